@@ -1,0 +1,219 @@
+//! The driver trait: CUDA's nouns, one method each.
+#![allow(unsafe_code)] // declares unsafe methods; this file holds no unsafe block
+
+use crate::{
+    Attribute, CaptureMode, CaptureStatus, Context, Copy2d, Copy3d, Device, DevicePtr, Event, EventFlags, Function,
+    Graph, Host, HostAllocFlags, HostRegisterFlags, Launch, MemOp, Module, PointerInfo, PriorityRange, Result, Stream,
+    StreamFlags, Uuid,
+};
+
+/// A CUDA driver, real or modelled. The crate documentation is its contract.
+pub trait Driver: Send + Sync {
+    // --- the driver itself ---
+
+    /// Which implementation this is: `cuda` or `soft`.
+    fn backend(&self) -> &'static str;
+    /// The CUDA version the driver speaks, as `1000 * major + 10 * minor`.
+    fn version(&self) -> Result<i32>;
+    /// Time and threads.
+    fn host(&self) -> &dyn Host;
+
+    // --- devices ---
+
+    /// How many devices there are.
+    fn device_count(&self) -> Result<i32>;
+    /// A device's marketing name.
+    fn device_name(&self, device: Device) -> Result<String>;
+    /// A device's UUID.
+    fn device_uuid(&self, device: Device) -> Result<Uuid>;
+    /// One attribute of a device.
+    fn device_attribute(&self, attribute: Attribute, device: Device) -> Result<i32>;
+    /// Bytes of memory on the device.
+    fn device_total_memory(&self, device: Device) -> Result<u64>;
+    /// Whether `device` can reach the memory of `peer`.
+    fn device_can_access_peer(&self, device: Device, peer: Device) -> Result<bool>;
+
+    // --- contexts ---
+
+    /// Retains the primary context, making it if need be. Pair with a release.
+    fn primary_context_retain(&self, device: Device) -> Result<Context>;
+    /// Releases the primary context.
+    fn primary_context_release(&self, device: Device) -> Result<()>;
+    /// Makes a context of one's own. It becomes current, as `cuCtxCreate` has it.
+    fn context_create(&self, device: Device) -> Result<Context>;
+    /// Destroys a context of one's own.
+    fn context_destroy(&self, context: Context) -> Result<()>;
+    /// The calling thread's current context.
+    fn context_current(&self) -> Result<Option<Context>>;
+    /// Makes a context current on the calling thread, or none.
+    fn context_set_current(&self, context: Option<Context>) -> Result<()>;
+    /// The device of the current context.
+    fn context_device(&self) -> Result<Device>;
+    /// Waits for all work of the current context.
+    fn context_synchronize(&self) -> Result<()>;
+    /// The stream priorities of the current context.
+    fn priority_range(&self) -> Result<PriorityRange>;
+    /// Lets the current context reach the memory of `peer`.
+    fn enable_peer_access(&self, peer: Context) -> Result<()>;
+
+    // --- streams ---
+
+    /// Makes a stream. CUDA's priorities: lower is more urgent, out of range is clamped.
+    fn stream_create(&self, flags: StreamFlags, priority: i32) -> Result<Stream>;
+    /// Destroys a stream; work already in it still completes.
+    fn stream_destroy(&self, stream: Stream) -> Result<()>;
+    /// `true` when everything in the stream has completed.
+    fn stream_query(&self, stream: Stream) -> Result<bool>;
+    /// Waits for everything in the stream.
+    fn stream_synchronize(&self, stream: Stream) -> Result<()>;
+    /// The stream's priority, as clamped.
+    fn stream_priority(&self, stream: Stream) -> Result<i32>;
+    /// The stream's flags.
+    fn stream_flags(&self, stream: Stream) -> Result<StreamFlags>;
+    /// The stream's context.
+    fn stream_context(&self, stream: Stream) -> Result<Context>;
+    /// Later work in the stream waits for what the event captured; no wait if it was never recorded.
+    fn stream_wait_event(&self, stream: Stream, event: Event) -> Result<()>;
+    /// Begins to capture the stream into a graph.
+    fn stream_begin_capture(&self, stream: Stream, mode: CaptureMode) -> Result<()>;
+    /// Ends the capture.
+    fn stream_end_capture(&self, stream: Stream) -> Result<Graph>;
+    /// Whether the stream captures.
+    fn stream_capture_status(&self, stream: Stream) -> Result<CaptureStatus>;
+    /// Destroys a captured graph.
+    fn graph_destroy(&self, graph: Graph) -> Result<()>;
+
+    // --- events ---
+
+    /// Makes an event.
+    fn event_create(&self, flags: EventFlags) -> Result<Event>;
+    /// Destroys an event; a pending record or wait keeps what it needs.
+    fn event_destroy(&self, event: Event) -> Result<()>;
+    /// Captures the work that is in the stream now.
+    fn event_record(&self, event: Event, stream: Stream) -> Result<()>;
+    /// `true` when the captured work has completed, or nothing was ever captured.
+    fn event_query(&self, event: Event) -> Result<bool>;
+    /// Waits for the captured work.
+    fn event_synchronize(&self, event: Event) -> Result<()>;
+    /// Milliseconds from one recorded event to another.
+    fn event_elapsed_ms(&self, start: Event, end: Event) -> Result<f32>;
+
+    // --- memory ---
+
+    /// Allocates device memory in the current context.
+    fn mem_alloc(&self, bytes: u64) -> Result<DevicePtr>;
+    /// Frees device memory. Waits for the device, as the driver does.
+    fn mem_free(&self, pointer: DevicePtr) -> Result<()>;
+    /// Free and total bytes of the current context's device.
+    fn mem_info(&self) -> Result<(u64, u64)>;
+    /// Allocates pinned host memory.
+    fn host_alloc(&self, bytes: u64, flags: HostAllocFlags) -> Result<*mut u8>;
+    /// Frees pinned host memory.
+    ///
+    /// # Safety
+    /// `pointer` came from [`Driver::host_alloc`] and nothing on the host refers to it any more.
+    unsafe fn host_free(&self, pointer: *mut u8) -> Result<()>;
+    /// Pins memory that exists.
+    ///
+    /// # Safety
+    /// The range is mapped and stays so until it is unregistered.
+    unsafe fn host_register(&self, pointer: *mut u8, bytes: u64, flags: HostRegisterFlags) -> Result<()>;
+    /// Undoes a registration.
+    fn host_unregister(&self, pointer: *mut u8) -> Result<()>;
+    /// Where the device sees mapped host memory.
+    fn host_device_pointer(&self, pointer: *mut u8) -> Result<DevicePtr>;
+    /// What an address is. Never an error for plain host memory: that is [`crate::MemoryKind::Pageable`].
+    fn pointer_info(&self, address: u64) -> Result<PointerInfo>;
+
+    // --- copies ---
+
+    /// `cuMemcpyHtoD_v2`: synchronous.
+    ///
+    /// # Safety
+    /// `source` is readable for `bytes`.
+    unsafe fn copy_htod(&self, target: DevicePtr, source: *const u8, bytes: u64) -> Result<()>;
+    /// `cuMemcpyDtoH_v2`: synchronous.
+    ///
+    /// # Safety
+    /// `target` is writable for `bytes`.
+    unsafe fn copy_dtoh(&self, target: *mut u8, source: DevicePtr, bytes: u64) -> Result<()>;
+    /// `cuMemcpyHtoDAsync_v2`.
+    ///
+    /// # Safety
+    /// `source` is readable for `bytes`, and if it is pinned it stays so, unchanged, until the copy has completed.
+    unsafe fn copy_htod_async(&self, target: DevicePtr, source: *const u8, bytes: u64, stream: Stream) -> Result<()>;
+    /// `cuMemcpyDtoHAsync_v2`.
+    ///
+    /// # Safety
+    /// `target` is writable for `bytes`, and if it is pinned it stays so, untouched, until the copy has completed.
+    unsafe fn copy_dtoh_async(&self, target: *mut u8, source: DevicePtr, bytes: u64, stream: Stream) -> Result<()>;
+    /// `cuMemcpyDtoDAsync_v2`.
+    ///
+    /// # Safety
+    /// Both ranges stay allocated until the copy has completed.
+    unsafe fn copy_dtod_async(&self, target: DevicePtr, source: DevicePtr, bytes: u64, stream: Stream) -> Result<()>;
+    /// `cuMemcpyAsync`: the kind follows from the addresses.
+    ///
+    /// # Safety
+    /// As for the copy of that kind.
+    unsafe fn copy_async(&self, target: DevicePtr, source: DevicePtr, bytes: u64, stream: Stream) -> Result<()>;
+    /// `cuMemcpyPeerAsync`.
+    ///
+    /// # Safety
+    /// Both ranges stay allocated until the copy has completed.
+    unsafe fn copy_peer_async(
+        &self,
+        target: DevicePtr,
+        target_context: Context,
+        source: DevicePtr,
+        source_context: Context,
+        bytes: u64,
+        stream: Stream,
+    ) -> Result<()>;
+    /// `cuMemcpy2DAsync_v2`.
+    ///
+    /// # Safety
+    /// As for the 1D copy of the same kind, for every row.
+    unsafe fn copy_2d_async(&self, copy: &Copy2d, stream: Stream) -> Result<()>;
+    /// `cuMemcpy3DAsync_v2`.
+    ///
+    /// # Safety
+    /// As for the 1D copy of the same kind, for every row.
+    unsafe fn copy_3d_async(&self, copy: &Copy3d, stream: Stream) -> Result<()>;
+    /// `cuMemsetD8Async`. The range is checked by the driver; a set past its allocation is an error, not a danger.
+    fn memset_d8_async(&self, target: DevicePtr, value: u8, bytes: u64, stream: Stream) -> Result<()>;
+    /// `cuMemsetD32Async`: `count` words of 32 bits.
+    fn memset_d32_async(&self, target: DevicePtr, value: u32, count: u64, stream: Stream) -> Result<()>;
+    /// `cuMemsetD2D8Async`.
+    fn memset_2d_d8_async(
+        &self,
+        target: DevicePtr,
+        pitch_bytes: u64,
+        value: u8,
+        width_bytes: u64,
+        height: u64,
+        stream: Stream,
+    ) -> Result<()>;
+
+    // --- stream memory operations ---
+
+    /// One wait or write.
+    fn mem_op(&self, stream: Stream, op: MemOp) -> Result<()>;
+    /// Several, in order, in one call (`cuStreamBatchMemOp_v2`).
+    fn mem_op_batch(&self, stream: Stream, ops: &[MemOp]) -> Result<()>;
+
+    // --- modules and kernels ---
+
+    /// Loads PTX text or a cubin into the current context.
+    fn module_load(&self, image: &[u8]) -> Result<Module>;
+    /// Unloads a module.
+    fn module_unload(&self, module: Module) -> Result<()>;
+    /// Finds a kernel.
+    fn module_function(&self, module: Module, name: &str) -> Result<Function>;
+    /// Launches a kernel.
+    ///
+    /// # Safety
+    /// The parameters are as many, and each as large, as the kernel declares; what the kernel does with the addresses
+    /// among them is sound.
+    unsafe fn launch(&self, launch: &Launch<'_>) -> Result<()>;
+}

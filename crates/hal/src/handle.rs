@@ -1,0 +1,67 @@
+//! Opaque handles and device addresses.
+
+use std::fmt;
+
+macro_rules! handle {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[repr(transparent)]
+        pub struct $name(pub u64);
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, concat!(stringify!($name), "({:#x})"), self.0)
+            }
+        }
+    };
+}
+
+handle!(
+    /// A device address (`CUdeviceptr`). Under unified addressing it may also name mapped host memory.
+    DevicePtr
+);
+handle!(
+    /// A context (`CUcontext`).
+    Context
+);
+handle!(
+    /// A stream (`CUstream`). The special handles are constants.
+    Stream
+);
+handle!(
+    /// An event (`CUevent`).
+    Event
+);
+handle!(
+    /// A loaded module (`CUmodule`).
+    Module
+);
+handle!(
+    /// A kernel of a module (`CUfunction`).
+    Function
+);
+handle!(
+    /// A captured graph (`CUgraph`).
+    Graph
+);
+
+impl Stream {
+    /// Handle 0: the legacy default stream, as the plain (not `_ptsz`) entry points read it.
+    pub const DEFAULT: Stream = Stream(0);
+    /// `CU_STREAM_LEGACY`.
+    pub const LEGACY: Stream = Stream(1);
+    /// `CU_STREAM_PER_THREAD`.
+    pub const PER_THREAD: Stream = Stream(2);
+}
+
+impl DevicePtr {
+    /// The null address.
+    pub const NULL: DevicePtr = DevicePtr(0);
+
+    /// The address `bytes` further on. Wraps like the hardware's arithmetic would; bounds are the driver's business.
+    #[must_use]
+    pub fn offset(self, bytes: u64) -> DevicePtr {
+        DevicePtr(self.0.wrapping_add(bytes))
+    }
+}

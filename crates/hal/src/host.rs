@@ -1,0 +1,123 @@
+//! Host time and host threads, as the device's model of time wants them.
+//!
+//! With a real GPU this is the operating system's monotonic clock. With the stepped software GPU, time is virtual: each
+//! host thread has a clock of its own that moves when the thread pays for a call, sleeps or waits, and the thread that is
+//! furthest behind runs next. That makes programs with several host threads deterministic, but it needs to know the
+//! threads: start them with [`spawn`], and wrap what blocks outside the seam (a channel, a real join) in
+//! [`Host::outside`].
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::{Driver, Nanos};
+
+/// How a [`Host::wait_until`] ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Wait {
+    /// The condition holds.
+    Met,
+    /// The deadline passed first.
+    Deadline,
+    /// It can never hold: a model of the device has proven that nothing is left that could run. A real device never
+    /// says this.
+    Stuck,
+}
+
+/// A thread that its parent has announced and that has not begun yet.
+#[derive(Debug)]
+pub struct ThreadToken(pub u64);
+
+/// Time and threads of the host.
+pub trait Host: Send + Sync {
+    /// Now, on the calling thread.
+    fn now(&self) -> Nanos;
+
+    /// Lets `span` pass on the calling thread.
+    fn sleep(&self, span: Nanos);
+
+    /// A spin-loop hint: lets a little time pass, so that whatever the caller polls can change.
+    fn pause(&self);
+
+    /// Waits until `condition` holds or `deadline` has passed. The condition may be evaluated any number of times, with
+    /// locks of the implementation held: it may read memory and atomics and must not call the driver or the host.
+    fn wait_until(&self, deadline: Option<Nanos>, condition: &mut dyn FnMut() -> bool) -> Wait;
+
+    /// Announces a thread that the caller is about to start; it begins at the caller's time.
+    fn announce(&self, name: &str) -> ThreadToken;
+
+    /// Called by the announced thread first of all.
+    fn enter(&self, token: ThreadToken);
+
+    /// Called by a thread last of all; afterwards it may not use the host.
+    fn leave(&self);
+
+    /// Runs `block`, which blocks on something that is not the device (a channel, a join, standard input), without
+    /// holding up the other threads' time.
+    fn outside(&self, block: &mut dyn FnMut());
+
+    /// Whether time is virtual: a caller that prints progress or adapts to real time may want to know.
+    fn is_virtual(&self) -> bool;
+}
+
+/// A host thread that its device knows about. Join it, or it is detached.
+#[derive(Debug)]
+pub struct HostThread<T> {
+    done: Arc<AtomicBool>,
+    handle: std::thread::JoinHandle<T>,
+}
+
+/// Leaves the host even when the thread's body panics; otherwise virtual time would wait for a dead thread.
+struct LeaveOnDrop<'a> {
+    host: &'a dyn Host,
+    done: &'a AtomicBool,
+}
+
+impl Drop for LeaveOnDrop<'_> {
+    fn drop(&mut self) {
+        self.done.store(true, Ordering::Release);
+        self.host.leave();
+    }
+}
+
+/// Starts a thread that takes part in the time of `driver`'s host.
+pub fn spawn<T: Send + 'static>(
+    driver: &Arc<dyn Driver>,
+    name: &str,
+    body: impl FnOnce() -> T + Send + 'static,
+) -> HostThread<T> {
+    let token = driver.host().announce(name);
+    let done = Arc::new(AtomicBool::new(false));
+    let (child_done, child_driver) = (Arc::clone(&done), Arc::clone(driver));
+    let handle = std::thread::Builder::new()
+        .name(name.to_owned())
+        .spawn(move || {
+            let host = child_driver.host();
+            host.enter(token);
+            let _leave = LeaveOnDrop { host, done: &child_done };
+            body()
+        })
+        .expect("the operating system refused a thread");
+    HostThread { done, handle }
+}
+
+impl<T> HostThread<T> {
+    /// Whether the thread's body has returned or panicked.
+    #[must_use]
+    pub fn is_done(&self) -> bool {
+        self.done.load(Ordering::Acquire)
+    }
+
+    /// Waits for the thread, in the host's time, and returns what it returned. A panic of the thread goes on in the
+    /// caller.
+    pub fn join(self, host: &dyn Host) -> T {
+        let done = Arc::clone(&self.done);
+        host.wait_until(None, &mut || done.load(Ordering::Acquire));
+        let mut handle = Some(self.handle);
+        let mut result = None;
+        host.outside(&mut || result = handle.take().map(std::thread::JoinHandle::join));
+        match result.expect("outside runs its block once") {
+            Ok(value) => value,
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! Memory kinds, flags and what a pointer is.
+
+use crate::{Context, Device, DevicePtr};
+
+/// Flags of pinned allocations (`CU_MEMHOSTALLOC_*`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(transparent)]
+pub struct HostAllocFlags(pub u32);
+
+impl HostAllocFlags {
+    /// Pinned for every context.
+    pub const PORTABLE: HostAllocFlags = HostAllocFlags(1);
+    /// Mapped into the device's address space.
+    pub const DEVICEMAP: HostAllocFlags = HostAllocFlags(2);
+    /// Write-combined: fast for the device to read, slow for the CPU to read.
+    pub const WRITECOMBINED: HostAllocFlags = HostAllocFlags(4);
+
+    /// Both sets of flags.
+    #[must_use]
+    pub const fn and(self, other: HostAllocFlags) -> HostAllocFlags {
+        HostAllocFlags(self.0 | other.0)
+    }
+}
+
+/// Flags of registrations (`CU_MEMHOSTREGISTER_*`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(transparent)]
+pub struct HostRegisterFlags(pub u32);
+
+impl HostRegisterFlags {
+    /// Pinned for every context.
+    pub const PORTABLE: HostRegisterFlags = HostRegisterFlags(1);
+    /// Mapped into the device's address space.
+    pub const DEVICEMAP: HostRegisterFlags = HostRegisterFlags(2);
+}
+
+/// What kind of memory an address belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MemoryKind {
+    /// Host memory that the driver has never heard of: pageable.
+    Pageable,
+    /// Host memory that is pinned: allocated by the driver or registered with it.
+    Pinned,
+    /// Device memory.
+    Device,
+    /// Managed memory: wherever it was touched last.
+    Managed,
+}
+
+/// What the driver knows about an address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PointerInfo {
+    /// The kind of memory.
+    pub kind: MemoryKind,
+    /// Where the device sees it; `None` where it does not.
+    pub device_pointer: Option<DevicePtr>,
+    /// The device that owns it (for pinned memory: under whose context it was made).
+    pub device: Option<Device>,
+    /// The context that owns it; `None` for pageable memory.
+    pub context: Option<Context>,
+    /// A number that is unique for the life of the process and never reused; `None` for pageable memory.
+    pub buffer_id: Option<u64>,
+}

@@ -1,0 +1,58 @@
+//! Flags and states of streams and events.
+
+/// Stream creation flags (`CUstream_flags`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(transparent)]
+pub struct StreamFlags(pub u32);
+
+impl StreamFlags {
+    /// Synchronises with the legacy default stream.
+    pub const DEFAULT: StreamFlags = StreamFlags(0);
+    /// Does not synchronise with the legacy default stream.
+    pub const NON_BLOCKING: StreamFlags = StreamFlags(1);
+}
+
+/// Event creation flags (`CUevent_flags`).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(transparent)]
+pub struct EventFlags(pub u32);
+
+impl EventFlags {
+    /// Takes time stamps.
+    pub const DEFAULT: EventFlags = EventFlags(0);
+    /// Blocks instead of spinning in `event_synchronize`.
+    pub const BLOCKING_SYNC: EventFlags = EventFlags(1);
+    /// Takes no time stamps: cheaper, and what every ordering event should use.
+    pub const DISABLE_TIMING: EventFlags = EventFlags(2);
+}
+
+/// The stream priorities of a context, in CUDA's inverted numbers: `greatest` (most urgent) <= `least`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PriorityRange {
+    /// The number of the least urgent priority (0 on every device so far).
+    pub least: i32,
+    /// The number of the most urgent priority (-5 on an H100).
+    pub greatest: i32,
+}
+
+/// What other threads may do while a stream captures (`CUstreamCaptureMode`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CaptureMode {
+    /// Potentially unsafe calls are prohibited on every thread.
+    Global,
+    /// … on the capturing thread only.
+    ThreadLocal,
+    /// … nowhere.
+    Relaxed,
+}
+
+/// Whether a stream captures (`CUstreamCaptureStatus`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CaptureStatus {
+    /// It does not.
+    None,
+    /// It does.
+    Active,
+    /// It did, and an error spoilt the capture.
+    Invalidated,
+}

@@ -1,0 +1,72 @@
+//! Time as the host sees it.
+
+use std::fmt;
+use std::ops::{Add, AddAssign, Sub};
+
+/// A span or a point of host time, in nanoseconds. Points count from an origin that only the [`crate::Host`] knows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(transparent)]
+pub struct Nanos(pub u64);
+
+impl Nanos {
+    /// No time at all.
+    pub const ZERO: Nanos = Nanos(0);
+    /// A point that is never reached.
+    pub const MAX: Nanos = Nanos(u64::MAX);
+
+    /// `us` microseconds.
+    #[must_use]
+    pub const fn from_us(us: u64) -> Nanos {
+        Nanos(us * 1_000)
+    }
+
+    /// `ms` milliseconds.
+    #[must_use]
+    pub const fn from_ms(ms: u64) -> Nanos {
+        Nanos(ms * 1_000_000)
+    }
+
+    /// In microseconds, with fraction.
+    #[must_use]
+    pub fn as_us(self) -> f64 {
+        self.0 as f64 / 1e3
+    }
+
+    /// In seconds, with fraction.
+    #[must_use]
+    pub fn as_secs(self) -> f64 {
+        self.0 as f64 / 1e9
+    }
+
+    /// `self - earlier`, or zero where `earlier` is later.
+    #[must_use]
+    pub fn since(self, earlier: Nanos) -> Nanos {
+        Nanos(self.0.saturating_sub(earlier.0))
+    }
+}
+
+impl Add for Nanos {
+    type Output = Nanos;
+    fn add(self, other: Nanos) -> Nanos {
+        Nanos(self.0.saturating_add(other.0))
+    }
+}
+
+impl AddAssign for Nanos {
+    fn add_assign(&mut self, other: Nanos) {
+        *self = *self + other;
+    }
+}
+
+impl Sub for Nanos {
+    type Output = Nanos;
+    fn sub(self, other: Nanos) -> Nanos {
+        self.since(other)
+    }
+}
+
+impl fmt::Display for Nanos {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:.1} us", self.as_us())
+    }
+}
