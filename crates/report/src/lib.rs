@@ -1,1 +1,24 @@
-//! Being written.
+//! Statistics, tables, figures and records of overtake's benchmarks.
+//!
+//! Pure: samples go in, text comes out. Nothing here knows a driver, a clock, a file or a terminal, so every figure can
+//! be compared with a golden file, and a figure can be drawn again from the JSON of a run that was made elsewhere.
+//!
+//! - [`Distribution`]: exact percentiles.
+//! - [`Table`]: aligned text, Markdown or HTML.
+//! - [`figure::LatencyFigure`], [`figure::Timeline`]: SVG that reads well on light and dark pages, and plain text.
+//! - [`Page`]: one self-contained HTML file.
+//! - [`Run`]: the JSON of a benchmark, a [`Header`] and its [`BenchRow`]s.
+#![forbid(unsafe_code)]
+
+pub mod figure;
+pub mod format;
+mod page;
+mod record;
+mod stats;
+mod svg;
+mod table;
+
+pub use page::{Page, Section};
+pub use record::{BenchRow, Header, Run};
+pub use stats::{Distribution, Summary};
+pub use table::{Align, Column, Table};

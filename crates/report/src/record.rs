@@ -1,0 +1,127 @@
+//! The JSON of a benchmark run.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::Summary;
+
+/// Where a run's numbers come from: all that is needed to make it again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Header {
+    /// Version of overtake.
+    pub version: String,
+    /// Commit it was built from, or `unknown`.
+    pub commit: String,
+    /// The command line.
+    pub command: String,
+    /// Name of the device.
+    pub device: String,
+    /// CUDA version that the driver speaks, such as `13.0`.
+    pub driver: String,
+    /// `cuda` or `soft`.
+    pub backend: String,
+    /// The environment variables that change what is measured, those that are set.
+    pub environment: BTreeMap<String, String>,
+}
+
+/// One method in one direction: latency of the urgent copy, bandwidth of the bulk meanwhile, and both references. What a
+/// row did not measure is `null`, never 0.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct BenchRow {
+    /// The method's name.
+    pub method: String,
+    /// What moves bytes: `engine` or `kernel`.
+    pub transport: String,
+    /// How the semaphore is emulated: `none`, `hold`, `bracket` or `atomics`.
+    pub emulation: String,
+    /// `h2d` or `d2h`.
+    pub direction: String,
+    /// Size of the urgent copy.
+    pub high_bytes: u64,
+    /// Size of one bulk request; 0 where no bulk ran.
+    pub bulk_bytes: u64,
+    /// The preemption unit of the bulk; `null` where requests go whole.
+    pub chunk_bytes: Option<u64>,
+    /// Urgent copies measured.
+    pub samples: usize,
+    /// Median on the idle device, same run and same call pattern.
+    pub idle_p50_us: Option<f64>,
+    /// 99th percentile on the idle device, same run and same call pattern.
+    pub idle_p99_us: Option<f64>,
+    /// Median latency of the urgent copy.
+    pub p50_us: Option<f64>,
+    /// Its 90th percentile.
+    pub p90_us: Option<f64>,
+    /// Its 99th percentile.
+    pub p99_us: Option<f64>,
+    /// Its maximum.
+    pub max_us: Option<f64>,
+    /// The share of the median that is the host's own enqueueing.
+    pub enqueue_p50_us: Option<f64>,
+    /// Bandwidth of the bulk meanwhile, in 10^9 bytes a second.
+    pub bulk_gbps: Option<f64>,
+    /// Bandwidth of the bulk alone, same run.
+    pub raw_gbps: Option<f64>,
+    /// How often the watchdog had to open the semaphores.
+    pub rescues: u64,
+    /// Every latency, ascending.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub latencies_us: Vec<f64>,
+}
+
+impl BenchRow {
+    /// The row with the latencies of `summary`.
+    #[must_use]
+    pub fn with_latency(self, summary: Summary) -> BenchRow {
+        BenchRow {
+            samples: summary.samples,
+            p50_us: Some(summary.p50_us),
+            p90_us: Some(summary.p90_us),
+            p99_us: Some(summary.p99_us),
+            max_us: Some(summary.max_us),
+            ..self
+        }
+    }
+
+    /// The row with `idle` as its reference.
+    #[must_use]
+    pub fn with_idle(self, idle: Summary) -> BenchRow {
+        BenchRow { idle_p50_us: Some(idle.p50_us), idle_p99_us: Some(idle.p99_us), ..self }
+    }
+}
+
+/// A run: where it comes from and what it measured.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Run {
+    /// Where it comes from.
+    pub header: Header,
+    /// What it measured.
+    pub rows: Vec<BenchRow>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_has_every_agreed_name_and_reads_back() {
+        let names = "method transport emulation direction high_bytes bulk_bytes chunk_bytes samples idle_p50_us \
+                     idle_p99_us p50_us p90_us p99_us max_us bulk_gbps raw_gbps rescues";
+        let row = BenchRow { method: "native".into(), latencies_us: vec![1.5], ..BenchRow::default() };
+        let json = serde_json::to_value(&row).unwrap();
+        for name in names.split(' ') {
+            assert!(json.get(name).is_some(), "{name} is missing");
+        }
+        assert_eq!(json["p50_us"], serde_json::Value::Null, "not measured is null");
+        assert_eq!(serde_json::from_value::<BenchRow>(json).unwrap(), row);
+    }
+
+    #[test]
+    fn a_run_without_raw_samples_still_reads() {
+        let text = r#"{"header":{"version":"0.1.0","commit":"unknown","command":"overtake demo","device":"x",
+            "driver":"13.0","backend":"soft","environment":{"CUDA_DEVICE_MAX_CONNECTIONS":"1"}},"rows":[]}"#;
+        let run: Run = serde_json::from_str(text).unwrap();
+        assert_eq!(run.header.environment["CUDA_DEVICE_MAX_CONNECTIONS"], "1");
+    }
+}

@@ -1,0 +1,109 @@
+//! Percentiles, exact on the samples.
+
+use serde::{Deserialize, Serialize};
+
+/// Samples in nanoseconds, sorted, never empty.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Distribution {
+    sorted_ns: Vec<u64>,
+}
+
+/// What a table shows of a distribution, in microseconds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Summary {
+    /// How many samples there were.
+    pub samples: usize,
+    /// The smallest.
+    pub min_us: f64,
+    /// Half of the samples are at most this.
+    pub p50_us: f64,
+    /// Nine in ten are at most this.
+    pub p90_us: f64,
+    /// Ninety-nine in a hundred are at most this.
+    pub p99_us: f64,
+    /// The largest.
+    pub max_us: f64,
+}
+
+/// A rank within this of a whole number is that number: `0.07 * 100` is not 7 in binary floating point.
+const RANK_TOLERANCE: f64 = 1e-9;
+
+impl Distribution {
+    /// From samples in any order; `None` where there are none, because then no percentile exists.
+    #[must_use]
+    pub fn new(mut samples_ns: Vec<u64>) -> Option<Distribution> {
+        samples_ns.sort_unstable();
+        (!samples_ns.is_empty()).then_some(Distribution { sorted_ns: samples_ns })
+    }
+
+    /// How many samples there are; at least one.
+    #[must_use]
+    pub fn samples(&self) -> usize {
+        self.sorted_ns.len()
+    }
+
+    /// The samples in ascending order.
+    #[must_use]
+    pub fn sorted_ns(&self) -> &[u64] {
+        &self.sorted_ns
+    }
+
+    /// The smallest sample that at least the share `share` of all samples does not exceed (nearest rank): always a
+    /// value that was measured, never one in between. Shares outside 0 to 1 are clamped.
+    #[must_use]
+    pub fn quantile_ns(&self, share: f64) -> u64 {
+        let count = self.sorted_ns.len();
+        let rank = (share.clamp(0.0, 1.0) * count as f64 - RANK_TOLERANCE).ceil() as usize;
+        self.sorted_ns[rank.clamp(1, count) - 1]
+    }
+
+    /// [`Distribution::quantile_ns`] in microseconds.
+    #[must_use]
+    pub fn quantile_us(&self, share: f64) -> f64 {
+        self.quantile_ns(share) as f64 / 1e3
+    }
+
+    /// What a table shows.
+    #[must_use]
+    pub fn summary(&self) -> Summary {
+        Summary {
+            samples: self.samples(),
+            min_us: self.quantile_us(0.0),
+            p50_us: self.quantile_us(0.5),
+            p90_us: self.quantile_us(0.9),
+            p99_us: self.quantile_us(0.99),
+            max_us: self.quantile_us(1.0),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hundred() -> Distribution {
+        Distribution::new((1..=100).rev().map(|us| us * 1_000).collect()).unwrap()
+    }
+
+    #[test]
+    fn percentiles_are_samples_at_the_nearest_rank() {
+        let expected = Summary { samples: 100, min_us: 1.0, p50_us: 50.0, p90_us: 90.0, p99_us: 99.0, max_us: 100.0 };
+        assert_eq!(hundred().summary(), expected);
+    }
+
+    #[test]
+    fn binary_fractions_do_not_move_a_rank() {
+        for percent in 1..=100_u64 {
+            assert_eq!(hundred().quantile_ns(percent as f64 / 100.0), percent * 1_000);
+        }
+    }
+
+    #[test]
+    fn few_samples_and_wild_shares() {
+        assert_eq!(Distribution::new(vec![]), None);
+        let one = Distribution::new(vec![7]).unwrap();
+        assert_eq!([-1.0, 0.0, 0.5, 1.0, 2.0].map(|share| one.quantile_ns(share)), [7; 5]);
+        let two = Distribution::new(vec![9, 1]).unwrap();
+        assert_eq!([0.0, 0.5, 0.51, 1.0].map(|share| two.quantile_ns(share)), [1, 1, 9, 9]);
+    }
+}

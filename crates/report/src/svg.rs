@@ -1,0 +1,113 @@
+//! A small SVG writer: shapes with classes, and one style sheet for light and dark pages.
+
+use std::fmt::Write as _;
+
+/// Where a text's anchor is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Anchor {
+    Start,
+    Middle,
+    End,
+}
+
+/// The figure brings its own panel, so it reads well on a page that does not follow the reader's colour scheme.
+const STYLE: &str = "\
+text{font:13px system-ui,-apple-system,'Segoe UI',Helvetica,Arial,sans-serif;fill:#1f2328}
+.title{font-size:17px;font-weight:600}.head{font-weight:600}.small{font-size:11.5px}
+.muted{fill:#59636e}.figure-panel{fill:#ffffff;stroke:#d1d9e0}.plot{fill:#f6f8fa}
+.grid{stroke:#d8dee4}.faint{stroke:#eaeef2}.axis{stroke:#8c959f}
+.curve{fill:none;stroke-width:2.4;stroke-linejoin:round}.dashed{stroke-dasharray:5 4}
+.s-grey{stroke:#6e7781}.f-grey{fill:#6e7781}.s-red{stroke:#cf222e}.f-red{fill:#cf222e}
+.s-orange{stroke:#c4670a}.f-orange{fill:#c4670a}.s-green{stroke:#1a7f37}.f-green{fill:#1a7f37}
+.s-blue{stroke:#0969da}.f-blue{fill:#0969da}.s-violet{stroke:#8250df}.f-violet{fill:#8250df}
+.on{fill:#ffffff}
+@media (prefers-color-scheme:dark){
+text{fill:#e6edf3}.muted{fill:#9198a1}.figure-panel{fill:#0d1117;stroke:#3d444d}.plot{fill:#151b23}
+.grid{stroke:#2f3742}.faint{stroke:#222a34}.axis{stroke:#656c76}
+.s-grey{stroke:#9198a1}.f-grey{fill:#9198a1}.s-red{stroke:#ff7b72}.f-red{fill:#ff7b72}
+.s-orange{stroke:#ffa657}.f-orange{fill:#ffa657}.s-green{stroke:#3fb950}.f-green{fill:#3fb950}
+.s-blue{stroke:#58a6ff}.f-blue{fill:#58a6ff}.s-violet{stroke:#bc8cff}.f-violet{fill:#bc8cff}
+.on{fill:#0d1117}
+}";
+
+/// Text that XML and HTML read back as it was.
+pub(crate) fn escape(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+/// A drawing under way. Coordinates are pixels, written with one decimal so that output is stable and small.
+pub(crate) struct Canvas {
+    width: f64,
+    height: f64,
+    body: String,
+}
+
+impl Canvas {
+    /// A drawing with the figure's own rounded panel.
+    pub(crate) fn new(width: f64, height: f64) -> Canvas {
+        let mut canvas = Canvas { width, height, body: String::new() };
+        canvas.rounded("figure-panel", (0.5, 0.5), (width - 1.0, height - 1.0), 8.0);
+        canvas
+    }
+
+    fn add(&mut self, element: std::fmt::Arguments<'_>) {
+        self.body.write_fmt(element).expect("writing to a String does not fail");
+        self.body.push('\n');
+    }
+
+    pub(crate) fn rounded(&mut self, class: &str, corner: (f64, f64), size: (f64, f64), radius: f64) {
+        let ((x, y), (width, height)) = (corner, size);
+        self.add(format_args!(
+            r#"<rect class="{class}" x="{x:.1}" y="{y:.1}" width="{width:.1}" height="{height:.1}" rx="{radius}"/>"#
+        ));
+    }
+
+    pub(crate) fn line(&mut self, class: &str, from: (f64, f64), to: (f64, f64)) {
+        let ((x1, y1), (x2, y2)) = (from, to);
+        self.add(format_args!(r#"<line class="{class}" x1="{x1:.1}" y1="{y1:.1}" x2="{x2:.1}" y2="{y2:.1}"/>"#));
+    }
+
+    pub(crate) fn dot(&mut self, class: &str, centre: (f64, f64), radius: f64) {
+        let (x, y) = centre;
+        self.add(format_args!(r#"<circle class="{class}" cx="{x:.1}" cy="{y:.1}" r="{radius}"/>"#));
+    }
+
+    pub(crate) fn curve(&mut self, class: &str, points: &[(f64, f64)]) {
+        let mut path = String::new();
+        for (index, (x, y)) in points.iter().enumerate() {
+            let letter = if index == 0 { 'M' } else { 'L' };
+            write!(path, "{letter}{x:.1} {y:.1}").expect("writing to a String does not fail");
+        }
+        self.add(format_args!(r#"<path class="curve {class}" d="{path}"/>"#));
+    }
+
+    /// A filled triangle that points up (`direction` -1) or down (1) with its tip at `tip`.
+    pub(crate) fn arrow_head(&mut self, class: &str, tip: (f64, f64), direction: f64) {
+        let ((x, y), base) = (tip, tip.1 - 7.0 * direction);
+        let (left, right) = (x - 4.0, x + 4.0);
+        self.add(format_args!(
+            r#"<path class="{class}" d="M{x:.1} {y:.1}L{left:.1} {base:.1}L{right:.1} {base:.1}Z"/>"#
+        ));
+    }
+
+    pub(crate) fn text(&mut self, class: &str, at: (f64, f64), anchor: Anchor, text: &str) {
+        let anchor = match anchor {
+            Anchor::Start => "start",
+            Anchor::Middle => "middle",
+            Anchor::End => "end",
+        };
+        let ((x, y), text) = (at, escape(text));
+        self.add(format_args!(r#"<text class="{class}" x="{x:.1}" y="{y:.1}" text-anchor="{anchor}">{text}</text>"#));
+    }
+
+    /// The document, with `title` for readers that cannot see it.
+    pub(crate) fn finish(self, title: &str) -> String {
+        let (width, height, title) = (self.width, self.height, escape(title));
+        format!(
+            "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {width} {height}\" width=\"{width}\" \
+             height=\"{height}\" role=\"img\" aria-label=\"{title}\">\n<title>{title}</title>\n<style>\n{STYLE}\n\
+             </style>\n{}</svg>\n",
+            self.body
+        )
+    }
+}
