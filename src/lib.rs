@@ -1,1 +1,18 @@
-//! Being written.
+//! overtake gives GPU memory copies the priorities that CUDA does not: a small urgent copy overtakes the bulk copies
+//! queued before it, on the same copy engine.
+//!
+//! # Map
+//!
+//! | where | what |
+//! |---|---|
+//! | [`hal`] | the seam: one trait for a CUDA driver, its newtypes and its error; its page is the contract |
+//! | [`driver`] | the real driver, found at run time, and the choice between it and the software GPU |
+//! | `overtake-softgpu` | the software GPU: the same seam, virtual time, the hardware's hazards |
+//! | `overtake-abi` | the CUDA driver ABI: types and the one list of functions |
+//!
+//! Arrows point downward only: nothing that this crate stands on knows of it.
+#![deny(unsafe_code)]
+
+pub mod driver;
+
+pub use hal;

@@ -1,1 +1,5 @@
-fn main() {}
+//! Chores of the repository.
+
+fn main() {
+    eprintln!("usage: cargo xtask codegen | tidy");
+}

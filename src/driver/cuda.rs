@@ -1,0 +1,513 @@
+//! [`hal::Driver`] on the real driver.
+//!
+//! # Safety of the calls
+//!
+//! Every call was resolved with its own prototype ([`super::functions`]). Three kinds of argument go into them. *Out
+//! parameters* are live locals of the type that the prototype names, written once before the call returns. *Handles*
+//! (streams, events, contexts, modules, graphs) and device addresses are numbers that the driver itself handed out; the
+//! seam's contract leaves their validation to the driver, which answers for stale ones as its manual says. *Host
+//! pointers* come with the caller's promise, in the contract of the method that takes them.
+#![allow(unsafe_code)]
+
+use std::sync::Arc;
+
+use abi::types::*;
+use hal::{
+    Attribute, CaptureMode, CaptureStatus, Code, Context, Copy2d, Copy3d, Device, DevicePtr, Driver, Event, EventFlags,
+    Function, Graph, Host, HostAllocFlags, HostRegisterFlags, Launch, MemOp, Module, PointerInfo, PriorityRange,
+    Result, Stream, StreamFlags, Uuid, Width,
+};
+use once_cell::sync::OnceCell;
+
+use super::functions::Functions;
+use super::handle::{number, pointer};
+use super::host::RealHost;
+use super::library::Library;
+use super::{copy, memop, memory, module};
+
+/// The process's one real driver, once it has loaded.
+static LOADED: OnceCell<Arc<CudaDriver>> = OnceCell::new();
+
+/// The real CUDA driver.
+#[derive(Debug)]
+pub struct CudaDriver {
+    functions: Functions,
+    host: RealHost,
+}
+
+impl CudaDriver {
+    /// The driver of this process, loaded and initialised by the first call that succeeds.
+    pub fn get() -> Result<Arc<CudaDriver>> {
+        LOADED.get_or_try_init(|| CudaDriver::open(Library::open_default()?).map(Arc::new)).cloned()
+    }
+
+    /// Initialises the driver in this library.
+    pub fn open(library: Library) -> Result<CudaDriver> {
+        let functions = Functions::load(library)?;
+        // SAFETY: the flags must be 0, and are.
+        unsafe { functions.cuInit(0) }.map_err(|error| match error.code() {
+            Code::NO_DEVICE => {
+                error.because("the driver finds no GPU; set OVERTAKE_BACKEND=soft to use the software GPU")
+            }
+            _ => error,
+        })?;
+        Ok(CudaDriver { functions, host: RealHost::new() })
+    }
+
+    /// The driver's functions, for what the seam does not cover.
+    #[must_use]
+    pub fn functions(&self) -> &Functions {
+        &self.functions
+    }
+}
+
+/// The value that a call writes through the pointer it is given.
+fn out<T>(start: T, call: impl FnOnce(&mut T) -> Result<()>) -> Result<T> {
+    let mut value = start;
+    call(&mut value)?;
+    Ok(value)
+}
+
+/// The handle that a call writes through the pointer it is given.
+fn out_handle<T>(call: impl FnOnce(&mut *mut T) -> Result<()>) -> Result<u64> {
+    out(pointer(0), call).map(number)
+}
+
+/// "Not ready" is an answer and not an error.
+fn ready(result: Result<()>) -> Result<bool> {
+    match result {
+        Ok(()) => Ok(true),
+        Err(error) if error.code() == Code::NOT_READY => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+impl Driver for CudaDriver {
+    // --- the driver itself ---
+
+    fn backend(&self) -> &'static str {
+        "cuda"
+    }
+
+    fn version(&self) -> Result<i32> {
+        // SAFETY: an out parameter.
+        out(0, |value| unsafe { self.functions.cuDriverGetVersion(value) })
+    }
+
+    fn host(&self) -> &dyn Host {
+        &self.host
+    }
+
+    // --- devices ---
+
+    fn device_count(&self) -> Result<i32> {
+        // SAFETY: an out parameter.
+        out(0, |value| unsafe { self.functions.cuDeviceGetCount(value) })
+    }
+
+    fn device_name(&self, device: Device) -> Result<String> {
+        let mut name = [0_u8; 256];
+        // SAFETY: the buffer is as long as is said, and the driver ends what it writes with a NUL inside it.
+        unsafe { self.functions.cuDeviceGetName(name.as_mut_ptr().cast(), name.len() as c_int, device.0) }?;
+        Ok(String::from_utf8_lossy(name.split(|byte| *byte == 0).next().unwrap_or_default()).into_owned())
+    }
+
+    fn device_uuid(&self, device: Device) -> Result<Uuid> {
+        // SAFETY: an out parameter.
+        let uuid =
+            out(CUuuid { bytes: [0; 16] }, |value| unsafe { self.functions.cuDeviceGetUuid_v2(value, device.0) })?;
+        Ok(Uuid(uuid.bytes.map(|byte| byte as u8)))
+    }
+
+    fn device_attribute(&self, attribute: Attribute, device: Device) -> Result<i32> {
+        // SAFETY: an out parameter; the driver refuses numbers that it does not know.
+        out(0, |value| unsafe {
+            self.functions.cuDeviceGetAttribute(value, attribute.0 as CUdevice_attribute, device.0)
+        })
+    }
+
+    fn device_total_memory(&self, device: Device) -> Result<u64> {
+        // SAFETY: an out parameter.
+        out(0_usize, |value| unsafe { self.functions.cuDeviceTotalMem_v2(value, device.0) }).map(|bytes| bytes as u64)
+    }
+
+    fn device_can_access_peer(&self, device: Device, peer: Device) -> Result<bool> {
+        // SAFETY: an out parameter.
+        out(0, |value| unsafe { self.functions.cuDeviceCanAccessPeer(value, device.0, peer.0) }).map(|can| can != 0)
+    }
+
+    // --- contexts ---
+
+    fn primary_context_retain(&self, device: Device) -> Result<Context> {
+        // SAFETY: an out parameter.
+        out_handle(|value| unsafe { self.functions.cuDevicePrimaryCtxRetain(value, device.0) }).map(Context)
+    }
+
+    fn primary_context_release(&self, device: Device) -> Result<()> {
+        // SAFETY: an ordinal by value.
+        unsafe { self.functions.cuDevicePrimaryCtxRelease_v2(device.0) }
+    }
+
+    fn context_create(&self, device: Device) -> Result<Context> {
+        let functions = &self.functions;
+        out_handle(|value| match functions.pointers().cuCtxCreate_v2 {
+            // SAFETY: an out parameter.
+            Some(_) => unsafe { functions.cuCtxCreate_v2(value, 0, device.0) },
+            // SAFETY: an out parameter; null parameters ask for an ordinary context.
+            None => unsafe { functions.cuCtxCreate_v4(value, std::ptr::null_mut(), 0, device.0) },
+        })
+        .map(Context)
+    }
+
+    fn context_destroy(&self, context: Context) -> Result<()> {
+        // SAFETY: a handle by value.
+        unsafe { self.functions.cuCtxDestroy_v2(pointer(context.0)) }
+    }
+
+    fn context_current(&self) -> Result<Option<Context>> {
+        // SAFETY: an out parameter.
+        let context = out_handle(|value| unsafe { self.functions.cuCtxGetCurrent(value) })?;
+        Ok((context != 0).then_some(Context(context)))
+    }
+
+    fn context_set_current(&self, context: Option<Context>) -> Result<()> {
+        // SAFETY: a handle by value, or null for none.
+        unsafe { self.functions.cuCtxSetCurrent(pointer(context.map_or(0, |context| context.0))) }
+    }
+
+    fn context_device(&self) -> Result<Device> {
+        // SAFETY: an out parameter.
+        out(0, |value| unsafe { self.functions.cuCtxGetDevice(value) }).map(Device)
+    }
+
+    fn context_synchronize(&self) -> Result<()> {
+        // SAFETY: no arguments.
+        unsafe { self.functions.cuCtxSynchronize() }
+    }
+
+    fn priority_range(&self) -> Result<PriorityRange> {
+        let (mut least, mut greatest) = (0, 0);
+        // SAFETY: two out parameters.
+        unsafe { self.functions.cuCtxGetStreamPriorityRange(&mut least, &mut greatest) }?;
+        Ok(PriorityRange { least, greatest })
+    }
+
+    fn enable_peer_access(&self, peer: Context) -> Result<()> {
+        // SAFETY: a handle by value.
+        unsafe { self.functions.cuCtxEnablePeerAccess(pointer(peer.0), 0) }
+    }
+
+    // --- streams ---
+
+    fn stream_create(&self, flags: StreamFlags, priority: i32) -> Result<Stream> {
+        // SAFETY: an out parameter.
+        out_handle(|value| unsafe { self.functions.cuStreamCreateWithPriority(value, flags.0, priority) }).map(Stream)
+    }
+
+    fn stream_destroy(&self, stream: Stream) -> Result<()> {
+        // SAFETY: a handle by value.
+        unsafe { self.functions.cuStreamDestroy_v2(pointer(stream.0)) }
+    }
+
+    fn stream_query(&self, stream: Stream) -> Result<bool> {
+        // SAFETY: a handle by value.
+        ready(unsafe { self.functions.cuStreamQuery(pointer(stream.0)) })
+    }
+
+    fn stream_synchronize(&self, stream: Stream) -> Result<()> {
+        // SAFETY: a handle by value.
+        unsafe { self.functions.cuStreamSynchronize(pointer(stream.0)) }
+    }
+
+    fn stream_priority(&self, stream: Stream) -> Result<i32> {
+        // SAFETY: an out parameter and a handle by value.
+        out(0, |value| unsafe { self.functions.cuStreamGetPriority(pointer(stream.0), value) })
+    }
+
+    fn stream_flags(&self, stream: Stream) -> Result<StreamFlags> {
+        // SAFETY: an out parameter and a handle by value.
+        out(0, |value| unsafe { self.functions.cuStreamGetFlags(pointer(stream.0), value) }).map(StreamFlags)
+    }
+
+    fn stream_context(&self, stream: Stream) -> Result<Context> {
+        // SAFETY: an out parameter and a handle by value.
+        out_handle(|value| unsafe { self.functions.cuStreamGetCtx(pointer(stream.0), value) }).map(Context)
+    }
+
+    fn stream_wait_event(&self, stream: Stream, event: Event) -> Result<()> {
+        // SAFETY: handles by value.
+        unsafe { self.functions.cuStreamWaitEvent(pointer(stream.0), pointer(event.0), CU_EVENT_WAIT_DEFAULT) }
+    }
+
+    fn stream_begin_capture(&self, stream: Stream, mode: CaptureMode) -> Result<()> {
+        let mode = match mode {
+            CaptureMode::Global => CU_STREAM_CAPTURE_MODE_GLOBAL,
+            CaptureMode::ThreadLocal => CU_STREAM_CAPTURE_MODE_THREAD_LOCAL,
+            CaptureMode::Relaxed => CU_STREAM_CAPTURE_MODE_RELAXED,
+        };
+        // SAFETY: a handle by value.
+        unsafe { self.functions.cuStreamBeginCapture_v2(pointer(stream.0), mode) }
+    }
+
+    fn stream_end_capture(&self, stream: Stream) -> Result<Graph> {
+        // SAFETY: an out parameter and a handle by value.
+        out_handle(|value| unsafe { self.functions.cuStreamEndCapture(pointer(stream.0), value) }).map(Graph)
+    }
+
+    fn stream_capture_status(&self, stream: Stream) -> Result<CaptureStatus> {
+        // SAFETY: an out parameter and a handle by value.
+        let status = out(0, |value| unsafe { self.functions.cuStreamIsCapturing(pointer(stream.0), value) })?;
+        Ok(match status {
+            CU_STREAM_CAPTURE_STATUS_NONE => CaptureStatus::None,
+            CU_STREAM_CAPTURE_STATUS_ACTIVE => CaptureStatus::Active,
+            _ => CaptureStatus::Invalidated,
+        })
+    }
+
+    fn graph_destroy(&self, graph: Graph) -> Result<()> {
+        // SAFETY: a handle by value.
+        unsafe { self.functions.cuGraphDestroy(pointer(graph.0)) }
+    }
+
+    // --- events ---
+
+    fn event_create(&self, flags: EventFlags) -> Result<Event> {
+        // SAFETY: an out parameter.
+        out_handle(|value| unsafe { self.functions.cuEventCreate(value, flags.0) }).map(Event)
+    }
+
+    fn event_destroy(&self, event: Event) -> Result<()> {
+        // SAFETY: a handle by value.
+        unsafe { self.functions.cuEventDestroy_v2(pointer(event.0)) }
+    }
+
+    fn event_record(&self, event: Event, stream: Stream) -> Result<()> {
+        // SAFETY: handles by value.
+        unsafe { self.functions.cuEventRecord(pointer(event.0), pointer(stream.0)) }
+    }
+
+    fn event_query(&self, event: Event) -> Result<bool> {
+        // SAFETY: a handle by value.
+        ready(unsafe { self.functions.cuEventQuery(pointer(event.0)) })
+    }
+
+    fn event_synchronize(&self, event: Event) -> Result<()> {
+        // SAFETY: a handle by value.
+        unsafe { self.functions.cuEventSynchronize(pointer(event.0)) }
+    }
+
+    fn event_elapsed_ms(&self, start: Event, end: Event) -> Result<f32> {
+        // SAFETY: an out parameter and handles by value.
+        out(0.0, |value| unsafe { self.functions.cuEventElapsedTime(value, pointer(start.0), pointer(end.0)) })
+    }
+
+    // --- memory ---
+
+    fn mem_alloc(&self, bytes: u64) -> Result<DevicePtr> {
+        // SAFETY: an out parameter.
+        out(0, |value| unsafe { self.functions.cuMemAlloc_v2(value, bytes as usize) }).map(DevicePtr)
+    }
+
+    fn mem_free(&self, pointer: DevicePtr) -> Result<()> {
+        // SAFETY: a device address by value.
+        unsafe { self.functions.cuMemFree_v2(pointer.0) }
+    }
+
+    fn mem_info(&self) -> Result<(u64, u64)> {
+        let (mut free, mut total) = (0, 0);
+        // SAFETY: two out parameters.
+        unsafe { self.functions.cuMemGetInfo_v2(&mut free, &mut total) }?;
+        Ok((free as u64, total as u64))
+    }
+
+    fn host_alloc(&self, bytes: u64, flags: HostAllocFlags) -> Result<*mut u8> {
+        memory::host_alloc(&self.functions, bytes, flags.0)
+    }
+
+    unsafe fn host_free(&self, pointer: *mut u8) -> Result<()> {
+        // SAFETY: the caller's promise about the host memory is the one that the driver asks for.
+        unsafe { self.functions.cuMemFreeHost(pointer.cast()) }
+    }
+
+    unsafe fn host_register(&self, pointer: *mut u8, bytes: u64, flags: HostRegisterFlags) -> Result<()> {
+        // SAFETY: the caller's promise about the host memory is the one that the driver asks for.
+        unsafe { self.functions.cuMemHostRegister_v2(pointer.cast(), bytes as usize, flags.0) }
+    }
+
+    fn host_unregister(&self, pointer: *mut u8) -> Result<()> {
+        // SAFETY: the driver looks the address up among its registrations and does not follow it.
+        unsafe { self.functions.cuMemHostUnregister(pointer.cast()) }
+    }
+
+    fn host_device_pointer(&self, pointer: *mut u8) -> Result<DevicePtr> {
+        // SAFETY: an out parameter; the driver looks the address up among its registrations and does not follow it.
+        out(0, |value| unsafe { self.functions.cuMemHostGetDevicePointer_v2(value, pointer.cast(), 0) }).map(DevicePtr)
+    }
+
+    fn pointer_info(&self, address: u64) -> Result<PointerInfo> {
+        memory::pointer_info(&self.functions, address)
+    }
+
+    // --- copies ---
+
+    unsafe fn copy_htod(&self, target: DevicePtr, source: *const u8, bytes: u64) -> Result<()> {
+        // SAFETY: the caller's promise about the host memory is the one that the driver asks for.
+        unsafe { self.functions.cuMemcpyHtoD_v2(target.0, source.cast(), bytes as usize) }
+    }
+
+    unsafe fn copy_dtoh(&self, target: *mut u8, source: DevicePtr, bytes: u64) -> Result<()> {
+        // SAFETY: the caller's promise about the host memory is the one that the driver asks for.
+        unsafe { self.functions.cuMemcpyDtoH_v2(target.cast(), source.0, bytes as usize) }
+    }
+
+    unsafe fn copy_htod_async(&self, target: DevicePtr, source: *const u8, bytes: u64, stream: Stream) -> Result<()> {
+        // SAFETY: the caller's promise about the host memory is the one that the driver asks for.
+        unsafe { self.functions.cuMemcpyHtoDAsync_v2(target.0, source.cast(), bytes as usize, pointer(stream.0)) }
+    }
+
+    unsafe fn copy_dtoh_async(&self, target: *mut u8, source: DevicePtr, bytes: u64, stream: Stream) -> Result<()> {
+        // SAFETY: the caller's promise about the host memory is the one that the driver asks for.
+        unsafe { self.functions.cuMemcpyDtoHAsync_v2(target.cast(), source.0, bytes as usize, pointer(stream.0)) }
+    }
+
+    unsafe fn copy_dtod_async(&self, target: DevicePtr, source: DevicePtr, bytes: u64, stream: Stream) -> Result<()> {
+        // SAFETY: the caller's promise about both ranges is the one that the driver asks for.
+        unsafe { self.functions.cuMemcpyDtoDAsync_v2(target.0, source.0, bytes as usize, pointer(stream.0)) }
+    }
+
+    unsafe fn copy_async(&self, target: DevicePtr, source: DevicePtr, bytes: u64, stream: Stream) -> Result<()> {
+        // SAFETY: the caller's promise about both ranges is the one that the driver asks for.
+        unsafe { self.functions.cuMemcpyAsync(target.0, source.0, bytes as usize, pointer(stream.0)) }
+    }
+
+    unsafe fn copy_peer_async(
+        &self,
+        target: DevicePtr,
+        target_context: Context,
+        source: DevicePtr,
+        source_context: Context,
+        bytes: u64,
+        stream: Stream,
+    ) -> Result<()> {
+        let (target_context, source_context) = (pointer(target_context.0), pointer(source_context.0));
+        let (bytes, stream) = (bytes as usize, pointer(stream.0));
+        // SAFETY: the caller's promise about both ranges is the one that the driver asks for.
+        unsafe { self.functions.cuMemcpyPeerAsync(target.0, target_context, source.0, source_context, bytes, stream) }
+    }
+
+    unsafe fn copy_2d_async(&self, copy: &Copy2d, stream: Stream) -> Result<()> {
+        // SAFETY: the description is read before the call returns; the ranges it names are the caller's promise.
+        unsafe { self.functions.cuMemcpy2DAsync_v2(&copy::copy_2d(copy), pointer(stream.0)) }
+    }
+
+    unsafe fn copy_3d_async(&self, copy: &Copy3d, stream: Stream) -> Result<()> {
+        // SAFETY: the description is read before the call returns; the ranges it names are the caller's promise.
+        unsafe { self.functions.cuMemcpy3DAsync_v2(&copy::copy_3d(copy), pointer(stream.0)) }
+    }
+
+    fn memset_d8_async(&self, target: DevicePtr, value: u8, bytes: u64, stream: Stream) -> Result<()> {
+        // SAFETY: a device address and a handle by value.
+        unsafe { self.functions.cuMemsetD8Async(target.0, value, bytes as usize, pointer(stream.0)) }
+    }
+
+    fn memset_d32_async(&self, target: DevicePtr, value: u32, count: u64, stream: Stream) -> Result<()> {
+        // SAFETY: a device address and a handle by value.
+        unsafe { self.functions.cuMemsetD32Async(target.0, value, count as usize, pointer(stream.0)) }
+    }
+
+    fn memset_2d_d8_async(
+        &self,
+        target: DevicePtr,
+        pitch_bytes: u64,
+        value: u8,
+        width_bytes: u64,
+        height: u64,
+        stream: Stream,
+    ) -> Result<()> {
+        let (pitch, width, height) = (pitch_bytes as usize, width_bytes as usize, height as usize);
+        // SAFETY: a device address and a handle by value.
+        unsafe { self.functions.cuMemsetD2D8Async(target.0, pitch, value, width, height, pointer(stream.0)) }
+    }
+
+    // --- stream memory operations ---
+
+    fn mem_op(&self, stream: Stream, op: MemOp) -> Result<()> {
+        let (functions, stream) = (&self.functions, pointer(stream.0));
+        // SAFETY: a handle and a device address by value; the driver checks the address.
+        unsafe {
+            match op {
+                MemOp::Wait { address, value, width: Width::W32, condition } => {
+                    functions.cuStreamWaitValue32_v2(stream, address.0, value as u32, memop::wait_flags(condition))
+                }
+                MemOp::Wait { address, value, width: Width::W64, condition } => {
+                    functions.cuStreamWaitValue64_v2(stream, address.0, value, memop::wait_flags(condition))
+                }
+                MemOp::Write { address, value, width: Width::W32 } => {
+                    functions.cuStreamWriteValue32_v2(stream, address.0, value as u32, CU_STREAM_WRITE_VALUE_DEFAULT)
+                }
+                MemOp::Write { address, value, width: Width::W64 } => {
+                    functions.cuStreamWriteValue64_v2(stream, address.0, value, CU_STREAM_WRITE_VALUE_DEFAULT)
+                }
+            }
+        }
+    }
+
+    fn mem_op_batch(&self, stream: Stream, ops: &[MemOp]) -> Result<()> {
+        // A bracket has a handful of operations: no allocation on that path.
+        let mut few = [CUstreamBatchMemOpParams { pad: [0; 6] }; 8];
+        let mut many = Vec::new();
+        let entries = match few.get_mut(..ops.len()) {
+            Some(entries) => {
+                entries.iter_mut().zip(ops).for_each(|(entry, op)| *entry = memop::batch_entry(op));
+                entries
+            }
+            None => {
+                many.extend(ops.iter().map(memop::batch_entry));
+                many.as_mut_slice()
+            }
+        };
+        let count = c_uint::try_from(entries.len()).map_err(|_| {
+            Code::INVALID_VALUE.at("cuStreamBatchMemOp_v2").because("more operations than 32 bits count")
+        })?;
+        // SAFETY: the entries are live and as many as is said; the driver reads them before the call returns.
+        unsafe { self.functions.cuStreamBatchMemOp_v2(pointer(stream.0), count, entries.as_mut_ptr(), 0) }
+    }
+
+    // --- modules and kernels ---
+
+    fn module_load(&self, image: &[u8]) -> Result<Module> {
+        module::load(&self.functions, image)
+    }
+
+    fn module_unload(&self, module: Module) -> Result<()> {
+        // SAFETY: a handle by value.
+        unsafe { self.functions.cuModuleUnload(pointer(module.0)) }
+    }
+
+    fn module_function(&self, module: Module, name: &str) -> Result<Function> {
+        module::function(&self.functions, module, name)
+    }
+
+    unsafe fn launch(&self, launch: &Launch<'_>) -> Result<()> {
+        let ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]) = (launch.grid, launch.block);
+        let (function, stream) = (pointer(launch.function.0), pointer(launch.stream.0));
+        // The prototype lacks a const: the driver reads the array and what it points to before it returns.
+        let parameters = launch.parameters.as_ptr().cast_mut();
+        // SAFETY: the caller promises that the parameters are those of the kernel; the array is live during the call.
+        unsafe {
+            self.functions.cuLaunchKernel(
+                function,
+                grid_x,
+                grid_y,
+                grid_z,
+                block_x,
+                block_y,
+                block_z,
+                launch.shared_bytes,
+                stream,
+                parameters,
+                std::ptr::null_mut(),
+            )
+        }
+    }
+}

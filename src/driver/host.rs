@@ -1,0 +1,140 @@
+//! Real time and real threads.
+
+use std::time::{Duration, Instant};
+
+use hal::{Host, Nanos, ThreadToken, Wait};
+
+/// Shorter sleeps spin: the scheduler would oversleep them by more than they last.
+const SLEEP_FLOOR: Nanos = Nanos::from_us(200);
+/// For so long a wait spins, because most completions come within it.
+const SPIN_SPAN: Nanos = Nanos::from_us(50);
+/// For so long a wait yields between looks; afterwards it sleeps.
+const YIELD_SPAN: Nanos = Nanos::from_ms(5);
+/// How long a patient wait sleeps between looks.
+const NAP: Nanos = Nanos::from_us(50);
+
+/// The operating system's monotonic clock, counted from when the host was made.
+#[derive(Debug)]
+pub struct RealHost {
+    origin: Instant,
+}
+
+impl RealHost {
+    /// A host whose time begins now.
+    #[must_use]
+    pub fn new() -> RealHost {
+        RealHost { origin: Instant::now() }
+    }
+
+    /// Lets the processor rest a little, by how long the wait has lasted and how near its deadline is.
+    fn rest(&self, waited: Nanos, left: Nanos) {
+        if waited < SPIN_SPAN {
+            std::hint::spin_loop();
+        } else if waited < YIELD_SPAN || left < SLEEP_FLOOR {
+            std::thread::yield_now();
+        } else {
+            std::thread::sleep(Duration::from_nanos(NAP.0));
+        }
+    }
+}
+
+impl Default for RealHost {
+    fn default() -> RealHost {
+        RealHost::new()
+    }
+}
+
+impl Host for RealHost {
+    fn now(&self) -> Nanos {
+        // 2^64 ns are 584 years.
+        Nanos(self.origin.elapsed().as_nanos() as u64)
+    }
+
+    fn sleep(&self, span: Nanos) {
+        let end = self.now() + span;
+        if span >= SLEEP_FLOOR {
+            std::thread::sleep(Duration::from_nanos(span.0));
+        }
+        while self.now() < end {
+            std::hint::spin_loop();
+        }
+    }
+
+    fn pause(&self) {
+        std::hint::spin_loop();
+    }
+
+    fn wait_until(&self, deadline: Option<Nanos>, condition: &mut dyn FnMut() -> bool) -> Wait {
+        let start = self.now();
+        loop {
+            if condition() {
+                return Wait::Met;
+            }
+            let now = self.now();
+            let left = deadline.map_or(Nanos::MAX, |deadline| deadline.since(now));
+            if left == Nanos::ZERO {
+                return Wait::Deadline;
+            }
+            self.rest(now.since(start), left);
+        }
+    }
+
+    // The operating system knows its threads; there is nobody to tell.
+    fn announce(&self, _name: &str) -> ThreadToken {
+        ThreadToken(0)
+    }
+
+    fn enter(&self, _token: ThreadToken) {}
+
+    fn leave(&self) {}
+
+    fn outside(&self, block: &mut dyn FnMut()) {
+        block();
+    }
+
+    fn is_virtual(&self) -> bool {
+        false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    #[test]
+    fn sleep_lasts_at_least_as_long_as_asked() {
+        let host = RealHost::new();
+        for span in [Nanos::from_us(20), Nanos::from_us(300)] {
+            let start = host.now();
+            host.sleep(span);
+            assert!(host.now().since(start) >= span);
+        }
+    }
+
+    #[test]
+    fn waits_end_by_condition_or_deadline() {
+        let host = RealHost::new();
+        assert_eq!(
+            host.wait_until(Some(Nanos::ZERO), &mut || true),
+            Wait::Met,
+            "a condition that holds beats a past deadline"
+        );
+        let deadline = host.now() + Nanos::from_ms(6);
+        assert_eq!(host.wait_until(Some(deadline), &mut || false), Wait::Deadline);
+        assert!(host.now() >= deadline);
+    }
+
+    #[test]
+    fn a_wait_sees_what_another_thread_stores() {
+        let host = RealHost::new();
+        let flag = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                std::thread::sleep(Duration::from_millis(8));
+                flag.store(true, Ordering::Release);
+            });
+            assert_eq!(host.wait_until(None, &mut || flag.load(Ordering::Acquire)), Wait::Met);
+        });
+    }
+}

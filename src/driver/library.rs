@@ -1,0 +1,103 @@
+//! The driver's library: found, opened, asked for symbols. It is never closed again, because the driver has threads of
+//! its own that run in it.
+#![allow(unsafe_code)]
+
+use std::ffi::{CStr, CString, OsStr, OsString, c_void};
+use std::os::unix::ffi::OsStrExt;
+use std::ptr::NonNull;
+
+use hal::{Code, Result};
+
+/// The environment variable that names another library.
+pub const LIBRARY_VARIABLE: &str = "OVERTAKE_LIBCUDA";
+
+/// The library that every NVIDIA driver installs.
+const LIBRARY_NAME: &str = "libcuda.so.1";
+
+/// What to do when there is no library.
+const CURE: &str = "install the NVIDIA driver (525 or newer; it brings libcuda.so.1), set OVERTAKE_LIBCUDA to the path of \
+                    a libcuda.so.1, or set OVERTAKE_BACKEND=soft to use the software GPU";
+
+/// An open library.
+#[derive(Debug)]
+pub struct Library {
+    handle: NonNull<c_void>,
+    name: OsString,
+}
+
+// SAFETY: the handle is only ever passed to dlsym, which takes any handle from any thread, and it is never closed.
+unsafe impl Send for Library {}
+// SAFETY: as above: dlsym on one handle from several threads is allowed.
+unsafe impl Sync for Library {}
+
+impl Library {
+    /// Opens the library that the environment names, or the installed one.
+    pub fn open_default() -> Result<Library> {
+        match std::env::var_os(LIBRARY_VARIABLE).filter(|name| !name.is_empty()) {
+            Some(name) => Library::open(&name),
+            None => Library::open(OsStr::new(LIBRARY_NAME)),
+        }
+    }
+
+    /// Opens the library of this name or path.
+    pub fn open(name: &OsStr) -> Result<Library> {
+        let refused = |why: &str| {
+            Code::SHARED_OBJECT_INIT_FAILED.at("dlopen").because(format!("{}: {why}; {CURE}", name.display()))
+        };
+        let Ok(path) = CString::new(name.as_bytes()) else {
+            return Err(refused("the name holds a NUL byte"));
+        };
+        // SAFETY: `path` is a NUL-terminated string that outlives the call. Running the library's initialisers is what
+        // the caller asks for by naming a CUDA driver.
+        let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
+        match NonNull::new(handle) {
+            Some(handle) => Ok(Library { handle, name: name.to_owned() }),
+            None => Err(refused(&last_error())),
+        }
+    }
+
+    /// The address of an exported symbol.
+    #[must_use]
+    pub fn symbol(&self, name: &CStr) -> Option<NonNull<c_void>> {
+        // SAFETY: the handle came from dlopen and was never closed; `name` is NUL-terminated and outlives the call.
+        NonNull::new(unsafe { libc::dlsym(self.handle.as_ptr(), name.as_ptr()) })
+    }
+
+    /// The name it was opened by.
+    #[must_use]
+    pub fn name(&self) -> &OsStr {
+        &self.name
+    }
+}
+
+/// What dlopen had to say about its last failure on this thread.
+fn last_error() -> String {
+    // SAFETY: dlerror returns null or a NUL-terminated string that stays valid until the thread's next dl call; it is
+    // copied before any other is made.
+    let message = unsafe {
+        let text = libc::dlerror();
+        (!text.is_null()).then(|| CStr::from_ptr(text).to_string_lossy().into_owned())
+    };
+    message.unwrap_or_else(|| "the loader gave no reason".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_absent_library_is_an_error_that_names_the_cure() {
+        let error = Library::open(OsStr::new("/nonexistent/libcuda.so.1")).unwrap_err();
+        assert_eq!((error.code(), error.call()), (Code::SHARED_OBJECT_INIT_FAILED, "dlopen"));
+        let text = error.to_string();
+        for part in ["/nonexistent/libcuda.so.1", "install the NVIDIA driver", "OVERTAKE_BACKEND=soft"] {
+            assert!(text.contains(part), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_name_with_a_nul_byte_is_refused() {
+        let error = Library::open(OsStr::new("lib\0cuda")).unwrap_err();
+        assert!(error.to_string().contains("NUL byte"), "{error}");
+    }
+}

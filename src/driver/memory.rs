@@ -1,0 +1,116 @@
+//! What an address is.
+#![allow(unsafe_code)]
+
+use abi::types::*;
+use hal::{Code, Device, DevicePtr, MemoryKind, PointerInfo, Result};
+
+use super::functions::Functions;
+use super::handle::{number, pointer};
+
+/// Host memory that the driver has never heard of.
+const PAGEABLE: PointerInfo =
+    PointerInfo { kind: MemoryKind::Pageable, device_pointer: None, device: None, context: None, buffer_id: None };
+
+/// What `cuPointerGetAttributes` is asked for, in one call.
+struct Attributes {
+    kind: CUmemorytype,
+    context: CUcontext,
+    device_pointer: CUdeviceptr,
+    buffer_id: c_ulonglong,
+    is_managed: c_uint,
+    device: c_int,
+}
+
+impl Attributes {
+    fn read(functions: &Functions, address: u64) -> Result<Attributes> {
+        let mut read = Attributes {
+            kind: 0,
+            context: std::ptr::null_mut(),
+            device_pointer: 0,
+            buffer_id: 0,
+            is_managed: 0,
+            device: -1,
+        };
+        let mut names = [
+            CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
+            CU_POINTER_ATTRIBUTE_CONTEXT,
+            CU_POINTER_ATTRIBUTE_DEVICE_POINTER,
+            CU_POINTER_ATTRIBUTE_BUFFER_ID,
+            CU_POINTER_ATTRIBUTE_IS_MANAGED,
+            CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
+        ];
+        let mut places: [*mut c_void; 6] = [
+            (&raw mut read.kind).cast(),
+            (&raw mut read.context).cast(),
+            (&raw mut read.device_pointer).cast(),
+            (&raw mut read.buffer_id).cast(),
+            (&raw mut read.is_managed).cast(),
+            (&raw mut read.device).cast(),
+        ];
+        let count = names.len() as c_uint;
+        // SAFETY: the two arrays are live and as long as `count`; each place is a live field at least as large as what
+        // the driver's manual says it writes for the attribute of the same index (is-managed: a 4-byte boolean at most).
+        unsafe {
+            functions.cuPointerGetAttributes(count, names.as_mut_ptr(), places.as_mut_ptr(), address)?;
+        }
+        Ok(read)
+    }
+
+    fn info(&self) -> PointerInfo {
+        let kind = match (self.kind, self.is_managed) {
+            (0, _) => return PAGEABLE,
+            (_, managed) if managed != 0 => MemoryKind::Managed,
+            (CU_MEMORYTYPE_HOST, _) => MemoryKind::Pinned,
+            _ => MemoryKind::Device,
+        };
+        PointerInfo {
+            kind,
+            device_pointer: (self.device_pointer != 0).then_some(DevicePtr(self.device_pointer)),
+            device: (self.device >= 0).then_some(Device(self.device)),
+            context: (!self.context.is_null()).then(|| hal::Context(number(self.context))),
+            buffer_id: Some(self.buffer_id),
+        }
+    }
+}
+
+/// What `address` is; plain host memory is [`MemoryKind::Pageable`] and not an error.
+pub fn pointer_info(functions: &Functions, address: u64) -> Result<PointerInfo> {
+    match Attributes::read(functions, address) {
+        Ok(attributes) => Ok(attributes.info()),
+        // Drivers differ: some answer for unknown addresses with zeroes, some with this.
+        Err(error) if error.code() == Code::INVALID_VALUE => Ok(PAGEABLE),
+        Err(error) => Err(error),
+    }
+}
+
+/// Allocates pinned memory.
+pub fn host_alloc(functions: &Functions, bytes: u64, flags: u32) -> Result<*mut u8> {
+    let mut memory = pointer(0);
+    // SAFETY: `memory` is a live local that the driver writes once.
+    unsafe { functions.cuMemHostAlloc(&mut memory, bytes as usize, flags) }?;
+    Ok(memory.cast())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn attributes(kind: CUmemorytype, is_managed: c_uint) -> Attributes {
+        Attributes { kind, context: pointer(0x10), device_pointer: 0x20, buffer_id: 30, is_managed, device: 1 }
+    }
+
+    #[test]
+    fn kinds_follow_type_and_managed_flag() {
+        assert_eq!(attributes(0, 0).info(), PAGEABLE);
+        assert_eq!(attributes(CU_MEMORYTYPE_HOST, 0).info().kind, MemoryKind::Pinned);
+        assert_eq!(attributes(CU_MEMORYTYPE_DEVICE, 0).info().kind, MemoryKind::Device);
+        assert_eq!(attributes(CU_MEMORYTYPE_DEVICE, 1).info().kind, MemoryKind::Managed);
+    }
+
+    #[test]
+    fn absent_attributes_are_none() {
+        let info = Attributes { context: pointer(0), device_pointer: 0, device: -2, ..attributes(1, 0) }.info();
+        assert_eq!((info.context, info.device_pointer, info.device), (None, None, None));
+        assert_eq!(info.buffer_id, Some(30));
+    }
+}

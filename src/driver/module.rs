@@ -1,0 +1,77 @@
+//! Modules: loading them with the compiler's own words when it refuses.
+#![allow(unsafe_code)]
+
+use std::ffi::CString;
+
+use abi::types::*;
+use hal::{Code, Function, Module, Result};
+
+use super::functions::Functions;
+use super::handle::{number, pointer};
+
+/// Room for what the PTX compiler says.
+const LOG_BYTES: usize = 4096;
+
+/// Loads PTX text or a cubin.
+pub fn load(functions: &Functions, image: &[u8]) -> Result<Module> {
+    // The driver reads PTX up to a NUL, which a Rust slice does not bring along; behind a cubin it does no harm.
+    let mut text = Vec::with_capacity(image.len() + 1);
+    text.extend_from_slice(image);
+    text.push(0);
+    let mut module = pointer(0);
+    if functions.pointers().cuModuleLoadDataEx.is_none() {
+        // SAFETY: `module` is a live local; `text` is NUL-terminated and outlives the call.
+        unsafe { functions.cuModuleLoadData(&mut module, text.as_ptr().cast()) }?;
+        return Ok(Module(number(module)));
+    }
+    let mut log = [0_u8; LOG_BYTES];
+    let mut options = [CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES];
+    // The second value is a number in the place of a pointer: that is how the driver takes it.
+    let mut values: [*mut c_void; 2] = [log.as_mut_ptr().cast(), std::ptr::without_provenance_mut(LOG_BYTES)];
+    // SAFETY: `text` is NUL-terminated; `options` and `values` are two long, as said; the log buffer is as long as the
+    // second value says; all of them and `module` outlive the call.
+    let result = unsafe {
+        functions.cuModuleLoadDataEx(
+            &mut module,
+            text.as_ptr().cast(),
+            options.len() as c_uint,
+            options.as_mut_ptr(),
+            values.as_mut_ptr(),
+        )
+    };
+    match result {
+        Ok(()) => Ok(Module(number(module))),
+        Err(error) => Err(match log_text(&log) {
+            Some(words) => error.because(words),
+            None => error,
+        }),
+    }
+}
+
+/// What the compiler wrote, if anything.
+fn log_text(log: &[u8]) -> Option<String> {
+    let written = log.split(|byte| *byte == 0).next().unwrap_or_default();
+    let words = String::from_utf8_lossy(written).trim().to_owned();
+    (!words.is_empty()).then_some(words)
+}
+
+/// Finds a kernel.
+pub fn function(functions: &Functions, module: Module, name: &str) -> Result<Function> {
+    let name = CString::new(name)
+        .map_err(|_| Code::INVALID_VALUE.at("cuModuleGetFunction").because("the kernel's name holds a NUL byte"))?;
+    let mut function = pointer(0);
+    // SAFETY: `function` is a live local; `name` is NUL-terminated and outlives the call; the module is the caller's.
+    unsafe { functions.cuModuleGetFunction(&mut function, pointer(module.0), name.as_ptr()) }?;
+    Ok(Function(number(function)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_log_ends_at_the_first_nul() {
+        assert_eq!(log_text(b"ptxas: bad\n\0rest").as_deref(), Some("ptxas: bad"));
+        assert_eq!(log_text(&[0; 8]), None);
+    }
+}

@@ -1,0 +1,120 @@
+//! The loader against libraries that are not there, not drivers, or poor ones. One process for each environment: the
+//! fixtures read it.
+
+use std::ffi::OsStr;
+use std::path::PathBuf;
+use std::process::Command;
+
+use hal::{Code, Driver, Stream};
+use overtake::driver::{CudaDriver, Functions, LIBRARY_VARIABLE, Library};
+
+/// Builds a shared library from C text, once per test.
+fn build(name: &str, source: &str) -> PathBuf {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR"));
+    let (text, library) = (folder.join(format!("{name}.c")), folder.join(format!("lib{name}.so")));
+    std::fs::write(&text, source).expect("the temporary folder is writable");
+    let status = Command::new("gcc")
+        .args(["-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-o"])
+        .args([&library, &text])
+        .status()
+        .expect("gcc is installed");
+    assert!(status.success(), "gcc refused {}", text.display());
+    library
+}
+
+/// The library in which POOR_DRIVER_LACKS and POOR_DRIVER_RESULT choose what goes wrong.
+fn poor_driver(name: &str) -> PathBuf {
+    build(name, include_str!("fixtures/poor_driver.c"))
+}
+
+/// Runs the named test of this file again, as a process with these variables; `false` in that process itself.
+fn in_child(test: &str, variables: &[(&str, &str)]) -> bool {
+    if std::env::var_os("LOADER_TEST_CHILD").is_some() {
+        return false;
+    }
+    let output = Command::new(std::env::current_exe().expect("a test knows its path"))
+        .args([test, "--exact", "--nocapture"])
+        .env("LOADER_TEST_CHILD", "1")
+        .envs(variables.iter().copied())
+        .output()
+        .expect("a test can run itself");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && text.contains("1 passed"), "{text}");
+    true
+}
+
+fn open(path: &OsStr) -> Library {
+    Library::open(path).expect("the fixture is a library")
+}
+
+#[test]
+fn the_variable_names_the_library() {
+    if in_child("the_variable_names_the_library", &[(LIBRARY_VARIABLE, "/nonexistent")]) {
+        return;
+    }
+    let error = CudaDriver::get().unwrap_err();
+    assert_eq!((error.call(), error.code()), ("dlopen", Code::SHARED_OBJECT_INIT_FAILED));
+    assert!(error.to_string().contains("/nonexistent") && error.to_string().contains("install the NVIDIA driver"));
+}
+
+#[test]
+fn a_library_that_is_no_driver_is_refused() {
+    let library = build("no_driver", "int nothing(void); int nothing(void) { return 0; }\n");
+    let error = Functions::load(open(library.as_os_str())).unwrap_err();
+    assert_eq!((error.call(), error.code()), ("dlsym", Code::SHARED_OBJECT_SYMBOL_NOT_FOUND));
+    assert!(error.to_string().contains("cuGetProcAddress_v2"), "{error}");
+}
+
+#[test]
+fn absent_required_functions_are_named() {
+    if in_child("absent_required_functions_are_named", &[("POOR_DRIVER_LACKS", "cuMemAlloc,cuStreamQuery")]) {
+        return;
+    }
+    let error = CudaDriver::open(open(poor_driver("poor_required").as_os_str())).unwrap_err();
+    assert_eq!((error.call(), error.code()), ("cuGetProcAddress_v2", Code::SHARED_OBJECT_SYMBOL_NOT_FOUND));
+    let text = error.to_string();
+    assert!(text.contains("(CUDA 12.0) lacks cuStreamQuery, cuMemAlloc_v2;"), "{text}");
+}
+
+#[test]
+fn absent_optional_functions_fail_only_when_called() {
+    let variables = [("POOR_DRIVER_LACKS", "cuStreamWaitValue32,cuStreamGetFlags")];
+    if in_child("absent_optional_functions_fail_only_when_called", &variables) {
+        return;
+    }
+    let driver = CudaDriver::open(open(poor_driver("poor_optional").as_os_str())).expect("nothing required is absent");
+    let error = driver.stream_flags(Stream(7)).unwrap_err();
+    assert_eq!((error.call(), error.code()), ("cuStreamGetFlags", Code::NOT_FOUND));
+    assert!(error.to_string().contains("CUDA 5.5 brought it"), "{error}");
+    let pointers = driver.functions().pointers();
+    assert!(pointers.cuStreamWaitValue32_v2.is_none() && pointers.cuStreamWriteValue32_v2.is_some());
+}
+
+#[test]
+fn prototypes_newer_than_the_driver_are_absent_though_it_answers_for_them() {
+    let driver = CudaDriver::open(open(poor_driver("poor_version").as_os_str())).expect("nothing required is absent");
+    let pointers = driver.functions().pointers();
+    assert!(pointers.cuMemcpyBatchAsync.is_none(), "introduced by 12.8, the driver is 12.0");
+    assert!(pointers.cuStreamGetId.is_some(), "introduced by 12.0");
+}
+
+#[test]
+fn codes_that_we_do_not_know_carry_the_drivers_words() {
+    if in_child("codes_that_we_do_not_know_carry_the_drivers_words", &[("POOR_DRIVER_RESULT", "4711")]) {
+        return;
+    }
+    let driver = CudaDriver::open(open(poor_driver("poor_result").as_os_str())).expect("nothing required is absent");
+    let error = driver.context_synchronize().unwrap_err();
+    assert_eq!(error.code().get(), 4711);
+    assert!(error.to_string().contains("CUDA_ERROR_FROM_THE_FUTURE"), "{error}");
+}
+
+#[test]
+fn not_ready_is_an_answer() {
+    if in_child("not_ready_is_an_answer", &[("POOR_DRIVER_RESULT", "600")]) {
+        return;
+    }
+    let driver = CudaDriver::open(open(poor_driver("poor_ready").as_os_str())).expect("nothing required is absent");
+    assert_eq!(driver.stream_query(Stream::DEFAULT), Ok(false));
+    assert_eq!(driver.stream_synchronize(Stream::DEFAULT).unwrap_err().code(), Code::NOT_READY);
+}
