@@ -32,6 +32,7 @@ fn bindings(include: &std::path::Path, clang_arguments: &[String]) -> bindgen::B
         .clang_arg("-D__CUDA_API_VERSION_INTERNAL")
         .clang_args(clang_arguments)
         .with_codegen_config(bindgen::CodegenConfig::TYPES | bindgen::CodegenConfig::VARS)
+        .disable_header_comment()
         .use_core()
         .generate_comments(false)
         .layout_tests(true)

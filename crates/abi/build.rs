@@ -19,7 +19,7 @@ mod regenerate {
         let folder = named.or_else(home).unwrap_or_else(|| PathBuf::from("/usr/local/cuda/include"));
         assert!(
             folder.join("cuda.h").is_file(),
-            "no cuda.h in {}: set OVERTAKE_CUDA_INCLUDE to the folder that holds it, or build without the feature bindgen",
+            "no cuda.h in {}: set OVERTAKE_CUDA_INCLUDE to its folder, or build without the feature bindgen",
             folder.display()
         );
         folder

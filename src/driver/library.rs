@@ -15,8 +15,8 @@ pub const LIBRARY_VARIABLE: &str = "OVERTAKE_LIBCUDA";
 const LIBRARY_NAME: &str = "libcuda.so.1";
 
 /// What to do when there is no library.
-const CURE: &str = "install the NVIDIA driver (525 or newer; it brings libcuda.so.1), set OVERTAKE_LIBCUDA to the path of \
-                    a libcuda.so.1, or set OVERTAKE_BACKEND=soft to use the software GPU";
+const CURE: &str = "install the NVIDIA driver (525 or newer; it brings libcuda.so.1), set OVERTAKE_LIBCUDA to the path \
+                    of a libcuda.so.1, or set OVERTAKE_BACKEND=soft to use the software GPU";
 
 /// An open library.
 #[derive(Debug)]

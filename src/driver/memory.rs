@@ -49,7 +49,7 @@ impl Attributes {
         ];
         let count = names.len() as c_uint;
         // SAFETY: the two arrays are live and as long as `count`; each place is a live field at least as large as what
-        // the driver's manual says it writes for the attribute of the same index (is-managed: a 4-byte boolean at most).
+        // the driver's manual says it writes for the attribute of that index (is-managed: a boolean, 4 bytes at most).
         unsafe {
             functions.cuPointerGetAttributes(count, names.as_mut_ptr(), places.as_mut_ptr(), address)?;
         }

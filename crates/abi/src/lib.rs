@@ -14,6 +14,9 @@ mod generated;
 mod generated {
     include!(concat!(env!("OUT_DIR"), "/generated.rs"));
 }
+#[cfg(test)]
+#[allow(nonstandard_style)]
+mod prototypes;
 pub mod table;
 pub mod types;
 

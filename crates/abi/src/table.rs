@@ -1,8 +1,8 @@
 //! The one list of driver functions.
 //!
 //! [`for_each_driver_function!`](crate::for_each_driver_function) hands every row to a macro of the caller's. The
-//! loader's table, the exports of the soft GPU, hooks and call tracing all expand this list, so that a function is added
-//! in one place. The tests compare every row with the prototype and the version that NVIDIA's header gives it.
+//! loader's table, the exports of the soft GPU, hooks and call tracing all expand this list, so that a function is
+//! added in one place. The tests compare every row with the prototype and the version that NVIDIA's header gives it.
 //!
 //! # A row
 //!
@@ -642,4 +642,20 @@ macro_rules! for_each_driver_function {
                 (h_graph_exec: CUgraphExec)]
         }
     };
+}
+
+#[cfg(test)]
+#[allow(nonstandard_style)]
+mod tests {
+    use crate::prototypes::of;
+    use crate::types::*;
+
+    macro_rules! compare {
+        ({} $([$noun:ident $symbol:ident = $plain:ident, $base:literal, $version:literal,
+            $flavour:ident, $need:ident; ($($argument:ident: $type:ty),*)])*) => {
+            // Compiles only where the row's prototype is the header's for its name, version and flavour.
+            $(const _: fn(of::$symbol) -> Option<unsafe extern "C" fn($($type),*) -> CUresult> = |header| header;)*
+        };
+    }
+    crate::for_each_driver_function! { compare }
 }

@@ -1,5 +1,80 @@
-//! Chores of the repository.
+//! Chores of the repository: `cargo xtask --help`.
+#![deny(unsafe_code)]
 
-fn main() {
-    eprintln!("usage: cargo xtask codegen | tidy");
+mod codegen;
+#[cfg(feature = "codegen")]
+mod generate;
+mod tidy;
+mod wheels;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+Chores of the repository.
+
+Usage: cargo xtask <chore>
+
+Chores:
+  codegen           write crates/abi/src/generated.rs and prototypes.rs from cuda.h of CUDA 13.0
+                    (fetched with pip into a temporary folder, together with libclang)
+  codegen --check   compare instead of writing: 1 if they differ, 0 with `skipped: …` if pip cannot fetch
+  tidy              check what rustfmt and clippy do not: length of functions, files and lines, banned words,
+                    where unsafe code may stand, paths of one machine
+  --help            this text
+";
+
+/// How a chore ends: what to print, and whether it is good.
+type Outcome = Result<String, String>;
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match run(&words) {
+        Ok(text) => {
+            print!("{text}");
+            ExitCode::SUCCESS
+        }
+        Err(text) => {
+            eprint!("{text}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(words: &[&str]) -> Outcome {
+    match words {
+        ["--help" | "-h" | "help"] => Ok(USAGE.to_owned()),
+        ["codegen"] => codegen::run(&root(), codegen::Mode::Write),
+        ["codegen", "--check"] => codegen::run(&root(), codegen::Mode::Check),
+        #[cfg(feature = "codegen")]
+        ["generate", include, folder] => generate::run(Path::new(include), Path::new(folder)),
+        ["tidy"] => tidy::run(&root()),
+        [] => Err(USAGE.to_owned()),
+        _ => Err(format!("unknown chore: {}\n\n{USAGE}", words.join(" "))),
+    }
+}
+
+/// The root of the repository.
+fn root() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.ancestors().nth(2).expect("the crate lies two folders below the root").to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn help_names_every_chore_and_others_are_refused() {
+        let help = run(&["--help"]).unwrap();
+        assert!(help.contains("codegen --check") && help.contains("tidy"));
+        assert!(run(&["polish"]).unwrap_err().starts_with("unknown chore: polish"));
+        assert!(run(&[]).is_err());
+    }
+
+    #[test]
+    fn the_root_holds_the_workspace() {
+        assert!(root().join("crates/xtask/Cargo.toml").is_file());
+    }
 }

@@ -1,0 +1,263 @@
+//! `tidy`: what rustfmt and clippy do not check.
+
+use std::fmt;
+use std::path::Path;
+use std::process::Command;
+
+use crate::Outcome;
+
+/// A line is no longer than this.
+const LINE_WIDTH: usize = 120;
+/// A file is no longer than this.
+const FILE_LINES: usize = 700;
+/// A function is no longer than this.
+const FUNCTION_LINES: usize = 70;
+
+/// Generated files and tables are as long as they are.
+const ANY_LENGTH: [&str; 3] =
+    ["crates/abi/src/generated.rs", "crates/abi/src/prototypes.rs", "crates/abi/src/table.rs"];
+
+/// Kinds of file whose text is checked.
+const TEXT: [&str; 9] = ["rs", "c", "h", "cu", "py", "sh", "toml", "md", "yml"];
+
+/// Words that promise instead of doing. Written in halves, so that this file does not find itself.
+const PROMISES: [&str; 5] = [
+    concat!("TO", "DO"),
+    concat!("FIX", "ME"),
+    concat!("to", "do!"),
+    concat!("unimple", "mented!"),
+    concat!("place", "holder"),
+];
+
+/// Folders that exist on one machine only.
+const MACHINE_FOLDERS: [&str; 4] =
+    [concat!("/wo", "rk/"), concat!("/t", "mp/"), concat!("/ro", "ot/"), concat!("/ho", "me/")];
+
+/// One thing that is not tidy.
+#[derive(Debug, PartialEq, Eq)]
+struct Finding {
+    line: usize,
+    what: String,
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.line, self.what)
+    }
+}
+
+/// Checks every file that git knows or would add.
+pub fn run(root: &Path) -> Outcome {
+    let output = Command::new("git")
+        .current_dir(root)
+        .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
+        .output()
+        .map_err(|error| format!("git does not start: {error}\n"))?;
+    let names = String::from_utf8_lossy(&output.stdout);
+    let (mut checked, mut findings) = (0, String::new());
+    for name in names.split('\0').filter(|name| is_text(name)) {
+        // A file that git knows and that is gone has nothing to check.
+        let Ok(text) = std::fs::read_to_string(root.join(name)) else { continue };
+        checked += 1;
+        for finding in check(name, &text) {
+            findings += &format!("{name}:{finding}\n");
+        }
+    }
+    match (checked, findings.is_empty()) {
+        (0, _) => Err("tidy found no file to check: is this a git checkout?\n".to_owned()),
+        (_, true) => Ok(format!("tidy: {checked} files\n")),
+        (_, false) => Err(findings),
+    }
+}
+
+fn is_text(name: &str) -> bool {
+    name.rsplit_once('.').is_some_and(|(_, extension)| TEXT.contains(&extension))
+}
+
+fn check(name: &str, text: &str) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    check_words(text, &mut findings);
+    if !name.ends_with(".md") {
+        check_width(name, text, &mut findings);
+    }
+    if name.ends_with(".rs") {
+        check_lengths(name, text, &mut findings);
+        check_unsafe(name, text, &mut findings);
+    }
+    findings.sort_by_key(|finding| finding.line);
+    findings
+}
+
+fn check_words(text: &str, findings: &mut Vec<Finding>) {
+    for (number, line) in lines(text) {
+        for word in PROMISES {
+            if line.contains(word) {
+                findings.push(Finding { line: number, what: format!("`{word}`: do it or leave it out") });
+            }
+        }
+        for folder in MACHINE_FOLDERS {
+            if names_folder(line, folder) {
+                findings.push(Finding { line: number, what: format!("`{folder}` is a path of one machine") });
+            }
+        }
+    }
+}
+
+/// Whether an absolute path begins with `folder` here, and not in the middle of another path.
+fn names_folder(line: &str, folder: &str) -> bool {
+    line.match_indices(folder).any(|(at, _)| {
+        let before = line[..at].chars().next_back();
+        !before.is_some_and(|before| before.is_alphanumeric() || "._-/}*~".contains(before))
+    })
+}
+
+fn check_width(name: &str, text: &str, findings: &mut Vec<Finding>) {
+    if ANY_LENGTH[..2].contains(&name) {
+        return;
+    }
+    for (number, line) in lines(text) {
+        let width = line.chars().count();
+        if width > LINE_WIDTH {
+            findings.push(Finding { line: number, what: format!("{width} columns, at most {LINE_WIDTH}") });
+        }
+    }
+}
+
+fn check_lengths(name: &str, text: &str, findings: &mut Vec<Finding>) {
+    let count = text.lines().count();
+    if count > FILE_LINES && !ANY_LENGTH.contains(&name) {
+        findings.push(Finding { line: count, what: format!("{count} lines in the file, at most {FILE_LINES}") });
+    }
+    // rustfmt puts the closing brace of a function on a line of its own, as far in as its first line.
+    let mut open: Vec<(usize, usize)> = Vec::new();
+    for (number, line) in lines(text) {
+        let indent = line.len() - line.trim_start().len();
+        if line.trim() == "}" && open.last().is_some_and(|(_, opened)| *opened == indent) {
+            let (start, _) = open.pop().expect("just looked at");
+            let length = number - start + 1;
+            if length > FUNCTION_LINES {
+                let what = format!("{length} lines in the function, at most {FUNCTION_LINES}");
+                findings.push(Finding { line: start, what });
+            }
+        } else if begins_function(line) {
+            open.retain(|(_, opened)| *opened < indent);
+            open.push((number, indent));
+        }
+    }
+}
+
+/// Whether a line begins the definition of a function that has a body of several lines or may have one.
+fn begins_function(line: &str) -> bool {
+    let code = line.trim_start();
+    let mut rest = code;
+    loop {
+        let word = rest.split([' ', '(']).next().unwrap_or_default();
+        match word {
+            "fn" => return !code.ends_with(';') && !code.ends_with('}') && rest.len() > 3,
+            "pub" | "const" | "async" | "unsafe" | "extern" | "\"C\"" => {}
+            _ => return false,
+        }
+        // `pub(crate)` and the like have a bracket between.
+        let after = &rest[word.len()..];
+        let after = if after.starts_with('(') { after.split_once(')').map_or("", |(_, after)| after) } else { after };
+        rest = after.trim_start();
+    }
+}
+
+fn check_unsafe(name: &str, text: &str, findings: &mut Vec<Finding>) {
+    // Tests and examples use the library's unsafe methods; clippy asks them for the reasons.
+    let in_library = name.starts_with("src/") || name.contains("/src/");
+    if !in_library || text.contains("#![allow(unsafe_code)]") {
+        return;
+    }
+    for (number, line) in lines(text) {
+        if uses_unsafe(line) {
+            let what = "unsafe code in a file that does not declare `#![allow(unsafe_code)]`".to_owned();
+            findings.push(Finding { line: number, what });
+        }
+    }
+}
+
+/// Whether a line holds unsafe code: a block, an implementation or a definition, but not the type of a function.
+fn uses_unsafe(line: &str) -> bool {
+    let code = line.split("//").next().unwrap_or_default();
+    code.match_indices("unsafe").any(|(at, word)| {
+        let outside = |c: char| !c.is_alphanumeric() && c != '_' && c != '"';
+        if !code[..at].chars().next_back().is_none_or(outside) {
+            return false;
+        }
+        let after = code[at + word.len()..].trim_start();
+        let after = after.strip_prefix("extern \"C\"").unwrap_or(after).trim_start();
+        after.starts_with('{')
+            || after.starts_with("impl")
+            || after.starts_with("fn ")
+            || after.starts_with("(no_mangle")
+    })
+}
+
+fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    text.lines().enumerate().map(|(index, line)| (index + 1, line))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn whats(name: &str, text: &str) -> Vec<String> {
+        check(name, text).iter().map(Finding::to_string).collect()
+    }
+
+    #[test]
+    fn long_functions_are_found_where_they_begin() {
+        let body =
+            |count| format!("impl A {{\n    pub(crate) fn long() {{\n{}    }}\n}}\n", "        a();\n".repeat(count));
+        assert_eq!(whats("src/a.rs", &body(68)), [""; 0]);
+        assert_eq!(whats("src/a.rs", &body(69)), ["2: 71 lines in the function, at most 70"]);
+    }
+
+    #[test]
+    fn declarations_and_types_are_not_functions() {
+        assert!(begins_function("    pub unsafe extern \"C\" fn cuInit("));
+        assert!(begins_function("pub const fn a() -> u8 {"));
+        for line in ["fn a();", "type A = fn(u8) -> u8;", "let f = fn_name(3);", "fn a() {}", "// fn a() {"] {
+            assert!(!begins_function(line), "{line}");
+        }
+    }
+
+    #[test]
+    fn long_files_and_lines_are_found_save_tables() {
+        let long = "a\n".repeat(701);
+        assert_eq!(whats("src/a.rs", &long), ["701: 701 lines in the file, at most 700"]);
+        assert_eq!(whats("crates/abi/src/table.rs", &long), [""; 0]);
+        let wide = "x".repeat(121);
+        assert_eq!(whats("src/a.rs", &wide), ["1: 121 columns, at most 120"]);
+        assert_eq!(whats("docs/a.md", &wide), [""; 0]);
+    }
+
+    #[test]
+    fn promises_and_machine_paths_are_found() {
+        for word in PROMISES {
+            assert_eq!(whats("a.md", &format!("one\n{word} two")).len(), 1, "{word}");
+        }
+        for folder in MACHINE_FOLDERS {
+            assert_eq!(whats("a.toml", &format!("path = \"{folder}x\"")).len(), 1, "{folder}");
+            assert_eq!(whats("a.toml", &format!("path = \"docs{folder}x\"")).len(), 0, "{folder}");
+        }
+    }
+
+    #[test]
+    fn unsafe_code_stands_only_where_it_is_declared() {
+        let block = "fn a() {\n    unsafe { b() }\n}\n";
+        assert_eq!(whats("src/a.rs", block).len(), 1);
+        assert_eq!(whats("src/a.rs", &format!("#![allow(unsafe_code)]\n{block}")).len(), 0);
+        assert_eq!(whats("tests/a.rs", block).len(), 0);
+        for line in ["// unsafe { }", "type F = unsafe extern \"C\" fn(u8);", "#![deny(unsafe_code)]", "not_unsafe {}"]
+        {
+            assert!(!uses_unsafe(line), "{line}");
+        }
+        for line in ["unsafe impl Send for A {}", "pub unsafe fn a()", "unsafe extern \"C\" {", "#[unsafe(no_mangle)]"]
+        {
+            assert!(uses_unsafe(line), "{line}");
+        }
+    }
+}
