@@ -1,0 +1,183 @@
+//! A bank: the semaphores of one device and one engine, and the words that publish them.
+
+use std::sync::Arc;
+
+use hal::{DevicePtr, Driver, Result};
+
+use crate::ledger::{Boost, Ledger, Pending};
+use crate::primitive::{Mutex, lock};
+use crate::words::Words;
+use crate::{Priorities, Priority};
+
+/// Where the words of a ledger are published: mapped memory, or anything a test wants to look at.
+pub trait Publish: Send + Sync {
+    /// The word of `level` changed.
+    fn publish(&self, level: Priority, word: u32);
+}
+
+/// A ledger behind a lock, and its words published as they change.
+///
+/// The words change inside the lock, so that they change in the order in which the ledger does.
+pub struct Counts<P> {
+    ledger: Mutex<(Ledger, Vec<u32>)>,
+    words: P,
+}
+
+impl<P: Publish> Counts<P> {
+    /// Nothing pending. The words must read 0 already.
+    pub fn new(priorities: Priorities, words: P) -> Counts<P> {
+        Counts { ledger: Mutex::new((Ledger::new(priorities), vec![0; usize::from(priorities.count())])), words }
+    }
+
+    /// Where the words are.
+    pub fn words(&self) -> &P {
+        &self.words
+    }
+
+    /// A copy of `priority` is pending now. Raise only what is schedulable: a copy that still waits for earlier work must
+    /// not hold others back, least of all the work it waits for (traps T1, T2).
+    pub fn raise(&self, priority: Priority) -> Pending {
+        self.change(|ledger| ledger.raise(priority))
+    }
+
+    /// That copy is not pending any more.
+    pub fn lower(&self, pending: Pending) {
+        self.change(|ledger| ledger.lower(pending));
+    }
+
+    /// Waiters of `level` pass as if they had priority `to`, because a copy of that priority depends on one of them.
+    pub fn boost(&self, level: Priority, to: Priority) -> Boost {
+        self.change(|ledger| ledger.boost(level, to))
+    }
+
+    /// Takes a boost back.
+    pub fn unboost(&self, boost: Boost) {
+        self.change(|ledger| ledger.unboost(boost));
+    }
+
+    /// Lets waiters of `level` pass whatever is pending, or stops doing so: the starvation bound.
+    pub fn set_exempt(&self, level: Priority, exempt: bool) {
+        self.change(|ledger| ledger.set_exempt(level, exempt));
+    }
+
+    /// Opens everything: nothing is pending any more, and lowers still to come are void. Returns how many were pending. No
+    /// driver call, only stores.
+    pub fn open(&self) -> u32 {
+        self.change(Ledger::open)
+    }
+
+    /// How many copies of exactly that priority are pending: its semaphore.
+    #[must_use]
+    pub fn pending_at(&self, priority: Priority) -> u32 {
+        lock(&self.ledger).0.pending_at(priority)
+    }
+
+    /// How many copies above `priority` are pending.
+    #[must_use]
+    pub fn pending_above(&self, priority: Priority) -> u32 {
+        lock(&self.ledger).0.pending_above(priority)
+    }
+
+    fn change<T>(&self, change: impl FnOnce(&mut Ledger) -> T) -> T {
+        let mut guard = lock(&self.ledger);
+        let (ledger, published) = &mut *guard;
+        let result = change(ledger);
+        for level in ledger.priorities().iter() {
+            let (word, seen) = (ledger.word(level), &mut published[usize::from(level.get()) - 1]);
+            if *seen != word {
+                *seen = word;
+                self.words.publish(level, word);
+            }
+        }
+        result
+    }
+}
+
+impl Publish for Words {
+    fn publish(&self, level: Priority, word: u32) {
+        self.store(gate_index(level), word);
+    }
+}
+
+/// The semaphores of one device and one engine, in memory that the device sees.
+pub struct Bank {
+    counts: Counts<Words>,
+    priorities: Priorities,
+}
+
+impl std::ops::Deref for Bank {
+    type Target = Counts<Words>;
+    fn deref(&self) -> &Counts<Words> {
+        &self.counts
+    }
+}
+
+impl Bank {
+    /// Allocates a bank in the current context; all words read 0.
+    pub fn new(driver: &Arc<dyn Driver>, priorities: Priorities) -> Result<Bank> {
+        let words = Words::new(driver, 2 * u64::from(Priorities::MAX) + 2)?;
+        Ok(Bank { counts: Counts::new(priorities, words), priorities })
+    }
+
+    /// How many priorities it knows.
+    #[must_use]
+    pub fn priorities(&self) -> Priorities {
+        self.priorities
+    }
+
+    /// Where the device sees the word that waiters of `level` compare with 0.
+    #[must_use]
+    pub fn gate_address(&self, level: Priority) -> DevicePtr {
+        self.counts.words.host_address(gate_index(level))
+    }
+
+    /// What that word reads.
+    #[must_use]
+    pub fn gate_word(&self, level: Priority) -> u32 {
+        self.counts.words.load(gate_index(level))
+    }
+
+    /// The word of `priority` that streams write, in host memory.
+    #[must_use]
+    pub fn stream_address(&self, priority: Priority) -> DevicePtr {
+        self.counts.words.host_address(stream_index(priority))
+    }
+
+    /// What that word reads.
+    #[must_use]
+    pub fn stream_word(&self, priority: Priority) -> u32 {
+        self.counts.words.load(stream_index(priority))
+    }
+
+    /// The word of `priority` that kernels add to, in device memory.
+    #[must_use]
+    pub fn device_address(&self, priority: Priority) -> DevicePtr {
+        self.counts.words.device_address(stream_index(priority))
+    }
+
+    /// Whether anything is pending, as far as the words in host memory tell.
+    #[must_use]
+    pub fn is_raised(&self) -> bool {
+        self.pending_above(Priority::LOWEST) != 0
+            || self.priorities.iter().any(|priority| self.stream_word(priority) != 0)
+    }
+
+    /// Opens every word in host memory by plain stores, and returns how many copies were pending. This is what the
+    /// watchdog does while every other thread is stuck inside the driver. Words in device memory
+    /// ([`crate::Kind::Atomics`]) are out of the CPU's reach: that emulation must not be used where a hang would matter.
+    pub fn open_all(&self) -> u32 {
+        let pending = self.open();
+        for priority in self.priorities.iter() {
+            self.counts.words.store(stream_index(priority), 0);
+        }
+        pending
+    }
+}
+
+fn gate_index(priority: Priority) -> u64 {
+    u64::from(priority.get())
+}
+
+fn stream_index(priority: Priority) -> u64 {
+    u64::from(Priorities::MAX) + u64::from(priority.get())
+}

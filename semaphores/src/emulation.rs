@@ -1,0 +1,158 @@
+//! Three ways to say acquire-zero, inc and dec to a device.
+
+use hal::{Attribute, Device, DevicePtr, Driver};
+
+use crate::{Bank, Priority};
+
+/// One step of a bracket, for a channel to submit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Step {
+    /// The channel stands still until the 32-bit word reads 0.
+    Wait(DevicePtr),
+    /// The channel stores a value.
+    Write(DevicePtr, u32),
+    /// A one-thread kernel adds a value atomically.
+    Add(DevicePtr, i32),
+    /// The `n`th chunk of the copy.
+    Copy(usize),
+}
+
+/// Which emulation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// The CPU counts, one wait per chunk: the default.
+    Hold,
+    /// Stream writes: the patent's literal sequence.
+    Bracket,
+    /// Device-side atomic kernels.
+    Atomics,
+}
+
+impl Kind {
+    /// All of them.
+    pub const ALL: [Kind; 3] = [Kind::Hold, Kind::Bracket, Kind::Atomics];
+
+    /// The name used in options and results.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Hold => "hold",
+            Kind::Bracket => "bracket",
+            Kind::Atomics => "atomics",
+        }
+    }
+
+    /// The kind of that name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Kind> {
+        Kind::ALL.into_iter().find(|kind| kind.name() == name)
+    }
+}
+
+/// How a copy of one priority acquires, increments and decrements.
+pub trait Emulation: Send + Sync {
+    /// Which one this is.
+    fn kind(&self) -> Kind;
+    /// The steps before a chunk: wait until every semaphore above `priority` reads 0, without changing it.
+    fn acquire(&self, bank: &Bank, priority: Priority, steps: &mut Vec<Step>);
+    /// The step that says a copy of `priority` is pending.
+    fn inc(&self, bank: &Bank, priority: Priority, steps: &mut Vec<Step>);
+    /// The step that says it is not any more.
+    fn dec(&self, bank: &Bank, priority: Priority, steps: &mut Vec<Step>);
+    /// Whether the CPU must call [`Bank::raise`] before the submission and [`Bank::lower`] after the completion.
+    fn counts_on_cpu(&self) -> bool;
+}
+
+/// The emulation of that kind.
+#[must_use]
+pub fn emulation(kind: Kind) -> &'static dyn Emulation {
+    match kind {
+        Kind::Hold => &Hold,
+        Kind::Bracket => &Bracket,
+        Kind::Atomics => &Atomics,
+    }
+}
+
+/// Whether the device's streams can add to a word (CUDA 13.1). Probed so that reports can say so; no emulation uses it yet.
+#[must_use]
+pub fn atomic_mem_ops_supported(driver: &dyn Driver, device: Device) -> bool {
+    driver.device_attribute(Attribute::ATOMIC_REDUCTION_SUPPORTED, device).is_ok_and(|value| value != 0)
+}
+
+struct Hold;
+
+impl Emulation for Hold {
+    fn kind(&self) -> Kind {
+        Kind::Hold
+    }
+
+    fn acquire(&self, bank: &Bank, priority: Priority, steps: &mut Vec<Step>) {
+        if priority < bank.priorities().highest() {
+            steps.push(Step::Wait(bank.gate_address(priority)));
+        }
+    }
+
+    fn inc(&self, _: &Bank, _: Priority, _: &mut Vec<Step>) {}
+
+    fn dec(&self, _: &Bank, _: Priority, _: &mut Vec<Step>) {}
+
+    fn counts_on_cpu(&self) -> bool {
+        true
+    }
+}
+
+struct Bracket;
+
+impl Emulation for Bracket {
+    fn kind(&self) -> Kind {
+        Kind::Bracket
+    }
+
+    fn acquire(&self, bank: &Bank, priority: Priority, steps: &mut Vec<Step>) {
+        steps.extend(bank.priorities().above(priority).map(|higher| Step::Wait(bank.stream_address(higher))));
+    }
+
+    fn inc(&self, bank: &Bank, priority: Priority, steps: &mut Vec<Step>) {
+        if priority > Priority::LOWEST {
+            steps.push(Step::Write(bank.stream_address(priority), 1));
+        }
+    }
+
+    fn dec(&self, bank: &Bank, priority: Priority, steps: &mut Vec<Step>) {
+        if priority > Priority::LOWEST {
+            steps.push(Step::Write(bank.stream_address(priority), 0));
+        }
+    }
+
+    fn counts_on_cpu(&self) -> bool {
+        false
+    }
+}
+
+struct Atomics;
+
+impl Emulation for Atomics {
+    fn kind(&self) -> Kind {
+        Kind::Atomics
+    }
+
+    fn acquire(&self, bank: &Bank, priority: Priority, steps: &mut Vec<Step>) {
+        steps.extend(bank.priorities().above(priority).map(|higher| Step::Wait(bank.device_address(higher))));
+    }
+
+    fn inc(&self, bank: &Bank, priority: Priority, steps: &mut Vec<Step>) {
+        if priority > Priority::LOWEST {
+            steps.push(Step::Add(bank.device_address(priority), 1));
+        }
+    }
+
+    fn dec(&self, bank: &Bank, priority: Priority, steps: &mut Vec<Step>) {
+        if priority > Priority::LOWEST {
+            steps.push(Step::Add(bank.device_address(priority), -1));
+        }
+    }
+
+    fn counts_on_cpu(&self) -> bool {
+        false
+    }
+}
