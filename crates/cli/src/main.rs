@@ -1,1 +1,35 @@
-fn main() {}
+//! The command `overtake`.
+#![forbid(unsafe_code)]
+
+mod args;
+mod bench;
+mod demo;
+mod device;
+mod environment;
+mod failure;
+mod info;
+mod open;
+mod output;
+mod progress;
+mod version;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use args::{Arguments, Command};
+
+fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let result = match &arguments.command {
+        Command::Info(info) => info::run(&arguments, info),
+        Command::Demo(demo) => demo::run(&arguments, demo),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("overtake: {failure}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+const AFTER_HELP: &str = "\
+Examples:
+  overtake info                        what this machine has, and what to set differently
+  overtake demo                        the problem, measured here, with a picture
+  overtake --backend soft demo         the same on the software GPU: no GPU needed
+  overtake demo --json - | jq .rows    the numbers alone
+
+Without --backend, the variable OVERTAKE_BACKEND decides; without that, the real driver where there is one, else the
+software GPU. Exit codes: 0 done, 1 failed, 2 the command line makes no sense.";
+
+/// Gives GPU memory copies the priorities that CUDA does not.
+#[derive(Debug, Parser)]
+#[command(name = "overtake", version = crate::version::LONG, after_help = AFTER_HELP, arg_required_else_help = true)]
+pub struct Arguments {
+    /// Which driver to use.
+    #[arg(long, global = true, value_enum, value_name = "BACKEND")]
+    pub backend: Option<BackendName>,
+    /// Say nothing on standard error but errors.
+    #[arg(long, short, global = true)]
+    pub quiet: bool,
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// A backend by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum BackendName {
+    /// The real driver where it loads and finds a device, else the software GPU.
+    Auto,
+    /// The real driver, or an error.
+    Cuda,
+    /// The software GPU.
+    Soft,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Show driver, devices, stream memory operations and copy queues, probed on this machine, and warn of traps.
+    Info(InfoArguments),
+    /// Measure how long a small copy waits behind bulk copies, and draw it.
+    Demo(DemoArguments),
+}
+
+/// Arguments of `info`.
+#[derive(Debug, Args)]
+pub struct InfoArguments {
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `demo`.
+#[derive(Debug, Args)]
+pub struct DemoArguments {
+    /// The device to measure, by its ordinal.
+    #[arg(long, default_value_t = 0, value_name = "ORDINAL")]
+    pub device: i32,
+    /// How long to measure, all cases together (virtual time on the software GPU).
+    #[arg(long, default_value_t = 8.0, value_parser = seconds, value_name = "SECONDS")]
+    pub seconds: f64,
+    /// Write the numbers to this file; `-` prints them instead of the table.
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// Write the picture to this file.
+    #[arg(long, default_value = "overtake-demo.svg", value_name = "FILE")]
+    pub svg: PathBuf,
+    /// Write a page with table and picture to this file.
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    let seconds: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
+    if (0.1..=3600.0).contains(&seconds) { Ok(seconds) } else { Err("must lie between 0.1 and 3600".to_owned()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_definition_is_consistent() {
+        Arguments::command().debug_assert();
+    }
+
+    #[test]
+    fn seconds_are_bounded() {
+        assert_eq!(seconds("2.5"), Ok(2.5));
+        assert!([seconds("0"), seconds("nan"), seconds("1e9"), seconds("soon")].iter().all(Result::is_err));
+    }
+}

@@ -1,0 +1,45 @@
+//! Environment variables that change what is measured.
+
+use std::collections::BTreeMap;
+
+/// Hardware connections of a context: the queues that streams share.
+pub const MAX_CONNECTIONS: &str = "CUDA_DEVICE_MAX_CONNECTIONS";
+/// Hardware connections for copies.
+pub const MAX_COPY_CONNECTIONS: &str = "CUDA_DEVICE_MAX_COPY_CONNECTIONS";
+
+/// The variables that decide how many queues there are.
+pub const CONNECTIONS: [&str; 2] = [MAX_CONNECTIONS, MAX_COPY_CONNECTIONS];
+
+/// Those of the driver that change timing or visibility; ours all begin with `OVERTAKE_`.
+const DRIVER: [&str; 7] = [
+    MAX_CONNECTIONS,
+    MAX_COPY_CONNECTIONS,
+    "CUDA_LAUNCH_BLOCKING",
+    "CUDA_MODULE_LOADING",
+    "CUDA_MPS_PIPE_DIRECTORY",
+    "CUDA_VISIBLE_DEVICES",
+    "LD_PRELOAD",
+];
+
+/// Those that are set, with their values.
+#[must_use]
+pub fn relevant(variables: impl Iterator<Item = (String, String)>) -> BTreeMap<String, String> {
+    variables.filter(|(name, _)| name.starts_with("OVERTAKE_") || DRIVER.contains(&name.as_str())).collect()
+}
+
+/// The process's variables. What is not Unicode is shown as near as can be.
+pub fn variables() -> impl Iterator<Item = (String, String)> {
+    std::env::vars_os().map(|(name, value)| (name.to_string_lossy().into(), value.to_string_lossy().into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_matters_is_kept() {
+        let all = [("HOME", "/root"), ("OVERTAKE_BACKEND", "soft"), (MAX_CONNECTIONS, "1")];
+        let kept = relevant(all.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())));
+        assert_eq!(kept.into_keys().collect::<Vec<_>>(), [MAX_CONNECTIONS, "OVERTAKE_BACKEND"]);
+    }
+}

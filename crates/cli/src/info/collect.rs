@@ -1,0 +1,190 @@
+//! What is known, as data: the JSON of `overtake info --json`.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use channels::probe::{self, Assignment, Direction, ProbeOptions, QueueMap};
+use hal::{Attribute, Device, Driver};
+use serde::Serialize;
+
+use super::memops::MemOps;
+use super::warnings::{Warning, device_warnings, environment_warnings};
+use crate::device::OpenDevice;
+use crate::failure::Result;
+use crate::open::Opened;
+use crate::{environment, version};
+
+/// Everything that `info` shows.
+#[derive(Debug, Serialize)]
+pub struct Report {
+    /// Version of overtake.
+    pub version: &'static str,
+    /// Commit it was built from.
+    pub commit: &'static str,
+    /// Which driver, and why this one.
+    pub backend: Backend,
+    /// CUDA version that the driver speaks.
+    pub driver: String,
+    /// The variables that decide how many copy queues there are; `null` where unset.
+    pub connections: BTreeMap<&'static str, Option<String>>,
+    /// All variables that matter and are set.
+    pub environment: BTreeMap<String, String>,
+    /// The devices.
+    pub devices: Vec<DeviceReport>,
+    /// What to set differently.
+    pub warnings: Vec<Warning>,
+}
+
+/// Which driver, and why this one.
+#[derive(Debug, Serialize)]
+pub struct Backend {
+    /// `cuda` or `soft`.
+    pub name: &'static str,
+    /// Why.
+    pub reason: String,
+}
+
+/// One device.
+#[derive(Debug, Serialize)]
+pub struct DeviceReport {
+    /// Its number.
+    pub ordinal: i32,
+    /// Its name.
+    pub name: String,
+    /// Its UUID.
+    pub uuid: String,
+    /// Its memory.
+    pub memory_bytes: u64,
+    /// Its compute capability, such as `9.0`.
+    pub compute_capability: String,
+    /// Its multiprocessors.
+    pub multiprocessors: i32,
+    /// Its copy engines, as the driver counts those that work at the same time.
+    pub copy_engines: i32,
+    /// CUDA's stream priorities, least urgent and most urgent.
+    pub stream_priorities: Option<(i32, i32)>,
+    /// Whether atomics of the device on host memory are atomic against the CPU.
+    pub host_atomics: bool,
+    /// Stream memory operations, probed; `null` where the probe failed.
+    pub memory_operations: Option<MemOps>,
+    /// Copy queues, probed, one map for each direction; one is missing where its probe failed.
+    pub copy_queues: Vec<Queues>,
+}
+
+/// How streams share the copy queues of one direction.
+#[derive(Debug, Serialize)]
+pub struct Queues {
+    /// `h2d` or `d2h`.
+    pub direction: &'static str,
+    /// Distinct queues seen.
+    pub queues: usize,
+    /// Every probe stream had a queue to itself, so there may be more.
+    pub may_have_more: bool,
+    /// Streams that the probe made.
+    pub streams: usize,
+    /// By what rule streams are dealt to queues: `trivial`, `by-creation`, `by-first-use` or `irregular`.
+    pub assignment: &'static str,
+    /// For each queue: its streams, by order of creation.
+    pub streams_by_queue: Vec<Vec<usize>>,
+}
+
+impl From<QueueMap> for Queues {
+    fn from(map: QueueMap) -> Queues {
+        Queues {
+            direction: map.direction.name(),
+            queues: map.queues(),
+            may_have_more: map.may_have_more(),
+            streams: map.queue_of.len(),
+            assignment: match map.assignment {
+                Assignment::Trivial => "trivial",
+                Assignment::ByCreation => "by-creation",
+                Assignment::ByFirstUse => "by-first-use",
+                Assignment::Irregular => "irregular",
+            },
+            streams_by_queue: map.streams_by_queue(),
+        }
+    }
+}
+
+/// Collects everything. A probe that fails is a warning, not the end: `info` is what people run when something is wrong.
+pub fn collect(opened: &Opened) -> Result<Report> {
+    let driver = &opened.driver;
+    let connections = environment::CONNECTIONS.map(|name| (name, std::env::var(name).ok()));
+    let mut report = Report {
+        version: version::VERSION,
+        commit: version::COMMIT,
+        backend: Backend { name: driver.backend(), reason: opened.reason.clone() },
+        driver: version::driver_version(driver.version()?),
+        connections: connections.into(),
+        environment: environment::relevant(environment::variables()),
+        devices: Vec::new(),
+        warnings: environment_warnings(),
+    };
+    for ordinal in 0..driver.device_count()? {
+        let device = device_report(driver, ordinal, &mut report.warnings)?;
+        report.warnings.extend(device_warnings(&device));
+        report.devices.push(device);
+    }
+    Ok(report)
+}
+
+fn device_report(driver: &Arc<dyn Driver>, ordinal: i32, warnings: &mut Vec<Warning>) -> Result<DeviceReport> {
+    let device = Device(ordinal);
+    let attribute = |attribute| driver.device_attribute(attribute, device);
+    let major = attribute(Attribute::COMPUTE_CAPABILITY_MAJOR)?;
+    let minor = attribute(Attribute::COMPUTE_CAPABILITY_MINOR)?;
+    let mut report = DeviceReport {
+        ordinal,
+        name: driver.device_name(device)?,
+        uuid: uuid(driver.device_uuid(device)?),
+        memory_bytes: driver.device_total_memory(device)?,
+        compute_capability: format!("{major}.{minor}"),
+        multiprocessors: attribute(Attribute::MULTIPROCESSOR_COUNT)?,
+        copy_engines: attribute(Attribute::ASYNC_ENGINE_COUNT)?,
+        stream_priorities: None,
+        host_atomics: attribute(Attribute::HOST_NATIVE_ATOMIC_SUPPORTED)? != 0,
+        memory_operations: None,
+        copy_queues: Vec::new(),
+    };
+    if let Err(error) = probe_device(driver, &mut report, warnings) {
+        warnings.push(Warning::probe_failed(ordinal, "the device", &error));
+    }
+    Ok(report)
+}
+
+fn probe_device(driver: &Arc<dyn Driver>, report: &mut DeviceReport, warnings: &mut Vec<Warning>) -> hal::Result<()> {
+    let _open = OpenDevice::open(driver, report.ordinal)?;
+    let range = driver.priority_range()?;
+    report.stream_priorities = Some((range.least, range.greatest));
+    match probe::probe_mem_ops(driver) {
+        Ok(support) => report.memory_operations = Some(MemOps::from(&support)),
+        Err(error) => warnings.push(Warning::probe_failed(report.ordinal, "stream memory operations", &error)),
+    }
+    for direction in Direction::ALL {
+        match probe::probe_queues(driver, direction, &ProbeOptions::default()) {
+            Ok(map) => report.copy_queues.push(map.into()),
+            Err(error) => {
+                let what = format!("{} copy queues", direction.name());
+                warnings.push(Warning::probe_failed(report.ordinal, &what, &error));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// As `nvidia-smi -L` shows it.
+fn uuid(uuid: hal::Uuid) -> String {
+    let hex: String = uuid.0.iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("GPU-{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn uuids_look_as_everywhere_else() {
+        let bytes = std::array::from_fn(|index| index as u8);
+        assert_eq!(uuid(hal::Uuid(bytes)), "GPU-00010203-0405-0607-0809-0a0b0c0d0e0f");
+    }
+}

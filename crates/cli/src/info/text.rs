@@ -1,0 +1,102 @@
+//! The report for people.
+
+use std::fmt::Write as _;
+
+use report::{Column, Table, format};
+
+use super::collect::{DeviceReport, Queues, Report};
+
+/// As text.
+pub fn render(report: &Report) -> String {
+    let mut text = format!("overtake {} (commit {})\n\n", report.version, report.commit);
+    field(&mut text, "backend", &format!("{} ({})", report.backend.name, report.backend.reason));
+    field(&mut text, "driver", &format!("CUDA {}", report.driver));
+    for (name, value) in &report.connections {
+        field(&mut text, name, value.as_deref().unwrap_or("not set"));
+    }
+    for device in &report.devices {
+        text.push('\n');
+        render_device(&mut text, device);
+    }
+    if report.devices.is_empty() {
+        text.push_str("\nno device\n");
+    }
+    text.push('\n');
+    for warning in &report.warnings {
+        writeln!(text, "warning: {}\n   cure: {}", warning.what, warning.cure).expect("writing to a String");
+    }
+    if report.warnings.is_empty() {
+        text.push_str("no warnings\n");
+    }
+    text
+}
+
+fn field(text: &mut String, name: &str, value: &str) {
+    writeln!(text, "{name:<34}{value}").expect("writing to a String");
+}
+
+fn render_device(text: &mut String, device: &DeviceReport) {
+    writeln!(text, "device {}: {} ({})", device.ordinal, device.name, device.uuid).expect("writing to a String");
+    field(text, "  memory", &format::size(device.memory_bytes));
+    field(text, "  compute capability", &device.compute_capability);
+    field(text, "  multiprocessors", &device.multiprocessors.to_string());
+    field(text, "  copy engines", &device.copy_engines.to_string());
+    if let Some((least, greatest)) = device.stream_priorities {
+        field(text, "  CUDA stream priorities", &format!("{least} (least urgent) to {greatest} (most urgent)"));
+    }
+    field(text, "  device atomics on host memory", if device.host_atomics { "atomic" } else { "not atomic" });
+    if let Some(operations) = &device.memory_operations {
+        field(text, "  stream memory operations, probed", &operations.working().collect::<Vec<_>>().join(", "));
+        for (name, outcome) in operations.failing() {
+            field(text, &format!("    {name}"), outcome);
+        }
+    }
+    if !device.copy_queues.is_empty() {
+        text.push_str("  copy queues, probed:\n");
+        for line in queue_table(&device.copy_queues).to_string().lines() {
+            writeln!(text, "    {line}").expect("writing to a String");
+        }
+    }
+}
+
+fn queue_table(maps: &[Queues]) -> Table {
+    let columns = vec![
+        Column::words("direction"),
+        Column::numbers("queues"),
+        Column::words("streams are dealt"),
+        Column::words("streams that share one, by order of creation"),
+    ];
+    let mut table = Table::new(columns);
+    for map in maps {
+        let queues = if map.may_have_more { format!("{} or more", map.queues) } else { map.queues.to_string() };
+        let dealt = match map.assignment {
+            "trivial" => "-",
+            "by-creation" => "in turn, as they are created",
+            "by-first-use" => "in turn, as they are first used",
+            _ => "by no known rule",
+        };
+        table.push([map.direction.to_owned(), queues, dealt.to_owned(), sharing(&map.streams_by_queue)]);
+    }
+    table
+}
+
+/// Such as `{0 4 8 12} {1 5 9 13}`.
+fn sharing(streams_by_queue: &[Vec<usize>]) -> String {
+    let shared: Vec<String> = streams_by_queue
+        .iter()
+        .filter(|streams| streams.len() > 1)
+        .map(|streams| format!("{{{}}}", streams.iter().map(usize::to_string).collect::<Vec<_>>().join(" ")))
+        .collect();
+    if shared.is_empty() { "none".to_owned() } else { shared.join(" ") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sharing_names_only_what_is_shared() {
+        assert_eq!(sharing(&[vec![0, 2], vec![1], vec![3, 4]]), "{0 2} {3 4}");
+        assert_eq!(sharing(&[vec![0], vec![1]]), "none");
+    }
+}

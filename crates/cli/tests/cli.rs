@@ -1,0 +1,168 @@
+//! The command as a user runs it, on the software GPU.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+/// A folder of its own, removed at the end.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        let path = std::env::temp_dir().join(format!("overtake-cli-{}-{name}", std::process::id()));
+        std::fs::create_dir_all(&path).unwrap();
+        Folder(path)
+    }
+
+    fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn overtake(folder: &Folder, arguments: &[&str], environment: &[(&str, &str)]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_overtake"));
+    command.current_dir(folder.path()).args(arguments);
+    for name in ["OVERTAKE_BACKEND", "CUDA_DEVICE_MAX_CONNECTIONS", "CUDA_DEVICE_MAX_COPY_CONNECTIONS"] {
+        command.env_remove(name);
+    }
+    command.envs(environment.iter().copied()).output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> &str {
+    std::str::from_utf8(bytes).unwrap()
+}
+
+fn succeed(folder: &Folder, arguments: &[&str], environment: &[(&str, &str)]) -> (String, String) {
+    let output = overtake(folder, arguments, environment);
+    let (out, err) = (text(&output.stdout).to_owned(), text(&output.stderr).to_owned());
+    assert!(output.status.success(), "{arguments:?}: {:?}\n{out}\n{err}", output.status);
+    (out, err)
+}
+
+fn info(environment: &[(&str, &str)]) -> Value {
+    let folder = Folder::new(&format!("info-{}", environment.len()));
+    let (out, _) = succeed(&folder, &["--backend", "soft", "info", "--json"], environment);
+    serde_json::from_str(&out).unwrap()
+}
+
+fn queues(report: &Value) -> Vec<(String, u64)> {
+    let maps = report["devices"][0]["copy_queues"].as_array().unwrap();
+    maps.iter().map(|map| (map["direction"].as_str().unwrap().to_owned(), map["queues"].as_u64().unwrap())).collect()
+}
+
+#[test]
+fn info_as_json_has_the_queue_map() {
+    let report = info(&[]);
+    assert_eq!(report["backend"]["name"], "soft");
+    assert_eq!(queues(&report), [("h2d".to_owned(), 4), ("d2h".to_owned(), 4)]);
+    let first = &report["devices"][0]["copy_queues"][0]["streams_by_queue"];
+    assert_eq!(first.as_array().unwrap().len(), 4, "{first}");
+    assert_eq!(report["devices"][0]["memory_operations"]["wait32-eq"], "works");
+    assert_eq!(report["warnings"], serde_json::json!([]));
+}
+
+#[test]
+fn one_connection_is_warned_of_and_cured() {
+    let sick = info(&[("CUDA_DEVICE_MAX_CONNECTIONS", "1")]);
+    assert_eq!(queues(&sick), [("h2d".to_owned(), 1), ("d2h".to_owned(), 1)]);
+    assert_eq!(sick["connections"]["CUDA_DEVICE_MAX_CONNECTIONS"], "1");
+    let cure = sick["warnings"][0]["cure"].as_str().unwrap();
+    assert!(cure.contains("CUDA_DEVICE_MAX_COPY_CONNECTIONS=8"), "{cure}");
+    let cured = info(&[("CUDA_DEVICE_MAX_CONNECTIONS", "1"), ("CUDA_DEVICE_MAX_COPY_CONNECTIONS", "8")]);
+    assert_eq!(queues(&cured), [("h2d".to_owned(), 8), ("d2h".to_owned(), 8)]);
+    assert_eq!(cured["warnings"], serde_json::json!([]));
+}
+
+#[test]
+fn info_for_people_names_the_backend_once() {
+    let folder = Folder::new("people");
+    let (out, err) = succeed(&folder, &["info"], &[("OVERTAKE_BACKEND", "soft")]);
+    assert!(out.contains("copy queues, probed") && out.contains("no warnings"), "{out}");
+    assert_eq!(err.matches("soft").count(), 1, "{err}");
+    let (_, err) = succeed(&folder, &["--quiet", "info"], &[("OVERTAKE_BACKEND", "soft")]);
+    assert_eq!(err, "");
+}
+
+#[test]
+fn demo_prints_the_table_and_writes_what_it_is_asked_for() {
+    let folder = Folder::new("demo");
+    let arguments =
+        ["--backend", "soft", "demo", "--seconds", "1", "--json", "run.json", "--svg", "x.svg", "--html", "x.html"];
+    let (out, _) = succeed(&folder, &arguments, &[]);
+    assert!(out.contains("p99 (us)") && out.contains("behind bulk, stream priorities"), "{out}");
+    let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
+    assert!(read("x.svg").starts_with("<svg") && read("x.html").contains("<table>"));
+    let run: Value = serde_json::from_str(&read("run.json")).unwrap();
+    assert_eq!(run["header"]["backend"], "soft");
+    assert_eq!(run["rows"].as_array().unwrap().len(), 8);
+    assert_the_problem_shows(&run);
+}
+
+/// The baseline, within wide bounds: exact figures are the fidelity test's business.
+fn assert_the_problem_shows(run: &Value) {
+    for row in run["rows"].as_array().unwrap() {
+        let number = |name: &str| row[name].as_f64().unwrap_or_else(|| panic!("{name} is not measured in {row}"));
+        match row["method"].as_str().unwrap() {
+            "idle" => assert!((4.0..20.0).contains(&number("p50_us")), "{row}"),
+            "bulk alone" => assert!((45.0..60.0).contains(&number("bulk_gbps")) && row["p50_us"].is_null(), "{row}"),
+            _ => {
+                assert!(number("p50_us") > 100.0 * number("idle_p50_us"), "{row}");
+                assert!(number("bulk_gbps") > 0.9 * number("raw_gbps"), "{row}");
+            }
+        }
+    }
+}
+
+#[test]
+fn demo_to_standard_output_is_json_alone_and_repeats_exactly() {
+    let folder = Folder::new("stdout");
+    let arguments = ["--backend", "soft", "demo", "--seconds", "0.5", "--json", "-"];
+    let (first, _) = succeed(&folder, &arguments, &[]);
+    let (second, _) = succeed(&folder, &arguments, &[]);
+    let first: Value = serde_json::from_str(&first).unwrap();
+    assert_eq!(first["header"]["command"], "overtake --backend soft demo --seconds 0.5 --json -");
+    assert_eq!(first, serde_json::from_str::<Value>(&second).unwrap(), "virtual time knows no noise");
+    assert!(folder.path().join("overtake-demo.svg").exists());
+}
+
+#[test]
+fn nonsense_on_the_command_line_exits_with_2() {
+    let folder = Folder::new("nonsense");
+    for arguments in [&["--nonsense"][..], &["demo", "--seconds", "-3"], &["--backend", "rocm", "info"], &["dance"]] {
+        let output = overtake(&folder, arguments, &[]);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert!(text(&output.stderr).contains("Usage") || text(&output.stderr).contains("--help"), "{arguments:?}");
+    }
+}
+
+#[test]
+fn failures_exit_with_1_and_name_the_cure() {
+    let folder = Folder::new("failures");
+    let absent = [("OVERTAKE_LIBCUDA", "/nonexistent/libcuda.so.1")];
+    let output = overtake(&folder, &["--backend", "cuda", "info"], &absent);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stderr).contains("OVERTAKE_BACKEND=soft"), "{}", text(&output.stderr));
+    let output = overtake(&folder, &["--backend", "soft", "demo", "--device", "7", "--seconds", "0.1"], &[]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stderr).contains("there is no device 7"), "{}", text(&output.stderr));
+    let output =
+        overtake(&folder, &["--backend", "soft", "demo", "--seconds", "0.1", "--svg", "/nonexistent/x.svg"], &[]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(text(&output.stderr).contains("/nonexistent/x.svg"), "{}", text(&output.stderr));
+}
+
+#[test]
+fn help_names_every_command() {
+    let folder = Folder::new("help");
+    let (out, _) = succeed(&folder, &["--help"], &[]);
+    assert!(["info", "demo", "--backend", "Exit codes"].iter().all(|word| out.contains(word)), "{out}");
+    let (out, _) = succeed(&folder, &["--version"], &[]);
+    assert!(out.starts_with("overtake 0.") && out.contains("commit"), "{out}");
+}
