@@ -1,10 +1,12 @@
 //! The loader against libraries that are not there, not drivers, or poor ones. One process for each environment: the
 //! fixtures read it.
 
-use std::ffi::OsStr;
+use std::ffi::{CString, OsStr, c_void};
 use std::path::PathBuf;
 use std::process::Command;
+use std::ptr::NonNull;
 
+use abi::types::{CU_GET_PROC_ADDRESS_LEGACY_STREAM, CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM};
 use hal::{Code, Driver, Stream};
 use overtake::driver::{CudaDriver, Functions, LIBRARY_VARIABLE, Library};
 
@@ -117,4 +119,39 @@ fn not_ready_is_an_answer() {
     let driver = CudaDriver::open(open(poor_driver("poor_ready").as_os_str())).expect("nothing required is absent");
     assert_eq!(driver.stream_query(Stream::DEFAULT), Ok(false));
     assert_eq!(driver.stream_synchronize(Stream::DEFAULT).unwrap_err().code(), Code::NOT_READY);
+}
+
+/// The function that `cuGetProcAddress` of this driver gives for a row.
+fn given(functions: &Functions, row: &abi::Function) -> *mut c_void {
+    let flags = match row.flavour {
+        abi::Flavour::Plain => CU_GET_PROC_ADDRESS_LEGACY_STREAM,
+        abi::Flavour::Ptds | abi::Flavour::Ptsz => CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM,
+    };
+    let name = CString::new(row.base).expect("no NUL in the list");
+    let (mut address, mut status) = (std::ptr::null_mut(), 0);
+    // SAFETY: the name is NUL-terminated, the other two pointers are live locals.
+    let result = unsafe {
+        functions.cuGetProcAddress_v2(name.as_ptr(), &mut address, row.version, u64::from(flags), &mut status)
+    };
+    // A driver answers for what it lacks with an error or with null.
+    if result.is_ok() { address } else { std::ptr::null_mut() }
+}
+
+#[test]
+fn the_driver_at_hand_gives_for_each_row_the_symbol_that_the_row_names() {
+    let library = match Library::open_default() {
+        Ok(library) => library,
+        Err(error) => return eprintln!("no driver to compare with: {error}"),
+    };
+    let functions = Functions::load(library).expect("a driver that loads has what is required");
+    let export = |symbol: &str| {
+        let name = CString::new(symbol).expect("no NUL in the list");
+        functions.library().symbol(&name).map_or(std::ptr::null_mut(), NonNull::as_ptr)
+    };
+    let wrong: Vec<&str> = abi::FUNCTIONS
+        .iter()
+        .filter(|row| !given(&functions, row).is_null() && given(&functions, row) != export(row.symbol))
+        .map(|row| row.symbol)
+        .collect();
+    assert!(wrong.is_empty(), "cuGetProcAddress gives other functions than the exports for {wrong:?}");
 }

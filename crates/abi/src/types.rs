@@ -8,3 +8,15 @@ pub use crate::generated::*;
 pub const CU_STREAM_LEGACY: CUstream = core::ptr::without_provenance_mut(1);
 /// `CU_STREAM_PER_THREAD`: the calling thread's default stream by name.
 pub const CU_STREAM_PER_THREAD: CUstream = core::ptr::without_provenance_mut(2);
+
+// What every driver since CUDA 11.7 agrees on, said a second time by hand: should the generator or the header's macros
+// ever change what these types are, nothing that uses them compiles.
+const _: () = {
+    use core::mem::{align_of, size_of};
+    assert!(size_of::<CUresult>() == 4 && size_of::<Option<unsafe extern "C" fn() -> CUresult>>() == 8);
+    assert!(size_of::<CUdevice>() == 4 && size_of::<CUdeviceptr>() == 8 && size_of::<CUuuid>() == 16);
+    assert!(size_of::<CUstream>() == 8 && size_of::<CUevent>() == 8 && size_of::<CUcontext>() == 8);
+    assert!(size_of::<CUstreamBatchMemOpParams>() == 48 && align_of::<CUstreamBatchMemOpParams>() == 8);
+    assert!(size_of::<CUDA_MEMCPY2D>() == 128 && size_of::<CUDA_MEMCPY3D>() == 200);
+    assert!(size_of::<CUmemLocation>() == 8 && size_of::<CUmemcpyAttributes>() == 24);
+};
