@@ -24,8 +24,8 @@ impl End {
     }
 }
 
-/// The seam's "0 means tightly packed": where the rectangle ends, the next row begins. The manual allows 0 for single rows
-/// only; driver 580 was seen to read it the same way for several.
+/// The seam's "0 means tightly packed": where the rectangle ends, the next row begins. The manual allows 0 for single
+/// rows only; driver 580 was seen to read it the same way for several.
 fn or_tight(given: u64, offset: u64, extent: u64) -> usize {
     if given == 0 { offset.saturating_add(extent) as usize } else { given as usize }
 }

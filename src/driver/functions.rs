@@ -71,7 +71,7 @@ impl Source {
     }
 }
 
-/// A CUresult as a `Result`. Cold paths add what the driver says about codes that we do not know.
+/// A CUresult as a `Result`.
 #[inline]
 fn check(result: CUresult, call: &'static str) -> Result<()> {
     match Code::new(result.0) {
