@@ -9,7 +9,7 @@ use hal::{DevicePtr, Driver, HostAllocFlags, Result, Stream};
 /// One word per 128 bytes: neighbours must not share a line, neither the CPU's nor the bus's.
 const LINE_BYTES: u64 = 128;
 
-/// Words in pinned, mapped host memory and as many in device memory.
+/// Words that both sides see, one to a cache line: some in pinned, mapped host memory, and as many in device memory.
 pub struct Words {
     driver: Arc<dyn Driver>,
     host: *mut u8,
@@ -25,7 +25,8 @@ unsafe impl Send for Words {}
 unsafe impl Sync for Words {}
 
 impl Words {
-    pub(crate) fn new(driver: &Arc<dyn Driver>, count: u64) -> Result<Words> {
+    /// Allocates `count` words in the current context; all read 0.
+    pub fn new(driver: &Arc<dyn Driver>, count: u64) -> Result<Words> {
         let flags = HostAllocFlags::PORTABLE.and(HostAllocFlags::DEVICEMAP);
         let host = driver.host_alloc(count * LINE_BYTES, flags)?;
         // Built before the next call that can fail, so that Drop frees what there is.
@@ -53,23 +54,23 @@ impl Words {
     }
 
     /// Stores to a host word. A plain store as far as the bus is concerned.
-    pub(crate) fn store(&self, index: u64, value: u32) {
+    pub fn store(&self, index: u64, value: u32) {
         // SeqCst: the raise must be globally visible before the urgent copy is submitted after it.
         self.host_word(index).store(value, Ordering::SeqCst);
     }
 
     /// Loads a host word.
-    pub(crate) fn load(&self, index: u64) -> u32 {
+    pub fn load(&self, index: u64) -> u32 {
         self.host_word(index).load(Ordering::SeqCst)
     }
 
     /// Where the device sees the `index`th host word.
-    pub(crate) fn host_address(&self, index: u64) -> DevicePtr {
+    pub fn host_address(&self, index: u64) -> DevicePtr {
         self.host_seen_by_device.offset(index * LINE_BYTES)
     }
 
     /// The `index`th word of device memory.
-    pub(crate) fn device_address(&self, index: u64) -> DevicePtr {
+    pub fn device_address(&self, index: u64) -> DevicePtr {
         self.device.offset(index * LINE_BYTES)
     }
 }

@@ -1,0 +1,231 @@
+//! A channel: a stream that only ever copies.
+
+use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
+
+use hal::{
+    Code, DevicePtr, Driver, Event, EventFlags, Host, MemOp, Nanos, Result, Stream, StreamFlags, Wait, WaitCondition,
+};
+use semaphores::{Bank, Emulation, Priority, Step, Words};
+
+use crate::bracket::bracket;
+use crate::direction::Direction;
+use crate::fold::Group;
+use crate::pace::Pace;
+use crate::shape::Shape;
+use crate::submit::copy_shape;
+
+/// Adds to a word by a kernel, for the emulation that counts on the device.
+pub trait Adder: Send + Sync {
+    /// Launches the kernel in `stream`.
+    fn add(&self, stream: Stream, word: DevicePtr, value: i32) -> Result<()>;
+}
+
+/// What bounds a channel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ChannelOptions {
+    /// Operations queued at most; past that the submitter waits. Must stay below the hardware's limit of about 1 000.
+    pub queued_max: u32,
+}
+
+impl Default for ChannelOptions {
+    fn default() -> ChannelOptions {
+        ChannelOptions { queued_max: 512 }
+    }
+}
+
+/// How often a channel reports how far it is, in operations.
+const REPORT_EVERY: u32 = 32;
+
+/// A channel of one device, one direction and one group of priorities.
+pub struct Channel {
+    driver: Arc<dyn Driver>,
+    direction: Direction,
+    group: Group,
+    stream: Stream,
+    progress: Words,
+    options: ChannelOptions,
+    order: Mutex<Order>,
+}
+
+/// What only the submitter in turn may touch.
+struct Order {
+    enter: Event,
+    leave: Event,
+    submitted: u32,
+    reported: u32,
+}
+
+impl Channel {
+    /// Makes a channel in the current context.
+    pub fn new(
+        driver: &Arc<dyn Driver>,
+        direction: Direction,
+        group: Group,
+        options: ChannelOptions,
+    ) -> Result<Channel> {
+        let progress = Words::new(driver, 1)?;
+        let range = driver.priority_range()?;
+        let stream = driver.stream_create(StreamFlags::NON_BLOCKING, range.least)?;
+        let enter = driver.event_create(EventFlags::DISABLE_TIMING);
+        let leave = driver.event_create(EventFlags::DISABLE_TIMING);
+        match (enter, leave) {
+            (Ok(enter), Ok(leave)) => {
+                let order = Mutex::new(Order { enter, leave, submitted: 0, reported: 0 });
+                Ok(Channel { driver: Arc::clone(driver), direction, group, stream, progress, options, order })
+            }
+            (enter, leave) => {
+                let _ = driver.stream_destroy(stream);
+                for event in [&enter, &leave].into_iter().flatten() {
+                    let _ = driver.event_destroy(*event);
+                }
+                Err(enter.and(leave).expect_err("one of the two failed"))
+            }
+        }
+    }
+
+    /// The channel's stream, for probes and tests.
+    #[must_use]
+    pub fn stream(&self) -> Stream {
+        self.stream
+    }
+
+    /// The priorities it serves.
+    #[must_use]
+    pub fn group(&self) -> Group {
+        self.group
+    }
+
+    /// Submits one copy, cut into `chunks`, on behalf of the application's stream `from`: after everything in `from`, and before
+    /// everything that `from` gets later.
+    ///
+    /// On an error nothing more is submitted, `from` has been joined with what was, and the words that the bracket raised are opened:
+    /// the copy is then either done in part or not at all, as with a failed driver call.
+    ///
+    /// # Safety
+    /// As for [`copy_shape`], for every chunk.
+    #[allow(unsafe_code)] // the caller's promise is passed on
+    pub unsafe fn submit(&self, copy: &Submission<'_>) -> Result<()> {
+        let mut order = self.in_turn();
+        self.driver.event_record(order.enter, copy.from)?;
+        self.driver.stream_wait_event(self.stream, order.enter)?;
+        // SAFETY: passed on to the caller.
+        let submitted = unsafe { self.submit_steps(copy, &mut order) };
+        let joined = self
+            .driver
+            .event_record(order.leave, self.stream)
+            .and_then(|()| self.driver.stream_wait_event(copy.from, order.leave));
+        let result = submitted.and(joined);
+        if result.is_err() && !copy.emulation.counts_on_cpu() {
+            copy.bank.open_all();
+        }
+        result
+    }
+
+    #[allow(unsafe_code)] // the caller's promise is passed on
+    unsafe fn submit_steps(&self, copy: &Submission<'_>, order: &mut Order) -> Result<()> {
+        let level = copy.priority.max(self.group.highest);
+        let mut waits: Vec<MemOp> = Vec::with_capacity(8);
+        for step in bracket(copy.bank, copy.emulation, level, copy.chunks.len()) {
+            match step {
+                Step::Wait(word) => {
+                    waits.push(MemOp::wait32(word, 0, WaitCondition::Eq));
+                    continue;
+                }
+                Step::Write(word, value) => {
+                    waits.push(MemOp::write32(word, value));
+                    continue;
+                }
+                _ => self.flush(&mut waits, copy, order)?,
+            }
+            match step {
+                Step::Add(word, value) => copy.adder.add(self.stream, word, value)?,
+                // SAFETY: passed on to the caller.
+                Step::Copy(chunk) => unsafe {
+                    copy_shape(&*self.driver, self.direction, &copy.chunks[chunk], self.stream)?;
+                },
+                Step::Wait(_) | Step::Write(..) => {}
+            }
+            self.count(1, order)?;
+        }
+        self.flush(&mut waits, copy, order)
+    }
+
+    /// Submits the memory operations gathered so far, in one call.
+    fn flush(&self, ops: &mut Vec<MemOp>, copy: &Submission<'_>, order: &mut Order) -> Result<()> {
+        copy.pace.yield_to_urgent(self.driver.host());
+        match ops.as_slice() {
+            [] => return Ok(()),
+            [op] => self.driver.mem_op(self.stream, *op)?,
+            several => self.driver.mem_op_batch(self.stream, several)?,
+        }
+        let count = ops.len() as u32;
+        ops.clear();
+        self.count(count, order)
+    }
+
+    /// Bounds what is queued: reports progress through a word, and waits when too much is outstanding.
+    fn count(&self, operations: u32, order: &mut Order) -> Result<()> {
+        order.submitted = order.submitted.wrapping_add(operations);
+        if order.submitted.wrapping_sub(order.reported) < REPORT_EVERY {
+            return Ok(());
+        }
+        order.reported = order.submitted;
+        self.driver.mem_op(self.stream, MemOp::write32(self.progress.host_address(0), order.submitted))?;
+        let room = || order.submitted.wrapping_sub(self.progress.load(0)) < self.options.queued_max;
+        match self.driver.host().wait_until(None, &mut || room()) {
+            Wait::Stuck => Err(Code::LAUNCH_TIMEOUT.at("overtake channel").because("the channel will never drain")),
+            Wait::Met | Wait::Deadline => Ok(()),
+        }
+    }
+
+    /// Waits for its turn to submit, in the host's time: whoever holds it may be waiting inside the driver.
+    fn in_turn(&self) -> MutexGuard<'_, Order> {
+        let host = self.driver.host();
+        for attempt in 0u32.. {
+            match self.order.try_lock() {
+                Ok(guard) => return guard,
+                Err(TryLockError::Poisoned(poisoned)) => return poisoned.into_inner(),
+                Err(TryLockError::WouldBlock) => back_off(host, attempt),
+            }
+        }
+        unreachable!("the loop above has no end")
+    }
+
+    /// Waits until everything submitted has completed.
+    pub fn synchronize(&self) -> Result<()> {
+        self.driver.stream_synchronize(self.stream)
+    }
+}
+
+fn back_off(host: &dyn Host, attempt: u32) {
+    if attempt < 64 { host.pause() } else { host.sleep(Nanos::from_us(20)) }
+}
+
+/// One copy for a channel.
+pub struct Submission<'a> {
+    /// The application's stream.
+    pub from: Stream,
+    /// The copy's priority.
+    pub priority: Priority,
+    /// What to copy, in order.
+    pub chunks: &'a [Shape],
+    /// Whose semaphores.
+    pub bank: &'a Bank,
+    /// How they are said.
+    pub emulation: &'a dyn Emulation,
+    /// For the emulation that counts on the device.
+    pub adder: &'a dyn Adder,
+    /// Urgent callers go first.
+    pub pace: &'a Pace,
+}
+
+impl Drop for Channel {
+    fn drop(&mut self) {
+        // Work already submitted still completes; errors mean that the context is gone, and the handles with it.
+        let order = self.order.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let _ = self.driver.stream_synchronize(self.stream);
+        let _ = self.driver.event_destroy(order.enter);
+        let _ = self.driver.event_destroy(order.leave);
+        let _ = self.driver.stream_destroy(self.stream);
+    }
+}

@@ -1,0 +1,121 @@
+//! The watchdog's decisions. Pure: it is told the time and what completed, and says what to do.
+//!
+//! Hanging is the one thing that must not happen, and a wait on a word can hang when the copy that would lower the word sits
+//! behind it in a hardware queue. Clearing the word always drains that, and is always safe, because the word expresses preference
+//! only (facts, section 4). So: when a word is up and nothing pending completes for long enough, open everything; when that had
+//! to be done too often, stop raising words at all.
+
+use hal::Nanos;
+
+/// When to rescue, and when to give up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Patience {
+    /// How long a word may be up without progress, beyond the time that the pending copies themselves need.
+    pub rescue_after: Nanos,
+    /// Rescues after which the shim stands down to plain copies.
+    pub rescues_max: u32,
+}
+
+impl Default for Patience {
+    fn default() -> Patience {
+        // 300 us is ten times what an urgent copy takes and short enough that a rescued program only stumbles (facts, section 10).
+        Patience { rescue_after: Nanos::from_us(300), rescues_max: 100 }
+    }
+}
+
+/// What the watchdog looks at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Observation {
+    /// Now.
+    pub now: Nanos,
+    /// Whether any word is up.
+    pub raised: bool,
+    /// How many pending copies have completed so far; only whether it changes matters.
+    pub completed: u64,
+    /// How long the pending copies would take on an idle engine.
+    pub expected: Nanos,
+}
+
+/// What it decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// All is well.
+    Fine,
+    /// Open every word now.
+    Rescue,
+    /// Open every word now, and raise none any more.
+    StandDown,
+}
+
+/// The state of the watchdog.
+#[derive(Clone, Copy, Debug)]
+pub struct Watchdog {
+    patience: Patience,
+    quiet_since: Nanos,
+    completed: u64,
+    rescues: u32,
+}
+
+impl Watchdog {
+    /// A watchdog that begins to watch at `now`.
+    #[must_use]
+    pub fn new(patience: Patience, now: Nanos) -> Watchdog {
+        Watchdog { patience, quiet_since: now, completed: 0, rescues: 0 }
+    }
+
+    /// Looks once.
+    pub fn step(&mut self, seen: Observation) -> Verdict {
+        if !seen.raised || seen.completed != self.completed {
+            self.completed = seen.completed;
+            self.quiet_since = seen.now;
+            return Verdict::Fine;
+        }
+        if seen.now < self.deadline(seen.expected) {
+            return Verdict::Fine;
+        }
+        self.rescues += 1;
+        self.quiet_since = seen.now;
+        if self.rescues >= self.patience.rescues_max { Verdict::StandDown } else { Verdict::Rescue }
+    }
+
+    /// When it must look again at the latest, if nothing changes.
+    #[must_use]
+    pub fn deadline(&self, expected: Nanos) -> Nanos {
+        self.quiet_since + self.patience.rescue_after + expected
+    }
+
+    /// How often it had to rescue.
+    #[must_use]
+    pub fn rescues(&self) -> u32 {
+        self.rescues
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn look(watchdog: &mut Watchdog, us: u64, raised: bool, completed: u64) -> Verdict {
+        watchdog.step(Observation { now: Nanos::from_us(us), raised, completed, expected: Nanos::from_us(50) })
+    }
+
+    #[test]
+    fn rescues_when_raised_without_progress_and_only_then() {
+        let mut watchdog = Watchdog::new(Patience::default(), Nanos::ZERO);
+        assert_eq!(look(&mut watchdog, 10_000, false, 0), Verdict::Fine, "nothing is up");
+        assert_eq!(look(&mut watchdog, 10_100, true, 0), Verdict::Fine);
+        assert_eq!(look(&mut watchdog, 10_340, true, 1), Verdict::Fine, "something completed");
+        assert_eq!(look(&mut watchdog, 10_680, true, 1), Verdict::Fine, "still within patience");
+        assert_eq!(look(&mut watchdog, 10_690, true, 1), Verdict::Rescue);
+        assert_eq!(look(&mut watchdog, 10_700, true, 1), Verdict::Fine, "it lets the work drain first");
+        assert_eq!(watchdog.rescues(), 1);
+    }
+
+    #[test]
+    fn stands_down_after_too_many_rescues() {
+        let patience = Patience { rescues_max: 3, ..Patience::default() };
+        let mut watchdog = Watchdog::new(patience, Nanos::ZERO);
+        let verdicts: Vec<_> = (1..=3).map(|n| look(&mut watchdog, n * 1_000, true, 0)).collect();
+        assert_eq!(verdicts, [Verdict::Rescue, Verdict::Rescue, Verdict::StandDown]);
+    }
+}
