@@ -1,0 +1,200 @@
+//! Bad arguments: refused with the driver's code, and nothing changed.
+
+use hal::{
+    Attribute, Code, Copy2d, Copy3d, Device, DevicePtr, Endpoint, Event, EventFlags, HostAllocFlags, Plane, Stream,
+    StreamFlags, Volume,
+};
+
+use crate::failure::{Outcome, ensure, refused, same, same_bytes};
+use crate::memory::attempt;
+use crate::rig::Rig;
+
+/// An address that no allocation holds.
+const NOWHERE: DevicePtr = DevicePtr(0x0123_4567_8000);
+
+/// Allocations of nothing, of too much and of more than a number can say.
+pub fn allocation_sizes(rig: &Rig) -> Outcome {
+    let driver = rig.driver();
+    let total = driver.device_total_memory(Device(0))?;
+    refused("nothing", driver.mem_alloc(0), &[Code::INVALID_VALUE])?;
+    refused("twice the memory", driver.mem_alloc(2 * total), &[Code::OUT_OF_MEMORY])?;
+    refused("all addresses", driver.mem_alloc(u64::MAX), &[Code::OUT_OF_MEMORY, Code::INVALID_VALUE])?;
+    let nothing = driver.host_alloc(0, HostAllocFlags::PORTABLE)?;
+    ensure!(nothing.is_null(), "pinned memory of no size has the address {nothing:?}");
+    let pinned = driver.host_alloc(u64::MAX, HostAllocFlags::PORTABLE);
+    refused("all addresses, pinned", pinned, &[Code::OUT_OF_MEMORY, Code::INVALID_VALUE])?;
+    let buffer = rig.buffer_of(&[1; 16])?;
+    same_bytes("an allocation after the refusals", &rig.dtoh_now((buffer, 0), 16)?, &[1; 16])
+}
+
+/// Frees of what is not there.
+pub fn frees(rig: &Rig) -> Outcome {
+    let driver = rig.driver();
+    let pointer = driver.mem_alloc(4096)?;
+    refused("inside an allocation", driver.mem_free(pointer.offset(256)), &[Code::INVALID_VALUE])?;
+    driver.mem_free(pointer)?;
+    refused("twice", driver.mem_free(pointer), &[Code::INVALID_VALUE])?;
+    refused("nowhere", driver.mem_free(NOWHERE), &[Code::INVALID_VALUE])?;
+    let mut local = [0_u8; 64];
+    refused("pageable", attempt::host_free(driver, local.as_mut_ptr()), &[Code::INVALID_VALUE])?;
+    driver.mem_free(DevicePtr::NULL)?;
+    Ok(attempt::host_free(driver, std::ptr::null_mut())?)
+}
+
+/// Registrations and their opposite.
+pub fn registrations(rig: &Rig) -> Outcome {
+    let driver = rig.driver();
+    let memory = rig.registered(8192)?;
+    let again = attempt::register(driver, memory.pointer(), 8192);
+    refused("registered already", again, &[Code::HOST_MEMORY_ALREADY_REGISTERED])?;
+    refused("nothing", attempt::register(driver, memory.pointer(), 0), &[Code::INVALID_VALUE])?;
+    refused("null", attempt::register(driver, std::ptr::null_mut(), 4096), &[Code::INVALID_VALUE])?;
+    let mut local = [0_u8; 64];
+    let unknown = driver.host_unregister(local.as_mut_ptr());
+    refused("never registered", unknown, &[Code::HOST_MEMORY_NOT_REGISTERED, Code::INVALID_VALUE])?;
+    let pointer = driver.host_device_pointer(local.as_mut_ptr());
+    refused("the device pointer of pageable memory", pointer, &[Code::INVALID_VALUE])?;
+    let base = memory.pointer();
+    rig.release_pinned(memory)?;
+    let twice = driver.host_unregister(base);
+    refused("unregistered twice", twice, &[Code::HOST_MEMORY_NOT_REGISTERED, Code::INVALID_VALUE])
+}
+
+/// Copies from and to memory that was freed or never there.
+pub fn copies_of_freed_memory(rig: &Rig) -> Outcome {
+    let driver = rig.driver();
+    let (stream, pinned, live) = (rig.stream()?, rig.pinned_of(&[3; 4096])?, rig.buffer_of(&[4; 4096])?);
+    let freed = driver.mem_alloc(64 << 20)?;
+    driver.mem_free(freed)?;
+    let codes = &[Code::INVALID_VALUE];
+    for (what, gone) in [("freed", freed), ("nowhere", NOWHERE), ("null", DevicePtr::NULL)] {
+        let host = pinned.address();
+        refused(&format!("up, {what}"), attempt::htod(driver, gone, host, 4096, stream), codes)?;
+        refused(&format!("down, {what}"), attempt::dtoh(driver, host, gone, 4096, stream), codes)?;
+        refused(&format!("across to, {what}"), attempt::dtod(driver, gone, live.base, 4096, stream), codes)?;
+        refused(&format!("across from, {what}"), attempt::dtod(driver, live.base, gone, 4096, stream), codes)?;
+        refused(&format!("up at once, {what}"), attempt::htod_now(driver, gone, &[0; 16]), codes)?;
+        refused(&format!("down at once, {what}"), attempt::dtoh_now(driver, &mut [0; 16], gone), codes)?;
+    }
+    rig.settle(stream)?;
+    same_bytes("the host", &pinned.read_all(), &[3; 4096])?;
+    same_bytes("the device", &rig.download(live, stream)?, &[4; 4096])
+}
+
+/// Copies that go past the end of an allocation, or past the end of all numbers.
+pub fn copies_past_the_end(rig: &Rig) -> Outcome {
+    let driver = rig.driver();
+    let bytes = 32 << 20;
+    let (stream, pinned) = (rig.stream()?, rig.pinned(2 * bytes)?);
+    let buffer = rig.buffer(bytes)?;
+    let (host, codes) = (pinned.address(), &[Code::INVALID_VALUE]);
+    refused("one byte up", attempt::htod(driver, buffer.base, host, bytes + 1, stream), codes)?;
+    refused("one byte down", attempt::dtoh(driver, host, buffer.base, bytes + 1, stream), codes)?;
+    refused("all bytes up", attempt::htod(driver, buffer.base, host, u64::MAX, stream), codes)?;
+    refused("all bytes down", attempt::dtoh(driver, host, buffer.base, u64::MAX, stream), codes)?;
+    refused("from the middle", attempt::htod(driver, buffer.at(bytes / 2), host, bytes, stream), codes)?;
+    let wrapped = attempt::dtod(driver, buffer.at(0), buffer.at(8), u64::MAX - 4, stream);
+    refused("around all numbers", wrapped, codes)?;
+    rig.htod((buffer, bytes - 4096), (&pinned, 0), 4096, stream)?;
+    rig.settle(stream)
+}
+
+/// Null host memory.
+pub fn null_host_memory(rig: &Rig) -> Outcome {
+    let (driver, stream, buffer) = (rig.driver(), rig.stream()?, rig.buffer_of(&[6; 64])?);
+    refused("up", attempt::htod(driver, buffer.base, 0, 64, stream), &[Code::INVALID_VALUE])?;
+    refused("down", attempt::dtoh(driver, 0, buffer.base, 64, stream), &[Code::INVALID_VALUE])?;
+    rig.settle(stream)?;
+    same_bytes("the device", &rig.download(buffer, stream)?, &[6; 64])
+}
+
+/// 2D and 3D copies whose pitches do not hold their rows.
+pub fn shapes(rig: &Rig) -> Outcome {
+    let (driver, stream) = (rig.driver(), rig.stream()?);
+    let (pinned, buffer) = (rig.pinned(65_536)?, rig.buffer_of(&[2; 65_536])?);
+    let host = Plane { base: Endpoint::Host(pinned.address()), pitch_bytes: 128, x_bytes: 0, y: 0 };
+    let device = Plane { base: Endpoint::Device(buffer.base), ..host };
+    let good = Copy2d { source: host, target: device, width_bytes: 100, height: 4 };
+    let narrow = Plane { pitch_bytes: 64, ..device };
+    let codes = &[Code::INVALID_VALUE];
+    let copy = Copy2d { target: narrow, ..good };
+    refused("pitch under width", attempt::copy_2d(driver, &copy, stream), codes)?;
+    let copy = Copy2d { target: Plane { x_bytes: 64, ..device }, ..good };
+    refused("pitch under offset and width", attempt::copy_2d(driver, &copy, stream), codes)?;
+    let copy = Copy2d { height: 1 << 40, ..good };
+    refused("far too high", attempt::copy_2d(driver, &copy, stream), codes)?;
+    let copy = Copy2d { target: Plane { base: Endpoint::Device(NOWHERE), ..device }, ..good };
+    refused("nowhere", attempt::copy_2d(driver, &copy, stream), codes)?;
+    let deep = |plane: Plane, slice_rows| {
+        let Plane { base, pitch_bytes, x_bytes, y } = plane;
+        Volume { base, pitch_bytes, slice_rows, x_bytes, y, z: 0 }
+    };
+    let copy = Copy3d { source: deep(host, 8), target: deep(narrow, 8), width_bytes: 100, height: 4, depth: 2 };
+    refused("3D, pitch under width", attempt::copy_3d(driver, &copy, stream), codes)?;
+    let copy = Copy3d { target: deep(device, 2), ..copy };
+    refused("3D, slice under height", attempt::copy_3d(driver, &copy, stream), codes)?;
+    rig.settle(stream)?;
+    same_bytes("the device", &rig.download(buffer, stream)?, &[2; 65_536])
+}
+
+/// Null events and the streams that cannot be destroyed.
+pub fn null_handles(rig: &Rig) -> Outcome {
+    let (driver, stream, null) = (rig.driver(), rig.stream()?, Event(0));
+    let codes = &[Code::INVALID_HANDLE, Code::INVALID_VALUE];
+    refused("record", driver.event_record(null, stream), codes)?;
+    refused("wait", driver.stream_wait_event(stream, null), codes)?;
+    refused("query", driver.event_query(null), codes)?;
+    refused("synchronise", driver.event_synchronize(null), codes)?;
+    refused("destroy", driver.event_destroy(null), codes)?;
+    for default in [Stream::DEFAULT, Stream::LEGACY, Stream::PER_THREAD] {
+        refused(&format!("destroy {default:?}"), driver.stream_destroy(default), codes)?;
+    }
+    rig.settle(stream)
+}
+
+/// Flags that do not exist.
+pub fn flags(rig: &Rig) -> Outcome {
+    let driver = rig.driver();
+    refused("a stream", driver.stream_create(StreamFlags(0x8000), 0), &[Code::INVALID_VALUE])?;
+    refused("an event", driver.event_create(EventFlags(0x8000)), &[Code::INVALID_VALUE])?;
+    let pinned = driver.host_alloc(4096, HostAllocFlags(0x8000));
+    refused("pinned memory", pinned, &[Code::INVALID_VALUE])
+}
+
+/// Devices and attributes that do not exist.
+pub fn devices(rig: &Rig) -> Outcome {
+    let driver = rig.driver();
+    for device in [Device(-1), Device(driver.device_count()?)] {
+        let codes = &[Code::INVALID_DEVICE];
+        refused("name", driver.device_name(device), codes)?;
+        refused("memory", driver.device_total_memory(device), codes)?;
+        refused("retain", driver.primary_context_retain(device), codes)?;
+        refused("attribute", driver.device_attribute(Attribute::MULTIPROCESSOR_COUNT, device), codes)?;
+    }
+    let unknown = driver.device_attribute(Attribute(100_000), Device(0));
+    refused("an unknown attribute", unknown, &[Code::INVALID_VALUE])
+}
+
+/// A refusal says which call it was.
+pub fn errors_name_their_call(rig: &Rig) -> Outcome {
+    let error = rig.driver().mem_alloc(0).expect_err("an allocation of nothing is refused");
+    same("the call", &error.call(), &"cuMemAlloc_v2")?;
+    same("the text", &error.to_string().contains("CUDA_ERROR_INVALID_VALUE"), &true)
+}
+
+/// Handles that were destroyed. CUDA leaves this undefined, a model need not.
+pub fn stale_handles(rig: &Rig) -> Outcome {
+    let driver = rig.driver();
+    let (stream, event) = (driver.stream_create(StreamFlags::NON_BLOCKING, 0)?, driver.event_create(EventFlags(2))?);
+    driver.stream_destroy(stream)?;
+    driver.event_destroy(event)?;
+    let live = rig.stream()?;
+    let codes = &[Code::INVALID_HANDLE];
+    refused("query a stream", driver.stream_query(stream), codes)?;
+    refused("record into a stream", driver.event_record(rig.event()?, stream), codes)?;
+    refused("destroy a stream twice", driver.stream_destroy(stream), codes)?;
+    refused("query an event", driver.event_query(event), codes)?;
+    refused("record an event", driver.event_record(event, live), codes)?;
+    refused("destroy an event twice", driver.event_destroy(event), codes)?;
+    refused("a stream from nowhere", driver.stream_query(Stream(0xdead_0000)), codes)
+}

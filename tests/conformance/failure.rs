@@ -1,0 +1,87 @@
+//! What a check says when it fails: a sentence and the line that found out.
+
+use std::fmt;
+use std::panic::Location;
+
+use hal::Code;
+
+/// Why a check failed.
+pub struct Failure(String);
+
+/// What a check returns.
+pub type Outcome = Result<(), Failure>;
+
+impl Failure {
+    /// A failure found at the caller's line.
+    #[track_caller]
+    pub fn new(text: impl fmt::Display) -> Failure {
+        let place = Location::caller();
+        Failure(format!("{}:{}: {text}", place.file(), place.line()))
+    }
+
+    /// A failure whose text says where already.
+    pub fn from_text(text: String) -> Failure {
+        Failure(text)
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl From<hal::Error> for Failure {
+    #[track_caller]
+    fn from(error: hal::Error) -> Failure {
+        Failure::new(error)
+    }
+}
+
+/// Fails the check unless the condition holds.
+macro_rules! ensure {
+    ($condition:expr, $($text:tt)+) => {
+        if $condition {
+        } else {
+            return Err($crate::failure::Failure::new(format_args!($($text)+)));
+        }
+    };
+}
+pub(crate) use ensure;
+
+/// Fails the check unless both are equal.
+#[track_caller]
+pub fn same<T: PartialEq + fmt::Debug>(what: &str, seen: &T, expected: &T) -> Outcome {
+    if seen == expected {
+        return Ok(());
+    }
+    Err(Failure::new(format_args!("{what}: expected {expected:?}, saw {seen:?}")))
+}
+
+/// Fails the check at the first byte that differs.
+#[track_caller]
+pub fn same_bytes(what: &str, seen: &[u8], expected: &[u8]) -> Outcome {
+    if seen.len() != expected.len() {
+        return Err(Failure::new(format_args!("{what}: {} bytes instead of {}", seen.len(), expected.len())));
+    }
+    let Some(first) = seen.iter().zip(expected).position(|(a, b)| a != b) else {
+        return Ok(());
+    };
+    let wrong = seen.iter().zip(expected).filter(|(a, b)| a != b).count();
+    Err(Failure::new(format_args!(
+        "{what}: {wrong} of {} bytes are wrong, the first at {first}: expected {:#04x}, saw {:#04x}",
+        seen.len(),
+        expected[first],
+        seen[first]
+    )))
+}
+
+/// Fails the check unless the call was refused with one of `codes`.
+#[track_caller]
+pub fn refused<T>(what: &str, result: hal::Result<T>, codes: &[Code]) -> Outcome {
+    match result {
+        Err(error) if codes.contains(&error.code()) => Ok(()),
+        Err(error) => Err(Failure::new(format_args!("{what}: expected {codes:?}, saw {error}"))),
+        Ok(_) => Err(Failure::new(format_args!("{what}: expected {codes:?}, but it succeeded"))),
+    }
+}

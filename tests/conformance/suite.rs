@@ -1,0 +1,80 @@
+//! One suite for every driver: written once against [`hal::Driver`], run on the software GPU, on the software GPU's own
+//! `libcuda.so.1`, and on a real GPU.
+//!
+//! `OVERTAKE_BACKEND=soft` (the default) runs every check on a fresh software GPU in virtual time, then proves with
+//! planted bugs that the checks can fail, then runs itself again as a child on the soft `libcuda.so.1` if that has been
+//! built. `OVERTAKE_BACKEND=cuda` runs the checks on the library that the loader finds. The binary needs nothing beside
+//! it, so that it can be carried to a machine with a GPU.
+//!
+//! Checks return what went wrong instead of panicking, wait in the host's time with a deadline of 2 s, and give back all
+//! they took; real time has the last word after 60 s.
+#![deny(unsafe_code)]
+
+mod arm;
+mod checks;
+mod failure;
+mod loader;
+mod memory;
+mod place;
+mod planted;
+mod prng;
+mod rig;
+mod watchdog;
+mod word;
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use libtest_mimic::{Arguments, Failed, Trial};
+
+use arm::Arm;
+use checks::Case;
+use failure::Outcome;
+
+const CHECK_LIMIT: Duration = Duration::from_secs(60);
+const SUITE_LIMIT: Duration = Duration::from_secs(600);
+
+fn trial(name: String, limit: Duration, body: impl FnOnce() -> Outcome + Send + 'static) -> Trial {
+    let label = name.clone();
+    Trial::test(name, move || {
+        watchdog::guarded(&label, limit, body).map_err(|failure| Failed::from(failure.to_string()))
+    })
+}
+
+fn check_trial(arm: Arm, case: Case, devices: i32) -> Trial {
+    let run = move || rig::run(case.check, &arm.driver()?);
+    let ignored = case.devices > devices || (case.model_only && arm != Arm::Soft);
+    trial(format!("{}::{}", arm.name(), case.name), CHECK_LIMIT, run).with_ignored_flag(ignored)
+}
+
+/// What only the soft arm adds: the planted bugs, and the whole suite through the loader.
+fn soft_trials() -> Vec<Trial> {
+    let bugs = softgpu::Planted::ALL;
+    let mut trials: Vec<Trial> = bugs
+        .into_iter()
+        .map(|bug| trial(format!("planted::{bug:?}"), CHECK_LIMIT, move || planted::is_found(bug)))
+        .collect();
+    let ignored = loader::library().is_none() && !loader::is_required();
+    let name = "through_the_loader".to_owned();
+    trials.push(trial(name, SUITE_LIMIT, loader::through_the_loader).with_ignored_flag(ignored));
+    trials
+}
+
+fn main() -> ExitCode {
+    let mut arguments = Arguments::from_args();
+    let arm = match Arm::from_environment() {
+        Ok(arm) => arm,
+        Err(text) => {
+            eprintln!("conformance: {text}");
+            return ExitCode::from(2);
+        }
+    };
+    let devices = if arguments.list { i32::MAX } else { arm.devices() };
+    let mut trials: Vec<Trial> = checks::all().map(|case| check_trial(arm, case, devices)).collect();
+    match arm {
+        Arm::Soft => trials.extend(soft_trials()),
+        // The trials share one driver: what holds the legacy stream or a copy queue in one would delay another.
+        Arm::Cuda => arguments.test_threads = Some(1),
+    }
+    libtest_mimic::run(&arguments, trials).exit_code()
+}
