@@ -18,7 +18,7 @@ pub enum Endpoint {
 pub struct Plane {
     /// Where the plane starts.
     pub base: Endpoint,
-    /// Bytes from one row to the next; 0 means tightly packed: a row begins where the one before it ends, offset included.
+    /// Bytes from one row to the next; 0 means tightly packed: a row begins where the one before ends, offset included.
     pub pitch_bytes: u64,
     /// Offset of the rectangle inside the plane, in bytes.
     pub x_bytes: u64,
@@ -44,7 +44,7 @@ pub struct Copy2d {
 pub struct Volume {
     /// Where the volume starts.
     pub base: Endpoint,
-    /// Bytes from one row to the next; 0 means tightly packed: a row begins where the one before it ends, offset included.
+    /// Bytes from one row to the next; 0 means tightly packed: a row begins where the one before ends, offset included.
     pub pitch_bytes: u64,
     /// Rows from one slice to the next; 0 means tightly packed, as for the pitch.
     pub slice_rows: u64,
