@@ -11,4 +11,4 @@ mod rig;
 
 pub use memops::{MemOpSupport, Support, WaitSupport, probe_mem_ops};
 pub use queues::{Assignment, ProbeOptions, QueueMap, probe_queues, queue_classes};
-pub use rig::{Direction, Rig, STREAM_PRIORITY_DEFAULT};
+pub use rig::{HOST_DIRECTIONS, Rig, STREAM_PRIORITY_DEFAULT};

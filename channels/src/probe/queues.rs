@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use hal::{Code, Driver, MemOp, Nanos, Result, Stream, WaitCondition};
 
-use super::{Direction, Rig, STREAM_PRIORITY_DEFAULT};
+use super::{Rig, STREAM_PRIORITY_DEFAULT};
+use crate::Direction;
 
 /// How to probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,28 +8,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use hal::{Code, Context, DevicePtr, Driver, HostAllocFlags, Nanos, Result, Stream, StreamFlags, Wait};
 
-/// Which way a copy goes; each way has a copy engine of its own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Direction {
-    /// From host memory to device memory.
-    HostToDevice,
-    /// From device memory to host memory.
-    DeviceToHost,
-}
+use crate::Direction;
 
-impl Direction {
-    /// Both.
-    pub const ALL: [Direction; 2] = [Direction::HostToDevice, Direction::DeviceToHost];
-
-    /// `h2d` or `d2h`.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Direction::HostToDevice => "h2d",
-            Direction::DeviceToHost => "d2h",
-        }
-    }
-}
+/// The directions between host and device: those that a rig can copy in.
+pub const HOST_DIRECTIONS: [Direction; 2] = [Direction::HostToDevice, Direction::DeviceToHost];
 
 /// CUDA's number of the priority that a stream has when nobody asks for one.
 pub const STREAM_PRIORITY_DEFAULT: i32 = 0;
@@ -122,7 +104,7 @@ impl Rig {
         Ok(stream)
     }
 
-    /// Submits a copy of the first `bytes` of a lane. What the bytes are is nobody's business: no one can read them.
+    /// Submits a copy of the first `bytes` of a lane, in one of the [`HOST_DIRECTIONS`]. What the bytes are is nobody's business: no one can read them.
     pub fn copy(&self, direction: Direction, lane: usize, bytes: u64, stream: Stream) -> Result<()> {
         let lane = &self.lanes[lane];
         assert!(bytes <= lane.bytes, "a copy of {bytes} bytes in a lane of {}", lane.bytes);
@@ -133,6 +115,9 @@ impl Rig {
             Direction::HostToDevice => unsafe { self.driver.copy_htod_async(lane.device, host, bytes, stream) },
             // SAFETY: as above; nobody on the host reads or writes the target.
             Direction::DeviceToHost => unsafe { self.driver.copy_dtoh_async(host, lane.device, bytes, stream) },
+            Direction::DeviceToDevice | Direction::Peer => {
+                Err(Code::INVALID_VALUE.at("cuMemcpyAsync").because("a rig copies between host and device only"))
+            }
         }
     }
 

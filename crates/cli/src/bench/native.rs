@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use channels::probe::{Direction, Rig};
+use channels::Direction;
+use channels::probe::Rig;
 use hal::{Code, Nanos, Result, Stream};
 
 use super::{BULK_LANE, Method, URGENT_LANE};

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use channels::probe::{Direction, Rig, STREAM_PRIORITY_DEFAULT};
+use channels::Direction;
+use channels::probe::{HOST_DIRECTIONS, Rig, STREAM_PRIORITY_DEFAULT};
 use hal::{PriorityRange, Result};
 use report::{BenchRow, Distribution, Summary};
 
@@ -30,7 +31,7 @@ pub struct Case {
 /// All cases of all directions, in the order of the table.
 pub fn cases(rig: &Arc<Rig>, bytes: (u64, u64), range: PriorityRange) -> Result<Vec<Case>> {
     let mut cases = Vec::new();
-    for direction in Direction::ALL {
+    for direction in HOST_DIRECTIONS {
         let equal = (STREAM_PRIORITY_DEFAULT, STREAM_PRIORITY_DEFAULT);
         let native: Arc<dyn Method> = Arc::new(Native::new(rig, direction, equal, bytes)?);
         let apart = (range.greatest, range.least);

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use channels::probe::{self, Assignment, Direction, ProbeOptions, QueueMap};
+use channels::probe::{self, Assignment, HOST_DIRECTIONS, ProbeOptions, QueueMap};
 use hal::{Attribute, Device, Driver};
 use serde::Serialize;
 
@@ -160,7 +160,7 @@ fn probe_device(driver: &Arc<dyn Driver>, report: &mut DeviceReport, warnings: &
         Ok(support) => report.memory_operations = Some(MemOps::from(&support)),
         Err(error) => warnings.push(Warning::probe_failed(report.ordinal, "stream memory operations", &error)),
     }
-    for direction in Direction::ALL {
+    for direction in HOST_DIRECTIONS {
         match probe::probe_queues(driver, direction, &ProbeOptions::default()) {
             Ok(map) => report.copy_queues.push(map.into()),
             Err(error) => {
