@@ -15,4 +15,20 @@
 
 pub mod driver;
 
+pub mod copy;
+mod engine;
+mod events;
+pub mod kernel;
+mod monitor;
+pub mod options;
+mod overtake;
+mod statistics;
+mod stream;
+
+pub use channels::Direction;
 pub use hal;
+pub use options::Options;
+pub use overtake::Overtake;
+pub use semaphores::{Priorities, Priority};
+pub use statistics::{ClassSnapshot, Latency, Statistics};
+pub use stream::PriorityStream;

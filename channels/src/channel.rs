@@ -106,14 +106,11 @@ impl Channel {
     #[allow(unsafe_code)] // the caller's promise is passed on
     pub unsafe fn submit(&self, copy: &Submission<'_>) -> Result<()> {
         let mut order = self.in_turn();
-        self.driver.event_record(order.enter, copy.from)?;
-        self.driver.stream_wait_event(self.stream, order.enter)?;
+        let to = if copy.in_stream { copy.from } else { self.stream };
+        self.join(order.enter, copy.from, to)?;
         // SAFETY: passed on to the caller.
-        let submitted = unsafe { self.submit_steps(copy, &mut order) };
-        let joined = self
-            .driver
-            .event_record(order.leave, self.stream)
-            .and_then(|()| self.driver.stream_wait_event(copy.from, order.leave));
+        let submitted = unsafe { self.submit_steps(copy, to, &mut order) };
+        let joined = self.join(order.leave, to, copy.from);
         let result = submitted.and(joined);
         if result.is_err() && !copy.emulation.counts_on_cpu() {
             copy.bank.open_all();
@@ -121,8 +118,17 @@ impl Channel {
         result
     }
 
+    /// What `to` gets from now on comes after everything in `from`.
+    fn join(&self, event: Event, from: Stream, to: Stream) -> Result<()> {
+        if from == to {
+            return Ok(());
+        }
+        self.driver.event_record(event, from)?;
+        self.driver.stream_wait_event(to, event)
+    }
+
     #[allow(unsafe_code)] // the caller's promise is passed on
-    unsafe fn submit_steps(&self, copy: &Submission<'_>, order: &mut Order) -> Result<()> {
+    unsafe fn submit_steps(&self, copy: &Submission<'_>, to: Stream, order: &mut Order) -> Result<()> {
         let level = copy.priority.max(self.group.highest);
         let mut waits: Vec<MemOp> = Vec::with_capacity(8);
         for step in bracket(copy.bank, copy.emulation, level, copy.chunks.len()) {
@@ -135,42 +141,42 @@ impl Channel {
                     waits.push(MemOp::write32(word, value));
                     continue;
                 }
-                _ => self.flush(&mut waits, copy, order)?,
+                _ => self.flush(&mut waits, copy, to, order)?,
             }
             match step {
-                Step::Add(word, value) => copy.adder.add(self.stream, word, value)?,
+                Step::Add(word, value) => copy.adder.add(to, word, value)?,
                 // SAFETY: passed on to the caller.
                 Step::Copy(chunk) => unsafe {
-                    copy_shape(&*self.driver, self.direction, &copy.chunks[chunk], self.stream)?;
+                    copy_shape(&*self.driver, self.direction, &copy.chunks[chunk], to)?;
                 },
                 Step::Wait(_) | Step::Write(..) => {}
             }
-            self.count(1, order)?;
+            self.count(1, to, order)?;
         }
-        self.flush(&mut waits, copy, order)
+        self.flush(&mut waits, copy, to, order)
     }
 
     /// Submits the memory operations gathered so far, in one call.
-    fn flush(&self, ops: &mut Vec<MemOp>, copy: &Submission<'_>, order: &mut Order) -> Result<()> {
+    fn flush(&self, ops: &mut Vec<MemOp>, copy: &Submission<'_>, to: Stream, order: &mut Order) -> Result<()> {
         copy.pace.yield_to_urgent(self.driver.host());
         match ops.as_slice() {
             [] => return Ok(()),
-            [op] => self.driver.mem_op(self.stream, *op)?,
-            several => self.driver.mem_op_batch(self.stream, several)?,
+            [op] => self.driver.mem_op(to, *op)?,
+            several => self.driver.mem_op_batch(to, several)?,
         }
         let count = ops.len() as u32;
         ops.clear();
-        self.count(count, order)
+        self.count(count, to, order)
     }
 
     /// Bounds what is queued: reports progress through a word, and waits when too much is outstanding.
-    fn count(&self, operations: u32, order: &mut Order) -> Result<()> {
+    fn count(&self, operations: u32, to: Stream, order: &mut Order) -> Result<()> {
         order.submitted = order.submitted.wrapping_add(operations);
         if order.submitted.wrapping_sub(order.reported) < REPORT_EVERY {
             return Ok(());
         }
         order.reported = order.submitted;
-        self.driver.mem_op(self.stream, MemOp::write32(self.progress.host_address(0), order.submitted))?;
+        self.driver.mem_op(to, MemOp::write32(self.progress.host_address(0), order.submitted))?;
         let room = || order.submitted.wrapping_sub(self.progress.load(0)) < self.options.queued_max;
         match self.driver.host().wait_until(None, &mut || room()) {
             Wait::Stuck => Err(Code::LAUNCH_TIMEOUT.at("overtake channel").because("the channel will never drain")),
@@ -217,6 +223,9 @@ pub struct Submission<'a> {
     pub adder: &'a dyn Adder,
     /// Urgent callers go first.
     pub pace: &'a Pace,
+    /// Puts the steps into the application's own stream instead of the channel's. This deadlocks as soon as streams share
+    /// hardware queues; it exists so that tests can show that they would notice.
+    pub in_stream: bool,
 }
 
 impl Drop for Channel {

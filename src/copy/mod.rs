@@ -1,0 +1,17 @@
+//! The copy layer: request, classify, plan, submit.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `request.rs` | what is asked for, and where its bytes are |
+//! | `plan.rs` | the rules: which way a copy goes. Pure |
+//! | `submit.rs` | carries a plan out |
+//! | `handle.rs` | what the caller gets back |
+
+pub(crate) mod handle;
+pub(crate) mod plan;
+pub(crate) mod request;
+pub(crate) mod submit;
+
+pub use handle::{CopyHandle, Status};
+pub use plan::{Plan, Reason};
+pub use request::Request;

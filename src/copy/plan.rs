@@ -1,0 +1,289 @@
+//! The rules: which way a copy goes. Pure, and the one place where they are written down.
+//!
+//! Measured on an H100 (`reports/runs/`): while bulk goes by kernel, an urgent copy on the engine costs what it costs on an
+//! idle GPU and bulk keeps 92 to 94 % of its bandwidth, and nobody waits in a hardware queue; chunks on the engine cost
+//! either latency or bandwidth and a channel that waits. So bulk goes by kernel wherever the kernel can do it.
+//!
+//! | a copy that | goes |
+//! |---|---|
+//! | is pageable, managed, captured, device to device, or while the shim stands down | natively |
+//! | has nobody above it and nobody below it | natively: one copy at full speed |
+//! | is more urgent than somebody | natively in its own stream, with the word raised until it has completed |
+//! | … and H2D of at most `inline_bytes_max` | natively: the driver inlines it, it never meets the engine |
+//! | has somebody above it and is below `gate_bytes_min` | natively: it delays an urgent copy by microseconds |
+//! | … is at least `kernel_bytes_min`, aligned alike on both sides and mapped | by kernel, yielding to the word |
+//! | … else | by engine, in chunks through a channel |
+
+use channels::{Direction, Shape};
+use semaphores::{Kind, Priority};
+
+use crate::copy::request::Placement;
+use crate::options::{Options, Transport, UrgentTransport};
+
+/// H2D copies up to this size from pinned memory never use the copy engine (measured: 24 KiB yes, 32 KiB no).
+pub const INLINE_BYTES_MAX: u64 = 24 << 10;
+
+/// Why a copy was passed on to the driver unchanged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Reason {
+    /// `enabled = off`.
+    Disabled,
+    /// Too many rescues, or a machine on which waiting is not safe.
+    StoodDown,
+    /// The stream captures.
+    Capturing,
+    /// The host side is not pinned.
+    Pageable,
+    /// Managed memory.
+    Managed,
+    /// The driver would not say what the addresses are.
+    Unknown,
+    /// Another engine than H2D and D2H.
+    OtherEngine,
+    /// Nobody more urgent or less urgent about.
+    Alone,
+    /// Too small to be worth holding up.
+    Small,
+    /// Small enough for the driver to inline.
+    Inlined,
+    /// `transport = native`.
+    Asked,
+    /// A ring of ours was full.
+    RingFull,
+}
+
+impl Reason {
+    /// All of them.
+    pub const ALL: [Reason; 12] = [
+        Reason::Disabled,
+        Reason::StoodDown,
+        Reason::Capturing,
+        Reason::Pageable,
+        Reason::Managed,
+        Reason::Unknown,
+        Reason::OtherEngine,
+        Reason::Alone,
+        Reason::Small,
+        Reason::Inlined,
+        Reason::Asked,
+        Reason::RingFull,
+    ];
+
+    /// The name used in statistics.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Reason::Disabled => "disabled",
+            Reason::StoodDown => "stood down",
+            Reason::Capturing => "capturing",
+            Reason::Pageable => "pageable",
+            Reason::Managed => "managed",
+            Reason::Unknown => "unknown address",
+            Reason::OtherEngine => "other engine",
+            Reason::Alone => "alone",
+            Reason::Small => "small",
+            Reason::Inlined => "inlined",
+            Reason::Asked => "asked",
+            Reason::RingFull => "ring full",
+        }
+    }
+}
+
+/// Which way a copy goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Plan {
+    /// To the driver, unchanged.
+    Native(Reason),
+    /// To the driver, in its own stream, while everything below is held off.
+    Urgent,
+    /// By an ungated copy kernel, beside whatever the engine does.
+    UrgentKernel,
+    /// By a copy kernel that yields to what is above; `raises` holds off what is below.
+    Kernel {
+        /// Whether anything below must be held off.
+        raises: bool,
+    },
+    /// In chunks through a channel; `raises` holds off what is below.
+    Engine {
+        /// Whether anything below must be held off.
+        raises: bool,
+    },
+}
+
+/// What a plan depends on besides the options.
+#[derive(Clone, Copy, Debug)]
+pub struct Situation<'a> {
+    /// The copy.
+    pub shape: &'a Shape,
+    /// Where its bytes are; `None` where the driver would not say.
+    pub placement: Option<Placement>,
+    /// Its priority.
+    pub priority: Priority,
+    /// The most urgent priority that any open stream has.
+    pub highest_open: Priority,
+    /// The least urgent priority that any open stream has.
+    pub lowest_open: Priority,
+    /// Whether the stream captures.
+    pub capturing: bool,
+    /// Whether the shim has stood down.
+    pub stood_down: bool,
+    /// Whether the copy kernel is there.
+    pub kernel_available: bool,
+}
+
+/// Decides.
+#[must_use]
+pub fn plan(options: &Options, situation: &Situation<'_>) -> Plan {
+    if let Some(reason) = passed_on(options, situation) {
+        return Plan::Native(reason);
+    }
+    let waits = situation.priority < situation.highest_open;
+    let raises = situation.priority > situation.lowest_open;
+    let bytes = situation.shape.bytes();
+    let gated = waits && bytes >= options.gate_bytes_min && options.transport != Transport::Native;
+    if gated {
+        return gated_plan(options, situation, raises);
+    }
+    if !raises {
+        return Plan::Native(match (waits, options.transport) {
+            (false, _) => Reason::Alone,
+            (true, Transport::Native) => Reason::Asked,
+            (true, _) => Reason::Small,
+        });
+    }
+    urgent_plan(options, situation)
+}
+
+fn passed_on(options: &Options, situation: &Situation<'_>) -> Option<Reason> {
+    if !options.enabled {
+        return Some(Reason::Disabled);
+    }
+    if situation.stood_down {
+        return Some(Reason::StoodDown);
+    }
+    if situation.highest_open == situation.lowest_open && situation.priority == situation.lowest_open {
+        return Some(Reason::Alone);
+    }
+    if situation.capturing {
+        return Some(Reason::Capturing);
+    }
+    let Some(placement) = situation.placement else { return Some(Reason::Unknown) };
+    match placement {
+        Placement { managed: true, .. } => Some(Reason::Managed),
+        Placement { direction: Direction::DeviceToDevice | Direction::Peer, .. } => Some(Reason::OtherEngine),
+        Placement { pinned: false, .. } => Some(Reason::Pageable),
+        _ => None,
+    }
+}
+
+fn gated_plan(options: &Options, situation: &Situation<'_>, raises: bool) -> Plan {
+    let fits = kernel_can(situation) && options.emulation == Kind::Hold;
+    let by_kernel = match options.transport {
+        Transport::Kernel => fits,
+        Transport::Auto => fits && situation.shape.bytes() >= options.kernel_bytes_min,
+        Transport::Engine | Transport::Native => false,
+    };
+    if by_kernel { Plan::Kernel { raises } } else { Plan::Engine { raises } }
+}
+
+fn urgent_plan(options: &Options, situation: &Situation<'_>) -> Plan {
+    let to_device = situation.placement.is_some_and(|placement| placement.direction == Direction::HostToDevice);
+    if to_device && situation.shape.is_linear() && situation.shape.bytes() <= INLINE_BYTES_MAX {
+        return Plan::Native(Reason::Inlined);
+    }
+    if options.emulation != Kind::Hold {
+        return Plan::Engine { raises: true };
+    }
+    if options.urgent_transport == UrgentTransport::Kernel && kernel_can(situation) {
+        return Plan::UrgentKernel;
+    }
+    Plan::Urgent
+}
+
+/// Whether the copy kernel moves this at full speed: the device sees the host side, and rows are aligned alike.
+fn kernel_can(situation: &Situation<'_>) -> bool {
+    let shape = situation.shape;
+    let alike = |a: u64, b: u64| (a ^ b) & 15 == 0;
+    situation.kernel_available
+        && shape.depth == 1
+        && situation.placement.is_some_and(|placement| placement.host_seen_by_device.is_some())
+        && alike(shape.target.address, shape.source.address)
+        && (shape.rows == 1 || alike(shape.target.row_pitch_bytes, shape.source.row_pitch_bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hal::DevicePtr;
+
+    fn at(priority: u8) -> Priority {
+        Priority::new(priority).unwrap()
+    }
+
+    fn placement(direction: Direction) -> Placement {
+        Placement { direction, pinned: true, managed: false, host_seen_by_device: Some(DevicePtr(0x1000)) }
+    }
+
+    fn decide(change: impl FnOnce(&mut Options, &mut Situation<'_>), bytes: u64, priority: u8) -> Plan {
+        let shape = Shape::linear(0x2000_0000, 0x1000, bytes);
+        let mut options = Options::default();
+        let mut situation = Situation {
+            shape: &shape,
+            placement: Some(placement(Direction::HostToDevice)),
+            priority: at(priority),
+            highest_open: at(6),
+            lowest_open: at(1),
+            capturing: false,
+            stood_down: false,
+            kernel_available: true,
+        };
+        change(&mut options, &mut situation);
+        plan(&options, &situation)
+    }
+
+    const MIB: u64 = 1 << 20;
+
+    #[test]
+    fn the_table_row_by_row() {
+        assert_eq!(decide(|_, _| {}, 64 * MIB, 1), Plan::Kernel { raises: false });
+        assert_eq!(decide(|_, _| {}, 64 * MIB, 3), Plan::Kernel { raises: true });
+        assert_eq!(decide(|_, _| {}, 128 << 10, 1), Plan::Engine { raises: false });
+        assert_eq!(decide(|_, _| {}, 32 << 10, 1), Plan::Native(Reason::Small));
+        assert_eq!(decide(|_, _| {}, 64 << 10, 6), Plan::Urgent);
+        assert_eq!(decide(|_, _| {}, 64 * MIB, 6), Plan::Urgent);
+        assert_eq!(decide(|_, _| {}, 16 << 10, 6), Plan::Native(Reason::Inlined));
+        assert_eq!(decide(|o, _| o.urgent_transport = UrgentTransport::Kernel, 64 << 10, 6), Plan::UrgentKernel);
+        assert_eq!(decide(|_, s| s.highest_open = at(1), 64 * MIB, 1), Plan::Native(Reason::Alone));
+        assert_eq!(decide(|o, _| o.transport = Transport::Native, 64 * MIB, 1), Plan::Native(Reason::Asked));
+    }
+
+    #[test]
+    fn what_cannot_be_handled_safely_is_passed_on() {
+        let to_host = |s: &mut Situation<'_>| s.placement = Some(placement(Direction::DeviceToHost));
+        assert_eq!(decide(|_, s| to_host(s), 16 << 10, 6), Plan::Urgent, "the driver inlines H2D only");
+        assert_eq!(decide(|_, s| s.capturing = true, MIB, 1), Plan::Native(Reason::Capturing));
+        assert_eq!(decide(|_, s| s.stood_down = true, MIB, 6), Plan::Native(Reason::StoodDown));
+        assert_eq!(decide(|_, s| s.placement = None, MIB, 6), Plan::Native(Reason::Unknown));
+        assert_eq!(decide(|o, _| o.enabled = false, MIB, 6), Plan::Native(Reason::Disabled));
+        let pageable = Placement { pinned: false, ..placement(Direction::HostToDevice) };
+        assert_eq!(decide(|_, s| s.placement = Some(pageable), MIB, 6), Plan::Native(Reason::Pageable));
+        let within = placement(Direction::DeviceToDevice);
+        assert_eq!(decide(|_, s| s.placement = Some(within), MIB, 1), Plan::Native(Reason::OtherEngine));
+    }
+
+    #[test]
+    fn the_kernel_needs_mapped_memory_aligned_alike() {
+        let shape = Shape::linear(0x2000_0004, 0x1000, 64 * MIB);
+        let plan = decide(|_, s| s.shape = Box::leak(Box::new(shape)), 0, 1);
+        assert_eq!(plan, Plan::Engine { raises: false });
+        let unmapped = Placement { host_seen_by_device: None, ..placement(Direction::HostToDevice) };
+        assert_eq!(decide(|_, s| s.placement = Some(unmapped), 64 * MIB, 1), Plan::Engine { raises: false });
+        assert_eq!(decide(|_, s| s.kernel_available = false, 64 * MIB, 1), Plan::Engine { raises: false });
+    }
+
+    #[test]
+    fn other_emulations_put_urgent_copies_on_channels_too() {
+        assert_eq!(decide(|o, _| o.emulation = Kind::Bracket, 64 << 10, 6), Plan::Engine { raises: true });
+        assert_eq!(decide(|o, _| o.emulation = Kind::Atomics, 64 * MIB, 1), Plan::Engine { raises: false });
+    }
+}

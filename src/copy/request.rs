@@ -1,0 +1,147 @@
+//! What is asked for, and where its bytes are.
+
+use channels::{Direction, Shape, Side};
+use hal::{Copy2d, Copy3d, DevicePtr, Driver, Endpoint, MemoryKind, Plane, Volume};
+use semaphores::Priority;
+
+/// A copy as the caller asks for it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Request {
+    pub(crate) shape: Shape,
+    pub(crate) priority: Option<Priority>,
+}
+
+/// Where the bytes of a request are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Placement {
+    /// Which engine it needs.
+    pub direction: Direction,
+    /// Whether the host side is pinned; `true` where there is no host side.
+    pub pinned: bool,
+    /// Whether either side is managed memory.
+    pub managed: bool,
+    /// The host side's address as the device sees it, if it does.
+    pub host_seen_by_device: Option<DevicePtr>,
+}
+
+impl Request {
+    /// `bytes` from `source` to `target`. Addresses are those of unified addressing: host pointers or device pointers.
+    #[must_use]
+    pub fn linear(target: DevicePtr, source: DevicePtr, bytes: u64) -> Request {
+        Request { shape: Shape::linear(target.0, source.0, bytes), priority: None }
+    }
+
+    /// Host to device.
+    #[must_use]
+    pub fn htod(target: DevicePtr, source: *const u8, bytes: u64) -> Request {
+        Request::linear(target, DevicePtr(source as u64), bytes)
+    }
+
+    /// Device to host.
+    #[must_use]
+    pub fn dtoh(target: *mut u8, source: DevicePtr, bytes: u64) -> Request {
+        Request::linear(DevicePtr(target as u64), source, bytes)
+    }
+
+    /// A rectangle.
+    #[must_use]
+    pub fn two_d(copy: &Copy2d) -> Request {
+        let (target, source) = (plane(&copy.target, copy.width_bytes), plane(&copy.source, copy.width_bytes));
+        let shape = Shape { target, source, width_bytes: copy.width_bytes, rows: copy.height, depth: 1 };
+        Request { shape, priority: None }
+    }
+
+    /// A box.
+    #[must_use]
+    pub fn three_d(copy: &Copy3d) -> Request {
+        let side = |volume: &Volume| volume_side(volume, copy.width_bytes, copy.height);
+        let (target, source) = (side(&copy.target), side(&copy.source));
+        let shape = Shape { target, source, width_bytes: copy.width_bytes, rows: copy.height, depth: copy.depth };
+        Request { shape, priority: None }
+    }
+
+    /// The same copy with a priority of its own instead of its stream's.
+    #[must_use]
+    pub fn at(self, priority: Priority) -> Request {
+        Request { priority: Some(priority), ..self }
+    }
+
+    /// How many bytes it moves.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.shape.bytes()
+    }
+}
+
+fn address(endpoint: Endpoint) -> u64 {
+    match endpoint {
+        Endpoint::Host(address) => address,
+        Endpoint::Device(pointer) | Endpoint::Unified(pointer) => pointer.0,
+    }
+}
+
+fn plane(plane: &Plane, width_bytes: u64) -> Side {
+    // As the driver was seen to read a pitch of 0.
+    let pitch = if plane.pitch_bytes == 0 { plane.x_bytes + width_bytes } else { plane.pitch_bytes };
+    Side {
+        address: address(plane.base) + plane.y * pitch + plane.x_bytes,
+        row_pitch_bytes: pitch,
+        slice_pitch_bytes: 0,
+    }
+}
+
+fn volume_side(volume: &Volume, width_bytes: u64, height: u64) -> Side {
+    let pitch = if volume.pitch_bytes == 0 { volume.x_bytes + width_bytes } else { volume.pitch_bytes };
+    let rows = if volume.slice_rows == 0 { volume.y + height } else { volume.slice_rows };
+    let offset = (volume.z * rows + volume.y) * pitch + volume.x_bytes;
+    Side { address: address(volume.base) + offset, row_pitch_bytes: pitch, slice_pitch_bytes: pitch * rows }
+}
+
+/// Asks the driver what the two addresses are. `None` where it would not say: such a copy is passed on.
+pub(crate) fn place(driver: &dyn Driver, shape: &Shape) -> Option<Placement> {
+    let target = driver.pointer_info(shape.target.address).ok()?;
+    let source = driver.pointer_info(shape.source.address).ok()?;
+    let on_host = |kind| matches!(kind, MemoryKind::Pageable | MemoryKind::Pinned);
+    let direction = match (on_host(target.kind), on_host(source.kind)) {
+        (false, true) => Direction::HostToDevice,
+        (true, false) => Direction::DeviceToHost,
+        (false, false) if target.device == source.device => Direction::DeviceToDevice,
+        (false, false) => Direction::Peer,
+        (true, true) => return None,
+    };
+    let host = match direction {
+        Direction::HostToDevice => Some(source),
+        Direction::DeviceToHost => Some(target),
+        Direction::DeviceToDevice | Direction::Peer => None,
+    };
+    Some(Placement {
+        direction,
+        pinned: host.is_none_or(|info| info.kind == MemoryKind::Pinned),
+        managed: target.kind == MemoryKind::Managed || source.kind == MemoryKind::Managed,
+        host_seen_by_device: host.and_then(|info| info.device_pointer),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rectangles_and_boxes_become_shapes() {
+        let base = Endpoint::Device(DevicePtr(1000));
+        let copy = Copy2d {
+            source: Plane { base: Endpoint::Host(5000), pitch_bytes: 0, x_bytes: 3, y: 2 },
+            target: Plane { base, pitch_bytes: 64, x_bytes: 8, y: 1 },
+            width_bytes: 16,
+            height: 4,
+        };
+        let shape = Request::two_d(&copy).shape;
+        assert_eq!((shape.source.address, shape.source.row_pitch_bytes), (5000 + 2 * 19 + 3, 19));
+        assert_eq!((shape.target.address, shape.bytes()), (1000 + 64 + 8, 64));
+        let volume = |slice_rows| Volume { base, pitch_bytes: 32, slice_rows, x_bytes: 1, y: 2, z: 3 };
+        let copy = Copy3d { source: volume(0), target: volume(10), width_bytes: 16, height: 4, depth: 2 };
+        let shape = Request::three_d(&copy).shape;
+        assert_eq!(shape.source.address, 1000 + (3 * 6 + 2) * 32 + 1);
+        assert_eq!((shape.target.address, shape.target.slice_pitch_bytes), (1000 + (3 * 10 + 2) * 32 + 1, 320));
+    }
+}

@@ -1,0 +1,266 @@
+//! Carries plans out.
+#![allow(unsafe_code)] // copies are unsafe; the caller's promise is passed on
+
+use std::sync::Arc;
+
+use channels::{Direction, Shape, Submission, chunk, copy_shape};
+use hal::{Event, Nanos, Result};
+use semaphores::{Priority, emulation};
+
+use crate::copy::handle::CopyHandle;
+use crate::copy::plan::{Plan, Reason, Situation, plan};
+use crate::copy::request::{Placement, Request, place};
+use crate::engine::Engine;
+use crate::kernel::{Descriptor, Yield};
+use crate::monitor::{Flight, Ticket};
+use crate::overtake::Inner;
+use crate::stream::StreamState;
+
+/// Blocks of an ungated kernel that carries an urgent copy: more than bulk gets, because it is short.
+const URGENT_BLOCKS: u32 = 16;
+
+/// One copy on its way through the layer.
+struct Job<'a> {
+    inner: &'a Arc<Inner>,
+    stream: &'a StreamState,
+    shape: Shape,
+    priority: Priority,
+    placement: Option<Placement>,
+}
+
+/// Submits one request.
+///
+/// # Safety
+/// The ranges of the request stay valid until the copy has completed, as the driver's copy of that kind demands.
+pub(crate) unsafe fn submit(inner: &Arc<Inner>, stream: &StreamState, request: &Request) -> Result<CopyHandle> {
+    let priority = request.priority.unwrap_or(stream.priority);
+    let (lowest, highest) = inner.open_priorities(priority);
+    let alone = lowest == highest || !inner.options.enabled;
+    let mut job = Job { inner, stream, shape: request.shape.flattened(), priority, placement: None };
+    let mut capturing = false;
+    if !alone {
+        capturing = inner.is_capturing(stream.stream);
+        job.placement = place(&*inner.driver, &job.shape);
+    }
+    let decided = plan(
+        &inner.options,
+        &Situation {
+            shape: &job.shape,
+            placement: job.placement,
+            priority,
+            highest_open: highest,
+            lowest_open: lowest,
+            capturing,
+            stood_down: inner.shared.has_stood_down(),
+            kernel_available: inner.kernel.is_some(),
+        },
+    );
+    // SAFETY: passed on to the caller.
+    let result = unsafe { job.carry_out(decided) };
+    match &result {
+        Ok(handle) => inner.shared.counters.copied(handle.plan, job.shape.bytes()),
+        Err(_) => inner.shared.counters.failed(),
+    }
+    result
+}
+
+impl Job<'_> {
+    unsafe fn carry_out(&self, plan: Plan) -> Result<CopyHandle> {
+        // SAFETY: passed on to the caller, in every arm.
+        unsafe {
+            match plan {
+                Plan::Native(_) => {
+                    self.native()?;
+                    Ok(self.handle(plan, None))
+                }
+                Plan::Urgent => self.tracked(plan, true, || self.native()),
+                Plan::UrgentKernel => self.tracked(plan, false, || self.by_kernel(None, URGENT_BLOCKS)),
+                Plan::Kernel { raises } => {
+                    let (yields, blocks) = self.bulk_kernel();
+                    self.tracked(plan, raises, || self.by_kernel(Some(yields), blocks))
+                }
+                Plan::Engine { raises } => self.tracked(plan, raises && self.counts_on_cpu(), || self.by_engine()),
+            }
+        }
+    }
+
+    fn handle(&self, plan: Plan, ticket: Option<Ticket>) -> CopyHandle {
+        CopyHandle {
+            driver: Arc::clone(&self.inner.driver),
+            shared: Arc::clone(&self.inner.shared),
+            stream: self.stream.stream,
+            ticket,
+            plan,
+        }
+    }
+
+    fn counts_on_cpu(&self) -> bool {
+        emulation(self.inner.options.emulation).counts_on_cpu()
+    }
+
+    fn engine(&self) -> &Arc<Engine> {
+        self.inner.engine(self.direction())
+    }
+
+    fn direction(&self) -> Direction {
+        self.placement.map_or(Direction::Peer, |placement| placement.direction)
+    }
+
+    /// The copy as the driver does it.
+    unsafe fn native(&self) -> Result<()> {
+        let driver = &*self.inner.driver;
+        // An address that nobody could place goes through the driver's own inference, as `Peer` does.
+        // SAFETY: passed on to the caller.
+        unsafe { copy_shape(driver, self.direction(), &self.shape, self.stream.stream) }
+    }
+
+    fn bulk_kernel(&self) -> (Yield, u32) {
+        let options = &self.inner.options;
+        let blocks = match self.direction() {
+            Direction::HostToDevice => options.kernel_blocks_h2d,
+            _ => options.kernel_blocks_d2h,
+        };
+        (Yield { word: self.engine().bank.gate_address(self.priority), wait_max: options.kernel_wait_max }, blocks)
+    }
+
+    unsafe fn by_kernel(&self, yields: Option<Yield>, blocks: u32) -> Result<()> {
+        let kernel = self.inner.kernel.as_ref().expect("planned only where the kernel is there");
+        let shape = self.seen_by_device();
+        // SAFETY: the plan made sure that the device sees both sides; the caller vouches for their lives.
+        unsafe { kernel.launch(&[Descriptor::copy(&shape)], blocks, yields, self.stream.stream) }
+    }
+
+    /// The shape with the host side's address as the device sees it.
+    fn seen_by_device(&self) -> Shape {
+        let mut shape = self.shape;
+        let Some(Placement { direction, host_seen_by_device: Some(seen), .. }) = self.placement else { return shape };
+        match direction {
+            Direction::HostToDevice => shape.source.address = seen.0,
+            _ => shape.target.address = seen.0,
+        }
+        shape
+    }
+
+    unsafe fn by_engine(&self) -> Result<()> {
+        let (inner, engine) = (self.inner, self.engine());
+        let channel = engine.channel(&inner.driver, self.direction(), self.priority)?;
+        let size = chunk::chunk_bytes(inner.options.blocking_max, engine.bytes_per_second, engine.gap);
+        let chunks = chunk::cut(&self.shape, size);
+        inner.shared.counters.chunked(chunks.len());
+        let submission = Submission {
+            from: self.stream.stream,
+            priority: self.priority,
+            chunks: &chunks,
+            bank: &engine.bank,
+            emulation: emulation(inner.options.emulation),
+            adder: inner.adder()?,
+            pace: &inner.pace,
+            in_stream: inner.options.in_stream_brackets,
+        };
+        // SAFETY: passed on to the caller; chunks are parts of the shape.
+        unsafe { channel.submit(&submission) }
+    }
+
+    /// Submits by `copy`, with a completion ticket behind it and, if it raises, the word up from now on.
+    ///
+    /// The word is raised before the submission, because that is when bulk must begin to hold back; if it turns out that earlier work of
+    /// the stream has not completed, the copy is not schedulable yet, and the word is lowered until a marker says that it is.
+    unsafe fn tracked(&self, plan: Plan, raises: bool, copy: impl FnOnce() -> Result<()>) -> Result<CopyHandle> {
+        let (inner, engine) = (self.inner, self.engine());
+        let Some(ticket) = inner.shared.ring.take() else {
+            // SAFETY: passed on to the caller.
+            unsafe { self.native()? };
+            return Ok(self.handle(Plan::Native(Reason::RingFull), None));
+        };
+        let _first = raises.then(|| inner.pace.urgent());
+        let before = if raises { self.mark()? } else { None };
+        let began = inner.driver.host().now();
+        let pending = raises.then(|| engine.bank.raise(self.priority));
+        let submitted = copy();
+        let completion = match &submitted {
+            Ok(()) => inner.driver.mem_op(self.stream.stream, inner.shared.ring.write(ticket)),
+            Err(error) => Err(error.clone()),
+        };
+        let mut flight = Flight {
+            ticket,
+            ready: None,
+            bank: Arc::clone(&engine.bank),
+            pending,
+            raises,
+            boosts: Vec::new(),
+            priority: self.priority,
+            began,
+            expected: self.expected(engine),
+            landed: false,
+        };
+        if let Err(error) = submitted.and(completion) {
+            // Nothing will ever say that it completed: lower now, and let the error be the answer.
+            flight.abandon(&inner.shared.ring);
+            before.into_iter().for_each(|event| inner.events.give(event));
+            return Err(error);
+        }
+        if let Some(event) = before {
+            self.check_readiness(event, &mut flight);
+        }
+        self.boost_dependencies(&mut flight);
+        self.stream.remember(ticket, self.priority, self.direction());
+        inner.shared.watch(flight);
+        Ok(self.handle(plan, Some(ticket)))
+    }
+
+    /// An event that says whether everything before the copy has completed.
+    fn mark(&self) -> Result<Option<Event>> {
+        let event = self.inner.events.take(&*self.inner.driver)?;
+        match self.inner.driver.event_record(event, self.stream.stream) {
+            Ok(()) => Ok(Some(event)),
+            Err(error) => {
+                self.inner.events.give(event);
+                Err(error)
+            }
+        }
+    }
+
+    /// Lowers the word again if the copy is not schedulable yet, and has a marker raise it when it is.
+    fn check_readiness(&self, event: Event, flight: &mut Flight) {
+        let inner = self.inner;
+        // Failing to ask counts as ready: then at worst bulk is held a little too long, and the watchdog bounds that.
+        let ready = inner.driver.event_query(event).unwrap_or(true);
+        if !ready {
+            if let Some(pending) = flight.pending.take() {
+                flight.bank.lower(pending);
+            }
+            flight.ready = self.marker(event);
+        }
+        inner.events.give(event);
+    }
+
+    /// A ticket that is done when `event` is; `None` where that could not be arranged, and the copy then goes without raising.
+    fn marker(&self, event: Event) -> Option<Ticket> {
+        let inner = self.inner;
+        let ticket = inner.shared.ring.take()?;
+        let arranged = inner
+            .driver
+            .stream_wait_event(inner.marker_stream, event)
+            .and_then(|()| inner.driver.mem_op(inner.marker_stream, inner.shared.ring.write(ticket)));
+        if arranged.is_err() {
+            inner.shared.ring.forget(ticket);
+            return None;
+        }
+        Some(ticket)
+    }
+
+    /// Lets the copies that this one depends on pass as if they were as urgent (T1).
+    fn boost_dependencies(&self, flight: &mut Flight) {
+        for (dependency, direction) in self.stream.dependencies_below(self.priority, &self.inner.shared.ring) {
+            let bank = Arc::clone(&self.inner.engine(direction).bank);
+            let boost = bank.boost(dependency, self.priority);
+            flight.boosts.push((bank, boost));
+            self.inner.shared.counters.boosted();
+        }
+    }
+
+    fn expected(&self, engine: &Engine) -> Nanos {
+        let moving = u128::from(self.shape.bytes()) * 1_000_000_000 / u128::from(engine.bytes_per_second.max(1));
+        Nanos(u64::try_from(moving).unwrap_or(u64::MAX / 4)) + engine.gap
+    }
+}

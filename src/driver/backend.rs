@@ -1,0 +1,144 @@
+//! Which driver: the real one or the software GPU.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use hal::{Code, Driver, Error, Result};
+use softgpu::{Clock, SoftGpu};
+
+use super::cuda::CudaDriver;
+
+/// The environment variable that names the backend.
+pub const BACKEND_VARIABLE: &str = "OVERTAKE_BACKEND";
+
+/// The environment variable that names the software GPU's clock.
+pub const SOFT_CLOCK_VARIABLE: &str = "OVERTAKE_SOFT_CLOCK";
+
+/// A choice of driver.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Backend {
+    /// The real driver where it loads and finds a device, else the software GPU.
+    #[default]
+    Auto,
+    /// The real driver.
+    Cuda,
+    /// The software GPU.
+    Soft,
+}
+
+impl Backend {
+    /// What the environment asks for: `auto` where it says nothing.
+    pub fn from_environment() -> Result<Backend> {
+        variable(BACKEND_VARIABLE)?.map_or(Ok(Backend::Auto), |word| word.parse())
+    }
+}
+
+impl FromStr for Backend {
+    type Err = Error;
+
+    fn from_str(word: &str) -> Result<Backend> {
+        match word {
+            "auto" => Ok(Backend::Auto),
+            "cuda" => Ok(Backend::Cuda),
+            "soft" => Ok(Backend::Soft),
+            _ => Err(unknown(BACKEND_VARIABLE, word, "auto, cuda or soft")),
+        }
+    }
+}
+
+impl fmt::Display for Backend {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Backend::Auto => "auto",
+            Backend::Cuda => "cuda",
+            Backend::Soft => "soft",
+        })
+    }
+}
+
+/// A driver that is ready for use, and why it is this one.
+#[derive(Clone)]
+pub struct Opened {
+    /// The driver.
+    pub driver: Arc<dyn Driver>,
+    /// Which one it is: never `Auto`.
+    pub backend: Backend,
+    /// Why it was taken, in words for a person.
+    pub reason: String,
+}
+
+impl fmt::Debug for Opened {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Opened").field("backend", &self.backend).field("reason", &self.reason).finish_non_exhaustive()
+    }
+}
+
+/// Opens a driver. The real one is the same for the whole process; every software GPU is a new one.
+pub fn open(backend: Backend) -> Result<Opened> {
+    match backend {
+        Backend::Cuda => real(),
+        Backend::Soft => soft("asked for"),
+        Backend::Auto => real().or_else(|error| soft(&format!("no real GPU: {error}"))),
+    }
+}
+
+/// The real driver, if it loads and has a device.
+fn real() -> Result<Opened> {
+    let driver = CudaDriver::get()?;
+    let count = driver.device_count()?;
+    if count == 0 {
+        let text = "the driver loads and finds no device; set OVERTAKE_BACKEND=soft to use the software GPU";
+        return Err(Code::NO_DEVICE.at("cuDeviceGetCount").because(text));
+    }
+    let name = driver.functions().library().name().display().to_string();
+    Ok(Opened { driver, backend: Backend::Cuda, reason: format!("{name} loads and finds devices: {count}") })
+}
+
+/// A new software GPU, as the environment describes it.
+fn soft(reason: &str) -> Result<Opened> {
+    let clock = variable(SOFT_CLOCK_VARIABLE)?.map_or(Ok(Clock::Stepped), |word| clock(&word))?;
+    let driver = SoftGpu::builder().clock(clock).environment().build();
+    Ok(Opened { driver: Arc::new(driver), backend: Backend::Soft, reason: reason.to_owned() })
+}
+
+fn clock(word: &str) -> Result<Clock> {
+    match word {
+        "stepped" => Ok(Clock::Stepped),
+        "free" => Ok(Clock::FreeRunning),
+        _ => Err(unknown(SOFT_CLOCK_VARIABLE, word, "stepped or free")),
+    }
+}
+
+/// A variable's value; none where it is unset or empty.
+fn variable(name: &'static str) -> Result<Option<String>> {
+    let Some(value) = std::env::var_os(name).filter(|value| !value.is_empty()) else {
+        return Ok(None);
+    };
+    let not_text = |value: std::ffi::OsString| Code::INVALID_VALUE.at(name).because(format!("{value:?} is not text"));
+    value.into_string().map(Some).map_err(not_text)
+}
+
+fn unknown(name: &'static str, word: &str, choices: &str) -> Error {
+    Code::INVALID_VALUE.at(name).because(format!("`{word}` is none of its values: choose {choices}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_go_both_ways() {
+        for backend in [Backend::Auto, Backend::Cuda, Backend::Soft] {
+            assert_eq!(backend.to_string().parse(), Ok(backend));
+        }
+    }
+
+    #[test]
+    fn unknown_words_list_the_choices() {
+        let error = "gpu".parse::<Backend>().unwrap_err().to_string();
+        assert!(error.contains("OVERTAKE_BACKEND") && error.contains("`gpu`"), "{error}");
+        assert!(error.contains("auto, cuda or soft"), "{error}");
+        assert!(clock("fast").unwrap_err().to_string().contains("stepped or free"));
+    }
+}

@@ -1,0 +1,55 @@
+//! One copy engine of the device: its semaphores and its channels.
+
+use std::sync::{Arc, OnceLock};
+
+use channels::fold::{Group, group_of, groups};
+use channels::{Channel, ChannelOptions, Direction};
+use hal::{Driver, Nanos, Result};
+use semaphores::{Bank, Priorities, Priority};
+
+/// The bandwidth assumed for an engine until something better is known: PCIe 5 x16 as measured (facts, section 2). It only sizes
+/// chunks and the watchdog's patience.
+const BYTES_PER_SECOND: u64 = 55_000_000_000;
+
+/// What an engine spends between two copies besides moving bytes (facts, section 2).
+const GAP: Nanos = Nanos(2_600);
+
+/// An engine.
+pub(crate) struct Engine {
+    pub(crate) bank: Arc<Bank>,
+    pub(crate) bytes_per_second: u64,
+    pub(crate) gap: Nanos,
+    groups: Vec<Group>,
+    channels: Vec<OnceLock<Channel>>,
+}
+
+impl Engine {
+    /// An engine with as many channels as `queues` allow; they are made when first used.
+    pub(crate) fn new(driver: &Arc<dyn Driver>, priorities: Priorities, queues: usize) -> Result<Engine> {
+        let groups = groups(priorities, queues);
+        Ok(Engine {
+            bank: Arc::new(Bank::new(driver, priorities)?),
+            bytes_per_second: BYTES_PER_SECOND,
+            gap: GAP,
+            channels: groups.iter().map(|_| OnceLock::new()).collect(),
+            groups,
+        })
+    }
+
+    /// The channel that `priority` is aliased to.
+    pub(crate) fn channel(
+        &self,
+        driver: &Arc<dyn Driver>,
+        direction: Direction,
+        priority: Priority,
+    ) -> Result<&Channel> {
+        let index = group_of(&self.groups, priority);
+        let cell = &self.channels[index];
+        if let Some(channel) = cell.get() {
+            return Ok(channel);
+        }
+        let made = Channel::new(driver, direction, self.groups[index], ChannelOptions::default())?;
+        // Another thread may have been quicker; its channel stays and ours is dropped.
+        Ok(cell.get_or_init(|| made))
+    }
+}

@@ -1,0 +1,174 @@
+//! The copy kernel's host side: loading it, and launching descriptors.
+//!
+//! `copy.cu` is the source, `copy.ptx` what nvcc made of it. The driver compiles the PTX when it is loaded; a driver that is too
+//! old for it says so, and everything goes by engine.
+#![allow(unsafe_code)] // a launch is unsafe: the parameters are described here, next to their C declarations
+
+use std::ffi::c_void;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use channels::{Adder, Shape};
+use hal::{DevicePtr, Driver, Function, Launch, Module, Nanos, Result, Stream};
+
+/// The PTX of `copy.cu`.
+pub const COPY_PTX: &str = include_str!("copy.ptx");
+
+/// Descriptors that fit one launch by value; `Inline` in `copy.cu`.
+pub const INLINE_DESCRIPTORS: usize = 8;
+
+/// Threads of a block; `__launch_bounds__` in `copy.cu`.
+const BLOCK_THREADS: u32 = 512;
+
+/// Mirror slots: launches that may be in flight at once before a slot is used again. Launches that share a slot share a mirror
+/// word, so there are more than a device queues.
+const SLOTS: u64 = 4096;
+const SLOT_BYTES: u64 = 256;
+
+/// `Descriptor` in `copy.cu`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Descriptor {
+    target: u64,
+    source: u64,
+    width_bytes: u64,
+    rows: u64,
+    target_pitch_bytes: u64,
+    source_pitch_bytes: u64,
+    kind: u32,
+    value: u32,
+    reserved: u64,
+}
+
+impl Descriptor {
+    /// A copy of one or two dimensions.
+    #[must_use]
+    pub fn copy(shape: &Shape) -> Descriptor {
+        debug_assert_eq!(shape.depth, 1, "boxes are cut into slices first");
+        Descriptor {
+            target: shape.target.address,
+            source: shape.source.address,
+            width_bytes: shape.width_bytes,
+            rows: shape.rows,
+            target_pitch_bytes: shape.target.row_pitch_bytes,
+            source_pitch_bytes: shape.source.row_pitch_bytes,
+            ..Descriptor::default()
+        }
+    }
+
+    /// A fill with the 4 bytes of `value`, repeated.
+    #[must_use]
+    pub fn set(target: DevicePtr, value: u32, bytes: u64) -> Descriptor {
+        Descriptor { target: target.0, width_bytes: bytes, rows: 1, kind: 1, value, ..Descriptor::default() }
+    }
+}
+
+/// `Gate` in `copy.cu`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+struct Gate {
+    host: u64,
+    mirror: u64,
+    finished: u64,
+    wait_ns_max: u64,
+}
+
+/// What a launch yields to: a word that the device sees, and for how long at most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Yield {
+    /// The word; the kernel stands still while it is not 0.
+    pub word: DevicePtr,
+    /// The bound of all waits of one warp together.
+    pub wait_max: Nanos,
+}
+
+/// The loaded kernels of one context.
+pub struct CopyKernel {
+    driver: Arc<dyn Driver>,
+    module: Module,
+    copy: Function,
+    add: Function,
+    slots: DevicePtr,
+    next_slot: Mutex<u64>,
+}
+
+impl CopyKernel {
+    /// Loads the kernels into the current context.
+    pub fn load(driver: &Arc<dyn Driver>) -> Result<CopyKernel> {
+        let module = driver.module_load(COPY_PTX.as_bytes())?;
+        let parts = || -> Result<(Function, Function, DevicePtr)> {
+            let copy = driver.module_function(module, "overtake_copy")?;
+            let add = driver.module_function(module, "overtake_add")?;
+            let slots = driver.mem_alloc(SLOTS * SLOT_BYTES)?;
+            let zeroed = driver
+                .memset_d8_async(slots, 0, SLOTS * SLOT_BYTES, Stream::PER_THREAD)
+                .and_then(|()| driver.stream_synchronize(Stream::PER_THREAD));
+            zeroed.inspect_err(|_| drop(driver.mem_free(slots)))?;
+            Ok((copy, add, slots))
+        };
+        let (copy, add, slots) = parts().inspect_err(|_| drop(driver.module_unload(module)))?;
+        Ok(CopyKernel { driver: Arc::clone(driver), module, copy, add, slots, next_slot: Mutex::new(0) })
+    }
+
+    /// Launches a copy of up to [`INLINE_DESCRIPTORS`] descriptors on `blocks` multiprocessors.
+    ///
+    /// # Safety
+    /// Every range of the descriptors is visible to the device and stays valid until the launch has completed.
+    pub unsafe fn launch(
+        &self,
+        descriptors: &[Descriptor],
+        blocks: u32,
+        yields: Option<Yield>,
+        stream: Stream,
+    ) -> Result<()> {
+        assert!(descriptors.len() <= INLINE_DESCRIPTORS, "a launch takes {INLINE_DESCRIPTORS} descriptors");
+        let mut table = [Descriptor::default(); INLINE_DESCRIPTORS];
+        table[..descriptors.len()].copy_from_slice(descriptors);
+        let (mut count, mut gate) = (descriptors.len() as u32, self.gate(yields));
+        let parameters: [*mut c_void; 3] = [table.as_mut_ptr().cast(), (&raw mut count).cast(), (&raw mut gate).cast()];
+        let mirror = u32::from(yields.is_some());
+        let launch = Launch {
+            function: self.copy,
+            grid: [blocks + mirror, 1, 1],
+            block: [BLOCK_THREADS, 1, 1],
+            shared_bytes: 0,
+            stream,
+            parameters: &parameters,
+        };
+        // SAFETY: `overtake_copy` declares three parameters, an `Inline` of 8 descriptors, a u32 and a `Gate`, which the three
+        // pointers lead to with the layouts of the C declarations; the caller vouches for the ranges.
+        unsafe { self.driver.launch(&launch) }
+    }
+
+    fn gate(&self, yields: Option<Yield>) -> Gate {
+        let Some(yields) = yields else { return Gate { host: 0, mirror: 0, finished: 0, wait_ns_max: 0 } };
+        let mut next = self.next_slot.lock().unwrap_or_else(PoisonError::into_inner);
+        let slot = self.slots.offset(*next % SLOTS * SLOT_BYTES);
+        *next += 1;
+        Gate { host: yields.word.0, mirror: slot.0, finished: slot.offset(128).0, wait_ns_max: yields.wait_max.0 }
+    }
+}
+
+impl Adder for CopyKernel {
+    fn add(&self, stream: Stream, word: DevicePtr, value: i32) -> Result<()> {
+        let (mut word, mut value) = (word.0, value);
+        let parameters: [*mut c_void; 2] = [(&raw mut word).cast(), (&raw mut value).cast()];
+        let launch = Launch {
+            function: self.add,
+            grid: [1, 1, 1],
+            block: [1, 1, 1],
+            shared_bytes: 0,
+            stream,
+            parameters: &parameters,
+        };
+        // SAFETY: `overtake_add` declares a pointer and an int; the word belongs to a bank that outlives its channels.
+        unsafe { self.driver.launch(&launch) }
+    }
+}
+
+impl Drop for CopyKernel {
+    fn drop(&mut self) {
+        // Errors mean that the context is gone, and everything with it.
+        let _ = self.driver.mem_free(self.slots);
+        let _ = self.driver.module_unload(self.module);
+    }
+}

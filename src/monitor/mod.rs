@@ -1,0 +1,237 @@
+//! The monitor: one thread that watches completions, lowers words, rescues, and keeps the starvation bound.
+//!
+//! It never calls the driver: it reads words that streams write and stores to words that streams read. So it makes progress while
+//! every other thread is stuck inside the driver, which is when it is needed. `README.md` beside this file tells its life.
+
+mod bell;
+mod flight;
+mod ring;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use channels::share::Share;
+use channels::watchdog::{Observation, Verdict, Watchdog};
+use hal::{Driver, Host, HostThread, Nanos};
+use semaphores::{Bank, Priority};
+
+use crate::options::Options;
+use crate::statistics::Counters;
+
+use bell::Bell;
+pub(crate) use flight::Flight;
+pub(crate) use ring::{Ring, Ticket};
+
+/// What submitters and the monitor share.
+pub(crate) struct Shared {
+    pub(crate) ring: Ring,
+    pub(crate) counters: Counters,
+    banks: Vec<Arc<Bank>>,
+    inbox: Mutex<Vec<Flight>>,
+    bell: Bell,
+    stop: AtomicBool,
+    stood_down: AtomicBool,
+}
+
+impl Shared {
+    pub(crate) fn new(ring: Ring, counters: Counters, banks: Vec<Arc<Bank>>) -> Shared {
+        Shared {
+            ring,
+            counters,
+            banks,
+            inbox: Mutex::default(),
+            bell: Bell::default(),
+            stop: AtomicBool::new(false),
+            stood_down: AtomicBool::new(false),
+        }
+    }
+
+    /// Hands a copy over to be watched until it has completed.
+    pub(crate) fn watch(&self, flight: Flight) {
+        self.inbox.lock().unwrap_or_else(PoisonError::into_inner).push(flight);
+        self.bell.ring();
+    }
+
+    /// Raises no word any more, and opens those that are up.
+    pub(crate) fn stand_down(&self) {
+        self.stood_down.store(true, Ordering::SeqCst);
+        self.banks.iter().for_each(|bank| {
+            bank.open_all();
+        });
+    }
+
+    pub(crate) fn has_stood_down(&self) -> bool {
+        self.stood_down.load(Ordering::SeqCst)
+    }
+}
+
+/// The monitor thread; ends when dropped.
+pub(crate) struct Monitor {
+    shared: Arc<Shared>,
+    driver: Arc<dyn Driver>,
+    thread: Option<HostThread<()>>,
+}
+
+impl Monitor {
+    pub(crate) fn start(driver: &Arc<dyn Driver>, shared: &Arc<Shared>, options: &Options) -> Monitor {
+        let (for_thread, thread_driver, options) = (Arc::clone(shared), Arc::clone(driver), options.clone());
+        let thread = hal::spawn(driver, "overtake-monitor", move || {
+            for_thread.bell.listen();
+            Watch::new(&for_thread, thread_driver.host(), &options).run();
+        });
+        Monitor { shared: Arc::clone(shared), driver: Arc::clone(driver), thread: Some(thread) }
+    }
+}
+
+impl Drop for Monitor {
+    fn drop(&mut self) {
+        self.shared.stop.store(true, Ordering::SeqCst);
+        self.shared.bell.ring();
+        if let Some(thread) = self.thread.take() {
+            thread.join(self.driver.host());
+        }
+    }
+}
+
+/// What the monitor knows of one engine.
+struct Engine {
+    bank: Arc<Bank>,
+    watchdog: Watchdog,
+    shares: Vec<(Priority, Share, bool)>,
+    completed: u64,
+}
+
+/// The monitor's own state.
+struct Watch<'a> {
+    shared: &'a Shared,
+    host: &'a dyn Host,
+    guarded: bool,
+    engines: Vec<Engine>,
+    flights: Vec<Flight>,
+}
+
+impl<'a> Watch<'a> {
+    fn new(shared: &'a Shared, host: &'a dyn Host, options: &Options) -> Watch<'a> {
+        let now = host.now();
+        let engine = |bank: &Arc<Bank>| Engine {
+            bank: Arc::clone(bank),
+            watchdog: Watchdog::new(options.patience, now),
+            shares: waiters(bank).map(|level| (level, Share::new(options.share, now), false)).collect(),
+            completed: 0,
+        };
+        let engines = shared.banks.iter().map(engine).collect();
+        Watch { shared, host, guarded: options.watchdog, engines, flights: Vec::new() }
+    }
+
+    fn run(&mut self) {
+        loop {
+            let rung = self.shared.bell.count();
+            let mut inbox = self.shared.inbox.lock().unwrap_or_else(PoisonError::into_inner);
+            self.flights.append(&mut inbox);
+            drop(inbox);
+            self.look();
+            if self.shared.stop.load(Ordering::SeqCst) {
+                return self.let_go();
+            }
+            if self.flights.is_empty() {
+                self.shared.bell.wait(self.host, rung);
+            } else {
+                self.wait_for_news(rung);
+            }
+        }
+    }
+
+    /// Sleeps until a ticket is done, the bell rings or a decision is due.
+    fn wait_for_news(&mut self, rung: u64) {
+        let deadline = self.engines.iter().map(|engine| engine.deadline(&self.flights)).min();
+        let (shared, flights) = (self.shared, &self.flights);
+        self.host.wait_until(deadline, &mut || {
+            shared.bell.count() != rung || flights.iter().any(|flight| flight.has_news(&shared.ring))
+        });
+    }
+
+    /// Takes note of what completed, then decides.
+    fn look(&mut self) {
+        let now = self.host.now();
+        let (shared, engines) = (self.shared, &mut self.engines);
+        for flight in &mut self.flights {
+            flight.note_readiness(&shared.ring, shared.has_stood_down());
+            if flight.land(shared, now) {
+                if let Some(engine) = engines.iter_mut().find(|engine| Arc::ptr_eq(&engine.bank, &flight.bank)) {
+                    engine.completed += 1;
+                }
+            }
+        }
+        self.flights.retain(|flight| !flight.is_over());
+        for engine in &mut self.engines {
+            engine.keep_share(now);
+            if self.guarded {
+                engine.watch(now, &self.flights, self.shared);
+            }
+        }
+    }
+
+    /// The shim is closing: whatever is still out is let through.
+    fn let_go(&mut self) {
+        self.engines.iter().for_each(|engine| {
+            engine.bank.open_all();
+        });
+        self.flights.drain(..).for_each(|flight| flight.abandon(&self.shared.ring));
+    }
+}
+
+impl Engine {
+    fn expected(&self, flights: &[Flight]) -> Nanos {
+        let ours = flights.iter().filter(|flight| Arc::ptr_eq(&flight.bank, &self.bank) && flight.is_pending());
+        ours.fold(Nanos::ZERO, |sum, flight| sum + flight.expected)
+    }
+
+    fn deadline(&self, flights: &[Flight]) -> Nanos {
+        let held = waiters(&self.bank).any(|level| self.bank.pending_above(level) > 0);
+        if !held {
+            return Nanos::MAX;
+        }
+        let shares = self.shares.iter().map(|(_, share, _)| share.deadline());
+        shares.fold(self.watchdog.deadline(self.expected(flights)), Nanos::min)
+    }
+
+    fn keep_share(&mut self, now: Nanos) {
+        for (level, share, was_exempt) in &mut self.shares {
+            let exempt = share.step(now, self.bank.pending_above(*level) > 0);
+            if exempt != *was_exempt {
+                *was_exempt = exempt;
+                self.bank.set_exempt(*level, exempt);
+            }
+        }
+    }
+
+    fn watch(&mut self, now: Nanos, flights: &[Flight], shared: &Shared) {
+        let seen = Observation {
+            now,
+            raised: self.bank.is_raised(),
+            completed: self.completed,
+            expected: self.expected(flights),
+        };
+        match self.watchdog.step(seen) {
+            Verdict::Fine => return,
+            Verdict::Rescue => {
+                self.bank.open_all();
+            }
+            Verdict::StandDown => {
+                shared.stand_down();
+                eprintln!(
+                    "overtake: stood down to plain copies after {} rescues: copies waited on a hardware queue that \
+                     their releaser shares. `overtake info` shows the queues; CUDA_DEVICE_MAX_COPY_CONNECTIONS=8 gives more.",
+                    self.watchdog.rescues()
+                );
+            }
+        }
+        shared.counters.rescued();
+    }
+}
+
+/// The priorities that may have to wait for somebody.
+fn waiters(bank: &Bank) -> impl Iterator<Item = Priority> + use<> {
+    let priorities = bank.priorities();
+    priorities.iter().filter(move |priority| *priority < priorities.highest())
+}

@@ -1,0 +1,73 @@
+//! Completion tickets: words that streams write when a copy has completed and that the CPU reads without the driver.
+
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use hal::{Driver, MemOp, Result};
+use semaphores::Words;
+
+/// How many tickets there are: more copies than this are not tracked at once, they are passed on.
+const SLOTS: u32 = 2048;
+
+/// A word that will read `generation` when what it stands for has happened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Ticket {
+    slot: u32,
+    generation: u32,
+}
+
+/// The words, and which are free.
+pub(crate) struct Ring {
+    words: Words,
+    /// The generation that each slot is in use for, or was last.
+    current: Vec<AtomicU32>,
+    free: Mutex<Vec<u32>>,
+}
+
+impl Ring {
+    pub(crate) fn new(driver: &Arc<dyn Driver>) -> Result<Ring> {
+        Ok(Ring {
+            words: Words::new(driver, u64::from(SLOTS))?,
+            current: (0..SLOTS).map(|_| AtomicU32::new(0)).collect(),
+            free: Mutex::new((0..SLOTS).rev().collect()),
+        })
+    }
+
+    /// A ticket nobody else has, or `None` when all are out.
+    pub(crate) fn take(&self) -> Option<Ticket> {
+        let slot = self.free.lock().unwrap_or_else(std::sync::PoisonError::into_inner).pop()?;
+        let current = &self.current[slot as usize];
+        // 0 is what an unused word reads, so it is no generation.
+        let generation = current.load(Ordering::Relaxed).wrapping_add(1).max(1);
+        current.store(generation, Ordering::Release);
+        Some(Ticket { slot, generation })
+    }
+
+    /// Gives a ticket back whose write has been seen, or was never submitted.
+    pub(crate) fn release(&self, ticket: Ticket) {
+        self.words.store(u64::from(ticket.slot), ticket.generation);
+        self.free.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(ticket.slot);
+    }
+
+    /// Whether it has happened. Stays true after the ticket was given back.
+    pub(crate) fn is_done(&self, ticket: Ticket) -> bool {
+        self.words.load(u64::from(ticket.slot)) == ticket.generation
+            || self.current[ticket.slot as usize].load(Ordering::Acquire) != ticket.generation
+    }
+
+    /// The operation that makes it happen.
+    pub(crate) fn write(&self, ticket: Ticket) -> MemOp {
+        MemOp::write32(self.words.host_address(u64::from(ticket.slot)), ticket.generation)
+    }
+
+    /// Gives up a ticket whose write may still come: the slot is not used again, and the ticket counts as done.
+    pub(crate) fn forget(&self, ticket: Ticket) {
+        self.current[ticket.slot as usize].store(ticket.generation.wrapping_add(1).max(1), Ordering::Release);
+    }
+
+    /// How many tickets are out.
+    pub(crate) fn outstanding(&self) -> usize {
+        SLOTS as usize - self.free.lock().unwrap_or_else(std::sync::PoisonError::into_inner).len()
+    }
+}
