@@ -65,19 +65,15 @@ macro_rules! functions {
 }
 crate::for_each_driver_function! { functions }
 
-/// The row that a driver answers `cuGetProcAddress(base, …, version, flags)` with: the newest
-/// prototype that is not newer than `version`, per-thread where that is asked for and exists.
+/// The row that a driver answers `cuGetProcAddress(base, …, version, flags)` with: the newest prototype that is not newer
+/// than `version`. Where a function has per-thread variants, asking per thread finds nothing else: no older plain
+/// prototype stands in for them.
 #[must_use]
 pub fn resolve(base: &str, version: i32, per_thread: bool) -> Option<&'static Function> {
-    let newest = |per_thread: bool| {
-        let fits =
-            |f: &&Function| f.base == base && f.version <= version && (f.flavour != Flavour::Plain) == per_thread;
-        FUNCTIONS.iter().filter(fits).max_by_key(|f| f.version)
-    };
-    match per_thread {
-        true => newest(true).or_else(|| newest(false)),
-        false => newest(false),
-    }
+    let named = || FUNCTIONS.iter().filter(|function| function.base == base);
+    let is_per_thread = |function: &Function| function.flavour != Flavour::Plain;
+    let per_thread = per_thread && named().any(is_per_thread);
+    named().filter(|f| f.version <= version && is_per_thread(f) == per_thread).max_by_key(|f| f.version)
 }
 
 #[cfg(test)]
@@ -113,6 +109,8 @@ mod tests {
         let symbol = |base, version, per_thread| resolve(base, version, per_thread).map(|f| f.symbol);
         assert_eq!(symbol("cuMemcpyHtoDAsync", 13000, false), Some("cuMemcpyHtoDAsync_v2"));
         assert_eq!(symbol("cuMemcpyHtoDAsync", 13000, true), Some("cuMemcpyHtoDAsync_v2_ptsz"));
+        assert_eq!(symbol("cuMemcpyHtoDAsync", 6000, true), None);
+        assert_eq!(symbol("cuMemFree", 13000, true), Some("cuMemFree_v2"));
         assert_eq!(symbol("cuMemcpyBatchAsync", 12090, false), Some("cuMemcpyBatchAsync"));
         assert_eq!(symbol("cuMemcpyBatchAsync", 13000, false), Some("cuMemcpyBatchAsync_v2"));
         assert_eq!(symbol("cuGetProcAddress", 11030, false), Some("cuGetProcAddress"));
