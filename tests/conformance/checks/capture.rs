@@ -1,8 +1,13 @@
 //! Stream capture: what is captured does not run, and what cannot be captured is refused.
 
-use hal::{CaptureMode, CaptureStatus, Code, MemOp, Stream, StreamFlags, WaitCondition};
+use hal::{
+    CaptureMode, CaptureStatus, Code, DevicePtr, Event, EventFlags, HostAllocFlags, MemOp, Stream, StreamFlags,
+    WaitCondition,
+};
 
 use crate::failure::{Outcome, refused, same, same_bytes};
+use crate::memory::attempt;
+use crate::place::Buffer;
 use crate::rig::Rig;
 
 const MODES: [CaptureMode; 3] = [CaptureMode::Global, CaptureMode::ThreadLocal, CaptureMode::Relaxed];
@@ -192,20 +197,115 @@ pub fn legacy_stream_beside_a_capture(rig: &Rig) -> Outcome {
     same_bytes("the legacy memset", &rig.dtoh_now((buffer, 0), 64)?, &[2; 64])
 }
 
-/// Calls that may wait for the device are refused to the thread that captures, unless the capture is relaxed.
+/// A call that may wait for the device, or not.
+type Call = fn(&Rig, Buffer, Stream, Event) -> hal::Result<()>;
+
+/// What a capturing thread must not do, unless the capture is relaxed.
+const UNSAFE: [(&str, Call); 7] = [
+    ("mem_alloc", |rig, _, _, _| rig.driver().mem_alloc(1 << 20).and_then(|pointer| rig.driver().mem_free(pointer))),
+    ("mem_free", |rig, _, _, _| rig.driver().mem_free(DevicePtr::NULL)),
+    ("event_query", |rig, _, _, event| rig.driver().event_query(event).map(drop)),
+    ("event_synchronize", |rig, _, _, event| rig.driver().event_synchronize(event)),
+    ("stream_query", |rig, _, stream, _| rig.driver().stream_query(stream).map(drop)),
+    ("stream_synchronize", |rig, _, stream, _| rig.driver().stream_synchronize(stream)),
+    ("host_alloc", |rig, _, _, _| rig.driver().host_alloc(0, HostAllocFlags::PORTABLE).map(drop)),
+];
+
+/// What it may do.
+const SAFE: [(&str, Call); 7] = [
+    ("stream_create", |rig, _, _, _| {
+        rig.driver().stream_create(StreamFlags::NON_BLOCKING, 0).and_then(|stream| rig.driver().stream_destroy(stream))
+    }),
+    ("event_create", |rig, _, _, _| {
+        rig.driver().event_create(EventFlags::DEFAULT).and_then(|event| rig.driver().event_destroy(event))
+    }),
+    ("event_record", |rig, _, stream, event| rig.driver().event_record(event, stream)),
+    ("memset", |rig, buffer, stream, _| rig.driver().memset_d8_async(buffer.at(0), 1, 64, stream)),
+    ("memset, legacy", |rig, buffer, _, _| rig.driver().memset_d8_async(buffer.at(0), 1, 64, Stream::LEGACY)),
+    ("synchronous copy", |rig, buffer, _, _| rig.htod_now((buffer, 0), &[1; 64])),
+    ("pointer_info", |rig, buffer, _, _| rig.driver().pointer_info(buffer.base.0).map(drop)),
+];
+
+/// Calls that may wait for the device are refused to the thread that captures, unless the capture is relaxed; other calls
+/// are not.
 pub fn unsafe_calls(rig: &Rig) -> Outcome {
-    for mode in MODES {
-        let stream = rig.stream()?;
-        rig.driver().stream_begin_capture(stream, mode)?;
-        let allocated = rig.driver().mem_alloc(1 << 20);
-        if mode == CaptureMode::Relaxed {
-            rig.driver().mem_free(allocated?)?;
-            end(rig, stream)?;
-        } else {
-            refused("mem_alloc", allocated, &[Code::STREAM_CAPTURE_UNSUPPORTED])?;
+    let (other, event, buffer) = (rig.stream()?, rig.event()?, rig.buffer(64)?);
+    rig.driver().event_record(event, other)?;
+    rig.settle(other)?;
+    let calls = UNSAFE.map(|(name, call)| (name, call, false)).into_iter();
+    for (name, call, is_safe) in calls.chain(SAFE.map(|(name, call)| (name, call, true))) {
+        for mode in MODES {
+            let (what, stream) = (format!("{name} during {mode:?}"), rig.stream()?);
+            rig.driver().stream_begin_capture(stream, mode)?;
+            let called = call(rig, buffer, other, event);
+            let status = rig.driver().stream_capture_status(stream)?;
             let ended = rig.driver().stream_end_capture(stream);
-            refused("the end", ended, &[Code::STREAM_CAPTURE_INVALIDATED])?;
+            if is_safe || mode == CaptureMode::Relaxed {
+                called?;
+                rig.driver().graph_destroy(ended?)?;
+            } else {
+                refused(&what, called, &[Code::STREAM_CAPTURE_UNSUPPORTED])?;
+                same(&what, &status, &CaptureStatus::Invalidated)?;
+                refused(&what, ended, &[Code::STREAM_CAPTURE_INVALIDATED])?;
+            }
         }
     }
     Ok(())
+}
+
+/// A global capture binds all threads, the other modes their own.
+pub fn other_threads(rig: &Rig) -> Outcome {
+    for mode in MODES {
+        let stream = rig.stream()?;
+        rig.driver().stream_begin_capture(stream, mode)?;
+        let thread =
+            rig.spawn("other", |driver| Ok(driver.mem_alloc(4096).and_then(|pointer| driver.mem_free(pointer))));
+        let allocated = rig.join(thread)?;
+        let ended = rig.driver().stream_end_capture(stream);
+        if mode == CaptureMode::Global {
+            refused("mem_alloc elsewhere", allocated, &[Code::STREAM_CAPTURE_UNSUPPORTED])?;
+            refused("the end", ended, &[Code::STREAM_CAPTURE_INVALIDATED])?;
+        } else {
+            allocated?;
+            rig.driver().graph_destroy(ended?)?;
+        }
+    }
+    Ok(())
+}
+
+/// Beside a capturing blocking stream the legacy stream has no status, and asking for its progress spoils the capture.
+pub fn legacy_status_beside_a_capture(rig: &Rig) -> Outcome {
+    let (driver, blocking) = (rig.driver(), rig.stream_with(StreamFlags::DEFAULT, 0)?);
+    driver.stream_begin_capture(blocking, CaptureMode::Relaxed)?;
+    let status = driver.stream_capture_status(Stream::LEGACY);
+    refused("the status", status, &[Code::STREAM_CAPTURE_IMPLICIT])?;
+    same("not spoilt", &driver.stream_capture_status(blocking)?, &CaptureStatus::Active)?;
+    refused("a query", driver.stream_query(Stream::LEGACY), &[Code::STREAM_CAPTURE_IMPLICIT])?;
+    same("spoilt", &driver.stream_capture_status(blocking)?, &CaptureStatus::Invalidated)?;
+    refused("the end", driver.stream_end_capture(blocking), &[Code::STREAM_CAPTURE_INVALIDATED])
+}
+
+/// A call that is refused for its arguments does not spoil the capture.
+pub fn bad_arguments(rig: &Rig) -> Outcome {
+    let (stream, pinned) = (rig.stream()?, rig.pinned(64)?);
+    rig.driver().stream_begin_capture(stream, CaptureMode::Relaxed)?;
+    let copied = attempt::htod(rig.driver(), DevicePtr(0x0123_4567_8000), pinned.address(), 64, stream);
+    refused("a copy to nowhere", copied, &[Code::INVALID_VALUE])?;
+    same("the status", &rig.driver().stream_capture_status(stream)?, &CaptureStatus::Active)?;
+    end(rig, stream)
+}
+
+/// An event that was recorded in a capture stands for nothing after it.
+pub fn event_after_its_capture(rig: &Rig) -> Outcome {
+    let (driver, stream, event) = (rig.driver(), rig.stream()?, rig.event()?);
+    driver.stream_begin_capture(stream, CaptureMode::Relaxed)?;
+    driver.event_record(event, stream)?;
+    end(rig, stream)?;
+    let codes = &[Code::INVALID_VALUE];
+    refused("query", driver.event_query(event), codes)?;
+    refused("synchronise", driver.event_synchronize(event), codes)?;
+    refused("wait", driver.stream_wait_event(stream, event), codes)?;
+    driver.event_record(event, stream)?;
+    driver.event_synchronize(event)?;
+    Ok(driver.stream_wait_event(stream, event)?)
 }

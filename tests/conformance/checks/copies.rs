@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use hal::Device;
+use hal::{Code, Device, DevicePtr};
 
-use crate::failure::{Failure, Outcome, same_bytes};
-use crate::memory::Pinned;
+use crate::failure::{Failure, Outcome, ensure, refused, same_bytes};
+use crate::memory::{Pinned, attempt};
 use crate::place::{Buffer, Side};
 use crate::prng::Prng;
 use crate::rig::Rig;
@@ -166,6 +166,8 @@ pub fn zero_bytes(rig: &Rig) -> Outcome {
     rig.dtoh((&pinned, 8), (buffer, 8), 0, stream)?;
     rig.dtod((buffer, 8), (other, 8), 0, stream)?;
     rig.copy_any((Side::Device(buffer), 0), (Side::Host(&pinned), 0), 0, stream)?;
+    attempt::htod(rig.driver(), DevicePtr::NULL, 0, 0, stream)?;
+    attempt::dtod(rig.driver(), DevicePtr::NULL, DevicePtr::NULL, 0, stream)?;
     rig.settle(stream)?;
     same_bytes("the host", &pinned.read_all(), &[1; 64])?;
     same_bytes("the device", &rig.download(buffer, stream)?, &[2; 64])
@@ -211,4 +213,11 @@ pub fn peer(rig: &Rig) -> Outcome {
         }
     }
     Ok(())
+}
+
+/// A device is no peer of itself.
+pub fn no_peer_of_itself(rig: &Rig) -> Outcome {
+    ensure!(!rig.driver().device_can_access_peer(Device(0), Device(0))?, "a device is its own peer");
+    let enabled = rig.driver().enable_peer_access(rig.context());
+    refused("peer access to itself", enabled, &[Code::PEER_ACCESS_UNSUPPORTED])
 }

@@ -192,6 +192,7 @@ pub fn elapsed_refusals(rig: &Rig) -> Outcome {
     gate.open();
     driver.event_synchronize(end)?;
     ensure!(driver.event_elapsed_ms(start, end)? > 0.0, "time goes forward");
+    ensure!(driver.event_elapsed_ms(end, start)? < 0.0, "time goes back the other way");
     ensure!(driver.event_elapsed_ms(start, start)? == 0.0, "no time passes between an event and itself");
     Ok(())
 }

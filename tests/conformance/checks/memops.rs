@@ -233,6 +233,18 @@ pub fn long_batch(rig: &Rig) -> Outcome {
     same_bytes("the device", &rig.download(buffer, stream)?, &expected)
 }
 
+/// A batch is taken whole or not at all.
+pub fn batch_limits(rig: &Rig) -> Outcome {
+    let (driver, stream, word) = (rig.driver(), rig.stream()?, rig.word());
+    let good = MemOp::write32(word.address, 9);
+    driver.mem_op_batch(stream, &[])?;
+    let half_bad = driver.mem_op_batch(stream, &[good, MemOp::write32(DevicePtr::NULL, 1)]);
+    refused("a batch with a bad operation", half_bad, &[Code::INVALID_VALUE])?;
+    refused("a batch of 257", driver.mem_op_batch(stream, &[good; 257]), &[Code::INVALID_VALUE])?;
+    rig.settle(stream)?;
+    same("the good operation of a bad batch", &word.load(), &0)
+}
+
 /// What a stream wrote before a write is visible to whoever sees the write.
 pub fn write_publishes_copies(rig: &Rig) -> Outcome {
     const BYTES: u64 = 1 << 20;

@@ -73,5 +73,8 @@ pub fn edges(rig: &Rig) -> Outcome {
     refused("null", driver.memset_d8_async(hal::DevicePtr::NULL, 1, 16, stream), &[Code::INVALID_VALUE])?;
     refused("far too long", driver.memset_d8_async(buffer.at(0), 1, 1 << 50, stream), &[Code::INVALID_VALUE])?;
     refused("a word off", driver.memset_d32_async(buffer.at(2), 1, 4, stream), &[Code::INVALID_VALUE])?;
+    driver.memset_d8_async(hal::DevicePtr::NULL, 1, 0, stream)?;
+    let narrow = driver.memset_2d_d8_async(buffer.at(0), 10, 1, 20, 3, stream);
+    refused("a pitch under the width", narrow, &[Code::INVALID_VALUE])?;
     same_bytes("the device", &rig.download(buffer, stream)?, &[5; 256])
 }

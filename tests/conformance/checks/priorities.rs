@@ -33,9 +33,11 @@ pub fn clamped(rig: &Rig) -> Outcome {
     Ok(())
 }
 
-/// The default streams have the default priority.
+/// The default streams have the default priority, the default flags and the current context.
 pub fn default_streams(rig: &Rig) -> Outcome {
     for stream in [Stream::DEFAULT, Stream::LEGACY, Stream::PER_THREAD] {
+        same(&format!("{stream:?}"), &rig.driver().stream_flags(stream)?, &StreamFlags::DEFAULT)?;
+        same(&format!("{stream:?}"), &rig.driver().stream_context(stream)?, &rig.context())?;
         same(&format!("{stream:?}"), &rig.driver().stream_priority(stream)?, &0)?;
     }
     Ok(())
