@@ -1,7 +1,7 @@
 //! Buffers, and safe doors to the unsafe methods of the seam. The only file of the suite with unsafe code.
 //!
-//! What makes the doors safe: every buffer belongs to a [`Rig`], which frees nothing before all its streams have come to
-//! rest (else it leaks), and every door checks its range against the buffers before it calls.
+//! What makes the doors safe: every buffer belongs to a [`Rig`], which frees nothing before all its streams have come
+//! to rest (else it leaks), and every door checks its range against the buffers before it calls.
 #![allow(unsafe_code)]
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
@@ -46,7 +46,7 @@ enum Origin {
     Registered(ManuallyDrop<HeapBlock>),
 }
 
-/// Pinned host memory: the CPU and the device both read and write it. Forgotten, it is leaked: the device may be using it.
+/// Pinned host memory: the CPU and the device both read and write it. Forgotten, it is leaked: the device may be at it.
 pub struct Pinned {
     base: NonNull<u8>,
     bytes: u64,

@@ -1,7 +1,7 @@
 //! What a check stands on: a current context, buffers, streams and words, and the ways to wait for them.
 //!
-//! [`Rig::finish`] gives everything back, also when the check has failed half way with a stream that stands still: it opens
-//! every gate by a plain store, waits for its streams, and only then frees. What does not come to rest is leaked.
+//! [`Rig::finish`] gives everything back, also when the check has failed half way with a stream that stands still: it
+//! opens every gate by a plain store, waits for its streams, and only then frees. What does not come to rest is leaked.
 
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
@@ -224,8 +224,8 @@ impl Rig {
         Ok(self.driver.mem_op(stream, MemOp::write32(word.address, value))?)
     }
 
-    /// Loads the built-in kernels and runs each once: a driver that loads lazily may wait for the device to do so, which
-    /// must not happen while a stream stands at a gate.
+    /// Loads the built-in kernels and runs each once: a driver that loads lazily may wait for the device to do so,
+    /// which must not happen while a stream stands at a gate.
     pub fn kernels(&self) -> Result<Kernels, Failure> {
         let module = self.driver.module_load(softgpu::BUILTIN_PTX.as_bytes())?;
         self.owned.borrow_mut().modules.push(module);

@@ -181,7 +181,7 @@ pub fn ending_on_another_thread(rig: &Rig) -> Outcome {
     Ok(())
 }
 
-/// The legacy stream would tie a capturing blocking stream to work outside: refused. A non-blocking one it leaves alone.
+/// The legacy stream would tie a capturing blocking stream to work outside: refused. A non-blocking one is left alone.
 pub fn legacy_stream_beside_a_capture(rig: &Rig) -> Outcome {
     let buffer = rig.buffer_of(&[0; 64])?;
     let blocking = rig.stream_with(StreamFlags::DEFAULT, 0)?;
@@ -226,8 +226,8 @@ const SAFE: [(&str, Call); 7] = [
     ("pointer_info", |rig, buffer, _, _| rig.driver().pointer_info(buffer.base.0).map(drop)),
 ];
 
-/// Calls that may wait for the device are refused to the thread that captures, unless the capture is relaxed; other calls
-/// are not.
+/// Calls that may wait for the device are refused to the thread that captures, unless the capture is relaxed; other
+/// calls are not.
 pub fn unsafe_calls(rig: &Rig) -> Outcome {
     let (other, event, buffer) = (rig.stream()?, rig.event()?, rig.buffer(64)?);
     rig.driver().event_record(event, other)?;

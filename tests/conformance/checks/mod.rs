@@ -50,21 +50,24 @@ const PLAIN: &[Case] = cases! {
         legacy_stream_beside_a_capture legacy_status_beside_a_capture unsafe_calls other_threads bad_arguments
         event_after_its_capture;
     contexts: current_per_thread none_current primary_is_one own_becomes_current destroyed_is_not_current
-        destroyed_under_a_thread ownership events_between_contexts streams_of_another_context threads_with_streams memory_accounting;
+        destroyed_under_a_thread ownership events_between_contexts streams_of_another_context threads_with_streams
+        memory_accounting;
     copies: host_to_device registered_to_device device_to_host inside_the_device default_kind
-        default_kind_inside_the_host mapped_memory_by_device_pointer synchronous zero_bytes both_directions no_peer_of_itself;
+        default_kind_inside_the_host mapped_memory_by_device_pointer synchronous zero_bytes both_directions
+        no_peer_of_itself;
     defaults: legacy_waits_for_blocking blocking_waits_for_legacy legacy_orders_blocking_streams non_blocking_is_free
-        two_names_of_legacy synchronous_copy_waits_for_blocking per_thread_streams per_thread_blocks_with_legacy queries;
+        two_names_of_legacy synchronous_copy_waits_for_blocking per_thread_streams per_thread_blocks_with_legacy
+        queries;
     devices: description attributes current_device host_time host_waits_for_the_device;
-    errors: allocation_sizes frees registrations registered_is_not_allocated copies_of_freed_memory copies_past_the_end null_host_memory shapes
-        null_handles flags devices errors_name_their_call;
+    errors: allocation_sizes frees registrations registered_is_not_allocated copies_of_freed_memory
+        copies_past_the_end null_host_memory shapes null_handles flags devices errors_name_their_call;
     events: wait_orders_streams random_relay fork_and_join never_recorded query_and_synchronize
         later_work_is_not_captured wait_is_captured_at_the_call record_again destroyed_event_keeps_its_waiters
         wait_in_the_same_stream elapsed elapsed_refusals default_stream_events;
     kernels: atomic_add store spin concurrent stream_order unknown_function bad_images bad_launches shapes load_twice;
-    memops: waits_on_host_memory waits_on_device_memory geq_is_cyclic width_of_waits width_of_writes batch long_batch batch_limits
-        write_publishes_copies wait_holds_its_own_stream streams_signal_each_other thread_and_stream_take_turns
-        refusals;
+    memops: waits_on_host_memory waits_on_device_memory geq_is_cyclic width_of_waits width_of_writes batch long_batch
+        batch_limits write_publishes_copies wait_holds_its_own_stream streams_signal_each_other
+        thread_and_stream_take_turns refusals;
     memsets: bytes words rectangles mapped_memory edges;
     order: random_program copy_then_memset streams_are_independent query synchronize synchronize_context
         synchronize_waits_for_its_own_stream_only destroyed_stream_finishes more_operations_than_fit
