@@ -7,7 +7,7 @@ use hal::{DevicePtr, Driver, Result};
 use crate::ledger::{Boost, Ledger, Pending};
 use crate::primitive::{Mutex, lock};
 use crate::words::Words;
-use crate::{Priorities, Priority};
+use crate::{Layout, Priorities, Priority};
 
 /// Where the words of a ledger are published: mapped memory, or anything a test wants to look at.
 pub trait Publish: Send + Sync {
@@ -119,40 +119,16 @@ impl Bank {
         Ok(Bank { counts: Counts::new(priorities, words), priorities })
     }
 
-    /// How many priorities it knows.
-    #[must_use]
-    pub fn priorities(&self) -> Priorities {
-        self.priorities
-    }
-
-    /// Where the device sees the word that waiters of `level` compare with 0.
-    #[must_use]
-    pub fn gate_address(&self, level: Priority) -> DevicePtr {
-        self.counts.words.host_address(gate_index(level))
-    }
-
-    /// What that word reads.
+    /// What the word that waiters of `level` compare with 0 reads.
     #[must_use]
     pub fn gate_word(&self, level: Priority) -> u32 {
         self.counts.words.load(gate_index(level))
     }
 
-    /// The word of `priority` that streams write, in host memory.
-    #[must_use]
-    pub fn stream_address(&self, priority: Priority) -> DevicePtr {
-        self.counts.words.host_address(stream_index(priority))
-    }
-
-    /// What that word reads.
+    /// What the word of `priority` that streams write reads.
     #[must_use]
     pub fn stream_word(&self, priority: Priority) -> u32 {
         self.counts.words.load(stream_index(priority))
-    }
-
-    /// The word of `priority` that kernels add to, in device memory.
-    #[must_use]
-    pub fn device_address(&self, priority: Priority) -> DevicePtr {
-        self.counts.words.device_address(stream_index(priority))
     }
 
     /// Whether anything is pending, as far as the words in host memory tell.
@@ -171,6 +147,27 @@ impl Bank {
             self.counts.words.store(stream_index(priority), 0);
         }
         pending
+    }
+}
+
+impl Layout for Bank {
+    fn priorities(&self) -> Priorities {
+        self.priorities
+    }
+
+    /// In host memory.
+    fn gate_address(&self, level: Priority) -> DevicePtr {
+        self.counts.words.host_address(gate_index(level))
+    }
+
+    /// In host memory.
+    fn stream_address(&self, priority: Priority) -> DevicePtr {
+        self.counts.words.host_address(stream_index(priority))
+    }
+
+    /// In device memory.
+    fn device_address(&self, priority: Priority) -> DevicePtr {
+        self.counts.words.device_address(stream_index(priority))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use hal::{Attribute, Device, DevicePtr, Driver};
 
-use crate::{Bank, Priority};
+use crate::{Priorities, Priority};
 
 /// One step of a bracket, for a channel to submit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,16 +49,28 @@ impl Kind {
     }
 }
 
+/// Where the words of a set of semaphores are.
+pub trait Layout {
+    /// How many priorities there are.
+    fn priorities(&self) -> Priorities;
+    /// The word that counts what is pending above `level`.
+    fn gate_address(&self, level: Priority) -> DevicePtr;
+    /// The word of `priority` that streams write.
+    fn stream_address(&self, priority: Priority) -> DevicePtr;
+    /// The word of `priority` that kernels add to.
+    fn device_address(&self, priority: Priority) -> DevicePtr;
+}
+
 /// How a copy of one priority acquires, increments and decrements.
 pub trait Emulation: Send + Sync {
     /// Which one this is.
     fn kind(&self) -> Kind;
     /// The steps before a chunk: wait until every semaphore above `priority` reads 0, without changing it.
-    fn acquire(&self, bank: &Bank, priority: Priority, steps: &mut Vec<Step>);
+    fn acquire(&self, words: &dyn Layout, priority: Priority, steps: &mut Vec<Step>);
     /// The step that says a copy of `priority` is pending.
-    fn inc(&self, bank: &Bank, priority: Priority, steps: &mut Vec<Step>);
+    fn inc(&self, words: &dyn Layout, priority: Priority, steps: &mut Vec<Step>);
     /// The step that says it is not any more.
-    fn dec(&self, bank: &Bank, priority: Priority, steps: &mut Vec<Step>);
+    fn dec(&self, words: &dyn Layout, priority: Priority, steps: &mut Vec<Step>);
     /// Whether the CPU must call [`Bank::raise`] before the submission and [`Bank::lower`] after the completion.
     fn counts_on_cpu(&self) -> bool;
 }
@@ -86,15 +98,15 @@ impl Emulation for Hold {
         Kind::Hold
     }
 
-    fn acquire(&self, bank: &Bank, priority: Priority, steps: &mut Vec<Step>) {
-        if priority < bank.priorities().highest() {
-            steps.push(Step::Wait(bank.gate_address(priority)));
+    fn acquire(&self, words: &dyn Layout, priority: Priority, steps: &mut Vec<Step>) {
+        if priority < words.priorities().highest() {
+            steps.push(Step::Wait(words.gate_address(priority)));
         }
     }
 
-    fn inc(&self, _: &Bank, _: Priority, _: &mut Vec<Step>) {}
+    fn inc(&self, _: &dyn Layout, _: Priority, _: &mut Vec<Step>) {}
 
-    fn dec(&self, _: &Bank, _: Priority, _: &mut Vec<Step>) {}
+    fn dec(&self, _: &dyn Layout, _: Priority, _: &mut Vec<Step>) {}
 
     fn counts_on_cpu(&self) -> bool {
         true
@@ -108,19 +120,19 @@ impl Emulation for Bracket {
         Kind::Bracket
     }
 
-    fn acquire(&self, bank: &Bank, priority: Priority, steps: &mut Vec<Step>) {
-        steps.extend(bank.priorities().above(priority).map(|higher| Step::Wait(bank.stream_address(higher))));
+    fn acquire(&self, words: &dyn Layout, priority: Priority, steps: &mut Vec<Step>) {
+        steps.extend(words.priorities().above(priority).map(|higher| Step::Wait(words.stream_address(higher))));
     }
 
-    fn inc(&self, bank: &Bank, priority: Priority, steps: &mut Vec<Step>) {
+    fn inc(&self, words: &dyn Layout, priority: Priority, steps: &mut Vec<Step>) {
         if priority > Priority::LOWEST {
-            steps.push(Step::Write(bank.stream_address(priority), 1));
+            steps.push(Step::Write(words.stream_address(priority), 1));
         }
     }
 
-    fn dec(&self, bank: &Bank, priority: Priority, steps: &mut Vec<Step>) {
+    fn dec(&self, words: &dyn Layout, priority: Priority, steps: &mut Vec<Step>) {
         if priority > Priority::LOWEST {
-            steps.push(Step::Write(bank.stream_address(priority), 0));
+            steps.push(Step::Write(words.stream_address(priority), 0));
         }
     }
 
@@ -136,19 +148,19 @@ impl Emulation for Atomics {
         Kind::Atomics
     }
 
-    fn acquire(&self, bank: &Bank, priority: Priority, steps: &mut Vec<Step>) {
-        steps.extend(bank.priorities().above(priority).map(|higher| Step::Wait(bank.device_address(higher))));
+    fn acquire(&self, words: &dyn Layout, priority: Priority, steps: &mut Vec<Step>) {
+        steps.extend(words.priorities().above(priority).map(|higher| Step::Wait(words.device_address(higher))));
     }
 
-    fn inc(&self, bank: &Bank, priority: Priority, steps: &mut Vec<Step>) {
+    fn inc(&self, words: &dyn Layout, priority: Priority, steps: &mut Vec<Step>) {
         if priority > Priority::LOWEST {
-            steps.push(Step::Add(bank.device_address(priority), 1));
+            steps.push(Step::Add(words.device_address(priority), 1));
         }
     }
 
-    fn dec(&self, bank: &Bank, priority: Priority, steps: &mut Vec<Step>) {
+    fn dec(&self, words: &dyn Layout, priority: Priority, steps: &mut Vec<Step>) {
         if priority > Priority::LOWEST {
-            steps.push(Step::Add(bank.device_address(priority), -1));
+            steps.push(Step::Add(words.device_address(priority), -1));
         }
     }
 

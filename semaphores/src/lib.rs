@@ -29,7 +29,7 @@ mod priority;
 mod words;
 
 pub use bank::{Bank, Counts, Publish};
-pub use emulation::{Emulation, Kind, Step, atomic_mem_ops_supported, emulation};
+pub use emulation::{Emulation, Kind, Layout, Step, atomic_mem_ops_supported, emulation};
 pub use ledger::{Boost, Pending};
 pub use priority::{Priorities, Priority};
 pub use words::Words;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use channels::{Direction, Shape, Submission, chunk, copy_shape};
 use hal::{Event, Nanos, Result};
-use semaphores::{Priority, emulation};
+use semaphores::{Layout, Priority, emulation};
 
 use crate::copy::handle::CopyHandle;
 use crate::copy::plan::{Plan, Reason, Situation, plan};

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use channels::share::Share;
 use channels::watchdog::{Observation, Verdict, Watchdog};
 use hal::{Driver, Host, HostThread, Nanos};
-use semaphores::{Bank, Priority};
+use semaphores::{Bank, Layout, Priority};
 
 use crate::options::Options;
 use crate::statistics::Counters;
