@@ -59,7 +59,7 @@ mod tests {
     #[test]
     fn the_patents_sequences() {
         use Step::{Copy, Wait, Write};
-        let word = |priority| DevicePtr(200 + priority);
+        let word = |priority: u64| DevicePtr(200 + priority);
         assert_eq!(
             steps(Kind::Bracket, 1, 1),
             [Wait(word(2)), Wait(word(3)), Copy(0)],
