@@ -1,0 +1,30 @@
+/* What the software GPU does not do, it refuses as documented, and writes nothing. For the software GPU alone. */
+#include "device.h"
+
+typedef struct CUgraphExec_st *CUgraphExec;
+typedef struct CUmemPool_st *CUmemoryPool;
+
+CUresult cuGraphCreate(CUgraph *graph, unsigned int flags);
+CUresult cuGraphLaunch(CUgraphExec graph, CUstream stream);
+CUresult cuGraphLaunch_ptsz(CUgraphExec graph, CUstream stream);
+CUresult cuDeviceGetDefaultMemPool(CUmemoryPool *pool, CUdevice device);
+CUresult cuFuncGetAttribute(int *value, int attribute, CUfunction function);
+
+int main(void)
+{
+    CUdeviceptr managed = UNTOUCHED;
+    CUgraph graph = (CUgraph)UNTOUCHED;
+    CUmemoryPool pool = (CUmemoryPool)UNTOUCHED;
+    int value = 99;
+    EXPECT(CUDA_ERROR_NOT_INITIALIZED, cuMemAllocManaged(&managed, 4096, 1));
+    open_device();
+    EXPECT(CUDA_ERROR_NOT_SUPPORTED, cuMemAllocManaged(&managed, 4096, 1));
+    EXPECT(CUDA_ERROR_NOT_SUPPORTED, cuGraphCreate(&graph, 0));
+    EXPECT(CUDA_ERROR_NOT_SUPPORTED, cuGraphLaunch(NULL, NULL));
+    EXPECT(CUDA_ERROR_NOT_SUPPORTED, cuGraphLaunch_ptsz(NULL, NULL));
+    EXPECT(CUDA_ERROR_NOT_SUPPORTED, cuDeviceGetDefaultMemPool(&pool, 0));
+    EXPECT(CUDA_ERROR_NOT_SUPPORTED, cuFuncGetAttribute(&value, 0, NULL));
+    REQUIRE(managed == UNTOUCHED && graph == (CUgraph)UNTOUCHED && pool == (CUmemoryPool)UNTOUCHED && value == 99);
+    close_device();
+    return 0;
+}
