@@ -1,17 +1,23 @@
-//! Which streams share a hardware copy queue: block one, see who else stands still.
+//! How many hardware queues copies have, and how streams get one.
+//!
+//! Every stream gets a word to wait for and a copy behind it; then the words are opened from the last stream to the first.
+//! A copy that completes at once was first in its queue; the others complete together with the one that they stood
+//! behind. All streams are held at the same time, because on real hardware nothing ties a stream to a queue: a stream
+//! takes one whenever it becomes busy, a free one if there is any, so a probe that lets streams finish in between sees
+//! more queues than there are.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::Ordering;
 
 use hal::{Code, Driver, MemOp, Nanos, Result, Stream, WaitCondition};
 
-use super::{Rig, STREAM_PRIORITY_DEFAULT};
+use super::rig::{Rig, SLOTS, STREAM_PRIORITY_DEFAULT};
 use crate::Direction;
 
 /// How to probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProbeOptions {
-    /// Streams to make; more queues than streams cannot be told apart.
+    /// Streams to make, at most 32; more queues than streams cannot be told apart.
     pub streams: usize,
     /// Size of each copy.
     pub copy_bytes: u64,
@@ -27,15 +33,17 @@ impl Default for ProbeOptions {
     }
 }
 
-/// By what rule streams are dealt to queues.
+/// By what rule streams get their queues, each time in turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Assignment {
     /// There is one queue, or as many as streams: nothing to tell.
     Trivial,
-    /// Round-robin in the order in which streams were created.
+    /// For good, in the order in which streams are created.
     ByCreation,
-    /// Round-robin in the order in which streams were first used for this direction.
+    /// For good, in the order in which streams are first used for this direction.
     ByFirstUse,
+    /// Anew whenever an idle stream becomes busy: nothing ties a stream to a queue.
+    ByUse,
     /// By no rule that we know.
     Irregular,
 }
@@ -45,19 +53,19 @@ pub enum Assignment {
 pub struct QueueMap {
     /// Which engine's queues.
     pub direction: Direction,
-    /// For each probe stream in the order of creation: the number of its queue. Queues are numbered as they appear.
+    /// For each probe stream in the order of creation, all of them made busy in that order: the number of its queue.
     pub queue_of: Vec<usize>,
-    /// The order in which the streams were first used, as indices.
-    pub first_use: Vec<usize>,
     /// By what rule.
     pub assignment: Assignment,
+    /// Whether a stream avoids the queue of a stream that waits while another queue is free.
+    pub avoids_waiting: bool,
 }
 
 impl QueueMap {
     /// How many distinct queues were seen.
     #[must_use]
     pub fn queues(&self) -> usize {
-        self.queue_of.iter().max().map_or(0, |last| last + 1)
+        count(&self.queue_of)
     }
 
     /// Whether there may be more queues than that: every stream had one to itself.
@@ -77,128 +85,174 @@ impl QueueMap {
     }
 }
 
-/// The word that holds a stream up.
-const GATE: usize = 0;
 const CLOSED: u32 = 1;
 const OPEN: u32 = 0;
-/// A round may take this many times as long as the same copies took unhindered.
+/// A copy may take this many times as long as all of them took unhindered.
 const SLOWDOWN: u64 = 20;
 
-/// Opens the gate whatever happens.
-struct OpenOnDrop<'a>(&'a AtomicU32);
+/// Makes streams in the current context and finds out how they share queues for copies in `direction`.
+pub fn probe_queues(driver: &Arc<dyn Driver>, direction: Direction, options: &ProbeOptions) -> Result<QueueMap> {
+    if options.streams == 0 || options.streams > SLOTS {
+        let text = format!("a queue probe takes 1 to {SLOTS} streams, not {}", options.streams);
+        return Err(Code::INVALID_VALUE.at("cuStreamCreateWithPriority").because(text));
+    }
+    let rig = Rig::new(driver, &[options.copy_bytes])?;
+    let streams = (0..options.streams).map(|_| rig.stream(STREAM_PRIORITY_DEFAULT)).collect::<Result<Vec<Stream>>>()?;
+    Prober { rig, streams, direction, options: *options }.run()
+}
+
+/// The streams of one probe.
+struct Prober {
+    rig: Rig,
+    streams: Vec<Stream>,
+    direction: Direction,
+    options: ProbeOptions,
+}
+
+/// Opens every gate whatever happens.
+struct OpenOnDrop<'a>(&'a Prober);
 
 impl Drop for OpenOnDrop<'_> {
     fn drop(&mut self) {
-        self.0.store(OPEN, Ordering::Release);
+        (0..self.0.streams.len()).for_each(|stream| self.0.set_gate(stream, OPEN));
     }
 }
 
-/// Makes streams in the current context and finds out which of them share a queue for copies in `direction`.
-pub fn probe_queues(driver: &Arc<dyn Driver>, direction: Direction, options: &ProbeOptions) -> Result<QueueMap> {
-    let rig = Rig::new(driver, &[options.copy_bytes])?;
-    let streams = (0..options.streams).map(|_| rig.stream(STREAM_PRIORITY_DEFAULT)).collect::<Result<Vec<Stream>>>()?;
-    // First use in another order than creation, or the two rules could not be told apart: 0, 2, 4, …, 1, 3, 5, …
-    let first_use: Vec<usize> = (0..options.streams).step_by(2).chain((1..options.streams).step_by(2)).collect();
-    for index in &first_use {
-        rig.copy(direction, 0, options.copy_bytes, streams[*index])?;
+impl Prober {
+    fn run(&mut self) -> Result<QueueMap> {
+        let by_creation: Vec<usize> = (0..self.streams.len()).collect();
+        // First use in another order than creation, or the rules could not be told apart: 0, 2, 4, …, 1, 3, 5, …
+        let by_first_use: Vec<usize> = by_creation.iter().copied().step_by(2).chain(odd(&by_creation)).collect();
+        self.patience(&by_first_use)?;
+        let patience = self.patience(&by_creation)?;
+        let queue_of = self.hold_all(&by_creation, patience)?;
+        let reordered = self.hold_all(&by_first_use, patience)?;
+        let assignment = assignment(&queue_of, &reordered, &by_creation, &by_first_use);
+        let avoids_waiting = self.avoids_waiting(patience)?;
+        Ok(QueueMap { direction: self.direction, queue_of, assignment, avoids_waiting })
     }
-    drain(&rig, &streams, options)?;
-    let (queue_of, is_symmetric) = classify(&rig, &streams, direction, options)?;
-    let assignment = if is_symmetric { assignment(&queue_of, &first_use) } else { Assignment::Irregular };
-    Ok(QueueMap { direction, queue_of, first_use, assignment })
-}
 
-/// For each of `streams`, which must be idle streams of `rig`: the number of its queue for copies in `direction`.
-pub fn queue_classes(
-    rig: &Rig,
-    streams: &[Stream],
-    direction: Direction,
-    options: &ProbeOptions,
-) -> Result<Vec<usize>> {
-    for stream in streams {
-        rig.copy(direction, 0, options.copy_bytes, *stream)?;
+    fn set_gate(&self, stream: usize, value: u32) {
+        self.rig.word(stream).store(value, Ordering::Release);
     }
-    drain(rig, streams, options)?;
-    Ok(classify(rig, streams, direction, options)?.0)
-}
 
-fn classify(rig: &Rig, streams: &[Stream], direction: Direction, options: &ProbeOptions) -> Result<(Vec<usize>, bool)> {
-    let patience = patience(rig, streams, direction, options)?;
-    let mut queue_of: Vec<Option<usize>> = vec![None; streams.len()];
-    let (mut queues, mut is_symmetric) = (0, true);
-    while let Some(leader) = queue_of.iter().position(Option::is_none) {
-        let blocked = blocked_by(rig, streams, leader, direction, patience, options)?;
-        for (stream, is_blocked) in blocked.into_iter().enumerate() {
-            match queue_of[stream] {
-                None if is_blocked || stream == leader => queue_of[stream] = Some(queues),
-                // It did not hold the leader up when it was its own queue's turn: sharing is not mutual.
-                Some(_) if is_blocked => is_symmetric = false,
-                _ => {}
+    fn wait_at_gate(&self, stream: usize) -> Result<()> {
+        let wait = MemOp::wait32(self.rig.word_address(stream), OPEN, WaitCondition::Eq);
+        self.rig.driver().mem_op(self.streams[stream], wait)
+    }
+
+    fn copy(&self, stream: usize) -> Result<()> {
+        self.rig.copy(self.direction, 0, self.options.copy_bytes, self.streams[stream])
+    }
+
+    fn is_done(&self, stream: usize, patience: Nanos) -> Result<bool> {
+        Ok(self.rig.look(&[self.streams[stream]], patience)?[0])
+    }
+
+    fn drain(&self) -> Result<()> {
+        if self.rig.look(&self.streams, self.options.drain)?.into_iter().all(|done| done) {
+            return Ok(());
+        }
+        let within = self.options.drain;
+        let text = format!("copies did not finish within {within}; is the device busy or lost? see nvidia-smi");
+        Err(Code::LAUNCH_TIMEOUT.at("cuStreamQuery").because(text))
+    }
+
+    /// How long a copy may take here and now: the options' patience, or more where copies alone are slow already.
+    fn patience(&self, order: &[usize]) -> Result<Nanos> {
+        let host = self.rig.driver().host();
+        let start = host.now();
+        order.iter().try_for_each(|stream| self.copy(*stream))?;
+        self.drain()?;
+        let unhindered = host.now().since(start);
+        Ok(self.options.patience.max(Nanos(unhindered.0.saturating_mul(SLOWDOWN))))
+    }
+
+    /// Holds all streams, made busy in this order, and lets them go from the last to the first: the queue of each stream.
+    fn hold_all(&self, order: &[usize], patience: Nanos) -> Result<Vec<usize>> {
+        let open_at_last = OpenOnDrop(self);
+        for stream in order {
+            self.set_gate(*stream, CLOSED);
+            self.wait_at_gate(*stream)?;
+            self.copy(*stream)?;
+        }
+        let mut queue_of = vec![usize::MAX; order.len()];
+        // Streams whose own gate is open and whose copy still stands behind another's gate.
+        let mut behind: Vec<usize> = Vec::new();
+        let mut queues = 0;
+        for stream in order.iter().rev() {
+            self.set_gate(*stream, OPEN);
+            behind.push(*stream);
+            if self.is_done(*stream, patience)? {
+                let handles: Vec<Stream> = behind.iter().map(|stream| self.streams[*stream]).collect();
+                let done = self.rig.look(&handles, patience)?;
+                behind.iter().zip(&done).filter(|(_, done)| **done).for_each(|(stream, _)| queue_of[*stream] = queues);
+                behind.retain(|stream| queue_of[*stream] == usize::MAX);
+                queues += 1;
             }
         }
-        queues += 1;
+        drop(open_at_last);
+        self.drain()?;
+        // What never ran before its gate and all others were open was held up by something that is no queue of ours.
+        queue_of.iter_mut().filter(|queue| **queue == usize::MAX).for_each(|queue| *queue = queues);
+        Ok(numbered_as_they_appear(&queue_of))
     }
-    Ok((queue_of.into_iter().flatten().collect(), is_symmetric))
+
+    /// While one stream waits, the others copy one at a time: does any of them run into its queue?
+    fn avoids_waiting(&self, patience: Nanos) -> Result<bool> {
+        let open_at_last = OpenOnDrop(self);
+        self.set_gate(0, CLOSED);
+        self.wait_at_gate(0)?;
+        self.copy(0)?;
+        let mut is_blocked = false;
+        for stream in 1..self.streams.len() {
+            self.copy(stream)?;
+            is_blocked = !self.is_done(stream, patience)?;
+            if is_blocked {
+                break;
+            }
+        }
+        drop(open_at_last);
+        self.drain()?;
+        Ok(!is_blocked)
+    }
 }
 
-/// How long a round may take here and now: the options' patience, or more where the copies alone are slow already.
-fn patience(rig: &Rig, streams: &[Stream], direction: Direction, options: &ProbeOptions) -> Result<Nanos> {
-    let start = rig.driver().host().now();
-    for stream in streams {
-        rig.copy(direction, 0, options.copy_bytes, *stream)?;
-    }
-    drain(rig, streams, options)?;
-    let unhindered = rig.driver().host().now().since(start);
-    Ok(options.patience.max(Nanos(unhindered.0.saturating_mul(SLOWDOWN))))
+fn odd(all: &[usize]) -> impl Iterator<Item = usize> {
+    all.iter().copied().skip(1).step_by(2)
 }
 
-/// Which of `streams` cannot copy while `leader` waits with a copy behind the wait.
-fn blocked_by(
-    rig: &Rig,
-    streams: &[Stream],
-    leader: usize,
-    direction: Direction,
-    patience: Nanos,
-    options: &ProbeOptions,
-) -> Result<Vec<bool>> {
-    let gate = rig.word(GATE);
-    gate.store(CLOSED, Ordering::Release);
-    let open = OpenOnDrop(gate);
-    let wait = MemOp::wait32(rig.word_address(GATE), OPEN, WaitCondition::Eq);
-    rig.driver().mem_op(streams[leader], wait)?;
-    rig.copy(direction, 0, options.copy_bytes, streams[leader])?;
-    let others: Vec<Stream> =
-        streams.iter().enumerate().filter(|(index, _)| *index != leader).map(|(_, stream)| *stream).collect();
-    for stream in &others {
-        rig.copy(direction, 0, options.copy_bytes, *stream)?;
-    }
-    let mut blocked: Vec<bool> = rig.look(&others, patience)?.into_iter().map(|done| !done).collect();
-    drop(open);
-    drain(rig, streams, options)?;
-    blocked.insert(leader, false);
-    Ok(blocked)
+fn count(queue_of: &[usize]) -> usize {
+    queue_of.iter().max().map_or(0, |last| last + 1)
 }
 
-fn drain(rig: &Rig, streams: &[Stream], options: &ProbeOptions) -> Result<()> {
-    if rig.look(streams, options.drain)?.into_iter().all(|done| done) {
-        return Ok(());
-    }
-    let text = format!("copies did not finish within {}; is the device busy or lost? see nvidia-smi", options.drain);
-    Err(Code::LAUNCH_TIMEOUT.at("cuStreamQuery").because(text))
-}
-
-fn assignment(queue_of: &[usize], first_use: &[usize]) -> Assignment {
-    let streams = queue_of.len();
-    let queues = queue_of.iter().max().map_or(0, |last| last + 1);
-    let is_round_robin = |order: &[usize]| {
-        (0..streams)
-            .all(|a| (a + 1..streams).all(|b| (queue_of[order[a]] == queue_of[order[b]]) == (a % queues == b % queues)))
+fn numbered_as_they_appear(queue_of: &[usize]) -> Vec<usize> {
+    let mut seen: Vec<usize> = Vec::new();
+    let number = |queue: &usize| {
+        seen.iter().position(|known| known == queue).unwrap_or_else(|| {
+            seen.push(*queue);
+            seen.len() - 1
+        })
     };
-    let by_creation: Vec<usize> = (0..streams).collect();
+    queue_of.iter().map(number).collect()
+}
+
+/// Whether the streams, taken in this order, got the queues in turn.
+fn is_in_turn(queue_of: &[usize], order: &[usize]) -> bool {
+    let queues = count(queue_of);
+    let same = |a: usize, b: usize| queue_of[order[a]] == queue_of[order[b]];
+    (0..order.len()).all(|a| (a + 1..order.len()).all(|b| same(a, b) == (a % queues == b % queues)))
+}
+
+/// From the queues of streams that were made busy in the order of creation, and in that of first use.
+fn assignment(queue_of: &[usize], reordered: &[usize], by_creation: &[usize], by_first_use: &[usize]) -> Assignment {
+    let queues = count(queue_of);
     match queues {
-        _ if queues <= 1 || queues == streams => Assignment::Trivial,
-        _ if is_round_robin(first_use) => Assignment::ByFirstUse,
-        _ if is_round_robin(&by_creation) => Assignment::ByCreation,
+        _ if count(reordered) != queues => Assignment::Irregular,
+        _ if queues <= 1 || queues == queue_of.len() => Assignment::Trivial,
+        _ if queue_of == reordered && is_in_turn(queue_of, by_creation) => Assignment::ByCreation,
+        _ if queue_of == reordered && is_in_turn(queue_of, by_first_use) => Assignment::ByFirstUse,
+        _ if is_in_turn(queue_of, by_creation) && is_in_turn(reordered, by_first_use) => Assignment::ByUse,
         _ => Assignment::Irregular,
     }
 }
@@ -207,23 +261,33 @@ fn assignment(queue_of: &[usize], first_use: &[usize]) -> Assignment {
 mod tests {
     use super::*;
 
+    const CREATION: [usize; 8] = [0, 1, 2, 3, 4, 5, 6, 7];
     const FIRST_USE: [usize; 8] = [0, 2, 4, 6, 1, 3, 5, 7];
+    const EVERY_4TH: [usize; 8] = [0, 1, 2, 3, 0, 1, 2, 3];
+    const PAIRS: [usize; 8] = [0, 0, 1, 1, 2, 2, 3, 3];
 
     #[test]
     fn rules_are_told_apart() {
-        assert_eq!(assignment(&[0, 1, 2, 3, 0, 1, 2, 3], &FIRST_USE), Assignment::ByCreation);
-        assert_eq!(assignment(&[0, 0, 1, 1, 2, 2, 3, 3], &FIRST_USE), Assignment::ByFirstUse);
-        assert_eq!(assignment(&[0, 1, 1, 1, 0, 1, 1, 1], &FIRST_USE), Assignment::Irregular);
-        assert_eq!(assignment(&[0; 8], &FIRST_USE), Assignment::Trivial);
-        assert_eq!(assignment(&[0, 1, 2, 3, 4, 5, 6, 7], &FIRST_USE), Assignment::Trivial);
-        assert_eq!(assignment(&[], &[]), Assignment::Trivial);
+        let rule = |queue_of, reordered| assignment(queue_of, reordered, &CREATION, &FIRST_USE);
+        assert_eq!(rule(&EVERY_4TH, &EVERY_4TH), Assignment::ByCreation);
+        assert_eq!(rule(&PAIRS, &PAIRS), Assignment::ByFirstUse);
+        assert_eq!(rule(&EVERY_4TH, &PAIRS), Assignment::ByUse);
+        assert_eq!(rule(&PAIRS, &EVERY_4TH), Assignment::Irregular);
+        assert_eq!(rule(&[0, 1, 1, 1, 0, 1, 1, 1], &EVERY_4TH), Assignment::Irregular);
+        assert_eq!(rule(&[0; 8], &[0; 8]), Assignment::Trivial);
+        assert_eq!(rule(&CREATION, &CREATION), Assignment::Trivial);
+    }
+
+    #[test]
+    fn queues_are_numbered_as_they_appear() {
+        assert_eq!(numbered_as_they_appear(&[3, 2, 1, 3, 2, 0]), [0, 1, 2, 0, 1, 3]);
     }
 
     #[test]
     fn a_map_lists_streams_by_queue() {
         let queue_of = vec![0, 1, 0, 1];
         let assignment = Assignment::ByCreation;
-        let map = QueueMap { direction: Direction::HostToDevice, queue_of, first_use: vec![], assignment };
+        let map = QueueMap { direction: Direction::HostToDevice, queue_of, assignment, avoids_waiting: false };
         assert_eq!((map.queues(), map.may_have_more()), (2, false));
         assert_eq!(map.streams_by_queue(), [vec![0, 2], vec![1, 3]]);
     }

@@ -19,7 +19,7 @@ pub const STREAM_PRIORITY_DEFAULT: i32 = 0;
 /// A word to itself on a cache line: host and device must not fight over neighbours.
 const SLOT_BYTES: usize = 64;
 /// Slots of each width.
-const SLOTS: usize = 32;
+pub(super) const SLOTS: usize = 32;
 const WORDS_BYTES: usize = 2 * SLOTS * SLOT_BYTES;
 /// How long a rig that is dropped waits for its streams before it leaves its memory to them.
 const DRAIN: Nanos = Nanos::from_ms(10_000);

@@ -82,9 +82,11 @@ pub struct Queues {
     pub may_have_more: bool,
     /// Streams that the probe made.
     pub streams: usize,
-    /// By what rule streams are dealt to queues: `trivial`, `by-creation`, `by-first-use` or `irregular`.
+    /// By what rule streams get queues, in turn: `trivial`, `by-creation`, `by-first-use`, `by-use` or `irregular`.
     pub assignment: &'static str,
-    /// For each queue: its streams, by order of creation.
+    /// Whether a stream avoids the queue of a stream that waits while another queue is free.
+    pub avoids_waiting: bool,
+    /// For each queue: its streams, by order of creation, when all are made busy in that order.
     pub streams_by_queue: Vec<Vec<usize>>,
 }
 
@@ -99,8 +101,10 @@ impl From<QueueMap> for Queues {
                 Assignment::Trivial => "trivial",
                 Assignment::ByCreation => "by-creation",
                 Assignment::ByFirstUse => "by-first-use",
+                Assignment::ByUse => "by-use",
                 Assignment::Irregular => "irregular",
             },
+            avoids_waiting: map.avoids_waiting,
             streams_by_queue: map.streams_by_queue(),
         }
     }

@@ -32,7 +32,7 @@ pub fn render(report: &Report) -> String {
 }
 
 fn field(text: &mut String, name: &str, value: &str) {
-    writeln!(text, "{name:<34}{value}").expect("writing to a String");
+    writeln!(text, "{name:<36}{value}").expect("writing to a String");
 }
 
 fn render_device(text: &mut String, device: &DeviceReport) {
@@ -63,19 +63,22 @@ fn queue_table(maps: &[Queues]) -> Table {
     let columns = vec![
         Column::words("direction"),
         Column::numbers("queues"),
-        Column::words("streams are dealt"),
-        Column::words("streams that share one, by order of creation"),
+        Column::words("streams get one"),
+        Column::words("avoid one that waits"),
+        Column::words("streams that share one when all are busy"),
     ];
     let mut table = Table::new(columns);
     for map in maps {
         let queues = if map.may_have_more { format!("{} or more", map.queues) } else { map.queues.to_string() };
-        let dealt = match map.assignment {
+        let rule = match map.assignment {
             "trivial" => "-",
-            "by-creation" => "in turn, as they are created",
-            "by-first-use" => "in turn, as they are first used",
+            "by-creation" => "in turn, as created",
+            "by-first-use" => "in turn, as first used",
+            "by-use" => "in turn, whenever they become busy",
             _ => "by no known rule",
         };
-        table.push([map.direction.to_owned(), queues, dealt.to_owned(), sharing(&map.streams_by_queue)]);
+        let avoids = if map.avoids_waiting { "yes" } else { "no" };
+        table.push([map.direction, &queues, rule, avoids, &sharing(&map.streams_by_queue)]);
     }
     table
 }

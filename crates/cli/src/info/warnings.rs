@@ -95,7 +95,8 @@ mod tests {
             queues,
             may_have_more: false,
             streams: 16,
-            assignment: "by-creation",
+            assignment: "by-use",
+            avoids_waiting: true,
             streams_by_queue: vec![],
         };
         DeviceReport {
