@@ -3,7 +3,7 @@
 
 #ifdef SOFTWARE_GPU
 /* A kernel is a function of the model here, so a name that nobody has registered cannot be run. */
-enum { UNKNOWN_KERNEL = CUDA_ERROR_INVALID_PTX };
+enum { UNKNOWN_KERNEL = CUDA_ERROR_INVALID_IMAGE };
 static const char unknown[] = ".version 7.0\n.target sm_70\n.address_size 64\n"
                               ".visible .entry somebody_elses_kernel() { ret; }\n";
 #endif
