@@ -1,1 +1,86 @@
-//! Being written.
+//! The software GPU as a `libcuda.so.1`: C programs that were written for the CUDA driver API run on it unmodified,
+//! whether they are linked with `-lcuda`, use `dlopen` and `dlsym`, or ask `cuGetProcAddress`.
+//!
+//! Put the directory of the library, with a link named `libcuda.so.1` to it, on `LD_LIBRARY_PATH`. The device runs on a
+//! thread of its own in real time, so a program may poll memory. The environment variables of [`softgpu`] apply
+//! (`OVERTAKE_SOFT_PRESET`, `OVERTAKE_SOFT_DEVICES`, `OVERTAKE_SOFT_FAULTS`, `CUDA_DEVICE_MAX_CONNECTIONS` and
+//! `CUDA_DEVICE_MAX_COPY_CONNECTIONS`).
+//!
+//! # How it is made
+//!
+//! [`abi::for_each_driver_function`] is the one list of symbols; `exports` expands it. Each export is a shell that
+//! converts C's arguments into a call of [`hal::Driver`] on the one [`softgpu::SoftGpu`] of the process, which `cuInit`
+//! makes. A panic never crosses the ABI: it becomes `CUDA_ERROR_UNKNOWN`. Calls before `cuInit`, and all calls in a
+//! forked child, are `CUDA_ERROR_NOT_INITIALIZED`; a null output is `CUDA_ERROR_INVALID_VALUE`; outputs are written on
+//! success alone, save where the driver's manual wants otherwise (names of unknown errors, entry points that are absent,
+//! the index of a failed copy).
+//!
+//! Pointers: the crate is a boundary, so its functions are unsafe, and every safety comment there goes back to one
+//! promise: whoever calls an entry point passes what the CUDA manual demands of it. Nothing else is relied upon.
+//!
+//! # Supported
+//!
+//! - Start, version, error names and texts, `cuGetProcAddress` in both ABIs with versions and the per-thread flag.
+//! - Devices and their attributes, UUIDs, memory size, peer access.
+//! - Primary contexts, own contexts, the stack of contexts, stream priorities. Scheduling flags change nothing.
+//! - Streams with priorities, legacy and per-thread default streams, every `_ptsz` and `_ptds` variant; events.
+//! - Capture: begin, end, status; graphs can be destroyed but not launched.
+//! - Device memory, pitched too; pinned memory, registration, device pointers of pinned memory, what an address is
+//!   (context, type, device and host pointer, buffer id, managed, ordinal, mapped).
+//! - Copies: host, device, unified and peer in one dimension; host, device and unified in two and three dimensions;
+//!   batches in both prototypes. A batch whose sources may vanish is waited for. Sets of 8, 16 and 32 bits.
+//! - Stream memory operations of 32 and 64 bits, also in batches.
+//! - Modules from PTX that declares kernels known by name; launches with `kernelParams`. Of the options of
+//!   `cuModuleLoadDataEx` nothing but the length of the logs (0) comes back.
+//!
+//! What a supported function refuses: copies from and to arrays, `extra` launch arguments, launch attributes, flushes of
+//! remote writes, external event flags, events between processes, registration of device registers
+//! (`CUDA_ERROR_NOT_SUPPORTED`); a write value without a memory barrier (`CUDA_ERROR_INVALID_VALUE`, as drivers do).
+//!
+//! # Refused
+//!
+//! These symbols exist and return `CUDA_ERROR_NOT_SUPPORTED`:
+//!
+//! - driver: `cuGetExportTable`
+//! - device: `cuDeviceGetP2PAttribute`, `cuDeviceGetPCIBusId`, `cuDeviceGetByPCIBusId`, `cuDeviceGetDefaultMemPool`,
+//!   `cuDeviceGetMemPool`, `cuDeviceSetMemPool`
+//! - context: `cuDevicePrimaryCtxSetFlags_v2`, `cuDevicePrimaryCtxGetState`, `cuDevicePrimaryCtxReset_v2`, `cuCtxGetFlags`,
+//!   `cuCtxSetFlags`, `cuCtxGetApiVersion`, `cuCtxGetLimit`, `cuCtxSetLimit`, `cuCtxDisablePeerAccess`
+//! - stream: `cuStreamGetId`, `cuStreamAddCallback`, `cuStreamAttachMemAsync`, `cuStreamBeginCaptureToGraph`,
+//!   `cuStreamGetCaptureInfo_v2`, `cuStreamGetCaptureInfo_v3`
+//! - memory: `cuMemAllocManaged`, `cuMemGetAddressRange_v2`, `cuMemAllocAsync`, `cuMemAllocFromPoolAsync`, `cuMemFreeAsync`,
+//!   `cuMemHostGetFlags`, `cuPointerSetAttribute`
+//! - copy: `cuMemcpyDtoA_v2`, `cuMemcpyAtoD_v2`, `cuMemcpyHtoA_v2`, `cuMemcpyAtoH_v2`, `cuMemcpyAtoA_v2`,
+//!   `cuMemcpyHtoAAsync_v2`, `cuMemcpyAtoHAsync_v2`, `cuMemcpy3DPeer`, `cuMemcpy3DPeerAsync`, `cuMemcpy3DBatchAsync`,
+//!   `cuMemcpy3DBatchAsync_v2`, `cuMemPrefetchAsync`, `cuMemPrefetchAsync_v2`, `cuMemPrefetchBatchAsync`,
+//!   `cuMemDiscardBatchAsync`, `cuMemDiscardAndPrefetchBatchAsync`, `cuMemBatchDecompressAsync`
+//! - memop: `cuStreamWaitValue32`, `cuStreamWaitValue64`, `cuStreamWriteValue32`, `cuStreamWriteValue64`,
+//!   `cuStreamBatchMemOp`
+//! - module: `cuModuleLoadFatBinary`, `cuModuleGetGlobal_v2`, `cuFuncGetAttribute`, `cuFuncSetAttribute`,
+//!   `cuOccupancyMaxActiveBlocksPerMultiprocessor`, `cuLaunchCooperativeKernel`, `cuLaunchHostFunc`
+//! - graph: `cuGraphCreate`, `cuGraphGetNodes`, `cuGraphNodeGetType`, `cuGraphInstantiateWithFlags`, `cuGraphLaunch`,
+//!   `cuGraphExecDestroy`
+//!
+//! # Absent
+//!
+//! Symbols outside the list, among them the 32-bit prototypes of CUDA 2, do not exist: `dlsym` finds nothing, and
+//! `cuGetProcAddress` answers as for a version that is too old or a name that is unknown.
+#![allow(clippy::too_many_arguments)] // the prototypes are NVIDIA's
+
+mod answer;
+mod batch;
+mod capture;
+mod context;
+mod copy;
+mod device;
+mod driver;
+mod event;
+mod exports;
+mod memop;
+mod memory;
+mod module;
+mod pointer;
+mod set;
+mod shape;
+mod soft;
+mod stream;

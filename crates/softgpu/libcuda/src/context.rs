@@ -1,0 +1,182 @@
+//! Contexts. The seam knows which context is current; the stack beneath it is kept here, per thread.
+#![allow(unsafe_code, non_snake_case)]
+
+use std::cell::RefCell;
+
+use abi::Flavour;
+use abi::types::*;
+use hal::{Code, Context, Device, Driver};
+use softgpu::SoftGpu;
+
+use crate::answer::{Answer, Out, Refusal, require};
+use crate::soft::{gpu, number, pointer};
+
+thread_local! {
+    /// The contexts beneath the current one, the topmost last.
+    static BENEATH: RefCell<Vec<Context>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Makes `context` current and keeps what was current beneath it.
+fn push(gpu: &SoftGpu, context: Context) -> Answer {
+    let before = gpu.context_current()?;
+    gpu.context_set_current(Some(context))?;
+    BENEATH.with_borrow_mut(|beneath| beneath.extend(before));
+    Ok(())
+}
+
+/// Makes current what lies beneath. A context that another thread has destroyed in the meantime is skipped.
+fn pop(gpu: &SoftGpu) -> Answer {
+    while let Some(context) = BENEATH.with_borrow_mut(Vec::pop) {
+        if gpu.context_set_current(Some(context)).is_ok() {
+            return Ok(());
+        }
+    }
+    Ok(gpu.context_set_current(None)?)
+}
+
+/// Runs `body` with `context` current: the null handle means the one that already is.
+fn within<T>(gpu: &SoftGpu, context: CUcontext, body: impl FnOnce() -> hal::Result<T>) -> Answer<T> {
+    if context.is_null() {
+        return Ok(body()?);
+    }
+    let before = gpu.context_current()?;
+    gpu.context_set_current(Some(Context(number(context))))?;
+    let outcome = body();
+    gpu.context_set_current(before)?;
+    Ok(outcome?)
+}
+
+pub unsafe fn cuDevicePrimaryCtxRetain(_: Flavour, pctx: *mut CUcontext, dev: CUdevice) -> Answer {
+    let gpu = gpu()?;
+    // SAFETY: the caller's promise for this output.
+    let out = unsafe { Out::new(pctx) }?;
+    out.set(pointer(gpu.primary_context_retain(Device(dev))?.0));
+    Ok(())
+}
+
+pub unsafe fn cuDevicePrimaryCtxRelease_v2(_: Flavour, dev: CUdevice) -> Answer {
+    Ok(gpu()?.primary_context_release(Device(dev))?)
+}
+
+/// The scheduling flags change how a real host waits; here they are accepted and change nothing.
+pub unsafe fn cuCtxCreate_v2(_: Flavour, pctx: *mut CUcontext, flags: c_uint, dev: CUdevice) -> Answer {
+    let gpu = gpu()?;
+    // SAFETY: the caller's promise for this output.
+    let out = unsafe { Out::new(pctx) }?;
+    require(flags & !CU_CTX_FLAGS_MASK == 0, Code::INVALID_VALUE)?;
+    require(flags & CU_CTX_SYNC_MEMOPS == 0, Code::NOT_SUPPORTED)?;
+    let before = gpu.context_current()?;
+    let context = gpu.context_create(Device(dev))?;
+    BENEATH.with_borrow_mut(|beneath| beneath.extend(before));
+    out.set(pointer(context.0));
+    Ok(())
+}
+
+pub unsafe fn cuCtxCreate_v4(
+    flavour: Flavour,
+    pctx: *mut CUcontext,
+    ctx_create_params: *mut CUctxCreateParams,
+    flags: c_uint,
+    dev: CUdevice,
+) -> Answer {
+    gpu()?;
+    require(ctx_create_params.is_null(), Code::NOT_SUPPORTED)?;
+    // SAFETY: the same promise.
+    unsafe { cuCtxCreate_v2(flavour, pctx, flags, dev) }
+}
+
+pub unsafe fn cuCtxDestroy_v2(_: Flavour, ctx: CUcontext) -> Answer {
+    let gpu = gpu()?;
+    let context = Context(number(ctx));
+    let was_current = gpu.context_current()? == Some(context);
+    gpu.context_destroy(context)?;
+    BENEATH.with_borrow_mut(|beneath| beneath.retain(|other| *other != context));
+    if was_current { pop(gpu) } else { Ok(()) }
+}
+
+pub unsafe fn cuCtxPushCurrent_v2(_: Flavour, ctx: CUcontext) -> Answer {
+    let gpu = gpu()?;
+    require(!ctx.is_null(), Code::INVALID_VALUE)?;
+    push(gpu, Context(number(ctx)))
+}
+
+pub unsafe fn cuCtxPopCurrent_v2(_: Flavour, pctx: *mut CUcontext) -> Answer {
+    let gpu = gpu()?;
+    let popped = gpu.context_current()?.ok_or(Refusal(Code::INVALID_CONTEXT))?;
+    pop(gpu)?;
+    if !pctx.is_null() {
+        // SAFETY: the caller's promise for this output.
+        unsafe { Out::new(pctx) }?.set(pointer(popped.0));
+    }
+    Ok(())
+}
+
+/// Null takes the top off the stack, as the manual has it.
+pub unsafe fn cuCtxSetCurrent(_: Flavour, ctx: CUcontext) -> Answer {
+    let gpu = gpu()?;
+    if ctx.is_null() {
+        return pop(gpu);
+    }
+    Ok(gpu.context_set_current(Some(Context(number(ctx))))?)
+}
+
+pub unsafe fn cuCtxGetCurrent(_: Flavour, pctx: *mut CUcontext) -> Answer {
+    let current = gpu()?.context_current()?;
+    // SAFETY: the caller's promise for this output.
+    unsafe { Out::new(pctx) }?.set(pointer(current.map_or(0, |context| context.0)));
+    Ok(())
+}
+
+pub unsafe fn cuCtxGetDevice(flavour: Flavour, device: *mut CUdevice) -> Answer {
+    // SAFETY: the same promise.
+    unsafe { cuCtxGetDevice_v2(flavour, device, std::ptr::null_mut()) }
+}
+
+pub unsafe fn cuCtxGetDevice_v2(_: Flavour, device: *mut CUdevice, ctx: CUcontext) -> Answer {
+    let gpu = gpu()?;
+    let found = within(gpu, ctx, || gpu.context_device())?;
+    // SAFETY: the caller's promise for this output.
+    unsafe { Out::new(device) }?.set(found.0);
+    Ok(())
+}
+
+pub unsafe fn cuCtxSynchronize(flavour: Flavour) -> Answer {
+    // SAFETY: null means the current context.
+    unsafe { cuCtxSynchronize_v2(flavour, std::ptr::null_mut()) }
+}
+
+pub unsafe fn cuCtxSynchronize_v2(_: Flavour, ctx: CUcontext) -> Answer {
+    let gpu = gpu()?;
+    within(gpu, ctx, || gpu.context_synchronize())
+}
+
+/// Handles are never used again for another context, so the handle is the id.
+pub unsafe fn cuCtxGetId(_: Flavour, ctx: CUcontext, ctx_id: *mut c_ulonglong) -> Answer {
+    let gpu = gpu()?;
+    let context = within(gpu, ctx, || gpu.context_current())?.ok_or(Refusal(Code::INVALID_CONTEXT))?;
+    // SAFETY: the caller's promise for this output.
+    unsafe { Out::new(ctx_id) }?.set(context.0);
+    Ok(())
+}
+
+/// Either output may be null.
+pub unsafe fn cuCtxGetStreamPriorityRange(
+    _: Flavour,
+    least_priority: *mut c_int,
+    greatest_priority: *mut c_int,
+) -> Answer {
+    let range = gpu()?.priority_range()?;
+    for (place, value) in [(least_priority, range.least), (greatest_priority, range.greatest)] {
+        if !place.is_null() {
+            // SAFETY: the caller's promise for this output.
+            unsafe { Out::new(place) }?.set(value);
+        }
+    }
+    Ok(())
+}
+
+pub unsafe fn cuCtxEnablePeerAccess(_: Flavour, peer_context: CUcontext, flags: c_uint) -> Answer {
+    let gpu = gpu()?;
+    require(flags == 0, Code::INVALID_VALUE)?;
+    Ok(gpu.enable_peer_access(Context(number(peer_context)))?)
+}

@@ -1,0 +1,146 @@
+//! Modules and kernel launches.
+#![allow(unsafe_code, non_snake_case)]
+
+use std::ffi::{CStr, OsStr};
+use std::os::unix::ffi::OsStrExt;
+
+use abi::Flavour;
+use abi::types::*;
+use hal::{Code, Driver, Function, Launch, Module};
+
+use crate::answer::{Answer, Out, Refusal, array, refuse, require};
+use crate::soft::{gpu, number, pointer, stream};
+
+/// The C string at `text`; null is an invalid value.
+unsafe fn string<'call>(text: *const c_char) -> Answer<&'call CStr> {
+    require(!text.is_null(), Code::INVALID_VALUE)?;
+    // SAFETY: not null; the caller's promise that it is a C string.
+    Ok(unsafe { CStr::from_ptr(text) })
+}
+
+fn load(module: Out<CUmodule>, image: &[u8]) -> Answer {
+    module.set(pointer(gpu()?.module_load(image)?.0));
+    Ok(())
+}
+
+pub unsafe fn cuModuleLoad(_: Flavour, module: *mut CUmodule, fname: *const c_char) -> Answer {
+    gpu()?;
+    // SAFETY: the caller's promise for this output.
+    let out = unsafe { Out::new(module) }?;
+    // SAFETY: the caller's promise for the name.
+    let path = OsStr::from_bytes(unsafe { string(fname) }?.to_bytes());
+    let image = std::fs::read(path).map_err(|_| Refusal(Code::FILE_NOT_FOUND))?;
+    load(out, &image)
+}
+
+/// An image has no length. PTX is a C string; of any other image the software GPU needs to see no more than what lies
+/// before the first zero byte to refuse it.
+pub unsafe fn cuModuleLoadData(_: Flavour, module: *mut CUmodule, image: *const c_void) -> Answer {
+    gpu()?;
+    // SAFETY: the caller's promise for this output.
+    let out = unsafe { Out::new(module) }?;
+    // SAFETY: the caller's promise that PTX ends in a zero byte; the headers of binary images hold one.
+    load(out, unsafe { string(image.cast()) }?.to_bytes())
+}
+
+/// The options steer a compiler that is not there: they are accepted, and the logs that they ask for are empty.
+pub unsafe fn cuModuleLoadDataEx(
+    flavour: Flavour,
+    module: *mut CUmodule,
+    image: *const c_void,
+    num_options: c_uint,
+    options: *mut CUjit_option,
+    option_values: *mut *mut c_void,
+) -> Answer {
+    gpu()?;
+    let count = num_options as usize;
+    // SAFETY: the caller's promise that both arrays hold `num_options` elements.
+    let (names, _) = unsafe { (array(options, count)?, array(option_values, count)?) };
+    require(names.iter().all(|name| *name < CU_JIT_NUM_OPTIONS), Code::INVALID_VALUE)?;
+    for (index, name) in names.iter().enumerate() {
+        if matches!(*name, CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES | CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES) {
+            // SAFETY: within the array checked above; the driver reports the log's length in the value itself.
+            unsafe { option_values.add(index).write(std::ptr::null_mut()) };
+        }
+    }
+    // SAFETY: the same promise.
+    unsafe { cuModuleLoadData(flavour, module, image) }
+}
+
+pub unsafe fn cuModuleUnload(_: Flavour, hmod: CUmodule) -> Answer {
+    Ok(gpu()?.module_unload(Module(number(hmod)))?)
+}
+
+pub unsafe fn cuModuleGetFunction(_: Flavour, hfunc: *mut CUfunction, hmod: CUmodule, name: *const c_char) -> Answer {
+    let gpu = gpu()?;
+    // SAFETY: the caller's promise for this output.
+    let out = unsafe { Out::new(hfunc) }?;
+    // SAFETY: the caller's promise for the name.
+    let name = unsafe { string(name) }?.to_str().map_err(|_| Refusal(Code::NOT_FOUND))?;
+    out.set(pointer(gpu.module_function(Module(number(hmod)), name)?.0));
+    Ok(())
+}
+
+pub unsafe fn cuLaunchKernel(
+    flavour: Flavour,
+    f: CUfunction,
+    grid_dim_x: c_uint,
+    grid_dim_y: c_uint,
+    grid_dim_z: c_uint,
+    block_dim_x: c_uint,
+    block_dim_y: c_uint,
+    block_dim_z: c_uint,
+    shared_mem_bytes: c_uint,
+    h_stream: CUstream,
+    kernel_params: *mut *mut c_void,
+    extra: *mut *mut c_void,
+) -> Answer {
+    let gpu = gpu()?;
+    // SAFETY: null, or the caller's promise that it is a list which a null pointer ends.
+    require(extra.is_null() || unsafe { *extra }.is_null(), Code::NOT_SUPPORTED)?;
+    let function = Function(number(f));
+    let count = gpu.parameter_count(function)?;
+    // SAFETY: the caller's promise that there are as many parameters as the kernel declares.
+    let parameters = unsafe { array(kernel_params.cast_const(), count) }?;
+    let launch = Launch {
+        function,
+        grid: [grid_dim_x, grid_dim_y, grid_dim_z],
+        block: [block_dim_x, block_dim_y, block_dim_z],
+        shared_bytes: shared_mem_bytes,
+        stream: stream(flavour, h_stream),
+        parameters,
+    };
+    // SAFETY: the caller's promise for the parameters, their sizes and what the kernel does with them.
+    Ok(unsafe { gpu.launch(&launch) }?)
+}
+
+/// Launch attributes change what the model does not have; a launch with none is a plain one.
+pub unsafe fn cuLaunchKernelEx(
+    flavour: Flavour,
+    config: *const CUlaunchConfig,
+    f: CUfunction,
+    kernel_params: *mut *mut c_void,
+    extra: *mut *mut c_void,
+) -> Answer {
+    gpu()?;
+    // SAFETY: null, or the caller's promise that it points to the structure.
+    let Some(config) = (unsafe { config.as_ref() }) else { return refuse(Code::INVALID_VALUE) };
+    require(config.numAttrs == 0, Code::NOT_SUPPORTED)?;
+    // SAFETY: the same promise.
+    unsafe {
+        cuLaunchKernel(
+            flavour,
+            f,
+            config.gridDimX,
+            config.gridDimY,
+            config.gridDimZ,
+            config.blockDimX,
+            config.blockDimY,
+            config.blockDimZ,
+            config.sharedMemBytes,
+            config.hStream,
+            kernel_params,
+            extra,
+        )
+    }
+}

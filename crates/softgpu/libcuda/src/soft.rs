@@ -1,0 +1,99 @@
+//! The one software GPU of the process.
+#![allow(unsafe_code)]
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use abi::types::CUstream;
+use abi::{Flavour, types};
+use hal::{Code, Driver, Stream};
+use once_cell::sync::OnceCell;
+use softgpu::{Clock, SoftGpu};
+
+use crate::answer::{Answer, Refusal, refuse};
+
+/// The CUDA version that the library speaks: that of the list of functions.
+pub const VERSION: i32 = 13000;
+
+static GPU: OnceCell<SoftGpu> = OnceCell::new();
+
+/// Set in a forked child: the thread that runs the device stayed in the parent, so no call here could ever complete.
+static FORKED: AtomicBool = AtomicBool::new(false);
+
+extern "C" fn in_forked_child() {
+    FORKED.store(true, Ordering::Relaxed);
+}
+
+/// Makes the GPU, once. What the environment asks for may be impossible; the reason goes to stderr, as the ABI has no
+/// room for it.
+pub fn start() -> Answer {
+    if FORKED.load(Ordering::Relaxed) {
+        return refuse(Code::NOT_INITIALIZED);
+    }
+    let gpu = GPU.get_or_try_init(build)?;
+    match gpu.device_count()? {
+        0 => refuse(Code::NO_DEVICE),
+        _ => Ok(()),
+    }
+}
+
+fn build() -> Answer<SoftGpu> {
+    let builder = SoftGpu::builder().clock(Clock::FreeRunning).environment().map_err(|why| {
+        eprintln!("overtake soft GPU: {why}");
+        Refusal(Code::INVALID_VALUE)
+    })?;
+    // SAFETY: the handler is a function of this library, which is never unmapped (linked with nodelete), and does
+    // nothing but store to an atomic.
+    let outcome = unsafe { libc::pthread_atfork(None, None, Some(in_forked_child)) };
+    match outcome {
+        0 => Ok(builder.build()),
+        _ => refuse(Code::OUT_OF_MEMORY),
+    }
+}
+
+/// The GPU, for every call that comes after `cuInit`.
+pub fn gpu() -> Answer<&'static SoftGpu> {
+    if FORKED.load(Ordering::Relaxed) {
+        return refuse(Code::NOT_INITIALIZED);
+    }
+    GPU.get().ok_or(Refusal(Code::NOT_INITIALIZED))
+}
+
+/// The stream that a handle means to an entry point of this flavour.
+pub fn stream(flavour: Flavour, handle: CUstream) -> Stream {
+    match (flavour, handle.addr()) {
+        (Flavour::Ptds | Flavour::Ptsz, 0) => Stream::PER_THREAD,
+        (_, address) => Stream(address as u64),
+    }
+}
+
+/// The stream that a synchronous entry point of this flavour works in.
+pub fn default_stream(flavour: Flavour) -> Stream {
+    stream(flavour, std::ptr::null_mut())
+}
+
+/// A handle as C sees it: a number in a pointer's clothes, never dereferenced.
+pub fn pointer<T>(number: u64) -> *mut T {
+    std::ptr::without_provenance_mut(number as usize)
+}
+
+/// The number in a handle.
+pub fn number<T>(pointer: *mut T) -> u64 {
+    pointer.addr() as u64
+}
+
+const _: () = assert!(size_of::<types::CUcontext>() == size_of::<u64>());
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn handle_zero_follows_the_flavour() {
+        let zero = std::ptr::null_mut();
+        assert_eq!(stream(Flavour::Plain, zero), Stream::DEFAULT);
+        assert_eq!(stream(Flavour::Ptsz, zero), Stream::PER_THREAD);
+        assert_eq!(default_stream(Flavour::Ptds), Stream::PER_THREAD);
+        assert_eq!(stream(Flavour::Ptsz, types::CU_STREAM_LEGACY), Stream::LEGACY);
+        assert_eq!(stream(Flavour::Plain, types::CU_STREAM_PER_THREAD), Stream::PER_THREAD);
+    }
+}

@@ -1,0 +1,150 @@
+//! Builds the programs of `tests/c` with gcc against the library and runs them: linked with `-lcuda` or by `dlopen`, with
+//! the legacy and with the per-thread default stream, plain and under AddressSanitizer.
+
+mod common;
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use libtest_mimic::{Arguments, Failed, Trial};
+
+/// Far more than any of them needs: a program that hangs must fail, not stop the run.
+const PROGRAM_TIME_MAX: Duration = Duration::from_secs(120);
+
+const STRICT: &[&str] = &["-std=c11", "-Wall", "-Wextra", "-Werror", "-O1", "-g", "-DSOFTWARE_GPU"];
+const SANITIZERS: &[&str] = &["-fsanitize=address,undefined", "-fno-sanitize-recover=all"];
+const PER_THREAD: &[&str] = &["-DCUDA_API_PER_THREAD_DEFAULT_STREAM"];
+
+/// Programs that have a per-thread flavour worth running: what they do goes through `_ptsz` and `_ptds` symbols.
+const ALSO_PER_THREAD: &[&str] = &["copies", "default_streams", "events", "memory_operations", "shapes", "threads"];
+/// Programs that find the library themselves.
+const NOT_LINKED: &[&str] = &["dlopened", "get_proc_address"];
+
+/// One way to build and run one program.
+#[derive(Clone)]
+struct Build {
+    source: PathBuf,
+    name: String,
+    flags: Vec<&'static str>,
+}
+
+impl Build {
+    fn new(source: &Path) -> Build {
+        let name = source.file_stem().expect("a C file has a name").to_string_lossy().into_owned();
+        Build { source: source.to_owned(), name, flags: STRICT.to_vec() }
+    }
+
+    fn with(&self, suffix: &str, flags: &[&'static str]) -> Build {
+        let mut build = self.clone();
+        build.name.push_str(suffix);
+        build.flags.extend(flags);
+        build
+    }
+
+    /// The program's own name, without the suffixes of its variants.
+    fn program(&self) -> String {
+        self.source.file_stem().expect("a C file has a name").to_string_lossy().into_owned()
+    }
+
+    fn compile(&self, folder: &Path) -> Result<PathBuf, Failed> {
+        let binary = folder.join(&self.name);
+        let mut gcc = Command::new("gcc");
+        gcc.args(&self.flags).arg(kernels()).arg(&self.source).arg("-o").arg(&binary);
+        gcc.arg("-pthread").arg("-L").arg(folder);
+        if NOT_LINKED.contains(&self.program().as_str()) {
+            gcc.args(["-rdynamic", "-ldl"]);
+        } else {
+            gcc.arg("-lcuda");
+        }
+        let output = gcc.output().map_err(|error| format!("cannot run gcc ({error}): install gcc"))?;
+        match output.status.success() {
+            true => Ok(binary),
+            false => Err(format!("{gcc:?}\n{}", String::from_utf8_lossy(&output.stderr)).into()),
+        }
+    }
+
+    fn run(&self, folder: &Path) -> Result<(), Failed> {
+        let binary = self.compile(folder)?;
+        let log = binary.with_extension("log");
+        let file = std::fs::File::create(&log)?;
+        let mut command = Command::new(&binary);
+        command.env("LD_LIBRARY_PATH", folder).stdin(Stdio::null()).stdout(file.try_clone()?).stderr(file);
+        for name in SOFT_GPU_VARIABLES {
+            command.env_remove(name);
+        }
+        if self.program() == "peers" {
+            command.env("OVERTAKE_SOFT_DEVICES", "2");
+        }
+        let status = wait(command.spawn()?)?;
+        match status.is_some_and(|status| status.success()) {
+            true => Ok(()),
+            false => Err(format!("{}\n{}", verdict(status), std::fs::read_to_string(&log)?).into()),
+        }
+    }
+}
+
+/// What would change the model under a program that expects the defaults.
+const SOFT_GPU_VARIABLES: &[&str] = &[
+    "CUDA_DEVICE_MAX_CONNECTIONS",
+    "CUDA_DEVICE_MAX_COPY_CONNECTIONS",
+    "OVERTAKE_SOFT_DEVICES",
+    "OVERTAKE_SOFT_FAULTS",
+    "OVERTAKE_SOFT_PRESET",
+];
+
+/// Tells the programs where the text of the built-in kernels lies.
+fn kernels() -> String {
+    format!("-DKERNELS_PTX=\"{}\"", Path::new(env!("CARGO_MANIFEST_DIR")).join("../src/builtin.ptx").display())
+}
+
+/// Waits for the program; `None` when it took too long and was killed.
+fn wait(mut child: Child) -> std::io::Result<Option<ExitStatus>> {
+    let started = Instant::now();
+    while started.elapsed() < PROGRAM_TIME_MAX {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status));
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    child.kill()?;
+    child.wait()?;
+    Ok(None)
+}
+
+fn verdict(status: Option<ExitStatus>) -> String {
+    status.map_or_else(|| format!("no end after {PROGRAM_TIME_MAX:?}"), |status| status.to_string())
+}
+
+fn sources() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../tests/c");
+    let entries = std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("read {}: {error}", folder.display()));
+    let paths = entries.map(|entry| entry.expect("an entry of tests/c").path());
+    let mut sources: Vec<PathBuf> = paths.filter(|path| path.extension().is_some_and(|e| e == "c")).collect();
+    sources.sort();
+    sources
+}
+
+fn builds() -> Vec<Build> {
+    let mut builds = Vec::new();
+    for source in sources() {
+        let plain = Build::new(&source);
+        if ALSO_PER_THREAD.contains(&plain.name.as_str()) {
+            let per_thread = plain.with("_per_thread", PER_THREAD);
+            builds.extend([per_thread.with("_sanitized", SANITIZERS), per_thread]);
+        }
+        builds.extend([plain.with("_sanitized", SANITIZERS), plain]);
+    }
+    builds
+}
+
+fn main() {
+    let arguments = Arguments::from_args();
+    let folder = common::folder("c_programs");
+    common::install_library(&folder);
+    let trial = |build: Build| {
+        let folder = folder.clone();
+        Trial::test(build.name.clone(), move || build.run(&folder))
+    };
+    libtest_mimic::run(&arguments, builds().into_iter().map(trial).collect()).exit();
+}
