@@ -1,0 +1,128 @@
+//! The probes, on the software GPU: what they find is what it was built with, and they leave nothing behind.
+
+use std::sync::Arc;
+
+use hal::{Code, Device, Driver, Nanos, WaitCondition, Width};
+use overtake_channels::Direction;
+use overtake_channels::probe::{
+    Assignment, HOST_DIRECTIONS, ProbeOptions, QueueMap, Rig, Support, probe_mem_ops, probe_queues,
+};
+use softgpu::{Connections, Fault, SoftGpu};
+
+/// A software GPU with a current context on this thread.
+fn open(gpu: &SoftGpu) -> Arc<dyn Driver> {
+    let context = gpu.primary_context_retain(Device(0)).unwrap();
+    gpu.context_set_current(Some(context)).unwrap();
+    Arc::new(gpu.clone())
+}
+
+/// What a probe must leave as it was: unfinished operations, streams, allocations.
+fn left(gpu: &SoftGpu) -> (usize, usize, usize) {
+    let live = gpu.live();
+    (live.operations, live.streams, live.allocations)
+}
+
+fn probe(connections: Connections, direction: Direction) -> QueueMap {
+    let gpu = SoftGpu::builder().connections(connections).build();
+    let driver = open(&gpu);
+    let before = left(&gpu);
+    let map = probe_queues(&driver, direction, &ProbeOptions::default()).unwrap();
+    assert_eq!(left(&gpu), before);
+    map
+}
+
+#[test]
+fn four_queues_are_four() {
+    for direction in HOST_DIRECTIONS {
+        let map = probe(Connections::default(), direction);
+        assert_eq!((map.queues(), map.may_have_more(), map.direction), (4, false, direction));
+        assert!(map.streams_by_queue().iter().all(|streams| streams.len() == 4), "{map:?}");
+        assert_ne!(map.assignment, Assignment::Irregular, "{map:?}");
+    }
+}
+
+#[test]
+fn connections_decide_how_many_there_are() {
+    let queues = |max, copy| probe(Connections { max, copy }, Direction::HostToDevice).queues();
+    assert_eq!(queues(Some(1), None), 1);
+    assert_eq!(queues(Some(1), Some(8)), 8);
+    assert_eq!(queues(None, Some(8)), 8);
+    assert_eq!(queues(None, Some(3)), 3);
+    let many = probe(Connections { max: Some(32), copy: None }, Direction::DeviceToHost);
+    assert!(many.may_have_more() && many.queues() == 16, "{many:?}");
+}
+
+#[test]
+fn streams_of_the_application_do_not_change_the_count() {
+    let gpu = SoftGpu::builder().build();
+    let driver = open(&gpu);
+    let rig = Rig::new(&driver, &[4096]).unwrap();
+    for _ in 0..3 {
+        let stream = rig.stream(0).unwrap();
+        rig.copy(Direction::HostToDevice, 0, 4096, stream).unwrap();
+    }
+    let map = probe_queues(&driver, Direction::HostToDevice, &ProbeOptions::default()).unwrap();
+    assert_eq!(map.queues(), 4);
+}
+
+#[test]
+fn too_many_streams_are_refused() {
+    let gpu = SoftGpu::builder().build();
+    let options = ProbeOptions { streams: 33, ..ProbeOptions::default() };
+    let error = probe_queues(&open(&gpu), Direction::HostToDevice, &options).unwrap_err();
+    assert!(error.to_string().contains("1 to 32"), "{error}");
+}
+
+#[test]
+fn every_memory_operation_works() {
+    let gpu = SoftGpu::builder().build();
+    let driver = open(&gpu);
+    let before = left(&gpu);
+    let support = probe_mem_ops(&driver).unwrap();
+    assert_eq!(support.waits.len(), 8);
+    for wait in &support.waits {
+        assert!(wait.support.works(), "{wait:?}");
+    }
+    for support in [&support.write32, &support.write64, &support.batch] {
+        assert_eq!(*support, Support::Works);
+    }
+    assert_eq!(support.wait(WaitCondition::Nor, Width::W64), Some(&Support::Works));
+    assert_eq!(left(&gpu), before);
+}
+
+#[test]
+fn an_operation_that_is_refused_is_told_from_one_that_works() {
+    let fault = Fault::Call { name: "cuStreamWriteValue64_v2".to_owned(), nth: 1, code: Code::NOT_SUPPORTED };
+    let gpu = SoftGpu::builder().fault(fault).build();
+    let support = probe_mem_ops(&open(&gpu)).unwrap();
+    let Support::Refused(error) = &support.write64 else { panic!("{:?}", support.write64) };
+    assert_eq!((error.call(), error.code()), ("cuStreamWriteValue64_v2", Code::NOT_SUPPORTED));
+    assert!(support.write32.works());
+}
+
+/// Whichever call fails, the probe returns with its error in bounded time and frees what it made.
+#[test]
+fn a_call_that_fails_is_an_error_and_neither_a_hang_nor_a_leak() {
+    let calls = [
+        ("cuMemHostAlloc", 2),
+        ("cuMemAlloc_v2", 1),
+        ("cuMemHostGetDevicePointer_v2", 1),
+        ("cuStreamCreateWithPriority", 16),
+        ("cuMemcpyHtoDAsync_v2", 66),
+        ("cuStreamWaitValue32_v2", 33),
+        ("cuStreamQuery", 100),
+    ];
+    for (name, last) in calls {
+        for nth in [1, 2, 15, 33, 66, 90].into_iter().filter(|nth| *nth <= last) {
+            let fault = Fault::Call { name: name.to_owned(), nth, code: Code::OUT_OF_MEMORY };
+            let gpu = SoftGpu::builder().fault(fault).build();
+            let driver = open(&gpu);
+            let (before, start) = (left(&gpu), driver.host().now());
+            let result = probe_queues(&driver, Direction::HostToDevice, &ProbeOptions::default());
+            let Err(error) = result else { panic!("call {nth} of {name} did not fail: {result:?}") };
+            assert_eq!((error.call(), error.code()), (name, Code::OUT_OF_MEMORY), "call {nth}");
+            assert!(driver.host().now().since(start) < Nanos::from_ms(5_000), "{name} {nth}");
+            assert_eq!(left(&gpu), before, "{name} {nth}");
+        }
+    }
+}
