@@ -49,7 +49,8 @@ pub fn fence(body: impl FnOnce() -> Answer) -> CUresult {
     }
 }
 
-/// A place that the caller gave for a result. Taking it first means that nothing is made whose handle has nowhere to go.
+/// A place that the caller gave for a result. Taking it first means that nothing is made whose handle has nowhere to
+/// go.
 pub struct Out<T>(NonNull<T>);
 
 impl<T> Out<T> {

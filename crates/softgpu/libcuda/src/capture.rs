@@ -1,5 +1,6 @@
 //! Stream capture. Graphs can be made and destroyed; they cannot be launched.
-#![allow(unsafe_code, non_snake_case)]
+#![allow(unsafe_code)]
+#![allow(non_snake_case)]
 
 use std::cell::Cell;
 

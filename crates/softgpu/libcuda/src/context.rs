@@ -1,5 +1,6 @@
 //! Contexts. The seam knows which context is current; the stack beneath it is kept here, per thread.
-#![allow(unsafe_code, non_snake_case)]
+#![allow(unsafe_code)]
+#![allow(non_snake_case)]
 
 use std::cell::RefCell;
 

@@ -1,5 +1,6 @@
 //! One-dimensional copies.
-#![allow(unsafe_code, non_snake_case)]
+#![allow(unsafe_code)]
+#![allow(non_snake_case)]
 
 use abi::Flavour;
 use abi::types::*;

@@ -1,5 +1,6 @@
 //! The driver itself: start, version, names of errors, addresses of functions.
-#![allow(unsafe_code, non_snake_case)]
+#![allow(unsafe_code)]
+#![allow(non_snake_case)]
 
 use std::collections::HashMap;
 use std::ffi::{CStr, CString};

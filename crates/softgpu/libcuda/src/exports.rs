@@ -2,7 +2,8 @@
 //!
 //! Each row becomes an `extern "C"` shell around the function of the row's plain name in [`supported`]; what is not
 //! named there falls back to the refusal of that name in [`unsupported`].
-#![allow(unsafe_code, non_snake_case)]
+#![allow(unsafe_code)]
+#![allow(non_snake_case)]
 
 use std::ffi::c_void;
 

@@ -12,8 +12,8 @@
 //! converts C's arguments into a call of [`hal::Driver`] on the one [`softgpu::SoftGpu`] of the process, which `cuInit`
 //! makes. A panic never crosses the ABI: it becomes `CUDA_ERROR_UNKNOWN`. Calls before `cuInit`, and all calls in a
 //! forked child, are `CUDA_ERROR_NOT_INITIALIZED`; a null output is `CUDA_ERROR_INVALID_VALUE`; outputs are written on
-//! success alone, save where the driver's manual wants otherwise (names of unknown errors, entry points that are absent,
-//! the index of a failed copy).
+//! success alone, save where the driver's manual wants otherwise (names of unknown errors, entry points that are
+//! absent, the index of a failed copy).
 //!
 //! Pointers: the crate is a boundary, so its functions are unsafe, and every safety comment there goes back to one
 //! promise: whoever calls an entry point passes what the CUDA manual demands of it. Nothing else is relied upon.
@@ -33,8 +33,8 @@
 //! - Modules from PTX that declares kernels known by name; launches with `kernelParams`. Of the options of
 //!   `cuModuleLoadDataEx` nothing but the length of the logs (0) comes back.
 //!
-//! What a supported function refuses: copies from and to arrays, `extra` launch arguments, launch attributes, flushes of
-//! remote writes, external event flags, events between processes, registration of device registers
+//! What a supported function refuses: copies from and to arrays, `extra` launch arguments, launch attributes, flushes
+//! of remote writes, external event flags, events between processes, registration of device registers
 //! (`CUDA_ERROR_NOT_SUPPORTED`); a write value without a memory barrier (`CUDA_ERROR_INVALID_VALUE`, as drivers do).
 //!
 //! # Refused
@@ -42,29 +42,32 @@
 //! These symbols exist and return `CUDA_ERROR_NOT_SUPPORTED`:
 //!
 //! - driver: `cuGetExportTable`
-//! - device: `cuDeviceGetP2PAttribute`, `cuDeviceGetPCIBusId`, `cuDeviceGetByPCIBusId`, `cuDeviceGetDefaultMemPool`,
-//!   `cuDeviceGetMemPool`, `cuDeviceSetMemPool`
-//! - context: `cuDevicePrimaryCtxSetFlags_v2`, `cuDevicePrimaryCtxGetState`, `cuDevicePrimaryCtxReset_v2`, `cuCtxGetFlags`,
-//!   `cuCtxSetFlags`, `cuCtxGetApiVersion`, `cuCtxGetLimit`, `cuCtxSetLimit`, `cuCtxDisablePeerAccess`
+//! - device: `cuDeviceGetP2PAttribute`, `cuDeviceGetPCIBusId`, `cuDeviceGetByPCIBusId`,
+//!   `cuDeviceGetDefaultMemPool`, `cuDeviceGetMemPool`, `cuDeviceSetMemPool`
+//! - context: `cuDevicePrimaryCtxSetFlags_v2`, `cuDevicePrimaryCtxGetState`, `cuDevicePrimaryCtxReset_v2`,
+//!   `cuCtxGetFlags`, `cuCtxSetFlags`, `cuCtxGetApiVersion`, `cuCtxGetLimit`, `cuCtxSetLimit`,
+//!   `cuCtxDisablePeerAccess`
 //! - stream: `cuStreamGetId`, `cuStreamAddCallback`, `cuStreamAttachMemAsync`, `cuStreamBeginCaptureToGraph`,
 //!   `cuStreamGetCaptureInfo_v2`, `cuStreamGetCaptureInfo_v3`
-//! - memory: `cuMemAllocManaged`, `cuMemGetAddressRange_v2`, `cuMemAllocAsync`, `cuMemAllocFromPoolAsync`, `cuMemFreeAsync`,
-//!   `cuMemHostGetFlags`, `cuPointerSetAttribute`
+//! - memory: `cuMemAllocManaged`, `cuMemGetAddressRange_v2`, `cuMemAllocAsync`, `cuMemAllocFromPoolAsync`,
+//!   `cuMemFreeAsync`, `cuMemHostGetFlags`, `cuPointerSetAttribute`
 //! - copy: `cuMemcpyDtoA_v2`, `cuMemcpyAtoD_v2`, `cuMemcpyHtoA_v2`, `cuMemcpyAtoH_v2`, `cuMemcpyAtoA_v2`,
-//!   `cuMemcpyHtoAAsync_v2`, `cuMemcpyAtoHAsync_v2`, `cuMemcpy3DPeer`, `cuMemcpy3DPeerAsync`, `cuMemcpy3DBatchAsync`,
-//!   `cuMemcpy3DBatchAsync_v2`, `cuMemPrefetchAsync`, `cuMemPrefetchAsync_v2`, `cuMemPrefetchBatchAsync`,
-//!   `cuMemDiscardBatchAsync`, `cuMemDiscardAndPrefetchBatchAsync`, `cuMemBatchDecompressAsync`
+//!   `cuMemcpyHtoAAsync_v2`, `cuMemcpyAtoHAsync_v2`, `cuMemcpy3DPeer`, `cuMemcpy3DPeerAsync`,
+//!   `cuMemcpy3DBatchAsync`, `cuMemcpy3DBatchAsync_v2`, `cuMemPrefetchAsync`, `cuMemPrefetchAsync_v2`,
+//!   `cuMemPrefetchBatchAsync`, `cuMemDiscardBatchAsync`, `cuMemDiscardAndPrefetchBatchAsync`,
+//!   `cuMemBatchDecompressAsync`
 //! - memop: `cuStreamWaitValue32`, `cuStreamWaitValue64`, `cuStreamWriteValue32`, `cuStreamWriteValue64`,
 //!   `cuStreamBatchMemOp`
 //! - module: `cuModuleLoadFatBinary`, `cuModuleGetGlobal_v2`, `cuFuncGetAttribute`, `cuFuncSetAttribute`,
 //!   `cuOccupancyMaxActiveBlocksPerMultiprocessor`, `cuLaunchCooperativeKernel`, `cuLaunchHostFunc`
-//! - graph: `cuGraphCreate`, `cuGraphGetNodes`, `cuGraphNodeGetType`, `cuGraphInstantiateWithFlags`, `cuGraphLaunch`,
-//!   `cuGraphExecDestroy`
+//! - graph: `cuGraphCreate`, `cuGraphGetNodes`, `cuGraphNodeGetType`, `cuGraphInstantiateWithFlags`,
+//!   `cuGraphLaunch`, `cuGraphExecDestroy`
 //!
 //! # Absent
 //!
 //! Symbols outside the list, among them the 32-bit prototypes of CUDA 2, do not exist: `dlsym` finds nothing, and
 //! `cuGetProcAddress` answers as for a version that is too old or a name that is unknown.
+#![deny(unsafe_code)]
 #![allow(clippy::too_many_arguments)] // the prototypes are NVIDIA's
 
 mod answer;

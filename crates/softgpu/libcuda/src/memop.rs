@@ -1,5 +1,6 @@
 //! Stream memory operations. The first prototypes (CUDA 8) are refused, as drivers refuse them by default today.
-#![allow(unsafe_code, non_snake_case)]
+#![allow(unsafe_code)]
+#![allow(non_snake_case)]
 
 use abi::Flavour;
 use abi::types::*;

@@ -1,5 +1,6 @@
 //! Device memory and pinned host memory.
-#![allow(unsafe_code, non_snake_case)]
+#![allow(unsafe_code)]
+#![allow(non_snake_case)]
 
 use abi::Flavour;
 use abi::types::*;

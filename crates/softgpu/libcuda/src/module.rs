@@ -1,5 +1,6 @@
 //! Modules and kernel launches.
-#![allow(unsafe_code, non_snake_case)]
+#![allow(unsafe_code)]
+#![allow(non_snake_case)]
 
 use std::ffi::{CStr, OsStr};
 use std::os::unix::ffi::OsStrExt;

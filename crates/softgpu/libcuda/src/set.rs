@@ -1,5 +1,6 @@
 //! Sets. Words of 16 bits and planes of wider elements are put together from the sets that the seam has.
-#![allow(unsafe_code, non_snake_case)]
+#![allow(unsafe_code)]
+#![allow(non_snake_case)]
 
 use abi::Flavour;
 use abi::types::*;

@@ -1,5 +1,6 @@
 //! Copies of rectangles and boxes.
-#![allow(unsafe_code, non_snake_case)]
+#![allow(unsafe_code)]
+#![allow(non_snake_case)]
 
 use abi::Flavour;
 use abi::types::*;

@@ -1,5 +1,5 @@
-//! Builds the programs of `tests/c` with gcc against the library and runs them: linked with `-lcuda` or by `dlopen`, with
-//! the legacy and with the per-thread default stream, plain and under AddressSanitizer.
+//! Builds the programs of `tests/c` with gcc against the library and runs them: linked with `-lcuda` or by `dlopen`,
+//! with the legacy and with the per-thread default stream, plain and under AddressSanitizer.
 
 mod common;
 
