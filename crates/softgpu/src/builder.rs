@@ -1,0 +1,202 @@
+//! How a software GPU is configured.
+
+use crate::fault::Fault;
+use crate::gpu::SoftGpu;
+use crate::host::{Clock, Shared};
+use crate::kernel::{KernelSpec, Registry};
+use crate::model::{Model, Payload};
+use crate::parameters::Parameters;
+use crate::planted::Planted;
+
+/// The variable that sets every pool of hardware queues.
+pub const MAX_CONNECTIONS: &str = "CUDA_DEVICE_MAX_CONNECTIONS";
+/// The variable that sets the pools of copy queues, and wins over the other one there.
+pub const MAX_COPY_CONNECTIONS: &str = "CUDA_DEVICE_MAX_COPY_CONNECTIONS";
+/// The variable that names a preset or a TOML file.
+pub const PRESET: &str = "OVERTAKE_SOFT_PRESET";
+/// The variable that plans faults; see [`Fault::parse_all`].
+pub const FAULTS: &str = "OVERTAKE_SOFT_FAULTS";
+/// The variable that says how many devices there are.
+pub const DEVICES: &str = "OVERTAKE_SOFT_DEVICES";
+
+/// Hardware queues as the application's environment asks for them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Connections {
+    /// `CUDA_DEVICE_MAX_CONNECTIONS`: queues of every class.
+    pub max: Option<u32>,
+    /// `CUDA_DEVICE_MAX_COPY_CONNECTIONS`: copy queues.
+    pub copy: Option<u32>,
+}
+
+impl Connections {
+    /// The driver takes 1 to 32 and clamps what lies outside.
+    fn apply(self, parameters: &mut Parameters) {
+        let clamp = |count: u32| count.clamp(1, 32);
+        let queue = &mut parameters.queue;
+        if let Some(max) = self.max {
+            queue.compute = clamp(max);
+        }
+        if let Some(copy) = self.copy.or(self.max).map(clamp) {
+            (queue.h2d, queue.d2h, queue.d2d, queue.peer) = (copy, copy, copy, copy);
+        }
+    }
+}
+
+/// Configures a [`SoftGpu`]. The default is one device of the preset `h100-sxm-pcie5` under the stepped clock.
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct Builder {
+    parameters: Parameters,
+    devices: usize,
+    clock: Clock,
+    connections: Connections,
+    payload: Payload,
+    kernels: Registry,
+    faults: Vec<Fault>,
+    planted: Vec<Planted>,
+    trace: bool,
+}
+
+impl Default for Builder {
+    fn default() -> Builder {
+        Builder {
+            parameters: Parameters::default(),
+            devices: 1,
+            clock: Clock::Stepped,
+            connections: Connections::default(),
+            payload: Payload::Real,
+            kernels: Registry::default(),
+            faults: Vec::new(),
+            planted: Vec::new(),
+            trace: false,
+        }
+    }
+}
+
+impl Builder {
+    /// Takes the parameters of a preset, or of a TOML file.
+    ///
+    /// # Errors
+    /// What [`Parameters::named`] says.
+    pub fn preset(mut self, name: &str) -> Result<Builder, String> {
+        self.parameters = Parameters::named(name)?;
+        Ok(self)
+    }
+
+    /// Takes these parameters.
+    pub fn parameters(mut self, parameters: Parameters) -> Builder {
+        self.parameters = parameters;
+        self
+    }
+
+    /// So many devices, at most 64.
+    pub fn devices(mut self, devices: usize) -> Builder {
+        self.devices = devices.min(64);
+        self
+    }
+
+    /// What moves time.
+    pub fn clock(mut self, clock: Clock) -> Builder {
+        self.clock = clock;
+        self
+    }
+
+    /// The hardware queues that the application's environment asks for.
+    pub fn connections(mut self, connections: Connections) -> Builder {
+        self.connections = connections;
+        self
+    }
+
+    /// Whether copies move their bytes.
+    pub fn payload(mut self, payload: Payload) -> Builder {
+        self.payload = payload;
+        self
+    }
+
+    /// Registers a kernel; PTX that names it can then be loaded.
+    pub fn kernel(mut self, name: &str, spec: KernelSpec) -> Builder {
+        self.kernels.add(name, spec);
+        self
+    }
+
+    /// Plans a fault.
+    pub fn fault(mut self, fault: Fault) -> Builder {
+        self.faults.push(fault);
+        self
+    }
+
+    /// Plants a bug, for tests of tests.
+    pub fn plant(mut self, bug: Planted) -> Builder {
+        self.planted.push(bug);
+        self
+    }
+
+    /// Keeps a trace of what is executed.
+    pub fn trace(mut self, keep: bool) -> Builder {
+        self.trace = keep;
+        self
+    }
+
+    /// Takes what the process's environment says: the two connection variables of CUDA, [`PRESET`], [`FAULTS`] and
+    /// [`DEVICES`].
+    ///
+    /// # Errors
+    /// A variable of our own that does not parse. CUDA's are ignored then, as the driver ignores them.
+    pub fn environment(self) -> Result<Builder, String> {
+        self.environment_from(|name| std::env::var(name).ok())
+    }
+
+    /// The same, from any source of variables.
+    ///
+    /// # Errors
+    /// As [`Builder::environment`].
+    pub fn environment_from(mut self, variable: impl Fn(&str) -> Option<String>) -> Result<Builder, String> {
+        let connections = |name| variable(name).and_then(|text| text.trim().parse::<u32>().ok());
+        self.connections.max = connections(MAX_CONNECTIONS).or(self.connections.max);
+        self.connections.copy = connections(MAX_COPY_CONNECTIONS).or(self.connections.copy);
+        if let Some(name) = variable(PRESET) {
+            self = self.preset(&name).map_err(|why| format!("{PRESET}: {why}"))?;
+        }
+        if let Some(text) = variable(FAULTS) {
+            self.faults.extend(Fault::parse_all(&text).map_err(|why| format!("{FAULTS}: {why}"))?);
+        }
+        if let Some(text) = variable(DEVICES) {
+            let devices = text.trim().parse().map_err(|_| format!("{DEVICES}: {text} is not a number"))?;
+            self = self.devices(devices);
+        }
+        Ok(self)
+    }
+
+    /// Makes it.
+    #[must_use]
+    pub fn build(self) -> SoftGpu {
+        let mut parameters = self.parameters;
+        self.connections.apply(&mut parameters);
+        let mut model = Model::new(parameters, self.devices, self.kernels, self.planted);
+        model.payload = self.payload;
+        model.trace = self.trace.then(Vec::new);
+        self.faults.into_iter().for_each(|fault| model.inject(fault));
+        SoftGpu::from_shared(Shared::new(model, self.clock))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_environment_sets_queues_and_refuses_nonsense() {
+        let variables = |name: &str| match name {
+            MAX_CONNECTIONS => Some("1".to_owned()),
+            MAX_COPY_CONNECTIONS => Some("8".to_owned()),
+            DEVICES => Some("2".to_owned()),
+            _ => None,
+        };
+        let gpu = SoftGpu::builder().environment_from(variables).unwrap().build();
+        let queue = gpu.parameters().queue;
+        assert_eq!((queue.compute, queue.h2d, queue.d2h), (1, 8, 8));
+        assert_eq!(hal::Driver::device_count(&gpu).unwrap(), 2);
+        let faults = |name: &str| (name == FAULTS).then(|| "cuInit".to_owned());
+        assert!(SoftGpu::builder().environment_from(faults).unwrap_err().contains(FAULTS));
+    }
+}

@@ -1,0 +1,766 @@
+//! The software GPU behind the seam: each method takes the turn, asks the model, and pays.
+#![allow(unsafe_code)] // implements unsafe methods; what their callers promise goes into `Lent` and `Backing`
+
+use hal::{
+    Attribute, CaptureMode, CaptureStatus, Code, Context, Copy2d, Copy3d, Device, DevicePtr, Endpoint, Event,
+    EventFlags, Function, Graph, Host, HostAllocFlags, HostRegisterFlags, Launch, MemOp, Module, Plane, PointerInfo,
+    PriorityRange, Result, Stream, StreamFlags, Uuid, Volume,
+};
+
+use crate::attribute;
+use crate::gpu::SoftGpu;
+use crate::host::{Await, Turn};
+use crate::model::{
+    Caller, ContextKey, Declared, End, Failure, FillJob, FillValue, LaunchRequest, Layout, Model, Ns, Outcome, Request,
+    StreamKey, extent_bytes, handles, scatter,
+};
+use crate::parameters::HostParameters;
+use crate::raw::{Backing, Lent, read_parameters};
+
+/// What a kind of call costs.
+type Cost = fn(&HostParameters) -> Ns;
+
+const LOOKUP: Cost = |host| host.lookup_ns;
+const MANAGE: Cost = |host| host.manage_ns;
+const COPY: Cost = |host| host.copy_ns;
+
+impl SoftGpu {
+    /// A call that looks something up.
+    fn look_up<T>(
+        &self,
+        name: &'static str,
+        cost: Cost,
+        body: impl FnOnce(&mut Model, Caller) -> Outcome<T>,
+    ) -> Result<T> {
+        self.call(name, |turn| {
+            let caller = turn.caller(self.process);
+            let outcome = body(turn.model(), caller);
+            let cost = cost(&turn.model().parameters.host);
+            turn.spend(cost);
+            outcome
+        })
+    }
+
+    /// A call that changes something under the driver's lock.
+    fn change<T>(
+        &self,
+        name: &'static str,
+        cost: Cost,
+        body: impl FnOnce(&mut Model, Caller) -> Outcome<T>,
+    ) -> Result<T> {
+        self.call(name, |turn| {
+            let caller = self.pay(turn, cost);
+            body(turn.model(), caller)
+        })
+    }
+
+    fn pay(&self, turn: &mut Turn<'_>, cost: Cost) -> Caller {
+        let cost = cost(&turn.model().parameters.host);
+        turn.spend_locked(self.process, cost);
+        turn.caller(self.process)
+    }
+
+    /// A call that puts something into a stream, and blocks while that is full.
+    fn submit<T>(
+        &self,
+        name: &'static str,
+        stream: Stream,
+        cost: impl FnOnce(&HostParameters) -> Ns,
+        body: impl FnOnce(&mut Model, Caller, StreamKey) -> Outcome<T>,
+    ) -> Result<T> {
+        self.call(name, |turn| {
+            let (caller, key) = self.enter_stream(turn, stream, cost)?;
+            body(turn.model(), caller, key)
+        })
+    }
+
+    fn enter_stream(
+        &self,
+        turn: &mut Turn<'_>,
+        stream: Stream,
+        cost: impl FnOnce(&HostParameters) -> Ns,
+    ) -> Outcome<(Caller, StreamKey)> {
+        let caller = turn.caller(self.process);
+        let key = turn.model().stream(caller, stream)?;
+        if !turn.model().has_room(key) {
+            turn.block(Await::Room(key))?;
+        }
+        let cost = cost(&turn.model().parameters.host);
+        turn.spend_locked(self.process, cost);
+        let caller = turn.caller(self.process);
+        // The wait may have ended because the context did.
+        let key = turn.model().stream(caller, stream)?;
+        Ok((caller, key))
+    }
+
+    /// Blocks until the device has got so far, pays for it, and reports what went wrong meanwhile.
+    fn block(&self, turn: &mut Turn<'_>, what: Await) -> Outcome<()> {
+        turn.block(what)?;
+        let synchronize_ns = turn.model().parameters.host.synchronize_ns;
+        turn.spend(synchronize_ns);
+        let caller = turn.caller(self.process);
+        turn.model().verdict(caller)
+    }
+
+    /// Ends a context once it is idle, or at once where it never will be.
+    fn end_context(&self, turn: &mut Turn<'_>, context: ContextKey) {
+        // A deadlocked context is ended all the same: what is stuck in it is dropped.
+        let _ = turn.block(Await::Idle(context));
+        if turn.model().contexts.get(context).is_some() {
+            turn.model().context_drop(context);
+        }
+        if turn.caller(self.process).context == Some(context) {
+            turn.set_current(self.process, None);
+        }
+    }
+
+    /// A copy of any shape. `synchronous` copies go through the legacy default stream and return when they are done.
+    fn copy(&self, name: &'static str, request: Option<Request>, stream: Stream, synchronous: bool) -> Result<()> {
+        self.call(name, |turn| {
+            if synchronous {
+                let caller = turn.caller(self.process);
+                turn.model().current(caller)?;
+                turn.model().refuse_while_capturing(caller)?;
+            }
+            let (caller, key) = self.enter_stream(turn, stream, COPY)?;
+            let request = request.ok_or_else(|| Failure::new(Code::INVALID_VALUE, "the shape of the copy"))?;
+            if request.bytes() == 0 {
+                return Ok(());
+            }
+            let plan = turn.model().copy_plan(caller, &request)?;
+            if turn.model().capture_node(key)? {
+                return Ok(());
+            }
+            let (staging_ns, write_back) = (plan.staging_ns, plan.write_back.clone());
+            turn.spend(staging_ns);
+            let caller = turn.caller(self.process);
+            let op = turn.model().copy_submit(caller, key, plan);
+            if synchronous || write_back.is_some() {
+                self.block(turn, Await::Op(op))?;
+            }
+            if let Some((staging, target)) = write_back {
+                scatter(&request, &staging, target);
+            }
+            Ok(())
+        })
+    }
+
+    fn fill(&self, name: &'static str, stream: Stream, job: Option<FillJob>) -> Result<()> {
+        self.submit(name, stream, COPY, |model, caller, key| {
+            let job = job.ok_or_else(|| Failure::new(Code::INVALID_VALUE, "the size of the memset"))?;
+            if model.capture_node(key)? {
+                return Ok(());
+            }
+            model.fill_submit(caller, key, job)
+        })
+    }
+
+    fn memops(
+        &self,
+        name: &'static str,
+        stream: Stream,
+        ops: &[MemOp],
+        cost: impl FnOnce(&HostParameters) -> Ns,
+    ) -> Result<()> {
+        self.submit(name, stream, cost, |model, caller, key| {
+            model.memops_check(caller, ops)?;
+            if !model.capture_node(key)? {
+                model.memops_submit(key, caller, ops);
+            }
+            Ok(())
+        })
+    }
+}
+
+/// One side of a 1D copy.
+///
+/// # Safety
+/// Should the address turn out to be pageable, it is valid for `bytes` until the call returns.
+unsafe fn line(address: u64, declared: Declared, bytes: u64) -> End {
+    let layout = Layout { row_bytes: bytes, slice_bytes: bytes };
+    // SAFETY: the caller's promise is the one that is asked for.
+    End { address, declared, layout, lent: unsafe { Lent::for_call(address, bytes) } }
+}
+
+/// A 1D copy.
+///
+/// # Safety
+/// As [`line`], for both sides.
+unsafe fn flat(target: (u64, Declared), source: (u64, Declared), bytes: u64) -> Option<Request> {
+    // SAFETY: the caller's promise is the one that is asked for.
+    let (target, source) = unsafe { (line(target.0, target.1, bytes), line(source.0, source.1, bytes)) };
+    Some(Request { target, source, width_bytes: bytes, height: 1, depth: 1, shaped: false })
+}
+
+fn endpoint(endpoint: Endpoint) -> (u64, Declared) {
+    match endpoint {
+        Endpoint::Host(address) => (address, Declared::Host),
+        Endpoint::Device(pointer) => (pointer.0, Declared::Device),
+        Endpoint::Unified(pointer) => (pointer.0, Declared::Any),
+    }
+}
+
+/// A box inside a volume; `None` where its numbers make no sense.
+///
+/// # Safety
+/// Should the volume turn out to be pageable, every row of the box is valid until the call returns.
+unsafe fn side(volume: &Volume, width_bytes: u64, height: u64, depth: u64) -> Option<End> {
+    let (base, declared) = endpoint(volume.base);
+    let row_end = volume.x_bytes.checked_add(width_bytes)?;
+    let row_bytes = if volume.pitch_bytes == 0 { row_end } else { volume.pitch_bytes };
+    let rows_end = volume.y.checked_add(height)?;
+    let slice_rows = if volume.slice_rows == 0 { rows_end } else { volume.slice_rows };
+    if row_bytes < row_end || (depth > 1 && slice_rows < rows_end) {
+        return None;
+    }
+    let slice_bytes = row_bytes.checked_mul(slice_rows)?;
+    let layout = Layout { row_bytes, slice_bytes };
+    let start = volume.z.checked_mul(slice_bytes)?.checked_add(volume.y.checked_mul(row_bytes)?)?;
+    let address = base.checked_add(start)?.checked_add(volume.x_bytes)?;
+    let bytes = extent_bytes(layout, width_bytes, height, depth)?;
+    address.checked_add(bytes)?;
+    // SAFETY: the range from the first row's begin to the last row's end is what the caller promises.
+    Some(End { address, declared, layout, lent: unsafe { Lent::for_call(address, bytes) } })
+}
+
+/// A 3D copy, and with a depth of 1 a 2D one.
+///
+/// # Safety
+/// As [`side`], for both sides.
+unsafe fn shaped(target: &Volume, source: &Volume, width_bytes: u64, height: u64, depth: u64) -> Option<Request> {
+    if width_bytes == 0 || height == 0 || depth == 0 {
+        // SAFETY: nothing is read or written through an empty copy.
+        return unsafe { flat((0, Declared::Any), (0, Declared::Any), 0) };
+    }
+    width_bytes.checked_mul(height)?.checked_mul(depth)?;
+    // SAFETY: the caller's promise is the one that is asked for.
+    let (target, source) =
+        unsafe { (side(target, width_bytes, height, depth)?, side(source, width_bytes, height, depth)?) };
+    Some(Request { target, source, width_bytes, height, depth, shaped: true })
+}
+
+fn volume(plane: &Plane) -> Volume {
+    let Plane { base, pitch_bytes, x_bytes, y } = *plane;
+    Volume { base, pitch_bytes, slice_rows: 0, x_bytes, y, z: 0 }
+}
+
+impl hal::Driver for SoftGpu {
+    // --- the driver itself ---
+
+    fn backend(&self) -> &'static str {
+        "soft"
+    }
+
+    fn version(&self) -> Result<i32> {
+        self.look_up("cuDriverGetVersion", LOOKUP, |model, _| Ok(model.parameters.device.driver_version))
+    }
+
+    fn host(&self) -> &dyn Host {
+        &*self.shared
+    }
+
+    // --- devices ---
+
+    fn device_count(&self) -> Result<i32> {
+        self.look_up("cuDeviceGetCount", LOOKUP, |model, _| Ok(model.device_count() as i32))
+    }
+
+    fn device_name(&self, device: Device) -> Result<String> {
+        self.look_up("cuDeviceGetName", LOOKUP, |model, _| {
+            model.device(device)?;
+            Ok(model.parameters.device.name.clone())
+        })
+    }
+
+    fn device_uuid(&self, device: Device) -> Result<Uuid> {
+        self.look_up("cuDeviceGetUuid_v2", LOOKUP, |model, _| Ok(attribute::uuid(model.device(device)?)))
+    }
+
+    fn device_attribute(&self, which: Attribute, device: Device) -> Result<i32> {
+        self.look_up("cuDeviceGetAttribute", LOOKUP, |model, _| {
+            let device = model.device(device)?;
+            let value = attribute::attribute(which, &model.parameters, device);
+            value.ok_or_else(|| Failure::new(Code::INVALID_VALUE, format!("attribute {} is not modelled", which.0)))
+        })
+    }
+
+    fn device_total_memory(&self, device: Device) -> Result<u64> {
+        self.look_up("cuDeviceTotalMem_v2", LOOKUP, |model, _| {
+            model.device(device)?;
+            Ok(model.parameters.device.memory_bytes)
+        })
+    }
+
+    fn device_can_access_peer(&self, device: Device, peer: Device) -> Result<bool> {
+        self.look_up("cuDeviceCanAccessPeer", LOOKUP, |model, _| Ok(model.device(device)? != model.device(peer)?))
+    }
+
+    // --- contexts ---
+
+    fn primary_context_retain(&self, device: Device) -> Result<Context> {
+        self.change("cuDevicePrimaryCtxRetain", MANAGE, |model, caller| {
+            Ok(Context(model.primary_retain(caller, device)?.handle(handles::CONTEXT)))
+        })
+    }
+
+    fn primary_context_release(&self, device: Device) -> Result<()> {
+        self.call("cuDevicePrimaryCtxRelease_v2", |turn| {
+            let caller = self.pay(turn, MANAGE);
+            if let Some(context) = turn.model().primary_release(caller, device)? {
+                self.end_context(turn, context);
+            }
+            Ok(())
+        })
+    }
+
+    fn context_create(&self, device: Device) -> Result<Context> {
+        self.call("cuCtxCreate_v2", |turn| {
+            let caller = self.pay(turn, MANAGE);
+            let context = turn.model().context_create(caller, device)?;
+            turn.set_current(self.process, Some(context));
+            Ok(Context(context.handle(handles::CONTEXT)))
+        })
+    }
+
+    fn context_destroy(&self, context: Context) -> Result<()> {
+        self.call("cuCtxDestroy_v2", |turn| {
+            let caller = self.pay(turn, MANAGE);
+            let context = turn.model().own_context(caller, context)?;
+            self.end_context(turn, context);
+            Ok(())
+        })
+    }
+
+    fn context_current(&self) -> Result<Option<Context>> {
+        self.look_up("cuCtxGetCurrent", LOOKUP, |_, caller| {
+            Ok(caller.context.map(|context| Context(context.handle(handles::CONTEXT))))
+        })
+    }
+
+    fn context_set_current(&self, context: Option<Context>) -> Result<()> {
+        self.call("cuCtxSetCurrent", |turn| {
+            let caller = self.pay(turn, LOOKUP);
+            let context = context.map(|context| turn.model().context(caller, context)).transpose()?;
+            turn.set_current(self.process, context);
+            Ok(())
+        })
+    }
+
+    fn context_device(&self) -> Result<Device> {
+        self.look_up("cuCtxGetDevice", LOOKUP, |model, caller| {
+            let context = model.current(caller)?;
+            Ok(Device(model.contexts[context].device as i32))
+        })
+    }
+
+    fn context_synchronize(&self) -> Result<()> {
+        self.call("cuCtxSynchronize", |turn| {
+            let caller = turn.caller(self.process);
+            let context = turn.model().current(caller)?;
+            turn.model().refuse_while_capturing(caller)?;
+            self.block(turn, Await::Idle(context))
+        })
+    }
+
+    fn priority_range(&self) -> Result<PriorityRange> {
+        self.look_up("cuCtxGetStreamPriorityRange", LOOKUP, |model, caller| {
+            model.current(caller)?;
+            Ok(PriorityRange { least: 0, greatest: model.parameters.device.greatest_priority })
+        })
+    }
+
+    fn enable_peer_access(&self, peer: Context) -> Result<()> {
+        self.change("cuCtxEnablePeerAccess", MANAGE, |model, caller| model.enable_peer(caller, peer))
+    }
+
+    // --- streams ---
+
+    fn stream_create(&self, flags: StreamFlags, priority: i32) -> Result<Stream> {
+        self.change("cuStreamCreateWithPriority", MANAGE, |model, caller| model.stream_create(caller, flags, priority))
+    }
+
+    fn stream_destroy(&self, stream: Stream) -> Result<()> {
+        self.change("cuStreamDestroy_v2", MANAGE, |model, caller| model.stream_destroy(caller, stream))
+    }
+
+    fn stream_query(&self, stream: Stream) -> Result<bool> {
+        self.look_up(
+            "cuStreamQuery",
+            |host| host.query_ns,
+            |model, caller| {
+                let key = model.stream(caller, stream)?;
+                model.refuse_on_capturing(key)?;
+                Ok(model.stream_idle(key))
+            },
+        )
+    }
+
+    fn stream_synchronize(&self, stream: Stream) -> Result<()> {
+        self.call("cuStreamSynchronize", |turn| {
+            let caller = turn.caller(self.process);
+            let key = turn.model().stream(caller, stream)?;
+            turn.model().refuse_on_capturing(key)?;
+            if let Some(op) = turn.model().last_to_wait_for(caller, key) {
+                self.block(turn, Await::Op(op))?;
+            } else {
+                self.pay(turn, |host| host.synchronize_ns);
+            }
+            Ok(())
+        })
+    }
+
+    fn stream_priority(&self, stream: Stream) -> Result<i32> {
+        self.look_up("cuStreamGetPriority", LOOKUP, |model, caller| {
+            let key = model.stream(caller, stream)?;
+            Ok(model.streams[key].priority)
+        })
+    }
+
+    fn stream_flags(&self, stream: Stream) -> Result<StreamFlags> {
+        self.look_up("cuStreamGetFlags", LOOKUP, |model, caller| {
+            let key = model.stream(caller, stream)?;
+            Ok(model.streams[key].flags)
+        })
+    }
+
+    fn stream_context(&self, stream: Stream) -> Result<Context> {
+        self.look_up("cuStreamGetCtx", LOOKUP, |model, caller| {
+            let key = model.stream(caller, stream)?;
+            Ok(Context(model.streams[key].context.handle(handles::CONTEXT)))
+        })
+    }
+
+    fn stream_wait_event(&self, stream: Stream, event: Event) -> Result<()> {
+        self.submit(
+            "cuStreamWaitEvent",
+            stream,
+            |host| host.stream_wait_event_ns,
+            |model, caller, key| {
+                let event = model.event(caller, event)?;
+                model.event_wait(caller, event, key)
+            },
+        )
+    }
+
+    fn stream_begin_capture(&self, stream: Stream, mode: CaptureMode) -> Result<()> {
+        self.change("cuStreamBeginCapture_v2", MANAGE, |model, caller| {
+            let key = model.stream(caller, stream)?;
+            model.capture_begin(caller, key, mode)
+        })
+    }
+
+    fn stream_end_capture(&self, stream: Stream) -> Result<Graph> {
+        self.change("cuStreamEndCapture", MANAGE, |model, caller| {
+            let key = model.stream(caller, stream)?;
+            model.capture_end(caller, key)
+        })
+    }
+
+    fn stream_capture_status(&self, stream: Stream) -> Result<CaptureStatus> {
+        self.look_up(
+            "cuStreamIsCapturing",
+            |host| host.capture_status_ns,
+            |model, caller| {
+                let key = model.stream(caller, stream)?;
+                model.capture_status_of(key)
+            },
+        )
+    }
+
+    fn graph_destroy(&self, graph: Graph) -> Result<()> {
+        self.change("cuGraphDestroy", MANAGE, |model, caller| model.graph_destroy(caller, graph))
+    }
+
+    // --- events ---
+
+    fn event_create(&self, flags: EventFlags) -> Result<Event> {
+        self.change("cuEventCreate", MANAGE, |model, caller| model.event_create(caller, flags))
+    }
+
+    fn event_destroy(&self, event: Event) -> Result<()> {
+        self.change("cuEventDestroy_v2", MANAGE, |model, caller| model.event_destroy(caller, event))
+    }
+
+    fn event_record(&self, event: Event, stream: Stream) -> Result<()> {
+        self.submit(
+            "cuEventRecord",
+            stream,
+            |host| host.event_record_ns,
+            |model, caller, key| {
+                let event = model.event(caller, event)?;
+                model.event_record(caller, event, key)
+            },
+        )
+    }
+
+    fn event_query(&self, event: Event) -> Result<bool> {
+        self.look_up(
+            "cuEventQuery",
+            |host| host.query_ns,
+            |model, caller| {
+                let event = model.event(caller, event)?;
+                model.refuse_while_capturing(caller)?;
+                model.event_query(event)
+            },
+        )
+    }
+
+    fn event_synchronize(&self, event: Event) -> Result<()> {
+        self.call("cuEventSynchronize", |turn| {
+            let caller = turn.caller(self.process);
+            let event = turn.model().event(caller, event)?;
+            turn.model().refuse_while_capturing(caller)?;
+            turn.model().event_query(event)?;
+            if let Some(op) = turn.model().event_op(event) {
+                self.block(turn, Await::Op(op))?;
+            } else {
+                self.pay(turn, |host| host.synchronize_ns);
+            }
+            Ok(())
+        })
+    }
+
+    fn event_elapsed_ms(&self, start: Event, end: Event) -> Result<f32> {
+        self.look_up("cuEventElapsedTime", LOOKUP, |model, caller| {
+            let (start, end) = (model.event(caller, start)?, model.event(caller, end)?);
+            model.event_elapsed_ms(start, end)
+        })
+    }
+
+    // --- memory ---
+
+    fn mem_alloc(&self, bytes: u64) -> Result<DevicePtr> {
+        self.change("cuMemAlloc_v2", MANAGE, |model, caller| {
+            model.refuse_while_capturing(caller)?;
+            model.mem_alloc(caller, bytes)
+        })
+    }
+
+    fn mem_free(&self, pointer: DevicePtr) -> Result<()> {
+        self.call("cuMemFree_v2", |turn| {
+            let caller = self.pay(turn, MANAGE);
+            turn.model().refuse_while_capturing(caller)?;
+            if let Some(context) = turn.model().mem_free_check(caller, pointer)? {
+                self.block(turn, Await::Idle(context))?;
+                turn.model().mem_free(caller, pointer);
+            }
+            Ok(())
+        })
+    }
+
+    fn mem_info(&self) -> Result<(u64, u64)> {
+        self.look_up("cuMemGetInfo_v2", LOOKUP, |model, caller| model.mem_info(caller))
+    }
+
+    fn host_alloc(&self, bytes: u64, flags: HostAllocFlags) -> Result<*mut u8> {
+        self.change("cuMemHostAlloc", MANAGE, |model, caller| {
+            model.refuse_while_capturing(caller)?;
+            model.host_alloc(caller, bytes, flags)
+        })
+    }
+
+    unsafe fn host_free(&self, pointer: *mut u8) -> Result<()> {
+        self.call("cuMemFreeHost", |turn| {
+            let caller = self.pay(turn, MANAGE);
+            turn.model().refuse_while_capturing(caller)?;
+            let context = turn.model().host_free_check(caller, pointer as u64)?;
+            self.block(turn, Await::Idle(context))?;
+            turn.model().host_free(caller, pointer as u64);
+            Ok(())
+        })
+    }
+
+    unsafe fn host_register(&self, pointer: *mut u8, bytes: u64, flags: HostRegisterFlags) -> Result<()> {
+        self.change("cuMemHostRegister_v2", MANAGE, |model, caller| {
+            let null = || Failure::new(Code::INVALID_VALUE, "a null pointer");
+            let start = std::ptr::NonNull::new(pointer).ok_or_else(null)?;
+            // SAFETY: the caller promises that the range is mapped until it is unregistered, which drops the backing.
+            let backing = unsafe { Backing::promised(start, bytes) };
+            model.host_register(caller, backing, bytes, flags)
+        })
+    }
+
+    fn host_unregister(&self, pointer: *mut u8) -> Result<()> {
+        self.call("cuMemHostUnregister", |turn| {
+            let caller = self.pay(turn, MANAGE);
+            let context = turn.model().host_unregister_check(caller, pointer as u64)?;
+            self.block(turn, Await::Idle(context))?;
+            turn.model().host_free(caller, pointer as u64);
+            Ok(())
+        })
+    }
+
+    fn host_device_pointer(&self, pointer: *mut u8) -> Result<DevicePtr> {
+        self.look_up("cuMemHostGetDevicePointer_v2", LOOKUP, |model, caller| {
+            model.host_device_pointer(caller, pointer as u64)
+        })
+    }
+
+    fn pointer_info(&self, address: u64) -> Result<PointerInfo> {
+        self.look_up(
+            "cuPointerGetAttributes",
+            |host| host.pointer_ns,
+            |model, caller| Ok(model.pointer_info(caller, address)),
+        )
+    }
+
+    // --- copies ---
+
+    unsafe fn copy_htod(&self, target: DevicePtr, source: *const u8, bytes: u64) -> Result<()> {
+        // SAFETY: the caller promises that the source is readable, and an address that is the device's is never touched.
+        let request = unsafe { flat((target.0, Declared::Device), (source as u64, Declared::Host), bytes) };
+        self.copy("cuMemcpyHtoD_v2", request, Stream::LEGACY, true)
+    }
+
+    unsafe fn copy_dtoh(&self, target: *mut u8, source: DevicePtr, bytes: u64) -> Result<()> {
+        // SAFETY: the caller promises that the target is writable.
+        let request = unsafe { flat((target as u64, Declared::Host), (source.0, Declared::Device), bytes) };
+        self.copy("cuMemcpyDtoH_v2", request, Stream::LEGACY, true)
+    }
+
+    unsafe fn copy_htod_async(&self, target: DevicePtr, source: *const u8, bytes: u64, stream: Stream) -> Result<()> {
+        // SAFETY: the caller promises that the source is readable.
+        let request = unsafe { flat((target.0, Declared::Device), (source as u64, Declared::Host), bytes) };
+        self.copy("cuMemcpyHtoDAsync_v2", request, stream, false)
+    }
+
+    unsafe fn copy_dtoh_async(&self, target: *mut u8, source: DevicePtr, bytes: u64, stream: Stream) -> Result<()> {
+        // SAFETY: the caller promises that the target is writable.
+        let request = unsafe { flat((target as u64, Declared::Host), (source.0, Declared::Device), bytes) };
+        self.copy("cuMemcpyDtoHAsync_v2", request, stream, false)
+    }
+
+    unsafe fn copy_dtod_async(&self, target: DevicePtr, source: DevicePtr, bytes: u64, stream: Stream) -> Result<()> {
+        // SAFETY: neither side can turn out to be pageable: both are declared to be the device's.
+        let request = unsafe { flat((target.0, Declared::Device), (source.0, Declared::Device), bytes) };
+        self.copy("cuMemcpyDtoDAsync_v2", request, stream, false)
+    }
+
+    unsafe fn copy_async(&self, target: DevicePtr, source: DevicePtr, bytes: u64, stream: Stream) -> Result<()> {
+        // SAFETY: the caller promises what the kind of the copy asks for, pageable sides included.
+        let request = unsafe { flat((target.0, Declared::Any), (source.0, Declared::Any), bytes) };
+        self.copy("cuMemcpyAsync", request, stream, false)
+    }
+
+    unsafe fn copy_peer_async(
+        &self,
+        target: DevicePtr,
+        target_context: Context,
+        source: DevicePtr,
+        source_context: Context,
+        bytes: u64,
+        stream: Stream,
+    ) -> Result<()> {
+        let name = "cuMemcpyPeerAsync";
+        self.look_up(
+            name,
+            |_| 0,
+            |model, caller| {
+                model.context(caller, target_context)?;
+                model.context(caller, source_context).map(|_| ())
+            },
+        )?;
+        // SAFETY: neither side can turn out to be pageable: both are declared to be the device's.
+        let request = unsafe { flat((target.0, Declared::Device), (source.0, Declared::Device), bytes) };
+        self.copy(name, request, stream, false)
+    }
+
+    unsafe fn copy_2d_async(&self, copy: &Copy2d, stream: Stream) -> Result<()> {
+        // SAFETY: the caller promises every row.
+        let request = unsafe { shaped(&volume(&copy.target), &volume(&copy.source), copy.width_bytes, copy.height, 1) };
+        self.copy("cuMemcpy2DAsync_v2", request, stream, false)
+    }
+
+    unsafe fn copy_3d_async(&self, copy: &Copy3d, stream: Stream) -> Result<()> {
+        // SAFETY: the caller promises every row.
+        let request = unsafe { shaped(&copy.target, &copy.source, copy.width_bytes, copy.height, copy.depth) };
+        self.copy("cuMemcpy3DAsync_v2", request, stream, false)
+    }
+
+    fn memset_d8_async(&self, target: DevicePtr, value: u8, bytes: u64, stream: Stream) -> Result<()> {
+        let job = FillJob {
+            process: self.process,
+            target: target.0,
+            pitch_bytes: bytes,
+            width_bytes: bytes,
+            height: 1,
+            value: FillValue::Byte(value),
+        };
+        self.fill("cuMemsetD8Async", stream, Some(job))
+    }
+
+    fn memset_d32_async(&self, target: DevicePtr, value: u32, count: u64, stream: Stream) -> Result<()> {
+        let job = count.checked_mul(4).filter(|_| target.0 % 4 == 0).map(|bytes| FillJob {
+            process: self.process,
+            target: target.0,
+            pitch_bytes: bytes,
+            width_bytes: bytes,
+            height: 1,
+            value: FillValue::Word(value),
+        });
+        self.fill("cuMemsetD32Async", stream, job)
+    }
+
+    fn memset_2d_d8_async(
+        &self,
+        target: DevicePtr,
+        pitch_bytes: u64,
+        value: u8,
+        width_bytes: u64,
+        height: u64,
+        stream: Stream,
+    ) -> Result<()> {
+        let value = FillValue::Byte(value);
+        let job = FillJob { process: self.process, target: target.0, pitch_bytes, width_bytes, height, value };
+        self.fill("cuMemsetD2D8Async", stream, Some(job))
+    }
+
+    // --- stream memory operations ---
+
+    fn mem_op(&self, stream: Stream, op: MemOp) -> Result<()> {
+        let name = match op {
+            MemOp::Wait { width: hal::Width::W32, .. } => "cuStreamWaitValue32_v2",
+            MemOp::Wait { width: hal::Width::W64, .. } => "cuStreamWaitValue64_v2",
+            MemOp::Write { width: hal::Width::W32, .. } => "cuStreamWriteValue32_v2",
+            MemOp::Write { width: hal::Width::W64, .. } => "cuStreamWriteValue64_v2",
+        };
+        self.memops(name, stream, &[op], |host| host.memop_ns)
+    }
+
+    fn mem_op_batch(&self, stream: Stream, ops: &[MemOp]) -> Result<()> {
+        let count = ops.len() as u64;
+        self.memops("cuStreamBatchMemOp_v2", stream, ops, |host| host.batch_ns + count * host.batch_each_ns)
+    }
+
+    // --- modules and kernels ---
+
+    fn module_load(&self, image: &[u8]) -> Result<Module> {
+        self.change("cuModuleLoadData", MANAGE, |model, caller| model.module_load(caller, image))
+    }
+
+    fn module_unload(&self, module: Module) -> Result<()> {
+        self.change("cuModuleUnload", MANAGE, |model, caller| model.module_unload(caller, module))
+    }
+
+    fn module_function(&self, module: Module, name: &str) -> Result<Function> {
+        self.look_up("cuModuleGetFunction", LOOKUP, |model, caller| model.module_function(caller, module, name))
+    }
+
+    unsafe fn launch(&self, launch: &Launch<'_>) -> Result<()> {
+        self.submit(
+            "cuLaunchKernel",
+            launch.stream,
+            |host| host.launch_ns,
+            |model, caller, key| {
+                let (function, sizes) = model.function(caller, launch.function)?;
+                // SAFETY: the caller promises as many pointers as the kernel declares parameters, each to as many bytes.
+                let parameters = unsafe { read_parameters(launch.parameters, &sizes) };
+                let wrong =
+                    || Failure::new(Code::INVALID_VALUE, format!("the kernel takes {} parameters", sizes.len()));
+                let parameters = parameters.ok_or_else(wrong)?;
+                let request = LaunchRequest { function, grid: launch.grid, block: launch.block, parameters };
+                model.launch_submit(caller, key, request)
+            },
+        )
+    }
+}

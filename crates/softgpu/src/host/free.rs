@@ -1,0 +1,93 @@
+//! The free-running clock: virtual time is real time, and a thread moves the device.
+
+use std::sync::{Arc, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+use hal::Wait;
+
+use super::{Await, Shared, State};
+use crate::model::Ns;
+
+/// How often a thread that waits for memory looks.
+const LOOK: Duration = Duration::from_micros(20);
+/// How long anybody sleeps at most, in case a wake-up was for somebody else.
+const NAP: Duration = Duration::from_millis(50);
+
+/// Starts the thread that moves the device.
+pub(super) fn start(shared: &Arc<Shared>) {
+    let weak = Arc::downgrade(shared);
+    let body = move || while tick(&weak) {};
+    let thread = std::thread::Builder::new().name("soft-gpu-clock".to_owned()).spawn(body);
+    thread.expect("the operating system refused a thread");
+}
+
+/// Moves the device to the present and sleeps until its next event; `false` when the GPU is gone.
+fn tick(weak: &Weak<Shared>) -> bool {
+    let Some(shared) = weak.upgrade() else { return false };
+    let mut state = shared.lock();
+    if state.closed {
+        return false;
+    }
+    shared.catch_up(&mut state);
+    let nap = match state.model.next_at() {
+        Some(at) => Duration::from_nanos(at.saturating_sub(shared.real_now())).min(NAP),
+        None => NAP,
+    };
+    if !nap.is_zero() {
+        drop(shared.planned.wait_timeout(state, nap).unwrap_or_else(PoisonError::into_inner));
+    }
+    true
+}
+
+impl Shared {
+    fn real_now(&self) -> Ns {
+        self.started.elapsed().as_nanos() as Ns
+    }
+
+    /// Lets happen what should have happened by now.
+    pub(super) fn catch_up(&self, state: &mut State) {
+        let now = self.real_now();
+        let due = state.model.next_at().is_some_and(|at| at <= now);
+        state.model.advance(now);
+        if due {
+            self.moved.notify_all();
+        }
+    }
+
+    /// The end of a call: the clock's thread may have something earlier to wait for.
+    pub(super) fn replan(&self, state: MutexGuard<'_, State>) {
+        let planned = state.model.next_at().is_some();
+        drop(state);
+        if planned {
+            self.planned.notify_one();
+        }
+    }
+
+    pub(super) fn free_block<'a>(&'a self, mut state: MutexGuard<'a, State>, what: Await) -> MutexGuard<'a, State> {
+        loop {
+            self.catch_up(&mut state);
+            if what.met(&state.model) {
+                return state;
+            }
+            self.planned.notify_one();
+            let nap = match state.model.next_at() {
+                Some(at) => Duration::from_nanos(at.saturating_sub(self.real_now())).clamp(LOOK, NAP),
+                None => NAP,
+            };
+            state = self.moved.wait_timeout(state, nap).unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    pub(super) fn free_wait(&self, deadline: Option<Ns>, condition: &mut dyn FnMut() -> bool) -> Wait {
+        loop {
+            if condition() {
+                return Wait::Met;
+            }
+            if deadline.is_some_and(|deadline| deadline <= self.real_now()) {
+                return Wait::Deadline;
+            }
+            self.catch_up(&mut self.lock());
+            std::thread::sleep(LOOK);
+        }
+    }
+}

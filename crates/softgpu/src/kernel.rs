@@ -1,0 +1,266 @@
+//! Kernels as Rust state machines, registered by name.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::builtin;
+use crate::model::{AddressSpace, Ns};
+use hal::Width;
+
+/// Which way bytes go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// From host memory to device memory.
+    HostToDevice,
+    /// From device memory to host memory.
+    DeviceToHost,
+    /// From device memory to device memory.
+    OnDevice,
+}
+
+/// What a kernel wants next.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Step {
+    /// It computes for so many nanoseconds; then it is asked again.
+    Busy(Ns),
+    /// It moves bytes over a link that it shares with the copy engine and other kernels; then it is asked again.
+    Move {
+        /// Which link.
+        direction: Direction,
+        /// How many bytes.
+        bytes: u64,
+        /// Address of the first byte to write.
+        target: u64,
+        /// Address of the first byte to read.
+        source: u64,
+        /// The most that this launch can move, in GB/s.
+        limit_gbps: f64,
+    },
+    /// Nothing that it waits for has changed; it looks again after so many nanoseconds. A kernel that returns this
+    /// would return it for ever while memory stays as it is: the proof of a deadlock rests on that.
+    Poll(Ns),
+    /// It has ended.
+    Done,
+}
+
+/// A kernel that runs.
+pub trait Running: Send {
+    /// Goes on after the last step is over.
+    fn step(&mut self, io: &mut Io<'_>) -> Step;
+}
+
+/// What a running kernel sees: its launch, the time and memory.
+pub struct Io<'a> {
+    pub(crate) now: Ns,
+    pub(crate) parameters: &'a [Vec<u8>],
+    pub(crate) grid: [u32; 3],
+    pub(crate) block: [u32; 3],
+    pub(crate) space: &'a AddressSpace,
+    pub(crate) stores: &'a mut u64,
+    pub(crate) fault: &'a mut bool,
+}
+
+impl Io<'_> {
+    /// Virtual time in nanoseconds.
+    #[must_use]
+    pub fn now_ns(&self) -> Ns {
+        self.now
+    }
+
+    /// Blocks of the launch.
+    #[must_use]
+    pub fn blocks(&self) -> u64 {
+        self.grid.iter().map(|&n| u64::from(n)).product()
+    }
+
+    /// Threads of a block.
+    #[must_use]
+    pub fn block_threads(&self) -> u64 {
+        self.block.iter().map(|&n| u64::from(n)).product()
+    }
+
+    /// A parameter's bytes, zero-extended.
+    ///
+    /// # Panics
+    /// When the kernel was registered with fewer parameters.
+    #[must_use]
+    pub fn parameter(&self, index: usize) -> u64 {
+        let bytes = &self.parameters[index];
+        let mut wide = [0; 8];
+        let length = bytes.len().min(8);
+        wide[..length].copy_from_slice(&bytes[..length]);
+        u64::from_le_bytes(wide)
+    }
+
+    /// A parameter's bytes as they are, for parameters that are structures.
+    ///
+    /// # Panics
+    /// When the kernel was registered with fewer parameters.
+    #[must_use]
+    pub fn parameter_bytes(&self, index: usize) -> &[u8] {
+        &self.parameters[index]
+    }
+
+    fn load(&mut self, address: u64, width: Width) -> u64 {
+        match self.space.word(address, width) {
+            Ok((span, _)) => span.load(0, width),
+            Err(_) => {
+                *self.fault = true;
+                0
+            }
+        }
+    }
+
+    fn store(&mut self, address: u64, width: Width, value: u64) {
+        match self.space.word(address, width) {
+            Ok((span, _)) => {
+                span.store(0, width, value);
+                *self.stores += 1;
+            }
+            Err(_) => *self.fault = true,
+        }
+    }
+
+    /// Reads 32 bits. A bad address ends the context with `ILLEGAL_ADDRESS` after this step, and reads 0.
+    pub fn load32(&mut self, address: u64) -> u32 {
+        self.load(address, Width::W32) as u32
+    }
+
+    /// Reads 64 bits, likewise.
+    pub fn load64(&mut self, address: u64) -> u64 {
+        self.load(address, Width::W64)
+    }
+
+    /// Writes 32 bits, likewise.
+    pub fn store32(&mut self, address: u64, value: u32) {
+        self.store(address, Width::W32, u64::from(value));
+    }
+
+    /// Writes 64 bits, likewise.
+    pub fn store64(&mut self, address: u64, value: u64) {
+        self.store(address, Width::W64, value);
+    }
+
+    /// Adds to 32 bits and returns what was there, likewise.
+    pub fn add32(&mut self, address: u64, value: u32) -> u32 {
+        match self.space.word(address, Width::W32) {
+            Ok((span, _)) => {
+                *self.stores += 1;
+                span.add32(0, value)
+            }
+            Err(_) => {
+                *self.fault = true;
+                0
+            }
+        }
+    }
+
+    /// Copies bytes at once; the time it takes is the kernel's to report, with [`Step::Busy`].
+    pub fn copy(&mut self, target: u64, source: u64, bytes: u64) {
+        match (self.space.span(target, bytes), self.space.span(source, bytes)) {
+            (Some((target, _)), Some((source, _))) => {
+                target.copy_from(source);
+                *self.stores += 1;
+            }
+            _ => *self.fault = true,
+        }
+    }
+
+    /// Sets bytes at once, likewise.
+    pub fn fill(&mut self, target: u64, value: u8, bytes: u64) {
+        match self.space.span(target, bytes) {
+            Some((span, _)) => {
+                span.fill(value);
+                *self.stores += 1;
+            }
+            None => *self.fault = true,
+        }
+    }
+}
+
+/// Makes a kernel's state for a launch.
+type Start = dyn Fn() -> Box<dyn Running> + Send + Sync;
+
+/// What the model knows about a kernel.
+#[derive(Clone)]
+pub struct KernelSpec {
+    pub(crate) parameter_bytes: Vec<u32>,
+    pub(crate) blocks_per_multiprocessor: u32,
+    start: Arc<Start>,
+}
+
+impl KernelSpec {
+    /// A kernel with parameters of these sizes; `start` makes the state of each launch.
+    pub fn new(parameter_bytes: &[u32], start: impl Fn() -> Box<dyn Running> + Send + Sync + 'static) -> KernelSpec {
+        KernelSpec { parameter_bytes: parameter_bytes.to_vec(), blocks_per_multiprocessor: 16, start: Arc::new(start) }
+    }
+
+    /// A kernel that computes for as long as `cost` says and then acts once, with `act`.
+    pub fn once(
+        parameter_bytes: &[u32],
+        cost: impl Fn(&mut Io<'_>) -> Ns + Send + Sync + Clone + 'static,
+        act: impl Fn(&mut Io<'_>) + Send + Sync + Clone + 'static,
+    ) -> KernelSpec {
+        KernelSpec::new(parameter_bytes, move || Box::new(Once { cost: cost.clone(), act: act.clone(), begun: false }))
+    }
+
+    /// How many of its blocks fit on one multiprocessor; 16 unless said otherwise.
+    #[must_use]
+    pub fn blocks_per_multiprocessor(mut self, blocks: u32) -> KernelSpec {
+        self.blocks_per_multiprocessor = blocks.max(1);
+        self
+    }
+
+    pub(crate) fn start(&self) -> Box<dyn Running> {
+        (self.start)()
+    }
+}
+
+impl std::fmt::Debug for KernelSpec {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("KernelSpec")
+            .field("parameter_bytes", &self.parameter_bytes)
+            .field("blocks_per_multiprocessor", &self.blocks_per_multiprocessor)
+            .finish_non_exhaustive()
+    }
+}
+
+struct Once<C, A> {
+    cost: C,
+    act: A,
+    begun: bool,
+}
+
+impl<C: Fn(&mut Io<'_>) -> Ns + Send, A: Fn(&mut Io<'_>) + Send> Running for Once<C, A> {
+    fn step(&mut self, io: &mut Io<'_>) -> Step {
+        if !std::mem::replace(&mut self.begun, true) {
+            return Step::Busy((self.cost)(io));
+        }
+        (self.act)(io);
+        Step::Done
+    }
+}
+
+/// Kernels by name.
+#[derive(Clone, Debug)]
+pub(crate) struct Registry {
+    specs: BTreeMap<String, Arc<KernelSpec>>,
+}
+
+impl Default for Registry {
+    fn default() -> Registry {
+        let mut registry = Registry { specs: BTreeMap::new() };
+        builtin::register(&mut |name, spec| registry.add(name, spec));
+        registry
+    }
+}
+
+impl Registry {
+    pub(crate) fn add(&mut self, name: &str, spec: KernelSpec) {
+        self.specs.insert(name.to_owned(), Arc::new(spec));
+    }
+
+    pub(crate) fn get(&self, name: &str) -> Option<&Arc<KernelSpec>> {
+        self.specs.get(name)
+    }
+}

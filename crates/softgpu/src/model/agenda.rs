@@ -1,0 +1,115 @@
+//! The virtual clock's agenda: what happens when, in a total order.
+
+use std::cmp::{Ordering, Reverse};
+use std::collections::BinaryHeap;
+
+use super::OpKey;
+
+/// Virtual nanoseconds since the model was made.
+pub(crate) type Ns = u64;
+
+/// What happens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum What {
+    /// An operation becomes visible to the device.
+    Visible(OpKey),
+    /// An operation that only takes time is over.
+    Elapsed(OpKey),
+    /// A step of a memory operation is over.
+    Memop(OpKey),
+    /// An unsatisfied wait looks again.
+    Poll(OpKey),
+    /// The wait behind a running copy is looked at before the copy ends.
+    Lead(OpKey),
+    /// A flow over an engine's link has moved its bytes, if its stamp is still this.
+    Flow { engine: usize, stamp: u64 },
+    /// A segment has run long enough to commit its engine.
+    Commit { engine: usize, segment: u64 },
+    /// A kernel goes on.
+    Kernel(OpKey),
+    /// A kernel that waits for memory to change looks again.
+    KernelPoll(OpKey),
+    /// A delayed engine may start again.
+    Engine(usize),
+}
+
+impl What {
+    /// Whether it changes nothing by itself, only looks.
+    fn is_poll(self) -> bool {
+        matches!(self, What::Poll(_) | What::KernelPoll(_))
+    }
+}
+
+#[derive(PartialEq, Eq)]
+struct Entry {
+    at: Ns,
+    sequence: u64,
+    what: What,
+}
+
+impl Ord for Entry {
+    fn cmp(&self, other: &Entry) -> Ordering {
+        (self.at, self.sequence).cmp(&(other.at, other.sequence))
+    }
+}
+
+impl PartialOrd for Entry {
+    fn partial_cmp(&self, other: &Entry) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// Events in order of time, and of entry where the time is the same.
+#[derive(Default)]
+pub(crate) struct Agenda {
+    heap: BinaryHeap<Reverse<Entry>>,
+    sequence: u64,
+    polls: usize,
+}
+
+impl Agenda {
+    pub(crate) fn push(&mut self, at: Ns, what: What) {
+        self.sequence += 1;
+        self.polls += usize::from(what.is_poll());
+        self.heap.push(Reverse(Entry { at, sequence: self.sequence, what }));
+    }
+
+    pub(crate) fn pop(&mut self) -> Option<(Ns, What)> {
+        let Reverse(entry) = self.heap.pop()?;
+        self.polls -= usize::from(entry.what.is_poll());
+        Some((entry.at, entry.what))
+    }
+
+    pub(crate) fn next_at(&self) -> Option<Ns> {
+        self.heap.peek().map(|Reverse(entry)| entry.at)
+    }
+
+    /// Whether nothing is left but looking.
+    pub(crate) fn only_polls(&self) -> bool {
+        self.polls == self.heap.len()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.heap.len()
+    }
+
+    /// When the last entry is due.
+    pub(crate) fn last_at(&self) -> Ns {
+        self.heap.iter().map(|Reverse(entry)| entry.at).max().unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_first_then_order_of_entry() {
+        let mut agenda = Agenda::default();
+        agenda.push(5, What::Engine(1));
+        agenda.push(3, What::Engine(2));
+        agenda.push(5, What::Engine(3));
+        let order: Vec<_> = std::iter::from_fn(|| agenda.pop()).collect();
+        assert_eq!(order, [(3, What::Engine(2)), (5, What::Engine(1)), (5, What::Engine(3))]);
+    }
+}

@@ -1,0 +1,143 @@
+//! Allocations, registrations, and what an address is.
+
+use hal::{Code, DevicePtr, HostAllocFlags, HostRegisterFlags, MemoryKind, PointerInfo};
+
+use super::memory::{DEVICE_ALIGN, Region, RegionKind};
+use super::{Caller, ContextKey, Failure, Model, Outcome, handles};
+use crate::raw::Backing;
+
+impl Model {
+    fn buffer_id(&mut self) -> u64 {
+        self.buffers += 1;
+        self.buffers
+    }
+
+    pub(crate) fn mem_alloc(&mut self, caller: Caller, bytes: u64) -> Outcome<DevicePtr> {
+        let context = self.current(caller)?;
+        if bytes == 0 {
+            return Err(Failure::new(Code::INVALID_VALUE, "0 bytes"));
+        }
+        let device = self.contexts[context].device;
+        let state = &self.devices[device];
+        let full = || Failure::new(Code::OUT_OF_MEMORY, format!("{bytes} bytes do not fit on device {device}"));
+        let fits = state.memory_used.checked_add(bytes).is_some_and(|used| used <= state.memory_limit);
+        let space = &self.processes[caller.process].space;
+        let start = fits.then(|| space.device_gap(device, state.cursor, bytes)).flatten().ok_or_else(full)?;
+        let backing = Backing::zeroed(bytes).ok_or_else(full)?;
+        let buffer_id = self.buffer_id();
+        let state = &mut self.devices[device];
+        state.cursor = (start + bytes).next_multiple_of(DEVICE_ALIGN);
+        state.memory_used += bytes;
+        let region = Region { bytes, kind: RegionKind::Device, context, device, buffer_id, backing };
+        self.processes[caller.process].space.insert(start, region);
+        Ok(DevicePtr(start))
+    }
+
+    /// What `mem_free` is about to free; `None` for null.
+    pub(crate) fn mem_free_check(&self, caller: Caller, pointer: DevicePtr) -> Outcome<Option<ContextKey>> {
+        self.current(caller)?;
+        if pointer == DevicePtr::NULL {
+            return Ok(None);
+        }
+        let region = self.processes[caller.process].space.starting(pointer.0).filter(|region| region.is_device());
+        let region =
+            region.ok_or_else(|| Failure::new(Code::INVALID_VALUE, format!("{pointer:?} is no allocation")))?;
+        Ok(Some(region.context))
+    }
+
+    pub(crate) fn mem_free(&mut self, caller: Caller, pointer: DevicePtr) {
+        if let Some(region) = self.processes[caller.process].space.remove(pointer.0) {
+            self.devices[region.device].memory_used -= region.bytes;
+        }
+    }
+
+    pub(crate) fn mem_info(&self, caller: Caller) -> Outcome<(u64, u64)> {
+        let device = &self.devices[self.contexts[self.current(caller)?].device];
+        let total = self.parameters.device.memory_bytes;
+        Ok((device.memory_limit.saturating_sub(device.memory_used), total))
+    }
+
+    pub(crate) fn host_alloc(&mut self, caller: Caller, bytes: u64, flags: HostAllocFlags) -> Outcome<*mut u8> {
+        let context = self.current(caller)?;
+        if bytes == 0 || flags.0 & !7 != 0 {
+            return Err(Failure::new(Code::INVALID_VALUE, format!("{bytes} bytes with flags {:#x}", flags.0)));
+        }
+        let full = || Failure::new(Code::OUT_OF_MEMORY, format!("{bytes} bytes of host memory"));
+        let backing = Backing::zeroed(bytes).ok_or_else(full)?;
+        let pointer = backing.pointer();
+        self.add_host_region(caller, context, bytes, RegionKind::Pinned, backing);
+        Ok(pointer)
+    }
+
+    fn add_host_region(&mut self, caller: Caller, context: ContextKey, bytes: u64, kind: RegionKind, backing: Backing) {
+        let device = self.contexts[context].device;
+        let buffer_id = self.buffer_id();
+        let start = backing.address();
+        let region = Region { bytes, kind, context, device, buffer_id, backing };
+        self.processes[caller.process].space.insert(start, region);
+    }
+
+    /// The context of the pinned allocation that is about to be freed.
+    pub(crate) fn host_free_check(&self, caller: Caller, address: u64) -> Outcome<ContextKey> {
+        self.current(caller)?;
+        let region = self.processes[caller.process].space.starting(address);
+        let region = region.filter(|region| region.kind == RegionKind::Pinned);
+        let none = || Failure::new(Code::INVALID_VALUE, format!("{address:#x} is no pinned allocation"));
+        region.map(|region| region.context).ok_or_else(none)
+    }
+
+    pub(crate) fn host_free(&mut self, caller: Caller, address: u64) {
+        self.processes[caller.process].space.remove(address);
+    }
+
+    pub(crate) fn host_register(
+        &mut self,
+        caller: Caller,
+        backing: Backing,
+        bytes: u64,
+        flags: HostRegisterFlags,
+    ) -> Outcome<()> {
+        let context = self.current(caller)?;
+        let address = backing.address();
+        if bytes == 0 || flags.0 & !15 != 0 || address.checked_add(bytes).is_none() {
+            return Err(Failure::new(Code::INVALID_VALUE, format!("{bytes} bytes with flags {:#x}", flags.0)));
+        }
+        if self.processes[caller.process].space.overlaps(address, bytes) {
+            return Err(Code::HOST_MEMORY_ALREADY_REGISTERED.into());
+        }
+        self.add_host_region(caller, context, bytes, RegionKind::Registered, backing);
+        Ok(())
+    }
+
+    /// The context of the registration that is about to end.
+    pub(crate) fn host_unregister_check(&self, caller: Caller, address: u64) -> Outcome<ContextKey> {
+        self.current(caller)?;
+        let region = self.processes[caller.process].space.starting(address);
+        match region {
+            Some(region) if region.kind == RegionKind::Registered => Ok(region.context),
+            Some(_) => Err(Failure::new(Code::INVALID_VALUE, "the memory is the driver's, not registered")),
+            None => Err(Code::HOST_MEMORY_NOT_REGISTERED.into()),
+        }
+    }
+
+    pub(crate) fn host_device_pointer(&self, caller: Caller, address: u64) -> Outcome<DevicePtr> {
+        self.current(caller)?;
+        let region = self.processes[caller.process].space.region(address).filter(|(_, region)| !region.is_device());
+        let none = || Failure::new(Code::INVALID_VALUE, format!("{address:#x} is not pinned memory"));
+        region.map(|_| DevicePtr(address)).ok_or_else(none)
+    }
+
+    pub(crate) fn pointer_info(&self, caller: Caller, address: u64) -> PointerInfo {
+        let Some((_, region)) = self.processes[caller.process].space.region(address) else {
+            let kind = MemoryKind::Pageable;
+            return PointerInfo { kind, device_pointer: None, device: None, context: None, buffer_id: None };
+        };
+        PointerInfo {
+            kind: if region.is_device() { MemoryKind::Device } else { MemoryKind::Pinned },
+            device_pointer: Some(DevicePtr(address)),
+            device: Some(hal::Device(region.device as i32)),
+            context: Some(hal::Context(region.context.handle(handles::CONTEXT))),
+            buffer_id: Some(region.buffer_id),
+        }
+    }
+}

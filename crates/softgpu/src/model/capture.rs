@@ -1,0 +1,255 @@
+//! Stream capture: while a stream captures, its operations become nodes of a graph and nothing executes.
+
+use std::collections::BTreeMap;
+
+use hal::{CaptureMode, CaptureStatus, Code};
+
+use super::stream::Role;
+use super::{Caller, ContextKey, EventKey, Failure, Model, Outcome, StreamKey, handles, slab::Key};
+
+pub(crate) type CaptureKey = Key<Capture>;
+
+/// A capture under way.
+pub(crate) struct Capture {
+    pub(crate) process: usize,
+    pub(crate) context: ContextKey,
+    origin: StreamKey,
+    mode: CaptureMode,
+    thread: u64,
+    /// What each node depends on.
+    nodes: Vec<Vec<u32>>,
+    /// The last nodes of each stream that takes part.
+    frontiers: BTreeMap<StreamKey, Vec<u32>>,
+    invalidated: bool,
+}
+
+/// What an event captured: some nodes of a capture.
+#[derive(Clone, Debug)]
+pub(crate) struct CaptureMark {
+    capture: CaptureKey,
+    frontier: Vec<u32>,
+}
+
+/// A captured graph.
+pub(crate) struct Graph {
+    pub(crate) process: usize,
+    pub(crate) nodes: usize,
+}
+
+impl Model {
+    fn active_capture(&mut self, stream: StreamKey) -> Outcome<Option<CaptureKey>> {
+        match self.streams[stream].capture {
+            Some(key) if self.captures[key].invalidated => Err(Code::STREAM_CAPTURE_INVALIDATED.into()),
+            Some(key) => Ok(Some(key)),
+            None => self.refuse_implicit(stream).map(|()| None),
+        }
+    }
+
+    /// Work in the legacy default stream would depend on blocking streams that capture.
+    fn refuse_implicit(&mut self, stream: StreamKey) -> Outcome<()> {
+        if self.captures.len() == 0 || self.streams[stream].role != Role::Legacy {
+            return Ok(());
+        }
+        let context = self.streams[stream].context;
+        let blocking = |s: &StreamKey| self.streams[*s].context == context && self.streams[*s].blocking();
+        let spoilt = self.captures.keys_where(|capture| capture.frontiers.keys().any(blocking));
+        if spoilt.is_empty() {
+            return Ok(());
+        }
+        spoilt.into_iter().for_each(|key| self.captures[key].invalidated = true);
+        Err(Code::STREAM_CAPTURE_IMPLICIT.into())
+    }
+
+    /// Adds a node where the stream captures; `false` where the operation is to be executed.
+    pub(crate) fn capture_node(&mut self, stream: StreamKey) -> Outcome<bool> {
+        let Some(key) = self.active_capture(stream)? else { return Ok(false) };
+        let capture = &mut self.captures[key];
+        let node = capture.nodes.len() as u32;
+        let frontier = capture.frontiers.entry(stream).or_default();
+        let before = std::mem::replace(frontier, vec![node]);
+        capture.nodes.push(before);
+        Ok(true)
+    }
+
+    pub(crate) fn capture_record(&mut self, event: EventKey, stream: StreamKey) -> Outcome<bool> {
+        let Some(capture) = self.active_capture(stream)? else { return Ok(false) };
+        let frontier = self.captures[capture].frontiers.get(&stream).cloned().unwrap_or_default();
+        self.events[event].captured = Some(CaptureMark { capture, frontier });
+        Ok(true)
+    }
+
+    /// A wait for a captured event pulls the stream into the capture.
+    pub(crate) fn capture_wait(&mut self, caller: Caller, event: EventKey, stream: StreamKey) -> Outcome<bool> {
+        let own = self.active_capture(stream)?;
+        let mark = self.events[event].captured.clone();
+        let mark = mark.filter(|mark| self.captures.get(mark.capture).is_some());
+        match (own, mark) {
+            (None, None) if self.events[event].captured.is_some() => Err(Code::CAPTURED_EVENT.into()),
+            (None, None) => Ok(false),
+            (Some(own), None) => {
+                if self.events[event].record.is_some() {
+                    self.captures[own].invalidated = true;
+                    return Err(Code::STREAM_CAPTURE_ISOLATION.into());
+                }
+                Ok(true)
+            }
+            (Some(own), Some(mark)) if own != mark.capture => {
+                self.captures[own].invalidated = true;
+                self.captures[mark.capture].invalidated = true;
+                Err(Code::STREAM_CAPTURE_MERGE.into())
+            }
+            (_, Some(mark)) => self.capture_join(caller, mark, stream).map(|()| true),
+        }
+    }
+
+    fn capture_join(&mut self, caller: Caller, mark: CaptureMark, stream: StreamKey) -> Outcome<()> {
+        if self.streams[stream].role == Role::Legacy {
+            self.captures[mark.capture].invalidated = true;
+            return Err(Code::STREAM_CAPTURE_IMPLICIT.into());
+        }
+        debug_assert_eq!(self.captures[mark.capture].process, caller.process);
+        self.streams[stream].capture = Some(mark.capture);
+        let frontier = self.captures[mark.capture].frontiers.entry(stream).or_default();
+        frontier.extend(mark.frontier);
+        frontier.sort_unstable();
+        frontier.dedup();
+        Ok(())
+    }
+
+    pub(crate) fn capture_begin(&mut self, caller: Caller, stream: StreamKey, mode: CaptureMode) -> Outcome<()> {
+        if self.streams[stream].role == Role::Legacy {
+            return Err(Failure::new(Code::STREAM_CAPTURE_UNSUPPORTED, "the legacy default stream cannot capture"));
+        }
+        if self.streams[stream].capture.is_some() {
+            return Err(Failure::new(Code::ILLEGAL_STATE, "the stream captures already"));
+        }
+        let capture = self.captures.insert(Capture {
+            process: caller.process,
+            context: self.streams[stream].context,
+            origin: stream,
+            mode,
+            thread: caller.thread,
+            nodes: Vec::new(),
+            frontiers: BTreeMap::from([(stream, Vec::new())]),
+            invalidated: false,
+        });
+        self.streams[stream].capture = Some(capture);
+        Ok(())
+    }
+
+    pub(crate) fn capture_end(&mut self, caller: Caller, stream: StreamKey) -> Outcome<hal::Graph> {
+        let none = || Failure::new(Code::ILLEGAL_STATE, "the stream does not capture");
+        let key = self.streams[stream].capture.ok_or_else(none)?;
+        let capture = &self.captures[key];
+        if capture.origin != stream {
+            return Err(Code::STREAM_CAPTURE_UNMATCHED.into());
+        }
+        if capture.mode != CaptureMode::Relaxed && capture.thread != caller.thread {
+            return Err(Code::STREAM_CAPTURE_WRONG_THREAD.into());
+        }
+        let capture = self.captures.remove(key).expect("the capture was just looked at");
+        for member in capture.frontiers.keys() {
+            if let Some(member) = self.streams.get_mut(*member) {
+                member.capture = None;
+            }
+        }
+        if capture.invalidated {
+            return Err(Code::STREAM_CAPTURE_INVALIDATED.into());
+        }
+        if !capture.joined() {
+            return Err(Code::STREAM_CAPTURE_UNJOINED.into());
+        }
+        let graph = Graph { process: capture.process, nodes: capture.nodes.len() };
+        Ok(hal::Graph(self.graphs.insert(graph).handle(handles::GRAPH)))
+    }
+
+    /// Whether the stream captures. Asking about the legacy default stream while a blocking stream captures is an
+    /// error, and leaves the capture alone.
+    pub(crate) fn capture_status_of(&self, stream: StreamKey) -> Outcome<CaptureStatus> {
+        let context = self.streams[stream].context;
+        let blocking = |s: &StreamKey| self.streams[*s].context == context && self.streams[*s].blocking();
+        let legacy = self.streams[stream].role == Role::Legacy;
+        if legacy && self.captures.iter().any(|(_, capture)| capture.frontiers.keys().any(blocking)) {
+            return Err(Code::STREAM_CAPTURE_IMPLICIT.into());
+        }
+        Ok(self.capture_status(stream))
+    }
+
+    fn capture_status(&self, stream: StreamKey) -> CaptureStatus {
+        match self.streams[stream].capture.map(|key| self.captures[key].invalidated) {
+            None => CaptureStatus::None,
+            Some(false) => CaptureStatus::Active,
+            Some(true) => CaptureStatus::Invalidated,
+        }
+    }
+
+    pub(crate) fn graph_destroy(&mut self, caller: Caller, handle: hal::Graph) -> Outcome<()> {
+        let key = Key::<Graph>::from_handle(handle.0, handles::GRAPH);
+        let found = key.filter(|&k| self.graphs.get(k).is_some_and(|g| g.process == caller.process));
+        match found {
+            Some(key) => self.graphs.remove(key).map(|_| ()).ok_or_else(|| Code::INVALID_VALUE.into()),
+            None => Err(Failure::new(Code::INVALID_VALUE, format!("{handle:?} is no graph"))),
+        }
+    }
+
+    /// Nodes of a captured graph.
+    pub(crate) fn graph_nodes(&self, handle: hal::Graph) -> Option<usize> {
+        let key = Key::<Graph>::from_handle(handle.0, handles::GRAPH)?;
+        self.graphs.get(key).map(|graph| graph.nodes)
+    }
+
+    /// Refuses what may not be done to a capturing stream, and spoils the capture, as the driver does.
+    pub(crate) fn refuse_on_capturing(&mut self, stream: StreamKey) -> Outcome<()> {
+        if let Some(key) = self.streams[stream].capture {
+            self.captures[key].invalidated = true;
+            return Err(Code::STREAM_CAPTURE_UNSUPPORTED.into());
+        }
+        self.refuse_implicit(stream)
+    }
+
+    /// Refuses a potentially unsafe call while a capture prohibits it on this thread.
+    pub(crate) fn refuse_while_capturing(&mut self, caller: Caller) -> Outcome<()> {
+        if self.captures.len() == 0 {
+            return Ok(());
+        }
+        let prohibits = |capture: &Capture| {
+            let own = capture.thread == caller.thread && capture.mode != CaptureMode::Relaxed;
+            capture.process == caller.process && (own || capture.mode == CaptureMode::Global)
+        };
+        let spoilt = self.captures.keys_where(prohibits);
+        if spoilt.is_empty() {
+            return Ok(());
+        }
+        spoilt.into_iter().for_each(|key| self.captures[key].invalidated = true);
+        Err(Failure::new(Code::STREAM_CAPTURE_UNSUPPORTED, "a stream capture under way prohibits this call"))
+    }
+
+    /// A capturing stream is destroyed.
+    pub(crate) fn abandon_capture(&mut self, stream: StreamKey) {
+        let Some(key) = self.streams[stream].capture.take() else { return };
+        if self.captures[key].origin != stream {
+            self.captures[key].invalidated = true;
+            return;
+        }
+        let capture = self.captures.remove(key).expect("a capturing stream names a live capture");
+        for member in capture.frontiers.keys().filter(|member| **member != stream) {
+            if let Some(member) = self.streams.get_mut(*member) {
+                member.capture = None;
+            }
+        }
+    }
+}
+
+impl Capture {
+    /// Whether every node leads to the end of the stream that the capture began in.
+    fn joined(&self) -> bool {
+        let mut reached = vec![false; self.nodes.len()];
+        let mut open: Vec<u32> = self.frontiers.get(&self.origin).cloned().unwrap_or_default();
+        while let Some(node) = open.pop() {
+            if !std::mem::replace(&mut reached[node as usize], true) {
+                open.extend(&self.nodes[node as usize]);
+            }
+        }
+        reached.into_iter().all(|reached| reached)
+    }
+}

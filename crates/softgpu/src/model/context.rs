@@ -1,0 +1,220 @@
+//! Devices, processes and contexts.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use hal::Code;
+
+use super::engine::Engine;
+use super::memory::AddressSpace;
+use super::queue::{Class, Pool};
+use super::stream::Role;
+use super::{Caller, ContextKey, Failure, Model, OpKey, Outcome, StreamKey, handles};
+use crate::parameters::Parameters;
+use hal::StreamFlags;
+
+/// Blocks are counted in parts of a multiprocessor, so that small kernels share one.
+pub(crate) const PARTS: u64 = 32;
+
+/// A device.
+pub(crate) struct DeviceState {
+    pub(crate) h2d: usize,
+    pub(crate) d2h: usize,
+    pub(crate) d2d: usize,
+    pub(crate) peers: BTreeMap<usize, usize>,
+    pub(crate) memory_used: u64,
+    pub(crate) memory_limit: u64,
+    pub(crate) cursor: u64,
+    /// Parts of multiprocessors that no kernel has.
+    pub(crate) free_parts: u64,
+    /// Kernels that wait for multiprocessors.
+    pub(crate) waiting_kernels: std::collections::VecDeque<OpKey>,
+    /// What every call says once the device is lost.
+    pub(crate) lost: Option<Code>,
+}
+
+impl DeviceState {
+    /// A device and its engines, which go to the end of `engines`.
+    pub(crate) fn new(device: usize, parameters: &Parameters, engines: &mut Vec<Engine>) -> DeviceState {
+        use super::engine::EngineKind;
+        use super::link::Link;
+        let (engine, kernel) = (&parameters.engine, &parameters.kernel);
+        let first = engines.len();
+        engines.push(Engine::new(device, EngineKind::H2d, Link::new(engine.h2d_gbps, kernel.h2d_gbps)));
+        engines.push(Engine::new(device, EngineKind::D2h, Link::new(engine.d2h_gbps, kernel.d2h_gbps)));
+        engines.push(Engine::new(device, EngineKind::D2d, Link::new(engine.d2d_gbps, kernel.d2d_gbps)));
+        DeviceState {
+            h2d: first,
+            d2h: first + 1,
+            d2d: first + 2,
+            peers: BTreeMap::new(),
+            memory_used: 0,
+            memory_limit: parameters.device.memory_bytes,
+            cursor: 0,
+            free_parts: u64::from(parameters.device.multiprocessors) * PARTS,
+            waiting_kernels: std::collections::VecDeque::new(),
+            lost: None,
+        }
+    }
+}
+
+/// A process: an address space and the primary contexts.
+#[derive(Default)]
+pub(crate) struct Process {
+    pub(crate) space: AddressSpace,
+    /// Primary context of each device, with its references.
+    pub(crate) primary: BTreeMap<usize, (ContextKey, u32)>,
+}
+
+/// A context.
+pub(crate) struct Context {
+    pub(crate) process: usize,
+    pub(crate) device: usize,
+    pub(crate) primary: bool,
+    /// The error that every call returns from now on.
+    pub(crate) sticky: Option<Code>,
+    pub(crate) legacy: StreamKey,
+    pub(crate) per_thread: BTreeMap<u64, StreamKey>,
+    pub(crate) pools: [Pool; Class::COUNT],
+    /// Blocking streams with unfinished operations.
+    pub(crate) busy_blocking: BTreeSet<StreamKey>,
+    pub(crate) unfinished: u64,
+    pub(crate) peers: BTreeSet<ContextKey>,
+}
+
+impl Context {
+    /// An error once something has gone wrong for good.
+    pub(crate) fn healthy(&self) -> Outcome<()> {
+        match self.sticky {
+            Some(code) => Err(Failure::new(code, "an earlier failure has ended this context")),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Model {
+    pub(crate) fn device(&self, device: hal::Device) -> Outcome<usize> {
+        let index = usize::try_from(device.0).ok().filter(|&index| index < self.devices.len());
+        index.ok_or_else(|| Failure::new(Code::INVALID_DEVICE, format!("there are {} devices", self.devices.len())))
+    }
+
+    fn add_context(&mut self, process: usize, device: usize, primary: bool) -> ContextKey {
+        // The legacy stream needs the context's key and the context needs the stream's, so one of them comes first.
+        let stand_in = StreamKey::from_handle(0, 0).expect("kind 0 was asked for");
+        let context = self.contexts.insert(Context {
+            process,
+            device,
+            primary,
+            sticky: self.devices[device].lost,
+            legacy: stand_in,
+            per_thread: BTreeMap::new(),
+            pools: Default::default(),
+            busy_blocking: BTreeSet::new(),
+            unfinished: 0,
+            peers: BTreeSet::new(),
+        });
+        let legacy = self.add_stream(context, Role::Legacy, StreamFlags::DEFAULT, 0);
+        self.contexts[context].legacy = legacy;
+        context
+    }
+
+    pub(crate) fn primary_retain(&mut self, caller: Caller, device: hal::Device) -> Outcome<ContextKey> {
+        let device = self.device(device)?;
+        if let Some((context, count)) = self.processes[caller.process].primary.get_mut(&device) {
+            *count += 1;
+            return Ok(*context);
+        }
+        let context = self.add_context(caller.process, device, true);
+        self.processes[caller.process].primary.insert(device, (context, 1));
+        Ok(context)
+    }
+
+    /// Releases the primary context; returns it when that was the last reference.
+    pub(crate) fn primary_release(&mut self, caller: Caller, device: hal::Device) -> Outcome<Option<ContextKey>> {
+        let device = self.device(device)?;
+        let primary = &mut self.processes[caller.process].primary;
+        let Some((context, count)) = primary.get_mut(&device) else {
+            return Err(Failure::new(Code::INVALID_CONTEXT, "the primary context is not retained"));
+        };
+        *count -= 1;
+        let (context, last) = (*context, *count == 0);
+        if last {
+            primary.remove(&device);
+        }
+        Ok(last.then_some(context))
+    }
+
+    pub(crate) fn context_create(&mut self, caller: Caller, device: hal::Device) -> Outcome<ContextKey> {
+        let device = self.device(device)?;
+        Ok(self.add_context(caller.process, device, false))
+    }
+
+    /// The context that a handle names for the caller.
+    pub(crate) fn context(&self, caller: Caller, handle: hal::Context) -> Outcome<ContextKey> {
+        let key = ContextKey::from_handle(handle.0, handles::CONTEXT);
+        let found = key.filter(|&k| self.contexts.get(k).is_some_and(|c| c.process == caller.process));
+        found.ok_or_else(|| Failure::new(Code::INVALID_CONTEXT, format!("{handle:?} is no context of this process")))
+    }
+
+    /// A context that `context_destroy` may destroy.
+    pub(crate) fn own_context(&self, caller: Caller, handle: hal::Context) -> Outcome<ContextKey> {
+        let key = self.context(caller, handle)?;
+        if self.contexts[key].primary {
+            return Err(Failure::new(Code::INVALID_CONTEXT, "a primary context is released, not destroyed"));
+        }
+        Ok(key)
+    }
+
+    /// The caller's current context, if it has one that works.
+    pub(crate) fn current(&self, caller: Caller) -> Outcome<ContextKey> {
+        let none = || Failure::new(Code::INVALID_CONTEXT, "no context is current on this thread: set one");
+        let key = caller.context.ok_or_else(none)?;
+        match self.contexts.get(key) {
+            Some(context) => context.healthy().map(|()| key),
+            None => Err(Failure::new(Code::CONTEXT_IS_DESTROYED, "the current context has been destroyed")),
+        }
+    }
+
+    /// Ends a context: drops what is still queued and everything that belongs to it.
+    pub(crate) fn context_drop(&mut self, key: ContextKey) {
+        self.purge(key);
+        let process = self.contexts[key].process;
+        for stream in self.streams.keys_where(|stream| stream.context == key) {
+            let stream = self.streams.remove(stream).expect("the key was just found");
+            self.drop_private_queues(&stream);
+        }
+        for event in self.events.keys_where(|event| event.context == key) {
+            self.events.remove(event);
+        }
+        for module in self.modules.keys_where(|module| module.context == key) {
+            self.module_drop(module);
+        }
+        for capture in self.captures.keys_where(|capture| capture.context == key) {
+            self.captures.remove(capture);
+        }
+        for region in self.processes[process].space.remove_context(key) {
+            if region.is_device() {
+                self.devices[region.device].memory_used -= region.bytes;
+            }
+        }
+        let context = self.contexts.remove(key).expect("the context was just looked at");
+        self.drop_pools(context.pools);
+        self.effects += 1;
+    }
+
+    pub(crate) fn context_idle(&self, key: ContextKey) -> bool {
+        self.contexts.get(key).is_none_or(|context| context.unfinished == 0)
+    }
+
+    /// Lets the current context reach the memory of another.
+    pub(crate) fn enable_peer(&mut self, caller: Caller, peer: hal::Context) -> Outcome<()> {
+        let own = self.current(caller)?;
+        let peer = self.context(caller, peer)?;
+        if self.contexts[own].device == self.contexts[peer].device {
+            return Err(Failure::new(Code::INVALID_DEVICE, "both contexts are on one device"));
+        }
+        if !self.contexts[own].peers.insert(peer) {
+            return Err(Code::PEER_ACCESS_ALREADY_ENABLED.into());
+        }
+        Ok(())
+    }
+}

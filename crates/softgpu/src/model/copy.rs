@@ -1,0 +1,321 @@
+//! Copies and memsets: what the driver accepts, which engine moves it, and the bytes themselves.
+
+use hal::Code;
+
+use super::agenda::What;
+use super::engine::{Engine, EngineKind};
+use super::link::Link;
+use super::memory::{DEVICE_BASE, DEVICE_STRIDE};
+use super::op::{CopyJob, FillJob, FillValue, Kind, LateSource, Layout, Side, Staging};
+use super::queue::Class;
+use super::stream::Route;
+use super::{Caller, Failure, Model, OpKey, Outcome, StreamKey};
+use crate::parameters::span_ns;
+use crate::planted::Planted;
+use crate::raw::{Lent, Span};
+
+/// What the caller of a copy says that an address is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Declared {
+    Host,
+    Device,
+    Any,
+}
+
+/// One side of a requested copy.
+#[derive(Clone, Copy)]
+pub(crate) struct End {
+    pub(crate) address: u64,
+    pub(crate) declared: Declared,
+    pub(crate) layout: Layout,
+    /// The same range, should it turn out to be pageable.
+    pub(crate) lent: Lent,
+}
+
+/// A requested copy. Its extents fit into 64 bits: whoever makes one has checked.
+#[derive(Clone, Copy)]
+pub(crate) struct Request {
+    pub(crate) target: End,
+    pub(crate) source: End,
+    pub(crate) width_bytes: u64,
+    pub(crate) height: u64,
+    pub(crate) depth: u64,
+    /// Whether it is 2D or 3D.
+    pub(crate) shaped: bool,
+}
+
+impl Request {
+    pub(crate) fn bytes(&self) -> u64 {
+        self.width_bytes * self.height * self.depth
+    }
+}
+
+/// From the first byte to the last, pitches included; `None` past 64 bits.
+pub(crate) fn extent_bytes(layout: Layout, width_bytes: u64, height: u64, depth: u64) -> Option<u64> {
+    let rows = layout.row_bytes.checked_mul(height.checked_sub(1)?)?;
+    let slices = layout.slice_bytes.checked_mul(depth.checked_sub(1)?)?;
+    width_bytes.checked_add(rows)?.checked_add(slices)
+}
+
+/// Where a side of a copy really is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    Device(usize),
+    Pinned,
+    Pageable,
+}
+
+/// A copy that the driver accepts.
+pub(crate) struct Plan {
+    job: CopyJob,
+    class: Class,
+    /// Bytes that have to be written to the caller's memory once the copy has completed.
+    pub(crate) write_back: Option<(Staging, Lent)>,
+    /// What staging costs the caller beyond the call.
+    pub(crate) staging_ns: u64,
+}
+
+impl Model {
+    fn place(&self, caller: Caller, end: &End, request: &Request) -> Outcome<Place> {
+        let bytes = extent_bytes(end.layout, request.width_bytes, request.height, request.depth).unwrap_or(u64::MAX);
+        let space = &self.processes[caller.process].space;
+        let bad = |why: &str| Failure::new(Code::INVALID_VALUE, format!("{:#x} + {bytes} bytes: {why}", end.address));
+        let Some((start, region)) = space.region(end.address) else {
+            let invented = DEVICE_BASE..DEVICE_BASE + self.devices.len() as u64 * DEVICE_STRIDE;
+            let host = end.declared != Declared::Device && end.address != 0 && !invented.contains(&end.address);
+            let fits = end.address.checked_add(bytes).is_some() && !space.overlaps(end.address, bytes);
+            return if host && fits { Ok(Place::Pageable) } else { Err(bad("not an allocation")) };
+        };
+        if bytes > region.bytes - (end.address - start) {
+            return Err(bad("reaches past its allocation"));
+        }
+        match (region.is_device(), end.declared) {
+            (true, Declared::Host) => Err(bad("device memory where host memory is meant")),
+            (true, _) => Ok(Place::Device(region.device)),
+            (false, _) => Ok(Place::Pinned),
+        }
+    }
+
+    fn engine_of(&mut self, caller: Caller, target: Place, source: Place) -> Outcome<(usize, Class)> {
+        let own = self.contexts[self.current(caller)?].device;
+        Ok(match (target, source) {
+            (Place::Device(to), Place::Device(from)) if to == from => (self.devices[to].d2d, Class::D2d),
+            (Place::Device(to), Place::Device(from)) => (self.peer_engine(from, to), Class::Peer),
+            (Place::Device(to), _) => (self.devices[to].h2d, Class::H2d),
+            (_, Place::Device(from)) => (self.devices[from].d2h, Class::D2h),
+            _ => (self.devices[own].h2d, Class::H2d),
+        })
+    }
+
+    fn peer_engine(&mut self, from: usize, to: usize) -> usize {
+        if let Some(&engine) = self.devices[from].peers.get(&to) {
+            return engine;
+        }
+        let rate = self.parameters.engine.peer_gbps;
+        self.engines.push(Engine::new(from, EngineKind::Peer { target: to }, Link::new(rate, rate)));
+        let engine = self.engines.len() - 1;
+        self.devices[from].peers.insert(to, engine);
+        engine
+    }
+
+    /// Checks a copy and decides how it goes. Pageable sources are consumed here.
+    pub(crate) fn copy_plan(&mut self, caller: Caller, request: &Request) -> Outcome<Plan> {
+        let target_place = self.place(caller, &request.target, request)?;
+        let source_place = self.place(caller, &request.source, request)?;
+        let (engine, class) = self.engine_of(caller, target_place, source_place)?;
+        let side = |end: &End| Side::Address { process: caller.process, address: end.address };
+        let tight = Layout { row_bytes: request.width_bytes, slice_bytes: request.width_bytes * request.height };
+        let mut job = CopyJob {
+            engine,
+            target: side(&request.target),
+            source: side(&request.source),
+            target_layout: request.target.layout,
+            source_layout: request.source.layout,
+            width_bytes: request.width_bytes,
+            height: request.height,
+            depth: request.depth,
+        };
+        if source_place == Place::Pageable {
+            if self.is_planted(Planted::PageableReadLate) {
+                job.source = Side::Late(LateSource(request.source.lent));
+            } else {
+                job.source = Side::Staged(Staging::new(gather(request).into()));
+                job.source_layout = tight;
+            }
+        }
+        let mut write_back = None;
+        if target_place == Place::Pageable {
+            let staging = Staging::new(vec![0; request.bytes() as usize].into());
+            job.target = Side::Staged(staging.clone());
+            job.target_layout = tight;
+            write_back = Some((staging, request.target.lent));
+        }
+        if request.shaped && self.is_planted(Planted::RowTailDropped) {
+            job.width_bytes -= 1;
+        }
+        let pageable = target_place == Place::Pageable || source_place == Place::Pageable;
+        let staging_ns = if pageable { self.staging_ns(request.bytes()) } else { 0 };
+        Ok(Plan { job, class, write_back, staging_ns })
+    }
+
+    fn staging_ns(&self, bytes: u64) -> u64 {
+        let host = &self.parameters.host;
+        let cached = bytes.min(host.pageable_cached_bytes);
+        let spans = span_ns(cached, host.pageable_cached_gbps) + span_ns(bytes - cached, host.pageable_gbps);
+        (host.pageable_ns + spans).saturating_sub(host.copy_ns)
+    }
+
+    /// Queues a planned copy.
+    pub(crate) fn copy_submit(&mut self, caller: Caller, stream: StreamKey, plan: Plan) -> OpKey {
+        match plan.class {
+            Class::H2d => self.counts.copies_h2d += 1,
+            Class::D2h => self.counts.copies_d2h += 1,
+            _ => self.counts.copies_other += 1,
+        }
+        self.counts.copied_bytes += plan.job.bytes();
+        self.submit(stream, caller.at, Route::Class(plan.class), Kind::Copy(Box::new(plan.job)))
+    }
+
+    /// Moves the bytes of a copy that has completed.
+    pub(crate) fn copy_bytes(&mut self, key: OpKey) {
+        // The job is out of its operation while its bytes move, because the move needs the rest of the model.
+        let Some(op) = self.ops.get_mut(key) else { return };
+        let kind = std::mem::replace(&mut op.kind, Kind::Join);
+        let Kind::Copy(job) = &kind else { unreachable!("only copies move bytes") };
+        let moved = if self.copies_payload(job.bytes()) { self.move_job(job) } else { self.check_job(job) };
+        self.effects += 1;
+        self.ops[key].kind = kind;
+        if moved.is_none() {
+            self.poison_of(key, Code::ILLEGAL_ADDRESS);
+        } else if let Some(code) = self.take_copy_fault() {
+            self.poison_of(key, code);
+        }
+    }
+
+    fn check_job(&self, job: &CopyJob) -> Option<()> {
+        let whole = |side: &Side, layout| match side {
+            Side::Address { .. } => {
+                let bytes = extent_bytes(layout, job.width_bytes, job.height, job.depth)?;
+                self.side_span(side, 0, bytes).map(|_| ())
+            }
+            _ => Some(()),
+        };
+        whole(&job.target, job.target_layout).and(whole(&job.source, job.source_layout))
+    }
+
+    fn side_span(&self, side: &Side, offset: u64, bytes: u64) -> Option<Span<'_>> {
+        let Side::Address { process, address } = side else { return None };
+        self.processes[*process].space.span(address + offset, bytes).map(|(span, _)| span)
+    }
+
+    fn move_job(&self, job: &CopyJob) -> Option<()> {
+        let flat = |layout: Layout| layout.row_bytes == job.width_bytes || job.height == 1;
+        if job.depth == 1 && flat(job.target_layout) && flat(job.source_layout) {
+            return self.move_row(job, 0, 0, job.bytes());
+        }
+        let at = |layout: Layout, y, z| z * layout.slice_bytes + y * layout.row_bytes;
+        for z in 0..job.depth {
+            for y in 0..job.height {
+                self.move_row(job, at(job.target_layout, y, z), at(job.source_layout, y, z), job.width_bytes)?;
+            }
+        }
+        Some(())
+    }
+
+    fn move_row(&self, job: &CopyJob, target_offset: u64, source_offset: u64, bytes: u64) -> Option<()> {
+        let target = self.side_span(&job.target, target_offset, bytes);
+        if let (Some(target), Some(source)) = (target, self.side_span(&job.source, source_offset, bytes)) {
+            target.copy_from(source);
+            return Some(());
+        }
+        let bytes = match &job.source {
+            Side::Address { .. } => self.side_span(&job.source, source_offset, bytes)?.to_vec(),
+            Side::Staged(staging) => {
+                let staged = staging.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+                staged[source_offset as usize..(source_offset + bytes) as usize].to_vec()
+            }
+            Side::Late(source) => source.0.read(source_offset, bytes),
+        };
+        match &job.target {
+            Side::Address { .. } => target?.write(&bytes),
+            Side::Staged(staging) => {
+                let mut staged = staging.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+                staged[target_offset as usize..target_offset as usize + bytes.len()].copy_from_slice(&bytes);
+            }
+            Side::Late(_) => return None,
+        }
+        Some(())
+    }
+
+    // --- memsets ---
+
+    /// Queues a memset.
+    pub(crate) fn fill_submit(&mut self, caller: Caller, stream: StreamKey, mut job: FillJob) -> Outcome<()> {
+        if job.width_bytes == 0 || job.height == 0 {
+            return Ok(());
+        }
+        let layout = Layout { row_bytes: job.pitch_bytes, slice_bytes: 0 };
+        let bytes = extent_bytes(layout, job.width_bytes, job.height, 1);
+        let space = &self.processes[caller.process].space;
+        let inside = bytes.and_then(|bytes| space.span(job.target, bytes)).is_some();
+        if !inside || (job.height > 1 && job.pitch_bytes < job.width_bytes) {
+            return Err(Failure::new(Code::INVALID_VALUE, format!("{:#x}: not inside an allocation", job.target)));
+        }
+        job.process = caller.process;
+        self.counts.memsets += 1;
+        if self.is_planted(Planted::MemsetOvertakesCopy) {
+            self.fill_bytes(&job);
+            self.submit(stream, caller.at, Route::None, Kind::Join);
+        } else {
+            self.submit(stream, caller.at, Route::Class(Class::Compute), Kind::Fill(Box::new(job)));
+        }
+        Ok(())
+    }
+
+    pub(crate) fn fill_begin(&mut self, key: OpKey) {
+        let Kind::Fill(job) = &self.ops[key].kind else { return };
+        let kernel = &self.parameters.kernel;
+        let span = kernel.start_ns + span_ns(job.width_bytes * job.height, kernel.memset_gbps);
+        self.agenda.push(self.now + span, What::Elapsed(key));
+    }
+
+    /// Sets the bytes; `None` when they are gone.
+    pub(crate) fn fill_bytes(&mut self, job: &FillJob) -> Option<()> {
+        let space = &self.processes[job.process].space;
+        for row in 0..job.height {
+            let (span, _) = space.span(job.target + row * job.pitch_bytes, job.width_bytes)?;
+            match job.value {
+                FillValue::Byte(value) => span.fill(value),
+                FillValue::Word(value) => span.fill32(value),
+            }
+        }
+        self.effects += 1;
+        Some(())
+    }
+}
+
+/// The bytes of a pageable source, tightly packed.
+fn gather(request: &Request) -> Vec<u8> {
+    let layout = request.source.layout;
+    let mut bytes = Vec::with_capacity(request.bytes() as usize);
+    for z in 0..request.depth {
+        for y in 0..request.height {
+            let offset = z * layout.slice_bytes + y * layout.row_bytes;
+            bytes.extend_from_slice(&request.source.lent.read(offset, request.width_bytes));
+        }
+    }
+    bytes
+}
+
+/// Writes staged bytes to where the caller wants them.
+pub(crate) fn scatter(request: &Request, staging: &Staging, target: Lent) {
+    let staged = staging.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let layout = request.target.layout;
+    let mut rows = staged.chunks_exact(request.width_bytes as usize);
+    for z in 0..request.depth {
+        for y in 0..request.height {
+            let row = rows.next().expect("as many rows were staged as the copy has");
+            target.write(z * layout.slice_bytes + y * layout.row_bytes, row);
+        }
+    }
+}

@@ -1,0 +1,312 @@
+//! Copy engines: who runs next, what continues without asking, and what is committed ahead. README.md beside this file
+//! tells the whole story.
+
+use std::collections::VecDeque;
+
+use super::agenda::{Ns, What};
+use super::link::{FlowOwner, Link};
+use super::op::{Kind, Lead};
+use super::{Model, OpKey, QueueKey};
+use hal::MemOp;
+
+/// Which engine of a device this is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum EngineKind {
+    /// To the device.
+    H2d,
+    /// To the host.
+    D2h,
+    /// On the device.
+    D2d,
+    /// To another device.
+    Peer { target: usize },
+}
+
+/// The copy that an engine runs.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Running {
+    pub(crate) op: OpKey,
+    pub(crate) queue: QueueKey,
+}
+
+/// A copy engine.
+pub(crate) struct Engine {
+    pub(crate) device: usize,
+    pub(crate) kind: EngineKind,
+    pub(crate) link: Link,
+    pub(crate) running: Option<Running>,
+    /// Heads of queues that wait for the engine, in the order in which they became ready.
+    pub(crate) ready: VecDeque<OpKey>,
+    /// The queue that the engine is committed to.
+    pub(crate) reserved: Option<QueueKey>,
+    /// While a completion is being worked off, nothing starts.
+    completing: bool,
+    /// Counts segments: copies of one queue that follow each other without arbitration.
+    segment: u64,
+    segment_started: Ns,
+    /// Age of the segment at which the next attempt to commit is made.
+    next_attempt_ns: Ns,
+    /// The process whose slice it is, and when that ends.
+    owner: usize,
+    slice_ends: Ns,
+    /// A fault holds the engine until then.
+    pub(crate) delayed_until: Ns,
+    pub(crate) copies: u64,
+    pub(crate) bytes: u64,
+}
+
+impl Engine {
+    pub(crate) fn new(device: usize, kind: EngineKind, link: Link) -> Engine {
+        Engine {
+            device,
+            kind,
+            link,
+            running: None,
+            ready: VecDeque::new(),
+            reserved: None,
+            completing: false,
+            segment: 0,
+            segment_started: 0,
+            next_attempt_ns: 0,
+            owner: 0,
+            slice_ends: 0,
+            delayed_until: 0,
+            copies: 0,
+            bytes: 0,
+        }
+    }
+
+    /// As reports name it.
+    pub(crate) fn name(&self) -> String {
+        match self.kind {
+            EngineKind::H2d => format!("device {} H2D engine", self.device),
+            EngineKind::D2h => format!("device {} D2H engine", self.device),
+            EngineKind::D2d => format!("device {} D2D engine", self.device),
+            EngineKind::Peer { target } => format!("device {} to device {target} engine", self.device),
+        }
+    }
+}
+
+impl Model {
+    fn queue_of_ready(&self, op: OpKey) -> QueueKey {
+        self.ops[op].queue.expect("a ready copy is the head of its queue")
+    }
+
+    /// A copy has come to the head of everything and wants the engine.
+    pub(crate) fn engine_request(&mut self, engine: usize, op: OpKey) {
+        self.engines[engine].ready.push_back(op);
+        self.engine_dispatch(engine);
+    }
+
+    /// Starts whatever may start now, if the engine is free.
+    pub(crate) fn engine_dispatch(&mut self, engine: usize) {
+        let state = &self.engines[engine];
+        if state.running.is_some() || state.completing || state.delayed_until > self.now {
+            return;
+        }
+        self.engine_pass_slice(engine);
+        let state = &self.engines[engine];
+        let wanted = |op: &OpKey| match state.reserved {
+            Some(queue) => self.queue_of_ready(*op) == queue,
+            None => self.ops[*op].process == state.owner,
+        };
+        if let Some(place) = state.ready.iter().position(wanted) {
+            self.engine_start(engine, place, false);
+        }
+    }
+
+    /// Ends the owner's slice where another process waits and the time has come, or the owner has nothing to run.
+    fn engine_pass_slice(&mut self, engine: usize) {
+        let slice_ns = self.parameters.engine.slice_ns;
+        let now = self.now;
+        let state = &self.engines[engine];
+        let process_of = |op: &OpKey| self.ops[*op].process;
+        let owner_wants = state.ready.iter().any(|op| process_of(op) == state.owner);
+        let other = state.ready.iter().map(process_of).find(|&process| process != state.owner);
+        let expired = now >= state.slice_ends;
+        let next = match other {
+            Some(other) if expired || (!owner_wants && state.reserved.is_none()) => Some(other),
+            _ => None,
+        };
+        let state = &mut self.engines[engine];
+        if let Some(next) = next {
+            (state.owner, state.slice_ends, state.reserved) = (next, now + slice_ns, None);
+        } else if expired {
+            // Slices go on ticking while nobody else waits, so a newcomer waits for the rest of one.
+            state.slice_ends += ((now - state.slice_ends) / slice_ns + 1) * slice_ns;
+        }
+    }
+
+    /// Whether the owner's slice is over and somebody else waits.
+    fn slice_over(&self, engine: usize) -> bool {
+        let state = &self.engines[engine];
+        self.now >= state.slice_ends && state.ready.iter().any(|op| self.ops[*op].process != state.owner)
+    }
+
+    fn engine_start(&mut self, engine: usize, place: usize, continues: bool) {
+        let now = self.now;
+        let commit_after_ns = self.parameters.engine.commit_after_ns;
+        let op = self.engines[engine].ready.remove(place).expect("the place was just found");
+        let queue = self.queue_of_ready(op);
+        let Kind::Copy(job) = &self.ops[op].kind else { unreachable!("only copies ask for an engine") };
+        let bytes = job.bytes();
+        let state = &mut self.engines[engine];
+        state.running = Some(Running { op, queue });
+        state.copies += 1;
+        state.bytes += bytes;
+        if !continues {
+            state.reserved = None;
+            state.segment += 1;
+            state.segment_started = now;
+            state.next_attempt_ns = commit_after_ns;
+        }
+        self.ops[op].started = now;
+        let begin = now + self.parameters.engine.setup_ns;
+        self.flow_join(engine, FlowOwner::Engine, bytes, f64::INFINITY, begin);
+        self.arrange_commit(engine);
+        self.arrange_next_lead(queue);
+    }
+
+    /// The engine's copy has moved its bytes.
+    pub(crate) fn engine_done(&mut self, engine: usize) {
+        let Some(running) = self.engines[engine].running.take() else { return };
+        self.engines[engine].completing = true;
+        self.copy_bytes(running.op);
+        if self.ops.get(running.op).is_some() {
+            self.finish(running.op);
+        }
+        self.engines[engine].completing = false;
+        self.engine_release(engine, running.queue);
+    }
+
+    /// After a completion: the same queue goes on if its head is a copy that is ready now; a committed engine waits for
+    /// its queue; else the queues take turns.
+    fn engine_release(&mut self, engine: usize, queue: QueueKey) {
+        let state = &self.engines[engine];
+        let delayed = state.delayed_until > self.now;
+        let next = state.ready.iter().position(|&op| self.queue_of_ready(op) == queue);
+        match next {
+            Some(place) if !delayed && !self.slice_over(engine) => self.engine_start(engine, place, true),
+            _ => self.engine_dispatch(engine),
+        }
+    }
+
+    // --- commitment ---
+
+    /// Sees to it that a segment which lasts long enough commits its engine.
+    fn arrange_commit(&mut self, engine: usize) {
+        let state = &self.engines[engine];
+        let due = state.segment_started + state.next_attempt_ns;
+        let Some(end) = state.link.engine_end() else { return };
+        if due <= self.now {
+            self.engine_commit(engine);
+        } else if due < end {
+            self.agenda.push(due, What::Commit { engine, segment: state.segment });
+        }
+    }
+
+    /// The moment to commit has come for a segment, if it still runs.
+    pub(crate) fn commit_due(&mut self, engine: usize, segment: u64) {
+        if self.engines[engine].segment == segment && self.engines[engine].running.is_some() {
+            self.engine_commit(engine);
+        }
+    }
+
+    fn engine_commit(&mut self, engine: usize) {
+        let age = self.now - self.engines[engine].segment_started;
+        // Doubling the age bounds what all the attempts of a long segment cost together.
+        self.engines[engine].next_attempt_ns = (2 * age).max(1);
+        let state = &self.engines[engine];
+        let Some(running) = state.running else { return };
+        if state.reserved.is_none() && state.ready.is_empty() && self.next_segment_is_certain(running) {
+            self.engines[engine].reserved = Some(running.queue);
+        }
+    }
+
+    /// Whether the queue holds, behind this segment, writes of the same stream and then a copy.
+    fn next_segment_is_certain(&self, running: Running) -> bool {
+        let stream = self.ops[running.op].stream;
+        let mut written = false;
+        for &key in self.queues[running.queue].ops.iter().skip(1) {
+            let op = &self.ops[key];
+            if op.stream != stream || op.dependencies > 0 || op.visible_at > self.now {
+                return false;
+            }
+            match &op.kind {
+                Kind::Copy(_) if written => return true,
+                Kind::Copy(_) => {}
+                Kind::Memops(job) if job.ops.iter().all(|op| matches!(op, MemOp::Write { .. })) => written = true,
+                _ => return false,
+            }
+        }
+        false
+    }
+
+    // --- the wait behind a running copy ---
+
+    fn engine_running(&self, queue: QueueKey) -> Option<usize> {
+        let &head = self.queues[queue].ops.front()?;
+        let Kind::Copy(job) = &self.ops.get(head)?.kind else { return None };
+        self.engines[job.engine].running.is_some_and(|running| running.op == head).then_some(job.engine)
+    }
+
+    /// Whether the operation is a wait, second in its queue, whose stream has only the running copy before it.
+    fn leads(&self, queue: QueueKey, key: OpKey) -> bool {
+        let ops = &self.queues[queue].ops;
+        let (Some(&head), Some(&second)) = (ops.front(), ops.get(1)) else { return false };
+        let op = &self.ops[key];
+        let waits_first = matches!(&op.kind, Kind::Memops(job) if matches!(job.ops.first(), Some(MemOp::Wait { .. })));
+        second == key
+            && waits_first
+            && op.dependencies == 0
+            && self.streams[op.stream].ops.get(1) == Some(&second)
+            && self.ops[head].stream == op.stream
+    }
+
+    /// Plans the early look at a wait that has just been queued.
+    pub(crate) fn arrange_lead(&mut self, queue: QueueKey, key: OpKey) {
+        let Some(engine) = self.engine_running(queue) else { return };
+        if self.leads(queue, key) {
+            let end = self.engines[engine].link.engine_end().unwrap_or(self.now);
+            let look = end.saturating_sub(self.parameters.memop.wait_lead_ns);
+            let at = look.max(self.ops[key].visible_at).max(self.now);
+            if at < end {
+                self.agenda.push(at, What::Lead(key));
+            }
+        }
+    }
+
+    fn arrange_next_lead(&mut self, queue: QueueKey) {
+        if let Some(&second) = self.queues[queue].ops.get(1) {
+            self.arrange_lead(queue, second);
+        }
+    }
+
+    /// Looks at the wait behind a running copy before that copy ends. Satisfied, with a copy behind it and nobody else
+    /// at the engine, it commits the engine.
+    pub(crate) fn lead_due(&mut self, key: OpKey) {
+        let Some(queue) = self.ops.get(key).and_then(|op| op.queue) else { return };
+        let Some(engine) = self.engine_running(queue) else { return };
+        if !self.leads(queue, key) {
+            return;
+        }
+        let satisfied = self.wait_holds(key).unwrap_or(false);
+        let again = self.now + self.parameters.memop.wait_poll_ns;
+        let Kind::Memops(job) = &mut self.ops[key].kind else { return };
+        job.lead = if satisfied { Lead::Satisfied } else { Lead::Again(again) };
+        let single = job.ops.len() == 1;
+        let state = &self.engines[engine];
+        if satisfied && single && state.ready.is_empty() && state.reserved.is_none() && self.copy_follows(queue, key) {
+            self.engines[engine].reserved = Some(queue);
+        }
+    }
+
+    /// Whether the third in the queue is a copy of the same stream that only the wait `second` keeps.
+    fn copy_follows(&self, queue: QueueKey, second: OpKey) -> bool {
+        let Some(&third) = self.queues[queue].ops.get(2) else { return false };
+        let op = &self.ops[third];
+        let next_in_stream = self.streams[op.stream].ops.get(2) == Some(&third);
+        let same = op.stream == self.ops[second].stream && next_in_stream;
+        same && op.dependencies == 0 && op.visible_at <= self.now && matches!(op.kind, Kind::Copy(_))
+    }
+}

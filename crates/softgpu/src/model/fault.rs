@@ -1,0 +1,170 @@
+//! Faults: planned failures, and what a failure does to a context.
+
+use std::collections::BTreeMap;
+
+use hal::Code;
+
+use super::link::FlowOwner;
+use super::op::{Kind, State};
+use super::{Caller, ContextKey, Failure, Model, OpKey, Outcome};
+use crate::fault::Fault;
+
+/// Failures that are planned.
+#[derive(Default)]
+pub(crate) struct Faults {
+    calls: Vec<(String, u64, Code)>,
+    seen: BTreeMap<&'static str, u64>,
+    copies: Vec<(u64, Code)>,
+    copies_done: u64,
+}
+
+impl Model {
+    /// Plans a fault.
+    pub(crate) fn inject(&mut self, fault: Fault) {
+        match fault {
+            Fault::Call { name, nth, code } => {
+                let seen = self.faults.seen.iter().find(|(seen, _)| **seen == name).map_or(0, |(_, count)| *count);
+                self.faults.calls.push((name, seen + nth.max(1), code));
+            }
+            Fault::Copy { nth, code } => self.faults.copies.push((self.faults.copies_done + nth.max(1), code)),
+            Fault::LoseDevice { device } => self.lose_device(device),
+            Fault::MemoryLimit { device, bytes } => {
+                if let Some(device) = self.devices.get_mut(device) {
+                    device.memory_limit = bytes;
+                }
+            }
+            Fault::DelayEngine { device, direction, span_ns } => {
+                if let Some(device) = self.devices.get(device) {
+                    let engine = match direction {
+                        crate::Direction::HostToDevice => device.h2d,
+                        crate::Direction::DeviceToHost => device.d2h,
+                        crate::Direction::OnDevice => device.d2d,
+                    };
+                    let until = self.now + span_ns;
+                    self.engines[engine].delayed_until = until;
+                    self.agenda.push(until, super::agenda::What::Engine(engine));
+                }
+            }
+        }
+    }
+
+    /// Counts a call, and fails it if that was planned. Counting costs a map lookup, so it is done only once faults are
+    /// about.
+    pub(crate) fn call_fault(&mut self, name: &'static str) -> Outcome<()> {
+        let count = self.faults.seen.entry(name).or_insert(0);
+        *count += 1;
+        let count = *count;
+        let planned = self.faults.calls.iter().position(|(call, nth, _)| call == name && *nth == count);
+        match planned {
+            Some(place) => {
+                let (_, _, code) = self.faults.calls.remove(place);
+                Err(Failure::new(code, format!("injected into call {count} of {name}")))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Counts a completed copy, and returns the code it is to fail with.
+    pub(crate) fn take_copy_fault(&mut self) -> Option<Code> {
+        self.faults.copies_done += 1;
+        let done = self.faults.copies_done;
+        let place = self.faults.copies.iter().position(|(nth, _)| *nth == done)?;
+        Some(self.faults.copies.remove(place).1)
+    }
+
+    fn lose_device(&mut self, device: usize) {
+        let Some(state) = self.devices.get_mut(device) else { return };
+        state.lost = Some(Code::UNKNOWN);
+        for context in self.contexts.keys_where(|context| context.device == device) {
+            self.poison(context, Code::UNKNOWN);
+        }
+    }
+
+    /// An operation has failed: its context is done for.
+    pub(crate) fn poison_of(&mut self, op: OpKey, code: Code) {
+        if let Some(op) = self.ops.get(op) {
+            self.poison(op.context, code);
+        }
+    }
+
+    pub(crate) fn poison(&mut self, context: ContextKey, code: Code) {
+        if self.contexts[context].sticky.is_none() {
+            self.contexts[context].sticky = Some(code);
+            self.purge(context);
+            self.effects += 1;
+        }
+    }
+
+    /// The sticky error of the caller's context, for waits that ended because of it.
+    pub(crate) fn verdict(&self, caller: Caller) -> Outcome<()> {
+        match caller.context.and_then(|key| self.contexts.get(key)) {
+            Some(context) => context.healthy(),
+            None => Ok(()),
+        }
+    }
+
+    /// Drops every unfinished operation of a context, wherever it is.
+    pub(crate) fn purge(&mut self, context: ContextKey) {
+        let doomed = self.ops.keys_where(|op| op.context == context);
+        let mut engines = Vec::new();
+        let mut freed = Vec::new();
+        let mut dependents = Vec::new();
+        for &key in &doomed {
+            let op = self.ops.remove(key).expect("the key was just found");
+            dependents.extend(op.dependents);
+            match op.kind {
+                Kind::Copy(job) => engines.push((key, job.engine)),
+                Kind::Kernel(job) => {
+                    engines.extend(job.moving.map(|engine| (key, engine)));
+                    if op.state == State::Begun {
+                        freed.push((key, job.device, job.parts, job.admitted));
+                    }
+                }
+                _ => {}
+            }
+            self.counts.dropped += 1;
+        }
+        let alive = |ops: &mut std::collections::VecDeque<OpKey>, model: &super::Slab<super::Op>| {
+            ops.retain(|op| model.get(*op).is_some());
+        };
+        for queue in self.queues.keys_where(|queue| !queue.ops.is_empty()) {
+            alive(&mut self.queues[queue].ops, &self.ops);
+        }
+        for (key, device, parts, admitted) in freed {
+            self.devices[device].waiting_kernels.retain(|op| *op != key);
+            self.devices[device].free_parts += if admitted { parts } else { 0 };
+        }
+        for &(key, engine) in &engines {
+            self.engine_forget(engine, key);
+        }
+        for stream in self.streams.keys_where(|stream| stream.context == context) {
+            alive(&mut self.streams[stream].ops, &self.ops);
+            self.stream_drained(stream);
+        }
+        self.contexts[context].unfinished = 0;
+        self.release_dependents(dependents);
+        for queue in self.queues.keys_where(|queue| !queue.ops.is_empty()) {
+            self.touch_head(queue);
+        }
+        for device in 0..self.devices.len() {
+            self.admit_kernels(device);
+        }
+        for engine in 0..self.engines.len() {
+            self.engine_dispatch(engine);
+        }
+    }
+
+    /// Takes an operation that is gone out of an engine.
+    fn engine_forget(&mut self, engine: usize, key: OpKey) {
+        let state = &mut self.engines[engine];
+        state.ready.retain(|op| *op != key);
+        state.reserved = None;
+        let owner = if state.running.is_some_and(|running| running.op == key) {
+            state.running = None;
+            FlowOwner::Engine
+        } else {
+            FlowOwner::Kernel(key)
+        };
+        self.flow_leave(engine, owner);
+    }
+}

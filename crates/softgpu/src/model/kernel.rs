@@ -1,0 +1,270 @@
+//! Modules, and kernels on the multiprocessors.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use hal::Code;
+
+use super::agenda::What;
+use super::context::PARTS;
+use super::link::FlowOwner;
+use super::op::Kind;
+use super::queue::Class;
+use super::stream::Route;
+use super::{Caller, ContextKey, Failure, FunctionKey, Model, ModuleKey, OpKey, Outcome, StreamKey, handles};
+use crate::kernel::{Direction, Io, KernelSpec, Running, Step};
+use crate::ptx;
+
+/// A loaded module.
+pub(crate) struct Module {
+    pub(crate) process: usize,
+    pub(crate) context: ContextKey,
+    functions: BTreeMap<String, FunctionKey>,
+}
+
+/// A kernel of a module.
+pub(crate) struct Function {
+    pub(crate) process: usize,
+    pub(crate) context: ContextKey,
+    pub(crate) name: Arc<str>,
+    pub(crate) spec: Arc<KernelSpec>,
+}
+
+/// A launch.
+pub(crate) struct KernelJob {
+    pub(crate) name: Arc<str>,
+    spec: Arc<KernelSpec>,
+    parameters: Vec<Vec<u8>>,
+    grid: [u32; 3],
+    block: [u32; 3],
+    pub(crate) device: usize,
+    /// Parts of multiprocessors that it takes.
+    pub(crate) parts: u64,
+    pub(crate) admitted: bool,
+    running: Option<Box<dyn Running>>,
+    /// The engine whose link it moves bytes over, and what it moves.
+    pub(crate) moving: Option<usize>,
+    move_target: u64,
+    move_source: u64,
+    move_bytes: u64,
+}
+
+/// What a launch asks for, with its parameters copied out.
+pub(crate) struct LaunchRequest {
+    pub(crate) function: FunctionKey,
+    pub(crate) grid: [u32; 3],
+    pub(crate) block: [u32; 3],
+    pub(crate) parameters: Vec<Vec<u8>>,
+}
+
+impl Model {
+    /// Loads PTX whose every entry is a registered kernel with the same parameters.
+    pub(crate) fn module_load(&mut self, caller: Caller, image: &[u8]) -> Outcome<hal::Module> {
+        let context = self.current(caller)?;
+        let text = std::str::from_utf8(image).ok().map(|text| text.trim_end_matches('\0'));
+        let text = text.filter(|text| text.contains(".version") || text.contains(".entry"));
+        let not_ptx = "the software GPU loads PTX text only: kernels are registered by name";
+        let text = text.ok_or_else(|| Failure::new(Code::INVALID_IMAGE, not_ptx))?;
+        let entries = ptx::entries(text).map_err(|why| Failure::new(Code::INVALID_PTX, why))?;
+        let specs = entries.iter().map(|entry| self.known(entry)).collect::<Outcome<Vec<_>>>()?;
+        let process = caller.process;
+        let mut functions = BTreeMap::new();
+        for (entry, spec) in entries.into_iter().zip(specs) {
+            let name: Arc<str> = entry.name.as_str().into();
+            functions.insert(entry.name, self.functions.insert(Function { process, context, name, spec }));
+        }
+        let module = self.modules.insert(Module { process, context, functions });
+        Ok(hal::Module(module.handle(handles::MODULE)))
+    }
+
+    fn known(&self, entry: &ptx::Entry) -> Outcome<Arc<KernelSpec>> {
+        let Some(spec) = self.kernels.get(&entry.name) else {
+            let cure = format!("no kernel {} is registered: SoftGpu::builder().kernel(..) registers one", entry.name);
+            return Err(Failure::new(Code::INVALID_IMAGE, cure));
+        };
+        if spec.parameter_bytes != entry.parameter_bytes {
+            let (has, wants) = (&entry.parameter_bytes, &spec.parameter_bytes);
+            let detail = format!("kernel {} takes parameters of {wants:?} bytes, the PTX declares {has:?}", entry.name);
+            return Err(Failure::new(Code::INVALID_PTX, detail));
+        }
+        Ok(Arc::clone(spec))
+    }
+
+    fn module(&self, caller: Caller, handle: hal::Module) -> Outcome<ModuleKey> {
+        let key = ModuleKey::from_handle(handle.0, handles::MODULE);
+        let found = key.filter(|&k| self.modules.get(k).is_some_and(|m| m.process == caller.process));
+        found.ok_or_else(|| Failure::new(Code::INVALID_HANDLE, format!("{handle:?} is no module of this process")))
+    }
+
+    pub(crate) fn module_unload(&mut self, caller: Caller, handle: hal::Module) -> Outcome<()> {
+        self.current(caller)?;
+        let key = self.module(caller, handle)?;
+        self.module_drop(key);
+        Ok(())
+    }
+
+    pub(crate) fn module_drop(&mut self, key: ModuleKey) {
+        let module = self.modules.remove(key).expect("the module was just looked at");
+        for function in module.functions.into_values() {
+            self.functions.remove(function);
+        }
+    }
+
+    pub(crate) fn module_function(&self, caller: Caller, handle: hal::Module, name: &str) -> Outcome<hal::Function> {
+        self.current(caller)?;
+        let module = &self.modules[self.module(caller, handle)?];
+        let found = module.functions.get(name).map(|key| hal::Function(key.handle(handles::FUNCTION)));
+        found.ok_or_else(|| Failure::new(Code::NOT_FOUND, format!("the module has no kernel {name}")))
+    }
+
+    /// The kernel that a handle names, and the sizes of its parameters.
+    pub(crate) fn function(&self, caller: Caller, handle: hal::Function) -> Outcome<(FunctionKey, Vec<u32>)> {
+        let current = self.current(caller)?;
+        let invalid = || Failure::new(Code::INVALID_HANDLE, format!("{handle:?} is no kernel of the current context"));
+        let key = FunctionKey::from_handle(handle.0, handles::FUNCTION).ok_or_else(invalid)?;
+        let found = |f: &&Function| f.process == caller.process && f.context == current;
+        let function = self.functions.get(key).filter(found).ok_or_else(invalid)?;
+        Ok((key, function.spec.parameter_bytes.clone()))
+    }
+
+    /// Queues a launch.
+    pub(crate) fn launch_submit(&mut self, caller: Caller, stream: StreamKey, request: LaunchRequest) -> Outcome<()> {
+        let job = self.launch_job(stream, request)?;
+        if self.capture_node(stream)? {
+            return Ok(());
+        }
+        self.counts.launches += 1;
+        self.submit(stream, caller.at, Route::Class(Class::Compute), Kind::Kernel(Box::new(job)));
+        Ok(())
+    }
+
+    fn launch_job(&self, stream: StreamKey, request: LaunchRequest) -> Outcome<KernelJob> {
+        let function = &self.functions[request.function];
+        if self.streams[stream].context != function.context {
+            return Err(Failure::new(Code::INVALID_HANDLE, "the stream and the kernel are of different contexts"));
+        }
+        let product = |sizes: [u32; 3]| sizes.iter().map(|&n| u64::from(n)).product::<u64>();
+        let (blocks, threads) = (product(request.grid), product(request.block));
+        if blocks == 0 || threads == 0 || threads > 1024 {
+            return Err(Failure::new(Code::INVALID_VALUE, format!("a launch of {blocks} blocks of {threads} threads")));
+        }
+        let device = self.contexts[function.context].device;
+        let whole = u64::from(self.parameters.device.multiprocessors) * PARTS;
+        let parts = (blocks.saturating_mul(PARTS)).div_ceil(u64::from(function.spec.blocks_per_multiprocessor));
+        Ok(KernelJob {
+            name: Arc::clone(&function.name),
+            spec: Arc::clone(&function.spec),
+            parameters: request.parameters,
+            grid: request.grid,
+            block: request.block,
+            device,
+            parts: parts.clamp(1, whole),
+            admitted: false,
+            running: None,
+            moving: None,
+            move_target: 0,
+            move_source: 0,
+            move_bytes: 0,
+        })
+    }
+
+    /// The kernel is at the head of its queue and wants multiprocessors.
+    pub(crate) fn kernel_begin(&mut self, key: OpKey) {
+        let Kind::Kernel(job) = &self.ops[key].kind else { return };
+        let device = job.device;
+        self.devices[device].waiting_kernels.push_back(key);
+        self.admit_kernels(device);
+    }
+
+    /// Starts waiting kernels in order, while there are multiprocessors for the next. A started kernel leaves its queue,
+    /// so the next stream's kernels run beside it.
+    pub(crate) fn admit_kernels(&mut self, device: usize) {
+        while let Some(&key) = self.devices[device].waiting_kernels.front() {
+            let Kind::Kernel(job) = &mut self.ops[key].kind else { return };
+            if job.parts > self.devices[device].free_parts {
+                return;
+            }
+            self.devices[device].free_parts -= job.parts;
+            self.devices[device].waiting_kernels.pop_front();
+            job.admitted = true;
+            job.running = Some(job.spec.start());
+            self.ops[key].started = self.now;
+            let start = self.now + self.parameters.kernel.start_ns;
+            self.agenda.push(start, What::Kernel(key));
+            let queue = self.ops[key].queue;
+            self.leave_queue(key);
+            if let Some(queue) = queue {
+                self.touch_head(queue);
+            }
+        }
+    }
+
+    /// A kernel's last step is over: it goes on.
+    pub(crate) fn kernel_step(&mut self, key: OpKey) {
+        let Some(op) = self.ops.get_mut(key) else { return };
+        let process = op.process;
+        let Kind::Kernel(job) = &mut op.kind else { return };
+        let Some(mut running) = job.running.take() else { return };
+        let mut fault = false;
+        let mut io = Io {
+            now: self.now,
+            parameters: &job.parameters,
+            grid: job.grid,
+            block: job.block,
+            space: &self.processes[process].space,
+            stores: &mut self.effects,
+            fault: &mut fault,
+        };
+        let step = running.step(&mut io);
+        job.running = Some(running);
+        if fault {
+            return self.poison_of(key, Code::ILLEGAL_ADDRESS);
+        }
+        match step {
+            Step::Busy(span) => self.agenda.push(self.now + span, What::Kernel(key)),
+            Step::Poll(span) => self.agenda.push(self.now + span.max(1), What::KernelPoll(key)),
+            Step::Done => self.kernel_done(key),
+            Step::Move { .. } => self.kernel_move(key, step),
+        }
+    }
+
+    fn kernel_move(&mut self, key: OpKey, step: Step) {
+        let Step::Move { direction, bytes, target, source, limit_gbps } = step else { return };
+        let Kind::Kernel(job) = &mut self.ops[key].kind else { return };
+        let device = &self.devices[job.device];
+        let engine = match direction {
+            Direction::HostToDevice => device.h2d,
+            Direction::DeviceToHost => device.d2h,
+            Direction::OnDevice => device.d2d,
+        };
+        (job.moving, job.move_target, job.move_source, job.move_bytes) = (Some(engine), target, source, bytes);
+        let limit_gbps = if limit_gbps > 0.0 { limit_gbps } else { f64::INFINITY };
+        self.flow_join(engine, FlowOwner::Kernel(key), bytes, limit_gbps, self.now);
+    }
+
+    /// A kernel's bytes have gone over the link.
+    pub(crate) fn kernel_moved(&mut self, key: OpKey) {
+        let Some(op) = self.ops.get_mut(key) else { return };
+        let process = op.process;
+        let Kind::Kernel(job) = &mut op.kind else { return };
+        job.moving = None;
+        let (target, source, bytes) = (job.move_target, job.move_source, job.move_bytes);
+        let space = &self.processes[process].space;
+        let (Some((target, _)), Some((source, _))) = (space.span(target, bytes), space.span(source, bytes)) else {
+            return self.poison_of(key, Code::ILLEGAL_ADDRESS);
+        };
+        if self.payload.copies(bytes) {
+            target.copy_from(source);
+        }
+        self.effects += 1;
+        self.kernel_step(key);
+    }
+
+    fn kernel_done(&mut self, key: OpKey) {
+        let Kind::Kernel(job) = &self.ops[key].kind else { return };
+        let (device, parts) = (job.device, job.parts);
+        self.devices[device].free_parts += parts;
+        self.finish(key);
+        self.admit_kernels(device);
+    }
+}

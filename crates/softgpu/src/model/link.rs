@@ -1,0 +1,120 @@
+//! The link of an engine: bytes flow over it at rates that all who move at the time share.
+
+use super::agenda::{Ns, What};
+use super::{Model, OpKey};
+
+/// Whose bytes flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FlowOwner {
+    /// The engine's copy.
+    Engine,
+    /// A kernel's move.
+    Kernel(OpKey),
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Flow {
+    owner: FlowOwner,
+    remaining_bytes: f64,
+    limit_gbps: f64,
+    rate_gbps: f64,
+    /// Since when it flows at this rate; in the future while it is being set up.
+    since: Ns,
+    ends: Ns,
+    stamp: u64,
+}
+
+/// A link, its capacity and what flows over it.
+pub(crate) struct Link {
+    capacity_gbps: f64,
+    /// Multiprocessors together do not reach the capacity.
+    kernels_gbps: f64,
+    flows: Vec<Flow>,
+}
+
+impl Link {
+    pub(crate) fn new(capacity_gbps: f64, kernels_gbps: f64) -> Link {
+        Link { capacity_gbps, kernels_gbps, flows: Vec::new() }
+    }
+
+    /// When the engine's copy ends, as things stand.
+    pub(crate) fn engine_end(&self) -> Option<Ns> {
+        self.flows.iter().find(|flow| flow.owner == FlowOwner::Engine).map(|flow| flow.ends)
+    }
+
+    fn settle(&mut self, now: Ns) {
+        for flow in &mut self.flows {
+            let moved = now.saturating_sub(flow.since) as f64 * flow.rate_gbps;
+            flow.remaining_bytes = (flow.remaining_bytes - moved).max(0.0);
+            flow.since = flow.since.max(now);
+        }
+    }
+
+    /// Shares the capacity equally, as far as each flow and the kernels together can take their share.
+    fn share(&mut self) {
+        let kernels = self.flows.iter().filter(|flow| flow.owner != FlowOwner::Engine).count();
+        let kernel_share = self.kernels_gbps / kernels.max(1) as f64;
+        let mut order: Vec<usize> = (0..self.flows.len()).collect();
+        let limit = |flow: &Flow| match flow.owner {
+            FlowOwner::Engine => flow.limit_gbps,
+            FlowOwner::Kernel(_) => flow.limit_gbps.min(kernel_share),
+        };
+        order.sort_by(|&a, &b| limit(&self.flows[a]).total_cmp(&limit(&self.flows[b])));
+        let mut left_gbps = self.capacity_gbps;
+        for (taken, &index) in order.iter().enumerate() {
+            let share = left_gbps / (order.len() - taken) as f64;
+            let rate = limit(&self.flows[index]).min(share);
+            self.flows[index].rate_gbps = rate;
+            left_gbps -= rate;
+        }
+    }
+}
+
+impl Model {
+    /// Bytes begin to flow over an engine's link at `begin`.
+    pub(crate) fn flow_join(&mut self, engine: usize, owner: FlowOwner, bytes: u64, limit_gbps: f64, begin: Ns) {
+        let now = self.now;
+        let link = &mut self.engines[engine].link;
+        link.settle(now);
+        let remaining_bytes = bytes as f64;
+        link.flows.push(Flow { owner, remaining_bytes, limit_gbps, rate_gbps: 0.0, since: begin, ends: 0, stamp: 0 });
+        self.flow_replan(engine);
+    }
+
+    /// Takes a flow away before it is done.
+    pub(crate) fn flow_leave(&mut self, engine: usize, owner: FlowOwner) {
+        let now = self.now;
+        let link = &mut self.engines[engine].link;
+        let before = link.flows.len();
+        link.settle(now);
+        link.flows.retain(|flow| flow.owner != owner);
+        if link.flows.len() != before {
+            self.flow_replan(engine);
+        }
+    }
+
+    fn flow_replan(&mut self, engine: usize) {
+        let link = &mut self.engines[engine].link;
+        link.share();
+        for flow in &mut link.flows {
+            let span = (flow.remaining_bytes / flow.rate_gbps).round() as Ns;
+            let ends = flow.since + span;
+            if ends != flow.ends || flow.stamp == 0 {
+                self.stamps += 1;
+                (flow.ends, flow.stamp) = (ends, self.stamps);
+                self.agenda.push(ends, What::Flow { engine, stamp: self.stamps });
+            }
+        }
+    }
+
+    /// A planned end of a flow has come; one that was planned anew since is ignored.
+    pub(crate) fn flow_due(&mut self, engine: usize, stamp: u64) {
+        let flows = &self.engines[engine].link.flows;
+        let Some(owner) = flows.iter().find(|flow| flow.stamp == stamp).map(|flow| flow.owner) else { return };
+        self.flow_leave(engine, owner);
+        match owner {
+            FlowOwner::Engine => self.engine_done(engine),
+            FlowOwner::Kernel(op) => self.kernel_moved(op),
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! Stream memory operations: the queue's front end works them off without an engine.
+
+use hal::{Code, MemOp, WaitCondition, Width};
+
+use super::agenda::What;
+use super::op::{Kind, Lead, MemopJob};
+use super::stream::Route;
+use super::{Caller, Failure, Model, OpKey, Outcome, StreamKey};
+use crate::planted::Planted;
+
+impl Model {
+    /// Checks memory operations as the driver does, before any of them is queued.
+    pub(crate) fn memops_check(&self, caller: Caller, ops: &[MemOp]) -> Outcome<()> {
+        if ops.is_empty() || ops.len() > 256 {
+            let detail = format!("a batch holds 1 to 256 operations, not {}", ops.len());
+            return Err(Failure::new(Code::INVALID_VALUE, detail));
+        }
+        for op in ops {
+            let (address, width) = match *op {
+                MemOp::Wait { address, width, .. } | MemOp::Write { address, width, .. } => (address, width),
+            };
+            self.processes[caller.process].space.word(address.0, width)?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn memops_submit(&mut self, stream: StreamKey, caller: Caller, ops: &[MemOp]) {
+        self.counts.memory_operations += ops.len() as u64;
+        let job = MemopJob { ops: ops.to_vec(), position: 0, lead: Lead::None };
+        self.submit(stream, caller.at, Route::Memop, Kind::Memops(job));
+    }
+
+    fn memop_at(&self, key: OpKey) -> Option<(MemOp, usize, Lead)> {
+        match &self.ops.get(key)?.kind {
+            Kind::Memops(job) => Some((job.ops[job.position], job.position, job.lead)),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn memop_begin(&mut self, key: OpKey) {
+        let Some((op, position, lead)) = self.memop_at(key) else { return };
+        let now = self.now;
+        match op {
+            MemOp::Write { .. } => {
+                let memop = &self.parameters.memop;
+                let cost = if position == 0 { memop.write_ns } else { memop.batched_write_ns };
+                self.agenda.push(now + cost, What::Memop(key));
+            }
+            MemOp::Wait { .. } => match (position, lead) {
+                (0, Lead::Satisfied) => self.wait_satisfied(key),
+                (0, Lead::Again(at)) => self.agenda.push(at.max(now), What::Poll(key)),
+                _ => self.wait_look(key),
+            },
+        }
+    }
+
+    fn wait_satisfied(&mut self, key: OpKey) {
+        let Some((MemOp::Wait { address, .. }, ..)) = self.memop_at(key) else { return };
+        let memop = &self.parameters.memop;
+        let space = &self.processes[self.ops[key].process].space;
+        let on_device = space.region(address.0).is_some_and(|(_, region)| region.is_device());
+        let cost = if on_device { memop.wait_device_ns } else { memop.wait_host_ns };
+        self.agenda.push(self.now + cost, What::Memop(key));
+    }
+
+    /// Whether the wait at hand is satisfied; `None` when its word is gone.
+    pub(crate) fn wait_holds(&self, key: OpKey) -> Option<bool> {
+        let (MemOp::Wait { address, value, width, condition }, ..) = self.memop_at(key)? else { return None };
+        let (span, _) = self.processes[self.ops[key].process].space.word(address.0, width).ok()?;
+        let word = span.load(0, width);
+        Some(if self.is_planted(Planted::WaitComparesWrong) {
+            wrong_holds(condition, word, value, width)
+        } else {
+            condition.holds(word, value, width)
+        })
+    }
+
+    /// An unsatisfied wait looks at its word.
+    pub(crate) fn wait_look(&mut self, key: OpKey) {
+        if self.ops.get(key).is_none() {
+            return;
+        }
+        match self.wait_holds(key) {
+            Some(true) => self.wait_satisfied(key),
+            Some(false) => {
+                let again = self.now + self.parameters.memop.wait_poll_ns;
+                self.agenda.push(again, What::Poll(key));
+            }
+            None => self.poison_of(key, Code::ILLEGAL_ADDRESS),
+        }
+    }
+
+    /// A step is over: a write takes effect, and the next operation of the batch begins.
+    pub(crate) fn memop_done(&mut self, key: OpKey) {
+        let Some((op, ..)) = self.memop_at(key) else { return };
+        if let MemOp::Write { address, value, width } = op {
+            let process = self.ops[key].process;
+            let Ok((span, _)) = self.processes[process].space.word(address.0, width) else {
+                return self.poison_of(key, Code::ILLEGAL_ADDRESS);
+            };
+            span.store(0, width, value);
+            self.effects += 1;
+        }
+        let Kind::Memops(job) = &mut self.ops[key].kind else { return };
+        job.position += 1;
+        if job.position == job.ops.len() { self.finish(key) } else { self.memop_begin(key) }
+    }
+}
+
+/// The planted bug: GEQ signed instead of cyclic, EQ on 64 bits whatever the width.
+fn wrong_holds(condition: WaitCondition, word: u64, value: u64, width: Width) -> bool {
+    match (condition, width) {
+        (WaitCondition::Geq, Width::W32) => word as i32 >= value as i32,
+        (WaitCondition::Geq, Width::W64) => word as i64 >= value as i64,
+        (WaitCondition::Eq, _) => word == value,
+        _ => condition.holds(word, value, width),
+    }
+}

@@ -1,0 +1,121 @@
+//! Address spaces: one per process, with device allocations at invented addresses and host memory at its own.
+
+use std::collections::BTreeMap;
+use std::ops::Bound;
+
+use hal::{Code, Width};
+
+use super::{ContextKey, Failure, Outcome};
+use crate::raw::{Backing, Span};
+
+/// Where invented device addresses begin: no host mapping lies there.
+pub(crate) const DEVICE_BASE: u64 = 0x2000_0000_0000;
+/// Each device has a terabyte of addresses to itself.
+pub(crate) const DEVICE_STRIDE: u64 = 1 << 40;
+/// CUDA aligns device allocations so.
+pub(crate) const DEVICE_ALIGN: u64 = 512;
+
+/// What a region is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RegionKind {
+    /// Device memory.
+    Device,
+    /// Pinned memory that the driver allocated.
+    Pinned,
+    /// Pinned memory that the application registered.
+    Registered,
+}
+
+/// An allocation or a registration.
+pub(crate) struct Region {
+    pub(crate) bytes: u64,
+    pub(crate) kind: RegionKind,
+    pub(crate) context: ContextKey,
+    pub(crate) device: usize,
+    pub(crate) buffer_id: u64,
+    pub(crate) backing: Backing,
+}
+
+impl Region {
+    pub(crate) fn is_device(&self) -> bool {
+        self.kind == RegionKind::Device
+    }
+}
+
+/// The memory that a process can name.
+#[derive(Default)]
+pub(crate) struct AddressSpace {
+    regions: BTreeMap<u64, Region>,
+}
+
+impl AddressSpace {
+    /// The region that an address lies in, and where it begins.
+    pub(crate) fn region(&self, address: u64) -> Option<(u64, &Region)> {
+        let (&start, region) = self.regions.range((Bound::Unbounded, Bound::Included(address))).next_back()?;
+        (address - start < region.bytes).then_some((start, region))
+    }
+
+    /// The memory of a range that lies inside one region.
+    pub(crate) fn span(&self, address: u64, bytes: u64) -> Option<(Span<'_>, &Region)> {
+        let (start, region) = self.region(address)?;
+        let offset = address - start;
+        (bytes <= region.bytes - offset).then(|| (region.backing.span().part(offset, bytes), region))
+    }
+
+    /// A word for a memory operation.
+    pub(crate) fn word(&self, address: u64, width: Width) -> Outcome<(Span<'_>, &Region)> {
+        if address % width.bytes() != 0 {
+            return Err(Failure::new(Code::INVALID_VALUE, format!("address {address:#x} is not aligned to the word")));
+        }
+        let unknown =
+            || Failure::new(Code::INVALID_VALUE, format!("address {address:#x} is not device or pinned memory"));
+        self.span(address, width.bytes()).ok_or_else(unknown)
+    }
+
+    /// Whether any region touches the range.
+    pub(crate) fn overlaps(&self, start: u64, bytes: u64) -> bool {
+        let before = self.regions.range((Bound::Unbounded, Bound::Excluded(start.saturating_add(bytes)))).next_back();
+        before.is_some_and(|(&other, region)| other + region.bytes > start)
+    }
+
+    /// A free range of device addresses at or after `cursor`, inside the device's own.
+    pub(crate) fn device_gap(&self, device: usize, cursor: u64, bytes: u64) -> Option<u64> {
+        let base = DEVICE_BASE + device as u64 * DEVICE_STRIDE;
+        let gap_from = |mut at: u64| {
+            while at.checked_add(bytes)? <= base + DEVICE_STRIDE {
+                let last = self.regions.range((Bound::Unbounded, Bound::Excluded(at + bytes))).next_back();
+                match last {
+                    Some((&start, region)) if start + region.bytes > at => {
+                        at = (start + region.bytes).next_multiple_of(DEVICE_ALIGN);
+                    }
+                    _ => return Some(at),
+                }
+            }
+            None
+        };
+        gap_from(cursor.max(base)).or_else(|| gap_from(base))
+    }
+
+    pub(crate) fn insert(&mut self, start: u64, region: Region) {
+        self.regions.insert(start, region);
+    }
+
+    /// The region that begins exactly here.
+    pub(crate) fn starting(&self, start: u64) -> Option<&Region> {
+        self.regions.get(&start)
+    }
+
+    pub(crate) fn remove(&mut self, start: u64) -> Option<Region> {
+        self.regions.remove(&start)
+    }
+
+    /// Removes what belongs to a context and returns it.
+    pub(crate) fn remove_context(&mut self, context: ContextKey) -> Vec<Region> {
+        let starts: Vec<u64> = self.regions.iter().filter(|(_, r)| r.context == context).map(|(&s, _)| s).collect();
+        starts.into_iter().filter_map(|start| self.regions.remove(&start)).collect()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.regions.len()
+    }
+}

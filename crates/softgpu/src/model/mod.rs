@@ -1,0 +1,264 @@
+//! The device as a plain deterministic struct: no threads, no clock of its own, no globals.
+//!
+//! Time moves when somebody calls [`Model::step`]; everything that will happen is in the agenda. README.md beside this
+//! file explains queues, engines and arbitration.
+
+mod agenda;
+mod allocation;
+mod capture;
+mod context;
+mod copy;
+mod deadlock;
+mod engine;
+mod event;
+mod fault;
+mod kernel;
+mod link;
+mod memop;
+mod memory;
+mod op;
+mod queue;
+mod slab;
+mod stream;
+mod trace;
+
+use hal::Code;
+
+use crate::kernel::Registry;
+use crate::parameters::Parameters;
+use crate::planted::Planted;
+use agenda::{Agenda, What};
+use capture::{Capture, Graph};
+use context::{Context, DeviceState, Process};
+use engine::Engine;
+use event::Event;
+use fault::Faults;
+use kernel::{Function, Module};
+use op::{Kind, Op};
+use queue::Queue;
+use slab::Key;
+pub(crate) use slab::{Key as SlabKey, Slab};
+use stream::Stream;
+
+pub(crate) use agenda::Ns;
+pub(crate) use copy::{Declared, End, Request, extent_bytes, scatter};
+pub use deadlock::{Blocked, Deadlock};
+pub(crate) use kernel::LaunchRequest;
+pub(crate) use memory::AddressSpace;
+pub(crate) use op::{FillJob, FillValue, Layout};
+pub use trace::{Counts, Live, TraceEntry};
+
+pub(crate) type OpKey = Key<Op>;
+pub(crate) type StreamKey = Key<Stream>;
+pub(crate) type EventKey = Key<Event>;
+pub(crate) type ContextKey = Key<Context>;
+pub(crate) type QueueKey = Key<Queue>;
+pub(crate) type ModuleKey = Key<Module>;
+pub(crate) type FunctionKey = Key<Function>;
+
+/// Tags of handles, so that one kind is never taken for another.
+pub(crate) mod handles {
+    pub(crate) const CONTEXT: u8 = 0x0c;
+    pub(crate) const STREAM: u8 = 0x05;
+    pub(crate) const EVENT: u8 = 0x0e;
+    pub(crate) const MODULE: u8 = 0x0d;
+    pub(crate) const FUNCTION: u8 = 0x0f;
+    pub(crate) const GRAPH: u8 = 0x06;
+}
+
+/// Who calls, and when the call takes effect.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Caller {
+    pub(crate) process: usize,
+    pub(crate) thread: u64,
+    pub(crate) context: Option<ContextKey>,
+    pub(crate) at: Ns,
+}
+
+/// Why a call fails.
+#[derive(Clone, Debug)]
+pub(crate) struct Failure {
+    pub(crate) code: Code,
+    pub(crate) detail: Option<String>,
+}
+
+impl Failure {
+    pub(crate) fn new(code: Code, detail: impl Into<String>) -> Failure {
+        Failure { code, detail: Some(detail.into()) }
+    }
+
+    /// As the seam's error, raised by `call`.
+    pub(crate) fn at(self, call: &'static str) -> hal::Error {
+        let error = self.code.at(call);
+        match self.detail {
+            Some(detail) => error.because(detail),
+            None => error,
+        }
+    }
+}
+
+impl From<Code> for Failure {
+    fn from(code: Code) -> Failure {
+        Failure { code, detail: None }
+    }
+}
+
+pub(crate) type Outcome<T> = Result<T, Failure>;
+
+/// Whether copies move their bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Payload {
+    /// Every byte moves, at the time that the model says.
+    Real,
+    /// Copies beyond a page take their time and move nothing: for tests of timing with hundreds of gigabytes.
+    TimingOnly,
+}
+
+impl Payload {
+    fn copies(self, bytes: u64) -> bool {
+        self == Payload::Real || bytes <= 4096
+    }
+}
+
+/// The device, the driver's bookkeeping of it, and all processes that use it.
+pub(crate) struct Model {
+    pub(crate) parameters: Parameters,
+    pub(crate) payload: Payload,
+    pub(crate) now: Ns,
+    agenda: Agenda,
+    stamps: u64,
+    buffers: u64,
+    processes: Vec<Process>,
+    devices: Vec<DeviceState>,
+    engines: Vec<Engine>,
+    pub(crate) contexts: Slab<Context>,
+    pub(crate) streams: Slab<Stream>,
+    events: Slab<Event>,
+    ops: Slab<Op>,
+    queues: Slab<Queue>,
+    modules: Slab<Module>,
+    functions: Slab<Function>,
+    captures: Slab<Capture>,
+    graphs: Slab<Graph>,
+    kernels: Registry,
+    faults: Faults,
+    planted: Vec<Planted>,
+    pub(crate) counts: Counts,
+    /// Counts what the device has done to memory: a host thread that waits looks again when it moves.
+    pub(crate) effects: u64,
+    pub(crate) trace: Option<Vec<TraceEntry>>,
+}
+
+impl Model {
+    pub(crate) fn new(parameters: Parameters, devices: usize, kernels: Registry, planted: Vec<Planted>) -> Model {
+        let mut engines = Vec::new();
+        let devices = (0..devices).map(|device| DeviceState::new(device, &parameters, &mut engines)).collect();
+        Model {
+            parameters,
+            payload: Payload::Real,
+            now: 0,
+            agenda: Agenda::default(),
+            stamps: 0,
+            buffers: 0,
+            processes: vec![Process::default()],
+            devices,
+            engines,
+            contexts: Slab::default(),
+            streams: Slab::default(),
+            events: Slab::default(),
+            ops: Slab::default(),
+            queues: Slab::default(),
+            modules: Slab::default(),
+            functions: Slab::default(),
+            captures: Slab::default(),
+            graphs: Slab::default(),
+            kernels,
+            faults: Faults::default(),
+            planted,
+            counts: Counts::default(),
+            effects: 0,
+            trace: None,
+        }
+    }
+
+    /// Another process on the same devices.
+    pub(crate) fn add_process(&mut self) -> usize {
+        self.processes.push(Process::default());
+        self.processes.len() - 1
+    }
+
+    pub(crate) fn device_count(&self) -> usize {
+        self.devices.len()
+    }
+
+    fn is_planted(&self, bug: Planted) -> bool {
+        self.planted.contains(&bug)
+    }
+
+    fn copies_payload(&self, bytes: u64) -> bool {
+        self.payload.copies(bytes)
+    }
+
+    pub(crate) fn op_done(&self, op: OpKey) -> bool {
+        self.ops.get(op).is_none()
+    }
+
+    /// The unfinished record of an event.
+    pub(crate) fn event_op(&self, event: EventKey) -> Option<OpKey> {
+        self.events[event].record.filter(|&op| !self.op_done(op))
+    }
+
+    // --- time ---
+
+    /// When something happens next.
+    pub(crate) fn next_at(&self) -> Option<Ns> {
+        self.agenda.next_at()
+    }
+
+    /// Whether nothing but looking is planned.
+    pub(crate) fn only_polls(&self) -> bool {
+        self.agenda.only_polls()
+    }
+
+    /// Lets the next thing happen.
+    pub(crate) fn step(&mut self) {
+        let Some((at, what)) = self.agenda.pop() else { return };
+        self.now = self.now.max(at);
+        match what {
+            What::Visible(op) => self.touch(op),
+            What::Elapsed(op) => self.elapsed(op),
+            What::Memop(op) => self.memop_done(op),
+            What::Poll(op) => self.wait_look(op),
+            What::Lead(op) => self.lead_due(op),
+            What::Flow { engine, stamp } => self.flow_due(engine, stamp),
+            What::Commit { engine, segment } => self.commit_due(engine, segment),
+            What::Kernel(op) | What::KernelPoll(op) => self.kernel_step(op),
+            What::Engine(engine) => self.engine_dispatch(engine),
+        }
+    }
+
+    /// Moves the clock where nothing happens.
+    pub(crate) fn pass(&mut self, now: Ns) {
+        self.now = self.now.max(now);
+    }
+
+    /// Lets everything happen up to a time.
+    pub(crate) fn advance(&mut self, now: Ns) {
+        while self.next_at().is_some_and(|at| at <= now) {
+            self.step();
+        }
+        self.pass(now);
+    }
+
+    /// An operation that only takes time is over.
+    fn elapsed(&mut self, key: OpKey) {
+        let Some(op) = self.ops.get(key) else { return };
+        if let Kind::Fill(job) = &op.kind {
+            let job = **job;
+            if self.fill_bytes(&job).is_none() {
+                return self.poison_of(key, Code::ILLEGAL_ADDRESS);
+            }
+        }
+        self.finish(key);
+    }
+}

@@ -1,0 +1,164 @@
+//! Storage with generation-tagged keys, so that a stale key is noticed and memory is used again.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+/// Where a value is in a [`Slab`], and which of the values that were ever there.
+pub(crate) struct Key<T> {
+    index: u32,
+    generation: u32,
+    kind: PhantomData<fn() -> T>,
+}
+
+/// Generations fit into a handle beside the kind (8 bits) and the index (32 bits).
+const GENERATIONS: u32 = 1 << 24;
+
+impl<T> Key<T> {
+    /// Position in the slab: unique among the living.
+    pub(crate) fn index(self) -> usize {
+        self.index as usize
+    }
+
+    /// As a handle of the driver, tagged with its kind so that an event is never taken for a stream.
+    pub(crate) fn handle(self, kind: u8) -> u64 {
+        (u64::from(kind) << 56) | (u64::from(self.generation) << 32) | u64::from(self.index)
+    }
+
+    /// From a handle, if it is of that kind.
+    pub(crate) fn from_handle(handle: u64, kind: u8) -> Option<Key<T>> {
+        let generation = ((handle >> 32) as u32) & (GENERATIONS - 1);
+        ((handle >> 56) as u8 == kind).then_some(Key { index: handle as u32, generation, kind: PhantomData })
+    }
+}
+
+impl<T> Clone for Key<T> {
+    fn clone(&self) -> Key<T> {
+        *self
+    }
+}
+impl<T> Copy for Key<T> {}
+impl<T> PartialEq for Key<T> {
+    fn eq(&self, other: &Key<T>) -> bool {
+        (self.index, self.generation) == (other.index, other.generation)
+    }
+}
+impl<T> Eq for Key<T> {}
+impl<T> PartialOrd for Key<T> {
+    fn partial_cmp(&self, other: &Key<T>) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl<T> Ord for Key<T> {
+    fn cmp(&self, other: &Key<T>) -> std::cmp::Ordering {
+        (self.index, self.generation).cmp(&(other.index, other.generation))
+    }
+}
+impl<T> fmt::Debug for Key<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "#{}.{}", self.index, self.generation)
+    }
+}
+
+struct Slot<T> {
+    generation: u32,
+    value: Option<T>,
+}
+
+/// Values by key; removed places are used again under a new generation.
+pub(crate) struct Slab<T> {
+    slots: Vec<Slot<T>>,
+    free: Vec<u32>,
+}
+
+impl<T> Default for Slab<T> {
+    fn default() -> Slab<T> {
+        Slab { slots: Vec::new(), free: Vec::new() }
+    }
+}
+
+impl<T> Slab<T> {
+    pub(crate) fn insert(&mut self, value: T) -> Key<T> {
+        let index = match self.free.pop() {
+            Some(index) => index,
+            None => {
+                self.slots.push(Slot { generation: 0, value: None });
+                u32::try_from(self.slots.len() - 1).expect("fewer than 2^32 live values")
+            }
+        };
+        let slot = &mut self.slots[index as usize];
+        slot.value = Some(value);
+        Key { index, generation: slot.generation, kind: PhantomData }
+    }
+
+    pub(crate) fn remove(&mut self, key: Key<T>) -> Option<T> {
+        let slot = self.slots.get_mut(key.index()).filter(|slot| slot.generation == key.generation)?;
+        let value = slot.value.take()?;
+        slot.generation = (slot.generation + 1) % GENERATIONS;
+        self.free.push(key.index);
+        Some(value)
+    }
+
+    pub(crate) fn get(&self, key: Key<T>) -> Option<&T> {
+        self.slots.get(key.index()).filter(|slot| slot.generation == key.generation)?.value.as_ref()
+    }
+
+    pub(crate) fn get_mut(&mut self, key: Key<T>) -> Option<&mut T> {
+        self.slots.get_mut(key.index()).filter(|slot| slot.generation == key.generation)?.value.as_mut()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.slots.len() - self.free.len()
+    }
+
+    /// The living, in order of their place.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (Key<T>, &T)> {
+        self.slots.iter().enumerate().filter_map(|(index, slot)| {
+            let key = Key { index: index as u32, generation: slot.generation, kind: PhantomData };
+            slot.value.as_ref().map(|value| (key, value))
+        })
+    }
+
+    /// Keys of the living that satisfy a condition.
+    pub(crate) fn keys_where(&self, mut wanted: impl FnMut(&T) -> bool) -> Vec<Key<T>> {
+        self.iter().filter(|(_, value)| wanted(value)).map(|(key, _)| key).collect()
+    }
+}
+
+impl<T> std::ops::Index<Key<T>> for Slab<T> {
+    type Output = T;
+    fn index(&self, key: Key<T>) -> &T {
+        self.get(key).expect("a key held by the model is live")
+    }
+}
+
+impl<T> std::ops::IndexMut<Key<T>> for Slab<T> {
+    fn index_mut(&mut self, key: Key<T>) -> &mut T {
+        self.get_mut(key).expect("a key held by the model is live")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_stale_key_finds_nothing() {
+        let mut slab = Slab::default();
+        let first = slab.insert('a');
+        assert_eq!(slab.remove(first), Some('a'));
+        let second = slab.insert('b');
+        assert_eq!((second.index(), slab.get(first), slab.get(second)), (first.index(), None, Some(&'b')));
+        assert_eq!((slab.remove(first), slab.len()), (None, 1));
+    }
+
+    #[test]
+    fn a_handle_keeps_kind_and_generation() {
+        let mut slab = Slab::default();
+        let stale = slab.insert(1);
+        slab.remove(stale);
+        let key = slab.insert(2);
+        assert_eq!(Key::from_handle(key.handle(7), 7), Some(key));
+        assert_eq!(Key::<i32>::from_handle(key.handle(7), 8), None);
+        assert_ne!(stale.handle(7), key.handle(7));
+    }
+}

@@ -1,0 +1,326 @@
+//! Streams: order among operations, and what the default streams add to it.
+
+use std::collections::VecDeque;
+
+use hal::{Code, StreamFlags};
+
+use super::agenda::{Ns, What};
+use super::capture::CaptureKey;
+use super::op::{Kind, Op, State};
+use super::queue::Class;
+use super::{Caller, ContextKey, Failure, Model, OpKey, Outcome, QueueKey, StreamKey, handles};
+
+/// Which stream of its context a stream is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Role {
+    /// Made by the application.
+    Made,
+    /// The legacy default stream.
+    Legacy,
+    /// A thread's default stream.
+    PerThread(u64),
+}
+
+/// A stream.
+pub(crate) struct Stream {
+    pub(crate) process: usize,
+    pub(crate) context: ContextKey,
+    pub(crate) role: Role,
+    pub(crate) flags: StreamFlags,
+    pub(crate) priority: i32,
+    /// Unfinished operations in order.
+    pub(crate) ops: VecDeque<OpKey>,
+    pub(crate) queues: [Option<QueueKey>; Class::COUNT],
+    /// The queue of the last operation, while that was a copy or a memory operation behind one.
+    pub(crate) last_copy_queue: Option<QueueKey>,
+    /// Whether the application has destroyed it; it lives on until it is empty.
+    pub(crate) destroyed: bool,
+    pub(crate) capture: Option<CaptureKey>,
+}
+
+impl Stream {
+    /// Whether it synchronises with the legacy default stream.
+    pub(crate) fn blocking(&self) -> bool {
+        self.role != Role::Legacy && self.flags.0 & StreamFlags::NON_BLOCKING.0 == 0
+    }
+}
+
+/// Where an operation is to be queued.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Route {
+    /// Nowhere: bookkeeping of the stream.
+    None,
+    /// In the stream's queue of a class.
+    Class(Class),
+    /// Where memory operations go.
+    Memop,
+}
+
+impl Model {
+    pub(crate) fn add_stream(
+        &mut self,
+        context: ContextKey,
+        role: Role,
+        flags: StreamFlags,
+        priority: i32,
+    ) -> StreamKey {
+        let process = self.contexts[context].process;
+        let stream = self.streams.insert(Stream {
+            process,
+            context,
+            role,
+            flags,
+            priority: priority.clamp(self.parameters.device.greatest_priority.min(0), 0),
+            ops: VecDeque::new(),
+            queues: [None; Class::COUNT],
+            last_copy_queue: None,
+            destroyed: false,
+            capture: None,
+        });
+        self.assign_at_creation(stream);
+        stream
+    }
+
+    /// Makes a stream in the caller's context.
+    pub(crate) fn stream_create(&mut self, caller: Caller, flags: StreamFlags, priority: i32) -> Outcome<hal::Stream> {
+        let context = self.current(caller)?;
+        if flags.0 & !StreamFlags::NON_BLOCKING.0 != 0 {
+            return Err(Failure::new(Code::INVALID_VALUE, format!("stream flags {:#x} are unknown", flags.0)));
+        }
+        let stream = self.add_stream(context, Role::Made, flags, priority);
+        Ok(hal::Stream(stream.handle(handles::STREAM)))
+    }
+
+    /// The stream that a handle names for the caller. The default streams are those of the current context.
+    pub(crate) fn stream(&mut self, caller: Caller, handle: hal::Stream) -> Outcome<StreamKey> {
+        let context = self.current(caller)?;
+        match handle {
+            hal::Stream::DEFAULT | hal::Stream::LEGACY => Ok(self.contexts[context].legacy),
+            hal::Stream::PER_THREAD => Ok(self.per_thread_stream(context, caller.thread)),
+            _ => self.made_stream(caller, handle),
+        }
+    }
+
+    fn made_stream(&self, caller: Caller, handle: hal::Stream) -> Outcome<StreamKey> {
+        let invalid = || Failure::new(Code::INVALID_HANDLE, format!("{handle:?} is no stream of this process"));
+        let key = StreamKey::from_handle(handle.0, handles::STREAM).ok_or_else(invalid)?;
+        let stream =
+            self.streams.get(key).filter(|s| s.process == caller.process && !s.destroyed).ok_or_else(invalid)?;
+        self.contexts[stream.context].healthy()?;
+        Ok(key)
+    }
+
+    fn per_thread_stream(&mut self, context: ContextKey, thread: u64) -> StreamKey {
+        if let Some(&stream) = self.contexts[context].per_thread.get(&thread) {
+            return stream;
+        }
+        let stream = self.add_stream(context, Role::PerThread(thread), StreamFlags::DEFAULT, 0);
+        self.contexts[context].per_thread.insert(thread, stream);
+        stream
+    }
+
+    /// Destroys a stream; what is in it still runs.
+    pub(crate) fn stream_destroy(&mut self, caller: Caller, handle: hal::Stream) -> Outcome<()> {
+        self.current(caller)?;
+        if matches!(handle, hal::Stream::DEFAULT | hal::Stream::LEGACY | hal::Stream::PER_THREAD) {
+            return Err(Failure::new(Code::INVALID_HANDLE, "the default streams cannot be destroyed"));
+        }
+        let key = self.made_stream(caller, handle)?;
+        self.abandon_capture(key);
+        self.streams[key].destroyed = true;
+        self.reap_stream(key);
+        Ok(())
+    }
+
+    /// Forgets a thread that is gone: its default streams, once they are empty.
+    pub(crate) fn forget_thread(&mut self, thread: u64) {
+        let contexts = self.contexts.keys_where(|context| context.per_thread.contains_key(&thread));
+        for context in contexts {
+            if let Some(stream) = self.contexts[context].per_thread.remove(&thread) {
+                self.abandon_capture(stream);
+                self.streams[stream].destroyed = true;
+                self.reap_stream(stream);
+            }
+        }
+    }
+
+    pub(crate) fn reap_stream(&mut self, key: StreamKey) {
+        if self.streams[key].destroyed && self.streams[key].ops.is_empty() {
+            let stream = self.streams.remove(key).expect("the stream was just looked at");
+            self.drop_private_queues(&stream);
+        }
+    }
+
+    /// Whether the stream can take another operation without blocking.
+    pub(crate) fn has_room(&self, stream: StreamKey) -> bool {
+        self.streams.get(stream).is_none_or(|s| s.ops.len() < self.parameters.queue.stream_operations)
+    }
+
+    /// Whether everything in the stream, and what its order hangs on, has completed.
+    pub(crate) fn stream_idle(&self, key: StreamKey) -> bool {
+        let stream = &self.streams[key];
+        let legacy = stream.role == Role::Legacy;
+        stream.ops.is_empty() && !(legacy && !self.contexts[stream.context].busy_blocking.is_empty())
+    }
+
+    /// The operation whose completion means that the stream is done with what it holds now. In the legacy default stream
+    /// that is a marker, which waits for all blocking streams.
+    pub(crate) fn last_to_wait_for(&mut self, caller: Caller, key: StreamKey) -> Option<OpKey> {
+        let stream = &self.streams[key];
+        if stream.role == Role::Legacy && !self.contexts[stream.context].busy_blocking.is_empty() {
+            return Some(self.submit(key, caller.at, Route::None, Kind::Join));
+        }
+        stream.ops.back().copied()
+    }
+
+    /// Puts an operation into a stream; it becomes visible to the device after `at`.
+    pub(crate) fn submit(&mut self, stream: StreamKey, at: Ns, route: Route, kind: Kind) -> OpKey {
+        self.submit_after(stream, at, route, kind, None)
+    }
+
+    /// The same, for an operation that also waits for another one.
+    pub(crate) fn submit_after(
+        &mut self,
+        stream: StreamKey,
+        at: Ns,
+        route: Route,
+        kind: Kind,
+        after: Option<OpKey>,
+    ) -> OpKey {
+        let queue = match route {
+            Route::None => None,
+            Route::Class(class) => Some(self.queue_of(stream, class)),
+            Route::Memop => Some(self.memop_queue(stream)),
+        };
+        let (process, context) = (self.streams[stream].process, self.streams[stream].context);
+        self.streams[stream].last_copy_queue =
+            queue.filter(|&q| route != Route::Class(Class::Compute) && self.queues[q].class != Class::Compute);
+        let op = self.ops.insert(Op {
+            process,
+            context,
+            stream,
+            queue,
+            kind,
+            state: State::Pending,
+            visible_at: at + self.parameters.queue.submit_latency_ns,
+            announced: false,
+            dependencies: 0,
+            dependents: Vec::new(),
+            started: 0,
+        });
+        self.counts.submitted += 1;
+        self.contexts[context].unfinished += 1;
+        if let Some(after) = after {
+            self.depend(op, after);
+        }
+        self.join_default_streams(stream, op);
+        self.streams[stream].ops.push_back(op);
+        if let Some(queue) = queue {
+            self.queues[queue].ops.push_back(op);
+            self.arrange_lead(queue, op);
+        }
+        self.touch(op);
+        op
+    }
+
+    /// The legacy default stream waits for all blocking streams of its context, and they for it.
+    fn join_default_streams(&mut self, stream: StreamKey, op: OpKey) {
+        let context = self.streams[stream].context;
+        if self.streams[stream].role == Role::Legacy {
+            let last = |s: &StreamKey| self.streams[*s].ops.back().copied();
+            let before: Vec<OpKey> = self.contexts[context].busy_blocking.iter().filter_map(last).collect();
+            before.into_iter().for_each(|on| self.depend(op, on));
+        } else if self.streams[stream].blocking() {
+            let legacy = self.contexts[context].legacy;
+            if let Some(&on) = self.streams[legacy].ops.back() {
+                self.depend(op, on);
+            }
+            self.contexts[context].busy_blocking.insert(stream);
+        }
+    }
+
+    /// Makes `op` wait for `on`, if that is unfinished.
+    pub(crate) fn depend(&mut self, op: OpKey, on: OpKey) {
+        if let Some(before) = self.ops.get_mut(on) {
+            before.dependents.push(op);
+            self.ops[op].dependencies += 1;
+        }
+    }
+
+    /// Lets an operation begin, if everything that it waits for is there.
+    pub(crate) fn touch(&mut self, key: OpKey) {
+        let Some(op) = self.ops.get(key) else { return };
+        if op.state != State::Pending || op.dependencies > 0 || self.streams[op.stream].ops.front() != Some(&key) {
+            return;
+        }
+        if op.queue.is_some_and(|queue| self.queues[queue].ops.front() != Some(&key)) {
+            return;
+        }
+        if op.visible_at > self.now {
+            let (at, announced) = (op.visible_at, op.announced);
+            if !announced {
+                self.ops[key].announced = true;
+                self.agenda.push(at, What::Visible(key));
+            }
+            return;
+        }
+        self.begin(key);
+    }
+
+    fn begin(&mut self, key: OpKey) {
+        let now = self.now;
+        let op = &mut self.ops[key];
+        op.state = State::Begun;
+        op.started = now;
+        match &op.kind {
+            Kind::Copy(job) => {
+                let engine = job.engine;
+                self.engine_request(engine, key);
+            }
+            Kind::Memops(_) => self.memop_begin(key),
+            Kind::Kernel(_) => self.kernel_begin(key),
+            Kind::Fill(_) => self.fill_begin(key),
+            Kind::Record(_) | Kind::Join => {
+                self.agenda.push(now + self.parameters.queue.bookkeeping_ns, What::Elapsed(key));
+            }
+        }
+    }
+
+    /// Takes a finished operation out of everything, and lets begin what waited for it.
+    pub(crate) fn finish(&mut self, key: OpKey) {
+        let queue = self.ops[key].queue;
+        self.leave_queue(key);
+        let op = self.ops.remove(key).expect("an operation finishes once");
+        self.counts.completed += 1;
+        self.note_trace(&op, queue);
+        let head = self.streams[op.stream].ops.pop_front();
+        debug_assert_eq!(head, Some(key), "a stream finishes in order");
+        if let Kind::Record(event) = op.kind {
+            self.event_recorded(event, key);
+        }
+        self.contexts[op.context].unfinished -= 1;
+        self.release_dependents(op.dependents);
+        match self.streams[op.stream].ops.front() {
+            Some(&next) => self.touch(next),
+            None => self.stream_drained(op.stream),
+        }
+        if let Some(queue) = queue {
+            self.touch_head(queue);
+        }
+    }
+
+    pub(crate) fn release_dependents(&mut self, dependents: Vec<OpKey>) {
+        for dependent in dependents {
+            if let Some(waiting) = self.ops.get_mut(dependent) {
+                waiting.dependencies -= 1;
+                self.touch(dependent);
+            }
+        }
+    }
+
+    pub(crate) fn stream_drained(&mut self, stream: StreamKey) {
+        let context = self.streams[stream].context;
+        self.contexts[context].busy_blocking.remove(&stream);
+        self.reap_stream(stream);
+    }
+}

@@ -1,0 +1,133 @@
+//! What was executed: counts, what is alive, and the order of everything.
+
+use super::op::{Kind, Op};
+use super::{Model, QueueKey, handles};
+use hal::{Nanos, Stream};
+
+/// What has been asked of the model since it was made.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Operations that were queued.
+    pub submitted: u64,
+    /// Operations that have completed.
+    pub completed: u64,
+    /// Operations that were dropped with their context.
+    pub dropped: u64,
+    /// Copies to the device.
+    pub copies_h2d: u64,
+    /// Copies to the host.
+    pub copies_d2h: u64,
+    /// Copies on a device and between devices.
+    pub copies_other: u64,
+    /// Bytes of all copies.
+    pub copied_bytes: u64,
+    /// Memsets.
+    pub memsets: u64,
+    /// Waits and writes.
+    pub memory_operations: u64,
+    /// Kernel launches.
+    pub launches: u64,
+    /// Event records.
+    pub event_records: u64,
+    /// Stream waits for events.
+    pub event_waits: u64,
+}
+
+/// What is alive: flat once everything has completed and been given back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Live {
+    /// Unfinished operations.
+    pub operations: usize,
+    /// Streams, the default ones included.
+    pub streams: usize,
+    /// Events.
+    pub events: usize,
+    /// Contexts.
+    pub contexts: usize,
+    /// Allocations and registrations.
+    pub allocations: usize,
+    /// Modules.
+    pub modules: usize,
+    /// Graphs.
+    pub graphs: usize,
+    /// Hardware queues that were given out.
+    pub queues: usize,
+    /// Entries of the agenda.
+    pub agenda: usize,
+}
+
+/// An operation that was executed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TraceEntry {
+    /// When it began.
+    pub start: Nanos,
+    /// When it was done.
+    pub end: Nanos,
+    /// The process that it belongs to; 0 is the first.
+    pub process: usize,
+    /// The handle of its stream; the legacy default stream appears under a handle of its own.
+    pub stream: Stream,
+    /// The hardware queue that it was in to the end, if any.
+    pub queue: Option<String>,
+    /// The copy engine that ran it, if any.
+    pub engine: Option<String>,
+    /// What it was.
+    pub what: String,
+}
+
+impl Model {
+    pub(crate) fn live(&self) -> Live {
+        Live {
+            operations: self.ops.len(),
+            streams: self.streams.len(),
+            events: self.events.len(),
+            contexts: self.contexts.len(),
+            allocations: self.processes.iter().map(|process| process.space.len()).sum(),
+            modules: self.modules.len(),
+            graphs: self.graphs.len(),
+            queues: self.queues.len(),
+            agenda: self.agenda.len(),
+        }
+    }
+
+    pub(crate) fn queue_name(&self, key: QueueKey) -> Option<String> {
+        self.queues.get(key).map(|queue| format!("{} queue {}", queue.class.name(), queue.number))
+    }
+
+    /// In a few words, for traces and reports.
+    pub(crate) fn describe(&self, op: &Op) -> String {
+        match &op.kind {
+            Kind::Copy(job) => format!("copy of {} bytes", job.bytes()),
+            Kind::Fill(job) => format!("memset of {} bytes", job.width_bytes * job.height),
+            Kind::Kernel(job) => format!("kernel {}", job.name),
+            Kind::Memops(job) => match job.ops.as_slice() {
+                [hal::MemOp::Wait { address, value, .. }] => format!("wait for {value} at {:#x}", address.0),
+                [hal::MemOp::Write { address, value, .. }] => format!("write of {value} at {:#x}", address.0),
+                ops => format!("batch of {} memory operations", ops.len()),
+            },
+            other => other.noun().to_owned(),
+        }
+    }
+
+    pub(crate) fn note_trace(&mut self, op: &Op, queue: Option<QueueKey>) {
+        if self.trace.is_none() {
+            return;
+        }
+        let engine = match &op.kind {
+            Kind::Copy(job) => Some(self.engines[job.engine].name()),
+            _ => None,
+        };
+        let entry = TraceEntry {
+            start: Nanos(op.started),
+            end: Nanos(self.now),
+            process: op.process,
+            stream: Stream(op.stream.handle(handles::STREAM)),
+            queue: queue.and_then(|queue| self.queue_name(queue)),
+            engine,
+            what: self.describe(op),
+        };
+        if let Some(trace) = &mut self.trace {
+            trace.push(entry);
+        }
+    }
+}

@@ -1,0 +1,377 @@
+//! Every constant of the model, each with the measurement that it was fitted to.
+//!
+//! `facts N` below is section N of the measurements on one H100 (SXM, PCIe Gen5 x16, driver 580); the rows themselves are
+//! in `facts.toml`, and `tests/fidelity.rs` replays them. A file may override any subset of the keys; what it leaves out
+//! keeps the value of the preset.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+/// The parameters of a software GPU.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Parameters {
+    /// What the device says about itself.
+    pub device: DeviceParameters,
+    /// What calls cost the host.
+    pub host: HostParameters,
+    /// Streams and hardware queues.
+    pub queue: QueueParameters,
+    /// Stream memory operations.
+    pub memop: MemopParameters,
+    /// Copy engines and links.
+    pub engine: EngineParameters,
+    /// Kernels and memsets.
+    pub kernel: KernelParameters,
+}
+
+/// What the device says about itself.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct DeviceParameters {
+    /// The marketing name.
+    pub name: String,
+    /// Bytes of device memory.
+    pub memory_bytes: u64,
+    /// Multiprocessors: the budget of concurrent kernels. 132 on an H100 SXM.
+    pub multiprocessors: u32,
+    /// Major and minor number of the compute capability.
+    pub compute_capability: [i32; 2],
+    /// CUDA version of the driver, as `1000 * major + 10 * minor`. The facts were taken with 13.0.
+    pub driver_version: i32,
+    /// The number of the most urgent stream priority (facts: -5).
+    pub greatest_priority: i32,
+    /// What `ASYNC_ENGINE_COUNT` reads.
+    pub async_engines: i32,
+}
+
+impl Default for DeviceParameters {
+    fn default() -> DeviceParameters {
+        DeviceParameters {
+            name: "overtake software GPU (h100-sxm-pcie5)".to_owned(),
+            memory_bytes: 80 << 30,
+            multiprocessors: 132,
+            compute_capability: [9, 0],
+            driver_version: 13_000,
+            greatest_priority: -5,
+            async_engines: 3,
+        }
+    }
+}
+
+/// What calls cost the host, in nanoseconds of the caller's time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct HostParameters {
+    /// One wait or write (facts 5: 1.18 us).
+    pub memop_ns: u64,
+    /// A batch of memory operations, without its operations (facts 5: a batch of 4 costs 1.60 us).
+    pub batch_ns: u64,
+    /// Each operation of a batch.
+    pub batch_each_ns: u64,
+    /// An asynchronous copy or memset (facts 5: 2.2 to 2.5 us).
+    pub copy_ns: u64,
+    /// An event record (facts 5: 0.24 us).
+    pub event_record_ns: u64,
+    /// A stream wait event (facts 5: 0.20 us).
+    pub stream_wait_event_ns: u64,
+    /// A stream or event query (facts 5: 1.7 us).
+    pub query_ns: u64,
+    /// A kernel launch (facts 5: 4.7 us).
+    pub launch_ns: u64,
+    /// The capture status (facts 5: 0.03 us).
+    pub capture_status_ns: u64,
+    /// A pointer attribute (facts 5: 0.08 us).
+    pub pointer_ns: u64,
+    /// Calls that only look something up. Not measured; of the order of the cheapest measured calls.
+    pub lookup_ns: u64,
+    /// Making and destroying streams, events, allocations and modules. Not measured; of the order of a microsecond.
+    pub manage_ns: u64,
+    /// What a synchronisation adds to the wait itself.
+    pub synchronize_ns: u64,
+    /// What the first call after a long sleep costs more (facts 6: of a p50 near 20 us, most is the caller's cold start).
+    pub cold_ns: u64,
+    /// How long a sleep has to be to make the thread cold.
+    pub cold_after_ns: u64,
+    /// Reading the clock.
+    pub clock_ns: u64,
+    /// A spin-loop hint.
+    pub pause_ns: u64,
+    /// A copy from or to pageable memory, without its bytes (facts 8: 64 KiB take 28 us).
+    pub pageable_ns: u64,
+    /// Rate of the first bytes of a pageable copy, in GB/s (facts 8: 1 MiB takes 109 us).
+    pub pageable_cached_gbps: f64,
+    /// How many bytes go at that rate.
+    pub pageable_cached_bytes: u64,
+    /// Rate of the rest, in GB/s (facts 8: 64 MiB go at 6.4 GB/s).
+    pub pageable_gbps: f64,
+}
+
+impl Default for HostParameters {
+    fn default() -> HostParameters {
+        HostParameters {
+            memop_ns: 1_180,
+            batch_ns: 1_040,
+            batch_each_ns: 140,
+            copy_ns: 2_300,
+            event_record_ns: 240,
+            stream_wait_event_ns: 200,
+            query_ns: 1_700,
+            launch_ns: 4_700,
+            capture_status_ns: 30,
+            pointer_ns: 80,
+            lookup_ns: 30,
+            manage_ns: 1_000,
+            synchronize_ns: 300,
+            cold_ns: 2_300,
+            cold_after_ns: 100_000,
+            clock_ns: 25,
+            pause_ns: 50,
+            pageable_ns: 22_600,
+            pageable_cached_gbps: 12.1,
+            pageable_cached_bytes: 1 << 20,
+            pageable_gbps: 6.4,
+        }
+    }
+}
+
+/// When a stream gets its hardware queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Assignment {
+    /// At its first operation of the class. Only this fits both facts 4: streams k, k+4, k+8 share, and a late ticket
+    /// is fine with 4 streams and hangs with 16.
+    FirstUse,
+    /// When the stream is made.
+    Creation,
+}
+
+/// Streams and hardware queues.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct QueueParameters {
+    /// Hardware queues for copies to the device (facts 4: 4).
+    pub h2d: u32,
+    /// Hardware queues for copies to the host (facts 4: 4).
+    pub d2h: u32,
+    /// Hardware queues for copies on the device. Not measured; taken to be as many as the others.
+    pub d2d: u32,
+    /// Hardware queues for copies to another device. Not measured; taken to be as many as the others.
+    pub peer: u32,
+    /// Hardware queues for kernels; 0 gives each stream one of its own (facts 4: kernels of 64 streams shared nothing).
+    pub compute: u32,
+    /// When a stream gets its queue.
+    pub assignment: Assignment,
+    /// Operations that a stream holds; the next submission blocks (facts 5: roughly 1 000).
+    pub stream_operations: usize,
+    /// From the end of a call to the device seeing its operation (fits the 8.1 us of facts 5 together with the
+    /// host cost, the engine's set-up and the completion word).
+    pub submit_latency_ns: u64,
+    /// Device time of an event record or an event wait (facts 5: a hop through a channel adds 0.3 us).
+    pub bookkeeping_ns: u64,
+}
+
+impl Default for QueueParameters {
+    fn default() -> QueueParameters {
+        QueueParameters {
+            h2d: 4,
+            d2h: 4,
+            d2d: 4,
+            peer: 4,
+            compute: 0,
+            assignment: Assignment::FirstUse,
+            stream_operations: 1_020,
+            submit_latency_ns: 600,
+            bookkeeping_ns: 150,
+        }
+    }
+}
+
+/// Stream memory operations.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct MemopParameters {
+    /// A write (facts 5: each adds 1.4 us to its stream).
+    pub write_ns: u64,
+    /// Each further write of a batch (facts 5: a channel with one batched lower adds 2.2 us, not 2.8).
+    pub batched_write_ns: u64,
+    /// A satisfied wait on host memory (facts 2: 1.2 us).
+    pub wait_host_ns: u64,
+    /// A satisfied wait on device memory (facts 2: 0.5 us).
+    pub wait_device_ns: u64,
+    /// How long before the end of a copy the wait behind it is looked at (fits the chunk sweep of facts 2: an urgent
+    /// copy that comes in the last microseconds of a chunk waits for the next one too).
+    pub wait_lead_ns: u64,
+    /// How often an unsatisfied wait looks again (fits the bracket per copy of facts 3: 657 us for 64 copies).
+    pub wait_poll_ns: u64,
+}
+
+impl Default for MemopParameters {
+    fn default() -> MemopParameters {
+        MemopParameters {
+            write_ns: 1_400,
+            batched_write_ns: 1_000,
+            wait_host_ns: 1_200,
+            wait_device_ns: 500,
+            wait_lead_ns: 5_000,
+            wait_poll_ns: 15_000,
+        }
+    }
+}
+
+/// Copy engines and links.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct EngineParameters {
+    /// Before the bytes of a copy move (facts 2: the gap between consecutive copies; facts 3: 64 copies of 64 KiB in 251 us).
+    pub setup_ns: u64,
+    /// Rate to the device, in GB/s (facts 2: 55.2).
+    pub h2d_gbps: f64,
+    /// Rate to the host, in GB/s (facts 9: 55).
+    pub d2h_gbps: f64,
+    /// Rate of a copy on the device, in GB/s. Not measured; about 40 % of the memory bandwidth, each byte going twice.
+    pub d2d_gbps: f64,
+    /// Rate to another device, in GB/s. Not measured; a PCIe path, as the preset's name says.
+    pub peer_gbps: f64,
+    /// A segment that has run for so long commits the engine to the same queue's next segment, if nobody waits then
+    /// (fits facts 1: a copy behind 256 MiB copies waits for one and a half of them, and behind 1 MiB chunks likewise).
+    pub commit_after_ns: u64,
+    /// Slice of a process while another one waits for the engine (facts 7: p50 571 us, p99 1 058 us).
+    pub slice_ns: u64,
+}
+
+impl Default for EngineParameters {
+    fn default() -> EngineParameters {
+        EngineParameters {
+            setup_ns: 2_600,
+            h2d_gbps: 55.2,
+            d2h_gbps: 55.0,
+            d2d_gbps: 1_300.0,
+            peer_gbps: 50.0,
+            commit_after_ns: 100_000,
+            slice_ns: 1_060_000,
+        }
+    }
+}
+
+/// Kernels and memsets.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct KernelParameters {
+    /// From the head of the queue to the first instruction. Not measured by itself; the usual 2 us.
+    pub start_ns: u64,
+    /// Ceiling of multiprocessors reading host memory, in GB/s (facts 6: about 51).
+    pub h2d_gbps: f64,
+    /// Ceiling of multiprocessors writing host memory, in GB/s (facts 6: 52.3).
+    pub d2h_gbps: f64,
+    /// Ceiling of multiprocessors moving bytes on the device, in GB/s. Not measured.
+    pub d2d_gbps: f64,
+    /// Rate of a memset, in GB/s. Not measured.
+    pub memset_gbps: f64,
+}
+
+impl Default for KernelParameters {
+    fn default() -> KernelParameters {
+        KernelParameters { start_ns: 2_000, h2d_gbps: 51.0, d2h_gbps: 52.3, d2d_gbps: 1_300.0, memset_gbps: 2_000.0 }
+    }
+}
+
+impl Parameters {
+    /// Names of the presets.
+    pub const PRESETS: [&'static str; 1] = ["h100-sxm-pcie5"];
+
+    /// The preset of that name.
+    #[must_use]
+    pub fn preset(name: &str) -> Option<Parameters> {
+        (name == Parameters::PRESETS[0]).then(Parameters::default)
+    }
+
+    /// From TOML that overrides some keys of the preset `h100-sxm-pcie5`.
+    ///
+    /// # Errors
+    /// What the parser says: an unknown key is an error and not ignored.
+    pub fn from_toml(text: &str) -> Result<Parameters, String> {
+        let parameters: Parameters = toml::from_str(text).map_err(|e| e.to_string())?;
+        parameters.check()?;
+        Ok(parameters)
+    }
+
+    /// By preset name, or from a TOML file where the name is a path.
+    ///
+    /// # Errors
+    /// A name that is neither, or a file that does not parse.
+    pub fn named(name: &str) -> Result<Parameters, String> {
+        if let Some(preset) = Parameters::preset(name) {
+            return Ok(preset);
+        }
+        if Path::new(name).extension().is_none_or(|e| e != "toml") {
+            return Err(format!("no preset {name}: there is {:?}, or the path of a .toml file", Parameters::PRESETS));
+        }
+        let text = std::fs::read_to_string(name).map_err(|e| format!("{name}: {e}"))?;
+        Parameters::from_toml(&text).map_err(|e| format!("{name}: {e}"))
+    }
+
+    /// As TOML, every key.
+    #[must_use]
+    pub fn to_toml(&self) -> String {
+        toml::to_string_pretty(self).expect("plain numbers and strings always serialise")
+    }
+
+    fn check(&self) -> Result<(), String> {
+        let rates = [
+            ("engine.h2d_gbps", self.engine.h2d_gbps),
+            ("engine.d2h_gbps", self.engine.d2h_gbps),
+            ("engine.d2d_gbps", self.engine.d2d_gbps),
+            ("engine.peer_gbps", self.engine.peer_gbps),
+            ("kernel.h2d_gbps", self.kernel.h2d_gbps),
+            ("kernel.d2h_gbps", self.kernel.d2h_gbps),
+            ("kernel.d2d_gbps", self.kernel.d2d_gbps),
+            ("kernel.memset_gbps", self.kernel.memset_gbps),
+            ("host.pageable_gbps", self.host.pageable_gbps),
+            ("host.pageable_cached_gbps", self.host.pageable_cached_gbps),
+        ];
+        if let Some((name, _)) = rates.iter().find(|(_, rate)| !(rate.is_finite() && *rate > 0.0)) {
+            return Err(format!("{name} must be a positive number"));
+        }
+        let counts = [
+            ("queue.h2d", self.queue.h2d),
+            ("queue.d2h", self.queue.d2h),
+            ("queue.d2d", self.queue.d2d),
+            ("queue.peer", self.queue.peer),
+            ("device.multiprocessors", self.device.multiprocessors),
+        ];
+        if let Some((name, _)) = counts.iter().find(|(_, count)| *count == 0) {
+            return Err(format!("{name} must be at least 1"));
+        }
+        if self.memop.wait_poll_ns == 0 || self.engine.slice_ns == 0 || self.queue.stream_operations == 0 {
+            return Err("memop.wait_poll_ns, engine.slice_ns and queue.stream_operations must be at least 1".to_owned());
+        }
+        Ok(())
+    }
+}
+
+/// How long `bytes` take at `gbps`, in nanoseconds (1 GB/s is 1 byte a nanosecond).
+pub(crate) fn span_ns(bytes: u64, gbps: f64) -> u64 {
+    (bytes as f64 / gbps).round() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_overrides_some_keys_and_no_unknown_ones() {
+        let some = Parameters::from_toml("[engine]\nsetup_ns = 7\n").unwrap();
+        assert_eq!((some.engine.setup_ns, some.queue.h2d), (7, 4));
+        assert!(Parameters::from_toml("[engine]\nset_up_ns = 7\n").unwrap_err().contains("set_up_ns"));
+        assert!(Parameters::from_toml("[engine]\nh2d_gbps = 0.0\n").unwrap_err().contains("h2d_gbps"));
+    }
+
+    #[test]
+    fn what_is_written_is_what_is_read() {
+        let preset = Parameters::preset("h100-sxm-pcie5").unwrap();
+        assert_eq!(Parameters::from_toml(&preset.to_toml()).unwrap(), preset);
+        assert!(Parameters::named("h200").unwrap_err().contains("h100-sxm-pcie5"));
+    }
+}

@@ -1,0 +1,230 @@
+//! The one file that touches memory by address: the backing of allocations, and moves between them.
+//!
+//! A [`Span`] is a range of this process's memory that is valid for reads and writes while it is used. There are three
+//! ways to one: from [`Backing`] that we own; from a promise of the caller of an `unsafe` driver method, kept in
+//! [`Backing::promised`] for as long as the promise holds; and as a part of another span. Everything else in this file
+//! follows from that invariant.
+#![allow(unsafe_code)]
+
+use std::alloc::{Layout, alloc_zeroed, dealloc};
+use std::ffi::c_void;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use hal::Width;
+
+const PAGE_BYTES: usize = 4096;
+
+/// Memory behind an allocation or a registration.
+pub(crate) struct Backing {
+    start: NonNull<u8>,
+    bytes: u64,
+    owned: Option<(NonNull<u8>, Layout)>,
+}
+
+// SAFETY: the pointers name memory that is not tied to a thread: the heap's, or the caller's by a promise that names no
+// thread. All access goes through `Span`, whose methods say what they do about concurrent access.
+unsafe impl Send for Backing {}
+
+impl Backing {
+    /// Zeroed, page-aligned memory. Pages come into being when they are touched; `None` where there are not so many.
+    pub(crate) fn zeroed(bytes: u64) -> Option<Backing> {
+        // The allocator zeroes lazily at its own alignment only, so the page alignment is made here.
+        let total = usize::try_from(bytes).ok()?.checked_add(PAGE_BYTES)?;
+        let layout = Layout::from_size_align(total, 16).ok()?;
+        // SAFETY: the layout's size is at least PAGE_BYTES, so it is not zero.
+        let base = NonNull::new(unsafe { alloc_zeroed(layout) })?;
+        let skip = base.as_ptr().align_offset(PAGE_BYTES);
+        // SAFETY: `skip < PAGE_BYTES` and the block is PAGE_BYTES longer than `bytes`, so this stays inside it.
+        let start = unsafe { base.add(skip) };
+        Some(Backing { start, bytes, owned: Some((base, layout)) })
+    }
+
+    /// Memory of the caller's.
+    ///
+    /// # Safety
+    /// The range is mapped for reads and writes until this value is dropped.
+    pub(crate) unsafe fn promised(start: NonNull<u8>, bytes: u64) -> Backing {
+        Backing { start, bytes, owned: None }
+    }
+
+    pub(crate) fn address(&self) -> u64 {
+        self.start.as_ptr() as u64
+    }
+
+    pub(crate) fn pointer(&self) -> *mut u8 {
+        self.start.as_ptr()
+    }
+
+    /// All of it.
+    pub(crate) fn span(&self) -> Span<'_> {
+        Span { start: self.start, bytes: self.bytes, backing: std::marker::PhantomData }
+    }
+}
+
+impl Drop for Backing {
+    fn drop(&mut self) {
+        if let Some((base, layout)) = self.owned {
+            // SAFETY: `base` came from `alloc_zeroed` with this very layout, and spans do not outlive the backing.
+            unsafe { dealloc(base.as_ptr(), layout) }
+        }
+    }
+}
+
+/// A range of memory that is valid while it is borrowed.
+#[derive(Clone, Copy)]
+pub(crate) struct Span<'a> {
+    start: NonNull<u8>,
+    bytes: u64,
+    backing: std::marker::PhantomData<&'a Backing>,
+}
+
+impl<'a> Span<'a> {
+    /// A part.
+    ///
+    /// # Panics
+    /// When the part is not inside: the caller has checked bounds against the same allocation.
+    pub(crate) fn part(self, offset: u64, bytes: u64) -> Span<'a> {
+        assert!(offset.checked_add(bytes).is_some_and(|end| end <= self.bytes), "a part lies inside its span");
+        // SAFETY: `offset` is at most `self.bytes`, so the result is inside the span or one past its end.
+        let start = unsafe { self.start.add(offset as usize) };
+        Span { start, bytes, ..self }
+    }
+
+    /// Fills it with bytes.
+    pub(crate) fn fill(self, value: u8) {
+        // SAFETY: the span is valid for writes of its whole length (module invariant).
+        unsafe { self.start.as_ptr().write_bytes(value, self.bytes as usize) }
+    }
+
+    /// Fills it with words.
+    pub(crate) fn fill32(self, value: u32) {
+        let words = self.bytes / 4;
+        for word in 0..words {
+            // SAFETY: word `word` of `words` lies inside the span; the write needs no alignment.
+            unsafe { self.start.as_ptr().add(word as usize * 4).cast::<u32>().write_unaligned(value) }
+        }
+    }
+
+    /// Copies `source`, which is as long, overlap allowed. Four and eight aligned bytes go in one piece, because such
+    /// copies are completion words that a CPU polls.
+    pub(crate) fn copy_from(self, source: Span<'_>) {
+        assert_eq!(self.bytes, source.bytes, "both sides of a move are equally long");
+        let aligned = (self.start.as_ptr() as u64 | source.start.as_ptr() as u64) % self.bytes.max(1) == 0;
+        match self.bytes {
+            4 if aligned => self.store(0, Width::W32, source.load(0, Width::W32)),
+            8 if aligned => self.store(0, Width::W64, source.load(0, Width::W64)),
+            // SAFETY: both spans are valid for their length (module invariant), and `copy` allows overlap. The driver's
+            // contract forbids the host to touch either side while a copy is under way.
+            _ => unsafe { std::ptr::copy(source.start.as_ptr(), self.start.as_ptr(), self.bytes as usize) },
+        }
+    }
+
+    /// The bytes, copied out.
+    pub(crate) fn to_vec(self) -> Vec<u8> {
+        let mut bytes = vec![0; self.bytes as usize];
+        // SAFETY: the span is valid for reads of its length, and the vector was made as long.
+        unsafe { std::ptr::copy_nonoverlapping(self.start.as_ptr(), bytes.as_mut_ptr(), bytes.len()) }
+        bytes
+    }
+
+    /// Writes bytes that are as long as the span.
+    pub(crate) fn write(self, bytes: &[u8]) {
+        assert_eq!(self.bytes, bytes.len() as u64, "both sides of a move are equally long");
+        // SAFETY: the span is valid for writes of its length, which is the slice's.
+        unsafe { std::ptr::copy(bytes.as_ptr(), self.start.as_ptr(), bytes.len()) }
+    }
+
+    fn word(self, offset: u64, width: Width) -> NonNull<u8> {
+        let word = self.part(offset, width.bytes()).start;
+        assert_eq!(word.as_ptr() as u64 % width.bytes(), 0, "words are aligned");
+        word
+    }
+
+    /// Reads a word that CPU threads and the device share.
+    pub(crate) fn load(self, offset: u64, width: Width) -> u64 {
+        let word = self.word(offset, width).as_ptr();
+        match width {
+            // SAFETY: `word` checked that four aligned bytes of the span lie there; they stay valid for this call.
+            Width::W32 => u64::from(unsafe { AtomicU32::from_ptr(word.cast()) }.load(Ordering::Acquire)),
+            // SAFETY: as above, with eight bytes.
+            Width::W64 => unsafe { AtomicU64::from_ptr(word.cast()) }.load(Ordering::Acquire),
+        }
+    }
+
+    /// Writes a word that CPU threads and the device share; everything moved before is visible with it.
+    pub(crate) fn store(self, offset: u64, width: Width, value: u64) {
+        let word = self.word(offset, width).as_ptr();
+        match width {
+            // SAFETY: `word` checked that four aligned bytes of the span lie there; they stay valid for this call.
+            Width::W32 => unsafe { AtomicU32::from_ptr(word.cast()) }.store(value as u32, Ordering::Release),
+            // SAFETY: as above, with eight bytes.
+            Width::W64 => unsafe { AtomicU64::from_ptr(word.cast()) }.store(value, Ordering::Release),
+        }
+    }
+
+    /// Adds to a 32-bit word in one step and returns what was there.
+    pub(crate) fn add32(self, offset: u64, value: u32) -> u32 {
+        let word = self.word(offset, Width::W32).as_ptr();
+        // SAFETY: `word` checked that four aligned bytes of the span lie there; they stay valid for this call.
+        unsafe { AtomicU32::from_ptr(word.cast()) }.fetch_add(value, Ordering::AcqRel)
+    }
+}
+
+/// A range of pageable memory that the caller of a driver method lends for the length of the call.
+#[derive(Clone, Copy)]
+pub(crate) struct Lent {
+    start: u64,
+    bytes: u64,
+}
+
+impl Lent {
+    /// # Safety
+    /// The range is valid, for reads where the driver reads and for writes where it writes, until the call returns (and
+    /// for the planted bug of a late read: until the copy has executed).
+    pub(crate) unsafe fn for_call(start: u64, bytes: u64) -> Lent {
+        Lent { start, bytes }
+    }
+
+    pub(crate) fn start(self) -> u64 {
+        self.start
+    }
+
+    /// Reads part of it; `offset + bytes` is inside, which the caller has checked.
+    pub(crate) fn read(self, offset: u64, bytes: u64) -> Vec<u8> {
+        match self.span(offset, bytes) {
+            Some(span) => span.to_vec(),
+            None => Vec::new(),
+        }
+    }
+
+    /// Writes part of it.
+    pub(crate) fn write(self, offset: u64, bytes: &[u8]) {
+        if let Some(span) = self.span(offset, bytes.len() as u64) {
+            span.write(bytes);
+        }
+    }
+
+    fn span(&self, offset: u64, bytes: u64) -> Option<Span<'_>> {
+        let whole =
+            Span { start: NonNull::new(self.start as *mut u8)?, bytes: self.bytes, backing: std::marker::PhantomData };
+        Some(whole.part(offset, bytes))
+    }
+}
+
+/// Reads the parameters of a launch, each by its declared size.
+///
+/// # Safety
+/// Every pointer is null or names as many readable bytes as the size at its place says.
+pub(crate) unsafe fn read_parameters(pointers: &[*mut c_void], sizes: &[u32]) -> Option<Vec<Vec<u8>>> {
+    if pointers.len() != sizes.len() || pointers.iter().any(|p| p.is_null()) {
+        return None;
+    }
+    let read = |(pointer, size): (&*mut c_void, &u32)| {
+        let mut bytes = vec![0; *size as usize];
+        // SAFETY: not null (checked), and the caller promises that `size` bytes are readable there.
+        unsafe { std::ptr::copy_nonoverlapping(pointer.cast::<u8>(), bytes.as_mut_ptr(), bytes.len()) }
+        bytes
+    };
+    Some(pointers.iter().zip(sizes).map(read).collect())
+}
