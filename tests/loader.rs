@@ -8,7 +8,7 @@ use std::ptr::NonNull;
 
 use abi::types::{CU_GET_PROC_ADDRESS_LEGACY_STREAM, CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM};
 use hal::{Code, Driver, Stream};
-use overtake::driver::{CudaDriver, Functions, LIBRARY_VARIABLE, Library};
+use overtake::driver::{Backend, CudaDriver, Functions, LIBRARY_VARIABLE, Library, open};
 
 /// Builds a shared library from C text, once per test.
 fn build(name: &str, source: &str) -> PathBuf {
@@ -45,7 +45,7 @@ fn in_child(test: &str, variables: &[(&str, &str)]) -> bool {
     true
 }
 
-fn open(path: &OsStr) -> Library {
+fn library(path: &OsStr) -> Library {
     Library::open(path).expect("the fixture is a library")
 }
 
@@ -61,8 +61,8 @@ fn the_variable_names_the_library() {
 
 #[test]
 fn a_library_that_is_no_driver_is_refused() {
-    let library = build("no_driver", "int nothing(void); int nothing(void) { return 0; }\n");
-    let error = Functions::load(open(library.as_os_str())).unwrap_err();
+    let path = build("no_driver", "int nothing(void); int nothing(void) { return 0; }\n");
+    let error = Functions::load(library(path.as_os_str())).unwrap_err();
     assert_eq!((error.call(), error.code()), ("dlsym", Code::SHARED_OBJECT_SYMBOL_NOT_FOUND));
     assert!(error.to_string().contains("cuGetProcAddress_v2"), "{error}");
 }
@@ -72,7 +72,7 @@ fn absent_required_functions_are_named() {
     if in_child("absent_required_functions_are_named", &[("POOR_DRIVER_LACKS", "cuMemAlloc,cuStreamQuery")]) {
         return;
     }
-    let error = CudaDriver::open(open(poor_driver("poor_required").as_os_str())).unwrap_err();
+    let error = CudaDriver::open(library(poor_driver("poor_required").as_os_str())).unwrap_err();
     assert_eq!((error.call(), error.code()), ("cuGetProcAddress_v2", Code::SHARED_OBJECT_SYMBOL_NOT_FOUND));
     let text = error.to_string();
     assert!(text.contains("(CUDA 12.0) lacks cuStreamQuery, cuMemAlloc_v2;"), "{text}");
@@ -84,7 +84,8 @@ fn absent_optional_functions_fail_only_when_called() {
     if in_child("absent_optional_functions_fail_only_when_called", &variables) {
         return;
     }
-    let driver = CudaDriver::open(open(poor_driver("poor_optional").as_os_str())).expect("nothing required is absent");
+    let driver =
+        CudaDriver::open(library(poor_driver("poor_optional").as_os_str())).expect("nothing required is absent");
     let error = driver.stream_flags(Stream(7)).unwrap_err();
     assert_eq!((error.call(), error.code()), ("cuStreamGetFlags", Code::NOT_FOUND));
     assert!(error.to_string().contains("CUDA 5.5 brought it"), "{error}");
@@ -94,7 +95,8 @@ fn absent_optional_functions_fail_only_when_called() {
 
 #[test]
 fn prototypes_newer_than_the_driver_are_absent_though_it_answers_for_them() {
-    let driver = CudaDriver::open(open(poor_driver("poor_version").as_os_str())).expect("nothing required is absent");
+    let driver =
+        CudaDriver::open(library(poor_driver("poor_version").as_os_str())).expect("nothing required is absent");
     let pointers = driver.functions().pointers();
     assert!(pointers.cuMemcpyBatchAsync.is_none(), "introduced by 12.8, the driver is 12.0");
     assert!(pointers.cuStreamGetId.is_some(), "introduced by 12.0");
@@ -105,7 +107,7 @@ fn codes_that_we_do_not_know_carry_the_drivers_words() {
     if in_child("codes_that_we_do_not_know_carry_the_drivers_words", &[("POOR_DRIVER_RESULT", "4711")]) {
         return;
     }
-    let driver = CudaDriver::open(open(poor_driver("poor_result").as_os_str())).expect("nothing required is absent");
+    let driver = CudaDriver::open(library(poor_driver("poor_result").as_os_str())).expect("nothing required is absent");
     let error = driver.context_synchronize().unwrap_err();
     assert_eq!(error.code().get(), 4711);
     assert!(error.to_string().contains("CUDA_ERROR_FROM_THE_FUTURE"), "{error}");
@@ -116,7 +118,7 @@ fn not_ready_is_an_answer() {
     if in_child("not_ready_is_an_answer", &[("POOR_DRIVER_RESULT", "600")]) {
         return;
     }
-    let driver = CudaDriver::open(open(poor_driver("poor_ready").as_os_str())).expect("nothing required is absent");
+    let driver = CudaDriver::open(library(poor_driver("poor_ready").as_os_str())).expect("nothing required is absent");
     assert_eq!(driver.stream_query(Stream::DEFAULT), Ok(false));
     assert_eq!(driver.stream_synchronize(Stream::DEFAULT).unwrap_err().code(), Code::NOT_READY);
 }
@@ -154,4 +156,47 @@ fn the_driver_at_hand_gives_for_each_row_the_symbol_that_the_row_names() {
         .map(|row| row.symbol)
         .collect();
     assert!(wrong.is_empty(), "cuGetProcAddress gives other functions than the exports for {wrong:?}");
+}
+
+#[test]
+fn auto_falls_back_to_the_software_gpu_and_says_why() {
+    let variables = [(LIBRARY_VARIABLE, "/nonexistent"), ("OVERTAKE_BACKEND", "")];
+    if in_child("auto_falls_back_to_the_software_gpu_and_says_why", &variables) {
+        return;
+    }
+    let opened = open(Backend::from_environment().expect("empty means auto")).expect("there is always a software GPU");
+    assert_eq!((opened.backend, opened.driver.backend()), (Backend::Soft, "soft"));
+    assert!(opened.reason.contains("no real GPU") && opened.reason.contains("/nonexistent"), "{}", opened.reason);
+    assert!(open(Backend::Cuda).is_err());
+}
+
+#[test]
+fn auto_wants_a_device_and_not_only_a_library() {
+    let library = poor_driver("poor_deviceless");
+    if in_child("auto_wants_a_device_and_not_only_a_library", &[(LIBRARY_VARIABLE, &library.display().to_string())]) {
+        return;
+    }
+    // The poor driver succeeds at everything and writes nothing: it counts no devices.
+    assert_eq!(open(Backend::Cuda).unwrap_err().code(), Code::NO_DEVICE);
+    let opened = open(Backend::Auto).expect("there is always a software GPU");
+    assert_eq!(opened.backend, Backend::Soft);
+    assert!(opened.reason.contains("finds no device"), "{}", opened.reason);
+}
+
+#[test]
+fn an_unknown_backend_is_refused() {
+    if in_child("an_unknown_backend_is_refused", &[("OVERTAKE_BACKEND", "gpu")]) {
+        return;
+    }
+    let error = Backend::from_environment().unwrap_err().to_string();
+    assert!(error.contains("auto, cuda or soft"), "{error}");
+}
+
+#[test]
+fn the_software_gpus_clock_is_chosen_by_the_environment() {
+    if in_child("the_software_gpus_clock_is_chosen_by_the_environment", &[("OVERTAKE_SOFT_CLOCK", "fast")]) {
+        return;
+    }
+    let error = open(Backend::Soft).unwrap_err().to_string();
+    assert!(error.contains("stepped or free"), "{error}");
 }

@@ -5,7 +5,7 @@ use std::str::FromStr;
 use std::sync::Arc;
 
 use hal::{Code, Driver, Error, Result};
-use softgpu::{Clock, SoftGpu};
+use softgpu::{Builder, Clock, SoftGpu};
 
 use super::cuda::CudaDriver;
 
@@ -76,10 +76,15 @@ impl fmt::Debug for Opened {
 
 /// Opens a driver. The real one is the same for the whole process; every software GPU is a new one.
 pub fn open(backend: Backend) -> Result<Opened> {
+    open_with(backend, |builder| builder)
+}
+
+/// Opens a driver; `configure` has the last word on the software GPU, after the environment.
+pub fn open_with(backend: Backend, configure: impl FnOnce(Builder) -> Builder) -> Result<Opened> {
     match backend {
         Backend::Cuda => real(),
-        Backend::Soft => soft("asked for"),
-        Backend::Auto => real().or_else(|error| soft(&format!("no real GPU: {error}"))),
+        Backend::Soft => soft("asked for", configure),
+        Backend::Auto => real().or_else(|error| soft(&format!("no real GPU: {error}"), configure)),
     }
 }
 
@@ -96,9 +101,10 @@ fn real() -> Result<Opened> {
 }
 
 /// A new software GPU, as the environment describes it.
-fn soft(reason: &str) -> Result<Opened> {
+fn soft(reason: &str, configure: impl FnOnce(Builder) -> Builder) -> Result<Opened> {
     let clock = variable(SOFT_CLOCK_VARIABLE)?.map_or(Ok(Clock::Stepped), |word| clock(&word))?;
-    let driver = SoftGpu::builder().clock(clock).environment().build();
+    let refused = |text: String| Code::INVALID_VALUE.at("SoftGpu::builder").because(text);
+    let driver = configure(SoftGpu::builder().clock(clock).environment().map_err(refused)?).build();
     Ok(Opened { driver: Arc::new(driver), backend: Backend::Soft, reason: reason.to_owned() })
 }
 

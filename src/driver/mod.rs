@@ -12,6 +12,7 @@
 //! Nothing here panics for want of a driver: an absent library, an absent function and a device-less machine are errors
 //! that name the cure.
 
+mod backend;
 mod copy;
 mod cuda;
 mod functions;
@@ -22,6 +23,7 @@ mod memop;
 mod memory;
 mod module;
 
+pub use backend::{BACKEND_VARIABLE, Backend, Opened, SOFT_CLOCK_VARIABLE, open, open_with};
 pub use cuda::CudaDriver;
 pub use functions::{Functions, Pointers};
 pub use host::RealHost;
