@@ -1,9 +1,6 @@
 //! Which driver a command uses: chosen, opened and said once.
 
-use std::sync::Arc;
-
-use hal::Driver;
-use overtake::driver::CudaDriver;
+use overtake::driver::{self, Backend, Opened};
 
 use crate::args::{Arguments, BackendName};
 use crate::failure::Result;
@@ -17,16 +14,40 @@ pub enum Payload {
     TimingOnly,
 }
 
-/// An open driver, and why this one.
-pub struct Opened {
-    /// The driver.
-    pub driver: Arc<dyn Driver>,
-    /// Why this one.
-    pub reason: String,
+/// Opens the driver that the command line asks for, or else the environment, and says on standard error which it is.
+pub fn open(arguments: &Arguments, payload: Payload) -> Result<Opened> {
+    let backend = match arguments.backend {
+        Some(BackendName::Auto) => Backend::Auto,
+        Some(BackendName::Cuda) => Backend::Cuda,
+        Some(BackendName::Soft) => Backend::Soft,
+        None => Backend::from_environment()?,
+    };
+    let opened = driver::open_with(backend, |builder| match payload {
+        Payload::Real => builder,
+        Payload::TimingOnly => builder.payload(softgpu::Payload::TimingOnly),
+    })?;
+    if !arguments.quiet {
+        let name = match opened.backend {
+            Backend::Soft => "the software GPU",
+            _ => "the real GPU",
+        };
+        eprintln!("overtake: using {name} ({})", briefly(&opened.reason));
+    }
+    Ok(opened)
 }
 
-/// Opens the driver that the command line asks for, and says so on standard error.
-pub fn open(arguments: &Arguments, _payload: Payload) -> Result<Opened> {
-    let _ = arguments.backend == Some(BackendName::Cuda);
-    Ok(Opened { driver: CudaDriver::get()?, reason: "test".into() })
+/// The reason without its cure: whoever is content with the choice needs none, and `info` prints it all.
+fn briefly(reason: &str) -> &str {
+    reason.split_once("; ").map_or(reason, |(why, _)| why)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_cure_is_left_out() {
+        assert_eq!(briefly("no real GPU: dlopen failed; install it; or not"), "no real GPU: dlopen failed");
+        assert_eq!(briefly("asked for"), "asked for");
+    }
 }

@@ -12,12 +12,12 @@ const OUTSTANDING: u32 = 4;
 /// A bulk request that takes longer than this will not come.
 const PATIENCE: Nanos = Nanos::from_ms(10_000);
 
-/// When how many requests were complete: first and last time that anyone looked.
+/// What completed between two completions, the first and the last that were seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Throughput {
-    /// Bytes that completed between the two looks.
+    /// Bytes that completed in between.
     pub bytes: u64,
-    /// Time between the two looks.
+    /// Time in between.
     pub span: Nanos,
 }
 
@@ -28,7 +28,7 @@ impl Throughput {
         Throughput { bytes: self.bytes + other.bytes, span: self.span + other.span }
     }
 
-    /// In 10^9 bytes a second; `None` where nothing completed between two looks.
+    /// In 10^9 bytes a second; `None` where fewer than two requests completed.
     #[must_use]
     pub fn gbps(self) -> Option<f64> {
         (self.bytes > 0 && self.span > Nanos::ZERO).then(|| self.bytes as f64 / self.span.0 as f64)
@@ -90,8 +90,12 @@ fn feed(method: &dyn Method, stop: &AtomicBool) -> Result<Throughput> {
         if host.wait_until(Some(host.now() + PATIENCE), &mut changed) != Wait::Met {
             return Err(late("no bulk request completed"));
         }
-        last = (host.now(), method.bulk_done());
-        first.get_or_insert(last);
+        // Only a completion is a look: the time between the last one and the stop belongs to a request that is under way.
+        let done = method.bulk_done();
+        if done != before {
+            last = (host.now(), done);
+            first.get_or_insert(last);
+        }
     }
     if !method.rig().wait_for(PATIENCE, &mut || method.bulk_done() == submitted) {
         return Err(late("outstanding bulk requests did not complete"));

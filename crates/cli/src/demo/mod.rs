@@ -6,14 +6,15 @@ mod present;
 use std::sync::Arc;
 
 use channels::probe::Rig;
-use hal::{Attribute, Nanos};
+use hal::Nanos;
+use overtake::driver::Opened;
 use report::{Header, Run};
 
 use crate::args::{Arguments, DemoArguments};
 use crate::bench::{self, Pace};
 use crate::device::OpenDevice;
 use crate::failure::{Failure, Result};
-use crate::open::{self, Opened};
+use crate::open;
 use crate::progress::Progress;
 use crate::{environment, output, version};
 
@@ -68,15 +69,12 @@ fn measure(arguments: &Arguments, demo: &DemoArguments, opened: &Opened) -> Resu
 
 fn header(opened: &Opened, device: &OpenDevice) -> Result<Header> {
     let driver = &opened.driver;
-    let name = driver.device_name(device.device())?;
-    let major = driver.device_attribute(Attribute::COMPUTE_CAPABILITY_MAJOR, device.device())?;
-    let minor = driver.device_attribute(Attribute::COMPUTE_CAPABILITY_MINOR, device.device())?;
     let command: Vec<String> = std::env::args().skip(1).collect();
     Ok(Header {
         version: version::VERSION.to_owned(),
         commit: version::COMMIT.to_owned(),
         command: format!("overtake {}", command.join(" ")),
-        device: format!("{name} (compute capability {major}.{minor})"),
+        device: driver.device_name(device.device())?,
         driver: version::driver_version(driver.version()?),
         backend: driver.backend().to_owned(),
         environment: environment::relevant(environment::variables()),

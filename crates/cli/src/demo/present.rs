@@ -47,9 +47,9 @@ fn directions(run: &Run) -> Vec<&str> {
 fn subtitle(run: &Run) -> String {
     let high = run.rows.iter().map(|row| row.high_bytes).max().unwrap_or(0);
     let bulk = run.rows.iter().map(|row| row.bulk_bytes).max().unwrap_or(0);
-    let virtual_time = if run.header.backend == "soft" { ", modelled by the software GPU" } else { "" };
+    let modelled = if run.header.backend == "soft" { ", modelled" } else { "" };
     let (high, bulk) = (format::size(high), format::size(bulk));
-    format!("{high} copy behind {bulk} copies on one copy engine; {}{virtual_time}", run.header.device)
+    format!("{high} copy behind {bulk} copies on one copy engine; {}{modelled}", run.header.device)
 }
 
 /// The picture.

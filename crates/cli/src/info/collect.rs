@@ -11,8 +11,8 @@ use super::memops::MemOps;
 use super::warnings::{Warning, device_warnings, environment_warnings};
 use crate::device::OpenDevice;
 use crate::failure::Result;
-use crate::open::Opened;
 use crate::{environment, version};
+use overtake::driver::Opened;
 
 /// Everything that `info` shows.
 #[derive(Debug, Serialize)]
