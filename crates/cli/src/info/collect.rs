@@ -113,20 +113,21 @@ impl From<QueueMap> for Queues {
 /// Collects everything. A probe that fails is a warning, not the end: `info` is what people run when something is wrong.
 pub fn collect(opened: &Opened) -> Result<Report> {
     let driver = &opened.driver;
-    let connections = environment::CONNECTIONS.map(|name| (name, std::env::var(name).ok()));
+    let environment = environment::relevant(environment::variables());
+    let connections = environment::CONNECTIONS.map(|name| (name, environment.get(name).cloned()));
     let mut report = Report {
         version: version::VERSION,
         commit: version::COMMIT,
         backend: Backend { name: driver.backend(), reason: opened.reason.clone() },
         driver: version::driver_version(driver.version()?),
         connections: connections.into(),
-        environment: environment::relevant(environment::variables()),
+        warnings: environment_warnings(&environment),
+        environment,
         devices: Vec::new(),
-        warnings: environment_warnings(),
     };
     for ordinal in 0..driver.device_count()? {
         let device = device_report(driver, ordinal, &mut report.warnings)?;
-        report.warnings.extend(device_warnings(&device));
+        report.warnings.extend(device_warnings(&device, &report.environment));
         report.devices.push(device);
     }
     Ok(report)

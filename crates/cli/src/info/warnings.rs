@@ -1,5 +1,7 @@
 //! What to set differently, and why.
 
+use std::collections::BTreeMap;
+
 use serde::Serialize;
 
 use super::collect::DeviceReport;
@@ -32,35 +34,45 @@ impl Warning {
 }
 
 /// Traps that the environment alone shows.
-pub fn environment_warnings() -> Vec<Warning> {
-    connection_warnings(std::env::var(MAX_CONNECTIONS).ok(), std::env::var(MAX_COPY_CONNECTIONS).ok())
-        .into_iter()
-        .chain(std::env::var("CUDA_LAUNCH_BLOCKING").ok().filter(|value| value != "0").map(|_| {
-            Warning::new("CUDA_LAUNCH_BLOCKING makes every call wait for the device", "unset it outside of debugging")
-        }))
-        .collect()
+pub fn environment_warnings(environment: &BTreeMap<String, String>) -> Vec<Warning> {
+    let blocking = environment.get("CUDA_LAUNCH_BLOCKING").filter(|value| *value != "0");
+    let warning =
+        |_| Warning::new("CUDA_LAUNCH_BLOCKING makes every call wait for the device", "unset it outside of debugging");
+    blocking.map(warning).into_iter().collect()
 }
 
-fn connection_warnings(connections: Option<String>, copy_connections: Option<String>) -> Option<Warning> {
-    (connections.as_deref() == Some("1") && copy_connections.is_none()).then(|| {
-        Warning::new(
-            format!("{MAX_CONNECTIONS}=1 leaves all streams one copy queue: a copy that waits holds up every other"),
-            format!("keep it if your program needs it, and set {MAX_COPY_CONNECTIONS}=8 beside it"),
-        )
-    })
+/// Too few queues, and which variable made them so.
+fn queue_warning(device: &DeviceReport, environment: &BTreeMap<String, String>) -> Option<Warning> {
+    let few = device.copy_queues.iter().filter(|map| map.queues < ENOUGH_QUEUES);
+    let few: Vec<String> = few.map(|map| format!("{} {}", map.direction, map.queues)).collect();
+    if few.is_empty() {
+        return None;
+    }
+    // The variable for copies wins over the general one.
+    let setter = [MAX_COPY_CONNECTIONS, MAX_CONNECTIONS]
+        .into_iter()
+        .find_map(|name| environment.get(name).map(|value| format!(", because {name}={value}")));
+    let may_stay = if environment.contains_key(MAX_CONNECTIONS) {
+        format!("; {MAX_CONNECTIONS} may stay as it is")
+    } else {
+        String::new()
+    };
+    Some(Warning::new(
+        format!(
+            "device {}: copies have fewer than {ENOUGH_QUEUES} hardware queues ({}){}: a copy that waits holds up those \
+             that share its queue",
+            device.ordinal,
+            few.join(", "),
+            setter.unwrap_or_default()
+        ),
+        format!("set {MAX_COPY_CONNECTIONS}=8 before the program starts{may_stay}"),
+    ))
 }
 
 /// Traps that the probes have found.
-pub fn device_warnings(device: &DeviceReport) -> Vec<Warning> {
-    let mut warnings = Vec::new();
+pub fn device_warnings(device: &DeviceReport, environment: &BTreeMap<String, String>) -> Vec<Warning> {
     let ordinal = device.ordinal;
-    for map in device.copy_queues.iter().filter(|map| map.queues < ENOUGH_QUEUES) {
-        let (direction, queues) = (map.direction, map.queues);
-        warnings.push(Warning::new(
-            format!("device {ordinal}: {direction} copies have {queues} hardware queue(s), fewer than {ENOUGH_QUEUES}"),
-            format!("set {MAX_COPY_CONNECTIONS}=8 before the program starts; until then priorities share queues"),
-        ));
-    }
+    let mut warnings: Vec<Warning> = queue_warning(device, environment).into_iter().collect();
     for map in device.copy_queues.iter().filter(|map| map.assignment == "irregular") {
         warnings.push(Warning::new(
             format!("device {ordinal}: streams share {} queues by no known rule", map.direction),
@@ -117,24 +129,32 @@ mod tests {
     const ALL: [(&str, &str); 4] =
         [("wait32-eq", "works"), ("write32", "works"), ("wait64-eq", "works"), ("write64", "works")];
 
-    #[test]
-    fn one_connection_is_cured_by_copy_connections() {
-        let one = Some("1".to_owned());
-        assert!(connection_warnings(one.clone(), None).unwrap().cure.contains("CUDA_DEVICE_MAX_COPY_CONNECTIONS=8"));
-        assert_eq!(connection_warnings(one, Some("8".to_owned())), None);
-        assert_eq!(connection_warnings(Some("32".to_owned()), None), None);
+    fn set(variables: &[(&str, &str)]) -> BTreeMap<String, String> {
+        variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
     }
 
     #[test]
-    fn few_queues_are_reported_for_each_direction() {
-        assert_eq!(device_warnings(&device(4, &ALL)), []);
-        assert_eq!(device_warnings(&device(3, &ALL)).len(), 2);
+    fn few_queues_are_reported_once_with_their_reason() {
+        assert_eq!(device_warnings(&device(4, &ALL), &set(&[])), []);
+        let unexplained = device_warnings(&device(3, &ALL), &set(&[]));
+        assert!(unexplained.len() == 1 && unexplained[0].what.contains("(h2d 3, d2h 3):"), "{unexplained:?}");
+        let one = device_warnings(&device(1, &ALL), &set(&[(MAX_CONNECTIONS, "1")]));
+        assert!(one[0].what.contains("because CUDA_DEVICE_MAX_CONNECTIONS=1"), "{one:?}");
+        assert!(one[0].cure.starts_with("set CUDA_DEVICE_MAX_COPY_CONNECTIONS=8") && one[0].cure.contains("may stay"));
+        let copy = device_warnings(&device(1, &ALL), &set(&[(MAX_CONNECTIONS, "8"), (MAX_COPY_CONNECTIONS, "1")]));
+        assert!(copy[0].what.contains("because CUDA_DEVICE_MAX_COPY_CONNECTIONS=1"), "{copy:?}");
     }
 
     #[test]
     fn missing_operations_are_reported_once() {
-        assert_eq!(device_warnings(&device(4, &ALL[..2])).len(), 1);
-        let nothing = device_warnings(&device(4, &[("write32", "refused: cuStreamWriteValue32 failed")]));
+        assert_eq!(device_warnings(&device(4, &ALL[..2]), &set(&[])).len(), 1);
+        let nothing = device_warnings(&device(4, &[("write32", "refused: cuStreamWriteValue32 failed")]), &set(&[]));
         assert!(nothing.len() == 1 && nothing[0].what.contains("cannot be prioritised"), "{nothing:?}");
+    }
+
+    #[test]
+    fn launch_blocking_is_reported_unless_it_is_off() {
+        assert_eq!(environment_warnings(&set(&[("CUDA_LAUNCH_BLOCKING", "1")])).len(), 1);
+        assert_eq!(environment_warnings(&set(&[("CUDA_LAUNCH_BLOCKING", "0")])), []);
     }
 }

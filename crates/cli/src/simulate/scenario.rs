@@ -1,0 +1,377 @@
+//! The scenario file, as it is written.
+
+use std::collections::BTreeMap;
+
+use clap::ValueEnum;
+use hal::Nanos;
+use semaphores::Kind;
+use serde::{Deserialize, Serialize};
+
+/// What orders the copies.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum Mode {
+    /// Nothing but time slices: no semaphores.
+    None,
+    /// The patent's literal sequence: channels write the semaphores.
+    Bracket,
+    /// The same with kernels that add and subtract.
+    Atomics,
+    /// The default of overtake: the CPU counts what is schedulable.
+    #[default]
+    Hold,
+}
+
+impl Mode {
+    /// The emulation of the semaphores, where there are any.
+    pub fn kind(self) -> Option<Kind> {
+        match self {
+            Mode::None => None,
+            Mode::Bracket => Some(Kind::Bracket),
+            Mode::Atomics => Some(Kind::Atomics),
+            Mode::Hold => Some(Kind::Hold),
+        }
+    }
+
+    /// The name used in files, options and results.
+    pub fn name(self) -> &'static str {
+        self.kind().map_or("none", Kind::name)
+    }
+}
+
+/// When a copy begins to count as pending, and so to hold others back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Inc {
+    /// When nothing that it comes after is unfinished any more.
+    #[default]
+    Schedulable,
+    /// When it is submitted, whatever it still waits for: the hazard.
+    Submitted,
+}
+
+/// The unit of every time in the file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Unit {
+    /// Nanoseconds.
+    Ns,
+    /// Microseconds.
+    #[default]
+    Us,
+    /// Milliseconds.
+    Ms,
+}
+
+impl Unit {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Unit::Ns => "ns",
+            Unit::Us => "us",
+            Unit::Ms => "ms",
+        }
+    }
+
+    fn nanos(self) -> u64 {
+        match self {
+            Unit::Ns => 1,
+            Unit::Us => 1_000,
+            Unit::Ms => 1_000_000,
+        }
+    }
+
+    /// `value` of this unit, or `None` where that is more than a clock can hold.
+    pub fn time(self, value: u64) -> Option<Nanos> {
+        value.checked_mul(self.nanos()).filter(|nanos| *nanos <= u64::MAX / 4).map(Nanos)
+    }
+
+    /// A time in this unit, exactly and without trailing zeros.
+    pub fn show(self, time: Nanos) -> String {
+        let (whole, rest) = (time.0 / self.nanos(), time.0 % self.nanos());
+        let digits = self.nanos().ilog10() as usize;
+        let fraction = if rest == 0 { String::new() } else { format!(".{rest:0digits$}") };
+        format!("{whole}{} {}", fraction.trim_end_matches('0'), self.name())
+    }
+}
+
+/// A scenario.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Scenario {
+    /// What it is called.
+    pub name: String,
+    /// The mode that it is about; `--mode` overrides it.
+    #[serde(default)]
+    pub mode: Mode,
+    /// The unit of every time below.
+    #[serde(default)]
+    pub unit: Unit,
+    /// How long a channel keeps its engine while others have work.
+    pub slice: u64,
+    /// What the host scheduler spends on one semaphore command.
+    #[serde(default)]
+    pub command: u64,
+    /// How many priorities there are.
+    pub priorities: u8,
+    /// Cuts copies below the highest priority; `--chunk-bytes` overrides it.
+    #[serde(default)]
+    pub chunk_bytes: Option<u64>,
+    /// When copies begin to count.
+    #[serde(default)]
+    pub inc: Inc,
+    /// Whether what an urgent copy depends on inherits its priority; by default in the mode `hold` only.
+    #[serde(default)]
+    pub boost: Option<bool>,
+    /// The share of the time that waiters get under endless urgent traffic, in the mode `hold`.
+    #[serde(default)]
+    pub bulk_share: f64,
+    /// How long they are let through at a time.
+    #[serde(default = "default_bulk_slice")]
+    pub bulk_slice: u64,
+    /// The devices; one with four queues where none is named.
+    #[serde(default)]
+    pub devices: Vec<Device>,
+    /// The application's streams.
+    pub streams: Vec<Stream>,
+    /// What is copied, in order of submission where arrivals are equal.
+    pub copies: Vec<Copies>,
+    /// What must come out.
+    #[serde(default)]
+    pub expect: Expectations,
+}
+
+fn default_bulk_slice() -> u64 {
+    500
+}
+
+/// A device with one copy engine for each direction.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Device {
+    /// Its name.
+    pub name: String,
+    /// Copy channels of each engine, at most.
+    #[serde(default = "default_queues")]
+    pub queues: usize,
+    /// Bandwidth to the device, in bytes per nanosecond.
+    #[serde(default = "default_gbps")]
+    pub h2d_gbps: f64,
+    /// Bandwidth from the device.
+    #[serde(default = "default_gbps")]
+    pub d2h_gbps: f64,
+    /// What an engine spends on every copy or chunk besides moving bytes.
+    #[serde(default)]
+    pub gap: u64,
+}
+
+fn default_queues() -> usize {
+    4
+}
+
+fn default_gbps() -> f64 {
+    55.0
+}
+
+impl Default for Device {
+    fn default() -> Device {
+        Device {
+            name: "gpu0".to_owned(),
+            queues: default_queues(),
+            h2d_gbps: default_gbps(),
+            d2h_gbps: default_gbps(),
+            gap: 0,
+        }
+    }
+}
+
+/// Which engine of its device a stream's copies need.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Way {
+    /// Host to device.
+    #[default]
+    H2d,
+    /// Device to host.
+    D2h,
+}
+
+impl Way {
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Way::H2d => "h2d",
+            Way::D2h => "d2h",
+        }
+    }
+}
+
+/// A stream of the application.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Stream {
+    /// Its name.
+    pub name: String,
+    /// Higher is more urgent; 1 is the lowest.
+    pub priority: u8,
+    /// Its device; the first where none is named.
+    #[serde(default)]
+    pub device: Option<String>,
+    /// Which way its copies go.
+    #[serde(default)]
+    pub direction: Way,
+}
+
+/// One copy, or several alike.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Copies {
+    /// Its name; of several, the stem to which their number is added.
+    pub name: String,
+    /// Its stream.
+    pub stream: String,
+    /// How many bytes it moves; or else:
+    #[serde(default)]
+    pub bytes: Option<u64>,
+    /// How long it takes.
+    #[serde(default)]
+    pub duration: Option<u64>,
+    /// When it is submitted.
+    #[serde(default)]
+    pub arrival: u64,
+    /// The copies that it waits for.
+    #[serde(default)]
+    pub after: Vec<String>,
+    /// How many there are.
+    #[serde(default)]
+    pub count: Option<u32>,
+    /// How far apart they arrive.
+    #[serde(default)]
+    pub every: u64,
+}
+
+/// What must come out, by mode.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Expectations {
+    order: Option<Words>,
+    semaphore: BTreeMap<String, Values>,
+    before: Vec<[String; 2]>,
+    done_by: BTreeMap<String, u64>,
+    deadlock: bool,
+    none: Option<Expectation>,
+    bracket: Option<Expectation>,
+    atomics: Option<Expectation>,
+    hold: Option<Expectation>,
+}
+
+/// What must come out in one mode.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Expectation {
+    /// The copies in the order in which they run; one that was interrupted appears again.
+    pub order: Option<Words>,
+    /// The history of semaphores, by `PRIORITY`, or `DEVICE.DIRECTION.PRIORITY` where several engines are in use.
+    pub semaphore: BTreeMap<String, Values>,
+    /// Pairs of copies: the first has completed before the second begins.
+    pub before: Vec<[String; 2]>,
+    /// When a copy must have completed at the latest.
+    pub done_by: BTreeMap<String, u64>,
+    /// Whether nothing moves any more before all is done.
+    pub deadlock: bool,
+}
+
+/// Names: `"a b"` or `["a", "b"]`.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(untagged)]
+pub enum Words {
+    /// Between blanks.
+    Text(String),
+    /// One by one.
+    List(Vec<String>),
+}
+
+impl Words {
+    /// One by one.
+    pub fn list(&self) -> Vec<&str> {
+        match self {
+            Words::Text(text) => text.split_whitespace().collect(),
+            Words::List(list) => list.iter().map(String::as_str).collect(),
+        }
+    }
+}
+
+/// Values: `"0-1-0"` or `[0, 1, 0]`.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(untagged)]
+pub enum Values {
+    /// Between hyphens.
+    Text(String),
+    /// One by one.
+    List(Vec<u32>),
+}
+
+impl Values {
+    /// Between hyphens.
+    pub fn text(&self) -> String {
+        match self {
+            Values::Text(text) => text.clone(),
+            Values::List(list) => list.iter().map(u32::to_string).collect::<Vec<_>>().join("-"),
+        }
+    }
+}
+
+impl Expectations {
+    /// What `[expect]` itself says: it is about the file's own mode.
+    fn own(&self) -> Expectation {
+        Expectation {
+            order: self.order.clone(),
+            semaphore: self.semaphore.clone(),
+            before: self.before.clone(),
+            done_by: self.done_by.clone(),
+            deadlock: self.deadlock,
+        }
+    }
+
+    fn table(&self, mode: Mode) -> Option<&Expectation> {
+        match mode {
+            Mode::None => self.none.as_ref(),
+            Mode::Bracket => self.bracket.as_ref(),
+            Mode::Atomics => self.atomics.as_ref(),
+            Mode::Hold => self.hold.as_ref(),
+        }
+    }
+
+    /// What must come out in `mode`, where the file says anything about it.
+    pub fn of(&self, mode: Mode, own_mode: Mode) -> Result<Option<Expectation>, String> {
+        let own = (mode == own_mode).then(|| self.own()).filter(|own| *own != Expectation::default());
+        match (own, self.table(mode)) {
+            (Some(_), Some(_)) => {
+                let name = mode.name();
+                Err(format!("[expect] is about the mode {name} already; move its keys into [expect.{name}]"))
+            }
+            (own, table) => Ok(own.or_else(|| table.cloned())),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_shown_exactly() {
+        assert_eq!(Unit::Us.show(Nanos(12_340)), "12.34 us");
+        assert_eq!(Unit::Us.show(Nanos(12_000)), "12 us");
+        assert_eq!(Unit::Ns.show(Nanos(7)), "7 ns");
+        assert_eq!(Unit::Ms.show(Nanos(1_000_001)), "1.000001 ms");
+        assert_eq!(Unit::Ms.time(u64::MAX), None);
+    }
+
+    #[test]
+    fn expectations_can_be_written_either_way() {
+        let text = Expectation { order: Some(Words::Text("a  b".into())), ..Expectation::default() };
+        assert_eq!(text.order.unwrap().list(), Words::List(vec!["a".into(), "b".into()]).list());
+        assert_eq!(Values::List(vec![0, 1, 0]).text(), "0-1-0");
+    }
+}
