@@ -7,6 +7,12 @@ use super::{Caller, ContextKey, Failure, Model, Outcome, handles};
 use crate::raw::Backing;
 
 impl Model {
+    /// Base and size of the region that an address lies in.
+    pub(crate) fn allocation(&self, caller: Caller, address: u64) -> Option<(u64, u64)> {
+        let (base, region) = self.processes[caller.process].space.region(address)?;
+        Some((base, region.bytes))
+    }
+
     fn buffer_id(&mut self) -> u64 {
         self.buffers += 1;
         self.buffers

@@ -212,9 +212,15 @@ impl Model {
         if self.captures.len() == 0 {
             return Ok(());
         }
+        let thread_mode = self.capture_modes.get(&caller.thread).copied().unwrap_or(CaptureMode::Global);
         let prohibits = |capture: &Capture| {
             let own = capture.thread == caller.thread && capture.mode != CaptureMode::Relaxed;
-            capture.process == caller.process && (own || capture.mode == CaptureMode::Global)
+            let applies = match thread_mode {
+                CaptureMode::Global => own || capture.mode == CaptureMode::Global,
+                CaptureMode::ThreadLocal => own,
+                CaptureMode::Relaxed => false,
+            };
+            capture.process == caller.process && applies
         };
         let spoilt = self.captures.keys_where(prohibits);
         if spoilt.is_empty() {
@@ -222,6 +228,16 @@ impl Model {
         }
         spoilt.into_iter().for_each(|key| self.captures[key].invalidated = true);
         Err(Failure::new(Code::STREAM_CAPTURE_UNSUPPORTED, "a stream capture under way prohibits this call"))
+    }
+
+    /// Sets how far captures prohibit calls on the caller's thread; returns how far they did.
+    pub(crate) fn exchange_capture_mode(&mut self, caller: Caller, mode: CaptureMode) -> CaptureMode {
+        self.capture_modes.insert(caller.thread, mode).unwrap_or(CaptureMode::Global)
+    }
+
+    /// A number that no other capture shares, while the stream captures.
+    pub(crate) fn capture_id(&self, stream: StreamKey) -> Option<u64> {
+        self.streams[stream].capture.map(|key| key.handle(handles::CAPTURE))
     }
 
     /// A capturing stream is destroyed.

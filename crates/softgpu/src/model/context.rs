@@ -128,6 +128,11 @@ impl Model {
         Ok(context)
     }
 
+    /// Whether a device has a primary context that somebody retains.
+    pub(crate) fn has_primary(&self, caller: Caller, device: usize) -> bool {
+        self.processes[caller.process].primary.contains_key(&device)
+    }
+
     /// Releases the primary context; returns it when that was the last reference.
     pub(crate) fn primary_release(&mut self, caller: Caller, device: hal::Device) -> Outcome<Option<ContextKey>> {
         let device = self.device(device)?;

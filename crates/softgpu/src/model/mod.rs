@@ -22,7 +22,9 @@ mod slab;
 mod stream;
 mod trace;
 
-use hal::Code;
+use std::collections::BTreeMap;
+
+use hal::{CaptureMode, Code};
 
 use crate::kernel::Registry;
 use crate::parameters::Parameters;
@@ -64,6 +66,7 @@ pub(crate) mod handles {
     pub(crate) const MODULE: u8 = 0x0d;
     pub(crate) const FUNCTION: u8 = 0x0f;
     pub(crate) const GRAPH: u8 = 0x06;
+    pub(crate) const CAPTURE: u8 = 0x0a;
 }
 
 /// Who calls, and when the call takes effect.
@@ -139,6 +142,8 @@ pub(crate) struct Model {
     modules: Slab<Module>,
     functions: Slab<Function>,
     captures: Slab<Capture>,
+    /// The capture mode of each thread that exchanged it.
+    capture_modes: BTreeMap<u64, CaptureMode>,
     graphs: Slab<Graph>,
     kernels: Registry,
     faults: Faults,
@@ -171,6 +176,7 @@ impl Model {
             modules: Slab::default(),
             functions: Slab::default(),
             captures: Slab::default(),
+            capture_modes: BTreeMap::new(),
             graphs: Slab::default(),
             kernels,
             faults: Faults::default(),

@@ -134,6 +134,7 @@ impl Model {
 
     /// Forgets a thread that is gone: its default streams, once they are empty.
     pub(crate) fn forget_thread(&mut self, thread: u64) {
+        self.capture_modes.remove(&thread);
         let contexts = self.contexts.keys_where(|context| context.per_thread.contains_key(&thread));
         for context in contexts {
             if let Some(stream) = self.contexts[context].per_thread.remove(&thread) {
