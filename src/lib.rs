@@ -29,6 +29,6 @@ pub use channels::Direction;
 pub use hal;
 pub use options::Options;
 pub use overtake::Overtake;
-pub use semaphores::{Priorities, Priority};
+pub use semaphores::{Priorities, Priority, Words};
 pub use statistics::{ClassSnapshot, Latency, Statistics};
 pub use stream::PriorityStream;

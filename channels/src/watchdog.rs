@@ -52,6 +52,7 @@ pub enum Verdict {
 pub struct Watchdog {
     patience: Patience,
     quiet_since: Nanos,
+    raised: bool,
     completed: u64,
     rescues: u32,
 }
@@ -60,12 +61,14 @@ impl Watchdog {
     /// A watchdog that begins to watch at `now`.
     #[must_use]
     pub fn new(patience: Patience, now: Nanos) -> Watchdog {
-        Watchdog { patience, quiet_since: now, completed: 0, rescues: 0 }
+        Watchdog { patience, quiet_since: now, raised: false, completed: 0, rescues: 0 }
     }
 
     /// Looks once.
     pub fn step(&mut self, seen: Observation) -> Verdict {
-        if !seen.raised || seen.completed != self.completed {
+        // It looks only when woken: a word that it sees up for the first time may have gone up just now.
+        let went_up = seen.raised && !std::mem::replace(&mut self.raised, seen.raised);
+        if !seen.raised || went_up || seen.completed != self.completed {
             self.completed = seen.completed;
             self.quiet_since = seen.now;
             return Verdict::Fine;
@@ -102,8 +105,12 @@ mod tests {
     #[test]
     fn rescues_when_raised_without_progress_and_only_then() {
         let mut watchdog = Watchdog::new(Patience::default(), Nanos::ZERO);
-        assert_eq!(look(&mut watchdog, 10_000, false, 0), Verdict::Fine, "nothing is up");
-        assert_eq!(look(&mut watchdog, 10_100, true, 0), Verdict::Fine);
+        assert_eq!(look(&mut watchdog, 1_000, false, 0), Verdict::Fine, "nothing is up");
+        assert_eq!(
+            look(&mut watchdog, 10_100, true, 0),
+            Verdict::Fine,
+            "it has just gone up, however long nobody looked"
+        );
         assert_eq!(look(&mut watchdog, 10_340, true, 1), Verdict::Fine, "something completed");
         assert_eq!(look(&mut watchdog, 10_680, true, 1), Verdict::Fine, "still within patience");
         assert_eq!(look(&mut watchdog, 10_690, true, 1), Verdict::Rescue);
@@ -115,7 +122,7 @@ mod tests {
     fn stands_down_after_too_many_rescues() {
         let patience = Patience { rescues_max: 3, ..Patience::default() };
         let mut watchdog = Watchdog::new(patience, Nanos::ZERO);
-        let verdicts: Vec<_> = (1..=3).map(|n| look(&mut watchdog, n * 1_000, true, 0)).collect();
-        assert_eq!(verdicts, [Verdict::Rescue, Verdict::Rescue, Verdict::StandDown]);
+        let verdicts: Vec<_> = (1..=4).map(|n| look(&mut watchdog, n * 1_000, true, 0)).collect();
+        assert_eq!(verdicts, [Verdict::Fine, Verdict::Rescue, Verdict::Rescue, Verdict::StandDown]);
     }
 }

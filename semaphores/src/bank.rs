@@ -131,11 +131,10 @@ impl Bank {
         self.counts.words.load(stream_index(priority))
     }
 
-    /// Whether anything is pending, as far as the words in host memory tell.
+    /// Whether any word in host memory is up. Reads words only.
     #[must_use]
     pub fn is_raised(&self) -> bool {
-        self.pending_above(Priority::LOWEST) != 0
-            || self.priorities.iter().any(|priority| self.stream_word(priority) != 0)
+        self.priorities.iter().any(|priority| self.gate_word(priority) != 0 || self.stream_word(priority) != 0)
     }
 
     /// Opens every word in host memory by plain stores, and returns how many copies were pending. This is what the

@@ -1,7 +1,7 @@
 //! What is asked for, and where its bytes are.
 
 use channels::{Direction, Shape, Side};
-use hal::{Copy2d, Copy3d, DevicePtr, Driver, Endpoint, MemoryKind, Plane, Volume};
+use hal::{Copy2d, Copy3d, DevicePtr, Driver, Endpoint, MemoryKind, Plane, PointerInfo, Volume};
 use semaphores::Priority;
 
 /// A copy as the caller asks for it.
@@ -9,6 +9,8 @@ use semaphores::Priority;
 pub struct Request {
     pub(crate) shape: Shape,
     pub(crate) priority: Option<Priority>,
+    /// The direction, where the caller named it: then only the host side needs to be asked about.
+    pub(crate) direction: Option<Direction>,
 }
 
 /// Where the bytes of a request are.
@@ -28,19 +30,21 @@ impl Request {
     /// `bytes` from `source` to `target`. Addresses are those of unified addressing: host pointers or device pointers.
     #[must_use]
     pub fn linear(target: DevicePtr, source: DevicePtr, bytes: u64) -> Request {
-        Request { shape: Shape::linear(target.0, source.0, bytes), priority: None }
+        Request { shape: Shape::linear(target.0, source.0, bytes), priority: None, direction: None }
     }
 
     /// Host to device.
     #[must_use]
     pub fn htod(target: DevicePtr, source: *const u8, bytes: u64) -> Request {
-        Request::linear(target, DevicePtr(source as u64), bytes)
+        let direction = Some(Direction::HostToDevice);
+        Request { direction, ..Request::linear(target, DevicePtr(source as u64), bytes) }
     }
 
     /// Device to host.
     #[must_use]
     pub fn dtoh(target: *mut u8, source: DevicePtr, bytes: u64) -> Request {
-        Request::linear(DevicePtr(target as u64), source, bytes)
+        let direction = Some(Direction::DeviceToHost);
+        Request { direction, ..Request::linear(DevicePtr(target as u64), source, bytes) }
     }
 
     /// A rectangle.
@@ -48,7 +52,7 @@ impl Request {
     pub fn two_d(copy: &Copy2d) -> Request {
         let (target, source) = (plane(&copy.target, copy.width_bytes), plane(&copy.source, copy.width_bytes));
         let shape = Shape { target, source, width_bytes: copy.width_bytes, rows: copy.height, depth: 1 };
-        Request { shape, priority: None }
+        Request { shape, priority: None, direction: None }
     }
 
     /// A box.
@@ -57,7 +61,7 @@ impl Request {
         let side = |volume: &Volume| volume_side(volume, copy.width_bytes, copy.height);
         let (target, source) = (side(&copy.target), side(&copy.source));
         let shape = Shape { target, source, width_bytes: copy.width_bytes, rows: copy.height, depth: copy.depth };
-        Request { shape, priority: None }
+        Request { shape, priority: None, direction: None }
     }
 
     /// The same copy with a priority of its own instead of its stream's.
@@ -97,29 +101,40 @@ fn volume_side(volume: &Volume, width_bytes: u64, height: u64) -> Side {
     Side { address: address(volume.base) + offset, row_pitch_bytes: pitch, slice_pitch_bytes: pitch * rows }
 }
 
-/// Asks the driver what the two addresses are. `None` where it would not say: such a copy is passed on.
-pub(crate) fn place(driver: &dyn Driver, shape: &Shape) -> Option<Placement> {
-    let target = driver.pointer_info(shape.target.address).ok()?;
-    let source = driver.pointer_info(shape.source.address).ok()?;
-    let on_host = |kind| matches!(kind, MemoryKind::Pageable | MemoryKind::Pinned);
-    let direction = match (on_host(target.kind), on_host(source.kind)) {
-        (false, true) => Direction::HostToDevice,
-        (true, false) => Direction::DeviceToHost,
+/// Asks the driver where the bytes are. `None` where it would not say: such a copy is passed on.
+pub(crate) fn place(driver: &dyn Driver, request: &Request) -> Option<Placement> {
+    let (target, source) = (request.shape.target.address, request.shape.source.address);
+    match request.direction {
+        Some(Direction::HostToDevice) => Some(with_host(Direction::HostToDevice, driver.pointer_info(source).ok()?)),
+        Some(Direction::DeviceToHost) => Some(with_host(Direction::DeviceToHost, driver.pointer_info(target).ok()?)),
+        _ => infer(driver.pointer_info(target).ok()?, driver.pointer_info(source).ok()?),
+    }
+}
+
+fn with_host(direction: Direction, host: PointerInfo) -> Placement {
+    Placement {
+        direction,
+        pinned: host.kind == MemoryKind::Pinned,
+        managed: host.kind == MemoryKind::Managed,
+        host_seen_by_device: host.device_pointer,
+    }
+}
+
+fn infer(target: PointerInfo, source: PointerInfo) -> Option<Placement> {
+    let on_host = |info: PointerInfo| matches!(info.kind, MemoryKind::Pageable | MemoryKind::Pinned);
+    let direction = match (on_host(target), on_host(source)) {
+        (true, true) => return None,
+        (false, true) => return Some(managed(with_host(Direction::HostToDevice, source), target)),
+        (true, false) => return Some(managed(with_host(Direction::DeviceToHost, target), source)),
         (false, false) if target.device == source.device => Direction::DeviceToDevice,
         (false, false) => Direction::Peer,
-        (true, true) => return None,
     };
-    let host = match direction {
-        Direction::HostToDevice => Some(source),
-        Direction::DeviceToHost => Some(target),
-        Direction::DeviceToDevice | Direction::Peer => None,
-    };
-    Some(Placement {
-        direction,
-        pinned: host.is_none_or(|info| info.kind == MemoryKind::Pinned),
-        managed: target.kind == MemoryKind::Managed || source.kind == MemoryKind::Managed,
-        host_seen_by_device: host.and_then(|info| info.device_pointer),
-    })
+    let placement = Placement { direction, pinned: true, managed: false, host_seen_by_device: None };
+    Some(managed(managed(placement, target), source))
+}
+
+fn managed(placement: Placement, side: PointerInfo) -> Placement {
+    Placement { managed: placement.managed || side.kind == MemoryKind::Managed, ..placement }
 }
 
 #[cfg(test)]

@@ -40,7 +40,7 @@ pub(crate) unsafe fn submit(inner: &Arc<Inner>, stream: &StreamState, request: &
     let mut capturing = false;
     if !alone {
         capturing = inner.is_capturing(stream.stream);
-        job.placement = place(&*inner.driver, &job.shape);
+        job.placement = place(&*inner.driver, request);
     }
     let decided = plan(
         &inner.options,

@@ -3,8 +3,13 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::Thread;
+use std::time::Duration;
 
 use hal::Host;
+
+/// A submitter rings after it has left the driver, to keep the wake-up out of its own latency. If it never leaves, nobody rings, so a
+/// sleeping listener looks for itself this often.
+const ALARM_EVERY: Duration = Duration::from_millis(1);
 
 /// Rings for one listener.
 #[derive(Debug, Default)]
@@ -32,14 +37,14 @@ impl Bell {
         let _ = self.listener.set(std::thread::current());
     }
 
-    /// Sleeps until it rings again after `seen` rings.
-    pub(crate) fn wait(&self, host: &dyn Host, seen: u64) {
+    /// Sleeps until it rings again after `seen` rings, or until `alarm`, which is looked at every [`ALARM_EVERY`] only.
+    pub(crate) fn wait(&self, host: &dyn Host, seen: u64, alarm: &dyn Fn() -> bool) {
         if host.is_virtual() {
-            host.wait_until(None, &mut || self.count() != seen);
+            host.wait_until(None, &mut || self.count() != seen || alarm());
             return;
         }
-        while self.count() == seen {
-            std::thread::park();
+        while self.count() == seen && !alarm() {
+            std::thread::park_timeout(ALARM_EVERY);
         }
     }
 }

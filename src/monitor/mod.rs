@@ -133,12 +133,16 @@ impl<'a> Watch<'a> {
             if self.shared.stop.load(Ordering::SeqCst) {
                 return self.let_go();
             }
-            if self.flights.is_empty() {
-                self.shared.bell.wait(self.host, rung);
+            if self.flights.is_empty() && !self.is_raised() {
+                self.shared.bell.wait(self.host, rung, &|| self.is_raised());
             } else {
                 self.wait_for_news(rung);
             }
         }
+    }
+
+    fn is_raised(&self) -> bool {
+        self.engines.iter().any(|engine| engine.bank.is_raised())
     }
 
     /// Sleeps until a ticket is done, the bell rings or a decision is due.
