@@ -61,7 +61,7 @@ impl SoftGpu {
     }
 
     /// A call that puts something into a stream, and blocks while that is full.
-    fn submit<T>(
+    pub(crate) fn submit<T>(
         &self,
         name: &'static str,
         stream: Stream,
@@ -117,11 +117,6 @@ impl SoftGpu {
     /// A copy of any shape. `synchronous` copies go through the legacy default stream and return when they are done.
     fn copy(&self, name: &'static str, request: Option<Request>, stream: Stream, synchronous: bool) -> Result<()> {
         self.call(name, |turn| {
-            if synchronous {
-                let caller = turn.caller(self.process);
-                turn.model().current(caller)?;
-                turn.model().refuse_while_capturing(caller)?;
-            }
             let (caller, key) = self.enter_stream(turn, stream, COPY)?;
             let request = request.ok_or_else(|| Failure::new(Code::INVALID_VALUE, "the shape of the copy"))?;
             if request.bytes() == 0 {
@@ -147,10 +142,10 @@ impl SoftGpu {
 
     fn fill(&self, name: &'static str, stream: Stream, job: Option<FillJob>) -> Result<()> {
         self.submit(name, stream, COPY, |model, caller, key| {
-            let job = job.ok_or_else(|| Failure::new(Code::INVALID_VALUE, "the size of the memset"))?;
             if model.capture_node(key)? {
                 return Ok(());
             }
+            let job = job.ok_or_else(|| Failure::new(Code::INVALID_VALUE, "the size of the memset"))?;
             model.fill_submit(caller, key, job)
         })
     }
@@ -163,10 +158,12 @@ impl SoftGpu {
         cost: impl FnOnce(&HostParameters) -> Ns,
     ) -> Result<()> {
         self.submit(name, stream, cost, |model, caller, key| {
-            model.memops_check(caller, ops)?;
-            if !model.capture_node(key)? {
-                model.memops_submit(key, caller, ops);
+            // The driver checks addresses when it executes, so a capture takes any.
+            if ops.is_empty() || model.capture_node(key)? {
+                return Ok(());
             }
+            model.memops_check(caller, ops)?;
+            model.memops_submit(key, caller, ops);
             Ok(())
         })
     }
@@ -390,6 +387,7 @@ impl hal::Driver for SoftGpu {
             |model, caller| {
                 let key = model.stream(caller, stream)?;
                 model.refuse_on_capturing(key)?;
+                model.refuse_while_capturing(caller)?;
                 Ok(model.stream_idle(key))
             },
         )
@@ -400,6 +398,7 @@ impl hal::Driver for SoftGpu {
             let caller = turn.caller(self.process);
             let key = turn.model().stream(caller, stream)?;
             turn.model().refuse_on_capturing(key)?;
+            turn.model().refuse_while_capturing(caller)?;
             if let Some(op) = turn.model().last_to_wait_for(caller, key) {
                 self.block(turn, Await::Op(op))?;
             } else {
@@ -499,8 +498,7 @@ impl hal::Driver for SoftGpu {
             |host| host.query_ns,
             |model, caller| {
                 let event = model.event(caller, event)?;
-                model.refuse_while_capturing(caller)?;
-                model.event_query(event)
+                model.event_query(caller, event)
             },
         )
     }
@@ -509,8 +507,7 @@ impl hal::Driver for SoftGpu {
         self.call("cuEventSynchronize", |turn| {
             let caller = turn.caller(self.process);
             let event = turn.model().event(caller, event)?;
-            turn.model().refuse_while_capturing(caller)?;
-            turn.model().event_query(event)?;
+            turn.model().event_query(caller, event)?;
             if let Some(op) = turn.model().event_op(event) {
                 self.block(turn, Await::Op(op))?;
             } else {
@@ -563,9 +560,10 @@ impl hal::Driver for SoftGpu {
         self.call("cuMemFreeHost", |turn| {
             let caller = self.pay(turn, MANAGE);
             turn.model().refuse_while_capturing(caller)?;
-            let context = turn.model().host_free_check(caller, pointer as u64)?;
-            self.block(turn, Await::Idle(context))?;
-            turn.model().host_free(caller, pointer as u64);
+            if let Some(context) = turn.model().host_free_check(caller, pointer as u64)? {
+                self.block(turn, Await::Idle(context))?;
+                turn.model().host_free(caller, pointer as u64);
+            }
             Ok(())
         })
     }
@@ -657,7 +655,9 @@ impl hal::Driver for SoftGpu {
             |_| 0,
             |model, caller| {
                 model.context(caller, target_context)?;
-                model.context(caller, source_context).map(|_| ())
+                model.context(caller, source_context)?;
+                let key = model.stream(caller, stream)?;
+                model.refuse_on_capturing(key)
             },
         )?;
         // SAFETY: neither side can turn out to be pageable: both are declared to be the device's.
@@ -690,7 +690,7 @@ impl hal::Driver for SoftGpu {
     }
 
     fn memset_d32_async(&self, target: DevicePtr, value: u32, count: u64, stream: Stream) -> Result<()> {
-        let job = count.checked_mul(4).filter(|_| target.0 % 4 == 0).map(|bytes| FillJob {
+        let job = count.checked_mul(4).filter(|_| target.0.is_multiple_of(4)).map(|bytes| FillJob {
             process: self.process,
             target: target.0,
             pitch_bytes: bytes,
@@ -758,7 +758,8 @@ impl hal::Driver for SoftGpu {
                 let wrong =
                     || Failure::new(Code::INVALID_VALUE, format!("the kernel takes {} parameters", sizes.len()));
                 let parameters = parameters.ok_or_else(wrong)?;
-                let request = LaunchRequest { function, grid: launch.grid, block: launch.block, parameters };
+                let (grid, block, shared_bytes) = (launch.grid, launch.block, launch.shared_bytes);
+                let request = LaunchRequest { function, grid, block, shared_bytes, parameters };
                 model.launch_submit(caller, key, request)
             },
         )

@@ -39,7 +39,6 @@ impl SoftGpu {
     }
 
     /// Begins to configure one.
-    #[must_use]
     pub fn builder() -> crate::Builder {
         crate::Builder::default()
     }

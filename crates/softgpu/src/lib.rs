@@ -40,7 +40,6 @@ pub use host::Clock;
 pub use kernel::{Direction, Io, KernelSpec, Running, Step};
 pub use model::{Blocked, Counts, Deadlock, Live, Payload, TraceEntry};
 pub use parameters::{
-    Assignment, DeviceParameters, EngineParameters, HostParameters, KernelParameters, MemopParameters, Parameters,
-    QueueParameters,
+    DeviceParameters, EngineParameters, HostParameters, KernelParameters, MemopParameters, Parameters, QueueParameters,
 };
 pub use planted::Planted;

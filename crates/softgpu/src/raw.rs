@@ -110,7 +110,7 @@ impl<'a> Span<'a> {
     /// copies are completion words that a CPU polls.
     pub(crate) fn copy_from(self, source: Span<'_>) {
         assert_eq!(self.bytes, source.bytes, "both sides of a move are equally long");
-        let aligned = (self.start.as_ptr() as u64 | source.start.as_ptr() as u64) % self.bytes.max(1) == 0;
+        let aligned = (self.start.as_ptr() as u64 | source.start.as_ptr() as u64).is_multiple_of(self.bytes.max(1));
         match self.bytes {
             4 if aligned => self.store(0, Width::W32, source.load(0, Width::W32)),
             8 if aligned => self.store(0, Width::W64, source.load(0, Width::W64)),

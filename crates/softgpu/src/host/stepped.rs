@@ -129,11 +129,11 @@ impl State {
         let keys = self.threads.all.keys_where(|thread| matches!(thread.standing, Standing::Waiting(_)));
         for key in keys {
             let thread = &mut self.threads.all[key];
-            if let Standing::Waiting(waiting) = &mut thread.standing {
-                if matches!(waiting.on, On::Memory) {
-                    let at = at(waiting).max(thread.now);
-                    waiting.due = Some(waiting.due.map_or(at, |due| due.min(at)));
-                }
+            if let Standing::Waiting(waiting) = &mut thread.standing
+                && matches!(waiting.on, On::Memory)
+            {
+                let at = at(waiting).max(thread.now);
+                waiting.due = Some(waiting.due.map_or(at, |due| due.min(at)));
             }
         }
     }
@@ -144,6 +144,15 @@ impl State {
             let pause = before.saturating_sub(waiting.since) / BACKOFF;
             before.max(waiting.looked_at + pause)
         });
+    }
+
+    /// Nobody here can go on. Memory is looked at once, without letting more time pass than that takes.
+    fn look_for_outsiders(&mut self) {
+        self.wake_memory_waiters(|waiting| waiting.looked_at);
+        if self.threads.waiting > 0 && self.model.only_polls() && self.model.next_at().is_some() {
+            self.model.is_stuck();
+            self.observe();
+        }
     }
 
     /// The device has moved: whoever waited for that wants the turn.
@@ -337,10 +346,11 @@ impl Shared {
 
     /// Chooses who runs next and tells it, if nobody runs.
     pub(super) fn pass_turn(&self, state: &mut State) {
-        if self.clock == Clock::Stepped && state.threads.running.is_none() {
-            if let Some(next) = state.choose() {
-                state.threads.all[next].signal.notify_one();
-            }
+        if self.clock == Clock::Stepped
+            && state.threads.running.is_none()
+            && let Some(next) = state.choose()
+        {
+            state.threads.all[next].signal.notify_one();
         }
     }
 
@@ -369,9 +379,8 @@ impl Shared {
                 Some(idle) if calls == state.threads.calls && patience == PATIENCE => self.give_up_on(&mut state, idle),
                 Some(_) => {}
                 None => {
-                    // Somebody outside may have stored what a thread here waits for.
-                    let before = state.model.now;
-                    state.others_may_look(before);
+                    // Somebody outside may have stored what a thread or the device here waits for.
+                    state.look_for_outsiders();
                     self.pass_turn(&mut state);
                 }
             }
@@ -408,6 +417,7 @@ impl Shared {
     pub(super) fn stepped_wait(&self, deadline: Option<Ns>, condition: &mut dyn FnMut() -> bool) -> Wait {
         let (mut state, key) = self.come_in();
         let since = state.thread_now(key);
+        state.others_may_look(since);
         loop {
             // The turn stays with this thread, so the condition is evaluated without the lock.
             drop(state);
@@ -419,9 +429,6 @@ impl Shared {
             }
             if deadline.is_some_and(|deadline| deadline <= now) {
                 return Wait::Deadline;
-            }
-            if now == since {
-                state.others_may_look(now);
             }
             state.start_waiting(key, On::Memory, deadline, since);
             state = self.settle(state, key);

@@ -3,7 +3,9 @@
 use hal::{Code, DevicePtr, HostAllocFlags, HostRegisterFlags, MemoryKind, PointerInfo};
 
 use super::memory::{DEVICE_ALIGN, Region, RegionKind};
-use super::{Caller, ContextKey, Failure, Model, Outcome, handles};
+use super::op::Kind;
+use super::stream::Route;
+use super::{Caller, ContextKey, Failure, Model, Outcome, StreamKey, handles};
 use crate::raw::Backing;
 
 impl Model {
@@ -52,9 +54,19 @@ impl Model {
     }
 
     pub(crate) fn mem_free(&mut self, caller: Caller, pointer: DevicePtr) {
-        if let Some(region) = self.processes[caller.process].space.remove(pointer.0) {
+        self.mem_release(caller.process, pointer.0);
+    }
+
+    pub(crate) fn mem_release(&mut self, process: usize, address: u64) {
+        if let Some(region) = self.processes[process].space.remove(address) {
             self.devices[region.device].memory_used -= region.bytes;
         }
+    }
+
+    /// Queues a free.
+    pub(crate) fn free_submit(&mut self, caller: Caller, stream: StreamKey, pointer: DevicePtr) {
+        let free = Kind::Free { process: caller.process, address: pointer.0 };
+        self.submit(stream, caller.at, Route::None, free);
     }
 
     pub(crate) fn mem_info(&self, caller: Caller) -> Outcome<(u64, u64)> {
@@ -65,8 +77,11 @@ impl Model {
 
     pub(crate) fn host_alloc(&mut self, caller: Caller, bytes: u64, flags: HostAllocFlags) -> Outcome<*mut u8> {
         let context = self.current(caller)?;
-        if bytes == 0 || flags.0 & !7 != 0 {
-            return Err(Failure::new(Code::INVALID_VALUE, format!("{bytes} bytes with flags {:#x}", flags.0)));
+        if flags.0 & !7 != 0 {
+            return Err(Failure::new(Code::INVALID_VALUE, format!("flags {:#x} are unknown", flags.0)));
+        }
+        if bytes == 0 {
+            return Ok(std::ptr::null_mut());
         }
         let full = || Failure::new(Code::OUT_OF_MEMORY, format!("{bytes} bytes of host memory"));
         let backing = Backing::zeroed(bytes).ok_or_else(full)?;
@@ -84,12 +99,15 @@ impl Model {
     }
 
     /// The context of the pinned allocation that is about to be freed.
-    pub(crate) fn host_free_check(&self, caller: Caller, address: u64) -> Outcome<ContextKey> {
+    pub(crate) fn host_free_check(&self, caller: Caller, address: u64) -> Outcome<Option<ContextKey>> {
         self.current(caller)?;
+        if address == 0 {
+            return Ok(None);
+        }
         let region = self.processes[caller.process].space.starting(address);
         let region = region.filter(|region| region.kind == RegionKind::Pinned);
         let none = || Failure::new(Code::INVALID_VALUE, format!("{address:#x} is no pinned allocation"));
-        region.map(|region| region.context).ok_or_else(none)
+        region.map(|region| Some(region.context)).ok_or_else(none)
     }
 
     pub(crate) fn host_free(&mut self, caller: Caller, address: u64) {
@@ -108,8 +126,10 @@ impl Model {
         if bytes == 0 || flags.0 & !15 != 0 || address.checked_add(bytes).is_none() {
             return Err(Failure::new(Code::INVALID_VALUE, format!("{bytes} bytes with flags {:#x}", flags.0)));
         }
-        if self.processes[caller.process].space.overlaps(address, bytes) {
-            return Err(Code::HOST_MEMORY_ALREADY_REGISTERED.into());
+        match self.processes[caller.process].space.overlapping(address, bytes) {
+            Some(RegionKind::Registered) => return Err(Code::HOST_MEMORY_ALREADY_REGISTERED.into()),
+            Some(_) => return Err(Failure::new(Code::INVALID_VALUE, "the memory is the driver's own")),
+            None => {}
         }
         self.add_host_region(caller, context, bytes, RegionKind::Registered, backing);
         Ok(())
@@ -118,10 +138,9 @@ impl Model {
     /// The context of the registration that is about to end.
     pub(crate) fn host_unregister_check(&self, caller: Caller, address: u64) -> Outcome<ContextKey> {
         self.current(caller)?;
-        let region = self.processes[caller.process].space.starting(address);
-        match region {
-            Some(region) if region.kind == RegionKind::Registered => Ok(region.context),
-            Some(_) => Err(Failure::new(Code::INVALID_VALUE, "the memory is the driver's, not registered")),
+        match self.processes[caller.process].space.region(address) {
+            Some((start, region)) if region.kind == RegionKind::Registered && start == address => Ok(region.context),
+            Some(_) => Err(Failure::new(Code::INVALID_VALUE, "not the begin of a registered range")),
             None => Err(Code::HOST_MEMORY_NOT_REGISTERED.into()),
         }
     }

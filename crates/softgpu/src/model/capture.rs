@@ -84,7 +84,9 @@ impl Model {
         let mark = self.events[event].captured.clone();
         let mark = mark.filter(|mark| self.captures.get(mark.capture).is_some());
         match (own, mark) {
-            (None, None) if self.events[event].captured.is_some() => Err(Code::CAPTURED_EVENT.into()),
+            (None, None) if self.events[event].captured.is_some() => {
+                Err(Failure::new(Code::INVALID_VALUE, "the event was last recorded in a capture that has ended"))
+            }
             (None, None) => Ok(false),
             (Some(own), None) => {
                 if self.events[event].record.is_some() {
@@ -205,6 +207,18 @@ impl Model {
             return Err(Code::STREAM_CAPTURE_UNSUPPORTED.into());
         }
         self.refuse_implicit(stream)
+    }
+
+    /// Refuses to look at an event that was last recorded in a capture, and spoils that, as the driver does.
+    pub(crate) fn refuse_captured(&mut self, event: EventKey) -> Outcome<()> {
+        let Some(mark) = &self.events[event].captured else { return Ok(()) };
+        match self.captures.get_mut(mark.capture) {
+            Some(capture) => {
+                capture.invalidated = true;
+                Err(Code::CAPTURED_EVENT.into())
+            }
+            None => Err(Failure::new(Code::INVALID_VALUE, "the event was last recorded in a capture that has ended")),
+        }
     }
 
     /// Refuses a potentially unsafe call while a capture prohibits it on this thread.

@@ -39,9 +39,12 @@ impl DeviceState {
         use super::link::Link;
         let (engine, kernel) = (&parameters.engine, &parameters.kernel);
         let first = engines.len();
-        engines.push(Engine::new(device, EngineKind::H2d, Link::new(engine.h2d_gbps, kernel.h2d_gbps)));
-        engines.push(Engine::new(device, EngineKind::D2h, Link::new(engine.d2h_gbps, kernel.d2h_gbps)));
-        engines.push(Engine::new(device, EngineKind::D2d, Link::new(engine.d2d_gbps, kernel.d2d_gbps)));
+        let h2d = Link::new(engine.h2d_gbps, kernel.h2d_gbps, kernel.h2d_contended_gbps);
+        let d2h = Link::new(engine.d2h_gbps, kernel.d2h_gbps, kernel.d2h_contended_gbps);
+        let d2d = Link::new(engine.d2d_gbps, kernel.d2d_gbps, kernel.d2d_gbps);
+        engines.push(Engine::new(device, EngineKind::H2d, h2d));
+        engines.push(Engine::new(device, EngineKind::D2h, d2h));
+        engines.push(Engine::new(device, EngineKind::D2d, d2d));
         DeviceState {
             h2d: first,
             d2h: first + 1,
@@ -215,7 +218,7 @@ impl Model {
         let own = self.current(caller)?;
         let peer = self.context(caller, peer)?;
         if self.contexts[own].device == self.contexts[peer].device {
-            return Err(Failure::new(Code::INVALID_DEVICE, "both contexts are on one device"));
+            return Err(Failure::new(Code::PEER_ACCESS_UNSUPPORTED, "both contexts are on one device"));
         }
         if !self.contexts[own].peers.insert(peer) {
             return Err(Code::PEER_ACCESS_ALREADY_ENABLED.into());

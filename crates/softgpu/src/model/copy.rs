@@ -69,6 +69,8 @@ enum Place {
 pub(crate) struct Plan {
     job: CopyJob,
     class: Class,
+    /// Whether the bytes travel with the commands.
+    inline: bool,
     /// Bytes that have to be written to the caller's memory once the copy has completed.
     pub(crate) write_back: Option<(Staging, Lent)>,
     /// What staging costs the caller beyond the call.
@@ -83,7 +85,7 @@ impl Model {
         let Some((start, region)) = space.region(end.address) else {
             let invented = DEVICE_BASE..DEVICE_BASE + self.devices.len() as u64 * DEVICE_STRIDE;
             let host = end.declared != Declared::Device && end.address != 0 && !invented.contains(&end.address);
-            let fits = end.address.checked_add(bytes).is_some() && !space.overlaps(end.address, bytes);
+            let fits = end.address.checked_add(bytes).is_some() && space.overlapping(end.address, bytes).is_none();
             return if host && fits { Ok(Place::Pageable) } else { Err(bad("not an allocation")) };
         };
         if bytes > region.bytes - (end.address - start) {
@@ -112,7 +114,7 @@ impl Model {
             return engine;
         }
         let rate = self.parameters.engine.peer_gbps;
-        self.engines.push(Engine::new(from, EngineKind::Peer { target: to }, Link::new(rate, rate)));
+        self.engines.push(Engine::new(from, EngineKind::Peer { target: to }, Link::new(rate, rate, rate)));
         let engine = self.engines.len() - 1;
         self.devices[from].peers.insert(to, engine);
         engine
@@ -135,11 +137,19 @@ impl Model {
             height: request.height,
             depth: request.depth,
         };
-        if source_place == Place::Pageable {
-            if self.is_planted(Planted::PageableReadLate) {
+        let inline = class == Class::H2d
+            && matches!(target_place, Place::Device(_))
+            && !request.shaped
+            && request.bytes() <= self.parameters.engine.inline_bytes_max;
+        if source_place == Place::Pageable || inline {
+            if source_place == Place::Pageable && self.is_planted(Planted::PageableReadLate) {
                 job.source = Side::Late(LateSource(request.source.lent));
             } else {
-                job.source = Side::Staged(Staging::new(gather(request).into()));
+                let bytes = match source_place {
+                    Place::Pageable => gather(request),
+                    _ => self.peek(caller, request.source.address, request.bytes()),
+                };
+                job.source = Side::Staged(Staging::new(bytes.into()));
                 job.source_layout = tight;
             }
         }
@@ -154,8 +164,13 @@ impl Model {
             job.width_bytes -= 1;
         }
         let pageable = target_place == Place::Pageable || source_place == Place::Pageable;
-        let staging_ns = if pageable { self.staging_ns(request.bytes()) } else { 0 };
-        Ok(Plan { job, class, write_back, staging_ns })
+        let staging_ns = if pageable && !inline { self.staging_ns(request.bytes()) } else { 0 };
+        Ok(Plan { job, class, inline, write_back, staging_ns })
+    }
+
+    /// The bytes of a range of the caller's that was just looked up.
+    fn peek(&self, caller: Caller, address: u64, bytes: u64) -> Vec<u8> {
+        self.processes[caller.process].space.span(address, bytes).map_or(Vec::new(), |(span, _)| span.to_vec())
     }
 
     fn staging_ns(&self, bytes: u64) -> u64 {
@@ -173,7 +188,18 @@ impl Model {
             _ => self.counts.copies_other += 1,
         }
         self.counts.copied_bytes += plan.job.bytes();
+        if plan.inline {
+            self.counts.copies_inline += 1;
+            return self.submit(stream, caller.at, Route::Class(Class::Compute), Kind::Inline(Box::new(plan.job)));
+        }
         self.submit(stream, caller.at, Route::Class(plan.class), Kind::Copy(Box::new(plan.job)))
+    }
+
+    pub(crate) fn inline_begin(&mut self, key: OpKey) {
+        let Kind::Inline(job) = &self.ops[key].kind else { return };
+        let engine = &self.parameters.engine;
+        let span = engine.inline_ns + engine.inline_kib_ns * job.bytes() / 1024;
+        self.agenda.push(self.now + span, What::Elapsed(key));
     }
 
     /// Moves the bytes of a copy that has completed.
@@ -181,7 +207,7 @@ impl Model {
         // The job is out of its operation while its bytes move, because the move needs the rest of the model.
         let Some(op) = self.ops.get_mut(key) else { return };
         let kind = std::mem::replace(&mut op.kind, Kind::Join);
-        let Kind::Copy(job) = &kind else { unreachable!("only copies move bytes") };
+        let (Kind::Copy(job) | Kind::Inline(job)) = &kind else { unreachable!("only copies move bytes") };
         let moved = if self.copies_payload(job.bytes()) { self.move_job(job) } else { self.check_job(job) };
         self.effects += 1;
         self.ops[key].kind = kind;

@@ -161,10 +161,19 @@ impl Model {
             state.next_attempt_ns = commit_after_ns;
         }
         self.ops[op].started = now;
-        let begin = now + self.parameters.engine.setup_ns;
+        let begin = now + self.setup_ns(engine);
         self.flow_join(engine, FlowOwner::Engine, bytes, f64::INFINITY, begin);
         self.arrange_commit(engine);
         self.arrange_next_lead(queue);
+    }
+
+    fn setup_ns(&self, engine: usize) -> Ns {
+        let parameters = &self.parameters.engine;
+        match self.engines[engine].kind {
+            EngineKind::H2d => parameters.h2d_setup_ns,
+            EngineKind::D2h => parameters.d2h_setup_ns,
+            EngineKind::D2d | EngineKind::Peer { .. } => parameters.d2d_setup_ns,
+        }
     }
 
     /// The engine's copy has moved its bytes.

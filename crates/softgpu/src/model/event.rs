@@ -89,24 +89,24 @@ impl Model {
     }
 
     /// Whether what the event captured is done, as the application may ask.
-    pub(crate) fn event_query(&self, event: EventKey) -> Outcome<bool> {
-        if self.events[event].captured.is_some() {
-            return Err(Code::CAPTURED_EVENT.into());
-        }
+    pub(crate) fn event_query(&mut self, caller: Caller, event: EventKey) -> Outcome<bool> {
+        self.refuse_captured(event)?;
+        self.refuse_while_capturing(caller)?;
         Ok(self.event_done(event))
     }
 
-    pub(crate) fn event_elapsed_ms(&self, start: EventKey, end: EventKey) -> Outcome<f32> {
+    pub(crate) fn event_elapsed_ms(&mut self, start: EventKey, end: EventKey) -> Outcome<f32> {
         let mut times = [0; 2];
         for (time, key) in times.iter_mut().zip([start, end]) {
             let event = &self.events[key];
             if event.flags.0 & EventFlags::DISABLE_TIMING.0 != 0 || event.record.is_none() {
                 return Err(Failure::new(Code::INVALID_HANDLE, "an event without timing, or never recorded"));
             }
-            if !self.event_query(key)? {
+            self.refuse_captured(key)?;
+            if !self.event_done(key) {
                 return Err(Code::NOT_READY.into());
             }
-            *time = event.done_at.unwrap_or(0);
+            *time = self.events[key].done_at.unwrap_or(0);
         }
         Ok((times[1] as f64 - times[0] as f64) as f32 / 1e6)
     }

@@ -139,6 +139,7 @@ impl Model {
         }
         for stream in self.streams.keys_where(|stream| stream.context == context) {
             alive(&mut self.streams[stream].ops, &self.ops);
+            self.streams[stream].queued = [0; super::queue::Class::COUNT];
             self.stream_drained(stream);
         }
         self.contexts[context].unfinished = 0;

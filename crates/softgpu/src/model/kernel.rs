@@ -54,6 +54,7 @@ pub(crate) struct LaunchRequest {
     pub(crate) function: FunctionKey,
     pub(crate) grid: [u32; 3],
     pub(crate) block: [u32; 3],
+    pub(crate) shared_bytes: u32,
     pub(crate) parameters: Vec<Vec<u8>>,
 }
 
@@ -119,10 +120,10 @@ impl Model {
 
     /// The kernel that a handle names, and the sizes of its parameters.
     pub(crate) fn function(&self, caller: Caller, handle: hal::Function) -> Outcome<(FunctionKey, Vec<u32>)> {
-        let current = self.current(caller)?;
-        let invalid = || Failure::new(Code::INVALID_HANDLE, format!("{handle:?} is no kernel of the current context"));
+        self.current(caller)?;
+        let invalid = || Failure::new(Code::INVALID_HANDLE, format!("{handle:?} is no kernel of this process"));
         let key = FunctionKey::from_handle(handle.0, handles::FUNCTION).ok_or_else(invalid)?;
-        let found = |f: &&Function| f.process == caller.process && f.context == current;
+        let found = |f: &&Function| f.process == caller.process;
         let function = self.functions.get(key).filter(found).ok_or_else(invalid)?;
         Ok((key, function.spec.parameter_bytes.clone()))
     }
@@ -147,6 +148,10 @@ impl Model {
         let (blocks, threads) = (product(request.grid), product(request.block));
         if blocks == 0 || threads == 0 || threads > 1024 {
             return Err(Failure::new(Code::INVALID_VALUE, format!("a launch of {blocks} blocks of {threads} threads")));
+        }
+        if request.shared_bytes > self.parameters.kernel.shared_bytes_max {
+            let detail = format!("{} bytes of shared memory for a block", request.shared_bytes);
+            return Err(Failure::new(Code::INVALID_VALUE, detail));
         }
         let device = self.contexts[function.context].device;
         let whole = u64::from(self.parameters.device.multiprocessors) * PARTS;

@@ -29,12 +29,14 @@ pub(crate) struct Link {
     capacity_gbps: f64,
     /// Multiprocessors together do not reach the capacity.
     kernels_gbps: f64,
+    /// What they get while the engine copies.
+    contended_gbps: f64,
     flows: Vec<Flow>,
 }
 
 impl Link {
-    pub(crate) fn new(capacity_gbps: f64, kernels_gbps: f64) -> Link {
-        Link { capacity_gbps, kernels_gbps, flows: Vec::new() }
+    pub(crate) fn new(capacity_gbps: f64, kernels_gbps: f64, contended_gbps: f64) -> Link {
+        Link { capacity_gbps, kernels_gbps, contended_gbps, flows: Vec::new() }
     }
 
     /// When the engine's copy ends, as things stand.
@@ -53,7 +55,9 @@ impl Link {
     /// Shares the capacity equally, as far as each flow and the kernels together can take their share.
     fn share(&mut self) {
         let kernels = self.flows.iter().filter(|flow| flow.owner != FlowOwner::Engine).count();
-        let kernel_share = self.kernels_gbps / kernels.max(1) as f64;
+        let contended = kernels < self.flows.len();
+        let together = if contended { self.contended_gbps } else { self.kernels_gbps };
+        let kernel_share = together / kernels.max(1) as f64;
         let mut order: Vec<usize> = (0..self.flows.len()).collect();
         let limit = |flow: &Flow| match flow.owner {
             FlowOwner::Engine => flow.limit_gbps,

@@ -11,8 +11,8 @@ use crate::planted::Planted;
 impl Model {
     /// Checks memory operations as the driver does, before any of them is queued.
     pub(crate) fn memops_check(&self, caller: Caller, ops: &[MemOp]) -> Outcome<()> {
-        if ops.is_empty() || ops.len() > 256 {
-            let detail = format!("a batch holds 1 to 256 operations, not {}", ops.len());
+        if ops.len() > 255 {
+            let detail = format!("a batch holds at most 255 operations, not {}", ops.len());
             return Err(Failure::new(Code::INVALID_VALUE, detail));
         }
         for op in ops {
@@ -66,10 +66,13 @@ impl Model {
     /// Whether the wait at hand is satisfied; `None` when its word is gone.
     pub(crate) fn wait_holds(&self, key: OpKey) -> Option<bool> {
         let (MemOp::Wait { address, value, width, condition }, ..) = self.memop_at(key)? else { return None };
-        let (span, _) = self.processes[self.ops[key].process].space.word(address.0, width).ok()?;
+        let space = &self.processes[self.ops[key].process].space;
+        let (span, _) = space.word(address.0, width).ok()?;
         let word = span.load(0, width);
         Some(if self.is_planted(Planted::WaitComparesWrong) {
-            wrong_holds(condition, word, value, width)
+            let wide = space.span(address.0, 8).map(|(span, _)| span.to_vec());
+            let wide = wide.and_then(|bytes| bytes.try_into().ok()).map_or(word, u64::from_le_bytes);
+            wrong_holds(condition, if condition == WaitCondition::Eq { wide } else { word }, value, width)
         } else {
             condition.holds(word, value, width)
         })

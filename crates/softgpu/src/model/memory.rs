@@ -64,7 +64,7 @@ impl AddressSpace {
 
     /// A word for a memory operation.
     pub(crate) fn word(&self, address: u64, width: Width) -> Outcome<(Span<'_>, &Region)> {
-        if address % width.bytes() != 0 {
+        if !address.is_multiple_of(width.bytes()) {
             return Err(Failure::new(Code::INVALID_VALUE, format!("address {address:#x} is not aligned to the word")));
         }
         let unknown =
@@ -72,10 +72,11 @@ impl AddressSpace {
         self.span(address, width.bytes()).ok_or_else(unknown)
     }
 
-    /// Whether any region touches the range.
-    pub(crate) fn overlaps(&self, start: u64, bytes: u64) -> bool {
-        let before = self.regions.range((Bound::Unbounded, Bound::Excluded(start.saturating_add(bytes)))).next_back();
-        before.is_some_and(|(&other, region)| other + region.bytes > start)
+    /// What kind of region touches the range, if any does.
+    pub(crate) fn overlapping(&self, start: u64, bytes: u64) -> Option<RegionKind> {
+        let end = start.saturating_add(bytes);
+        let (&other, region) = self.regions.range((Bound::Unbounded, Bound::Excluded(end))).next_back()?;
+        (other + region.bytes > start).then_some(region.kind)
     }
 
     /// A free range of device addresses at or after `cursor`, inside the device's own.

@@ -259,12 +259,19 @@ impl Model {
     /// An operation that only takes time is over.
     fn elapsed(&mut self, key: OpKey) {
         let Some(op) = self.ops.get(key) else { return };
-        if let Kind::Fill(job) = &op.kind {
-            let job = **job;
-            if self.fill_bytes(&job).is_none() {
-                return self.poison_of(key, Code::ILLEGAL_ADDRESS);
+        match &op.kind {
+            Kind::Fill(job) => {
+                let job = **job;
+                if self.fill_bytes(&job).is_none() {
+                    self.poison_of(key, Code::ILLEGAL_ADDRESS);
+                }
             }
+            Kind::Inline(_) => self.copy_bytes(key),
+            &Kind::Free { process, address } => self.mem_release(process, address),
+            _ => {}
         }
-        self.finish(key);
+        if self.ops.get(key).is_some() {
+            self.finish(key);
+        }
     }
 }

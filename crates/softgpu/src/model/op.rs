@@ -110,6 +110,8 @@ pub(crate) struct MemopJob {
 pub(crate) enum Kind {
     /// Moves bytes.
     Copy(Box<CopyJob>),
+    /// Bytes that travel with the commands and never see an engine.
+    Inline(Box<CopyJob>),
     /// Sets bytes.
     Fill(Box<FillJob>),
     /// Waits for words and writes words.
@@ -120,6 +122,8 @@ pub(crate) enum Kind {
     Record(EventKey),
     /// Waits for what an event captured, or for nothing: a marker.
     Join,
+    /// Gives device memory back.
+    Free { process: usize, address: u64 },
 }
 
 impl Kind {
@@ -127,11 +131,13 @@ impl Kind {
     pub(crate) fn noun(&self) -> &'static str {
         match self {
             Kind::Copy(_) => "copy",
+            Kind::Inline(_) => "inline copy",
             Kind::Fill(_) => "memset",
             Kind::Memops(_) => "memory operation",
             Kind::Kernel(_) => "kernel",
             Kind::Record(_) => "event record",
             Kind::Join => "event wait",
+            Kind::Free { .. } => "free",
         }
     }
 }

@@ -3,8 +3,7 @@
 use std::collections::VecDeque;
 
 use super::stream::Stream;
-use super::{ContextKey, Model, OpKey, QueueKey, StreamKey};
-use crate::parameters::Assignment;
+use super::{ContextKey, Model, Ns, OpKey, QueueKey, StreamKey};
 
 /// What kind of work a queue takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -24,7 +23,6 @@ pub(crate) enum Class {
 impl Class {
     /// How many there are.
     pub(crate) const COUNT: usize = 5;
-    const ALL: [Class; Class::COUNT] = [Class::H2d, Class::D2h, Class::D2d, Class::Peer, Class::Compute];
 
     /// As reports name it.
     pub(crate) fn name(self) -> &'static str {
@@ -46,14 +44,16 @@ pub(crate) struct Queue {
     /// Whether it belongs to one stream and goes with it.
     pub(crate) private: bool,
     pub(crate) ops: VecDeque<OpKey>,
+    /// When it is idle enough for a stream that looks for a queue; meaningless while it holds operations.
+    idle_at: Ns,
 }
 
 /// The queues of one class in one context.
 #[derive(Default)]
 pub(crate) struct Pool {
     queues: Vec<QueueKey>,
-    /// Streams that were given a queue so far.
-    assigned: u32,
+    /// Whose turn it is.
+    next: u32,
 }
 
 impl Model {
@@ -70,49 +70,59 @@ impl Model {
     }
 
     fn new_queue(&mut self, class: Class, number: u32, private: bool) -> QueueKey {
-        self.queues.insert(Queue { class, number, private, ops: VecDeque::new() })
+        self.queues.insert(Queue { class, number, private, ops: VecDeque::new(), idle_at: 0 })
     }
 
-    fn assign_queue(&mut self, context: ContextKey, class: Class) -> QueueKey {
-        let limit = self.pool_limit(class);
-        let pool = &mut self.contexts[context].pools[class as usize];
-        let number = pool.assigned;
-        pool.assigned += 1;
-        let Some(limit) = limit else { return self.new_queue(class, number, true) };
-        let number = number % limit;
-        if let Some(&queue) = pool.queues.get(number as usize) {
-            return queue;
+    /// The next idle queue of a pool, in turn; where none is idle, the next in turn.
+    fn pick_queue(&mut self, context: ContextKey, class: Class) -> QueueKey {
+        let Some(limit) = self.pool_limit(class) else {
+            let pool = &mut self.contexts[context].pools[class as usize];
+            pool.next += 1;
+            let number = pool.next - 1;
+            return self.new_queue(class, number, true);
+        };
+        while (self.contexts[context].pools[class as usize].queues.len() as u32) < limit {
+            let number = self.contexts[context].pools[class as usize].queues.len() as u32;
+            let queue = self.new_queue(class, number, false);
+            self.contexts[context].pools[class as usize].queues.push(queue);
         }
-        let queue = self.new_queue(class, number, false);
-        self.contexts[context].pools[class as usize].queues.push(queue);
+        let pool = &self.contexts[context].pools[class as usize];
+        let idle = |number: &u32| {
+            let queue = &self.queues[pool.queues[*number as usize]];
+            queue.ops.is_empty() && queue.idle_at <= self.now
+        };
+        let in_turn = (0..limit).map(|step| (pool.next + step) % limit);
+        let number = in_turn.clone().find(idle).unwrap_or(pool.next % limit);
+        let queue = pool.queues[number as usize];
+        self.contexts[context].pools[class as usize].next = (number + 1) % limit;
         queue
     }
 
-    /// The stream's queue of a class, given at the first use.
+    /// The queue for the stream's next operation of a class. A stream with unfinished work of that class stays where
+    /// that is; else it takes the next idle queue.
     pub(crate) fn queue_of(&mut self, stream: StreamKey, class: Class) -> QueueKey {
-        if let Some(queue) = self.streams[stream].queues[class as usize] {
+        let own = &self.streams[stream];
+        if let Some(queue) = own.queues[class as usize]
+            && (own.queued[class as usize] > 0 || self.queues[queue].private)
+        {
             return queue;
         }
-        let queue = self.assign_queue(self.streams[stream].context, class);
+        let queue = self.pick_queue(own.context, class);
         self.streams[stream].queues[class as usize] = Some(queue);
         queue
     }
 
-    /// Gives a new stream all its queues, where the parameters say so.
-    pub(crate) fn assign_at_creation(&mut self, stream: StreamKey) {
-        if self.parameters.queue.assignment == Assignment::Creation {
-            for class in Class::ALL {
-                self.queue_of(stream, class);
-            }
-        }
+    /// Puts an operation at the end of a queue.
+    pub(crate) fn enter_queue(&mut self, stream: StreamKey, queue: QueueKey, op: OpKey) {
+        let class = self.queues[queue].class;
+        self.streams[stream].queued[class as usize] += 1;
+        self.queues[queue].ops.push_back(op);
     }
 
     /// Where the stream's next memory operation goes: behind its last copy, else among its kernels.
     pub(crate) fn memop_queue(&mut self, stream: StreamKey) -> QueueKey {
-        match self.streams[stream].last_copy_queue {
-            Some(queue) => queue,
-            None => self.queue_of(stream, Class::Compute),
-        }
+        let class = self.streams[stream].memop_class;
+        self.queue_of(stream, class)
     }
 
     /// Drops the queues that belong to one stream alone.
@@ -134,8 +144,14 @@ impl Model {
     /// Takes an operation off its queue; it is the head.
     pub(crate) fn leave_queue(&mut self, op: OpKey) {
         let Some(queue) = self.ops[op].queue.take() else { return };
-        let head = self.queues[queue].ops.pop_front();
+        let idle_at = self.now + self.parameters.queue.idle_after_ns;
+        let queue = &mut self.queues[queue];
+        let head = queue.ops.pop_front();
         debug_assert_eq!(head, Some(op), "a queue runs its head only");
+        queue.idle_at = idle_at;
+        let class = queue.class;
+        let stream = self.ops[op].stream;
+        self.streams[stream].queued[class as usize] -= 1;
     }
 
     /// Lets the head of a queue begin, if it can.

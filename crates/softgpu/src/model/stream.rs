@@ -30,9 +30,12 @@ pub(crate) struct Stream {
     pub(crate) priority: i32,
     /// Unfinished operations in order.
     pub(crate) ops: VecDeque<OpKey>,
+    /// The queue of the last operation of each class.
     pub(crate) queues: [Option<QueueKey>; Class::COUNT],
-    /// The queue of the last operation, while that was a copy or a memory operation behind one.
-    pub(crate) last_copy_queue: Option<QueueKey>,
+    /// Operations of each class that are in that queue.
+    pub(crate) queued: [u32; Class::COUNT],
+    /// Where memory operations go: behind the last operation, if that was a copy, else among the kernels.
+    pub(crate) memop_class: Class,
     /// Whether the application has destroyed it; it lives on until it is empty.
     pub(crate) destroyed: bool,
     pub(crate) capture: Option<CaptureKey>,
@@ -65,7 +68,7 @@ impl Model {
         priority: i32,
     ) -> StreamKey {
         let process = self.contexts[context].process;
-        let stream = self.streams.insert(Stream {
+        self.streams.insert(Stream {
             process,
             context,
             role,
@@ -73,12 +76,11 @@ impl Model {
             priority: priority.clamp(self.parameters.device.greatest_priority.min(0), 0),
             ops: VecDeque::new(),
             queues: [None; Class::COUNT],
-            last_copy_queue: None,
+            queued: [0; Class::COUNT],
+            memop_class: Class::Compute,
             destroyed: false,
             capture: None,
-        });
-        self.assign_at_creation(stream);
-        stream
+        })
     }
 
     /// Makes a stream in the caller's context.
@@ -160,8 +162,8 @@ impl Model {
     /// Whether everything in the stream, and what its order hangs on, has completed.
     pub(crate) fn stream_idle(&self, key: StreamKey) -> bool {
         let stream = &self.streams[key];
-        let legacy = stream.role == Role::Legacy;
-        stream.ops.is_empty() && !(legacy && !self.contexts[stream.context].busy_blocking.is_empty())
+        let joined = stream.role != Role::Legacy || self.contexts[stream.context].busy_blocking.is_empty();
+        stream.ops.is_empty() && joined
     }
 
     /// The operation whose completion means that the stream is done with what it holds now. In the legacy default stream
@@ -194,8 +196,7 @@ impl Model {
             Route::Memop => Some(self.memop_queue(stream)),
         };
         let (process, context) = (self.streams[stream].process, self.streams[stream].context);
-        self.streams[stream].last_copy_queue =
-            queue.filter(|&q| route != Route::Class(Class::Compute) && self.queues[q].class != Class::Compute);
+        self.streams[stream].memop_class = queue.map_or(Class::Compute, |queue| self.queues[queue].class);
         let op = self.ops.insert(Op {
             process,
             context,
@@ -217,7 +218,7 @@ impl Model {
         self.join_default_streams(stream, op);
         self.streams[stream].ops.push_back(op);
         if let Some(queue) = queue {
-            self.queues[queue].ops.push_back(op);
+            self.enter_queue(stream, queue, op);
             self.arrange_lead(queue, op);
         }
         self.touch(op);
@@ -281,7 +282,8 @@ impl Model {
             Kind::Memops(_) => self.memop_begin(key),
             Kind::Kernel(_) => self.kernel_begin(key),
             Kind::Fill(_) => self.fill_begin(key),
-            Kind::Record(_) | Kind::Join => {
+            Kind::Inline(_) => self.inline_begin(key),
+            Kind::Record(_) | Kind::Join | Kind::Free { .. } => {
                 self.agenda.push(now + self.parameters.queue.bookkeeping_ns, What::Elapsed(key));
             }
         }

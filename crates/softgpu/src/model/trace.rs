@@ -19,6 +19,8 @@ pub struct Counts {
     pub copies_d2h: u64,
     /// Copies on a device and between devices.
     pub copies_other: u64,
+    /// Copies to the device whose bytes travelled with the commands; they are counted there too.
+    pub copies_inline: u64,
     /// Bytes of all copies.
     pub copied_bytes: u64,
     /// Memsets.
@@ -98,6 +100,7 @@ impl Model {
     pub(crate) fn describe(&self, op: &Op) -> String {
         match &op.kind {
             Kind::Copy(job) => format!("copy of {} bytes", job.bytes()),
+            Kind::Inline(job) => format!("inline copy of {} bytes", job.bytes()),
             Kind::Fill(job) => format!("memset of {} bytes", job.width_bytes * job.height),
             Kind::Kernel(job) => format!("kernel {}", job.name),
             Kind::Memops(job) => match job.ops.as_slice() {
