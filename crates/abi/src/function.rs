@@ -65,8 +65,8 @@ macro_rules! functions {
 }
 crate::for_each_driver_function! { functions }
 
-/// The row that a driver answers `cuGetProcAddress(base, …, version, flags)` with: the newest prototype that is not newer
-/// than `version`. Where a function has per-thread variants, asking per thread finds nothing else: no older plain
+/// The row that a driver answers `cuGetProcAddress(base, …, version, flags)` with: the newest prototype that is not
+/// newer than `version`. Where a function has per-thread variants, asking per thread finds nothing else: no older plain
 /// prototype stands in for them.
 #[must_use]
 pub fn resolve(base: &str, version: i32, per_thread: bool) -> Option<&'static Function> {
