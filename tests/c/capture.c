@@ -56,6 +56,50 @@ static void synchronising_breaks_a_capture(CUstream stream)
     REQUIRE(status_of(stream) == CU_STREAM_CAPTURE_STATUS_NONE);
 }
 
+static cuuint64_t capture_id(CUstream stream)
+{
+    int status = 99;
+    cuuint64_t id = 0;
+    OK(cuStreamGetCaptureInfo_v2(stream, &status, &id, NULL, NULL, NULL));
+    REQUIRE(status == CU_STREAM_CAPTURE_STATUS_ACTIVE);
+    return id;
+}
+
+static void captures_are_numbered(CUstream stream)
+{
+    int status = 99;
+    cuuint64_t ids[2];
+    OK(cuStreamGetCaptureInfo_v2(stream, &status, NULL, NULL, NULL, NULL));
+    REQUIRE(status == CU_STREAM_CAPTURE_STATUS_NONE);
+    for (int i = 0; i < 2; i++) {
+        OK(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED));
+        ids[i] = capture_id(stream);
+        REQUIRE(capture_id(stream) == ids[i]);
+        OK(cuStreamEndCapture(stream, NULL));
+    }
+    REQUIRE(ids[0] != ids[1]);
+}
+
+/* A capture of mode GLOBAL prohibits allocations, but not on a thread that has relaxed its own mode. */
+static void a_thread_can_relax_its_mode(CUstream stream)
+{
+    int mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+    CUdeviceptr pointer = 0;
+    OK(cuThreadExchangeStreamCaptureMode(&mode));
+    REQUIRE(mode == CU_STREAM_CAPTURE_MODE_GLOBAL);
+    OK(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL));
+    OK(cuMemAlloc(&pointer, 64));
+    OK(cuThreadExchangeStreamCaptureMode(&mode));
+    REQUIRE(mode == CU_STREAM_CAPTURE_MODE_RELAXED);
+    EXPECT(CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED, cuMemFree(pointer));
+    EXPECT(CUDA_ERROR_STREAM_CAPTURE_INVALIDATED, cuStreamEndCapture(stream, NULL));
+    OK(cuMemFree(pointer));
+#ifdef SOFTWARE_GPU
+    mode = 9;
+    EXPECT(CUDA_ERROR_INVALID_VALUE, cuThreadExchangeStreamCaptureMode(&mode));
+#endif
+}
+
 static void refusals(CUstream stream)
 {
     CUgraph graph = (CUgraph)UNTOUCHED;
@@ -79,6 +123,8 @@ int main(void)
     captured_work_does_not_run(stream, pinned, device);
     an_event_draws_another_stream_in(stream, other);
     synchronising_breaks_a_capture(stream);
+    captures_are_numbered(stream);
+    a_thread_can_relax_its_mode(stream);
     refusals(stream);
     OK(cuMemFree(device));
     OK(cuMemFreeHost(pinned));

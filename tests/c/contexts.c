@@ -81,10 +81,20 @@ static void the_stack(void)
     OK(cuCtxDestroy(first));
 }
 
+static int primary_is_active(void)
+{
+    unsigned int flags = 99;
+    int active = 99;
+    OK(cuDevicePrimaryCtxGetState(0, &flags, &active));
+    REQUIRE(flags == 0);
+    return active;
+}
+
 static void the_primary_context(void)
 {
     CUcontext first = NULL, second = NULL;
     CUdevice device = -1;
+    REQUIRE(!primary_is_active());
     OK(cuDevicePrimaryCtxRetain(&first, 0));
     OK(cuDevicePrimaryCtxRetain(&second, 0));
     REQUIRE(first != NULL && first == second && current() == NULL);
@@ -94,7 +104,9 @@ static void the_primary_context(void)
     OK(cuCtxSynchronize());
     OK(cuCtxSetCurrent(NULL));
     OK(cuDevicePrimaryCtxRelease(0));
+    REQUIRE(primary_is_active());
     OK(cuDevicePrimaryCtxRelease(0));
+    REQUIRE(!primary_is_active());
     EXPECT(CUDA_ERROR_INVALID_DEVICE, cuDevicePrimaryCtxRetain(&first, 99));
 }
 

@@ -19,6 +19,7 @@ typedef struct CUevent_st *CUevent;
 typedef struct CUmod_st *CUmodule;
 typedef struct CUfunc_st *CUfunction;
 typedef struct CUgraph_st *CUgraph;
+typedef struct CUgraphNode_st *CUgraphNode;
 typedef struct CUarray_st *CUarray;
 typedef void (*CUhostFn)(void *);
 
@@ -90,7 +91,9 @@ enum {
     CU_POINTER_ATTRIBUTE_HOST_POINTER = 4,
     CU_POINTER_ATTRIBUTE_BUFFER_ID = 7,
     CU_POINTER_ATTRIBUTE_IS_MANAGED = 8,
-    CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL = 9
+    CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL = 9,
+    CU_POINTER_ATTRIBUTE_RANGE_START_ADDR = 11,
+    CU_POINTER_ATTRIBUTE_RANGE_SIZE = 12
 };
 enum { CU_GET_PROC_ADDRESS_DEFAULT = 0, CU_GET_PROC_ADDRESS_LEGACY_STREAM = 1, CU_GET_PROC_ADDRESS_PER_THREAD = 2 };
 enum {
@@ -177,6 +180,7 @@ typedef struct {
 #define cuMemAlloc cuMemAlloc_v2
 #define cuMemFree cuMemFree_v2
 #define cuMemGetInfo cuMemGetInfo_v2
+#define cuMemGetAddressRange cuMemGetAddressRange_v2
 #define cuMemAllocHost cuMemAllocHost_v2
 #define cuMemHostRegister cuMemHostRegister_v2
 #define cuMemHostGetDevicePointer cuMemHostGetDevicePointer_v2
@@ -220,6 +224,7 @@ typedef struct {
 #define cuStreamBeginCapture MINI_PTSZ(cuStreamBeginCapture_v2)
 #define cuStreamEndCapture MINI_PTSZ(cuStreamEndCapture)
 #define cuStreamIsCapturing MINI_PTSZ(cuStreamIsCapturing)
+#define cuStreamGetCaptureInfo_v2 MINI_PTSZ(cuStreamGetCaptureInfo_v2)
 #define cuStreamWaitValue32 MINI_PTSZ(cuStreamWaitValue32_v2)
 #define cuStreamWaitValue64 MINI_PTSZ(cuStreamWaitValue64_v2)
 #define cuStreamWriteValue32 MINI_PTSZ(cuStreamWriteValue32_v2)
@@ -257,10 +262,12 @@ CUresult cuCtxGetStreamPriorityRange(int *least, int *greatest);
 CUresult cuCtxEnablePeerAccess(CUcontext peer, unsigned int flags);
 CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device);
 CUresult cuDevicePrimaryCtxRelease(CUdevice device);
+CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned int *flags, int *active);
 
 CUresult cuMemAlloc(CUdeviceptr *pointer, size_t bytes);
 CUresult cuMemFree(CUdeviceptr pointer);
 CUresult cuMemGetInfo(size_t *available, size_t *total);
+CUresult cuMemGetAddressRange(CUdeviceptr *base, size_t *bytes, CUdeviceptr pointer);
 CUresult cuMemAllocHost(void **pointer, size_t bytes);
 CUresult cuMemHostAlloc(void **pointer, size_t bytes, unsigned int flags);
 CUresult cuMemFreeHost(void *pointer);
@@ -322,6 +329,9 @@ CUresult cuStreamWaitEvent(CUstream stream, CUevent event, unsigned int flags);
 CUresult cuStreamBeginCapture(CUstream stream, int mode);
 CUresult cuStreamEndCapture(CUstream stream, CUgraph *graph);
 CUresult cuStreamIsCapturing(CUstream stream, int *status);
+CUresult cuStreamGetCaptureInfo_v2(CUstream stream, int *status, cuuint64_t *id, CUgraph *graph,
+                                   const CUgraphNode **dependencies, size_t *dependency_count);
+CUresult cuThreadExchangeStreamCaptureMode(int *mode);
 CUresult cuStreamWaitValue32(CUstream stream, CUdeviceptr address, cuuint32_t value, unsigned int flags);
 CUresult cuStreamWaitValue64(CUstream stream, CUdeviceptr address, cuuint64_t value, unsigned int flags);
 CUresult cuStreamWriteValue32(CUstream stream, CUdeviceptr address, cuuint32_t value, unsigned int flags);

@@ -59,6 +59,20 @@ static void registration(void)
     free(back);
 }
 
+static void ranges(void)
+{
+    CUdeviceptr device = new_device_bytes(1000), base = 0, start = 0;
+    size_t bytes = 0, size = 0;
+    OK(cuMemGetAddressRange(&base, &bytes, device + 999));
+    REQUIRE(base == device && bytes == 1000);
+    OK(cuMemGetAddressRange(NULL, &bytes, device));
+    OK(cuPointerGetAttribute(&start, CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, device + 500));
+    OK(cuPointerGetAttribute(&size, CU_POINTER_ATTRIBUTE_RANGE_SIZE, device + 500));
+    REQUIRE(start == device && size == 1000);
+    OK(cuMemFree(device));
+    EXPECT(CUDA_ERROR_NOT_FOUND, cuMemGetAddressRange(&base, &bytes, (CUdeviceptr)(uintptr_t)&base));
+}
+
 static void attributes_one_by_one(CUcontext context)
 {
     CUdeviceptr device = new_device_bytes(256), pointer = 0;
@@ -112,6 +126,7 @@ int main(void)
     device_memory();
     pinned_memory();
     registration();
+    ranges();
     attributes_one_by_one(context);
     attributes_together(context);
     close_device();

@@ -2,13 +2,11 @@
 #![allow(unsafe_code)]
 #![allow(non_snake_case)]
 
-use std::cell::Cell;
-
 use abi::Flavour;
 use abi::types::*;
 use hal::{CaptureMode, CaptureStatus, Code, Driver, Graph};
 
-use crate::answer::{Answer, Out, refuse};
+use crate::answer::{Answer, Out, Refusal, refuse, require};
 use crate::soft::{gpu, number, pointer, stream};
 
 fn capture_mode(mode: CUstreamCaptureMode) -> Answer<CaptureMode> {
@@ -45,28 +43,84 @@ pub unsafe fn cuStreamIsCapturing(
     let gpu = gpu()?;
     // SAFETY: the caller's promise for this output.
     let out = unsafe { Out::new(capture_status) }?;
-    out.set(match gpu.stream_capture_status(stream(flavour, h_stream))? {
-        CaptureStatus::None => CU_STREAM_CAPTURE_STATUS_NONE,
-        CaptureStatus::Active => CU_STREAM_CAPTURE_STATUS_ACTIVE,
-        CaptureStatus::Invalidated => CU_STREAM_CAPTURE_STATUS_INVALIDATED,
-    });
+    out.set(status_number(gpu.stream_capture_status(stream(flavour, h_stream))?));
     Ok(())
 }
 
-thread_local! {
-    /// The calling thread's capture mode.
-    static MODE: Cell<CUstreamCaptureMode> = const { Cell::new(CU_STREAM_CAPTURE_MODE_GLOBAL) };
+fn status_number(status: CaptureStatus) -> CUstreamCaptureStatus {
+    match status {
+        CaptureStatus::None => CU_STREAM_CAPTURE_STATUS_NONE,
+        CaptureStatus::Active => CU_STREAM_CAPTURE_STATUS_ACTIVE,
+        CaptureStatus::Invalidated => CU_STREAM_CAPTURE_STATUS_INVALIDATED,
+    }
 }
 
-/// The mode is kept and handed back. It lifts no prohibition, because the software GPU prohibits by stream alone.
+/// Status and number of a capture. Of the graph in the making nothing can be shown: whoever asks for that of a stream
+/// that captures is refused.
+pub unsafe fn cuStreamGetCaptureInfo_v2(
+    flavour: Flavour,
+    h_stream: CUstream,
+    capture_status_out: *mut CUstreamCaptureStatus,
+    id_out: *mut cuuint64_t,
+    graph_out: *mut CUgraph,
+    dependencies_out: *mut *const CUgraphNode,
+    num_dependencies_out: *mut usize,
+) -> Answer {
+    let (gpu, stream) = (gpu()?, stream(flavour, h_stream));
+    // SAFETY: the caller's promise for this output.
+    let out = unsafe { Out::new(capture_status_out) }?;
+    let status = gpu.stream_capture_status(stream)?;
+    if status == CaptureStatus::Active {
+        let plain = graph_out.is_null() && dependencies_out.is_null() && num_dependencies_out.is_null();
+        require(plain, Code::NOT_SUPPORTED)?;
+        let id = gpu.capture_id(stream)?.ok_or(Refusal(Code::UNKNOWN))?;
+        if !id_out.is_null() {
+            // SAFETY: the caller's promise for this output.
+            unsafe { Out::new(id_out) }?.set(id);
+        }
+    }
+    out.set(status_number(status));
+    Ok(())
+}
+
+/// The same with the data of edges, which belongs to the graph.
+pub unsafe fn cuStreamGetCaptureInfo_v3(
+    flavour: Flavour,
+    h_stream: CUstream,
+    capture_status_out: *mut CUstreamCaptureStatus,
+    id_out: *mut cuuint64_t,
+    graph_out: *mut CUgraph,
+    dependencies_out: *mut *const CUgraphNode,
+    edge_data_out: *mut *const CUgraphEdgeData,
+    num_dependencies_out: *mut usize,
+) -> Answer {
+    // A request for edges is a request for dependencies: passed on as one, it is refused where those are.
+    let wanted = if edge_data_out.is_null() { dependencies_out } else { edge_data_out.cast() };
+    // SAFETY: the same promise; the callee looks at `wanted` for being null alone.
+    unsafe {
+        cuStreamGetCaptureInfo_v2(
+            flavour,
+            h_stream,
+            capture_status_out,
+            id_out,
+            graph_out,
+            wanted,
+            num_dependencies_out,
+        )
+    }
+}
+
 pub unsafe fn cuThreadExchangeStreamCaptureMode(_: Flavour, mode: *mut CUstreamCaptureMode) -> Answer {
-    gpu()?;
+    let gpu = gpu()?;
     // SAFETY: the caller's promise for this output.
     let out = unsafe { Out::new(mode) }?;
     // SAFETY: not null, as `out` shows; the caller's promise that it holds a mode.
-    let next = unsafe { mode.read() };
-    capture_mode(next)?;
-    out.set(MODE.replace(next));
+    let next = capture_mode(unsafe { mode.read() })?;
+    out.set(match gpu.exchange_capture_mode(next) {
+        CaptureMode::Global => CU_STREAM_CAPTURE_MODE_GLOBAL,
+        CaptureMode::ThreadLocal => CU_STREAM_CAPTURE_MODE_THREAD_LOCAL,
+        CaptureMode::Relaxed => CU_STREAM_CAPTURE_MODE_RELAXED,
+    });
     Ok(())
 }
 

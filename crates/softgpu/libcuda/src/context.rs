@@ -59,6 +59,17 @@ pub unsafe fn cuDevicePrimaryCtxRelease_v2(_: Flavour, dev: CUdevice) -> Answer 
     Ok(gpu()?.primary_context_release(Device(dev))?)
 }
 
+/// The flags are always 0: nothing here would follow them.
+pub unsafe fn cuDevicePrimaryCtxGetState(_: Flavour, dev: CUdevice, flags: *mut c_uint, active: *mut c_int) -> Answer {
+    let gpu = gpu()?;
+    require((0..gpu.device_count()?).contains(&dev), Code::INVALID_DEVICE)?;
+    // SAFETY: the caller's promise for these outputs.
+    let (out_flags, out_active) = unsafe { (Out::new(flags)?, Out::new(active)?) };
+    out_flags.set(0);
+    out_active.set(c_int::from(gpu.primary_context_is_active(Device(dev))));
+    Ok(())
+}
+
 /// The scheduling flags change how a real host waits; here they are accepted and change nothing.
 pub unsafe fn cuCtxCreate_v2(_: Flavour, pctx: *mut CUcontext, flags: c_uint, dev: CUdevice) -> Answer {
     let gpu = gpu()?;

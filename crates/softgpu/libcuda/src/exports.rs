@@ -56,16 +56,16 @@ supported! {
     driver: cuInit cuDriverGetVersion cuGetErrorName cuGetErrorString cuGetProcAddress cuGetProcAddress_v2;
     device: cuDeviceGet cuDeviceGetCount cuDeviceGetName cuDeviceGetUuid cuDeviceGetUuid_v2 cuDeviceGetAttribute
         cuDeviceTotalMem_v2 cuDeviceCanAccessPeer;
-    context: cuDevicePrimaryCtxRetain cuDevicePrimaryCtxRelease_v2 cuCtxCreate_v2 cuCtxCreate_v4 cuCtxDestroy_v2
+    context: cuDevicePrimaryCtxRetain cuDevicePrimaryCtxRelease_v2 cuDevicePrimaryCtxGetState cuCtxCreate_v2 cuCtxCreate_v4 cuCtxDestroy_v2
         cuCtxPushCurrent_v2 cuCtxPopCurrent_v2 cuCtxSetCurrent cuCtxGetCurrent cuCtxGetDevice cuCtxGetDevice_v2
         cuCtxSynchronize cuCtxSynchronize_v2 cuCtxGetId cuCtxGetStreamPriorityRange cuCtxEnablePeerAccess;
     stream: cuStreamCreate cuStreamCreateWithPriority cuStreamDestroy_v2 cuStreamQuery cuStreamSynchronize
         cuStreamGetPriority cuStreamGetFlags cuStreamGetCtx cuStreamGetCtx_v2 cuStreamGetDevice cuStreamWaitEvent;
-    capture: cuStreamBeginCapture_v2 cuStreamEndCapture cuStreamIsCapturing cuThreadExchangeStreamCaptureMode
-        cuGraphDestroy;
+    capture: cuStreamBeginCapture_v2 cuStreamEndCapture cuStreamIsCapturing cuStreamGetCaptureInfo_v2
+        cuStreamGetCaptureInfo_v3 cuThreadExchangeStreamCaptureMode cuGraphDestroy;
     event: cuEventCreate cuEventDestroy_v2 cuEventRecord cuEventRecordWithFlags cuEventQuery cuEventSynchronize
         cuEventElapsedTime cuEventElapsedTime_v2;
-    memory: cuMemAlloc_v2 cuMemAllocPitch_v2 cuMemFree_v2 cuMemGetInfo_v2 cuMemAllocHost_v2 cuMemHostAlloc
+    memory: cuMemAlloc_v2 cuMemAllocPitch_v2 cuMemFree_v2 cuMemGetInfo_v2 cuMemGetAddressRange_v2 cuMemAllocHost_v2 cuMemHostAlloc
         cuMemFreeHost cuMemHostRegister_v2 cuMemHostUnregister cuMemHostGetDevicePointer_v2;
     pointer: cuPointerGetAttribute cuPointerGetAttributes;
     copy: cuMemcpy cuMemcpyAsync cuMemcpyHtoD_v2 cuMemcpyDtoH_v2 cuMemcpyDtoD_v2 cuMemcpyHtoDAsync_v2

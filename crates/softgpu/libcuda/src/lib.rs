@@ -24,9 +24,9 @@
 //! - Devices and their attributes, UUIDs, memory size, peer access.
 //! - Primary contexts, own contexts, the stack of contexts, stream priorities. Scheduling flags change nothing.
 //! - Streams with priorities, legacy and per-thread default streams, every `_ptsz` and `_ptds` variant; events.
-//! - Capture: begin, end, status; graphs can be destroyed but not launched.
+//! - Capture: begin, end, status and number, modes of threads; graphs can be destroyed but not looked at or launched.
 //! - Device memory, pitched too; pinned memory, registration, device pointers of pinned memory, what an address is
-//!   (context, type, device and host pointer, buffer id, managed, ordinal, mapped).
+//!   (context, type, device and host pointer, buffer id, managed, ordinal, range, mapped).
 //! - Copies: host, device, unified and peer in one dimension; host, device and unified in two and three dimensions;
 //!   batches in both prototypes. A batch whose sources may vanish is waited for. Sets of 8, 16 and 32 bits.
 //! - Stream memory operations of 32 and 64 bits, also in batches.
@@ -44,12 +44,11 @@
 //! - driver: `cuGetExportTable`
 //! - device: `cuDeviceGetP2PAttribute`, `cuDeviceGetPCIBusId`, `cuDeviceGetByPCIBusId`,
 //!   `cuDeviceGetDefaultMemPool`, `cuDeviceGetMemPool`, `cuDeviceSetMemPool`
-//! - context: `cuDevicePrimaryCtxSetFlags_v2`, `cuDevicePrimaryCtxGetState`, `cuDevicePrimaryCtxReset_v2`,
+//! - context: `cuDevicePrimaryCtxSetFlags_v2`, `cuDevicePrimaryCtxReset_v2`,
 //!   `cuCtxGetFlags`, `cuCtxSetFlags`, `cuCtxGetApiVersion`, `cuCtxGetLimit`, `cuCtxSetLimit`,
 //!   `cuCtxDisablePeerAccess`
-//! - stream: `cuStreamGetId`, `cuStreamAddCallback`, `cuStreamAttachMemAsync`, `cuStreamBeginCaptureToGraph`,
-//!   `cuStreamGetCaptureInfo_v2`, `cuStreamGetCaptureInfo_v3`
-//! - memory: `cuMemAllocManaged`, `cuMemGetAddressRange_v2`, `cuMemAllocAsync`, `cuMemAllocFromPoolAsync`,
+//! - stream: `cuStreamGetId`, `cuStreamAddCallback`, `cuStreamAttachMemAsync`, `cuStreamBeginCaptureToGraph`
+//! - memory: `cuMemAllocManaged`, `cuMemAllocAsync`, `cuMemAllocFromPoolAsync`,
 //!   `cuMemFreeAsync`, `cuMemHostGetFlags`, `cuPointerSetAttribute`
 //! - copy: `cuMemcpyDtoA_v2`, `cuMemcpyAtoD_v2`, `cuMemcpyHtoA_v2`, `cuMemcpyAtoH_v2`, `cuMemcpyAtoA_v2`,
 //!   `cuMemcpyHtoAAsync_v2`, `cuMemcpyAtoHAsync_v2`, `cuMemcpy3DPeer`, `cuMemcpy3DPeerAsync`,

@@ -53,6 +53,25 @@ pub unsafe fn cuMemGetInfo_v2(_: Flavour, free: *mut usize, total: *mut usize) -
     Ok(())
 }
 
+/// Either output may be null.
+pub unsafe fn cuMemGetAddressRange_v2(
+    _: Flavour,
+    pbase: *mut CUdeviceptr,
+    psize: *mut usize,
+    dptr: CUdeviceptr,
+) -> Answer {
+    let (base, bytes) = gpu()?.allocation(dptr).ok_or(Refusal(Code::NOT_FOUND))?;
+    if !pbase.is_null() {
+        // SAFETY: the caller's promise for this output.
+        unsafe { Out::new(pbase) }?.set(base);
+    }
+    if !psize.is_null() {
+        // SAFETY: the caller's promise for this output.
+        unsafe { Out::new(psize) }?.set(bytes as usize);
+    }
+    Ok(())
+}
+
 pub unsafe fn cuMemAllocHost_v2(flavour: Flavour, pp: *mut *mut c_void, bytesize: usize) -> Answer {
     let flags = CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP;
     // SAFETY: the same promise.

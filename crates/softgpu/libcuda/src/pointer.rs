@@ -52,15 +52,33 @@ fn host_pointer(address: u64, kind: MemoryKind) -> u64 {
     }
 }
 
-fn attribute(name: CUpointer_attribute, address: u64, info: &PointerInfo) -> Answer<Value> {
+/// What is known of an address.
+struct Known {
+    address: u64,
+    info: PointerInfo,
+    /// Base and size of its allocation.
+    range: Option<(u64, u64)>,
+}
+
+impl Known {
+    fn of(address: u64) -> Answer<Known> {
+        let gpu = gpu()?;
+        Ok(Known { address, info: gpu.pointer_info(address)?, range: gpu.allocation(address) })
+    }
+}
+
+fn attribute(name: CUpointer_attribute, known: &Known) -> Answer<Value> {
+    let Known { address, info, range } = known;
     Ok(match name {
         CU_POINTER_ATTRIBUTE_CONTEXT => Value::Context(pointer(info.context.map_or(0, |context| context.0))),
         CU_POINTER_ATTRIBUTE_MEMORY_TYPE => Value::Number(memory_type(info.kind)),
         CU_POINTER_ATTRIBUTE_DEVICE_POINTER => Value::Address(info.device_pointer.map_or(0, |device| device.0)),
-        CU_POINTER_ATTRIBUTE_HOST_POINTER => Value::Address(host_pointer(address, info.kind)),
+        CU_POINTER_ATTRIBUTE_HOST_POINTER => Value::Address(host_pointer(*address, info.kind)),
         CU_POINTER_ATTRIBUTE_BUFFER_ID => Value::Address(info.buffer_id.unwrap_or(0)),
         CU_POINTER_ATTRIBUTE_IS_MANAGED => Value::Number(c_uint::from(info.kind == MemoryKind::Managed)),
         CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL => Value::Ordinal(info.device.map_or(NO_DEVICE, |device| device.0)),
+        CU_POINTER_ATTRIBUTE_RANGE_START_ADDR => Value::Address(range.map_or(0, |(base, _)| base)),
+        CU_POINTER_ATTRIBUTE_RANGE_SIZE => Value::Address(range.map_or(0, |(_, bytes)| bytes)),
         CU_POINTER_ATTRIBUTE_MAPPED => Value::Number(c_uint::from(info.device_pointer.is_some())),
         _ if name <= CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE && name != 0 => {
             return refuse(Code::NOT_SUPPORTED);
@@ -76,14 +94,14 @@ pub unsafe fn cuPointerGetAttribute(
     name: CUpointer_attribute,
     ptr: CUdeviceptr,
 ) -> Answer {
-    let gpu = gpu()?;
+    gpu()?;
     require(!data.is_null(), Code::INVALID_VALUE)?;
-    let info = gpu.pointer_info(ptr)?;
-    require(info.kind != MemoryKind::Pageable, Code::INVALID_VALUE)?;
-    let on_device = info.kind == MemoryKind::Device;
+    let known = Known::of(ptr)?;
+    require(known.info.kind != MemoryKind::Pageable, Code::INVALID_VALUE)?;
+    let on_device = known.info.kind == MemoryKind::Device;
     require(!(on_device && name == CU_POINTER_ATTRIBUTE_HOST_POINTER), Code::INVALID_VALUE)?;
     // SAFETY: the caller's promise that the place fits the attribute's type.
-    unsafe { attribute(name, ptr, &info)?.store(data) }
+    unsafe { attribute(name, &known)?.store(data) }
 }
 
 /// Several attributes of any address: nothing known is not an error here.
@@ -94,14 +112,14 @@ pub unsafe fn cuPointerGetAttributes(
     data: *mut *mut c_void,
     ptr: CUdeviceptr,
 ) -> Answer {
-    let gpu = gpu()?;
+    gpu()?;
     require(num_attributes > 0, Code::INVALID_VALUE)?;
     // SAFETY: the caller's promise that both arrays hold `num_attributes` elements.
     let (names, places) =
         unsafe { (array(attributes, num_attributes as usize)?, array(data, num_attributes as usize)?) };
     require(places.iter().all(|place| !place.is_null()), Code::INVALID_VALUE)?;
-    let info = gpu.pointer_info(ptr)?;
-    let values = names.iter().map(|name| attribute(*name, ptr, &info)).collect::<Answer<Vec<Value>>>()?;
+    let known = Known::of(ptr)?;
+    let values = names.iter().map(|name| attribute(*name, &known)).collect::<Answer<Vec<Value>>>()?;
     for (value, place) in values.into_iter().zip(places) {
         // SAFETY: the caller's promise that each place fits its attribute's type.
         unsafe { value.store(*place) }?;
@@ -117,19 +135,17 @@ mod tests {
     const PLAIN: PointerInfo =
         PointerInfo { kind: MemoryKind::Pageable, device_pointer: None, device: None, context: None, buffer_id: None };
 
-    fn device_memory() -> PointerInfo {
-        PointerInfo {
-            kind: MemoryKind::Device,
-            device_pointer: Some(DevicePtr(0x1010)),
-            device: Some(Device(1)),
-            context: Some(Context(0x77)),
-            buffer_id: Some(5),
-        }
-    }
+    const DEVICE_MEMORY: PointerInfo = PointerInfo {
+        kind: MemoryKind::Device,
+        device_pointer: Some(DevicePtr(0x1010)),
+        device: Some(Device(1)),
+        context: Some(Context(0x77)),
+        buffer_id: Some(5),
+    };
 
     #[test]
     fn plain_memory_has_the_driver_s_default_values() {
-        let value = |name| attribute(name, 0x1010, &PLAIN);
+        let value = |name| attribute(name, &Known { address: 0x1010, info: PLAIN, range: None });
         assert_eq!(value(CU_POINTER_ATTRIBUTE_MEMORY_TYPE), Ok(Value::Number(0)));
         assert_eq!(value(CU_POINTER_ATTRIBUTE_HOST_POINTER), Ok(Value::Address(0x1010)));
         assert_eq!(value(CU_POINTER_ATTRIBUTE_DEVICE_POINTER), Ok(Value::Address(0)));
@@ -139,7 +155,10 @@ mod tests {
 
     #[test]
     fn device_memory_says_what_it_is() {
-        let value = |name| attribute(name, 0x1010, &device_memory());
+        let range = Some((0x1000, 64));
+        let value = |name| attribute(name, &Known { address: 0x1010, info: DEVICE_MEMORY, range });
+        assert_eq!(value(CU_POINTER_ATTRIBUTE_RANGE_START_ADDR), Ok(Value::Address(0x1000)));
+        assert_eq!(value(CU_POINTER_ATTRIBUTE_RANGE_SIZE), Ok(Value::Address(64)));
         assert_eq!(value(CU_POINTER_ATTRIBUTE_MEMORY_TYPE), Ok(Value::Number(CU_MEMORYTYPE_DEVICE)));
         assert_eq!(value(CU_POINTER_ATTRIBUTE_HOST_POINTER), Ok(Value::Address(0)));
         assert_eq!(value(CU_POINTER_ATTRIBUTE_BUFFER_ID), Ok(Value::Address(5)));
