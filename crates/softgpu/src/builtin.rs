@@ -18,6 +18,8 @@ pub(crate) fn register(add: &mut dyn FnMut(&str, KernelSpec)) {
             io.add32(io.parameter(0), io.parameter(1) as u32);
         },
     );
+    // The library's own, for the emulation that counts on the device, does the same.
+    add("overtake_add", atomic_add.clone());
     add("soft_atomic_add_u32", atomic_add);
     let store = KernelSpec::once(&[8, 4], |_| SHORT_NS, |io| io.store32(io.parameter(0), io.parameter(1) as u32));
     add("soft_store_u32", store);

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::builtin;
-use crate::model::{AddressSpace, Ns};
+use crate::model::{AddressSpace, Ns, Payload};
+use crate::parameters::Parameters;
+use crate::{builtin, copy_kernel};
 use hal::Width;
 
 /// Which way bytes go.
@@ -36,6 +37,15 @@ pub enum Step {
         /// The most that this launch can move, in GB/s.
         limit_gbps: f64,
     },
+    /// As [`Step::Move`], but the kernel moves the bytes itself when it is asked again: for what is not one run.
+    Flow {
+        /// Which link.
+        direction: Direction,
+        /// How many bytes.
+        bytes: u64,
+        /// The most that this launch can move, in GB/s.
+        limit_gbps: f64,
+    },
     /// Nothing that it waits for has changed; it looks again after so many nanoseconds. A kernel that returns this
     /// would return it for ever while memory stays as it is: the proof of a deadlock rests on that.
     Poll(Ns),
@@ -56,6 +66,8 @@ pub struct Io<'a> {
     pub(crate) grid: [u32; 3],
     pub(crate) block: [u32; 3],
     pub(crate) space: &'a AddressSpace,
+    pub(crate) constants: &'a Parameters,
+    pub(crate) payload: Payload,
     pub(crate) stores: &'a mut u64,
     pub(crate) fault: &'a mut bool,
 }
@@ -155,11 +167,13 @@ impl Io<'_> {
         }
     }
 
-    /// Copies bytes at once; the time it takes is the kernel's to report, with [`Step::Busy`].
+    /// Copies bytes at once; the time it takes is the kernel's to report, with [`Step::Busy`] or [`Step::Flow`].
     pub fn copy(&mut self, target: u64, source: u64, bytes: u64) {
         match (self.space.span(target, bytes), self.space.span(source, bytes)) {
             (Some((target, _)), Some((source, _))) => {
-                target.copy_from(source);
+                if self.payload.copies(bytes) {
+                    target.copy_from(source);
+                }
                 *self.stores += 1;
             }
             _ => *self.fault = true,
@@ -251,6 +265,7 @@ impl Default for Registry {
     fn default() -> Registry {
         let mut registry = Registry { specs: BTreeMap::new() };
         builtin::register(&mut |name, spec| registry.add(name, spec));
+        copy_kernel::register(&mut |name, spec| registry.add(name, spec));
         registry
     }
 }

@@ -20,6 +20,7 @@
 mod attribute;
 mod builder;
 mod builtin;
+mod copy_kernel;
 mod driver;
 mod fault;
 mod gpu;
@@ -40,6 +41,6 @@ pub use host::Clock;
 pub use kernel::{Direction, Io, KernelSpec, Running, Step};
 pub use model::{Blocked, Counts, Deadlock, Live, Payload, TraceEntry};
 pub use parameters::{
-    DeviceParameters, EngineParameters, HostParameters, KernelParameters, MemopParameters, Parameters, QueueParameters,
+    CopyKernelParameters, DeviceParameters, EngineParameters, HostParameters, KernelParameters, MemopParameters, Parameters, QueueParameters,
 };
 pub use planted::Planted;

@@ -24,6 +24,8 @@ pub struct Parameters {
     pub engine: EngineParameters,
     /// Kernels and memsets.
     pub kernel: KernelParameters,
+    /// The copy kernel.
+    pub copy_kernel: CopyKernelParameters,
 }
 
 /// What the device says about itself.
@@ -220,8 +222,8 @@ pub struct EngineParameters {
     pub d2h_setup_ns: u64,
     /// The same for copies on the device and between devices. Not measured.
     pub d2d_setup_ns: u64,
-    /// Copies to the device of at most so many bytes never see the engine: they travel with the commands and run among
-    /// the stream's kernels (measured: up to 24 KiB are not held up by bulk copies, 32 KiB are).
+    /// Copies to the device of at most so many bytes never see the engine: they run among the stream's
+    /// kernels (measured: up to 24 KiB are not held up by bulk copies, 32 KiB are).
     pub inline_bytes_max: u64,
     /// Device time of such a copy, without its bytes (measured: 4 B 17 us, 24 KiB 25 us, synchronisation included).
     pub inline_ns: u64,
@@ -300,6 +302,70 @@ impl Default for KernelParameters {
     }
 }
 
+/// The copy kernel of the library.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct CopyKernelParameters {
+    /// Rate to the device, in GB/s, by the number of blocks that move bytes (measured alone on the link). Between two
+    /// numbers it is interpolated, below the first proportional, beyond the last constant.
+    pub h2d_gbps: Vec<(u32, f64)>,
+    /// The same to the host.
+    pub d2h_gbps: Vec<(u32, f64)>,
+    /// Rate of fills, in GB/s. Not measured.
+    pub fill_gbps: f64,
+    /// From a change of the host word to the warps seeing it: the mirroring block reads it over the bus (measured: a 64 KiB
+    /// urgent copy on the engine, with the word raised by the CPU, takes 1 to 2 us longer than on an idle GPU).
+    pub mirror_ns: u64,
+    /// How long the model looks away from the word: what flows meanwhile is in flight when the word goes up.
+    pub look_ns: u64,
+}
+
+impl Default for CopyKernelParameters {
+    fn default() -> CopyKernelParameters {
+        CopyKernelParameters {
+            h2d_gbps: vec![(2, 36.5), (3, 50.0), (4, 51.0), (6, 50.7), (8, 50.7)],
+            d2h_gbps: vec![(2, 52.1), (3, 51.3), (4, 50.6), (6, 40.8), (8, 39.7)],
+            fill_gbps: 100.0,
+            mirror_ns: 1_000,
+            look_ns: 500,
+        }
+    }
+}
+
+impl CopyKernelParameters {
+    /// The rate of so many blocks; infinite on the device, where the link bounds it.
+    pub(crate) fn gbps(&self, direction: crate::Direction, blocks: u32) -> f64 {
+        let table = match direction {
+            crate::Direction::HostToDevice => &self.h2d_gbps,
+            crate::Direction::DeviceToHost => &self.d2h_gbps,
+            crate::Direction::OnDevice => return f64::INFINITY,
+        };
+        let mut below = (0, 0.0);
+        for &(at, rate) in table {
+            if blocks <= at {
+                let part = f64::from(blocks - below.0) / f64::from(at - below.0);
+                return below.1 + (rate - below.1) * part;
+            }
+            below = (at, rate);
+        }
+        below.1
+    }
+
+    fn check(&self) -> Result<(), String> {
+        for (name, table) in [("h2d_gbps", &self.h2d_gbps), ("d2h_gbps", &self.d2h_gbps)] {
+            let rising = table.windows(2).all(|pair| pair[0].0 < pair[1].0);
+            let positive = table.iter().all(|&(blocks, rate)| blocks > 0 && rate.is_finite() && rate > 0.0);
+            if table.is_empty() || !rising || !positive {
+                return Err(format!("copy_kernel.{name} must be pairs of blocks, rising, and a positive rate"));
+            }
+        }
+        if self.look_ns == 0 {
+            return Err("copy_kernel.look_ns must be at least 1".to_owned());
+        }
+        Ok(())
+    }
+}
+
 impl Parameters {
     /// Names of the presets.
     pub const PRESETS: [&'static str; 1] = ["h100-sxm-pcie5"];
@@ -353,6 +419,7 @@ impl Parameters {
             ("kernel.d2h_contended_gbps", self.kernel.d2h_contended_gbps),
             ("kernel.d2d_gbps", self.kernel.d2d_gbps),
             ("kernel.memset_gbps", self.kernel.memset_gbps),
+            ("copy_kernel.fill_gbps", self.copy_kernel.fill_gbps),
             ("host.pageable_gbps", self.host.pageable_gbps),
             ("host.pageable_cached_gbps", self.host.pageable_cached_gbps),
         ];
@@ -372,7 +439,7 @@ impl Parameters {
         if self.memop.wait_poll_ns == 0 || self.engine.slice_ns == 0 || self.queue.stream_operations == 0 {
             return Err("memop.wait_poll_ns, engine.slice_ns and queue.stream_operations must be at least 1".to_owned());
         }
-        Ok(())
+        self.copy_kernel.check()
     }
 }
 
@@ -391,6 +458,16 @@ mod tests {
         assert_eq!((some.engine.h2d_setup_ns, some.queue.h2d), (7, 4));
         assert!(Parameters::from_toml("[engine]\nset_up_ns = 7\n").unwrap_err().contains("set_up_ns"));
         assert!(Parameters::from_toml("[engine]\nh2d_gbps = 0.0\n").unwrap_err().contains("h2d_gbps"));
+    }
+
+    #[test]
+    fn rates_between_measured_numbers_of_blocks_are_interpolated() {
+        let copy = CopyKernelParameters::default();
+        let rate = |blocks| copy.gbps(crate::Direction::HostToDevice, blocks);
+        assert_eq!([rate(1), rate(2), rate(4), rate(64)], [18.25, 36.5, 51.0, 50.7]);
+        assert!((rate(5) - 50.85).abs() < 1e-9);
+        let falling = "[copy_kernel]\nh2d_gbps = [[4, 50.0], [2, 36.0]]\n";
+        assert!(Parameters::from_toml(falling).unwrap_err().contains("copy_kernel.h2d_gbps"));
     }
 
     #[test]

@@ -69,7 +69,7 @@ enum Place {
 pub(crate) struct Plan {
     job: CopyJob,
     class: Class,
-    /// Whether the bytes travel with the commands.
+    /// Whether it runs among the kernels.
     inline: bool,
     /// Bytes that have to be written to the caller's memory once the copy has completed.
     pub(crate) write_back: Option<(Staging, Lent)>,
@@ -141,15 +141,11 @@ impl Model {
             && matches!(target_place, Place::Device(_))
             && !request.shaped
             && request.bytes() <= self.parameters.engine.inline_bytes_max;
-        if source_place == Place::Pageable || inline {
-            if source_place == Place::Pageable && self.is_planted(Planted::PageableReadLate) {
+        if source_place == Place::Pageable {
+            if self.is_planted(Planted::PageableReadLate) {
                 job.source = Side::Late(LateSource(request.source.lent));
             } else {
-                let bytes = match source_place {
-                    Place::Pageable => gather(request),
-                    _ => self.peek(caller, request.source.address, request.bytes()),
-                };
-                job.source = Side::Staged(Staging::new(bytes.into()));
+                job.source = Side::Staged(Staging::new(gather(request).into()));
                 job.source_layout = tight;
             }
         }
@@ -166,11 +162,6 @@ impl Model {
         let pageable = target_place == Place::Pageable || source_place == Place::Pageable;
         let staging_ns = if pageable && !inline { self.staging_ns(request.bytes()) } else { 0 };
         Ok(Plan { job, class, inline, write_back, staging_ns })
-    }
-
-    /// The bytes of a range of the caller's that was just looked up.
-    fn peek(&self, caller: Caller, address: u64, bytes: u64) -> Vec<u8> {
-        self.processes[caller.process].space.span(address, bytes).map_or(Vec::new(), |(span, _)| span.to_vec())
     }
 
     fn staging_ns(&self, bytes: u64) -> u64 {

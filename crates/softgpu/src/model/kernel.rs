@@ -42,11 +42,17 @@ pub(crate) struct KernelJob {
     pub(crate) parts: u64,
     pub(crate) admitted: bool,
     running: Option<Box<dyn Running>>,
-    /// The engine whose link it moves bytes over, and what it moves.
+    /// The engine whose link it moves bytes over, and what arrives then.
     pub(crate) moving: Option<usize>,
-    move_target: u64,
-    move_source: u64,
-    move_bytes: u64,
+    moved: Moving,
+}
+
+/// What arrives when a flow is over; nothing, where the kernel moves the bytes itself.
+#[derive(Clone, Copy, Default)]
+struct Moving {
+    target: u64,
+    source: u64,
+    bytes: u64,
 }
 
 /// What a launch asks for, with its parameters copied out.
@@ -167,9 +173,7 @@ impl Model {
             admitted: false,
             running: None,
             moving: None,
-            move_target: 0,
-            move_source: 0,
-            move_bytes: 0,
+            moved: Moving::default(),
         })
     }
 
@@ -217,6 +221,8 @@ impl Model {
             grid: job.grid,
             block: job.block,
             space: &self.processes[process].space,
+            constants: &self.parameters,
+            payload: self.payload,
             stores: &mut self.effects,
             fault: &mut fault,
         };
@@ -229,12 +235,24 @@ impl Model {
             Step::Busy(span) => self.agenda.push(self.now + span, What::Kernel(key)),
             Step::Poll(span) => self.agenda.push(self.now + span.max(1), What::KernelPoll(key)),
             Step::Done => self.kernel_done(key),
-            Step::Move { .. } => self.kernel_move(key, step),
+            Step::Move { direction, bytes, target, source, limit_gbps } => {
+                self.kernel_move(key, Moving { target, source, bytes });
+                self.kernel_flow(key, direction, bytes, limit_gbps);
+            }
+            Step::Flow { direction, bytes, limit_gbps } => {
+                self.kernel_move(key, Moving::default());
+                self.kernel_flow(key, direction, bytes, limit_gbps);
+            }
         }
     }
 
-    fn kernel_move(&mut self, key: OpKey, step: Step) {
-        let Step::Move { direction, bytes, target, source, limit_gbps } = step else { return };
+    fn kernel_move(&mut self, key: OpKey, what: Moving) {
+        if let Kind::Kernel(job) = &mut self.ops[key].kind {
+            job.moved = what;
+        }
+    }
+
+    fn kernel_flow(&mut self, key: OpKey, direction: Direction, bytes: u64, limit_gbps: f64) {
         let Kind::Kernel(job) = &mut self.ops[key].kind else { return };
         let device = &self.devices[job.device];
         let engine = match direction {
@@ -242,7 +260,7 @@ impl Model {
             Direction::DeviceToHost => device.d2h,
             Direction::OnDevice => device.d2d,
         };
-        (job.moving, job.move_target, job.move_source, job.move_bytes) = (Some(engine), target, source, bytes);
+        job.moving = Some(engine);
         let limit_gbps = if limit_gbps > 0.0 { limit_gbps } else { f64::INFINITY };
         self.flow_join(engine, FlowOwner::Kernel(key), bytes, limit_gbps, self.now);
     }
@@ -253,7 +271,10 @@ impl Model {
         let process = op.process;
         let Kind::Kernel(job) = &mut op.kind else { return };
         job.moving = None;
-        let (target, source, bytes) = (job.move_target, job.move_source, job.move_bytes);
+        let Moving { target, source, bytes } = job.moved;
+        if bytes == 0 {
+            return self.kernel_step(key);
+        }
         let space = &self.processes[process].space;
         let (Some((target, _)), Some((source, _))) = (space.span(target, bytes), space.span(source, bytes)) else {
             return self.poison_of(key, Code::ILLEGAL_ADDRESS);

@@ -118,7 +118,7 @@ pub enum Payload {
 }
 
 impl Payload {
-    fn copies(self, bytes: u64) -> bool {
+    pub(crate) fn copies(self, bytes: u64) -> bool {
         self == Payload::Real || bytes <= 4096
     }
 }

@@ -110,7 +110,7 @@ pub(crate) struct MemopJob {
 pub(crate) enum Kind {
     /// Moves bytes.
     Copy(Box<CopyJob>),
-    /// Bytes that travel with the commands and never see an engine.
+    /// A small copy to the device, which runs among the kernels and never sees an engine.
     Inline(Box<CopyJob>),
     /// Sets bytes.
     Fill(Box<FillJob>),

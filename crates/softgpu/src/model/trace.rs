@@ -19,7 +19,7 @@ pub struct Counts {
     pub copies_d2h: u64,
     /// Copies on a device and between devices.
     pub copies_other: u64,
-    /// Copies to the device whose bytes travelled with the commands; they are counted there too.
+    /// Copies to the device that ran among the kernels; they are counted there too.
     pub copies_inline: u64,
     /// Bytes of all copies.
     pub copied_bytes: u64,

@@ -1,0 +1,229 @@
+//! The model of overtake's copy kernel: its descriptors, its gate and how fast it goes.
+//!
+//! The library's `src/kernel/copy.cu` is what it stands for. There, warps take granules of the rows in turn, and a block
+//! of its own mirrors a word of host memory into the device word that the warps look at. Here, tiles of the rows flow
+//! over the link one after the other, each as long as the model looks away from the word; what is in flight when the
+//! word goes up still lands. Rows narrower than a granule go at the full rate, which nobody measured.
+
+use std::collections::VecDeque;
+
+use crate::kernel::{Direction, Io, KernelSpec, Running, Step};
+use crate::model::Ns;
+use crate::parameters::{CopyKernelParameters, span_ns};
+
+/// `sizeof(Descriptor)` in `copy.cu`.
+const DESCRIPTOR_BYTES: u32 = 64;
+/// Descriptors of a launch by value.
+const INLINE_DESCRIPTORS: u32 = 8;
+/// `sizeof(Gate)` in `copy.cu`.
+const GATE_BYTES: u32 = 32;
+/// Blocks of 512 threads that fit a multiprocessor of 2 048.
+const BLOCKS_PER_MULTIPROCESSOR: u32 = 4;
+/// A tile of a launch that yields to nobody.
+const UNGATED_TILE_BYTES: u64 = 1 << 20;
+
+/// Registers the kernels of `copy.ptx`.
+pub(crate) fn register(add: &mut dyn FnMut(&str, KernelSpec)) {
+    let spec = |table_bytes: u32, place: Place| {
+        let start = move || Box::new(CopyKernel { place, launch: None }) as Box<dyn Running>;
+        KernelSpec::new(&[table_bytes, 4, GATE_BYTES], start).blocks_per_multiprocessor(BLOCKS_PER_MULTIPROCESSOR)
+    };
+    add("overtake_copy", spec(INLINE_DESCRIPTORS * DESCRIPTOR_BYTES, Place::Parameter));
+    add("overtake_copy_table", spec(8, Place::Memory));
+}
+
+/// Where the descriptors are.
+#[derive(Clone, Copy)]
+enum Place {
+    /// In the first parameter.
+    Parameter,
+    /// In memory, where the first parameter points.
+    Memory,
+}
+
+/// `Descriptor` in `copy.cu`.
+#[derive(Clone, Copy)]
+struct Descriptor {
+    target: u64,
+    source: u64,
+    width_bytes: u64,
+    rows: u64,
+    target_pitch_bytes: u64,
+    source_pitch_bytes: u64,
+    /// The 4 bytes to fill with, where it is a fill.
+    fill: Option<u32>,
+}
+
+impl Descriptor {
+    /// From its eight words in memory.
+    fn from_words(words: [u64; 8]) -> Descriptor {
+        let [target, source, width_bytes, rows, target_pitch_bytes, source_pitch_bytes, kind, _] = words;
+        let fill = (kind as u32 == 1).then_some((kind >> 32) as u32);
+        Descriptor { target, source, width_bytes, rows, target_pitch_bytes, source_pitch_bytes, fill }
+    }
+
+    fn bytes(&self) -> u64 {
+        self.width_bytes.saturating_mul(self.rows)
+    }
+
+    /// Which link a tile of it takes; nothing for addresses that are nowhere, which moving them will find out.
+    fn direction(&self, io: &Io<'_>) -> Direction {
+        let on_device = |address| io.space.region(address).is_some_and(|(_, region)| region.is_device());
+        match (on_device(self.target), self.fill.is_some() || on_device(self.source)) {
+            (true, false) => Direction::HostToDevice,
+            (false, _) => Direction::DeviceToHost,
+            (true, true) => Direction::OnDevice,
+        }
+    }
+
+    /// Moves the bytes `from..to`, counted row after row.
+    fn move_bytes(&self, io: &mut Io<'_>, from: u64, to: u64) {
+        let mut at = from;
+        while at < to {
+            let (row, x) = (at / self.width_bytes, at % self.width_bytes);
+            let bytes = (self.width_bytes - x).min(to - at);
+            let target = self.target + row * self.target_pitch_bytes + x;
+            match self.fill {
+                Some(value) => fill(io, target, value.rotate_right(8 * (x % 4) as u32), bytes),
+                None => io.copy(target, self.source + row * self.source_pitch_bytes + x, bytes),
+            }
+            at += bytes;
+        }
+    }
+}
+
+/// Fills with the 4 bytes of `value`, repeated.
+fn fill(io: &mut Io<'_>, target: u64, value: u32, bytes: u64) {
+    for (at, byte) in (0..bytes.min(4)).zip(value.to_le_bytes()) {
+        io.fill(target + at, byte, 1);
+    }
+    let mut filled = bytes.min(4);
+    while filled < bytes {
+        let more = filled.min(bytes - filled);
+        io.copy(target + filled, target, more);
+        filled += more;
+    }
+}
+
+/// The word that a launch yields to, as its warps see it.
+struct Gate {
+    host: u64,
+    left_ns: Ns,
+    /// What the word read when, as far as that has not reached the warps.
+    mirrored: VecDeque<(Ns, u32)>,
+    standing_since: Option<Ns>,
+}
+
+impl Gate {
+    /// Whether the warps stand still now. They do so for `left_ns` in all; then there is no gate any more.
+    fn holds(&mut self, io: &mut Io<'_>, mirror_ns: Ns) -> bool {
+        let now = io.now_ns();
+        if let Some(since) = self.standing_since.take() {
+            self.left_ns = self.left_ns.saturating_sub(now - since);
+        }
+        let word = io.load32(self.host);
+        self.mirrored.push_back((now, word));
+        while self.mirrored.get(1).is_some_and(|(at, _)| at + mirror_ns <= now) {
+            self.mirrored.pop_front();
+        }
+        let seen = self.mirrored.front().is_some_and(|&(at, word)| at + mirror_ns <= now && word != 0);
+        if !seen || self.left_ns == 0 {
+            return false;
+        }
+        self.standing_since = Some(now);
+        true
+    }
+}
+
+/// A launch under way.
+struct Launch {
+    descriptors: VecDeque<Descriptor>,
+    /// Bytes of the first descriptor that have been moved, and that will have been when the tile has flowed.
+    moved: u64,
+    flowing: u64,
+    workers: u32,
+    gate: Option<Gate>,
+}
+
+struct CopyKernel {
+    place: Place,
+    launch: Option<Launch>,
+}
+
+impl Running for CopyKernel {
+    fn step(&mut self, io: &mut Io<'_>) -> Step {
+        let place = self.place;
+        self.launch.get_or_insert_with(|| Launch::begin(io, place)).step(io)
+    }
+}
+
+impl Launch {
+    fn begin(io: &mut Io<'_>, place: Place) -> Launch {
+        let count = io.parameter(1);
+        let read = |at: u64, io: &mut Io<'_>| match place {
+            Place::Parameter => word(io.parameter_bytes(0), at),
+            Place::Memory => io.load64(io.parameter(0) + at * 8),
+        };
+        let descriptors = (0..count).map(|index| {
+            let words = std::array::from_fn(|field| read(index * 8 + field as u64, io));
+            Descriptor::from_words(words)
+        });
+        let descriptors = descriptors.filter(|descriptor| descriptor.bytes() > 0).collect();
+        let (host, wait_ns_max) = (word(io.parameter_bytes(2), 0), word(io.parameter_bytes(2), 3));
+        let gate =
+            (host != 0).then(|| Gate { host, left_ns: wait_ns_max, mirrored: VecDeque::new(), standing_since: None });
+        // The last block of a gated launch mirrors.
+        let workers = io.blocks() as u32 - u32::from(gate.is_some());
+        Launch { descriptors, moved: 0, flowing: 0, workers, gate }
+    }
+
+    fn step(&mut self, io: &mut Io<'_>) -> Step {
+        self.land(io);
+        let constants = io.constants.copy_kernel.clone();
+        if self.descriptors.is_empty() || self.workers == 0 {
+            return Step::Done;
+        }
+        if let Some(gate) = &mut self.gate {
+            if gate.holds(io, constants.mirror_ns) {
+                return Step::Busy(constants.look_ns.min(gate.left_ns));
+            }
+            if gate.left_ns == 0 {
+                self.gate = None;
+            }
+        }
+        self.next_tile(io, &constants)
+    }
+
+    /// The tile in flight has arrived.
+    fn land(&mut self, io: &mut Io<'_>) {
+        let Some(descriptor) = self.descriptors.front().copied() else { return };
+        descriptor.move_bytes(io, self.moved, self.flowing);
+        self.moved = self.flowing;
+        if self.moved == descriptor.bytes() {
+            self.descriptors.pop_front();
+            (self.moved, self.flowing) = (0, 0);
+        }
+    }
+
+    fn next_tile(&mut self, io: &Io<'_>, constants: &CopyKernelParameters) -> Step {
+        let Some(descriptor) = self.descriptors.front() else { return Step::Done };
+        let direction = descriptor.direction(io);
+        let limit_gbps = constants.gbps(direction, self.workers);
+        let tile_bytes = match self.gate {
+            Some(_) if limit_gbps.is_finite() => (limit_gbps * constants.look_ns as f64) as u64,
+            _ => UNGATED_TILE_BYTES,
+        };
+        let bytes = tile_bytes.max(1).min(descriptor.bytes() - self.moved);
+        self.flowing = self.moved + bytes;
+        match descriptor.fill {
+            Some(_) => Step::Busy(span_ns(bytes, constants.fill_gbps)),
+            None => Step::Flow { direction, bytes, limit_gbps },
+        }
+    }
+}
+
+/// The `index`th 8 bytes of a parameter.
+fn word(bytes: &[u8], index: u64) -> u64 {
+    let at = index as usize * 8;
+    u64::from_le_bytes(bytes[at..at + 8].try_into().expect("the slice is 8 bytes long"))
+}
