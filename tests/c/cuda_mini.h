@@ -180,6 +180,8 @@ typedef struct {
 #define cuMemAlloc cuMemAlloc_v2
 #define cuMemFree cuMemFree_v2
 #define cuMemGetInfo cuMemGetInfo_v2
+#define cuMemAllocAsync MINI_PTSZ(cuMemAllocAsync)
+#define cuMemFreeAsync MINI_PTSZ(cuMemFreeAsync)
 #define cuMemGetAddressRange cuMemGetAddressRange_v2
 #define cuMemAllocHost cuMemAllocHost_v2
 #define cuMemHostRegister cuMemHostRegister_v2
@@ -266,6 +268,8 @@ CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned int *flags, int *a
 
 CUresult cuMemAlloc(CUdeviceptr *pointer, size_t bytes);
 CUresult cuMemFree(CUdeviceptr pointer);
+CUresult cuMemAllocAsync(CUdeviceptr *pointer, size_t bytes, CUstream stream);
+CUresult cuMemFreeAsync(CUdeviceptr pointer, CUstream stream);
 CUresult cuMemGetInfo(size_t *available, size_t *total);
 CUresult cuMemGetAddressRange(CUdeviceptr *base, size_t *bytes, CUdeviceptr pointer);
 CUresult cuMemAllocHost(void **pointer, size_t bytes);

@@ -20,6 +20,31 @@ static void device_memory(void)
     OK(cuMemFree(0));
 }
 
+/* What is freed in a stream is good until the stream gets there. */
+static void memory_in_stream_order(void)
+{
+    Gate gate = new_gate();
+    CUstream stream = new_stream();
+    CUdeviceptr pointer = 0;
+    unsigned char *seen = new_pinned_bytes(1000);
+    OK(cuMemAllocAsync(&pointer, 1000, stream));
+    REQUIRE(pointer != 0);
+    hold(gate, stream);
+    OK(cuMemsetD8Async(pointer, 0x3c, 1000, stream));
+    OK(cuMemcpyDtoHAsync(seen, pointer, 1000, stream));
+    OK(cuMemFreeAsync(pointer, stream));
+    EXPECT(CUDA_ERROR_NOT_READY, cuStreamQuery(stream));
+    open_gate(gate);
+    OK(cuStreamSynchronize(stream));
+    REQUIRE(seen[0] == 0x3c && seen[999] == 0x3c);
+#ifdef SOFTWARE_GPU
+    EXPECT(CUDA_ERROR_INVALID_VALUE, cuMemcpyDtoH(seen, pointer, 1));
+#endif
+    OK(cuStreamDestroy(stream));
+    OK(cuMemFreeHost(seen));
+    free_gate(gate);
+}
+
 static void pinned_memory(void)
 {
     void *pinned = NULL, *other = NULL;
@@ -124,6 +149,7 @@ int main(void)
 {
     CUcontext context = open_device();
     device_memory();
+    memory_in_stream_order();
     pinned_memory();
     registration();
     ranges();

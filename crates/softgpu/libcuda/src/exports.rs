@@ -65,7 +65,7 @@ supported! {
         cuStreamGetCaptureInfo_v3 cuThreadExchangeStreamCaptureMode cuGraphDestroy;
     event: cuEventCreate cuEventDestroy_v2 cuEventRecord cuEventRecordWithFlags cuEventQuery cuEventSynchronize
         cuEventElapsedTime cuEventElapsedTime_v2;
-    memory: cuMemAlloc_v2 cuMemAllocPitch_v2 cuMemFree_v2 cuMemGetInfo_v2 cuMemGetAddressRange_v2 cuMemAllocHost_v2 cuMemHostAlloc
+    memory: cuMemAlloc_v2 cuMemAllocPitch_v2 cuMemFree_v2 cuMemAllocAsync cuMemFreeAsync cuMemGetInfo_v2 cuMemGetAddressRange_v2 cuMemAllocHost_v2 cuMemHostAlloc
         cuMemFreeHost cuMemHostRegister_v2 cuMemHostUnregister cuMemHostGetDevicePointer_v2;
     pointer: cuPointerGetAttribute cuPointerGetAttributes;
     copy: cuMemcpy cuMemcpyAsync cuMemcpyHtoD_v2 cuMemcpyDtoH_v2 cuMemcpyDtoD_v2 cuMemcpyHtoDAsync_v2

@@ -25,7 +25,7 @@
 //! - Primary contexts, own contexts, the stack of contexts, stream priorities. Scheduling flags change nothing.
 //! - Streams with priorities, legacy and per-thread default streams, every `_ptsz` and `_ptds` variant; events.
 //! - Capture: begin, end, status and number, modes of threads; graphs can be destroyed but not looked at or launched.
-//! - Device memory, pitched too; pinned memory, registration, device pointers of pinned memory, what an address is
+//! - Device memory, pitched or in stream order too; pinned memory, registration, device pointers of pinned memory, what an address is
 //!   (context, type, device and host pointer, buffer id, managed, ordinal, range, mapped).
 //! - Copies: host, device, unified and peer in one dimension; host, device and unified in two and three dimensions;
 //!   batches in both prototypes. A batch whose sources may vanish is waited for. Sets of 8, 16 and 32 bits.
@@ -48,8 +48,7 @@
 //!   `cuCtxGetFlags`, `cuCtxSetFlags`, `cuCtxGetApiVersion`, `cuCtxGetLimit`, `cuCtxSetLimit`,
 //!   `cuCtxDisablePeerAccess`
 //! - stream: `cuStreamGetId`, `cuStreamAddCallback`, `cuStreamAttachMemAsync`, `cuStreamBeginCaptureToGraph`
-//! - memory: `cuMemAllocManaged`, `cuMemAllocAsync`, `cuMemAllocFromPoolAsync`,
-//!   `cuMemFreeAsync`, `cuMemHostGetFlags`, `cuPointerSetAttribute`
+//! - memory: `cuMemAllocManaged`, `cuMemAllocFromPoolAsync`, `cuMemHostGetFlags`, `cuPointerSetAttribute`
 //! - copy: `cuMemcpyDtoA_v2`, `cuMemcpyAtoD_v2`, `cuMemcpyHtoA_v2`, `cuMemcpyAtoH_v2`, `cuMemcpyAtoA_v2`,
 //!   `cuMemcpyHtoAAsync_v2`, `cuMemcpyAtoHAsync_v2`, `cuMemcpy3DPeer`, `cuMemcpy3DPeerAsync`,
 //!   `cuMemcpy3DBatchAsync`, `cuMemcpy3DBatchAsync_v2`, `cuMemPrefetchAsync`, `cuMemPrefetchAsync_v2`,

@@ -4,10 +4,10 @@
 
 use abi::Flavour;
 use abi::types::*;
-use hal::{Code, DevicePtr, Driver, HostAllocFlags, HostRegisterFlags};
+use hal::{CaptureStatus, Code, DevicePtr, Driver, HostAllocFlags, HostRegisterFlags};
 
 use crate::answer::{Answer, Out, Refusal, require};
-use crate::soft::gpu;
+use crate::soft::{gpu, stream};
 
 /// Rows of a pitched allocation start at multiples of this.
 const PITCH_BYTES: usize = 512;
@@ -42,6 +42,22 @@ pub unsafe fn cuMemAllocPitch_v2(
 
 pub unsafe fn cuMemFree_v2(_: Flavour, dptr: CUdeviceptr) -> Answer {
     Ok(gpu()?.mem_free(DevicePtr(dptr))?)
+}
+
+/// Memory that is there at once: the stream is looked at for being one. A capture would make it a part of its graph.
+pub unsafe fn cuMemAllocAsync(flavour: Flavour, dptr: *mut CUdeviceptr, bytesize: usize, h_stream: CUstream) -> Answer {
+    let gpu = gpu()?;
+    // SAFETY: the caller's promise for this output.
+    let out = unsafe { Out::new(dptr) }?;
+    let status = gpu.stream_capture_status(stream(flavour, h_stream))?;
+    require(status == CaptureStatus::None, Code::NOT_SUPPORTED)?;
+    out.set(gpu.mem_alloc(bytesize as u64)?.0);
+    Ok(())
+}
+
+/// Memory that goes when the stream gets there.
+pub unsafe fn cuMemFreeAsync(flavour: Flavour, dptr: CUdeviceptr, h_stream: CUstream) -> Answer {
+    Ok(gpu()?.mem_free_async(DevicePtr(dptr), stream(flavour, h_stream))?)
 }
 
 pub unsafe fn cuMemGetInfo_v2(_: Flavour, free: *mut usize, total: *mut usize) -> Answer {
