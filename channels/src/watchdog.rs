@@ -67,7 +67,8 @@ impl Watchdog {
     /// Looks once.
     pub fn step(&mut self, seen: Observation) -> Verdict {
         // It looks only when woken: a word that it sees up for the first time may have gone up just now.
-        let went_up = seen.raised && !std::mem::replace(&mut self.raised, seen.raised);
+        let was_raised = std::mem::replace(&mut self.raised, seen.raised);
+        let went_up = seen.raised && !was_raised;
         if !seen.raised || went_up || seen.completed != self.completed {
             self.completed = seen.completed;
             self.quiet_since = seen.now;
@@ -116,6 +117,8 @@ mod tests {
         assert_eq!(look(&mut watchdog, 10_690, true, 1), Verdict::Rescue);
         assert_eq!(look(&mut watchdog, 10_700, true, 1), Verdict::Fine, "it lets the work drain first");
         assert_eq!(watchdog.rescues(), 1);
+        assert_eq!(look(&mut watchdog, 11_000, false, 2), Verdict::Fine);
+        assert_eq!(look(&mut watchdog, 20_000, true, 2), Verdict::Fine, "up again, and again nobody looked meanwhile");
     }
 
     #[test]
