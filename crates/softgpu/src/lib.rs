@@ -41,6 +41,7 @@ pub use host::Clock;
 pub use kernel::{Direction, Io, KernelSpec, Running, Step};
 pub use model::{Blocked, Counts, Deadlock, Live, Payload, TraceEntry};
 pub use parameters::{
-    CopyKernelParameters, DeviceParameters, EngineParameters, HostParameters, KernelParameters, MemopParameters, Parameters, QueueParameters,
+    CopyKernelParameters, DeviceParameters, EngineParameters, HostParameters, KernelParameters, MemopParameters,
+    Parameters, QueueParameters,
 };
 pub use planted::Planted;

@@ -1,0 +1,210 @@
+//! The copy kernel's model: what it moves, how fast, and what it yields to.
+
+use std::ffi::c_void;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use hal::{Device, DevicePtr, Driver, Function, HostAllocFlags, Launch, Nanos, Stream, StreamFlags};
+use softgpu::SoftGpu;
+
+const PTX: &str = include_str!("../../../src/kernel/copy.ptx");
+const KIB: u64 = 1 << 10;
+const MIB: u64 = 1 << 20;
+
+/// As `src/kernel/copy.cu` declares it.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+struct Descriptor {
+    target: u64,
+    source: u64,
+    width_bytes: u64,
+    rows: u64,
+    target_pitch_bytes: u64,
+    source_pitch_bytes: u64,
+    kind: u32,
+    value: u32,
+    reserved: u64,
+}
+
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+struct Gate {
+    host: u64,
+    mirror: u64,
+    finished: u64,
+    wait_ns_max: u64,
+}
+
+struct Bench {
+    gpu: SoftGpu,
+    stream: Stream,
+    copy: Function,
+    table: Function,
+    host: *mut u8,
+    device: DevicePtr,
+    word: *mut u8,
+}
+
+impl Bench {
+    fn new(bytes: u64) -> Bench {
+        let gpu = SoftGpu::builder().build();
+        let context = gpu.primary_context_retain(Device(0)).unwrap();
+        gpu.context_set_current(Some(context)).unwrap();
+        let module = gpu.module_load(PTX.as_bytes()).unwrap();
+        let function = |name| gpu.module_function(module, name).unwrap();
+        let (copy, table) = (function("overtake_copy"), function("overtake_copy_table"));
+        function("overtake_add");
+        let stream = gpu.stream_create(StreamFlags::NON_BLOCKING, 0).unwrap();
+        let (host, word) = (gpu.host_alloc(bytes, HostAllocFlags::DEVICEMAP), gpu.host_alloc(4096, HostAllocFlags(2)));
+        let device = gpu.mem_alloc(bytes).unwrap();
+        Bench { stream, copy, table, host: host.unwrap(), device, word: word.unwrap(), gpu }
+    }
+
+    fn word(&self) -> &AtomicU32 {
+        // SAFETY: the allocation has 4 096 bytes, is page aligned and lives as long as the GPU; only atomics touch it.
+        unsafe { AtomicU32::from_ptr(self.word.cast()) }
+    }
+
+    fn host_bytes(&self, offset: u64, bytes: u64) -> &mut [u8] {
+        // SAFETY: callers ask for what they allocated, and look at it only while no launch is under way.
+        unsafe { std::slice::from_raw_parts_mut(self.host.add(offset as usize), bytes as usize) }
+    }
+
+    fn linear(&self, to_host: bool, bytes: u64) -> Descriptor {
+        let (host, device) = (self.host as u64, self.device.0);
+        let (target, source) = if to_host { (host, device) } else { (device, host) };
+        Descriptor { target, source, width_bytes: bytes, rows: 1, ..Descriptor::default() }
+    }
+
+    fn launch(&self, descriptors: &[Descriptor], blocks: u32, gate: Gate) {
+        let mut table = [Descriptor::default(); 8];
+        table[..descriptors.len()].copy_from_slice(descriptors);
+        self.launch_with(self.copy, table.as_mut_ptr().cast(), descriptors.len() as u32, blocks, gate);
+    }
+
+    fn launch_with(&self, function: Function, first: *mut c_void, mut count: u32, blocks: u32, mut gate: Gate) {
+        let parameters = [first, (&raw mut count).cast(), (&raw mut gate).cast()];
+        let grid = [blocks + u32::from(gate.host != 0), 1, 1];
+        let launch = Launch {
+            function,
+            grid,
+            block: [512, 1, 1],
+            shared_bytes: 0,
+            stream: self.stream,
+            parameters: &parameters,
+        };
+        // SAFETY: the kernels declare these three parameters; all ranges are allocated until the GPU goes.
+        unsafe { self.gpu.launch(&launch).unwrap() };
+    }
+
+    /// How long the launch takes, from submission to the end of a synchronisation.
+    fn timed(&self, launch: impl FnOnce()) -> f64 {
+        let before = self.gpu.host().now();
+        launch();
+        self.gpu.stream_synchronize(self.stream).unwrap();
+        self.gpu.host().now().since(before).as_us()
+    }
+
+    fn gated(&self, wait_max: Nanos) -> Gate {
+        let word = self.gpu.host_device_pointer(self.word).unwrap();
+        Gate { host: word.0, mirror: self.device.0, finished: self.device.0, wait_ns_max: wait_max.0 }
+    }
+}
+
+#[test]
+fn bandwidth_follows_the_number_of_blocks() {
+    let bench = Bench::new(64 * MIB);
+    for (to_host, blocks, gbps) in [(false, 2, 36.5), (false, 4, 51.0), (true, 2, 52.1), (true, 8, 39.7)] {
+        let us = bench.timed(|| bench.launch(&[bench.linear(to_host, 64 * MIB)], blocks, Gate::default()));
+        let seen = (64 * MIB) as f64 / (us * 1e3);
+        assert!((seen - gbps).abs() < gbps * 0.02, "{blocks} blocks: {seen} GB/s instead of {gbps}");
+    }
+}
+
+#[test]
+fn rows_pitches_fills_and_the_table_move_real_bytes() {
+    let bench = Bench::new(MIB);
+    bench.host_bytes(0, MIB).iter_mut().enumerate().for_each(|(i, b)| *b = (i * 7 + i / 251) as u8);
+    let (host, device) = (bench.host as u64, bench.device.0);
+    let rows = Descriptor {
+        target: device + 3,
+        source: host + 5,
+        width_bytes: 1_000,
+        rows: 37,
+        target_pitch_bytes: 1_024,
+        source_pitch_bytes: 1_001,
+        ..Descriptor::default()
+    };
+    let fill = Descriptor {
+        target: device + 300_001,
+        width_bytes: 6_001,
+        rows: 2,
+        target_pitch_bytes: 7_000,
+        kind: 1,
+        value: 0x0403_0201,
+        ..Descriptor::default()
+    };
+    bench.launch(&[rows, fill], 4, bench.gated(Nanos::from_ms(1)));
+    // The table lies in pinned memory behind the bytes that come back.
+    let back = Descriptor { target: host + 400 * KIB, source: device, ..bench.linear(true, 400 * KIB) };
+    let place = bench.host_bytes(MIB - 4096, 64).as_mut_ptr().cast::<Descriptor>();
+    // SAFETY: 64 bytes of the page-aligned allocation, which no launch has been told of yet.
+    unsafe { place.write(back) };
+    let mut pointer = place as u64;
+    bench.launch_with(bench.table, (&raw mut pointer).cast(), 1, 4, Gate::default());
+    bench.gpu.stream_synchronize(bench.stream).unwrap();
+    for row in 0..37u64 {
+        let (sent, received) =
+            (bench.host_bytes(5 + row * 1_001, 1_000).to_vec(), bench.host_bytes(400 * KIB + 3 + row * 1_024, 1_000));
+        assert!(sent == received, "row {row}");
+        assert_eq!(bench.host_bytes(400 * KIB + 3 + row * 1_024 + 1_000, 24), [0; 24], "between rows");
+    }
+    for row in 0..2 {
+        let filled = bench.host_bytes(400 * KIB + 300_001 + row * 7_000, 6_001);
+        assert!(filled.iter().enumerate().all(|(i, b)| *b == (i % 4) as u8 + 1), "fill {row}");
+    }
+}
+
+#[test]
+fn a_raised_word_stops_it_within_two_microseconds_and_lets_it_go_on() {
+    let bench = Bench::new(16 * MIB);
+    let (gpu, target) = (&bench.gpu, bench.host_bytes(0, 16 * MIB));
+    gpu.memset_d8_async(bench.device, 1, 16 * MIB, bench.stream).unwrap();
+    gpu.stream_synchronize(bench.stream).unwrap();
+    bench.launch(&[bench.linear(true, 16 * MIB)], 2, bench.gated(Nanos::from_ms(10)));
+    gpu.host().sleep(Nanos::from_us(100));
+    bench.word().store(1, Ordering::SeqCst);
+    let arrived = |target: &[u8]| target.iter().filter(|b| **b == 1).count() as f64;
+    let (at_once, later) = {
+        let at_once = arrived(target);
+        gpu.host().sleep(Nanos::from_us(500));
+        (at_once, arrived(target))
+    };
+    let after_us = (later - at_once) / 52.1e3;
+    assert!((0.5..2.5).contains(&after_us), "went on for {after_us} us");
+    assert!(!gpu.stream_query(bench.stream).unwrap());
+    bench.word().store(0, Ordering::SeqCst);
+    let us = bench.timed(|| ());
+    let rest_us = (16.0 * MIB as f64 - later) / 52.1e3;
+    assert!((rest_us..rest_us + 6.0).contains(&us), "the rest of {rest_us} us took {us} us");
+}
+
+#[test]
+fn its_patience_ends() {
+    let bench = Bench::new(MIB);
+    bench.word().store(1, Ordering::SeqCst);
+    let free = bench.timed(|| bench.launch(&[bench.linear(false, MIB)], 4, Gate::default()));
+    let held = bench.timed(|| bench.launch(&[bench.linear(false, MIB)], 4, bench.gated(Nanos::from_us(300))));
+    assert!((299.0..304.0).contains(&(held - free)), "{held} instead of {free}");
+    let loose = bench.timed(|| {
+        bench.launch(&[bench.linear(false, MIB)], 4, Gate { host: 0, ..bench.gated(Nanos::from_ms(1)) });
+    });
+    assert!((loose - free).abs() < 1.0, "no word, nothing to wait for");
+}
+
+#[test]
+fn a_bad_address_ends_the_context() {
+    let bench = Bench::new(MIB);
+    bench.launch(&[Descriptor { target: 16, ..bench.linear(false, MIB) }], 4, Gate::default());
+    let error = bench.gpu.stream_synchronize(bench.stream).unwrap_err();
+    assert_eq!(error.code(), hal::Code::ILLEGAL_ADDRESS);
+}
