@@ -56,24 +56,26 @@ supported! {
     driver: cuInit cuDriverGetVersion cuGetErrorName cuGetErrorString cuGetProcAddress cuGetProcAddress_v2;
     device: cuDeviceGet cuDeviceGetCount cuDeviceGetName cuDeviceGetUuid cuDeviceGetUuid_v2 cuDeviceGetAttribute
         cuDeviceTotalMem_v2 cuDeviceCanAccessPeer;
-    context: cuDevicePrimaryCtxRetain cuDevicePrimaryCtxRelease_v2 cuDevicePrimaryCtxGetState cuCtxCreate_v2 cuCtxCreate_v4 cuCtxDestroy_v2
-        cuCtxPushCurrent_v2 cuCtxPopCurrent_v2 cuCtxSetCurrent cuCtxGetCurrent cuCtxGetDevice cuCtxGetDevice_v2
-        cuCtxSynchronize cuCtxSynchronize_v2 cuCtxGetId cuCtxGetStreamPriorityRange cuCtxEnablePeerAccess;
+    context: cuDevicePrimaryCtxRetain cuDevicePrimaryCtxRelease_v2 cuDevicePrimaryCtxGetState cuCtxCreate_v2
+        cuCtxCreate_v4 cuCtxDestroy_v2 cuCtxPushCurrent_v2 cuCtxPopCurrent_v2 cuCtxSetCurrent cuCtxGetCurrent
+        cuCtxGetDevice cuCtxGetDevice_v2 cuCtxSynchronize cuCtxSynchronize_v2 cuCtxGetId cuCtxGetStreamPriorityRange
+        cuCtxEnablePeerAccess;
     stream: cuStreamCreate cuStreamCreateWithPriority cuStreamDestroy_v2 cuStreamQuery cuStreamSynchronize
         cuStreamGetPriority cuStreamGetFlags cuStreamGetCtx cuStreamGetCtx_v2 cuStreamGetDevice cuStreamWaitEvent;
     capture: cuStreamBeginCapture_v2 cuStreamEndCapture cuStreamIsCapturing cuStreamGetCaptureInfo_v2
         cuStreamGetCaptureInfo_v3 cuThreadExchangeStreamCaptureMode cuGraphDestroy;
     event: cuEventCreate cuEventDestroy_v2 cuEventRecord cuEventRecordWithFlags cuEventQuery cuEventSynchronize
         cuEventElapsedTime cuEventElapsedTime_v2;
-    memory: cuMemAlloc_v2 cuMemAllocPitch_v2 cuMemFree_v2 cuMemAllocAsync cuMemFreeAsync cuMemGetInfo_v2 cuMemGetAddressRange_v2 cuMemAllocHost_v2 cuMemHostAlloc
-        cuMemFreeHost cuMemHostRegister_v2 cuMemHostUnregister cuMemHostGetDevicePointer_v2;
+    memory: cuMemAlloc_v2 cuMemAllocPitch_v2 cuMemFree_v2 cuMemAllocAsync cuMemFreeAsync cuMemGetInfo_v2
+        cuMemGetAddressRange_v2 cuMemAllocHost_v2 cuMemHostAlloc cuMemFreeHost cuMemHostRegister_v2
+        cuMemHostUnregister cuMemHostGetDevicePointer_v2;
     pointer: cuPointerGetAttribute cuPointerGetAttributes;
     copy: cuMemcpy cuMemcpyAsync cuMemcpyHtoD_v2 cuMemcpyDtoH_v2 cuMemcpyDtoD_v2 cuMemcpyHtoDAsync_v2
         cuMemcpyDtoHAsync_v2 cuMemcpyDtoDAsync_v2 cuMemcpyPeer cuMemcpyPeerAsync;
     shape: cuMemcpy2D_v2 cuMemcpy2DUnaligned_v2 cuMemcpy2DAsync_v2 cuMemcpy3D_v2 cuMemcpy3DAsync_v2;
     batch: cuMemcpyBatchAsync cuMemcpyBatchAsync_v2;
-    set: cuMemsetD8_v2 cuMemsetD8Async cuMemsetD16_v2 cuMemsetD16Async cuMemsetD32_v2 cuMemsetD32Async cuMemsetD2D8_v2
-        cuMemsetD2D8Async cuMemsetD2D16_v2 cuMemsetD2D16Async cuMemsetD2D32_v2 cuMemsetD2D32Async;
+    set: cuMemsetD8_v2 cuMemsetD8Async cuMemsetD16_v2 cuMemsetD16Async cuMemsetD32_v2 cuMemsetD32Async
+        cuMemsetD2D8_v2 cuMemsetD2D8Async cuMemsetD2D16_v2 cuMemsetD2D16Async cuMemsetD2D32_v2 cuMemsetD2D32Async;
     memop: cuStreamWaitValue32_v2 cuStreamWaitValue64_v2 cuStreamWriteValue32_v2 cuStreamWriteValue64_v2
         cuStreamBatchMemOp_v2;
     module: cuModuleLoad cuModuleLoadData cuModuleLoadDataEx cuModuleUnload cuModuleGetFunction cuLaunchKernel

@@ -25,8 +25,8 @@
 //! - Primary contexts, own contexts, the stack of contexts, stream priorities. Scheduling flags change nothing.
 //! - Streams with priorities, legacy and per-thread default streams, every `_ptsz` and `_ptds` variant; events.
 //! - Capture: begin, end, status and number, modes of threads; graphs can be destroyed but not looked at or launched.
-//! - Device memory, pitched or in stream order too; pinned memory, registration, device pointers of pinned memory, what an address is
-//!   (context, type, device and host pointer, buffer id, managed, ordinal, range, mapped).
+//! - Device memory, pitched or in stream order too; pinned memory, registration, device pointers of pinned memory; what
+//!   an address is (context, type, device and host pointer, buffer id, managed, ordinal, range, mapped).
 //! - Copies: host, device, unified and peer in one dimension; host, device and unified in two and three dimensions;
 //!   batches in both prototypes. A batch whose sources may vanish is waited for. Sets of 8, 16 and 32 bits.
 //! - Stream memory operations of 32 and 64 bits, also in batches.
