@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::simulate::SimulateArguments;
+
 const AFTER_HELP: &str = "\
 Examples:
   overtake info                        what this machine has, and what to set differently
@@ -47,6 +49,8 @@ pub enum Command {
     Info(InfoArguments),
     /// Measure how long a small copy waits behind bulk copies, and draw it.
     Demo(DemoArguments),
+    /// Run a scenario on a small exact machine, with or without semaphores: which copy runs when, and why.
+    Simulate(SimulateArguments),
 }
 
 /// Arguments of `info`.

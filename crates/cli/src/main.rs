@@ -11,6 +11,7 @@ mod info;
 mod open;
 mod output;
 mod progress;
+mod simulate;
 mod version;
 
 use std::process::ExitCode;
@@ -24,6 +25,7 @@ fn main() -> ExitCode {
     let result = match &arguments.command {
         Command::Info(info) => info::run(&arguments, info),
         Command::Demo(demo) => demo::run(&arguments, demo),
+        Command::Simulate(simulate) => simulate::run(simulate),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

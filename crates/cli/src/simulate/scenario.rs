@@ -254,7 +254,7 @@ pub struct Copies {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Expectations {
-    order: Option<Words>,
+    order: Option<Names>,
     semaphore: BTreeMap<String, Values>,
     before: Vec<[String; 2]>,
     done_by: BTreeMap<String, u64>,
@@ -270,7 +270,7 @@ pub struct Expectations {
 #[serde(deny_unknown_fields, default)]
 pub struct Expectation {
     /// The copies in the order in which they run; one that was interrupted appears again.
-    pub order: Option<Words>,
+    pub order: Option<Names>,
     /// The history of semaphores, by `PRIORITY`, or `DEVICE.DIRECTION.PRIORITY` where several engines are in use.
     pub semaphore: BTreeMap<String, Values>,
     /// Pairs of copies: the first has completed before the second begins.
@@ -284,19 +284,19 @@ pub struct Expectation {
 /// Names: `"a b"` or `["a", "b"]`.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(untagged)]
-pub enum Words {
+pub enum Names {
     /// Between blanks.
     Text(String),
     /// One by one.
     List(Vec<String>),
 }
 
-impl Words {
+impl Names {
     /// One by one.
     pub fn list(&self) -> Vec<&str> {
         match self {
-            Words::Text(text) => text.split_whitespace().collect(),
-            Words::List(list) => list.iter().map(String::as_str).collect(),
+            Names::Text(text) => text.split_whitespace().collect(),
+            Names::List(list) => list.iter().map(String::as_str).collect(),
         }
     }
 }
@@ -370,8 +370,8 @@ mod tests {
 
     #[test]
     fn expectations_can_be_written_either_way() {
-        let text = Expectation { order: Some(Words::Text("a  b".into())), ..Expectation::default() };
-        assert_eq!(text.order.unwrap().list(), Words::List(vec!["a".into(), "b".into()]).list());
+        let text = Expectation { order: Some(Names::Text("a  b".into())), ..Expectation::default() };
+        assert_eq!(text.order.unwrap().list(), Names::List(vec!["a".into(), "b".into()]).list());
         assert_eq!(Values::List(vec![0, 1, 0]).text(), "0-1-0");
     }
 }

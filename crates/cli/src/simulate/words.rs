@@ -148,7 +148,8 @@ mod tests {
     fn words_are_where_the_layout_says() {
         let mut words = Words::new(Some(Kind::Bracket), Priorities::new(3).unwrap());
         let three = Priority::new(3).unwrap();
-        let (gate, written, added) = (words.gate_address(three), words.stream_address(three), words.device_address(three));
+        let (gate, written, added) =
+            (words.gate_address(three), words.stream_address(three), words.device_address(three));
         words.write(written, 1, Nanos(5));
         words.add(added, 2, Nanos(6));
         assert_eq!([gate, written, added].map(|address| words.read(address)), [0, 1, 2]);

@@ -1,0 +1,307 @@
+//! The scenario with every name resolved and every number checked: what the machine runs.
+
+use channels::share::ShareOptions;
+use channels::{Shape, chunk};
+use hal::Nanos;
+use semaphores::{Priorities, Priority};
+
+use super::alias::{self, ChannelSetup};
+use super::dependencies;
+use super::scenario::{Copies, Device, Inc, Mode, Scenario, Stream, Unit, Way};
+
+/// What the machine runs.
+#[derive(Clone, Debug)]
+pub struct Setup {
+    /// What orders the copies.
+    pub mode: Mode,
+    /// The unit in which times are shown.
+    pub unit: Unit,
+    /// How long a channel keeps its engine while others have work.
+    pub slice: Nanos,
+    /// What the host scheduler spends on one semaphore command.
+    pub command: Nanos,
+    /// How many priorities there are.
+    pub priorities: Priorities,
+    /// When copies begin to count.
+    pub inc: Inc,
+    /// Whether dependencies inherit priority.
+    pub boost: bool,
+    /// The starvation bound.
+    pub share: ShareOptions,
+    /// The engines that some stream uses.
+    pub engines: Vec<EngineSetup>,
+    /// The channels that some stream is aliased to.
+    pub channels: Vec<ChannelSetup>,
+    /// The application's streams.
+    pub streams: Vec<StreamSetup>,
+    /// The copies, in order of submission.
+    pub copies: Vec<CopySetup>,
+}
+
+/// A copy engine.
+#[derive(Clone, Debug)]
+pub struct EngineSetup {
+    /// `DEVICE.DIRECTION`.
+    pub name: String,
+    /// Its device, by index in the file.
+    pub device: usize,
+    /// Which way it copies.
+    pub way: Way,
+    /// Its channels, at most.
+    pub queues: usize,
+    bytes_per_ns: f64,
+    gap: Nanos,
+}
+
+/// A stream of the application.
+#[derive(Clone, Debug)]
+pub struct StreamSetup {
+    /// Its name.
+    pub name: String,
+    /// Its priority.
+    pub priority: Priority,
+    /// The engine that its copies need.
+    pub engine: usize,
+    /// Whether no stream of its device is more urgent.
+    pub is_top: bool,
+    /// The channel it is aliased to.
+    pub channel: usize,
+}
+
+/// A copy.
+#[derive(Clone, Debug)]
+pub struct CopySetup {
+    /// Its name.
+    pub name: String,
+    /// Its stream.
+    pub stream: usize,
+    /// When it is submitted.
+    pub arrival: Nanos,
+    /// The copies it waits for, each submitted earlier.
+    pub after: Vec<usize>,
+    /// How long each of its chunks takes.
+    pub chunks: Vec<Nanos>,
+}
+
+/// More would not be a small model any more.
+const COPIES_MAX: usize = 10_000;
+const CHUNKS_MAX: usize = 100_000;
+
+impl Setup {
+    /// Resolves and checks.
+    pub fn new(scenario: &Scenario, mode: Mode, chunk_bytes: Option<u64>) -> Result<Setup, String> {
+        let unit = scenario.unit;
+        let priorities = Priorities::new(scenario.priorities)
+            .ok_or_else(|| format!("priorities = {}: there can be 1 to {}", scenario.priorities, Priorities::MAX))?;
+        let slice = time(unit, "slice", scenario.slice)?;
+        if slice == Nanos::ZERO {
+            return Err("slice = 0: no channel would ever get on; give it at least 1".to_owned());
+        }
+        let (engines, mut streams) = engines_and_streams(scenario, priorities)?;
+        let channels = alias::assign(mode, priorities, &engines, &mut streams);
+        let mut setup = Setup {
+            mode,
+            unit,
+            slice,
+            command: time(unit, "command", scenario.command)?,
+            priorities,
+            inc: scenario.inc,
+            boost: scenario.boost.unwrap_or(mode == Mode::Hold),
+            share: share(scenario)?,
+            engines,
+            channels,
+            streams,
+            copies: Vec::new(),
+        };
+        setup.copies = copies(scenario, &setup, chunk_bytes)?;
+        Ok(setup)
+    }
+
+    /// The engine of a copy.
+    pub fn engine_of(&self, copy: usize) -> usize {
+        self.streams[self.copies[copy].stream].engine
+    }
+}
+
+/// Finds `name` among the names there are.
+pub fn find<'a>(what: &str, name: &str, mut names: impl Iterator<Item = &'a str> + Clone) -> Result<usize, String> {
+    let known = names.clone();
+    names.position(|known| known == name).ok_or_else(|| {
+        let listed: Vec<&str> = known.take(20).collect();
+        format!("there is no {what} `{name}`; there is {}", listed.join(", "))
+    })
+}
+
+fn unique<'a>(what: &str, names: impl Iterator<Item = &'a str>) -> Result<(), String> {
+    let mut seen = std::collections::BTreeSet::new();
+    for name in names {
+        if name.is_empty() || name.contains(char::is_whitespace) {
+            return Err(format!("{what} `{name}`: a name is one word; use hyphens instead of blanks"));
+        }
+        if !seen.insert(name) {
+            return Err(format!("the {what} `{name}` is there twice; rename one"));
+        }
+    }
+    Ok(())
+}
+
+fn time(unit: Unit, what: &str, value: u64) -> Result<Nanos, String> {
+    unit.time(value).ok_or_else(|| format!("{what} = {value} {}: that is longer than a clock can hold", unit.name()))
+}
+
+fn share(scenario: &Scenario) -> Result<ShareOptions, String> {
+    if !(0.0..1.0).contains(&scenario.bulk_share) {
+        return Err(format!("bulk_share = {}: it is a part of the time, 0.0 to 0.99", scenario.bulk_share));
+    }
+    let slice = time(scenario.unit, "bulk_slice", scenario.bulk_slice)?;
+    if slice == Nanos::ZERO {
+        return Err("bulk_slice = 0: nothing would fit into it; give it the length of a chunk or more".to_owned());
+    }
+    Ok(ShareOptions { share: scenario.bulk_share, slice })
+}
+
+fn engines_and_streams(
+    scenario: &Scenario,
+    priorities: Priorities,
+) -> Result<(Vec<EngineSetup>, Vec<StreamSetup>), String> {
+    let devices = match scenario.devices.as_slice() {
+        [] => vec![Device::default()],
+        devices => devices.to_vec(),
+    };
+    unique("device", devices.iter().map(|device| device.name.as_str()))?;
+    unique("stream", scenario.streams.iter().map(|stream| stream.name.as_str()))?;
+    let (mut engines, mut streams) = (Vec::new(), Vec::new());
+    for stream in &scenario.streams {
+        let device = match &stream.device {
+            None => 0,
+            Some(name) => find("device", name, devices.iter().map(|device| device.name.as_str()))
+                .map_err(|error| format!("stream `{}`: {error}", stream.name))?,
+        };
+        let engine = engine(scenario, &devices, device, stream.direction, &mut engines)?;
+        let priority = priority(stream, priorities)?;
+        streams.push(StreamSetup { name: stream.name.clone(), priority, engine, is_top: false, channel: 0 });
+    }
+    mark_top(&engines, &mut streams);
+    Ok((engines, streams))
+}
+
+fn priority(stream: &Stream, priorities: Priorities) -> Result<Priority, String> {
+    Priority::new(stream.priority).filter(|priority| priorities.contains(*priority)).ok_or_else(|| {
+        let (name, priority, count) = (&stream.name, stream.priority, priorities.count());
+        format!("stream `{name}` has priority {priority}, but priorities go from 1 (the lowest) to {count}")
+    })
+}
+
+fn engine(
+    scenario: &Scenario,
+    devices: &[Device],
+    device: usize,
+    way: Way,
+    engines: &mut Vec<EngineSetup>,
+) -> Result<usize, String> {
+    if let Some(at) = engines.iter().position(|engine| engine.device == device && engine.way == way) {
+        return Ok(at);
+    }
+    let from = &devices[device];
+    let name = format!("{}.{}", from.name, way.name());
+    let bytes_per_ns = match way {
+        Way::H2d => from.h2d_gbps,
+        Way::D2h => from.d2h_gbps,
+    };
+    if !(bytes_per_ns.is_finite() && bytes_per_ns > 0.0) {
+        return Err(format!("device `{}`: {}_gbps = {bytes_per_ns} must be above 0", from.name, way.name()));
+    }
+    if from.queues == 0 {
+        return Err(format!("device `{}`: queues = 0 leaves nowhere to submit to; give it at least 1", from.name));
+    }
+    let gap = time(scenario.unit, "gap", from.gap)?;
+    engines.push(EngineSetup { name, device, way, queues: from.queues, bytes_per_ns, gap });
+    Ok(engines.len() - 1)
+}
+
+/// Priorities are compared within a device, as overtake does.
+fn mark_top(engines: &[EngineSetup], streams: &mut [StreamSetup]) {
+    for at in 0..streams.len() {
+        let device = |stream: &StreamSetup| engines[stream.engine].device;
+        let peers = streams.iter().filter(|other| device(other) == device(&streams[at]));
+        streams[at].is_top = peers.map(|peer| peer.priority).max() == Some(streams[at].priority);
+    }
+}
+
+fn copies(scenario: &Scenario, setup: &Setup, chunk_bytes: Option<u64>) -> Result<Vec<CopySetup>, String> {
+    if chunk_bytes == Some(0) {
+        return Err("chunk_bytes = 0 cuts nothing; leave it out to copy whole".to_owned());
+    }
+    if chunk_bytes.is_some() && scenario.copies.iter().all(|copy| copy.bytes.is_none()) {
+        return Err(
+            "chunk_bytes cuts copies by their bytes, but every copy gives its duration; give `bytes`".to_owned()
+        );
+    }
+    let (mut copies, mut afters) = (Vec::new(), Vec::new());
+    for entry in &scenario.copies {
+        let made = instances(entry, setup, chunk_bytes).map_err(|error| format!("copy `{}`: {error}", entry.name))?;
+        afters.extend(std::iter::repeat_n(&entry.after, made.len()));
+        copies.extend(made);
+        let chunks: usize = copies.iter().map(|copy| copy.chunks.len()).sum();
+        if copies.len() > COPIES_MAX || chunks > CHUNKS_MAX {
+            return Err(format!(
+                "more than {COPIES_MAX} copies or {CHUNKS_MAX} chunks; a scenario is a small model: use fewer, or \
+                 larger chunks"
+            ));
+        }
+    }
+    if copies.is_empty() {
+        return Err("there is nothing to copy; add a [[copies]] entry".to_owned());
+    }
+    unique("copy", copies.iter().map(|copy| copy.name.as_str()))?;
+    dependencies::resolve(copies, &afters)
+}
+
+fn instances(entry: &Copies, setup: &Setup, chunk_bytes: Option<u64>) -> Result<Vec<CopySetup>, String> {
+    let stream = find("stream", &entry.stream, setup.streams.iter().map(|stream| stream.name.as_str()))?;
+    let chunks = chunks(entry, setup, stream, chunk_bytes)?;
+    let count = entry.count.unwrap_or(1);
+    if count == 0 || count as usize > COPIES_MAX {
+        return Err(format!("count = {count}: it can be 1 to {COPIES_MAX}"));
+    }
+    let instance = |number: u32| {
+        let name = match entry.count {
+            None => entry.name.clone(),
+            Some(_) => format!("{}{}", entry.name, number + 1),
+        };
+        let offset = entry.every.checked_mul(u64::from(number)).and_then(|offset| entry.arrival.checked_add(offset));
+        let arrival = time(setup.unit, "arrival", offset.unwrap_or(u64::MAX))?;
+        Ok(CopySetup { name, stream, arrival, after: Vec::new(), chunks: chunks.clone() })
+    };
+    (0..count).map(instance).collect()
+}
+
+fn chunks(entry: &Copies, setup: &Setup, stream: usize, chunk_bytes: Option<u64>) -> Result<Vec<Nanos>, String> {
+    let stream = &setup.streams[stream];
+    let engine = &setup.engines[stream.engine];
+    match (entry.bytes, entry.duration) {
+        (Some(0), _) | (_, Some(0)) => Err("it moves nothing; give it at least 1".to_owned()),
+        (None, Some(duration)) => Ok(vec![time(setup.unit, "duration", duration)?]),
+        (Some(bytes), None) => {
+            // Nobody overtakes a copy of the highest priority, so nothing is gained by cutting it.
+            let size = chunk_bytes.filter(|_| !stream.is_top).unwrap_or(bytes);
+            if bytes.div_ceil(size) > CHUNKS_MAX as u64 {
+                return Err(format!("chunks of {size} bytes would be more than {CHUNKS_MAX}; make them larger"));
+            }
+            let cut = chunk::cut(&Shape::linear(0, 0, bytes), size);
+            cut.iter().map(|chunk| engine.takes(chunk.bytes())).collect()
+        }
+        _ => Err("say how large it is with either `bytes` or `duration`".to_owned()),
+    }
+}
+
+impl EngineSetup {
+    /// How long the engine is busy with so many bytes.
+    fn takes(&self, bytes: u64) -> Result<Nanos, String> {
+        let moving = (bytes as f64 / self.bytes_per_ns).ceil();
+        if moving > (u64::MAX / 4) as f64 {
+            return Err(format!("{bytes} bytes take longer than a clock can hold"));
+        }
+        Ok(Nanos(moving as u64) + self.gap)
+    }
+}
