@@ -40,6 +40,7 @@ struct Bench {
     copy: Function,
     table: Function,
     host: *mut u8,
+    bytes: u64,
     device: DevicePtr,
     word: *mut u8,
 }
@@ -56,7 +57,7 @@ impl Bench {
         let stream = gpu.stream_create(StreamFlags::NON_BLOCKING, 0).unwrap();
         let (host, word) = (gpu.host_alloc(bytes, HostAllocFlags::DEVICEMAP), gpu.host_alloc(4096, HostAllocFlags(2)));
         let device = gpu.mem_alloc(bytes).unwrap();
-        Bench { stream, copy, table, host: host.unwrap(), device, word: word.unwrap(), gpu }
+        Bench { stream, copy, table, host: host.unwrap(), bytes, device, word: word.unwrap(), gpu }
     }
 
     fn word(&self) -> &AtomicU32 {
@@ -64,9 +65,16 @@ impl Bench {
         unsafe { AtomicU32::from_ptr(self.word.cast()) }
     }
 
-    fn host_bytes(&self, offset: u64, bytes: u64) -> &mut [u8] {
-        // SAFETY: callers ask for what they allocated, and look at it only while no launch is under way.
-        unsafe { std::slice::from_raw_parts_mut(self.host.add(offset as usize), bytes as usize) }
+    fn write(&self, offset: u64, bytes: &[u8]) {
+        assert!(offset + bytes.len() as u64 <= self.bytes);
+        // SAFETY: inside the allocation, as just asserted; no launch that uses it is under way.
+        unsafe { self.host.add(offset as usize).copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) }
+    }
+
+    fn read(&self, offset: u64, bytes: u64) -> Vec<u8> {
+        assert!(offset + bytes <= self.bytes);
+        // SAFETY: inside the allocation, as just asserted. The model moves bytes only while this thread is inside a call.
+        unsafe { std::slice::from_raw_parts(self.host.add(offset as usize), bytes as usize).to_vec() }
     }
 
     fn linear(&self, to_host: bool, bytes: u64) -> Descriptor {
@@ -123,7 +131,7 @@ fn bandwidth_follows_the_number_of_blocks() {
 #[test]
 fn rows_pitches_fills_and_the_table_move_real_bytes() {
     let bench = Bench::new(MIB);
-    bench.host_bytes(0, MIB).iter_mut().enumerate().for_each(|(i, b)| *b = (i * 7 + i / 251) as u8);
+    bench.write(0, &(0..MIB as usize).map(|i| (i * 7 + i / 251) as u8).collect::<Vec<_>>());
     let (host, device) = (bench.host as u64, bench.device.0);
     let rows = Descriptor {
         target: device + 3,
@@ -146,20 +154,18 @@ fn rows_pitches_fills_and_the_table_move_real_bytes() {
     bench.launch(&[rows, fill], 4, bench.gated(Nanos::from_ms(1)));
     // The table lies in pinned memory behind the bytes that come back.
     let back = Descriptor { target: host + 400 * KIB, source: device, ..bench.linear(true, 400 * KIB) };
-    let place = bench.host_bytes(MIB - 4096, 64).as_mut_ptr().cast::<Descriptor>();
-    // SAFETY: 64 bytes of the page-aligned allocation, which no launch has been told of yet.
-    unsafe { place.write(back) };
-    let mut pointer = place as u64;
+    let words = [back.target, back.source, back.width_bytes, back.rows, 0, 0, 0, 0];
+    bench.write(MIB - 4096, &words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<_>>());
+    let mut pointer = host + MIB - 4096;
     bench.launch_with(bench.table, (&raw mut pointer).cast(), 1, 4, Gate::default());
     bench.gpu.stream_synchronize(bench.stream).unwrap();
     for row in 0..37u64 {
-        let (sent, received) =
-            (bench.host_bytes(5 + row * 1_001, 1_000).to_vec(), bench.host_bytes(400 * KIB + 3 + row * 1_024, 1_000));
-        assert!(sent == received, "row {row}");
-        assert_eq!(bench.host_bytes(400 * KIB + 3 + row * 1_024 + 1_000, 24), [0; 24], "between rows");
+        let (sent, received) = (5 + row * 1_001, 400 * KIB + 3 + row * 1_024);
+        assert!(bench.read(sent, 1_000) == bench.read(received, 1_000), "row {row}");
+        assert_eq!(bench.read(received + 1_000, 24), [0; 24], "between rows");
     }
     for row in 0..2 {
-        let filled = bench.host_bytes(400 * KIB + 300_001 + row * 7_000, 6_001);
+        let filled = bench.read(400 * KIB + 300_001 + row * 7_000, 6_001);
         assert!(filled.iter().enumerate().all(|(i, b)| *b == (i % 4) as u8 + 1), "fill {row}");
     }
 }
@@ -167,18 +173,16 @@ fn rows_pitches_fills_and_the_table_move_real_bytes() {
 #[test]
 fn a_raised_word_stops_it_within_two_microseconds_and_lets_it_go_on() {
     let bench = Bench::new(16 * MIB);
-    let (gpu, target) = (&bench.gpu, bench.host_bytes(0, 16 * MIB));
+    let gpu = &bench.gpu;
     gpu.memset_d8_async(bench.device, 1, 16 * MIB, bench.stream).unwrap();
     gpu.stream_synchronize(bench.stream).unwrap();
     bench.launch(&[bench.linear(true, 16 * MIB)], 2, bench.gated(Nanos::from_ms(10)));
     gpu.host().sleep(Nanos::from_us(100));
     bench.word().store(1, Ordering::SeqCst);
-    let arrived = |target: &[u8]| target.iter().filter(|b| **b == 1).count() as f64;
-    let (at_once, later) = {
-        let at_once = arrived(target);
-        gpu.host().sleep(Nanos::from_us(500));
-        (at_once, arrived(target))
-    };
+    let arrived = || bench.read(0, 16 * MIB).iter().filter(|byte| **byte == 1).count() as f64;
+    let at_once = arrived();
+    gpu.host().sleep(Nanos::from_us(500));
+    let later = arrived();
     let after_us = (later - at_once) / 52.1e3;
     assert!((0.5..2.5).contains(&after_us), "went on for {after_us} us");
     assert!(!gpu.stream_query(bench.stream).unwrap());
