@@ -13,6 +13,8 @@ use super::setup::Setup;
 
 /// Columns of the timeline in the terminal.
 const TEXT_WIDTH: usize = 110;
+/// Longer lists are cut in the middle for people; JSON has all of it.
+const ITEMS_MAX: usize = 60;
 
 /// A scenario, what ran and what came out.
 pub struct Report<'a> {
@@ -75,6 +77,16 @@ fn mode_text(mode: Mode) -> &'static str {
     }
 }
 
+/// The items, those in the middle left out where there are many.
+fn abridged(items: &[String], separator: &str) -> String {
+    if items.len() <= ITEMS_MAX {
+        return items.join(separator);
+    }
+    let (first, last) = (&items[..ITEMS_MAX - 10], &items[items.len() - 10..]);
+    let left_out = items.len() - ITEMS_MAX;
+    format!("{}{separator}({left_out} more){separator}{}", first.join(separator), last.join(separator))
+}
+
 impl Report<'_> {
     fn copy_name(&self, copy: usize) -> &str {
         &self.setup.copies[copy].name
@@ -96,9 +108,11 @@ impl Report<'_> {
         let mode = self.setup.mode;
         let mut text = format!("{}\nmode {}: {}\n\n", self.scenario.name, mode.name(), mode_text(mode));
         let mut line = |line: String| writeln!(text, "{line}").expect("writing to a String");
-        line(format!("order: {}", self.order().join(" ")));
+        let order: Vec<String> = self.order().into_iter().map(str::to_owned).collect();
+        line(format!("order: {}", abridged(&order, " ")));
         for semaphore in &self.outcome.semaphores {
-            line(format!("{}: {}", self.semaphore_name(semaphore), outcome::text(&semaphore.history)));
+            let values: Vec<String> = semaphore.history.iter().map(|(_, value)| value.to_string()).collect();
+            line(format!("{}: {}", self.semaphore_name(semaphore), abridged(&values, "-")));
         }
         line(format!("\n{}\n{}", self.timeline().to_text(TEXT_WIDTH), self.table()));
         if let Some(deadlock) = &self.outcome.deadlock {
@@ -215,5 +229,18 @@ impl Report<'_> {
             priority: semaphore.priority.get(),
             history_ns: semaphore.history.iter().map(|(time, value)| (time.0, *value)).collect(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_lists_say_how_much_they_leave_out() {
+        let items = |count: u32| (1..=count).map(|item| item.to_string()).collect::<Vec<_>>();
+        assert_eq!(abridged(&items(3), "-"), "1-2-3");
+        let long = abridged(&items(65), " ");
+        assert!(long.contains(" 50 (5 more) 56 ") && long.ends_with(" 65"), "{long}");
     }
 }
