@@ -65,6 +65,27 @@ pub struct BenchRow {
     pub raw_gbps: Option<f64>,
     /// How often the watchdog had to open the semaphores.
     pub rescues: u64,
+    /// What moves the bytes of the urgent copy, where that is not what `transport` says of the bulk.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub urgent_transport: Option<String>,
+    /// The setting that tells this row from others of the same method, such as `max_blocking_us=40`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub setting: Option<String>,
+    /// The priority whose copies the latencies are of, where a run has several; higher is more urgent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub priority: Option<u8>,
+    /// Copies in one sample; absent where a sample is one copy.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub burst: Option<u32>,
+    /// Host time of one copy call, in nanoseconds: the median over batches of the batch's mean.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call_ns: Option<f64>,
+    /// The share of the time that bulk was promised.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub share_configured: Option<f64>,
+    /// Copies that went another way than the method's, by reason.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub fallbacks: BTreeMap<String, u64>,
     /// Every latency, ascending.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub latencies_us: Vec<f64>,

@@ -1,6 +1,7 @@
 //! Latency by percentile: one curve for each series on a logarithmic axis, panels side by side.
 
 use super::Tone;
+use super::legend::Legend;
 use super::scale::LogScale;
 use crate::svg::{Anchor, Canvas};
 use crate::{Distribution, format};
@@ -104,7 +105,9 @@ impl LatencyFigure {
     /// As an SVG document.
     #[must_use]
     pub fn to_svg(&self) -> String {
-        let mut canvas = Canvas::new(WIDTH, HEIGHT);
+        let entries = self.legend().into_iter().map(|series| (series.name.as_str(), series.tone)).collect::<Vec<_>>();
+        let legend = Legend::new(&entries, LEFT, WIDTH - RIGHT);
+        let mut canvas = Canvas::new(WIDTH, HEIGHT + legend.extra_height());
         canvas.text("title", (24.0, 34.0), Anchor::Start, &self.title);
         canvas.text("muted", (24.0, 56.0), Anchor::Start, &self.subtitle);
         if let Some(scale) = self.scale() {
@@ -119,7 +122,7 @@ impl LatencyFigure {
                 draw_gap(&mut canvas, &plot, panel);
             }
         }
-        draw_legend(&mut canvas, &self.legend());
+        legend.draw(&mut canvas, HEIGHT - 26.0);
         canvas.finish(&format!("{}. {}", self.title, self.subtitle))
     }
 }
@@ -205,17 +208,6 @@ fn draw_gap(canvas: &mut Canvas, plot: &Plot, panel: &Panel) {
     let middle = (from + to) / 2.0;
     canvas.text("title", (x + 10.0, middle + 2.0), Anchor::Start, &format::ratio(medians.0, medians.1));
     canvas.text("small muted", (x + 10.0, middle + 19.0), Anchor::Start, "at the median");
-}
-
-fn draw_legend(canvas: &mut Canvas, legend: &[&Series]) {
-    let y = HEIGHT - 26.0;
-    let mut x = LEFT;
-    for series in legend {
-        canvas.line(&format!("curve {}", series.tone.stroke()), (x, y - 4.0), (x + 26.0, y - 4.0));
-        canvas.text("", (x + 34.0, y), Anchor::Start, &series.name);
-        // Text cannot be measured here; 6.6 pixels a character is generous for this font and size.
-        x += 34.0 + 6.6 * series.name.chars().count() as f64 + 26.0;
-    }
 }
 
 #[cfg(test)]

@@ -2,11 +2,14 @@
 
 mod latency;
 mod latency_text;
+mod legend;
 mod scale;
+mod scatter;
 mod timeline;
 mod timeline_text;
 
 pub use latency::{LatencyFigure, Panel, Series};
+pub use scatter::{Cloud, Dot, Scatter, ScatterPanel};
 pub use timeline::{Lane, Span, Steps, Timeline};
 
 /// A colour by what it means; each has a shade for light and one for dark pages.
@@ -24,6 +27,12 @@ pub enum Tone {
     Blue,
     /// Anything else.
     Violet,
+    /// Anything else, another way.
+    Teal,
+    /// Anything else, a third way.
+    Pink,
+    /// Anything else, a fourth way.
+    Olive,
 }
 
 impl Tone {
@@ -35,6 +44,9 @@ impl Tone {
             Tone::Green => "green",
             Tone::Blue => "blue",
             Tone::Violet => "violet",
+            Tone::Teal => "teal",
+            Tone::Pink => "pink",
+            Tone::Olive => "olive",
         }
     }
 

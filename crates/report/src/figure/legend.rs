@@ -1,0 +1,70 @@
+//! A legend below a figure, in as many rows as it needs.
+
+use super::Tone;
+use crate::svg::{Anchor, Canvas};
+
+/// Pixels from one row to the next.
+const ROW: f64 = 20.0;
+/// Pixels of the line before a name, of the gap behind it, and between two entries.
+const LINE: f64 = 26.0;
+const INDENT: f64 = 34.0;
+const BETWEEN: f64 = 26.0;
+/// Text cannot be measured here; this many pixels a character is generous for this font and size.
+const CHARACTER: f64 = 6.6;
+
+struct Entry<'a> {
+    name: &'a str,
+    tone: Tone,
+    x: f64,
+    row: usize,
+}
+
+/// Names and tones, laid out.
+pub(super) struct Legend<'a> {
+    entries: Vec<Entry<'a>>,
+}
+
+impl<'a> Legend<'a> {
+    /// Lays entries out between `left` and `right`.
+    pub(super) fn new(names: &[(&'a str, Tone)], left: f64, right: f64) -> Legend<'a> {
+        let (mut x, mut row) = (left, 0);
+        let mut entries = Vec::new();
+        for &(name, tone) in names {
+            let width = INDENT + CHARACTER * name.chars().count() as f64;
+            if x > left && x + width > right {
+                (x, row) = (left, row + 1);
+            }
+            entries.push(Entry { name, tone, x, row });
+            x += width + BETWEEN;
+        }
+        Legend { entries }
+    }
+
+    /// What a figure that has room for one row must grow by.
+    pub(super) fn extra_height(&self) -> f64 {
+        ROW * self.entries.last().map_or(0, |entry| entry.row) as f64
+    }
+
+    /// Draws it with the first row's baseline at `y`.
+    pub(super) fn draw(&self, canvas: &mut Canvas, y: f64) {
+        for Entry { name, tone, x, row } in &self.entries {
+            let y = y + ROW * *row as f64;
+            canvas.line(&format!("curve {}", tone.stroke()), (*x, y - 4.0), (x + LINE, y - 4.0));
+            canvas.text("", (x + INDENT, y), Anchor::Start, name);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_legends_wrap_and_grow_the_figure() {
+        let names = ["one", "two", "a much longer name than those before it"].map(|name| (name, Tone::Blue));
+        assert_eq!(Legend::new(&names[..2], 60.0, 900.0).extra_height(), 0.0);
+        let narrow = Legend::new(&names, 60.0, 330.0);
+        assert_eq!(narrow.entries.iter().map(|entry| entry.row).collect::<Vec<_>>(), [0, 0, 1]);
+        assert_eq!(narrow.extra_height(), ROW);
+    }
+}
