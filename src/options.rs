@@ -115,70 +115,75 @@ struct Tunable {
 }
 
 const TUNABLES: &[Tunable] = &[
-    Tunable { name: "enabled", expected: "on or off", set: |o, v| Some(o.enabled = switch(v)?) },
+    Tunable { name: "enabled", expected: "on or off", set: |o, v| put(&mut o.enabled, switch(v)) },
     Tunable {
         name: "priorities",
         expected: "a number from 1 to 32",
-        set: |o, v| Some(o.priorities = Priorities::new(v.parse().ok()?)?),
+        set: |o, v| put(&mut o.priorities, v.parse().ok().and_then(Priorities::new)),
     },
     Tunable {
         name: "transport",
         expected: "auto, engine, kernel or native",
-        set: |o, v| Some(o.transport = transport(v)?),
+        set: |o, v| put(&mut o.transport, transport(v)),
     },
     Tunable {
         name: "urgent_transport",
         expected: "engine or kernel",
-        set: |o, v| Some(o.urgent_transport = urgent_transport(v)?),
+        set: |o, v| put(&mut o.urgent_transport, urgent_transport(v)),
     },
     Tunable {
         name: "emulation",
         expected: "hold, bracket or atomics",
-        set: |o, v| Some(o.emulation = Kind::from_name(v)?),
+        set: |o, v| put(&mut o.emulation, Kind::from_name(v)),
     },
     Tunable {
         name: "max_blocking_us",
         expected: "microseconds",
-        set: |o, v| Some(o.blocking_max = Nanos::from_us(v.parse().ok()?)),
+        set: |o, v| put(&mut o.blocking_max, v.parse().ok().map(Nanos::from_us)),
     },
-    Tunable { name: "gate_bytes_min", expected: "a size such as 64K", set: |o, v| Some(o.gate_bytes_min = size(v)?) },
+    Tunable { name: "gate_bytes_min", expected: "a size such as 64K", set: |o, v| put(&mut o.gate_bytes_min, size(v)) },
     Tunable {
         name: "kernel_bytes_min",
         expected: "a size such as 256K",
-        set: |o, v| Some(o.kernel_bytes_min = size(v)?),
+        set: |o, v| put(&mut o.kernel_bytes_min, size(v)),
     },
     Tunable {
         name: "kernel_blocks_h2d",
         expected: "a number from 1 to 64",
-        set: |o, v| Some(o.kernel_blocks_h2d = blocks(v)?),
+        set: |o, v| put(&mut o.kernel_blocks_h2d, blocks(v)),
     },
     Tunable {
         name: "kernel_blocks_d2h",
         expected: "a number from 1 to 64",
-        set: |o, v| Some(o.kernel_blocks_d2h = blocks(v)?),
+        set: |o, v| put(&mut o.kernel_blocks_d2h, blocks(v)),
     },
     Tunable {
         name: "kernel_wait_max_us",
         expected: "microseconds",
-        set: |o, v| Some(o.kernel_wait_max = Nanos::from_us(v.parse().ok()?)),
+        set: |o, v| put(&mut o.kernel_wait_max, v.parse().ok().map(Nanos::from_us)),
     },
     Tunable {
         name: "bulk_share",
         expected: "a fraction from 0 to 0.99",
-        set: |o, v| Some(o.share.share = fraction(v)?),
+        set: |o, v| put(&mut o.share.share, fraction(v)),
     },
     Tunable {
         name: "bulk_slice_us",
         expected: "microseconds",
-        set: |o, v| Some(o.share.slice = Nanos::from_us(v.parse().ok()?)),
+        set: |o, v| put(&mut o.share.slice, v.parse().ok().map(Nanos::from_us)),
     },
     Tunable {
         name: "rescue_after_us",
         expected: "microseconds",
-        set: |o, v| Some(o.patience.rescue_after = Nanos::from_us(v.parse().ok()?)),
+        set: |o, v| put(&mut o.patience.rescue_after, v.parse().ok().map(Nanos::from_us)),
     },
-    Tunable { name: "rescues_max", expected: "a number", set: |o, v| Some(o.patience.rescues_max = v.parse().ok()?) },
+    Tunable { name: "rescues_max", expected: "a number", set: |o, v| put(&mut o.patience.rescues_max, v.parse().ok()) },
 ];
+
+fn put<T>(slot: &mut T, value: Option<T>) -> Option<()> {
+    *slot = value?;
+    Some(())
+}
 
 fn switch(value: &str) -> Option<bool> {
     match value {

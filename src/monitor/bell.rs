@@ -1,15 +1,20 @@
-//! How the monitor is woken: by time where time is virtual, by unparking where it is real.
+//! How the monitor sleeps and is woken: by virtual time where time is virtual; where it is real, by spinning as long as
+//! urgent copies keep coming, and by parking otherwise.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::Thread;
 use std::time::Duration;
 
-use hal::Host;
+use hal::{Host, Nanos};
 
-/// A submitter rings after it has left the driver, to keep the wake-up out of its own latency. If it never leaves, nobody rings, so a
-/// sleeping listener looks for itself this often.
-const ALARM_EVERY: Duration = Duration::from_millis(1);
+/// Waking a parked thread costs the submitter of an urgent copy several microseconds, more than the copy itself on some machines.
+/// So the monitor stays awake for this long after the last urgent copy.
+const AWAKE: Nanos = Nanos::from_ms(3);
+/// While copies are out, a parked monitor looks this often.
+const NAP_WATCHING: Duration = Duration::from_millis(1);
+/// While nothing is out, it looks this often: a submitter that never comes back out of the driver rings no bell.
+const NAP_IDLE: Duration = Duration::from_millis(5);
 
 /// Rings for one listener.
 #[derive(Debug, Default)]
@@ -18,16 +23,33 @@ pub(crate) struct Bell {
     listener: OnceLock<Thread>,
 }
 
+/// What the listener is waiting for besides the bell.
+pub(crate) struct Vigil<'a> {
+    /// Something to do has come up. Reads words only.
+    pub(crate) alarm: &'a dyn Fn() -> bool,
+    /// A decision is due.
+    pub(crate) deadline: Nanos,
+    /// Whether copies are out.
+    pub(crate) watching: bool,
+    /// When something urgent last happened.
+    pub(crate) urgent_at: Nanos,
+}
+
 impl Bell {
-    /// Something is new.
+    /// An urgent copy is on its way, or the monitor shall end.
     pub(crate) fn ring(&self) {
-        self.rung.fetch_add(1, Ordering::SeqCst);
+        self.post();
         if let Some(listener) = self.listener.get() {
             listener.unpark();
         }
     }
 
-    /// How often it rang so far.
+    /// Something is new that can wait for the listener's next look.
+    pub(crate) fn post(&self) {
+        self.rung.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// How often it was rung or posted to so far.
     pub(crate) fn count(&self) -> u64 {
         self.rung.load(Ordering::SeqCst)
     }
@@ -37,14 +59,23 @@ impl Bell {
         let _ = self.listener.set(std::thread::current());
     }
 
-    /// Sleeps until it rings again after `seen` rings, or until `alarm`, which is looked at every [`ALARM_EVERY`] only.
-    pub(crate) fn wait(&self, host: &dyn Host, seen: u64, alarm: &dyn Fn() -> bool) {
+    /// Sleeps until something is new after `seen`, the alarm sounds or the deadline has passed.
+    pub(crate) fn wait(&self, host: &dyn Host, seen: u64, vigil: &Vigil<'_>) {
+        let news = || self.count() != seen || (vigil.alarm)();
         if host.is_virtual() {
-            host.wait_until(None, &mut || self.count() != seen || alarm());
+            let deadline = (vigil.deadline != Nanos::MAX).then_some(vigil.deadline);
+            host.wait_until(deadline, &mut { news });
             return;
         }
-        while self.count() == seen && !alarm() {
-            std::thread::park_timeout(ALARM_EVERY);
+        let mut now = host.now();
+        while !news() && now < vigil.deadline {
+            if now < vigil.urgent_at + AWAKE {
+                host.pause();
+                std::thread::yield_now();
+            } else {
+                std::thread::park_timeout(if vigil.watching { NAP_WATCHING } else { NAP_IDLE });
+            }
+            now = host.now();
         }
     }
 }

@@ -18,7 +18,7 @@ use semaphores::{Bank, Layout, Priority};
 use crate::options::Options;
 use crate::statistics::Counters;
 
-use bell::Bell;
+use bell::{Bell, Vigil};
 pub(crate) use flight::Flight;
 pub(crate) use ring::{Ring, Ticket};
 
@@ -48,8 +48,9 @@ impl Shared {
 
     /// Hands a copy over to be watched until it has completed.
     pub(crate) fn watch(&self, flight: Flight) {
+        let urgent = flight.raises;
         self.inbox.lock().unwrap_or_else(PoisonError::into_inner).push(flight);
-        self.bell.ring();
+        if urgent { self.bell.ring() } else { self.bell.post() }
     }
 
     /// Raises no word any more, and opens those that are up.
@@ -108,6 +109,7 @@ struct Watch<'a> {
     guarded: bool,
     engines: Vec<Engine>,
     flights: Vec<Flight>,
+    urgent_at: Nanos,
 }
 
 impl<'a> Watch<'a> {
@@ -120,7 +122,7 @@ impl<'a> Watch<'a> {
             completed: 0,
         };
         let engines = shared.banks.iter().map(engine).collect();
-        Watch { shared, host, guarded: options.watchdog, engines, flights: Vec::new() }
+        Watch { shared, host, guarded: options.watchdog, engines, flights: Vec::new(), urgent_at: Nanos::ZERO }
     }
 
     fn run(&mut self) {
@@ -133,11 +135,7 @@ impl<'a> Watch<'a> {
             if self.shared.stop.load(Ordering::SeqCst) {
                 return self.let_go();
             }
-            if self.flights.is_empty() && !self.is_raised() {
-                self.shared.bell.wait(self.host, rung, &|| self.is_raised());
-            } else {
-                self.wait_for_news(rung);
-            }
+            self.wait_for_news(rung);
         }
     }
 
@@ -145,25 +143,34 @@ impl<'a> Watch<'a> {
         self.engines.iter().any(|engine| engine.bank.is_raised())
     }
 
-    /// Sleeps until a ticket is done, the bell rings or a decision is due.
+    /// Sleeps until a ticket is done, something is new, a word has gone up unseen or a decision is due.
     fn wait_for_news(&mut self, rung: u64) {
         let deadline = self.engines.iter().map(|engine| engine.deadline(&self.flights)).min();
-        let (shared, flights) = (self.shared, &self.flights);
-        self.host.wait_until(deadline, &mut || {
-            shared.bell.count() != rung || flights.iter().any(|flight| flight.has_news(&shared.ring))
-        });
+        let raised = self.is_raised();
+        let alarm =
+            || self.flights.iter().any(|flight| flight.has_news(&self.shared.ring)) || (!raised && self.is_raised());
+        let vigil = Vigil {
+            alarm: &alarm,
+            deadline: deadline.unwrap_or(Nanos::MAX),
+            watching: !self.flights.is_empty(),
+            urgent_at: self.urgent_at,
+        };
+        self.shared.bell.wait(self.host, rung, &vigil);
     }
 
     /// Takes note of what completed, then decides.
     fn look(&mut self) {
         let now = self.host.now();
+        if self.flights.iter().any(|flight| flight.raises) || self.is_raised() {
+            self.urgent_at = now;
+        }
         let (shared, engines) = (self.shared, &mut self.engines);
         for flight in &mut self.flights {
             flight.note_readiness(&shared.ring, shared.has_stood_down());
-            if flight.land(shared, now) {
-                if let Some(engine) = engines.iter_mut().find(|engine| Arc::ptr_eq(&engine.bank, &flight.bank)) {
-                    engine.completed += 1;
-                }
+            if flight.land(shared, now)
+                && let Some(engine) = engines.iter_mut().find(|engine| Arc::ptr_eq(&engine.bank, &flight.bank))
+            {
+                engine.completed += 1;
             }
         }
         self.flights.retain(|flight| !flight.is_over());
