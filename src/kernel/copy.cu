@@ -6,7 +6,7 @@
 // polling host memory from every block costs bandwidth and latency (facts, section 6). Each warp bounds the time it
 // stands still, so that the kernel ends whatever happens to the words.
 //
-// Regenerate copy.ptx with `cargo xtask ptx` on a machine with nvcc; the host side is src/kernel/mod.rs.
+// Regenerate copy.ptx with ptx.sh on a machine with nvcc; the host side is mod.rs.
 
 typedef unsigned int u32;
 typedef unsigned long long u64;
