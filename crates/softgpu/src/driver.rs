@@ -80,15 +80,22 @@ impl SoftGpu {
         stream: Stream,
         cost: impl FnOnce(&HostParameters) -> Ns,
     ) -> Outcome<(Caller, StreamKey)> {
-        let caller = turn.caller(self.process);
-        let key = turn.model().stream(caller, stream)?;
-        if !turn.model().has_room(key) {
-            turn.block(Await::Room(key))?;
-        }
+        let (_, key) = self.room_in_stream(turn, stream)?;
         let cost = cost(&turn.model().parameters.host);
         turn.spend_locked(self.process, cost);
+        Ok((turn.caller(self.process), key))
+    }
+
+    /// Finds a stream, and blocks while it is full.
+    fn room_in_stream(&self, turn: &mut Turn<'_>, stream: Stream) -> Outcome<(Caller, StreamKey)> {
         let caller = turn.caller(self.process);
+        let key = turn.model().stream(caller, stream)?;
+        if turn.model().has_room(key) {
+            return Ok((caller, key));
+        }
+        turn.block(Await::Room(key))?;
         // The wait may have ended because the context did.
+        let caller = turn.caller(self.process);
         let key = turn.model().stream(caller, stream)?;
         Ok((caller, key))
     }
@@ -117,18 +124,20 @@ impl SoftGpu {
     /// A copy of any shape. `synchronous` copies go through the legacy default stream and return when they are done.
     fn copy(&self, name: &'static str, request: Option<Request>, stream: Stream, synchronous: bool) -> Result<()> {
         self.call(name, |turn| {
-            let (caller, key) = self.enter_stream(turn, stream, COPY)?;
+            let (caller, key) = self.room_in_stream(turn, stream)?;
             let request = request.ok_or_else(|| Failure::new(Code::INVALID_VALUE, "the shape of the copy"))?;
             if request.bytes() == 0 {
                 return Ok(());
             }
             let plan = turn.model().copy_plan(caller, &request)?;
+            turn.spend_locked(self.process, plan.call_ns);
             if turn.model().capture_node(key)? {
                 return Ok(());
             }
-            let (staging_ns, write_back) = (plan.staging_ns, plan.write_back.clone());
-            turn.spend(staging_ns);
-            let caller = turn.caller(self.process);
+            let write_back = plan.write_back.clone();
+            turn.spend(plan.staging_ns);
+            let mut caller = turn.caller(self.process);
+            caller.at -= plan.overlap_ns;
             let op = turn.model().copy_submit(caller, key, plan);
             if synchronous || write_back.is_some() {
                 self.block(turn, Await::Op(op))?;

@@ -74,6 +74,9 @@ pub struct HostParameters {
     pub batch_each_ns: u64,
     /// An asynchronous copy or memset (facts 5: 2.2 to 2.5 us).
     pub copy_ns: u64,
+    /// The same for a copy to the host (fits the measured queue map: sixteen of them submitted back to back drain as fast
+    /// as they come).
+    pub copy_d2h_ns: u64,
     /// An event record (facts 5: 0.24 us).
     pub event_record_ns: u64,
     /// A stream wait event (facts 5: 0.20 us).
@@ -117,6 +120,7 @@ impl Default for HostParameters {
             batch_ns: 1_040,
             batch_each_ns: 140,
             copy_ns: 2_300,
+            copy_d2h_ns: 3_400,
             event_record_ns: 240,
             stream_wait_event_ns: 200,
             query_ns: 1_700,
@@ -130,7 +134,7 @@ impl Default for HostParameters {
             cold_after_ns: 100_000,
             clock_ns: 25,
             pause_ns: 50,
-            pageable_ns: 22_600,
+            pageable_ns: 19_500,
             pageable_cached_gbps: 12.1,
             pageable_cached_bytes: 1 << 20,
             pageable_gbps: 6.4,
@@ -197,6 +201,9 @@ pub struct MemopParameters {
     pub wait_lead_ns: u64,
     /// How often an unsatisfied wait looks again (fits the bracket per copy of facts 3: 657 us for 64 copies).
     pub wait_poll_ns: u64,
+    /// How much earlier or later than that it may be, evenly spread: the hardware's looks are in no step with the
+    /// commands of other queues.
+    pub wait_poll_spread_ns: u64,
 }
 
 impl Default for MemopParameters {
@@ -208,6 +215,7 @@ impl Default for MemopParameters {
             wait_device_ns: 500,
             wait_lead_ns: 5_000,
             wait_poll_ns: 15_000,
+            wait_poll_spread_ns: 5_000,
         }
     }
 }
@@ -222,6 +230,9 @@ pub struct EngineParameters {
     pub d2h_setup_ns: u64,
     /// The same for copies on the device and between devices. Not measured.
     pub d2d_setup_ns: u64,
+    /// What the engine needs to turn from a queue that still holds work to another one (fits the chunk sweep of facts 2
+    /// and the raise per copy of facts 3).
+    pub switch_ns: u64,
     /// Copies to the device of at most so many bytes never see the engine: they run among the stream's
     /// kernels (measured: up to 24 KiB are not held up by bulk copies, 32 KiB are).
     pub inline_bytes_max: u64,
@@ -250,6 +261,7 @@ impl Default for EngineParameters {
             h2d_setup_ns: 2_600,
             d2h_setup_ns: 2_200,
             d2d_setup_ns: 2_200,
+            switch_ns: 2_600,
             inline_bytes_max: 24_576,
             inline_ns: 1_500,
             inline_kib_ns: 250,
@@ -435,6 +447,9 @@ impl Parameters {
         ];
         if let Some((name, _)) = counts.iter().find(|(_, count)| *count == 0) {
             return Err(format!("{name} must be at least 1"));
+        }
+        if self.memop.wait_poll_spread_ns >= self.memop.wait_poll_ns {
+            return Err("memop.wait_poll_spread_ns must be less than memop.wait_poll_ns".to_owned());
         }
         if self.memop.wait_poll_ns == 0 || self.engine.slice_ns == 0 || self.queue.stream_operations == 0 {
             return Err("memop.wait_poll_ns, engine.slice_ns and queue.stream_operations must be at least 1".to_owned());

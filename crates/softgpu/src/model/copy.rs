@@ -73,8 +73,12 @@ pub(crate) struct Plan {
     inline: bool,
     /// Bytes that have to be written to the caller's memory once the copy has completed.
     pub(crate) write_back: Option<(Staging, Lent)>,
+    /// What the call costs.
+    pub(crate) call_ns: u64,
     /// What staging costs the caller beyond the call.
     pub(crate) staging_ns: u64,
+    /// How much of the staging the engine's own time overlaps with.
+    pub(crate) overlap_ns: u64,
 }
 
 impl Model {
@@ -161,7 +165,10 @@ impl Model {
         }
         let pageable = target_place == Place::Pageable || source_place == Place::Pageable;
         let staging_ns = if pageable && !inline { self.staging_ns(request.bytes()) } else { 0 };
-        Ok(Plan { job, class, inline, write_back, staging_ns })
+        let overlap_ns = span_ns(request.bytes(), self.parameters.engine.h2d_gbps).min(staging_ns);
+        let host = &self.parameters.host;
+        let call_ns = if class == Class::D2h { host.copy_d2h_ns } else { host.copy_ns };
+        Ok(Plan { job, class, inline, write_back, call_ns, staging_ns, overlap_ns })
     }
 
     fn staging_ns(&self, bytes: u64) -> u64 {

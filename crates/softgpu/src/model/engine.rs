@@ -39,6 +39,8 @@ pub(crate) struct Engine {
     pub(crate) ready: VecDeque<OpKey>,
     /// The queue that the engine is committed to.
     pub(crate) reserved: Option<QueueKey>,
+    /// The queue of the last copy.
+    last: Option<QueueKey>,
     /// While a completion is being worked off, nothing starts.
     completing: bool,
     /// Counts segments: copies of one queue that follow each other without arbitration.
@@ -64,6 +66,7 @@ impl Engine {
             running: None,
             ready: VecDeque::new(),
             reserved: None,
+            last: None,
             completing: false,
             segment: 0,
             segment_started: 0,
@@ -94,6 +97,7 @@ impl Model {
 
     /// A copy has come to the head of everything and wants the engine.
     pub(crate) fn engine_request(&mut self, engine: usize, op: OpKey) {
+        self.plan_slice(engine, op);
         self.engines[engine].ready.push_back(op);
         self.engine_dispatch(engine);
     }
@@ -115,25 +119,29 @@ impl Model {
         }
     }
 
+    /// The first to wait for another process's engine waits for the rest of a slice. Slices tick whether or not anybody
+    /// waits, in no step with what the host does, so the rest is drawn.
+    fn plan_slice(&mut self, engine: usize, newcomer: OpKey) {
+        let state = &self.engines[engine];
+        let stranger = |op: &OpKey| self.ops[*op].process != state.owner;
+        if stranger(&newcomer) && !state.ready.iter().any(stranger) {
+            let rest = self.draw(self.parameters.engine.slice_ns);
+            self.engines[engine].slice_ends = self.now + rest;
+        }
+    }
+
     /// Ends the owner's slice where another process waits and the time has come, or the owner has nothing to run.
     fn engine_pass_slice(&mut self, engine: usize) {
-        let slice_ns = self.parameters.engine.slice_ns;
         let now = self.now;
+        let slice_ends = now + self.parameters.engine.slice_ns;
         let state = &self.engines[engine];
         let process_of = |op: &OpKey| self.ops[*op].process;
         let owner_wants = state.ready.iter().any(|op| process_of(op) == state.owner);
         let other = state.ready.iter().map(process_of).find(|&process| process != state.owner);
         let expired = now >= state.slice_ends;
-        let next = match other {
-            Some(other) if expired || (!owner_wants && state.reserved.is_none()) => Some(other),
-            _ => None,
-        };
-        let state = &mut self.engines[engine];
-        if let Some(next) = next {
-            (state.owner, state.slice_ends, state.reserved) = (next, now + slice_ns, None);
-        } else if expired {
-            // Slices go on ticking while nobody else waits, so a newcomer waits for the rest of one.
-            state.slice_ends += ((now - state.slice_ends) / slice_ns + 1) * slice_ns;
+        if let Some(next) = other.filter(|_| expired || (!owner_wants && state.reserved.is_none())) {
+            let state = &mut self.engines[engine];
+            (state.owner, state.slice_ends, state.reserved) = (next, slice_ends, None);
         }
     }
 
@@ -161,7 +169,8 @@ impl Model {
             state.next_attempt_ns = commit_after_ns;
         }
         self.ops[op].started = now;
-        let begin = now + self.setup_ns(engine);
+        let begin = now + self.setup_ns(engine) + self.switch_ns(engine, queue);
+        self.engines[engine].last = Some(queue);
         self.flow_join(engine, FlowOwner::Engine, bytes, f64::INFINITY, begin);
         self.arrange_commit(engine);
         self.arrange_next_lead(queue);
@@ -174,6 +183,13 @@ impl Model {
             EngineKind::D2h => parameters.d2h_setup_ns,
             EngineKind::D2d | EngineKind::Peer { .. } => parameters.d2d_setup_ns,
         }
+    }
+
+    /// Turning from a queue that still holds work to another one takes time.
+    fn switch_ns(&self, engine: usize, queue: QueueKey) -> Ns {
+        let left = self.engines[engine].last.filter(|&last| last != queue);
+        let busy = left.and_then(|last| self.queues.get(last)).is_some_and(|last| !last.ops.is_empty());
+        if busy { self.parameters.engine.switch_ns } else { 0 }
     }
 
     /// The engine's copy has moved its bytes.
@@ -300,7 +316,7 @@ impl Model {
             return;
         }
         let satisfied = self.wait_holds(key).unwrap_or(false);
-        let again = self.now + self.parameters.memop.wait_poll_ns;
+        let again = self.next_look();
         let Kind::Memops(job) = &mut self.ops[key].kind else { return };
         job.lead = if satisfied { Lead::Satisfied } else { Lead::Again(again) };
         let single = job.ops.len() == 1;

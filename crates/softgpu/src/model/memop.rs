@@ -2,7 +2,7 @@
 
 use hal::{Code, MemOp, WaitCondition, Width};
 
-use super::agenda::What;
+use super::agenda::{Ns, What};
 use super::op::{Kind, Lead, MemopJob};
 use super::stream::Route;
 use super::{Caller, Failure, Model, OpKey, Outcome, StreamKey};
@@ -78,6 +78,13 @@ impl Model {
         })
     }
 
+    /// When an unsatisfied wait looks again.
+    pub(crate) fn next_look(&mut self) -> Ns {
+        let spread = self.draw(2 * self.parameters.memop.wait_poll_spread_ns);
+        let memop = &self.parameters.memop;
+        self.now + memop.wait_poll_ns - memop.wait_poll_spread_ns + spread
+    }
+
     /// An unsatisfied wait looks at its word.
     pub(crate) fn wait_look(&mut self, key: OpKey) {
         if self.ops.get(key).is_none() {
@@ -86,7 +93,7 @@ impl Model {
         match self.wait_holds(key) {
             Some(true) => self.wait_satisfied(key),
             Some(false) => {
-                let again = self.now + self.parameters.memop.wait_poll_ns;
+                let again = self.next_look();
                 self.agenda.push(again, What::Poll(key));
             }
             None => self.poison_of(key, Code::ILLEGAL_ADDRESS),

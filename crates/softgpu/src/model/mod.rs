@@ -130,6 +130,7 @@ pub(crate) struct Model {
     pub(crate) now: Ns,
     agenda: Agenda,
     stamps: u64,
+    random: u32,
     buffers: u64,
     processes: Vec<Process>,
     devices: Vec<DeviceState>,
@@ -164,6 +165,7 @@ impl Model {
             now: 0,
             agenda: Agenda::default(),
             stamps: 0,
+            random: 1,
             buffers: 0,
             processes: vec![Process::default()],
             devices,
@@ -212,6 +214,12 @@ impl Model {
     /// The unfinished record of an event.
     pub(crate) fn event_op(&self, event: EventKey) -> Option<OpKey> {
         self.events[event].record.filter(|&op| !self.op_done(op))
+    }
+
+    /// A number from 0 to `limit`, from a generator with a fixed start: runs repeat.
+    fn draw(&mut self, limit: u64) -> u64 {
+        self.random = self.random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (u64::from(self.random >> 8) * (limit + 1)) >> 24
     }
 
     // --- time ---
