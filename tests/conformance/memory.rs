@@ -313,6 +313,30 @@ pub mod attempt {
         unsafe { driver.copy_dtod_async(target, source, bytes, stream) }
     }
 
+    /// A copy of whatever kind, which cannot be carried out.
+    pub fn copy_any(
+        driver: &dyn Driver,
+        target: DevicePtr,
+        source: DevicePtr,
+        bytes: u64,
+        stream: Stream,
+    ) -> hal::Result<()> {
+        // SAFETY: callers pass null for one of the two: refused before a byte moves.
+        unsafe { driver.copy_async(target, source, bytes, stream) }
+    }
+
+    /// A copy between contexts, which cannot be carried out.
+    pub fn copy_peer(
+        driver: &dyn Driver,
+        target: (DevicePtr, Context),
+        source: (DevicePtr, Context),
+        bytes: u64,
+        stream: Stream,
+    ) -> hal::Result<()> {
+        // SAFETY: callers pass null for one of the two: refused before a byte moves.
+        unsafe { driver.copy_peer_async(target.0, target.1, source.0, source.1, bytes, stream) }
+    }
+
     /// A 2D copy whose shape is wrong.
     pub fn copy_2d(driver: &dyn Driver, copy: &Copy2d, stream: Stream) -> hal::Result<()> {
         // SAFETY: callers pass a shape that the driver refuses before a byte moves.

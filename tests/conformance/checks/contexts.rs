@@ -1,6 +1,6 @@
 //! Contexts: current per thread, primary and own.
 
-use hal::{Code, Device, EventFlags, MemOp, StreamFlags};
+use hal::{Code, Device, EventFlags, MemOp, MemoryKind, StreamFlags};
 
 use crate::failure::{Failure, Outcome, ensure, refused, same, same_bytes};
 use crate::place::Buffer;
@@ -40,6 +40,8 @@ pub fn none_current(rig: &Rig) -> Outcome {
         .and_then(|()| refused("mem_alloc", driver.mem_alloc(16), codes))
         .and_then(|()| refused("stream_create", driver.stream_create(StreamFlags::DEFAULT, 0), codes))
         .and_then(|()| refused("event_create", driver.event_create(EventFlags::DEFAULT), codes))
+        .and_then(|()| refused("mem_info", driver.mem_info(), codes))
+        .and_then(|()| refused("priority_range", driver.priority_range(), codes))
         .and_then(|()| refused("synchronize", driver.context_synchronize(), codes))
         .and_then(|()| refused("module_load", driver.module_load(softgpu::BUILTIN_PTX.as_bytes()), codes));
     driver.context_set_current(Some(rig.context()))?;
@@ -55,6 +57,19 @@ pub fn primary_is_one(rig: &Rig) -> Outcome {
     rig.driver().primary_context_release(Device(0))?;
     let buffer = rig.buffer_of(&[1; 16])?;
     same_bytes("still alive", &rig.dtoh_now((buffer, 0), 16)?, &[1; 16])
+}
+
+/// The primary context goes with the last release, and what was in it too; it is released as often as it was retained.
+pub fn last_release(rig: &Rig) -> Outcome {
+    let (driver, device) = (rig.driver(), Device(1));
+    let context = driver.primary_context_retain(device)?;
+    driver.context_set_current(Some(context))?;
+    let pointer = driver.mem_alloc(4096)?;
+    driver.primary_context_release(device)?;
+    let again = driver.primary_context_release(device);
+    driver.context_set_current(Some(rig.context()))?;
+    refused("a release too many", again, &[Code::INVALID_CONTEXT])?;
+    same("its memory", &driver.pointer_info(pointer.0)?.kind, &MemoryKind::Pageable)
 }
 
 /// A context of one's own becomes current and is another than the primary.

@@ -201,6 +201,8 @@ pub fn peer(rig: &Rig) -> Outcome {
     let far = rig.buffer(BYTES);
     rig.driver().context_set_current(Some(here))?;
     let far = far?;
+    let copied = attempt::copy_peer(rig.driver(), (DevicePtr::NULL, there), (source.base, here), 64, stream);
+    refused("a peer copy to null", copied, &[Code::INVALID_VALUE])?;
     for round in 0..2 {
         let (at, bytes) = (prng.below(1_000), BYTES - prng.between(1_000, 2_000));
         rig.copy_peer((far, at, there), (source, at, here), bytes, stream)?;

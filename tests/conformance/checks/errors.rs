@@ -1,8 +1,8 @@
 //! Bad arguments: refused with the driver's code, and nothing changed.
 
 use hal::{
-    Attribute, Code, Copy2d, Copy3d, Device, DevicePtr, Endpoint, Event, EventFlags, HostAllocFlags, Plane, Stream,
-    StreamFlags, Volume,
+    Attribute, CaptureMode, Code, Copy2d, Copy3d, Device, DevicePtr, Endpoint, Event, EventFlags, Graph,
+    HostAllocFlags, Module, Plane, Stream, StreamFlags, Volume,
 };
 
 use crate::failure::{Outcome, ensure, refused, same, same_bytes};
@@ -94,6 +94,10 @@ pub fn copies_of_freed_memory(rig: &Rig) -> Outcome {
         refused(&format!("up at once, {what}"), attempt::htod_now(driver, gone, &[0; 16]), codes)?;
         refused(&format!("down at once, {what}"), attempt::dtoh_now(driver, &mut [0; 16], gone), codes)?;
     }
+    // Of whatever kind: an unknown address is pageable host memory then, so that only null is sure to be refused.
+    let null = DevicePtr::NULL;
+    refused("any kind to null", attempt::copy_any(driver, null, live.base, 4096, stream), codes)?;
+    refused("any kind from null", attempt::copy_any(driver, live.base, null, 4096, stream), codes)?;
     rig.driver().memset_d8_async(keep.at(0), 1, 4096, stream)?;
     rig.settle(stream)?;
     same_bytes("the host", &pinned.read_all(), &[3; 4096])?;
@@ -173,6 +177,8 @@ pub fn null_handles(rig: &Rig) -> Outcome {
     refused("query", driver.event_query(null), codes)?;
     refused("synchronise", driver.event_synchronize(null), codes)?;
     refused("destroy", driver.event_destroy(null), codes)?;
+    refused("destroy a graph", driver.graph_destroy(Graph(0)), &[Code::INVALID_VALUE])?;
+    refused("unload a module", driver.module_unload(Module(0)), codes)?;
     for default in [Stream::DEFAULT, Stream::LEGACY, Stream::PER_THREAD] {
         refused(&format!("destroy {default:?}"), driver.stream_destroy(default), codes)?;
     }
@@ -195,7 +201,10 @@ pub fn devices(rig: &Rig) -> Outcome {
         let codes = &[Code::INVALID_DEVICE];
         refused("name", driver.device_name(device), codes)?;
         refused("memory", driver.device_total_memory(device), codes)?;
+        refused("id", driver.device_uuid(device), codes)?;
+        refused("peer", driver.device_can_access_peer(Device(0), device), codes)?;
         refused("retain", driver.primary_context_retain(device), codes)?;
+        refused("an own context", driver.context_create(device), codes)?;
         refused("attribute", driver.device_attribute(Attribute::MULTIPROCESSOR_COUNT, device), codes)?;
     }
     let unknown = driver.device_attribute(Attribute(100_000), Device(0));
@@ -223,5 +232,13 @@ pub fn stale_handles(rig: &Rig) -> Outcome {
     refused("query an event", driver.event_query(event), codes)?;
     refused("record an event", driver.event_record(event, live), codes)?;
     refused("destroy an event twice", driver.event_destroy(event), codes)?;
-    refused("a stream from nowhere", driver.stream_query(Stream(0xdead_0000)), codes)
+    refused("a stream from nowhere", driver.stream_query(Stream(0xdead_0000)), codes)?;
+    let module = driver.module_load(softgpu::BUILTIN_PTX.as_bytes())?;
+    driver.module_unload(module)?;
+    refused("a kernel of an unloaded module", driver.module_function(module, "soft_noop"), codes)?;
+    refused("unload a module twice", driver.module_unload(module), codes)?;
+    driver.stream_begin_capture(live, CaptureMode::Relaxed)?;
+    let graph = driver.stream_end_capture(live)?;
+    driver.graph_destroy(graph)?;
+    refused("destroy a graph twice", driver.graph_destroy(graph), &[Code::INVALID_VALUE])
 }

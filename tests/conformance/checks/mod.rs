@@ -81,6 +81,7 @@ const PLAIN: &[Case] = cases! {
 /// What needs more than one device, or a model.
 const SPECIAL: &[Case] = &[
     Case { name: "copies::peer", check: copies::peer, devices: 2, model_only: false },
+    Case { name: "contexts::last_release", check: contexts::last_release, devices: 2, model_only: false },
     Case { name: "errors::stale_handles", check: errors::stale_handles, devices: 1, model_only: true },
 ];
 
