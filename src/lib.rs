@@ -22,6 +22,7 @@ pub mod kernel;
 mod monitor;
 pub mod options;
 mod overtake;
+mod run;
 mod statistics;
 mod stream;
 

@@ -11,6 +11,7 @@ use crate::copy::submit::submit;
 use crate::copy::{CopyHandle, Request};
 use crate::monitor::{Ring, Ticket};
 use crate::overtake::Inner;
+use crate::run::Run;
 
 /// A copy in flight that later work of a stream comes after.
 #[derive(Clone, Copy, Debug)]
@@ -24,6 +25,7 @@ struct Ahead {
 pub(crate) struct StreamState {
     pub(crate) stream: Stream,
     pub(crate) priority: Priority,
+    pub(crate) run: Run,
     ahead: Mutex<Vec<Ahead>>,
 }
 
@@ -60,7 +62,7 @@ pub struct PriorityStream {
 impl PriorityStream {
     pub(crate) fn new(inner: &Arc<Inner>, stream: Stream, priority: Priority, owned: bool) -> PriorityStream {
         inner.opened(priority);
-        let state = StreamState { stream, priority, ahead: Mutex::default() };
+        let state = StreamState { stream, priority, run: Run::default(), ahead: Mutex::default() };
         PriorityStream { inner: Arc::clone(inner), state, owned }
     }
 

@@ -12,12 +12,17 @@ use crate::copy::plan::{Plan, Reason, Situation, plan};
 use crate::copy::request::{Placement, Request, place};
 use crate::engine::Engine;
 use crate::kernel::{Descriptor, Yield};
-use crate::monitor::{Flight, Ticket};
+use crate::monitor::{Flight, Landing, Ticket};
 use crate::overtake::Inner;
+use crate::run::Cover;
 use crate::stream::StreamState;
 
 /// Blocks of an ungated kernel that carries an urgent copy: more than bulk gets, because it is short.
 const URGENT_BLOCKS: u32 = 16;
+
+/// How long after its submission an urgent copy may still find its stream busy before it counts as not schedulable. An event on an idle
+/// stream completes about 3 us after it was recorded.
+const READINESS_PATIENCE: Nanos = Nanos::from_us(4);
 
 /// One copy on its way through the layer.
 struct Job<'a> {
@@ -161,46 +166,92 @@ impl Job<'_> {
         unsafe { channel.submit(&submission) }
     }
 
-    /// Submits by `copy`, with a completion ticket behind it and, if it raises, the word up from now on.
+    /// Submits by `copy`, watched until it has completed and, if it raises, with the word up from now on.
     ///
     /// The word is raised before the submission, because that is when bulk must begin to hold back; if it turns out that earlier work of
     /// the stream has not completed, the copy is not schedulable yet, and the word is lowered until a marker says that it is.
     unsafe fn tracked(&self, plan: Plan, raises: bool, copy: impl FnOnce() -> Result<()>) -> Result<CopyHandle> {
-        let (inner, engine) = (self.inner, self.engine());
-        let Some(ticket) = inner.shared.ring.take() else {
+        let (ring, expected) = (&self.inner.shared.ring, self.expected(self.engine()));
+        if let Some(cover) = raises.then(|| self.stream.run.join(ring, expected)).flatten() {
+            return self.covered(plan, expected, cover, copy);
+        }
+        let Some(ticket) = ring.take() else {
             // SAFETY: passed on to the caller.
             unsafe { self.native()? };
             return Ok(self.handle(Plan::Native(Reason::RingFull), None));
         };
-        let _first = raises.then(|| inner.pace.urgent());
-        let before = if raises { self.mark()? } else { None };
-        let began = inner.driver.host().now();
-        let pending = raises.then(|| engine.bank.raise(self.priority));
-        let submitted = copy();
-        let completion = match &submitted {
-            Ok(()) => inner.driver.mem_op(self.stream.stream, inner.shared.ring.write(ticket)),
-            Err(error) => Err(error.clone()),
-        };
-        let mut flight = Flight {
-            ticket,
+        let before = if raises { self.mark().inspect_err(|_| ring.release(ticket))? } else { None };
+        let flight = self.flight(Landing::OnTicket(ticket), raises, raises, expected);
+        self.fly(plan, flight, before, copy)
+    }
+
+    /// A copy that follows another of its stream so closely that the other's ticket, and the time that copies take, tell enough about it:
+    /// a ticket per copy would cost a burst a third of its speed.
+    fn covered(
+        &self,
+        plan: Plan,
+        expected: Nanos,
+        cover: Cover,
+        copy: impl FnOnce() -> Result<()>,
+    ) -> Result<CopyHandle> {
+        let landing = Landing::After(cover.ticket, cover.tail);
+        let flight = self.flight(landing, true, cover.ready, expected);
+        let _first = self.inner.pace.urgent();
+        match copy() {
+            Ok(()) => {
+                self.inner.shared.watch(flight);
+                Ok(self.handle(plan, None))
+            }
+            Err(error) => {
+                flight.abandon(&self.inner.shared.ring);
+                Err(error)
+            }
+        }
+    }
+
+    fn flight(&self, landing: Landing, raises: bool, raise_now: bool, expected: Nanos) -> Flight {
+        let bank = Arc::clone(&self.engine().bank);
+        Flight {
+            landing,
             ready: None,
-            bank: Arc::clone(&engine.bank),
-            pending,
+            pending: raise_now.then(|| bank.raise(self.priority)),
+            bank,
             raises,
             boosts: Vec::new(),
             priority: self.priority,
-            began,
-            expected: self.expected(engine),
+            began: self.inner.driver.host().now(),
+            expected,
             landed: false,
-        };
-        if let Err(error) = submitted.and(completion) {
-            // Nothing will ever say that it completed: lower now, and let the error be the answer.
+        }
+    }
+
+    /// Submits a copy with a ticket of its own, and hands it to the monitor.
+    fn fly(
+        &self,
+        plan: Plan,
+        mut flight: Flight,
+        before: Option<Event>,
+        copy: impl FnOnce() -> Result<()>,
+    ) -> Result<CopyHandle> {
+        let (inner, ticket) = (self.inner, flight.landing.ticket());
+        let _first = flight.raises.then(|| inner.pace.urgent());
+        let submitted = copy();
+        let accepted = submitted.is_ok();
+        let completion =
+            submitted.and_then(|()| inner.driver.mem_op(self.stream.stream, inner.shared.ring.write(ticket)));
+        if let Err(error) = completion {
+            // Nothing will ever say that it completed, so it must hold nobody back.
             flight.abandon(&inner.shared.ring);
             before.into_iter().for_each(|event| inner.events.give(event));
-            return Err(error);
+            if !accepted {
+                return Err(error);
+            }
+            inner.shared.counters.failed();
+            return Ok(self.handle(plan, None));
         }
         if let Some(event) = before {
             self.check_readiness(event, &mut flight);
+            self.stream.run.begin(ticket, flight.ready.is_none());
         }
         self.boost_dependencies(&mut flight);
         self.stream.remember(ticket, self.priority, self.direction());
@@ -223,15 +274,29 @@ impl Job<'_> {
     /// Lowers the word again if the copy is not schedulable yet, and has a marker raise it when it is.
     fn check_readiness(&self, event: Event, flight: &mut Flight) {
         let inner = self.inner;
-        // Failing to ask counts as ready: then at worst bulk is held a little too long, and the watchdog bounds that.
-        let ready = inner.driver.event_query(event).unwrap_or(true);
-        if !ready {
+        if !self.becomes_ready(event) {
             if let Some(pending) = flight.pending.take() {
                 flight.bank.lower(pending);
             }
             flight.ready = self.marker(event);
         }
         inner.events.give(event);
+    }
+
+    /// Whether `event` is complete, given the few microseconds that an event takes on an idle stream.
+    fn becomes_ready(&self, event: Event) -> bool {
+        let host = self.inner.driver.host();
+        let deadline = host.now() + READINESS_PATIENCE;
+        loop {
+            // Failing to ask counts as ready: then at worst bulk is held a little too long, and the watchdog bounds that.
+            if self.inner.driver.event_query(event).unwrap_or(true) {
+                return true;
+            }
+            if host.now() >= deadline {
+                return false;
+            }
+            host.pause();
+        }
     }
 
     /// A ticket that is done when `event` is; `None` where that could not be arranged, and the copy then goes without raising.

@@ -7,10 +7,29 @@ use semaphores::{Bank, Boost, Pending, Priority};
 
 use crate::monitor::{Ring, Shared, Ticket};
 
+/// How it is known that a copy has completed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Landing {
+    /// Its own ticket is done.
+    OnTicket(Ticket),
+    /// So long after the ticket of a copy before it.
+    After(Ticket, Nanos),
+    /// At this time: the ticket of the copy before it is done.
+    At(Ticket, Nanos),
+}
+
+impl Landing {
+    pub(crate) fn ticket(self) -> Ticket {
+        match self {
+            Landing::OnTicket(ticket) | Landing::After(ticket, _) | Landing::At(ticket, _) => ticket,
+        }
+    }
+}
+
 /// A copy that has been submitted and has not completed.
 pub(crate) struct Flight {
-    /// Done when the copy has completed.
-    pub(crate) ticket: Ticket,
+    /// How it is known that it has completed.
+    pub(crate) landing: Landing,
     /// Done when the copy becomes schedulable; `None` when it was at submission.
     pub(crate) ready: Option<Ticket>,
     /// Whose words it holds up.
@@ -38,7 +57,20 @@ impl Flight {
 
     /// Whether a look at it would change something. Reads words only.
     pub(crate) fn has_news(&self, ring: &Ring) -> bool {
-        (!self.landed && ring.is_done(self.ticket)) || self.ready.is_some_and(|ready| ring.is_done(ready))
+        let landed = match self.landing {
+            _ if self.landed => false,
+            Landing::OnTicket(ticket) | Landing::After(ticket, _) => ring.is_done(ticket),
+            Landing::At(..) => false,
+        };
+        landed || self.ready.is_some_and(|ready| ring.is_done(ready))
+    }
+
+    /// When it must be looked at even if no word changes.
+    pub(crate) fn deadline(&self) -> Nanos {
+        match self.landing {
+            Landing::At(_, time) if !self.landed => time,
+            _ => Nanos::MAX,
+        }
     }
 
     /// Whether nothing of it is outstanding any more.
@@ -46,33 +78,57 @@ impl Flight {
         self.landed && self.ready.is_none()
     }
 
-    /// Raises, now that what came before the copy in its stream has completed: published implies schedulable.
-    pub(crate) fn note_readiness(&mut self, ring: &Ring, stood_down: bool) {
-        let Some(ready) = self.ready.filter(|ready| ring.is_done(*ready)) else { return };
-        ring.release(ready);
-        self.ready = None;
-        if self.raises && !stood_down && !ring.is_done(self.ticket) {
+    /// Raises what has become schedulable: published implies schedulable.
+    pub(crate) fn note_readiness(&mut self, ring: &Ring, stood_down: bool, now: Nanos) {
+        if let Some(ready) = self.ready.filter(|ready| ring.is_done(*ready)) {
+            ring.release(ready);
+            self.ready = None;
+            self.raise(stood_down || ring.is_done(self.landing.ticket()));
+        }
+        if let Landing::After(ticket, tail) = self.landing
+            && ring.is_done(ticket)
+        {
+            // The copy before it has completed, so it is running now.
+            self.landing = Landing::At(ticket, now + tail);
+            self.raise(stood_down);
+        }
+    }
+
+    fn raise(&mut self, too_late: bool) {
+        if self.raises && self.pending.is_none() && !too_late {
             self.pending = Some(self.bank.raise(self.priority));
         }
     }
 
     /// Accounts for the completion, once. Says whether it did.
     pub(crate) fn land(&mut self, shared: &Shared, now: Nanos) -> bool {
-        if self.landed || !shared.ring.is_done(self.ticket) {
+        let complete = match self.landing {
+            _ if self.landed => false,
+            Landing::OnTicket(ticket) => shared.ring.is_done(ticket),
+            Landing::After(..) => false,
+            Landing::At(_, time) => now >= time,
+        };
+        if !complete {
             return false;
         }
         self.landed = true;
         self.let_through();
-        shared.ring.release(self.ticket);
-        shared.counters.completed(self.priority, now.since(self.began));
+        if let Landing::OnTicket(ticket) = self.landing {
+            shared.ring.release(ticket);
+            shared.counters.completed(self.priority, now.since(self.began));
+        }
         true
     }
 
     /// Nobody will watch it any more; its tickets may still be written, so they are not reused.
     pub(crate) fn abandon(mut self, ring: &Ring) {
         self.let_through();
-        let tickets = [(!self.landed).then_some(self.ticket), self.ready];
-        tickets.into_iter().flatten().for_each(|ticket| ring.forget(ticket));
+        if let Landing::OnTicket(ticket) = self.landing
+            && !self.landed
+        {
+            ring.forget(ticket);
+        }
+        self.ready.into_iter().for_each(|ready| ring.forget(ready));
     }
 
     fn let_through(&mut self) {

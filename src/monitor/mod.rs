@@ -19,7 +19,7 @@ use crate::options::Options;
 use crate::statistics::Counters;
 
 use bell::{Bell, Vigil};
-pub(crate) use flight::Flight;
+pub(crate) use flight::{Flight, Landing};
 pub(crate) use ring::{Ring, Ticket};
 
 /// What submitters and the monitor share.
@@ -145,7 +145,8 @@ impl<'a> Watch<'a> {
 
     /// Sleeps until a ticket is done, something is new, a word has gone up unseen or a decision is due.
     fn wait_for_news(&mut self, rung: u64) {
-        let deadline = self.engines.iter().map(|engine| engine.deadline(&self.flights)).min();
+        let decisions = self.engines.iter().map(|engine| engine.deadline(&self.flights));
+        let deadline = decisions.chain(self.flights.iter().map(Flight::deadline)).min();
         let raised = self.is_raised();
         let alarm =
             || self.flights.iter().any(|flight| flight.has_news(&self.shared.ring)) || (!raised && self.is_raised());
@@ -165,8 +166,11 @@ impl<'a> Watch<'a> {
             self.urgent_at = now;
         }
         let (shared, engines) = (self.shared, &mut self.engines);
+        // All raises before all lowers: between two copies of a run the word never reads 0.
         for flight in &mut self.flights {
-            flight.note_readiness(&shared.ring, shared.has_stood_down());
+            flight.note_readiness(&shared.ring, shared.has_stood_down(), now);
+        }
+        for flight in &mut self.flights {
             if flight.land(shared, now)
                 && let Some(engine) = engines.iter_mut().find(|engine| Arc::ptr_eq(&engine.bank, &flight.bank))
             {

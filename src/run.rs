@@ -1,0 +1,59 @@
+//! Runs: urgent copies of one stream that follow each other closely.
+//!
+//! Every completion write costs the device 1.4 us, a third of what a 64 KiB copy costs. In a run only every eighth copy gets one; the copies
+//! between are known to be complete a moment after it, by the time that copies take. That moment is an estimate, which is good enough: a word
+//! expresses preference, never correctness, and handles of such copies ask the stream.
+
+use std::sync::{Mutex, PoisonError};
+
+use hal::Nanos;
+
+use crate::monitor::{Ring, Ticket};
+
+/// Copies that one ticket covers, besides its own.
+const COVERED_MAX: u32 = 7;
+
+/// The run of one stream.
+#[derive(Debug, Default)]
+pub(crate) struct Run {
+    last: Mutex<Option<Tail>>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Tail {
+    ticket: Ticket,
+    ready: bool,
+    covered: u32,
+    tail: Nanos,
+}
+
+/// What is known of a copy that has no ticket of its own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Cover {
+    /// The ticket of a copy before it.
+    pub(crate) ticket: Ticket,
+    /// How long after that ticket it is complete.
+    pub(crate) tail: Nanos,
+    /// Whether that copy was schedulable when it was submitted.
+    pub(crate) ready: bool,
+}
+
+impl Run {
+    /// A copy with a ticket of its own begins or continues a run.
+    pub(crate) fn begin(&self, ticket: Ticket, ready: bool) {
+        let tail = Tail { ticket, ready, covered: 0, tail: Nanos::ZERO };
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(tail);
+    }
+
+    /// Lets a copy that takes `expected` join the run, if there is one and its last ticket does not cover too many already.
+    pub(crate) fn join(&self, ring: &Ring, expected: Nanos) -> Option<Cover> {
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let tail = last.as_mut()?;
+        if ring.is_done(tail.ticket) || tail.covered == COVERED_MAX {
+            return None;
+        }
+        tail.covered += 1;
+        tail.tail += expected;
+        Some(Cover { ticket: tail.ticket, tail: tail.tail, ready: tail.ready })
+    }
+}
