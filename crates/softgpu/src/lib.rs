@@ -32,6 +32,8 @@ mod parameters;
 mod planted;
 mod ptx;
 mod raw;
+mod shape;
+mod submit;
 
 pub use builder::{Builder, Connections, DEVICES, FAULTS, MAX_CONNECTIONS, MAX_COPY_CONNECTIONS, PRESET};
 pub use builtin::BUILTIN_PTX;

@@ -183,6 +183,8 @@ impl State {
     /// Moves the device until a thread's time has come, and gives it the turn. `None` when nobody can go on before
     /// somebody comes back from outside.
     fn choose(&mut self) -> Option<ThreadKey> {
+        // A call may have ended what others wait for without any time passing: it may have dropped a context.
+        self.observe();
         loop {
             match (self.earliest(), self.model.next_at()) {
                 (Some((at, _)), Some(event)) if event <= at => self.step(),

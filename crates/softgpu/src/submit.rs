@@ -1,0 +1,175 @@
+//! How calls are made: what they cost, when they block, and what they put into streams.
+
+use hal::{Code, MemOp, Result, Stream};
+
+use crate::gpu::SoftGpu;
+use crate::host::{Await, Turn};
+use crate::model::{Caller, ContextKey, Failure, FillJob, Model, Ns, Outcome, Request, StreamKey, scatter};
+use crate::parameters::HostParameters;
+
+/// What a kind of call costs.
+pub(crate) type Cost = fn(&HostParameters) -> Ns;
+
+pub(crate) const LOOKUP: Cost = |host| host.lookup_ns;
+pub(crate) const MANAGE: Cost = |host| host.manage_ns;
+pub(crate) const COPY: Cost = |host| host.copy_ns;
+
+impl SoftGpu {
+    /// A call that looks something up.
+    pub(crate) fn look_up<T>(
+        &self,
+        name: &'static str,
+        cost: Cost,
+        body: impl FnOnce(&mut Model, Caller) -> Outcome<T>,
+    ) -> Result<T> {
+        self.call(name, |turn| {
+            let caller = turn.caller(self.process);
+            let outcome = body(turn.model(), caller);
+            let cost = cost(&turn.model().parameters.host);
+            turn.spend(cost);
+            outcome
+        })
+    }
+
+    /// A call that changes something under the driver's lock.
+    pub(crate) fn change<T>(
+        &self,
+        name: &'static str,
+        cost: Cost,
+        body: impl FnOnce(&mut Model, Caller) -> Outcome<T>,
+    ) -> Result<T> {
+        self.call(name, |turn| {
+            let caller = self.pay(turn, cost);
+            body(turn.model(), caller)
+        })
+    }
+
+    pub(crate) fn pay(&self, turn: &mut Turn<'_>, cost: Cost) -> Caller {
+        let cost = cost(&turn.model().parameters.host);
+        turn.spend_locked(self.process, cost);
+        turn.caller(self.process)
+    }
+
+    /// A call that puts something into a stream, and blocks while that is full.
+    pub(crate) fn submit<T>(
+        &self,
+        name: &'static str,
+        stream: Stream,
+        cost: impl FnOnce(&HostParameters) -> Ns,
+        body: impl FnOnce(&mut Model, Caller, StreamKey) -> Outcome<T>,
+    ) -> Result<T> {
+        self.call(name, |turn| {
+            let (caller, key) = self.enter_stream(turn, stream, cost)?;
+            body(turn.model(), caller, key)
+        })
+    }
+
+    fn enter_stream(
+        &self,
+        turn: &mut Turn<'_>,
+        stream: Stream,
+        cost: impl FnOnce(&HostParameters) -> Ns,
+    ) -> Outcome<(Caller, StreamKey)> {
+        let (_, key) = self.room_in_stream(turn, stream)?;
+        let cost = cost(&turn.model().parameters.host);
+        turn.spend_locked(self.process, cost);
+        Ok((turn.caller(self.process), key))
+    }
+
+    /// Finds a stream, and blocks while it is full.
+    fn room_in_stream(&self, turn: &mut Turn<'_>, stream: Stream) -> Outcome<(Caller, StreamKey)> {
+        let caller = turn.caller(self.process);
+        let key = turn.model().stream(caller, stream)?;
+        if turn.model().has_room(key) {
+            return Ok((caller, key));
+        }
+        turn.block(Await::Room(key))?;
+        // The wait may have ended because the context did.
+        let caller = turn.caller(self.process);
+        let key = turn.model().stream(caller, stream)?;
+        Ok((caller, key))
+    }
+
+    /// Blocks until the device has got so far, pays for it, and reports what went wrong meanwhile.
+    pub(crate) fn block(&self, turn: &mut Turn<'_>, what: Await) -> Outcome<()> {
+        turn.block(what)?;
+        let synchronize_ns = turn.model().parameters.host.synchronize_ns;
+        turn.spend(synchronize_ns);
+        let caller = turn.caller(self.process);
+        turn.model().verdict(caller)
+    }
+
+    /// Ends a context once it is idle, or at once where it never will be.
+    pub(crate) fn end_context(&self, turn: &mut Turn<'_>, context: ContextKey) {
+        // A deadlocked context is ended all the same: what is stuck in it is dropped.
+        let _ = turn.block(Await::Idle(context));
+        if turn.model().contexts.get(context).is_some() {
+            turn.model().context_drop(context);
+        }
+        if turn.caller(self.process).context == Some(context) {
+            turn.set_current(self.process, None);
+        }
+    }
+
+    /// A copy of any shape. `synchronous` copies go through the legacy default stream and return when they are done.
+    pub(crate) fn copy(
+        &self,
+        name: &'static str,
+        request: Option<Request>,
+        stream: Stream,
+        synchronous: bool,
+    ) -> Result<()> {
+        self.call(name, |turn| {
+            let (caller, key) = self.room_in_stream(turn, stream)?;
+            let request = request.ok_or_else(|| Failure::new(Code::INVALID_VALUE, "the shape of the copy"))?;
+            if request.bytes() == 0 {
+                return Ok(());
+            }
+            let plan = turn.model().copy_plan(caller, &request)?;
+            turn.spend_locked(self.process, plan.call_ns);
+            if turn.model().capture_node(key)? {
+                return Ok(());
+            }
+            let write_back = plan.write_back.clone();
+            turn.spend(plan.staging_ns);
+            let mut caller = turn.caller(self.process);
+            caller.at -= plan.overlap_ns;
+            let op = turn.model().copy_submit(caller, key, plan);
+            if synchronous || write_back.is_some() {
+                self.block(turn, Await::Op(op))?;
+            }
+            if let Some((staging, target)) = write_back {
+                scatter(&request, &staging, target);
+            }
+            Ok(())
+        })
+    }
+
+    pub(crate) fn fill(&self, name: &'static str, stream: Stream, job: Option<FillJob>) -> Result<()> {
+        self.submit(name, stream, COPY, |model, caller, key| {
+            if model.capture_node(key)? {
+                return Ok(());
+            }
+            let job = job.ok_or_else(|| Failure::new(Code::INVALID_VALUE, "the size of the memset"))?;
+            model.fill_submit(caller, key, job)
+        })
+    }
+
+    pub(crate) fn memops(
+        &self,
+        name: &'static str,
+        stream: Stream,
+        ops: &[MemOp],
+        cost: impl FnOnce(&HostParameters) -> Ns,
+    ) -> Result<()> {
+        self.submit(name, stream, cost, |model, caller, key| {
+            // The driver checks addresses when it executes, so a capture takes any.
+            if ops.is_empty() || model.capture_node(key)? {
+                return Ok(());
+            }
+            model.memops_check(caller, ops)?;
+            model.memops_submit(key, caller, ops);
+            Ok(())
+        })
+    }
+}

@@ -1,0 +1,107 @@
+//! The free-running clock, for programs that poll memory without telling anybody.
+
+mod support;
+
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+use hal::{Driver, MemOp, Nanos, Wait};
+use softgpu::{Clock, SoftGpu};
+use support::{MIB, Pinned, download, enter, stream, upload, wait_for};
+
+fn ready() -> SoftGpu {
+    let gpu = SoftGpu::builder().clock(Clock::FreeRunning).build();
+    enter(&gpu);
+    gpu
+}
+
+#[test]
+fn a_completion_word_appears_without_any_call() {
+    let gpu = ready();
+    let (stream, word) = (stream(&gpu), Pinned::new(&gpu, 4096));
+    gpu.mem_op(stream, MemOp::write32(word.device(), 5)).unwrap();
+    let begin = Instant::now();
+    while word.load() != 5 {
+        assert!(begin.elapsed() < Duration::from_secs(5), "the clock's thread moves the device");
+        std::hint::spin_loop();
+    }
+    assert!(!gpu.host().is_virtual());
+}
+
+#[test]
+fn copies_take_real_time_and_arrive() {
+    let gpu = ready();
+    let (stream, source, target) = (stream(&gpu), Pinned::new(&gpu, MIB), Pinned::new(&gpu, MIB));
+    let device = gpu.mem_alloc(MIB).unwrap();
+    source.store(0xfeed_beef);
+    let begin = gpu.host().now();
+    (0..100).for_each(|_| upload(&gpu, device, source, MIB, stream).unwrap());
+    download(&gpu, target, device, MIB, stream).unwrap();
+    gpu.stream_synchronize(stream).unwrap();
+    assert!(gpu.host().now().since(begin) >= Nanos::from_us(100 * 19), "no faster than the link");
+    assert_eq!(target.bytes(MIB as usize), source.bytes(MIB as usize));
+}
+
+#[test]
+fn a_store_by_any_thread_ends_a_wait() {
+    let gpu = ready();
+    let (stream, word) = (stream(&gpu), Pinned::new(&gpu, 4096));
+    wait_for(&gpu, stream, word.device(), 1);
+    let thread = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(20));
+        word.store(1);
+    });
+    assert!(!gpu.stream_query(stream).unwrap());
+    gpu.stream_synchronize(stream).unwrap();
+    thread.join().unwrap();
+}
+
+#[test]
+fn waits_of_the_host_end_by_condition_or_deadline() {
+    let gpu = ready();
+    let deadline = gpu.host().now() + Nanos::from_ms(5);
+    assert_eq!(gpu.host().wait_until(Some(deadline), &mut || false), Wait::Deadline);
+    assert!(gpu.host().now() >= deadline);
+    let mut looks = 0;
+    let third = &mut || {
+        looks += 1;
+        looks == 3
+    };
+    assert_eq!(gpu.host().wait_until(None, third), Wait::Met);
+}
+
+#[test]
+fn it_may_live_in_a_static_and_serve_threads_that_come_and_go() {
+    static GPU: OnceLock<SoftGpu> = OnceLock::new();
+    let gpu = GPU.get_or_init(ready);
+    let context = gpu.primary_context_retain(hal::Device(0)).unwrap();
+    let threads: Vec<_> = (0..8)
+        .map(|_| {
+            std::thread::spawn(move || {
+                let gpu = GPU.get().unwrap();
+                gpu.context_set_current(Some(context)).unwrap();
+                let memory = gpu.mem_alloc(4096).unwrap();
+                gpu.memset_d8_async(memory, 1, 4096, hal::Stream::PER_THREAD).unwrap();
+                gpu.stream_synchronize(hal::Stream::PER_THREAD).unwrap();
+                gpu.mem_free(memory).unwrap();
+            })
+        })
+        .collect();
+    threads.into_iter().for_each(|thread| thread.join().unwrap());
+    assert_eq!((gpu.live().operations, gpu.live().streams), (0, 1));
+}
+
+#[test]
+fn its_thread_ends_with_the_last_handle() {
+    // A weak reference is not at hand from outside, so the kernel's list of threads is asked, where there is one.
+    let threads = || std::fs::read_dir("/proc/self/task").map(Iterator::count).ok();
+    let gpus: Vec<SoftGpu> = (0..16).map(|_| SoftGpu::builder().clock(Clock::FreeRunning).build()).collect();
+    let Some(before) = threads() else { return };
+    drop(gpus);
+    let begin = Instant::now();
+    // The other tests of this file come and go meanwhile; they are fewer than eight.
+    while threads().is_some_and(|now| now + 8 > before) {
+        assert!(begin.elapsed() < Duration::from_secs(5), "sixteen threads go");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
