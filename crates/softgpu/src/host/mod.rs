@@ -3,6 +3,7 @@
 mod free;
 mod seat;
 mod stepped;
+mod threads;
 mod turn;
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,7 +13,7 @@ use std::time::Instant;
 use hal::{Host, Nanos, ThreadToken, Wait};
 
 use crate::model::{ContextKey, Deadlock, Model, Ns, OpKey, StreamKey};
-pub(crate) use stepped::Threads;
+pub(crate) use threads::Threads;
 pub(crate) use turn::Turn;
 
 /// What moves virtual time.

@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::sync::{Arc, Weak};
 
-use super::stepped::ThreadKey;
+use super::threads::ThreadKey;
 use super::{Shared, State};
 use hal::ThreadToken;
 

@@ -4,7 +4,7 @@ use std::sync::MutexGuard;
 
 use hal::Code;
 
-use super::stepped::ThreadKey;
+use super::threads::ThreadKey;
 use super::{Await, Clock, Shared, State};
 use crate::model::{Caller, ContextKey, Failure, Model, Ns, Outcome};
 

@@ -1,0 +1,295 @@
+//! Host threads: what each waits for, and who runs next.
+
+use std::sync::{Arc, Condvar, Weak};
+
+use super::{Await, Shared, State};
+use crate::model::{ContextKey, Ns, Slab, SlabKey};
+
+pub(crate) type ThreadKey = SlabKey<Thread>;
+
+/// A waiting thread looks again, because others have run, at most every `waited / BACKOFF`.
+const BACKOFF: u64 = 32;
+
+/// What a waiting thread waits for.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum On {
+    /// A condition that only the thread itself can evaluate.
+    Memory,
+    /// The device.
+    Device(Await),
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Waiting {
+    on: On,
+    deadline: Option<Ns>,
+    /// When it is to look again; `None` while nothing has changed.
+    due: Option<Ns>,
+    since: Ns,
+    looked_at: Ns,
+    stuck: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Standing {
+    /// Announced, or ready to run when its time has come.
+    Ready,
+    Waiting(Waiting),
+    /// Blocked on something that is not the device.
+    Outside,
+}
+
+/// A host thread.
+pub(crate) struct Thread {
+    pub(super) name: String,
+    pub(super) now: Ns,
+    pub(super) standing: Standing,
+    pub(super) signal: Arc<Condvar>,
+    /// Current context in each process.
+    pub(super) current: Vec<(usize, ContextKey)>,
+    /// Whether it has just slept long enough for its caches to be cold.
+    pub(super) cold: bool,
+}
+
+impl Thread {
+    /// When it wants the turn.
+    fn wants_at(&self) -> Option<Ns> {
+        match self.standing {
+            Standing::Ready => Some(self.now),
+            Standing::Waiting(waiting) => {
+                let at = waiting.due.into_iter().chain(waiting.deadline).min()?;
+                Some(at.max(self.now))
+            }
+            Standing::Outside => None,
+        }
+    }
+}
+
+/// The host's threads.
+#[derive(Default)]
+pub(crate) struct Threads {
+    pub(super) all: Slab<Thread>,
+    /// Who has the turn.
+    pub(super) running: Option<ThreadKey>,
+    /// Counts calls: a thread with the turn that makes none is noticed.
+    pub(super) calls: u64,
+    pub(super) waiting: usize,
+    /// Until when each process's driver lock is held.
+    lock_free_at: Vec<Ns>,
+    seen_effects: u64,
+    pub(super) warned: bool,
+    pub(super) weak: Weak<Shared>,
+}
+
+impl State {
+    pub(super) fn add_thread(&mut self, name: &str, now: Ns, announced: bool) -> ThreadKey {
+        debug_assert!(announced || !name.is_empty());
+        self.threads.all.insert(Thread {
+            name: name.to_owned(),
+            now,
+            standing: Standing::Ready,
+            signal: Arc::new(Condvar::new()),
+            current: Vec::new(),
+            cold: false,
+        })
+    }
+
+    /// The time of a thread, or else of whoever runs.
+    pub(super) fn time_of(&self, thread: Option<ThreadKey>) -> Ns {
+        let thread = thread.or(self.threads.running).and_then(|key| self.threads.all.get(key));
+        thread.map_or(self.model.now, |thread| thread.now.max(self.model.now))
+    }
+
+    pub(super) fn thread_now(&self, thread: ThreadKey) -> Ns {
+        self.threads.all[thread].now
+    }
+
+    pub(super) fn remove_thread(&mut self, key: ThreadKey) {
+        let Some(thread) = self.threads.all.remove(key) else { return };
+        self.threads.waiting -= usize::from(matches!(thread.standing, Standing::Waiting(_)));
+        if self.threads.running == Some(key) {
+            self.threads.running = None;
+        }
+        // Whoever waits for this thread's end sees it without delay.
+        self.wake_memory_waiters(|waiting| thread.now.max(waiting.looked_at));
+    }
+
+    fn wake_memory_waiters(&mut self, at: impl Fn(&Waiting) -> Ns) {
+        if self.threads.waiting == 0 {
+            return;
+        }
+        let keys = self.threads.all.keys_where(|thread| matches!(thread.standing, Standing::Waiting(_)));
+        for key in keys {
+            let thread = &mut self.threads.all[key];
+            if let Standing::Waiting(waiting) = &mut thread.standing
+                && matches!(waiting.on, On::Memory)
+            {
+                let at = at(waiting).max(thread.now);
+                waiting.due = Some(waiting.due.map_or(at, |due| due.min(at)));
+            }
+        }
+    }
+
+    /// Somebody has run since `before`, and may have stored what others wait for.
+    pub(super) fn others_may_look(&mut self, before: Ns) {
+        self.wake_memory_waiters(|waiting| {
+            let pause = before.saturating_sub(waiting.since) / BACKOFF;
+            before.max(waiting.looked_at + pause)
+        });
+    }
+
+    /// Nobody here can go on. Memory is looked at once, without letting more time pass than that takes.
+    pub(super) fn look_for_outsiders(&mut self) {
+        self.wake_memory_waiters(|waiting| waiting.looked_at);
+        if self.threads.waiting > 0 && self.model.only_polls() && self.model.next_at().is_some() {
+            self.model.is_stuck();
+            self.observe();
+        }
+    }
+
+    /// The device has moved: whoever waited for that wants the turn.
+    fn observe(&mut self) {
+        if self.threads.waiting == 0 {
+            return;
+        }
+        let changed = std::mem::replace(&mut self.threads.seen_effects, self.model.effects) != self.model.effects;
+        let now = self.model.now;
+        for key in self.threads.all.keys_where(|thread| matches!(thread.standing, Standing::Waiting(_))) {
+            let thread = &mut self.threads.all[key];
+            let Standing::Waiting(waiting) = &mut thread.standing else { continue };
+            let look = match waiting.on {
+                On::Memory => changed,
+                On::Device(what) => waiting.due.is_none() && what.met(&self.model),
+            };
+            if look {
+                let at = now.max(thread.now);
+                waiting.due = Some(waiting.due.map_or(at, |due| due.min(at)));
+            }
+        }
+    }
+
+    fn earliest(&self) -> Option<(Ns, ThreadKey)> {
+        self.threads.all.iter().filter_map(|(key, thread)| thread.wants_at().map(|at| (at, key))).min()
+    }
+
+    /// Moves the device until a thread's time has come, and gives it the turn. `None` when nobody can go on before
+    /// somebody comes back from outside.
+    pub(super) fn choose(&mut self) -> Option<ThreadKey> {
+        // A call may have ended what others wait for without any time passing: it may have dropped a context.
+        self.observe();
+        loop {
+            match (self.earliest(), self.model.next_at()) {
+                (Some((at, _)), Some(event)) if event <= at => self.step(),
+                (Some((at, key)), _) => {
+                    self.model.pass(at);
+                    self.threads.all[key].now = at;
+                    self.threads.running = Some(key);
+                    return Some(key);
+                }
+                (None, Some(_)) if self.threads.waiting > 0 && !self.model.only_polls() => self.step(),
+                (None, _) => {
+                    if !self.prove_deadlock() {
+                        self.threads.running = None;
+                        return None;
+                    }
+                }
+            }
+        }
+    }
+
+    fn step(&mut self) {
+        self.model.step();
+        self.observe();
+    }
+
+    /// Every thread waits without deadline, and the device plans nothing but looking. If a round of looking changes
+    /// nothing, nothing ever will, and everybody is told. `false` when there is nothing to tell.
+    fn prove_deadlock(&mut self) -> bool {
+        if self.threads.waiting == 0 || self.threads.waiting < self.threads.all.len() {
+            return false;
+        }
+        let stuck = self.model.is_stuck();
+        self.observe();
+        if !stuck || self.earliest().is_some() {
+            return true;
+        }
+        let names = self.threads.all.iter().map(|(_, thread)| match thread.standing {
+            Standing::Waiting(Waiting { on: On::Device(what), .. }) => {
+                format!("thread {} is blocked in the driver ({what:?})", thread.name)
+            }
+            _ => format!("thread {} waits for memory to change", thread.name),
+        });
+        self.deadlock = Some(self.model.deadlock_report(names.collect()));
+        let now = self.model.now;
+        for key in self.threads.all.keys_where(|_| true) {
+            let thread = &mut self.threads.all[key];
+            if let Standing::Waiting(waiting) = &mut thread.standing {
+                (waiting.stuck, waiting.due) = (true, Some(now.max(thread.now)));
+            }
+        }
+        true
+    }
+
+    /// A thread with the turn starts to wait.
+    pub(super) fn start_waiting(&mut self, key: ThreadKey, on: On, deadline: Option<Ns>, since: Ns) {
+        let now = self.threads.all[key].now;
+        let waiting = Waiting { on, deadline, due: None, since, looked_at: now, stuck: false };
+        self.threads.all[key].standing = Standing::Waiting(waiting);
+        self.threads.waiting += 1;
+        self.threads.seen_effects = self.model.effects;
+    }
+
+    /// A thread has the turn again; tells whether that is because of a deadlock.
+    pub(super) fn stop_waiting(&mut self, key: ThreadKey) -> bool {
+        match std::mem::replace(&mut self.threads.all[key].standing, Standing::Ready) {
+            Standing::Waiting(waiting) => {
+                self.threads.waiting -= 1;
+                waiting.stuck
+            }
+            _ => false,
+        }
+    }
+
+    // --- what a thread with the turn pays ---
+
+    pub(super) fn note_call(&mut self) {
+        self.threads.calls += 1;
+    }
+
+    /// A call that began at `before` is over; its caller may have stored something before it.
+    pub(super) fn end_of_call(&mut self, before: Ns) {
+        self.others_may_look(before);
+    }
+
+    /// Time of the thread's own.
+    pub(super) fn spend(&mut self, key: ThreadKey, span: Ns) -> Ns {
+        let thread = &mut self.threads.all[key];
+        thread.now += span;
+        thread.now
+    }
+
+    /// A call that holds its process's driver lock for as long as it costs.
+    pub(super) fn spend_locked(&mut self, key: ThreadKey, process: usize, span: Ns) -> Ns {
+        let cold_ns = self.model.parameters.host.cold_ns;
+        let thread = &mut self.threads.all[key];
+        let extra = if std::mem::take(&mut thread.cold) { cold_ns } else { 0 };
+        if self.threads.lock_free_at.len() <= process {
+            self.threads.lock_free_at.resize(process + 1, 0);
+        }
+        let lock = &mut self.threads.lock_free_at[process];
+        // A cold caller is slow before it has the lock, not while it holds it.
+        thread.now = (thread.now + extra).max(*lock) + span;
+        *lock = thread.now;
+        thread.now
+    }
+
+    pub(super) fn current(&self, key: ThreadKey, process: usize) -> Option<ContextKey> {
+        self.threads.all[key].current.iter().find(|(of, _)| *of == process).map(|(_, context)| *context)
+    }
+
+    pub(super) fn set_current(&mut self, key: ThreadKey, process: usize, context: Option<ContextKey>) {
+        let current = &mut self.threads.all[key].current;
+        current.retain(|(of, _)| *of != process);
+        current.extend(context.map(|context| (process, context)));
+    }
+}
