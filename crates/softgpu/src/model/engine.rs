@@ -29,6 +29,14 @@ pub(crate) struct Running {
     pub(crate) queue: QueueKey,
 }
 
+/// A queue that the engine is committed to.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Reservation {
+    queue: QueueKey,
+    /// Whether its next copy belongs to the segment that runs, and does not begin a new one.
+    continues: bool,
+}
+
 /// A copy engine.
 pub(crate) struct Engine {
     pub(crate) device: usize,
@@ -38,7 +46,7 @@ pub(crate) struct Engine {
     /// Heads of queues that wait for the engine, in the order in which they became ready.
     pub(crate) ready: VecDeque<OpKey>,
     /// The queue that the engine is committed to.
-    pub(crate) reserved: Option<QueueKey>,
+    pub(crate) reserved: Option<Reservation>,
     /// The queue of the last copy.
     last: Option<QueueKey>,
     /// While a completion is being worked off, nothing starts.
@@ -111,11 +119,12 @@ impl Model {
         self.engine_pass_slice(engine);
         let state = &self.engines[engine];
         let wanted = |op: &OpKey| match state.reserved {
-            Some(queue) => self.queue_of_ready(*op) == queue,
+            Some(reserved) => self.queue_of_ready(*op) == reserved.queue,
             None => self.ops[*op].process == state.owner,
         };
         if let Some(place) = state.ready.iter().position(wanted) {
-            self.engine_start(engine, place, false);
+            let continues = state.reserved.is_some_and(|reserved| reserved.continues);
+            self.engine_start(engine, place, continues);
         }
     }
 
@@ -160,10 +169,11 @@ impl Model {
         let bytes = job.bytes();
         let state = &mut self.engines[engine];
         state.running = Some(Running { op, queue });
+        // A commitment to the next segment outlasts the copies of this one.
+        state.reserved = state.reserved.filter(|reserved| continues && !reserved.continues);
         state.copies += 1;
         state.bytes += bytes;
         if !continues {
-            state.reserved = None;
             state.segment += 1;
             state.segment_started = now;
             state.next_attempt_ns = commit_after_ns;
@@ -204,16 +214,36 @@ impl Model {
         self.engine_release(engine, running.queue);
     }
 
-    /// After a completion: the same queue goes on if its head is a copy that is ready now; a committed engine waits for
-    /// its queue; else the queues take turns.
+    /// After a completion: the same queue goes on if its head is a copy that is ready now, or that nothing but the
+    /// bookkeeping of its stream precedes; a committed engine waits for its queue; else the queues take turns.
     fn engine_release(&mut self, engine: usize, queue: QueueKey) {
         let state = &self.engines[engine];
-        let delayed = state.delayed_until > self.now;
         let next = state.ready.iter().position(|&op| self.queue_of_ready(op) == queue);
-        match next {
-            Some(place) if !delayed && !self.slice_over(engine) => self.engine_start(engine, place, true),
-            _ => self.engine_dispatch(engine),
+        if state.delayed_until > self.now || self.slice_over(engine) {
+            return self.engine_dispatch(engine);
         }
+        match next {
+            Some(place) => self.engine_start(engine, place, true),
+            None => {
+                if state.reserved.is_none() && self.copy_behind_bookkeeping(queue) {
+                    self.engines[engine].reserved = Some(Reservation { queue, continues: true });
+                }
+                self.engine_dispatch(engine);
+            }
+        }
+    }
+
+    /// Whether the head of the queue is a copy that only event records and satisfied event waits keep.
+    fn copy_behind_bookkeeping(&self, queue: QueueKey) -> bool {
+        let Some(&head) = self.queues.get(queue).and_then(|queue| queue.ops.front()) else { return false };
+        let certain = |key: OpKey| {
+            let op = &self.ops[key];
+            op.dependencies == 0 && op.visible_at <= self.now
+        };
+        let bookkeeping = |key: OpKey| matches!(self.ops[key].kind, Kind::Record(_) | Kind::Join);
+        let mut before = self.streams[self.ops[head].stream].ops.iter().take_while(|&&key| key != head);
+        let copy = matches!(self.ops[head].kind, Kind::Copy(_));
+        copy && certain(head) && before.all(|&key| bookkeeping(key) && certain(key))
     }
 
     // --- commitment ---
@@ -244,7 +274,7 @@ impl Model {
         let state = &self.engines[engine];
         let Some(running) = state.running else { return };
         if state.reserved.is_none() && state.ready.is_empty() && self.next_segment_is_certain(running) {
-            self.engines[engine].reserved = Some(running.queue);
+            self.engines[engine].reserved = Some(Reservation { queue: running.queue, continues: false });
         }
     }
 
@@ -322,7 +352,7 @@ impl Model {
         let single = job.ops.len() == 1;
         let state = &self.engines[engine];
         if satisfied && single && state.ready.is_empty() && state.reserved.is_none() && self.copy_follows(queue, key) {
-            self.engines[engine].reserved = Some(queue);
+            self.engines[engine].reserved = Some(Reservation { queue, continues: false });
         }
     }
 

@@ -1,0 +1,85 @@
+//! Who gets the engine, seen from outside.
+
+mod support;
+
+use hal::{Driver, EventFlags, MemOp, Nanos, Stream};
+use softgpu::{Payload, SoftGpu};
+use support::{MIB, Pinned, enter, stream, upload};
+
+fn ready() -> (SoftGpu, Pinned, hal::DevicePtr, [Stream; 2]) {
+    let gpu = SoftGpu::builder().payload(Payload::TimingOnly).build();
+    enter(&gpu);
+    let (host, device) = (Pinned::new(&gpu, 64 * MIB), gpu.mem_alloc(64 * MIB).unwrap());
+    let streams = [stream(&gpu), stream(&gpu)];
+    (gpu, host, device, streams)
+}
+
+/// Queues 200 copies of 2 MiB with `between` after each, and returns how long a small copy of another stream takes.
+fn small_copy_us(between: impl Fn(&SoftGpu, Stream)) -> f64 {
+    let (gpu, host, device, [bulk, small]) = ready();
+    for _ in 0..200 {
+        upload(&gpu, device, host, 2 * MIB, bulk).unwrap();
+        between(&gpu, bulk);
+    }
+    let begin = gpu.host().now();
+    upload(&gpu, device, host, 65_536, small).unwrap();
+    gpu.stream_synchronize(small).unwrap();
+    gpu.host().now().since(begin).as_us()
+}
+
+#[test]
+fn copies_without_a_memory_operation_between_them_let_nobody_in() {
+    let plain_us = small_copy_us(|_, _| {});
+    let recorded_us = small_copy_us(|gpu, stream| {
+        let event = gpu.event_create(EventFlags::DISABLE_TIMING).unwrap();
+        gpu.event_record(event, stream).unwrap();
+    });
+    let written_us = small_copy_us(|gpu, stream| {
+        let word = gpu.mem_alloc(4).unwrap();
+        gpu.mem_op(stream, MemOp::write32(word, 1)).unwrap();
+    });
+    assert!(plain_us > 7_000.0 && recorded_us > 7_000.0, "plain {plain_us}, with event records {recorded_us}");
+    assert!(written_us < 120.0, "with writes {written_us}");
+}
+
+#[test]
+fn small_copies_to_the_device_pass_by_the_engine_and_larger_ones_do_not() {
+    let (gpu, host, device, [bulk, small]) = ready();
+    upload(&gpu, device, host, 64 * MIB, bulk).unwrap();
+    let took_us = |bytes| {
+        let begin = gpu.host().now();
+        upload(&gpu, device, host, bytes, small).unwrap();
+        gpu.stream_synchronize(small).unwrap();
+        gpu.host().now().since(begin).as_us()
+    };
+    let (inline_us, engine_us) = (took_us(24_576), took_us(24_577));
+    assert!(inline_us < 30.0 && engine_us > 1_000.0, "24 KiB {inline_us}, a byte more {engine_us}");
+    assert_eq!(gpu.counts().copies_inline, 1);
+}
+
+#[test]
+fn the_directions_have_engines_of_their_own() {
+    let (gpu, host, device, [bulk, small]) = ready();
+    upload(&gpu, device, host, 64 * MIB, bulk).unwrap();
+    gpu.host().sleep(Nanos::from_us(50));
+    let begin = gpu.host().now();
+    support::download(&gpu, Pinned::new(&gpu, MIB), device, 65_536, small).unwrap();
+    gpu.stream_synchronize(small).unwrap();
+    assert!(gpu.host().now().since(begin).as_us() < 20.0);
+    assert!(!gpu.stream_query(bulk).unwrap());
+}
+
+#[test]
+fn the_legacy_stream_waits_for_blocking_streams_and_they_for_it() {
+    let (gpu, host, device, _) = ready();
+    let blocking = gpu.stream_create(hal::StreamFlags::DEFAULT, 0).unwrap();
+    upload(&gpu, device, host, 64 * MIB, blocking).unwrap();
+    let begin = gpu.host().now();
+    gpu.memset_d8_async(device, 0, 64, Stream::LEGACY).unwrap();
+    gpu.memset_d8_async(device, 0, 64, blocking).unwrap();
+    assert!(!gpu.stream_query(Stream::LEGACY).unwrap());
+    gpu.stream_synchronize(Stream::LEGACY).unwrap();
+    assert!(gpu.host().now().since(begin).as_us() > 1_000.0, "the copy comes first");
+    gpu.stream_synchronize(blocking).unwrap();
+    assert!(gpu.stream_query(Stream::LEGACY).unwrap());
+}
