@@ -35,10 +35,24 @@ pub struct Channel {
     pub commands: VecDeque<Command>,
     /// Its unfinished copies, in issue order.
     pub copies: VecDeque<usize>,
+    /// How many of these, from the first, wait for no other copy any more.
+    pub met: usize,
+    /// How many of these, from the first, count as pending.
+    pub counted: usize,
     /// Whether the head is being executed.
     pub is_busy: bool,
     /// The turn in which it last gave up its engine; 0 before the first.
     pub served: u64,
+}
+
+impl Channel {
+    /// The first of its copies has completed.
+    pub fn complete(&mut self) -> Option<usize> {
+        // Without the mode `hold` nobody counts.
+        self.met = self.met.saturating_sub(1);
+        self.counted = self.counted.saturating_sub(1);
+        self.copies.pop_front()
+    }
 }
 
 /// The commands of one copy: it waits for what it comes after, and then follows its bracket.

@@ -69,8 +69,8 @@ fn find_semaphore<'a>(key: &str, setup: &Setup, outcome: &'a Outcome) -> Result<
 
 fn check_before(first: &str, second: &str, setup: &Setup, outcome: &Outcome) -> Result<Option<String>, String> {
     let (one, other) = (copy(setup, first)?, copy(setup, second)?);
-    let ended = outcome.completed(one, setup.copies[one].chunks.len());
-    let is_before = match (ended, outcome.began(other)) {
+    let ended = outcome.completed[one];
+    let is_before = match (ended, outcome.began[other]) {
         (Some(ended), Some(began)) => ended <= began,
         (ended, None) => ended.is_some(),
         (None, Some(_)) => false,
@@ -81,7 +81,7 @@ fn check_before(first: &str, second: &str, setup: &Setup, outcome: &Outcome) -> 
 fn check_done_by(name: &str, time: u64, setup: &Setup, outcome: &Outcome) -> Result<Option<String>, String> {
     let (copy, unit): (usize, Unit) = (copy(setup, name)?, setup.unit);
     let limit = unit.time(time).ok_or_else(|| format!("expect.done_by: {time} is longer than a clock can hold"))?;
-    let ended = outcome.completed(copy, setup.copies[copy].chunks.len());
+    let ended = outcome.completed[copy];
     if ended.is_some_and(|ended| ended <= limit) {
         return Ok(None);
     }

@@ -19,7 +19,7 @@ pub fn resolve(copies: Vec<CopySetup>, afters: &[&Vec<String>]) -> Result<Vec<Co
     let mut place = vec![0; copies.len()];
     order.iter().enumerate().for_each(|(at, copy)| place[*copy] = at);
     for (copy, after) in edges.iter().enumerate() {
-        // A driver's wait for an event sees only what was recorded before it: a later copy would not be waited for at all.
+        // A driver's wait for an event sees only what was recorded before it: nobody would wait for a later copy.
         if let Some(later) = after.iter().find(|other| place[**other] > place[copy]) {
             return Err(format!(
                 "copy `{0}` comes after `{1}`, which is submitted later, and a stream can only wait for what has been \

@@ -1,4 +1,4 @@
-//! The machine: channels, engines and a clock that jumps from event to event. `README.md` beside this file has its rules.
+//! The machine: channels, engines and a clock that jumps from event to event. `README.md` has the rules.
 
 use channels::share::Share;
 use hal::Nanos;
@@ -13,7 +13,8 @@ use super::words::Words;
 /// A copy on its way.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Copy {
-    pub(super) is_done: bool,
+    pub(super) began: Option<Nanos>,
+    pub(super) completed: Option<Nanos>,
     pub(super) pending: Option<Pending>,
 }
 
@@ -110,15 +111,17 @@ impl<'a> Machine<'a> {
         for engine in &mut self.engines {
             engine.keep_shares(now);
         }
+        let mut is_news = false;
         for engine in 0..self.engines.len() {
             self.finish_command(engine);
-            self.finish_chunk(engine);
+            is_news |= self.finish_chunk(engine);
         }
         while self.setup.copies.get(self.submitted).is_some_and(|copy| copy.arrival <= now) {
             self.submit(self.submitted);
             self.submitted += 1;
+            is_news = true;
         }
-        if self.setup.mode == Mode::Hold {
+        if is_news && self.setup.mode == Mode::Hold {
             self.count_pending();
         }
         for engine in 0..self.engines.len() {
@@ -159,6 +162,7 @@ impl<'a> Machine<'a> {
                 self.engines[engine].running = Some(Running { channel, run });
                 self.channels[channel].is_busy = true;
                 self.runs.push(run);
+                self.copies[command.copy].began.get_or_insert(self.now);
             }
             Op::Step(_) if self.setup.command > Nanos::ZERO => {
                 self.engines[engine].executing = Some((channel, self.now + self.setup.command));
@@ -181,32 +185,40 @@ impl<'a> Machine<'a> {
         }
     }
 
-    fn finish_chunk(&mut self, engine: usize) {
+    /// The chunk that has ended makes room, and perhaps completes its copy. Says whether it does.
+    fn finish_chunk(&mut self, engine: usize) -> bool {
         let running = self.engines[engine].running.filter(|running| running.run.end <= self.now);
-        let Some(Running { channel, run }) = running else { return };
+        let Some(Running { channel, run }) = running else { return false };
         self.engines[engine].running = None;
         self.take_effect(channel);
         if run.chunk + 1 < self.setup.copies[run.copy].chunks.len() {
-            return;
+            return false;
         }
-        let first = self.channels[channel].copies.pop_front();
+        let first = self.channels[channel].complete();
         debug_assert_eq!(first, Some(run.copy), "copies of a channel complete in issue order");
-        self.copies[run.copy].is_done = true;
+        self.copies[run.copy].completed = Some(run.end);
         if let Some(pending) = self.copies[run.copy].pending.take() {
             let words = &mut self.engines[engine].words;
             words.counts().lower(pending);
             words.note(self.now);
         }
+        true
     }
 
     fn into_outcome(self) -> Outcome {
-        let deadlock = self.copies.iter().any(|copy| !copy.is_done).then(|| self.deadlock());
+        let deadlock = self.copies.iter().any(|copy| copy.completed.is_none()).then(|| self.deadlock());
         let named = |(engine, words): (usize, Words)| {
             let histories = words.into_histories().into_iter();
             histories.map(move |(priority, history)| Semaphore { engine, priority, history })
         };
         let words = self.engines.into_iter().map(|engine| engine.words).enumerate();
-        Outcome { runs: self.runs, semaphores: words.flat_map(named).collect(), deadlock }
+        Outcome {
+            runs: self.runs,
+            began: self.copies.iter().map(|copy| copy.began).collect(),
+            completed: self.copies.iter().map(|copy| copy.completed).collect(),
+            semaphores: words.flat_map(named).collect(),
+            deadlock,
+        }
     }
 
     fn deadlock(&self) -> Deadlock {

@@ -10,6 +10,8 @@ mod machine;
 mod outcome;
 mod pending;
 mod present;
+#[cfg(test)]
+mod properties;
 mod scenario;
 mod schedule;
 mod setup;

@@ -43,6 +43,10 @@ pub struct Deadlock {
 pub struct Outcome {
     /// The chunks in the order in which they began.
     pub runs: Vec<Run>,
+    /// When each copy began, by index; `None` where it never did.
+    pub began: Vec<Option<Nanos>>,
+    /// When the last chunk of each copy ended.
+    pub completed: Vec<Option<Nanos>>,
     /// The semaphores, by engine and priority.
     pub semaphores: Vec<Semaphore>,
     /// Whether the machine stood still before all was done.
@@ -55,18 +59,6 @@ impl Outcome {
         let mut order: Vec<usize> = self.runs.iter().map(|run| run.copy).collect();
         order.dedup();
         order
-    }
-
-    /// When a copy began.
-    pub fn began(&self, copy: usize) -> Option<Nanos> {
-        self.runs.iter().find(|run| run.copy == copy).map(|run| run.start)
-    }
-
-    /// When its last chunk ended, if it has as many as it should.
-    pub fn completed(&self, copy: usize, chunks: usize) -> Option<Nanos> {
-        let runs = self.runs.iter().filter(|run| run.copy == copy);
-        let ends: Vec<Nanos> = runs.map(|run| run.end).collect();
-        ends.last().copied().filter(|_| ends.len() == chunks)
     }
 }
 

@@ -1,7 +1,5 @@
 //! Which copies count as pending, and who inherits whose priority: what the CPU knows in the mode `hold`.
 
-use std::collections::BTreeSet;
-
 use semaphores::Priority;
 
 use super::machine::Machine;
@@ -15,6 +13,7 @@ impl Machine<'_> {
             self.engines[engine].words.counts().unboost(boost);
         }
         for channel in 0..self.channels.len() {
+            self.note_met(channel);
             self.count_channel(channel);
         }
         if self.setup.boost {
@@ -24,53 +23,65 @@ impl Machine<'_> {
         self.engines.iter_mut().for_each(|engine| engine.words.note(now));
     }
 
+    fn note_met(&mut self, channel: usize) {
+        let state = &mut self.channels[channel];
+        let is_met = |copy: usize| self.setup.copies[copy].after.iter().all(|at| self.copies[*at].completed.is_some());
+        state.met += state.copies.range(state.met..).take_while(|copy| is_met(**copy)).count();
+    }
+
     /// A copy that waits for another is not schedulable, nor is what stands behind it in its channel (PC-04, T2).
     fn count_channel(&mut self, channel: usize) {
-        let unmet = self.first_unmet(channel).filter(|_| self.setup.inc == Inc::Schedulable);
-        let schedulable = unmet.unwrap_or(self.channels[channel].copies.len());
-        for at in 0..schedulable {
-            let copy = self.channels[channel].copies[at];
-            if self.copies[copy].pending.is_none() {
-                let counts = self.engines[self.setup.engine_of(copy)].words.counts();
-                self.copies[copy].pending = Some(counts.raise(self.priority_of(copy)));
-            }
+        let state = &mut self.channels[channel];
+        let until = match self.setup.inc {
+            Inc::Schedulable => state.met,
+            Inc::Submitted => state.copies.len(),
+        };
+        for at in state.counted..until {
+            let copy = state.copies[at];
+            let stream = &self.setup.streams[self.setup.copies[copy].stream];
+            let counts = self.engines[stream.engine].words.counts();
+            self.copies[copy].pending = Some(counts.raise(stream.priority));
         }
+        state.counted = until;
     }
 
-    /// Where in the channel the first copy is that still waits for another.
-    fn first_unmet(&self, channel: usize) -> Option<usize> {
-        let is_unmet = |copy: &usize| self.setup.copies[*copy].after.iter().any(|other| !self.copies[*other].is_done);
-        self.channels[channel].copies.iter().position(is_unmet)
-    }
-
-    /// Lets what the channel's first waiting copy depends on pass as the most urgent copy that stands behind (T1). The boost
-    /// ends when the dependency does, so that it carries nothing past that was merely in the same channel.
+    /// Lets what the channel's first waiting copy depends on pass as the most urgent copy that stands behind (T1). The
+    /// boost ends when the dependency does, so that it carries nothing past that was merely in the same channel.
     fn boost_for(&mut self, channel: usize) {
-        let Some(at) = self.first_unmet(channel) else { return };
-        let copies = &self.channels[channel].copies;
-        let urgency = copies.range(at..).map(|copy| self.priority_of(*copy)).max().expect("there is one at `at`");
-        let waiting = copies[at];
-        for ahead in self.ahead_of(waiting) {
-            let stream = &self.setup.streams[self.setup.copies[ahead].stream];
-            let level = self.setup.channels[stream.channel].level;
-            if level < urgency {
-                let boost = self.engines[stream.engine].words.counts().boost(level, urgency);
-                self.boosts.push((stream.engine, boost));
+        let state = &self.channels[channel];
+        let Some(waiting) = state.copies.get(state.met).copied() else { return };
+        let urgency = state.copies.range(state.met..).map(|copy| self.priority_of(*copy)).max();
+        let urgency = urgency.unwrap_or(Priority::LOWEST);
+        for ahead in self.channels_ahead_of(waiting) {
+            let setup = &self.setup.channels[ahead];
+            if setup.level < urgency {
+                let boost = self.engines[setup.engine].words.counts().boost(setup.level, urgency);
+                self.boosts.push((setup.engine, boost));
             }
         }
     }
 
-    /// Every unfinished copy that `copy` waits for, directly or not, by its own dependencies or by its place in a channel.
-    fn ahead_of(&self, copy: usize) -> BTreeSet<usize> {
-        let mut found = BTreeSet::new();
-        let mut open = vec![copy];
+    /// The channels of every unfinished copy that `copy` waits for, directly or not, by its own dependencies or by its
+    /// place in a channel.
+    fn channels_ahead_of(&self, copy: usize) -> Vec<usize> {
+        // How many copies of each channel, from the first, have been followed.
+        let mut followed = vec![0; self.channels.len()];
+        let mut open: Vec<usize> = self.unfinished(copy).collect();
         while let Some(next) = open.pop() {
             let channel = self.setup.streams[self.setup.copies[next].stream].channel;
-            let queued = self.channels[channel].copies.iter().copied().take_while(|queued| *queued != next);
-            let after = self.setup.copies[next].after.iter().copied();
-            open.extend(after.chain(queued).filter(|other| !self.copies[*other].is_done && found.insert(*other)));
+            let queued = &self.channels[channel].copies;
+            // Copies are numbered in order of submission, so a channel's are sorted.
+            let end = queued.partition_point(|other| *other <= next);
+            let from = followed[channel].min(end);
+            queued.range(from..end).for_each(|other| open.extend(self.unfinished(*other)));
+            followed[channel] = followed[channel].max(end);
         }
-        found
+        (0..followed.len()).filter(|channel| followed[*channel] > 0).collect()
+    }
+
+    fn unfinished(&self, copy: usize) -> impl Iterator<Item = usize> {
+        let after = self.setup.copies[copy].after.iter().copied();
+        after.filter(|other| self.copies[*other].completed.is_none())
     }
 
     fn priority_of(&self, copy: usize) -> Priority {

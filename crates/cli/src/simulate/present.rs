@@ -143,9 +143,8 @@ impl Report<'_> {
             let channel = &self.setup.channels[stream.channel].name;
             let copies = self.setup.copies.iter().enumerate().filter(|(_, copy)| copy.stream == at);
             let total = copies.clone().count();
-            let done: Vec<(Nanos, Nanos)> = copies
-                .filter_map(|(index, copy)| Some((self.outcome.completed(index, copy.chunks.len())?, copy.arrival)))
-                .collect();
+            let done: Vec<(Nanos, Nanos)> =
+                copies.filter_map(|(index, copy)| Some((self.outcome.completed[index]?, copy.arrival))).collect();
             let show = |time: Option<Nanos>| time.map_or("-".to_owned(), |time| self.setup.unit.show(time));
             table.push([
                 stream.name.clone(),

@@ -1,5 +1,5 @@
-//! The host scheduler of an engine, as the patent tells it (PC-07): slices, least recently served first, in order within
-//! a channel.
+//! The host scheduler of an engine, as the patent tells it (PC-07): slices, least recently served first, in order
+//! within a channel.
 
 use semaphores::Step;
 
@@ -17,8 +17,9 @@ impl Machine<'_> {
 
     /// The channel that the host scheduler turns to.
     ///
-    /// While a copy runs, commands that need no engine are executed wherever they head a channel, and the slice stays where
-    /// it is. When the engine is free, its channel goes on until its slice is over or it has nothing that could be executed.
+    /// While a copy runs, commands that need no engine are executed wherever they head a channel, and the slice stays
+    /// where it is. When the engine is free, the channel whose slice it is goes on until that is over or nothing of it
+    /// could be executed.
     fn choose(&mut self, engine: usize) -> Option<usize> {
         let able: Vec<usize> =
             self.engines[engine].channels.iter().copied().filter(|channel| self.can_execute(*channel)).collect();
@@ -47,7 +48,7 @@ impl Machine<'_> {
         let engine = &self.engines[self.setup.channels[channel].engine];
         let Some(head) = state.commands.front().filter(|_| !state.is_busy) else { return false };
         match head.op {
-            Op::Join(copy) => self.copies[copy].is_done,
+            Op::Join(copy) => self.copies[copy].completed.is_some(),
             Op::Step(Step::Wait(word)) => engine.words.read(word) == 0,
             Op::Step(Step::Copy(_)) => engine.running.is_none(),
             Op::Step(Step::Write(..) | Step::Add(..)) => true,

@@ -116,11 +116,6 @@ impl Setup {
         setup.copies = copies(scenario, &setup, chunk_bytes)?;
         Ok(setup)
     }
-
-    /// The engine of a copy.
-    pub fn engine_of(&self, copy: usize) -> usize {
-        self.streams[self.copies[copy].stream].engine
-    }
 }
 
 /// Finds `name` among the names there are.
