@@ -16,15 +16,19 @@
 pub mod driver;
 
 pub mod copy;
+mod census;
 mod engine;
 mod events;
 pub mod kernel;
 mod monitor;
 pub mod options;
 mod overtake;
+mod primary;
 mod run;
+mod shadow;
 mod statistics;
 mod stream;
+mod trust;
 
 pub use channels::Direction;
 pub use hal;

@@ -97,7 +97,7 @@ impl Default for Options {
             gate_bytes_min: 64 << 10,
             kernel_bytes_min: 256 << 10,
             kernel_blocks_h2d: 4,
-            kernel_blocks_d2h: 2,
+            kernel_blocks_d2h: 3,
             kernel_wait_max: Nanos::from_ms(20),
             share: ShareOptions::default(),
             patience: Patience::default(),

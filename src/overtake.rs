@@ -1,27 +1,21 @@
 //! The product's front door.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use channels::probe;
 use channels::{Adder, Direction, Pace};
 use hal::{CaptureStatus, Code, Context, Device, Driver, Result, Stream, StreamFlags};
 use semaphores::{Priorities, Priority};
 
+use crate::census::Census;
 use crate::engine::Engine;
 use crate::events::Events;
 use crate::kernel::CopyKernel;
 use crate::monitor::{Monitor, Ring, Shared};
 use crate::options::Options;
+use crate::primary::Primary;
 use crate::statistics::{Counters, Statistics};
 use crate::stream::PriorityStream;
-
-/// How many streams of each priority are open: 2 bits would do to know whether there are any, but closing needs the count.
-struct Census {
-    open: Vec<AtomicU64>,
-    /// The lowest and highest open priority, packed, so that a copy reads one word to learn that it is alone.
-    bounds: AtomicU64,
-}
 
 /// What streams, handles and the monitor share.
 pub(crate) struct Inner {
@@ -31,12 +25,11 @@ pub(crate) struct Inner {
     pub(crate) kernel: Option<CopyKernel>,
     pub(crate) events: Events,
     pub(crate) pace: Pace,
-    pub(crate) marker_stream: Stream,
-    device: Device,
-    context: Context,
+    pub(crate) census: Census,
     to_device: Arc<Engine>,
     to_host: Arc<Engine>,
-    census: Census,
+    // Dropped last: everything above was made in it.
+    primary: Primary,
 }
 
 /// Prioritised copies on one device, in its primary context.
@@ -49,12 +42,7 @@ pub struct Overtake {
 impl Overtake {
     /// Opens the device's primary context, makes it current on the calling thread, probes the hardware queues and starts the monitor.
     pub fn open(driver: &Arc<dyn Driver>, device: Device, options: Options) -> Result<Overtake> {
-        let context = driver.primary_context_retain(device)?;
-        let inner = driver
-            .context_set_current(Some(context))
-            .and_then(|()| Inner::new(driver, device, context, options))
-            .inspect_err(|_| drop(driver.primary_context_release(device)))?;
-        let inner = Arc::new(inner);
+        let inner = Arc::new(Inner::new(driver, Primary::retain(driver, device)?, options)?);
         let watched = inner.options.enabled && !inner.shared.has_stood_down();
         let monitor = watched.then(|| Monitor::start(driver, &inner.shared, &inner.options));
         Ok(Overtake { monitor, inner })
@@ -62,7 +50,7 @@ impl Overtake {
 
     /// Makes a stream whose copies have `priority`. Its kernels get the CUDA priority that corresponds.
     pub fn stream(&self, priority: Priority) -> Result<PriorityStream> {
-        self.check(priority, "overtake stream")?;
+        self.inner.check(priority, "overtake stream")?;
         let range = self.inner.driver.priority_range()?;
         let span = range.least - range.greatest;
         let top = i32::from(self.inner.options.priorities.count()) - 1;
@@ -73,19 +61,8 @@ impl Overtake {
 
     /// Gives the copies of an existing CUDA stream a priority. The stream stays the caller's and must outlive what is returned.
     pub fn adopt(&self, stream: Stream, priority: Priority) -> Result<PriorityStream> {
-        self.check(priority, "overtake adopt")?;
+        self.inner.check(priority, "overtake adopt")?;
         Ok(PriorityStream::new(&self.inner, stream, priority, false))
-    }
-
-    fn check(&self, priority: Priority, call: &'static str) -> Result<()> {
-        let priorities = self.priorities();
-        if priorities.contains(priority) {
-            return Ok(());
-        }
-        let count = priorities.count();
-        Err(Code::INVALID_VALUE
-            .at(call)
-            .because(format!("priority {priority} is not one of 1..={count}; see the option priorities")))
     }
 
     /// The priorities there are.
@@ -103,7 +80,7 @@ impl Overtake {
     /// The device's primary context; make it current on every thread that copies.
     #[must_use]
     pub fn context(&self) -> Context {
-        self.inner.context
+        self.inner.primary.context()
     }
 
     /// Waits for everything in the context.
@@ -139,7 +116,7 @@ impl Drop for Overtake {
 }
 
 impl Inner {
-    fn new(driver: &Arc<dyn Driver>, device: Device, context: Context, options: Options) -> Result<Inner> {
+    fn new(driver: &Arc<dyn Driver>, primary: Primary, options: Options) -> Result<Inner> {
         let queues = |direction| -> Result<usize> {
             let map = probe::probe_queues(driver, direction, &probe::ProbeOptions::default())?;
             Ok(map.queues())
@@ -160,15 +137,13 @@ impl Inner {
             kernel: CopyKernel::load(driver).ok(),
             events: Events::default(),
             pace: Pace::new(),
-            marker_stream: driver.stream_create(StreamFlags::NON_BLOCKING, driver.priority_range()?.greatest)?,
             census: Census::new(options.priorities),
             shared: Arc::new(shared),
             driver: Arc::clone(driver),
-            device,
-            context,
             options,
             to_device,
             to_host,
+            primary,
         })
     }
 
@@ -189,29 +164,22 @@ impl Inner {
         Ok(self.kernel.as_ref().map_or(&NONE as &dyn Adder, |kernel| kernel))
     }
 
-    /// The lowest and highest priority of the open streams and of a copy of `priority`.
-    pub(crate) fn open_priorities(&self, priority: Priority) -> (Priority, Priority) {
-        let (lowest, highest) = self.census.bounds();
-        (lowest.min(priority), highest.max(priority))
-    }
-
-    pub(crate) fn opened(&self, priority: Priority) {
-        self.census.change(priority, 1);
-    }
-
-    pub(crate) fn closed(&self, priority: Priority) {
-        self.census.change(priority, -1);
+    /// Refuses a priority that does not exist.
+    pub(crate) fn check(&self, priority: Priority, call: &'static str) -> Result<()> {
+        if self.options.priorities.contains(priority) {
+            return Ok(());
+        }
+        let count = self.options.priorities.count();
+        Err(Code::INVALID_VALUE
+            .at(call)
+            .because(format!("priority {priority} is not one of 1..={count}; see the option priorities")))
     }
 }
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        // Errors mean that the context is gone, and everything in it.
-        let _ = self.driver.context_set_current(Some(self.context));
-        let _ = self.driver.stream_destroy(self.marker_stream);
+        self.primary.begin_to_go();
         self.events.clear(&*self.driver);
-        self.kernel = None;
-        let _ = self.driver.primary_context_release(self.device);
     }
 }
 
@@ -223,28 +191,5 @@ impl Adder for NoAdder {
         Err(Code::NOT_SUPPORTED
             .at("overtake atomics")
             .because("the driver could not load the kernels; use emulation hold"))
-    }
-}
-
-impl Census {
-    fn new(priorities: Priorities) -> Census {
-        let open = priorities.iter().map(|_| AtomicU64::new(0)).collect();
-        Census { open, bounds: AtomicU64::new(0) }
-    }
-
-    fn change(&self, priority: Priority, by: i64) {
-        self.open[usize::from(priority.get()) - 1].fetch_add(by as u64, Ordering::SeqCst);
-        let mut open = (1u8..).zip(&self.open).filter(|(_, count)| count.load(Ordering::SeqCst) > 0).map(|(at, _)| at);
-        let lowest = open.next().unwrap_or(0);
-        let highest = open.last().unwrap_or(lowest);
-        // Two threads that open streams at once may store in either order; the next copy of either sees at least its own stream,
-        // because its own priority is joined in.
-        self.bounds.store(u64::from(lowest) << 8 | u64::from(highest), Ordering::SeqCst);
-    }
-
-    fn bounds(&self) -> (Priority, Priority) {
-        let bounds = self.bounds.load(Ordering::Relaxed);
-        let at = |value: u64| Priority::new(value as u8).unwrap_or(Priority::LOWEST);
-        (at(bounds >> 8), at(bounds & 0xff))
     }
 }

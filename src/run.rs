@@ -45,6 +45,11 @@ impl Run {
         *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(tail);
     }
 
+    /// What comes next in the stream is no part of the run: it may have to wait for something else.
+    pub(crate) fn end(&self) {
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
     /// Lets a copy that takes `expected` join the run, if there is one and its last ticket does not cover too many already.
     pub(crate) fn join(&self, ring: &Ring, expected: Nanos) -> Option<Cover> {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);

@@ -12,6 +12,8 @@ use crate::copy::{CopyHandle, Request};
 use crate::monitor::{Ring, Ticket};
 use crate::overtake::Inner;
 use crate::run::Run;
+use crate::shadow::Shadow;
+use crate::trust::Trust;
 
 /// A copy in flight that later work of a stream comes after.
 #[derive(Clone, Copy, Debug)]
@@ -26,6 +28,8 @@ pub(crate) struct StreamState {
     pub(crate) stream: Stream,
     pub(crate) priority: Priority,
     pub(crate) run: Run,
+    pub(crate) trust: Arc<Trust>,
+    pub(crate) shadow: Shadow,
     ahead: Mutex<Vec<Ahead>>,
 }
 
@@ -61,8 +65,15 @@ pub struct PriorityStream {
 
 impl PriorityStream {
     pub(crate) fn new(inner: &Arc<Inner>, stream: Stream, priority: Priority, owned: bool) -> PriorityStream {
-        inner.opened(priority);
-        let state = StreamState { stream, priority, run: Run::default(), ahead: Mutex::default() };
+        inner.census.opened(priority);
+        let state = StreamState {
+            stream,
+            priority,
+            run: Run::default(),
+            trust: Arc::default(),
+            shadow: Shadow::default(),
+            ahead: Mutex::default(),
+        };
         PriorityStream { inner: Arc::clone(inner), state, owned }
     }
 
@@ -154,7 +165,8 @@ impl PriorityStream {
 
 impl Drop for PriorityStream {
     fn drop(&mut self) {
-        self.inner.closed(self.state.priority);
+        self.inner.census.closed(self.state.priority);
+        self.state.shadow.end(&*self.inner.driver);
         if self.owned {
             // Work in it still completes; an error means that the context is gone.
             let _ = self.inner.driver.stream_destroy(self.state.stream);

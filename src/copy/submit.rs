@@ -20,10 +20,6 @@ use crate::stream::StreamState;
 /// Blocks of an ungated kernel that carries an urgent copy: more than bulk gets, because it is short.
 const URGENT_BLOCKS: u32 = 16;
 
-/// How long after its submission an urgent copy may still find its stream busy before it counts as not schedulable. An event on an idle
-/// stream completes about 3 us after it was recorded.
-const READINESS_PATIENCE: Nanos = Nanos::from_us(4);
-
 /// One copy on its way through the layer.
 struct Job<'a> {
     inner: &'a Arc<Inner>,
@@ -39,7 +35,7 @@ struct Job<'a> {
 /// The ranges of the request stay valid until the copy has completed, as the driver's copy of that kind demands.
 pub(crate) unsafe fn submit(inner: &Arc<Inner>, stream: &StreamState, request: &Request) -> Result<CopyHandle> {
     let priority = request.priority.unwrap_or(stream.priority);
-    let (lowest, highest) = inner.open_priorities(priority);
+    let (lowest, highest) = inner.census.bounds_with(priority);
     let alone = lowest == highest || !inner.options.enabled;
     let mut job = Job { inner, stream, shape: request.shape.flattened(), priority, placement: None };
     let mut capturing = false;
@@ -168,8 +164,8 @@ impl Job<'_> {
 
     /// Submits by `copy`, watched until it has completed and, if it raises, with the word up from now on.
     ///
-    /// The word is raised before the submission, because that is when bulk must begin to hold back; if it turns out that earlier work of
-    /// the stream has not completed, the copy is not schedulable yet, and the word is lowered until a marker says that it is.
+    /// The word is raised before the submission, because that is when bulk must begin to hold back. In a stream that is not trusted it is
+    /// raised when a marker says that the copy has become schedulable.
     unsafe fn tracked(&self, plan: Plan, raises: bool, copy: impl FnOnce() -> Result<()>) -> Result<CopyHandle> {
         let (ring, expected) = (&self.inner.shared.ring, self.expected(self.engine()));
         if let Some(cover) = raises.then(|| self.stream.run.join(ring, expected)).flatten() {
@@ -180,8 +176,9 @@ impl Job<'_> {
             unsafe { self.native()? };
             return Ok(self.handle(Plan::Native(Reason::RingFull), None));
         };
-        let before = if raises { self.mark().inspect_err(|_| ring.release(ticket))? } else { None };
-        let flight = self.flight(Landing::OnTicket(ticket), raises, raises, expected);
+        let careful = raises && self.stream.trust.is_careful();
+        let before = if careful { Some(self.mark().inspect_err(|_| ring.release(ticket))?) } else { None };
+        let flight = self.flight(Landing::OnTicket(ticket), raises, raises && !careful, expected);
         self.fly(plan, flight, before, copy)
     }
 
@@ -221,6 +218,7 @@ impl Job<'_> {
             priority: self.priority,
             began: self.inner.driver.host().now(),
             expected,
+            trust: Arc::clone(&self.stream.trust),
             landed: false,
         }
     }
@@ -236,22 +234,21 @@ impl Job<'_> {
         let (inner, ticket) = (self.inner, flight.landing.ticket());
         let _first = flight.raises.then(|| inner.pace.urgent());
         let submitted = copy();
-        let accepted = submitted.is_ok();
-        let completion =
-            submitted.and_then(|()| inner.driver.mem_op(self.stream.stream, inner.shared.ring.write(ticket)));
-        if let Err(error) = completion {
+        let completion = match (&submitted, flight.raises) {
+            (Err(error), _) => Err(error.clone()),
+            (Ok(()), true) => self.complete_by_shadow(before, &mut flight),
+            (Ok(()), false) => inner.driver.mem_op(self.stream.stream, inner.shared.ring.write(ticket)),
+        };
+        before.into_iter().for_each(|event| inner.events.give(event));
+        if completion.is_err() {
             // Nothing will ever say that it completed, so it must hold nobody back.
             flight.abandon(&inner.shared.ring);
-            before.into_iter().for_each(|event| inner.events.give(event));
-            if !accepted {
-                return Err(error);
-            }
+            submitted?;
             inner.shared.counters.failed();
             return Ok(self.handle(plan, None));
         }
-        if let Some(event) = before {
-            self.check_readiness(event, &mut flight);
-            self.stream.run.begin(ticket, flight.ready.is_none());
+        if flight.raises {
+            self.stream.run.begin(ticket, flight.pending.is_some());
         }
         self.boost_dependencies(&mut flight);
         self.stream.remember(ticket, self.priority, self.direction());
@@ -259,59 +256,25 @@ impl Job<'_> {
         Ok(self.handle(plan, Some(ticket)))
     }
 
-    /// An event that says whether everything before the copy has completed.
-    fn mark(&self) -> Result<Option<Event>> {
+    /// Has the shadow write that the copy has completed and, where it was submitted with care, that it has become schedulable.
+    fn complete_by_shadow(&self, before: Option<Event>, flight: &mut Flight) -> Result<()> {
+        let (driver, ring, shadow) = (&*self.inner.driver, &self.inner.shared.ring, &self.stream.shadow);
+        if let Some((event, ready)) = before.and_then(|event| Some((event, ring.take()?))) {
+            shadow.follow(driver, event, ring.write(ready)).inspect_err(|_| ring.forget(ready))?;
+            flight.ready = Some(ready);
+        }
+        let after = self.mark()?;
+        let written = shadow.follow(driver, after, ring.write(flight.landing.ticket()));
+        self.inner.events.give(after);
+        written
+    }
+
+    /// An event that says whether everything in the stream so far has completed.
+    fn mark(&self) -> Result<Event> {
         let event = self.inner.events.take(&*self.inner.driver)?;
-        match self.inner.driver.event_record(event, self.stream.stream) {
-            Ok(()) => Ok(Some(event)),
-            Err(error) => {
-                self.inner.events.give(event);
-                Err(error)
-            }
-        }
-    }
-
-    /// Lowers the word again if the copy is not schedulable yet, and has a marker raise it when it is.
-    fn check_readiness(&self, event: Event, flight: &mut Flight) {
-        let inner = self.inner;
-        if !self.becomes_ready(event) {
-            if let Some(pending) = flight.pending.take() {
-                flight.bank.lower(pending);
-            }
-            flight.ready = self.marker(event);
-        }
-        inner.events.give(event);
-    }
-
-    /// Whether `event` is complete, given the few microseconds that an event takes on an idle stream.
-    fn becomes_ready(&self, event: Event) -> bool {
-        let host = self.inner.driver.host();
-        let deadline = host.now() + READINESS_PATIENCE;
-        loop {
-            // Failing to ask counts as ready: then at worst bulk is held a little too long, and the watchdog bounds that.
-            if self.inner.driver.event_query(event).unwrap_or(true) {
-                return true;
-            }
-            if host.now() >= deadline {
-                return false;
-            }
-            host.pause();
-        }
-    }
-
-    /// A ticket that is done when `event` is; `None` where that could not be arranged, and the copy then goes without raising.
-    fn marker(&self, event: Event) -> Option<Ticket> {
-        let inner = self.inner;
-        let ticket = inner.shared.ring.take()?;
-        let arranged = inner
-            .driver
-            .stream_wait_event(inner.marker_stream, event)
-            .and_then(|()| inner.driver.mem_op(inner.marker_stream, inner.shared.ring.write(ticket)));
-        if arranged.is_err() {
-            inner.shared.ring.forget(ticket);
-            return None;
-        }
-        Some(ticket)
+        let recorded = self.inner.driver.event_record(event, self.stream.stream);
+        recorded.inspect_err(|_| self.inner.events.give(event))?;
+        Ok(event)
     }
 
     /// Lets the copies that this one depends on pass as if they were as urgent (T1).

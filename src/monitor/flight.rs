@@ -6,6 +6,7 @@ use hal::Nanos;
 use semaphores::{Bank, Boost, Pending, Priority};
 
 use crate::monitor::{Ring, Shared, Ticket};
+use crate::trust::Trust;
 
 /// How it is known that a copy has completed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,6 +47,8 @@ pub(crate) struct Flight {
     pub(crate) began: Nanos,
     /// How long it takes on an idle engine.
     pub(crate) expected: Nanos,
+    /// Whether copies of its stream are raised at submission.
+    pub(crate) trust: Arc<Trust>,
     /// Whether its completion has been accounted for; it stays until its readiness marker has been written too.
     pub(crate) landed: bool,
 }
@@ -91,6 +94,21 @@ impl Flight {
             // The copy before it has completed, so it is running now.
             self.landing = Landing::At(ticket, now + tail);
             self.raise(stood_down);
+        }
+    }
+
+    /// When it is doubted that it was schedulable at submission, if everything pending on its engine takes `expected`.
+    pub(crate) fn doubt_at(&self, expected: Nanos, grace: Nanos) -> Nanos {
+        let trusted = self.pending.is_some() && matches!(self.landing, Landing::OnTicket(_)) && !self.landed;
+        if trusted { self.began + grace + expected + expected } else { Nanos::MAX }
+    }
+
+    /// It has not completed in its time, so it must have been waiting for earlier work of its stream: it holds nobody back any more, and the next copies
+    /// of the stream are submitted with care.
+    pub(crate) fn doubt(&mut self) {
+        self.trust.doubt();
+        if let Some(pending) = self.pending.take() {
+            self.bank.lower(pending);
         }
     }
 

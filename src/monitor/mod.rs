@@ -110,6 +110,9 @@ struct Watch<'a> {
     engines: Vec<Engine>,
     flights: Vec<Flight>,
     urgent_at: Nanos,
+    /// How long an urgent copy may take beyond what the engine needs for all that is pending, before it is doubted: what bulk may keep the engine, twice,
+    /// and a host's hiccup.
+    grace: Nanos,
 }
 
 impl<'a> Watch<'a> {
@@ -122,7 +125,8 @@ impl<'a> Watch<'a> {
             completed: 0,
         };
         let engines = shared.banks.iter().map(engine).collect();
-        Watch { shared, host, guarded: options.watchdog, engines, flights: Vec::new(), urgent_at: Nanos::ZERO }
+        let grace = Nanos::from_us(25) + options.blocking_max + options.blocking_max;
+        Watch { grace, shared, host, guarded: options.watchdog, engines, flights: Vec::new(), urgent_at: Nanos::ZERO }
     }
 
     fn run(&mut self) {
@@ -146,7 +150,8 @@ impl<'a> Watch<'a> {
     /// Sleeps until a ticket is done, something is new, a word has gone up unseen or a decision is due.
     fn wait_for_news(&mut self, rung: u64) {
         let decisions = self.engines.iter().map(|engine| engine.deadline(&self.flights));
-        let deadline = decisions.chain(self.flights.iter().map(Flight::deadline)).min();
+        let doubts = self.engines.iter().map(|engine| engine.first_doubt(&self.flights, self.grace));
+        let deadline = decisions.chain(doubts).chain(self.flights.iter().map(Flight::deadline)).min();
         let raised = self.is_raised();
         let alarm =
             || self.flights.iter().any(|flight| flight.has_news(&self.shared.ring)) || (!raised && self.is_raised());
@@ -178,11 +183,23 @@ impl<'a> Watch<'a> {
             }
         }
         self.flights.retain(|flight| !flight.is_over());
+        self.doubt(now);
         for engine in &mut self.engines {
             engine.keep_share(now);
             if self.guarded {
                 engine.watch(now, &self.flights, self.shared);
             }
+        }
+    }
+
+    /// Lowers what was raised for copies that were not schedulable after all.
+    fn doubt(&mut self, now: Nanos) {
+        for engine in &self.engines {
+            let expected = engine.expected(&self.flights);
+            let late = |flight: &&mut Flight| {
+                Arc::ptr_eq(&flight.bank, &engine.bank) && flight.doubt_at(expected, self.grace) <= now
+            };
+            self.flights.iter_mut().filter(late).for_each(Flight::doubt);
         }
     }
 
@@ -199,6 +216,12 @@ impl Engine {
     fn expected(&self, flights: &[Flight]) -> Nanos {
         let ours = flights.iter().filter(|flight| Arc::ptr_eq(&flight.bank, &self.bank) && flight.is_pending());
         ours.fold(Nanos::ZERO, |sum, flight| sum + flight.expected)
+    }
+
+    fn first_doubt(&self, flights: &[Flight], grace: Nanos) -> Nanos {
+        let expected = self.expected(flights);
+        let ours = flights.iter().filter(|flight| Arc::ptr_eq(&flight.bank, &self.bank));
+        ours.map(|flight| flight.doubt_at(expected, grace)).min().unwrap_or(Nanos::MAX)
     }
 
     fn deadline(&self, flights: &[Flight]) -> Nanos {

@@ -1,0 +1,99 @@
+//! What comes before a stream's next copy: the unfinished copies of ours that it depends on.
+
+use std::sync::{Mutex, PoisonError};
+
+use channels::Direction;
+use semaphores::Priority;
+
+use crate::monitor::{Ring, Ticket};
+
+/// A copy in flight that later work of a stream comes after.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Earlier {
+    ticket: Ticket,
+    priority: Priority,
+    direction: Direction,
+}
+
+/// The copies in flight that a stream's later work comes after, its own and those of streams that it has waited for.
+#[derive(Debug, Default)]
+pub(crate) struct Ahead {
+    copies: Mutex<Vec<Earlier>>,
+}
+
+impl Ahead {
+    /// Remembers a copy that everything later in the stream comes after.
+    pub(crate) fn remember(&self, ticket: Ticket, priority: Priority, direction: Direction) {
+        self.copies.lock().unwrap_or_else(PoisonError::into_inner).push(Earlier { ticket, priority, direction });
+    }
+
+    /// The levels and engines of unfinished copies that are less urgent than `priority`, each once.
+    pub(crate) fn below(&self, priority: Priority, ring: &Ring) -> Vec<(Priority, Direction)> {
+        let mut copies = self.copies.lock().unwrap_or_else(PoisonError::into_inner);
+        copies.retain(|copy| !ring.is_done(copy.ticket));
+        let mut below: Vec<_> =
+            copies.iter().filter(|copy| copy.priority < priority).map(|copy| (copy.priority, copy.direction)).collect();
+        below.sort_unstable();
+        below.dedup();
+        below
+    }
+
+    /// Takes over what `other` comes after. Each copy is kept once: streams that wait for each other in turn would otherwise
+    /// double their lists every time.
+    pub(crate) fn inherit(&self, other: &Ahead, ring: &Ring) {
+        let theirs = other.copies.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let mut copies = self.copies.lock().unwrap_or_else(PoisonError::into_inner);
+        copies.extend(theirs);
+        copies.retain(|copy| !ring.is_done(copy.ticket));
+        copies.sort_unstable();
+        copies.dedup();
+    }
+
+    /// How many copies are remembered.
+    #[cfg(test)]
+    fn len(&self) -> usize {
+        self.copies.lock().unwrap_or_else(PoisonError::into_inner).len()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use hal::{Device, Driver};
+
+    use super::*;
+
+    fn ring() -> Ring {
+        let driver: Arc<dyn Driver> = Arc::new(softgpu::SoftGpu::builder().build());
+        let context = driver.primary_context_retain(Device(0)).unwrap();
+        driver.context_set_current(Some(context)).unwrap();
+        Ring::new(&driver).unwrap()
+    }
+
+    #[test]
+    fn streams_that_wait_for_each_other_keep_every_copy_once() {
+        let (ring, one, other) = (ring(), Ahead::default(), Ahead::default());
+        let (low, middle, high) = (Priority::LOWEST, Priority::new(2).unwrap(), Priority::new(3).unwrap());
+        one.remember(ring.take().unwrap(), low, Direction::HostToDevice);
+        other.remember(ring.take().unwrap(), middle, Direction::DeviceToHost);
+        for _ in 0..20 {
+            one.inherit(&other, &ring);
+            other.inherit(&one, &ring);
+        }
+        assert_eq!((one.len(), other.len()), (2, 2));
+        assert_eq!(other.below(high, &ring), [(low, Direction::HostToDevice), (middle, Direction::DeviceToHost)]);
+        assert_eq!(other.below(middle, &ring), [(low, Direction::HostToDevice)]);
+    }
+
+    #[test]
+    fn what_is_done_is_forgotten() {
+        let (ring, one, other) = (ring(), Ahead::default(), Ahead::default());
+        let ticket = ring.take().unwrap();
+        other.remember(ticket, Priority::LOWEST, Direction::HostToDevice);
+        ring.release(ticket);
+        one.inherit(&other, &ring);
+        assert_eq!(one.len(), 0);
+        assert!(other.below(Priority::new(2).unwrap(), &ring).is_empty());
+    }
+}

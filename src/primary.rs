@@ -1,0 +1,47 @@
+//! A device's primary context, retained as long as this lives.
+
+use std::sync::Arc;
+
+use hal::{Context, Device, Driver, Result};
+
+/// The context. What was made in it has to go first, so this is the last field of whoever holds it.
+pub(crate) struct Primary {
+    driver: Arc<dyn Driver>,
+    device: Device,
+    context: Context,
+    /// What was current on the thread that tears everything down, and is to be again.
+    restore: Option<Option<Context>>,
+}
+
+impl Primary {
+    /// Retains the context and makes it current on the calling thread.
+    pub(crate) fn retain(driver: &Arc<dyn Driver>, device: Device) -> Result<Primary> {
+        let context = driver.primary_context_retain(device)?;
+        let primary = Primary { driver: Arc::clone(driver), device, context, restore: None };
+        driver.context_set_current(Some(context))?;
+        Ok(primary)
+    }
+
+    pub(crate) fn context(&self) -> Context {
+        self.context
+    }
+
+    /// Makes the context current on the calling thread until this is dropped: whoever drops the last handle of ours may have
+    /// quite another context current, or none.
+    pub(crate) fn begin_to_go(&mut self) {
+        let before = self.driver.context_current().unwrap_or(None);
+        if before != Some(self.context) && self.driver.context_set_current(Some(self.context)).is_ok() {
+            self.restore = Some(before);
+        }
+    }
+}
+
+impl Drop for Primary {
+    fn drop(&mut self) {
+        // Errors mean that the context, or the driver itself, has gone before us.
+        if let Some(before) = self.restore {
+            let _ = self.driver.context_set_current(before);
+        }
+        let _ = self.driver.primary_context_release(self.device);
+    }
+}
