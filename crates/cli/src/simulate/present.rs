@@ -188,7 +188,9 @@ impl Report<'_> {
 
     fn steps(&self, semaphore: &Semaphore) -> Steps {
         let points = semaphore.history.iter().map(|(time, value)| (time.as_us(), u64::from(*value)));
-        Steps { name: self.semaphore_name(semaphore), tone: Tone::Violet, points: points.collect() }
+        // The picture has little room for names.
+        let name = self.semaphore_name(semaphore).replace(" semaphore ", " sem ");
+        Steps { name, tone: Tone::Violet, points: points.collect() }
     }
 
     /// For programs.
