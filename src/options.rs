@@ -246,6 +246,12 @@ impl Options {
         (tunable.set)(self, value).ok_or_else(|| error(tunable.expected.to_owned()))
     }
 
+    /// The same with one tunable set, for building options in one expression.
+    pub fn with(mut self, name: &str, value: &str) -> Result<Options, OptionError> {
+        self.set(name, value)?;
+        Ok(self)
+    }
+
     /// Applies a TOML table of tunables.
     pub fn apply_toml(&mut self, text: &str) -> Result<(), OptionError> {
         let error = |message: String| OptionError {
