@@ -379,7 +379,8 @@ impl hal::Driver for SoftGpu {
     // --- copies ---
 
     unsafe fn copy_htod(&self, target: DevicePtr, source: *const u8, bytes: u64) -> Result<()> {
-        // SAFETY: the caller promises that the source is readable, and an address that is the device's is never touched.
+        // SAFETY: the caller promises that the source is readable, and an address that is the device's is never
+        // touched.
         let request = unsafe { flat((target.0, Declared::Device), (source as u64, Declared::Host), bytes) };
         self.copy("cuMemcpyHtoD_v2", request, Stream::LEGACY, true)
     }
@@ -527,7 +528,8 @@ impl hal::Driver for SoftGpu {
             |host| host.launch_ns,
             |model, caller, key| {
                 let (function, sizes) = model.function(caller, launch.function)?;
-                // SAFETY: the caller promises as many pointers as the kernel declares parameters, each to as many bytes.
+                // SAFETY: the caller promises as many pointers as the kernel declares parameters, each to as many
+                // bytes.
                 let parameters = unsafe { read_parameters(launch.parameters, &sizes) };
                 let wrong =
                     || Failure::new(Code::INVALID_VALUE, format!("the kernel takes {} parameters", sizes.len()));

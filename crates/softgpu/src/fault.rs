@@ -59,7 +59,8 @@ impl Fault {
     fn parse(part: &str) -> Result<Fault, String> {
         let bad = || {
             format!(
-                "fault `{part}`: want CALL:NTH=CODE, copy:NTH=CODE, lose:DEVICE, memory:DEVICE=BYTES or delay:DEVICE:h2d=NS"
+                "fault `{part}`: want CALL:NTH=CODE, copy:NTH=CODE, lose:DEVICE, memory:DEVICE=BYTES or \
+                 delay:DEVICE:h2d=NS"
             )
         };
         let (left, right) = part.split_once('=').unwrap_or((part, ""));

@@ -1,12 +1,13 @@
 //! A software GPU: hardware queues, copy engines, stream memory operations and virtual time.
 //!
 //! It stands behind [`hal::Driver`], so that everything above the seam can be tested without a GPU, deterministically,
-//! against the hazards that the hardware really has. Every constant of it is a parameter ([`Parameters`]) that was fitted
-//! to measurements; `model/README.md` explains the mechanisms, and `tests/fidelity.rs` replays the measurements.
+//! against the hazards that the hardware really has. Every constant of it is a parameter ([`Parameters`]) that was
+//! fitted to measurements; `model/README.md` explains the mechanisms, and `tests/fidelity.rs` replays the measurements.
 //!
 //! # What is supported
 //! - Devices and attributes, primary and own contexts, several processes ([`SoftGpu::process`]) on several devices.
-//! - Streams with both default streams, events with timing, capture in its three modes (graphs are counted, not launched).
+//! - Streams with both default streams, events with timing, capture in its three modes (graphs are counted, not
+//!   launched).
 //! - Device, pinned and registered memory under unified addressing; copies in 1D, 2D and 3D of every kind, peer copies,
 //!   memsets, pageable copies that consume their source before they return.
 //! - Waits and writes of 32 and 64 bits with all four conditions, and batches of up to 255.
@@ -14,14 +15,14 @@
 //! - Injected faults ([`Fault`]), a trace, counts, and the proof of a deadlock with its report ([`Deadlock`]).
 //!
 //! # What is rejected
-//! - An image that is not PTX, or PTX with a kernel that nobody registered: `INVALID_IMAGE`. PTX that does not parse, or
-//!   whose parameters are not the registered ones: `INVALID_PTX`.
+//! - An image that is not PTX, or PTX with a kernel that nobody registered: `INVALID_IMAGE`. PTX that does not parse,
+//!   or whose parameters are not the registered ones: `INVALID_PTX`.
 //! - Attributes that are not modelled: `INVALID_VALUE`. Everything else is refused as the driver refuses it.
-//! - Stuck for ever under the stepped clock: a blocked call returns `LAUNCH_TIMEOUT` with the report of the deadlock, where
-//!   a real driver would never return.
+//! - Stuck for ever under the stepped clock: a blocked call returns `LAUNCH_TIMEOUT` with the report of the deadlock,
+//!   where a real driver would never return.
 //!
-//! `OVERTAKE_SOFT_PRESET`, `OVERTAKE_SOFT_FAULTS`, `OVERTAKE_SOFT_DEVICES` and CUDA's two connection variables are read by
-//! [`Builder::environment`] alone.
+//! `OVERTAKE_SOFT_PRESET`, `OVERTAKE_SOFT_FAULTS`, `OVERTAKE_SOFT_DEVICES` and CUDA's two connection variables are read
+//! by [`Builder::environment`] alone.
 //!
 //! ```
 //! use hal::Driver;

@@ -1,8 +1,8 @@
 //! Every constant of the model, each with the measurement that it was fitted to.
 //!
-//! `facts N` below is section N of the measurements on one H100 (SXM, PCIe Gen5 x16, driver 580); the rows themselves are
-//! in `facts.toml`, and `tests/fidelity.rs` replays them. A file may override any subset of the keys; what it leaves out
-//! keeps the value of the preset.
+//! `facts N` below is section N of the measurements on one H100 (SXM, PCIe Gen5 x16, driver 580); the rows themselves
+//! are in `facts.toml`, and `tests/fidelity.rs` replays them. A file may override any subset of the keys; what it
+//! leaves out keeps the value of the preset.
 
 use std::path::Path;
 
@@ -74,8 +74,8 @@ pub struct HostParameters {
     pub batch_each_ns: u64,
     /// An asynchronous copy or memset (facts 5: 2.2 to 2.5 us).
     pub copy_ns: u64,
-    /// The same for a copy to the host (fits the measured queue map: sixteen of them submitted back to back drain as fast
-    /// as they come).
+    /// The same for a copy to the host (fits the measured queue map: sixteen of them submitted back to back drain as
+    /// fast as they come).
     pub copy_d2h_ns: u64,
     /// An event record (facts 5: 0.24 us).
     pub event_record_ns: u64,
@@ -95,7 +95,8 @@ pub struct HostParameters {
     pub manage_ns: u64,
     /// What a synchronisation adds to the wait itself.
     pub synchronize_ns: u64,
-    /// What the first call after a long sleep costs more (facts 6: of a p50 near 20 us, most is the caller's cold start).
+    /// What the first call after a long sleep costs more (facts 6: of a p50 near 20 us, most is the caller's cold
+    /// start).
     pub cold_ns: u64,
     /// How long a sleep has to be to make the thread cold.
     pub cold_after_ns: u64,
@@ -224,7 +225,8 @@ impl Default for MemopParameters {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct EngineParameters {
-    /// Before the bytes of a copy move (facts 2: the gap between consecutive copies; facts 3: 64 copies of 64 KiB in 251 us).
+    /// Before the bytes of a copy move (facts 2: the gap between consecutive copies; facts 3: 64 copies of 64 KiB in
+    /// 251 us).
     pub h2d_setup_ns: u64,
     /// The same for copies to the host (facts 6: 64 copies of 64 KiB take 245 us even beside bulk).
     pub d2h_setup_ns: u64,
@@ -325,8 +327,8 @@ pub struct CopyKernelParameters {
     pub d2h_gbps: Vec<(u32, f64)>,
     /// Rate of fills, in GB/s. Not measured.
     pub fill_gbps: f64,
-    /// From a change of the host word to the warps seeing it: the mirroring block reads it over the bus (measured: a 64 KiB
-    /// urgent copy on the engine, with the word raised by the CPU, takes 1 to 2 us longer than on an idle GPU).
+    /// From a change of the host word to the warps seeing it: the mirroring block reads it over the bus (measured: a 64
+    /// KiB urgent copy on the engine, with the word raised by the CPU, takes 1 to 2 us longer than on an idle GPU).
     pub mirror_ns: u64,
     /// How long the model looks away from the word: what flows meanwhile is in flight when the word goes up.
     pub look_ns: u64,

@@ -107,8 +107,8 @@ impl Shared {
         let thread = &mut state.threads.all[idle];
         if !state.threads.warned {
             eprintln!(
-                "overtake software GPU: thread {} has held up the others' time for {} s without a call. If it blocks on \
-                 something else, wrap that in Host::outside; if it is a new thread, start it with hal::spawn.",
+                "overtake software GPU: thread {} has held up the others' time for {} s without a call. If it blocks \
+                 on something else, wrap that in Host::outside; if it is a new thread, start it with hal::spawn.",
                 thread.name,
                 PATIENCE.as_secs()
             );

@@ -185,8 +185,8 @@ impl Model {
         self.admit_kernels(device);
     }
 
-    /// Starts waiting kernels in order, while there are multiprocessors for the next. A started kernel leaves its queue,
-    /// so the next stream's kernels run beside it.
+    /// Starts waiting kernels in order, while there are multiprocessors for the next. A started kernel leaves its
+    /// queue, so the next stream's kernels run beside it.
     pub(crate) fn admit_kernels(&mut self, device: usize) {
         while let Some(&key) = self.devices[device].waiting_kernels.front() {
             let Kind::Kernel(job) = &mut self.ops[key].kind else { return };

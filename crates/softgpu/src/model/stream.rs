@@ -166,8 +166,8 @@ impl Model {
         stream.ops.is_empty() && joined
     }
 
-    /// The operation whose completion means that the stream is done with what it holds now. In the legacy default stream
-    /// that is a marker, which waits for all blocking streams.
+    /// The operation whose completion means that the stream is done with what it holds now. In the legacy default
+    /// stream that is a marker, which waits for all blocking streams.
     pub(crate) fn last_to_wait_for(&mut self, caller: Caller, key: StreamKey) -> Option<OpKey> {
         let stream = &self.streams[key];
         if stream.role == Role::Legacy && !self.contexts[stream.context].busy_blocking.is_empty() {
