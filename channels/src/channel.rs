@@ -36,6 +36,9 @@ impl Default for ChannelOptions {
 /// How often a channel reports how far it is, in operations.
 const REPORT_EVERY: u32 = 32;
 
+/// How often a submitter that waits for room asks the driver whether something went wrong meanwhile.
+const ASK_EVERY: Nanos = Nanos::from_ms(10);
+
 /// A channel of one device, one direction and one group of priorities.
 pub struct Channel {
     driver: Arc<dyn Driver>,
@@ -53,6 +56,12 @@ struct Order {
     leave: Event,
     submitted: u32,
     reported: u32,
+}
+
+/// A bracket under way: operations that are not submitted yet, and whether those that are have counted up last.
+struct Bracket {
+    ops: Vec<MemOp>,
+    up: bool,
 }
 
 impl Channel {
@@ -98,8 +107,8 @@ impl Channel {
     /// Submits one copy, cut into `chunks`, on behalf of the application's stream `from`: after everything in `from`, and before
     /// everything that `from` gets later.
     ///
-    /// On an error nothing more is submitted, `from` has been joined with what was, and the words that the bracket raised are opened:
-    /// the copy is then either done in part or not at all, as with a failed driver call.
+    /// On an error nothing more is submitted, `from` comes after what was, and what the bracket has counted up is counted down behind it:
+    /// the copy is then either done in part or not at all, as with a failed driver call, and may be done again.
     ///
     /// # Safety
     /// As for [`copy_shape`], for every chunk.
@@ -108,14 +117,34 @@ impl Channel {
         let mut order = self.in_turn();
         let to = if copy.in_stream { copy.from } else { self.stream };
         self.join(order.enter, copy.from, to)?;
+        let mut bracket = Bracket { ops: Vec::with_capacity(8), up: false };
         // SAFETY: passed on to the caller.
-        let submitted = unsafe { self.submit_steps(copy, to, &mut order) };
+        let submitted = unsafe { self.submit_steps(copy, to, &mut order, &mut bracket) };
+        if submitted.is_err() && bracket.up {
+            self.count_down(copy, to);
+        }
         let joined = self.join(order.leave, to, copy.from);
-        let result = submitted.and(joined);
-        if result.is_err() && !copy.emulation.counts_on_cpu() {
+        drop(order);
+        // Later work of `from` must not overtake the chunks: if the driver cannot be told, we wait for them here.
+        submitted.and(joined.or_else(|_| self.driver.stream_synchronize(to)))
+    }
+
+    /// Ends a bracket that a failed call has left half open.
+    fn count_down(&self, copy: &Submission<'_>, to: Stream) {
+        let mut steps = Vec::new();
+        copy.emulation.dec(copy.bank, self.level(copy), &mut steps);
+        let done = steps.into_iter().try_for_each(|step| match step {
+            Step::Write(word, value) => self.driver.mem_op(to, MemOp::write32(word, value)),
+            Step::Add(word, value) => copy.adder.add(to, word, value),
+            Step::Wait(_) | Step::Copy(_) => Ok(()),
+        });
+        if done.is_err() {
             copy.bank.open_all();
         }
-        result
+    }
+
+    fn level(&self, copy: &Submission<'_>) -> Priority {
+        copy.priority.max(self.group.highest)
     }
 
     /// What `to` gets from now on comes after everything in `from`.
@@ -128,44 +157,51 @@ impl Channel {
     }
 
     #[allow(unsafe_code)] // the caller's promise is passed on
-    unsafe fn submit_steps(&self, copy: &Submission<'_>, to: Stream, order: &mut Order) -> Result<()> {
-        let level = copy.priority.max(self.group.highest);
-        let mut waits: Vec<MemOp> = Vec::with_capacity(8);
-        for step in bracket(copy.bank, copy.emulation, level, copy.chunks.len()) {
+    unsafe fn submit_steps(
+        &self,
+        copy: &Submission<'_>,
+        to: Stream,
+        order: &mut Order,
+        pending: &mut Bracket,
+    ) -> Result<()> {
+        for step in bracket(copy.bank, copy.emulation, self.level(copy), copy.chunks.len()) {
             match step {
-                Step::Wait(word) => {
-                    waits.push(MemOp::wait32(word, 0, WaitCondition::Eq));
-                    continue;
+                Step::Wait(word) => pending.ops.push(MemOp::wait32(word, 0, WaitCondition::Eq)),
+                Step::Write(word, value) => pending.ops.push(MemOp::write32(word, value)),
+                Step::Add(word, value) => {
+                    self.flush(pending, copy, to, order)?;
+                    copy.adder.add(to, word, value)?;
+                    pending.up = value > 0;
+                    self.count(1, to, order)?;
                 }
-                Step::Write(word, value) => {
-                    waits.push(MemOp::write32(word, value));
-                    continue;
+                Step::Copy(chunk) => {
+                    self.flush(pending, copy, to, order)?;
+                    // SAFETY: passed on to the caller.
+                    unsafe { copy_shape(&*self.driver, self.direction, &copy.chunks[chunk], to)? };
+                    self.count(1, to, order)?;
                 }
-                _ => self.flush(&mut waits, copy, to, order)?,
             }
-            match step {
-                Step::Add(word, value) => copy.adder.add(to, word, value)?,
-                // SAFETY: passed on to the caller.
-                Step::Copy(chunk) => unsafe {
-                    copy_shape(&*self.driver, self.direction, &copy.chunks[chunk], to)?;
-                },
-                Step::Wait(_) | Step::Write(..) => {}
-            }
-            self.count(1, to, order)?;
         }
-        self.flush(&mut waits, copy, to, order)
+        self.flush(pending, copy, to, order)
     }
 
     /// Submits the memory operations gathered so far, in one call.
-    fn flush(&self, ops: &mut Vec<MemOp>, copy: &Submission<'_>, to: Stream, order: &mut Order) -> Result<()> {
-        copy.pace.yield_to_urgent(self.driver.host());
-        match ops.as_slice() {
+    fn flush(&self, pending: &mut Bracket, copy: &Submission<'_>, to: Stream, order: &mut Order) -> Result<()> {
+        if let Some(pace) = copy.pace {
+            pace.yield_to_urgent(self.driver.host());
+        }
+        match pending.ops.as_slice() {
             [] => return Ok(()),
             [op] => self.driver.mem_op(to, *op)?,
             several => self.driver.mem_op_batch(to, several)?,
         }
-        let count = ops.len() as u32;
-        ops.clear();
+        let mut written = pending.ops.iter().filter_map(|op| match op {
+            MemOp::Write { value, .. } => Some(*value != 0),
+            MemOp::Wait { .. } => None,
+        });
+        pending.up = written.next_back().unwrap_or(pending.up);
+        let count = pending.ops.len() as u32;
+        pending.ops.clear();
         self.count(count, to, order)
     }
 
@@ -177,10 +213,24 @@ impl Channel {
         }
         order.reported = order.submitted;
         self.driver.mem_op(to, MemOp::write32(self.progress.host_address(0), order.submitted))?;
-        let room = || order.submitted.wrapping_sub(self.progress.load(0)) < self.options.queued_max;
-        match self.driver.host().wait_until(None, &mut || room()) {
-            Wait::Stuck => Err(Code::LAUNCH_TIMEOUT.at("overtake channel").because("the channel will never drain")),
-            Wait::Met | Wait::Deadline => Ok(()),
+        self.wait_for_room(to, order.submitted)
+    }
+
+    fn wait_for_room(&self, to: Stream, submitted: u32) -> Result<()> {
+        let host = self.driver.host();
+        let mut room = || submitted.wrapping_sub(self.progress.load(0)) < self.options.queued_max;
+        loop {
+            // A model proves a deadlock only where nobody waits for a time to come.
+            let deadline = (!host.is_virtual()).then(|| host.now() + ASK_EVERY);
+            match host.wait_until(deadline, &mut room) {
+                Wait::Met => return Ok(()),
+                // A context that has failed never makes room; the driver says so when it is asked.
+                Wait::Deadline => _ = self.driver.stream_query(to)?,
+                Wait::Stuck => {
+                    self.driver.stream_query(to)?;
+                    return Err(Code::LAUNCH_TIMEOUT.at("overtake channel").because("the channel will never drain"));
+                }
+            }
         }
     }
 
@@ -221,8 +271,8 @@ pub struct Submission<'a> {
     pub emulation: &'a dyn Emulation,
     /// For the emulation that counts on the device.
     pub adder: &'a dyn Adder,
-    /// Urgent callers go first.
-    pub pace: &'a Pace,
+    /// Urgent callers go first; `None` for a copy that is urgent itself.
+    pub pace: Option<&'a Pace>,
     /// Puts the steps into the application's own stream instead of the channel's. This deadlocks as soon as streams share
     /// hardware queues; it exists so that tests can show that they would notice.
     pub in_stream: bool,
