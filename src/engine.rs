@@ -36,6 +36,11 @@ impl Engine {
         })
     }
 
+    /// The priority at which a channel lets copies of `priority` wait: that of its group.
+    pub(crate) fn level(&self, priority: Priority) -> Priority {
+        self.groups[group_of(&self.groups, priority)].highest.max(priority)
+    }
+
     /// The channel that `priority` is aliased to.
     pub(crate) fn channel(
         &self,

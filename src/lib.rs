@@ -15,8 +15,9 @@
 
 pub mod driver;
 
-pub mod copy;
+mod ahead;
 mod census;
+pub mod copy;
 mod engine;
 mod events;
 pub mod kernel;

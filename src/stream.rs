@@ -1,80 +1,85 @@
 //! A stream with a priority that copies heed.
 #![allow(unsafe_code)] // copies are unsafe; the caller's promise is passed on
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
-use channels::Direction;
 use hal::{Copy2d, Copy3d, DevicePtr, Result, Stream};
 use semaphores::Priority;
 
+use crate::ahead::Ahead;
 use crate::copy::submit::submit;
 use crate::copy::{CopyHandle, Request};
-use crate::monitor::{Ring, Ticket};
 use crate::overtake::Inner;
 use crate::run::Run;
 use crate::shadow::Shadow;
 use crate::trust::Trust;
 
-/// A copy in flight that later work of a stream comes after.
-#[derive(Clone, Copy, Debug)]
-struct Ahead {
-    ticket: Ticket,
-    priority: Priority,
-    direction: Direction,
-}
-
-/// A stream as the copy layer sees it.
+/// A stream as the copy layer sees it. Handles of its copies keep it, so that they can ask it when its owner has gone.
 pub(crate) struct StreamState {
+    pub(crate) inner: Arc<Inner>,
     pub(crate) stream: Stream,
     pub(crate) priority: Priority,
     pub(crate) run: Run,
     pub(crate) trust: Arc<Trust>,
     pub(crate) shadow: Shadow,
-    ahead: Mutex<Vec<Ahead>>,
+    pub(crate) ahead: Ahead,
+    /// Priorities of its own that requests have brought, one bit each.
+    announced: AtomicU32,
+    owned: bool,
 }
 
 impl StreamState {
-    /// Remembers a copy that everything later in the stream comes after.
-    pub(crate) fn remember(&self, ticket: Ticket, priority: Priority, direction: Direction) {
-        self.ahead.lock().unwrap_or_else(PoisonError::into_inner).push(Ahead { ticket, priority, direction });
+    /// A request has brought a priority of its own: from now on, and as long as the stream is open, copies of others reckon
+    /// with more of the kind.
+    pub(crate) fn announce(&self, priority: Priority) {
+        let bit = 1 << (priority.get() - 1);
+        if priority != self.priority && self.announced.fetch_or(bit, Ordering::SeqCst) & bit == 0 {
+            self.inner.census.opened(priority);
+        }
     }
 
-    /// The levels and engines of unfinished copies that come before a copy of `priority` and are less urgent, each once.
-    pub(crate) fn dependencies_below(&self, priority: Priority, ring: &Ring) -> Vec<(Priority, Direction)> {
-        let mut ahead = self.ahead.lock().unwrap_or_else(PoisonError::into_inner);
-        ahead.retain(|copy| !ring.is_done(copy.ticket));
-        let mut below: Vec<_> =
-            ahead.iter().filter(|copy| copy.priority < priority).map(|copy| (copy.priority, copy.direction)).collect();
-        below.sort_unstable();
-        below.dedup();
-        below
+    /// The stream's owner lets go of it.
+    fn close(&self) {
+        let announced = self.announced.load(Ordering::SeqCst);
+        self.inner.census.closed(self.priority);
+        let priorities = self.inner.options.priorities.iter();
+        priorities
+            .filter(|priority| announced & 1 << (priority.get() - 1) != 0)
+            .for_each(|priority| self.inner.census.closed(priority));
     }
+}
 
-    fn inherit(&self, other: &StreamState) {
-        let theirs = other.ahead.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        self.ahead.lock().unwrap_or_else(PoisonError::into_inner).extend(theirs);
+impl Drop for StreamState {
+    fn drop(&mut self) {
+        self.shadow.end(&*self.inner.driver);
+        if self.owned {
+            // Work in it still completes; an error means that the context is gone.
+            let _ = self.inner.driver.stream_destroy(self.stream);
+        }
     }
 }
 
 /// A stream with a priority that copies heed. Made by [`crate::Overtake::stream`] or [`crate::Overtake::adopt`].
 pub struct PriorityStream {
-    pub(crate) inner: Arc<Inner>,
-    pub(crate) state: StreamState,
-    pub(crate) owned: bool,
+    state: Arc<StreamState>,
 }
 
 impl PriorityStream {
     pub(crate) fn new(inner: &Arc<Inner>, stream: Stream, priority: Priority, owned: bool) -> PriorityStream {
         inner.census.opened(priority);
         let state = StreamState {
+            inner: Arc::clone(inner),
             stream,
             priority,
             run: Run::default(),
             trust: Arc::default(),
             shadow: Shadow::default(),
-            ahead: Mutex::default(),
+            ahead: Ahead::default(),
+            announced: AtomicU32::new(0),
+            owned,
         };
-        PriorityStream { inner: Arc::clone(inner), state, owned }
+        PriorityStream { state: Arc::new(state) }
     }
 
     /// The CUDA stream, for kernels and everything else that is not a copy.
@@ -96,7 +101,7 @@ impl PriorityStream {
     /// pageable host memory follows the driver's own rules.
     pub unsafe fn memcpy_async(&self, request: &Request) -> Result<CopyHandle> {
         // SAFETY: passed on to the caller.
-        unsafe { submit(&self.inner, &self.state, request) }
+        unsafe { submit(&self.state, request) }
     }
 
     /// Copies several, in order. The first that fails ends the batch; those before it are on their way.
@@ -147,29 +152,26 @@ impl PriorityStream {
     /// Everything later in this stream comes after everything that is in `other` now. Unlike a plain event, this tells the copy layer
     /// of the dependency: an urgent copy that comes later boosts the bulk copies that it waits for.
     pub fn wait_for(&self, other: &PriorityStream) -> Result<()> {
-        let (driver, events) = (&self.inner.driver, &self.inner.events);
-        let event = events.take(&**driver)?;
-        let waited = driver
+        let inner = &self.state.inner;
+        let event = inner.events.take(&*inner.driver)?;
+        let waited = inner
+            .driver
             .event_record(event, other.state.stream)
-            .and_then(|()| driver.stream_wait_event(self.state.stream, event));
-        events.give(event);
-        self.state.inherit(&other.state);
+            .and_then(|()| inner.driver.stream_wait_event(self.state.stream, event));
+        inner.events.give(event);
+        self.state.run.end();
+        self.state.ahead.inherit(&other.state.ahead, &inner.shared.ring);
         waited
     }
 
     /// Waits for everything in the stream.
     pub fn synchronize(&self) -> Result<()> {
-        self.inner.driver.stream_synchronize(self.state.stream)
+        self.state.inner.driver.stream_synchronize(self.state.stream)
     }
 }
 
 impl Drop for PriorityStream {
     fn drop(&mut self) {
-        self.inner.census.closed(self.state.priority);
-        self.state.shadow.end(&*self.inner.driver);
-        if self.owned {
-            // Work in it still completes; an error means that the context is gone.
-            let _ = self.inner.driver.stream_destroy(self.state.stream);
-        }
+        self.state.close();
     }
 }

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use hal::{Driver, Nanos, Result, Stream, Wait};
+use hal::{Nanos, Result, Wait};
 
 use crate::copy::Plan;
-use crate::monitor::{Shared, Ticket};
+use crate::monitor::Ticket;
+use crate::stream::StreamState;
 
 /// How far a copy is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,9 +20,7 @@ pub enum Status {
 /// A submitted copy. Dropping it changes nothing about the copy.
 #[derive(Clone)]
 pub struct CopyHandle {
-    pub(crate) driver: Arc<dyn Driver>,
-    pub(crate) shared: Arc<Shared>,
-    pub(crate) stream: Stream,
+    pub(crate) stream: Arc<StreamState>,
     pub(crate) ticket: Option<Ticket>,
     pub(crate) plan: Plan,
 }
@@ -38,25 +37,29 @@ impl CopyHandle {
 
     /// How far it is. A copy without a completion ticket of its own (see [`CopyHandle::plan`]) is done when its stream is.
     pub fn status(&self) -> Result<Status> {
-        let done = match self.ticket {
-            Some(ticket) => self.shared.ring.is_done(ticket) || self.driver.stream_query(self.stream)?,
-            None => self.driver.stream_query(self.stream)?,
-        };
+        let done = self.has_landed() || self.stream.inner.driver.stream_query(self.stream.stream)?;
         Ok(if done { Status::Done } else { Status::Pending })
+    }
+
+    fn has_landed(&self) -> bool {
+        self.ticket.is_some_and(|ticket| self.stream.inner.shared.ring.is_done(ticket))
     }
 
     /// Waits until it has completed; an error of the device comes back as that error.
     pub fn wait(&self) -> Result<()> {
-        let Some(ticket) = self.ticket else { return self.driver.stream_synchronize(self.stream) };
-        let host = self.driver.host();
+        let (driver, stream) = (&self.stream.inner.driver, self.stream.stream);
+        if self.ticket.is_none() {
+            return driver.stream_synchronize(stream);
+        }
+        let host = driver.host();
         loop {
             let deadline = host.now() + ASK_EVERY;
-            match host.wait_until(Some(deadline), &mut || self.shared.ring.is_done(ticket)) {
+            match host.wait_until(Some(deadline), &mut || self.has_landed()) {
                 Wait::Met => return Ok(()),
-                Wait::Deadline | Wait::Stuck if self.driver.stream_query(self.stream)? => return Ok(()),
+                Wait::Deadline | Wait::Stuck if driver.stream_query(stream)? => return Ok(()),
                 Wait::Deadline => {}
                 // A proven deadlock: let the driver say so in its own words.
-                Wait::Stuck => return self.driver.stream_synchronize(self.stream),
+                Wait::Stuck => return driver.stream_synchronize(stream),
             }
         }
     }

@@ -50,11 +50,13 @@ pub enum Reason {
     Asked,
     /// A ring of ours was full.
     RingFull,
+    /// The way that was planned failed.
+    Failed,
 }
 
 impl Reason {
     /// All of them.
-    pub const ALL: [Reason; 12] = [
+    pub const ALL: [Reason; 13] = [
         Reason::Disabled,
         Reason::StoodDown,
         Reason::Capturing,
@@ -67,6 +69,7 @@ impl Reason {
         Reason::Inlined,
         Reason::Asked,
         Reason::RingFull,
+        Reason::Failed,
     ];
 
     /// The name used in statistics.
@@ -85,6 +88,7 @@ impl Reason {
             Reason::Inlined => "inlined",
             Reason::Asked => "asked",
             Reason::RingFull => "ring full",
+            Reason::Failed => "failed otherwise",
         }
     }
 }

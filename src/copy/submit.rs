@@ -22,26 +22,34 @@ const URGENT_BLOCKS: u32 = 16;
 
 /// One copy on its way through the layer.
 struct Job<'a> {
-    inner: &'a Arc<Inner>,
-    stream: &'a StreamState,
+    inner: &'a Inner,
+    stream: &'a Arc<StreamState>,
     shape: Shape,
     priority: Priority,
     placement: Option<Placement>,
+    /// The levels and engines of unfinished copies before it in its stream that are less urgent.
+    below: Vec<(Priority, Direction)>,
 }
 
 /// Submits one request.
 ///
 /// # Safety
 /// The ranges of the request stay valid until the copy has completed, as the driver's copy of that kind demands.
-pub(crate) unsafe fn submit(inner: &Arc<Inner>, stream: &StreamState, request: &Request) -> Result<CopyHandle> {
+pub(crate) unsafe fn submit(stream: &Arc<StreamState>, request: &Request) -> Result<CopyHandle> {
+    let inner = &*stream.inner;
     let priority = request.priority.unwrap_or(stream.priority);
+    if request.priority.is_some() {
+        inner.check(priority, "overtake memcpy_async")?;
+        stream.announce(priority);
+    }
     let (lowest, highest) = inner.census.bounds_with(priority);
     let alone = lowest == highest || !inner.options.enabled;
-    let mut job = Job { inner, stream, shape: request.shape.flattened(), priority, placement: None };
+    let mut job = Job { inner, stream, shape: request.shape.flattened(), priority, placement: None, below: Vec::new() };
     let mut capturing = false;
     if !alone {
         capturing = inner.is_capturing(stream.stream);
         job.placement = place(&*inner.driver, request);
+        job.below = stream.ahead.below(priority, &inner.shared.ring);
     }
     let decided = plan(
         &inner.options,
@@ -70,29 +78,50 @@ impl Job<'_> {
         // SAFETY: passed on to the caller, in every arm.
         unsafe {
             match plan {
-                Plan::Native(_) => {
+                Plan::Native(reason) if !self.lifts(reason) => {
                     self.native()?;
                     Ok(self.handle(plan, None))
                 }
-                Plan::Urgent => self.tracked(plan, true, || self.native()),
-                Plan::UrgentKernel => self.tracked(plan, false, || self.by_kernel(None, URGENT_BLOCKS)),
-                Plan::Kernel { raises } => {
+                Plan::Native(_) | Plan::Urgent => self.tracked(plan, || self.native()),
+                Plan::UrgentKernel => self.tracked(plan, || self.by_kernel(None, URGENT_BLOCKS)),
+                Plan::Kernel { .. } => {
                     let (yields, blocks) = self.bulk_kernel();
-                    self.tracked(plan, raises, || self.by_kernel(Some(yields), blocks))
+                    self.tracked(plan, || self.by_kernel(Some(yields), blocks))
                 }
-                Plan::Engine { raises } => self.tracked(plan, raises && self.counts_on_cpu(), || self.by_engine()),
+                Plan::Engine { .. } => self.tracked(plan, || self.by_engine()),
             }
         }
     }
 
-    fn handle(&self, plan: Plan, ticket: Option<Ticket>) -> CopyHandle {
-        CopyHandle {
-            driver: Arc::clone(&self.inner.driver),
-            shared: Arc::clone(&self.inner.shared),
-            stream: self.stream.stream,
-            ticket,
-            plan,
+    /// Whether a copy that goes natively is tracked nevertheless, because copies that it depends on are to be lifted for as long
+    /// as it is pending.
+    fn lifts(&self, reason: Reason) -> bool {
+        let off = matches!(reason, Reason::Disabled | Reason::StoodDown | Reason::Capturing);
+        !off && !self.below.is_empty()
+    }
+
+    /// Whether it holds off what is below.
+    fn raises(&self, plan: Plan) -> bool {
+        match plan {
+            Plan::Native(_) | Plan::UrgentKernel => false,
+            Plan::Urgent => true,
+            Plan::Kernel { raises } => raises,
+            Plan::Engine { raises } => raises && self.counts_on_cpu(),
         }
+    }
+
+    /// The level whose word it waits for, if it does.
+    fn waits_at(&self, plan: Plan) -> Option<Priority> {
+        let level = match plan {
+            Plan::Kernel { .. } => self.priority,
+            Plan::Engine { .. } => self.engine().level(self.priority),
+            Plan::Native(_) | Plan::Urgent | Plan::UrgentKernel => return None,
+        };
+        (level < self.inner.options.priorities.highest()).then_some(level)
+    }
+
+    fn handle(&self, plan: Plan, ticket: Option<Ticket>) -> CopyHandle {
+        CopyHandle { stream: Arc::clone(self.stream), ticket, plan }
     }
 
     fn counts_on_cpu(&self) -> bool {
@@ -155,7 +184,8 @@ impl Job<'_> {
             bank: &engine.bank,
             emulation: emulation(inner.options.emulation),
             adder: inner.adder()?,
-            pace: &inner.pace,
+            // Nobody lets himself go first.
+            pace: self.waits_at(Plan::Engine { raises: false }).map(|_| &inner.pace),
             in_stream: inner.options.in_stream_brackets,
         };
         // SAFETY: passed on to the caller; chunks are parts of the shape.
@@ -164,35 +194,34 @@ impl Job<'_> {
 
     /// Submits by `copy`, watched until it has completed and, if it raises, with the word up from now on.
     ///
-    /// The word is raised before the submission, because that is when bulk must begin to hold back. In a stream that is not trusted it is
-    /// raised when a marker says that the copy has become schedulable.
-    unsafe fn tracked(&self, plan: Plan, raises: bool, copy: impl FnOnce() -> Result<()>) -> Result<CopyHandle> {
-        let (ring, expected) = (&self.inner.shared.ring, self.expected(self.engine()));
-        if let Some(cover) = raises.then(|| self.stream.run.join(ring, expected)).flatten() {
-            return self.covered(plan, expected, cover, copy);
+    /// The word is raised before the submission, because that is when bulk must begin to hold back. A copy that may have to wait, or whose
+    /// stream is not trusted, raises when a marker says that it has become schedulable.
+    unsafe fn tracked(&self, plan: Plan, copy: impl FnOnce() -> Result<()>) -> Result<CopyHandle> {
+        let (ring, raises, waits_at) = (&self.inner.shared.ring, self.raises(plan), self.waits_at(plan));
+        if plan == Plan::Urgent
+            && self.below.is_empty()
+            && let Some(cover) = self.stream.run.join(ring, self.expected(self.engine()))
+        {
+            return self.covered(plan, cover, copy);
         }
         let Some(ticket) = ring.take() else {
             // SAFETY: passed on to the caller.
             unsafe { self.native()? };
             return Ok(self.handle(Plan::Native(Reason::RingFull), None));
         };
-        let careful = raises && self.stream.trust.is_careful();
-        let before = if careful { Some(self.mark().inspect_err(|_| ring.release(ticket))?) } else { None };
-        let flight = self.flight(Landing::OnTicket(ticket), raises, raises && !careful, expected);
-        self.fly(plan, flight, before, copy)
+        let careful = raises && (waits_at.is_some() || !self.below.is_empty() || self.stream.trust.is_careful());
+        // Without a marker it goes without raising.
+        let before = careful.then(|| self.mark().inspect_err(|_| self.inner.shared.counters.failed()).ok()).flatten();
+        let flight = Flight { waits_at, ..self.flight(Landing::OnTicket(ticket), raises, raises && !careful) };
+        // SAFETY: passed on to the caller.
+        unsafe { self.fly(plan, flight, before, copy) }
     }
 
     /// A copy that follows another of its stream so closely that the other's ticket, and the time that copies take, tell enough about it:
     /// a ticket per copy would cost a burst a third of its speed.
-    fn covered(
-        &self,
-        plan: Plan,
-        expected: Nanos,
-        cover: Cover,
-        copy: impl FnOnce() -> Result<()>,
-    ) -> Result<CopyHandle> {
+    fn covered(&self, plan: Plan, cover: Cover, copy: impl FnOnce() -> Result<()>) -> Result<CopyHandle> {
         let landing = Landing::After(cover.ticket, cover.tail);
-        let flight = self.flight(landing, true, cover.ready, expected);
+        let flight = Flight { trusted: false, ..self.flight(landing, true, cover.ready) };
         let _first = self.inner.pace.urgent();
         match copy() {
             Ok(()) => {
@@ -200,31 +229,38 @@ impl Job<'_> {
                 Ok(self.handle(plan, None))
             }
             Err(error) => {
-                flight.abandon(&self.inner.shared.ring);
+                flight.withdraw(&self.inner.shared);
                 Err(error)
             }
         }
     }
 
-    fn flight(&self, landing: Landing, raises: bool, raise_now: bool, expected: Nanos) -> Flight {
-        let bank = Arc::clone(&self.engine().bank);
+    fn flight(&self, landing: Landing, raises: bool, raise_now: bool) -> Flight {
+        let (shared, engine) = (&self.inner.shared, self.engine());
+        let mut pending = raise_now.then(|| engine.bank.raise(self.priority));
+        // Asked after the raise: whoever stands down opens the words after he has said so.
+        if shared.has_stood_down() {
+            pending.take().into_iter().for_each(|pending| engine.bank.lower(pending));
+        }
         Flight {
             landing,
             ready: None,
-            pending: raise_now.then(|| bank.raise(self.priority)),
-            bank,
+            trusted: pending.is_some(),
+            pending,
+            bank: Arc::clone(&engine.bank),
             raises,
+            waits_at: None,
             boosts: Vec::new(),
             priority: self.priority,
             began: self.inner.driver.host().now(),
-            expected,
+            expected: self.expected(engine),
             trust: Arc::clone(&self.stream.trust),
             landed: false,
         }
     }
 
     /// Submits a copy with a ticket of its own, and hands it to the monitor.
-    fn fly(
+    unsafe fn fly(
         &self,
         plan: Plan,
         mut flight: Flight,
@@ -232,7 +268,8 @@ impl Job<'_> {
         copy: impl FnOnce() -> Result<()>,
     ) -> Result<CopyHandle> {
         let (inner, ticket) = (self.inner, flight.landing.ticket());
-        let _first = flight.raises.then(|| inner.pace.urgent());
+        // Whoever waits in the driver for others must not be waited for.
+        let _first = (plan != Plan::Engine { raises: false } && flight.waits_at.is_none()).then(|| inner.pace.urgent());
         let submitted = copy();
         let completion = match (&submitted, flight.raises) {
             (Err(error), _) => Err(error.clone()),
@@ -241,26 +278,41 @@ impl Job<'_> {
         };
         before.into_iter().for_each(|event| inner.events.give(event));
         if completion.is_err() {
-            // Nothing will ever say that it completed, so it must hold nobody back.
-            flight.abandon(&inner.shared.ring);
-            submitted?;
-            inner.shared.counters.failed();
-            return Ok(self.handle(plan, None));
+            flight.withdraw(&inner.shared);
+            // SAFETY: passed on to the caller.
+            return unsafe { self.after_failure(plan, submitted) };
         }
         if flight.raises {
             self.stream.run.begin(ticket, flight.pending.is_some());
         }
         self.boost_dependencies(&mut flight);
-        self.stream.remember(ticket, self.priority, self.direction());
+        self.stream.ahead.remember(ticket, self.priority, self.direction());
         inner.shared.watch(flight);
         Ok(self.handle(plan, Some(ticket)))
+    }
+
+    /// What is left to do when a call of ours has failed: nothing where the copy itself is on its way, else the copy as the driver does it.
+    unsafe fn after_failure(&self, plan: Plan, submitted: Result<()>) -> Result<CopyHandle> {
+        match (plan, submitted) {
+            (_, Ok(())) => {
+                self.inner.shared.counters.failed();
+                Ok(self.handle(plan, None))
+            }
+            (Plan::Native(_) | Plan::Urgent, Err(error)) => Err(error),
+            (Plan::UrgentKernel | Plan::Kernel { .. } | Plan::Engine { .. }, Err(_)) => {
+                // SAFETY: passed on to the caller.
+                unsafe { self.native()? };
+                self.inner.shared.counters.failed();
+                Ok(self.handle(Plan::Native(Reason::Failed), None))
+            }
+        }
     }
 
     /// Has the shadow write that the copy has completed and, where it was submitted with care, that it has become schedulable.
     fn complete_by_shadow(&self, before: Option<Event>, flight: &mut Flight) -> Result<()> {
         let (driver, ring, shadow) = (&*self.inner.driver, &self.inner.shared.ring, &self.stream.shadow);
         if let Some((event, ready)) = before.and_then(|event| Some((event, ring.take()?))) {
-            shadow.follow(driver, event, ring.write(ready)).inspect_err(|_| ring.forget(ready))?;
+            shadow.follow(driver, event, ring.write(ready)).inspect_err(|_| ring.release(ready))?;
             flight.ready = Some(ready);
         }
         let after = self.mark()?;
@@ -279,7 +331,7 @@ impl Job<'_> {
 
     /// Lets the copies that this one depends on pass as if they were as urgent (T1).
     fn boost_dependencies(&self, flight: &mut Flight) {
-        for (dependency, direction) in self.stream.dependencies_below(self.priority, &self.inner.shared.ring) {
+        for &(dependency, direction) in &self.below {
             let bank = Arc::clone(&self.inner.engine(direction).bank);
             let boost = bank.boost(dependency, self.priority);
             flight.boosts.push((bank, boost));

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use hal::Nanos;
-use semaphores::{Bank, Boost, Pending, Priority};
+use semaphores::{Bank, Boost, Layout, Pending, Priority};
 
 use crate::monitor::{Ring, Shared, Ticket};
 use crate::trust::Trust;
@@ -39,6 +39,10 @@ pub(crate) struct Flight {
     pub(crate) pending: Option<Pending>,
     /// Whether it raises once it is ready.
     pub(crate) raises: bool,
+    /// Whether it was taken to be ready at submission, without anything that proves it.
+    pub(crate) trusted: bool,
+    /// The level whose word it waits for itself, if it does.
+    pub(crate) waits_at: Option<Priority>,
     /// What it boosted: the levels of copies that it depends on.
     pub(crate) boosts: Vec<(Arc<Bank>, Boost)>,
     /// Its priority.
@@ -99,8 +103,11 @@ impl Flight {
 
     /// When it is doubted that it was schedulable at submission, if everything pending on its engine takes `expected`.
     pub(crate) fn doubt_at(&self, expected: Nanos, grace: Nanos) -> Nanos {
-        let trusted = self.pending.is_some() && matches!(self.landing, Landing::OnTicket(_)) && !self.landed;
-        if trusted { self.began + grace + expected + expected } else { Nanos::MAX }
+        if self.trusted && self.pending.is_some() && !self.landed {
+            self.began + grace + expected + expected
+        } else {
+            Nanos::MAX
+        }
     }
 
     /// It has not completed in its time, so it must have been waiting for earlier work of its stream: it holds nobody back any more, and the next copies
@@ -138,15 +145,30 @@ impl Flight {
         true
     }
 
-    /// Nobody will watch it any more; its tickets may still be written, so they are not reused.
-    pub(crate) fn abandon(mut self, ring: &Ring) {
+    /// Whether it stands at a word that is up.
+    pub(crate) fn is_held(&self) -> bool {
+        let Some(level) = self.waits_at.filter(|_| !self.landed) else { return false };
+        let mut above = self.bank.priorities().above(level);
+        self.bank.gate_word(level) != 0 || above.any(|higher| self.bank.stream_word(higher) != 0)
+    }
+
+    /// It was not submitted, or nothing will ever say that it has completed: it holds nobody back. A marker that will still be
+    /// written stays watched, because its ticket must not be used again before.
+    pub(crate) fn withdraw(mut self, shared: &Shared) {
         self.let_through();
-        if let Landing::OnTicket(ticket) = self.landing
-            && !self.landed
-        {
-            ring.forget(ticket);
+        self.raises = false;
+        self.landed = true;
+        if let Landing::OnTicket(ticket) = self.landing {
+            shared.ring.release(ticket);
         }
-        self.ready.into_iter().for_each(|ready| ring.forget(ready));
+        if self.ready.is_some() {
+            shared.watch(self);
+        }
+    }
+
+    /// Nobody will watch it any more. Its tickets may still be written, so they are not given back.
+    pub(crate) fn abandon(mut self) {
+        self.let_through();
     }
 
     fn let_through(&mut self) {

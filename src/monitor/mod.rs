@@ -22,12 +22,19 @@ use bell::{Bell, Vigil};
 pub(crate) use flight::{Flight, Landing};
 pub(crate) use ring::{Ring, Ticket};
 
+/// Copies on their way to the monitor; only while there is one.
+#[derive(Default)]
+struct Inbox {
+    open: bool,
+    flights: Vec<Flight>,
+}
+
 /// What submitters and the monitor share.
 pub(crate) struct Shared {
     pub(crate) ring: Ring,
     pub(crate) counters: Counters,
     banks: Vec<Arc<Bank>>,
-    inbox: Mutex<Vec<Flight>>,
+    inbox: Mutex<Inbox>,
     bell: Bell,
     stop: AtomicBool,
     stood_down: AtomicBool,
@@ -49,7 +56,14 @@ impl Shared {
     /// Hands a copy over to be watched until it has completed.
     pub(crate) fn watch(&self, flight: Flight) {
         let urgent = flight.raises;
-        self.inbox.lock().unwrap_or_else(PoisonError::into_inner).push(flight);
+        let mut inbox = self.inbox.lock().unwrap_or_else(PoisonError::into_inner);
+        if !inbox.open {
+            // The shim has been closed meanwhile, and nobody would lower for it any more.
+            drop(inbox);
+            return flight.abandon();
+        }
+        inbox.flights.push(flight);
+        drop(inbox);
         if urgent { self.bell.ring() } else { self.bell.post() }
     }
 
@@ -75,6 +89,7 @@ pub(crate) struct Monitor {
 
 impl Monitor {
     pub(crate) fn start(driver: &Arc<dyn Driver>, shared: &Arc<Shared>, options: &Options) -> Monitor {
+        shared.inbox.lock().unwrap_or_else(PoisonError::into_inner).open = true;
         let (for_thread, thread_driver, options) = (Arc::clone(shared), Arc::clone(driver), options.clone());
         let thread = hal::spawn(driver, "overtake-monitor", move || {
             for_thread.bell.listen();
@@ -133,7 +148,7 @@ impl<'a> Watch<'a> {
         loop {
             let rung = self.shared.bell.count();
             let mut inbox = self.shared.inbox.lock().unwrap_or_else(PoisonError::into_inner);
-            self.flights.append(&mut inbox);
+            self.flights.append(&mut inbox.flights);
             drop(inbox);
             self.look();
             if self.shared.stop.load(Ordering::SeqCst) {
@@ -208,7 +223,11 @@ impl<'a> Watch<'a> {
         self.engines.iter().for_each(|engine| {
             engine.bank.open_all();
         });
-        self.flights.drain(..).for_each(|flight| flight.abandon(&self.shared.ring));
+        let mut inbox = self.shared.inbox.lock().unwrap_or_else(PoisonError::into_inner);
+        inbox.open = false;
+        self.flights.append(&mut inbox.flights);
+        drop(inbox);
+        self.flights.drain(..).for_each(Flight::abandon);
     }
 }
 
@@ -225,7 +244,7 @@ impl Engine {
     }
 
     fn deadline(&self, flights: &[Flight]) -> Nanos {
-        let held = waiters(&self.bank).any(|level| self.bank.pending_above(level) > 0);
+        let held = self.bank.is_raised() || waiters(&self.bank).any(|level| self.bank.pending_above(level) > 0);
         if !held {
             return Nanos::MAX;
         }
@@ -243,10 +262,11 @@ impl Engine {
         }
     }
 
+    /// A word that is up is no trouble as long as nobody stands at it: an urgent copy may well take long for other reasons.
     fn watch(&mut self, now: Nanos, flights: &[Flight], shared: &Shared) {
         let seen = Observation {
             now,
-            raised: self.bank.is_raised(),
+            raised: flights.iter().any(|flight| Arc::ptr_eq(&flight.bank, &self.bank) && flight.is_held()),
             completed: self.completed,
             expected: self.expected(flights),
         };

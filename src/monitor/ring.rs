@@ -11,7 +11,7 @@ use semaphores::Words;
 const SLOTS: u32 = 2048;
 
 /// A word that will read `generation` when what it stands for has happened.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Ticket {
     slot: u32,
     generation: u32,
@@ -59,11 +59,6 @@ impl Ring {
     /// The operation that makes it happen.
     pub(crate) fn write(&self, ticket: Ticket) -> MemOp {
         MemOp::write32(self.words.host_address(u64::from(ticket.slot)), ticket.generation)
-    }
-
-    /// Gives up a ticket whose write may still come: the slot is not used again, and the ticket counts as done.
-    pub(crate) fn forget(&self, ticket: Ticket) {
-        self.current[ticket.slot as usize].store(ticket.generation.wrapping_add(1).max(1), Ordering::Release);
     }
 
     /// How many tickets are out.
