@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use hal::{EventFlags, HostThread, MemOp, Stream};
-use softgpu::Connections;
+use hal::{EventFlags, HostThread, Launch, MemOp, Stream};
+use softgpu::{BUILTIN_PTX, Connections};
 
 use crate::facts::{Direction, Row};
 use crate::rig::{BULK, KIB, MIB, Random, Rig, SMALL, p50};
@@ -27,6 +27,7 @@ pub fn replay(row: &Row) -> Figures {
         "link" => link(row),
         "processes" => processes(row),
         "pageable" => pageable(row),
+        "many" => many(row),
         other => panic!("facts.toml asks for an unknown sequence {other}"),
     }
 }
@@ -289,6 +290,83 @@ fn link(row: &Row) -> Figures {
         rig.now_us() - begin_us
     });
     Figures { p50_us: Some(p50(samples.collect())), bulk_gbps: None }
+}
+
+/// Bulk over many streams with kernels between, small copies over as many others: as they are, or the bulk through one
+/// dedicated channel whose chunks are gated by a word that the CPU raises and lowers.
+fn many(row: &Row) -> Figures {
+    let rig = Rig::new(Connections::default());
+    let module = rig.driver.module_load(BUILTIN_PTX.as_bytes()).unwrap();
+    let noop = rig.driver.module_function(module, "soft_noop").unwrap();
+    let channel = rig.stream(0);
+    let small: Vec<Stream> = (0..row.count).map(|_| rig.stream(0)).collect();
+    let bulk: Vec<Stream> = (0..row.count).map(|_| rig.stream(0)).collect();
+    let (word, flag, gated) = (rig.word(1), rig.word(0), row.method == "channel");
+    let stop = Arc::new(AtomicBool::new(false));
+    let bytes = Arc::new(AtomicU64::new(0));
+    let (own, stopped, fed) = (rig.clone(), Arc::clone(&stop), Arc::clone(&bytes));
+    let feeder = hal::spawn(&rig.driver, "feeder", move || {
+        let driver = &own.driver;
+        driver.context_set_current(Some(own.context)).unwrap();
+        let (before, after) = (own.event(), own.event());
+        let mut random = Random::new(7);
+        let (mut issued, mut total, mut offset) = (vec![0u32; bulk.len()], 0u32, 0);
+        let done = |streams: usize| (0..streams as u64).map(|index| own.word(8 + index).load()).sum::<u32>();
+        loop {
+            driver.host().wait_until(None, &mut || stopped.load(Ordering::Acquire) || total - done(bulk.len()) < 12);
+            if stopped.load(Ordering::Acquire) {
+                break;
+            }
+            let index = random.below(bulk.len() as u32) as usize;
+            let stream = bulk[index];
+            let launch =
+                Launch { function: noop, grid: [1; 3], block: [1; 3], shared_bytes: 0, stream, parameters: &[] };
+            // SAFETY: the kernel takes no parameters.
+            unsafe { driver.launch(&launch).unwrap() };
+            let lane = if gated { channel } else { stream };
+            if gated {
+                driver.event_record(before, stream).unwrap();
+                driver.stream_wait_event(channel, before).unwrap();
+            }
+            for _ in 0..8 {
+                if gated {
+                    own.wait_zero(lane, word.address());
+                }
+                own.copy(Direction::H2d, own.bulk, walk(&mut offset, 2 * MIB), 2 * MIB, lane);
+            }
+            if gated {
+                driver.event_record(after, channel).unwrap();
+                driver.stream_wait_event(stream, after).unwrap();
+            }
+            total += 1;
+            issued[index] += 1;
+            fed.fetch_add(16 * MIB, Ordering::AcqRel);
+            own.write(stream, own.word(8 + index as u64).address(), issued[index]);
+        }
+        driver.context_synchronize().unwrap();
+    });
+    rig.sleep_us(50_000);
+    let mut random = Random::new(99);
+    let mut samples = Vec::new();
+    let (started_us, before) = (rig.now_us(), bytes.load(Ordering::Acquire));
+    for index in 1..=400 {
+        let stream = small[random.below(small.len() as u32) as usize];
+        let begin_us = rig.now_us();
+        if gated {
+            word.store(1);
+        }
+        rig.copy(Direction::H2d, rig.small, 0, SMALL, stream);
+        rig.write(stream, flag.address(), index);
+        rig.spin(flag, index);
+        word.store(0);
+        samples.push(rig.now_us() - begin_us);
+        rig.sleep_us(660);
+    }
+    let span_us = rig.now_us() - started_us;
+    let bulk = bytes.load(Ordering::Acquire) - before;
+    stop.store(true, Ordering::Release);
+    feeder.join(rig.driver.host());
+    Figures { p50_us: Some(p50(samples)), bulk_gbps: Some(bulk as f64 / span_us / 1e3) }
 }
 
 /// Bulk in one process, a small copy in another; the word is registered in both.
