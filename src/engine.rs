@@ -53,7 +53,8 @@ impl Engine {
         if let Some(channel) = cell.get() {
             return Ok(channel);
         }
-        let made = Channel::new(driver, direction, self.groups[index], ChannelOptions::default())?;
+        let make = || Channel::new(driver, direction, self.groups[index], ChannelOptions::default());
+        let made = hal::beside_captures(&**driver, make)?;
         // Another thread may have been quicker; its channel stays and ours is dropped.
         Ok(cell.get_or_init(|| made))
     }

@@ -42,7 +42,8 @@ pub struct Overtake {
 impl Overtake {
     /// Opens the device's primary context, makes it current on the calling thread, probes the hardware queues and starts the monitor.
     pub fn open(driver: &Arc<dyn Driver>, device: Device, options: Options) -> Result<Overtake> {
-        let inner = Arc::new(Inner::new(driver, Primary::retain(driver, device)?, options)?);
+        let make = || Inner::new(driver, Primary::retain(driver, device)?, options);
+        let inner = Arc::new(hal::beside_captures(&**driver, make)?);
         let watched = inner.options.enabled && !inner.shared.has_stood_down();
         let monitor = watched.then(|| Monitor::start(driver, &inner.shared, &inner.options));
         Ok(Overtake { monitor, inner })

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hal::{Context, Device, Driver, Result};
+use hal::{CaptureMode, Context, Device, Driver, Result};
 
 /// The context. What was made in it has to go first, so this is the last field of whoever holds it.
 pub(crate) struct Primary {
@@ -11,13 +11,15 @@ pub(crate) struct Primary {
     context: Context,
     /// What was current on the thread that tears everything down, and is to be again.
     restore: Option<Option<Context>>,
+    /// How far captures prohibited calls on that thread.
+    capture_mode: Option<CaptureMode>,
 }
 
 impl Primary {
     /// Retains the context and makes it current on the calling thread.
     pub(crate) fn retain(driver: &Arc<dyn Driver>, device: Device) -> Result<Primary> {
         let context = driver.primary_context_retain(device)?;
-        let primary = Primary { driver: Arc::clone(driver), device, context, restore: None };
+        let primary = Primary { driver: Arc::clone(driver), device, context, restore: None, capture_mode: None };
         driver.context_set_current(Some(context))?;
         Ok(primary)
     }
@@ -26,9 +28,10 @@ impl Primary {
         self.context
     }
 
-    /// Makes the context current on the calling thread until this is dropped: whoever drops the last handle of ours may have
-    /// quite another context current, or none.
+    /// Makes the context current on the calling thread until this is dropped, and frees it of other captures' prohibitions: whoever
+    /// drops the last handle of ours may have quite another context current, or none, and be about quite something else.
     pub(crate) fn begin_to_go(&mut self) {
+        self.capture_mode = self.driver.exchange_capture_mode(CaptureMode::Relaxed).ok();
         let before = self.driver.context_current().unwrap_or(None);
         if before != Some(self.context) && self.driver.context_set_current(Some(self.context)).is_ok() {
             self.restore = Some(before);
@@ -43,5 +46,8 @@ impl Drop for Primary {
             let _ = self.driver.context_set_current(before);
         }
         let _ = self.driver.primary_context_release(self.device);
+        if let Some(mode) = self.capture_mode {
+            let _ = self.driver.exchange_capture_mode(mode);
+        }
     }
 }

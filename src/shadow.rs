@@ -25,7 +25,8 @@ impl Shadow {
         if let Some(stream) = self.stream.get() {
             return Ok(*stream);
         }
-        let made = driver.stream_create(StreamFlags::NON_BLOCKING, driver.priority_range()?.greatest)?;
+        let greatest = driver.priority_range()?.greatest;
+        let made = hal::beside_captures(driver, || driver.stream_create(StreamFlags::NON_BLOCKING, greatest))?;
         if self.stream.set(made).is_err() {
             // Another thread was quicker. An error here would only leak a stream.
             let _ = driver.stream_destroy(made);

@@ -225,7 +225,7 @@ impl Channel {
             match host.wait_until(deadline, &mut room) {
                 Wait::Met => return Ok(()),
                 // A context that has failed never makes room; the driver says so when it is asked.
-                Wait::Deadline => _ = self.driver.stream_query(to)?,
+                Wait::Deadline => _ = hal::beside_captures(&*self.driver, || self.driver.stream_query(to))?,
                 Wait::Stuck => {
                     self.driver.stream_query(to)?;
                     return Err(Code::LAUNCH_TIMEOUT.at("overtake channel").because("the channel will never drain"));

@@ -56,7 +56,9 @@ impl CopyHandle {
             let deadline = host.now() + ASK_EVERY;
             match host.wait_until(Some(deadline), &mut || self.has_landed()) {
                 Wait::Met => return Ok(()),
-                Wait::Deadline | Wait::Stuck if driver.stream_query(stream)? => return Ok(()),
+                Wait::Deadline | Wait::Stuck if hal::beside_captures(&**driver, || driver.stream_query(stream))? => {
+                    return Ok(());
+                }
                 Wait::Deadline => {}
                 // A proven deadlock: let the driver say so in its own words.
                 Wait::Stuck => return driver.stream_synchronize(stream),

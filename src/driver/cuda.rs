@@ -35,6 +35,15 @@ pub struct CudaDriver {
     host: RealHost,
 }
 
+/// The driver's number of a capture mode.
+fn capture_mode(mode: CaptureMode) -> CUstreamCaptureMode {
+    match mode {
+        CaptureMode::Global => CU_STREAM_CAPTURE_MODE_GLOBAL,
+        CaptureMode::ThreadLocal => CU_STREAM_CAPTURE_MODE_THREAD_LOCAL,
+        CaptureMode::Relaxed => CU_STREAM_CAPTURE_MODE_RELAXED,
+    }
+}
+
 impl CudaDriver {
     /// The driver of this process, loaded and initialised by the first call that succeeds.
     pub fn get() -> Result<Arc<CudaDriver>> {
@@ -240,13 +249,8 @@ impl Driver for CudaDriver {
     }
 
     fn stream_begin_capture(&self, stream: Stream, mode: CaptureMode) -> Result<()> {
-        let mode = match mode {
-            CaptureMode::Global => CU_STREAM_CAPTURE_MODE_GLOBAL,
-            CaptureMode::ThreadLocal => CU_STREAM_CAPTURE_MODE_THREAD_LOCAL,
-            CaptureMode::Relaxed => CU_STREAM_CAPTURE_MODE_RELAXED,
-        };
         // SAFETY: a handle by value.
-        unsafe { self.functions.cuStreamBeginCapture_v2(pointer(stream.0), mode) }
+        unsafe { self.functions.cuStreamBeginCapture_v2(pointer(stream.0), capture_mode(mode)) }
     }
 
     fn stream_end_capture(&self, stream: Stream) -> Result<Graph> {
@@ -261,6 +265,17 @@ impl Driver for CudaDriver {
             CU_STREAM_CAPTURE_STATUS_NONE => CaptureStatus::None,
             CU_STREAM_CAPTURE_STATUS_ACTIVE => CaptureStatus::Active,
             _ => CaptureStatus::Invalidated,
+        })
+    }
+
+    fn exchange_capture_mode(&self, mode: CaptureMode) -> Result<CaptureMode> {
+        let mut exchanged = capture_mode(mode);
+        // SAFETY: the call reads and writes the live local that it is given.
+        unsafe { self.functions.cuThreadExchangeStreamCaptureMode(&mut exchanged)? };
+        Ok(match exchanged {
+            CU_STREAM_CAPTURE_MODE_GLOBAL => CaptureMode::Global,
+            CU_STREAM_CAPTURE_MODE_THREAD_LOCAL => CaptureMode::ThreadLocal,
+            _ => CaptureMode::Relaxed,
         })
     }
 

@@ -80,6 +80,8 @@ pub trait Driver: Send + Sync {
     fn stream_end_capture(&self, stream: Stream) -> Result<Graph>;
     /// Whether the stream captures.
     fn stream_capture_status(&self, stream: Stream) -> Result<CaptureStatus>;
+    /// Sets how far captures under way prohibit calls on the calling thread, and returns how far they did.
+    fn exchange_capture_mode(&self, mode: CaptureMode) -> Result<CaptureMode>;
     /// Destroys a captured graph.
     fn graph_destroy(&self, graph: Graph) -> Result<()>;
 
@@ -216,4 +218,17 @@ pub trait Driver: Send + Sync {
     /// The parameters are as many, and each as large, as the kernel declares; what the kernel does with the addresses
     /// among them is sound.
     unsafe fn launch(&self, launch: &Launch<'_>) -> Result<()>;
+}
+
+/// Runs `body` beside whatever captures are under way: calls that those would prohibit, and be spoilt by, are permitted on this
+/// thread meanwhile. A library that works for itself has to do so under this, because the application's capture is none of its
+/// business.
+pub fn beside_captures<T>(driver: &dyn Driver, body: impl FnOnce() -> T) -> T {
+    let before = driver.exchange_capture_mode(CaptureMode::Relaxed);
+    let result = body();
+    if let Ok(before) = before {
+        // A driver that has taken the one mode takes the other.
+        let _ = driver.exchange_capture_mode(before);
+    }
+    result
 }

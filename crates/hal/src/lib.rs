@@ -43,7 +43,7 @@ mod time;
 
 pub use copy::{Copy2d, Copy3d, Endpoint, Plane, Volume};
 pub use device::{Attribute, Device, Uuid};
-pub use driver::Driver;
+pub use driver::{Driver, beside_captures};
 pub use error::{Code, Error, Result};
 pub use handle::{Context, DevicePtr, Event, Function, Graph, Module, Stream};
 pub use host::{Host, HostThread, ThreadToken, Wait, spawn};

@@ -240,6 +240,14 @@ impl hal::Driver for SoftGpu {
         )
     }
 
+    fn exchange_capture_mode(&self, mode: CaptureMode) -> Result<CaptureMode> {
+        self.look_up(
+            "cuThreadExchangeStreamCaptureMode",
+            |host| host.capture_status_ns,
+            |model, caller| Ok(model.exchange_capture_mode(caller, mode)),
+        )
+    }
+
     fn graph_destroy(&self, graph: Graph) -> Result<()> {
         self.change("cuGraphDestroy", MANAGE, |model, caller| model.graph_destroy(caller, graph))
     }
