@@ -80,6 +80,11 @@ impl Rig {
         &*self.driver
     }
 
+    /// The same, for whoever keeps it.
+    pub fn shared_driver(&self) -> &Arc<dyn Driver> {
+        &self.driver
+    }
+
     /// The primary context of device 0.
     pub fn context(&self) -> Context {
         self.context
@@ -302,7 +307,7 @@ impl Rig {
         name: &str,
         body: impl FnOnce(&dyn Driver) -> Result<T, Failure> + Send + 'static,
     ) -> HostThread<Result<T, Failure>> {
-        let (driver, context) = (Arc::clone(&self.driver), self.context);
+        let (driver, context) = (Arc::clone(self.shared_driver()), self.context);
         hal::spawn(&self.driver, name, move || {
             driver.context_set_current(Some(context))?;
             body(&*driver)

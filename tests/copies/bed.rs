@@ -1,0 +1,57 @@
+//! What several checks do alike: options, opening, waiting.
+
+use hal::{Nanos, Wait};
+use overtake::options::{Transport, UrgentTransport};
+use overtake::{Direction, Options, Overtake, Priorities, Priority};
+
+use crate::failure::{Failure, Outcome};
+use crate::rig::Rig;
+
+/// How long a check waits for something that must happen, in the host's time.
+pub const PATIENCE: Nanos = Nanos::from_ms(1_500);
+
+/// The semaphores of a device are one bank for each of these.
+pub const DIRECTIONS: [Direction; 2] = [Direction::HostToDevice, Direction::DeviceToHost];
+
+/// Options under which small copies take the ways that large ones take by default.
+pub fn small_options() -> Options {
+    Options {
+        priorities: Priorities::new(3).expect("3 is a valid count"),
+        gate_bytes_min: 8 << 10,
+        kernel_bytes_min: 48 << 10,
+        blocking_max: Nanos::from_us(4),
+        ..Options::default()
+    }
+}
+
+/// The same, with one transport for bulk.
+pub fn transport(transport: Transport) -> Options {
+    Options { transport, urgent_transport: UrgentTransport::Engine, ..small_options() }
+}
+
+/// Opens the first device.
+pub fn open(rig: &Rig, options: Options) -> Result<Overtake, Failure> {
+    Ok(Overtake::open(rig.shared_driver(), hal::Device(0), options)?)
+}
+
+/// Waits until the condition holds.
+#[track_caller]
+pub fn eventually(rig: &Rig, what: &str, mut condition: impl FnMut() -> bool) -> Outcome {
+    let host = rig.driver().host();
+    match host.wait_until(Some(host.now() + PATIENCE), &mut condition) {
+        Wait::Met => Ok(()),
+        end => Err(Failure::new(format_args!("{what}: it did not come to that ({end:?})"))),
+    }
+}
+
+/// How many copies hold others back, on both engines.
+pub fn raised(overtake: &Overtake) -> u32 {
+    DIRECTIONS.into_iter().map(|direction| overtake.pending_above(direction, Priority::LOWEST)).sum()
+}
+
+/// Everything that was submitted has completed: no word is up and no ticket is out.
+#[track_caller]
+pub fn at_rest(rig: &Rig, overtake: &Overtake) -> Outcome {
+    eventually(rig, "semaphores go down", || raised(overtake) == 0)?;
+    eventually(rig, "tickets come back", || overtake.outstanding() == 0)
+}

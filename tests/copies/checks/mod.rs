@@ -1,0 +1,48 @@
+//! All checks, one file per noun.
+
+pub mod bytes;
+mod inversion;
+mod order;
+mod passing;
+mod requests;
+mod words;
+
+use crate::failure::Outcome;
+use crate::rig::Rig;
+
+/// A check.
+pub type Check = fn(&Rig) -> Outcome;
+
+/// A check with its name and what it needs.
+#[derive(Clone, Copy)]
+pub struct Case {
+    /// `noun::what`.
+    pub name: &'static str,
+    /// The check.
+    pub check: Check,
+    /// Whether it watches what happens within fractions of a millisecond: a model that runs in real time is too slow.
+    pub brisk: bool,
+}
+
+macro_rules! cases {
+    ($brisk:literal, $($noun:ident: $($check:ident)+;)+) => {
+        &[$($(Case { name: concat!(stringify!($noun), "::", stringify!($check)), check: $noun::$check, brisk: $brisk }),+),+]
+    };
+}
+
+const PLAIN: &[Case] = cases! { false,
+    bytes: eight_priorities many_threads;
+    passing: pageable capture beside_a_capture reasons;
+    requests: priority_of_its_own unknown_priorities batches streams_and_handles default_streams statistics;
+};
+
+const BRISK: &[Case] = cases! { true,
+    words: up_while_pending doubt_and_care down_while_not_ready up_when_it_becomes_ready readiness_of_streams_is_independent;
+    inversion: bulk_by_kernel bulk_by_engine chain_by_kernel chain_by_engine small_urgent_copy;
+    order: three_priorities starvation_bound;
+};
+
+/// All of them.
+pub fn all() -> impl Iterator<Item = Case> {
+    PLAIN.iter().chain(BRISK).copied()
+}

@@ -1,0 +1,102 @@
+//! What is passed on: pageable memory, captures, and everything while we are off, alone or asked to.
+
+use hal::{CaptureMode, CaptureStatus};
+use overtake::copy::{Plan, Reason};
+use overtake::options::Transport;
+use overtake::{Options, Overtake, PriorityStream};
+
+use crate::bed;
+use crate::doors;
+use crate::failure::{Failure, Outcome, ensure, same, same_bytes};
+use crate::lane::level;
+use crate::prng::Prng;
+use crate::rig::Rig;
+
+const BYTES: u64 = 512 << 10;
+
+fn pair(rig: &Rig, overtake: &Overtake) -> Result<(PriorityStream, PriorityStream), Failure> {
+    Ok((overtake.adopt(rig.stream()?, level(1))?, overtake.adopt(rig.stream()?, level(3))?))
+}
+
+/// Pageable memory goes as it always went: consumed on return, complete on return.
+pub fn pageable(rig: &Rig) -> Outcome {
+    let overtake = bed::open(rig, bed::small_options())?;
+    let (low, high) = pair(rig, &overtake)?;
+    let (mut prng, buffer) = (Prng::new(7), rig.buffer(BYTES)?);
+    for stream in [&low, &high] {
+        let sent = prng.bytes(BYTES);
+        let mut source = sent.clone();
+        let handle = doors::htod_pageable(stream, (buffer, 0), &source)?;
+        source.fill(0);
+        same("the plan", &handle.plan(), &Plan::Native(Reason::Pageable))?;
+        let mut target = vec![0; BYTES as usize];
+        doors::dtoh_pageable(stream, &mut target, (buffer, 0))?;
+        same_bytes("there and back", &target, &sent)?;
+    }
+    Ok(())
+}
+
+/// A copy in a capture becomes part of the graph and is not touched; after the capture all is as before.
+pub fn capture(rig: &Rig) -> Outcome {
+    let overtake = bed::open(rig, bed::small_options())?;
+    let (low, high) = pair(rig, &overtake)?;
+    let (driver, memory) = (rig.driver(), (rig.pinned_of(&[7; BYTES as usize])?, rig.buffer_of(&[1; BYTES as usize])?));
+    for stream in [&low, &high] {
+        driver.stream_begin_capture(stream.raw(), CaptureMode::Relaxed)?;
+        let handle = doors::htod(stream, memory.1, &memory.0, BYTES)?;
+        same("the plan", &handle.plan(), &Plan::Native(Reason::Capturing))?;
+        same("the status", &driver.stream_capture_status(stream.raw())?, &CaptureStatus::Active)?;
+        let graph = driver.stream_end_capture(stream.raw())?;
+        driver.graph_destroy(graph)?;
+        same_bytes("nothing ran", &rig.download(memory.1, rig.stream()?)?, &[1; BYTES as usize])?;
+    }
+    let handle = doors::htod(&low, memory.1, &memory.0, BYTES)?;
+    same("the plan after the capture", &handle.plan(), &Plan::Kernel { raises: false })?;
+    handle.wait()?;
+    same_bytes("it ran", &rig.download(memory.1, low.raw())?, &[7; BYTES as usize])
+}
+
+/// Copies on other streams do not spoil a capture, however strict it is about what else is called.
+pub fn beside_a_capture(rig: &Rig) -> Outcome {
+    for transport in [Transport::Kernel, Transport::Engine] {
+        let overtake = bed::open(rig, bed::transport(transport))?;
+        let (low, high) = pair(rig, &overtake)?;
+        let (driver, captured) = (rig.driver(), rig.stream()?);
+        let memory = (rig.pinned(BYTES)?, rig.buffer(BYTES)?);
+        let spin = rig.kernels()?.spin;
+        doors::spin(driver, spin, 100_000, high.raw())?;
+        driver.stream_begin_capture(captured, CaptureMode::Global)?;
+        rig.htod((memory.1, 0), (&memory.0, 0), BYTES, captured)?;
+        doors::htod(&low, memory.1, &memory.0, BYTES)?;
+        doors::htod(&high, memory.1, &memory.0, BYTES)?;
+        doors::dtoh(&high, &memory.0, memory.1, BYTES)?;
+        same("the capture", &driver.stream_capture_status(captured)?, &CaptureStatus::Active)?;
+        let graph = driver.stream_end_capture(captured)?;
+        driver.graph_destroy(graph)?;
+        [low, high].iter().try_for_each(PriorityStream::synchronize)?;
+        bed::at_rest(rig, &overtake)?;
+    }
+    Ok(())
+}
+
+/// Each reason to do nothing, by name.
+pub fn reasons(rig: &Rig) -> Outcome {
+    let memory = (rig.pinned(BYTES)?, rig.buffer(BYTES)?);
+    let plan_with = |options: Options, with_urgent: bool| -> Result<Plan, Failure> {
+        let overtake = bed::open(rig, options)?;
+        let low = overtake.adopt(rig.stream()?, level(1))?;
+        let _high = with_urgent.then(|| overtake.adopt(rig.stream()?, level(3)).map_err(Failure::from)).transpose()?;
+        let handle = doors::htod(&low, memory.1, &memory.0, BYTES)?;
+        handle.wait()?;
+        Ok(handle.plan())
+    };
+    let small = bed::small_options;
+    same("alone", &plan_with(small(), false)?, &Plan::Native(Reason::Alone))?;
+    same("off", &plan_with(Options { enabled: false, ..small() }, true)?, &Plan::Native(Reason::Disabled))?;
+    same("asked", &plan_with(bed::transport(Transport::Native), true)?, &Plan::Native(Reason::Asked))?;
+    same("small", &plan_with(Options { gate_bytes_min: 2 * BYTES, ..small() }, true)?, &Plan::Native(Reason::Small))?;
+    same("the kernel", &plan_with(small(), true)?, &Plan::Kernel { raises: false })?;
+    same("the engine", &plan_with(bed::transport(Transport::Engine), true)?, &Plan::Engine { raises: false })?;
+    ensure!(Reason::ALL.len() == 13, "a reason was added: add a check for it");
+    Ok(())
+}

@@ -1,0 +1,134 @@
+//! Requests: priorities of their own, batches, adopted streams, handles and statistics.
+
+use hal::{Code, Stream};
+use overtake::copy::{Plan, Reason, Status};
+use overtake::{Options, Priorities};
+
+use crate::bed;
+use crate::doors;
+use crate::failure::{Outcome, ensure, refused, same, same_bytes};
+use crate::lane::level;
+use crate::place::{Buffer, Side};
+use crate::rig::Rig;
+
+const BYTES: u64 = 256 << 10;
+
+/// A request may be more urgent than its stream; from the first such request on, bulk reckons with more.
+pub fn priority_of_its_own(rig: &Rig) -> Outcome {
+    let overtake = bed::open(rig, bed::small_options())?;
+    let stream = overtake.adopt(rig.stream()?, level(1))?;
+    let memory = (rig.pinned(BYTES)?, rig.buffer(BYTES)?);
+    let (device, host) = ((Side::Device(memory.1), 0), (Side::Host(&memory.0), 0));
+    let before = doors::linear(&stream, device, host, BYTES, None)?;
+    same("alone", &before.plan(), &Plan::Native(Reason::Alone))?;
+    let urgent = doors::linear(&stream, device, host, BYTES, Some(level(3)))?;
+    same("with a priority of its own", &urgent.plan(), &Plan::Urgent)?;
+    let after = doors::linear(&stream, device, host, BYTES, None)?;
+    same("bulk, now that urgent requests come", &after.plan(), &Plan::Kernel { raises: false })?;
+    after.wait()?;
+    bed::at_rest(rig, &overtake)
+}
+
+/// A priority that does not exist is refused, and nothing happens.
+pub fn unknown_priorities(rig: &Rig) -> Outcome {
+    let overtake = bed::open(rig, bed::small_options())?;
+    let stream = overtake.adopt(rig.stream()?, level(1))?;
+    let _other = overtake.adopt(rig.stream()?, level(3))?;
+    let memory = (rig.pinned(BYTES)?, rig.buffer(BYTES)?);
+    let (device, host) = ((Side::Device(memory.1), 0), (Side::Host(&memory.0), 0));
+    let request = doors::linear(&stream, device, host, BYTES, Some(level(4)));
+    refused("a request", request, &[Code::INVALID_VALUE])?;
+    refused("a stream", overtake.stream(level(4)), &[Code::INVALID_VALUE])?;
+    refused("an adoption", overtake.adopt(rig.stream()?, level(9)), &[Code::INVALID_VALUE])?;
+    bed::at_rest(rig, &overtake)
+}
+
+/// A batch is carried out in order, up to the first request that fails.
+pub fn batches(rig: &Rig) -> Outcome {
+    let overtake = bed::open(rig, bed::small_options())?;
+    let (low, _high) = (overtake.adopt(rig.stream()?, level(1))?, overtake.adopt(rig.stream()?, level(3))?);
+    let (ones, twos) = (rig.pinned_of(&[1; BYTES as usize])?, rig.pinned_of(&[2; BYTES as usize])?);
+    let buffer = rig.buffer_of(&[0; BYTES as usize])?;
+    let place = |offset| (Side::Device(buffer), offset);
+    let first = doors::request(place(0), (Side::Host(&ones), 0), BYTES);
+    let second = doors::request(place(BYTES / 2), (Side::Host(&twos), 0), BYTES / 2);
+    let handles = doors::batch(&low, &[first, second])?;
+    same("handles", &handles.len(), &2)?;
+    handles.iter().try_for_each(overtake::copy::CopyHandle::wait)?;
+    let mut expected = [1; BYTES as usize];
+    expected[BYTES as usize / 2..].fill(2);
+    same_bytes("the batch", &rig.download(buffer, low.raw())?, &expected)?;
+    // The last request's range is fine, but the driver refuses a device pointer that it never gave out.
+    let nowhere = Buffer { base: hal::DevicePtr(8), bytes: BYTES };
+    let bad = doors::request((Side::Device(nowhere), 0), (Side::Host(&ones), 0), 64);
+    let first = doors::request(place(0), (Side::Host(&twos), 0), BYTES / 4);
+    refused("a batch with a bad request", doors::batch(&low, &[first, bad]), &[Code::INVALID_VALUE])?;
+    low.synchronize()?;
+    expected[..BYTES as usize / 4].fill(2);
+    same_bytes("what came before it", &rig.download(buffer, low.raw())?, &expected)
+}
+
+/// Streams of ours go with their owner, adopted ones stay; handles outlive both.
+pub fn streams_and_handles(rig: &Rig) -> Outcome {
+    let overtake = bed::open(rig, bed::small_options())?;
+    let (raw, memory) = (rig.stream()?, (rig.pinned(BYTES)?, rig.buffer(BYTES)?));
+    let (adopted, own) = (overtake.adopt(raw, level(1))?, overtake.stream(level(3))?);
+    let handles = [
+        doors::htod(&adopted, memory.1, &memory.0, BYTES)?,
+        doors::dtoh(&own, &memory.0, memory.1, BYTES)?,
+        doors::dtoh(&own, &memory.0, memory.1, 64)?,
+    ];
+    drop((adopted, own));
+    for handle in &handles {
+        handle.wait()?;
+        same("the status", &handle.status()?, &Status::Done)?;
+    }
+    rig.driver().stream_query(raw)?;
+    bed::at_rest(rig, &overtake)
+}
+
+/// The default streams can be adopted.
+pub fn default_streams(rig: &Rig) -> Outcome {
+    let overtake = bed::open(rig, bed::small_options())?;
+    let _high = overtake.adopt(rig.stream()?, level(3))?;
+    let (memory, back) = ((rig.pinned_of(&[9; BYTES as usize])?, rig.buffer(BYTES)?), rig.pinned(BYTES)?);
+    for raw in [Stream::LEGACY, Stream::PER_THREAD] {
+        let low = overtake.adopt(raw, level(1))?;
+        rig.driver().memset_d8_async(memory.1.at(0), 0, BYTES, raw)?;
+        doors::htod(&low, memory.1, &memory.0, BYTES)?;
+        doors::dtoh(&low, &back, memory.1, BYTES)?.wait()?;
+        same_bytes("there and back", &back.read_all(), &[9; BYTES as usize])?;
+    }
+    bed::at_rest(rig, &overtake)
+}
+
+/// Statistics say what happened, each copy once.
+pub fn statistics(rig: &Rig) -> Outcome {
+    let priorities = Priorities::new(3).expect("3 is a valid count");
+    let overtake = bed::open(rig, Options { priorities, ..Options::default() })?;
+    let (low, high) = (overtake.adopt(rig.stream()?, level(1))?, overtake.adopt(rig.stream()?, level(3))?);
+    let (host, device) = (rig.pinned(BYTES * 2)?, rig.buffer(BYTES * 2)?);
+    doors::htod(&low, device, &host, 32 << 10)?;
+    doors::htod(&low, device, &host, 128 << 10)?;
+    doors::dtoh(&low, &host, device, 512 << 10)?;
+    doors::htod(&high, device, &host, 16 << 10)?;
+    // Waited for, so that the next is not taken to be of one run with it.
+    doors::dtoh(&high, &host, device, 16 << 10)?.wait()?;
+    doors::htod(&high, device, &host, 64 << 10)?;
+    doors::htod_pageable(&high, (device, 0), &[0; 1_000])?;
+    [low, high].iter().try_for_each(overtake::PriorityStream::synchronize)?;
+    bed::at_rest(rig, &overtake)?;
+    let seen = overtake.statistics();
+    let class = |class: overtake::ClassSnapshot| (class.copies, class.bytes);
+    same("urgent", &class(seen.urgent), &(2, 80 << 10))?;
+    same("by kernel", &class(seen.kernel), &(1, 512 << 10))?;
+    same("by engine", &class(seen.engine), &(1, 128 << 10))?;
+    same("chunks", &seen.chunks, &1)?;
+    let native: Vec<_> = seen.native.iter().map(|(reason, counts)| (reason.name(), class(*counts))).collect();
+    let expected = [("pageable", (1, 1_000)), ("small", (1, 32 << 10)), ("inlined", (1, 16 << 10))];
+    same("passed on", &native.as_slice(), &expected.as_slice())?;
+    let latencies: Vec<_> = seen.latencies.iter().map(|(priority, latency)| (*priority, latency.count)).collect();
+    same("latencies", &latencies.as_slice(), &[(1, 2), (3, 2)].as_slice())?;
+    ensure!(seen.latencies[&1].p50_us > 0.0, "{:?}", seen.latencies);
+    same("trouble", &(seen.errors, seen.rescues, seen.stood_down), &(0, 0, false))
+}

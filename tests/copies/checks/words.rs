@@ -1,0 +1,167 @@
+//! A word is up exactly while an urgent copy that could run is pending.
+
+use hal::Nanos;
+use overtake::copy::{CopyHandle, Plan};
+use overtake::options::Transport;
+use overtake::{Direction, Overtake, PriorityStream};
+
+use crate::bed::{self, DIRECTIONS};
+use crate::doors;
+use crate::failure::{Failure, Outcome, ensure, same};
+use crate::lane::level;
+use crate::memory::Pinned;
+use crate::place::Buffer;
+use crate::rig::Rig;
+use crate::traffic::is_done;
+
+const URGENT_BYTES: u64 = 64 << 10;
+/// Keeps an engine for more than half a millisecond, and is nothing that waits for a word.
+const OCCUPANT_BYTES: u64 = 32 << 20;
+/// Keeps it for so short that nobody doubts the copy behind it.
+const SHORT_BYTES: u64 = 1 << 20;
+
+struct Occupant {
+    host: std::sync::Arc<Pinned>,
+    device: Buffer,
+    stream: hal::Stream,
+}
+
+impl Occupant {
+    fn new(rig: &Rig) -> Result<Occupant, Failure> {
+        Ok(Occupant { host: rig.pinned(OCCUPANT_BYTES)?, device: rig.buffer(OCCUPANT_BYTES)?, stream: rig.stream()? })
+    }
+
+    /// A copy that nobody told us of.
+    fn occupy(&self, rig: &Rig, direction: Direction, bytes: u64) -> Outcome {
+        match direction {
+            Direction::DeviceToHost => rig.dtoh((&self.host, 0), (self.device, 0), bytes, self.stream)?,
+            _ => rig.htod((self.device, 0), (&self.host, 0), bytes, self.stream)?,
+        }
+        Ok(())
+    }
+}
+
+/// Streams of the lowest and the highest priority.
+fn pair(rig: &Rig, overtake: &Overtake) -> Result<(PriorityStream, PriorityStream), Failure> {
+    Ok((overtake.adopt(rig.stream()?, level(1))?, overtake.adopt(rig.stream()?, level(3))?))
+}
+
+fn copy(
+    stream: &PriorityStream,
+    direction: Direction,
+    (host, device): (&Pinned, Buffer),
+    bytes: u64,
+) -> hal::Result<CopyHandle> {
+    match direction {
+        Direction::DeviceToHost => doors::dtoh(stream, host, device, bytes),
+        _ => doors::htod(stream, device, host, bytes),
+    }
+}
+
+/// Looks at the word until the copy is done: it has to be up at every look before that. Returns how many looks there were.
+fn watch(rig: &Rig, overtake: &Overtake, direction: Direction, urgent: &CopyHandle) -> Result<u32, Failure> {
+    for looks in 0.. {
+        // Read first: if the copy is still pending afterwards, it was so at the time of the reading.
+        let up = overtake.pending_above(direction, level(1));
+        if is_done(urgent)? {
+            return Ok(looks);
+        }
+        ensure!(up == 1, "look {looks}: {up} copies are said to be pending while one is");
+        rig.driver().host().sleep(Nanos::from_us(5));
+    }
+    unreachable!("the loop above has no end")
+}
+
+/// An urgent copy that has to wait for the engine holds bulk off all the while, and no longer.
+pub fn up_while_pending(rig: &Rig) -> Outcome {
+    for direction in DIRECTIONS {
+        let overtake = bed::open(rig, bed::small_options())?;
+        let (_low, high) = pair(rig, &overtake)?;
+        let (occupant, memory) = (Occupant::new(rig)?, (rig.pinned(URGENT_BYTES)?, rig.buffer(URGENT_BYTES)?));
+        occupant.occupy(rig, direction, SHORT_BYTES)?;
+        let urgent = copy(&high, direction, (&memory.0, memory.1), URGENT_BYTES)?;
+        same("the plan", &urgent.plan(), &Plan::Urgent)?;
+        ensure!(watch(rig, &overtake, direction, &urgent)? > 0, "the copy did not have to wait");
+        bed::at_rest(rig, &overtake)?;
+        rig.settle(occupant.stream)?;
+        same("rescues, where nobody waits for a word", &overtake.statistics().rescues, &0)?;
+    }
+    Ok(())
+}
+
+/// A copy that takes suspiciously long may be waiting for its own stream, so it ceases to hold bulk off. The next copies
+/// of the stream are submitted with care: for them it is known when they can run.
+pub fn doubt_and_care(rig: &Rig) -> Outcome {
+    let direction = Direction::HostToDevice;
+    let overtake = bed::open(rig, bed::small_options())?;
+    let (_low, high) = pair(rig, &overtake)?;
+    let (occupant, memory) = (Occupant::new(rig)?, (rig.pinned(URGENT_BYTES)?, rig.buffer(URGENT_BYTES)?));
+    occupant.occupy(rig, direction, OCCUPANT_BYTES)?;
+    let doubted = copy(&high, direction, (&memory.0, memory.1), URGENT_BYTES)?;
+    same("copies that hold others off", &bed::raised(&overtake), &1)?;
+    bed::eventually(rig, "the word goes down", || bed::raised(&overtake) == 0)?;
+    ensure!(!is_done(&doubted)?, "the copy did not take long");
+    doubted.wait()?;
+    occupant.occupy(rig, direction, OCCUPANT_BYTES)?;
+    let careful = copy(&high, direction, (&memory.0, memory.1), URGENT_BYTES)?;
+    bed::eventually(rig, "the word goes up", || bed::raised(&overtake) == 1)?;
+    ensure!(watch(rig, &overtake, direction, &careful)? > 10, "the copy did not take long");
+    rig.settle(occupant.stream)?;
+    bed::at_rest(rig, &overtake)
+}
+
+/// An urgent copy behind a kernel of its own stream cannot run yet, so bulk goes on until it can.
+pub fn down_while_not_ready(rig: &Rig) -> Outcome {
+    for transport in [Transport::Kernel, Transport::Engine] {
+        let overtake = bed::open(rig, bed::transport(transport))?;
+        let (low, high) = pair(rig, &overtake)?;
+        let (spin, bytes) = (rig.kernels()?.spin, 2 << 20);
+        let (small, large) = ((rig.pinned(bytes)?, rig.buffer(bytes)?), (rig.pinned(bytes)?, rig.buffer(bytes)?));
+        doors::htod(&low, large.1, &large.0, bytes)?.wait()?;
+        doors::spin(rig.driver(), spin, 8_000_000, high.raw())?;
+        let urgent = doors::htod(&high, small.1, &small.0, URGENT_BYTES)?;
+        doors::htod(&low, large.1, &large.0, bytes)?.wait()?;
+        ensure!(!is_done(&urgent)?, "bulk waited for the urgent copy, which waited for its kernel");
+        same("copies that hold others off, still", &bed::raised(&overtake), &0)?;
+        urgent.wait()?;
+        bed::at_rest(rig, &overtake)?;
+        same("rescues", &overtake.statistics().rescues, &0)?;
+    }
+    Ok(())
+}
+
+/// When the kernel has ended, the copy can run, and from then on it does hold bulk off.
+pub fn up_when_it_becomes_ready(rig: &Rig) -> Outcome {
+    let overtake = bed::open(rig, bed::small_options())?;
+    let (_low, high) = pair(rig, &overtake)?;
+    let (spin, occupant) = (rig.kernels()?.spin, Occupant::new(rig)?);
+    let memory = (rig.pinned(URGENT_BYTES)?, rig.buffer(URGENT_BYTES)?);
+    doors::spin(rig.driver(), spin, 300_000, high.raw())?;
+    let urgent = doors::htod(&high, memory.1, &memory.0, URGENT_BYTES)?;
+    (0..4).try_for_each(|_| occupant.occupy(rig, Direction::HostToDevice, OCCUPANT_BYTES))?;
+    bed::eventually(rig, "the word goes up", || bed::raised(&overtake) == 1)?;
+    ensure!(!is_done(&urgent)?, "the word went up for a copy that was done");
+    urgent.wait()?;
+    rig.settle(occupant.stream)?;
+    bed::at_rest(rig, &overtake)
+}
+
+/// Whether one stream's copy can run is not held up by another stream's kernel.
+pub fn readiness_of_streams_is_independent(rig: &Rig) -> Outcome {
+    let overtake = bed::open(rig, bed::small_options())?;
+    let (_low, first) = pair(rig, &overtake)?;
+    let (_other, second) = pair(rig, &overtake)?;
+    let (spin, occupant) = (rig.kernels()?.spin, Occupant::new(rig)?);
+    let memory = (rig.pinned(URGENT_BYTES)?, rig.buffer(URGENT_BYTES)?);
+    doors::spin(rig.driver(), spin, 20_000_000, first.raw())?;
+    doors::spin(rig.driver(), spin, 300_000, second.raw())?;
+    let late = doors::htod(&first, memory.1, &memory.0, URGENT_BYTES)?;
+    let early = doors::dtoh(&second, &memory.0, memory.1, URGENT_BYTES)?;
+    (0..4).try_for_each(|_| occupant.occupy(rig, Direction::DeviceToHost, OCCUPANT_BYTES))?;
+    bed::eventually(rig, "the second word goes up", || bed::raised(&overtake) == 1)?;
+    ensure!(!is_done(&early)?, "the word went up too late");
+    ensure!(!is_done(&late)?, "the first stream's kernel has ended already");
+    [early, late].iter().try_for_each(CopyHandle::wait)?;
+    rig.settle(occupant.stream)?;
+    bed::at_rest(rig, &overtake)
+}

@@ -1,0 +1,99 @@
+//! Safe doors to the unsafe methods of priority streams, and to launches. The only file of this suite with unsafe code.
+//!
+//! What makes them safe is what makes the rig's own safe: every range lies in a buffer of a rig, which frees nothing
+//! before its streams have come to rest, and priority streams adopt the rig's. Later work of an adopted stream comes
+//! after its copies, on whichever way they go.
+#![allow(unsafe_code)]
+
+use hal::{Copy2d, Copy3d, Driver, Function, Launch, Stream};
+use overtake::copy::{CopyHandle, Request};
+use overtake::{Priority, PriorityStream};
+
+use crate::memory::Pinned;
+use crate::place::{Block, Buffer, Extent, Side};
+
+fn at(request: Request, priority: Option<Priority>) -> Request {
+    priority.map_or(request, |priority| request.at(priority))
+}
+
+/// What a linear copy asks for. The sides say whether the direction is named or has to be inferred.
+pub fn request(target: (Side, u64), source: (Side, u64), bytes: u64) -> Request {
+    let (to, from) = (target.0.range(target.1, bytes), source.0.range(source.1, bytes));
+    match (target.0, source.0) {
+        (Side::Device(_), Side::Host(_)) => Request::htod(to, from.0 as *const u8, bytes),
+        (Side::Host(_), Side::Device(_)) => Request::dtoh(to.0 as *mut u8, from, bytes),
+        _ => Request::linear(to, from, bytes),
+    }
+}
+
+/// Along one dimension.
+pub fn linear(
+    stream: &PriorityStream,
+    target: (Side, u64),
+    source: (Side, u64),
+    bytes: u64,
+    priority: Option<Priority>,
+) -> hal::Result<CopyHandle> {
+    let request = at(request(target, source, bytes), priority);
+    // SAFETY: both ranges lie inside buffers of a rig (checked by `range`), which outlive the copy (the rule above).
+    unsafe { stream.memcpy_async(&request) }
+}
+
+/// Pinned host memory to the device, with the stream's own priority.
+pub fn htod(stream: &PriorityStream, device: Buffer, host: &Pinned, bytes: u64) -> hal::Result<CopyHandle> {
+    linear(stream, (Side::Device(device), 0), (Side::Host(host), 0), bytes, None)
+}
+
+/// The device to pinned host memory, with the stream's own priority.
+pub fn dtoh(stream: &PriorityStream, host: &Pinned, device: Buffer, bytes: u64) -> hal::Result<CopyHandle> {
+    linear(stream, (Side::Host(host), 0), (Side::Device(device), 0), bytes, None)
+}
+
+/// Several linear copies in one call.
+pub fn batch(stream: &PriorityStream, requests: &[Request]) -> hal::Result<Vec<CopyHandle>> {
+    // SAFETY: requests are made by `request`, whose ranges lie inside buffers of a rig, or name what the driver refuses.
+    unsafe { stream.memcpy_batch_async(requests) }
+}
+
+/// A rectangle where the depth is 1, else a box.
+pub fn boxed(
+    stream: &PriorityStream,
+    target: Block,
+    source: Block,
+    extent: Extent,
+    priority: Option<Priority>,
+) -> hal::Result<CopyHandle> {
+    target.check(extent);
+    source.check(extent);
+    let Extent { width_bytes, height, depth } = extent;
+    let request = if depth == 1 {
+        Request::two_d(&Copy2d { source: source.plane(), target: target.plane(), width_bytes, height })
+    } else {
+        Request::three_d(&Copy3d { source: source.volume(), target: target.volume(), width_bytes, height, depth })
+    };
+    // SAFETY: both boxes lie inside buffers of a rig (checked above), which outlive the copy (the rule above).
+    unsafe { stream.memcpy_async(&at(request, priority)) }
+}
+
+/// Pageable host memory to the device: consumed on return.
+pub fn htod_pageable(stream: &PriorityStream, target: (Buffer, u64), source: &[u8]) -> hal::Result<CopyHandle> {
+    let to = target.0.range(target.1, source.len() as u64);
+    // SAFETY: the source is a live slice; being pageable it is not needed after the call.
+    unsafe { stream.memcpy_htod_async(to, source.as_ptr(), source.len() as u64) }
+}
+
+/// The device to pageable host memory: complete on return.
+pub fn dtoh_pageable(stream: &PriorityStream, target: &mut [u8], source: (Buffer, u64)) -> hal::Result<CopyHandle> {
+    let from = source.0.range(source.1, target.len() as u64);
+    // SAFETY: the target is a live exclusive slice; being pageable it is not written after the call.
+    unsafe { stream.memcpy_dtoh_async(target.as_mut_ptr(), from, target.len() as u64) }
+}
+
+/// `soft_spin_ns`, from any thread.
+pub fn spin(driver: &dyn Driver, spin: Function, mut span_ns: u64, stream: Stream) -> hal::Result<()> {
+    let parameters = [(&raw mut span_ns).cast()];
+    let launch =
+        Launch { function: spin, grid: [1; 3], block: [1; 3], shared_bytes: 0, stream, parameters: &parameters };
+    // SAFETY: callers pass the kernel of that name, which declares one parameter of 8 bytes.
+    unsafe { driver.launch(&launch) }
+}

@@ -1,0 +1,125 @@
+//! One suite for the copy layer: run on the software GPU, on the software GPU's own `libcuda.so.1`, and on a real GPU.
+//!
+//! `OVERTAKE_BACKEND` chooses, as for the conformance suite, whose rig and doors this suite shares: `soft` (the default)
+//! runs every check on a fresh software GPU in virtual time, adds what only a model can do (faults, inspection, a machine
+//! with one queue), and runs itself again as a child on the soft `libcuda.so.1` if that has been built; `cuda` runs the
+//! checks on the library that the loader finds.
+#![deny(unsafe_code)]
+
+// Shared with the conformance suite; neither suite needs all of it.
+#[allow(dead_code)]
+#[path = "../conformance/arm.rs"]
+mod arm;
+#[allow(dead_code)]
+#[path = "../conformance/failure.rs"]
+mod failure;
+#[path = "../conformance/loader.rs"]
+mod loader;
+#[allow(dead_code)]
+#[path = "../conformance/memory.rs"]
+mod memory;
+#[allow(dead_code)]
+#[path = "../conformance/place.rs"]
+mod place;
+#[allow(dead_code)]
+#[path = "../conformance/prng.rs"]
+mod prng;
+#[allow(dead_code)]
+#[path = "../conformance/rig.rs"]
+mod rig;
+#[path = "../conformance/watchdog.rs"]
+mod watchdog;
+#[allow(dead_code)]
+#[path = "../conformance/word.rs"]
+mod word;
+
+mod bed;
+mod checks;
+mod doors;
+mod lane;
+mod traffic;
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use libtest_mimic::{Arguments, Failed, Trial};
+use overtake::options::{Transport, UrgentTransport};
+use semaphores::Kind;
+
+use arm::Arm;
+use checks::{Case, bytes};
+use failure::Outcome;
+use rig::Rig;
+
+const CHECK_LIMIT: Duration = Duration::from_secs(60);
+const SUITE_LIMIT: Duration = Duration::from_secs(600);
+
+fn trial(name: String, limit: Duration, body: impl FnOnce() -> Outcome + Send + 'static) -> Trial {
+    let label = name.clone();
+    Trial::test(name, move || {
+        watchdog::guarded(&label, limit, body).map_err(|failure| Failed::from(failure.to_string()))
+    })
+}
+
+fn check_trial(arm: Arm, name: &str, check: impl FnOnce(&Rig) -> Outcome + Send + 'static) -> Trial {
+    trial(format!("{}::{name}", arm.name()), CHECK_LIMIT, move || {
+        let rig = Rig::new(&arm.driver()?)?;
+        let outcome = check(&rig);
+        outcome.and(rig.finish())
+    })
+}
+
+/// Every way of moving bulk, of moving urgent copies and of saying semaphores.
+fn byte_trials(arm: Arm) -> Vec<Trial> {
+    let mut trials = Vec::new();
+    for (transport, name) in [
+        (Transport::Auto, "auto"),
+        (Transport::Engine, "engine"),
+        (Transport::Kernel, "kernel"),
+        (Transport::Native, "native"),
+    ] {
+        for (urgent, urgent_name) in [(UrgentTransport::Engine, "engine"), (UrgentTransport::Kernel, "kernel")] {
+            for emulation in Kind::ALL {
+                let name = format!("bytes::bulk_by_{name}_urgent_by_{urgent_name}_{}", emulation.name());
+                trials.push(check_trial(arm, &name, move |rig| bytes::under(rig, transport, urgent, emulation)));
+            }
+        }
+    }
+    trials
+}
+
+/// Whether the driver is a model that runs in real time.
+fn is_slow(arm: Arm) -> bool {
+    let name = |driver: std::sync::Arc<dyn hal::Driver>| driver.device_name(hal::Device(0)).unwrap_or_default();
+    arm == Arm::Cuda && arm.driver().is_ok_and(|driver| name(driver).contains("software GPU"))
+}
+
+fn trials(arm: Arm) -> Vec<Trial> {
+    let slow = is_slow(arm);
+    let case = |case: Case| check_trial(arm, case.name, case.check).with_ignored_flag(case.brisk && slow);
+    byte_trials(arm).into_iter().chain(checks::all().map(case)).collect()
+}
+
+/// What only the soft arm adds.
+fn soft_trials() -> Vec<Trial> {
+    let ignored = loader::library().is_none() && !loader::is_required();
+    vec![trial("through_the_loader".to_owned(), SUITE_LIMIT, loader::through_the_loader).with_ignored_flag(ignored)]
+}
+
+fn main() -> ExitCode {
+    let mut arguments = Arguments::from_args();
+    let arm = match Arm::from_environment() {
+        Ok(arm) => arm,
+        Err(text) => {
+            eprintln!("copies: {text}");
+            return ExitCode::from(2);
+        }
+    };
+    let mut all = trials(arm);
+    match arm {
+        Arm::Soft => all.extend(soft_trials()),
+        // The trials share one driver, and each would hold back another's copies.
+        Arm::Cuda => arguments.test_threads = Some(1),
+    }
+    libtest_mimic::run(&arguments, all).exit_code()
+}

@@ -1,0 +1,83 @@
+//! Endless urgent traffic: a thread that keeps urgent copies pending, so that words stay up.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use hal::{HostThread, Nanos};
+use overtake::copy::Status;
+use overtake::{Direction, Overtake, PriorityStream};
+
+use crate::doors;
+use crate::failure::{Failure, Outcome};
+use crate::lane::level;
+use crate::rig::Rig;
+
+/// Streams with one copy out each, so that two are pending while a third is submitted anew.
+const STREAMS: usize = 3;
+/// Nobody listens any more: the check has failed.
+const SPAN_MAX: Nanos = Nanos::from_ms(1_000);
+
+/// Traffic that goes on until it is stopped.
+pub struct Traffic {
+    stop: Arc<AtomicBool>,
+    thread: HostThread<Outcome>,
+}
+
+impl Traffic {
+    /// Starts copies of `bytes` at the highest priority, and returns when the first is under way.
+    pub fn start(rig: &Rig, overtake: &Overtake, direction: Direction, bytes: u64) -> Result<Traffic, Failure> {
+        let (host, device) = (rig.pinned(bytes)?, rig.buffer(bytes)?);
+        let highest = level(overtake.priorities().count());
+        let streams = (0..STREAMS).map(|_| Ok(overtake.adopt(rig.stream()?, highest)?));
+        let streams = streams.collect::<Result<Vec<PriorityStream>, Failure>>()?;
+        let (stop, begun) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
+        let (stopped, has_begun) = (Arc::clone(&stop), Arc::clone(&begun));
+        let thread = rig.spawn("traffic", move |driver| {
+            let end = driver.host().now() + SPAN_MAX;
+            for stream in streams.iter().cycle() {
+                stream.synchronize()?;
+                if stopped.load(Ordering::SeqCst) || driver.host().now() >= end {
+                    break;
+                }
+                match direction {
+                    Direction::DeviceToHost => doors::dtoh(stream, &host, device, bytes)?,
+                    _ => doors::htod(stream, device, &host, bytes)?,
+                };
+                has_begun.store(true, Ordering::SeqCst);
+            }
+            streams.iter().try_for_each(PriorityStream::synchronize)?;
+            Ok(())
+        });
+        rig.driver().host().wait_until(None, &mut || begun.load(Ordering::SeqCst) || thread.is_done());
+        Ok(Traffic { stop, thread })
+    }
+
+    /// Ends it, and says whether it went on until now.
+    pub fn stop(self, rig: &Rig) -> Outcome {
+        let ended_before = self.thread.is_done();
+        self.stop.store(true, Ordering::SeqCst);
+        self.thread.join(rig.driver().host())?;
+        if ended_before {
+            return Err(Failure::new("the urgent traffic ended before the check did"));
+        }
+        Ok(())
+    }
+}
+
+/// Whether the copy has completed.
+pub fn is_done(handle: &overtake::copy::CopyHandle) -> Result<bool, Failure> {
+    Ok(handle.status()? == Status::Done)
+}
+
+/// Waits at most `span` for the copy, and says whether it has completed.
+pub fn done_within(rig: &Rig, handle: &overtake::copy::CopyHandle, span: Nanos) -> Result<bool, Failure> {
+    let host = rig.driver().host();
+    let end = host.now() + span;
+    while !is_done(handle)? {
+        if host.now() >= end {
+            return Ok(false);
+        }
+        host.sleep(Nanos::from_us(20));
+    }
+    Ok(true)
+}
