@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::bench::BenchArguments;
 use crate::simulate::SimulateArguments;
 
 const AFTER_HELP: &str = "\
@@ -47,8 +48,10 @@ pub enum BackendName {
 pub enum Command {
     /// Show driver, devices, stream memory operations and copy queues, probed on this machine, and warn of traps.
     Info(InfoArguments),
-    /// Measure how long a small copy waits behind bulk copies, and draw it.
+    /// Measure how long a small copy waits behind bulk copies, natively and through overtake, and draw it.
     Demo(DemoArguments),
+    /// Measure overtake against what CUDA does by itself, or hunt for hangs and wrong bytes.
+    Bench(BenchArguments),
     /// Run a scenario on a small exact machine, with or without semaphores: which copy runs when, and why.
     Simulate(SimulateArguments),
 }
@@ -81,7 +84,8 @@ pub struct DemoArguments {
     pub html: Option<PathBuf>,
 }
 
-fn seconds(text: &str) -> Result<f64, String> {
+/// Seconds within reason.
+pub fn seconds(text: &str) -> Result<f64, String> {
     let seconds: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
     if (0.1..=3600.0).contains(&seconds) { Ok(seconds) } else { Err("must lie between 0.1 and 3600".to_owned()) }
 }

@@ -1,5 +1,5 @@
 //! The command `overtake`.
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 mod args;
 mod bench;
@@ -7,6 +7,7 @@ mod demo;
 mod device;
 mod environment;
 mod failure;
+mod header;
 mod info;
 mod open;
 mod output;
@@ -25,6 +26,7 @@ fn main() -> ExitCode {
     let result = match &arguments.command {
         Command::Info(info) => info::run(&arguments, info),
         Command::Demo(demo) => demo::run(&arguments, demo),
+        Command::Bench(bench) => bench::run(&arguments, bench),
         Command::Simulate(simulate) => simulate::run(simulate),
     };
     match result {

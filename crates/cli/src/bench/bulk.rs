@@ -1,14 +1,12 @@
-//! The feeder: a thread that keeps bulk requests outstanding and notes when they complete.
+//! The feeder: a thread that keeps copies of a flow outstanding and notes when they complete.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use hal::{Code, HostThread, Nanos, Result, Wait};
 
-use super::Method;
+use super::flow::Flow;
 
-/// Bulk requests submitted and not complete: enough that the engine never runs dry.
-const OUTSTANDING: u32 = 4;
 /// A bulk request that takes longer than this will not come.
 const PATIENCE: Nanos = Nanos::from_ms(10_000);
 
@@ -35,23 +33,26 @@ impl Throughput {
     }
 }
 
-/// A thread that feeds bulk requests of a method until it is stopped.
+/// A thread that feeds a flow until it is stopped, and one that watches it: a feeder that is blocked inside a call would see
+/// completions late.
 pub struct Feeder {
-    method: Arc<dyn Method>,
+    flow: Arc<dyn Flow>,
     stop: Arc<AtomicBool>,
-    thread: HostThread<Result<Throughput>>,
+    feeding: HostThread<Result<()>>,
+    watching: HostThread<Throughput>,
 }
 
 impl Feeder {
     /// Starts to feed, and returns when the first request is complete: from then on the engine is busy.
-    pub fn start(method: &Arc<dyn Method>) -> Result<Feeder> {
-        let stop = Arc::new(AtomicBool::new(false));
-        let (its_method, its_stop) = (Arc::clone(method), Arc::clone(&stop));
-        let thread = hal::spawn(method.rig().driver(), "bulk feeder", move || feed(&*its_method, &its_stop));
-        let feeder = Feeder { method: Arc::clone(method), stop, thread };
-        let is_fed = || method.bulk_done() > 0 || feeder.thread.is_done();
-        let has_begun = method.rig().wait_for(PATIENCE, &mut { is_fed });
-        if !has_begun || feeder.thread.is_done() {
+    pub fn start(flow: &Arc<dyn Flow>) -> Result<Feeder> {
+        let (stop, driver) = (Arc::new(AtomicBool::new(false)), flow.ground().driver());
+        let (its_flow, its_stop) = (Arc::clone(flow), Arc::clone(&stop));
+        let feeding = hal::spawn(driver, "bulk feeder", move || feed(&*its_flow, &its_stop));
+        let (its_flow, its_stop) = (Arc::clone(flow), Arc::clone(&stop));
+        let watching = hal::spawn(driver, "bulk watcher", move || watch(&*its_flow, &its_stop));
+        let feeder = Feeder { flow: Arc::clone(flow), stop, feeding, watching };
+        let has_begun = flow.ground().rig().wait_for(PATIENCE, &mut || flow.done() > 0 || feeder.feeding.is_done());
+        if !has_begun || feeder.feeding.is_done() {
             feeder.stop()?;
             return Err(late("the first bulk request did not complete"));
         }
@@ -60,13 +61,15 @@ impl Feeder {
 
     /// Whether the thread has given up; `stop` says why.
     pub fn has_failed(&self) -> bool {
-        self.thread.is_done()
+        self.feeding.is_done()
     }
 
     /// Stops feeding, waits until everything outstanding is complete, and says how fast it went while it was fed.
     pub fn stop(self) -> Result<Throughput> {
         self.stop.store(true, Ordering::Release);
-        self.thread.join(self.method.rig().driver().host())
+        let host = self.flow.ground().driver().host();
+        let throughput = self.watching.join(host);
+        self.feeding.join(host).map(|()| throughput)
     }
 }
 
@@ -74,33 +77,41 @@ fn late(what: &str) -> hal::Error {
     Code::LAUNCH_TIMEOUT.at("cuStreamWriteValue32").because(format!("{what} within {PATIENCE}"))
 }
 
-fn feed(method: &dyn Method, stop: &AtomicBool) -> Result<Throughput> {
-    method.rig().make_current()?;
-    let host = method.rig().driver().host();
-    let mut submitted = 0_u32;
-    let mut first: Option<(Nanos, u32)> = None;
-    let mut last = (Nanos::ZERO, 0);
+fn feed(flow: &dyn Flow, stop: &AtomicBool) -> Result<()> {
+    flow.ground().rig().make_current()?;
+    let host = flow.ground().driver().host();
+    let (mut submitted, outstanding) = (0_u32, flow.outstanding());
     while !stop.load(Ordering::Acquire) {
-        while submitted.wrapping_sub(method.bulk_done()) < OUTSTANDING {
-            submitted = submitted.wrapping_add(1);
-            method.submit_bulk(submitted)?;
-        }
-        let before = method.bulk_done();
-        let mut changed = || method.bulk_done() != before || stop.load(Ordering::Acquire);
-        if host.wait_until(Some(host.now() + PATIENCE), &mut changed) != Wait::Met {
+        submitted = submitted.wrapping_add(1);
+        flow.copy()?;
+        flow.count(submitted)?;
+        let mut has_room = || submitted.wrapping_sub(flow.done()) < outstanding || stop.load(Ordering::Acquire);
+        if host.wait_until(Some(host.now() + PATIENCE), &mut has_room) != Wait::Met {
             return Err(late("no bulk request completed"));
         }
-        // Only a completion is a look: the time between the last one and the stop belongs to a request that is under way.
-        let done = method.bulk_done();
-        if done != before {
-            last = (host.now(), done);
-            first.get_or_insert(last);
-        }
     }
-    if !method.rig().wait_for(PATIENCE, &mut || method.bulk_done() == submitted) {
-        return Err(late("outstanding bulk requests did not complete"));
+    if flow.ground().rig().wait_for(PATIENCE, &mut || flow.done() == submitted) {
+        Ok(())
+    } else {
+        Err(late("outstanding bulk requests did not complete"))
+    }
+}
+
+/// From the first completion seen to the last: the time after that belongs to a request that is under way.
+fn watch(flow: &dyn Flow, stop: &AtomicBool) -> Throughput {
+    let host = flow.ground().driver().host();
+    let mut first: Option<(Nanos, u32)> = None;
+    let mut last = (Nanos::ZERO, 0);
+    loop {
+        let before = last.1;
+        host.wait_until(None, &mut || flow.done() != before || stop.load(Ordering::Acquire));
+        if stop.load(Ordering::Acquire) {
+            break;
+        }
+        last = (host.now(), flow.done());
+        first.get_or_insert(last);
     }
     let (start, before) = first.unwrap_or(last);
-    let bytes = u64::from(last.1.wrapping_sub(before)) * method.bulk_bytes();
-    Ok(Throughput { bytes, span: last.0.since(start) })
+    let bytes = u64::from(last.1.wrapping_sub(before)) * flow.cargo().bytes;
+    Throughput { bytes, span: last.0.since(start) }
 }

@@ -1,57 +1,72 @@
 //! A way to move urgent bytes past bulk bytes.
 
-use channels::probe::Rig;
-use hal::{MemOp, Result, Stream};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
-/// The lane of the rig that urgent copies use.
-pub const URGENT_LANE: usize = 0;
-/// The lane of the rig that bulk requests use.
-pub const BULK_LANE: usize = 1;
+use hal::Result;
 
-/// The word that counts completed urgent copies.
-const URGENT_WORD: usize = 1;
-/// The word that counts completed bulk requests.
-const BULK_WORD: usize = 2;
+use super::flow::Flow;
 
-/// One way to submit urgent copies and bulk requests. Both end in a write to a word in host memory, which says how many
-/// of them are complete.
+/// What a method submits while it is open.
+#[derive(Clone)]
+pub struct Flows {
+    /// Urgent copies.
+    pub urgent: Arc<dyn Flow>,
+    /// Bulk requests.
+    pub bulk: Arc<dyn Flow>,
+}
+
+/// What opening a method came to.
+pub enum Opened {
+    /// It is open.
+    Flows(Flows),
+    /// This machine cannot do it, and why.
+    Unavailable(String),
+}
+
+/// What overtake says of itself since a method was opened.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// How often the watchdog had to open the semaphores.
+    pub rescues: u64,
+    /// Copies that went another way than the method's, by reason.
+    pub fallbacks: BTreeMap<String, u64>,
+    /// Bulk bytes that went in chunks, and in how many.
+    pub chunked: (u64, u64),
+    /// Whether it has stood down.
+    pub stood_down: bool,
+}
+
+impl Tally {
+    /// Both together.
+    #[must_use]
+    pub fn and(mut self, other: Tally) -> Tally {
+        for (reason, count) in other.fallbacks {
+            *self.fallbacks.entry(reason).or_default() += count;
+        }
+        Tally {
+            rescues: self.rescues + other.rescues,
+            fallbacks: self.fallbacks,
+            chunked: (self.chunked.0 + other.chunked.0, self.chunked.1 + other.chunked.1),
+            stood_down: self.stood_down || other.stood_down,
+        }
+    }
+
+    /// The mean size of a chunk.
+    #[must_use]
+    pub fn chunk_bytes(&self) -> Option<u64> {
+        self.chunked.0.checked_div(self.chunked.1)
+    }
+}
+
+/// One way to submit urgent copies and bulk requests.
+///
+/// A method is open only while it is measured: what it needs beside its streams, such as a thread that watches completions,
+/// must not disturb the others.
 pub trait Method: Send + Sync {
-    /// Where it submits.
-    fn rig(&self) -> &Rig;
-    /// Submits an urgent copy, and behind it the write of `sequence` to the word of urgent copies.
-    fn submit_urgent(&self, sequence: u32) -> Result<()>;
-    /// Submits a bulk request, and behind it the write of `request` to the word of bulk requests.
-    fn submit_bulk(&self, request: u32) -> Result<()>;
-    /// Bytes of an urgent copy.
-    fn urgent_bytes(&self) -> u64;
-    /// Bytes of a bulk request.
-    fn bulk_bytes(&self) -> u64;
-    /// The streams it submits to: idle when everything has completed.
-    fn streams(&self) -> Vec<Stream>;
-
-    /// How many urgent copies are complete, as the device has last written it.
-    fn urgent_done(&self) -> u32 {
-        self.rig().word(URGENT_WORD).load(std::sync::atomic::Ordering::Acquire)
-    }
-
-    /// How many bulk requests are complete.
-    fn bulk_done(&self) -> u32 {
-        self.rig().word(BULK_WORD).load(std::sync::atomic::Ordering::Acquire)
-    }
-
-    /// The operation that counts an urgent copy.
-    fn count_urgent(&self, sequence: u32) -> MemOp {
-        MemOp::write32(self.rig().word_address(URGENT_WORD), sequence)
-    }
-
-    /// The operation that counts a bulk request.
-    fn count_bulk(&self, request: u32) -> MemOp {
-        MemOp::write32(self.rig().word_address(BULK_WORD), request)
-    }
-
-    /// Sets both counts to 0. Only while nothing is outstanding.
-    fn reset(&self) {
-        self.rig().word(URGENT_WORD).store(0, std::sync::atomic::Ordering::Release);
-        self.rig().word(BULK_WORD).store(0, std::sync::atomic::Ordering::Release);
-    }
+    /// Opens it; both flows have been used once and everything is idle.
+    fn open(&self) -> Result<Opened>;
+    /// Closes it, when nothing is outstanding and its flows are dropped, and says what overtake said. It has made so many
+    /// urgent copies.
+    fn close(&self, urgent_copies: u64) -> Tally;
 }

@@ -1,19 +1,44 @@
-//! Measuring an urgent copy beside bulk copies: what `demo` shows, and what every further method is measured with.
+//! Measuring urgent copies beside bulk copies, method against method; `README.md` beside this file says how to read it.
 //!
-//! A [`Method`] knows how to submit one urgent copy and one bulk request. The [`Feeder`] keeps bulk requests
+//! A [`method::Method`] opens two flows, urgent copies and bulk requests. The [`bulk::Feeder`] keeps bulk requests
 //! outstanding on a thread of its own; the urgent loop times copies from the call to a completion word seen in host
-//! memory. [`run`] interleaves scenarios in rounds, so that a machine that gets slower gets slower for all of them.
+//! memory. [`runner::run`] interleaves scenarios in rounds, so that a machine that gets slower gets slower for all of them.
 //!
 //! Nothing here reads a clock of its own: on the software GPU the same code runs in virtual time.
 
-mod bulk;
-mod method;
-mod native;
-mod runner;
-mod urgent;
+mod args;
+mod bandwidth;
+pub mod bulk;
+mod burst;
+pub mod case;
+pub mod catalogue;
+pub mod flow;
+pub mod ground;
+mod hunt;
+mod latency;
+pub mod method;
+pub mod native;
+mod overhead;
+pub mod present;
+mod priorities;
+pub mod product;
+pub mod runner;
+pub mod stage;
+pub mod urgent;
 
-pub use bulk::{Feeder, Throughput};
-pub use method::{BULK_LANE, Method, URGENT_LANE};
-pub use native::Native;
-pub use runner::{Load, Measured, Pace, Scenario, run};
-pub use urgent::{UrgentPlan, measure_urgent};
+pub use args::BenchArguments;
+
+use crate::args::Arguments;
+use crate::failure::Result;
+use args::What;
+
+/// Runs the command.
+pub fn run(arguments: &Arguments, bench: &BenchArguments) -> Result<()> {
+    match &bench.what {
+        What::Latency(latency) => latency::run(arguments, latency),
+        What::Burst(burst) => burst::run(arguments, burst),
+        What::Overhead(overhead) => overhead::run(arguments, overhead),
+        What::Bandwidth(bandwidth) => bandwidth::run(arguments, bandwidth),
+        What::Hunt(hunt) => hunt::run(arguments, hunt),
+    }
+}

@@ -1,66 +1,74 @@
-//! What CUDA does by itself: two streams, with or without stream priorities.
+//! What CUDA does by itself: two streams, with or without stream priorities, whole copies or chunks.
 
 use std::sync::Arc;
 
-use channels::Direction;
-use channels::probe::Rig;
 use hal::{Code, Nanos, Result, Stream};
 
-use super::{BULK_LANE, Method, URGENT_LANE};
+use super::flow::{Cargo, Chunked, Flow, Plain};
+use super::ground::Ground;
+use super::method::{Flows, Method, Opened, Tally};
+
+/// How bulk requests are cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cut {
+    /// Not at all.
+    Whole,
+    /// Into chunks of this size, back to back.
+    Chunks(u64),
+    /// Into chunks of this size, each followed by a kernel that does nothing.
+    ChunksAndKernels(u64),
+}
 
 /// Plain copies in two streams.
 pub struct Native {
-    rig: Arc<Rig>,
-    direction: Direction,
-    urgent: (Stream, u64),
-    bulk: (Stream, u64),
+    ground: Arc<Ground>,
+    urgent: (Stream, Cargo),
+    bulk: (Stream, Cargo),
+    cut: Cut,
 }
 
-/// A first copy that takes longer than this will not come.
-const FIRST_COPY: Nanos = Nanos::from_ms(5_000);
+/// First copies that take longer than this will not come.
+const FIRST_COPIES: Nanos = Nanos::from_ms(5_000);
 
 impl Native {
-    /// Two streams of the rig with these CUDA priorities (lower is more urgent), for copies of these sizes.
-    pub fn new(rig: &Arc<Rig>, direction: Direction, priorities: (i32, i32), bytes: (u64, u64)) -> Result<Native> {
-        let bulk = (rig.stream(priorities.1)?, bytes.1);
-        let urgent = (rig.stream(priorities.0)?, bytes.0);
-        // Streams get their hardware queues in turn, so two that are made and used one after the other do not share one:
-        // what is measured is the copy engine, not a shared queue.
-        rig.copy(direction, BULK_LANE, bytes.1.min(bytes.0), bulk.0)?;
-        rig.copy(direction, URGENT_LANE, bytes.0, urgent.0)?;
-        if !rig.look(&[bulk.0, urgent.0], FIRST_COPY)?.into_iter().all(|done| done) {
-            return Err(Code::LAUNCH_TIMEOUT.at("cuStreamQuery").because("the first copies did not complete"));
-        }
-        Ok(Native { rig: Arc::clone(rig), direction, urgent, bulk })
+    /// Two streams with these CUDA priorities (lower is more urgent): first that of the urgent copies.
+    pub fn new(ground: &Arc<Ground>, priorities: (i32, i32), cargo: (Cargo, Cargo), cut: Cut) -> Result<Native> {
+        let bulk = (ground.stream(priorities.1)?, cargo.1);
+        let urgent = (ground.stream(priorities.0)?, cargo.0);
+        Ok(Native { ground: Arc::clone(ground), urgent, bulk, cut })
+    }
+
+    fn plain(&self, (stream, cargo): (Stream, Cargo)) -> Plain {
+        Plain { ground: Arc::clone(&self.ground), cargo, stream }
     }
 }
 
 impl Method for Native {
-    fn rig(&self) -> &Rig {
-        &self.rig
+    fn open(&self) -> Result<Opened> {
+        let whole = self.plain(self.bulk);
+        let bulk: Arc<dyn Flow> = match self.cut {
+            Cut::Whole => Arc::new(whole),
+            Cut::Chunks(chunk_bytes) => Arc::new(Chunked { whole, chunk_bytes, has_kernels: false }),
+            Cut::ChunksAndKernels(chunk_bytes) => Arc::new(Chunked { whole, chunk_bytes, has_kernels: true }),
+        };
+        let flows = Flows { urgent: Arc::new(self.plain(self.urgent)), bulk };
+        warm_up(&self.ground, &flows)?;
+        Ok(Opened::Flows(flows))
     }
 
-    fn submit_urgent(&self, sequence: u32) -> Result<()> {
-        let (stream, bytes) = self.urgent;
-        self.rig.copy(self.direction, URGENT_LANE, bytes, stream)?;
-        self.rig.driver().mem_op(stream, self.count_urgent(sequence))
+    fn close(&self, _: u64) -> Tally {
+        Tally::default()
     }
+}
 
-    fn submit_bulk(&self, request: u32) -> Result<()> {
-        let (stream, bytes) = self.bulk;
-        self.rig.copy(self.direction, BULK_LANE, bytes, stream)?;
-        self.rig.driver().mem_op(stream, self.count_bulk(request))
+/// One copy of each flow, and everything idle again: what the first use of a stream or a kernel costs is not measured.
+pub fn warm_up(ground: &Ground, flows: &Flows) -> Result<()> {
+    flows.bulk.copy()?;
+    flows.urgent.copy()?;
+    if ground.rig().look(&[flows.bulk.stream(), flows.urgent.stream()], FIRST_COPIES)?.into_iter().all(|done| done) {
+        return Ok(());
     }
-
-    fn urgent_bytes(&self) -> u64 {
-        self.urgent.1
-    }
-
-    fn bulk_bytes(&self) -> u64 {
-        self.bulk.1
-    }
-
-    fn streams(&self) -> Vec<Stream> {
-        vec![self.urgent.0, self.bulk.0]
-    }
+    Err(Code::LAUNCH_TIMEOUT
+        .at("cuStreamQuery")
+        .because(format!("the first copies did not complete within {FIRST_COPIES}")))
 }

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use hal::{Code, Nanos, Result};
 
-use super::urgent::UrgentSamples;
-use super::{Feeder, Method, Throughput, UrgentPlan, measure_urgent};
+use super::bulk::{Feeder, Throughput};
+use super::method::{Flows, Method, Opened, Tally};
+use super::urgent::{UrgentPlan, UrgentSamples, measure_urgent};
 
 /// What runs in a scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,6 +17,8 @@ pub enum Load {
     Bulk,
     /// Urgent copies beside bulk requests.
     Both,
+    /// As many urgent copies as it takes to keep them coming without end, beside bulk requests.
+    Endless,
 }
 
 /// A method under a load.
@@ -38,19 +41,36 @@ pub struct Pace {
     pub span: Nanos,
     /// Every scenario runs once in each round.
     pub rounds: u32,
-    /// The shortest pause between two urgent copies.
+    /// Urgent copies in a sample.
+    pub burst: u32,
+    /// The shortest pause between two samples.
     pub gap: Nanos,
     /// By how much that pause varies.
     pub jitter: Nanos,
 }
 
+impl Pace {
+    /// One urgent copy at a time, 1.0 to 1.7 ms apart, in three rounds.
+    #[must_use]
+    pub fn of(seconds: f64) -> Pace {
+        let (gap, jitter) = (Nanos::from_us(1_000), Nanos::from_us(700));
+        Pace { span: Nanos((seconds * 1e9) as u64), rounds: 3, burst: 1, gap, jitter }
+    }
+}
+
 /// What a scenario has measured in all rounds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Measured {
-    /// Latencies of urgent copies; empty under [`Load::Bulk`].
+    /// Latencies of urgent copies; empty where none ran one at a time.
     pub urgent: UrgentSamples,
-    /// Bulk bytes and time; zero under [`Load::Urgent`].
+    /// Bulk bytes and time; zero where no bulk ran.
     pub bulk: Throughput,
+    /// Urgent bytes and time; zero where urgent copies ran one at a time.
+    pub endless: Throughput,
+    /// What overtake says.
+    pub tally: Tally,
+    /// Why it could not be measured here.
+    pub unavailable: Option<String>,
 }
 
 /// A slice of a round takes at least this many samples, or a slow scenario might have none.
@@ -63,44 +83,84 @@ pub fn run(scenarios: &[Scenario], pace: Pace, progress: &mut dyn FnMut(u32, &Sc
     let weights: u64 = scenarios.iter().map(|scenario| u64::from(scenario.weight)).sum();
     let mut measured = vec![Measured::default(); scenarios.len()];
     for round in 0..pace.rounds {
-        for (scenario, total) in scenarios.iter().zip(&mut measured) {
+        for (scenario, total) in scenarios.iter().zip(&mut measured).filter(|(_, total)| total.unavailable.is_none()) {
             progress(round, scenario);
             let parts = weights.max(1) * u64::from(pace.rounds.max(1));
             let plan = UrgentPlan {
                 span: Nanos(pace.span.0 / parts * u64::from(scenario.weight)),
                 least_samples: LEAST_SAMPLES,
+                burst: pace.burst,
                 gap: pace.gap,
                 jitter: pace.jitter,
             };
-            let slice = slice(scenario, plan)?;
-            total.urgent.latency_ns.extend(slice.urgent.latency_ns);
-            total.urgent.enqueue_ns.extend(slice.urgent.enqueue_ns);
-            total.bulk = total.bulk.and(slice.bulk);
+            *total = std::mem::take(total).and(slice(scenario, plan)?);
         }
     }
     Ok(measured)
 }
 
+impl Measured {
+    fn and(mut self, other: Measured) -> Measured {
+        self.urgent.latency_ns.extend(other.urgent.latency_ns);
+        self.urgent.enqueue_ns.extend(other.urgent.enqueue_ns);
+        Measured {
+            urgent: self.urgent,
+            bulk: self.bulk.and(other.bulk),
+            endless: self.endless.and(other.endless),
+            tally: self.tally.and(other.tally),
+            unavailable: self.unavailable.or(other.unavailable),
+        }
+    }
+}
+
 fn slice(scenario: &Scenario, plan: UrgentPlan) -> Result<Measured> {
-    let method = &scenario.method;
-    method.reset();
-    let measured = match scenario.load {
-        Load::Urgent => Measured { urgent: measure_urgent(&**method, plan, &|| false)?, ..Measured::default() },
+    let flows = match scenario.method.open()? {
+        Opened::Flows(flows) => flows,
+        Opened::Unavailable(reason) => {
+            scenario.method.close(0);
+            return Ok(Measured { unavailable: Some(reason), ..Measured::default() });
+        }
+    };
+    let [urgent, bulk] = [&flows.urgent, &flows.bulk].map(|flow| {
+        flow.reset();
+        flow.stream()
+    });
+    let measured = under_load(scenario.load, &flows, plan)?;
+    let is_drained = flows.bulk.ground().rig().look(&[urgent, bulk], DRAIN)?.into_iter().all(|done| done);
+    if !is_drained {
+        let text = format!("{} did not drain within {DRAIN}", scenario.name);
+        return Err(Code::LAUNCH_TIMEOUT.at("cuStreamQuery").because(text));
+    }
+    drop(flows);
+    let copies = measured.urgent.latency_ns.len() as u64 * u64::from(plan.burst);
+    let tally = scenario.method.close(copies);
+    Ok(Measured { tally, ..measured })
+}
+
+fn under_load(load: Load, flows: &Flows, plan: UrgentPlan) -> Result<Measured> {
+    let host = flows.bulk.ground().driver().host();
+    Ok(match load {
+        Load::Urgent => Measured { urgent: measure_urgent(&*flows.urgent, plan, &|| false)?, ..Measured::default() },
         Load::Bulk => {
-            let feeder = Feeder::start(method)?;
-            method.rig().driver().host().sleep(plan.span);
+            let feeder = Feeder::start(&flows.bulk)?;
+            host.sleep(plan.span);
             Measured { bulk: feeder.stop()?, ..Measured::default() }
         }
         Load::Both => {
-            let feeder = Feeder::start(method)?;
-            let urgent = measure_urgent(&**method, plan, &|| feeder.has_failed());
+            let feeder = Feeder::start(&flows.bulk)?;
+            let urgent = measure_urgent(&*flows.urgent, plan, &|| feeder.has_failed());
             // The feeder's error first: an urgent copy that fails beside it most likely fails for the same reason.
             let bulk = feeder.stop()?;
-            Measured { urgent: urgent?, bulk }
+            Measured { urgent: urgent?, bulk, ..Measured::default() }
         }
-    };
-    if method.rig().look(&method.streams(), DRAIN)?.into_iter().all(|done| done) {
-        return Ok(measured);
-    }
-    Err(Code::LAUNCH_TIMEOUT.at("cuStreamQuery").because(format!("{} did not drain within {DRAIN}", scenario.name)))
+        Load::Endless => {
+            let feeder = Feeder::start(&flows.bulk)?;
+            let urgent = Feeder::start(&flows.urgent)?;
+            host.sleep(plan.span);
+            // Bulk first: once the urgent copies stop, it has the engine to itself.
+            let bulk = feeder.stop();
+            let endless = urgent.stop()?;
+            Measured { bulk: bulk?, endless, ..Measured::default() }
+        }
+    })
 }

@@ -1,8 +1,8 @@
-//! The urgent loop: one small copy at a time, timed as the application sees it.
+//! The urgent loop: one small copy at a time, or one burst, timed as the application sees it.
 
 use hal::{Code, Nanos, Result};
 
-use super::Method;
+use super::flow::Flow;
 
 /// How to pace urgent copies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,7 +11,9 @@ pub struct UrgentPlan {
     pub span: Nanos,
     /// Samples to take even if that takes longer.
     pub least_samples: usize,
-    /// The shortest pause between two copies.
+    /// Copies in a sample, back to back.
+    pub burst: u32,
+    /// The shortest pause between two samples.
     pub gap: Nanos,
     /// The pause varies by up to this, so that copies do not fall into step with the bulk.
     pub jitter: Nanos,
@@ -30,30 +32,34 @@ pub struct UrgentSamples {
 }
 
 /// Takes samples until the plan is fulfilled, or until `should_stop`.
-pub fn measure_urgent(method: &dyn Method, plan: UrgentPlan, should_stop: &dyn Fn() -> bool) -> Result<UrgentSamples> {
-    let host = method.rig().driver().host();
+pub fn measure_urgent(flow: &dyn Flow, plan: UrgentPlan, should_stop: &dyn Fn() -> bool) -> Result<UrgentSamples> {
+    let host = flow.ground().driver().host();
     let end = host.now() + plan.span;
     let mut samples = UrgentSamples::default();
-    let mut sequence = method.urgent_done();
+    let mut sequence = flow.done();
     while (host.now() < end || samples.latency_ns.len() < plan.least_samples) && !should_stop() {
         sequence = sequence.wrapping_add(1);
         let start = host.now();
-        method.submit_urgent(sequence)?;
+        for _ in 0..plan.burst {
+            flow.copy()?;
+        }
+        flow.count(sequence)?;
         let enqueued = host.now();
-        if !method.rig().wait_for(PATIENCE, &mut || method.urgent_done() == sequence) {
-            let text = format!("an urgent copy of {} bytes did not complete within {PATIENCE}", method.urgent_bytes());
+        if !flow.ground().rig().wait_for(PATIENCE, &mut || flow.done() == sequence) {
+            let text = format!("an urgent copy of {} bytes did not complete within {PATIENCE}", flow.cargo().bytes);
             return Err(Code::LAUNCH_TIMEOUT.at("cuStreamWriteValue32").because(text));
         }
         samples.latency_ns.push(host.now().since(start).0);
         samples.enqueue_ns.push(enqueued.since(start).0);
-        host.sleep(plan.gap + Nanos(jitter(sequence) % plan.jitter.0.max(1)));
+        host.sleep(plan.gap + Nanos(scatter(u64::from(sequence)) % plan.jitter.0.max(1)));
     }
     Ok(samples)
 }
 
-/// A hash of the sequence number (the finaliser of SplitMix64): the same pauses in every run.
-fn jitter(sequence: u32) -> u64 {
-    let mut value = u64::from(sequence).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+/// A hash of a number (the finaliser of SplitMix64): the same pauses in every run.
+#[must_use]
+pub fn scatter(number: u64) -> u64 {
+    let mut value = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
     value = (value ^ (value >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     value = (value ^ (value >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
     value ^ (value >> 31)
@@ -66,7 +72,7 @@ mod tests {
     #[test]
     fn pauses_are_spread() {
         let mut tenths = [0_u32; 10];
-        (0..10_000).for_each(|sequence| tenths[(jitter(sequence) % 700 / 70) as usize] += 1);
+        (0..10_000).for_each(|sequence| tenths[(scatter(sequence) % 700 / 70) as usize] += 1);
         assert!(tenths.iter().all(|count| (800..1_200).contains(count)), "{tenths:?}");
     }
 }

@@ -6,34 +6,30 @@ use std::path::PathBuf;
 use report::figure::{LatencyFigure, Panel, Series, Tone};
 use report::{BenchRow, Column, Distribution, Page, Run, Section, Table, format};
 
-use super::cases::{EQUAL, IDLE, PRIORITIES};
+use crate::bench::catalogue::{IDLE, MethodName, RAW};
+use crate::bench::present::{direction_title, percent_of_raw};
 
 /// Columns of the picture in the terminal.
 const TEXT_WIDTH: usize = 96;
 
-fn direction_title(name: &str) -> &str {
-    match name {
-        "h2d" => "host to device",
-        "d2h" => "device to host",
-        other => other,
-    }
+fn name(method: MethodName) -> &'static str {
+    method.label().method
 }
 
 fn tone(method: &str) -> Tone {
-    match method {
-        IDLE => Tone::Grey,
-        EQUAL => Tone::Orange,
-        PRIORITIES => Tone::Red,
-        _ => Tone::Blue,
-    }
+    MethodName::ALL.into_iter().find(|known| name(*known) == method).map_or(Tone::Grey, MethodName::tone)
 }
 
 /// What a reader calls a row.
 fn case(row: &BenchRow) -> &str {
     match row.method.as_str() {
         IDLE => "idle device",
-        EQUAL => "behind bulk",
-        PRIORITIES => "behind bulk, stream priorities",
+        RAW => "none (bulk alone)",
+        "native" => "behind bulk",
+        "native+priority" => "behind bulk, stream priorities",
+        "kernel/hold" => "overtake, bulk by kernel",
+        "express" => "overtake, urgent by kernel",
+        "engine/hold" => "overtake, bulk in chunks",
         other => other,
     }
 }
@@ -58,7 +54,8 @@ pub fn figure(run: &Run) -> LatencyFigure {
         let rows = run.rows.iter().filter(|row| row.direction == *direction && !row.latencies_us.is_empty());
         let rows: Vec<&BenchRow> = rows.collect();
         let index = |method: &str| rows.iter().position(|row| row.method == method);
-        let gap = index(IDLE).zip(index(PRIORITIES));
+        let ours = OURS.into_iter().find_map(|method| index(name(method)));
+        let gap = ours.or(index(IDLE)).zip(index(name(MethodName::NativePriority)));
         let series = rows.iter().filter_map(|row| series(row)).collect();
         Panel { title: direction_title(direction).to_owned(), series, gap }
     };
@@ -94,7 +91,7 @@ fn table(run: &Run) -> Table {
         let samples = if row.samples == 0 { "-".to_owned() } else { format::grouped(row.samples as f64, 0) };
         table.push([
             row.direction.clone(),
-            if row.samples == 0 { format!("none ({})", row.method) } else { case(row).to_owned() },
+            case(row).to_owned(),
             samples,
             us(row.p50_us),
             us(row.p90_us),
@@ -107,31 +104,48 @@ fn table(run: &Run) -> Table {
     table
 }
 
+/// Ours, the one to be shown first.
+const OURS: [MethodName; 3] = [MethodName::KernelHold, MethodName::EngineHold, MethodName::Express];
+
 /// What the numbers say, as far as they say it.
 fn verdict(run: &Run) -> String {
     let mut text = String::new();
     for direction in directions(run) {
-        let p50 = |method: &str| {
-            let row = run.rows.iter().find(|row| row.direction == direction && row.method == method);
-            row.and_then(|row| row.p50_us)
-        };
-        let (Some(idle), Some(equal), Some(apart)) = (p50(IDLE), p50(EQUAL), p50(PRIORITIES)) else { continue };
+        let find = |method: &str| run.rows.iter().find(|row| row.direction == direction && row.method == method);
+        let p50 = |method: &str| find(method).and_then(|row| row.p50_us);
+        let native = [MethodName::Native, MethodName::NativePriority].map(|method| p50(name(method)));
+        let (Some(idle), [Some(equal), Some(apart)]) = (p50(IDLE), native) else { continue };
         let [idle_text, equal_text, apart_text] = [idle, equal, apart].map(format::span_us);
         let times = format::ratio(equal, idle);
         let title = direction_title(direction);
-        writeln!(
+        write!(
             text,
-            "{title}: {idle_text} on an idle device, {equal_text} behind bulk ({times}); with the highest CUDA stream \
-             priority against the lowest, {apart_text}."
+            "{title}: {idle_text} on an idle device, {equal_text} behind bulk ({times}), {apart_text} with the highest \
+             CUDA stream priority against the lowest"
         )
         .expect("writing to a String");
+        if let Some(row) = OURS.iter().find_map(|method| find(name(*method))) {
+            let (p50, kept) = (row.p50_us.unwrap_or(f64::NAN), percent_of_raw(row).unwrap_or(f64::NAN));
+            let (ours, times) = (format::span_us(p50), format::ratio(p50, idle));
+            write!(text, "; {ours} through overtake ({times}), while bulk keeps {kept:.0} %")
+                .expect("writing to a String");
+        }
+        text.push_str(".\n");
     }
     text
 }
 
 /// Table, picture and verdict for the terminal, and which files were written.
-pub fn text<'a>(run: &Run, figure: &LatencyFigure, written: impl Iterator<Item = &'a PathBuf>) -> String {
+pub fn text<'a>(
+    run: &Run,
+    figure: &LatencyFigure,
+    notes: &[String],
+    written: impl Iterator<Item = &'a PathBuf>,
+) -> String {
     let mut text = format!("{}\n\n{}\n{}\n{}", subtitle(run), table(run), figure.to_text(TEXT_WIDTH), verdict(run));
+    for note in notes {
+        writeln!(text, "note: {note}").expect("writing to a String");
+    }
     let names: Vec<String> = written.map(|path| path.display().to_string()).collect();
     writeln!(text, "\nwritten: {}", names.join(", ")).expect("writing to a String");
     text

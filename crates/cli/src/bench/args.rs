@@ -1,0 +1,215 @@
+//! The command line of `bench`.
+
+use std::path::PathBuf;
+
+use channels::Direction;
+use clap::{Args, Subcommand, ValueEnum};
+
+use super::catalogue::MethodName;
+
+/// Arguments of `bench`.
+#[derive(Debug, Args)]
+pub struct BenchArguments {
+    /// What to measure.
+    #[command(subcommand)]
+    pub what: What,
+}
+
+/// What to measure.
+#[derive(Debug, Subcommand)]
+pub enum What {
+    /// How long an urgent copy takes behind saturating bulk, and what bulk keeps, method against method.
+    Latency(LatencyArguments),
+    /// How long a burst of urgent copies takes behind saturating bulk.
+    Burst(BurstArguments),
+    /// What overtake costs while nothing is armed: bulk, an idle small copy, one call.
+    Overhead(OverheadArguments),
+    /// How fast bulk goes alone, by transport, direction and size.
+    Bandwidth(BandwidthArguments),
+    /// Random copies of all kinds from many threads: hunts for hangs and wrong bytes.
+    Hunt(HuntArguments),
+}
+
+/// Which way copies go.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum DirectionName {
+    /// Host to device.
+    H2d,
+    /// Device to host.
+    D2h,
+    /// Each of the two by itself.
+    Both,
+}
+
+impl DirectionName {
+    /// The directions it means.
+    #[must_use]
+    pub fn directions(self) -> Vec<Direction> {
+        match self {
+            DirectionName::H2d => vec![Direction::HostToDevice],
+            DirectionName::D2h => vec![Direction::DeviceToHost],
+            DirectionName::Both => vec![Direction::HostToDevice, Direction::DeviceToHost],
+        }
+    }
+}
+
+/// What all measurements take.
+#[derive(Debug, Args)]
+pub struct Common {
+    /// The device to measure, by its ordinal.
+    #[arg(long, default_value_t = 0, value_name = "ORDINAL")]
+    pub device: i32,
+    /// Which way copies go.
+    #[arg(long, value_enum, default_value_t = DirectionName::Both)]
+    pub direction: DirectionName,
+    /// The methods to compare, by name; each bench has its own choice.
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "A,B")]
+    pub methods: Vec<MethodName>,
+    /// How long to measure, everything together (virtual time on the software GPU).
+    #[arg(long, default_value_t = 20.0, value_parser = crate::args::seconds, value_name = "SECONDS")]
+    pub seconds: f64,
+    /// An option of overtake, for every method of it; may be given several times.
+    #[arg(long = "set", value_name = "NAME=VALUE")]
+    pub options: Vec<String>,
+    /// Write the numbers to this file; `-` prints them instead of the table.
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// Write the picture to this file.
+    #[arg(long, value_name = "FILE")]
+    pub svg: Option<PathBuf>,
+    /// Write a page with table and picture to this file.
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+}
+
+/// Arguments of `bench latency`.
+#[derive(Debug, Args)]
+pub struct LatencyArguments {
+    /// What every bench takes.
+    #[command(flatten)]
+    pub common: Common,
+    /// Sizes of the urgent copy.
+    #[arg(long, value_parser = size, value_delimiter = ',', default_value = "64K", value_name = "SIZES")]
+    pub high_bytes: Vec<u64>,
+    /// Size of a bulk request.
+    #[arg(long, value_parser = size, default_value = "256M", value_name = "SIZE")]
+    pub bulk_bytes: u64,
+    /// Latency targets (the option max_blocking_us) to measure methods with, which cut bulk into chunks.
+    #[arg(long, value_delimiter = ',', value_name = "MICROSECONDS")]
+    pub chunk_us: Vec<u64>,
+    /// Measure the frontier: latency against bulk bandwidth over many settings.
+    #[arg(long)]
+    pub frontier: bool,
+    /// Measure so many priorities at once, each with urgent copies of its own.
+    #[arg(long, value_parser = clap::value_parser!(u8).range(2..=8), conflicts_with_all = ["frontier", "endless"])]
+    pub priorities: Option<u8>,
+    /// Measure what share bulk gets while urgent copies never end.
+    #[arg(long, conflicts_with = "frontier")]
+    pub endless: bool,
+}
+
+/// Arguments of `bench burst`.
+#[derive(Debug, Args)]
+pub struct BurstArguments {
+    /// What every bench takes.
+    #[command(flatten)]
+    pub common: Common,
+    /// Size of an urgent copy.
+    #[arg(long, value_parser = size, default_value = "64K", value_name = "SIZE")]
+    pub high_bytes: u64,
+    /// Size of a bulk request.
+    #[arg(long, value_parser = size, default_value = "256M", value_name = "SIZE")]
+    pub bulk_bytes: u64,
+    /// Copies in a burst.
+    #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u32).range(2..=512), value_name = "COPIES")]
+    pub burst: u32,
+}
+
+/// Arguments of `bench overhead`.
+#[derive(Debug, Args)]
+pub struct OverheadArguments {
+    /// What every bench takes.
+    #[command(flatten)]
+    pub common: Common,
+    /// Size of the small copy.
+    #[arg(long, value_parser = size, default_value = "64K", value_name = "SIZE")]
+    pub high_bytes: u64,
+    /// Size of a bulk request.
+    #[arg(long, value_parser = size, default_value = "256M", value_name = "SIZE")]
+    pub bulk_bytes: u64,
+    /// Calls in a batch whose mean is one sample of the cost of a call.
+    #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u32).range(1..=400), value_name = "CALLS")]
+    pub calls: u32,
+}
+
+/// Arguments of `bench bandwidth`.
+#[derive(Debug, Args)]
+pub struct BandwidthArguments {
+    /// What every bench takes.
+    #[command(flatten)]
+    pub common: Common,
+    /// Sizes of a bulk request.
+    #[arg(long, value_parser = size, value_delimiter = ',', default_value = "256K,4M,256M", value_name = "SIZES")]
+    pub bulk_bytes: Vec<u64>,
+}
+
+/// Arguments of `bench hunt`.
+#[derive(Clone, Debug, Args)]
+pub struct HuntArguments {
+    /// The device to hunt on, by its ordinal.
+    #[arg(long, default_value_t = 0, value_name = "ORDINAL")]
+    pub device: i32,
+    /// Threads that submit.
+    #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=64))]
+    pub threads: u32,
+    /// Streams that they share.
+    #[arg(long, default_value_t = 256, value_parser = clap::value_parser!(u32).range(2..=1024))]
+    pub streams: u32,
+    /// How long to hunt: of the device's time, and on the software GPU of real time at most.
+    #[arg(long, default_value_t = 60.0, value_parser = crate::args::seconds, value_name = "SECONDS")]
+    pub seconds: f64,
+    /// Where chance begins.
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+    /// Size of the largest copies.
+    #[arg(long, value_parser = size, default_value = "8M", value_name = "SIZE")]
+    pub bulk_bytes: u64,
+    /// Seconds without any progress that count as a hang.
+    #[arg(long, default_value_t = 20.0, value_parser = crate::args::seconds, value_name = "SECONDS")]
+    pub patience: f64,
+    /// An option of overtake; may be given several times.
+    #[arg(long = "set", value_name = "NAME=VALUE")]
+    pub options: Vec<String>,
+    /// Write the numbers to this file; `-` prints them instead of the text.
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// Hunt without the watchdog: a test of the hunt.
+    #[arg(long, hide = true)]
+    pub without_watchdog: bool,
+    /// Put brackets into the application's own streams, which deadlocks: a test of the hunt.
+    #[arg(long, hide = true)]
+    pub in_stream_brackets: bool,
+}
+
+/// Bytes with an optional K, M or G, powers of 1024.
+fn size(text: &str) -> Result<u64, String> {
+    let (digits, shift) = match text.as_bytes().last() {
+        Some(b'K' | b'k') => (&text[..text.len() - 1], 10),
+        Some(b'M' | b'm') => (&text[..text.len() - 1], 20),
+        Some(b'G' | b'g') => (&text[..text.len() - 1], 30),
+        _ => (text, 0),
+    };
+    let bytes = digits.parse::<u64>().ok().and_then(|number| number.checked_mul(1 << shift));
+    bytes.filter(|bytes| (1..=8 << 30).contains(bytes)).ok_or_else(|| "not a size such as 64K, 256M or 1G".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_powers_of_1024_within_reason() {
+        assert_eq!([size("64K"), size("256m"), size("7")], [Ok(65_536), Ok(256 << 20), Ok(7)]);
+        assert!(["", "K", "0", "9G", "-1", "1.5M"].into_iter().all(|text| size(text).is_err()));
+    }
+}

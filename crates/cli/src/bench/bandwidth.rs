@@ -1,0 +1,44 @@
+//! `bench bandwidth`: bulk alone, by transport, direction and size.
+
+use super::args::BandwidthArguments;
+use super::catalogue::MethodName;
+use super::present::{subtitle, table};
+use super::runner::{Load, Pace};
+use super::stage::{Shown, Stage, finish, methods_or};
+use crate::args::Arguments;
+use crate::failure::Result;
+
+/// One method for each way that bulk can go, with its semaphores armed.
+const METHODS: [MethodName; 5] = [
+    MethodName::Chunks,
+    MethodName::EngineHold,
+    MethodName::EngineBracket,
+    MethodName::EngineAtomics,
+    MethodName::KernelHold,
+];
+/// The urgent stream is there, so that bulk is armed, and gets no copy but the first.
+const URGENT_BYTES: u64 = 64 << 10;
+
+/// Runs the command.
+pub fn run(arguments: &Arguments, bandwidth: &BandwidthArguments) -> Result<()> {
+    let common = &bandwidth.common;
+    let largest = bandwidth.bulk_bytes.iter().copied().max().unwrap_or(1);
+    let stage = Stage::set(arguments, common.device, &common.options, &[URGENT_BYTES, largest])?;
+    let options = stage.shop.options.clone();
+    let mut cases = Vec::new();
+    for direction in common.direction.directions() {
+        for &bytes in &bandwidth.bulk_bytes {
+            let sizes = Stage::sizes(direction, URGENT_BYTES, bytes);
+            cases.push(sizes.raw(&stage.shop)?);
+            for method in methods_or(common, &METHODS) {
+                let mut case = sizes.method(&stage.shop, method, Load::Bulk, &options, None)?;
+                case.scenario.weight = 1;
+                cases.push(case);
+            }
+        }
+    }
+    let (run, notes) = stage.run(&cases, Pace::of(common.seconds))?;
+    let summary = format!("bulk alone, armed, nothing urgent; {}", subtitle(&run));
+    let shown = Shown { title: "bandwidth".into(), summary, table: table(&run), picture: None, svg: None, notes };
+    finish(common, &run, &shown)
+}

@@ -1,0 +1,178 @@
+//! Cases: scenarios with a place in the table, and the rows that come of them.
+
+use std::sync::Arc;
+
+use channels::Direction;
+use hal::{Nanos, Result};
+use overtake::Options;
+use report::{BenchRow, Distribution, Summary};
+
+use super::catalogue::{IDLE, Label, MethodName, RAW, Workshop};
+use super::flow::Cargo;
+use super::method::Method;
+use super::runner::{Load, Measured, Scenario};
+
+/// The words that count urgent copies and bulk requests.
+pub const URGENT_WORD: usize = 1;
+/// The word that counts bulk requests.
+pub const BULK_WORD: usize = 2;
+
+/// A scenario, and what its row says beside what it measures.
+pub struct Case {
+    /// What runs.
+    pub scenario: Scenario,
+    /// By which method.
+    pub label: Label,
+    /// Which way.
+    pub direction: Direction,
+    /// Sizes of the urgent copy and of the bulk request.
+    pub bytes: (u64, u64),
+    /// What tells it from others of the same method.
+    pub setting: Option<String>,
+    /// The size of chunks that the bench itself cuts.
+    pub chunk_bytes: Option<u64>,
+}
+
+/// Sizes and lanes of what a case copies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Sizes {
+    /// Which way.
+    pub direction: Direction,
+    /// Bytes of an urgent copy, and the lane it uses.
+    pub urgent: (u64, usize),
+    /// Bytes of a bulk request, and the lane it uses.
+    pub bulk: (u64, usize),
+}
+
+impl Sizes {
+    /// As two cargoes.
+    #[must_use]
+    pub fn cargo(self) -> (Cargo, Cargo) {
+        let of = |(bytes, lane), word| Cargo { direction: self.direction, lane, bytes, word };
+        (of(self.urgent, URGENT_WORD), of(self.bulk, BULK_WORD))
+    }
+
+    /// A case of these sizes.
+    #[must_use]
+    pub fn case(self, label: Label, load: Load, method: &Arc<dyn Method>, weight: u32) -> Case {
+        let name = format!("{}: {}", self.direction.name(), label.method);
+        Case {
+            scenario: Scenario { name, load, method: Arc::clone(method), weight },
+            label,
+            direction: self.direction,
+            bytes: (self.urgent.0, self.bulk.0),
+            setting: None,
+            chunk_bytes: None,
+        }
+    }
+
+    /// The idle reference: the urgent copy of two plain streams.
+    pub fn idle(self, shop: &Workshop) -> Result<Case> {
+        let native = MethodName::Native.make(shop, &shop.options, self.cargo())?;
+        Ok(self.case(Label::plain(IDLE), Load::Urgent, &native, 2))
+    }
+
+    /// The raw reference: the bulk requests of two plain streams.
+    pub fn raw(self, shop: &Workshop) -> Result<Case> {
+        let native = MethodName::Native.make(shop, &shop.options, self.cargo())?;
+        Ok(self.case(Label::plain(RAW), Load::Bulk, &native, 1))
+    }
+
+    /// A method under a load, with options that are called `setting`.
+    pub fn method(
+        self,
+        shop: &Workshop,
+        name: MethodName,
+        load: Load,
+        options: &Options,
+        setting: Option<String>,
+    ) -> Result<Case> {
+        let method = name.make(shop, options, self.cargo())?;
+        // Copies behind bulk take a thousand times longer: more time, or there are too few samples for a p99.
+        let mut case = self.case(name.label(), load, &method, if name.is_slow() { 4 } else { 2 });
+        if let Some(setting) = &setting {
+            case.scenario.name = format!("{} ({setting})", case.scenario.name);
+        }
+        case.chunk_bytes = name.own_chunk_bytes(options);
+        Ok(Case { setting, ..case })
+    }
+}
+
+/// The rows of the cases, each with the references of its direction and sizes, without those that could not be measured here.
+pub fn rows(cases: &[Case], measured: &[Measured], burst: u32) -> Vec<BenchRow> {
+    let all = || cases.iter().zip(measured).filter(|(_, measured)| measured.unavailable.is_none());
+    let idle = |of: &Case| {
+        let is_its =
+            |case: &Case| case.label.method == IDLE && case.direction == of.direction && case.bytes.0 == of.bytes.0;
+        all().find(|(case, _)| is_its(case)).and_then(|(_, measured)| latency(measured))
+    };
+    let raw = |of: &Case| {
+        let is_its =
+            |case: &Case| case.label.method == RAW && case.direction == of.direction && case.bytes.1 == of.bytes.1;
+        all().find(|(case, _)| is_its(case)).and_then(|(_, measured)| measured.bulk.gbps())
+    };
+    let row = |(case, measured): (&Case, &Measured)| {
+        let burst = (burst > 1 && case.scenario.load != Load::Bulk).then_some(burst);
+        BenchRow { burst, ..row(case, measured, idle(case), raw(case)) }
+    };
+    all().map(row).collect()
+}
+
+/// What could not be measured, and why; each method once.
+pub fn notes(cases: &[Case], measured: &[Measured]) -> Vec<String> {
+    let mut notes: Vec<String> = Vec::new();
+    for (case, measured) in cases.iter().zip(measured) {
+        let method = case.label.method;
+        if let Some(reason) = &measured.unavailable {
+            notes.push(format!("{method} is left out: {reason}"));
+        }
+        if measured.tally.stood_down {
+            notes.push(format!("{} stood down to plain copies: its row mixes both", case.scenario.name));
+        }
+        let strays: u64 = measured.tally.fallbacks.values().sum();
+        if strays > 0 {
+            let reasons: Vec<&str> = measured.tally.fallbacks.keys().map(String::as_str).collect();
+            notes.push(format!("{}: {strays} copies went natively ({})", case.scenario.name, reasons.join(", ")));
+        }
+    }
+    notes.dedup();
+    notes.sort();
+    notes.dedup();
+    notes
+}
+
+fn latency(measured: &Measured) -> Option<Summary> {
+    Distribution::new(measured.urgent.latency_ns.clone()).map(|latency| latency.summary())
+}
+
+fn row(case: &Case, measured: &Measured, idle: Option<Summary>, raw_gbps: Option<f64>) -> BenchRow {
+    let load = case.scenario.load;
+    let chunk_bytes = case.chunk_bytes.or(measured.tally.chunk_bytes());
+    let mut row = BenchRow {
+        method: case.label.method.to_owned(),
+        transport: case.label.transport.to_owned(),
+        urgent_transport: case.label.urgent_transport.map(str::to_owned),
+        emulation: case.label.emulation.to_owned(),
+        direction: case.direction.name().to_owned(),
+        high_bytes: if load == Load::Bulk { 0 } else { case.bytes.0 },
+        bulk_bytes: if load == Load::Urgent { 0 } else { case.bytes.1 },
+        chunk_bytes: chunk_bytes.filter(|size| load != Load::Urgent && *size < case.bytes.1),
+        bulk_gbps: measured.bulk.gbps(),
+        raw_gbps,
+        rescues: measured.tally.rescues,
+        fallbacks: measured.tally.fallbacks.clone(),
+        setting: case.setting.clone(),
+        ..BenchRow::default()
+    };
+    fill_latency(&mut row, &measured.urgent.latency_ns, &measured.urgent.enqueue_ns);
+    idle.map(|idle| row.clone().with_idle(idle)).unwrap_or(row)
+}
+
+/// Puts latencies and the enqueue share into a row.
+pub fn fill_latency(row: &mut BenchRow, latency_ns: &[u64], enqueue_ns: &[u64]) {
+    if let Some(latency) = Distribution::new(latency_ns.to_vec()) {
+        *row = std::mem::take(row).with_latency(latency.summary());
+        row.latencies_us = latency.sorted_ns().iter().map(|ns| Nanos(*ns).as_us()).collect();
+    }
+    row.enqueue_p50_us = Distribution::new(enqueue_ns.to_vec()).map(|enqueue| enqueue.summary().p50_us);
+}

@@ -1,0 +1,243 @@
+//! The methods by name: what they are called, what moves their bytes, how they are made.
+
+use std::sync::Arc;
+
+use channels::chunk::chunk_bytes;
+use channels::probe::STREAM_PRIORITY_DEFAULT;
+use clap::ValueEnum;
+use hal::{Device, Nanos, PriorityRange, Result};
+use overtake::Options;
+use overtake::options::{Transport, UrgentTransport};
+use report::figure::Tone;
+
+use super::flow::Cargo;
+use super::ground::Ground;
+use super::method::Method;
+use super::native::{Cut, Native};
+use super::product::{Product, Setup, Way};
+
+/// The urgent copy on an idle device.
+pub const IDLE: &str = "idle";
+/// The bulk without urgent copies.
+pub const RAW: &str = "raw";
+
+/// What naive chunks are sized for: the bandwidth and the gap between copies that overtake assumes too, so that one latency
+/// target means one size.
+const BYTES_PER_SECOND: u64 = 55_000_000_000;
+const GAP: Nanos = Nanos(2_600);
+
+/// A method by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum MethodName {
+    /// Two streams of equal priority.
+    #[value(name = "native")]
+    Native,
+    /// The highest against the lowest CUDA stream priority.
+    #[value(name = "native+priority")]
+    NativePriority,
+    /// Stream priorities, and bulk cut into chunks.
+    #[value(name = "chunks")]
+    Chunks,
+    /// Stream priorities, and bulk cut into chunks with a kernel that does nothing behind each.
+    #[value(name = "chunks+dummy")]
+    ChunksDummy,
+    /// Overtake: bulk in chunks on the engine, words raised by the CPU.
+    #[value(name = "engine/hold")]
+    EngineHold,
+    /// Overtake: chunks on the engine, the patent's brackets.
+    #[value(name = "engine/bracket")]
+    EngineBracket,
+    /// Overtake: chunks on the engine, atomic kernels.
+    #[value(name = "engine/atomics")]
+    EngineAtomics,
+    /// Overtake: bulk by copy kernel, urgent copies on the engine.
+    #[value(name = "kernel/hold")]
+    KernelHold,
+    /// Overtake: bulk as it is, urgent copies by copy kernel.
+    #[value(name = "express")]
+    Express,
+    /// Overtake: bulk in chunks on the engine, urgent copies by copy kernel.
+    #[value(name = "express+chunks")]
+    ExpressChunks,
+}
+
+/// What a row says of a method.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Label {
+    /// Its name.
+    pub method: &'static str,
+    /// What moves bulk.
+    pub transport: &'static str,
+    /// What moves urgent copies, where that differs.
+    pub urgent_transport: Option<&'static str>,
+    /// How the semaphore is said.
+    pub emulation: &'static str,
+}
+
+impl Label {
+    /// Plain copies.
+    #[must_use]
+    pub const fn plain(method: &'static str) -> Label {
+        Label { method, transport: "engine", urgent_transport: None, emulation: "none" }
+    }
+}
+
+/// What all methods of a run are made from.
+pub struct Workshop {
+    /// Memory and streams.
+    pub ground: Arc<Ground>,
+    /// The device.
+    pub device: Device,
+    /// CUDA's priorities there.
+    pub range: PriorityRange,
+    /// The options that methods of overtake start from.
+    pub options: Options,
+}
+
+impl MethodName {
+    /// All of them, the baselines first.
+    pub const ALL: [MethodName; 10] = [
+        MethodName::Native,
+        MethodName::NativePriority,
+        MethodName::Chunks,
+        MethodName::ChunksDummy,
+        MethodName::EngineHold,
+        MethodName::EngineBracket,
+        MethodName::EngineAtomics,
+        MethodName::KernelHold,
+        MethodName::Express,
+        MethodName::ExpressChunks,
+    ];
+
+    /// What a row says of it.
+    #[must_use]
+    pub fn label(self) -> Label {
+        let of =
+            |method, transport, urgent_transport, emulation| Label { method, transport, urgent_transport, emulation };
+        match self {
+            MethodName::Native => Label::plain("native"),
+            MethodName::NativePriority => Label::plain("native+priority"),
+            MethodName::Chunks => Label::plain("chunks"),
+            MethodName::ChunksDummy => Label::plain("chunks+dummy"),
+            MethodName::EngineHold => of("engine/hold", "engine", None, "hold"),
+            MethodName::EngineBracket => of("engine/bracket", "engine", None, "bracket"),
+            MethodName::EngineAtomics => of("engine/atomics", "engine", None, "atomics"),
+            MethodName::KernelHold => of("kernel/hold", "kernel", Some("engine"), "hold"),
+            MethodName::Express => of("express", "engine", Some("kernel"), "none"),
+            MethodName::ExpressChunks => of("express+chunks", "engine", Some("kernel"), "hold"),
+        }
+    }
+
+    /// Its colour.
+    #[must_use]
+    pub fn tone(self) -> Tone {
+        match self {
+            MethodName::Native => Tone::Orange,
+            MethodName::NativePriority => Tone::Red,
+            MethodName::Chunks => Tone::Pink,
+            MethodName::ChunksDummy => Tone::Olive,
+            MethodName::EngineHold => Tone::Blue,
+            MethodName::EngineBracket | MethodName::EngineAtomics => Tone::Violet,
+            MethodName::KernelHold => Tone::Green,
+            MethodName::Express | MethodName::ExpressChunks => Tone::Teal,
+        }
+    }
+
+    /// Whether bulk is cut by a latency target.
+    #[must_use]
+    pub fn has_chunks(self) -> bool {
+        use MethodName::{Chunks, ChunksDummy, EngineAtomics, EngineBracket, EngineHold, ExpressChunks};
+        matches!(self, Chunks | ChunksDummy | EngineHold | EngineBracket | EngineAtomics | ExpressChunks)
+    }
+
+    /// Whether urgent copies wait for whole bulk requests: then each takes milliseconds, and samples take their time.
+    #[must_use]
+    pub fn is_slow(self) -> bool {
+        use MethodName::{Chunks, ChunksDummy, Native, NativePriority};
+        matches!(self, Native | NativePriority | Chunks | ChunksDummy)
+    }
+
+    /// The ways of urgent copies and of bulk requests; `None` where overtake is not involved.
+    fn ways(self) -> Option<(Way, Way)> {
+        match self {
+            MethodName::EngineHold => Some((Way::OwnStream, Way::Channel)),
+            MethodName::EngineBracket | MethodName::EngineAtomics => Some((Way::Channel, Way::Channel)),
+            MethodName::KernelHold => Some((Way::OwnStream, Way::Kernel)),
+            MethodName::Express => Some((Way::Kernel, Way::Unchanged)),
+            MethodName::ExpressChunks => Some((Way::Kernel, Way::Channel)),
+            _ => None,
+        }
+    }
+
+    /// The options that make overtake this method.
+    #[must_use]
+    pub fn options(self, base: &Options) -> Options {
+        let transport = match self {
+            MethodName::KernelHold => Transport::Kernel,
+            MethodName::Express => Transport::Native,
+            _ => Transport::Engine,
+        };
+        let urgent_transport = match self {
+            MethodName::Express | MethodName::ExpressChunks => UrgentTransport::Kernel,
+            _ => UrgentTransport::Engine,
+        };
+        let emulation = match self {
+            MethodName::EngineBracket => semaphores::Kind::Bracket,
+            MethodName::EngineAtomics => semaphores::Kind::Atomics,
+            _ => semaphores::Kind::Hold,
+        };
+        Options { transport, urgent_transport, emulation, ..base.clone() }
+    }
+
+    fn cut(self, options: &Options) -> Cut {
+        let size = chunk_bytes(options.blocking_max, BYTES_PER_SECOND, GAP);
+        match self {
+            MethodName::Chunks => Cut::Chunks(size),
+            MethodName::ChunksDummy => Cut::ChunksAndKernels(size),
+            _ => Cut::Whole,
+        }
+    }
+
+    /// Its chunk where the bench itself cuts; what overtake cuts, overtake tells.
+    #[must_use]
+    pub fn own_chunk_bytes(self, options: &Options) -> Option<u64> {
+        match self.cut(options) {
+            Cut::Whole => None,
+            Cut::Chunks(size) | Cut::ChunksAndKernels(size) => Some(size),
+        }
+    }
+
+    /// Makes it: first the urgent cargo, then the bulk's.
+    pub fn make(self, shop: &Workshop, options: &Options, cargo: (Cargo, Cargo)) -> Result<Arc<dyn Method>> {
+        if let Some(ways) = self.ways() {
+            let setup = Setup { options: self.options(options), ways, is_alone: false, device: shop.device };
+            return Ok(Arc::new(Product::new(&shop.ground, setup, STREAM_PRIORITY_DEFAULT, cargo)?));
+        }
+        let priorities = match self {
+            MethodName::Native => (STREAM_PRIORITY_DEFAULT, STREAM_PRIORITY_DEFAULT),
+            _ => (shop.range.greatest, shop.range.least),
+        };
+        Ok(Arc::new(Native::new(&shop.ground, priorities, cargo, self.cut(options))?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_on_the_command_line_are_those_in_rows() {
+        for method in MethodName::ALL {
+            let value = method.to_possible_value().unwrap();
+            assert_eq!(value.get_name(), method.label().method);
+        }
+    }
+
+    #[test]
+    fn a_latency_target_sizes_naive_chunks_as_it_sizes_ours() {
+        let options = Options { blocking_max: Nanos::from_us(40), ..Options::default() };
+        let size = MethodName::Chunks.own_chunk_bytes(&options).unwrap();
+        assert!((1 << 20..3 << 20).contains(&size), "{size}");
+        assert_eq!(MethodName::EngineHold.own_chunk_bytes(&options), None);
+    }
+}

@@ -1,0 +1,184 @@
+//! `bench hunt`: random copies of all kinds, from many threads over many streams, with kernels, events and priorities between
+//! them; every byte is compared at the end of its journey, and every wait ends: by completion, by deadline, or by proof.
+
+mod chance;
+mod guard;
+mod journey;
+mod kernel;
+mod record;
+mod slot;
+mod tally;
+mod worker;
+
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use hal::Nanos;
+use overtake::options::Transport;
+use overtake::{Options, Overtake, Priority, Words};
+use report::Header;
+use semaphores::Kind;
+
+use super::args::HuntArguments;
+use super::stage::{product_options, span, write_json};
+use crate::args::Arguments;
+use crate::device::OpenDevice;
+use crate::failure::{Failure, Result};
+use crate::{header, open, output};
+use chance::Chance;
+use guard::Guard;
+use kernel::{Spin, leave};
+use record::{Hunt, Record, rows};
+use slot::Slot;
+use tally::Tallies;
+use worker::{Field, Finding};
+
+/// One slot in so many takes the largest copies; the others at most [`SMALL_BYTES`].
+const LARGE_ONE_IN: u32 = 16;
+const SMALL_BYTES: u64 = 1 << 20;
+/// The guard waits this much longer than the workers, who can say more about what they wait for.
+const GUARD_MARGIN: Duration = Duration::from_secs(2);
+/// Exit code of a hunt that found something.
+const FOUND: i32 = 1;
+
+/// Everything that a report needs, so that the guard can write one while all other threads are stuck.
+struct Reporter {
+    arguments: HuntArguments,
+    header: Header,
+    field: Arc<Field>,
+    overtake: Overtake,
+    transport: &'static str,
+    emulation: &'static str,
+    began: Nanos,
+}
+
+/// Runs the command.
+pub fn run(arguments: &Arguments, hunt: &HuntArguments) -> Result<()> {
+    let opened = open::open(arguments, open::Payload::Real)?;
+    let device = OpenDevice::open(&opened.driver, hunt.device)?;
+    let options = options(hunt)?;
+    let overtake = Overtake::open(&opened.driver, device.device(), options.clone())?;
+    let field = Arc::new(field(&overtake, hunt)?);
+    let reporter = Arc::new(Reporter {
+        arguments: hunt.clone(),
+        header: header::header(&opened, device.device())?,
+        field,
+        overtake,
+        transport: transport(&options),
+        emulation: options.emulation.name(),
+        began: opened.driver.host().now(),
+    });
+    let is_ok = reporter.hunt()?;
+    if !is_ok {
+        // What hangs would keep destructors from ending.
+        leave(FOUND);
+    }
+    // The reporter drops its slots, then overtake; the device goes last.
+    drop(reporter);
+    drop(device);
+    Ok(())
+}
+
+fn options(hunt: &HuntArguments) -> Result<Options> {
+    let mut options = product_options(&hunt.options)?;
+    if hunt.without_watchdog {
+        options.watchdog = false;
+    }
+    if hunt.in_stream_brackets {
+        options.in_stream_brackets = true;
+        options.transport = Transport::Engine;
+        options.emulation = Kind::Bracket;
+    }
+    Ok(options)
+}
+
+fn transport(options: &Options) -> &'static str {
+    match options.transport {
+        Transport::Auto => "auto",
+        Transport::Engine => "engine",
+        Transport::Kernel => "kernel",
+        Transport::Native => "native",
+    }
+}
+
+fn field(overtake: &Overtake, hunt: &HuntArguments) -> Result<Field> {
+    let driver = overtake.driver();
+    let (mut chance, levels) = (Chance::new(hunt.seed, 0), u64::from(overtake.priorities().count()));
+    let words = Arc::new(Words::new(driver, u64::from(hunt.streams))?);
+    let mut slots = Vec::new();
+    for number in 0..hunt.streams {
+        let level = u8::try_from(chance.below(levels)).unwrap_or(0) + 1;
+        let stream = overtake.stream(Priority::new(level).unwrap_or(Priority::LOWEST))?;
+        let bytes = if number % LARGE_ONE_IN == 0 { hunt.bulk_bytes } else { hunt.bulk_bytes.min(SMALL_BYTES) };
+        slots.push(Slot::new(stream, driver, &words, u64::from(number), bytes)?);
+    }
+    let host = driver.host();
+    Ok(Field {
+        driver: Arc::clone(driver),
+        context: overtake.context(),
+        slots: Mutex::new(slots),
+        spin: Spin::load(driver)?,
+        tallies: Tallies::default(),
+        finding: Mutex::default(),
+        stop: AtomicBool::new(false),
+        end: host.now() + span(hunt.seconds),
+        patience: (!host.is_virtual()).then(|| span(hunt.patience)),
+        levels,
+    })
+}
+
+impl Reporter {
+    /// Hunts, reports, and says whether nothing was found.
+    fn hunt(self: &Arc<Reporter>) -> Result<bool> {
+        let patience = Duration::from_secs_f64(self.arguments.patience) + GUARD_MARGIN;
+        let for_guard = Arc::clone(self);
+        let guard = Guard::watch(&self.field, self.arguments.seconds, patience, move || for_guard.give_up(patience));
+        let host = self.field.driver.host();
+        let workers: Vec<_> = (0..self.arguments.threads)
+            .map(|number| {
+                let (field, chance) =
+                    (Arc::clone(&self.field), Chance::new(self.arguments.seed, u64::from(number) + 1));
+                hal::spawn(&self.field.driver, &format!("hunter {number}"), move || field.work(chance))
+            })
+            .collect();
+        workers.into_iter().for_each(|worker| worker.join(host));
+        self.settle_all();
+        drop(guard);
+        let seconds = host.now().since(self.began).as_secs();
+        self.report(seconds)
+    }
+
+    /// What is still on its way arrives, or does not.
+    fn settle_all(&self) {
+        let mut slots = std::mem::take(&mut *self.field.slots.lock().unwrap_or_else(PoisonError::into_inner));
+        if !self.field.has_found() {
+            let _all_settled = slots.iter_mut().all(|slot| self.field.settle(slot));
+        }
+        *self.field.slots.lock().unwrap_or_else(PoisonError::into_inner) = slots;
+    }
+
+    fn report(&self, seconds: f64) -> Result<bool> {
+        let finding = self.field.finding.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let statistics = self.overtake.statistics();
+        let hunt = Hunt::new(&self.arguments, seconds, &self.field.tallies, &statistics, finding);
+        let is_ok = hunt.is_ok();
+        let rows = rows(&statistics, self.transport, self.emulation);
+        let record = Record { header: self.header.clone(), rows, hunt };
+        if !write_json(self.arguments.json.as_ref(), &record)? {
+            output::print(&record.hunt.text())?;
+        }
+        Ok(is_ok)
+    }
+
+    /// The guard saw no progress: reports without calling the driver, and ends the process.
+    fn give_up(&self, patience: Duration) {
+        let what = format!("nothing moved for {:.0} s of real time", patience.as_secs_f64());
+        self.field.found(Finding::Hung(what)); // which changes nothing where something was found before
+        // The driver's clock is not asked: it may be what everybody waits for.
+        if let Err(failure) = self.report(self.arguments.seconds) {
+            eprintln!("overtake: {}", Failure::to_string(&failure));
+        }
+        leave(FOUND);
+    }
+}

@@ -1,0 +1,402 @@
+//! A slot: one stream with a priority and memory of its own, whose bytes are checked after every journey.
+//!
+//! A slot is in one thread's hands at a time. Between [`Slot::depart`] and the moment when its word says that everything has
+//! completed, nobody touches its memory; `settle` enforces that.
+#![allow(unsafe_code)] // raw memory that copies write and the host then reads
+
+use std::sync::Arc;
+
+use hal::{Copy2d, Copy3d, DevicePtr, Driver, Endpoint, HostAllocFlags, MemOp, Nanos, Plane, Result, Volume, Wait};
+use overtake::copy::Request;
+use overtake::{Priority, PriorityStream, Words};
+
+use super::journey::{Journey, Layout, Leg, SLACK_BYTES, device_room};
+use super::tally::{Kind, Tallies};
+
+/// What a slot ends up as when it is waited for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Settled {
+    /// Everything has completed and every byte is right; how many were checked.
+    Right(u64),
+    /// The first byte that is wrong.
+    Wrong(String),
+    /// It did not complete in time.
+    Late,
+    /// It can never complete.
+    Stuck(String),
+}
+
+/// Which way one leg of a journey goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    Up,
+    Across,
+    Down,
+}
+
+/// What is on its way.
+#[derive(Clone, Copy, Debug)]
+struct Expected {
+    pattern: u64,
+    bytes: u64,
+    offset: u64,
+    is_pageable: bool,
+}
+
+/// A stream and its memory.
+pub struct Slot {
+    /// The stream; outlives everything submitted to it.
+    pub stream: PriorityStream,
+    driver: Arc<dyn Driver>,
+    words: Arc<Words>,
+    number: u64,
+    bytes: u64,
+    source: *mut u8,
+    sink: *mut u8,
+    front: DevicePtr,
+    back: DevicePtr,
+    pageable: Vec<u8>,
+    round: u32,
+    expected: Option<Expected>,
+    in_flight: bool,
+}
+
+// SAFETY: the pointers are to pinned memory that the slot alone owns; whoever holds the slot is the only one who uses them.
+unsafe impl Send for Slot {}
+
+impl Slot {
+    /// A slot for journeys of at most `bytes`, whose completions go to the `number`th word.
+    pub fn new(
+        stream: PriorityStream,
+        driver: &Arc<dyn Driver>,
+        words: &Arc<Words>,
+        number: u64,
+        bytes: u64,
+    ) -> Result<Slot> {
+        let flags = HostAllocFlags::PORTABLE.and(HostAllocFlags::DEVICEMAP);
+        let mut slot = Slot {
+            stream,
+            driver: Arc::clone(driver),
+            words: Arc::clone(words),
+            number,
+            bytes,
+            source: std::ptr::null_mut(),
+            sink: std::ptr::null_mut(),
+            front: DevicePtr::NULL,
+            back: DevicePtr::NULL,
+            pageable: Vec::new(),
+            round: 0,
+            expected: None,
+            in_flight: false,
+        };
+        // From here on an error drops the slot, which frees what it has so far.
+        slot.source = driver.host_alloc(bytes + SLACK_BYTES, flags)?;
+        slot.sink = driver.host_alloc(bytes + SLACK_BYTES, flags)?;
+        slot.front = driver.mem_alloc(device_room(bytes))?;
+        slot.back = driver.mem_alloc(device_room(bytes))?;
+        Ok(slot)
+    }
+
+    /// The largest journey.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+
+    /// Submits a journey, and behind it the write of its number to the slot's word.
+    pub fn depart(
+        &mut self,
+        journey: &Journey,
+        spin: &dyn Fn(&PriorityStream, u64) -> Result<()>,
+        tallies: &Tallies,
+    ) -> Result<()> {
+        let pattern = self.load(journey)?;
+        self.leg(Way::Up, journey, tallies)?;
+        if let Some(span_ns) = journey.spin_ns {
+            spin(&self.stream, span_ns)?;
+            tallies.count(Kind::Kernel, 0);
+        }
+        if journey.crosses {
+            self.leg(Way::Across, journey, tallies)?;
+        }
+        self.leg(Way::Down, journey, tallies)?;
+        self.expect(journey, pattern);
+        self.seal()
+    }
+
+    /// A journey over two slots: up in `other`, across from its memory to this one's, down in both. `order` makes one stream
+    /// wait for the other.
+    pub fn depart_with(
+        &mut self,
+        other: &mut Slot,
+        journey: &Journey,
+        order: &dyn Fn(&PriorityStream, &PriorityStream) -> Result<()>,
+        tallies: &Tallies,
+    ) -> Result<()> {
+        let whole = Journey { crosses: false, up: Leg::Whole, down: Leg::Whole, ..*journey };
+        let pattern = other.load(&whole)?;
+        self.begin();
+        other.leg(Way::Up, &whole, tallies)?;
+        order(&self.stream, &other.stream)?;
+        let request = self.request(
+            Way::Across,
+            &whole,
+            other.front.offset(whole.offsets.1).0,
+            self.back.offset(whole.offsets.1).0,
+        );
+        // SAFETY: both sides are device memory of slots that are in flight from here on, so neither is freed or used again
+        // before its word says so: this slot's follows the copy in its stream, and the other's stream waits for it below.
+        unsafe { self.stream.memcpy_async(&request)? };
+        tallies.count(Kind::D2d, whole.bytes);
+        self.leg(Way::Down, &Journey { crosses: true, ..whole }, tallies)?;
+        other.leg(Way::Down, &whole, tallies)?;
+        order(&other.stream, &self.stream)?;
+        self.expect(&whole, pattern);
+        other.expect(&whole, pattern);
+        self.seal()?;
+        other.seal()
+    }
+
+    fn begin(&mut self) {
+        assert!(!self.in_flight, "a slot departs only after it has settled");
+        self.in_flight = true;
+        self.round = self.round.wrapping_add(1).max(1);
+    }
+
+    /// Begins a journey: fills the source with a pattern that no journey had before.
+    fn load(&mut self, journey: &Journey) -> Result<u64> {
+        let on_device = journey.layout.device_bytes().max(journey.bytes) + journey.offsets.1;
+        let fits =
+            journey.bytes <= self.bytes && journey.offsets.0 < SLACK_BYTES && on_device <= device_room(self.bytes);
+        assert!(fits, "{journey:?} in a slot of {} bytes", self.bytes);
+        self.begin();
+        let pattern = crate::bench::urgent::scatter(self.number << 32 | u64::from(self.round));
+        let offset = journey.offsets.0 as usize;
+        if journey.up == Leg::Pageable || journey.down == Leg::Pageable {
+            self.pageable.resize(self.bytes as usize + SLACK_BYTES as usize, 0);
+        }
+        if journey.up == Leg::Pageable {
+            fill(&mut self.pageable[offset..offset + journey.bytes as usize], pattern);
+        } else {
+            // SAFETY: the source has `bytes + SLACK_BYTES`, offsets are below the slack, and no copy reads it: the slot had
+            // settled before it began.
+            let source = unsafe { std::slice::from_raw_parts_mut(self.source.add(offset), journey.bytes as usize) };
+            fill(source, pattern);
+        }
+        Ok(pattern)
+    }
+
+    fn expect(&mut self, journey: &Journey, pattern: u64) {
+        let is_pageable = journey.down == Leg::Pageable;
+        self.expected = Some(Expected { pattern, bytes: journey.bytes, offset: journey.offsets.0, is_pageable });
+    }
+
+    /// The write that says that everything so far has completed.
+    fn seal(&self) -> Result<()> {
+        self.driver.mem_op(self.stream.raw(), MemOp::write32(self.words.host_address(self.number), self.round))
+    }
+
+    fn leg(&mut self, way: Way, journey: &Journey, tallies: &Tallies) -> Result<()> {
+        let (host, device) = journey.offsets;
+        let on_host = |pinned: *mut u8, pageable: &mut Vec<u8>, leg: Leg| match leg {
+            Leg::Pageable => pageable.as_mut_ptr() as u64 + host,
+            _ => pinned as u64 + host,
+        };
+        let (source, target, leg) = match way {
+            Way::Up => (on_host(self.source, &mut self.pageable, journey.up), self.front.offset(device).0, journey.up),
+            Way::Across => (self.front.offset(device).0, self.back.offset(device).0, Leg::Whole),
+            Way::Down => {
+                let from = if journey.crosses { self.back } else { self.front };
+                (from.offset(device).0, on_host(self.sink, &mut self.pageable, journey.down), journey.down)
+            }
+        };
+        tallies.count(kind(way, journey.layout, leg), journey.bytes);
+        if let Leg::Batch(pieces) = leg {
+            let piece = journey.bytes.div_ceil(pieces);
+            let starts = (0..journey.bytes).step_by(piece as usize);
+            let part = |at: u64| run(way, source + at, target + at, piece.min(journey.bytes - at));
+            let requests: Vec<Request> = starts.map(|at| self.prioritised(part(at), journey)).collect();
+            // SAFETY: as below, piece by piece.
+            return unsafe { self.stream.memcpy_batch_async(&requests).map(drop) };
+        }
+        let request = self.request(way, journey, source, target);
+        // SAFETY: both sides have room for the journey (`new` and `device_room`); the slot is in flight, so until its word says
+        // that this copy has completed, nobody fills, reads or frees them. A pageable source is consumed, and a pageable target
+        // written, before the call returns; the vector is not touched before `settle`.
+        unsafe { self.stream.memcpy_async(&request).map(drop) }
+    }
+
+    fn prioritised(&self, request: Request, journey: &Journey) -> Request {
+        let level = journey.level.and_then(|level| Priority::new(level as u8 + 1));
+        level.map_or(request, |priority| request.at(priority))
+    }
+
+    fn request(&self, way: Way, journey: &Journey, source: u64, target: u64) -> Request {
+        let request = match journey.layout {
+            Layout::Run => run(way, source, target, journey.bytes),
+            Layout::Rows { width, rows, gap } => {
+                let plane = |base: Endpoint| Plane { base, pitch_bytes: pitch(base, width, gap), x_bytes: 0, y: 0 };
+                let (source, target) = endpoints(way, source, target);
+                let copy = Copy2d { source: plane(source), target: plane(target), width_bytes: width, height: rows };
+                Request::two_d(&copy)
+            }
+            Layout::Slices { width, rows, depth, gap } => {
+                let volume = |base: Endpoint| Volume {
+                    base,
+                    pitch_bytes: pitch(base, width, gap),
+                    slice_rows: if is_host(base) { rows } else { rows + 1 },
+                    x_bytes: 0,
+                    y: 0,
+                    z: 0,
+                };
+                let (source, target) = endpoints(way, source, target);
+                let (source, target) = (volume(source), volume(target));
+                Request::three_d(&Copy3d { source, target, width_bytes: width, height: rows, depth })
+            }
+        };
+        self.prioritised(request, journey)
+    }
+
+    /// Whether its word says that everything has completed. Reads memory only.
+    #[must_use]
+    pub fn is_done(&self) -> bool {
+        !self.in_flight || self.words.load(self.number) == self.round
+    }
+
+    /// Waits until everything has completed, and checks every byte.
+    pub fn settle(&mut self, deadline: Option<Nanos>) -> Settled {
+        if !self.in_flight {
+            return Settled::Right(0);
+        }
+        match self.driver.host().wait_until(deadline, &mut || self.is_done()) {
+            Wait::Met => {}
+            Wait::Deadline => return Settled::Late,
+            Wait::Stuck => {
+                // The driver's own words are the report of the deadlock.
+                let why =
+                    self.stream.synchronize().err().map_or("a proven deadlock".to_owned(), |error| error.to_string());
+                return Settled::Stuck(why);
+            }
+        }
+        self.in_flight = false;
+        let Some(expected) = self.expected.take() else { return Settled::Right(0) };
+        let (offset, bytes) = (expected.offset as usize, expected.bytes as usize);
+        let arrived: &[u8] = if expected.is_pageable {
+            &self.pageable[offset..offset + bytes]
+        } else {
+            // SAFETY: the sink has `bytes + SLACK_BYTES`, and every copy into it has completed: the word was written behind them.
+            unsafe { std::slice::from_raw_parts(self.sink.add(offset), bytes) }
+        };
+        match first_wrong(arrived, expected.pattern) {
+            None => Settled::Right(expected.bytes),
+            Some(at) => Settled::Wrong(format!(
+                "byte {at} of {bytes} in round {} of stream {} (priority {}) is {:#04x}",
+                self.round,
+                self.number,
+                self.stream.priority(),
+                arrived[at]
+            )),
+        }
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        if self.in_flight {
+            // Copies may still come; their memory stays.
+            std::mem::take(&mut self.pageable).leak();
+            return;
+        }
+        for device in [self.front, self.back].into_iter().filter(|device| *device != DevicePtr::NULL) {
+            // An error means that the context is gone, and the memory with it.
+            let _ = self.driver.mem_free(device);
+        }
+        for host in [self.source, self.sink].into_iter().filter(|host| !host.is_null()) {
+            // SAFETY: it came from host_alloc, nothing is in flight, and slices of it do not outlive the methods that make them.
+            let _ = unsafe { self.driver.host_free(host) };
+        }
+    }
+}
+
+fn run(way: Way, source: u64, target: u64, bytes: u64) -> Request {
+    match way {
+        Way::Up => Request::htod(DevicePtr(target), source as *const u8, bytes),
+        Way::Down => Request::dtoh(target as *mut u8, DevicePtr(source), bytes),
+        Way::Across => Request::linear(DevicePtr(target), DevicePtr(source), bytes),
+    }
+}
+
+fn endpoints(way: Way, source: u64, target: u64) -> (Endpoint, Endpoint) {
+    let device = |address| Endpoint::Device(DevicePtr(address));
+    match way {
+        Way::Up => (Endpoint::Host(source), device(target)),
+        Way::Across => (device(source), device(target)),
+        Way::Down => (device(source), Endpoint::Host(target)),
+    }
+}
+
+fn is_host(endpoint: Endpoint) -> bool {
+    matches!(endpoint, Endpoint::Host(_))
+}
+
+fn pitch(endpoint: Endpoint, width: u64, gap: u64) -> u64 {
+    if is_host(endpoint) { width } else { width + gap }
+}
+
+fn kind(way: Way, layout: Layout, leg: Leg) -> Kind {
+    match (leg, layout, way) {
+        (Leg::Batch(_), ..) => Kind::Batch,
+        (Leg::Pageable, ..) => Kind::Pageable,
+        (_, Layout::Rows { .. }, _) => Kind::Rows,
+        (_, Layout::Slices { .. }, _) => Kind::Slices,
+        (_, _, Way::Up) => Kind::H2d,
+        (_, _, Way::Across) => Kind::D2d,
+        (_, _, Way::Down) => Kind::D2h,
+    }
+}
+
+/// Advances a pattern from word to word; odd, so that it takes 2^64 words to repeat.
+const STRIDE: u64 = 0x9e37_79b9_7f4a_7c15;
+
+fn fill(bytes: &mut [u8], pattern: u64) {
+    let mut word = pattern;
+    let mut words = bytes.chunks_exact_mut(8);
+    for chunk in &mut words {
+        chunk.copy_from_slice(&word.to_le_bytes());
+        word = word.wrapping_add(STRIDE);
+    }
+    let rest = words.into_remainder();
+    rest.copy_from_slice(&word.to_le_bytes()[..rest.len()]);
+}
+
+/// The index of the first byte that is not the pattern's.
+fn first_wrong(bytes: &[u8], pattern: u64) -> Option<usize> {
+    let mut word = pattern;
+    for (index, chunk) in bytes.chunks(8).enumerate() {
+        let expected = word.to_le_bytes();
+        if *chunk != expected[..chunk.len()] {
+            let at = chunk.iter().zip(expected).position(|(byte, expected)| *byte != expected);
+            return Some(index * 8 + at.unwrap_or(0));
+        }
+        word = word.wrapping_add(STRIDE);
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wrong_byte_is_found_wherever_it_is() {
+        let mut bytes = vec![0_u8; 1003];
+        fill(&mut bytes, 42);
+        assert_eq!(first_wrong(&bytes, 42), None);
+        for at in [0, 7, 8, 500, 999, 1000, 1002] {
+            bytes[at] ^= 0x10;
+            assert_eq!(first_wrong(&bytes, 42), Some(at));
+            bytes[at] ^= 0x10;
+        }
+        assert!(first_wrong(&bytes, 43).is_some(), "another round's bytes are wrong");
+    }
+}

@@ -1,0 +1,153 @@
+//! Workers: threads that take slots, check what has arrived in them, and send them off again.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use hal::{Context, Driver, EventFlags, Nanos, Result};
+use overtake::PriorityStream;
+
+use super::chance::Chance;
+use super::journey::Journey;
+use super::kernel::Spin;
+use super::slot::{Settled, Slot};
+use super::tally::{Kind, Tallies};
+
+/// What ends a hunt early.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Finding {
+    /// Something does not complete.
+    Hung(String),
+    /// A byte is wrong.
+    WrongBytes(String),
+    /// A driver call failed.
+    Failed(String),
+}
+
+/// What all threads of a hunt share.
+pub struct Field {
+    /// The driver.
+    pub driver: Arc<dyn Driver>,
+    /// The device's context.
+    pub context: Context,
+    /// The slots that no thread holds.
+    pub slots: Mutex<Vec<Slot>>,
+    /// The kernel between copies.
+    pub spin: Spin,
+    /// What was done.
+    pub tallies: Tallies,
+    /// What was found, if anything.
+    pub finding: Mutex<Option<Finding>>,
+    /// Nobody sends off any more.
+    pub stop: AtomicBool,
+    /// When to stop, in the device's time.
+    pub end: Nanos,
+    /// How long a journey may take; `None` where a deadlock is proven instead of suspected.
+    pub patience: Option<Nanos>,
+    /// How many priorities there are.
+    pub levels: u64,
+}
+
+/// Journeys over two slots are so rare.
+const TOGETHER_ONE_IN: u64 = 6;
+
+impl Field {
+    /// Notes the first finding, and stops everybody.
+    pub fn found(&self, finding: Finding) {
+        self.finding.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(finding);
+        self.stop.store(true, Ordering::SeqCst);
+    }
+
+    /// Whether anything was found.
+    #[must_use]
+    pub fn has_found(&self) -> bool {
+        self.finding.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+    }
+
+    /// Whether to go on.
+    #[must_use]
+    pub fn goes_on(&self) -> bool {
+        !self.stop.load(Ordering::SeqCst)
+    }
+
+    fn take(&self, chance: &mut Chance) -> Option<Slot> {
+        let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = chance.below(slots.len() as u64) as usize;
+        (!slots.is_empty()).then(|| slots.swap_remove(at))
+    }
+
+    fn put(&self, slot: Slot) {
+        self.slots.lock().unwrap_or_else(PoisonError::into_inner).push(slot);
+    }
+
+    /// Waits for a slot and checks its bytes. `false` when the hunt is over.
+    pub fn settle(&self, slot: &mut Slot) -> bool {
+        let deadline = self.patience.map(|patience| self.driver.host().now() + patience);
+        match slot.settle(deadline) {
+            Settled::Right(bytes) => {
+                self.tallies.settle(bytes);
+                return true;
+            }
+            Settled::Wrong(what) => self.found(Finding::WrongBytes(what)),
+            Settled::Late => {
+                let patience = self.patience.unwrap_or(Nanos::MAX);
+                self.found(Finding::Hung(format!("a journey did not end within {:.0} s", patience.as_secs())));
+            }
+            Settled::Stuck(report) => self.found(Finding::Hung(report)),
+        }
+        false
+    }
+
+    /// Makes `later` wait for `earlier`, by chance so that overtake knows or by a plain event.
+    fn order(&self, is_told: bool, later: &PriorityStream, earlier: &PriorityStream) -> Result<()> {
+        if is_told {
+            self.tallies.count(Kind::Wait, 0);
+            return later.wait_for(earlier);
+        }
+        self.tallies.count(Kind::Event, 0);
+        let event = self.driver.event_create(EventFlags::DISABLE_TIMING)?;
+        let ordered = self
+            .driver
+            .event_record(event, earlier.raw())
+            .and_then(|()| self.driver.stream_wait_event(later.raw(), event));
+        ordered.and(self.driver.event_destroy(event))
+    }
+
+    /// A worker's life.
+    pub fn work(&self, mut chance: Chance) {
+        if let Err(error) = self.driver.context_set_current(Some(self.context)) {
+            return self.found(Finding::Failed(error.to_string()));
+        }
+        while self.goes_on() && self.driver.host().now() < self.end {
+            let Some(mut slot) = self.take(&mut chance) else {
+                self.driver.host().sleep(Nanos::from_us(20));
+                continue;
+            };
+            let result = if self.settle(&mut slot) { self.send(&mut slot, &mut chance) } else { Ok(()) };
+            self.put(slot);
+            if let Err(error) = result {
+                // Where time is virtual, a call that would block for ever says so instead; that is a hang, not a failure.
+                let text = error.to_string();
+                let is_hang = text.contains("deadlock") || text.contains("never drain");
+                return self.found(if is_hang { Finding::Hung(text) } else { Finding::Failed(text) });
+            }
+        }
+    }
+
+    fn send(&self, slot: &mut Slot, chance: &mut Chance) -> Result<()> {
+        let other = if chance.one_in(TOGETHER_ONE_IN) { self.take(chance) } else { None };
+        let Some(mut other) = other else {
+            let journey = Journey::chosen(chance, slot.bytes(), self.levels);
+            return slot.depart(&journey, &|stream, span_ns| self.spin.launch(stream, span_ns), &self.tallies);
+        };
+        let journey = Journey::chosen(chance, slot.bytes().min(other.bytes()), self.levels);
+        let is_told = chance.one_in(2);
+        let sent = if self.settle(&mut other) {
+            let order = |later: &PriorityStream, earlier: &PriorityStream| self.order(is_told, later, earlier);
+            slot.depart_with(&mut other, &journey, &order, &self.tallies)
+        } else {
+            Ok(())
+        };
+        self.put(other);
+        sent
+    }
+}

@@ -1,0 +1,169 @@
+//! What every bench sets up first, and what it writes at the end.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use hal::Nanos;
+use overtake::Options;
+use report::{Header, Page, Run, Section, Table};
+use serde::Serialize;
+
+use super::args::Common;
+use super::case::{Case, Sizes, notes, rows};
+use super::catalogue::{MethodName, Workshop};
+use super::ground::Ground;
+use super::runner::{self, Measured, Pace};
+use crate::args::Arguments;
+use crate::device::OpenDevice;
+use crate::failure::{Failure, Result};
+use crate::progress::Progress;
+use crate::{header, open, output};
+
+/// From here on, it is announced what is being measured.
+const LONG_SECONDS: f64 = 2.0;
+
+/// A driver, a device and what methods are made from.
+pub struct Stage {
+    /// What methods are made from. Dropped before the device.
+    pub shop: Workshop,
+    /// Where the numbers come from.
+    pub header: Header,
+    is_quiet: bool,
+    _device: OpenDevice,
+}
+
+impl Stage {
+    /// Opens the driver and the device, and allocates a lane of each size. Copies on the software GPU move no bytes.
+    pub fn set(arguments: &Arguments, device: i32, options: &[String], lane_bytes: &[u64]) -> Result<Stage> {
+        let opened = open::open(arguments, open::Payload::TimingOnly)?;
+        let driver = &opened.driver;
+        let device = OpenDevice::open(driver, device)?;
+        let shop = Workshop {
+            ground: Arc::new(Ground::new(driver, lane_bytes)?),
+            device: device.device(),
+            range: driver.priority_range()?,
+            options: product_options(options)?,
+        };
+        let header = header::header(&opened, device.device())?;
+        Ok(Stage { shop, header, is_quiet: arguments.quiet, _device: device })
+    }
+
+    /// Whether time is virtual.
+    #[must_use]
+    pub fn is_virtual(&self) -> bool {
+        self.shop.ground.driver().host().is_virtual()
+    }
+
+    /// Says what comes next, if all of it takes long.
+    #[must_use]
+    pub fn progress(&self, seconds: f64) -> Progress {
+        Progress::new(self.is_quiet, seconds > LONG_SECONDS && !self.is_virtual())
+    }
+
+    /// Runs cases, and says what came of them: rows and notes.
+    pub fn run(&self, cases: &[Case], pace: Pace) -> Result<(Run, Vec<String>)> {
+        let progress = self.progress(pace.span.as_secs());
+        let scenarios: Vec<_> = cases.iter().map(|case| case.scenario.clone()).collect();
+        let measured: Vec<Measured> = runner::run(&scenarios, pace, &mut |round, scenario| {
+            progress.step(&format!("round {} of {}: {}", round + 1, pace.rounds, scenario.name));
+        })?;
+        let run = Run { header: self.header.clone(), rows: rows(cases, &measured, pace.burst) };
+        Ok((run, notes(cases, &measured)))
+    }
+
+    /// Sizes that use the first lane for urgent copies and the second for bulk.
+    #[must_use]
+    pub fn sizes(direction: channels::Direction, urgent_bytes: u64, bulk_bytes: u64) -> Sizes {
+        Sizes { direction, urgent: (urgent_bytes, 0), bulk: (bulk_bytes, 1) }
+    }
+}
+
+/// Overtake's options: the environment's, then those of the command line.
+pub fn product_options(changes: &[String]) -> Result<Options> {
+    let mut options = Options::from_environment().map_err(|error| Failure::Other(error.to_string()))?;
+    for change in changes {
+        let Some((name, value)) = change.split_once('=') else {
+            return Err(Failure::Other(format!(
+                "--set takes NAME=VALUE, such as --set bulk_share=0.1, not {change:?}"
+            )));
+        };
+        options.set(name, value).map_err(|error| Failure::Other(error.to_string()))?;
+    }
+    Ok(options)
+}
+
+/// The methods that were asked for, or else these.
+#[must_use]
+pub fn methods_or(common: &Common, these: &[MethodName]) -> Vec<MethodName> {
+    if common.methods.is_empty() { these.to_vec() } else { common.methods.clone() }
+}
+
+/// What a bench shows of its run.
+pub struct Shown {
+    /// The title of the page.
+    pub title: String,
+    /// A line or two that say what was measured.
+    pub summary: String,
+    /// The table.
+    pub table: Table,
+    /// A picture in text.
+    pub picture: Option<String>,
+    /// The picture.
+    pub svg: Option<String>,
+    /// What a reader must know beside the numbers.
+    pub notes: Vec<String>,
+}
+
+/// Prints a run and writes the files that were asked for.
+pub fn finish(common: &Common, run: &Run, shown: &Shown) -> Result<()> {
+    let mut written: Vec<&PathBuf> = Vec::new();
+    if let (Some(path), Some(svg)) = (&common.svg, &shown.svg) {
+        output::write_file(path, svg)?;
+        written.push(path);
+    }
+    if let Some(path) = &common.html {
+        output::write_file(path, &page(&run.header, shown).to_html())?;
+        written.push(path);
+    }
+    let is_printed = write_json(common.json.as_ref(), run)?;
+    if is_printed {
+        return Ok(());
+    }
+    written.extend(&common.json);
+    let mut text = format!("{}\n\n{}", shown.summary, shown.table);
+    for part in shown.picture.iter() {
+        text += &format!("\n{part}");
+    }
+    for note in &shown.notes {
+        text += &format!("note: {note}\n");
+    }
+    if !written.is_empty() {
+        let names: Vec<String> = written.iter().map(|path| path.display().to_string()).collect();
+        text += &format!("\nwritten: {}\n", names.join(", "));
+    }
+    output::print(&text)
+}
+
+/// Writes a record where it was asked for. `true` when that was standard output, which then holds nothing else.
+pub fn write_json<T: Serialize>(path: Option<&PathBuf>, record: &T) -> Result<bool> {
+    let Some(path) = path else { return Ok(false) };
+    let json = serde_json::to_string_pretty(record)
+        .map_err(|error| Failure::Other(format!("the run does not serialise: {error}; please report this bug")))?;
+    if path.as_os_str() == "-" {
+        return output::print(&(json + "\n")).map(|()| true);
+    }
+    output::write_file(path, &(json + "\n")).map(|()| false)
+}
+
+fn page(header: &Header, shown: &Shown) -> Page {
+    let text = [std::slice::from_ref(&shown.summary), &shown.notes].concat().join(" ");
+    let section =
+        Section { heading: shown.title.clone(), text, svg: shown.svg.clone(), table: Some(shown.table.clone()) };
+    Page { title: format!("overtake bench: {}", shown.title), header: header.clone(), sections: vec![section] }
+}
+
+/// A span of so many seconds.
+#[must_use]
+pub fn span(seconds: f64) -> Nanos {
+    Nanos((seconds * 1e9) as u64)
+}

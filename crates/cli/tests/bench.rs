@@ -1,0 +1,277 @@
+//! `overtake bench` as a user runs it, on the software GPU, with as little time as gives every row a figure.
+
+mod common;
+
+use common::{Folder, overtake, succeed, text};
+use serde_json::Value;
+
+const FIELDS: &str = "method transport emulation direction high_bytes bulk_bytes chunk_bytes samples idle_p50_us \
+                      idle_p99_us p50_us p90_us p99_us max_us bulk_gbps raw_gbps rescues";
+
+fn bench(name: &str, arguments: &[&str]) -> Value {
+    let folder = Folder::new(name);
+    let all = [&["--backend", "soft", "--quiet", "bench"], arguments, &["--json", "-"]].concat();
+    let (out, _) = succeed(&folder, &all, &[]);
+    let run: Value = serde_json::from_str(&out).unwrap();
+    for row in rows(&run) {
+        assert!(FIELDS.split(' ').all(|field| row.get(field).is_some()), "{row}");
+    }
+    assert_eq!(run["header"]["backend"], "soft");
+    run
+}
+
+fn rows(run: &Value) -> &Vec<Value> {
+    run["rows"].as_array().unwrap()
+}
+
+fn row<'a>(run: &'a Value, method: &str) -> &'a Value {
+    rows(run).iter().find(|row| row["method"] == method).unwrap_or_else(|| panic!("no row of {method} in {run}"))
+}
+
+fn number(row: &Value, name: &str) -> f64 {
+    row[name].as_f64().unwrap_or_else(|| panic!("{name} is not measured in {row}"))
+}
+
+#[test]
+fn latency_compares_methods_with_both_references() {
+    let arguments = [
+        "latency",
+        "--direction",
+        "h2d",
+        "--seconds",
+        "0.2",
+        "--bulk-bytes",
+        "64M",
+        "--methods",
+        "native,native+priority,chunks,engine/hold,engine/bracket,engine/atomics,kernel/hold,express,express+chunks",
+    ];
+    let run = bench("latency", &arguments);
+    assert_eq!(rows(&run).len(), 11);
+    let times = |method: &str| number(row(&run, method), "p50_us") / number(row(&run, method), "idle_p50_us");
+    assert!(times("native") > 50.0 && times("engine/hold") < 10.0 && times("kernel/hold") < 2.0, "{run}");
+    let chunk = number(row(&run, "engine/hold"), "chunk_bytes");
+    assert!((1e6..4e6).contains(&chunk), "{chunk}");
+    assert_eq!(row(&run, "kernel/hold")["transport"], "kernel");
+    assert_eq!(row(&run, "kernel/hold")["urgent_transport"], "engine");
+    assert_eq!(row(&run, "engine/bracket")["emulation"], "bracket");
+    assert!(row(&run, "raw")["p50_us"].is_null() && row(&run, "idle")["bulk_gbps"].is_null());
+}
+
+#[test]
+fn the_frontier_trades_latency_for_bandwidth_and_is_drawn() {
+    let folder = Folder::new("frontier");
+    let arguments = [
+        "--backend",
+        "soft",
+        "--quiet",
+        "bench",
+        "latency",
+        "--frontier",
+        "--direction",
+        "d2h",
+        "--seconds",
+        "0.2",
+        "--bulk-bytes",
+        "64M",
+        "--methods",
+        "engine/hold",
+        "--chunk-us",
+        "20,80",
+        "--svg",
+        "f.svg",
+        "--html",
+        "f.html",
+        "--json",
+        "f.json",
+    ];
+    let (out, _) = succeed(&folder, &arguments, &[]);
+    assert!(out.contains("max_blocking_us=20") && out.contains("written: f.svg"), "{out}");
+    let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
+    assert!(read("f.svg").contains("engine/hold") && read("f.html").contains("<table>"));
+    let run: Value = serde_json::from_str(&read("f.json")).unwrap();
+    let points: Vec<&Value> = rows(&run).iter().filter(|row| row["method"] == "engine/hold").collect();
+    let [fine, coarse] = points[..] else { panic!("two settings are two rows: {run}") };
+    assert!(number(fine, "p50_us") < number(coarse, "p50_us"), "{run}");
+    assert!(number(fine, "bulk_gbps") < number(coarse, "bulk_gbps"), "{run}");
+}
+
+#[test]
+fn a_burst_is_one_sample() {
+    let arguments = [
+        "burst",
+        "--direction",
+        "h2d",
+        "--seconds",
+        "0.2",
+        "--bulk-bytes",
+        "64M",
+        "--methods",
+        "kernel/hold",
+        "--burst",
+        "16",
+    ];
+    let run = bench("burst", &arguments);
+    let (idle, ours) = (row(&run, "idle"), row(&run, "kernel/hold"));
+    assert_eq!(ours["burst"], 16);
+    assert!(number(idle, "p50_us") > 40.0, "16 copies take longer than one: {idle}");
+    assert!(number(ours, "p50_us") < 2.0 * number(idle, "p50_us"), "{ours}");
+}
+
+#[test]
+fn overhead_says_what_a_call_costs() {
+    let run = bench("overhead", &["overhead", "--direction", "h2d", "--seconds", "0.2", "--bulk-bytes", "64M"]);
+    let call = |method: &str| {
+        let its = |row: &&Value| row["method"] == method && row["call_ns"].is_number();
+        number(rows(&run).iter().find(its).unwrap(), "call_ns")
+    };
+    assert!(call("overtake, armed") > call("native"), "raising a word is not free");
+    assert!(call("overtake, alone") < call("overtake, armed"));
+    assert!(number(row(&run, "raw"), "bulk_gbps") > 45.0);
+}
+
+#[test]
+fn bandwidth_by_size() {
+    let arguments = [
+        "bandwidth",
+        "--direction",
+        "d2h",
+        "--seconds",
+        "0.2",
+        "--bulk-bytes",
+        "1M,64M",
+        "--methods",
+        "engine/hold,kernel/hold",
+    ];
+    let run = bench("bandwidth", &arguments);
+    assert_eq!(rows(&run).len(), 6);
+    assert!(rows(&run).iter().all(|row| number(row, "bulk_gbps") <= number(row, "raw_gbps") * 1.001), "{run}");
+}
+
+#[test]
+fn latency_follows_priority() {
+    let arguments = [
+        "latency",
+        "--priorities",
+        "3",
+        "--direction",
+        "h2d",
+        "--seconds",
+        "0.1",
+        "--bulk-bytes",
+        "64M",
+        "--high-bytes",
+        "1M",
+        "--methods",
+        "kernel/hold",
+    ];
+    let run = bench("priorities", &arguments);
+    let of = |priority: u64| number(rows(&run).iter().find(|row| row["priority"] == priority).unwrap(), "p50_us");
+    assert!(of(3) < of(2) && of(2) < of(1), "{run}");
+}
+
+#[test]
+fn endless_urgent_copies_leave_bulk_something() {
+    let arguments = [
+        "latency",
+        "--endless",
+        "--direction",
+        "d2h",
+        "--seconds",
+        "0.6",
+        "--high-bytes",
+        "1M",
+        "--methods",
+        "engine/hold",
+        "--set",
+        "bulk_share=0.2",
+    ];
+    let run = bench("endless", &arguments);
+    let row = row(&run, "engine/hold");
+    assert_eq!(row["share_configured"], 0.2);
+    let got = number(row, "bulk_gbps") / number(row, "raw_gbps");
+    assert!((0.1..0.9).contains(&got), "{row}");
+}
+
+#[test]
+fn what_cannot_be_measured_is_left_out_with_a_note() {
+    let folder = Folder::new("left-out");
+    let arguments = [
+        "--backend",
+        "soft",
+        "--quiet",
+        "bench",
+        "latency",
+        "--direction",
+        "h2d",
+        "--seconds",
+        "0.1",
+        "--bulk-bytes",
+        "16M",
+        "--methods",
+        "engine/hold",
+    ];
+    let (out, _) = succeed(&folder, &arguments, &[("CUDA_DEVICE_MAX_CONNECTIONS", "1")]);
+    assert!(out.contains("note: engine/hold is left out: "), "{out}");
+    assert!(!out.contains("\nh2d        engine/hold"), "{out}");
+}
+
+const SMALL_HUNT: [&str; 9] = ["bench", "hunt", "--threads", "4", "--streams", "24", "--bulk-bytes", "1M", "--json"];
+
+#[test]
+fn a_hunt_finds_nothing_and_says_what_it_did() {
+    let folder = Folder::new("hunt");
+    let arguments = [&["--backend", "soft", "--quiet"], &SMALL_HUNT[..], &["-", "--seconds", "1"]].concat();
+    let (out, _) = succeed(&folder, &arguments, &[]);
+    let record: Value = serde_json::from_str(&out).unwrap();
+    let hunt = &record["hunt"];
+    assert_eq!(hunt["verdict"], "ok");
+    assert!(hunt["verified_bytes"].as_u64() > Some(100_000), "{hunt}");
+    for kind in ["h2d", "d2h", "d2d", "2d", "3d", "batches", "pageable", "kernels", "waits", "events"] {
+        assert!(hunt["kinds"][kind].as_u64() > Some(0), "{kind} did not come up: {hunt}");
+    }
+    assert!(FIELDS.split(' ').all(|field| record["rows"][0].get(field).is_some()), "{record}");
+}
+
+/// Hunts with brackets in the application's own streams and nobody to rescue them; returns what was found.
+fn hang(threads: &str) -> String {
+    let folder = Folder::new(&format!("hang-{threads}"));
+    let arguments = [
+        "--backend",
+        "soft",
+        "--quiet",
+        "bench",
+        "hunt",
+        "--streams",
+        "24",
+        "--bulk-bytes",
+        "1M",
+        "--patience",
+        "1",
+        "--seconds",
+        "60",
+        "--without-watchdog",
+        "--in-stream-brackets",
+        "--json",
+        "-",
+        "--threads",
+        threads,
+    ];
+    let output = overtake(&folder, &arguments, &[]);
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+    let record: Value = serde_json::from_str(text(&output.stdout)).unwrap();
+    assert_eq!(record["hunt"]["verdict"], "HUNG", "{record}");
+    record["hunt"]["finding"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn a_planted_deadlock_is_proven() {
+    let finding = hang("1");
+    assert!(finding.contains("deadlock, proven at") && finding.contains("the word reads 1"), "{finding}");
+}
+
+#[test]
+fn a_planted_deadlock_of_many_threads_is_found() {
+    // Some may still be polling for their turn at a channel: then it is the guard that finds it.
+    let finding = hang("4");
+    assert!(finding.contains("deadlock") || finding.contains("nothing moved"), "{finding}");
+}
