@@ -1,0 +1,91 @@
+//! What submitting one copy costs the calling thread, in real time, on the software GPU: the driver call alone, and the same copy
+//! through overtake along each way it can go. The software GPU's own calls are in all of them, so the differences count.
+#![allow(unsafe_code)] // copies are unsafe: the memory is described where it is made
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use criterion::Criterion;
+use overtake::hal::{Device, DevicePtr, Driver, HostAllocFlags};
+use overtake::options::Transport;
+use overtake::{Options, Overtake, Priority, PriorityStream};
+use softgpu::{Payload, SoftGpu};
+
+const BYTES: u64 = 1 << 20;
+/// Copies submitted before the stream is drained, untimed: far fewer than it holds.
+const BATCH: u64 = 64;
+
+/// Pinned memory and device memory; lives as long as the process.
+#[derive(Clone, Copy)]
+struct Pair {
+    host: *const u8,
+    device: DevicePtr,
+}
+
+fn pair(driver: &dyn Driver) -> Pair {
+    let flags = HostAllocFlags::PORTABLE.and(HostAllocFlags::DEVICEMAP);
+    let host = driver.host_alloc(BYTES, flags).expect("there is pinned memory").cast_const();
+    Pair { host, device: driver.mem_alloc(BYTES).expect("there is device memory") }
+}
+
+/// The time of `times` submissions, with untimed pauses in which everything completes.
+fn time(times: u64, submit: impl Fn(), drain: impl Fn()) -> Duration {
+    let mut spent = Duration::ZERO;
+    let mut left = times;
+    while left > 0 {
+        let batch = left.min(BATCH);
+        let start = Instant::now();
+        (0..batch).for_each(|_| submit());
+        spent += start.elapsed();
+        drain();
+        left -= batch;
+    }
+    spent
+}
+
+fn direct(criterion: &mut Criterion, overtake: &Overtake, pair: Pair, stream: &PriorityStream) {
+    let driver = overtake.driver();
+    criterion.bench_function("submit, driver call alone", |bencher| {
+        bencher.iter_custom(|times| {
+            let submit = || {
+                // SAFETY: both sides have BYTES and live as long as the process; nobody touches the source.
+                unsafe { driver.copy_htod_async(pair.device, pair.host, BYTES, stream.raw()) }
+                    .expect("the copy is valid");
+            };
+            time(times, submit, || stream.synchronize().expect("copies complete"))
+        });
+    });
+}
+
+fn through(criterion: &mut Criterion, name: &str, pair: Pair, stream: &PriorityStream) {
+    criterion.bench_function(name, |bencher| {
+        bencher.iter_custom(|times| {
+            let submit = || {
+                // SAFETY: both sides have BYTES and live as long as the process; nobody touches the source.
+                unsafe { stream.memcpy_htod_async(pair.device, pair.host, BYTES) }.expect("the copy is valid");
+            };
+            time(times, submit, || stream.synchronize().expect("copies complete"))
+        });
+    });
+}
+
+fn main() {
+    let mut criterion = Criterion::default().configure_from_args();
+    for (transport, way) in [(Transport::Engine, "in chunks"), (Transport::Kernel, "by kernel")] {
+        let driver: Arc<dyn Driver> = Arc::new(SoftGpu::builder().payload(Payload::TimingOnly).build());
+        let options = Options { transport, ..Options::default() };
+        let overtake = Overtake::open(&driver, Device(0), options).expect("the software GPU opens");
+        let pair = pair(&*driver);
+        let bulk = overtake.stream(Priority::LOWEST).expect("there is room for a stream");
+        if transport == Transport::Engine {
+            direct(&mut criterion, &overtake, pair, &bulk);
+            through(&mut criterion, "submit, nothing armed", pair, &bulk);
+        }
+        let urgent = overtake.stream(overtake.priorities().highest()).expect("there is room for a stream");
+        if transport == Transport::Engine {
+            through(&mut criterion, "submit, urgent", pair, &urgent);
+        }
+        through(&mut criterion, &format!("submit, bulk {way}"), pair, &bulk);
+    }
+    criterion.final_summary();
+}
