@@ -225,7 +225,7 @@ impl Model {
         match next {
             Some(place) => self.engine_start(engine, place, true),
             None => {
-                if state.reserved.is_none() && self.copy_behind_bookkeeping(queue) {
+                if state.reserved.is_none() && self.copy_behind_bookkeeping(engine, queue) {
                     self.engines[engine].reserved = Some(Reservation { queue, continues: true });
                 }
                 self.engine_dispatch(engine);
@@ -233,8 +233,14 @@ impl Model {
         }
     }
 
+    /// Whether the operation is a copy for this engine. Peer engines share queues, so a queue's next copy may be for another one: committing to that
+    /// would leave the engine waiting for ever.
+    fn is_for(&self, engine: usize, key: OpKey) -> bool {
+        matches!(&self.ops[key].kind, Kind::Copy(job) if job.engine == engine)
+    }
+
     /// Whether the head of the queue is a copy that only event records and satisfied event waits keep.
-    fn copy_behind_bookkeeping(&self, queue: QueueKey) -> bool {
+    fn copy_behind_bookkeeping(&self, engine: usize, queue: QueueKey) -> bool {
         let Some(&head) = self.queues.get(queue).and_then(|queue| queue.ops.front()) else { return false };
         let certain = |key: OpKey| {
             let op = &self.ops[key];
@@ -242,8 +248,7 @@ impl Model {
         };
         let bookkeeping = |key: OpKey| matches!(self.ops[key].kind, Kind::Record(_) | Kind::Join);
         let mut before = self.streams[self.ops[head].stream].ops.iter().take_while(|&&key| key != head);
-        let copy = matches!(self.ops[head].kind, Kind::Copy(_));
-        copy && certain(head) && before.all(|&key| bookkeeping(key) && certain(key))
+        self.is_for(engine, head) && certain(head) && before.all(|&key| bookkeeping(key) && certain(key))
     }
 
     // --- commitment ---
@@ -273,13 +278,13 @@ impl Model {
         self.engines[engine].next_attempt_ns = (2 * age).max(1);
         let state = &self.engines[engine];
         let Some(running) = state.running else { return };
-        if state.reserved.is_none() && state.ready.is_empty() && self.next_segment_is_certain(running) {
+        if state.reserved.is_none() && state.ready.is_empty() && self.next_segment_is_certain(engine, running) {
             self.engines[engine].reserved = Some(Reservation { queue: running.queue, continues: false });
         }
     }
 
     /// Whether the queue holds, behind this segment, writes of the same stream and then a copy.
-    fn next_segment_is_certain(&self, running: Running) -> bool {
+    fn next_segment_is_certain(&self, engine: usize, running: Running) -> bool {
         let stream = self.ops[running.op].stream;
         let mut written = false;
         for &key in self.queues[running.queue].ops.iter().skip(1) {
@@ -288,7 +293,7 @@ impl Model {
                 return false;
             }
             match &op.kind {
-                Kind::Copy(_) if written => return true,
+                Kind::Copy(_) if written => return self.is_for(engine, key),
                 Kind::Copy(_) => {}
                 Kind::Memops(job) if job.ops.iter().all(|op| matches!(op, MemOp::Write { .. })) => written = true,
                 _ => return false,
@@ -351,17 +356,22 @@ impl Model {
         job.lead = if satisfied { Lead::Satisfied } else { Lead::Again(again) };
         let single = job.ops.len() == 1;
         let state = &self.engines[engine];
-        if satisfied && single && state.ready.is_empty() && state.reserved.is_none() && self.copy_follows(queue, key) {
+        if satisfied
+            && single
+            && state.ready.is_empty()
+            && state.reserved.is_none()
+            && self.copy_follows(engine, queue, key)
+        {
             self.engines[engine].reserved = Some(Reservation { queue, continues: false });
         }
     }
 
     /// Whether the third in the queue is a copy of the same stream that only the wait `second` keeps.
-    fn copy_follows(&self, queue: QueueKey, second: OpKey) -> bool {
+    fn copy_follows(&self, engine: usize, queue: QueueKey, second: OpKey) -> bool {
         let Some(&third) = self.queues[queue].ops.get(2) else { return false };
         let op = &self.ops[third];
         let next_in_stream = self.streams[op.stream].ops.get(2) == Some(&third);
         let same = op.stream == self.ops[second].stream && next_in_stream;
-        same && op.dependencies == 0 && op.visible_at <= self.now && matches!(op.kind, Kind::Copy(_))
+        same && op.dependencies == 0 && op.visible_at <= self.now && self.is_for(engine, third)
     }
 }
