@@ -174,21 +174,25 @@ impl Rig {
 
     fn free(&mut self) -> Result<()> {
         let streams = std::mem::take(self.streams.get_mut().unwrap_or_else(PoisonError::into_inner));
-        let is_drained = self.look(&streams, DRAIN)?.into_iter().all(|done| done);
+        // Whatever failed before may have been this very call; it gets a second chance before everything is left where it is.
+        let seen = self.look(&streams, DRAIN).or_else(|_| self.look(&streams, DRAIN))?;
+        let is_drained = seen.into_iter().all(|done| done);
         if !is_drained {
             // Freeing would wait for the device, perhaps for ever, or pull memory from under a copy.
             return Err(Code::LAUNCH_TIMEOUT.at("cuStreamQuery"));
         }
+        // One that cannot be given back must not keep the others.
+        let mut freed = Ok(());
         for stream in streams {
-            self.driver.stream_destroy(stream)?;
+            freed = freed.and(self.driver.stream_destroy(stream));
         }
         for lane in self.lanes.drain(..) {
-            self.driver.mem_free(lane.device)?;
+            freed = freed.and(self.driver.mem_free(lane.device));
             // SAFETY: it came from host_alloc, the streams have drained, and the rig gives out no reference to it.
-            unsafe { self.driver.host_free(lane.host.as_ptr())? };
+            freed = freed.and(unsafe { self.driver.host_free(lane.host.as_ptr()) });
         }
         // SAFETY: as above; references to words borrow the rig, so none is left.
-        unsafe { self.driver.host_free(self.words.as_ptr()) }
+        freed.and(unsafe { self.driver.host_free(self.words.as_ptr()) })
     }
 }
 
@@ -196,10 +200,12 @@ impl Drop for Rig {
     fn drop(&mut self) {
         let before = self.driver.context_current();
         // A driver that fails here has lost its context, and everything in it with it: nothing is left to free.
+        if before == Ok(Some(self.context)) {
+            let _ = self.free();
+            return;
+        }
         let _ = self.make_current().and_then(|()| self.free());
-        if let Ok(before) = before
-            && before != Some(self.context)
-        {
+        if let Ok(before) = before {
             let _ = self.driver.context_set_current(before);
         }
     }
