@@ -29,7 +29,7 @@ pub(crate) struct Inner {
     to_device: Arc<Engine>,
     to_host: Arc<Engine>,
     // Dropped last: everything above was made in it.
-    primary: Primary,
+    pub(crate) primary: Primary,
 }
 
 /// Prioritised copies on one device, in its primary context.

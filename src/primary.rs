@@ -28,6 +28,19 @@ impl Primary {
         self.context
     }
 
+    /// Runs `body` with the context current.
+    pub(crate) fn visit<T>(&self, body: impl FnOnce() -> T) -> T {
+        let before = self.driver.context_current().unwrap_or(None);
+        if before == Some(self.context) {
+            return body();
+        }
+        // Errors mean that the context is gone; `body` will be told so too.
+        let _ = self.driver.context_set_current(Some(self.context));
+        let result = body();
+        let _ = self.driver.context_set_current(before);
+        result
+    }
+
     /// Makes the context current on the calling thread until this is dropped, and frees it of other captures' prohibitions: whoever
     /// drops the last handle of ours may have quite another context current, or none, and be about quite something else.
     pub(crate) fn begin_to_go(&mut self) {

@@ -52,11 +52,15 @@ impl StreamState {
 
 impl Drop for StreamState {
     fn drop(&mut self) {
-        self.shadow.end(&*self.inner.driver);
-        if self.owned {
-            // Work in it still completes; an error means that the context is gone.
-            let _ = self.inner.driver.stream_destroy(self.stream);
-        }
+        let (driver, shadow) = (&*self.inner.driver, &mut self.shadow);
+        // The last handle may go on a thread that has nothing to do with the context.
+        self.inner.primary.visit(|| {
+            shadow.end(driver);
+            if self.owned {
+                // Work in it still completes; an error means that the context is gone.
+                let _ = driver.stream_destroy(self.stream);
+            }
+        });
     }
 }
 

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use channels::share::Share;
-use channels::watchdog::{Observation, Verdict, Watchdog};
+use channels::watchdog::{Observation, Patience, Verdict, Watchdog};
 use hal::{Driver, Host, HostThread, Nanos};
 use semaphores::{Bank, Layout, Priority};
 
@@ -113,6 +113,8 @@ impl Drop for Monitor {
 struct Engine {
     bank: Arc<Bank>,
     watchdog: Watchdog,
+    /// The same for words at which nobody stands: opened quietly, and only after a long time. What raised them will never complete.
+    stale: Watchdog,
     shares: Vec<(Priority, Share, bool)>,
     completed: u64,
 }
@@ -136,6 +138,7 @@ impl<'a> Watch<'a> {
         let engine = |bank: &Arc<Bank>| Engine {
             bank: Arc::clone(bank),
             watchdog: Watchdog::new(options.patience, now),
+            stale: Watchdog::new(patience_with_the_stale(options.patience), now),
             shares: waiters(bank).map(|level| (level, Share::new(options.share, now), false)).collect(),
             completed: 0,
         };
@@ -164,7 +167,7 @@ impl<'a> Watch<'a> {
 
     /// Sleeps until a ticket is done, something is new, a word has gone up unseen or a decision is due.
     fn wait_for_news(&mut self, rung: u64) {
-        let decisions = self.engines.iter().map(|engine| engine.deadline(&self.flights));
+        let decisions = self.engines.iter().map(|engine| engine.deadline(&self.flights, self.guarded));
         let doubts = self.engines.iter().map(|engine| engine.first_doubt(&self.flights, self.grace));
         let deadline = decisions.chain(doubts).chain(self.flights.iter().map(Flight::deadline)).min();
         let raised = self.is_raised();
@@ -243,13 +246,14 @@ impl Engine {
         ours.map(|flight| flight.doubt_at(expected, grace)).min().unwrap_or(Nanos::MAX)
     }
 
-    fn deadline(&self, flights: &[Flight]) -> Nanos {
+    fn deadline(&self, flights: &[Flight], guarded: bool) -> Nanos {
         let held = self.bank.is_raised() || waiters(&self.bank).any(|level| self.bank.pending_above(level) > 0);
         if !held {
             return Nanos::MAX;
         }
         let shares = self.shares.iter().map(|(_, share, _)| share.deadline());
-        shares.fold(self.watchdog.deadline(self.expected(flights)), Nanos::min)
+        let rescue = if guarded { self.watchdog.deadline(self.expected(flights)) } else { Nanos::MAX };
+        shares.fold(rescue, Nanos::min)
     }
 
     fn keep_share(&mut self, now: Nanos) {
@@ -264,11 +268,15 @@ impl Engine {
 
     /// A word that is up is no trouble as long as nobody stands at it: an urgent copy may well take long for other reasons.
     fn watch(&mut self, now: Nanos, flights: &[Flight], shared: &Shared) {
+        let (raised, expected) = (self.bank.is_raised(), self.expected(flights));
+        if self.stale.step(Observation { now, raised, completed: self.completed, expected }) != Verdict::Fine {
+            self.bank.open_all();
+        }
         let seen = Observation {
             now,
             raised: flights.iter().any(|flight| Arc::ptr_eq(&flight.bank, &self.bank) && flight.is_held()),
             completed: self.completed,
-            expected: self.expected(flights),
+            expected,
         };
         match self.watchdog.step(seen) {
             Verdict::Fine => return,
@@ -286,6 +294,11 @@ impl Engine {
         }
         shared.counters.rescued();
     }
+}
+
+/// Words at which nobody stands do no harm until somebody comes.
+fn patience_with_the_stale(patience: Patience) -> Patience {
+    Patience { rescue_after: Nanos(patience.rescue_after.0.saturating_mul(20)), rescues_max: u32::MAX }
 }
 
 /// The priorities that may have to wait for somebody.
