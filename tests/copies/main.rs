@@ -37,6 +37,7 @@ mod bed;
 mod checks;
 mod doors;
 mod lane;
+mod model;
 mod traffic;
 
 use std::process::ExitCode;
@@ -103,7 +104,36 @@ fn trials(arm: Arm) -> Vec<Trial> {
 /// What only the soft arm adds.
 fn soft_trials() -> Vec<Trial> {
     let ignored = loader::library().is_none() && !loader::is_required();
-    vec![trial("through_the_loader".to_owned(), SUITE_LIMIT, loader::through_the_loader).with_ignored_flag(ignored)]
+    let through = trial("through_the_loader".to_owned(), SUITE_LIMIT, loader::through_the_loader);
+    let mut trials = vec![through.with_ignored_flag(ignored)];
+    type OnModel = fn() -> Outcome;
+    let named: &[(&str, OnModel)] = &[
+        ("rescue::opens_what_stays_up", model::rescue::opens_what_stays_up),
+        ("rescue::stands_down", model::rescue::stands_down),
+        ("queues::one_copy_queue", model::queues::one_copy_queue),
+        ("queues::one_kernel_queue", model::queues::one_kernel_queue),
+        ("deadlock::is_real", model::deadlock::is_real),
+        ("deadlock::is_ended_by_the_watchdog", model::deadlock::is_ended_by_the_watchdog),
+        ("closing::lets_bulk_through", model::closing::lets_bulk_through),
+        ("closing::leaves_nothing", model::closing::leaves_nothing),
+        ("closing::on_any_thread", model::closing::on_any_thread),
+        (model::flat::NAME, model::flat::memory),
+        ("faults::opening", model::faults::opening),
+        ("faults::in_flight", model::faults::in_flight),
+    ];
+    trials.extend(named.iter().map(|(name, check)| trial((*name).to_owned(), CHECK_LIMIT, *check)));
+    let ways = [
+        ("auto_urgent_by_engine_hold", Transport::Auto, UrgentTransport::Engine, Kind::Hold),
+        ("auto_urgent_by_kernel_hold", Transport::Auto, UrgentTransport::Kernel, Kind::Hold),
+        ("engine_hold", Transport::Engine, UrgentTransport::Engine, Kind::Hold),
+        ("engine_bracket", Transport::Engine, UrgentTransport::Engine, Kind::Bracket),
+        ("engine_atomics", Transport::Engine, UrgentTransport::Engine, Kind::Atomics),
+    ];
+    trials.extend(ways.map(|(name, transport, urgent, emulation)| {
+        let check = move || model::faults::every_call(transport, urgent, emulation);
+        trial(format!("faults::every_call_of_{name}"), CHECK_LIMIT, check)
+    }));
+    trials
 }
 
 fn main() -> ExitCode {

@@ -1,0 +1,102 @@
+//! Closing with work in flight: it is let through, it arrives, and nothing is left behind.
+
+use hal::Nanos;
+use overtake::copy::{CopyHandle, Plan, Reason};
+use overtake::options::Transport;
+use overtake::{Options, Overtake};
+use semaphores::Kind;
+
+use crate::bed;
+use crate::doors;
+use crate::failure::{Outcome, ensure, same, same_bytes};
+use crate::lane::{Lane, level};
+use crate::model::stall::Stall;
+use crate::model::{Held, on};
+use crate::rig::Rig;
+use crate::traffic::is_done;
+
+const BYTES: u64 = 1 << 20;
+
+/// Bulk that an urgent copy holds off goes on when the shim closes, and handles still tell the truth.
+pub fn lets_bulk_through() -> Outcome {
+    for transport in [Transport::Kernel, Transport::Engine] {
+        on(
+            |builder| builder,
+            |gpu, rig| {
+                let stall = Stall::new(gpu, rig, Options { watchdog: false, ..bed::transport(transport) })?;
+                let (back, source) = (rig.pinned(BYTES)?, rig.buffer_of(&[2; BYTES as usize])?);
+                let urgent = stall.stalled(5)?;
+                let bulk = [stall.bulk()?, doors::dtoh(&stall.low, &back, source, BYTES)?];
+                rig.driver().host().sleep(Nanos::from_ms(1));
+                ensure!(!is_done(&bulk[0])? && !is_done(&bulk[1])?, "the urgent copy holds nobody off");
+                let Stall { overtake, low, .. } = stall;
+                drop(overtake);
+                urgent.wait()?;
+                bulk.iter().try_for_each(CopyHandle::wait)?;
+                // A handle that said done too early would be found out here.
+                same_bytes("to the host", &back.read_all(), &[2; BYTES as usize])?;
+                // Streams outlive the shim, natively.
+                let after = doors::dtoh(&low, &back, source, BYTES)?;
+                same("the plan", &after.plan(), &Plan::Native(Reason::StoodDown))?;
+                Ok(after.wait()?)
+            },
+        )?;
+    }
+    Ok(())
+}
+
+fn leave_nothing(rig: &Rig, options: Options, gpu: &softgpu::SoftGpu) -> Outcome {
+    let spin = rig.kernels()?.spin;
+    let before = Held::by(gpu);
+    let overtake = bed::open(rig, options)?;
+    let lanes = [1, 2, 3, 3].map(|priority| Lane::new(rig, &overtake, priority, 100_000, u64::from(priority)));
+    let mut lanes = lanes.into_iter().collect::<Result<Vec<_>, _>>()?;
+    let own = overtake.stream(level(2))?;
+    for _ in 0..20 {
+        lanes.iter_mut().try_for_each(|lane| lane.copy_behind_kernels(rig.driver(), spin))?;
+    }
+    own.wait_for(&lanes[0].stream)?;
+    drop((own, overtake));
+    lanes.iter().try_for_each(|lane| lane.stream.synchronize())?;
+    lanes.iter().try_for_each(|lane| lane.verify(rig))?;
+    // The lanes' memory and streams, and what their verification took, are the rig's.
+    let rigs =
+        Held { allocations: before.allocations + 3 * lanes.len(), streams: before.streams + lanes.len(), ..before };
+    drop(lanes);
+    rig.driver().context_synchronize()?;
+    same("what is held after closing", &Held::by(gpu), &rigs)
+}
+
+/// Streams, events, memory and modules: all given back, whichever ways the copies went.
+pub fn leaves_nothing() -> Outcome {
+    for transport in [Transport::Auto, Transport::Engine, Transport::Kernel] {
+        for emulation in Kind::ALL {
+            let options = Options { emulation, ..bed::transport(transport) };
+            on(|builder| builder, |gpu, rig| leave_nothing(rig, options, gpu))?;
+        }
+    }
+    Ok(())
+}
+
+/// Whoever drops the last handle, on whatever thread, with whatever context current.
+pub fn on_any_thread() -> Outcome {
+    on(
+        |builder| builder,
+        |gpu, rig| {
+            let before = Held::by(gpu);
+            let memory = (rig.pinned(BYTES)?, rig.buffer(BYTES)?);
+            let overtake = bed::open(rig, bed::small_options())?;
+            let (low, _high) = (overtake.stream(level(1))?, overtake.stream(level(3))?);
+            let handle = doors::htod(&low, memory.1, &memory.0, BYTES)?;
+            drop((low, _high));
+            let driver = std::sync::Arc::clone(rig.shared_driver());
+            let gone = hal::spawn(rig.shared_driver(), "heir", move || {
+                drop::<(Overtake, CopyHandle)>((overtake, handle));
+                driver.context_current()
+            });
+            same("the heir's context", &gone.join(rig.driver().host())?, &None)?;
+            rig.driver().context_synchronize()?;
+            same("what is held", &Held::by(gpu), &Held { allocations: before.allocations + 2, ..before })
+        },
+    )
+}

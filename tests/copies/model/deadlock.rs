@@ -1,0 +1,72 @@
+//! Waits in the application's own streams deadlock: the suite would notice, and the watchdog ends it.
+
+use overtake::copy::CopyHandle;
+use overtake::options::Transport;
+use overtake::{Options, PriorityStream};
+
+use crate::bed;
+use crate::doors;
+use crate::failure::{Failure, Outcome, ensure};
+use crate::lane::level;
+use crate::model::on;
+use crate::model::stall::{Stall, URGENT_BYTES};
+use crate::rig::Rig;
+
+/// More streams than there are hardware queues.
+const WAITING: usize = 5;
+
+/// Streams that wait occupy every hardware queue, and what would release them is submitted behind them.
+fn entangle(rig: &Rig, stall: &Stall<'_>) -> Result<Vec<CopyHandle>, Failure> {
+    let bytes = 1 << 20;
+    let memory = (rig.pinned(bytes)?, rig.buffer(bytes)?);
+    let others = (0..WAITING).map(|_| {
+        let high = stall.overtake.adopt(rig.stream()?, level(3))?;
+        stall.make_careful(&high)?;
+        Ok(high)
+    });
+    let others = others.collect::<Result<Vec<PriorityStream>, Failure>>()?;
+    let mut handles = vec![stall.stalled(1)?];
+    for _ in 0..WAITING {
+        let low = stall.overtake.adopt(rig.stream()?, level(1))?;
+        handles.push(doors::htod(&low, memory.1, &memory.0, bytes)?);
+    }
+    // Urgent copies of other streams, each likely to get a queue whose head waits for it.
+    for high in &others {
+        handles.push(doors::htod(high, memory.1, &memory.0, URGENT_BYTES)?);
+    }
+    Ok(handles)
+}
+
+fn in_stream(watchdog: bool) -> Options {
+    Options { in_stream_brackets: true, watchdog, ..bed::transport(Transport::Engine) }
+}
+
+/// Without a watchdog it hangs, and the model proves that.
+pub fn is_real() -> Outcome {
+    on(
+        |builder| builder,
+        |gpu, rig| {
+            let stall = Stall::new(gpu, rig, in_stream(false))?;
+            let handles = entangle(rig, &stall)?;
+            let end = rig.driver().context_synchronize();
+            ensure!(end.is_err() && gpu.deadlock().is_some(), "it should have hung");
+            // Closing opens every word, and all that hung goes on.
+            drop(stall);
+            Ok(handles.iter().try_for_each(CopyHandle::wait)?)
+        },
+    )
+}
+
+/// With a watchdog it stumbles on.
+pub fn is_ended_by_the_watchdog() -> Outcome {
+    on(
+        |builder| builder,
+        |gpu, rig| {
+            let stall = Stall::new(gpu, rig, in_stream(true))?;
+            entangle(rig, &stall)?.iter().try_for_each(CopyHandle::wait)?;
+            ensure!(stall.overtake.statistics().rescues > 0, "nobody had to be rescued, so this shows nothing");
+            ensure!(gpu.deadlock().is_none(), "the watchdog came too late");
+            bed::at_rest(rig, &stall.overtake)
+        },
+    )
+}

@@ -1,0 +1,204 @@
+//! Every driver call on the way of a copy fails once: no hang, no leak, no wrong byte, no word left up, and the next copy works.
+
+use std::sync::Arc;
+
+use hal::{Code, Device, Driver};
+use overtake::options::{Transport, UrgentTransport};
+use overtake::{Options, Overtake};
+use semaphores::Kind;
+use softgpu::{Fault, SoftGpu};
+
+use super::faulty::{Faulty, INJECTED};
+use crate::bed;
+use crate::doors;
+use crate::failure::{Failure, Outcome, ensure, same};
+use crate::lane::{Lane, level};
+use crate::model::{Held, on};
+use crate::rig::Rig;
+
+const LANE_BYTES: u64 = 150_000;
+const ROUNDS: usize = 4;
+/// A program that never ends: some call is repeated because it fails.
+const CALLS_MAX: u64 = 5_000;
+
+/// Calls that give something back: when they fail, it stays.
+const GIVING_BACK: [&str; 6] =
+    ["stream_destroy", "event_destroy", "mem_free", "host_free", "module_unload", "primary_context_release"];
+
+/// A call that is allowed to fail, if it says that it was made to.
+fn tolerate(outcome: Outcome) -> Outcome {
+    match outcome {
+        Err(failure) if !failure.to_string().contains(INJECTED) => Err(failure),
+        _ => Ok(()),
+    }
+}
+
+/// A few rounds of random copies, kernels and waits. A copy that fails has not happened, so the lanes' expectations hold.
+fn program(rig: &Rig, lanes: &mut [Lane], spin: hal::Function) -> Outcome {
+    for round in 0..ROUNDS {
+        for index in 0..lanes.len() {
+            tolerate(lanes[index].copy_behind_kernels(rig.driver(), spin))?;
+            if (round + index) % 2 == 0 {
+                let waited = lanes[index].stream.wait_for(&lanes[(index + 2) % lanes.len()].stream);
+                tolerate(waited.map_err(Failure::from))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Opens on `driver`, runs the program with the `nth` of its calls failing, and looks at everything. Returns how many calls
+/// there were.
+fn once(gpu: &SoftGpu, rig: &Rig, options: &Options, nth: u64) -> Result<u64, Failure> {
+    let faulty = Faulty::new(rig.shared_driver(), Code::OUT_OF_MEMORY);
+    let driver: Arc<dyn Driver> = Arc::clone(&faulty) as Arc<dyn Driver>;
+    let spin = rig.kernels()?.spin;
+    let held = Held::by(gpu);
+    let overtake = Overtake::open(&driver, Device(0), options.clone())?;
+    let lanes = [1, 2, 3].map(|priority| Lane::new(rig, &overtake, priority, LANE_BYTES, 40 + u64::from(priority)));
+    let mut lanes = lanes.into_iter().collect::<Result<Vec<_>, _>>()?;
+    faulty.fail(nth);
+    program(rig, &mut lanes, spin)?;
+    let calls = faulty.calls();
+    faulty.fail(0);
+    let at = |failure: Failure| Failure::from_text(format!("call {nth} ({:?}) failed: {failure}", faulty.failed()));
+    after(rig, &overtake, &mut lanes).map_err(at)?;
+    let statistics = overtake.statistics();
+    ensure!(
+        faulty.failed().is_none() || statistics.errors > 0 || is_asked_only(faulty.failed()),
+        "nobody noticed that {:?} failed: {statistics:?}",
+        faulty.failed()
+    );
+    let streams = lanes.len();
+    drop((overtake, lanes));
+    rig.driver().context_synchronize()?;
+    let rigs = Held { allocations: held.allocations + 3 * streams, streams: held.streams + streams, ..held };
+    same("what is held after closing", &Held::by(gpu), &rigs).map_err(at)?;
+    Ok(calls)
+}
+
+/// Calls whose failure changes which way a copy goes, and nothing else; and those that the application makes itself.
+fn is_asked_only(call: Option<&str>) -> bool {
+    let asks = ["pointer_info", "stream_capture_status", "exchange_capture_mode", "event_create", "event_record"];
+    call.is_some_and(|call| asks.contains(&call) || call == "stream_wait_event")
+}
+
+fn after(rig: &Rig, overtake: &Overtake, lanes: &mut [Lane]) -> Outcome {
+    lanes.iter().try_for_each(|lane| lane.stream.synchronize())?;
+    bed::at_rest(rig, overtake)?;
+    lanes.iter_mut().try_for_each(Lane::copy)?;
+    lanes.iter().try_for_each(|lane| lane.stream.synchronize())?;
+    bed::at_rest(rig, overtake)?;
+    lanes.iter().try_for_each(|lane| lane.verify(rig))
+}
+
+/// Fails every call of the program in turn, each on a machine of its own.
+pub fn every_call(transport: Transport, urgent_transport: UrgentTransport, emulation: Kind) -> Outcome {
+    let options = Options { transport, urgent_transport, emulation, ..bed::small_options() };
+    let mut calls = CALLS_MAX;
+    let mut nth = 0;
+    while nth <= calls {
+        on(
+            |builder| builder,
+            |gpu, rig| {
+                let made = once(gpu, rig, &options, nth)?;
+                if nth == 0 {
+                    calls = made;
+                }
+                Ok(())
+            },
+        )?;
+        nth += 1;
+    }
+    ensure!((50..CALLS_MAX).contains(&calls), "the program makes {calls} calls");
+    Ok(())
+}
+
+/// Fails every call of opening in turn: an error and nothing left, or a shim that works.
+pub fn opening() -> Outcome {
+    let mut last = 1;
+    let mut nth = 0;
+    while nth <= last {
+        on(
+            |builder| builder,
+            |gpu, rig| {
+                let faulty = Faulty::new(rig.shared_driver(), Code::INVALID_VALUE);
+                let driver: Arc<dyn Driver> = Arc::clone(&faulty) as Arc<dyn Driver>;
+                let held = Held::by(gpu);
+                faulty.fail(nth);
+                let opened = Overtake::open(&driver, Device(0), bed::small_options());
+                last = if nth == 0 { faulty.calls() } else { last };
+                faulty.fail(0);
+                match opened {
+                    Ok(overtake) => {
+                        ensure!(nth == 0 || faulty.failed().is_some(), "call {nth} was never made");
+                        drop(overtake);
+                    }
+                    Err(error) => ensure!(error.to_string().contains(INJECTED), "call {nth}: {error}"),
+                }
+                let at = |e: Failure| Failure::from_text(format!("call {nth} ({:?}) failed: {e}", faulty.failed()));
+                // What cannot be given back stays, and nothing else.
+                let spared = faulty.failed().is_some_and(|call| GIVING_BACK.contains(&call));
+                ensure!(Held::by(gpu).sum() <= held.sum() + usize::from(spared), "{}", at(Failure::new("it leaks")));
+                same("what is held", &(Held::by(gpu) == held || spared), &true).map_err(at)
+            },
+        )?;
+        nth += 1;
+    }
+    ensure!(last > 20, "opening makes {last} calls only");
+    Ok(())
+}
+
+/// A copy fails in flight, and its context with it: every call says so, nothing hangs, and closing works.
+pub fn in_flight() -> Outcome {
+    for transport in [Transport::Kernel, Transport::Engine, Transport::Auto] {
+        for nth in [1, 2, 3, 5, 8, 13, 21] {
+            dying(transport, nth)
+                .map_err(|e| Failure::from_text(format!("{transport:?}, copy {nth} failed in flight: {e}")))?;
+        }
+    }
+    Ok(())
+}
+
+fn dying(transport: Transport, nth: u64) -> Outcome {
+    const BYTES: u64 = 600 << 10;
+    let gpu = SoftGpu::builder().build();
+    let driver: Arc<dyn Driver> = Arc::new(gpu.clone());
+    let rig = Rig::new(&driver)?;
+    let overtake = bed::open(&rig, bed::transport(transport))?;
+    let (low, high) = (overtake.adopt(rig.stream()?, level(1))?, overtake.adopt(rig.stream()?, level(3))?);
+    let memory = (rig.pinned(BYTES)?, rig.buffer(BYTES)?);
+    gpu.inject(Fault::Copy { nth, code: Code::ILLEGAL_ADDRESS });
+    let mut handles = Vec::new();
+    let mut first = None;
+    for round in 0..12 {
+        let copies = [
+            doors::htod(&low, memory.1, &memory.0, BYTES),
+            doors::htod(&high, memory.1, &memory.0, 64 << 10),
+            doors::dtoh(&high, &memory.0, memory.1, 64 << 10),
+        ];
+        for copy in copies {
+            match copy {
+                Ok(handle) => handles.push(handle),
+                Err(error) => first = first.or(Some((round, error))),
+            }
+        }
+        if round % 4 == 3 {
+            let _ = high.synchronize();
+        }
+    }
+    let dead = |code| code == Code::ILLEGAL_ADDRESS;
+    for handle in &handles {
+        if let Err(error) = handle.wait() {
+            ensure!(dead(error.code()), "a handle says {error}");
+            first = first.or(Some((12, error)));
+        }
+    }
+    let Some((_, error)) = first else { return Err(Failure::new("nobody was told that the context is done for")) };
+    ensure!(dead(error.code()), "the first error was {error}");
+    bed::eventually(&rig, "semaphores go down", || bed::raised(&overtake) == 0)?;
+    let refused = doors::htod(&low, memory.1, &memory.0, BYTES).err();
+    ensure!(refused.as_ref().is_some_and(|error| dead(error.code())), "a copy on a dead context: {refused:?}");
+    drop((low, high, handles, overtake));
+    Ok(())
+}

@@ -1,0 +1,88 @@
+//! After a hundred thousand copies nothing has grown.
+
+use std::process::Command;
+
+use overtake::Overtake;
+use overtake::options::Transport;
+use softgpu::Payload;
+
+use crate::bed;
+use crate::doors;
+use crate::failure::{Failure, Outcome, ensure, same};
+use crate::lane::level;
+use crate::model::{Held, on};
+use crate::rig::Rig;
+
+/// Rounds by transport.
+const ROUNDS: [(Transport, u64); 2] = [(Transport::Auto, 25_000), (Transport::Engine, 2_500)];
+const BYTES: u64 = 192 << 10;
+/// The allocator keeps some of what it gave out once.
+const GROWTH_MAX: u64 = 4 << 20;
+
+/// Bytes of this process that are in memory.
+fn resident_bytes() -> u64 {
+    let text = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    let pages = text.split_whitespace().nth(1).and_then(|pages| pages.parse::<u64>().ok());
+    pages.unwrap_or(0) * 4096
+}
+
+/// Four copies a round, two streams that wait for each other.
+fn rounds(rig: &Rig, overtake: &Overtake, count: u64) -> Outcome {
+    let memory = (rig.pinned(BYTES)?, rig.buffer(BYTES)?);
+    let (low, high) = (overtake.adopt(rig.stream()?, level(1))?, overtake.adopt(rig.stream()?, level(3))?);
+    for _ in 0..count {
+        doors::htod(&low, memory.1, &memory.0, BYTES)?;
+        doors::dtoh(&low, &memory.0, memory.1, 24 << 10)?;
+        high.wait_for(&low)?;
+        doors::htod(&high, memory.1, &memory.0, 64 << 10)?;
+        doors::dtoh(&high, &memory.0, memory.1, 4 << 10)?;
+        low.wait_for(&high)?;
+    }
+    [low, high].iter().try_for_each(overtake::PriorityStream::synchronize)?;
+    bed::at_rest(rig, overtake)
+}
+
+/// The trial that a child runs, and nothing beside it: other trials' memory would be counted.
+pub const NAME: &str = "flat::memory";
+
+/// The variable that tells a child that it is one.
+const CHILD_VARIABLE: &str = "OVERTAKE_COPIES_CHILD";
+
+/// Tickets, events, memory of the device and of the host.
+pub fn memory() -> Outcome {
+    if std::env::var_os(CHILD_VARIABLE).is_some() {
+        return alone();
+    }
+    let child = std::env::current_exe().and_then(|executable| {
+        Command::new(executable).args(["--exact", NAME, "--color=never"]).env(CHILD_VARIABLE, "1").output()
+    });
+    let output = child.map_err(|error| Failure::new(format_args!("the child: {error}")))?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    ensure!(output.status.success(), "the child ended with {}:\n{text}", output.status);
+    ensure!(text.contains("1 passed"), "the child did not run its trial:\n{text}");
+    Ok(())
+}
+
+fn alone() -> Outcome {
+    for (transport, count) in ROUNDS {
+        on(
+            |builder| builder.payload(Payload::TimingOnly),
+            |gpu, rig| {
+                let overtake = bed::open(rig, bed::transport(transport))?;
+                rounds(rig, &overtake, count / 10)?;
+                let (held, resident) = (Held::by(gpu), resident_bytes());
+                rounds(rig, &overtake, count)?;
+                let now = Held::by(gpu);
+                // The second pair of streams and its memory.
+                let expected = Held { allocations: held.allocations + 2, streams: held.streams + 2, ..held };
+                same("what is held", &now, &expected)?;
+                let growth = resident_bytes().saturating_sub(resident);
+                ensure!(growth < GROWTH_MAX, "the process has grown by {growth} bytes");
+                let copies = overtake.statistics();
+                ensure!(copies.errors == 0 && copies.rescues == 0, "{copies:?}");
+                Ok::<(), Failure>(())
+            },
+        )?;
+    }
+    Ok(())
+}

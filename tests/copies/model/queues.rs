@@ -1,0 +1,55 @@
+//! Machines with few hardware queues.
+
+use overtake::copy::{Plan, Reason};
+use softgpu::Connections;
+
+use crate::bed;
+use crate::doors;
+use crate::failure::{Outcome, ensure, same};
+use crate::lane::{Lane, level};
+use crate::model::on;
+
+const BYTES: u64 = 512 << 10;
+
+/// Where all copies share one queue, whatever waits blocks everything: nothing ever waits there.
+pub fn one_copy_queue() -> Outcome {
+    for connections in [Connections { max: Some(1), copy: None }, Connections { max: None, copy: Some(1) }] {
+        on(
+            |builder| builder.connections(connections),
+            |_, rig| {
+                let overtake = bed::open(rig, bed::small_options())?;
+                ensure!(overtake.statistics().stood_down, "it took one queue for several");
+                let (low, _high) = (overtake.adopt(rig.stream()?, level(1))?, overtake.adopt(rig.stream()?, level(3))?);
+                let memory = (rig.pinned(BYTES)?, rig.buffer(BYTES)?);
+                let handle = doors::htod(&low, memory.1, &memory.0, BYTES)?;
+                same("the plan", &handle.plan(), &Plan::Native(Reason::StoodDown))?;
+                handle.wait()?;
+                let mut lane = Lane::new(rig, &overtake, 2, 100_000, 9)?;
+                (0..20).try_for_each(|_| lane.copy())?;
+                lane.stream.synchronize()?;
+                lane.verify(rig)
+            },
+        )?;
+    }
+    Ok(())
+}
+
+/// The cure that the message names: one queue for kernels, eight for copies.
+pub fn one_kernel_queue() -> Outcome {
+    on(
+        |builder| builder.connections(Connections { max: Some(1), copy: Some(8) }),
+        |_, rig| {
+            let overtake = bed::open(rig, bed::small_options())?;
+            ensure!(!overtake.statistics().stood_down, "eight copy queues are enough");
+            let spin = rig.kernels()?.spin;
+            let lanes = [1, 2, 3].map(|priority| Lane::new(rig, &overtake, priority, 200_000, u64::from(priority)));
+            let mut lanes = lanes.into_iter().collect::<Result<Vec<_>, _>>()?;
+            for _ in 0..30 {
+                lanes.iter_mut().try_for_each(|lane| lane.copy_behind_kernels(rig.driver(), spin))?;
+            }
+            lanes.iter().try_for_each(|lane| lane.stream.synchronize())?;
+            bed::at_rest(rig, &overtake)?;
+            lanes.iter().try_for_each(|lane| lane.verify(rig))
+        },
+    )
+}

@@ -1,0 +1,66 @@
+//! The watchdog: it opens words that stay up too long, and gives up when it had to do that too often.
+
+use hal::Nanos;
+use overtake::Options;
+use overtake::copy::{Plan, Reason};
+use overtake::options::Transport;
+
+use crate::bed;
+use crate::failure::{Failure, Outcome, ensure, same};
+use crate::lane::Lane;
+use crate::model::on;
+use crate::model::stall::Stall;
+use crate::rig::Rig;
+use crate::traffic::done_within;
+
+/// Whether bulk comes through while an urgent copy does not.
+fn bulk_passes(rig: &Rig, stall: &Stall<'_>) -> Result<bool, Failure> {
+    let urgent = stall.stalled(20)?;
+    let bulk = stall.bulk()?;
+    let passes = done_within(rig, &bulk, Nanos::from_ms(5))?;
+    urgent.wait()?;
+    bulk.wait()?;
+    bed::at_rest(rig, &stall.overtake)?;
+    Ok(passes)
+}
+
+/// Bulk does not wait for an urgent copy that does not move; without a watchdog it would.
+pub fn opens_what_stays_up() -> Outcome {
+    for watchdog in [true, false] {
+        on(
+            |builder| builder,
+            |gpu, rig| {
+                let stall = Stall::new(gpu, rig, Options { watchdog, ..bed::transport(Transport::Kernel) })?;
+                same("whether bulk passes", &bulk_passes(rig, &stall)?, &watchdog)?;
+                same("rescues", &stall.overtake.statistics().rescues, &u64::from(watchdog))
+            },
+        )?;
+    }
+    Ok(())
+}
+
+/// After too many rescues everything goes natively, and every byte still arrives.
+pub fn stands_down() -> Outcome {
+    on(
+        |builder| builder,
+        |gpu, rig| {
+            let mut options = bed::transport(Transport::Kernel);
+            options.patience.rescues_max = 3;
+            let stall = Stall::new(gpu, rig, options)?;
+            for round in 1..=3 {
+                ensure!(!stall.overtake.statistics().stood_down, "stood down before round {round}");
+                ensure!(bulk_passes(rig, &stall)?, "round {round} was not rescued");
+            }
+            let statistics = stall.overtake.statistics();
+            ensure!(statistics.stood_down && statistics.rescues == 3, "{statistics:?}");
+            let (bulk, urgent) = (stall.bulk()?, stall.urgent()?);
+            same("bulk", &bulk.plan(), &Plan::Native(Reason::StoodDown))?;
+            same("urgent", &urgent.plan(), &Plan::Native(Reason::StoodDown))?;
+            same("copies that hold others off", &bed::raised(&stall.overtake), &0)?;
+            let mut lane = Lane::new(rig, &stall.overtake, 2, 100_000, 5)?;
+            (0..20).try_for_each(|_| lane.copy())?;
+            lane.stream.synchronize()?;
+            lane.verify(rig)
+        },
+    )
+}

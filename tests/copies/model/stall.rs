@@ -1,0 +1,80 @@
+//! An urgent copy that does not move, with the word up: what has to be survived, on demand.
+
+use std::sync::Arc;
+
+use hal::Nanos;
+use overtake::copy::CopyHandle;
+use overtake::{Options, Overtake, PriorityStream};
+use softgpu::{Direction, Fault, SoftGpu};
+
+use crate::bed;
+use crate::doors;
+use crate::failure::{Failure, Outcome};
+use crate::lane::level;
+use crate::memory::Pinned;
+use crate::place::Buffer;
+use crate::rig::Rig;
+
+/// What an urgent copy moves here.
+pub const URGENT_BYTES: u64 = 64 << 10;
+/// What bulk moves here.
+pub const BULK_BYTES: u64 = 1 << 20;
+
+/// A low and a high stream, and an engine that stands still now and then.
+pub struct Stall<'a> {
+    gpu: &'a SoftGpu,
+    rig: &'a Rig,
+    /// The shim.
+    pub overtake: Overtake,
+    /// Priority 1.
+    pub low: PriorityStream,
+    /// Priority 3.
+    pub high: PriorityStream,
+    memory: (Arc<Pinned>, Buffer),
+}
+
+impl<'a> Stall<'a> {
+    /// Nothing but the watchdog lets bulk pass here.
+    pub fn new(gpu: &'a SoftGpu, rig: &'a Rig, options: Options) -> Result<Stall<'a>, Failure> {
+        let mut options = Options { kernel_wait_max: Nanos::from_ms(10_000), ..options };
+        options.share.share = 0.0;
+        let overtake = bed::open(rig, options)?;
+        let (low, high) = (overtake.adopt(rig.stream()?, level(1))?, overtake.adopt(rig.stream()?, level(3))?);
+        let memory = (rig.pinned(BULK_BYTES)?, rig.buffer(BULK_BYTES)?);
+        let stall = Stall { gpu, rig, overtake, low, high, memory };
+        stall.make_careful(&stall.high)?;
+        Ok(stall)
+    }
+
+    /// Lets a copy of the stream take too long, so that it is doubted; from then on it is known when its copies can run, and only
+    /// their completion or the watchdog lowers what they raise.
+    pub fn make_careful(&self, stream: &PriorityStream) -> Outcome {
+        self.stop_the_engine(5);
+        doors::htod(stream, self.memory.1, &self.memory.0, URGENT_BYTES)?.wait()?;
+        bed::at_rest(self.rig, &self.overtake)
+    }
+
+    /// The engine to the device starts nothing for `ms` milliseconds.
+    fn stop_the_engine(&self, ms: u64) {
+        let direction = Direction::HostToDevice;
+        self.gpu.inject(Fault::DelayEngine { device: 0, direction, span_ns: ms * 1_000_000 });
+    }
+
+    /// An urgent copy.
+    pub fn urgent(&self) -> Result<CopyHandle, Failure> {
+        Ok(doors::htod(&self.high, self.memory.1, &self.memory.0, URGENT_BYTES)?)
+    }
+
+    /// An urgent copy that the engine does not get to for `ms` milliseconds, with the word up.
+    pub fn stalled(&self, ms: u64) -> Result<CopyHandle, Failure> {
+        self.stop_the_engine(ms);
+        let urgent = self.urgent()?;
+        bed::eventually(self.rig, "the word goes up", || bed::raised(&self.overtake) == 1)?;
+        Ok(urgent)
+    }
+
+    /// A bulk copy.
+    pub fn bulk(&self) -> Result<CopyHandle, Failure> {
+        Ok(doors::htod(&self.low, self.memory.1, &self.memory.0, BULK_BYTES)?)
+    }
+}
