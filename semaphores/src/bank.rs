@@ -11,7 +11,7 @@ use crate::{Layout, Priorities, Priority};
 
 /// Where the words of a ledger are published: mapped memory, or anything a test wants to look at.
 pub trait Publish: Send + Sync {
-    /// The word of `level` changed.
+    /// The word of `level` changed between 0 and 1.
     fn publish(&self, level: Priority, word: u32);
 }
 
@@ -83,7 +83,8 @@ impl<P: Publish> Counts<P> {
         let (ledger, published) = &mut *guard;
         let result = change(ledger);
         for level in ledger.priorities().iter() {
-            let (word, seen) = (ledger.word(level), &mut published[usize::from(level.get()) - 1]);
+            // Only whether it is 0 matters to whoever waits, and a store to a line that the device polls is not cheap.
+            let (word, seen) = (ledger.word(level).min(1), &mut published[usize::from(level.get()) - 1]);
             if *seen != word {
                 *seen = word;
                 self.words.publish(level, word);
@@ -119,7 +120,7 @@ impl Bank {
         Ok(Bank { counts: Counts::new(priorities, words), priorities })
     }
 
-    /// What the word that waiters of `level` compare with 0 reads.
+    /// What the word that waiters of `level` compare with 0 reads: 0, or 1 while something above is pending.
     #[must_use]
     pub fn gate_word(&self, level: Priority) -> u32 {
         self.counts.words.load(gate_index(level))

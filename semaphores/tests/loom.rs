@@ -64,8 +64,9 @@ fn an_opening_voids_earlier_lowers_only() {
         let mine = counts.raise(urgent());
         lower.join().unwrap();
         open.join().unwrap();
-        assert!(word(&counts) <= 1, "only our own raise may be left");
+        assert!(counts.pending_at(urgent()) <= 1, "only our own raise may be left");
         counts.lower(mine);
+        assert_eq!(counts.pending_at(urgent()), 0);
         assert_eq!(word(&counts), 0);
     });
 }
