@@ -46,7 +46,7 @@ fn latency_compares_methods_with_both_references() {
         "native,native+priority,chunks,engine/hold,engine/bracket,engine/atomics,kernel/hold,express,express+chunks",
     ];
     let run = bench("latency", &arguments);
-    assert_eq!(rows(&run).len(), 11);
+    assert_eq!(rows(&run).len(), 12);
     let times = |method: &str| number(row(&run, method), "p50_us") / number(row(&run, method), "idle_p50_us");
     assert!(times("native") > 50.0 && times("engine/hold") < 10.0 && times("kernel/hold") < 2.0, "{run}");
     let chunk = number(row(&run, "engine/hold"), "chunk_bytes");
@@ -264,14 +264,8 @@ fn hang(threads: &str) -> String {
 }
 
 #[test]
-fn a_planted_deadlock_is_proven() {
-    let finding = hang("1");
-    assert!(finding.contains("deadlock, proven at") && finding.contains("the word reads 1"), "{finding}");
-}
-
-#[test]
-fn a_planted_deadlock_of_many_threads_is_found() {
-    // Some may still be polling for their turn at a channel: then it is the guard that finds it.
+fn a_planted_deadlock_is_found() {
+    // Proven where every thread waits without deadline; noticed by the guard where one of them polls.
     let finding = hang("4");
-    assert!(finding.contains("deadlock") || finding.contains("nothing moved"), "{finding}");
+    assert!(finding.contains("deadlock, proven at") || finding.contains("nothing moved"), "{finding}");
 }

@@ -21,7 +21,8 @@ text{font:13px system-ui,-apple-system,'Segoe UI',Helvetica,Arial,sans-serif;fil
 .s-orange{stroke:#c4670a}.f-orange{fill:#c4670a}.s-green{stroke:#1a7f37}.f-green{fill:#1a7f37}
 .s-blue{stroke:#0969da}.f-blue{fill:#0969da}.s-violet{stroke:#8250df}.f-violet{fill:#8250df}
 .s-teal{stroke:#0b7a75}.f-teal{fill:#0b7a75}.s-pink{stroke:#bf3989}.f-pink{fill:#bf3989}
-.s-olive{stroke:#7d6b00}.f-olive{fill:#7d6b00}
+.s-olive{stroke:#7d6b00}.f-olive{fill:#7d6b00}.s-ink{stroke:#1f2328}.f-ink{fill:#1f2328}
+.s-sky{stroke:#54aeff}.f-sky{fill:#54aeff}
 .on{fill:#ffffff}
 @media (prefers-color-scheme:dark){
 text{fill:#e6edf3}.muted{fill:#9198a1}.figure-panel{fill:#0d1117;stroke:#3d444d}.plot{fill:#151b23}
@@ -30,7 +31,8 @@ text{fill:#e6edf3}.muted{fill:#9198a1}.figure-panel{fill:#0d1117;stroke:#3d444d}
 .s-orange{stroke:#ffa657}.f-orange{fill:#ffa657}.s-green{stroke:#3fb950}.f-green{fill:#3fb950}
 .s-blue{stroke:#58a6ff}.f-blue{fill:#58a6ff}.s-violet{stroke:#bc8cff}.f-violet{fill:#bc8cff}
 .s-teal{stroke:#56d4c8}.f-teal{fill:#56d4c8}.s-pink{stroke:#f778ba}.f-pink{fill:#f778ba}
-.s-olive{stroke:#d4c052}.f-olive{fill:#d4c052}
+.s-olive{stroke:#d4c052}.f-olive{fill:#d4c052}.s-ink{stroke:#e6edf3}.f-ink{fill:#e6edf3}
+.s-sky{stroke:#80ccff}.f-sky{fill:#80ccff}
 .on{fill:#0d1117}
 }";
 

@@ -3,13 +3,15 @@
 use std::sync::Arc;
 
 use channels::Direction;
+use channels::probe::STREAM_PRIORITY_DEFAULT;
 use hal::{Nanos, Result};
 use overtake::Options;
 use report::{BenchRow, Distribution, Summary};
 
-use super::catalogue::{IDLE, Label, MethodName, RAW, Workshop};
+use super::catalogue::{IDLE, Label, MethodName, OTHER_ENGINE, RAW, Workshop};
 use super::flow::Cargo;
 use super::method::Method;
+use super::native::{Cut, Native};
 use super::runner::{Load, Measured, Scenario};
 
 /// The words that count urgent copies and bulk requests.
@@ -78,6 +80,19 @@ impl Sizes {
         Ok(self.case(Label::plain(RAW), Load::Bulk, &native, 1))
     }
 
+    /// The reference for a busy host: the urgent copy of a plain stream while bulk goes the other way.
+    pub fn other_engine(self, shop: &Workshop) -> Result<Case> {
+        let (urgent, bulk) = self.cargo();
+        let direction = match bulk.direction {
+            Direction::HostToDevice => Direction::DeviceToHost,
+            _ => Direction::HostToDevice,
+        };
+        let priorities = (STREAM_PRIORITY_DEFAULT, STREAM_PRIORITY_DEFAULT);
+        let native = Native::new(&shop.ground, priorities, (urgent, Cargo { direction, ..bulk }), Cut::Whole)?;
+        let method: Arc<dyn Method> = Arc::new(native);
+        Ok(self.case(Label::plain(OTHER_ENGINE), Load::Both, &method, 2))
+    }
+
     /// A method under a load, with options that are called `setting`.
     pub fn method(
         self,
@@ -107,6 +122,10 @@ pub fn rows(cases: &[Case], measured: &[Measured], burst: u32) -> Vec<BenchRow> 
         all().find(|(case, _)| is_its(case)).and_then(|(_, measured)| latency(measured))
     };
     let raw = |of: &Case| {
+        // Bulk that goes the other way has the other direction's reference, in the other direction's rows.
+        if of.label.method == OTHER_ENGINE {
+            return None;
+        }
         let is_its =
             |case: &Case| case.label.method == RAW && case.direction == of.direction && case.bytes.1 == of.bytes.1;
         all().find(|(case, _)| is_its(case)).and_then(|(_, measured)| measured.bulk.gbps())

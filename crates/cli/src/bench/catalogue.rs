@@ -21,6 +21,9 @@ pub const IDLE: &str = "idle";
 /// The bulk without urgent copies.
 pub const RAW: &str = "raw";
 
+/// The urgent copy while bulk goes the other way, on another engine: what a busy host does to it, and nothing else.
+pub const OTHER_ENGINE: &str = "other engine";
+
 /// What naive chunks are sized for: the bandwidth and the gap between copies that overtake assumes too, so that one latency
 /// target means one size.
 const BYTES_PER_SECOND: u64 = 55_000_000_000;
@@ -137,9 +140,11 @@ impl MethodName {
             MethodName::Chunks => Tone::Pink,
             MethodName::ChunksDummy => Tone::Olive,
             MethodName::EngineHold => Tone::Blue,
-            MethodName::EngineBracket | MethodName::EngineAtomics => Tone::Violet,
+            MethodName::EngineBracket => Tone::Violet,
+            MethodName::EngineAtomics => Tone::Ink,
             MethodName::KernelHold => Tone::Green,
-            MethodName::Express | MethodName::ExpressChunks => Tone::Teal,
+            MethodName::Express => Tone::Teal,
+            MethodName::ExpressChunks => Tone::Sky,
         }
     }
 
@@ -230,6 +235,13 @@ mod tests {
         for method in MethodName::ALL {
             let value = method.to_possible_value().unwrap();
             assert_eq!(value.get_name(), method.label().method);
+        }
+    }
+
+    #[test]
+    fn no_two_methods_look_alike() {
+        for (index, method) in MethodName::ALL.iter().enumerate() {
+            assert!(MethodName::ALL[..index].iter().all(|other| other.tone() != method.tone()), "{method:?}");
         }
     }
 

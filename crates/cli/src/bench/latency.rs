@@ -66,6 +66,7 @@ fn cases(stage: &Stage, latency: &LatencyArguments) -> Result<Vec<Case>> {
         for (index, &bytes) in latency.high_bytes.iter().enumerate() {
             let sizes = Stage::sizes(direction, bytes, latency.bulk_bytes);
             cases.push(sizes.idle(&stage.shop)?);
+            cases.push(sizes.other_engine(&stage.shop)?);
             if index == 0 {
                 cases.push(sizes.raw(&stage.shop)?);
             }

@@ -4,7 +4,7 @@ use clap::ValueEnum;
 use report::figure::{Cloud, Dot, LatencyFigure, Panel, Scatter, ScatterPanel, Series, Tone};
 use report::{BenchRow, Column, Distribution, Run, Table, format};
 
-use super::catalogue::{IDLE, MethodName};
+use super::catalogue::{IDLE, MethodName, OTHER_ENGINE};
 
 /// Columns of a picture in the terminal.
 const TEXT_WIDTH: usize = 104;
@@ -136,7 +136,9 @@ fn panels(run: &Run) -> Vec<(String, u64, String)> {
 #[must_use]
 pub fn latency_figure(run: &Run, title: &str) -> LatencyFigure {
     let panel = |(direction, bytes, title): (String, u64, String)| {
-        let is_its = |row: &&BenchRow| row.direction == direction && row.high_bytes == bytes;
+        // The other engine's row is for the table: two grey curves could not be told apart.
+        let is_its =
+            |row: &&BenchRow| row.direction == direction && row.high_bytes == bytes && row.method != OTHER_ENGINE;
         Panel { title, series: run.rows.iter().filter(is_its).filter_map(series).collect(), gap: None }
     };
     LatencyFigure {

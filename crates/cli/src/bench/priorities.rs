@@ -18,7 +18,7 @@ use super::flow::{Cargo, Flow, Plain, Through};
 use super::method::Tally;
 use super::present::{latency_figure, latency_text, subtitle, table};
 use super::stage::{Shown, Stage, finish, methods_or, span};
-use super::urgent::{UrgentPlan, UrgentSamples, measure_urgent};
+use super::urgent::{UrgentPlan, UrgentSamples, Watch, measure_urgent};
 use crate::args::Arguments;
 use crate::failure::{Failure, Result};
 
@@ -238,7 +238,7 @@ fn spawn_level(flow: &Arc<dyn Flow>, plan: UrgentPlan) -> hal::HostThread<hal::R
     let driver = Arc::clone(flow.ground().driver());
     hal::spawn(&driver, "priority", move || {
         flow.ground().rig().make_current()?;
-        measure_urgent(&*flow, plan, &|| false)
+        measure_urgent(&*flow, plan, Watch::NONE)
     })
 }
 

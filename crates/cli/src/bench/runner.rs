@@ -6,7 +6,7 @@ use hal::{Code, Nanos, Result};
 
 use super::bulk::{Feeder, Throughput};
 use super::method::{Flows, Method, Opened, Tally};
-use super::urgent::{UrgentPlan, UrgentSamples, measure_urgent};
+use super::urgent::{UrgentPlan, UrgentSamples, Watch, measure_urgent};
 
 /// What runs in a scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,6 +75,10 @@ pub struct Measured {
 
 /// A slice of a round takes at least this many samples, or a slow scenario might have none.
 const LEAST_SAMPLES: usize = 5;
+/// A slice lasts until this many bulk requests have completed, or a short one might have no bandwidth.
+const LEAST_REQUESTS: u32 = 4;
+/// If they ever do.
+const PATIENCE: Nanos = Nanos::from_ms(10_000);
 /// Between two scenarios everything must drain within this.
 const DRAIN: Nanos = Nanos::from_ms(10_000);
 
@@ -140,15 +144,18 @@ fn slice(scenario: &Scenario, plan: UrgentPlan) -> Result<Measured> {
 fn under_load(load: Load, flows: &Flows, plan: UrgentPlan) -> Result<Measured> {
     let host = flows.bulk.ground().driver().host();
     Ok(match load {
-        Load::Urgent => Measured { urgent: measure_urgent(&*flows.urgent, plan, &|| false)?, ..Measured::default() },
+        Load::Urgent => Measured { urgent: measure_urgent(&*flows.urgent, plan, Watch::NONE)?, ..Measured::default() },
         Load::Bulk => {
             let feeder = Feeder::start(&flows.bulk)?;
             host.sleep(plan.span);
+            let _is_enough = flows.bulk.ground().rig().wait_for(PATIENCE, &mut || feeder.completed() >= LEAST_REQUESTS);
             Measured { bulk: feeder.stop()?, ..Measured::default() }
         }
         Load::Both => {
             let feeder = Feeder::start(&flows.bulk)?;
-            let urgent = measure_urgent(&*flows.urgent, plan, &|| feeder.has_failed());
+            let watch =
+                Watch { should_stop: &|| feeder.has_failed(), is_enough: &|| feeder.completed() >= LEAST_REQUESTS };
+            let urgent = measure_urgent(&*flows.urgent, plan, watch);
             // The feeder's error first: an urgent copy that fails beside it most likely fails for the same reason.
             let bulk = feeder.stop()?;
             Measured { urgent: urgent?, bulk, ..Measured::default() }
@@ -157,6 +164,7 @@ fn under_load(load: Load, flows: &Flows, plan: UrgentPlan) -> Result<Measured> {
             let feeder = Feeder::start(&flows.bulk)?;
             let urgent = Feeder::start(&flows.urgent)?;
             host.sleep(plan.span);
+            let _is_enough = flows.bulk.ground().rig().wait_for(PATIENCE, &mut || feeder.completed() >= LEAST_REQUESTS);
             // Bulk first: once the urgent copies stop, it has the engine to itself.
             let bulk = feeder.stop();
             let endless = urgent.stop()?;

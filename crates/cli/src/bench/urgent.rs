@@ -31,13 +31,28 @@ pub struct UrgentSamples {
     pub enqueue_ns: Vec<u64>,
 }
 
-/// Takes samples until the plan is fulfilled, or until `should_stop`.
-pub fn measure_urgent(flow: &dyn Flow, plan: UrgentPlan, should_stop: &dyn Fn() -> bool) -> Result<UrgentSamples> {
+/// What else may shorten or lengthen a loop.
+#[derive(Clone, Copy)]
+pub struct Watch<'a> {
+    /// There is no sense in going on.
+    pub should_stop: &'a dyn Fn() -> bool,
+    /// Others have what they need too.
+    pub is_enough: &'a dyn Fn() -> bool,
+}
+
+impl Watch<'_> {
+    /// Nothing else.
+    pub const NONE: Watch<'static> = Watch { should_stop: &|| false, is_enough: &|| true };
+}
+
+/// Takes samples until the plan is fulfilled and everybody has enough, or until it should stop.
+pub fn measure_urgent(flow: &dyn Flow, plan: UrgentPlan, watch: Watch<'_>) -> Result<UrgentSamples> {
     let host = flow.ground().driver().host();
     let end = host.now() + plan.span;
     let mut samples = UrgentSamples::default();
     let mut sequence = flow.done();
-    while (host.now() < end || samples.latency_ns.len() < plan.least_samples) && !should_stop() {
+    let goes_on = |taken: usize| host.now() < end || taken < plan.least_samples || !(watch.is_enough)();
+    while goes_on(samples.latency_ns.len()) && !(watch.should_stop)() {
         sequence = sequence.wrapping_add(1);
         let start = host.now();
         for _ in 0..plan.burst {

@@ -33,6 +33,10 @@ pub enum Tone {
     Pink,
     /// Anything else, a fourth way.
     Olive,
+    /// Anything else, a fifth way: the colour of the text.
+    Ink,
+    /// Anything else, a sixth way.
+    Sky,
 }
 
 impl Tone {
@@ -47,6 +51,8 @@ impl Tone {
             Tone::Teal => "teal",
             Tone::Pink => "pink",
             Tone::Olive => "olive",
+            Tone::Ink => "ink",
+            Tone::Sky => "sky",
         }
     }
 
