@@ -1,6 +1,7 @@
 //! Which driver a command uses: chosen, opened and said once.
 
 use overtake::driver::{self, Backend, Opened};
+use softgpu::{Builder, Planted};
 
 use crate::args::{Arguments, BackendName};
 use crate::failure::Result;
@@ -16,15 +17,23 @@ pub enum Payload {
 
 /// Opens the driver that the command line asks for, or else the environment, and says on standard error which it is.
 pub fn open(arguments: &Arguments, payload: Payload) -> Result<Opened> {
+    open_with_bug(arguments, payload, None)
+}
+
+/// The same, with a bug planted in the software GPU: for tests of what is to find it.
+pub fn open_with_bug(arguments: &Arguments, payload: Payload, bug: Option<Planted>) -> Result<Opened> {
     let backend = match arguments.backend {
         Some(BackendName::Auto) => Backend::Auto,
         Some(BackendName::Cuda) => Backend::Cuda,
         Some(BackendName::Soft) => Backend::Soft,
         None => Backend::from_environment()?,
     };
-    let opened = driver::open_with(backend, |builder| match payload {
-        Payload::Real => builder,
-        Payload::TimingOnly => builder.payload(softgpu::Payload::TimingOnly),
+    let opened = driver::open_with(backend, |builder| {
+        let builder = match payload {
+            Payload::Real => builder,
+            Payload::TimingOnly => builder.payload(softgpu::Payload::TimingOnly),
+        };
+        bug.into_iter().fold(builder, Builder::plant)
     })?;
     if !arguments.quiet {
         let name = match opened.backend {

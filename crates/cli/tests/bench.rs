@@ -269,3 +269,16 @@ fn a_planted_deadlock_is_found() {
     let finding = hang("4");
     assert!(finding.contains("deadlock, proven at") || finding.contains("nothing moved"), "{finding}");
 }
+
+#[test]
+fn planted_bugs_are_found_by_their_bytes() {
+    for bug in ["event-wait-ignored", "row-tail-dropped"] {
+        let folder = Folder::new(bug);
+        let plant = ["-", "--seconds", "20", "--plant", bug];
+        let arguments = [&["--backend", "soft", "--quiet"], &SMALL_HUNT[..], &plant].concat();
+        let output = overtake(&folder, &arguments, &[]);
+        assert_eq!(output.status.code(), Some(1), "{bug}: {}", text(&output.stderr));
+        let record: Value = serde_json::from_str(text(&output.stdout)).unwrap();
+        assert_eq!(record["hunt"]["verdict"], "WRONG BYTES", "{bug}: {record}");
+    }
+}

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use channels::Direction;
 use clap::{Args, Subcommand, ValueEnum};
+use softgpu::Planted;
 
 use super::catalogue::MethodName;
 
@@ -189,6 +190,29 @@ pub struct HuntArguments {
     /// Put brackets into the application's own streams, which deadlocks: a test of the hunt.
     #[arg(long, hide = true)]
     pub in_stream_brackets: bool,
+    /// Plant a bug in the software GPU: a test of the hunt.
+    #[arg(long, hide = true, value_enum)]
+    pub plant: Option<BugName>,
+}
+
+/// Bugs of the software GPU that a hunt must find.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum BugName {
+    /// Streams do not wait for events.
+    EventWaitIgnored,
+    /// The last byte of every row stays behind.
+    RowTailDropped,
+}
+
+impl BugName {
+    /// The bug.
+    #[must_use]
+    pub fn bug(self) -> Planted {
+        match self {
+            BugName::EventWaitIgnored => Planted::EventWaitIgnored,
+            BugName::RowTailDropped => Planted::RowTailDropped,
+        }
+    }
 }
 
 /// Bytes with an optional K, M or G, powers of 1024.

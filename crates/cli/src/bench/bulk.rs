@@ -10,8 +10,8 @@ use super::flow::Flow;
 /// A bulk request that takes longer than this will not come.
 const PATIENCE: Nanos = Nanos::from_ms(10_000);
 
-/// Requests of at least this size take so long that their completion is looked for in naps of [`NAP`]: a thread that polled for it
-/// all the time would take a processor, or half of one, from the urgent copies.
+/// Requests of at least this size take so long that their completion is looked for in naps of [`NAP`]: a thread that
+/// polled for it all the time would take a processor, or half of one, from the urgent copies.
 const LARGE_BYTES: u64 = 16 << 20;
 /// Short beside a large request.
 const NAP: Nanos = Nanos::from_us(250);
@@ -39,8 +39,8 @@ impl Throughput {
     }
 }
 
-/// A thread that feeds a flow until it is stopped, and one that watches it: a feeder that is blocked inside a call would see
-/// completions late.
+/// A thread that feeds a flow until it is stopped, and one that watches it: a feeder that is blocked inside a call
+/// would see completions late.
 pub struct Feeder {
     flow: Arc<dyn Flow>,
     stop: Arc<AtomicBool>,

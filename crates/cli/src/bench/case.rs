@@ -113,7 +113,8 @@ impl Sizes {
     }
 }
 
-/// The rows of the cases, each with the references of its direction and sizes, without those that could not be measured here.
+/// The rows of the cases, each with the references of its direction and sizes, without those that could not be measured
+/// here.
 pub fn rows(cases: &[Case], measured: &[Measured], burst: u32) -> Vec<BenchRow> {
     let all = || cases.iter().zip(measured).filter(|(_, measured)| measured.unavailable.is_none());
     let idle = |of: &Case| {

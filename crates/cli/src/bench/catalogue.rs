@@ -24,8 +24,8 @@ pub const RAW: &str = "raw";
 /// The urgent copy while bulk goes the other way, on another engine: what a busy host does to it, and nothing else.
 pub const OTHER_ENGINE: &str = "other engine";
 
-/// What naive chunks are sized for: the bandwidth and the gap between copies that overtake assumes too, so that one latency
-/// target means one size.
+/// What naive chunks are sized for: the bandwidth and the gap between copies that overtake assumes too, so that one
+/// latency target means one size.
 const BYTES_PER_SECOND: u64 = 55_000_000_000;
 const GAP: Nanos = Nanos(2_600);
 

@@ -126,7 +126,8 @@ impl Flow for Chunked {
         Ok(())
     }
 
-    /// Fewer than whole copies: a full stream would block the submitter inside the driver, and the driver's lock with it.
+    /// Fewer than whole copies: a full stream would block the submitter inside the driver, and the driver's lock with
+    /// it.
     fn outstanding(&self) -> u32 {
         let operations = self.whole.cargo.bytes.div_ceil(self.chunk_bytes) * (1 + u64::from(self.has_kernels)) + 1;
         u32::try_from(QUEUED / operations).unwrap_or(u32::MAX).clamp(1, self.whole.outstanding())

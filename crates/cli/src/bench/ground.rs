@@ -1,5 +1,5 @@
-//! The ground that a benchmark stands on: pinned and device memory, streams and words, owned until everything submitted to
-//! its streams has completed. That ownership makes submitting copies safe, natively and through overtake alike.
+//! The ground that a benchmark stands on: pinned and device memory, streams and words, owned until everything submitted
+//! to its streams has completed. That ownership makes submitting copies safe, natively and through overtake alike.
 #![allow(unsafe_code)] // the one file here that touches raw memory
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -89,8 +89,8 @@ impl Ground {
     pub fn copy(&self, direction: Direction, lane: usize, offset: u64, bytes: u64, stream: Stream) -> Result<()> {
         let (host, device) = self.lane(lane, offset, bytes);
         match direction {
-            // SAFETY: both sides have `bytes` (checked by `lane`), the host side is pinned, never touched by the host, and
-            // freed only by `drop` after every stream of the ground has drained.
+            // SAFETY: both sides have `bytes` (checked by `lane`), the host side is pinned, never touched by the host,
+            // and freed only by `drop` after every stream of the ground has drained.
             Direction::HostToDevice => unsafe { self.driver().copy_htod_async(device, host, bytes, stream) },
             // SAFETY: as above.
             Direction::DeviceToHost => unsafe { self.driver().copy_dtoh_async(host, device, bytes, stream) },
@@ -127,8 +127,8 @@ impl Ground {
         }
         for lane in self.lanes.drain(..) {
             self.rig.driver().mem_free(lane.device)?;
-            // SAFETY: it came from host_alloc; whatever overtake submits on behalf of a stream completes before that stream
-            // is idle, and all streams are; nothing on the host refers to it.
+            // SAFETY: it came from host_alloc; whatever overtake submits on behalf of a stream completes before that
+            // stream is idle, and all streams are; nothing on the host refers to it.
             unsafe { self.rig.driver().host_free(lane.host as *mut u8)? };
         }
         Ok(())

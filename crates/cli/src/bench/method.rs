@@ -61,12 +61,12 @@ impl Tally {
 
 /// One way to submit urgent copies and bulk requests.
 ///
-/// A method is open only while it is measured: what it needs beside its streams, such as a thread that watches completions,
-/// must not disturb the others.
+/// A method is open only while it is measured: what it needs beside its streams, such as a thread that watches
+/// completions, must not disturb the others.
 pub trait Method: Send + Sync {
     /// Opens it; both flows have been used once and everything is idle.
     fn open(&self) -> Result<Opened>;
-    /// Closes it, when nothing is outstanding and its flows are dropped, and says what overtake said. It has made so many
-    /// urgent copies.
+    /// Closes it, when nothing is outstanding and its flows are dropped, and says what overtake said. It has made so
+    /// many urgent copies.
     fn close(&self, urgent_copies: u64) -> Tally;
 }

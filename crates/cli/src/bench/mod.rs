@@ -2,7 +2,8 @@
 //!
 //! A [`method::Method`] opens two flows, urgent copies and bulk requests. The [`bulk::Feeder`] keeps bulk requests
 //! outstanding on a thread of its own; the urgent loop times copies from the call to a completion word seen in host
-//! memory. [`runner::run`] interleaves scenarios in rounds, so that a machine that gets slower gets slower for all of them.
+//! memory. [`runner::run`] interleaves scenarios in rounds, so that a machine that gets slower gets slower for all of
+//! them.
 //!
 //! Nothing here reads a clock of its own: on the software GPU the same code runs in virtual time.
 

@@ -1,4 +1,5 @@
-//! `bench overhead`: what overtake costs while nothing is armed, and what it adds to a copy on an idle device when it is.
+//! `bench overhead`: what overtake costs while nothing is armed, and what it adds to a copy on an idle device when it
+//! is.
 
 use std::sync::Arc;
 

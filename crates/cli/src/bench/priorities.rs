@@ -1,5 +1,5 @@
-//! `bench latency --priorities N`: every priority sends copies of the same size at the same pace, all at once, beside bulk at
-//! the lowest; latency must follow priority.
+//! `bench latency --priorities N`: every priority sends copies of the same size at the same pace, all at once, beside
+//! bulk at the lowest; latency must follow priority.
 
 use std::sync::Arc;
 

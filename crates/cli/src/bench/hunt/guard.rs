@@ -1,5 +1,5 @@
-//! The guard: a plain thread that never calls the driver and watches, in real time, whether the hunt makes progress. It is the one
-//! that notices when every other thread is stuck inside the driver.
+//! The guard: a plain thread that never calls the driver and watches, in real time, whether the hunt makes progress. It
+//! is the one that notices when every other thread is stuck inside the driver.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -21,8 +21,8 @@ pub struct Guard {
 }
 
 impl Guard {
-    /// Watches `field`: after `seconds` it stops the hunt, after `patience` without progress it calls `give_up`, which ends the
-    /// process.
+    /// Watches `field`: after `seconds` it stops the hunt, after `patience` without progress it calls `give_up`, which
+    /// ends the process.
     pub fn watch(
         field: &Arc<Field>,
         seconds: f64,

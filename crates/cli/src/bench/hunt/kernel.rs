@@ -33,8 +33,8 @@ impl Spin {
             stream: stream.raw(),
             parameters: &parameters,
         };
-        // SAFETY: `soft_spin_ns` declares one 64-bit parameter, which the pointer leads to until the call returns; it touches no
-        // memory.
+        // SAFETY: `soft_spin_ns` declares one 64-bit parameter, which the pointer leads to until the call returns; it
+        // touches no memory.
         unsafe { self.driver.launch(&launch) }
     }
 }

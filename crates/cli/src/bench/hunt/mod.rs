@@ -1,5 +1,6 @@
-//! `bench hunt`: random copies of all kinds, from many threads over many streams, with kernels, events and priorities between
-//! them; every byte is compared at the end of its journey, and every wait ends: by completion, by deadline, or by proof.
+//! `bench hunt`: random copies of all kinds, from many threads over many streams, with kernels, events and priorities
+//! between them; every byte is compared at the end of its journey, and every wait ends: by completion, by deadline, or
+//! by proof.
 
 mod chance;
 mod guard;
@@ -20,7 +21,7 @@ use overtake::{Options, Overtake, Priority, Words};
 use report::Header;
 use semaphores::Kind;
 
-use super::args::HuntArguments;
+use super::args::{BugName, HuntArguments};
 use super::stage::{product_options, span, write_json};
 use crate::args::Arguments;
 use crate::device::OpenDevice;
@@ -55,7 +56,8 @@ struct Reporter {
 
 /// Runs the command.
 pub fn run(arguments: &Arguments, hunt: &HuntArguments) -> Result<()> {
-    let opened = open::open(arguments, open::Payload::Real)?;
+    let bug = hunt.plant.map(BugName::bug);
+    let opened = open::open_with_bug(arguments, open::Payload::Real, bug)?;
     let device = OpenDevice::open(&opened.driver, hunt.device)?;
     let options = options(hunt)?;
     let overtake = Overtake::open(&opened.driver, device.device(), options.clone())?;

@@ -1,7 +1,7 @@
 //! A slot: one stream with a priority and memory of its own, whose bytes are checked after every journey.
 //!
-//! A slot is in one thread's hands at a time. Between [`Slot::depart`] and the moment when its word says that everything has
-//! completed, nobody touches its memory; `settle` enforces that.
+//! A slot is in one thread's hands at a time. Between [`Slot::depart`] and the moment when its word says that
+//! everything has completed, nobody touches its memory; `settle` enforces that.
 #![allow(unsafe_code)] // raw memory that copies write and the host then reads
 
 use std::sync::Arc;
@@ -61,7 +61,8 @@ pub struct Slot {
     in_flight: bool,
 }
 
-// SAFETY: the pointers are to pinned memory that the slot alone owns; whoever holds the slot is the only one who uses them.
+// SAFETY: the pointers are to pinned memory that the slot alone owns; whoever holds the slot is the only one who uses
+// them.
 unsafe impl Send for Slot {}
 
 impl Slot {
@@ -124,8 +125,8 @@ impl Slot {
         self.seal()
     }
 
-    /// A journey over two slots: up in `other`, across from its memory to this one's, down in both. `order` makes one stream
-    /// wait for the other.
+    /// A journey over two slots: up in `other`, across from its memory to this one's, down in both. `order` makes one
+    /// stream wait for the other.
     pub fn depart_with(
         &mut self,
         other: &mut Slot,
@@ -144,8 +145,9 @@ impl Slot {
             other.front.offset(whole.offsets.1).0,
             self.back.offset(whole.offsets.1).0,
         );
-        // SAFETY: both sides are device memory of slots that are in flight from here on, so neither is freed or used again
-        // before its word says so: this slot's follows the copy in its stream, and the other's stream waits for it below.
+        // SAFETY: both sides are device memory of slots that are in flight from here on, so neither is freed or used
+        // again before its word says so: this slot's follows the copy in its stream, and the other's stream waits for
+        // it below.
         unsafe { self.stream.memcpy_async(&request)? };
         tallies.count(Kind::D2d, whole.bytes);
         self.leg(Way::Down, &Journey { crosses: true, ..whole }, tallies)?;
@@ -178,8 +180,8 @@ impl Slot {
         if journey.up == Leg::Pageable {
             fill(&mut self.pageable[offset..offset + journey.bytes as usize], pattern);
         } else {
-            // SAFETY: the source has `bytes + SLACK_BYTES`, offsets are below the slack, and no copy reads it: the slot had
-            // settled before it began.
+            // SAFETY: the source has `bytes + SLACK_BYTES`, offsets are below the slack, and no copy reads it: the slot
+            // had settled before it began.
             let source = unsafe { std::slice::from_raw_parts_mut(self.source.add(offset), journey.bytes as usize) };
             fill(source, pattern);
         }
@@ -220,9 +222,9 @@ impl Slot {
             return unsafe { self.stream.memcpy_batch_async(&requests).map(drop) };
         }
         let request = self.request(way, journey, source, target);
-        // SAFETY: both sides have room for the journey (`new` and `device_room`); the slot is in flight, so until its word says
-        // that this copy has completed, nobody fills, reads or frees them. A pageable source is consumed, and a pageable target
-        // written, before the call returns; the vector is not touched before `settle`.
+        // SAFETY: both sides have room for the journey (`new` and `device_room`); the slot is in flight, so until its
+        // word says that this copy has completed, nobody fills, reads or frees them. A pageable source is consumed, and
+        // a pageable target written, before the call returns; the vector is not touched before `settle`.
         unsafe { self.stream.memcpy_async(&request).map(drop) }
     }
 
@@ -284,7 +286,8 @@ impl Slot {
         let arrived: &[u8] = if expected.is_pageable {
             &self.pageable[offset..offset + bytes]
         } else {
-            // SAFETY: the sink has `bytes + SLACK_BYTES`, and every copy into it has completed: the word was written behind them.
+            // SAFETY: the sink has `bytes + SLACK_BYTES`, and every copy into it has completed: the word was written
+            // behind them.
             unsafe { std::slice::from_raw_parts(self.sink.add(offset), bytes) }
         };
         match first_wrong(arrived, expected.pattern) {
@@ -312,7 +315,8 @@ impl Drop for Slot {
             let _ = self.driver.mem_free(device);
         }
         for host in [self.source, self.sink].into_iter().filter(|host| !host.is_null()) {
-            // SAFETY: it came from host_alloc, nothing is in flight, and slices of it do not outlive the methods that make them.
+            // SAFETY: it came from host_alloc, nothing is in flight, and slices of it do not outlive the methods that
+            // make them.
             let _ = unsafe { self.driver.host_free(host) };
         }
     }

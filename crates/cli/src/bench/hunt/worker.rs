@@ -125,7 +125,8 @@ impl Field {
             let result = if self.settle(&mut slot) { self.send(&mut slot, &mut chance) } else { Ok(()) };
             self.put(slot);
             if let Err(error) = result {
-                // Where time is virtual, a call that would block for ever says so instead; that is a hang, not a failure.
+                // Where time is virtual, a call that would block for ever says so instead; that is a hang, not a
+                // failure.
                 let text = error.to_string();
                 let is_hang = text.contains("deadlock") || text.contains("never drain");
                 return self.found(if is_hang { Finding::Hung(text) } else { Finding::Failed(text) });
