@@ -1,4 +1,5 @@
-//! What deciding costs the submitting thread: brackets, the alias of a priority, chunks. Pure, so the CPU is all there is.
+//! What deciding costs the submitting thread: brackets, the alias of a priority, chunks. Pure, so the CPU is all there
+//! is.
 
 use std::hint::black_box;
 

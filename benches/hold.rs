@@ -1,5 +1,5 @@
-//! What raising and lowering a semaphore costs, alone and when several threads do it at once. The words are memory of the software
-//! GPU, which plain stores do not ask.
+//! What raising and lowering a semaphore costs, alone and when several threads do it at once. The words are memory of
+//! the software GPU, which plain stores do not ask.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,5 +1,6 @@
-//! What submitting one copy costs the calling thread, in real time, on the software GPU: the driver call alone, and the same copy
-//! through overtake along each way it can go. The software GPU's own calls are in all of them, so the differences count.
+//! What submitting one copy costs the calling thread, in real time, on the software GPU: the driver call alone, and the
+//! same copy through overtake along each way it can go. The software GPU's own calls are in all of them, so the
+//! differences count.
 #![allow(unsafe_code)] // copies are unsafe: the memory is described where it is made
 
 use std::sync::Arc;

@@ -45,7 +45,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         height: ROWS,
         depth: SLICES - 1,
     };
-    // SAFETY: every row of both shapes lies within the allocations, which live until the end; the host side stays unchanged.
+    // SAFETY: every row of both shapes lies within the allocations, which live until the end; the host side stays
+    // unchanged.
     unsafe {
         bulk.memcpy_2d_async(&rectangle)?;
         bulk.memcpy_3d_async(&cuboid)?;

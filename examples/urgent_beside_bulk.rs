@@ -1,7 +1,7 @@
 //! An urgent copy beside bulk copies, natively and through overtake: the product in one page.
 //!
-//! `cargo run --release --example urgent_beside_bulk` takes the GPU if there is one, else the software GPU; arguments of the form
-//! `name=value` set options, such as `transport=engine` or `urgent_transport=kernel`.
+//! `cargo run --release --example urgent_beside_bulk` takes the GPU if there is one, else the software GPU; arguments
+//! of the form `name=value` set options, such as `transport=engine` or `urgent_transport=kernel`.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -65,7 +65,8 @@ fn compare(driver: &Arc<dyn Driver>, options: &Options, to_host: bool, bytes: u6
         let (p50, p99, gbps) = measure(&overtake, to_host, bytes, load)?;
         let statistics = overtake.statistics();
         println!(
-            "{direction} {:>5} KiB {name:>9}: p50 {p50:>9.1} us  p99 {p99:>9.1} us  bulk {gbps:>5.1} GB/s  rescues {} {:?}",
+            "{direction} {:>5} KiB {name:>9}: p50 {p50:>9.1} us  p99 {p99:>9.1} us  bulk {gbps:>5.1} GB/s  \
+             rescues {} {:?}",
             bytes >> 10,
             statistics.rescues,
             overtake.statistics().native.keys().collect::<Vec<_>>()
@@ -109,8 +110,9 @@ fn measure(overtake: &Overtake, to_host: bool, bytes: u64, load: bool) -> Result
     Ok((latencies[latencies.len() / 2], latencies[latencies.len() * 99 / 100], gbps))
 }
 
-/// Keeps four bulk copies outstanding; returns GB/s. Each is followed by the write of its number: without any such operation
-/// between them, the engine never leaves a stream whose next copy is ready, and the urgent copy would natively wait for ever.
+/// Keeps four bulk copies outstanding; returns GB/s. Each is followed by the write of its number: without any such
+/// operation between them, the engine never leaves a stream whose next copy is ready, and the urgent copy would
+/// natively wait for ever.
 fn feed(
     driver: &Arc<dyn Driver>,
     bulk: &PriorityStream,

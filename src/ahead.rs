@@ -38,8 +38,8 @@ impl Ahead {
         below
     }
 
-    /// Takes over what `other` comes after. Each copy is kept once: streams that wait for each other in turn would otherwise
-    /// double their lists every time.
+    /// Takes over what `other` comes after. Each copy is kept once: streams that wait for each other in turn would
+    /// otherwise double their lists every time.
     pub(crate) fn inherit(&self, other: &Ahead, ring: &Ring) {
         let theirs = other.copies.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let mut copies = self.copies.lock().unwrap_or_else(PoisonError::into_inner);

@@ -27,8 +27,8 @@ impl Census {
         self.change(|open| open[index(priority)] -= 1);
     }
 
-    /// Counts and bounds change under one lock: bounds that lag behind would stay wrong until the next stream opens, and bulk
-    /// that took itself to be alone would hold up urgent copies all that time.
+    /// Counts and bounds change under one lock: bounds that lag behind would stay wrong until the next stream opens,
+    /// and bulk that took itself to be alone would hold up urgent copies all that time.
     fn change(&self, change: impl FnOnce(&mut [u64])) {
         let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         change(&mut open);

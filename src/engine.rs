@@ -7,8 +7,8 @@ use channels::{Channel, ChannelOptions, Direction};
 use hal::{Driver, Nanos, Result};
 use semaphores::{Bank, Priorities, Priority};
 
-/// The bandwidth assumed for an engine until something better is known: PCIe 5 x16 as measured (facts, section 2). It only sizes
-/// chunks and the watchdog's patience.
+/// The bandwidth assumed for an engine until something better is known: PCIe 5 x16 as measured (facts, section 2). It
+/// only sizes chunks and the watchdog's patience.
 const BYTES_PER_SECOND: u64 = 55_000_000_000;
 
 /// What an engine spends between two copies besides moving bytes (facts, section 2).

@@ -75,6 +75,9 @@ pub struct Options {
     pub kernel_blocks_d2h: u32,
     /// How long the warps of one copy kernel stand still at most, all waits together.
     pub kernel_wait_max: Nanos,
+    /// Every how many urgent copies of a stream one gets a completion ticket of its own; the others are estimated. 1
+    /// means all.
+    pub ticket_every: u32,
     /// The share of the time that bulk gets even under endless urgent traffic, and in what slices.
     pub share: ShareOptions,
     /// When the watchdog opens everything, and when it gives up.
@@ -99,6 +102,7 @@ impl Default for Options {
             kernel_blocks_h2d: 4,
             kernel_blocks_d2h: 3,
             kernel_wait_max: Nanos::from_ms(20),
+            ticket_every: 8,
             share: ShareOptions::default(),
             patience: Patience::default(),
             watchdog: true,
@@ -161,6 +165,11 @@ const TUNABLES: &[Tunable] = &[
         name: "kernel_wait_max_us",
         expected: "microseconds",
         set: |o, v| put(&mut o.kernel_wait_max, v.parse().ok().map(Nanos::from_us)),
+    },
+    Tunable {
+        name: "ticket_every",
+        expected: "a number from 1 to 1000",
+        set: |o, v| put(&mut o.ticket_every, v.parse().ok().filter(|every| (1..=1000).contains(every))),
     },
     Tunable {
         name: "bulk_share",

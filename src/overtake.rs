@@ -40,7 +40,8 @@ pub struct Overtake {
 }
 
 impl Overtake {
-    /// Opens the device's primary context, makes it current on the calling thread, probes the hardware queues and starts the monitor.
+    /// Opens the device's primary context, makes it current on the calling thread, probes the hardware queues and
+    /// starts the monitor.
     pub fn open(driver: &Arc<dyn Driver>, device: Device, options: Options) -> Result<Overtake> {
         let make = || Inner::new(driver, Primary::retain(driver, device)?, options);
         let inner = Arc::new(hal::beside_captures(&**driver, make)?);
@@ -60,7 +61,8 @@ impl Overtake {
         Ok(PriorityStream::new(&self.inner, stream, priority, true))
     }
 
-    /// Gives the copies of an existing CUDA stream a priority. The stream stays the caller's and must outlive what is returned.
+    /// Gives the copies of an existing CUDA stream a priority. The stream stays the caller's and must outlive what is
+    /// returned.
     pub fn adopt(&self, stream: Stream, priority: Priority) -> Result<PriorityStream> {
         self.inner.check(priority, "overtake adopt")?;
         Ok(PriorityStream::new(&self.inner, stream, priority, false))
@@ -129,8 +131,9 @@ impl Inner {
         let shared = Shared::new(Ring::new(driver)?, Counters::new(options.priorities), banks);
         if queues.0.min(queues.1) < 2 {
             eprintln!(
-                "overtake: stood down to plain copies: all copies share one hardware queue, so whatever waits blocks everything. \
-                 Set CUDA_DEVICE_MAX_COPY_CONNECTIONS=8 before the program starts (CUDA_DEVICE_MAX_CONNECTIONS=1 may stay)."
+                "overtake: stood down to plain copies: all copies share one hardware queue, so whatever waits blocks \
+                 everything. Set CUDA_DEVICE_MAX_COPY_CONNECTIONS=8 before the program starts \
+                 (CUDA_DEVICE_MAX_CONNECTIONS=1 may stay)."
             );
             shared.stand_down();
         }

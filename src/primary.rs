@@ -41,8 +41,9 @@ impl Primary {
         result
     }
 
-    /// Makes the context current on the calling thread until this is dropped, and frees it of other captures' prohibitions: whoever
-    /// drops the last handle of ours may have quite another context current, or none, and be about quite something else.
+    /// Makes the context current on the calling thread until this is dropped, and frees it of other captures'
+    /// prohibitions: whoever drops the last handle of ours may have quite another context current, or none, and be
+    /// about quite something else.
     pub(crate) fn begin_to_go(&mut self) {
         self.capture_mode = self.driver.exchange_capture_mode(CaptureMode::Relaxed).ok();
         let before = self.driver.context_current().unwrap_or(None);

@@ -1,7 +1,7 @@
 //! Shadows: a stream of ours beside each stream that carries urgent copies, on which their completion is written.
 //!
-//! A write behind the copy in its own stream would cost whoever waits for the stream 1.4 us; an event costs a tenth of that. One shadow per stream,
-//! because streams must not wait for each other there.
+//! A write behind the copy in its own stream would cost whoever waits for the stream 1.4 us; an event costs a tenth of
+//! that. One shadow per stream, because streams must not wait for each other there.
 
 use std::sync::OnceLock;
 

@@ -30,8 +30,8 @@ pub(crate) struct StreamState {
 }
 
 impl StreamState {
-    /// A request has brought a priority of its own: from now on, and as long as the stream is open, copies of others reckon
-    /// with more of the kind.
+    /// A request has brought a priority of its own: from now on, and as long as the stream is open, copies of others
+    /// reckon with more of the kind.
     pub(crate) fn announce(&self, priority: Priority) {
         let bit = 1 << (priority.get() - 1);
         if priority != self.priority && self.announced.fetch_or(bit, Ordering::SeqCst) & bit == 0 {
@@ -101,8 +101,8 @@ impl PriorityStream {
     /// Copies asynchronously, in the order of the stream.
     ///
     /// # Safety
-    /// The ranges of the request stay valid, and unchanged or untouched as the direction demands, until the copy has completed;
-    /// pageable host memory follows the driver's own rules.
+    /// The ranges of the request stay valid, and unchanged or untouched as the direction demands, until the copy has
+    /// completed; pageable host memory follows the driver's own rules.
     pub unsafe fn memcpy_async(&self, request: &Request) -> Result<CopyHandle> {
         // SAFETY: passed on to the caller.
         unsafe { submit(&self.state, request) }
@@ -153,8 +153,8 @@ impl PriorityStream {
         unsafe { self.memcpy_async(&Request::three_d(copy)) }
     }
 
-    /// Everything later in this stream comes after everything that is in `other` now. Unlike a plain event, this tells the copy layer
-    /// of the dependency: an urgent copy that comes later boosts the bulk copies that it waits for.
+    /// Everything later in this stream comes after everything that is in `other` now. Unlike a plain event, this tells
+    /// the copy layer of the dependency: an urgent copy that comes later boosts the bulk copies that it waits for.
     pub fn wait_for(&self, other: &PriorityStream) -> Result<()> {
         let inner = &self.state.inner;
         let event = inner.events.take(&*inner.driver)?;

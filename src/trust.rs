@@ -1,9 +1,10 @@
 //! Trust: whether the urgent copies of a stream are usually schedulable when they are submitted.
 //!
-//! A copy that still waits for earlier work of its stream must not hold others back (traps T1, T2). Finding out beforehand costs every urgent copy a
-//! microsecond, and most are schedulable at once. So a stream is trusted: its copies raise at submission. One that does not complete in the time that it
-//! and everything pending beside it should take is doubted: its word is lowered at once, and the next copies of the stream are submitted with
-//! care: behind a marker that raises for them when they have become schedulable.
+//! A copy that still waits for earlier work of its stream must not hold others back (traps T1, T2). Finding out
+//! beforehand costs every urgent copy a microsecond, and most are schedulable at once. So a stream is trusted: its
+//! copies raise at submission. One that does not complete in the time that it and everything pending beside it should
+//! take is doubted: its word is lowered at once, and the next copies of the stream are submitted with care: behind a
+//! marker that raises for them when they have become schedulable.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 

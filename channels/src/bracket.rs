@@ -1,8 +1,8 @@
 //! Brackets: the command sequence of one copy on a channel.
 //!
 //! Pure: given where the words are, the emulation, a priority and how many chunks there are, it says what to submit. In
-//! [`Kind::Bracket`](semaphores::Kind::Bracket) mode the sequence is the patent's, literally (PC-03): acquire every higher
-//! semaphore in ascending order, inc unless lowest, copy, dec unless lowest.
+//! [`Kind::Bracket`](semaphores::Kind::Bracket) mode the sequence is the patent's, literally (PC-03): acquire every
+//! higher semaphore in ascending order, inc unless lowest, copy, dec unless lowest.
 
 use semaphores::{Emulation, Layout, Priority, Step};
 

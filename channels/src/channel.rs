@@ -1,4 +1,5 @@
 //! A channel: a stream that only ever copies.
+#![allow(unsafe_code)] // copies are unsafe; the caller's promise is passed on
 
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 
@@ -104,15 +105,15 @@ impl Channel {
         self.group
     }
 
-    /// Submits one copy, cut into `chunks`, on behalf of the application's stream `from`: after everything in `from`, and before
-    /// everything that `from` gets later.
+    /// Submits one copy, cut into `chunks`, on behalf of the application's stream `from`: after everything in `from`,
+    /// and before everything that `from` gets later.
     ///
-    /// On an error nothing more is submitted, `from` comes after what was, and what the bracket has counted up is counted down behind it:
-    /// the copy is then either done in part or not at all, as with a failed driver call, and may be done again.
+    /// On an error nothing more is submitted, `from` comes after what was, and what the bracket has counted up is
+    /// counted down behind it: the copy is then either done in part or not at all, as with a failed driver call, and
+    /// may be done again.
     ///
     /// # Safety
     /// As for [`copy_shape`], for every chunk.
-    #[allow(unsafe_code)] // the caller's promise is passed on
     pub unsafe fn submit(&self, copy: &Submission<'_>) -> Result<()> {
         let mut order = self.in_turn();
         let to = if copy.in_stream { copy.from } else { self.stream };
@@ -156,7 +157,6 @@ impl Channel {
         self.driver.stream_wait_event(to, event)
     }
 
-    #[allow(unsafe_code)] // the caller's promise is passed on
     unsafe fn submit_steps(
         &self,
         copy: &Submission<'_>,
@@ -273,8 +273,8 @@ pub struct Submission<'a> {
     pub adder: &'a dyn Adder,
     /// Urgent callers go first; `None` for a copy that is urgent itself.
     pub pace: Option<&'a Pace>,
-    /// Puts the steps into the application's own stream instead of the channel's. This deadlocks as soon as streams share
-    /// hardware queues; it exists so that tests can show that they would notice.
+    /// Puts the steps into the application's own stream instead of the channel's. This deadlocks as soon as streams
+    /// share hardware queues; it exists so that tests can show that they would notice.
     pub in_stream: bool,
 }
 

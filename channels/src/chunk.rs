@@ -1,8 +1,8 @@
 //! Chunks: the preemption unit of a bulk copy.
 //!
 //! A copy on an engine cannot be interrupted, so what an urgent copy waits for is the rest of the chunk that runs. The
-//! chunk size comes from how long that may take and how fast the engine is, not from a constant; a copy is cut only while
-//! someone more urgent is about ("armed"), because every cut costs bandwidth (facts, section 2).
+//! chunk size comes from how long that may take and how fast the engine is, not from a constant; a copy is cut only
+//! while someone more urgent is about ("armed"), because every cut costs bandwidth (facts, section 2).
 
 use hal::Nanos;
 
@@ -20,8 +20,8 @@ pub fn chunk_bytes(blocking_max: Nanos, bytes_per_second: u64, fixed_cost: Nanos
     (bytes / GRAIN_BYTES * GRAIN_BYTES).max(GRAIN_BYTES)
 }
 
-/// Cuts a copy into chunks of at most `chunk_bytes`, in address order; together they move exactly the bytes of the copy,
-/// each once. A row wider than a chunk is cut inside; otherwise chunks are whole rows.
+/// Cuts a copy into chunks of at most `chunk_bytes`, in address order; together they move exactly the bytes of the
+/// copy, each once. A row wider than a chunk is cut inside; otherwise chunks are whole rows.
 #[must_use]
 pub fn cut(shape: &Shape, chunk_bytes: u64) -> Vec<Shape> {
     let shape = shape.flattened();
@@ -92,7 +92,12 @@ mod tests {
     }
 
     prop_compose! {
-        fn shapes()(width in 1u64..40, rows in 1u64..6, depth in 1u64..4, gaps in proptest::array::uniform4(0u64..9)) -> Shape {
+        fn shapes()(
+            width in 1u64..40,
+            rows in 1u64..6,
+            depth in 1u64..4,
+            gaps in proptest::array::uniform4(0u64..9),
+        ) -> Shape {
             let side = |address, row_gap: u64, slice_gap: u64| {
                 let row_pitch_bytes = width + row_gap;
                 Side { address, row_pitch_bytes, slice_pitch_bytes: row_pitch_bytes * rows + slice_gap }

@@ -1,8 +1,8 @@
 //! Folding: more priorities than hardware queues.
 //!
-//! A channel that waits occupies a hardware queue, and what must not wait may not stand behind it. So there are at most as
-//! many channels as queues; priorities share channels in groups, and copies of one group do not wait for each other: they
-//! are in order on one channel, and a copy that waited for one behind it would wait for ever.
+//! A channel that waits occupies a hardware queue, and what must not wait may not stand behind it. So there are at most
+//! as many channels as queues; priorities share channels in groups, and copies of one group do not wait for each other:
+//! they are in order on one channel, and a copy that waited for one behind it would wait for ever.
 
 use semaphores::{Priorities, Priority};
 

@@ -1,12 +1,12 @@
 //! Prioritised copy channels.
 //!
-//! A channel is a stream that only ever copies, owned by us, one per device, direction and group of priorities. Copies of an
-//! application's stream that may have to wait go through the channel that their priority is aliased to, joined with the
-//! application's stream by events on both sides; nothing that waits for a semaphore ever enters an application's stream,
-//! because a waiting stream blocks every other that shares its hardware queue (facts, section 4).
+//! A channel is a stream that only ever copies, owned by us, one per device, direction and group of priorities. Copies
+//! of an application's stream that may have to wait go through the channel that their priority is aliased to, joined
+//! with the application's stream by events on both sides; nothing that waits for a semaphore ever enters an
+//! application's stream, because a waiting stream blocks every other that shares its hardware queue (facts, section 4).
 //!
-//! What is pure here decides ([`bracket`], [`chunk`], [`watchdog`], [`share`], [`fold`]); what is not submits ([`channel`],
-//! [`probe`]). This crate starts no thread and reads no clock of its own.
+//! What is pure here decides ([`bracket`], [`chunk`], [`watchdog`], [`share`], [`fold`]); what is not submits
+//! ([`channel`], [`probe`]). This crate starts no thread and reads no clock of its own.
 #![deny(unsafe_code)]
 
 pub mod bracket;

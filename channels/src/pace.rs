@@ -1,7 +1,7 @@
 //! Pace: bulk submission yields to urgent submission.
 //!
-//! The driver has one lock. While a thread feeds it bulk chunks, an urgent caller's calls take 7 to 20 us instead of 4 (facts,
-//! section 5). So an urgent caller says that it is on its way, and bulk submitters hold off between chunks.
+//! The driver has one lock. While a thread feeds it bulk chunks, an urgent caller's calls take 7 to 20 us instead of 4
+//! (facts, section 5). So an urgent caller says that it is on its way, and bulk submitters hold off between chunks.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 

@@ -1,7 +1,8 @@
 //! What is copied: rows of bytes from somewhere to somewhere.
 //!
-//! 1D, 2D and 3D copies are one thing here: `depth` slices of `rows` rows of `width_bytes` bytes, with a pitch between rows
-//! and one between slices on either side. That is what chunking and the copy kernel need to know, and all they need.
+//! 1D, 2D and 3D copies are one thing here: `depth` slices of `rows` rows of `width_bytes` bytes, with a pitch between
+//! rows and one between slices on either side. That is what chunking and the copy kernel need to know, and all they
+//! need.
 
 use hal::DevicePtr;
 

@@ -1,7 +1,7 @@
 //! The starvation bound: bulk copies get a share of the time even under endless urgent traffic (T6).
 //!
-//! Pure. While a word has been up, a debt grows; while it is down, the debt shrinks. When the debt says that bulk has had less
-//! than its share, waiters are let through for one slice.
+//! Pure. While a word has been up, a debt grows; while it is down, the debt shrinks. When the debt says that bulk has
+//! had less than its share, waiters are let through for one slice.
 
 use hal::Nanos;
 
@@ -36,8 +36,8 @@ impl Share {
         Share { options, seen_at: now, debt: 0.0, exempt_until: None }
     }
 
-    /// Accounts for the time since the last step, during which something above was pending or not (`held`), and says whether
-    /// waiters are exempt from now on.
+    /// Accounts for the time since the last step, during which something above was pending or not (`held`), and says
+    /// whether waiters are exempt from now on.
     pub fn step(&mut self, now: Nanos, held: bool) -> bool {
         let passed = now.since(self.seen_at).0 as f64;
         self.seen_at = now;

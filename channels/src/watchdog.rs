@@ -1,9 +1,9 @@
 //! The watchdog's decisions. Pure: it is told the time and what completed, and says what to do.
 //!
-//! Hanging is the one thing that must not happen, and a wait on a word can hang when the copy that would lower the word sits
-//! behind it in a hardware queue. Clearing the word always drains that, and is always safe, because the word expresses preference
-//! only (facts, section 4). So: when a word is up and nothing pending completes for long enough, open everything; when that had
-//! to be done too often, stop raising words at all.
+//! Hanging is the one thing that must not happen, and a wait on a word can hang when the copy that would lower the word
+//! sits behind it in a hardware queue. Clearing the word always drains that, and is always safe, because the word
+//! expresses preference only (facts, section 4). So: when a word is up and nothing pending completes for long enough,
+//! open everything; when that had to be done too often, stop raising words at all.
 
 use hal::Nanos;
 
@@ -18,7 +18,8 @@ pub struct Patience {
 
 impl Default for Patience {
     fn default() -> Patience {
-        // 300 us is ten times what an urgent copy takes and short enough that a rescued program only stumbles (facts, section 10).
+        // 300 us is ten times what an urgent copy takes and short enough that a rescued program only stumbles (facts,
+        // section 10).
         Patience { rescue_after: Nanos::from_us(300), rescues_max: 100 }
     }
 }

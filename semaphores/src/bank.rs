@@ -34,8 +34,8 @@ impl<P: Publish> Counts<P> {
         &self.words
     }
 
-    /// A copy of `priority` is pending now. Raise only what is schedulable: a copy that still waits for earlier work must
-    /// not hold others back, least of all the work it waits for (traps T1, T2).
+    /// A copy of `priority` is pending now. Raise only what is schedulable: a copy that still waits for earlier work
+    /// must not hold others back, least of all the work it waits for (traps T1, T2).
     pub fn raise(&self, priority: Priority) -> Pending {
         self.change(|ledger| ledger.raise(priority))
     }
@@ -60,8 +60,8 @@ impl<P: Publish> Counts<P> {
         self.change(|ledger| ledger.set_exempt(level, exempt));
     }
 
-    /// Opens everything: nothing is pending any more, and lowers still to come are void. Returns how many were pending. No
-    /// driver call, only stores.
+    /// Opens everything: nothing is pending any more, and lowers still to come are void. Returns how many were pending.
+    /// No driver call, only stores.
     pub fn open(&self) -> u32 {
         self.change(Ledger::open)
     }
@@ -140,7 +140,8 @@ impl Bank {
 
     /// Opens every word in host memory by plain stores, and returns how many copies were pending. This is what the
     /// watchdog does while every other thread is stuck inside the driver. Words in device memory
-    /// ([`crate::Kind::Atomics`]) are out of the CPU's reach: that emulation must not be used where a hang would matter.
+    /// ([`crate::Kind::Atomics`]) are out of the CPU's reach: that emulation must not be used where a hang would
+    /// matter.
     pub fn open_all(&self) -> u32 {
         let pending = self.open();
         for priority in self.priorities.iter() {

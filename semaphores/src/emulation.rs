@@ -85,7 +85,8 @@ pub fn emulation(kind: Kind) -> &'static dyn Emulation {
     }
 }
 
-/// Whether the device's streams can add to a word (CUDA 13.1). Probed so that reports can say so; no emulation uses it yet.
+/// Whether the device's streams can add to a word (CUDA 13.1). Probed so that reports can say so; no emulation uses it
+/// yet.
 #[must_use]
 pub fn atomic_mem_ops_supported(driver: &dyn Driver, device: Device) -> bool {
     driver.device_attribute(Attribute::ATOMIC_REDUCTION_SUPPORTED, device).is_ok_and(|value| value != 0)

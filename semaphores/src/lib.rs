@@ -1,19 +1,19 @@
 //! Counting semaphores that tell bulk copies when an urgent copy is pending.
 //!
-//! A [`Bank`] belongs to one device and one engine and knows priorities `1..=P`, higher = more urgent. A copy of priority
-//! `n` may start while no copy of a priority above `n` is *pending*, that is schedulable and not yet executed (PC-01,
-//! PC-04). Three emulations say the same in different words ([`Emulation`]):
+//! A [`Bank`] belongs to one device and one engine and knows priorities `1..=P`, higher = more urgent. A copy of
+//! priority `n` may start while no copy of a priority above `n` is *pending*, that is schedulable and not yet executed
+//! (PC-01, PC-04). Three emulations say the same in different words ([`Emulation`]):
 //!
-//! * [`Kind::Hold`]: the CPU counts. One word per waiting priority holds how many copies above it are pending; the CPU raises
-//!   it before it submits an urgent copy and lowers it when that copy has completed. One wait per chunk, however many
-//!   priorities there are, and the word never reads 0 between two pending copies (facts, section 3).
+//! * [`Kind::Hold`]: the CPU counts. One word per waiting priority says whether anything above it is pending; the CPU
+//!   raises it before it submits an urgent copy and lowers it when that copy has completed. One wait per chunk, however
+//!   many priorities there are, and the word never reads 0 between two pending copies (facts, section 3).
 //! * [`Kind::Bracket`]: the stream writes. The literal command sequence of US 9,483,423 (PC-03): acquire-zero of every
 //!   higher word in ascending order, write 1, copy, write 0.
 //! * [`Kind::Atomics`]: one-thread kernels add and subtract on device words.
 //!
 //! A fourth has its place prepared: the atomic stream memory operations of CUDA 13.1
-//! (`CU_DEVICE_ATTRIBUTE_ATOMIC_REDUCTION_SUPPORTED`, see [`atomic_mem_ops_supported`]). No driver we could measure has them,
-//! so nothing here pretends to use them.
+//! (`CU_DEVICE_ATTRIBUTE_ATOMIC_REDUCTION_SUPPORTED`, see [`atomic_mem_ops_supported`]). No driver we could measure has
+//! them, so nothing here pretends to use them.
 //!
 //! **A semaphore expresses preference, never correctness.** Opening it ([`Bank::open_all`]) is always safe, takes plain
 //! stores and no driver call; the watchdog relies on that.

@@ -84,8 +84,9 @@ impl Priorities {
         (priority.get() + 1..=self.0).filter_map(Priority::new)
     }
 
-    /// Maps a CUDA stream priority (lower = more urgent, `least` >= `greatest`) onto these, monotonically: the least urgent
-    /// CUDA priority onto 1, the most urgent onto the highest, everything out of range clamped as CUDA clamps it.
+    /// Maps a CUDA stream priority (lower = more urgent, `least` >= `greatest`) onto these, monotonically: the least
+    /// urgent CUDA priority onto 1, the most urgent onto the highest, everything out of range clamped as CUDA clamps
+    /// it.
     #[must_use]
     pub fn from_cuda(self, cuda: i32, least: i32, greatest: i32) -> Priority {
         let span = i64::from(least) - i64::from(greatest);

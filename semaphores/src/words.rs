@@ -18,8 +18,8 @@ pub struct Words {
     count: u64,
 }
 
-// SAFETY: `host` points to pinned memory that lives as long as `Words` does and is only ever reached through the atomics
-// that `host_word` hands out; the other fields are plain values.
+// SAFETY: `host` points to pinned memory that lives as long as `Words` does and is only ever reached through the
+// atomics that `host_word` hands out; the other fields are plain values.
 unsafe impl Send for Words {}
 // SAFETY: as above; every access through a shared `Words` is an atomic access.
 unsafe impl Sync for Words {}
@@ -47,9 +47,9 @@ impl Words {
 
     fn host_word(&self, index: u64) -> &AtomicU32 {
         assert!(index < self.count, "word {index} of {}", self.count);
-        // SAFETY: the allocation is `count * LINE_BYTES` long and page aligned, so the word is in bounds and aligned; the
-        // driver zeroes it or `new` stores to it before anyone could read it, and it is only accessed atomically, by the
-        // CPU and by the device alike; it lives until Drop, which needs `&mut self`.
+        // SAFETY: the allocation is `count * LINE_BYTES` long and page aligned, so the word is in bounds and aligned;
+        // the driver zeroes it or `new` stores to it before anyone could read it, and it is only accessed atomically,
+        // by the CPU and by the device alike; it lives until Drop, which needs `&mut self`.
         unsafe { &*self.host.add((index * LINE_BYTES) as usize).cast::<AtomicU32>() }
     }
 

@@ -35,7 +35,8 @@ impl CopyHandle {
         self.plan
     }
 
-    /// How far it is. A copy without a completion ticket of its own (see [`CopyHandle::plan`]) is done when its stream is.
+    /// How far it is. A copy without a completion ticket of its own (see [`CopyHandle::plan`]) is done when its stream
+    /// is.
     pub fn status(&self) -> Result<Status> {
         let done = self.has_landed() || self.stream.inner.driver.stream_query(self.stream.stream)?;
         Ok(if done { Status::Done } else { Status::Pending })

@@ -1,8 +1,9 @@
 //! The rules: which way a copy goes. Pure, and the one place where they are written down.
 //!
-//! Measured on an H100 (`reports/runs/`): while bulk goes by kernel, an urgent copy on the engine costs what it costs on an
-//! idle GPU and bulk keeps 92 to 94 % of its bandwidth, and nobody waits in a hardware queue; chunks on the engine cost
-//! either latency or bandwidth and a channel that waits. So bulk goes by kernel wherever the kernel can do it.
+//! Measured on an H100 (`reports/runs/`): while bulk goes by kernel, an urgent copy on the engine costs what it costs
+//! on an idle GPU and bulk keeps 92 to 94 % of its bandwidth, and nobody waits in a hardware queue; chunks on the
+//! engine cost either latency or bandwidth and a channel that waits. So bulk goes by kernel wherever the kernel can do
+//! it.
 //!
 //! | a copy that | goes |
 //! |---|---|

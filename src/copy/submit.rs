@@ -20,6 +20,10 @@ use crate::stream::StreamState;
 /// Blocks of an ungated kernel that carries an urgent copy: more than bulk gets, because it is short.
 const URGENT_BLOCKS: u32 = 16;
 
+/// How much longer than its bytes take on the engine an urgent copy is taken to be pending: the device begins about 2
+/// us after the call has returned, and what bulk has in flight takes about as long to clear the link.
+const RIDE_SLACK: Nanos = Nanos::from_us(4);
+
 /// One copy on its way through the layer.
 struct Job<'a> {
     inner: &'a Inner,
@@ -93,8 +97,8 @@ impl Job<'_> {
         }
     }
 
-    /// Whether a copy that goes natively is tracked nevertheless, because copies that it depends on are to be lifted for as long
-    /// as it is pending.
+    /// Whether a copy that goes natively is tracked nevertheless, because copies that it depends on are to be lifted
+    /// for as long as it is pending.
     fn lifts(&self, reason: Reason) -> bool {
         let off = matches!(reason, Reason::Disabled | Reason::StoodDown | Reason::Capturing);
         !off && !self.below.is_empty()
@@ -194,22 +198,25 @@ impl Job<'_> {
 
     /// Submits by `copy`, watched until it has completed and, if it raises, with the word up from now on.
     ///
-    /// The word is raised before the submission, because that is when bulk must begin to hold back. A copy that may have to wait, or whose
-    /// stream is not trusted, raises when a marker says that it has become schedulable.
+    /// The word is raised before the submission, because that is when bulk must begin to hold back. A copy that may
+    /// have to wait, or whose stream is not trusted, raises when a marker says that it has become schedulable.
     unsafe fn tracked(&self, plan: Plan, copy: impl FnOnce() -> Result<()>) -> Result<CopyHandle> {
         let (ring, raises, waits_at) = (&self.inner.shared.ring, self.raises(plan), self.waits_at(plan));
-        if plan == Plan::Urgent
-            && self.below.is_empty()
-            && let Some(cover) = self.stream.run.join(ring, self.expected(self.engine()))
-        {
-            return self.covered(plan, cover, copy);
+        let (doubtful, every) = (raises && self.stream.trust.is_careful(), self.inner.options.ticket_every);
+        if plan == Plan::Urgent && self.below.is_empty() {
+            if let Some(cover) = self.stream.run.join(ring, self.expected(self.engine()), every) {
+                return self.covered(plan, cover, copy);
+            }
+            if !doubtful && let Some(ticket) = self.stream.run.ride(ring, every) {
+                return self.ridden(plan, ticket, copy);
+            }
         }
         let Some(ticket) = ring.take() else {
             // SAFETY: passed on to the caller.
             unsafe { self.native()? };
             return Ok(self.handle(Plan::Native(Reason::RingFull), None));
         };
-        let careful = raises && (waits_at.is_some() || !self.below.is_empty() || self.stream.trust.is_careful());
+        let careful = raises && (waits_at.is_some() || !self.below.is_empty() || doubtful);
         // Without a marker it goes without raising.
         let before = careful.then(|| self.mark().inspect_err(|_| self.inner.shared.counters.failed()).ok()).flatten();
         let flight = Flight { waits_at, ..self.flight(Landing::OnTicket(ticket), raises, raises && !careful) };
@@ -217,8 +224,8 @@ impl Job<'_> {
         unsafe { self.fly(plan, flight, before, copy) }
     }
 
-    /// A copy that follows another of its stream so closely that the other's ticket, and the time that copies take, tell enough about it:
-    /// a ticket per copy would cost a burst a third of its speed.
+    /// A copy that follows another of its stream so closely that the other's ticket, and the time that copies take,
+    /// tell enough about it: a ticket per copy would cost a burst a third of its speed.
     fn covered(&self, plan: Plan, cover: Cover, copy: impl FnOnce() -> Result<()>) -> Result<CopyHandle> {
         let landing = Landing::After(cover.ticket, cover.tail);
         let flight = Flight { trusted: false, ..self.flight(landing, true, cover.ready) };
@@ -233,6 +240,24 @@ impl Job<'_> {
                 Err(error)
             }
         }
+    }
+
+    /// A copy that goes on the strength of an earlier ticket of its stream: it holds others off for as long as it
+    /// should take, and costs its caller no driver call but its own.
+    fn ridden(&self, plan: Plan, seen: Ticket, copy: impl FnOnce() -> Result<()>) -> Result<CopyHandle> {
+        let mut flight = Flight { trusted: false, ..self.flight(Landing::At(seen, Nanos::MAX), true, true) };
+        let submitted = {
+            let _first = self.inner.pace.urgent();
+            copy()
+        };
+        if let Err(error) = submitted {
+            flight.withdraw(&self.inner.shared);
+            return Err(error);
+        }
+        let ends = self.inner.driver.host().now() + flight.expected + RIDE_SLACK;
+        flight.landing = Landing::At(seen, ends);
+        self.inner.shared.watch(flight);
+        Ok(self.handle(plan, None))
     }
 
     fn flight(&self, landing: Landing, raises: bool, raise_now: bool) -> Flight {
@@ -291,7 +316,8 @@ impl Job<'_> {
         Ok(self.handle(plan, Some(ticket)))
     }
 
-    /// What is left to do when a call of ours has failed: nothing where the copy itself is on its way, else the copy as the driver does it.
+    /// What is left to do when a call of ours has failed: nothing where the copy itself is on its way, else the copy as
+    /// the driver does it.
     unsafe fn after_failure(&self, plan: Plan, submitted: Result<()>) -> Result<CopyHandle> {
         match (plan, submitted) {
             (_, Ok(())) => {
@@ -308,7 +334,8 @@ impl Job<'_> {
         }
     }
 
-    /// Has the shadow write that the copy has completed and, where it was submitted with care, that it has become schedulable.
+    /// Has the shadow write that the copy has completed and, where it was submitted with care, that it has become
+    /// schedulable.
     fn complete_by_shadow(&self, before: Option<Event>, flight: &mut Flight) -> Result<()> {
         let (driver, ring, shadow) = (&*self.inner.driver, &self.inner.shared.ring, &self.stream.shadow);
         if let Some((event, ready)) = before.and_then(|event| Some((event, ring.take()?))) {

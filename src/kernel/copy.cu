@@ -1,8 +1,8 @@
-// The copy kernel: moves rows of bytes between mapped pinned host memory and device memory, and yields to urgent copies.
+// The copy kernel: moves rows of bytes between mapped pinned host memory and device memory; yields to urgent copies.
 //
-// One launch carries up to `count` descriptors. Warps take granules of 32 lanes x 4 vectors of 16 bytes in turn, across all
-// descriptors. Before each granule a warp looks at a word in device memory and stands still while it is not 0; the last
-// block of the grid mirrors a word of host memory, which the CPU raises and lowers, into that device word, because
+// One launch carries up to `count` descriptors. Warps take granules of 32 lanes x 4 vectors of 16 bytes in turn, across
+// all descriptors. Before each granule a warp looks at a word in device memory and stands still while it is not 0; the
+// last block of the grid mirrors a word of host memory, which the CPU raises and lowers, into that device word, because
 // polling host memory from every block costs bandwidth and latency (facts, section 6). Each warp bounds the time it
 // stands still, so that the kernel ends whatever happens to the words.
 //

@@ -1,7 +1,7 @@
 //! The copy kernel's host side: loading it, and launching descriptors.
 //!
-//! `copy.cu` is the source, `copy.ptx` what nvcc made of it. The driver compiles the PTX when it is loaded; a driver that is too
-//! old for it says so, and everything goes by engine.
+//! `copy.cu` is the source, `copy.ptx` what nvcc made of it. The driver compiles the PTX when it is loaded; a driver
+//! that is too old for it says so, and everything goes by engine.
 #![allow(unsafe_code)] // a launch is unsafe: the parameters are described here, next to their C declarations
 
 use std::ffi::c_void;
@@ -19,8 +19,8 @@ pub const INLINE_DESCRIPTORS: usize = 8;
 /// Threads of a block; `__launch_bounds__` in `copy.cu`.
 const BLOCK_THREADS: u32 = 512;
 
-/// Mirror slots: launches that may be in flight at once before a slot is used again. Launches that share a slot share a mirror
-/// word, so there are more than a device queues.
+/// Mirror slots: launches that may be in flight at once before a slot is used again. Launches that share a slot share a
+/// mirror word, so there are more than a device queues.
 const SLOTS: u64 = 4096;
 const SLOT_BYTES: u64 = 256;
 
@@ -134,8 +134,8 @@ impl CopyKernel {
             stream,
             parameters: &parameters,
         };
-        // SAFETY: `overtake_copy` declares three parameters, an `Inline` of 8 descriptors, a u32 and a `Gate`, which the three
-        // pointers lead to with the layouts of the C declarations; the caller vouches for the ranges.
+        // SAFETY: `overtake_copy` declares three parameters, an `Inline` of 8 descriptors, a u32 and a `Gate`, which
+        // the three pointers lead to with the layouts of the C declarations; the caller vouches for the ranges.
         unsafe { self.driver.launch(&launch) }
     }
 

@@ -2,7 +2,10 @@
 # Regenerates copy.ptx from copy.cu, or with --check compares them. For a machine with nvcc; it needs no Rust.
 set -euo pipefail
 cd "$(dirname "$0")"
-command -v nvcc >/dev/null || { echo "ptx.sh: nvcc is missing; the committed copy.ptx came from nvcc 13.0 (V13.0.88)" >&2; exit 2; }
+if ! command -v nvcc >/dev/null; then
+  echo "ptx.sh: nvcc is missing; the committed copy.ptx came from nvcc 13.0 (V13.0.88)" >&2
+  exit 2
+fi
 fresh=$(mktemp)
 trap 'rm -f "$fresh"' EXIT
 nvcc -O3 -ptx -arch=compute_75 copy.cu -o "$fresh"

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use hal::{Host, Nanos};
 
-/// Waking a parked thread costs the submitter of an urgent copy several microseconds, more than the copy itself on some machines.
-/// So the monitor stays awake for this long after the last urgent copy.
+/// Waking a parked thread costs the submitter of an urgent copy several microseconds, more than the copy itself on some
+/// machines. So the monitor stays awake for this long after the last urgent copy.
 const AWAKE: Nanos = Nanos::from_ms(3);
 /// While copies are out, a parked monitor looks this often.
 const NAP_WATCHING: Duration = Duration::from_millis(1);

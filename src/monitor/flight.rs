@@ -110,8 +110,8 @@ impl Flight {
         }
     }
 
-    /// It has not completed in its time, so it must have been waiting for earlier work of its stream: it holds nobody back any more, and the next copies
-    /// of the stream are submitted with care.
+    /// It has not completed in its time, so it must have been waiting for earlier work of its stream: it holds nobody
+    /// back any more, and the next copies of the stream are submitted with care.
     pub(crate) fn doubt(&mut self) {
         self.trust.doubt();
         if let Some(pending) = self.pending.take() {
@@ -152,8 +152,8 @@ impl Flight {
         self.bank.gate_word(level) != 0 || above.any(|higher| self.bank.stream_word(higher) != 0)
     }
 
-    /// It was not submitted, or nothing will ever say that it has completed: it holds nobody back. A marker that will still be
-    /// written stays watched, because its ticket must not be used again before.
+    /// It was not submitted, or nothing will ever say that it has completed: it holds nobody back. A marker that will
+    /// still be written stays watched, because its ticket must not be used again before.
     pub(crate) fn withdraw(mut self, shared: &Shared) {
         self.let_through();
         self.raises = false;

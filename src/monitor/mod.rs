@@ -1,7 +1,8 @@
 //! The monitor: one thread that watches completions, lowers words, rescues, and keeps the starvation bound.
 //!
-//! It never calls the driver: it reads words that streams write and stores to words that streams read. So it makes progress while
-//! every other thread is stuck inside the driver, which is when it is needed. `README.md` beside this file tells its life.
+//! It never calls the driver: it reads words that streams write and stores to words that streams read. So it makes
+//! progress while every other thread is stuck inside the driver, which is when it is needed. `README.md` beside this
+//! file tells its life.
 
 mod bell;
 mod flight;
@@ -113,7 +114,8 @@ impl Drop for Monitor {
 struct Engine {
     bank: Arc<Bank>,
     watchdog: Watchdog,
-    /// The same for words at which nobody stands: opened quietly, and only after a long time. What raised them will never complete.
+    /// The same for words at which nobody stands: opened quietly, and only after a long time. What raised them will
+    /// never complete.
     stale: Watchdog,
     shares: Vec<(Priority, Share, bool)>,
     completed: u64,
@@ -127,8 +129,8 @@ struct Watch<'a> {
     engines: Vec<Engine>,
     flights: Vec<Flight>,
     urgent_at: Nanos,
-    /// How long an urgent copy may take beyond what the engine needs for all that is pending, before it is doubted: what bulk may keep the engine, twice,
-    /// and a host's hiccup.
+    /// How long an urgent copy may take beyond what the engine needs for all that is pending, before it is doubted:
+    /// what bulk may keep the engine, twice, and a host's hiccup.
     grace: Nanos,
 }
 
@@ -266,7 +268,8 @@ impl Engine {
         }
     }
 
-    /// A word that is up is no trouble as long as nobody stands at it: an urgent copy may well take long for other reasons.
+    /// A word that is up is no trouble as long as nobody stands at it: an urgent copy may well take long for other
+    /// reasons.
     fn watch(&mut self, now: Nanos, flights: &[Flight], shared: &Shared) {
         let (raised, expected) = (self.bank.is_raised(), self.expected(flights));
         if self.stale.step(Observation { now, raised, completed: self.completed, expected }) != Verdict::Fine {
@@ -287,7 +290,8 @@ impl Engine {
                 shared.stand_down();
                 eprintln!(
                     "overtake: stood down to plain copies after {} rescues: copies waited on a hardware queue that \
-                     their releaser shares. `overtake info` shows the queues; CUDA_DEVICE_MAX_COPY_CONNECTIONS=8 gives more.",
+                     their releaser shares. `overtake info` shows the queues; \
+                     CUDA_DEVICE_MAX_COPY_CONNECTIONS=8 gives more.",
                     self.watchdog.rescues()
                 );
             }

@@ -51,7 +51,8 @@ pub fn dtoh(stream: &PriorityStream, host: &Pinned, device: Buffer, bytes: u64) 
 
 /// Several linear copies in one call.
 pub fn batch(stream: &PriorityStream, requests: &[Request]) -> hal::Result<Vec<CopyHandle>> {
-    // SAFETY: requests are made by `request`, whose ranges lie inside buffers of a rig, or name what the driver refuses.
+    // SAFETY: requests are made by `request`, whose ranges lie inside buffers of a rig, or name what the driver
+    // refuses.
     unsafe { stream.memcpy_batch_async(requests) }
 }
 

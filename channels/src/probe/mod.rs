@@ -2,8 +2,8 @@
 //! memory operations work. Measured, not assumed: a stream that waits also holds up every stream that shares its queue,
 //! the sharing follows neither from documentation nor from an attribute, and environment variables change it.
 //!
-//! Nothing here can hang. A stream is only ever made to wait for a word that the CPU opens with a plain store, every look
-//! has a deadline in host time, and what has not drained by its deadline is left allocated and reported.
+//! Nothing here can hang. A stream is only ever made to wait for a word that the CPU opens with a plain store, every
+//! look has a deadline in host time, and what has not drained by its deadline is left allocated and reported.
 
 mod memops;
 mod queues;

@@ -1,10 +1,10 @@
 //! How many hardware queues copies have, and how streams get one.
 //!
-//! Every stream gets a word to wait for and a copy behind it; then the words are opened from the last stream to the first.
-//! A copy that completes at once was first in its queue; the others complete together with the one that they stood
-//! behind. All streams are held at the same time, because on real hardware nothing ties a stream to a queue: a stream
-//! takes one whenever it becomes busy, a free one if there is any, so a probe that lets streams finish in between sees
-//! more queues than there are.
+//! Every stream gets a word to wait for and a copy behind it; then the words are opened from the last stream to the
+//! first. A copy that completes at once was first in its queue; the others complete together with the one that they
+//! stood behind. All streams are held at the same time, because on real hardware nothing ties a stream to a queue: a
+//! stream takes one whenever it becomes busy, a free one if there is any, so a probe that lets streams finish in
+//! between sees more queues than there are.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -168,7 +168,8 @@ impl Prober {
         Ok(self.options.patience.max(Nanos(unhindered.0.saturating_mul(SLOWDOWN))))
     }
 
-    /// Holds all streams, made busy in this order, and lets them go from the last to the first: the queue of each stream.
+    /// Holds all streams, made busy in this order, and lets them go from the last to the first: the queue of each
+    /// stream.
     fn hold_all(&self, order: &[usize], patience: Nanos) -> Result<Vec<usize>> {
         let open_at_last = OpenOnDrop(self);
         for stream in order {

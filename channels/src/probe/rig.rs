@@ -104,14 +104,15 @@ impl Rig {
         Ok(stream)
     }
 
-    /// Submits a copy of the first `bytes` of a lane, in one of the [`HOST_DIRECTIONS`]. What the bytes are is nobody's business: no one can read them.
+    /// Submits a copy of the first `bytes` of a lane, in one of the [`HOST_DIRECTIONS`]. What the bytes are is nobody's
+    /// business: no one can read them.
     pub fn copy(&self, direction: Direction, lane: usize, bytes: u64, stream: Stream) -> Result<()> {
         let lane = &self.lanes[lane];
         assert!(bytes <= lane.bytes, "a copy of {bytes} bytes in a lane of {}", lane.bytes);
         let host = lane.host.as_ptr();
         match direction {
-            // SAFETY: the lane has `bytes` on both sides, pinned, never written by the host, and is freed only by `drop`
-            // after every stream of the rig has drained.
+            // SAFETY: the lane has `bytes` on both sides, pinned, never written by the host, and is freed only by
+            // `drop` after every stream of the rig has drained.
             Direction::HostToDevice => unsafe { self.driver.copy_htod_async(lane.device, host, bytes, stream) },
             // SAFETY: as above; nobody on the host reads or writes the target.
             Direction::DeviceToHost => unsafe { self.driver.copy_dtoh_async(host, lane.device, bytes, stream) },
@@ -174,7 +175,8 @@ impl Rig {
 
     fn free(&mut self) -> Result<()> {
         let streams = std::mem::take(self.streams.get_mut().unwrap_or_else(PoisonError::into_inner));
-        // Whatever failed before may have been this very call; it gets a second chance before everything is left where it is.
+        // Whatever failed before may have been this very call; it gets a second chance before everything is left where
+        // it is.
         let seen = self.look(&streams, DRAIN).or_else(|_| self.look(&streams, DRAIN))?;
         let is_drained = seen.into_iter().all(|done| done);
         if !is_drained {

@@ -220,9 +220,9 @@ pub trait Driver: Send + Sync {
     unsafe fn launch(&self, launch: &Launch<'_>) -> Result<()>;
 }
 
-/// Runs `body` beside whatever captures are under way: calls that those would prohibit, and be spoilt by, are permitted on this
-/// thread meanwhile. A library that works for itself has to do so under this, because the application's capture is none of its
-/// business.
+/// Runs `body` beside whatever captures are under way: calls that those would prohibit, and be spoilt by, are permitted
+/// on this thread meanwhile. A library that works for itself has to do so under this, because the application's capture
+/// is none of its business.
 pub fn beside_captures<T>(driver: &dyn Driver, body: impl FnOnce() -> T) -> T {
     let before = driver.exchange_capture_mode(CaptureMode::Relaxed);
     let result = body();

@@ -1,8 +1,8 @@
 //! Host time and host threads, as the device's model of time wants them.
 //!
 //! With a real GPU this is the operating system's monotonic clock. With the stepped software GPU, time is virtual: each
-//! host thread has a clock of its own that moves when the thread pays for a call, sleeps or waits, and the thread that is
-//! furthest behind runs next. That makes programs with several host threads deterministic, but it needs to know the
+//! host thread has a clock of its own that moves when the thread pays for a call, sleeps or waits, and the thread that
+//! is furthest behind runs next. That makes programs with several host threads deterministic, but it needs to know the
 //! threads: start them with [`spawn`], and wrap what blocks outside the seam (a channel, a real join) in
 //! [`Host::outside`].
 

@@ -25,8 +25,8 @@
 //! **Time.** Nobody above the seam reads a clock, sleeps or spins on its own: time belongs to the device, because the
 //! software GPU's is virtual. All of it goes through [`Driver::host`].
 //!
-//! **Errors.** An error names the call ([`Error::call`]) and carries the CUresult as a newtype ([`Code`]), so a code that
-//! this crate has never heard of is still carried faithfully.
+//! **Errors.** An error names the call ([`Error::call`]) and carries the CUresult as a newtype ([`Code`]), so a code
+//! that this crate has never heard of is still carried faithfully.
 #![deny(unsafe_code)]
 
 mod copy;

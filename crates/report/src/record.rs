@@ -25,8 +25,8 @@ pub struct Header {
     pub environment: BTreeMap<String, String>,
 }
 
-/// One method in one direction: latency of the urgent copy, bandwidth of the bulk meanwhile, and both references. What a
-/// row did not measure is `null`, never 0.
+/// One method in one direction: latency of the urgent copy, bandwidth of the bulk meanwhile, and both references. What
+/// a row did not measure is `null`, never 0.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct BenchRow {
     /// The method's name.

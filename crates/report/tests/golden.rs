@@ -1,5 +1,5 @@
-//! Figures and pages, compared with the files in `tests/golden`. `OVERTAKE_BLESS=1 cargo test` writes them anew; look at
-//! them before you commit them.
+//! Figures and pages, compared with the files in `tests/golden`. `OVERTAKE_BLESS=1 cargo test` writes them anew; look
+//! at them before you commit them.
 
 use std::path::PathBuf;
 

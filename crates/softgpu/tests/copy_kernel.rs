@@ -73,7 +73,8 @@ impl Bench {
 
     fn read(&self, offset: u64, bytes: u64) -> Vec<u8> {
         assert!(offset + bytes <= self.bytes);
-        // SAFETY: inside the allocation, as just asserted. The model moves bytes only while this thread is inside a call.
+        // SAFETY: inside the allocation, as just asserted. The model moves bytes only while this thread is inside a
+        // call.
         unsafe { std::slice::from_raw_parts(self.host.add(offset as usize), bytes as usize).to_vec() }
     }
 

@@ -22,8 +22,8 @@ fn relentless(transport: Transport) -> Options {
     options
 }
 
-/// Bulk at the lowest priority, a copy at the middle one that depends on it, and an urgent one that depends on that; all
-/// behind urgent traffic that never ends.
+/// Bulk at the lowest priority, a copy at the middle one that depends on it, and an urgent one that depends on that;
+/// all behind urgent traffic that never ends.
 fn chain(rig: &Rig, transport: Transport, depth: u8, urgent_bytes: u64) -> Outcome {
     let overtake = bed::open(rig, relentless(transport))?;
     let streams = [1, 2, 3].map(|priority| rig.stream().map(|stream| overtake.adopt(stream, level(priority))));

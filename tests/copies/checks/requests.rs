@@ -2,7 +2,7 @@
 
 use hal::{Code, Stream};
 use overtake::copy::{Plan, Reason, Status};
-use overtake::{Options, Priorities};
+use overtake::{Direction, Options, Priorities};
 
 use crate::bed;
 use crate::doors;
@@ -105,7 +105,7 @@ pub fn default_streams(rig: &Rig) -> Outcome {
 /// Statistics say what happened, each copy once.
 pub fn statistics(rig: &Rig) -> Outcome {
     let priorities = Priorities::new(3).expect("3 is a valid count");
-    let overtake = bed::open(rig, Options { priorities, ..Options::default() })?;
+    let overtake = bed::open(rig, Options { priorities, ticket_every: 1, ..Options::default() })?;
     let (low, high) = (overtake.adopt(rig.stream()?, level(1))?, overtake.adopt(rig.stream()?, level(3))?);
     let (host, device) = (rig.pinned(BYTES * 2)?, rig.buffer(BYTES * 2)?);
     doors::htod(&low, device, &host, 32 << 10)?;
@@ -131,4 +131,22 @@ pub fn statistics(rig: &Rig) -> Outcome {
     same("latencies", &latencies.as_slice(), &[(1, 2), (3, 2)].as_slice())?;
     ensure!(seen.latencies[&1].p50_us > 0.0, "{:?}", seen.latencies);
     same("trouble", &(seen.errors, seen.rescues, seen.stood_down), &(0, 0, false))
+}
+
+/// Every eighth urgent copy of a stream gets a ticket; the others hold bulk off all the same, for about as long as they
+/// take.
+pub fn tickets_serve_several(rig: &Rig) -> Outcome {
+    let priorities = Priorities::new(2).expect("2 is a valid count");
+    let overtake = bed::open(rig, Options { priorities, ticket_every: 8, ..Options::default() })?;
+    let (_low, high) = (overtake.adopt(rig.stream()?, level(1))?, overtake.adopt(rig.stream()?, level(2))?);
+    let (host, device) = (rig.pinned(BYTES)?, rig.buffer(BYTES)?);
+    for copy in 0..16 {
+        let handle = doors::htod(&high, device, &host, 64 << 10)?;
+        // A few microseconds only: in real time a busy processor may look too late.
+        let held = overtake.pending_above(Direction::HostToDevice, level(1)) > 0;
+        ensure!(held || !rig.driver().host().is_virtual(), "copy {copy} holds nobody off");
+        handle.wait()?;
+        bed::at_rest(rig, &overtake)?;
+    }
+    same("latencies", &overtake.statistics().latencies[&2].count, &2)
 }

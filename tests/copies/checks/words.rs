@@ -58,7 +58,8 @@ fn copy(
     }
 }
 
-/// Looks at the word until the copy is done: it has to be up at every look before that. Returns how many looks there were.
+/// Looks at the word until the copy is done: it has to be up at every look before that. Returns how many looks there
+/// were.
 fn watch(rig: &Rig, overtake: &Overtake, direction: Direction, urgent: &CopyHandle) -> Result<u32, Failure> {
     for looks in 0.. {
         // Read first: if the copy is still pending afterwards, it was so at the time of the reading.
@@ -89,8 +90,8 @@ pub fn up_while_pending(rig: &Rig) -> Outcome {
     Ok(())
 }
 
-/// A copy that takes suspiciously long may be waiting for its own stream, so it ceases to hold bulk off. The next copies
-/// of the stream are submitted with care: for them it is known when they can run.
+/// A copy that takes suspiciously long may be waiting for its own stream, so it ceases to hold bulk off. The next
+/// copies of the stream are submitted with care: for them it is known when they can run.
 pub fn doubt_and_care(rig: &Rig) -> Outcome {
     let direction = Direction::HostToDevice;
     let overtake = bed::open(rig, bed::small_options())?;

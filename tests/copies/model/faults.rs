@@ -1,4 +1,5 @@
-//! Every driver call on the way of a copy fails once: no hang, no leak, no wrong byte, no word left up, and the next copy works.
+//! Every driver call on the way of a copy fails once: no hang, no leak, no wrong byte, no word left up, and the next
+//! copy works.
 
 use std::sync::Arc;
 
@@ -33,7 +34,8 @@ fn tolerate(outcome: Outcome) -> Outcome {
     }
 }
 
-/// A few rounds of random copies, kernels and waits. A copy that fails has not happened, so the lanes' expectations hold.
+/// A few rounds of random copies, kernels and waits. A copy that fails has not happened, so the lanes' expectations
+/// hold.
 fn program(rig: &Rig, lanes: &mut [Lane], spin: hal::Function) -> Outcome {
     for round in 0..ROUNDS {
         for index in 0..lanes.len() {
@@ -47,8 +49,8 @@ fn program(rig: &Rig, lanes: &mut [Lane], spin: hal::Function) -> Outcome {
     Ok(())
 }
 
-/// Opens on `driver`, runs the program with the `nth` of its calls failing, and looks at everything. Returns how many calls
-/// there were.
+/// Opens on `driver`, runs the program with the `nth` of its calls failing, and looks at everything. Returns how many
+/// calls there were.
 fn once(gpu: &SoftGpu, rig: &Rig, options: &Options, nth: u64) -> Result<u64, Failure> {
     let faulty = Faulty::new(rig.shared_driver(), Code::OUT_OF_MEMORY);
     let driver: Arc<dyn Driver> = Arc::clone(&faulty) as Arc<dyn Driver>;

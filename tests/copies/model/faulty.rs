@@ -138,7 +138,9 @@ impl Driver for Faulty {
         pointer_info(address: u64) -> PointerInfo;
         memset_d8_async(target: DevicePtr, value: u8, bytes: u64, stream: Stream) -> ();
         memset_d32_async(target: DevicePtr, value: u32, count: u64, stream: Stream) -> ();
-        memset_2d_d8_async(target: DevicePtr, pitch_bytes: u64, value: u8, width_bytes: u64, height: u64, stream: Stream) -> ();
+        memset_2d_d8_async(
+            target: DevicePtr, pitch_bytes: u64, value: u8, width_bytes: u64, height: u64, stream: Stream
+        ) -> ();
         mem_op(stream: Stream, op: MemOp) -> ();
         mem_op_batch(stream: Stream, ops: &[MemOp]) -> ();
         module_load(image: &[u8]) -> Module;
@@ -155,7 +157,10 @@ impl Driver for Faulty {
         copy_dtoh_async(target: *mut u8, source: DevicePtr, bytes: u64, stream: Stream) -> ();
         copy_dtod_async(target: DevicePtr, source: DevicePtr, bytes: u64, stream: Stream) -> ();
         copy_async(target: DevicePtr, source: DevicePtr, bytes: u64, stream: Stream) -> ();
-        copy_peer_async(target: DevicePtr, target_context: Context, source: DevicePtr, source_context: Context, bytes: u64, stream: Stream) -> ();
+        copy_peer_async(
+            target: DevicePtr, target_context: Context, source: DevicePtr, source_context: Context, bytes: u64,
+            stream: Stream
+        ) -> ();
         copy_2d_async(copy: &Copy2d, stream: Stream) -> ();
         copy_3d_async(copy: &Copy3d, stream: Stream) -> ();
         launch(launch: &Launch<'_>) -> ();

@@ -46,8 +46,8 @@ impl<'a> Stall<'a> {
         Ok(stall)
     }
 
-    /// Lets a copy of the stream take too long, so that it is doubted; from then on it is known when its copies can run, and only
-    /// their completion or the watchdog lowers what they raise.
+    /// Lets a copy of the stream take too long, so that it is doubted; from then on it is known when its copies can
+    /// run, and only their completion or the watchdog lowers what they raise.
     pub fn make_careful(&self, stream: &PriorityStream) -> Outcome {
         self.stop_the_engine(5);
         doors::htod(stream, self.memory.1, &self.memory.0, URGENT_BYTES)?.wait()?;

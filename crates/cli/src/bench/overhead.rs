@@ -59,8 +59,8 @@ pub fn run(arguments: &Arguments, overhead: &OverheadArguments) -> Result<()> {
     let (mut run, mut notes) = stage.run(&cases, Pace::of(common.seconds * 0.8))?;
     run.rows.extend(time_calls(&stage, overhead, &calls)?);
     if stage.is_virtual() {
-        let text = "on the software GPU the cost of a call is that of the driver calls inside; instructions between them \
-                    take no virtual time (cargo bench measures those)";
+        let text = "on the software GPU the cost of a call is that of the driver calls inside; instructions between \
+                    them take no virtual time (cargo bench measures those)";
         notes.push(text.to_owned());
     }
     let summary = format!("{}\n{}", subtitle(&run), verdict(&run));

@@ -110,7 +110,8 @@ impl From<QueueMap> for Queues {
     }
 }
 
-/// Collects everything. A probe that fails is a warning, not the end: `info` is what people run when something is wrong.
+/// Collects everything. A probe that fails is a warning, not the end: `info` is what people run when something is
+/// wrong.
 pub fn collect(opened: &Opened) -> Result<Report> {
     let driver = &opened.driver;
     let environment = environment::relevant(environment::variables());

@@ -59,8 +59,8 @@ fn queue_warning(device: &DeviceReport, environment: &BTreeMap<String, String>) 
     };
     Some(Warning::new(
         format!(
-            "device {}: copies have fewer than {ENOUGH_QUEUES} hardware queues ({}){}: a copy that waits holds up those \
-             that share its queue",
+            "device {}: copies have fewer than {ENOUGH_QUEUES} hardware queues ({}){}: a copy that waits holds up \
+             those that share its queue",
             device.ordinal,
             few.join(", "),
             setter.unwrap_or_default()

@@ -98,7 +98,8 @@ impl Scatter {
         legend
     }
 
-    /// From the lowest bandwidth, rounded down to tens, to all of it; from the smallest enqueueing to the highest latency.
+    /// From the lowest bandwidth, rounded down to tens, to all of it; from the smallest enqueueing to the highest
+    /// latency.
     fn plot(&self, index: usize) -> Option<Plot> {
         let idle = self.panels.iter().filter_map(|panel| panel.idle_us);
         let low = self.dots().map(|dot| dot.enqueue_us.unwrap_or(dot.p50_us)).chain(idle).reduce(f64::min)?;

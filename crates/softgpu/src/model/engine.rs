@@ -233,8 +233,8 @@ impl Model {
         }
     }
 
-    /// Whether the operation is a copy for this engine. Peer engines share queues, so a queue's next copy may be for another
-    /// one: committing to that would leave the engine waiting for ever.
+    /// Whether the operation is a copy for this engine. Peer engines share queues, so a queue's next copy may be for
+    /// another one: committing to that would leave the engine waiting for ever.
     fn is_for(&self, engine: usize, key: OpKey) -> bool {
         matches!(&self.ops[key].kind, Kind::Copy(job) if job.engine == engine)
     }

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use hal::{EventFlags, HostThread, Launch, MemOp, Stream};
+use hal::{Event, EventFlags, Function, HostThread, Launch, MemOp, Stream};
 use softgpu::{BUILTIN_PTX, Connections};
 
 use crate::facts::{Direction, Row};
-use crate::rig::{BULK, KIB, MIB, Random, Rig, SMALL, p50};
+use crate::rig::{BULK, KIB, MIB, Random, Rig, SMALL, Word, p50};
 
 /// What a sequence gives.
 #[derive(Clone, Copy, Debug, Default)]
@@ -292,6 +292,71 @@ fn link(row: &Row) -> Figures {
     Figures { p50_us: Some(p50(samples.collect())), bulk_gbps: None }
 }
 
+/// Bulk in requests of eight chunks over many streams, a kernel before each, and at most twelve outstanding.
+struct Feed {
+    rig: Rig,
+    noop: Function,
+    bulk: Vec<Stream>,
+    /// Where the chunks go, each behind a wait for the word; `None`: into the request's own stream, ungated.
+    channel: Option<Stream>,
+    word: Word,
+}
+
+impl Feed {
+    fn run(&self, stopped: &AtomicBool, fed: &AtomicU64) {
+        let driver = &self.rig.driver;
+        driver.context_set_current(Some(self.rig.context)).unwrap();
+        let events = (self.rig.event(), self.rig.event());
+        let mut random = Random::new(7);
+        let (mut issued, mut total, mut offset) = (vec![0u32; self.bulk.len()], 0u32, 0);
+        let over = || stopped.load(Ordering::Acquire);
+        loop {
+            driver.host().wait_until(None, &mut || over() || total - self.done() < 12);
+            if over() {
+                break;
+            }
+            let index = random.below(self.bulk.len() as u32) as usize;
+            self.request(self.bulk[index], events, &mut offset);
+            total += 1;
+            issued[index] += 1;
+            fed.fetch_add(16 * MIB, Ordering::AcqRel);
+            self.rig.write(self.bulk[index], self.progress(index).address(), issued[index]);
+        }
+        driver.context_synchronize().unwrap();
+    }
+
+    fn progress(&self, index: usize) -> Word {
+        self.rig.word(8 + index as u64)
+    }
+
+    fn done(&self) -> u32 {
+        (0..self.bulk.len()).map(|index| self.progress(index).load()).sum()
+    }
+
+    fn request(&self, stream: Stream, (before, after): (Event, Event), offset: &mut u64) {
+        let driver = &self.rig.driver;
+        let function = self.noop;
+        let launch = Launch { function, grid: [1; 3], block: [1; 3], shared_bytes: 0, stream, parameters: &[] };
+        // SAFETY: the kernel takes no parameters.
+        unsafe { driver.launch(&launch).unwrap() };
+        if let Some(channel) = self.channel {
+            driver.event_record(before, stream).unwrap();
+            driver.stream_wait_event(channel, before).unwrap();
+        }
+        let lane = self.channel.unwrap_or(stream);
+        for _ in 0..8 {
+            if self.channel.is_some() {
+                self.rig.wait_zero(lane, self.word.address());
+            }
+            self.rig.copy(Direction::H2d, self.rig.bulk, walk(offset, 2 * MIB), 2 * MIB, lane);
+        }
+        if let Some(channel) = self.channel {
+            driver.event_record(after, channel).unwrap();
+            driver.stream_wait_event(stream, after).unwrap();
+        }
+    }
+}
+
 /// Bulk over many streams with kernels between, small copies over as many others: as they are, or the bulk through one
 /// dedicated channel whose chunks are gated by a word that the CPU raises and lowers.
 fn many(row: &Row) -> Figures {
@@ -304,47 +369,9 @@ fn many(row: &Row) -> Figures {
     let (word, flag, gated) = (rig.word(1), rig.word(0), row.method == "channel");
     let stop = Arc::new(AtomicBool::new(false));
     let bytes = Arc::new(AtomicU64::new(0));
-    let (own, stopped, fed) = (rig.clone(), Arc::clone(&stop), Arc::clone(&bytes));
-    let feeder = hal::spawn(&rig.driver, "feeder", move || {
-        let driver = &own.driver;
-        driver.context_set_current(Some(own.context)).unwrap();
-        let (before, after) = (own.event(), own.event());
-        let mut random = Random::new(7);
-        let (mut issued, mut total, mut offset) = (vec![0u32; bulk.len()], 0u32, 0);
-        let done = |streams: usize| (0..streams as u64).map(|index| own.word(8 + index).load()).sum::<u32>();
-        loop {
-            driver.host().wait_until(None, &mut || stopped.load(Ordering::Acquire) || total - done(bulk.len()) < 12);
-            if stopped.load(Ordering::Acquire) {
-                break;
-            }
-            let index = random.below(bulk.len() as u32) as usize;
-            let stream = bulk[index];
-            let launch =
-                Launch { function: noop, grid: [1; 3], block: [1; 3], shared_bytes: 0, stream, parameters: &[] };
-            // SAFETY: the kernel takes no parameters.
-            unsafe { driver.launch(&launch).unwrap() };
-            let lane = if gated { channel } else { stream };
-            if gated {
-                driver.event_record(before, stream).unwrap();
-                driver.stream_wait_event(channel, before).unwrap();
-            }
-            for _ in 0..8 {
-                if gated {
-                    own.wait_zero(lane, word.address());
-                }
-                own.copy(Direction::H2d, own.bulk, walk(&mut offset, 2 * MIB), 2 * MIB, lane);
-            }
-            if gated {
-                driver.event_record(after, channel).unwrap();
-                driver.stream_wait_event(stream, after).unwrap();
-            }
-            total += 1;
-            issued[index] += 1;
-            fed.fetch_add(16 * MIB, Ordering::AcqRel);
-            own.write(stream, own.word(8 + index as u64).address(), issued[index]);
-        }
-        driver.context_synchronize().unwrap();
-    });
+    let (stopped, fed) = (Arc::clone(&stop), Arc::clone(&bytes));
+    let feed = Feed { rig: rig.clone(), noop, bulk, channel: gated.then_some(channel), word };
+    let feeder = hal::spawn(&rig.driver, "feeder", move || feed.run(&stopped, &fed));
     rig.sleep_us(50_000);
     let mut random = Random::new(99);
     let mut samples = Vec::new();
