@@ -10,9 +10,11 @@ use crate::simulate::SimulateArguments;
 const AFTER_HELP: &str = "\
 Examples:
   overtake info                        what this machine has, and what to set differently
-  overtake demo                        the problem, measured here, with a picture
+  overtake demo                        the problem and the cure, measured here, with a picture
   overtake --backend soft demo         the same on the software GPU: no GPU needed
   overtake demo --json - | jq .rows    the numbers alone
+  overtake bench latency --frontier    latency against bandwidth, method against method
+  overtake bench hunt                  random copies from many threads: hunts for hangs and wrong bytes
 
 Without --backend, the variable OVERTAKE_BACKEND decides; without that, the real driver where there is one, else the
 software GPU. Exit codes: 0 done, 1 failed, 2 the command line makes no sense.";
@@ -71,7 +73,7 @@ pub struct DemoArguments {
     #[arg(long, default_value_t = 0, value_name = "ORDINAL")]
     pub device: i32,
     /// How long to measure, all cases together (virtual time on the software GPU).
-    #[arg(long, default_value_t = 8.0, value_parser = seconds, value_name = "SECONDS")]
+    #[arg(long, default_value_t = 6.0, value_parser = seconds, value_name = "SECONDS")]
     pub seconds: f64,
     /// Write the numbers to this file; `-` prints them instead of the table.
     #[arg(long, value_name = "FILE")]

@@ -77,7 +77,7 @@ impl Sizes {
     /// The raw reference: the bulk requests of two plain streams.
     pub fn raw(self, shop: &Workshop) -> Result<Case> {
         let native = MethodName::Native.make(shop, &shop.options, self.cargo())?;
-        Ok(self.case(Label::plain(RAW), Load::Bulk, &native, 1))
+        Ok(self.case(Label::plain(RAW), Load::Bulk, &native, 2))
     }
 
     /// The reference for a busy host: the urgent copy of a plain stream while bulk goes the other way.

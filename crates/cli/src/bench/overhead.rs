@@ -1,5 +1,7 @@
-//! `bench overhead`: what overtake costs while nothing is armed, and what it adds to a copy on an idle device when it
-//! is.
+//! `bench overhead`: what overtake costs while nothing is armed, and what it adds to a copy on an idle device when it is.
+//!
+//! What is compared here differs by less than a machine drifts in a second. So small copies and calls are measured in pairs that
+//! alternate, native and through overtake, and every figure of overtake has the native figure of its own pair beside it.
 
 use std::sync::Arc;
 
@@ -9,14 +11,15 @@ use hal::{Code, Nanos};
 use report::{BenchRow, Distribution, Run};
 
 use super::args::OverheadArguments;
-use super::case::{Case, Sizes};
+use super::case::{Sizes, fill_latency};
 use super::catalogue::{Label, MethodName, RAW};
 use super::flow::Flow;
-use super::method::{Method, Opened};
+use super::method::{Flows, Method, Opened};
 use super::present::{subtitle, table};
 use super::product::{Product, Setup, Way};
 use super::runner::{Load, Pace};
 use super::stage::{Shown, Stage, finish, span};
+use super::urgent::{UrgentPlan, UrgentSamples, Watch, measure_urgent};
 use crate::args::Arguments;
 use crate::failure::{Failure, Result};
 
@@ -26,51 +29,56 @@ const ALONE: Label =
 /// Through overtake, with a stream of a lower priority about.
 const ARMED: Label =
     Label { method: "overtake, armed", transport: "engine", urgent_transport: None, emulation: "hold" };
-/// Turns that the methods take at being called in a loop.
+/// The other half of every pair.
+const NATIVE: Label = Label::plain("native");
+/// Turns that the pairs take.
 const ROUNDS: u32 = 3;
 /// A batch of calls must have completed within this.
 const DRAIN: Nanos = Nanos::from_ms(5_000);
+/// The shares of the time that bulk, small copies and calls get.
+const SHARES: [f64; 3] = [0.4, 0.4, 0.2];
 
-/// A method whose calls are timed.
-struct Called {
+/// A method of overtake and its native half.
+struct Pair {
     direction: Direction,
     label: Label,
-    method: Arc<dyn Method>,
+    native: Arc<dyn Method>,
+    ours: Arc<dyn Method>,
+}
+
+/// What one half of a pair measured.
+#[derive(Default)]
+struct Half {
+    copies: UrgentSamples,
+    /// Mean times of a call, in picoseconds, so that fractions of a nanosecond survive.
+    calls_ps: Vec<u64>,
 }
 
 /// Runs the command.
 pub fn run(arguments: &Arguments, overhead: &OverheadArguments) -> Result<()> {
     let common = &overhead.common;
     let stage = Stage::set(arguments, common.device, &common.options, &[overhead.high_bytes, overhead.bulk_bytes])?;
-    let (mut cases, mut calls) = (Vec::new(), Vec::new());
+    let (mut cases, mut pairs) = (Vec::new(), Vec::new());
     for direction in common.direction.directions() {
         let sizes = Stage::sizes(direction, overhead.high_bytes, overhead.bulk_bytes);
         let (alone, armed) = (product(&stage, sizes, true)?, product(&stage, sizes, false)?);
-        cases.push(sizes.idle(&stage.shop)?);
-        cases.push(sizes.case(ALONE, Load::Urgent, &alone, 2));
-        cases.push(sizes.case(ARMED, Load::Urgent, &armed, 2));
         cases.push(sizes.raw(&stage.shop)?);
-        cases.push(sizes.case(ALONE, Load::Bulk, &alone, 1));
+        cases.push(sizes.case(ALONE, Load::Bulk, &alone, 2));
         let native = MethodName::Native.make(&stage.shop, &stage.shop.options, sizes.cargo())?;
-        let called = [(Label::plain("native"), native), (ALONE, alone), (ARMED, armed)];
-        calls.extend(called.map(|(label, method)| Called { direction, label, method }));
+        for (label, ours) in [(ALONE, alone), (ARMED, armed)] {
+            pairs.push(Pair { direction, label, native: Arc::clone(&native), ours });
+        }
     }
-    double_bulk(&mut cases);
-    let (mut run, mut notes) = stage.run(&cases, Pace::of(common.seconds * 0.8))?;
-    run.rows.extend(time_calls(&stage, overhead, &calls)?);
+    let (mut run, mut notes) = stage.run(&cases, Pace::of(common.seconds * SHARES[0]))?;
+    run.rows.extend(measure_pairs(&stage, overhead, &pairs)?);
     if stage.is_virtual() {
-        let text = "on the software GPU the cost of a call is that of the driver calls inside; instructions between \
-                    them take no virtual time (cargo bench measures those)";
+        let text = "on the software GPU the cost of a call is that of the driver calls inside; instructions between them \
+                    take no virtual time (cargo bench measures those)";
         notes.push(text.to_owned());
     }
     let summary = format!("{}\n{}", subtitle(&run), verdict(&run));
     let shown = Shown { title: "overhead".into(), summary, table: table(&run), picture: None, svg: None, notes };
     finish(common, &run, &shown)
-}
-
-/// Bulk requests take longer than small copies: more time, or the share of one request is seen.
-fn double_bulk(cases: &mut [Case]) {
-    cases.iter_mut().filter(|case| case.scenario.load == Load::Bulk).for_each(|case| case.scenario.weight *= 3);
 }
 
 fn product(stage: &Stage, sizes: Sizes, is_alone: bool) -> Result<Arc<dyn Method>> {
@@ -80,77 +88,126 @@ fn product(stage: &Stage, sizes: Sizes, is_alone: bool) -> Result<Arc<dyn Method
     Ok(Arc::new(Product::new(&stage.shop.ground, setup, STREAM_PRIORITY_DEFAULT, sizes.cargo())?))
 }
 
-/// Calls each method in a loop, in turns, and says what a call costs the host.
-fn time_calls(stage: &Stage, overhead: &OverheadArguments, methods: &[Called]) -> Result<Vec<BenchRow>> {
-    let each = Nanos(span(overhead.common.seconds * 0.2).0 / (methods.len() as u64 * u64::from(ROUNDS)).max(1));
+/// Measures all pairs, in turns, and makes two rows of each.
+fn measure_pairs(stage: &Stage, overhead: &OverheadArguments, pairs: &[Pair]) -> Result<Vec<BenchRow>> {
+    let part =
+        |share: f64| Nanos(span(overhead.common.seconds * share).0 / (pairs.len() as u64 * u64::from(ROUNDS)).max(1));
     let progress = stage.progress(overhead.common.seconds);
-    let mut means: Vec<Vec<u64>> = vec![Vec::new(); methods.len()];
+    let mut halves: Vec<[Half; 2]> = pairs.iter().map(|_| <[Half; 2]>::default()).collect();
     for round in 0..ROUNDS {
-        for (called, means) in methods.iter().zip(&mut means) {
-            let (direction, name) = (called.direction.name(), called.label.method);
-            progress.step(&format!("calls, round {} of {ROUNDS}: {direction}: {name}", round + 1));
-            match called.method.open()? {
-                Opened::Unavailable(reason) => return Err(Failure::Other(format!("{name}: {reason}"))),
-                Opened::Flows(flows) => {
-                    means.extend(batches(&*flows.urgent, each, overhead.calls)?);
-                    drop(flows);
-                    called.method.close(0);
-                }
-            }
+        for (pair, halves) in pairs.iter().zip(&mut halves) {
+            let (direction, name) = (pair.direction.name(), pair.label.method);
+            progress.step(&format!("pairs, round {} of {ROUNDS}: {direction}: {name}", round + 1));
+            let flows = [open(&*pair.native, NATIVE)?, open(&*pair.ours, pair.label)?];
+            alternate_copies(&flows, part(SHARES[1]), halves)?;
+            alternate_calls(&flows, part(SHARES[2]), overhead.calls, halves)?;
+            drop(flows);
+            pair.ours.close(0);
+            pair.native.close(0);
         }
     }
-    Ok(methods.iter().zip(means).map(|(called, means)| call_row(overhead, called, means)).collect())
+    Ok(pairs.iter().zip(&halves).flat_map(|(pair, halves)| pair_rows(overhead, pair, halves)).collect())
 }
 
-fn call_row(overhead: &OverheadArguments, called: &Called, means: Vec<u64>) -> BenchRow {
-    BenchRow {
-        method: called.label.method.to_owned(),
-        transport: called.label.transport.to_owned(),
-        emulation: called.label.emulation.to_owned(),
-        direction: called.direction.name().to_owned(),
-        high_bytes: overhead.high_bytes,
-        samples: means.len(),
-        call_ns: Distribution::new(means).map(|means| means.quantile_ns(0.5) as f64 / 1e3),
-        setting: Some(format!("{} calls", overhead.calls)),
-        ..BenchRow::default()
+fn open(method: &dyn Method, label: Label) -> Result<Flows> {
+    match method.open()? {
+        Opened::Flows(flows) => Ok(flows),
+        Opened::Unavailable(reason) => {
+            Err(Failure::Other(format!("{} cannot be measured here: {reason}", label.method)))
+        }
     }
 }
 
-/// The mean time of a call in each of many batches, in picoseconds, so that fractions of a nanosecond survive.
-fn batches(flow: &dyn Flow, span: Nanos, calls: u32) -> hal::Result<Vec<u64>> {
-    let host = flow.ground().driver().host();
+/// One small copy each, again and again.
+fn alternate_copies(flows: &[Flows; 2], span: Nanos, halves: &mut [Half; 2]) -> hal::Result<()> {
+    let host = flows[0].urgent.ground().driver().host();
     let end = host.now() + span;
-    let mut means = Vec::new();
-    while host.now() < end || means.len() < 3 {
-        let start = host.now();
-        for _ in 0..calls {
-            flow.copy()?;
+    let Pace { gap, jitter, burst, .. } = Pace::of(0.0);
+    let plan = UrgentPlan { span: Nanos::ZERO, least_samples: 1, burst, gap, jitter };
+    let mut count = 0_u32;
+    while host.now() < end || count < 3 {
+        // Both count in the same word.
+        for (flows, half) in flows.iter().zip(halves.iter_mut()) {
+            let one = measure_urgent(&*flows.urgent, plan, Watch::NONE)?;
+            half.copies.latency_ns.extend(one.latency_ns);
+            half.copies.enqueue_ns.extend(one.enqueue_ns);
         }
-        means.push(host.now().since(start).0 * 1_000 / u64::from(calls));
-        if !flow.ground().rig().look(&[flow.stream()], DRAIN)?[0] {
-            return Err(Code::LAUNCH_TIMEOUT.at("cuStreamQuery").because("a batch of copies did not complete"));
-        }
+        count += 1;
     }
-    Ok(means)
+    Ok(())
+}
+
+/// One batch of calls each, again and again.
+fn alternate_calls(flows: &[Flows; 2], span: Nanos, calls: u32, halves: &mut [Half; 2]) -> hal::Result<()> {
+    let host = flows[0].urgent.ground().driver().host();
+    let end = host.now() + span;
+    let mut count = 0_u32;
+    while host.now() < end || count < 3 {
+        for (flows, half) in flows.iter().zip(halves.iter_mut()) {
+            half.calls_ps.push(batch(&*flows.urgent, calls)?);
+        }
+        count += 1;
+    }
+    Ok(())
+}
+
+/// The mean time of a call in a batch, in picoseconds.
+fn batch(flow: &dyn Flow, calls: u32) -> hal::Result<u64> {
+    let host = flow.ground().driver().host();
+    let start = host.now();
+    for _ in 0..calls {
+        flow.copy()?;
+    }
+    let mean_ps = host.now().since(start).0 * 1_000 / u64::from(calls);
+    if flow.ground().rig().look(&[flow.stream()], DRAIN)?[0] {
+        return Ok(mean_ps);
+    }
+    Err(Code::LAUNCH_TIMEOUT.at("cuStreamQuery").because("a batch of copies did not complete"))
+}
+
+fn pair_rows(overhead: &OverheadArguments, pair: &Pair, [native, ours]: &[Half; 2]) -> [BenchRow; 2] {
+    let idle = Distribution::new(native.copies.latency_ns.clone()).map(|latency| latency.summary());
+    [(NATIVE, native), (pair.label, ours)].map(|(label, half)| {
+        let mut row = BenchRow {
+            method: label.method.to_owned(),
+            transport: label.transport.to_owned(),
+            emulation: label.emulation.to_owned(),
+            direction: pair.direction.name().to_owned(),
+            high_bytes: overhead.high_bytes,
+            call_ns: Distribution::new(half.calls_ps.clone()).map(|means| means.quantile_ns(0.5) as f64 / 1e3),
+            setting: Some(format!("paired with {}", if label == NATIVE { pair.label.method } else { NATIVE.method })),
+            ..BenchRow::default()
+        };
+        fill_latency(&mut row, &half.copies.latency_ns, &half.copies.enqueue_ns);
+        idle.map(|idle| row.clone().with_idle(idle)).unwrap_or(row)
+    })
 }
 
 /// What it costs, in words.
 fn verdict(run: &Run) -> String {
-    let find = |row: &BenchRow, method: &str, has: fn(&BenchRow) -> Option<f64>| {
-        let its = |other: &&BenchRow| other.method == method && other.direction == row.direction;
-        run.rows.iter().filter(its).find_map(has)
-    };
-    let line = |row: &BenchRow| {
-        if row.method != RAW {
-            return None;
+    let mut text = Vec::new();
+    for raw in run.rows.iter().filter(|row| row.method == RAW) {
+        let its = |method: &str, partner: &str| {
+            let is_its = |row: &&BenchRow| {
+                let partners = row.setting.as_deref().is_some_and(|setting| setting.ends_with(partner));
+                row.direction == raw.direction && row.method == method && partners
+            };
+            run.rows.iter().find(is_its)
+        };
+        let bulk = run.rows.iter().find(|row| row.direction == raw.direction && row.method == ALONE.method);
+        let bulk = bulk.and_then(|row| row.bulk_gbps).zip(raw.bulk_gbps).map(|(ours, raw)| 100.0 * ours / raw);
+        let bulk = bulk.map_or("not measured".to_owned(), |bulk| format!("{bulk:.1} % of raw"));
+        text.push(format!("{}, nothing armed: bulk {bulk}", raw.direction));
+        for label in [ALONE, ARMED] {
+            let pair = its(label.method, NATIVE.method).zip(its(NATIVE.method, label.method));
+            text.extend(pair.and_then(|(ours, native)| difference(ours, native)));
         }
-        let bulk = find(row, ALONE.method, |row| row.bulk_gbps)? / row.bulk_gbps? * 100.0;
-        let idle = find(row, ALONE.method, |row| row.p50_us)? - find(row, "idle", |row| row.p50_us)?;
-        let call = find(row, ALONE.method, |row| row.call_ns)? - find(row, "native", |row| row.call_ns)?;
-        let direction = &row.direction;
-        Some(format!(
-            "{direction}, nothing armed: bulk {bulk:.1} % of raw, an idle copy {idle:+.2} us, a call {call:+.0} ns"
-        ))
-    };
-    run.rows.iter().filter_map(line).collect::<Vec<_>>().join("\n")
+    }
+    text.join("\n")
+}
+
+fn difference(ours: &BenchRow, native: &BenchRow) -> Option<String> {
+    let copy = ours.p50_us? - native.p50_us?;
+    let call = ours.call_ns? - native.call_ns?;
+    Some(format!("{}, {}: an idle copy {copy:+.2} us, a call {call:+.0} ns", ours.direction, ours.method))
 }

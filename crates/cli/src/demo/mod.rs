@@ -13,11 +13,15 @@ use crate::output;
 const URGENT_BYTES: u64 = 64 << 10;
 /// A bulk request: a layer of weights.
 const BULK_BYTES: u64 = 256 << 20;
+/// Scenarios take turns this often: opening overtake anew for every turn is part of the wait.
+const ROUNDS: u32 = 2;
+
 /// Runs the command.
 pub fn run(arguments: &Arguments, demo: &DemoArguments) -> Result<()> {
     let stage = Stage::set(arguments, demo.device, &[], &[URGENT_BYTES, BULK_BYTES])?;
     let cases = cases::cases(&stage, (URGENT_BYTES, BULK_BYTES))?;
-    let (run, notes) = stage.run(&cases, Pace::of(demo.seconds))?;
+    let pace = Pace { rounds: ROUNDS, ..Pace::of(demo.seconds) };
+    let (run, notes) = stage.run(&cases, pace)?;
     let figure = present::figure(&run);
     output::write_file(&demo.svg, &figure.to_svg())?;
     if let Some(path) = &demo.html {
