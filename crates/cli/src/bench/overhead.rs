@@ -1,7 +1,9 @@
-//! `bench overhead`: what overtake costs while nothing is armed, and what it adds to a copy on an idle device when it is.
+//! `bench overhead`: what overtake costs while nothing is armed, and what it adds to a copy on an idle device when it
+//! is.
 //!
-//! What is compared here differs by less than a machine drifts in a second. So small copies and calls are measured in pairs that
-//! alternate, native and through overtake, and every figure of overtake has the native figure of its own pair beside it.
+//! What is compared here differs by less than a machine drifts in a second. So small copies and calls are measured in
+//! pairs that alternate, native and through overtake, and every figure of overtake has the native figure of its own pair
+//! beside it.
 
 use std::sync::Arc;
 
@@ -72,8 +74,8 @@ pub fn run(arguments: &Arguments, overhead: &OverheadArguments) -> Result<()> {
     let (mut run, mut notes) = stage.run(&cases, Pace::of(common.seconds * SHARES[0]))?;
     run.rows.extend(measure_pairs(&stage, overhead, &pairs)?);
     if stage.is_virtual() {
-        let text = "on the software GPU the cost of a call is that of the driver calls inside; instructions between them \
-                    take no virtual time (cargo bench measures those)";
+        let text = "on the software GPU the cost of a call is that of the driver calls inside; instructions between \
+                    them take no virtual time (cargo bench measures those)";
         notes.push(text.to_owned());
     }
     let summary = format!("{}\n{}", subtitle(&run), verdict(&run));
