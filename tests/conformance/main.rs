@@ -6,7 +6,7 @@
 //! built. `OVERTAKE_BACKEND=cuda` runs the checks on the library that the loader finds. The binary needs nothing beside
 //! it, so that it can be carried to a machine with a GPU.
 //!
-//! Checks return what went wrong instead of panicking, wait in the host's time with a deadline of 2 s, and give back
+//! Checks return what went wrong instead of panicking, wait in the host's time with a deadline, and give back
 //! all they took; real time has the last word after 60 s.
 #![deny(unsafe_code)]
 

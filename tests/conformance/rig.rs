@@ -19,8 +19,15 @@ use crate::word::{Gate, Word};
 /// What is checked: a plain function, so that it can run on any driver, also on one that must fail it.
 pub type Check = fn(&Rig) -> Outcome;
 
-/// The host time that a check has.
-const SPAN: Nanos = Nanos::from_ms(2_000);
+/// The host time that a check has where time is virtual.
+const SPAN_VIRTUAL: Nanos = Nanos::from_ms(2_000);
+/// The same where it is real: a device that is modelled shares its processor with everything else.
+const SPAN_REAL: Nanos = Nanos::from_ms(15_000);
+
+fn span(driver: &dyn Driver) -> Nanos {
+    if driver.host().is_virtual() { SPAN_VIRTUAL } else { SPAN_REAL }
+}
+
 /// How long "it stays so" is watched.
 const WATCHED: Nanos = Nanos::from_us(300);
 const WORD_BYTES: u64 = 64;
@@ -70,7 +77,7 @@ impl Rig {
         driver.context_set_current(Some(context))?;
         let words = Arc::new(Pinned::allocate(&**driver, WORDS * WORD_BYTES)?);
         let words_base = driver.host_device_pointer(words.pointer())?;
-        let deadline = driver.host().now() + SPAN;
+        let deadline = driver.host().now() + span(&**driver);
         let owned = RefCell::new(Owned { contexts: vec![(context, Device(0))], ..Owned::default() });
         Ok(Rig { driver: Arc::clone(driver), context, deadline, words, words_base, words_used: Cell::new(0), owned })
     }
@@ -343,7 +350,7 @@ impl Rig {
         self.driver.context_set_current(Some(self.context))?;
         let owned = self.owned.borrow();
         owned.gates.iter().for_each(Gate::open);
-        self.deadline = self.driver.host().now() + SPAN;
+        self.deadline = self.driver.host().now() + span(&*self.driver);
         for stream in &owned.streams {
             if self.driver.stream_capture_status(*stream).is_ok_and(|status| status != CaptureStatus::None) {
                 let _ = self.driver.stream_end_capture(*stream).map(|graph| self.driver.graph_destroy(graph));

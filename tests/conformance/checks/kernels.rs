@@ -56,13 +56,20 @@ pub fn spin(rig: &Rig) -> Outcome {
 pub fn concurrent(rig: &Rig) -> Outcome {
     const SPAN_NS: u64 = 20_000_000;
     let (kernels, streams) = (rig.kernels()?, rig.streams(4)?);
-    let before = rig.driver().host().now();
-    for stream in &streams {
-        rig.launch_spin(kernels.spin, SPAN_NS, *stream)?;
+    let mut quickest = Nanos::MAX;
+    // Once is proof enough: on a busy machine the host may be slower than the kernels, but never quicker.
+    for _ in 0..5 {
+        let before = rig.driver().host().now();
+        for stream in &streams {
+            rig.launch_spin(kernels.spin, SPAN_NS, *stream)?;
+        }
+        rig.settle_all(&streams)?;
+        quickest = quickest.min(rig.driver().host().now().since(before));
+        if quickest < Nanos(3 * SPAN_NS) {
+            break;
+        }
     }
-    rig.settle_all(&streams)?;
-    let took = rig.driver().host().now().since(before);
-    ensure!(took < Nanos(3 * SPAN_NS), "4 spins of 20 ms side by side took {took}");
+    ensure!(quickest < Nanos(3 * SPAN_NS), "4 spins of 20 ms side by side took {quickest}");
     Ok(())
 }
 
