@@ -91,6 +91,8 @@ fn options(hunt: &HuntArguments) -> Result<Options> {
         options.in_stream_brackets = true;
         options.transport = Transport::Engine;
         options.emulation = Kind::Bracket;
+        // Nor does anybody open words because it is time: a deadlock is proven only where nobody waits for a time to come.
+        options.share.share = 0.0;
     }
     Ok(options)
 }
@@ -144,6 +146,11 @@ impl Reporter {
                 hal::spawn(&self.field.driver, &format!("hunter {number}"), move || field.work(chance))
             })
             .collect();
+        // Not joined at once: a thread that joins is no party to the proof of a deadlock, and one proof may not be enough for
+        // all workers to return.
+        while !workers.iter().all(hal::HostThread::is_done) {
+            let _told = host.wait_until(None, &mut || workers.iter().all(hal::HostThread::is_done));
+        }
         workers.into_iter().for_each(|worker| worker.join(host));
         self.settle_all();
         drop(guard);
@@ -153,11 +160,29 @@ impl Reporter {
 
     /// What is still on its way arrives, or does not.
     fn settle_all(&self) {
+        let host = self.field.driver.host();
         let mut slots = std::mem::take(&mut *self.field.slots.lock().unwrap_or_else(PoisonError::into_inner));
         if !self.field.has_found() {
             let _all_settled = slots.iter_mut().all(|slot| self.field.settle(slot));
         }
+        if host.is_virtual() {
+            self.explain(&slots);
+        }
         *self.field.slots.lock().unwrap_or_else(PoisonError::into_inner) = slots;
+    }
+
+    /// Where a hang was proven, the driver's own error says who waits for what; nobody else is about whom asking could block.
+    fn explain(&self, slots: &[Slot]) {
+        let mut finding = self.field.finding.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let Some(Finding::Hung(what)) = &mut finding else { return };
+        if what != slot::PROVEN {
+            return;
+        }
+        let stuck = slots.iter().find(|slot| !slot.is_done());
+        if let Some(error) = stuck.and_then(|slot| slot.stream.synchronize().err()) {
+            *what = error.to_string();
+            *self.field.finding.lock().unwrap_or_else(PoisonError::into_inner) = finding;
+        }
     }
 
     fn report(&self, seconds: f64) -> Result<bool> {

@@ -22,9 +22,12 @@ pub enum Settled {
     Wrong(String),
     /// It did not complete in time.
     Late,
-    /// It can never complete.
-    Stuck(String),
+    /// It can never complete: that has been proven.
+    Stuck,
 }
+
+/// What is known of a proven deadlock without asking the driver.
+pub const PROVEN: &str = "a deadlock was proven";
 
 /// Which way one leg of a journey goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -273,12 +276,7 @@ impl Slot {
         match self.driver.host().wait_until(deadline, &mut || self.is_done()) {
             Wait::Met => {}
             Wait::Deadline => return Settled::Late,
-            Wait::Stuck => {
-                // The driver's own words are the report of the deadlock.
-                let why =
-                    self.stream.synchronize().err().map_or("a proven deadlock".to_owned(), |error| error.to_string());
-                return Settled::Stuck(why);
-            }
+            Wait::Stuck => return Settled::Stuck,
         }
         self.in_flight = false;
         let Some(expected) = self.expected.take() else { return Settled::Right(0) };

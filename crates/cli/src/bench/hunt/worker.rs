@@ -9,7 +9,7 @@ use overtake::PriorityStream;
 use super::chance::Chance;
 use super::journey::Journey;
 use super::kernel::Spin;
-use super::slot::{Settled, Slot};
+use super::slot::{PROVEN, Settled, Slot};
 use super::tally::{Kind, Tallies};
 
 /// What ends a hunt early.
@@ -92,7 +92,7 @@ impl Field {
                 let patience = self.patience.unwrap_or(Nanos::MAX);
                 self.found(Finding::Hung(format!("a journey did not end within {:.0} s", patience.as_secs())));
             }
-            Settled::Stuck(report) => self.found(Finding::Hung(report)),
+            Settled::Stuck => self.found(Finding::Hung(PROVEN.to_owned())),
         }
         false
     }
