@@ -2,8 +2,8 @@
 //! is.
 //!
 //! What is compared here differs by less than a machine drifts in a second. So small copies and calls are measured in
-//! pairs that alternate, native and through overtake, and every figure of overtake has the native figure of its own pair
-//! beside it.
+//! pairs that alternate, native and through overtake, and every figure of overtake has the native figure of its own
+//! pair beside it.
 
 use std::sync::Arc;
 

@@ -91,7 +91,8 @@ fn options(hunt: &HuntArguments) -> Result<Options> {
         options.in_stream_brackets = true;
         options.transport = Transport::Engine;
         options.emulation = Kind::Bracket;
-        // Nor does anybody open words because it is time: a deadlock is proven only where nobody waits for a time to come.
+        // Nor does anybody open words because it is time: a deadlock is proven only where nobody waits for a time to
+        // come.
         options.share.share = 0.0;
     }
     Ok(options)
@@ -146,7 +147,8 @@ impl Reporter {
                 hal::spawn(&self.field.driver, &format!("hunter {number}"), move || field.work(chance))
             })
             .collect();
-        // Not joined at once: a thread that joins is no party to the proof of a deadlock, and one proof may not be enough for
+        // Not joined at once: a thread that joins is no party to the proof of a deadlock, and one proof may not be
+        // enough for
         // all workers to return.
         while !workers.iter().all(hal::HostThread::is_done) {
             let _told = host.wait_until(None, &mut || workers.iter().all(hal::HostThread::is_done));
@@ -171,7 +173,8 @@ impl Reporter {
         *self.field.slots.lock().unwrap_or_else(PoisonError::into_inner) = slots;
     }
 
-    /// Where a hang was proven, the driver's own error says who waits for what; nobody else is about whom asking could block.
+    /// Where a hang was proven, the driver's own error says who waits for what; nobody else is about whom asking could
+    /// block.
     fn explain(&self, slots: &[Slot]) {
         let mut finding = self.field.finding.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let Some(Finding::Hung(what)) = &mut finding else { return };
