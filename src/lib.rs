@@ -7,6 +7,11 @@
 //! |---|---|
 //! | [`hal`] | the seam: one trait for a CUDA driver, its newtypes and its error; its page is the contract |
 //! | [`driver`] | the real driver, found at run time, and the choice between it and the software GPU |
+//! | [`Overtake`], [`PriorityStream`] | the front door: open a device, make or adopt streams, copy |
+//! | [`copy`] | requests, plans (the rules in one place), submission, handles |
+//! | [`kernel`] | the copy kernel that yields to urgent copies |
+//! | [`options`] | every tunable, with one name everywhere |
+//! | `channels`, `semaphores` | shapes, chunks, brackets, the queue probe; the ledger of pending copies |
 //! | `overtake-softgpu` | the software GPU: the same seam, virtual time, the hardware's hazards |
 //! | `overtake-abi` | the CUDA driver ABI: types and the one list of functions |
 //!
