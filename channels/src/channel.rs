@@ -55,6 +55,8 @@ pub struct Channel {
 struct Order {
     enter: Event,
     leave: Event,
+    /// The stream of the last submission, while it is not known that everything before that has completed there.
+    unready: Option<Stream>,
     submitted: u32,
     reported: u32,
 }
@@ -80,7 +82,7 @@ impl Channel {
         let leave = driver.event_create(EventFlags::DISABLE_TIMING);
         match (enter, leave) {
             (Ok(enter), Ok(leave)) => {
-                let order = Mutex::new(Order { enter, leave, submitted: 0, reported: 0 });
+                let order = Mutex::new(Order { enter, leave, unready: None, submitted: 0, reported: 0 });
                 Ok(Channel { driver: Arc::clone(driver), direction, group, stream, progress, options, order })
             }
             (enter, leave) => {
@@ -106,7 +108,8 @@ impl Channel {
     }
 
     /// Submits one copy, cut into `chunks`, on behalf of the application's stream `from`: after everything in `from`,
-    /// and before everything that `from` gets later.
+    /// and before everything that `from` gets later. It is refused while copies of another stream stand here that are
+    /// not ready.
     ///
     /// On an error nothing more is submitted, `from` comes after what was, and what the bracket has counted up is
     /// counted down behind it: the copy is then either done in part or not at all, as with a failed driver call, and
@@ -114,10 +117,14 @@ impl Channel {
     ///
     /// # Safety
     /// As for [`copy_shape`], for every chunk.
-    pub unsafe fn submit(&self, copy: &Submission<'_>) -> Result<()> {
+    pub unsafe fn submit(&self, copy: &Submission<'_>) -> std::result::Result<(), Refusal> {
         let mut order = self.in_turn();
         let to = if copy.in_stream { copy.from } else { self.stream };
+        if to != copy.from && self.is_unready_for(copy.from, &mut order)? {
+            return Err(Refusal::Unready);
+        }
         self.join(order.enter, copy.from, to)?;
+        order.unready = Some(copy.from);
         let mut bracket = Bracket { ops: Vec::with_capacity(8), up: false };
         // SAFETY: passed on to the caller.
         let submitted = unsafe { self.submit_steps(copy, to, &mut order, &mut bracket) };
@@ -127,7 +134,20 @@ impl Channel {
         let joined = self.join(order.leave, to, copy.from);
         drop(order);
         // Later work of `from` must not overtake the chunks: if the driver cannot be told, we wait for them here.
-        submitted.and(joined.or_else(|_| self.driver.stream_synchronize(to)))
+        Ok(submitted.and(joined.or_else(|_| self.driver.stream_synchronize(to)))?)
+    }
+
+    /// Whether copies of a stream other than `from` stand here and wait for earlier work of that stream. Nobody else's copy may get behind
+    /// them: that work may itself be waiting for what comes after that copy in its own stream, and a copy that went natively would not stand
+    /// in the way of that.
+    fn is_unready_for(&self, from: Stream, order: &mut Order) -> Result<bool> {
+        if order.unready.is_some_and(|stream| stream != from) {
+            // The last one's event tells of those before it too: they are of the same stream, or were ready when it came.
+            let is_ready = hal::beside_captures(&*self.driver, || self.driver.event_query(order.enter))?;
+            order.unready = order.unready.filter(|_| !is_ready);
+            return Ok(!is_ready);
+        }
+        Ok(false)
     }
 
     /// Ends a bracket that a failed call has left half open.
@@ -255,6 +275,21 @@ impl Channel {
 
 fn back_off(host: &dyn Host, attempt: u32) {
     if attempt < 64 { host.pause() } else { host.sleep(Nanos::from_us(20)) }
+}
+
+/// Why a channel did not take a copy. Nothing of it is on its way, or it may be done again.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refusal {
+    /// Copies of another stream stand in the channel and wait for that stream.
+    Unready,
+    /// A driver call failed.
+    Failed(hal::Error),
+}
+
+impl From<hal::Error> for Refusal {
+    fn from(error: hal::Error) -> Refusal {
+        Refusal::Failed(error)
+    }
 }
 
 /// One copy for a channel.

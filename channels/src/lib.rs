@@ -21,7 +21,7 @@ pub mod share;
 mod submit;
 pub mod watchdog;
 
-pub use channel::{Adder, Channel, ChannelOptions, Submission};
+pub use channel::{Adder, Channel, ChannelOptions, Refusal, Submission};
 pub use direction::Direction;
 pub use pace::Pace;
 pub use shape::{Shape, Side};

@@ -13,7 +13,7 @@
 //! | … and H2D of at most `inline_bytes_max` | natively: the driver inlines it, it never meets the engine |
 //! | has somebody above it and is below `gate_bytes_min` | natively: it delays an urgent copy by microseconds |
 //! | … is at least `kernel_bytes_min`, aligned alike on both sides and mapped | by kernel, yielding to the word |
-//! | … else | by engine, in chunks through a channel |
+//! | … else | by engine, in chunks through a channel; while another stream's copies wait there for that stream, by kernel if it can, or natively |
 
 use channels::{Direction, Shape};
 use semaphores::{Kind, Priority};
@@ -53,11 +53,13 @@ pub enum Reason {
     RingFull,
     /// The way that was planned failed.
     Failed,
+    /// Another stream's copies stand in the channel and wait for that stream.
+    Unready,
 }
 
 impl Reason {
     /// All of them.
-    pub const ALL: [Reason; 13] = [
+    pub const ALL: [Reason; 14] = [
         Reason::Disabled,
         Reason::StoodDown,
         Reason::Capturing,
@@ -71,6 +73,7 @@ impl Reason {
         Reason::Asked,
         Reason::RingFull,
         Reason::Failed,
+        Reason::Unready,
     ];
 
     /// The name used in statistics.
@@ -90,6 +93,7 @@ impl Reason {
             Reason::Asked => "asked",
             Reason::RingFull => "ring full",
             Reason::Failed => "failed otherwise",
+            Reason::Unready => "unready channel",
         }
     }
 }
@@ -182,7 +186,7 @@ fn passed_on(options: &Options, situation: &Situation<'_>) -> Option<Reason> {
 }
 
 fn gated_plan(options: &Options, situation: &Situation<'_>, raises: bool) -> Plan {
-    let fits = kernel_can(situation) && options.emulation == Kind::Hold;
+    let fits = fits_kernel(options, situation);
     let by_kernel = match options.transport {
         Transport::Kernel => fits,
         Transport::Auto => fits && situation.shape.bytes() >= options.kernel_bytes_min,
@@ -203,6 +207,12 @@ fn urgent_plan(options: &Options, situation: &Situation<'_>) -> Plan {
         return Plan::UrgentKernel;
     }
     Plan::Urgent
+}
+
+/// Whether this can go by a copy kernel that yields, where the rules do not send it that way anyway.
+#[must_use]
+pub(crate) fn fits_kernel(options: &Options, situation: &Situation<'_>) -> bool {
+    kernel_can(situation) && options.emulation == Kind::Hold
 }
 
 /// Whether the copy kernel moves this at full speed: the device sees the host side, and rows are aligned alike.

@@ -3,12 +3,12 @@
 
 use std::sync::Arc;
 
-use channels::{Direction, Shape, Submission, chunk, copy_shape};
+use channels::{Direction, Refusal, Shape, Submission, chunk, copy_shape};
 use hal::{Event, Nanos, Result};
 use semaphores::{Layout, Priority, emulation};
 
 use crate::copy::handle::CopyHandle;
-use crate::copy::plan::{Plan, Reason, Situation, plan};
+use crate::copy::plan::{Plan, Reason, Situation, fits_kernel, plan};
 use crate::copy::request::{Placement, Request, place};
 use crate::engine::Engine;
 use crate::kernel::{Descriptor, Yield};
@@ -24,6 +24,9 @@ const URGENT_BLOCKS: u32 = 16;
 /// us after the call has returned, and what bulk has in flight takes about as long to clear the link.
 const RIDE_SLACK: Nanos = Nanos::from_us(4);
 
+/// How handing a copy to the driver ended.
+type Submitted = std::result::Result<(), Refusal>;
+
 /// One copy on its way through the layer.
 struct Job<'a> {
     inner: &'a Inner,
@@ -33,6 +36,8 @@ struct Job<'a> {
     placement: Option<Placement>,
     /// The levels and engines of unfinished copies before it in its stream that are less urgent.
     below: Vec<(Priority, Direction)>,
+    /// Whether it could go by kernel, if the channel does not take it.
+    fits_kernel: bool,
 }
 
 /// Submits one request.
@@ -48,26 +53,33 @@ pub(crate) unsafe fn submit(stream: &Arc<StreamState>, request: &Request) -> Res
     }
     let (lowest, highest) = inner.census.bounds_with(priority);
     let alone = lowest == highest || !inner.options.enabled;
-    let mut job = Job { inner, stream, shape: request.shape.flattened(), priority, placement: None, below: Vec::new() };
+    let mut job = Job {
+        inner,
+        stream,
+        shape: request.shape.flattened(),
+        priority,
+        placement: None,
+        below: Vec::new(),
+        fits_kernel: false,
+    };
     let mut capturing = false;
     if !alone {
         capturing = inner.is_capturing(stream.stream);
         job.placement = place(&*inner.driver, request);
         job.below = stream.ahead.below(priority, &inner.shared.ring);
     }
-    let decided = plan(
-        &inner.options,
-        &Situation {
-            shape: &job.shape,
-            placement: job.placement,
-            priority,
-            highest_open: highest,
-            lowest_open: lowest,
-            capturing,
-            stood_down: inner.shared.has_stood_down(),
-            kernel_available: inner.kernel.is_some(),
-        },
-    );
+    let situation = Situation {
+        shape: &job.shape,
+        placement: job.placement,
+        priority,
+        highest_open: highest,
+        lowest_open: lowest,
+        capturing,
+        stood_down: inner.shared.has_stood_down(),
+        kernel_available: inner.kernel.is_some(),
+    };
+    let decided = plan(&inner.options, &situation);
+    job.fits_kernel = fits_kernel(&inner.options, &situation);
     // SAFETY: passed on to the caller.
     let result = unsafe { job.carry_out(decided) };
     match &result {
@@ -86,11 +98,11 @@ impl Job<'_> {
                     self.native()?;
                     Ok(self.handle(plan, None))
                 }
-                Plan::Native(_) | Plan::Urgent => self.tracked(plan, || self.native()),
-                Plan::UrgentKernel => self.tracked(plan, || self.by_kernel(None, URGENT_BLOCKS)),
+                Plan::Native(_) | Plan::Urgent => self.tracked(plan, || Ok(self.native()?)),
+                Plan::UrgentKernel => self.tracked(plan, || Ok(self.by_kernel(None, URGENT_BLOCKS)?)),
                 Plan::Kernel { .. } => {
                     let (yields, blocks) = self.bulk_kernel();
-                    self.tracked(plan, || self.by_kernel(Some(yields), blocks))
+                    self.tracked(plan, || Ok(self.by_kernel(Some(yields), blocks)?))
                 }
                 Plan::Engine { .. } => self.tracked(plan, || self.by_engine()),
             }
@@ -175,7 +187,7 @@ impl Job<'_> {
         shape
     }
 
-    unsafe fn by_engine(&self) -> Result<()> {
+    unsafe fn by_engine(&self) -> Submitted {
         let (inner, engine) = (self.inner, self.engine());
         let channel = engine.channel(&inner.driver, self.direction(), self.priority)?;
         let size = chunk::chunk_bytes(inner.options.blocking_max, engine.bytes_per_second, engine.gap);
@@ -200,15 +212,17 @@ impl Job<'_> {
     ///
     /// The word is raised before the submission, because that is when bulk must begin to hold back. A copy that may
     /// have to wait, or whose stream is not trusted, raises when a marker says that it has become schedulable.
-    unsafe fn tracked(&self, plan: Plan, copy: impl FnOnce() -> Result<()>) -> Result<CopyHandle> {
+    unsafe fn tracked(&self, plan: Plan, copy: impl FnOnce() -> Submitted) -> Result<CopyHandle> {
         let (ring, raises, waits_at) = (&self.inner.shared.ring, self.raises(plan), self.waits_at(plan));
         let (doubtful, every) = (raises && self.stream.trust.is_careful(), self.inner.options.ticket_every);
         if plan == Plan::Urgent && self.below.is_empty() {
             if let Some(cover) = self.stream.run.join(ring, self.expected(self.engine()), every) {
-                return self.covered(plan, cover, copy);
+                // SAFETY: passed on to the caller.
+                return unsafe { self.covered(plan, cover, copy) };
             }
             if !doubtful && let Some(ticket) = self.stream.run.ride(ring, every) {
-                return self.ridden(plan, ticket, copy);
+                // SAFETY: passed on to the caller.
+                return unsafe { self.ridden(plan, ticket, copy) };
             }
         }
         let Some(ticket) = ring.take() else {
@@ -226,7 +240,7 @@ impl Job<'_> {
 
     /// A copy that follows another of its stream so closely that the other's ticket, and the time that copies take,
     /// tell enough about it: a ticket per copy would cost a burst a third of its speed.
-    fn covered(&self, plan: Plan, cover: Cover, copy: impl FnOnce() -> Result<()>) -> Result<CopyHandle> {
+    unsafe fn covered(&self, plan: Plan, cover: Cover, copy: impl FnOnce() -> Submitted) -> Result<CopyHandle> {
         let landing = Landing::After(cover.ticket, cover.tail);
         let flight = Flight { trusted: false, ..self.flight(landing, true, cover.ready) };
         let _first = self.inner.pace.urgent();
@@ -235,24 +249,26 @@ impl Job<'_> {
                 self.inner.shared.watch(flight);
                 Ok(self.handle(plan, None))
             }
-            Err(error) => {
+            Err(refusal) => {
                 flight.withdraw(&self.inner.shared);
-                Err(error)
+                // SAFETY: passed on to the caller.
+                unsafe { self.after_failure(plan, Err(refusal)) }
             }
         }
     }
 
     /// A copy that goes on the strength of an earlier ticket of its stream: it holds others off for as long as it
     /// should take, and costs its caller no driver call but its own.
-    fn ridden(&self, plan: Plan, seen: Ticket, copy: impl FnOnce() -> Result<()>) -> Result<CopyHandle> {
+    unsafe fn ridden(&self, plan: Plan, seen: Ticket, copy: impl FnOnce() -> Submitted) -> Result<CopyHandle> {
         let mut flight = Flight { trusted: false, ..self.flight(Landing::At(seen, Nanos::MAX), true, true) };
         let submitted = {
             let _first = self.inner.pace.urgent();
             copy()
         };
-        if let Err(error) = submitted {
+        if submitted.is_err() {
             flight.withdraw(&self.inner.shared);
-            return Err(error);
+            // SAFETY: passed on to the caller.
+            return unsafe { self.after_failure(plan, submitted) };
         }
         let ends = self.inner.driver.host().now() + flight.expected + RIDE_SLACK;
         flight.landing = Landing::At(seen, ends);
@@ -290,19 +306,19 @@ impl Job<'_> {
         plan: Plan,
         mut flight: Flight,
         before: Option<Event>,
-        copy: impl FnOnce() -> Result<()>,
+        copy: impl FnOnce() -> Submitted,
     ) -> Result<CopyHandle> {
         let (inner, ticket) = (self.inner, flight.landing.ticket());
         // Whoever waits in the driver for others must not be waited for.
         let _first = (plan != Plan::Engine { raises: false } && flight.waits_at.is_none()).then(|| inner.pace.urgent());
         let submitted = copy();
-        let completion = match (&submitted, flight.raises) {
-            (Err(error), _) => Err(error.clone()),
-            (Ok(()), true) => self.complete_by_shadow(before, &mut flight),
-            (Ok(()), false) => inner.driver.mem_op(self.stream.stream, inner.shared.ring.write(ticket)),
+        let tracked = match (&submitted, flight.raises) {
+            (Err(_), _) => false,
+            (Ok(()), true) => self.complete_by_shadow(before, &mut flight).is_ok(),
+            (Ok(()), false) => inner.driver.mem_op(self.stream.stream, inner.shared.ring.write(ticket)).is_ok(),
         };
         before.into_iter().for_each(|event| inner.events.give(event));
-        if completion.is_err() {
+        if !tracked {
             flight.withdraw(&inner.shared);
             // SAFETY: passed on to the caller.
             return unsafe { self.after_failure(plan, submitted) };
@@ -316,22 +332,27 @@ impl Job<'_> {
         Ok(self.handle(plan, Some(ticket)))
     }
 
-    /// What is left to do when a call of ours has failed: nothing where the copy itself is on its way, else the copy as
-    /// the driver does it.
-    unsafe fn after_failure(&self, plan: Plan, submitted: Result<()>) -> Result<CopyHandle> {
-        match (plan, submitted) {
+    /// What is left to do when a copy is not tracked: nothing where it is on its way, else another way.
+    unsafe fn after_failure(&self, plan: Plan, submitted: Submitted) -> Result<CopyHandle> {
+        let reason = match (plan, submitted) {
             (_, Ok(())) => {
                 self.inner.shared.counters.failed();
-                Ok(self.handle(plan, None))
+                return Ok(self.handle(plan, None));
             }
-            (Plan::Native(_) | Plan::Urgent, Err(error)) => Err(error),
-            (Plan::UrgentKernel | Plan::Kernel { .. } | Plan::Engine { .. }, Err(_)) => {
-                // SAFETY: passed on to the caller.
-                unsafe { self.native()? };
+            (Plan::Native(_) | Plan::Urgent, Err(Refusal::Failed(error))) => return Err(error),
+            (_, Err(Refusal::Failed(_))) => {
                 self.inner.shared.counters.failed();
-                Ok(self.handle(Plan::Native(Reason::Failed), None))
+                Reason::Failed
             }
-        }
+            (Plan::Engine { raises }, Err(Refusal::Unready)) if self.fits_kernel => {
+                // SAFETY: passed on to the caller.
+                return unsafe { self.carry_out(Plan::Kernel { raises }) };
+            }
+            (_, Err(Refusal::Unready)) => Reason::Unready,
+        };
+        // SAFETY: passed on to the caller.
+        unsafe { self.native()? };
+        Ok(self.handle(Plan::Native(reason), None))
     }
 
     /// Has the shadow write that the copy has completed and, where it was submitted with care, that it has become

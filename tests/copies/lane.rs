@@ -89,11 +89,31 @@ impl Lane {
         self.copy()
     }
 
+    /// Submits a copy of most of the memory, each way: large enough to wait for words.
+    pub fn bulk(&mut self) -> Outcome {
+        let bytes = self.bytes / 4 * 3;
+        for way in [Way::ToDevice, Way::ToHost] {
+            self.linear_at(way, None, true, (0, 64), bytes)?;
+        }
+        Ok(())
+    }
+
     fn linear(&mut self, way: Way, priority: Option<Priority>) -> Outcome {
         let (bytes, aligned) = (self.size(self.bytes), self.prng.below(2) == 0);
         let room = self.bytes - bytes;
         let (to, from) = (self.offset(room, aligned), self.offset(room, aligned));
         let named = self.prng.below(2) == 0;
+        self.linear_at(way, priority, named, (to, from), bytes)
+    }
+
+    fn linear_at(
+        &mut self,
+        way: Way,
+        priority: Option<Priority>,
+        named: bool,
+        (to, from): (u64, u64),
+        bytes: u64,
+    ) -> Outcome {
         let (host, device) = match named {
             true => (Side::Host(&self.host), Side::Device(self.device)),
             false => (Side::UnifiedHost(&self.host), Side::UnifiedDevice(self.device)),

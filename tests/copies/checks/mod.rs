@@ -46,6 +46,7 @@ const BRISK: &[Case] = cases! { true,
         readiness_of_streams_is_independent;
     inversion: bulk_by_kernel bulk_by_engine chain_by_kernel chain_by_engine small_urgent_copy;
     order: three_priorities starvation_bound;
+    passing: streams_release_each_other;
 };
 
 /// All of them.

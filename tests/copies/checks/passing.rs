@@ -11,6 +11,7 @@ use crate::failure::{Failure, Outcome, ensure, same, same_bytes};
 use crate::lane::level;
 use crate::prng::Prng;
 use crate::rig::Rig;
+use crate::traffic::is_done;
 
 const BYTES: u64 = 512 << 10;
 
@@ -97,6 +98,37 @@ pub fn reasons(rig: &Rig) -> Outcome {
     same("small", &plan_with(Options { gate_bytes_min: 2 * BYTES, ..small() }, true)?, &Plan::Native(Reason::Small))?;
     same("the kernel", &plan_with(small(), true)?, &Plan::Kernel { raises: false })?;
     same("the engine", &plan_with(bed::transport(Transport::Engine), true)?, &Plan::Engine { raises: false })?;
-    ensure!(Reason::ALL.len() == 13, "a reason was added: add a check for it");
+    ensure!(Reason::ALL.len() == 14, "a reason was added: add a check for it");
+    Ok(())
+}
+
+/// Streams that wait for each other by words in memory, or for long kernels, do so as they would without us: a copy never
+/// stands behind another stream's copy that cannot run yet.
+pub fn streams_release_each_other(rig: &Rig) -> Outcome {
+    let spin = rig.kernels()?.spin;
+    for (transport, bytes) in [(Transport::Auto, BYTES / 16), (Transport::Engine, BYTES), (Transport::Kernel, BYTES)] {
+        let overtake = bed::open(rig, bed::transport(transport))?;
+        let (first, _high) = pair(rig, &overtake)?;
+        let (second, _other) = pair(rig, &overtake)?;
+        let memory = (rig.pinned(BYTES)?, rig.buffer(BYTES)?);
+        // Makes the channel, and leaves it with nobody in it.
+        doors::htod(&second, memory.1, &memory.0, bytes)?.wait()?;
+        let (gate, done) = (rig.gate(first.raw())?, rig.word());
+        let held = doors::htod(&first, memory.1, &memory.0, bytes)?;
+        doors::htod(&first, memory.1, &memory.0, bytes)?;
+        let beside = doors::htod(&second, memory.1, &memory.0, bytes)?;
+        same("the plan, where the channel is taken", &beside.plan(), &Plan::Kernel { raises: false })?;
+        rig.mark(second.raw(), &done, 1)?;
+        rig.reaches("the second stream, while the first waits", &done, 1)?;
+        ensure!(!is_done(&held)?, "the first stream did not wait");
+        gate.open();
+        first.synchronize()?;
+        doors::spin(rig.driver(), spin, 4_000_000, first.raw())?;
+        let behind = doors::htod(&first, memory.1, &memory.0, bytes)?;
+        doors::htod(&second, memory.1, &memory.0, bytes)?.wait()?;
+        ensure!(!is_done(&behind)?, "{transport:?}: a copy waited for another stream's kernel");
+        behind.wait()?;
+        bed::at_rest(rig, &overtake)?;
+    }
     Ok(())
 }

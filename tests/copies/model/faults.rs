@@ -88,7 +88,7 @@ fn is_asked_only(call: Option<&str>) -> bool {
 fn after(rig: &Rig, overtake: &Overtake, lanes: &mut [Lane]) -> Outcome {
     lanes.iter().try_for_each(|lane| lane.stream.synchronize())?;
     bed::at_rest(rig, overtake)?;
-    lanes.iter_mut().try_for_each(Lane::copy)?;
+    lanes.iter_mut().try_for_each(Lane::bulk)?;
     lanes.iter().try_for_each(|lane| lane.stream.synchronize())?;
     bed::at_rest(rig, overtake)?;
     lanes.iter().try_for_each(|lane| lane.verify(rig))
