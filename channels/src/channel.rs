@@ -137,12 +137,13 @@ impl Channel {
         Ok(submitted.and(joined.or_else(|_| self.driver.stream_synchronize(to)))?)
     }
 
-    /// Whether copies of a stream other than `from` stand here and wait for earlier work of that stream. Nobody else's copy may get behind
-    /// them: that work may itself be waiting for what comes after that copy in its own stream, and a copy that went natively would not stand
-    /// in the way of that.
+    /// Whether copies of a stream other than `from` stand here and wait for earlier work of that stream. Nobody else's
+    /// copy may get behind them: that work may itself be waiting for what comes after that copy in its own stream, and
+    /// a copy that went natively would not stand in the way of that.
     fn is_unready_for(&self, from: Stream, order: &mut Order) -> Result<bool> {
         if order.unready.is_some_and(|stream| stream != from) {
-            // The last one's event tells of those before it too: they are of the same stream, or were ready when it came.
+            // The last one's event tells of those before it too: they are of the same stream, or were ready when it
+            // came.
             let is_ready = hal::beside_captures(&*self.driver, || self.driver.event_query(order.enter))?;
             order.unready = order.unready.filter(|_| !is_ready);
             return Ok(!is_ready);

@@ -13,7 +13,8 @@
 //! | … and H2D of at most `inline_bytes_max` | natively: the driver inlines it, it never meets the engine |
 //! | has somebody above it and is below `gate_bytes_min` | natively: it delays an urgent copy by microseconds |
 //! | … is at least `kernel_bytes_min`, aligned alike on both sides and mapped | by kernel, yielding to the word |
-//! | … else | by engine, in chunks through a channel; while another stream's copies wait there for that stream, by kernel if it can, or natively |
+//! | … else | by engine, in chunks through a channel |
+//! | … while another stream's copies wait in the channel for that stream | by kernel if it can, or natively |
 
 use channels::{Direction, Shape};
 use semaphores::{Kind, Priority};

@@ -102,8 +102,8 @@ pub fn reasons(rig: &Rig) -> Outcome {
     Ok(())
 }
 
-/// Streams that wait for each other by words in memory, or for long kernels, do so as they would without us: a copy never
-/// stands behind another stream's copy that cannot run yet.
+/// Streams that wait for each other by words in memory, or for long kernels, do so as they would without us: a copy
+/// never stands behind another stream's copy that cannot run yet.
 pub fn streams_release_each_other(rig: &Rig) -> Outcome {
     let spin = rig.kernels()?.spin;
     for (transport, bytes) in [(Transport::Auto, BYTES / 16), (Transport::Engine, BYTES), (Transport::Kernel, BYTES)] {
