@@ -71,7 +71,8 @@ pub trait Emulation: Send + Sync {
     fn inc(&self, words: &dyn Layout, priority: Priority, steps: &mut Vec<Step>);
     /// The step that says it is not any more.
     fn dec(&self, words: &dyn Layout, priority: Priority, steps: &mut Vec<Step>);
-    /// Whether the CPU must call [`Bank::raise`] before the submission and [`Bank::lower`] after the completion.
+    /// Whether the CPU must call [`crate::Counts::raise`] before the submission and [`crate::Counts::lower`] after the
+    /// completion.
     fn counts_on_cpu(&self) -> bool;
 }
 

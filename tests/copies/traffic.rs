@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use hal::{HostThread, Nanos};
+use hal::{Driver, HostThread, Nanos};
 use overtake::copy::Status;
 use overtake::{Direction, Overtake, PriorityStream};
 
@@ -19,8 +19,20 @@ const SPAN_MAX: Nanos = Nanos::from_ms(1_000);
 
 /// Traffic that goes on until it is stopped.
 pub struct Traffic {
+    driver: Arc<dyn Driver>,
     stop: Arc<AtomicBool>,
-    thread: HostThread<Outcome>,
+    thread: Option<HostThread<Outcome>>,
+}
+
+impl Drop for Traffic {
+    /// A check that fails early must not take the streams away from under the traffic.
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::SeqCst);
+        if let Some(thread) = self.thread.take() {
+            // The check has failed for a reason of its own; what the traffic says of its end adds nothing.
+            let _ = thread.join(self.driver.host());
+        }
+    }
 }
 
 impl Traffic {
@@ -49,14 +61,15 @@ impl Traffic {
             Ok(())
         });
         rig.driver().host().wait_until(None, &mut || begun.load(Ordering::SeqCst) || thread.is_done());
-        Ok(Traffic { stop, thread })
+        Ok(Traffic { driver: Arc::clone(rig.shared_driver()), stop, thread: Some(thread) })
     }
 
     /// Ends it, and says whether it went on until now.
-    pub fn stop(self, rig: &Rig) -> Outcome {
-        let ended_before = self.thread.is_done();
+    pub fn stop(mut self) -> Outcome {
+        let Some(thread) = self.thread.take() else { return Ok(()) };
+        let ended_before = thread.is_done();
         self.stop.store(true, Ordering::SeqCst);
-        self.thread.join(rig.driver().host())?;
+        thread.join(self.driver.host())?;
         if ended_before {
             return Err(Failure::new("the urgent traffic ended before the check did"));
         }

@@ -19,7 +19,7 @@ unsafe fn line(address: u64, declared: Declared, bytes: u64) -> End {
 /// A 1D copy.
 ///
 /// # Safety
-/// As [`line`], for both sides.
+/// As [`line()`], for both sides.
 pub(crate) unsafe fn flat(target: (u64, Declared), source: (u64, Declared), bytes: u64) -> Option<Request> {
     // SAFETY: the caller's promise is the one that is asked for.
     let (target, source) = unsafe { (line(target.0, target.1, bytes), line(source.0, source.1, bytes)) };

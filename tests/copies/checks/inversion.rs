@@ -43,7 +43,7 @@ fn chain(rig: &Rig, transport: Transport, depth: u8, urgent_bytes: u64) -> Outco
     let urgent = doors::htod(&high, memory.1, &memory.0, urgent_bytes)?;
     let done = done_within(rig, &urgent, Nanos::from_ms(30))?;
     ensure!(!done || is_done(&bulk)?, "the urgent copy overtook what it depends on");
-    let going_on = traffic.stop(rig);
+    let going_on = traffic.stop();
     ensure!(done, "an urgent copy waits for bulk that waits for others' urgent copies");
     going_on?;
     ensure!(overtake.statistics().boosts >= u64::from(depth - 1), "{:?}", overtake.statistics());

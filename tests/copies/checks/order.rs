@@ -75,7 +75,7 @@ pub fn starvation_bound(rig: &Rig) -> Outcome {
             let traffic = Traffic::start(rig, &overtake, Direction::HostToDevice, MIB)?;
             let bulk = doors::htod(&low, memory.1, &memory.0, 16 * MIB)?;
             let done = done_within(rig, &bulk, Nanos::from_ms(25))?;
-            let going_on = traffic.stop(rig);
+            let going_on = traffic.stop();
             ensure!(done == passes, "{transport:?}: bulk with a share of {share} has {}come through", not(done));
             going_on?;
             low.synchronize()?;
