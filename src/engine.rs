@@ -41,6 +41,12 @@ impl Engine {
         self.groups[group_of(&self.groups, priority)].highest.max(priority)
     }
 
+    /// Whether any copy has gone in chunks: then an urgent copy waits for the rest of a chunk first, and how long that
+    /// takes nobody can tell.
+    pub(crate) fn uses_channels(&self) -> bool {
+        self.channels.iter().any(|channel| channel.get().is_some())
+    }
+
     /// The channel that `priority` is aliased to.
     pub(crate) fn channel(
         &self,

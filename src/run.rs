@@ -3,8 +3,8 @@
 //! Every completion write costs the device 1.4 us, a third of what a 64 KiB copy costs, and the host several driver
 //! calls. So only every eighth copy of a stream gets one (`ticket_every`). Copies that follow while it is outstanding
 //! are known to be complete a moment after it, by the time that copies take; copies that follow when it has been seen
-//! on time are taken to be complete after the time that they take. That is an estimate, which is good enough: a word
-//! expresses preference, never correctness, and handles of such copies ask the stream.
+//! on time are taken to be complete after the time that they take, unless bulk goes in chunks. That is an estimate,
+//! which is good enough: a word expresses preference, never correctness, and handles of such copies ask the stream.
 
 use std::sync::{Mutex, PoisonError};
 

@@ -220,7 +220,8 @@ impl Job<'_> {
                 // SAFETY: passed on to the caller.
                 return unsafe { self.covered(plan, cover, copy) };
             }
-            if !doubtful && let Some(ticket) = self.stream.run.ride(ring, every) {
+            let timely = !doubtful && !self.engine().uses_channels();
+            if timely && let Some(ticket) = self.stream.run.ride(ring, every) {
                 // SAFETY: passed on to the caller.
                 return unsafe { self.ridden(plan, ticket, copy) };
             }
