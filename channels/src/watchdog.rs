@@ -12,7 +12,8 @@ use hal::Nanos;
 pub struct Patience {
     /// How long a word may be up without progress, beyond the time that the pending copies themselves need.
     pub rescue_after: Nanos,
-    /// Rescues after which the shim stands down to plain copies.
+    /// Rescues after which the shim stands down to plain copies. One is forgiven every second: a job of days with a
+    /// stumble now and then is no reason to give up.
     pub rescues_max: u32,
 }
 
@@ -56,13 +57,18 @@ pub struct Watchdog {
     raised: bool,
     completed: u64,
     rescues: u32,
+    unforgiven: u32,
+    forgave_at: Nanos,
 }
+
+/// How often one rescue is forgiven.
+const FORGIVE_EVERY: Nanos = Nanos::from_ms(1_000);
 
 impl Watchdog {
     /// A watchdog that begins to watch at `now`.
     #[must_use]
     pub fn new(patience: Patience, now: Nanos) -> Watchdog {
-        Watchdog { patience, quiet_since: now, raised: false, completed: 0, rescues: 0 }
+        Watchdog { patience, quiet_since: now, raised: false, completed: 0, rescues: 0, unforgiven: 0, forgave_at: now }
     }
 
     /// Looks once.
@@ -80,7 +86,15 @@ impl Watchdog {
         }
         self.rescues += 1;
         self.quiet_since = seen.now;
-        if self.rescues >= self.patience.rescues_max { Verdict::StandDown } else { Verdict::Rescue }
+        self.forgive(seen.now);
+        self.unforgiven += 1;
+        if self.unforgiven >= self.patience.rescues_max { Verdict::StandDown } else { Verdict::Rescue }
+    }
+
+    fn forgive(&mut self, now: Nanos) {
+        let seconds = now.since(self.forgave_at).0 / FORGIVE_EVERY.0;
+        self.forgave_at += Nanos(seconds * FORGIVE_EVERY.0);
+        self.unforgiven = self.unforgiven.saturating_sub(u32::try_from(seconds).unwrap_or(u32::MAX));
     }
 
     /// When it must look again at the latest, if nothing changes.
@@ -120,6 +134,17 @@ mod tests {
         assert_eq!(watchdog.rescues(), 1);
         assert_eq!(look(&mut watchdog, 11_000, false, 2), Verdict::Fine);
         assert_eq!(look(&mut watchdog, 20_000, true, 2), Verdict::Fine, "up again, and again nobody looked meanwhile");
+    }
+
+    #[test]
+    fn forgives_a_stumble_now_and_then() {
+        let patience = Patience { rescues_max: 3, ..Patience::default() };
+        let mut watchdog = Watchdog::new(patience, Nanos::ZERO);
+        look(&mut watchdog, 1_000, true, 0);
+        let rare: Vec<_> = (1..=9).map(|n| look(&mut watchdog, n * 600_000, true, 0)).collect();
+        assert!(rare[..3].iter().all(|verdict| *verdict == Verdict::Rescue), "{rare:?}");
+        assert_eq!(rare[8], Verdict::StandDown, "but not more than one a second for ever: {rare:?}");
+        assert!(watchdog.rescues() >= 5, "every one is counted");
     }
 
     #[test]

@@ -171,7 +171,7 @@ pub fn frontier(run: &Run) -> Scatter {
         ScatterPanel { title, clouds: clouds(&rows), idle_us }
     };
     Scatter {
-        title: "Latency of an urgent copy against what bulk keeps; the stem's foot is the caller's own enqueueing"
+        title: "Latency against what bulk keeps (a stem's foot: the caller's own enqueueing)"
             .to_owned(),
         subtitle: subtitle(run),
         panels: panels(run).into_iter().map(panel).collect(),
