@@ -171,8 +171,7 @@ pub fn frontier(run: &Run) -> Scatter {
         ScatterPanel { title, clouds: clouds(&rows), idle_us }
     };
     Scatter {
-        title: "Latency against what bulk keeps (a stem's foot: the caller's own enqueueing)"
-            .to_owned(),
+        title: "Latency against what bulk keeps (a stem's foot: the caller's own enqueueing)".to_owned(),
         subtitle: subtitle(run),
         panels: panels(run).into_iter().map(panel).collect(),
     }
