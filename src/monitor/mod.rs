@@ -249,8 +249,7 @@ impl Engine {
     }
 
     fn deadline(&self, flights: &[Flight], guarded: bool) -> Nanos {
-        let held = self.bank.is_raised() || waiters(&self.bank).any(|level| self.bank.pending_above(level) > 0);
-        if !held {
+        if !self.bank.is_raised() && !self.shares.iter().any(|(_, _, exempt)| *exempt) {
             return Nanos::MAX;
         }
         let shares = self.shares.iter().map(|(_, share, _)| share.deadline());
@@ -260,7 +259,8 @@ impl Engine {
 
     fn keep_share(&mut self, now: Nanos) {
         for (level, share, was_exempt) in &mut self.shares {
-            let exempt = share.step(now, self.bank.pending_above(*level) > 0);
+            // The word and not the count: the monitor looks all the time, and the ledger's lock belongs to submitters.
+            let exempt = share.step(now, self.bank.gate_word(*level) != 0);
             if exempt != *was_exempt {
                 *was_exempt = exempt;
                 self.bank.set_exempt(*level, exempt);
