@@ -15,6 +15,15 @@ struct Earlier {
     direction: Direction,
 }
 
+/// Unfinished copies of one level and engine that a more urgent copy depends on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Dependency {
+    pub(crate) priority: Priority,
+    pub(crate) direction: Direction,
+    /// The dependency is over when all of these are done.
+    pub(crate) tickets: Vec<Ticket>,
+}
+
 /// The copies in flight that a stream's later work comes after, its own and those of streams that it has waited for.
 #[derive(Debug, Default)]
 pub(crate) struct Ahead {
@@ -27,14 +36,21 @@ impl Ahead {
         self.copies.lock().unwrap_or_else(PoisonError::into_inner).push(Earlier { ticket, priority, direction });
     }
 
-    /// The levels and engines of unfinished copies that are less urgent than `priority`, each once.
-    pub(crate) fn below(&self, priority: Priority, ring: &Ring) -> Vec<(Priority, Direction)> {
+    /// The unfinished copies that are less urgent than `priority`, by level and engine.
+    pub(crate) fn below(&self, priority: Priority, ring: &Ring) -> Vec<Dependency> {
         let mut copies = self.copies.lock().unwrap_or_else(PoisonError::into_inner);
         copies.retain(|copy| !ring.is_done(copy.ticket));
-        let mut below: Vec<_> =
-            copies.iter().filter(|copy| copy.priority < priority).map(|copy| (copy.priority, copy.direction)).collect();
-        below.sort_unstable();
-        below.dedup();
+        let mut below: Vec<Dependency> = Vec::new();
+        for copy in copies.iter().filter(|copy| copy.priority < priority) {
+            let same = |known: &&mut Dependency| (known.priority, known.direction) == (copy.priority, copy.direction);
+            match below.iter_mut().find(same) {
+                Some(known) => known.tickets.push(copy.ticket),
+                None => {
+                    let (priority, direction) = (copy.priority, copy.direction);
+                    below.push(Dependency { priority, direction, tickets: vec![copy.ticket] });
+                }
+            }
+        }
         below
     }
 
@@ -82,8 +98,14 @@ mod tests {
             other.inherit(&one, &ring);
         }
         assert_eq!((one.len(), other.len()), (2, 2));
-        assert_eq!(other.below(high, &ring), [(low, Direction::HostToDevice), (middle, Direction::DeviceToHost)]);
-        assert_eq!(other.below(middle, &ring), [(low, Direction::HostToDevice)]);
+        let seen = |priority| {
+            let below = other.below(priority, &ring);
+            let mut seen: Vec<_> = below.iter().map(|known| (known.priority, known.direction)).collect();
+            seen.sort_unstable();
+            seen
+        };
+        assert_eq!(seen(high), [(low, Direction::HostToDevice), (middle, Direction::DeviceToHost)]);
+        assert_eq!(seen(middle), [(low, Direction::HostToDevice)]);
     }
 
     #[test]

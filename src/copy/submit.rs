@@ -7,12 +7,13 @@ use channels::{Direction, Refusal, Shape, Submission, chunk, copy_shape};
 use hal::{Event, Nanos, Result};
 use semaphores::{Layout, Priority, emulation};
 
+use crate::ahead::Dependency;
 use crate::copy::handle::CopyHandle;
 use crate::copy::plan::{Plan, Reason, Situation, fits_kernel, plan};
 use crate::copy::request::{Placement, Request, place};
 use crate::engine::Engine;
 use crate::kernel::{Descriptor, Yield};
-use crate::monitor::{Flight, Landing, Ticket};
+use crate::monitor::{Flight, Landing, Lift, Ticket};
 use crate::overtake::Inner;
 use crate::run::Cover;
 use crate::stream::StreamState;
@@ -35,7 +36,7 @@ struct Job<'a> {
     priority: Priority,
     placement: Option<Placement>,
     /// The levels and engines of unfinished copies before it in its stream that are less urgent.
-    below: Vec<(Priority, Direction)>,
+    below: Vec<Dependency>,
     /// Whether it could go by kernel, if the channel does not take it.
     fits_kernel: bool,
 }
@@ -292,7 +293,7 @@ impl Job<'_> {
             bank: Arc::clone(&engine.bank),
             raises,
             waits_at: None,
-            boosts: Vec::new(),
+            lifts: Vec::new(),
             priority: self.priority,
             began: self.inner.driver.host().now(),
             expected: self.expected(engine),
@@ -380,10 +381,13 @@ impl Job<'_> {
 
     /// Lets the copies that this one depends on pass as if they were as urgent (T1).
     fn boost_dependencies(&self, flight: &mut Flight) {
-        for &(dependency, direction) in &self.below {
-            let bank = Arc::clone(&self.inner.engine(direction).bank);
-            let boost = bank.boost(dependency, self.priority);
-            flight.boosts.push((bank, boost));
+        for dependency in &self.below {
+            let engine = self.inner.engine(dependency.direction);
+            // By kernel it waits at its own level, in a channel at that of its group.
+            let mut levels = vec![dependency.priority, engine.level(dependency.priority)];
+            levels.dedup();
+            let boosts = levels.into_iter().map(|level| engine.bank.boost(level, self.priority)).collect();
+            flight.lifts.push(Lift { bank: Arc::clone(&engine.bank), boosts, until: dependency.tickets.clone() });
             self.inner.shared.counters.boosted();
         }
     }

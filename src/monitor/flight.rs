@@ -27,6 +27,20 @@ impl Landing {
     }
 }
 
+/// Copies that pass as if they were as urgent as the one that depends on them.
+pub(crate) struct Lift {
+    pub(crate) bank: Arc<Bank>,
+    pub(crate) boosts: Vec<Boost>,
+    /// It ends when all of these are done: whatever stands behind them has no claim to it.
+    pub(crate) until: Vec<Ticket>,
+}
+
+impl Lift {
+    fn end(&mut self) {
+        self.boosts.drain(..).for_each(|boost| self.bank.unboost(boost));
+    }
+}
+
 /// A copy that has been submitted and has not completed.
 pub(crate) struct Flight {
     /// How it is known that it has completed.
@@ -43,8 +57,8 @@ pub(crate) struct Flight {
     pub(crate) trusted: bool,
     /// The level whose word it waits for itself, if it does.
     pub(crate) waits_at: Option<Priority>,
-    /// What it boosted: the levels of copies that it depends on.
-    pub(crate) boosts: Vec<(Arc<Bank>, Boost)>,
+    /// The copies that it depends on.
+    pub(crate) lifts: Vec<Lift>,
     /// Its priority.
     pub(crate) priority: Priority,
     /// When it was submitted.
@@ -83,6 +97,17 @@ impl Flight {
     /// Whether nothing of it is outstanding any more.
     pub(crate) fn is_over(&self) -> bool {
         self.landed && self.ready.is_none()
+    }
+
+    /// Ends the lifts whose copies have completed.
+    pub(crate) fn end_lifts(&mut self, ring: &Ring) {
+        self.lifts.retain_mut(|lift| {
+            lift.until.retain(|ticket| !ring.is_done(*ticket));
+            if lift.until.is_empty() {
+                lift.end();
+            }
+            !lift.until.is_empty()
+        });
     }
 
     /// Raises what has become schedulable: published implies schedulable.
@@ -175,8 +200,48 @@ impl Flight {
         if let Some(pending) = self.pending.take() {
             self.bank.lower(pending);
         }
-        for (bank, boost) in self.boosts.drain(..) {
-            bank.unboost(boost);
-        }
+        self.lifts.drain(..).for_each(|mut lift| lift.end());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hal::{Device, Driver};
+    use semaphores::Priorities;
+
+    use super::*;
+
+    #[test]
+    fn a_lift_ends_with_the_copies_that_it_is_for() {
+        let driver: Arc<dyn Driver> = Arc::new(softgpu::SoftGpu::builder().build());
+        let context = driver.primary_context_retain(Device(0)).unwrap();
+        driver.context_set_current(Some(context)).unwrap();
+        let (low, middle, high) = (Priority::LOWEST, Priority::new(2).unwrap(), Priority::new(3).unwrap());
+        let bank = Arc::new(Bank::new(&driver, Priorities::new(3).unwrap()).unwrap());
+        let ring = Ring::new(&driver).unwrap();
+        let tickets = [ring.take().unwrap(), ring.take().unwrap()];
+        let mut flight = Flight {
+            landing: Landing::OnTicket(ring.take().unwrap()),
+            ready: None,
+            bank: Arc::clone(&bank),
+            pending: None,
+            raises: true,
+            trusted: false,
+            waits_at: None,
+            lifts: vec![Lift { bank: Arc::clone(&bank), boosts: vec![bank.boost(low, high)], until: tickets.to_vec() }],
+            priority: high,
+            began: Nanos::ZERO,
+            expected: Nanos::ZERO,
+            trust: Arc::default(),
+            landed: false,
+        };
+        let _middle = bank.raise(middle);
+        assert_eq!(bank.gate_word(low), 0, "lifted copies pass what is less urgent than the lift");
+        ring.release(tickets[0]);
+        flight.end_lifts(&ring);
+        assert_eq!(bank.gate_word(low), 0, "one of the two is still on its way");
+        ring.release(tickets[1]);
+        flight.end_lifts(&ring);
+        assert_eq!(bank.gate_word(low), 1, "what stands behind them has no claim to the lift");
     }
 }

@@ -20,7 +20,7 @@ use crate::options::Options;
 use crate::statistics::Counters;
 
 use bell::{Bell, Vigil};
-pub(crate) use flight::{Flight, Landing};
+pub(crate) use flight::{Flight, Landing, Lift};
 pub(crate) use ring::{Ring, Ticket};
 
 /// Copies on their way to the monitor; only while there is one.
@@ -193,6 +193,7 @@ impl<'a> Watch<'a> {
         let (shared, engines) = (self.shared, &mut self.engines);
         // All raises before all lowers: between two copies of a run the word never reads 0.
         for flight in &mut self.flights {
+            flight.end_lifts(&shared.ring);
             flight.note_readiness(&shared.ring, shared.has_stood_down(), now);
         }
         for flight in &mut self.flights {
