@@ -37,13 +37,13 @@ macro_rules! cases {
 const PLAIN: &[Case] = cases! { false,
     bytes: eight_priorities many_threads;
     passing: pageable capture beside_a_capture reasons;
-    requests: priority_of_its_own unknown_priorities batches streams_and_handles default_streams statistics
-        tickets_serve_several;
+    requests: priority_of_its_own unknown_priorities batches streams_and_handles default_streams statistics;
 };
 
 const BRISK: &[Case] = cases! { true,
     words: up_while_pending doubt_and_care down_while_not_ready up_when_it_becomes_ready
         readiness_of_streams_is_independent;
+    requests: tickets_serve_several;
     inversion: bulk_by_kernel bulk_by_engine chain_by_kernel chain_by_engine small_urgent_copy;
     order: three_priorities starvation_bound;
     passing: streams_release_each_other;
