@@ -1,10 +1,11 @@
 //! What comes before a stream's next copy: the unfinished copies of ours that it depends on.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use channels::Direction;
 use semaphores::Priority;
 
+use crate::lock::lock;
 use crate::monitor::{Ring, Ticket};
 
 /// A copy in flight that later work of a stream comes after.
@@ -33,12 +34,12 @@ pub(crate) struct Ahead {
 impl Ahead {
     /// Remembers a copy that everything later in the stream comes after.
     pub(crate) fn remember(&self, ticket: Ticket, priority: Priority, direction: Direction) {
-        self.copies.lock().unwrap_or_else(PoisonError::into_inner).push(Earlier { ticket, priority, direction });
+        lock(&self.copies).push(Earlier { ticket, priority, direction });
     }
 
     /// The unfinished copies that are less urgent than `priority`, by level and engine.
     pub(crate) fn below(&self, priority: Priority, ring: &Ring) -> Vec<Dependency> {
-        let mut copies = self.copies.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut copies = lock(&self.copies);
         copies.retain(|copy| !ring.is_done(copy.ticket));
         let mut below: Vec<Dependency> = Vec::new();
         for copy in copies.iter().filter(|copy| copy.priority < priority) {
@@ -57,8 +58,8 @@ impl Ahead {
     /// Takes over what `other` comes after. Each copy is kept once: streams that wait for each other in turn would
     /// otherwise double their lists every time.
     pub(crate) fn inherit(&self, other: &Ahead, ring: &Ring) {
-        let theirs = other.copies.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let mut copies = self.copies.lock().unwrap_or_else(PoisonError::into_inner);
+        let theirs = lock(&other.copies).clone();
+        let mut copies = lock(&self.copies);
         copies.extend(theirs);
         copies.retain(|copy| !ring.is_done(copy.ticket));
         copies.sort_unstable();
@@ -68,7 +69,7 @@ impl Ahead {
     /// How many copies are remembered.
     #[cfg(test)]
     fn len(&self) -> usize {
-        self.copies.lock().unwrap_or_else(PoisonError::into_inner).len()
+        lock(&self.copies).len()
     }
 }
 

@@ -1,9 +1,11 @@
 //! How many streams of each priority are open, and so whether anybody more or less urgent is about.
 
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 use semaphores::{Priorities, Priority};
+
+use crate::lock::lock;
 
 /// The counts, and their bounds in one word: that is all that a copy has to read to learn that it is alone.
 pub(crate) struct Census {
@@ -30,7 +32,7 @@ impl Census {
     /// Counts and bounds change under one lock: bounds that lag behind would stay wrong until the next stream opens,
     /// and bulk that took itself to be alone would hold up urgent copies all that time.
     fn change(&self, change: impl FnOnce(&mut [u64])) {
-        let mut open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut open = lock(&self.open);
         change(&mut open);
         let mut there = (1u64..).zip(open.iter()).filter(|(_, count)| **count > 0).map(|(priority, _)| priority);
         let lowest = there.next().unwrap_or(0);

@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use channels::fold::{Group, group_of, groups};
-use channels::{Channel, ChannelOptions, Direction};
+use channels::{Channel, ChannelOptions, Direction, chunk};
 use hal::{Driver, Nanos, Result};
 use semaphores::{Bank, Priorities, Priority};
 
@@ -17,8 +17,6 @@ const GAP: Nanos = Nanos(2_600);
 /// An engine.
 pub(crate) struct Engine {
     pub(crate) bank: Arc<Bank>,
-    pub(crate) bytes_per_second: u64,
-    pub(crate) gap: Nanos,
     groups: Vec<Group>,
     channels: Vec<OnceLock<Channel>>,
 }
@@ -29,11 +27,20 @@ impl Engine {
         let groups = groups(priorities, queues);
         Ok(Engine {
             bank: Arc::new(Bank::new(driver, priorities)?),
-            bytes_per_second: BYTES_PER_SECOND,
-            gap: GAP,
             channels: groups.iter().map(|_| OnceLock::new()).collect(),
             groups,
         })
+    }
+
+    /// How long a copy of so many bytes takes when nothing is in its way.
+    pub(crate) fn expected(&self, bytes: u64) -> Nanos {
+        let moving = u128::from(bytes) * 1_000_000_000 / u128::from(BYTES_PER_SECOND);
+        Nanos(u64::try_from(moving).unwrap_or(u64::MAX / 4)) + GAP
+    }
+
+    /// The size of chunks that keep it busy for at most `blocking_max` each.
+    pub(crate) fn chunk_bytes(&self, blocking_max: Nanos) -> u64 {
+        chunk::chunk_bytes(blocking_max, BYTES_PER_SECOND, GAP)
     }
 
     /// The priority at which a channel lets copies of `priority` wait: that of its group.

@@ -1,8 +1,10 @@
 //! A pool of events, because making one costs more than recording it.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use hal::{Driver, Event, EventFlags, Result};
+
+use crate::lock::lock;
 
 /// Events without timing that nobody uses at the moment.
 #[derive(Default)]
@@ -13,7 +15,7 @@ pub(crate) struct Events {
 impl Events {
     /// An event to record.
     pub(crate) fn take(&self, driver: &dyn Driver) -> Result<Event> {
-        let spare = self.free.lock().unwrap_or_else(PoisonError::into_inner).pop();
+        let spare = lock(&self.free).pop();
         match spare {
             Some(event) => Ok(event),
             None => driver.event_create(EventFlags::DISABLE_TIMING),
@@ -22,12 +24,12 @@ impl Events {
 
     /// Gives it back. What was captured keeps its meaning: a later record does not change earlier waits.
     pub(crate) fn give(&self, event: Event) {
-        self.free.lock().unwrap_or_else(PoisonError::into_inner).push(event);
+        lock(&self.free).push(event);
     }
 
     /// Destroys all that are free.
     pub(crate) fn clear(&self, driver: &dyn Driver) {
-        for event in self.free.lock().unwrap_or_else(PoisonError::into_inner).drain(..) {
+        for event in lock(&self.free).drain(..) {
             // An error means that the context is gone, and the event with it.
             let _ = driver.event_destroy(event);
         }

@@ -26,6 +26,7 @@ pub mod copy;
 mod engine;
 mod events;
 pub mod kernel;
+mod lock;
 mod monitor;
 pub mod options;
 mod overtake;

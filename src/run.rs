@@ -6,10 +6,11 @@
 //! on time are taken to be complete after the time that they take, unless bulk goes in chunks. That is an estimate,
 //! which is good enough: a word expresses preference, never correctness, and handles of such copies ask the stream.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use hal::Nanos;
 
+use crate::lock::lock;
 use crate::monitor::{Ring, Ticket};
 
 /// The run of one stream.
@@ -41,18 +42,18 @@ impl Run {
     /// A copy with a ticket of its own begins or continues a run.
     pub(crate) fn begin(&self, ticket: Ticket, ready: bool) {
         let tail = Tail { ticket, ready, covered: 0, tail: Nanos::ZERO };
-        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(tail);
+        *lock(&self.last) = Some(tail);
     }
 
     /// What comes next in the stream is no part of the run: it may have to wait for something else.
     pub(crate) fn end(&self) {
-        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        *lock(&self.last) = None;
     }
 
     /// Lets a copy that takes `expected` join the run, if there is one and its last ticket does not cover too many
     /// already.
     pub(crate) fn join(&self, ring: &Ring, expected: Nanos, ticket_every: u32) -> Option<Cover> {
-        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last = lock(&self.last);
         let tail = last.as_mut()?;
         if ring.is_done(tail.ticket) || tail.covered + 1 >= ticket_every {
             return None;
@@ -65,7 +66,7 @@ impl Run {
     /// Lets a copy go on the strength of the last ticket, which has been seen, if that has not served for too many
     /// already.
     pub(crate) fn ride(&self, ring: &Ring, ticket_every: u32) -> Option<Ticket> {
-        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last = lock(&self.last);
         let tail = last.as_mut()?;
         if !ring.is_done(tail.ticket) || !tail.ready || tail.covered + 1 >= ticket_every {
             return None;

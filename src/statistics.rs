@@ -1,14 +1,15 @@
 //! What happened: counts, bytes and latencies.
 
 use std::collections::BTreeMap;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
 
 use hal::Nanos;
 use hdrhistogram::Histogram;
 use semaphores::{Priorities, Priority};
 
 use crate::copy::{Plan, Reason};
+use crate::lock::lock;
 
 /// Latencies up to a minute, to 1 %.
 const LATENCY_NS_MAX: u64 = 60_000_000_000;
@@ -86,14 +87,14 @@ impl Counters {
 
     /// Called by the monitor only, so the lock is never contended by submitters.
     pub(crate) fn completed(&self, priority: Priority, latency: Nanos) {
-        let mut latencies = self.latencies.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut latencies = lock(&self.latencies);
         if let Some(histogram) = latencies.get_mut(usize::from(priority.get()) - 1) {
             histogram.saturating_record(latency.0);
         }
     }
 
     pub(crate) fn snapshot(&self, stood_down: bool) -> Statistics {
-        let latencies = self.latencies.lock().unwrap_or_else(PoisonError::into_inner);
+        let latencies = lock(&self.latencies);
         let latencies = latencies.iter().enumerate().filter(|(_, histogram)| !histogram.is_empty());
         Statistics {
             urgent: self.urgent.snapshot(),

@@ -191,8 +191,7 @@ impl Job<'_> {
     unsafe fn by_engine(&self) -> Submitted {
         let (inner, engine) = (self.inner, self.engine());
         let channel = engine.channel(&inner.driver, self.direction(), self.priority)?;
-        let size = chunk::chunk_bytes(inner.options.blocking_max, engine.bytes_per_second, engine.gap);
-        let chunks = chunk::cut(&self.shape, size);
+        let chunks = chunk::cut(&self.shape, engine.chunk_bytes(inner.options.blocking_max));
         inner.shared.counters.chunked(chunks.len());
         let submission = Submission {
             from: self.stream.stream,
@@ -217,7 +216,7 @@ impl Job<'_> {
         let (ring, raises, waits_at) = (&self.inner.shared.ring, self.raises(plan), self.waits_at(plan));
         let (doubtful, every) = (raises && self.stream.trust.is_careful(), self.inner.options.ticket_every);
         if plan == Plan::Urgent && self.below.is_empty() {
-            if let Some(cover) = self.stream.run.join(ring, self.expected(self.engine()), every) {
+            if let Some(cover) = self.stream.run.join(ring, self.engine().expected(self.shape.bytes()), every) {
                 // SAFETY: passed on to the caller.
                 return unsafe { self.covered(plan, cover, copy) };
             }
@@ -296,7 +295,7 @@ impl Job<'_> {
             lifts: Vec::new(),
             priority: self.priority,
             began: self.inner.driver.host().now(),
-            expected: self.expected(engine),
+            expected: engine.expected(self.shape.bytes()),
             trust: Arc::clone(&self.stream.trust),
             landed: false,
         }
@@ -390,10 +389,5 @@ impl Job<'_> {
             flight.lifts.push(Lift { bank: Arc::clone(&engine.bank), boosts, until: dependency.tickets.clone() });
             self.inner.shared.counters.boosted();
         }
-    }
-
-    fn expected(&self, engine: &Engine) -> Nanos {
-        let moving = u128::from(self.shape.bytes()) * 1_000_000_000 / u128::from(engine.bytes_per_second.max(1));
-        Nanos(u64::try_from(moving).unwrap_or(u64::MAX / 4)) + engine.gap
     }
 }

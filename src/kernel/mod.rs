@@ -5,10 +5,12 @@
 #![allow(unsafe_code)] // a launch is unsafe: the parameters are described here, next to their C declarations
 
 use std::ffi::c_void;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use channels::{Adder, Shape};
 use hal::{DevicePtr, Driver, Function, Launch, Module, Nanos, Result, Stream};
+
+use crate::lock::lock;
 
 /// The PTX of `copy.cu`.
 pub const COPY_PTX: &str = include_str!("copy.ptx");
@@ -141,7 +143,7 @@ impl CopyKernel {
 
     fn gate(&self, yields: Option<Yield>) -> Gate {
         let Some(yields) = yields else { return Gate { host: 0, mirror: 0, finished: 0, wait_ns_max: 0 } };
-        let mut next = self.next_slot.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut next = lock(&self.next_slot);
         let slot = self.slots.offset(*next % SLOTS * SLOT_BYTES);
         *next += 1;
         Gate { host: yields.word.0, mirror: slot.0, finished: slot.offset(128).0, wait_ns_max: yields.wait_max.0 }

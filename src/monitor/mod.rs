@@ -9,13 +9,14 @@ mod flight;
 mod ring;
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use channels::share::Share;
 use channels::watchdog::{Observation, Patience, Verdict, Watchdog};
 use hal::{Driver, Host, HostThread, Nanos};
 use semaphores::{Bank, Layout, Priority};
 
+use crate::lock::lock;
 use crate::options::Options;
 use crate::statistics::Counters;
 
@@ -57,7 +58,7 @@ impl Shared {
     /// Hands a copy over to be watched until it has completed.
     pub(crate) fn watch(&self, flight: Flight) {
         let urgent = flight.raises;
-        let mut inbox = self.inbox.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut inbox = lock(&self.inbox);
         if !inbox.open {
             // The shim has been closed meanwhile, and nobody would lower for it any more.
             drop(inbox);
@@ -90,7 +91,7 @@ pub(crate) struct Monitor {
 
 impl Monitor {
     pub(crate) fn start(driver: &Arc<dyn Driver>, shared: &Arc<Shared>, options: &Options) -> Monitor {
-        shared.inbox.lock().unwrap_or_else(PoisonError::into_inner).open = true;
+        lock(&shared.inbox).open = true;
         let (for_thread, thread_driver, options) = (Arc::clone(shared), Arc::clone(driver), options.clone());
         let thread = hal::spawn(driver, "overtake-monitor", move || {
             for_thread.bell.listen();
@@ -152,7 +153,7 @@ impl<'a> Watch<'a> {
     fn run(&mut self) {
         loop {
             let rung = self.shared.bell.count();
-            let mut inbox = self.shared.inbox.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut inbox = lock(&self.shared.inbox);
             self.flights.append(&mut inbox.flights);
             drop(inbox);
             self.look();
@@ -229,7 +230,7 @@ impl<'a> Watch<'a> {
         self.engines.iter().for_each(|engine| {
             engine.bank.open_all();
         });
-        let mut inbox = self.shared.inbox.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut inbox = lock(&self.shared.inbox);
         inbox.open = false;
         self.flights.append(&mut inbox.flights);
         drop(inbox);

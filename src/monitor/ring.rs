@@ -7,6 +7,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use hal::{Driver, MemOp, Result};
 use semaphores::Words;
 
+use crate::lock::lock;
+
 /// How many tickets there are: more copies than this are not tracked at once, they are passed on.
 const SLOTS: u32 = 2048;
 
@@ -36,7 +38,7 @@ impl Ring {
 
     /// A ticket nobody else has, or `None` when all are out.
     pub(crate) fn take(&self) -> Option<Ticket> {
-        let slot = self.free.lock().unwrap_or_else(std::sync::PoisonError::into_inner).pop()?;
+        let slot = lock(&self.free).pop()?;
         let current = &self.current[slot as usize];
         // 0 is what an unused word reads, so it is no generation.
         let generation = current.load(Ordering::Relaxed).wrapping_add(1).max(1);
@@ -47,7 +49,7 @@ impl Ring {
     /// Gives a ticket back whose write has been seen, or was never submitted.
     pub(crate) fn release(&self, ticket: Ticket) {
         self.words.store(u64::from(ticket.slot), ticket.generation);
-        self.free.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(ticket.slot);
+        lock(&self.free).push(ticket.slot);
     }
 
     /// Whether it has happened. Stays true after the ticket was given back.
@@ -63,6 +65,6 @@ impl Ring {
 
     /// How many tickets are out.
     pub(crate) fn outstanding(&self) -> usize {
-        SLOTS as usize - self.free.lock().unwrap_or_else(std::sync::PoisonError::into_inner).len()
+        SLOTS as usize - lock(&self.free).len()
     }
 }
