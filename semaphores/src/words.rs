@@ -4,15 +4,23 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use hal::{DevicePtr, Driver, HostAllocFlags, Result, Stream};
+use hal::{Code, DevicePtr, Driver, HostRegisterFlags, Result, Stream};
 
 /// One word per 128 bytes: neighbours must not share a line, neither the CPU's nor the bus's.
 const LINE_BYTES: u64 = 128;
 
+/// What a registration is rounded up to.
+const PAGE_BYTES: u64 = 4096;
+
 /// Words that both sides see, one to a cache line: some in pinned, mapped host memory, and as many in device memory.
+///
+/// The host memory is ours and only registered with the driver: it outlives a context that an application destroys, so
+/// that a thread that watches words never faults. It is shared with children of a fork, because pages that were copied
+/// on the parent's next write would part the CPU's view from the device's.
 pub struct Words {
     driver: Arc<dyn Driver>,
     host: *mut u8,
+    mapped_bytes: usize,
     host_seen_by_device: DevicePtr,
     device: DevicePtr,
     count: u64,
@@ -27,17 +35,21 @@ unsafe impl Sync for Words {}
 impl Words {
     /// Allocates `count` words in the current context; all read 0.
     pub fn new(driver: &Arc<dyn Driver>, count: u64) -> Result<Words> {
-        let flags = HostAllocFlags::PORTABLE.and(HostAllocFlags::DEVICEMAP);
-        let host = driver.host_alloc(count * LINE_BYTES, flags)?;
+        let mapped_bytes = (count * LINE_BYTES).next_multiple_of(PAGE_BYTES) as usize;
+        let host = map(mapped_bytes)?;
+        let flags = HostRegisterFlags(HostRegisterFlags::PORTABLE.0 | HostRegisterFlags::DEVICEMAP.0);
+        // SAFETY: the range was mapped just now and is unmapped only after it has been unregistered.
+        let registered = unsafe { driver.host_register(host, mapped_bytes as u64, flags) };
+        registered.inspect_err(|_| unmap(host, mapped_bytes))?;
         // Built before the next call that can fail, so that Drop frees what there is.
         let mut words = Words {
             driver: Arc::clone(driver),
             host,
+            mapped_bytes,
             host_seen_by_device: DevicePtr::NULL,
             device: DevicePtr::NULL,
             count,
         };
-        (0..count).for_each(|index| words.store(index, 0));
         words.host_seen_by_device = driver.host_device_pointer(host)?;
         words.device = driver.mem_alloc(count * LINE_BYTES)?;
         driver.memset_d8_async(words.device, 0, count * LINE_BYTES, Stream::PER_THREAD)?;
@@ -47,9 +59,9 @@ impl Words {
 
     fn host_word(&self, index: u64) -> &AtomicU32 {
         assert!(index < self.count, "word {index} of {}", self.count);
-        // SAFETY: the allocation is `count * LINE_BYTES` long and page aligned, so the word is in bounds and aligned;
-        // the driver zeroes it or `new` stores to it before anyone could read it, and it is only accessed atomically,
-        // by the CPU and by the device alike; it lives until Drop, which needs `&mut self`.
+        // SAFETY: the mapping is at least `count * LINE_BYTES` long and page aligned, so the word is in bounds and
+        // aligned; it was zeroed by the kernel, and it is only accessed atomically, by the CPU and by the device alike;
+        // it lives until Drop, which needs `&mut self`.
         unsafe { &*self.host.add((index * LINE_BYTES) as usize).cast::<AtomicU32>() }
     }
 
@@ -81,7 +93,28 @@ impl Drop for Words {
         if self.device != DevicePtr::NULL {
             let _ = self.driver.mem_free(self.device);
         }
-        // SAFETY: `host` came from `host_alloc` in `new`, and no reference that `host_word` handed out outlives `self`.
-        let _ = unsafe { self.driver.host_free(self.host) };
+        // Where it cannot be unregistered the device may still see it: then it stays.
+        if self.driver.host_unregister(self.host).is_ok() {
+            unmap(self.host, self.mapped_bytes);
+        }
     }
+}
+
+/// Pages of zeroes that a fork shares.
+fn map(bytes: usize) -> Result<*mut u8> {
+    let (access, kind) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED | libc::MAP_ANONYMOUS);
+    // SAFETY: a fresh anonymous mapping at an address of the kernel's choice touches nothing that exists.
+    let memory = unsafe { libc::mmap(std::ptr::null_mut(), bytes, access, kind, -1, 0) };
+    if memory == libc::MAP_FAILED {
+        let text = format!("the system gave no {bytes} bytes of shared memory: raise its limit");
+        return Err(Code::OUT_OF_MEMORY.at("mmap").because(text));
+    }
+    Ok(memory.cast())
+}
+
+/// Gives back what `map` gave.
+fn unmap(memory: *mut u8, bytes: usize) {
+    // SAFETY: `memory` came from `map` with the same size, the driver knows it no more, and no reference that
+    // `host_word` handed out outlives its `Words`.
+    let _ = unsafe { libc::munmap(memory.cast(), bytes) };
 }

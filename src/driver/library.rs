@@ -2,7 +2,7 @@
 //! its own that run in it.
 #![allow(unsafe_code)]
 
-use std::ffi::{CStr, CString, OsStr, OsString, c_void};
+use std::ffi::{CStr, CString, OsStr, OsString, c_char, c_void};
 use std::os::unix::ffi::OsStrExt;
 use std::ptr::NonNull;
 
@@ -18,11 +18,15 @@ const LIBRARY_NAME: &str = "libcuda.so.1";
 const CURE: &str = "install the NVIDIA driver (525 or newer; it brings libcuda.so.1), set OVERTAKE_LIBCUDA to the path \
                     of a libcuda.so.1, or set OVERTAKE_BACKEND=soft to use the software GPU";
 
+/// How symbols are looked up: `dlsym`, or the real one where the process has another in its place.
+pub type Lookup = unsafe extern "C" fn(handle: *mut c_void, name: *const c_char) -> *mut c_void;
+
 /// An open library.
 #[derive(Debug)]
 pub struct Library {
     handle: NonNull<c_void>,
     name: OsString,
+    lookup: Lookup,
 }
 
 // SAFETY: the handle is only ever passed to dlsym, which takes any handle from any thread, and it is never closed.
@@ -51,16 +55,26 @@ impl Library {
         // the caller asks for by naming a CUDA driver.
         let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
         match NonNull::new(handle) {
-            Some(handle) => Ok(Library { handle, name: name.to_owned() }),
+            Some(handle) => Ok(Library { handle, name: name.to_owned(), lookup: libc::dlsym }),
             None => Err(refused(&last_error())),
         }
+    }
+
+    /// A library that somebody else has opened, with his way of looking symbols up.
+    ///
+    /// # Safety
+    /// `handle` is a handle of dlopen's that is never closed, and `lookup` takes it as `dlsym` does.
+    #[must_use]
+    pub unsafe fn with_lookup(handle: NonNull<c_void>, name: &OsStr, lookup: Lookup) -> Library {
+        Library { handle, name: name.to_owned(), lookup }
     }
 
     /// The address of an exported symbol.
     #[must_use]
     pub fn symbol(&self, name: &CStr) -> Option<NonNull<c_void>> {
-        // SAFETY: the handle came from dlopen and was never closed; `name` is NUL-terminated and outlives the call.
-        NonNull::new(unsafe { libc::dlsym(self.handle.as_ptr(), name.as_ptr()) })
+        // SAFETY: the handle came from dlopen and was never closed; `name` is NUL-terminated and outlives the call;
+        // `lookup` is dlsym, or takes the same as whoever handed it over has promised.
+        NonNull::new(unsafe { (self.lookup)(self.handle.as_ptr(), name.as_ptr()) })
     }
 
     /// The name it was opened by.

@@ -27,4 +27,4 @@ pub use backend::{BACKEND_VARIABLE, Backend, Opened, SOFT_CLOCK_VARIABLE, open, 
 pub use cuda::CudaDriver;
 pub use functions::{Functions, Pointers};
 pub use host::RealHost;
-pub use library::{LIBRARY_VARIABLE, Library};
+pub use library::{LIBRARY_VARIABLE, Library, Lookup};
