@@ -70,6 +70,12 @@ impl Request {
         Request { priority: Some(priority), ..self }
     }
 
+    /// The direction, where the caller named it.
+    #[must_use]
+    pub fn direction(&self) -> Option<Direction> {
+        self.direction
+    }
+
     /// How many bytes it moves.
     #[must_use]
     pub fn bytes(&self) -> u64 {

@@ -1,0 +1,22 @@
+//! The layer of one process: what the drop-in and the C library have in common.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `call.rs` | a copy as it is handed over |
+//! | `process.rs` | the one state of the process, and its life |
+//! | `context.rs` | one CUDA context: opened by a thread of ours, closed before the application destroys it |
+//! | `rules.rs`, `settings.rs` | which priority a copy has |
+//! | `report.rs`, `trace.rs` | what happened, as files |
+//! | `table.rs` | the table of C functions that both libraries share |
+#![deny(unsafe_code)]
+
+mod call;
+mod process;
+pub mod table;
+
+pub use call::Call;
+pub use process::{
+    CallCount, Start, capture_began, capture_ended, context_going, copy, copy_batch, deployment, event_recorded,
+    exiting, forked, memory_pinned, primary_releasing, primary_resetting, primary_retained, start, stream_going,
+    stream_waits,
+};

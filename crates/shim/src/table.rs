@@ -1,0 +1,105 @@
+//! The one table of functions through which a process reaches the layer, whoever brought it: the drop-in or the C
+//! library. Fields are only ever added at the end; `struct_size` says which are there.
+
+use std::ffi::{c_char, c_int, c_void};
+
+/// The version of the table's meaning. A table of another version is not used.
+pub const TABLE_ABI: u32 = 1;
+
+/// The symbol under which the drop-in hands the table out: `const Table *overtake_shared(void)`.
+pub const SHARED_SYMBOL: &std::ffi::CStr = c"overtake_shared";
+
+/// Functions return 0, a CUresult (positive), or one of the negative numbers of [`crate::Failure`].
+#[repr(C)]
+pub struct Table {
+    /// Bytes of this structure in the library that made it.
+    pub struct_size: u32,
+    /// [`TABLE_ABI`].
+    pub abi: u32,
+    /// Makes the layer ready for the calling thread's current context, and returns when it is. `options` is null, or a
+    /// TOML text of options and rules, which only the first call of a process heeds.
+    pub open: unsafe extern "C" fn(options: *const c_char) -> c_int,
+    /// Lets go of what was made for the current context. The drop-in keeps it: there it only returns 0.
+    pub close: extern "C" fn() -> c_int,
+    /// Gives the copies of a stream of the current context a priority; 0 takes it away again.
+    pub set_stream_priority: extern "C" fn(stream: *mut c_void, priority: c_int) -> c_int,
+    /// The priority that copies of this stream have: given, or by the stream's own; 0 where sizes decide.
+    pub stream_priority: unsafe extern "C" fn(stream: *mut c_void, priority: *mut c_int) -> c_int,
+    /// Gives all copies of the calling thread a priority; 0 takes it away again. Writes the one before, if not null.
+    pub swap_thread_priority: unsafe extern "C" fn(priority: c_int, before: *mut c_int) -> c_int,
+    /// How many priorities there are.
+    pub priorities: extern "C" fn() -> c_int,
+    /// One copy; `kind` numbers as in cudaMemcpyKind (1 H2D, 2 D2H, 3 D2D, 4 by addresses); priority 0: by the rules.
+    pub copy_async: unsafe extern "C" fn(
+        target: *mut c_void,
+        source: *const c_void,
+        bytes: usize,
+        kind: c_int,
+        stream: *mut c_void,
+        priority: c_int,
+    ) -> c_int,
+    /// A rectangle, as `cudaMemcpy2DAsync` has it.
+    pub copy_2d_async: unsafe extern "C" fn(
+        target: *mut c_void,
+        target_pitch: usize,
+        source: *const c_void,
+        source_pitch: usize,
+        width: usize,
+        height: usize,
+        kind: c_int,
+        stream: *mut c_void,
+        priority: c_int,
+    ) -> c_int,
+    /// Several copies without order among them.
+    pub copy_batch_async: unsafe extern "C" fn(
+        targets: *const *mut c_void,
+        sources: *const *const c_void,
+        sizes: *const usize,
+        count: usize,
+        stream: *mut c_void,
+        priority: c_int,
+    ) -> c_int,
+    /// Replaces the rules by those of a TOML text.
+    pub set_rules: unsafe extern "C" fn(rules: *const c_char) -> c_int,
+    /// Writes the report of this process as JSON, NUL-terminated, into `buffer`; `needed` gets the size with the NUL.
+    /// A buffer that is too small, or null, is left alone and answered with `BUFFER_TOO_SMALL`.
+    pub report: unsafe extern "C" fn(buffer: *mut c_char, size: usize, needed: *mut usize) -> c_int,
+    /// Sums over the devices of this process.
+    pub totals: unsafe extern "C" fn(totals: *mut Totals) -> c_int,
+    /// What the last failure of the calling thread was about; never null, valid until the thread's next failure.
+    pub last_error: extern "C" fn() -> *const c_char,
+    /// `preload`, `shadow`, `audit` or `c`: who brought the table.
+    pub deployment: extern "C" fn() -> *const c_char,
+}
+
+/// Sums. Callers set `struct_size`; fields past what they know of are not written.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Totals {
+    /// Bytes of the structure that the caller knows.
+    pub struct_size: u32,
+    /// 1 when the layer has stood down to plain copies.
+    pub stood_down: u32,
+    /// Copies that held others off.
+    pub urgent_copies: u64,
+    /// Their bytes.
+    pub urgent_bytes: u64,
+    /// Bulk copies that went by copy kernel.
+    pub kernel_copies: u64,
+    /// Their bytes.
+    pub kernel_bytes: u64,
+    /// Bulk copies that went in chunks through a channel.
+    pub engine_copies: u64,
+    /// Their bytes.
+    pub engine_bytes: u64,
+    /// Copies that were passed on unchanged.
+    pub passed_on_copies: u64,
+    /// Their bytes.
+    pub passed_on_bytes: u64,
+    /// Chunks.
+    pub chunks: u64,
+    /// Rescues by the watchdog.
+    pub rescues: u64,
+    /// Driver calls of the layer that failed; the copy went another way.
+    pub errors: u64,
+}
