@@ -1,12 +1,27 @@
 //! The kernels that every software GPU knows.
 
-use crate::kernel::KernelSpec;
+use crate::kernel::{Io, KernelSpec, Running, Step};
 
 /// PTX of the built-in kernels. A real driver compiles it; the software GPU knows its kernels by name.
 pub const BUILTIN_PTX: &str = include_str!("builtin.ptx");
 
 /// Nanoseconds of a kernel that does next to nothing, beyond its start.
 const SHORT_NS: u64 = 500;
+
+/// How often a waiting kernel looks at its word: a read over the link and back.
+const LOOK_NS: u64 = 1_000;
+
+/// Holds its multiprocessors until a word has a value.
+struct WaitForWord;
+
+impl Running for WaitForWord {
+    fn step(&mut self, io: &mut Io<'_>) -> Step {
+        match u64::from(io.load32(io.parameter(0))) == io.parameter(1) {
+            true => Step::Done,
+            false => Step::Poll(LOOK_NS),
+        }
+    }
+}
 
 pub(crate) fn register(add: &mut dyn FnMut(&str, KernelSpec)) {
     add("soft_noop", KernelSpec::once(&[], |_| SHORT_NS, |_| {}));
@@ -23,4 +38,5 @@ pub(crate) fn register(add: &mut dyn FnMut(&str, KernelSpec)) {
     add("soft_atomic_add_u32", atomic_add);
     let store = KernelSpec::once(&[8, 4], |_| SHORT_NS, |io| io.store32(io.parameter(0), io.parameter(1) as u32));
     add("soft_store_u32", store);
+    add("soft_wait_u32", KernelSpec::new(&[8, 4], || Box::new(WaitForWord)));
 }

@@ -80,8 +80,13 @@ mod tests {
     fn the_built_in_kernels_are_found_with_their_parameters() {
         let entries = entries(crate::BUILTIN_PTX).unwrap();
         let found: Vec<_> = entries.iter().map(|e| (e.name.as_str(), e.parameter_bytes.as_slice())).collect();
-        let wanted: [(&str, &[u32]); 4] =
-            [("soft_noop", &[]), ("soft_spin_ns", &[8]), ("soft_atomic_add_u32", &[8, 4]), ("soft_store_u32", &[8, 4])];
+        let wanted: [(&str, &[u32]); 5] = [
+            ("soft_noop", &[]),
+            ("soft_spin_ns", &[8]),
+            ("soft_atomic_add_u32", &[8, 4]),
+            ("soft_store_u32", &[8, 4]),
+            ("soft_wait_u32", &[8, 4]),
+        ];
         assert_eq!(found, wanted);
     }
 
