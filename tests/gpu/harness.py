@@ -1,0 +1,192 @@
+"""Runs a program natively or under `overtake run`, bounded in time, and prints tables.
+
+Needs nothing but Python's own library, so that every script here can use it on a machine that has little else.
+"""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+MODES = ("native", "overtake")
+CLASSES = ("urgent", "kernel", "engine")
+
+
+def tools():
+    """The command `overtake`: in $OVERTAKE_BIN, else on PATH."""
+    folder = os.environ.get("OVERTAKE_BIN")
+    found = shutil.which("overtake", path=os.path.abspath(folder)) if folder else shutil.which("overtake")
+    if not found:
+        sys.exit("no command `overtake`: build it (cargo build --release) and name its folder in OVERTAKE_BIN")
+    return os.path.abspath(found)
+
+
+def preload_library():
+    """The drop-in itself, for what measures it without the command around it."""
+    path = os.path.join(os.path.dirname(tools()), "libovertake_preload.so")
+    if not os.path.exists(path):
+        sys.exit(f"{path} is missing: build the package overtake-preload and put the library beside `overtake`")
+    return path
+
+
+def out_folder():
+    """Where results go: $OUT, else a new temporary folder whose name is printed."""
+    folder = os.environ.get("OUT")
+    if not folder:
+        folder = os.environ["OUT"] = tempfile.mkdtemp(prefix="overtake-gpu-")
+        print(f"results go to {folder}", flush=True)
+    os.makedirs(folder, exist_ok=True)
+    return folder
+
+
+def save(name, value):
+    """Writes one JSON file of results."""
+    path = os.path.join(out_folder(), name)
+    with open(path, "w") as file:
+        json.dump(value, file, indent=1)
+    return path
+
+
+def stop_group(process):
+    """Ends a program that ran out of time, with all that it started."""
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        try:
+            os.killpg(process.pid, number)
+        except ProcessLookupError:
+            return
+        try:
+            process.wait(timeout=2)
+        except subprocess.TimeoutExpired:
+            pass
+
+
+def run(mode, command, limit_s=120, report=True, environment=None, options=()):
+    """One run of a program. Output goes through files, so that no grandchild can hold a pipe open."""
+    variables = {**os.environ, "PYTHONUNBUFFERED": "1", **(environment or {})}
+    with tempfile.TemporaryDirectory(prefix="overtake-run-") as folder:
+        json_file = os.path.join(folder, "report.json")
+        if mode == "overtake":
+            asked = ["--json", json_file] if report else []
+            command = [tools(), "run", *options, *asked, "--", *command]
+        with open(os.path.join(folder, "out"), "w+b") as out, open(os.path.join(folder, "err"), "w+b") as err:
+            began = time.perf_counter()
+            process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=variables,
+                                       start_new_session=True)
+            try:
+                process.wait(timeout=limit_s)
+            except subprocess.TimeoutExpired:
+                stop_group(process)
+            wall_s = time.perf_counter() - began
+            texts = [read_all(out), read_all(err)]
+        finished = wall_s < limit_s
+        return {"mode": mode, "status": process.returncode if finished else "timeout", "wall_s": wall_s,
+                "out": texts[0], "err": texts[1], "report": read_report(json_file)}
+
+
+def read_all(file):
+    file.seek(0)
+    return file.read().decode(errors="replace")
+
+
+def read_report(path):
+    try:
+        with open(path) as file:
+            return json.load(file)
+    except (OSError, ValueError):
+        return None
+
+
+def processes(report):
+    """The reports of single processes inside what `overtake run --json` wrote."""
+    if not isinstance(report, dict):
+        return []
+    inner = report.get("processes")
+    return [one for one in inner if isinstance(one, dict)] if isinstance(inner, list) else [report]
+
+
+def copy_counts(report):
+    """Copies by class over all processes and devices, and those that were passed on by reason."""
+    counts, reasons = dict.fromkeys((*CLASSES, "passed on"), 0), {}
+    for process in processes(report):
+        for device in process.get("devices", []):
+            for name in CLASSES:
+                counts[name] += device.get("copies", {}).get(name, {}).get("copies", 0)
+            for row in device.get("passed_on", []):
+                reasons[row["reason"]] = reasons.get(row["reason"], 0) + row["copies"]
+    counts["passed on"] = sum(reasons.values())
+    return counts, reasons
+
+
+def call_counts(report):
+    """Calls by symbol over all processes: {symbol: [intercepted, passed on]}."""
+    calls = {}
+    for process in processes(report):
+        for row in process.get("calls", []):
+            both = calls.setdefault(row["symbol"], [0, 0])
+            both[0] += row.get("intercepted", 0)
+            both[1] += row.get("passed_on", 0)
+    return calls
+
+
+def sums(report):
+    """Rescues, errors and whether any process stood down."""
+    devices = [device for process in processes(report) for device in process.get("devices", [])]
+    return {"rescues": sum(device.get("rescues", 0) for device in devices),
+            "errors": sum(device.get("errors", 0) for device in devices),
+            "stood_down": any(device.get("stood_down", False) for device in devices),
+            "warnings": sorted({text for process in processes(report) for text in process.get("warnings", [])})}
+
+
+def last_json(text):
+    """The last line of a program's output that is a JSON object."""
+    for line in reversed(text.splitlines()):
+        if line.startswith("{"):
+            try:
+                return json.loads(line)
+            except ValueError:
+                continue
+    return None
+
+
+def tail(text, lines=6):
+    return "\n".join("    " + line for line in text.strip().splitlines()[-lines:])
+
+
+def percentile(sorted_values, share):
+    """The smallest value that at least this share of the samples does not exceed."""
+    if not sorted_values:
+        return None
+    rank = -(-share * len(sorted_values) // 1)
+    return sorted_values[min(len(sorted_values), max(1, int(rank))) - 1]
+
+
+def spread(values_us):
+    """Count, p50, p99 and maximum of samples in microseconds."""
+    values = sorted(values_us)
+    return {"count": len(values), "p50_us": percentile(values, 0.50), "p99_us": percentile(values, 0.99),
+            "max_us": values[-1] if values else None}
+
+
+def cell(value):
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "NO"
+    if isinstance(value, float):
+        return f"{value:.0f}" if abs(value) >= 1000 else f"{value:.2f}" if abs(value) < 10 else f"{value:.1f}"
+    return str(value)
+
+
+def print_table(header, rows):
+    """A table with columns as wide as they need to be."""
+    cells = [[cell(value) for value in row] for row in [header, *rows]]
+    widths = [max(len(row[column]) for row in cells) for column in range(len(header))]
+    for number, row in enumerate(cells):
+        print(" | ".join(text.ljust(width) for text, width in zip(row, widths)).rstrip())
+        if number == 0:
+            print("-+-".join("-" * width for width in widths))
+    sys.stdout.flush()
