@@ -1,4 +1,4 @@
-//! How many streams of each priority are open, and so whether anybody more or less urgent is about.
+//! How many streams of each priority copy on an engine, and so whether anybody more or less urgent is about.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -7,6 +7,8 @@ use channels::{Channel, ChannelOptions, Direction, chunk};
 use hal::{Driver, Nanos, Result};
 use semaphores::{Bank, Priorities, Priority};
 
+use crate::census::Census;
+
 /// The bandwidth assumed for an engine until something better is known: PCIe 5 x16 as measured (facts, section 2). It
 /// only sizes chunks and the watchdog's patience.
 const BYTES_PER_SECOND: u64 = 55_000_000_000;
@@ -17,6 +19,8 @@ const GAP: Nanos = Nanos(2_600);
 /// An engine.
 pub(crate) struct Engine {
     pub(crate) bank: Arc<Bank>,
+    /// Whose copies come here.
+    pub(crate) census: Census,
     groups: Vec<Group>,
     channels: Vec<OnceLock<Channel>>,
 }
@@ -27,6 +31,7 @@ impl Engine {
         let groups = groups(priorities, queues);
         Ok(Engine {
             bank: Arc::new(Bank::new(driver, priorities)?),
+            census: Census::new(priorities),
             channels: groups.iter().map(|_| OnceLock::new()).collect(),
             groups,
         })

@@ -80,6 +80,9 @@ pub struct Options {
     pub ticket_every: u32,
     /// The share of the time that bulk gets even under endless urgent traffic, and in what slices.
     pub share: ShareOptions,
+    /// Whether copies may wait in channels. Without them, whatever cannot go by kernel goes to the driver, and a word
+    /// written behind it lets other streams have their turn.
+    pub channels: bool,
     /// When the watchdog opens everything, and when it gives up.
     pub patience: Patience,
     /// Whether there is a watchdog at all. Only tests turn it off.
@@ -105,6 +108,7 @@ impl Default for Options {
             ticket_every: 8,
             share: ShareOptions::default(),
             patience: Patience::default(),
+            channels: true,
             watchdog: true,
             in_stream_brackets: false,
         }
@@ -166,6 +170,7 @@ const TUNABLES: &[Tunable] = &[
         expected: "microseconds",
         set: |o, v| put(&mut o.kernel_wait_max, v.parse().ok().map(Nanos::from_us)),
     },
+    Tunable { name: "channels", expected: "on or off", set: |o, v| put(&mut o.channels, switch(v)) },
     Tunable {
         name: "ticket_every",
         expected: "a number from 1 to 1000",

@@ -7,7 +7,6 @@ use channels::{Adder, Direction, Pace};
 use hal::{CaptureStatus, Code, Context, Device, Driver, Result, Stream, StreamFlags};
 use semaphores::{Priorities, Priority};
 
-use crate::census::Census;
 use crate::engine::Engine;
 use crate::events::Events;
 use crate::kernel::CopyKernel;
@@ -25,7 +24,6 @@ pub(crate) struct Inner {
     pub(crate) kernel: Option<CopyKernel>,
     pub(crate) events: Events,
     pub(crate) pace: Pace,
-    pub(crate) census: Census,
     to_device: Arc<Engine>,
     to_host: Arc<Engine>,
     // Dropped last: everything above was made in it.
@@ -43,7 +41,16 @@ impl Overtake {
     /// Opens the device's primary context, makes it current on the calling thread, probes the hardware queues and
     /// starts the monitor.
     pub fn open(driver: &Arc<dyn Driver>, device: Device, options: Options) -> Result<Overtake> {
-        let make = || Inner::new(driver, Primary::retain(driver, device)?, options);
+        Overtake::begin(driver, || Inner::new(driver, Primary::retain(driver, device)?, options))
+    }
+
+    /// Opens in the calling thread's current context, which stays the caller's: it must be dropped before the context
+    /// is destroyed.
+    pub fn attach(driver: &Arc<dyn Driver>, options: Options) -> Result<Overtake> {
+        Overtake::begin(driver, || Inner::new(driver, Primary::borrow(driver)?, options))
+    }
+
+    fn begin(driver: &Arc<dyn Driver>, make: impl FnOnce() -> Result<Inner>) -> Result<Overtake> {
         let inner = Arc::new(hal::beside_captures(&**driver, make)?);
         let watched = inner.options.enabled && !inner.shared.has_stood_down();
         let monitor = watched.then(|| Monitor::start(driver, &inner.shared, &inner.options));
@@ -58,14 +65,20 @@ impl Overtake {
         let top = i32::from(self.inner.options.priorities.count()) - 1;
         let cuda = range.least - (i32::from(priority.get()) - 1) * span / top.max(1);
         let stream = self.inner.driver.stream_create(StreamFlags::NON_BLOCKING, cuda)?;
-        Ok(PriorityStream::new(&self.inner, stream, priority, true))
+        Ok(PriorityStream::new(&self.inner, stream, Some(priority), true))
     }
 
     /// Gives the copies of an existing CUDA stream a priority. The stream stays the caller's and must outlive what is
     /// returned.
     pub fn adopt(&self, stream: Stream, priority: Priority) -> Result<PriorityStream> {
         self.inner.check(priority, "overtake adopt")?;
-        Ok(PriorityStream::new(&self.inner, stream, priority, false))
+        Ok(PriorityStream::new(&self.inner, stream, Some(priority), false))
+    }
+
+    /// The same for a stream without a priority of its own: every request brings one, or counts as bulk.
+    #[must_use]
+    pub fn adopt_plain(&self, stream: Stream) -> PriorityStream {
+        PriorityStream::new(&self.inner, stream, None, false)
     }
 
     /// The priorities there are.
@@ -121,6 +134,10 @@ impl Drop for Overtake {
 impl Inner {
     fn new(driver: &Arc<dyn Driver>, primary: Primary, options: Options) -> Result<Inner> {
         let queues = |direction| -> Result<usize> {
+            // Without channels nothing of ours waits in a hardware queue, so it does not matter how many there are.
+            if !options.channels {
+                return Ok(usize::from(u8::MAX));
+            }
             let map = probe::probe_queues(driver, direction, &probe::ProbeOptions::default())?;
             Ok(map.queues())
         };
@@ -141,7 +158,6 @@ impl Inner {
             kernel: CopyKernel::load(driver).ok(),
             events: Events::default(),
             pace: Pace::new(),
-            census: Census::new(options.priorities),
             shared: Arc::new(shared),
             driver: Arc::clone(driver),
             options,
@@ -156,6 +172,13 @@ impl Inner {
             Direction::DeviceToHost => &self.to_host,
             _ => &self.to_device,
         }
+    }
+
+    /// Both engines, or the one that is asked for.
+    pub(crate) fn engines(&self, direction: Option<Direction>) -> impl Iterator<Item = &Arc<Engine>> {
+        let here = move |way| direction.is_none_or(|direction| direction == way);
+        let both = [(Direction::HostToDevice, &self.to_device), (Direction::DeviceToHost, &self.to_host)];
+        both.into_iter().filter(move |(way, _)| here(*way)).map(|(_, engine)| engine)
     }
 
     pub(crate) fn is_capturing(&self, stream: Stream) -> bool {

@@ -1,13 +1,14 @@
-//! A device's primary context, retained as long as this lives.
+//! The context that everything of ours lives in: a device's primary one, retained, or one that somebody lends.
 
 use std::sync::Arc;
 
-use hal::{CaptureMode, Context, Device, Driver, Result};
+use hal::{CaptureMode, Code, Context, Device, Driver, Result};
 
 /// The context. What was made in it has to go first, so this is the last field of whoever holds it.
 pub(crate) struct Primary {
     driver: Arc<dyn Driver>,
-    device: Device,
+    /// The device whose context is retained.
+    retained: Option<Device>,
     context: Context,
     /// What was current on the thread that tears everything down, and is to be again.
     restore: Option<Option<Context>>,
@@ -19,9 +20,19 @@ impl Primary {
     /// Retains the context and makes it current on the calling thread.
     pub(crate) fn retain(driver: &Arc<dyn Driver>, device: Device) -> Result<Primary> {
         let context = driver.primary_context_retain(device)?;
-        let primary = Primary { driver: Arc::clone(driver), device, context, restore: None, capture_mode: None };
+        let primary = Primary::of(driver, context, Some(device));
         driver.context_set_current(Some(context))?;
         Ok(primary)
+    }
+
+    /// Borrows the calling thread's current context from whoever owns it.
+    pub(crate) fn borrow(driver: &Arc<dyn Driver>) -> Result<Primary> {
+        let none = || Code::INVALID_CONTEXT.at("overtake attach").because("the calling thread has no current context");
+        Ok(Primary::of(driver, driver.context_current()?.ok_or_else(none)?, None))
+    }
+
+    fn of(driver: &Arc<dyn Driver>, context: Context, retained: Option<Device>) -> Primary {
+        Primary { driver: Arc::clone(driver), retained, context, restore: None, capture_mode: None }
     }
 
     pub(crate) fn context(&self) -> Context {
@@ -59,7 +70,9 @@ impl Drop for Primary {
         if let Some(before) = self.restore {
             let _ = self.driver.context_set_current(before);
         }
-        let _ = self.driver.primary_context_release(self.device);
+        if let Some(device) = self.retained {
+            let _ = self.driver.primary_context_release(device);
+        }
         if let Some(mode) = self.capture_mode {
             let _ = self.driver.exchange_capture_mode(mode);
         }

@@ -2,14 +2,15 @@
 #![allow(unsafe_code)] // copies are unsafe; the caller's promise is passed on
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
+use channels::Direction;
 use hal::{Copy2d, Copy3d, DevicePtr, Result, Stream};
 use semaphores::Priority;
 
 use crate::ahead::Ahead;
 use crate::copy::submit::submit;
-use crate::copy::{CopyHandle, Request};
+use crate::copy::{CopyHandle, Door, Request};
 use crate::overtake::Inner;
 use crate::run::Run;
 use crate::shadow::Shadow;
@@ -24,30 +25,49 @@ pub(crate) struct StreamState {
     pub(crate) trust: Arc<Trust>,
     pub(crate) shadow: Shadow,
     pub(crate) ahead: Ahead,
-    /// Priorities of its own that requests have brought, one bit each.
-    announced: AtomicU32,
+    /// Priorities of their own that requests have brought, one bit each: H2D in the lower half, D2H in the upper.
+    announced: AtomicU64,
+    /// Whether the stream itself stands for copies of its priority.
+    counted: bool,
     owned: bool,
 }
 
 impl StreamState {
+    /// Whether copies of others reckon with copies of `priority` in this stream already.
+    pub(crate) fn is_announced(&self, direction: Direction, priority: Priority) -> bool {
+        let known = self.announced.load(Ordering::Relaxed) & announcement(direction, priority) != 0;
+        known || (self.counted && priority == self.priority)
+    }
+
     /// A request has brought a priority of its own: from now on, and as long as the stream is open, copies of others
-    /// reckon with more of the kind.
-    pub(crate) fn announce(&self, priority: Priority) {
-        let bit = 1 << (priority.get() - 1);
-        if priority != self.priority && self.announced.fetch_or(bit, Ordering::SeqCst) & bit == 0 {
-            self.inner.census.opened(priority);
+    /// on that engine reckon with more of the kind.
+    pub(crate) fn announce(&self, direction: Direction, priority: Priority) {
+        let bit = announcement(direction, priority);
+        if self.announced.fetch_or(bit, Ordering::SeqCst) & bit == 0 {
+            self.inner.engine(direction).census.opened(priority);
         }
     }
 
     /// The stream's owner lets go of it.
     fn close(&self) {
         let announced = self.announced.load(Ordering::SeqCst);
-        self.inner.census.closed(self.priority);
-        let priorities = self.inner.options.priorities.iter();
-        priorities
-            .filter(|priority| announced & 1 << (priority.get() - 1) != 0)
-            .for_each(|priority| self.inner.census.closed(priority));
+        for direction in [Direction::HostToDevice, Direction::DeviceToHost] {
+            let census = &self.inner.engine(direction).census;
+            if self.counted {
+                census.closed(self.priority);
+            }
+            let priorities = self.inner.options.priorities.iter();
+            priorities
+                .filter(|priority| announced & announcement(direction, *priority) != 0)
+                .for_each(|priority| census.closed(priority));
+        }
     }
+}
+
+/// The bit that says that copies of `priority` have been seen on an engine.
+fn announcement(direction: Direction, priority: Priority) -> u64 {
+    let half = if direction == Direction::DeviceToHost { 32 } else { 0 };
+    1 << (u32::from(priority.get()) - 1 + half)
 }
 
 impl Drop for StreamState {
@@ -70,17 +90,21 @@ pub struct PriorityStream {
 }
 
 impl PriorityStream {
-    pub(crate) fn new(inner: &Arc<Inner>, stream: Stream, priority: Priority, owned: bool) -> PriorityStream {
-        inner.census.opened(priority);
+    pub(crate) fn new(inner: &Arc<Inner>, stream: Stream, priority: Option<Priority>, owned: bool) -> PriorityStream {
+        let counted = priority.is_some();
+        if let Some(priority) = priority {
+            inner.engines(None).for_each(|engine| engine.census.opened(priority));
+        }
         let state = StreamState {
             inner: Arc::clone(inner),
             stream,
-            priority,
+            priority: priority.unwrap_or(Priority::LOWEST),
             run: Run::default(),
             trust: Arc::default(),
             shadow: Shadow::default(),
             ahead: Ahead::default(),
-            announced: AtomicU32::new(0),
+            announced: AtomicU64::new(0),
+            counted,
             owned,
         };
         PriorityStream { state: Arc::new(state) }
@@ -105,7 +129,17 @@ impl PriorityStream {
     /// completed; pageable host memory follows the driver's own rules.
     pub unsafe fn memcpy_async(&self, request: &Request) -> Result<CopyHandle> {
         // SAFETY: passed on to the caller.
-        unsafe { submit(&self.state, request) }
+        unsafe { submit(&self.state, request, &Door::default()) }
+    }
+
+    /// The same for a copy that somebody else has already decided how to hand to the driver: where it goes natively,
+    /// it goes through `door`.
+    ///
+    /// # Safety
+    /// As for [`PriorityStream::memcpy_async`]; the door makes the copy of the request and nothing else.
+    pub unsafe fn memcpy_through(&self, request: &Request, door: &Door<'_>) -> Result<CopyHandle> {
+        // SAFETY: passed on to the caller.
+        unsafe { submit(&self.state, request, door) }
     }
 
     /// Copies several, in order. The first that fails ends the batch; those before it are on their way.

@@ -5,13 +5,16 @@
 //! | `request.rs` | what is asked for, and where its bytes are |
 //! | `plan.rs` | the rules: which way a copy goes. Pure |
 //! | `submit.rs` | carries a plan out |
+//! | `door.rs` | how a copy reaches the driver where it goes natively |
 //! | `handle.rs` | what the caller gets back |
 
+mod door;
 pub(crate) mod handle;
 pub(crate) mod plan;
 pub(crate) mod request;
 pub(crate) mod submit;
 
+pub use door::Door;
 pub use handle::{CopyHandle, Status};
 pub use plan::{Plan, Reason};
 pub use request::Request;

@@ -14,6 +14,7 @@
 //! | has somebody above it and is below `gate_bytes_min` | natively: it delays an urgent copy by microseconds |
 //! | … is at least `kernel_bytes_min`, aligned alike on both sides and mapped | by kernel, yielding to the word |
 //! | … else | by engine, in chunks through a channel |
+//! | … or, with `channels = off`, | natively, with a word behind it that lets others have their turn |
 //! | … while another stream's copies wait in the channel for that stream | by kernel if it can, or natively |
 
 use channels::{Direction, Shape};
@@ -54,13 +55,15 @@ pub enum Reason {
     RingFull,
     /// The way that was planned failed.
     Failed,
+    /// It would have had to wait in a channel, and there are none.
+    Unchannelled,
     /// Another stream's copies stand in the channel and wait for that stream.
     Unready,
 }
 
 impl Reason {
     /// All of them.
-    pub const ALL: [Reason; 14] = [
+    pub const ALL: [Reason; 15] = [
         Reason::Disabled,
         Reason::StoodDown,
         Reason::Capturing,
@@ -74,6 +77,7 @@ impl Reason {
         Reason::Asked,
         Reason::RingFull,
         Reason::Failed,
+        Reason::Unchannelled,
         Reason::Unready,
     ];
 
@@ -94,6 +98,7 @@ impl Reason {
             Reason::Asked => "asked",
             Reason::RingFull => "ring full",
             Reason::Failed => "failed otherwise",
+            Reason::Unchannelled => "no channel",
             Reason::Unready => "unready channel",
         }
     }
@@ -193,7 +198,11 @@ fn gated_plan(options: &Options, situation: &Situation<'_>, raises: bool) -> Pla
         Transport::Auto => fits && situation.shape.bytes() >= options.kernel_bytes_min,
         Transport::Engine | Transport::Native => false,
     };
-    if by_kernel { Plan::Kernel { raises } } else { Plan::Engine { raises } }
+    match by_kernel {
+        true => Plan::Kernel { raises },
+        false if options.channels => Plan::Engine { raises },
+        false => Plan::Native(Reason::Unchannelled),
+    }
 }
 
 fn urgent_plan(options: &Options, situation: &Situation<'_>) -> Plan {
@@ -201,7 +210,7 @@ fn urgent_plan(options: &Options, situation: &Situation<'_>) -> Plan {
     if to_device && situation.shape.is_linear() && situation.shape.bytes() <= INLINE_BYTES_MAX {
         return Plan::Native(Reason::Inlined);
     }
-    if options.emulation != Kind::Hold {
+    if options.emulation != Kind::Hold && options.channels {
         return Plan::Engine { raises: true };
     }
     if options.urgent_transport == UrgentTransport::Kernel && kernel_can(situation) {

@@ -4,6 +4,18 @@ use channels::{Direction, Shape, Side};
 use hal::{Copy2d, Copy3d, DevicePtr, Driver, Endpoint, MemoryKind, Plane, PointerInfo, Volume};
 use semaphores::Priority;
 
+use crate::copy::plan::INLINE_BYTES_MAX;
+
+impl Placement {
+    /// Whether a copy of this shape ever comes to a copy engine that others wait for.
+    pub(crate) fn meets_engine(&self, shape: &Shape) -> bool {
+        let inlined =
+            self.direction == Direction::HostToDevice && shape.is_linear() && shape.bytes() <= INLINE_BYTES_MAX;
+        let across = matches!(self.direction, Direction::HostToDevice | Direction::DeviceToHost);
+        across && self.pinned && !self.managed && !inlined
+    }
+}
+
 /// A copy as the caller asks for it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Request {

@@ -4,10 +4,11 @@
 use std::sync::Arc;
 
 use channels::{Direction, Refusal, Shape, Submission, chunk, copy_shape};
-use hal::{Event, Nanos, Result};
+use hal::{Event, Nanos, Result, Stream};
 use semaphores::{Layout, Priority, emulation};
 
 use crate::ahead::Dependency;
+use crate::copy::door::Door;
 use crate::copy::handle::CopyHandle;
 use crate::copy::plan::{Plan, Reason, Situation, fits_kernel, plan};
 use crate::copy::request::{Placement, Request, place};
@@ -39,21 +40,17 @@ struct Job<'a> {
     below: Vec<Dependency>,
     /// Whether it could go by kernel, if the channel does not take it.
     fits_kernel: bool,
+    door: &'a Door<'a>,
 }
 
 /// Submits one request.
 ///
 /// # Safety
 /// The ranges of the request stay valid until the copy has completed, as the driver's copy of that kind demands.
-pub(crate) unsafe fn submit(stream: &Arc<StreamState>, request: &Request) -> Result<CopyHandle> {
+pub(crate) unsafe fn submit(stream: &Arc<StreamState>, request: &Request, door: &Door<'_>) -> Result<CopyHandle> {
     let inner = &*stream.inner;
     let priority = request.priority.unwrap_or(stream.priority);
-    if request.priority.is_some() {
-        inner.check(priority, "overtake memcpy_async")?;
-        stream.announce(priority);
-    }
-    let (lowest, highest) = inner.census.bounds_with(priority);
-    let alone = lowest == highest || !inner.options.enabled;
+    inner.check(priority, "overtake memcpy_async")?;
     let mut job = Job {
         inner,
         stream,
@@ -62,11 +59,12 @@ pub(crate) unsafe fn submit(stream: &Arc<StreamState>, request: &Request) -> Res
         placement: None,
         below: Vec::new(),
         fits_kernel: false,
+        door,
     };
+    let (lowest, highest) = if inner.options.enabled { job.company(request) } else { (priority, priority) };
     let mut capturing = false;
-    if !alone {
-        capturing = inner.is_capturing(stream.stream);
-        job.placement = place(&*inner.driver, request);
+    if lowest != highest {
+        capturing = !door.no_captures && inner.is_capturing(stream.stream);
         job.below = stream.ahead.below(priority, &inner.shared.ring);
     }
     let situation = Situation {
@@ -82,7 +80,7 @@ pub(crate) unsafe fn submit(stream: &Arc<StreamState>, request: &Request) -> Res
     let decided = plan(&inner.options, &situation);
     job.fits_kernel = fits_kernel(&inner.options, &situation);
     // SAFETY: passed on to the caller.
-    let result = unsafe { job.carry_out(decided) };
+    let result = unsafe { job.carry_out(decided) }.and_then(|copied| job.settle(copied));
     match &result {
         Ok(handle) => inner.shared.counters.copied(handle.plan, job.shape.bytes()),
         Err(_) => inner.shared.counters.failed(),
@@ -91,17 +89,55 @@ pub(crate) unsafe fn submit(stream: &Arc<StreamState>, request: &Request) -> Res
 }
 
 impl Job<'_> {
+    /// The bounds of all priorities on its engine. Copies of others reckon with its kind from now on.
+    fn company(&mut self, request: &Request) -> (Priority, Priority) {
+        let (inner, priority) = (self.inner, self.priority);
+        let known = |direction| self.stream.is_announced(direction, priority);
+        let announced = match request.direction {
+            Some(direction) => known(direction),
+            None => known(Direction::HostToDevice) || known(Direction::DeviceToHost),
+        };
+        if !announced {
+            self.find(request);
+        }
+        let engines = inner.engines(request.direction.or(self.placement.map(|placement| placement.direction)));
+        let bounds = engines.map(|engine| engine.census.bounds_with(priority));
+        let (lowest, highest) =
+            bounds.fold((priority, priority), |(low, high), (lowest, highest)| (low.min(lowest), high.max(highest)));
+        if lowest != highest {
+            self.find(request);
+        }
+        (lowest, highest)
+    }
+
+    /// Asks where its bytes are, and announces it on the engine that it will meet.
+    fn find(&mut self, request: &Request) {
+        if self.placement.is_some() {
+            return;
+        }
+        self.placement = place(&*self.inner.driver, request);
+        if let Some(placement) = self.placement.filter(|placement| placement.meets_engine(&self.shape))
+            && !self.stream.is_announced(placement.direction, self.priority)
+        {
+            self.stream.announce(placement.direction, self.priority);
+        }
+    }
+
     unsafe fn carry_out(&self, plan: Plan) -> Result<CopyHandle> {
         // SAFETY: passed on to the caller, in every arm.
         unsafe {
             match plan {
                 Plan::Native(reason) if !self.lifts(reason) => {
                     self.native()?;
+                    self.space(reason);
                     Ok(self.handle(plan, None))
                 }
                 Plan::Native(_) | Plan::Urgent => self.tracked(plan, || Ok(self.native()?)),
                 Plan::UrgentKernel => self.tracked(plan, || Ok(self.by_kernel(None, URGENT_BLOCKS)?)),
                 Plan::Kernel { .. } => {
+                    if !self.lies_within() {
+                        return self.carry_out(Plan::Native(Reason::Unknown));
+                    }
                     let (yields, blocks) = self.bulk_kernel();
                     self.tracked(plan, || Ok(self.by_kernel(Some(yields), blocks)?))
                 }
@@ -155,10 +191,40 @@ impl Job<'_> {
 
     /// The copy as the driver does it.
     unsafe fn native(&self) -> Result<()> {
+        if let Some(native) = self.door.native {
+            return native();
+        }
         let driver = &*self.inner.driver;
         // An address that nobody could place goes through the driver's own inference, as `Peer` does.
         // SAFETY: passed on to the caller.
         unsafe { copy_shape(driver, self.direction(), &self.shape, self.stream.stream) }
+    }
+
+    /// Lets other streams have their turn behind a bulk copy that went natively: the engine would otherwise go on with
+    /// the same stream as long as that has copies and nothing else (facts, section 2).
+    fn space(&self, reason: Reason) {
+        if reason == Reason::Unchannelled && self.stream.stream != Stream::LEGACY {
+            // Not written: others wait longer. Nothing depends on it.
+            let _ = self.inner.driver.mem_op(self.stream.stream, self.inner.shared.ring.write_nothing());
+        }
+    }
+
+    /// Whether both sides lie within their allocations: past them a kernel would take the context down, where the
+    /// driver only refuses.
+    fn lies_within(&self) -> bool {
+        let left = |address| self.inner.driver.pointer_bytes_left(address).unwrap_or(0);
+        [&self.shape.target, &self.shape.source].into_iter().all(|side| {
+            let last_row = (self.shape.rows - 1) * side.row_pitch_bytes;
+            last_row + self.shape.width_bytes <= left(side.address)
+        })
+    }
+
+    /// Waits for a copy that has to have completed when its call returns.
+    fn settle(&self, copied: CopyHandle) -> Result<CopyHandle> {
+        if self.door.blocking && !matches!(copied.plan, Plan::Native(_) | Plan::Urgent) {
+            self.inner.driver.stream_synchronize(self.stream.stream)?;
+        }
+        Ok(copied)
     }
 
     fn bulk_kernel(&self) -> (Yield, u32) {
@@ -215,7 +281,7 @@ impl Job<'_> {
     unsafe fn tracked(&self, plan: Plan, copy: impl FnOnce() -> Submitted) -> Result<CopyHandle> {
         let (ring, raises, waits_at) = (&self.inner.shared.ring, self.raises(plan), self.waits_at(plan));
         let (doubtful, every) = (raises && self.stream.trust.is_careful(), self.inner.options.ticket_every);
-        if plan == Plan::Urgent && self.below.is_empty() {
+        if plan == Plan::Urgent && self.below.is_empty() && !self.door.blocking {
             if let Some(cover) = self.stream.run.join(ring, self.engine().expected(self.shape.bytes()), every) {
                 // SAFETY: passed on to the caller.
                 return unsafe { self.covered(plan, cover, copy) };
@@ -315,6 +381,11 @@ impl Job<'_> {
         let submitted = copy();
         let tracked = match (&submitted, flight.raises) {
             (Err(_), _) => false,
+            // It has completed: there is nothing to wait for in any stream.
+            (Ok(()), _) if self.door.blocking && matches!(plan, Plan::Native(_) | Plan::Urgent) => {
+                inner.shared.ring.complete(ticket);
+                true
+            }
             (Ok(()), true) => self.complete_by_shadow(before, &mut flight).is_ok(),
             (Ok(()), false) => inner.driver.mem_op(self.stream.stream, inner.shared.ring.write(ticket)).is_ok(),
         };
@@ -324,7 +395,7 @@ impl Job<'_> {
             // SAFETY: passed on to the caller.
             return unsafe { self.after_failure(plan, submitted) };
         }
-        if flight.raises {
+        if flight.raises && !self.door.blocking {
             self.stream.run.begin(ticket, flight.pending.is_some());
         }
         self.boost_dependencies(&mut flight);

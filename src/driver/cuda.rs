@@ -363,6 +363,10 @@ impl Driver for CudaDriver {
         memory::pointer_info(&self.functions, address)
     }
 
+    fn pointer_bytes_left(&self, address: u64) -> Result<u64> {
+        memory::bytes_left(&self.functions, address)
+    }
+
     // --- copies ---
 
     unsafe fn copy_htod(&self, target: DevicePtr, source: *const u8, bytes: u64) -> Result<()> {

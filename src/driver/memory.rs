@@ -83,6 +83,17 @@ pub fn pointer_info(functions: &Functions, address: u64) -> Result<PointerInfo> 
     }
 }
 
+/// How many bytes of its allocation lie from `address` on.
+pub fn bytes_left(functions: &Functions, address: u64) -> Result<u64> {
+    let (mut start, mut bytes): (CUdeviceptr, usize) = (0, 0);
+    let mut names = [CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, CU_POINTER_ATTRIBUTE_RANGE_SIZE];
+    let mut places: [*mut c_void; 2] = [(&raw mut start).cast(), (&raw mut bytes).cast()];
+    // SAFETY: the two arrays are live and hold two elements; each place is a live local of the type that the driver's
+    // manual gives the attribute of that index.
+    unsafe { functions.cuPointerGetAttributes(2, names.as_mut_ptr(), places.as_mut_ptr(), address)? };
+    Ok((start + bytes as u64).saturating_sub(address.max(start)))
+}
+
 /// Allocates pinned memory.
 pub fn host_alloc(functions: &Functions, bytes: u64, flags: u32) -> Result<*mut u8> {
     let mut memory = pointer(0);

@@ -21,6 +21,7 @@ pub(crate) struct Ticket {
 
 /// The words, and which are free.
 pub(crate) struct Ring {
+    /// One more than there are slots: the last is for writes that nobody reads.
     words: Words,
     /// The generation that each slot is in use for, or was last.
     current: Vec<AtomicU32>,
@@ -30,7 +31,7 @@ pub(crate) struct Ring {
 impl Ring {
     pub(crate) fn new(driver: &Arc<dyn Driver>) -> Result<Ring> {
         Ok(Ring {
-            words: Words::new(driver, u64::from(SLOTS))?,
+            words: Words::new(driver, u64::from(SLOTS) + 1)?,
             current: (0..SLOTS).map(|_| AtomicU32::new(0)).collect(),
             free: Mutex::new((0..SLOTS).rev().collect()),
         })
@@ -56,6 +57,16 @@ impl Ring {
     pub(crate) fn is_done(&self, ticket: Ticket) -> bool {
         self.words.load(u64::from(ticket.slot)) == ticket.generation
             || self.current[ticket.slot as usize].load(Ordering::Acquire) != ticket.generation
+    }
+
+    /// It has happened, and no stream will say so.
+    pub(crate) fn complete(&self, ticket: Ticket) {
+        self.words.store(u64::from(ticket.slot), ticket.generation);
+    }
+
+    /// A write that nobody reads.
+    pub(crate) fn write_nothing(&self) -> MemOp {
+        MemOp::write32(self.words.host_address(u64::from(SLOTS)), 0)
     }
 
     /// The operation that makes it happen.

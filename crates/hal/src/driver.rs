@@ -126,6 +126,8 @@ pub trait Driver: Send + Sync {
     fn host_device_pointer(&self, pointer: *mut u8) -> Result<DevicePtr>;
     /// What an address is. Never an error for plain host memory: that is [`crate::MemoryKind::Pageable`].
     fn pointer_info(&self, address: u64) -> Result<PointerInfo>;
+    /// How many bytes of its allocation lie from `address` on; 0 where the driver knows of none.
+    fn pointer_bytes_left(&self, address: u64) -> Result<u64>;
 
     // --- copies ---
 

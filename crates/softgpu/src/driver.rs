@@ -384,6 +384,14 @@ impl hal::Driver for SoftGpu {
         )
     }
 
+    fn pointer_bytes_left(&self, address: u64) -> Result<u64> {
+        self.look_up(
+            "cuPointerGetAttributes",
+            |host| host.pointer_ns,
+            |model, caller| Ok(model.bytes_left(caller, address)),
+        )
+    }
+
     // --- copies ---
 
     unsafe fn copy_htod(&self, target: DevicePtr, source: *const u8, bytes: u64) -> Result<()> {

@@ -98,7 +98,9 @@ pub fn reasons(rig: &Rig) -> Outcome {
     same("small", &plan_with(Options { gate_bytes_min: 2 * BYTES, ..small() }, true)?, &Plan::Native(Reason::Small))?;
     same("the kernel", &plan_with(small(), true)?, &Plan::Kernel { raises: false })?;
     same("the engine", &plan_with(bed::transport(Transport::Engine), true)?, &Plan::Engine { raises: false })?;
-    ensure!(Reason::ALL.len() == 14, "a reason was added: add a check for it");
+    let unchannelled = Options { channels: false, ..bed::transport(Transport::Engine) };
+    same("no channel", &plan_with(unchannelled, true)?, &Plan::Native(Reason::Unchannelled))?;
+    ensure!(Reason::ALL.len() == 15, "a reason was added: add a check for it");
     Ok(())
 }
 

@@ -136,6 +136,7 @@ impl Driver for Faulty {
         host_unregister(pointer: *mut u8) -> ();
         host_device_pointer(pointer: *mut u8) -> DevicePtr;
         pointer_info(address: u64) -> PointerInfo;
+        pointer_bytes_left(address: u64) -> u64;
         memset_d8_async(target: DevicePtr, value: u8, bytes: u64, stream: Stream) -> ();
         memset_d32_async(target: DevicePtr, value: u32, count: u64, stream: Stream) -> ();
         memset_2d_d8_async(

@@ -152,6 +152,11 @@ impl Model {
         region.map(|_| DevicePtr(address)).ok_or_else(none)
     }
 
+    pub(crate) fn bytes_left(&self, caller: Caller, address: u64) -> u64 {
+        let found = self.processes[caller.process].space.region(address);
+        found.map_or(0, |(start, region)| region.bytes - (address - start))
+    }
+
     pub(crate) fn pointer_info(&self, caller: Caller, address: u64) -> PointerInfo {
         let Some((_, region)) = self.processes[caller.process].space.region(address) else {
             let kind = MemoryKind::Pageable;
