@@ -1,0 +1,28 @@
+/* Comes before next_second in the search order: whoever has both functions calls on to the next one of the name. */
+#define _GNU_SOURCE
+#include "driver.h"
+
+int chained(int depth);
+int chained(int depth)
+{
+    if (depth > 100)
+        return -1; /* it found itself */
+    __typeof__(&chained) next = (__typeof__(&chained))to_symbol(dlsym(RTLD_NEXT, "chained"));
+    return next == NULL ? -2 : 10 + next(depth + 1);
+}
+
+int copies_seen(void);
+static int seen;
+
+int copies_seen(void)
+{
+    return seen;
+}
+
+/* An interposer of somebody else's, between the program and the driver. */
+CUresult cuMemcpyHtoD(CUdeviceptr target, const void *source, size_t bytes)
+{
+    __typeof__(&cuMemcpyHtoD) next = (__typeof__(&cuMemcpyHtoD))to_symbol(dlsym(RTLD_NEXT, DRIVER_STRING(cuMemcpyHtoD)));
+    REQUIRE(++seen < 100); /* it found itself */
+    return next == NULL ? CUDA_ERROR_UNKNOWN : next(target, source, bytes);
+}

@@ -1,0 +1,99 @@
+/* What libcudart does: it looks up all that it will ever need before cuInit, in the recorded order, then copies through
+ * those pointers and no others. ROWS is a recorded list (symbol,version,flags); both default streams run from one list. */
+#define _GNU_SOURCE
+#include "scenario.h"
+
+enum { ROWS_MAX = 600, NAME_MAX_BYTES = 80 };
+
+typedef struct {
+    char name[NAME_MAX_BYTES];
+    int version;
+    unsigned long long flags;
+    void *address;
+} Row;
+
+static Row listed[ROWS_MAX];
+static size_t listed_count;
+static void *driver_library;
+static unsigned long long flags_wanted;
+
+static void read_rows(const char *path)
+{
+    char line[160];
+    FILE *file = fopen(path, "r");
+    REQUIRE(file != NULL);
+    while (fgets(line, sizeof line, file) != NULL) {
+        Row *row = &listed[listed_count++];
+        REQUIRE(listed_count <= ROWS_MAX);
+        char *comma = strchr(line, ',');
+        REQUIRE(comma != NULL && comma - line < NAME_MAX_BYTES);
+        memcpy(row->name, line, (size_t)(comma - line));
+        REQUIRE(sscanf(comma, ",%d,%llu", &row->version, &row->flags) == 2);
+    }
+    REQUIRE(fclose(file) == 0);
+}
+
+/* Every answer is part of the result; whether pointers are there, not what they are. */
+static void look_everything_up(void *library)
+{
+    __typeof__(&cuGetProcAddress_v2) ask = FIND(library, cuGetProcAddress_v2);
+    __typeof__(&cuGetProcAddress) ask_old = FIND(library, cuGetProcAddress);
+    printf("cuDriverGetVersion: %d\n", dlsym(library, "cuDriverGetVersion") != NULL);
+    for (size_t i = 0; i < listed_count; i++) {
+        Row *row = &listed[i];
+        void *second = NULL;
+        int status = 99;
+        CUresult code = ask(row->name, &row->address, row->version, row->flags, &status);
+        CUresult old = ask_old(row->name, &second, row->version, row->flags);
+        printf("%s,%d,%llu: %u %d %d old %u %d\n", row->name, row->version, row->flags, code, status,
+               row->address != NULL, old, second == row->address);
+    }
+}
+
+static const char *const batch_call = "cuMemcpyBatchAsync";
+
+/* Nothing but a row of the list, except for what the runtime never asks for. A prototype of the batch call is used at
+ * its own version alone. */
+static void *find_listed(const char *base, const char *symbol, int version)
+{
+    int is_batch = strcmp(base, batch_call) == 0;
+    void *found = NULL, *plain = NULL;
+    for (size_t i = 0; i < listed_count; i++)
+        if (strcmp(listed[i].name, base) == 0 && (!is_batch || listed[i].version == version)) {
+            if (listed[i].flags == flags_wanted)
+                found = listed[i].address;
+            if (listed[i].flags == 0)
+                plain = listed[i].address;
+        }
+    if (found != NULL || is_batch)
+        return found;
+    return plain != NULL ? plain : dlsym(driver_library, symbol);
+}
+
+#ifdef AS_LIBRARY
+void run_runtime_alike(const char *path);
+#define MAIN void run_runtime_alike(const char *path)
+#else
+#define MAIN static void run_runtime_alike(const char *path)
+#endif
+
+MAIN
+{
+    driver_library = open_driver();
+    read_rows(path);
+    look_everything_up(driver_library);
+    for (flags_wanted = 0; flags_wanted <= 2; flags_wanted += 2) {
+        Driver driver = find_driver(find_listed);
+        printf("flags %llu\n", flags_wanted);
+        run_scenario(&driver);
+    }
+}
+
+#ifndef AS_LIBRARY
+int main(int count, char **arguments)
+{
+    REQUIRE(count == 2);
+    run_runtime_alike(arguments[1]);
+    return 0;
+}
+#endif
