@@ -5,10 +5,12 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::bench::BenchArguments;
+use crate::run::RunArguments;
 use crate::simulate::SimulateArguments;
 
 const AFTER_HELP: &str = "\
 Examples:
+  overtake run -- python serve.py      a program, unchanged: its urgent copies pass its bulk copies
   overtake info                        what this machine has, and what to set differently
   overtake demo                        the problem and the cure, measured here, with a picture
   overtake --backend soft demo         the same on the software GPU: no GPU needed
@@ -17,7 +19,7 @@ Examples:
   overtake bench hunt                  random copies from many threads: hunts for hangs and wrong bytes
 
 Without --backend, the variable OVERTAKE_BACKEND decides; without that, the real driver where there is one, else the
-software GPU. Exit codes: 0 done, 1 failed, 2 the command line makes no sense.";
+software GPU. Exit codes: 0 done, 1 failed, 2 the command line makes no sense; `run` ends as its program did.";
 
 /// Gives GPU memory copies the priorities that CUDA does not.
 #[derive(Debug, Parser)]
@@ -54,6 +56,8 @@ pub enum Command {
     Demo(DemoArguments),
     /// Measure overtake against what CUDA does by itself, or hunt for hangs and wrong bytes.
     Bench(BenchArguments),
+    /// Run a program with priorities for its copies, unchanged, and report what happened to them.
+    Run(RunArguments),
     /// Run a scenario on a small exact machine, with or without semaphores: which copy runs when, and why.
     Simulate(SimulateArguments),
 }

@@ -12,6 +12,7 @@ mod info;
 mod open;
 mod output;
 mod progress;
+mod run;
 mod simulate;
 mod version;
 
@@ -27,6 +28,7 @@ fn main() -> ExitCode {
         Command::Info(info) => info::run(&arguments, info),
         Command::Demo(demo) => demo::run(&arguments, demo),
         Command::Bench(bench) => bench::run(&arguments, bench),
+        Command::Run(run) => return run::run(&arguments, run),
         Command::Simulate(simulate) => simulate::run(simulate),
     };
     match result {

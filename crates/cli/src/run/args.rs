@@ -1,0 +1,152 @@
+//! The command line of `run`.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use overtake::options::Options;
+
+const AFTER_HELP: &str = "\
+Examples:
+  overtake run -- python serve.py                     urgent copies pass bulk copies; nothing else changes
+  overtake run --report -- python serve.py            the same, and what happened, on standard error at exit
+  overtake run --json run.json --trace run.trace.json -- ./program --its-own-option
+  overtake run --set max_blocking_us=30 --bulk-bytes-min 4M -- torchrun --nproc-per-node 2 train.py
+  overtake run --deployment shadow -- ./program       where a program escapes the preloaded library
+
+Which copies go first, strongest first: what the program says through the C interface, the rules, the priority of the
+copy's stream, and else its size: copies of --bulk-bytes-min and more yield to smaller ones.
+
+The program inherits everything: standard streams, environment, process group; so do its children, through shells, exec,
+Python's multiprocessing and torchrun. Without --report, --json and --trace (and without --deployment shadow)
+`overtake run` becomes the program, and no other process stays. With them it stays until the program ends, passes on
+the signals that are sent to it, and stops when the program is stopped. Children that outlive the program are reported
+as far as they had come by then.
+
+CUDA_DEVICE_MAX_COPY_CONNECTIONS is set to 8 unless it is set already (or --off is given). Shadow and audit are for
+programs that take their symbols past LD_PRELOAD, such as plugins loaded with RTLD_DEEPBIND. No deployment reaches
+statically linked programs without a loader, or programs with set-user-id.
+
+Exit status: the program's own; when a signal ended it, `overtake run` ends by the same signal. 125 when overtake itself
+fails, 126 when the program cannot be executed, 127 when it is not found, 2 when the command line makes no sense.";
+
+/// Arguments of `run`.
+#[derive(Debug, Args)]
+#[command(after_help = AFTER_HELP)]
+pub struct RunArguments {
+    /// The drop-in library; else OVERTAKE_PRELOAD_LIBRARY, else libovertake_preload.so beside this executable or in
+    /// ../lib.
+    #[arg(long, value_name = "FILE")]
+    pub library: Option<PathBuf>,
+    /// How the library gets between the program and the driver.
+    #[arg(long, value_enum, default_value_t = Deployment::Preload, value_name = "WAY")]
+    pub deployment: Deployment,
+    /// Copies of this size and more are bulk where nothing else says what they are (1M when not given).
+    #[arg(long, value_parser = size, value_name = "SIZE")]
+    pub bulk_bytes_min: Option<String>,
+    /// Rules that give copies their priority (TOML).
+    #[arg(long, value_name = "FILE")]
+    pub rules: Option<PathBuf>,
+    /// Options from a file (TOML); --set wins over it.
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Sets one option, as the variable OVERTAKE_NAME does. May be repeated.
+    #[arg(long = "set", value_parser = setting, value_name = "NAME=VALUE")]
+    pub settings: Vec<Setting>,
+    /// Load the library with everything switched off: for comparison.
+    #[arg(long)]
+    pub off: bool,
+    /// Print on standard error, when the program has ended, what happened to its copies.
+    #[arg(long)]
+    pub report: bool,
+    /// Write the same as JSON, all processes together and each; `-` is standard output.
+    #[arg(long, value_name = "FILE")]
+    pub json: Option<PathBuf>,
+    /// Write a trace of all processes that Perfetto (ui.perfetto.dev) and chrome://tracing open.
+    #[arg(long, value_name = "FILE")]
+    pub trace: Option<PathBuf>,
+    /// The program, and its arguments.
+    #[arg(required = true, trailing_var_arg = true, value_name = "PROGRAM")]
+    pub program: Vec<OsString>,
+}
+
+impl RunArguments {
+    /// Whether anything is to be written when the program has ended.
+    pub fn wants_reports(&self) -> bool {
+        self.report || self.json.is_some() || self.trace.is_some()
+    }
+}
+
+/// How the library gets between the program and the driver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Deployment {
+    /// LD_PRELOAD.
+    Preload,
+    /// As libcuda.so.1, first on LD_LIBRARY_PATH.
+    Shadow,
+    /// LD_AUDIT.
+    Audit,
+}
+
+impl Deployment {
+    /// Its name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Deployment::Preload => "preload",
+            Deployment::Shadow => "shadow",
+            Deployment::Audit => "audit",
+        }
+    }
+}
+
+/// One option with its value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Setting {
+    /// The option.
+    pub name: String,
+    /// Its value.
+    pub value: String,
+}
+
+/// `name=value`. The value of an option that the copy layer knows is checked here; the drop-in has more options.
+fn setting(text: &str) -> Result<Setting, String> {
+    let (name, value) = text.split_once('=').ok_or("expected NAME=VALUE, such as max_blocking_us=30")?;
+    let name = name.replace('-', "_").to_lowercase();
+    let is_name = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
+    if name.is_empty() || !name.bytes().all(is_name) {
+        return Err(format!("{name:?} is not the name of an option: such a name has letters, digits and underscores"));
+    }
+    if Options::names().any(|(known, _)| known == name) {
+        Options::default().set(&name, value).map_err(|error| error.to_string())?;
+    }
+    Ok(Setting { name, value: value.to_owned() })
+}
+
+/// A size, kept as it was written: the variable takes the same form.
+fn size(text: &str) -> Result<String, String> {
+    let digits = text.strip_suffix(['K', 'k', 'M', 'm', 'G', 'g']).unwrap_or(text);
+    match digits.parse::<u64>() {
+        Ok(_) => Ok(text.to_owned()),
+        Err(_) => Err("expected a size such as 1M, 256K or 4194304".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn settings_are_names_with_values() {
+        let set = |text| setting(text).map(|setting| (setting.name, setting.value));
+        assert_eq!(set("max-blocking-us=30"), Ok(("max_blocking_us".to_owned(), "30".to_owned())));
+        assert_eq!(set("NOT_OF_THE_COPY_LAYER=a=b").unwrap().1, "a=b");
+        assert!(set("transport=teleport").unwrap_err().contains("auto, engine, kernel or native"));
+        assert!([set("max_blocking_us"), set("=3"), set("a b=3"), set("PATH;=3")].iter().all(Result::is_err));
+    }
+
+    #[test]
+    fn sizes_are_checked_and_kept() {
+        assert_eq!((size("4M"), size("65536")), (Ok("4M".to_owned()), Ok("65536".to_owned())));
+        assert!([size("M"), size("4MB"), size("-1"), size("")].iter().all(Result::is_err));
+    }
+}

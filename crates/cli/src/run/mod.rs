@@ -1,0 +1,190 @@
+//! `overtake run`: a program under the drop-in, and what happened to its copies.
+//!
+//! | file | what it decides |
+//! |---|---|
+//! | `library.rs` | which library |
+//! | `variables.rs` | what the program finds in its environment |
+//! | `supervise.rs` | which signals the program gets, when this process stops and how it ends |
+//! | `system.rs` | nothing: the system calls |
+//! | `reports/` | what the processes have written, added up |
+
+mod args;
+mod library;
+mod reports;
+mod supervise;
+mod system;
+mod variables;
+
+use std::ffi::{OsStr, OsString};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+use std::time::Instant;
+use std::{env, io};
+
+use args::Deployment;
+pub use args::RunArguments;
+use reports::{Folder, Reports, Run};
+use supervise::supervise;
+use variables::{Changes, Loading, REPORT_FOLDER, TRACE_FOLDER};
+
+use crate::args::Arguments;
+use crate::failure::{Failure, Result};
+
+/// The status when overtake itself fails, as `env` and `timeout` have it.
+const OWN_FAILURE: u8 = 125;
+/// The status when the program cannot be executed, as shells have it.
+const NOT_EXECUTABLE: u8 = 126;
+/// The status when the program is not found, as shells have it.
+const NOT_FOUND: u8 = 127;
+/// The driver's library, and so the shadow's name.
+const DRIVER: &str = "libcuda.so.1";
+
+/// Runs the command: becomes the program, or stays until it has ended and ends as it did.
+pub fn run(arguments: &Arguments, run: &RunArguments) -> ExitCode {
+    match start(arguments, run) {
+        Ok(code) => code,
+        Err(failure) => {
+            eprintln!("overtake: {failure}");
+            ExitCode::from(OWN_FAILURE)
+        }
+    }
+}
+
+fn start(arguments: &Arguments, run: &RunArguments) -> Result<ExitCode> {
+    if arguments.backend.is_some() {
+        return Err(Failure::Other(
+            "--backend is not for `run`: the program brings its own driver; set OVERTAKE_LIBCUDA or LD_LIBRARY_PATH to \
+             give it another"
+                .to_owned(),
+        ));
+    }
+    let library =
+        library::find(run.library.as_deref(), env::var_os(library::VARIABLE), env::current_exe().ok().as_deref())?;
+    let mut changes = variables::settings(run, &lookup)?;
+    if !arguments.quiet {
+        variables::warnings(run, &lookup).iter().for_each(|warning| eprintln!("overtake: warning: {warning}"));
+    }
+    let folder = (run.wants_reports() || run.deployment == Deployment::Shadow).then(Folder::new).transpose()?;
+    changes.extend(loading(run.deployment, &library, folder.as_ref())?);
+    match folder {
+        None => {
+            let error = command(run, &changes).exec();
+            Ok(refused(&run.program[0], &error))
+        }
+        Some(folder) => stay(run, &library, &changes, folder),
+    }
+}
+
+fn lookup(name: &str) -> Option<OsString> {
+    env::var_os(name)
+}
+
+/// The variables that get the library into the program.
+fn loading(deployment: Deployment, library: &Path, folder: Option<&Folder>) -> Result<Changes> {
+    match (deployment, folder) {
+        (Deployment::Shadow, Some(folder)) => {
+            library::check_separators(folder.path(), deployment)?;
+            std::os::unix::fs::symlink(library, folder.path().join(DRIVER))
+                .map_err(|error| Failure::File(folder.path().join(DRIVER), error))?;
+            Ok(Loading::Shadow(folder.path(), &real_driver()?).changes(&lookup))
+        }
+        (Deployment::Audit, _) => {
+            library::check_separators(library, deployment)?;
+            Ok(Loading::Audit(library).changes(&lookup))
+        }
+        _ => {
+            library::check_separators(library, Deployment::Preload)?;
+            Ok(Loading::Preload(library).changes(&lookup))
+        }
+    }
+}
+
+/// The driver's own library, which the program no longer finds when the shadow comes first.
+fn real_driver() -> Result<PathBuf> {
+    let named = env::var_os(overtake::driver::LIBRARY_VARIABLE).filter(|name| !name.is_empty());
+    let path = system::loaded_path(named.as_deref().unwrap_or(OsStr::new(DRIVER)));
+    let absolute = path.and_then(|path| Path::new(&path).canonicalize().ok());
+    absolute.ok_or_else(|| {
+        Failure::Other(format!(
+            "there is no {DRIVER} to put a shadow before; install the NVIDIA driver, set OVERTAKE_LIBCUDA to its \
+             {DRIVER}, or use --deployment preload, which does not need to know it"
+        ))
+    })
+}
+
+fn command(run: &RunArguments, changes: &Changes) -> Command {
+    let mut command = Command::new(&run.program[0]);
+    command.args(&run.program[1..]).envs(changes);
+    command
+}
+
+/// Runs the program as a child, and writes the reports. Once the program has run, its result stands, whatever becomes
+/// of the reports.
+fn stay(run: &RunArguments, library: &Path, changes: &Changes, folder: Folder) -> Result<ExitCode> {
+    let reports = Reports::open(run)?;
+    let mut command = command(run, changes);
+    let mut asked_for = Vec::new();
+    for (name, is_wanted) in [(REPORT_FOLDER, run.wants_reports()), (TRACE_FOLDER, reports.has_trace())] {
+        if is_wanted {
+            command.env(name, folder.path());
+            asked_for.extend(lookup(name).filter(|other| !other.is_empty()));
+        }
+    }
+    let start = Instant::now();
+    let ending = match supervise(&mut command) {
+        Ok(ending) => ending,
+        Err(error) => return Ok(refused(&run.program[0], &error)),
+    };
+    let about = Run {
+        command: run.program.iter().map(|word| word.display().to_string()).collect(),
+        ending,
+        wall_ms: start.elapsed().as_millis() as u64,
+        deployment: run.deployment.name(),
+        library,
+        variables: changes,
+    };
+    if let Err(failure) = reports.write(&about, &folder) {
+        eprintln!("overtake: {failure}");
+    }
+    asked_for.iter().for_each(|other| folder.copy_to(other));
+    // A signal may be about to end this process, and then nothing is dropped.
+    drop(folder);
+    Ok(ending.repeat())
+}
+
+/// Says why the program did not start.
+fn refused(program: &OsStr, error: &io::Error) -> ExitCode {
+    let (status, what) = refusal(program, error);
+    eprintln!("overtake: {what}");
+    ExitCode::from(status)
+}
+
+fn refusal(program: &OsStr, error: &io::Error) -> (u8, String) {
+    let name = program.display();
+    if error.kind() != io::ErrorKind::NotFound {
+        return (NOT_EXECUTABLE, format!("cannot execute {name}: {error}; check its permissions and its kind"));
+    }
+    let cure = if Path::new(program).exists() {
+        "it is there, but the interpreter that it names is not; check its first line"
+    } else if program.as_encoded_bytes().contains(&b'/') {
+        "check the path"
+    } else {
+        "check its name and PATH"
+    };
+    (NOT_FOUND, format!("cannot find {name}: {cure}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_program_that_does_not_start_has_the_status_that_shells_give_it() {
+        let absent = io::Error::from(io::ErrorKind::NotFound);
+        let (status, text) = refusal(OsStr::new("nonexistent"), &absent);
+        assert!(status == 127 && text.ends_with("check its name and PATH"), "{text}");
+        assert!(refusal(OsStr::new("/"), &absent).1.contains("interpreter"));
+        assert_eq!(refusal(OsStr::new("/"), &io::Error::from(io::ErrorKind::PermissionDenied)).0, 126);
+    }
+}

@@ -1,0 +1,291 @@
+//! The report for people.
+
+use std::fmt::Write as _;
+
+use report::{Column, Table, format};
+
+use super::record::{Amount, ProcessRecord};
+use super::total::{DeviceTotal, LatencyTotal, Total};
+
+/// The report, headed by what ran.
+pub fn render(heading: &str, total: &Total, processes: &[&ProcessRecord], complaints: &[String]) -> String {
+    let mut text = format!("\novertake run: {heading}\n");
+    if processes.is_empty() {
+        text.push_str("no process used CUDA through the drop-in\n");
+    }
+    if let [only] = processes {
+        line(&mut text, &format!("one process used CUDA: {}, state: {}", named(only), only.state));
+    }
+    if processes.len() > 1 {
+        line(&mut text, &format!("{} processes used CUDA; all of them together:", processes.len()));
+    }
+    for device in &total.devices {
+        render_device(&mut text, device);
+    }
+    if !total.calls.is_empty() {
+        section(&mut text, "calls by symbol", &call_table(total));
+    }
+    if processes.len() > 1 {
+        section(&mut text, "processes", &process_table(processes));
+    }
+    render_warnings(&mut text, total, complaints);
+    text
+}
+
+fn line(text: &mut String, content: &str) {
+    writeln!(text, "{content}").expect("writing to a String");
+}
+
+fn section(text: &mut String, title: &str, table: &Table) {
+    writeln!(text, "\n{title}").expect("writing to a String");
+    for row in table.to_string().lines() {
+        writeln!(text, "  {row}").expect("writing to a String");
+    }
+}
+
+fn named(process: &ProcessRecord) -> String {
+    format!("{} ({})", process.program, process.pid)
+}
+
+fn render_device(text: &mut String, device: &DeviceTotal) {
+    writeln!(text, "\ndevice {}: {}", device.device, device.name).expect("writing to a String");
+    section(text, "copies by class", &class_table(device));
+    if !device.latencies.is_empty() {
+        section(text, "latency by priority (higher is more urgent)", &latency_table(&device.latencies));
+    }
+    if !device.passed_on.is_empty() {
+        section(text, "copies passed on untouched", &reason_table(device));
+    }
+    writeln!(
+        text,
+        "\nchunks {}, rescues {}, boosts {}, errors {}",
+        device.chunks, device.rescues, device.boosts, device.errors
+    )
+    .expect("writing to a String");
+}
+
+fn count(number: u64) -> String {
+    format::grouped(number as f64, 0)
+}
+
+fn amount_row(name: &str, amount: Amount) -> [String; 3] {
+    [name.to_owned(), count(amount.copies), format::size(amount.bytes)]
+}
+
+fn class_table(device: &DeviceTotal) -> Table {
+    let columns = vec![Column::words("class"), Column::numbers("copies"), Column::numbers("size")];
+    let mut table = Table::new(columns);
+    table.push(amount_row("urgent", device.copies.urgent));
+    table.push(amount_row("bulk by kernel", device.copies.kernel));
+    table.push(amount_row("bulk by engine", device.copies.engine));
+    table.push(amount_row("passed on untouched", device.passed_on_amount()));
+    table
+}
+
+fn latency_table(latencies: &[LatencyTotal]) -> Table {
+    let columns = vec![
+        Column::numbers("priority"),
+        Column::numbers("measured"),
+        Column::numbers("p50 (us)"),
+        Column::numbers("p99 (us)"),
+        Column::numbers("max (us)"),
+    ];
+    let mut table = Table::new(columns);
+    let percentile = |value: Option<f64>| value.map_or("by process".to_owned(), format::us);
+    for latency in latencies {
+        table.push([
+            latency.priority.to_string(),
+            count(latency.count),
+            percentile(latency.p50_us),
+            percentile(latency.p99_us),
+            format::us(latency.max_us),
+        ]);
+    }
+    table
+}
+
+fn reason_table(device: &DeviceTotal) -> Table {
+    let columns = vec![Column::words("reason"), Column::numbers("copies"), Column::numbers("size")];
+    let mut table = Table::new(columns);
+    for passed in &device.passed_on {
+        table.push(amount_row(&passed.reason, passed.amount));
+    }
+    table
+}
+
+fn call_table(total: &Total) -> Table {
+    let columns = vec![Column::words("symbol"), Column::numbers("intercepted"), Column::numbers("passed on")];
+    let mut table = Table::new(columns);
+    for call in &total.calls {
+        table.push([call.symbol.clone(), count(call.intercepted), count(call.passed_on)]);
+    }
+    table
+}
+
+/// One line for each process. The latencies are those of its most urgent priority.
+fn process_table(processes: &[&ProcessRecord]) -> Table {
+    let columns = vec![
+        Column::numbers("pid"),
+        Column::words("program"),
+        Column::words("state"),
+        Column::numbers("urgent"),
+        Column::numbers("bulk"),
+        Column::numbers("passed on"),
+        Column::numbers("rescues"),
+        Column::numbers("priority"),
+        Column::numbers("p50 (us)"),
+        Column::numbers("p99 (us)"),
+    ];
+    let mut table = Table::new(columns);
+    for process in processes {
+        // The sum over one process keeps its percentiles where it used one device, and drops them where it used more.
+        let sum = Total::of([*process]);
+        let copies = |of: fn(&DeviceTotal) -> u64| count(sum.devices.iter().map(of).sum());
+        let first = most_urgent(&sum);
+        let percentile = |value: Option<f64>| value.map_or("-".to_owned(), format::us);
+        let state = if process.is_final { process.state.clone() } else { format!("{}, cut off", process.state) };
+        table.push([
+            process.pid.to_string(),
+            process.program.clone(),
+            state,
+            copies(|device| device.copies.urgent.copies),
+            copies(|device| device.copies.kernel.copies + device.copies.engine.copies),
+            copies(|device| device.passed_on_amount().copies),
+            copies(|device| device.rescues),
+            first.map_or("-".to_owned(), |latency| latency.priority.to_string()),
+            percentile(first.and_then(|latency| latency.p50_us)),
+            percentile(first.and_then(|latency| latency.p99_us)),
+        ]);
+    }
+    table
+}
+
+/// The latencies of the most urgent priority, where one device had such copies.
+fn most_urgent(total: &Total) -> Option<LatencyTotal> {
+    let all = || total.devices.iter().flat_map(|device| &device.latencies);
+    let priority = all().map(|latency| latency.priority).max()?;
+    let mut of_priority = all().filter(|latency| latency.priority == priority);
+    match (of_priority.next(), of_priority.next()) {
+        (Some(only), None) => Some(*only),
+        (Some(first), Some(_)) => Some(LatencyTotal { p50_us: None, p99_us: None, ..*first }),
+        (None, _) => None,
+    }
+}
+
+fn render_warnings(text: &mut String, total: &Total, complaints: &[String]) {
+    let stood_down: Vec<String> = total
+        .devices
+        .iter()
+        .filter(|device| device.processes_stood_down > 0)
+        .map(|device| {
+            format!(
+                "device {}: overtake gave up in {} of {} processes and left all further copies to the driver",
+                device.device, device.processes_stood_down, device.processes
+            )
+        })
+        .collect();
+    let said = total.warnings.iter().map(|warning| match warning.processes {
+        1 => warning.text.clone(),
+        many => format!("{} ({many} processes)", warning.text),
+    });
+    let cut_off = (total.processes_cut_off > 0).then(|| {
+        format!(
+            "{} of {} processes were cut off: their last numbers are missing",
+            total.processes_cut_off, total.processes
+        )
+    });
+    let all: Vec<String> =
+        stood_down.into_iter().chain(said).chain(cut_off).chain(complaints.iter().cloned()).collect();
+    if !all.is_empty() {
+        text.push('\n');
+    }
+    for warning in all {
+        writeln!(text, "warning: {warning}").expect("writing to a String");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn process(pid: u32, is_final: bool) -> ProcessRecord {
+        let text = format!(
+            r#"{{"format": 1, "pid": {pid}, "program": "python", "final": {is_final}, "state": "open",
+                "calls": [{{"symbol": "cuMemcpyHtoDAsync_v2", "intercepted": 1234, "passed_on": 1}}],
+                "devices": [{{"device": 0, "name": "H100", "chunks": 3, "stood_down": {},
+                    "copies": {{"urgent": {{"copies": 1000, "bytes": 65536000}},
+                        "kernel": {{"copies": 16, "bytes": 4294967296}}}},
+                    "passed_on": [{{"reason": "capturing", "copies": 2, "bytes": 8192}}],
+                    "latencies": [{{"priority": 2, "count": 1000, "p50_us": 8.25, "p99_us": 12.5, "max_us": 140}}]}}],
+                "warnings": ["beware"]}}"#,
+            !is_final
+        );
+        serde_json::from_str(&text).unwrap()
+    }
+
+    #[test]
+    fn one_process() {
+        let process = process(7, true);
+        let text = render("python serve.py", &Total::of([&process]), &[&process], &[]);
+        let expected = "
+overtake run: python serve.py
+one process used CUDA: python (7), state: open
+
+device 0: H100
+
+copies by class
+  class                copies      size
+  -------------------------------------
+  urgent                1,000  62.5 MiB
+  bulk by kernel           16     4 GiB
+  bulk by engine            0       0 B
+  passed on untouched       2     8 KiB
+
+latency by priority (higher is more urgent)
+  priority  measured  p50 (us)  p99 (us)  max (us)
+  ------------------------------------------------
+         2     1,000       8.2      12.5       140
+
+copies passed on untouched
+  reason     copies   size
+  ------------------------
+  capturing       2  8 KiB
+
+chunks 3, rescues 0, boosts 0, errors 0
+
+calls by symbol
+  symbol                intercepted  passed on
+  --------------------------------------------
+  cuMemcpyHtoDAsync_v2        1,234          1
+
+warning: beware
+";
+        assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn several_processes_have_a_sum_and_a_line_each() {
+        let (first, second) = (process(7, true), process(8, false));
+        let text =
+            render("sh", &Total::of([&first, &second]), &[&first, &second], &["9.json: is not whole".to_owned()]);
+        for part in [
+            "2 processes used CUDA",
+            "urgent                2,000",
+            "by process",
+            "7  python   open            1,000    16          2        0         2       8.2      12.5",
+            "8  python   open, cut off",
+            "gave up in 1 of 2 processes",
+            "warning: beware (2 processes)",
+            "1 of 2 processes were cut off",
+            "warning: 9.json: is not whole",
+        ] {
+            assert!(text.contains(part), "{part} is not in:\n{text}");
+        }
+    }
+
+    #[test]
+    fn no_process_is_said_so() {
+        let text = render("true", &Total::of([]), &[], &[]);
+        assert_eq!(text, "\novertake run: true\nno process used CUDA through the drop-in\n");
+    }
+}

@@ -1,0 +1,225 @@
+//! All processes together. Percentiles do not add up: they are shown where they come from one process, and left out
+//! where they would have to be made up.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+
+use super::record::{Amount, CallRecord, Classes, DeviceRecord, LatencyRecord, ProcessRecord, ReasonRecord};
+
+/// All processes together.
+#[derive(Debug, Default, PartialEq, Serialize)]
+pub struct Total {
+    /// How many there were.
+    pub processes: usize,
+    /// How many were cut off: their last numbers are missing.
+    pub processes_cut_off: usize,
+    /// How many there were by state.
+    pub states: BTreeMap<String, usize>,
+    /// The devices, by the number that the processes know them by.
+    pub devices: Vec<DeviceTotal>,
+    /// The calls, most frequent first.
+    pub calls: Vec<CallRecord>,
+    /// What the processes warn of, each once.
+    pub warnings: Vec<WarningTotal>,
+}
+
+/// One device in all processes.
+#[derive(Debug, Default, PartialEq, Serialize)]
+pub struct DeviceTotal {
+    /// Its number.
+    pub device: i32,
+    /// Its name.
+    pub name: String,
+    /// How many processes used it.
+    pub processes: usize,
+    /// Copies by class.
+    pub copies: Classes,
+    /// Copies that went to the driver untouched, most frequent reason first.
+    pub passed_on: Vec<ReasonRecord>,
+    /// Chunks of copies on the copy engine.
+    pub chunks: u64,
+    /// Times that the watchdog opened everything.
+    pub rescues: u64,
+    /// Times that a copy took over a higher priority.
+    pub boosts: u64,
+    /// Calls of the driver that failed inside overtake.
+    pub errors: u64,
+    /// Processes in which overtake gave up on it.
+    pub processes_stood_down: usize,
+    /// How long copies took, most urgent first.
+    pub latencies: Vec<LatencyTotal>,
+}
+
+/// How long the copies of one priority took in all processes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct LatencyTotal {
+    /// The priority.
+    pub priority: u8,
+    /// How many processes had such copies.
+    pub processes: usize,
+    /// How many were measured.
+    pub count: u64,
+    /// The median, where one process had such copies.
+    pub p50_us: Option<f64>,
+    /// The 99th percentile, where one process had such copies.
+    pub p99_us: Option<f64>,
+    /// The longest.
+    pub max_us: f64,
+}
+
+/// One warning.
+#[derive(Debug, PartialEq, Eq, Serialize)]
+pub struct WarningTotal {
+    /// The text.
+    pub text: String,
+    /// How many processes say so.
+    pub processes: usize,
+}
+
+impl Total {
+    /// Adds them up.
+    pub fn of<'a>(processes: impl IntoIterator<Item = &'a ProcessRecord>) -> Total {
+        let mut total = Total::default();
+        for process in processes {
+            total.add(process);
+        }
+        total.calls.sort_by(|a, b| (b.count(), &a.symbol).cmp(&(a.count(), &b.symbol)));
+        total.devices.sort_by(|a, b| (a.device, &a.name).cmp(&(b.device, &b.name)));
+        for device in &mut total.devices {
+            device.passed_on.sort_by(|a, b| (b.amount.copies, &a.reason).cmp(&(a.amount.copies, &b.reason)));
+            device.latencies.sort_by_key(|latency| std::cmp::Reverse(latency.priority));
+        }
+        total
+    }
+
+    fn add(&mut self, process: &ProcessRecord) {
+        self.processes += 1;
+        self.processes_cut_off += usize::from(!process.is_final);
+        *self.states.entry(process.state.clone()).or_default() += 1;
+        for device in &process.devices {
+            let same = |total: &DeviceTotal| total.device == device.device && total.name == device.name;
+            let new = || DeviceTotal { device: device.device, name: device.name.clone(), ..DeviceTotal::default() };
+            entry(&mut self.devices, same, new).add(device);
+        }
+        for call in &process.calls {
+            let new = || CallRecord { symbol: call.symbol.clone(), ..CallRecord::default() };
+            let total = entry(&mut self.calls, |total| total.symbol == call.symbol, new);
+            total.intercepted += call.intercepted;
+            total.passed_on += call.passed_on;
+        }
+        for text in &process.warnings {
+            let new = || WarningTotal { text: text.clone(), processes: 0 };
+            entry(&mut self.warnings, |total| total.text == *text, new).processes += 1;
+        }
+    }
+}
+
+impl DeviceTotal {
+    fn add(&mut self, device: &DeviceRecord) {
+        self.processes += 1;
+        self.copies.urgent.add(device.copies.urgent);
+        self.copies.kernel.add(device.copies.kernel);
+        self.copies.engine.add(device.copies.engine);
+        self.chunks += device.chunks;
+        self.rescues += device.rescues;
+        self.boosts += device.boosts;
+        self.errors += device.errors;
+        self.processes_stood_down += usize::from(device.stood_down);
+        for passed in &device.passed_on {
+            let new = || ReasonRecord { reason: passed.reason.clone(), amount: Amount::default() };
+            entry(&mut self.passed_on, |total| total.reason == passed.reason, new).amount.add(passed.amount);
+        }
+        for latency in device.latencies.iter().filter(|latency| latency.count > 0) {
+            let new = || LatencyTotal { priority: latency.priority, ..LatencyTotal::default() };
+            entry(&mut self.latencies, |total| total.priority == latency.priority, new).add(latency);
+        }
+    }
+
+    /// All copies that went to the driver untouched.
+    pub fn passed_on_amount(&self) -> Amount {
+        let mut all = Amount::default();
+        self.passed_on.iter().for_each(|passed| all.add(passed.amount));
+        all
+    }
+}
+
+impl LatencyTotal {
+    fn add(&mut self, latency: &LatencyRecord) {
+        let is_first = self.processes == 0;
+        self.p50_us = is_first.then_some(latency.p50_us);
+        self.p99_us = is_first.then_some(latency.p99_us);
+        self.processes += 1;
+        self.count += latency.count;
+        self.max_us = self.max_us.max(latency.max_us);
+    }
+}
+
+impl CallRecord {
+    fn count(&self) -> u64 {
+        self.intercepted + self.passed_on
+    }
+}
+
+/// The entry that is the same, or a new one. The lists are short: devices, priorities, reasons, symbols.
+fn entry<T>(list: &mut Vec<T>, same: impl Fn(&T) -> bool, new: impl FnOnce() -> T) -> &mut T {
+    let at = list.iter().position(same).unwrap_or_else(|| {
+        list.push(new());
+        list.len() - 1
+    });
+    &mut list[at]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn process(text: &str) -> ProcessRecord {
+        serde_json::from_str(text).unwrap()
+    }
+
+    fn two() -> [ProcessRecord; 2] {
+        let first = r#"{"format": 1, "pid": 1, "final": true, "state": "open", "warnings": ["beware"],
+            "calls": [{"symbol": "cuMemcpyHtoDAsync_v2", "intercepted": 5, "passed_on": 1}],
+            "devices": [{"device": 0, "name": "G", "copies": {"urgent": {"copies": 3, "bytes": 30}}, "rescues": 1,
+                "passed_on": [{"reason": "capturing", "copies": 1, "bytes": 8}], "stood_down": true,
+                "latencies": [{"priority": 2, "count": 3, "p50_us": 5.0, "p99_us": 9.0, "max_us": 10.0}]}]}"#;
+        let second = r#"{"format": 1, "pid": 2, "state": "open", "warnings": ["beware"],
+            "calls": [{"symbol": "cuMemcpyDtoH_v2", "passed_on": 9},
+                {"symbol": "cuMemcpyHtoDAsync_v2", "intercepted": 2}],
+            "devices": [{"device": 0, "name": "G", "copies": {"urgent": {"copies": 4, "bytes": 40}},
+                "passed_on": [{"reason": "pageable", "copies": 7, "bytes": 8}],
+                "latencies": [{"priority": 2, "count": 4, "p50_us": 6.0, "p99_us": 7.0, "max_us": 8.0},
+                    {"priority": 5, "count": 1, "p50_us": 3.0, "p99_us": 3.0, "max_us": 3.0}]}]}"#;
+        [process(first), process(second)]
+    }
+
+    #[test]
+    fn counts_add_up() {
+        let total = Total::of(&two());
+        assert_eq!((total.processes, total.processes_cut_off), (2, 1));
+        assert_eq!(total.warnings, [WarningTotal { text: "beware".to_owned(), processes: 2 }]);
+        let symbols: Vec<_> = total.calls.iter().map(|call| (call.symbol.as_str(), call.count())).collect();
+        assert_eq!(symbols, [("cuMemcpyDtoH_v2", 9), ("cuMemcpyHtoDAsync_v2", 8)]);
+        let device = &total.devices[0];
+        assert_eq!(device.copies.urgent, Amount { copies: 7, bytes: 70 });
+        assert_eq!((device.rescues, device.processes_stood_down, device.processes), (1, 1, 2));
+        assert_eq!(device.passed_on[0].reason, "pageable");
+        assert_eq!(device.passed_on_amount(), Amount { copies: 8, bytes: 16 });
+    }
+
+    #[test]
+    fn percentiles_are_never_made_up() {
+        let total = Total::of(&two());
+        let [five, two] = total.devices[0].latencies[..] else { panic!("{total:?}") };
+        assert_eq!((five.priority, five.p50_us, five.p99_us), (5, Some(3.0), Some(3.0)));
+        assert_eq!((two.priority, two.count, two.p50_us, two.p99_us, two.max_us), (2, 7, None, None, 10.0));
+    }
+
+    #[test]
+    fn devices_of_different_processes_are_the_same_by_number_and_name() {
+        let other = process(r#"{"format": 1, "devices": [{"device": 0, "name": "H"}, {"device": 1, "name": "G"}]}"#);
+        let [first, second] = two();
+        assert_eq!(Total::of([&first, &second, &other]).devices.len(), 3);
+    }
+}

@@ -1,0 +1,228 @@
+//! The system calls of `run` that the standard library lacks: signals with their sender, stops of a child, where the
+//! loader found a library. The decisions are in `supervise.rs`.
+// What follows is unsafe because it calls C functions with pointers; every one of them points to a local variable.
+#![allow(unsafe_code)]
+
+use std::ffi::{CStr, CString, OsStr, OsString, c_int};
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+/// Signals that are an error of the process itself: holding one back would hide the error.
+const OWN: [c_int; 7] =
+    [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL, libc::SIGTRAP, libc::SIGSYS, libc::SIGABRT];
+
+/// A signal that has arrived.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Arrival {
+    /// Its number.
+    pub signal: c_int,
+    /// The process that sent it; none when it was the kernel, which signals for the terminal.
+    pub sender: Option<i32>,
+}
+
+/// What has become of a child.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// Stopped by this signal.
+    Stopped(c_int),
+    /// Ended with this status.
+    Exited(c_int),
+    /// Ended by this signal.
+    Killed(c_int),
+}
+
+/// All signals that others send are held back and taken one by one, from construction on. What was inherited comes back
+/// when this is dropped, and in the child.
+pub struct Signals {
+    held: libc::sigset_t,
+    inherited_mask: libc::sigset_t,
+    inherited_child_action: libc::sigaction,
+}
+
+impl Signals {
+    /// Holds them back on this thread, which must be the only one.
+    pub fn hold() -> io::Result<Signals> {
+        let held = all_but_own();
+        let mut inherited_mask = MaybeUninit::uninit();
+        let mut inherited_child_action = MaybeUninit::uninit();
+        // SAFETY: an action of zeros is the default action with an empty mask; the two out pointers are to locals.
+        let (inherited_mask, inherited_child_action) = unsafe {
+            let default: libc::sigaction = std::mem::zeroed();
+            // With the action "ignore" there would be no status to wait for.
+            call(libc::sigaction(libc::SIGCHLD, &default, inherited_child_action.as_mut_ptr()))?;
+            call(libc::sigprocmask(libc::SIG_BLOCK, &held, inherited_mask.as_mut_ptr()))?;
+            (inherited_mask.assume_init(), inherited_child_action.assume_init())
+        };
+        Ok(Signals { held, inherited_mask, inherited_child_action })
+    }
+
+    /// Lets a child begin as this process began, and end when this process is killed: whoever kills the one means the
+    /// other.
+    pub fn prepare(&self, command: &mut Command) {
+        let (mask, action, parent) = (self.inherited_mask, self.inherited_child_action, std::process::id());
+        // SAFETY: the closure runs between fork and exec and makes system calls only, all of them async-signal-safe,
+        // with pointers to what it owns.
+        unsafe {
+            command.pre_exec(move || {
+                call(libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL))?;
+                if libc::getppid() as u32 != parent {
+                    libc::_exit(1);
+                }
+                call(libc::sigaction(libc::SIGCHLD, &action, std::ptr::null_mut()))?;
+                call(libc::sigprocmask(libc::SIG_SETMASK, &mask, std::ptr::null_mut()))
+            });
+        }
+    }
+
+    /// Waits for the next signal.
+    pub fn next(&self) -> Arrival {
+        loop {
+            let mut info = MaybeUninit::<libc::siginfo_t>::uninit();
+            // SAFETY: both pointers are to values that live on; what the call has filled in is read only when it says
+            // that it has, and the sender only for the codes that have one.
+            unsafe {
+                let signal = libc::sigwaitinfo(&self.held, info.as_mut_ptr());
+                // Being stopped and continued interrupts the wait.
+                if signal > 0 {
+                    let info = info.assume_init();
+                    let has_sender = [libc::SI_USER, libc::SI_QUEUE, libc::SI_TKILL].contains(&info.si_code);
+                    return Arrival { signal, sender: has_sender.then(|| info.si_pid()) };
+                }
+            }
+        }
+    }
+
+    /// Stops this process as a terminal does, until somebody continues it. Does nothing where nobody could: in a
+    /// process group without a shell.
+    pub fn stop(&self) {
+        with_unblocked(libc::SIGTSTP, || send(std::process::id() as i32, libc::SIGTSTP));
+    }
+}
+
+impl Drop for Signals {
+    fn drop(&mut self) {
+        let now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+        // SAFETY: the set, the action and the mask were filled in by `hold`; a null pointer asks for no details.
+        unsafe {
+            // What came with the end of the program was meant for the program: it must not end the report.
+            while libc::sigtimedwait(&self.held, std::ptr::null_mut(), &now) > 0 {}
+            libc::sigaction(libc::SIGCHLD, &self.inherited_child_action, std::ptr::null_mut());
+            libc::sigprocmask(libc::SIG_SETMASK, &self.inherited_mask, std::ptr::null_mut());
+        }
+    }
+}
+
+fn all_but_own() -> libc::sigset_t {
+    let mut set = MaybeUninit::uninit();
+    // SAFETY: sigfillset initialises the set, and the numbers are those of signals.
+    unsafe {
+        libc::sigfillset(set.as_mut_ptr());
+        for signal in OWN {
+            libc::sigdelset(set.as_mut_ptr(), signal);
+        }
+        set.assume_init()
+    }
+}
+
+fn with_unblocked(signal: c_int, body: impl FnOnce()) {
+    let mut set = MaybeUninit::uninit();
+    // SAFETY: sigemptyset initialises the set, which lives until the last call.
+    unsafe {
+        libc::sigemptyset(set.as_mut_ptr());
+        libc::sigaddset(set.as_mut_ptr(), signal);
+        body();
+        libc::sigprocmask(libc::SIG_UNBLOCK, set.as_ptr(), std::ptr::null_mut());
+        libc::sigprocmask(libc::SIG_BLOCK, set.as_ptr(), std::ptr::null_mut());
+    }
+}
+
+fn call(result: c_int) -> io::Result<()> {
+    if result == -1 { Err(io::Error::last_os_error()) } else { Ok(()) }
+}
+
+/// Sends a signal. One that cannot be delivered has no one to be reported to.
+pub fn send(process: i32, signal: c_int) {
+    // SAFETY: plain numbers.
+    unsafe {
+        libc::kill(process, signal);
+    }
+}
+
+/// What has become of this child since the last call, without waiting. A child that has ended is gone afterwards.
+pub fn change(child: i32) -> Option<Change> {
+    let mut status = 0;
+    // SAFETY: the pointer is to a local.
+    let waited = unsafe { libc::waitpid(child, &mut status, libc::WNOHANG | libc::WUNTRACED) };
+    if waited != child {
+        return None;
+    }
+    if libc::WIFSTOPPED(status) {
+        return Some(Change::Stopped(libc::WSTOPSIG(status)));
+    }
+    if libc::WIFSIGNALED(status) {
+        return Some(Change::Killed(libc::WTERMSIG(status)));
+    }
+    Some(Change::Exited(libc::WEXITSTATUS(status)))
+}
+
+/// Ends this process by a signal, without a second core file. Returns where the signal does not end it.
+pub fn die(signal: c_int) {
+    // SAFETY: an action of zeros is the default action; the other arguments are plain numbers.
+    unsafe {
+        libc::prctl(libc::PR_SET_DUMPABLE, 0);
+        let default: libc::sigaction = std::mem::zeroed();
+        libc::sigaction(signal, &default, std::ptr::null_mut());
+    }
+    with_unblocked(signal, || send(std::process::id() as i32, signal));
+}
+
+/// The path of the file that the loader finds under this name, such as `libcuda.so.1`.
+pub fn loaded_path(name: &OsStr) -> Option<OsString> {
+    let name = CString::new(name.as_bytes()).ok()?;
+    // SAFETY: `name` is NUL-terminated. The handle is not closed, so that the symbol and the path stay valid; `info` is
+    // read only when dladdr says that it has filled it in.
+    unsafe {
+        let handle = libc::dlopen(name.as_ptr(), libc::RTLD_LAZY | libc::RTLD_LOCAL);
+        if handle.is_null() {
+            return None;
+        }
+        let mut map: *const LinkMap = std::ptr::null();
+        if libc::dlinfo(handle, libc::RTLD_DI_LINKMAP, (&raw mut map).cast()) != 0 || map.is_null() {
+            return None;
+        }
+        let path = CStr::from_ptr((*map).name).to_bytes().to_vec();
+        Some(OsString::from_vec(path))
+    }
+}
+
+/// The beginning of the loader's `struct link_map`, which is all that is public of it.
+#[repr(C)]
+struct LinkMap {
+    address: usize,
+    name: *const libc::c_char,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_loader_says_where_a_library_is() {
+        let path = loaded_path(OsStr::new("libm.so.6")).expect("every C program's mathematics library");
+        assert!(std::path::Path::new(&path).is_absolute(), "{}", path.display());
+        assert!(path.as_bytes().ends_with(b"/libm.so.6"), "{}", path.display());
+        assert_eq!(loaded_path(OsStr::new("libnonexistent.so.1")), None);
+    }
+
+    #[test]
+    fn what_a_process_does_to_itself_is_not_held_back() {
+        let set = all_but_own();
+        // SAFETY: an initialised set and signal numbers.
+        let has = |signal| unsafe { libc::sigismember(&set, signal) } == 1;
+        assert!(has(libc::SIGINT) && has(libc::SIGCHLD) && has(libc::SIGRTMIN()));
+        assert!(!has(libc::SIGSEGV) && !has(libc::SIGABRT));
+    }
+}

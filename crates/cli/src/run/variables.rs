@@ -1,0 +1,215 @@
+//! What the program finds in its environment.
+
+use std::collections::BTreeMap;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+use super::args::RunArguments;
+use crate::environment::{MAX_CONNECTIONS, MAX_COPY_CONNECTIONS};
+use crate::failure::{Failure, Result};
+
+/// Where a process writes its report.
+pub const REPORT_FOLDER: &str = "OVERTAKE_REPORT_DIR";
+/// Where a process writes its trace.
+pub const TRACE_FOLDER: &str = "OVERTAKE_TRACE_DIR";
+/// The kill switch.
+const SWITCH: &str = "OVERTAKE";
+/// Hardware queues for copies. The drop-in needs no more, and with four an urgent copy meets a blocked one sooner.
+const COPY_CONNECTIONS: &str = "8";
+
+/// The environment as it is.
+pub type Lookup<'a> = &'a dyn Fn(&str) -> Option<OsString>;
+/// What changes in it.
+pub type Changes = BTreeMap<String, OsString>;
+
+/// What the deployment needs: the variables of the dynamic loader.
+pub enum Loading<'a> {
+    /// The library, into `LD_PRELOAD`.
+    Preload(&'a Path),
+    /// The folder where the library is called libcuda.so.1, and the driver's own library.
+    Shadow(&'a Path, &'a Path),
+    /// The library, into `LD_AUDIT`.
+    Audit(&'a Path),
+}
+
+impl Loading<'_> {
+    /// Its variables. Libraries that are there already keep their places: ours comes last, and only once.
+    pub fn changes(&self, lookup: Lookup<'_>) -> Changes {
+        match self {
+            Loading::Preload(library) => {
+                let list = appended(lookup("LD_PRELOAD").as_deref(), library, b": ");
+                Changes::from([("LD_PRELOAD".to_owned(), list)])
+            }
+            Loading::Audit(library) => {
+                let list = appended(lookup("LD_AUDIT").as_deref(), library, b":");
+                Changes::from([("LD_AUDIT".to_owned(), list)])
+            }
+            Loading::Shadow(folder, driver) => Changes::from([
+                ("LD_LIBRARY_PATH".to_owned(), prepended(lookup("LD_LIBRARY_PATH").as_deref(), folder)),
+                (overtake::driver::LIBRARY_VARIABLE.to_owned(), driver.as_os_str().to_owned()),
+            ]),
+        }
+    }
+}
+
+fn appended(present: Option<&OsStr>, ours: &Path, separators: &[u8]) -> OsString {
+    let ours = ours.as_os_str();
+    let Some(present) = present.filter(|present| !present.is_empty()) else { return ours.to_owned() };
+    let mut names = present.as_encoded_bytes().split(|byte| separators.contains(byte));
+    if names.any(|name| name == ours.as_encoded_bytes()) {
+        return present.to_owned();
+    }
+    joined(present, ours)
+}
+
+fn prepended(present: Option<&OsStr>, ours: &Path) -> OsString {
+    match present.filter(|present| !present.is_empty()) {
+        // An empty element would mean the current folder.
+        None => ours.as_os_str().to_owned(),
+        Some(present) => joined(ours.as_os_str(), present),
+    }
+}
+
+fn joined(first: &OsStr, second: &OsStr) -> OsString {
+    let mut list = first.to_owned();
+    list.push(":");
+    list.push(second);
+    list
+}
+
+/// What the options on the command line say, as the variables that say the same.
+pub fn settings(run: &RunArguments, lookup: Lookup<'_>) -> Result<Changes> {
+    let mut changes = Changes::new();
+    for (name, path) in [("OVERTAKE_CONFIG", &run.config), ("OVERTAKE_RULES", &run.rules)] {
+        if let Some(path) = path {
+            changes.insert(name.to_owned(), readable(path)?.into_os_string());
+        }
+    }
+    if let Some(size) = &run.bulk_bytes_min {
+        changes.insert("OVERTAKE_BULK_BYTES_MIN".to_owned(), size.into());
+    }
+    for setting in &run.settings {
+        changes.insert(format!("OVERTAKE_{}", setting.name.to_uppercase()), setting.value.clone().into());
+    }
+    if run.off {
+        changes.insert(SWITCH.to_owned(), "off".into());
+    }
+    if !is_off(run, lookup) && lookup(MAX_COPY_CONNECTIONS).is_none() {
+        changes.insert(MAX_COPY_CONNECTIONS.to_owned(), COPY_CONNECTIONS.into());
+    }
+    Ok(changes)
+}
+
+/// Whether the drop-in will do nothing, so that everything else must be left alone as well.
+fn is_off(run: &RunArguments, lookup: Lookup<'_>) -> bool {
+    let switch = lookup(SWITCH).is_some_and(|value| ["off", "0", "false", "no"].iter().any(|off| value == *off));
+    run.off || switch
+}
+
+/// The absolute path of a file that can be read: children may live in other folders.
+fn readable(path: &Path) -> Result<PathBuf> {
+    let opened = std::fs::File::open(path).and_then(|_| path.canonicalize());
+    opened.map_err(|error| Failure::Other(format!("cannot read {}: {error}; name another file", path.display())))
+}
+
+/// What is set so that copies or kernels have to wait for one another, with the cure.
+pub fn warnings(run: &RunArguments, lookup: Lookup<'_>) -> Vec<String> {
+    let mut warnings = Vec::new();
+    if is_off(run, lookup) {
+        return warnings;
+    }
+    if lookup(MAX_CONNECTIONS).is_some_and(|value| value == "1") {
+        warnings.push(format!(
+            "{MAX_CONNECTIONS}=1: all kernels share one hardware queue, the kernels that carry bulk copies too, so \
+             that work of one stream may wait for work of another; unset it, or set it to 8, if the program lets you"
+        ));
+    }
+    let queues = lookup(MAX_COPY_CONNECTIONS).and_then(|value| value.to_str()?.parse::<u32>().ok());
+    if let Some(queues) = queues.filter(|queues| *queues < 4) {
+        warnings.push(format!(
+            "{MAX_COPY_CONNECTIONS}={queues} was set beforehand and is left alone: an urgent copy may find no free \
+             hardware queue and wait for a bulk copy; set it to 8, or unset it and `overtake run` does"
+        ));
+    }
+    warnings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::run::args::{Deployment, Setting};
+
+    fn nothing(_: &str) -> Option<OsString> {
+        None
+    }
+
+    fn with<'a>(pairs: &'a [(&'a str, &'a str)]) -> impl Fn(&str) -> Option<OsString> + 'a {
+        |name| pairs.iter().find(|(known, _)| *known == name).map(|(_, value)| OsString::from(value))
+    }
+
+    fn arguments() -> RunArguments {
+        RunArguments {
+            library: None,
+            deployment: Deployment::Preload,
+            bulk_bytes_min: None,
+            rules: None,
+            config: None,
+            settings: Vec::new(),
+            off: false,
+            report: false,
+            json: None,
+            trace: None,
+            program: vec!["true".into()],
+        }
+    }
+
+    #[test]
+    fn our_library_comes_after_those_that_are_there_and_once() {
+        let ours = Path::new("/o/x.so");
+        assert_eq!(appended(None, ours, b": "), "/o/x.so");
+        assert_eq!(appended(Some(OsStr::new("")), ours, b": "), "/o/x.so");
+        assert_eq!(appended(Some(OsStr::new("/a.so /b.so")), ours, b": "), "/a.so /b.so:/o/x.so");
+        assert_eq!(appended(Some(OsStr::new("/a.so /o/x.so")), ours, b": "), "/a.so /o/x.so");
+    }
+
+    #[test]
+    fn a_shadow_comes_first() {
+        let shadow = Loading::Shadow(Path::new("/s"), Path::new("/usr/lib/libcuda.so.1"));
+        let changes = shadow.changes(&with(&[("LD_LIBRARY_PATH", "/a:/b")]));
+        assert_eq!(changes["LD_LIBRARY_PATH"], "/s:/a:/b");
+        assert_eq!(changes["OVERTAKE_LIBCUDA"], "/usr/lib/libcuda.so.1");
+        assert_eq!(shadow.changes(&with(&[("LD_LIBRARY_PATH", "")]))["LD_LIBRARY_PATH"], "/s");
+    }
+
+    #[test]
+    fn options_become_variables() {
+        let settings_of = |name: &str, value: &str| Setting { name: name.to_owned(), value: value.to_owned() };
+        let mut run = arguments();
+        run.bulk_bytes_min = Some("4M".to_owned());
+        run.settings = vec![settings_of("max_blocking_us", "10"), settings_of("max_blocking_us", "30")];
+        let changes = settings(&run, &nothing).unwrap();
+        assert_eq!(changes["OVERTAKE_BULK_BYTES_MIN"], "4M");
+        assert_eq!(changes["OVERTAKE_MAX_BLOCKING_US"], "30", "the last one wins");
+        assert_eq!(changes[MAX_COPY_CONNECTIONS], "8");
+        run.rules = Some("/nonexistent/rules.toml".into());
+        assert!(settings(&run, &nothing).unwrap_err().to_string().contains("/nonexistent/rules.toml"));
+    }
+
+    #[test]
+    fn connections_are_left_alone_when_they_are_set_or_everything_is_off() {
+        let mut run = arguments();
+        assert!(!settings(&run, &with(&[(MAX_COPY_CONNECTIONS, "2")])).unwrap().contains_key(MAX_COPY_CONNECTIONS));
+        assert!(!settings(&run, &with(&[("OVERTAKE", "0")])).unwrap().contains_key(MAX_COPY_CONNECTIONS));
+        run.off = true;
+        let changes = settings(&run, &nothing).unwrap();
+        assert_eq!((changes.len(), changes["OVERTAKE"].to_str()), (1, Some("off")));
+    }
+
+    #[test]
+    fn few_connections_are_warned_of() {
+        let one = warnings(&arguments(), &with(&[(MAX_CONNECTIONS, "1"), (MAX_COPY_CONNECTIONS, "1")]));
+        assert!(one.len() == 2 && one[0].contains("unset it") && one[1].contains("set it to 8"), "{one:?}");
+        assert_eq!(warnings(&arguments(), &with(&[(MAX_CONNECTIONS, "8"), (MAX_COPY_CONNECTIONS, "8")])).len(), 0);
+        assert_eq!(warnings(&arguments(), &with(&[(MAX_CONNECTIONS, "1"), ("OVERTAKE", "off")])).len(), 0);
+    }
+}

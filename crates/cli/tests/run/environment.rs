@@ -1,0 +1,135 @@
+//! What the program finds in its environment, and how far it is inherited.
+
+use crate::common::{Folder, succeed, text};
+use crate::stand_ins::{command, compile, has_python, library, run};
+
+/// Prints the variables of interest.
+const PRINT: &str = "echo \"$LD_PRELOAD|$LD_AUDIT|$CUDA_DEVICE_MAX_COPY_CONNECTIONS|$OVERTAKE\"";
+
+fn printed(folder: &Folder, arguments: &[&str], environment: &[(&str, &str)]) -> String {
+    let output = run(folder, &[arguments, &["--", "sh", "-c", PRINT]].concat(), environment);
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    text(&output.stdout).trim_end().to_owned()
+}
+
+#[test]
+fn the_library_is_preloaded_by_its_absolute_path_after_others() {
+    let folder = Folder::new("run-preload");
+    let (library, other) = (library(&folder, "dropin.so"), library(&folder, "other.so"));
+    let (library, other) = (library.to_str().unwrap(), other.to_str().unwrap());
+    assert_eq!(printed(&folder, &[], &[]), format!("{library}||8|"));
+    assert_eq!(printed(&folder, &[], &[("LD_PRELOAD", other)]), format!("{other}:{library}||8|"));
+    assert_eq!(printed(&folder, &["--deployment", "audit"], &[]), format!("|{library}|8|"));
+}
+
+#[test]
+fn what_the_user_has_set_stays() {
+    let folder = Folder::new("run-set");
+    assert!(printed(&folder, &[], &[("CUDA_DEVICE_MAX_COPY_CONNECTIONS", "4")]).ends_with("|4|"));
+    assert!(printed(&folder, &["--off"], &[]).ends_with("||off"), "switched off, nothing else changes either");
+    assert!(printed(&folder, &[], &[("OVERTAKE", "off")]).ends_with("||off"));
+}
+
+#[test]
+fn options_arrive_as_variables_with_absolute_paths() {
+    let folder = Folder::new("run-options");
+    std::fs::write(folder.path().join("rules.toml"), "").unwrap();
+    let print = "cd / && echo $OVERTAKE_BULK_BYTES_MIN $OVERTAKE_MAX_BLOCKING_US && ls $OVERTAKE_RULES";
+    let arguments =
+        ["--bulk-bytes-min", "4M", "--set", "max_blocking_us=30", "--rules", "rules.toml", "sh", "-c", print];
+    let output = run(&folder, &arguments, &[]);
+    let rules = folder.path().canonicalize().unwrap().join("rules.toml");
+    assert_eq!(text(&output.stdout), format!("4M 30\n{}\n", rules.display()), "{}", text(&output.stderr));
+}
+
+#[test]
+fn options_of_the_program_are_the_programs() {
+    let folder = Folder::new("run-arguments");
+    for separator in [&["--"][..], &[]] {
+        let program = ["printf", "%s,", "--report", "-q", "--", "--set", "x"];
+        let output = run(&folder, &[separator, &program].concat(), &[]);
+        assert_eq!(text(&output.stdout), "--report,-q,--,--set,x,", "{}", text(&output.stderr));
+    }
+}
+
+#[test]
+fn children_inherit_through_shells_and_exec() {
+    let folder = Folder::new("run-inherit");
+    let library = library(&folder, "dropin.so");
+    let nested = "sh -c 'exec sh -c \"grep -c dropin.so /proc/self/maps\"'";
+    let output = run(&folder, &["--report", "--", "sh", "-c", nested], &[]);
+    let mapped: u32 = text(&output.stdout).trim().parse().unwrap_or(0);
+    assert!(mapped > 0, "{} is not mapped: {}", library.display(), text(&output.stderr));
+}
+
+#[test]
+fn children_of_python_inherit() {
+    if !has_python() {
+        return;
+    }
+    let folder = Folder::new("run-python");
+    let script = "\
+import multiprocessing, os, sys
+def look(queue):
+    queue.put((os.environ['LD_PRELOAD'].endswith('dropin.so'), 'dropin.so' in open('/proc/self/maps').read()))
+if __name__ == '__main__':
+    for method in ('fork', 'spawn', 'forkserver'):
+        context = multiprocessing.get_context(method)
+        queue = context.Queue()
+        process = context.Process(target=look, args=(queue,))
+        process.start()
+        print(method, *queue.get())
+        process.join()
+";
+    std::fs::write(folder.path().join("script.py"), script).unwrap();
+    let output = run(&folder, &["--report", "--", "python3", "script.py"], &[]);
+    let expected = "fork True True\nspawn True True\nforkserver True True\n";
+    assert_eq!(text(&output.stdout), expected, "{}", text(&output.stderr));
+}
+
+#[test]
+fn a_shadow_is_found_before_the_driver_and_knows_where_that_is() {
+    let folder = Folder::new("run-shadow");
+    let shadow = library(&folder, "dropin.so");
+    let driver = library(&folder, "libcuda.so.1");
+    let program = "\
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+static const char *ask(const char *name) {
+    void *handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    return handle ? ((const char *(*)(void))dlsym(handle, \"whose\"))() : dlerror();
+}
+int main(void) {
+    printf(\"%s %s %s\\n\", ask(\"libcuda.so.1\"), ask(getenv(\"OVERTAKE_LIBCUDA\")), getenv(\"LD_LIBRARY_PATH\"));
+    return 0;
+}
+";
+    let program = compile(&folder, "client", program, &["-ldl"]);
+    let arguments = ["--deployment", "shadow", "--", program.to_str().unwrap()];
+    let place = folder.path().to_str().unwrap();
+    let output = command(&folder, &shadow, &arguments, &[("LD_LIBRARY_PATH", place)]).output().unwrap();
+    let out = text(&output.stdout).trim_end();
+    let path = out.strip_prefix("dropin.so libcuda.so.1 ").unwrap_or_else(|| panic!("{out} {}", text(&output.stderr)));
+    let (first, rest) = path.split_once(':').unwrap();
+    assert_eq!(rest, place);
+    assert!(driver.exists() && !std::path::Path::new(first).exists(), "{first} is to be gone");
+}
+
+#[test]
+fn one_connection_is_warned_of_unless_quiet() {
+    let folder = Folder::new("run-connections");
+    let environment = [("CUDA_DEVICE_MAX_CONNECTIONS", "1")];
+    let output = run(&folder, &["true"], &environment);
+    assert!(text(&output.stderr).contains("CUDA_DEVICE_MAX_CONNECTIONS=1"), "{}", text(&output.stderr));
+    assert_eq!(text(&run(&folder, &["-q", "true"], &environment).stderr), "");
+    assert_eq!(text(&run(&folder, &["true"], &[]).stderr), "");
+}
+
+#[test]
+fn help_says_what_changes_and_how_it_ends() {
+    let (out, _) = succeed(&Folder::new("run-help"), &["run", "--help"], &[]);
+    for part in ["--deployment", "CUDA_DEVICE_MAX_COPY_CONNECTIONS", "Exit status", "torchrun", "set-user-id"] {
+        assert!(out.contains(part), "{part} is not in:\n{out}");
+    }
+}

@@ -1,0 +1,10 @@
+//! `overtake run` as a user runs it, with shells and small libraries in the place of CUDA programs and the drop-in.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod endings;
+mod environment;
+mod reports;
+mod signals;
+mod stand_ins;

@@ -1,0 +1,165 @@
+//! Signals, and who is whose parent.
+
+use std::io::{BufRead, BufReader, Read};
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::common::{Folder, text};
+use crate::stand_ins::{command, has_python, library};
+
+/// Longer than anything here takes, shorter than a hang is noticed otherwise.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A program that has said its first line.
+struct Started {
+    child: Child,
+    output: BufReader<ChildStdout>,
+    line: String,
+}
+
+fn start(folder: &Folder, arguments: &[&str], script: &str) -> Started {
+    let library = library(folder, "dropin.so");
+    let mut command = command(folder, &library, &[arguments, &["--", "sh", "-c", script]].concat(), &[]);
+    let mut child = command.process_group(0).stdout(Stdio::piped()).spawn().unwrap();
+    let mut output = BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+    output.read_line(&mut line).unwrap();
+    Started { child, output, line: line.trim_end().to_owned() }
+}
+
+fn kill(signal: &str, process: u32) {
+    let status = Command::new("kill").args([format!("-{signal}"), process.to_string()]).status().unwrap();
+    assert!(status.success(), "kill -{signal} {process}");
+}
+
+/// The state of a process as the kernel has it, such as `T` for stopped; none when it is gone.
+fn state(process: u32) -> Option<char> {
+    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    stat.rsplit_once(") ")?.1.chars().next()
+}
+
+fn wait_for(what: &str, condition: impl Fn() -> bool) {
+    let start = Instant::now();
+    while !condition() {
+        assert!(start.elapsed() < PATIENCE, "{what}: not after {PATIENCE:?}");
+        std::thread::sleep(Duration::from_millis(5));
+    }
+}
+
+#[test]
+fn without_a_report_no_process_stays() {
+    let folder = Folder::new("run-exec");
+    let script = "echo $$; read line";
+    let mut direct = start(&folder, &[], script);
+    direct.child.wait().unwrap();
+    assert_eq!(direct.line, direct.child.id().to_string());
+    let mut stays = start(&folder, &["--report"], "echo $PPID");
+    stays.child.wait().unwrap();
+    assert_eq!(stays.line, stays.child.id().to_string());
+}
+
+#[test]
+fn what_is_sent_to_the_command_reaches_the_program() {
+    let folder = Folder::new("run-forward");
+    for signal in ["TERM", "INT", "HUP", "QUIT", "USR1", "USR2", "WINCH", "CONT", "ALRM"] {
+        let script = format!("trap 'echo got {signal}; exit 7' {signal}; echo ready; while :; do sleep 0.02; done");
+        let mut started = start(&folder, &["--json", "-"], &script);
+        kill(signal, started.child.id());
+        let mut rest = String::new();
+        started.output.read_to_string(&mut rest).unwrap();
+        assert!(rest.starts_with(&format!("got {signal}\n{{")), "{rest}");
+        assert!(rest.contains("\"exit_status\": 7"), "the report is written all the same: {rest}");
+        assert_eq!(started.child.wait().unwrap().code(), Some(7), "{signal}");
+    }
+}
+
+#[test]
+fn a_signal_that_ends_the_program_ends_the_command() {
+    let folder = Folder::new("run-forward-end");
+    let mut started = start(&folder, &["--report"], "echo ready; exec sleep 60");
+    kill("TERM", started.child.id());
+    assert_eq!(started.child.wait().unwrap().signal(), Some(15));
+}
+
+#[test]
+fn both_stop_and_both_go_on() {
+    let folder = Folder::new("run-stop");
+    let mut started = start(&folder, &["--report"], "echo $$; exec sleep 2");
+    let (command, program) = (started.child.id(), started.line.parse().unwrap());
+    kill("TSTP", command);
+    wait_for("both are stopped", || state(program) == Some('T') && state(command) == Some('T'));
+    kill("CONT", command);
+    wait_for("both go on", || state(program) != Some('T') && state(command) != Some('T'));
+    assert_eq!(started.child.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn a_program_that_a_debugger_stops_does_not_stop_the_command() {
+    let folder = Folder::new("run-debugger");
+    let mut started = start(&folder, &["--report"], "echo $$; exec sleep 1");
+    let (command, program) = (started.child.id(), started.line.parse().unwrap());
+    kill("STOP", program);
+    wait_for("the program is stopped", || state(program) == Some('T'));
+    kill("CONT", program);
+    assert_ne!(state(command), Some('T'));
+    assert_eq!(started.child.wait().unwrap().code(), Some(0), "nobody has to continue the command");
+}
+
+#[test]
+fn killing_the_command_kills_the_program() {
+    let folder = Folder::new("run-kill");
+    let mut started = start(&folder, &["--report"], "echo $$; exec sleep 60");
+    let program = started.line.parse().unwrap();
+    kill("KILL", started.child.id());
+    started.child.wait().unwrap();
+    wait_for("the program is gone", || matches!(state(program), None | Some('Z')));
+}
+
+#[test]
+fn an_ignored_signal_stays_ignored() {
+    let folder = Folder::new("run-nohup");
+    let library = library(&folder, "dropin.so");
+    let inner =
+        command(&folder, &library, &["--report", "--", "sh", "-c", "kill -HUP $PPID; kill -HUP $$; exit 5"], &[]);
+    let mut outer = Command::new("sh");
+    outer.args(["-c", "trap '' HUP; exec \"$@\"", "sh"]).arg(inner.get_program()).args(inner.get_args());
+    let output = outer.current_dir(folder.path()).env_remove("LD_PRELOAD").output().unwrap();
+    assert_eq!(output.status.code(), Some(5), "{}", text(&output.stderr));
+}
+
+#[test]
+fn an_interrupt_from_the_terminal_arrives_once() {
+    if !has_python() {
+        return;
+    }
+    let folder = Folder::new("run-terminal");
+    let program =
+        "trap 'echo got$((40 + 2))' INT; echo ready; for i in 1 2 3 4 5 6 7 8 9 10; do sleep 0.05; done; exit 7";
+    let library = library(&folder, "dropin.so");
+    let inner = command(&folder, &library, &["--report", "--", "sh", "-c", program], &[]);
+    // The interrupt character, typed at a terminal of its own.
+    let typist = "\
+import os, pty, sys
+pid, terminal = pty.fork()
+if pid == 0:
+    os.execv(sys.argv[1], sys.argv[1:])
+seen, typed = b'', False
+while True:
+    try:
+        part = os.read(terminal, 1000)
+    except OSError:
+        break
+    if not part:
+        break
+    seen += part
+    if b'ready' in seen and not typed:
+        typed = True
+        os.write(terminal, b'\\x03')
+print(seen.count(b'got42'), os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+";
+    let mut python = Command::new("python3");
+    python.args(["-c", typist]).arg(inner.get_program()).args(inner.get_args()).current_dir(folder.path());
+    let output = python.env_remove("LD_PRELOAD").output().unwrap();
+    assert_eq!(text(&output.stdout).trim_end(), "1 7", "{}", text(&output.stderr));
+}

@@ -1,0 +1,59 @@
+//! What stands in for the drop-in and for programs, and how `overtake run` is started with it.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use crate::common::Folder;
+
+/// Variables of the environment of the tests that would change what is tested.
+const CLEARED: [&str; 6] = [
+    "LD_PRELOAD",
+    "OVERTAKE",
+    "OVERTAKE_LIBCUDA",
+    "OVERTAKE_PRELOAD_LIBRARY",
+    "CUDA_DEVICE_MAX_CONNECTIONS",
+    "CUDA_DEVICE_MAX_COPY_CONNECTIONS",
+];
+
+/// A C file, compiled.
+pub fn compile(folder: &Folder, name: &str, text: &str, flags: &[&str]) -> PathBuf {
+    let (source, built) = (folder.path().join(format!("{name}.c")), folder.path().join(name));
+    std::fs::write(&source, text).unwrap();
+    let output = Command::new("gcc").args(["-o"]).arg(&built).arg(&source).args(flags).output().expect("gcc");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    built
+}
+
+/// A library that the loader takes in all three ways, and that says its name.
+pub fn library(folder: &Folder, name: &str) -> PathBuf {
+    let text = format!(
+        "const char *whose(void) {{ return \"{name}\"; }}\nunsigned int la_version(unsigned int v) {{ return v; }}\n"
+    );
+    let flags = ["-shared", "-fPIC"];
+    compile(folder, name, &text, &flags)
+}
+
+/// `overtake run` with this library and these arguments, ready to start.
+pub fn command(folder: &Folder, library: &Path, arguments: &[&str], environment: &[(&str, &str)]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_overtake"));
+    for name in CLEARED {
+        command.env_remove(name);
+    }
+    command.current_dir(folder.path()).arg("run").arg("--library").arg(library).args(arguments);
+    command.envs(environment.iter().copied()).stdin(Stdio::null());
+    command
+}
+
+/// The same, run to its end.
+pub fn run(folder: &Folder, arguments: &[&str], environment: &[(&str, &str)]) -> Output {
+    command(folder, &library(folder, "dropin.so"), arguments, environment).output().unwrap()
+}
+
+/// Where there is no Python, what needs it is left out, and said so.
+pub fn has_python() -> bool {
+    let has = Command::new("python3").arg("--version").output().is_ok_and(|output| output.status.success());
+    if !has {
+        eprintln!("left out: there is no python3");
+    }
+    has
+}
