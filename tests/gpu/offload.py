@@ -1,7 +1,8 @@
 """Offloading: many device-to-host blocks of 64 KiB to 2 MiB by batch calls, beside small device-to-host copies.
 
 A plain driver program (ctypes, cuGetProcAddress, cuMemcpyBatchAsync). Rounds without batches alternate with rounds
-under them. The last line of the output is a JSON object. `pair.py offload.py` runs it natively and under `overtake run`.
+under them. The last line of the output is a JSON object. `pair.py offload.py` runs it natively and under
+`overtake run`.
 """
 
 import argparse

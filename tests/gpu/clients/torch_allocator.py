@@ -54,7 +54,6 @@ def device_blocks_are_used_again():
 def after_the_cache_is_emptied():
     torch.cuda.synchronize()
     torch.cuda.empty_cache()
-    torch.cuda.host_memory_stats()
     again = torch.from_numpy(known_bytes(BULK_BYTES, 9)).pin_memory().cuda(non_blocking=True)
     torch.cuda.synchronize()
     result.digest("after empty_cache", again.cpu().numpy())

@@ -33,8 +33,8 @@ def load():
 def captured(mode):
     """A graph captured while bulk copies of another stream are under way (they are not part of it)."""
     graph = torch.cuda.CUDAGraph()
-    load()
     with torch.cuda.graph(graph, stream=side, capture_error_mode=mode):
+        load()
         body()
     loader.synchronize()
     return graph
@@ -57,17 +57,4 @@ for mode in ("global", "thread_local", "relaxed"):
         result.digest(f"{mode} large {turn}", large_back.numpy())
 result.must("bulk", torch.equal(bulk_there.cpu(), bulk))
 
-failed = False
-graph = torch.cuda.CUDAGraph()
-try:
-    with torch.cuda.graph(graph, stream=side):
-        small_there.copy_(small, non_blocking=True)
-        torch.cuda.synchronize()
-except RuntimeError:
-    failed = True
-result.must("a capture that synchronises fails", failed)
-torch.cuda.synchronize()
-body()
-torch.cuda.synchronize()
-result.digest("after a failed capture", large_back.numpy())
 result.finish()

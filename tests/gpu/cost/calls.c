@@ -1,0 +1,148 @@
+/* What one copy call costs a program that never contends: small copies and sets on one stream, in groups that never
+ * fill it. Only the calls are timed, not the waiting. Prints one JSON object: per kind of call the median and the
+ * minimum over the groups, in nanoseconds a call.
+ *
+ * The driver is found with dlopen and dlsym, as most programs find it, so that it builds without a CUDA toolkit. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+#include "cuda_mini.h"
+
+enum { GROUP = 200, GROUPS_MAX = 4000 };
+
+static void *library;
+
+static void *found(const char *name)
+{
+    void *function = dlsym(library, name);
+    if (function == NULL) {
+        fprintf(stderr, "libcuda.so.1 has no %s\n", name);
+        exit(1);
+    }
+    return function;
+}
+
+#define TEXT_OF(name) #name
+#define TEXT(name) TEXT_OF(name)
+/* The exported name is what the header's macro makes of the manual's name. */
+#define FUNCTION(name) ((__typeof__(&name))found(TEXT(name)))
+
+static void ok(CUresult status, const char *what)
+{
+    if (status != CUDA_SUCCESS) {
+        fprintf(stderr, "%s returned %u\n", what, status);
+        exit(1);
+    }
+}
+
+static double now_ns(void)
+{
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
+}
+
+typedef struct {
+    __typeof__(&cuMemcpyHtoDAsync) to_device;
+    __typeof__(&cuMemcpyDtoHAsync) to_host;
+    __typeof__(&cuMemcpyAsync) any_way;
+    __typeof__(&cuMemsetD8Async) set;
+    __typeof__(&cuStreamSynchronize) wait;
+    CUdeviceptr there;
+    void *host;
+    CUstream stream;
+} Bench;
+
+typedef CUresult (*Call)(const Bench *);
+
+static CUresult to_device_4k(const Bench *bench)
+{
+    return bench->to_device(bench->there, bench->host, 4096, bench->stream);
+}
+
+static CUresult to_device_64k(const Bench *bench)
+{
+    return bench->to_device(bench->there, bench->host, 65536, bench->stream);
+}
+
+static CUresult to_host_4k(const Bench *bench)
+{
+    return bench->to_host(bench->host, bench->there, 4096, bench->stream);
+}
+
+static CUresult any_way_4k(const Bench *bench)
+{
+    return bench->any_way(bench->there, (CUdeviceptr)(uintptr_t)bench->host, 4096, bench->stream);
+}
+
+static CUresult set_4k(const Bench *bench)
+{
+    return bench->set(bench->there, 7, 4096, bench->stream);
+}
+
+static int ascending(const void *left, const void *right)
+{
+    double a = *(const double *)left, b = *(const double *)right;
+    return (a > b) - (a < b);
+}
+
+static void measure(const char *name, Call call, const Bench *bench, int groups, const char *end)
+{
+    static double call_ns[GROUPS_MAX];
+    for (int group = -2; group < groups; group++) {
+        CUresult status = CUDA_SUCCESS;
+        double began = now_ns();
+        for (int i = 0; i < GROUP; i++)
+            status |= call(bench);
+        double taken = now_ns() - began;
+        ok(status, name);
+        ok(bench->wait(bench->stream), "cuStreamSynchronize");
+        if (group >= 0)
+            call_ns[group] = taken / GROUP;
+    }
+    qsort(call_ns, (size_t)groups, sizeof call_ns[0], ascending);
+    printf("\"%s\": {\"median_ns\": %.1f, \"min_ns\": %.1f}%s", name, call_ns[groups / 2], call_ns[0], end);
+}
+
+static Bench opened(void)
+{
+    Bench bench = {0};
+    CUcontext context = NULL;
+    library = dlopen("libcuda.so.1", RTLD_NOW);
+    if (library == NULL) {
+        fprintf(stderr, "%s\n", dlerror());
+        exit(1);
+    }
+    ok(FUNCTION(cuInit)(0), "cuInit");
+    ok(FUNCTION(cuDevicePrimaryCtxRetain)(&context, 0), "cuDevicePrimaryCtxRetain");
+    ok(FUNCTION(cuCtxSetCurrent)(context), "cuCtxSetCurrent");
+    ok(FUNCTION(cuMemAlloc)(&bench.there, 65536), "cuMemAlloc");
+    ok(FUNCTION(cuMemHostAlloc)(&bench.host, 65536, CU_MEMHOSTALLOC_PORTABLE), "cuMemHostAlloc");
+    ok(FUNCTION(cuStreamCreate)(&bench.stream, CU_STREAM_NON_BLOCKING), "cuStreamCreate");
+    bench.to_device = FUNCTION(cuMemcpyHtoDAsync);
+    bench.to_host = FUNCTION(cuMemcpyDtoHAsync);
+    bench.any_way = FUNCTION(cuMemcpyAsync);
+    bench.set = FUNCTION(cuMemsetD8Async);
+    bench.wait = FUNCTION(cuStreamSynchronize);
+    return bench;
+}
+
+int main(int count, char **arguments)
+{
+    int calls = count > 1 ? atoi(arguments[1]) : 40000, groups = calls / GROUP;
+    if (groups < 1 || groups > GROUPS_MAX) {
+        fprintf(stderr, "usage: calls [calls of each kind, %d to %d]\n", GROUP, GROUP * GROUPS_MAX);
+        return 2;
+    }
+    Bench bench = opened();
+    printf("{");
+    measure("H2D 4 KiB", to_device_4k, &bench, groups, ", ");
+    measure("H2D 64 KiB", to_device_64k, &bench, groups, ", ");
+    measure("D2H 4 KiB", to_host_4k, &bench, groups, ", ");
+    measure("default 4 KiB", any_way_4k, &bench, groups, ", ");
+    measure("memset 4 KiB", set_4k, &bench, groups, "}\n");
+    return 0;
+}

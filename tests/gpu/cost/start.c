@@ -1,0 +1,9 @@
+/* A program that opens the driver and ends: what a process start costs. */
+#include <dlfcn.h>
+
+int main(void)
+{
+    void *library = dlopen("libcuda.so.1", RTLD_NOW);
+    unsigned (*open_driver)(unsigned) = library ? (unsigned (*)(unsigned))dlsym(library, "cuInit") : 0;
+    return open_driver && open_driver(0) == 0 ? 0 : 1;
+}
