@@ -226,7 +226,8 @@ fn urgent_transport(value: &str) -> Option<UrgentTransport> {
 }
 
 /// Bytes, with an optional K, M or G (powers of 1024).
-pub(crate) fn size(value: &str) -> Option<u64> {
+#[must_use]
+pub fn size(value: &str) -> Option<u64> {
     let (digits, shift) = match value.as_bytes().last()? {
         b'K' | b'k' => (&value[..value.len() - 1], 10),
         b'M' | b'm' => (&value[..value.len() - 1], 20),

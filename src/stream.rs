@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use channels::Direction;
-use hal::{Copy2d, Copy3d, DevicePtr, Result, Stream};
+use hal::{Code, Copy2d, Copy3d, DevicePtr, Result, Stream};
 use semaphores::Priority;
 
 use crate::ahead::Ahead;
-use crate::copy::submit::submit;
+use crate::copy::submit::{submit, submit_all};
 use crate::copy::{CopyHandle, Door, Request};
 use crate::overtake::Inner;
 use crate::run::Run;
@@ -149,6 +149,19 @@ impl PriorityStream {
     pub unsafe fn memcpy_batch_async(&self, requests: &[Request]) -> Result<Vec<CopyHandle>> {
         // SAFETY: passed on to the caller.
         requests.iter().map(|request| unsafe { self.memcpy_async(request) }).collect()
+    }
+
+    /// The same for several that have no order among them, in one call of the door; the first one's priority is that
+    /// of all. Where bulk goes by kernel, several share a launch.
+    ///
+    /// # Safety
+    /// As for [`PriorityStream::memcpy_through`], for each.
+    pub unsafe fn memcpy_batch_through(&self, requests: &[Request], door: &Door<'_>) -> Result<CopyHandle> {
+        if requests.is_empty() || door.native.is_none() {
+            return Err(Code::INVALID_VALUE.at("overtake memcpy_batch_through").because("no copies, or no door"));
+        }
+        // SAFETY: passed on to the caller.
+        unsafe { submit_all(&self.state, requests, door) }
     }
 
     /// Host to device.

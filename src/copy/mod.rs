@@ -5,9 +5,11 @@
 //! | `request.rs` | what is asked for, and where its bytes are |
 //! | `plan.rs` | the rules: which way a copy goes. Pure |
 //! | `submit.rs` | carries a plan out |
+//! | `batch.rs` | several copies as one |
 //! | `door.rs` | how a copy reaches the driver where it goes natively |
 //! | `handle.rs` | what the caller gets back |
 
+mod batch;
 mod door;
 pub(crate) mod handle;
 pub(crate) mod plan;

@@ -8,12 +8,13 @@ use hal::{Event, Nanos, Result, Stream};
 use semaphores::{Layout, Priority, emulation};
 
 use crate::ahead::Dependency;
+use crate::copy::batch;
 use crate::copy::door::Door;
 use crate::copy::handle::CopyHandle;
 use crate::copy::plan::{Plan, Reason, Situation, fits_kernel, plan};
 use crate::copy::request::{Placement, Request, place};
 use crate::engine::Engine;
-use crate::kernel::{Descriptor, Yield};
+use crate::kernel::{Descriptor, INLINE_DESCRIPTORS, Yield};
 use crate::monitor::{Flight, Landing, Lift, Ticket};
 use crate::overtake::Inner;
 use crate::run::Cover;
@@ -41,6 +42,8 @@ struct Job<'a> {
     /// Whether it could go by kernel, if the channel does not take it.
     fits_kernel: bool,
     door: &'a Door<'a>,
+    /// What the kernel has to do where that is not just the shape.
+    pieces: Vec<Descriptor>,
 }
 
 /// Submits one request.
@@ -48,7 +51,22 @@ struct Job<'a> {
 /// # Safety
 /// The ranges of the request stay valid until the copy has completed, as the driver's copy of that kind demands.
 pub(crate) unsafe fn submit(stream: &Arc<StreamState>, request: &Request, door: &Door<'_>) -> Result<CopyHandle> {
+    // SAFETY: passed on to the caller.
+    unsafe { submit_all(stream, std::slice::from_ref(request), door) }
+}
+
+/// Submits several requests that have no order among them, as one copy of all their bytes with the first one's
+/// priority. Where they do not go one way together, the door takes them.
+///
+/// # Safety
+/// As for [`submit`], for each.
+pub(crate) unsafe fn submit_all(
+    stream: &Arc<StreamState>,
+    requests: &[Request],
+    door: &Door<'_>,
+) -> Result<CopyHandle> {
     let inner = &*stream.inner;
+    let request = &requests[0];
     let priority = request.priority.unwrap_or(stream.priority);
     inner.check(priority, "overtake memcpy_async")?;
     let mut job = Job {
@@ -60,12 +78,20 @@ pub(crate) unsafe fn submit(stream: &Arc<StreamState>, request: &Request, door: 
         below: Vec::new(),
         fits_kernel: false,
         door,
+        pieces: Vec::new(),
     };
+    if requests.len() > 1 {
+        job.shape = batch::sum(requests);
+    }
     let (lowest, highest) = if inner.options.enabled { job.company(request) } else { (priority, priority) };
     let mut capturing = false;
     if lowest != highest {
         capturing = !door.no_captures && inner.is_capturing(stream.stream);
         job.below = stream.ahead.below(priority, &inner.shared.ring);
+        if requests.len() > 1 {
+            let combined = batch::combine(&*inner.driver, requests);
+            (job.placement, job.pieces) = combined.map_or((None, Vec::new()), |(place, pieces)| (Some(place), pieces));
+        }
     }
     let situation = Situation {
         shape: &job.shape,
@@ -212,6 +238,9 @@ impl Job<'_> {
     /// Whether both sides lie within their allocations: past them a kernel would take the context down, where the
     /// driver only refuses.
     fn lies_within(&self) -> bool {
+        if !self.pieces.is_empty() {
+            return true;
+        }
         let left = |address| self.inner.driver.pointer_bytes_left(address).unwrap_or(0);
         [&self.shape.target, &self.shape.source].into_iter().all(|side| {
             let last_row = (self.shape.rows - 1) * side.row_pitch_bytes;
@@ -238,9 +267,12 @@ impl Job<'_> {
 
     unsafe fn by_kernel(&self, yields: Option<Yield>, blocks: u32) -> Result<()> {
         let kernel = self.inner.kernel.as_ref().expect("planned only where the kernel is there");
-        let shape = self.seen_by_device();
+        let whole = [Descriptor::copy(&self.seen_by_device())];
+        let pieces = if self.pieces.is_empty() { &whole[..] } else { &self.pieces[..] };
         // SAFETY: the plan made sure that the device sees both sides; the caller vouches for their lives.
-        unsafe { kernel.launch(&[Descriptor::copy(&shape)], blocks, yields, self.stream.stream) }
+        pieces
+            .chunks(INLINE_DESCRIPTORS)
+            .try_for_each(|some| unsafe { kernel.launch(some, blocks, yields, self.stream.stream) })
     }
 
     /// The shape with the host side's address as the device sees it.

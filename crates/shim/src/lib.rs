@@ -5,16 +5,25 @@
 //! | `call.rs` | a copy as it is handed over |
 //! | `process.rs` | the one state of the process, and its life |
 //! | `context.rs` | one CUDA context: opened by a thread of ours, closed before the application destroys it |
-//! | `rules.rs`, `settings.rs` | which priority a copy has |
-//! | `report.rs`, `trace.rs` | what happened, as files |
-//! | `table.rs` | the table of C functions that both libraries share |
+//! | `rules.rs`, `settings.rs`, `witness.rs` | which priority a copy has |
+//! | `report.rs` | what happened, as a file |
+//! | `table.rs`, `functions.rs` | the table of C functions that both libraries share |
 #![deny(unsafe_code)]
 
 mod call;
+mod context;
+mod failure;
+mod functions;
 mod process;
+mod report;
+pub mod rules;
+pub mod settings;
 pub mod table;
+mod witness;
 
 pub use call::Call;
+pub use failure::Failure;
+pub use functions::{start_for_c, table};
 pub use process::{
     CallCount, Start, capture_began, capture_ended, context_going, copy, copy_batch, deployment, event_recorded,
     exiting, forked, memory_pinned, primary_releasing, primary_resetting, primary_retained, start, stream_going,

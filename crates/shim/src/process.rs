@@ -1,19 +1,34 @@
 //! The one state of the process, and its life.
+//!
+//! Untouched until the driver has been initialised ([`start`]); idle until host memory is pinned in some context; then a
+//! thread of ours opens the layer there, and copies go natively until it is open. A child of a fork, and a process that
+//! exits, pass everything through.
+#![allow(unsafe_code)] // copies are unsafe; the caller's promise is passed on
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::cell::{Cell, RefCell};
+use std::collections::{HashMap, HashSet};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
+use std::time::{Duration, Instant, SystemTime};
 
-use hal::{Context, Device, Driver, Event, Result, Stream};
+use hal::{Code, Context, Device, Driver, Event, Result, Stream};
 use once_cell::sync::OnceCell;
+use overtake::copy::{Door, Request};
+use overtake::{Priorities, Priority};
 
 use crate::call::Call;
+use crate::context::{Adopted, Local};
+use crate::report;
+use crate::rules::{Decision, Rules, Witness};
+use crate::settings::Settings;
+use crate::witness;
 
 /// What the library that embeds the layer brings.
 pub struct Start {
     /// Makes the driver that lies underneath: called once, when the layer first has work, on a thread of ours.
     pub driver: fn() -> Result<Arc<dyn Driver>>,
     /// `preload`, `shadow`, `audit` or `c`.
-    pub deployment: &'static str,
+    pub deployment: &'static std::ffi::CStr,
     /// The calls by symbol so far.
     pub calls: fn() -> Vec<CallCount>,
 }
@@ -29,53 +44,390 @@ pub struct CallCount {
     pub passed_on: u64,
 }
 
-struct Process {
-    start: Start,
+/// Contexts on their way to being open, and those where it did not succeed.
+#[derive(Default)]
+struct Opening {
+    under_way: HashSet<Context>,
+    refused: HashMap<Context, hal::Error>,
+}
+
+pub(crate) struct Process {
+    pub(crate) start: Start,
+    pub(crate) settings: Settings,
+    pub(crate) began: SystemTime,
+    rules: RwLock<Arc<Rules>>,
+    has_rules: AtomicBool,
+    driver: OnceCell<Arc<dyn Driver>>,
+    contexts: RwLock<HashMap<Context, Arc<Local>>>,
+    opening: Mutex<Opening>,
+    opened: Condvar,
+    /// Retained primary contexts, and how often.
+    primaries: Mutex<HashMap<Device, (Context, u64)>>,
+    captures: AtomicI64,
+    pinned: AtomicBool,
+    pub(crate) closed: Mutex<Vec<report::Part>>,
 }
 
 static PROCESS: OnceCell<Process> = OnceCell::new();
 static OFF: AtomicBool = AtomicBool::new(false);
+/// Contexts in which the layer is open: while there is none, a copy costs two loads.
+static OPEN: AtomicUsize = AtomicUsize::new(0);
 
-/// The driver has been initialised. Cheap: nothing is opened, no thread starts.
+thread_local! {
+    static THREAD_PRIORITY: Cell<u8> = const { Cell::new(0) };
+}
+
+/// Holds what no panic leaves half done.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The process, if it has started and is neither a fork's child nor exiting.
+pub(crate) fn process() -> Option<&'static Process> {
+    if OFF.load(Ordering::Relaxed) { None } else { PROCESS.get() }
+}
+
+/// The driver has been initialised. Cheap: nothing is opened, and no thread starts unless a report was asked for.
 pub fn start(start: Start) {
-    let _ = PROCESS.set(Process { start });
+    start_with(start, None);
+}
+
+/// The same, with a TOML text that has its say after file and variables.
+pub(crate) fn start_with(start: Start, options: Option<&str>) {
+    let mut first = false;
+    let process = PROCESS.get_or_init(|| {
+        first = true;
+        Process::new(start, options)
+    });
+    if first {
+        process.settings.complaints.iter().for_each(|complaint| eprintln!("overtake: {complaint}"));
+        report::begin();
+    }
+}
+
+impl Process {
+    fn new(start: Start, options: Option<&str>) -> Process {
+        let mut settings = Settings::from_environment(|name| std::env::var(name).ok());
+        if let Some(text) = options {
+            settings.apply_toml(text, "the options");
+        }
+        Process {
+            start,
+            began: SystemTime::now(),
+            has_rules: AtomicBool::new(!settings.rules.is_empty()),
+            rules: RwLock::new(Arc::new(settings.rules.clone())),
+            settings,
+            driver: OnceCell::new(),
+            contexts: RwLock::default(),
+            opening: Mutex::default(),
+            opened: Condvar::new(),
+            primaries: Mutex::default(),
+            captures: AtomicI64::new(0),
+            pinned: AtomicBool::new(false),
+            closed: Mutex::default(),
+        }
+    }
+
+    pub(crate) fn driver(&self) -> Result<&Arc<dyn Driver>> {
+        self.driver.get_or_try_init(self.start.driver)
+    }
+
+    pub(crate) fn priorities(&self) -> Priorities {
+        self.settings.options.priorities
+    }
+
+    /// The contexts in which the layer is open.
+    pub(crate) fn locals(&self) -> Vec<Arc<Local>> {
+        self.contexts.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
+    }
+
+    /// Why the layer could not be opened somewhere.
+    pub(crate) fn refusals(&self) -> Vec<String> {
+        lock(&self.opening).refused.values().map(ToString::to_string).collect()
+    }
+
+    /// The layer in the calling thread's current context, if it is open there.
+    fn here(&'static self) -> Option<Arc<Local>> {
+        let context = self.driver.get()?.context_current().ok()??;
+        let known = self.contexts.read().unwrap_or_else(PoisonError::into_inner).get(&context).cloned();
+        if known.is_none() {
+            self.open_later(context);
+        }
+        known
+    }
+
+    /// Has a thread of ours open the layer in a context, unless it is open or on its way.
+    fn open_later(&'static self, context: Context) {
+        if !self.settings.options.enabled || !self.pinned.load(Ordering::Relaxed) {
+            return;
+        }
+        let mut opening = lock(&self.opening);
+        let known = self.contexts.read().unwrap_or_else(PoisonError::into_inner).contains_key(&context);
+        if known || opening.refused.contains_key(&context) || !opening.under_way.insert(context) {
+            return;
+        }
+        drop(opening);
+        let thread = std::thread::Builder::new().name("overtake-open".to_owned());
+        if let Err(error) = thread.spawn(move || self.open(context)) {
+            let error = Code::OPERATING_SYSTEM.at("overtake open").because(format!("no thread: {error}"));
+            self.settle(context, Err(error));
+        }
+    }
+
+    fn open(&self, context: Context) {
+        let made = self.driver().and_then(|driver| {
+            driver.context_set_current(Some(context))?;
+            Local::open(driver, context, &self.settings.options)
+        });
+        self.settle(context, made);
+    }
+
+    fn settle(&self, context: Context, made: Result<Local>) {
+        let mut opening = lock(&self.opening);
+        opening.under_way.remove(&context);
+        match made {
+            Ok(local) => {
+                let mut contexts = self.contexts.write().unwrap_or_else(PoisonError::into_inner);
+                contexts.insert(context, Arc::new(local));
+                OPEN.store(contexts.len(), Ordering::SeqCst);
+            }
+            Err(error) => {
+                eprintln!("overtake: copies of this context go natively: {error}");
+                opening.refused.insert(context, error);
+            }
+        }
+        self.opened.notify_all();
+    }
+
+    /// Opens the layer in the current context, and returns when it is open.
+    pub(crate) fn open_now(&'static self) -> Result<Arc<Local>> {
+        let driver = self.driver()?;
+        let none = || Code::INVALID_CONTEXT.at("overtake_open").because("make a CUDA context current first");
+        let context = driver.context_current()?.ok_or_else(none)?;
+        self.pinned.store(true, Ordering::Relaxed);
+        self.open_later(context);
+        let opening = lock(&self.opening);
+        let mut opening = self
+            .opened
+            .wait_while(opening, |opening| opening.under_way.contains(&context))
+            .unwrap_or_else(PoisonError::into_inner);
+        if let Some(error) = opening.refused.remove(&context) {
+            return Err(error);
+        }
+        drop(opening);
+        let off = || Code::NOT_PERMITTED.at("overtake_open").because("overtake is switched off (OVERTAKE=off)");
+        self.here().ok_or_else(off)
+    }
+
+    /// Lets go of a context; of its latest state the report keeps the figures.
+    pub(crate) fn close(&self, context: Context) {
+        let opening = lock(&self.opening);
+        // Whoever opens it is inside the driver, in this very context.
+        let patience = Duration::from_secs(10);
+        let under_way = |opening: &mut Opening| opening.under_way.contains(&context);
+        let waited = self.opened.wait_timeout_while(opening, patience, under_way);
+        let (mut opening, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        opening.refused.remove(&context);
+        drop(opening);
+        let mut contexts = self.contexts.write().unwrap_or_else(PoisonError::into_inner);
+        let gone = contexts.remove(&context);
+        OPEN.store(contexts.len(), Ordering::SeqCst);
+        drop(contexts);
+        if let Some(local) = gone {
+            lock(&self.closed).push(report::Part::of(&local));
+        }
+    }
+
+    /// What priority a copy has; `None`: it is left alone.
+    pub(crate) fn priority(&self, call: &Call, bytes: u64, adopted: &Adopted) -> Option<Priority> {
+        let explicit = u8::try_from(call.priority).ok().and_then(Priority::new);
+        let said = explicit.or_else(thread_priority).or_else(|| adopted.given());
+        if said.is_some() {
+            return said;
+        }
+        if self.has_rules.load(Ordering::Relaxed) {
+            let rules = Arc::clone(&self.rules.read().unwrap_or_else(PoisonError::into_inner));
+            match rules.decide(call, bytes, &Seen { call, adopted }) {
+                Some(Decision::At(priority)) => return Some(priority),
+                Some(Decision::Pass) => return None,
+                None => {}
+            }
+        }
+        let small = Priority::new(2).unwrap_or(Priority::LOWEST).min(self.priorities().highest());
+        let by_size = |min| if bytes >= min { Priority::LOWEST } else { small };
+        adopted.own.or_else(|| self.settings.bulk_bytes_min.map(by_size))
+    }
+
+    fn replace_rules(&self, rules: Rules) {
+        self.has_rules.store(!rules.is_empty(), Ordering::Relaxed);
+        *self.rules.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(rules);
+    }
+
+    /// Replaces the rules by those of a TOML text.
+    pub(crate) fn set_rules(&self, text: &str) -> std::result::Result<(), String> {
+        let mut table: toml::Table = text.parse().map_err(|error: toml::de::Error| error.message().to_owned())?;
+        let rules = match table.remove("rule") {
+            Some(rules) => Rules::from_toml(&rules, self.priorities())?,
+            None => Rules::default(),
+        };
+        if let Some(name) = table.keys().next() {
+            return Err(format!("rules hold [[rule]] tables and nothing else, not `{name}`"));
+        }
+        self.replace_rules(rules);
+        Ok(())
+    }
+
+    /// The stream in the current context.
+    pub(crate) fn adopted(&'static self, stream: Stream) -> Option<Arc<Adopted>> {
+        self.here()?.stream(stream)
+    }
+}
+
+/// What rules may ask.
+struct Seen<'a> {
+    call: &'a Call,
+    adopted: &'a Adopted,
+}
+
+impl Witness for Seen<'_> {
+    fn stream_priority(&self) -> Option<i32> {
+        Some(self.adopted.cuda_priority.unwrap_or(0))
+    }
+
+    fn thread(&self) -> String {
+        witness::thread_name()
+    }
+
+    fn library(&self) -> String {
+        witness::library_of(self.call.caller)
+    }
+}
+
+/// What the calling thread has said about its copies.
+pub(crate) fn thread_priority() -> Option<Priority> {
+    // A thread that is going away has no say any more.
+    THREAD_PRIORITY.try_with(Cell::get).ok().and_then(Priority::new)
+}
+
+/// Replaces it, and returns what it was.
+pub(crate) fn swap_thread_priority(priority: Option<Priority>) -> Option<Priority> {
+    let number = priority.map_or(0, Priority::get);
+    THREAD_PRIORITY.try_with(|cell| cell.replace(number)).ok().and_then(Priority::new)
 }
 
 /// One copy. Returns what the driver returned; `native` makes the real call, and is called at most once.
 ///
 /// # Safety
 /// The ranges of the call are valid as the real call demands.
-#[allow(unsafe_code)]
-pub unsafe fn copy(_call: &Call, native: &mut dyn FnMut() -> u32) -> u32 {
-    native()
+pub unsafe fn copy(call: &Call, native: &mut dyn FnMut() -> u32) -> u32 {
+    // SAFETY: passed on to the caller.
+    unsafe { copy_batch(std::slice::from_ref(call), native) }
 }
 
-/// Several copies of one stream that have no order among them, made by one real call.
+/// Several copies of one stream that have no order among them, made by one real call. Copies elsewhere, or of another
+/// kind, than the first make the whole go natively.
 ///
 /// # Safety
 /// As for [`copy`], for each.
-#[allow(unsafe_code)]
-pub unsafe fn copy_batch(_calls: &[Call], native: &mut dyn FnMut() -> u32) -> u32 {
-    native()
+pub unsafe fn copy_batch(calls: &[Call], native: &mut dyn FnMut() -> u32) -> u32 {
+    if OPEN.load(Ordering::Relaxed) == 0 {
+        notice();
+        return native();
+    }
+    let Some((process, adopted, call)) = addressee(calls) else { return native() };
+    let bytes = calls.iter().map(|call| call.request.bytes()).sum();
+    let Some(priority) = process.priority(call, bytes, &adopted) else { return native() };
+    let made = Cell::new(None);
+    let native = RefCell::new(native);
+    let through = || {
+        let result = (*native.borrow_mut())();
+        made.set(Some(result));
+        Code::new(result).map_or(Ok(()), |code| Err(code.at("the driver's copy")))
+    };
+    let no_captures = process.captures.load(Ordering::Relaxed) == 0;
+    let door = Door { native: Some(&through), blocking: call.blocking, no_captures };
+    // SAFETY: passed on to the caller.
+    let result = unsafe {
+        match calls {
+            [one] => adopted.copies.memcpy_through(&one.request.at(priority), &door),
+            many => {
+                let requests: Vec<Request> = many.iter().map(|call| call.request.at(priority)).collect();
+                adopted.copies.memcpy_batch_through(&requests, &door)
+            }
+        }
+    };
+    // What the driver said to the call itself is what the application hears.
+    made.get().unwrap_or_else(|| result.err().map_or(0, |error| error.code().get()))
+}
+
+/// A copy while nothing is open: perhaps it should be.
+fn notice() {
+    if let Some(process) = process().filter(|process| process.pinned.load(Ordering::Relaxed))
+        && let Some(driver) = process.driver.get()
+        && let Ok(Some(context)) = driver.context_current()
+    {
+        process.open_later(context);
+    }
+}
+
+fn addressee(calls: &[Call]) -> Option<(&'static Process, Arc<Adopted>, &Call)> {
+    let (process, call) = (process()?, calls.first()?);
+    let adopted = process.adopted(call.stream)?;
+    Some((process, adopted, call))
 }
 
 /// The application has pinned host memory in the current context: copies may soon contend.
-pub fn memory_pinned() {}
+pub fn memory_pinned(context: Context) {
+    if let Some(process) = process() {
+        process.pinned.store(true, Ordering::Relaxed);
+        process.open_later(context);
+    }
+}
 
 /// The application is about to destroy a stream.
-pub fn stream_going(_stream: Stream) {}
+pub fn stream_going(stream: Stream) {
+    if OPEN.load(Ordering::Relaxed) == 0 {
+        return;
+    }
+    if let Some(process) = process() {
+        process.locals().iter().for_each(|local| local.forget(stream));
+    }
+}
 
 /// The application is about to destroy a context.
-pub fn context_going(_context: Context) {}
+pub fn context_going(context: Context) {
+    if let Some(process) = process() {
+        process.close(context);
+    }
+}
 
 /// The application has retained a primary context.
-pub fn primary_retained(_device: Device, _context: Context) {}
+pub fn primary_retained(device: Device, context: Context) {
+    if let Some(process) = process() {
+        lock(&process.primaries).entry(device).or_insert((context, 0)).1 += 1;
+    }
+}
 
 /// The application is about to release a primary context once.
-pub fn primary_releasing(_device: Device) {}
+pub fn primary_releasing(device: Device) {
+    let Some(process) = process() else { return };
+    let mut primaries = lock(&process.primaries);
+    let Some((context, count)) = primaries.get_mut(&device) else { return };
+    *count = count.saturating_sub(1);
+    let last = (*count == 0).then_some(*context);
+    if last.is_some() {
+        primaries.remove(&device);
+    }
+    drop(primaries);
+    last.into_iter().for_each(|context| process.close(context));
+}
 
 /// The application is about to reset a primary context.
-pub fn primary_resetting(_device: Device) {}
+pub fn primary_resetting(device: Device) {
+    let Some(process) = process() else { return };
+    let context = lock(&process.primaries).get(&device).map(|(context, _)| *context);
+    context.into_iter().for_each(|context| process.close(context));
+}
 
 /// The application has recorded an event.
 pub fn event_recorded(_event: Event, _stream: Stream) {}
@@ -84,23 +436,39 @@ pub fn event_recorded(_event: Event, _stream: Stream) {}
 pub fn stream_waits(_stream: Stream, _event: Event) {}
 
 /// The application has begun to capture a stream.
-pub fn capture_began() {}
-
-/// The application has ended a capture.
-pub fn capture_ended() {}
-
-/// This is a child of a fork: everything passes through from now on. Async-signal-safe.
-pub fn forked() {
-    OFF.store(true, Ordering::SeqCst);
+pub fn capture_began() {
+    if let Some(process) = process() {
+        process.captures.fetch_add(1, Ordering::SeqCst);
+    }
 }
 
-/// The process is exiting: no thread of ours may start any more.
+/// The application has ended a capture.
+pub fn capture_ended() {
+    if let Some(process) = process() {
+        process.captures.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// This is a child of a fork: everything passes through from now on, if its parent had begun anything. Async-signal-safe.
+pub fn forked() {
+    if PROCESS.get().is_some() {
+        OFF.store(true, Ordering::SeqCst);
+    }
+}
+
+/// The process is exiting: copies pass through, and nothing of ours is inside the driver any more.
 pub fn exiting() {
+    let Some(process) = process() else { return };
     OFF.store(true, Ordering::SeqCst);
+    let deadline = Instant::now() + Duration::from_secs(2);
+    let opening = lock(&process.opening);
+    let left = deadline.saturating_duration_since(Instant::now());
+    drop(process.opened.wait_timeout_while(opening, left, |opening| !opening.under_way.is_empty()));
+    report::end(process);
 }
 
 /// Who brought the layer, if it has started.
 #[must_use]
 pub fn deployment() -> Option<&'static str> {
-    PROCESS.get().map(|process| process.start.deployment)
+    PROCESS.get().and_then(|process| process.start.deployment.to_str().ok())
 }

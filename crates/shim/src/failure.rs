@@ -1,0 +1,40 @@
+//! What can go wrong besides the driver: negative numbers, never reused.
+
+/// A failure of the layer's own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(i32)]
+pub enum Failure {
+    /// An argument makes no sense.
+    InvalidArgument = -1,
+    /// A buffer is too small; nothing was written to it.
+    BufferTooSmall = -2,
+    /// Something panicked inside; the call had no effect that can be relied on.
+    Panic = -3,
+    /// The layer has not been opened in this process.
+    NotStarted = -4,
+    /// The layer is switched off, the process is the child of a fork, or it is exiting.
+    Off = -5,
+    /// The text could not be understood.
+    Syntax = -6,
+    /// There is no driver to work with.
+    NoDriver = -7,
+}
+
+impl Failure {
+    /// All of them.
+    pub const ALL: [Failure; 7] = [
+        Failure::InvalidArgument,
+        Failure::BufferTooSmall,
+        Failure::Panic,
+        Failure::NotStarted,
+        Failure::Off,
+        Failure::Syntax,
+        Failure::NoDriver,
+    ];
+
+    /// The number.
+    #[must_use]
+    pub fn number(self) -> i32 {
+        self as i32
+    }
+}

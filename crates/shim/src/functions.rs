@@ -1,0 +1,373 @@
+//! The functions of the table.
+#![allow(unsafe_code)] // what C hands over is raw
+
+use std::cell::RefCell;
+use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use hal::{Copy2d, DevicePtr, Driver, Endpoint, Error, Plane, Stream};
+use overtake::Priority;
+use overtake::copy::Request;
+use overtake::driver::CudaDriver;
+
+use crate::failure::Failure;
+use crate::process::{self, Process, Start};
+use crate::report;
+use crate::table::{TABLE_ABI, Table, Totals};
+
+static TABLE: Table = Table {
+    struct_size: size_of::<Table>() as u32,
+    abi: TABLE_ABI,
+    open,
+    close,
+    set_stream_priority,
+    stream_priority,
+    swap_thread_priority,
+    priorities,
+    copy_async,
+    copy_2d_async,
+    copy_batch_async,
+    set_rules,
+    report: report_text,
+    totals,
+    last_error,
+    deployment,
+};
+
+/// The table of this library.
+#[must_use]
+pub fn table() -> &'static Table {
+    &TABLE
+}
+
+/// Starts the layer for a C library that stands alone: with the driver that the program uses, found by its name.
+/// `options` is a TOML text that only the first start of a process heeds.
+pub fn start_for_c(options: Option<&str>) {
+    let start = Start {
+        driver: || CudaDriver::get().map(|driver| driver as Arc<dyn Driver>),
+        deployment: c"c",
+        calls: Vec::new,
+    };
+    process::start_with(start, options);
+}
+
+/// What a table function ends with.
+enum Trouble {
+    Ours(Failure, String),
+    Driver(Error),
+}
+
+impl From<Error> for Trouble {
+    fn from(error: Error) -> Trouble {
+        Trouble::Driver(error)
+    }
+}
+
+impl Trouble {
+    fn invalid(text: impl Into<String>) -> Trouble {
+        Trouble::Ours(Failure::InvalidArgument, text.into())
+    }
+
+    fn number(&self) -> c_int {
+        match self {
+            Trouble::Ours(failure, _) => failure.number(),
+            Trouble::Driver(error) => error.code().get() as c_int,
+        }
+    }
+
+    fn text(&self) -> String {
+        match self {
+            Trouble::Ours(_, text) => text.clone(),
+            Trouble::Driver(error) => error.to_string(),
+        }
+    }
+}
+
+thread_local! {
+    static LAST_ERROR: RefCell<CString> = RefCell::new(CString::default());
+}
+
+fn remember(trouble: &Trouble) -> c_int {
+    let text = CString::new(trouble.text().replace('\0', " ")).unwrap_or_default();
+    // A thread that is going away forgets.
+    let _ = LAST_ERROR.try_with(|last| *last.borrow_mut() = text);
+    trouble.number()
+}
+
+/// The fence: nothing unwinds into C.
+fn answer(body: impl FnOnce() -> Result<(), Trouble>) -> c_int {
+    let panicked = |_| Err(Trouble::Ours(Failure::Panic, "a defect of overtake: please report it".to_owned()));
+    match catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(panicked) {
+        Ok(()) => 0,
+        Err(trouble) => remember(&trouble),
+    }
+}
+
+fn running() -> Result<&'static Process, Trouble> {
+    let text = "call overtake_open first; after a fork, and while the process exits, overtake is off";
+    process::process().ok_or_else(|| Trouble::Ours(Failure::NotStarted, text.to_owned()))
+}
+
+/// 0 is no priority.
+fn priority_of(number: c_int, process: &Process) -> Result<Option<Priority>, Trouble> {
+    if number == 0 {
+        return Ok(None);
+    }
+    let priority = u8::try_from(number).ok().and_then(Priority::new);
+    let known = priority.filter(|priority| process.priorities().contains(*priority));
+    let count = process.priorities().count();
+    known
+        .map(Some)
+        .ok_or_else(|| Trouble::invalid(format!("priority {number} is not one of 1..={count}, or 0 for none")))
+}
+
+fn stream_of(stream: *mut c_void) -> Stream {
+    let handle = stream.addr() as u64;
+    if handle == 0 { Stream::LEGACY } else { Stream(handle) }
+}
+
+unsafe fn text_of<'a>(text: *const c_char) -> Result<&'a str, Trouble> {
+    if text.is_null() {
+        return Err(Trouble::invalid("the text is null"));
+    }
+    // SAFETY: not null; the caller promises a NUL-terminated string that outlives the call.
+    unsafe { CStr::from_ptr(text) }.to_str().map_err(|_| Trouble::invalid("the text is not UTF-8"))
+}
+
+unsafe extern "C" fn open(_options: *const c_char) -> c_int {
+    answer(|| {
+        running()?.open_now()?;
+        Ok(())
+    })
+}
+
+extern "C" fn close() -> c_int {
+    answer(|| {
+        let process = running()?;
+        // Under the drop-in the layer serves the whole program, not only who calls this.
+        if process.start.deployment == c"c"
+            && let Some(context) = process.driver()?.context_current()?
+        {
+            process.close(context);
+        }
+        Ok(())
+    })
+}
+
+extern "C" fn set_stream_priority(stream: *mut c_void, priority: c_int) -> c_int {
+    answer(|| {
+        let process = running()?;
+        let priority = priority_of(priority, process)?;
+        let local = process.open_now()?;
+        let foreign = || Trouble::invalid("the stream does not belong to the current context");
+        local.stream(stream_of(stream)).ok_or_else(foreign)?.give(priority);
+        Ok(())
+    })
+}
+
+unsafe extern "C" fn stream_priority(stream: *mut c_void, priority: *mut c_int) -> c_int {
+    answer(|| {
+        if priority.is_null() {
+            return Err(Trouble::invalid("the place for the priority is null"));
+        }
+        let local = running()?.open_now()?;
+        let foreign = || Trouble::invalid("the stream does not belong to the current context");
+        let adopted = local.stream(stream_of(stream)).ok_or_else(foreign)?;
+        let known = adopted.given().or(adopted.own).map_or(0, |known| c_int::from(known.get()));
+        // SAFETY: not null; the caller promises a place for an int.
+        unsafe { priority.write(known) };
+        Ok(())
+    })
+}
+
+unsafe extern "C" fn swap_thread_priority(priority: c_int, before: *mut c_int) -> c_int {
+    answer(|| {
+        let priority = priority_of(priority, running()?)?;
+        let was = process::swap_thread_priority(priority);
+        if !before.is_null() {
+            // SAFETY: not null; the caller promises a place for an int.
+            unsafe { before.write(was.map_or(0, |was| c_int::from(was.get()))) };
+        }
+        Ok(())
+    })
+}
+
+extern "C" fn priorities() -> c_int {
+    process::process().map_or(0, |process| c_int::from(process.priorities().count()))
+}
+
+/// A request with the direction that a `cudaMemcpyKind` names.
+fn request_of(target: u64, source: u64, bytes: u64, kind: c_int) -> Result<Request, Trouble> {
+    match kind {
+        1 => Ok(Request::htod(DevicePtr(target), std::ptr::with_exposed_provenance(source as usize), bytes)),
+        2 => Ok(Request::dtoh(std::ptr::with_exposed_provenance_mut(target as usize), DevicePtr(source), bytes)),
+        3 | 4 => Ok(Request::linear(DevicePtr(target), DevicePtr(source), bytes)),
+        _ => Err(Trouble::invalid(format!("kind {kind} is none of 1 (H2D), 2 (D2H), 3 (D2D), 4 (by addresses)"))),
+    }
+}
+
+/// Submits with the priority that the arguments, the thread, the stream or the rules say.
+unsafe fn submit(requests: &[Request], stream: *mut c_void, priority: c_int) -> Result<(), Trouble> {
+    let process = running()?;
+    let explicit = priority_of(priority, process)?;
+    let local = process.open_now()?;
+    let foreign = || Trouble::invalid("the stream does not belong to the current context");
+    let adopted = local.stream(stream_of(stream)).ok_or_else(foreign)?;
+    let bytes = requests.iter().map(Request::bytes).sum();
+    for request in requests {
+        let call = crate::Call::new(*request, stream_of(stream), false);
+        let decided = explicit.or_else(|| process.priority(&call, bytes, &adopted));
+        let request = request.at(decided.unwrap_or(Priority::LOWEST));
+        // SAFETY: passed on to the caller.
+        unsafe { adopted.copies.memcpy_async(&request) }?;
+    }
+    Ok(())
+}
+
+unsafe extern "C" fn copy_async(
+    target: *mut c_void,
+    source: *const c_void,
+    bytes: usize,
+    kind: c_int,
+    stream: *mut c_void,
+    priority: c_int,
+) -> c_int {
+    answer(|| {
+        let request =
+            request_of(target.expose_provenance() as u64, source.expose_provenance() as u64, bytes as u64, kind)?;
+        // SAFETY: the caller's promise is that of cudaMemcpyAsync.
+        unsafe { submit(&[request], stream, priority) }
+    })
+}
+
+#[allow(clippy::too_many_arguments)] // as many as cudaMemcpy2DAsync has, and a priority
+unsafe extern "C" fn copy_2d_async(
+    target: *mut c_void,
+    target_pitch: usize,
+    source: *const c_void,
+    source_pitch: usize,
+    width: usize,
+    height: usize,
+    kind: c_int,
+    stream: *mut c_void,
+    priority: c_int,
+) -> c_int {
+    answer(|| {
+        let (target, source) = (target.expose_provenance() as u64, source.expose_provenance() as u64);
+        let on_host = match kind {
+            1 => (false, true),
+            2 => (true, false),
+            3 | 4 => (false, false),
+            _ => return Err(Trouble::invalid(format!("kind {kind} is none of 1, 2, 3, 4"))),
+        };
+        let base = |address, on_host| match on_host {
+            true => Endpoint::Host(address),
+            false => Endpoint::Unified(DevicePtr(address)),
+        };
+        let plane = |address, on_host, pitch: usize| Plane {
+            base: base(address, on_host),
+            pitch_bytes: pitch as u64,
+            x_bytes: 0,
+            y: 0,
+        };
+        let copy = Copy2d {
+            source: plane(source, on_host.1, source_pitch),
+            target: plane(target, on_host.0, target_pitch),
+            width_bytes: width as u64,
+            height: height as u64,
+        };
+        // SAFETY: the caller's promise is that of cudaMemcpy2DAsync.
+        unsafe { submit(&[Request::two_d(&copy)], stream, priority) }
+    })
+}
+
+unsafe extern "C" fn copy_batch_async(
+    targets: *const *mut c_void,
+    sources: *const *const c_void,
+    sizes: *const usize,
+    count: usize,
+    stream: *mut c_void,
+    priority: c_int,
+) -> c_int {
+    answer(|| {
+        if count == 0 {
+            return Ok(());
+        }
+        if targets.is_null() || sources.is_null() || sizes.is_null() {
+            return Err(Trouble::invalid("one of the arrays is null"));
+        }
+        // SAFETY: not null; the caller promises `count` elements in each.
+        let (targets, sources, sizes) = unsafe {
+            (
+                std::slice::from_raw_parts(targets, count),
+                std::slice::from_raw_parts(sources, count),
+                std::slice::from_raw_parts(sizes, count),
+            )
+        };
+        let request = |index: usize| {
+            let addresses = (targets[index].expose_provenance(), sources[index].expose_provenance());
+            request_of(addresses.0 as u64, addresses.1 as u64, sizes[index] as u64, 4)
+        };
+        let requests: Vec<Request> = (0..count).map(request).collect::<Result<_, _>>()?;
+        // SAFETY: the caller's promise is that of cudaMemcpyAsync, for each.
+        unsafe { submit(&requests, stream, priority) }
+    })
+}
+
+unsafe extern "C" fn set_rules(rules: *const c_char) -> c_int {
+    answer(|| {
+        // SAFETY: the caller promises a NUL-terminated text.
+        let text = unsafe { text_of(rules)? };
+        running()?.set_rules(text).map_err(|error| Trouble::Ours(Failure::Syntax, error))
+    })
+}
+
+unsafe extern "C" fn report_text(buffer: *mut c_char, size: usize, needed: *mut usize) -> c_int {
+    answer(|| {
+        let report = report::report(running()?, false);
+        let text = serde_json::to_vec(&report).map_err(|error| Trouble::Ours(Failure::Panic, error.to_string()))?;
+        if !needed.is_null() {
+            // SAFETY: not null; the caller promises a place for a size.
+            unsafe { needed.write(text.len() + 1) };
+        }
+        if buffer.is_null() || size <= text.len() {
+            let short = format!("the report needs {} bytes", text.len() + 1);
+            return Err(Trouble::Ours(Failure::BufferTooSmall, short));
+        }
+        // SAFETY: the buffer has `size` bytes by the caller's promise, which is more than the text has.
+        unsafe {
+            std::ptr::copy_nonoverlapping(text.as_ptr().cast(), buffer, text.len());
+            buffer.add(text.len()).write(0);
+        }
+        Ok(())
+    })
+}
+
+unsafe extern "C" fn totals(totals: *mut Totals) -> c_int {
+    answer(|| {
+        if totals.is_null() {
+            return Err(Trouble::invalid("the place for the totals is null"));
+        }
+        // SAFETY: not null; the caller promises that the size he wrote is that of his structure.
+        let size = unsafe { (*totals).struct_size } as usize;
+        let known = size.min(size_of::<Totals>());
+        if known < size_of::<u32>() {
+            return Err(Trouble::invalid("set struct_size to sizeof the structure first"));
+        }
+        let mut sums = Totals { struct_size: size as u32, ..Totals::default() };
+        report::parts(running()?).iter().for_each(|part| part.add_to(&mut sums));
+        // SAFETY: `known` bytes lie within both structures.
+        unsafe { std::ptr::copy_nonoverlapping((&raw const sums).cast::<u8>(), totals.cast::<u8>(), known) };
+        Ok(())
+    })
+}
+
+extern "C" fn last_error() -> *const c_char {
+    // The text stays where it is until the thread's next failure replaces it.
+    LAST_ERROR.try_with(|last| last.borrow().as_ptr()).unwrap_or(c"".as_ptr())
+}
+
+extern "C" fn deployment() -> *const c_char {
+    process::process().map_or(c"".as_ptr(), |process| process.start.deployment.as_ptr())
+}

@@ -1,0 +1,227 @@
+//! What happened in this process, as a file that `overtake run` reads.
+//!
+//! With `OVERTAKE_REPORT_DIR` set, `<pid>.json` is written there at exit, and about twice a second while something
+//! changes: a process that is killed leaves what was last written.
+
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::time::{Duration, SystemTime};
+
+use overtake::{ClassSnapshot, Statistics};
+use serde::Serialize;
+
+use crate::context::Local;
+use crate::process::{CallCount, Process, lock, process};
+
+/// Where reports go.
+const FOLDER_VARIABLE: &str = "OVERTAKE_REPORT_DIR";
+
+/// How often a report is brought up to date.
+const PERIOD: Duration = Duration::from_millis(500);
+
+/// The whole report.
+#[derive(Serialize)]
+pub(crate) struct Report {
+    format: u32,
+    pid: u32,
+    parent: u32,
+    program: String,
+    command: Vec<String>,
+    started_unix_ms: u64,
+    written_unix_ms: u64,
+    #[serde(rename = "final")]
+    is_final: bool,
+    state: &'static str,
+    deployment: String,
+    devices: Vec<Part>,
+    calls: Vec<CallCount>,
+    warnings: Vec<String>,
+}
+
+/// What happened in one context.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct Part {
+    device: i32,
+    name: String,
+    copies: Copies,
+    passed_on: Vec<PassedOn>,
+    chunks: u64,
+    rescues: u64,
+    boosts: u64,
+    errors: u64,
+    stood_down: bool,
+    latencies: Vec<Latency>,
+}
+
+#[derive(Clone, Copy, Debug, Serialize)]
+struct Copies {
+    urgent: Class,
+    kernel: Class,
+    engine: Class,
+}
+
+#[derive(Clone, Copy, Debug, Serialize)]
+struct Class {
+    copies: u64,
+    bytes: u64,
+}
+
+#[derive(Clone, Copy, Debug, Serialize)]
+struct PassedOn {
+    reason: &'static str,
+    copies: u64,
+    bytes: u64,
+}
+
+#[derive(Clone, Copy, Debug, Serialize)]
+struct Latency {
+    priority: u8,
+    count: u64,
+    p50_us: f64,
+    p99_us: f64,
+    max_us: f64,
+}
+
+impl From<ClassSnapshot> for Class {
+    fn from(class: ClassSnapshot) -> Class {
+        Class { copies: class.copies, bytes: class.bytes }
+    }
+}
+
+impl Part {
+    pub(crate) fn of(local: &Local) -> Part {
+        let statistics = local.overtake.statistics();
+        let latency = |(priority, latency): (&u8, &overtake::Latency)| Latency {
+            priority: *priority,
+            count: latency.count,
+            p50_us: latency.p50_us,
+            p99_us: latency.p99_us,
+            max_us: latency.max_us,
+        };
+        let passed_on = |(reason, class): (&overtake::copy::Reason, &ClassSnapshot)| PassedOn {
+            reason: reason.name(),
+            copies: class.copies,
+            bytes: class.bytes,
+        };
+        let Statistics { urgent, kernel, engine, .. } = statistics;
+        Part {
+            device: local.device.0,
+            name: local.name.clone(),
+            copies: Copies { urgent: urgent.into(), kernel: kernel.into(), engine: engine.into() },
+            passed_on: statistics.native.iter().map(passed_on).collect(),
+            chunks: statistics.chunks,
+            rescues: statistics.rescues,
+            boosts: statistics.boosts,
+            errors: statistics.errors,
+            stood_down: statistics.stood_down,
+            latencies: statistics.latencies.iter().map(latency).collect(),
+        }
+    }
+
+    /// Adds what this context contributes to the sums.
+    pub(crate) fn add_to(&self, totals: &mut crate::table::Totals) {
+        totals.stood_down |= u32::from(self.stood_down);
+        totals.urgent_copies += self.copies.urgent.copies;
+        totals.urgent_bytes += self.copies.urgent.bytes;
+        totals.kernel_copies += self.copies.kernel.copies;
+        totals.kernel_bytes += self.copies.kernel.bytes;
+        totals.engine_copies += self.copies.engine.copies;
+        totals.engine_bytes += self.copies.engine.bytes;
+        totals.passed_on_copies += self.passed_on.iter().map(|class| class.copies).sum::<u64>();
+        totals.passed_on_bytes += self.passed_on.iter().map(|class| class.bytes).sum::<u64>();
+        totals.chunks += self.chunks;
+        totals.rescues += self.rescues;
+        totals.errors += self.errors;
+    }
+}
+
+/// Every context of the process, those that are gone included.
+pub(crate) fn parts(process: &Process) -> Vec<Part> {
+    let closed = lock(&process.closed).clone();
+    closed.into_iter().chain(process.locals().iter().map(|local| Part::of(local))).collect()
+}
+
+/// The report as it stands.
+pub(crate) fn report(process: &Process, is_final: bool) -> Report {
+    let devices = parts(process);
+    let state = match () {
+        () if !process.settings.options.enabled => "off",
+        () if devices.iter().any(|part| part.stood_down) => "stood down",
+        () if devices.is_empty() => "idle",
+        () => "open",
+    };
+    let command: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
+    let mut warnings = process.settings.complaints.clone();
+    warnings.extend(process.refusals());
+    Report {
+        format: 1,
+        pid: std::process::id(),
+        parent: std::os::unix::process::parent_id(),
+        program: command.first().cloned().unwrap_or_default(),
+        command,
+        started_unix_ms: unix_ms(process.began),
+        written_unix_ms: unix_ms(SystemTime::now()),
+        is_final,
+        state,
+        deployment: process.start.deployment.to_string_lossy().into_owned(),
+        devices,
+        calls: (process.start.calls)(),
+        warnings,
+    }
+}
+
+fn unix_ms(time: SystemTime) -> u64 {
+    time.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64)
+}
+
+fn folder() -> Option<PathBuf> {
+    std::env::var_os(FOLDER_VARIABLE).filter(|folder| !folder.is_empty()).map(PathBuf::from)
+}
+
+/// Starts the thread that keeps the report up to date, if a report was asked for.
+pub(crate) fn begin() {
+    if folder().is_some() {
+        // Without the thread the report is written at exit only.
+        let _ = std::thread::Builder::new().name("overtake-report".to_owned()).spawn(keep_up_to_date);
+    }
+}
+
+fn keep_up_to_date() {
+    let mut before = None;
+    while let Some(process) = process() {
+        let calls: u64 = (process.start.calls)().iter().map(|count| count.intercepted + count.passed_on).sum();
+        let news = (calls, process.locals().len(), lock(&process.closed).len());
+        if before.replace(news) != Some(news) {
+            write(process, false);
+        }
+        std::thread::sleep(PERIOD);
+    }
+}
+
+/// The last report.
+pub(crate) fn end(process: &Process) {
+    write(process, true);
+}
+
+/// Only one writes at a time, and after the last report none.
+static WRITING: Mutex<bool> = Mutex::new(false);
+
+fn write(process: &Process, is_final: bool) {
+    let Some(folder) = folder() else { return };
+    let mut ended = lock(&WRITING);
+    if *ended {
+        return;
+    }
+    *ended = is_final;
+    if let Err(error) = write_to(&folder, &report(process, is_final)) {
+        eprintln!("overtake: no report in {}: {error}", folder.display());
+    }
+}
+
+/// Whole or not at all: a reader never sees half a report.
+fn write_to(folder: &Path, report: &Report) -> std::io::Result<()> {
+    let name = folder.join(format!("{}.json", report.pid));
+    let draft = folder.join(format!("{}.json.part", report.pid));
+    std::fs::write(&draft, serde_json::to_vec(report)?)?;
+    std::fs::rename(draft, name)
+}

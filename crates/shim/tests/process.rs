@@ -1,0 +1,171 @@
+//! The layer of a process over the software GPU: opened by pinned memory, priorities from everywhere, and gone with its
+//! context. One test, because a process has one layer.
+#![allow(unsafe_code)] // copies are unsafe: the memory lives until the test ends
+
+use std::cell::Cell;
+use std::ffi::CString;
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+
+use hal::{Context, Device, DevicePtr, Driver, HostAllocFlags, Stream, StreamFlags};
+use overtake::copy::Request;
+use shim::table::{Table, Totals};
+use shim::{Call, Start};
+use softgpu::{Clock, SoftGpu};
+
+const BULK_BYTES: u64 = 4 << 20;
+const SMALL_BYTES: u64 = 64 << 10;
+
+fn driver() -> Arc<dyn Driver> {
+    static DRIVER: OnceLock<Arc<dyn Driver>> = OnceLock::new();
+    Arc::clone(DRIVER.get_or_init(|| Arc::new(SoftGpu::builder().clock(Clock::FreeRunning).build())))
+}
+
+/// An application with memory on both sides.
+struct Application {
+    driver: Arc<dyn Driver>,
+    context: Context,
+    host: *mut u8,
+    device: DevicePtr,
+    bulk: Stream,
+    small: Stream,
+    natively: Cell<u32>,
+}
+
+impl Application {
+    fn begin() -> Application {
+        let driver = driver();
+        let context = driver.primary_context_retain(Device(0)).unwrap();
+        shim::primary_retained(Device(0), context);
+        driver.context_set_current(Some(context)).unwrap();
+        let stream = || driver.stream_create(StreamFlags::NON_BLOCKING, 0).unwrap();
+        Application {
+            context,
+            host: driver.host_alloc(BULK_BYTES, HostAllocFlags::PORTABLE).unwrap(),
+            device: driver.mem_alloc(BULK_BYTES).unwrap(),
+            bulk: stream(),
+            small: stream(),
+            natively: Cell::new(0),
+            driver,
+        }
+    }
+
+    fn fill(&self, value: u8) {
+        // SAFETY: the allocation has as many bytes, and no copy is under way.
+        unsafe { self.host.write_bytes(value, BULK_BYTES as usize) };
+    }
+
+    /// Copies to the device as a hook would, and says whether the driver was called natively.
+    fn copy(&self, bytes: u64, stream: Stream, blocking: bool) -> bool {
+        let call = Call::new(Request::htod(self.device, self.host, bytes), stream, blocking);
+        let before = self.natively.get();
+        let mut native = || {
+            self.natively.set(self.natively.get() + 1);
+            // SAFETY: both sides are as large and live until the test ends.
+            let copied = unsafe { self.driver.copy_htod_async(self.device, self.host, bytes, stream) };
+            copied.map_or_else(|error| error.code().get(), |()| 0)
+        };
+        // SAFETY: as above.
+        let result = unsafe { shim::copy(&call, &mut native) };
+        assert_eq!(result, 0);
+        self.natively.get() > before
+    }
+
+    fn arrived(&self, value: u8) {
+        let mut seen = vec![0; BULK_BYTES as usize];
+        self.driver.context_synchronize().unwrap();
+        // SAFETY: the vector is as large.
+        unsafe { self.driver.copy_dtoh(seen.as_mut_ptr(), self.device, BULK_BYTES).unwrap() };
+        assert!(seen.iter().all(|byte| *byte == value), "the bytes of {value} arrived");
+    }
+}
+
+fn totals(table: &Table) -> Totals {
+    let mut totals = Totals { struct_size: size_of::<Totals>() as u32, ..Totals::default() };
+    // SAFETY: a live structure of the size that it says.
+    assert_eq!(unsafe { (table.totals)(&mut totals) }, 0);
+    totals
+}
+
+fn wait_for(what: &str, condition: impl Fn() -> bool) {
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while !condition() {
+        assert!(Instant::now() < deadline, "{what} did not happen");
+        std::thread::sleep(Duration::from_millis(1));
+    }
+}
+
+#[test]
+fn a_process_from_its_first_copy_to_its_last() {
+    let table = shim::table();
+    assert_eq!((table.open_text(None), shim::deployment()), (-4, None), "not started");
+    shim::start(Start { driver: || Ok(driver()), deployment: c"preload", calls: Vec::new });
+    let application = Application::begin();
+
+    application.fill(1);
+    assert!(application.copy(BULK_BYTES, application.bulk, false), "nothing is pinned as far as the layer knows");
+    shim::memory_pinned(application.context);
+    assert_eq!(table.open_text(None), 0, "{}", table.error());
+
+    assert!(application.copy(BULK_BYTES, application.bulk, false), "nobody else is about");
+    application.copy(SMALL_BYTES, application.small, false);
+    application.fill(2);
+    assert!(!application.copy(BULK_BYTES, application.bulk, false), "bulk goes by kernel beside small copies");
+    application.arrived(2);
+    let after = totals(table);
+    assert_eq!((after.kernel_copies, after.urgent_copies, after.stood_down), (1, 1, 0), "{after:?}");
+
+    application.fill(3);
+    assert!(!application.copy(BULK_BYTES, Stream::LEGACY, true), "a blocking copy");
+    assert!(application.driver.stream_query(Stream::LEGACY).unwrap(), "has completed when it returns");
+    application.arrived(3);
+
+    // What the program says outranks sizes: a stream, and a thread before that.
+    let handle = std::ptr::without_provenance_mut(application.bulk.0 as usize);
+    assert_eq!((table.set_stream_priority)(handle, 6), 0, "{}", table.error());
+    assert!(application.copy(BULK_BYTES, application.bulk, false), "the most urgent there is goes natively");
+    let mut before = 0;
+    // SAFETY: a live int.
+    assert_eq!(unsafe { (table.swap_thread_priority)(1, &mut before) }, 0);
+    assert!(!application.copy(BULK_BYTES, application.bulk, false), "the thread says bulk");
+    // SAFETY: as above.
+    assert_eq!((unsafe { (table.swap_thread_priority)(0, &mut before) }, before), (0, 1));
+    assert_eq!((table.set_stream_priority)(handle, 9), -1, "no such priority");
+    assert!(table.error().contains("1..=7"), "{}", table.error());
+    assert_eq!((table.set_stream_priority)(handle, 0), 0);
+    let rules = CString::new("[[rule]]\nbytes_min = \"4M\"\npriority = \"pass\"\n").unwrap();
+    // SAFETY: a NUL-terminated text.
+    assert_eq!(unsafe { (table.set_rules)(rules.as_ptr()) }, 0, "{}", table.error());
+    assert!(application.copy(BULK_BYTES, application.bulk, false), "a rule says to leave it alone");
+    application.arrived(3);
+
+    // The context goes and comes again; what was counted stays.
+    let counted = totals(table);
+    shim::stream_going(application.small);
+    application.driver.stream_destroy(application.small).unwrap();
+    shim::primary_releasing(Device(0));
+    assert_eq!(totals(table), counted);
+    assert!(application.copy(BULK_BYTES, application.bulk, false), "closed");
+    wait_for("reopening", || application.driver.context_current().is_ok() && table.open_text(None) == 0);
+    shim::exiting();
+    assert!(application.copy(BULK_BYTES, application.bulk, false), "exiting");
+}
+
+/// The table as Rust likes it.
+trait Handy {
+    fn open_text(&self, options: Option<&str>) -> i32;
+    fn error(&self) -> String;
+}
+
+impl Handy for Table {
+    fn open_text(&self, options: Option<&str>) -> i32 {
+        let text = options.map(|text| CString::new(text).unwrap());
+        // SAFETY: null or a NUL-terminated text.
+        unsafe { (self.open)(text.as_ref().map_or(std::ptr::null(), |text| text.as_ptr())) }
+    }
+
+    fn error(&self) -> String {
+        // SAFETY: never null, NUL-terminated, valid until the thread's next failure.
+        unsafe { std::ffi::CStr::from_ptr((self.last_error)()) }.to_string_lossy().into_owned()
+    }
+}
