@@ -11,7 +11,6 @@
     X("cuDevicePrimaryCtxRetain", cuDevicePrimaryCtxRetain, 7000)                                                     \
     X("cuDevicePrimaryCtxRelease", cuDevicePrimaryCtxRelease, 11000)                                                  \
     X("cuCtxSetCurrent", cuCtxSetCurrent, 4000)                                                                       \
-    X("cuCtxSynchronize", cuCtxSynchronize, 2000)                                                                     \
     X("cuMemAlloc", cuMemAlloc, 3020)                                                                                 \
     X("cuMemFree", cuMemFree, 3020)                                                                                   \
     X("cuMemHostAlloc", cuMemHostAlloc, 2020)                                                                         \

@@ -14,7 +14,6 @@ static void wrong_addresses(Traffic *traffic)
     CODE(cuMemcpyHtoDAsync(nowhere, in, TRAFFIC_SMALL, traffic->urgent));
     CODE(cuMemcpyDtoHAsync(traffic->out, nowhere, TRAFFIC_BULK, traffic->bulk));
     CODE(cuMemcpyDtoHAsync(traffic->small_out, nowhere, TRAFFIC_SMALL, traffic->urgent));
-    CODE(cuMemcpyAsync(nowhere, device, TRAFFIC_BULK, traffic->bulk));
     CODE(cuMemsetD8(nowhere, 0, 5));
     CODE(cuMemsetD8Async(nowhere, 0, 5, traffic->bulk));
 }

@@ -2,9 +2,9 @@
 #define _GNU_SOURCE
 #include "scenario.h"
 
-#define LINKED_LOOKUP 0
+/* LOOKUP: 0 linked, 1 by name, 2 by cuGetProcAddress_v2, 3 by the older cuGetProcAddress. */
 
-#if LOOKUP == LINKED_LOOKUP
+#if LOOKUP == 0
 static Driver driver(void)
 {
     Driver d;

@@ -12,9 +12,7 @@ int main(void)
     open_device();
     CUdeviceptr device = new_device_bytes(5000);
     OK(cuMemcpyHtoD(device, in, 5000));
-    __typeof__(&cuMemcpyHtoD) found =
-        (__typeof__(&cuMemcpyHtoD))to_symbol(dlsym(RTLD_DEFAULT, DRIVER_STRING(cuMemcpyHtoD)));
-    OK(found(device, in, 5000));
+    OK(FIND(RTLD_DEFAULT, cuMemcpyHtoD)(device, in, 5000));
     OK(cuMemcpyDtoH(out, device, 5000));
     printf("seen by the other interposer at least once: %d\n", copies_seen() >= 1);
     printf("%016llx\n", (unsigned long long)checksum(out, 5000));

@@ -22,7 +22,7 @@ int copies_seen(void)
 /* An interposer of somebody else's, between the program and the driver. */
 CUresult cuMemcpyHtoD(CUdeviceptr target, const void *source, size_t bytes)
 {
-    __typeof__(&cuMemcpyHtoD) next = (__typeof__(&cuMemcpyHtoD))to_symbol(dlsym(RTLD_NEXT, DRIVER_STRING(cuMemcpyHtoD)));
+    __typeof__(&cuMemcpyHtoD) next = FIND(RTLD_NEXT, cuMemcpyHtoD);
     REQUIRE(++seen < 100); /* it found itself */
     return next == NULL ? CUDA_ERROR_UNKNOWN : next(target, source, bytes);
 }

@@ -39,7 +39,10 @@ int main(int count, char **arguments)
     else if (strcmp(way, "again") == 0)
         for (int i = 0; i < 4; i++)
             run_once(path, RTLD_NOW | RTLD_LOCAL);
-    else if (strcmp(way, "driver") == 0)
+    else if (strcmp(way, "speaks") == 0) {
+        REQUIRE(setenv("PLUGIN_SPEAKS", "1", 1) == 0);
+        run_once(path, RTLD_NOW | RTLD_LOCAL);
+    } else if (strcmp(way, "driver") == 0)
         reopen_the_driver();
     else
         REQUIRE(!"a known way");

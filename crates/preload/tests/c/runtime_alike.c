@@ -1,5 +1,5 @@
 /* What libcudart does: it looks up all that it will ever need before cuInit, in the recorded order, then copies through
- * those pointers and no others. ROWS is a recorded list (symbol,version,flags); both default streams run from one list. */
+ * those pointers and no others, once for each default stream. The arguments are the list and the runtime's bit. */
 #define _GNU_SOURCE
 #include "scenario.h"
 
@@ -17,20 +17,26 @@ static size_t listed_count;
 static void *driver_library;
 static unsigned long long flags_wanted;
 
-static void read_rows(const char *path)
+/* A line is symbol,version,flags,runtimes: the rows that this runtime asks for are kept. */
+static void read_rows(const char *path, unsigned int runtime)
 {
     char line[160];
     FILE *file = fopen(path, "r");
     REQUIRE(file != NULL);
     while (fgets(line, sizeof line, file) != NULL) {
-        Row *row = &listed[listed_count++];
-        REQUIRE(listed_count <= ROWS_MAX);
+        Row row;
+        unsigned int runtimes = 0;
         char *comma = strchr(line, ',');
-        REQUIRE(comma != NULL && comma - line < NAME_MAX_BYTES);
-        memcpy(row->name, line, (size_t)(comma - line));
-        REQUIRE(sscanf(comma, ",%d,%llu", &row->version, &row->flags) == 2);
+        if (*line == '#')
+            continue;
+        REQUIRE(comma != NULL && comma - line < NAME_MAX_BYTES && listed_count < ROWS_MAX);
+        memset(&row, 0, sizeof row);
+        memcpy(row.name, line, (size_t)(comma - line));
+        REQUIRE(sscanf(comma, ",%d,%llu,%u", &row.version, &row.flags, &runtimes) == 3);
+        if (runtimes & runtime)
+            listed[listed_count++] = row;
     }
-    REQUIRE(fclose(file) == 0);
+    REQUIRE(fclose(file) == 0 && listed_count > 0);
 }
 
 /* Every answer is part of the result; whether pointers are there, not what they are. */
@@ -71,16 +77,16 @@ static void *find_listed(const char *base, const char *symbol, int version)
 }
 
 #ifdef AS_LIBRARY
-void run_runtime_alike(const char *path);
-#define MAIN void run_runtime_alike(const char *path)
+void run_runtime_alike(const char *path, unsigned int runtime);
+#define MAIN void run_runtime_alike(const char *path, unsigned int runtime)
 #else
-#define MAIN static void run_runtime_alike(const char *path)
+#define MAIN static void run_runtime_alike(const char *path, unsigned int runtime)
 #endif
 
 MAIN
 {
     driver_library = open_driver();
-    read_rows(path);
+    read_rows(path, runtime);
     look_everything_up(driver_library);
     for (flags_wanted = 0; flags_wanted <= 2; flags_wanted += 2) {
         Driver driver = find_driver(find_listed);
@@ -92,8 +98,8 @@ MAIN
 #ifndef AS_LIBRARY
 int main(int count, char **arguments)
 {
-    REQUIRE(count == 2);
-    run_runtime_alike(arguments[1]);
+    REQUIRE(count == 3);
+    run_runtime_alike(arguments[1], (unsigned int)atoi(arguments[2]));
     return 0;
 }
 #endif

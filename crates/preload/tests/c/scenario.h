@@ -137,7 +137,7 @@ static inline void sets(Scenario *scenario)
 {
     const Driver *d = scenario->driver;
     OK(d->cuMemsetD8(scenario->first, 3, SCENARIO_BYTES));
-    OK(d->cuCtxSynchronize()); /* a set of device memory does not wait, and the stream may not wait for it */
+    OK(d->cuStreamSynchronize(NULL)); /* a set of device memory does not wait, and the stream may not wait for it */
     OK(d->cuMemsetD8Async(scenario->first + 1, 4, 2 * MIB, scenario->stream));
     OK(d->cuMemsetD32Async(scenario->first + 8, 0x01020304, 5, scenario->stream));
     OK(d->cuMemcpyDtoHAsync(scenario->out, scenario->first, SCENARIO_BYTES, scenario->stream));

@@ -1,0 +1,102 @@
+//! Programs that know nothing of the drop-in: each runs natively and in every deployment, and must not differ.
+//!
+//! `clients.list` says what there is. Each program is built with gcc against the software GPU's `libcuda.so.1`; what it
+//! prints, on both outputs, and how it ends is compared with the native run. The reports that the drop-in writes show
+//! that it did its work meanwhile, and did not merely stand aside.
+
+mod harness;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
+
+use harness::build::Places;
+use harness::deployment::Deployment;
+use harness::list::Client;
+use harness::run::Outcome;
+use harness::{driver_sys, list, report};
+use libtest_mimic::{Arguments, Completion, Failed, Trial};
+
+/// The machines that run this have few cores, and the software GPU moves real bytes.
+const TRIALS_AT_ONCE: usize = 2;
+
+/// Clients that also run with the drop-in switched off, and with the real driver named.
+const SWITCHED_OFF: &[&str] = &["kinds_linked", "runtime_13_0", "mixed", "captures", "fork_after", "end_atexit"];
+const DRIVER_NAMED: &[&str] = &["kinds_linked", "kinds_by_gpa", "plugin_deepbind", "fork_exec"];
+
+/// What all trials share: the native run of each client is made once, by whichever trial needs it first.
+struct Suite {
+    places: Places,
+    clients: Vec<Client>,
+    native: BTreeMap<String, OnceLock<Result<Outcome, String>>>,
+}
+
+impl Suite {
+    fn new() -> Suite {
+        let places = Places::prepare();
+        let clients = list::read(&places.tests.join("clients.list"));
+        let native = clients.iter().map(|client| (client.name.clone(), OnceLock::new())).collect();
+        Suite { places, clients, native }
+    }
+
+    fn native(&self, client: &Client) -> Result<&Outcome, Failed> {
+        let run = || -> Result<Outcome, String> {
+            let outcome = self.places.run(client, Deployment::Native)?;
+            match client.end == outcome.end {
+                true => Ok(outcome),
+                false => Err(format!("natively it should end with {:?}:\n{outcome}", client.end)),
+            }
+        };
+        self.native[&client.name].get_or_init(run).as_ref().map_err(Failed::from)
+    }
+
+    fn compare(&self, client: &Client, deployment: Deployment) -> Result<(), Failed> {
+        let native = self.native(client)?;
+        let outcome = self.places.run(client, deployment)?;
+        if let Some(difference) = outcome.difference_from(native) {
+            return Err(format!("not as it is natively: {difference}").into());
+        }
+        let reports = self.places.reports(client, deployment);
+        report::check(&reports, client.report, deployment).map_err(|why| format!("{why}\n{}", reports.display()).into())
+    }
+}
+
+fn trial(suite: &Arc<Suite>, client: &Client, deployment: Deployment) -> Trial {
+    let (suite, client) = (suite.clone(), client.clone());
+    Trial::test(format!("{}::{}", deployment.name(), client.name), move || suite.compare(&client, deployment))
+}
+
+fn rust_client(suite: &Arc<Suite>) -> Trial {
+    let suite = suite.clone();
+    Trial::ignorable_test("cuda_driver_sys", move || match driver_sys::build(&suite.places)? {
+        Err(reason) => Ok(Completion::ignored_with(reason)),
+        Ok(client) => {
+            let native = suite.places.run(&client, Deployment::Native)?;
+            for deployment in Deployment::EVERYWHERE {
+                let outcome = suite.places.run(&client, deployment)?;
+                if let Some(difference) = outcome.difference_from(&native) {
+                    return Err(format!("{}: not as it is natively: {difference}", deployment.name()).into());
+                }
+                report::check(&suite.places.reports(&client, deployment), client.report, deployment)?;
+            }
+            Ok(Completion::Completed)
+        }
+    })
+}
+
+fn trials(suite: &Arc<Suite>) -> Vec<Trial> {
+    let mut trials = vec![rust_client(suite)];
+    for client in &suite.clients {
+        let also = |names: &[&str], deployment| names.contains(&client.name.as_str()).then_some(deployment);
+        let more = [also(SWITCHED_OFF, Deployment::Off), also(DRIVER_NAMED, Deployment::ShadowOfNamed)];
+        let deployments = Deployment::EVERYWHERE.into_iter().chain(more.into_iter().flatten());
+        trials.extend(deployments.map(|deployment| trial(suite, client, deployment)));
+    }
+    trials
+}
+
+fn main() {
+    let mut arguments = Arguments::from_args();
+    arguments.test_threads = Some(arguments.test_threads.unwrap_or(TRIALS_AT_ONCE).min(TRIALS_AT_ONCE));
+    let suite = Arc::new(Suite::new());
+    libtest_mimic::run(&arguments, trials(&suite)).exit();
+}

@@ -1,0 +1,137 @@
+//! Where everything lies, and how the binaries get there.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{Arc, Mutex, OnceLock};
+
+use crate::harness::deployment::Deployment;
+use crate::harness::list::{self, Client};
+use crate::harness::run::{self, Outcome};
+
+const STRICT: &[&str] = &["-std=c11", "-Wall", "-Wextra", "-Werror", "-O1", "-g", "-pthread", "-DSOFTWARE_GPU"];
+
+/// Programs of one source and the same flags are one binary.
+type Key = (String, Vec<String>);
+
+/// The folders of the suite.
+pub struct Places {
+    /// `crates/preload/tests`.
+    pub tests: PathBuf,
+    /// The binaries.
+    pub bin: PathBuf,
+    /// Holds the software GPU's library under the driver's names.
+    pub soft: PathBuf,
+    /// Holds the drop-in under the driver's name.
+    pub shadow: PathBuf,
+    /// The drop-in.
+    pub library: PathBuf,
+    reports: PathBuf,
+    built: Mutex<BTreeMap<Key, Arc<OnceLock<Result<PathBuf, String>>>>>,
+}
+
+fn folder(path: PathBuf) -> PathBuf {
+    std::fs::create_dir_all(&path).unwrap_or_else(|error| panic!("create {}: {error}", path.display()));
+    path
+}
+
+fn link(library: &Path, name: PathBuf) {
+    let _absent = std::fs::remove_file(&name);
+    std::os::unix::fs::symlink(library, &name).unwrap_or_else(|error| panic!("link {}: {error}", name.display()));
+}
+
+/// A library that cargo has built for this test: it lies beside the test itself.
+fn built(name: &str, package: &str) -> PathBuf {
+    let test = std::env::current_exe().expect("the path of the running test");
+    let library = test.parent().expect("a file has a folder").join(name);
+    assert!(library.exists(), "{} is missing: cargo build -p {package}", library.display());
+    library
+}
+
+impl Places {
+    /// Makes the folders and the links, and builds the libraries of the list.
+    pub fn prepare() -> Places {
+        let top = folder(Path::new(env!("CARGO_TARGET_TMPDIR")).join("clients"));
+        let places = Places {
+            tests: Path::new(env!("CARGO_MANIFEST_DIR")).join("tests"),
+            bin: folder(top.join("bin")),
+            soft: folder(top.join("soft")),
+            shadow: folder(top.join("shadow")),
+            library: built("libovertake_preload.so", "overtake-preload"),
+            reports: folder(top.join("reports")),
+            built: Mutex::default(),
+        };
+        let soft = built("libcuda.so", "overtake-softgpu-libcuda");
+        link(&soft, places.soft.join("libcuda.so"));
+        link(&soft, places.soft.join("libcuda.so.1"));
+        link(&places.library, places.shadow.join("libcuda.so.1"));
+        let clients = list::read(&places.tests.join("clients.list"));
+        for library in clients.iter().filter(|client| client.is_library) {
+            places.compile(library).unwrap_or_else(|why| panic!("{why}"));
+        }
+        places
+    }
+
+    /// Where the drop-in reports about the processes of this run.
+    pub fn reports(&self, client: &Client, deployment: Deployment) -> PathBuf {
+        self.reports.join(deployment.name()).join(&client.name)
+    }
+
+    fn source(&self, client: &Client) -> PathBuf {
+        match client.source.strip_prefix("shared/") {
+            Some(shared) => self.tests.join("../../../tests/c").join(shared),
+            None => self.tests.join("c").join(&client.source),
+        }
+    }
+
+    fn compile(&self, client: &Client) -> Result<PathBuf, String> {
+        let binary = self.bin.join(&client.name);
+        let kernels = self.tests.join("../../softgpu/src/builtin.ptx");
+        let mut gcc = Command::new("gcc");
+        gcc.args(STRICT).arg(format!("-DKERNELS_PTX=\"{}\"", kernels.display()));
+        gcc.arg("-I").arg(self.tests.join("../../../tests/c")).arg(self.source(client)).arg("-o").arg(&binary);
+        gcc.arg("-L").arg(&self.bin).arg("-L").arg(&self.soft).args(&client.flags).arg("-ldl");
+        gcc.arg(format!("-Wl,-rpath,{}", self.bin.display()));
+        let output = gcc.output().map_err(|error| format!("cannot run gcc ({error}): install gcc"))?;
+        match output.status.success() {
+            true => Ok(binary),
+            false => Err(format!("{gcc:?}\n{}", String::from_utf8_lossy(&output.stderr))),
+        }
+    }
+
+    /// The program's binary, built by whoever comes first.
+    fn binary(&self, client: &Client) -> Result<PathBuf, String> {
+        if client.source.is_empty() {
+            return Ok(self.bin.join(&client.name));
+        }
+        let key = (client.source.clone(), client.flags.clone());
+        let cell = self.built.lock().expect("nobody panics here").entry(key).or_default().clone();
+        cell.get_or_init(|| self.compile(client)).clone()
+    }
+
+    /// An argument with the folders put in; another program of the list that it names is built first.
+    fn argument(&self, argument: &str) -> Result<String, String> {
+        let Some(name) = argument.strip_prefix("@bin/") else {
+            return Ok(argument.replace("@tests", &self.tests.display().to_string()));
+        };
+        let clients = list::read(&self.tests.join("clients.list"));
+        let other = clients.iter().find(|client| client.name == name).ok_or(format!("no client is called {name}"))?;
+        let path = if other.is_library { self.bin.join(name) } else { self.binary(other)? };
+        Ok(path.display().to_string())
+    }
+
+    /// Builds the client if nobody has, and runs it.
+    pub fn run(&self, client: &Client, deployment: Deployment) -> Result<Outcome, String> {
+        let reports = self.reports(client, deployment);
+        let _absent = std::fs::remove_dir_all(&reports);
+        folder(reports.clone());
+        let mut command = Command::new(self.binary(client)?);
+        for argument in &client.arguments {
+            command.arg(self.argument(argument)?);
+        }
+        run::forget_environment(&mut command);
+        deployment.apply(self, &mut command);
+        command.env("OVERTAKE_REPORT_DIR", &reports);
+        run::run(&mut command, &self.reports.join(format!("{}.{}", deployment.name(), client.name)))
+    }
+}

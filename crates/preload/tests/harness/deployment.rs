@@ -1,0 +1,67 @@
+//! The ways to get between a program and its driver.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::harness::build::Places;
+
+/// How the drop-in is brought in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Deployment {
+    /// Not at all.
+    Native,
+    /// `LD_PRELOAD`.
+    Preload,
+    /// As a `libcuda.so.1` that is found before the real one.
+    Shadow,
+    /// The same, and told where the real one is.
+    ShadowOfNamed,
+    /// `LD_AUDIT`.
+    Audit,
+    /// `LD_PRELOAD`, and switched off.
+    Off,
+}
+
+impl Deployment {
+    /// Every client runs in these.
+    pub const EVERYWHERE: [Deployment; 3] = [Deployment::Preload, Deployment::Shadow, Deployment::Audit];
+
+    /// For names of trials and folders.
+    pub fn name(self) -> &'static str {
+        match self {
+            Deployment::Native => "native",
+            Deployment::Preload => "preload",
+            Deployment::Shadow => "shadow",
+            Deployment::ShadowOfNamed => "shadow_of_named",
+            Deployment::Audit => "audit",
+            Deployment::Off => "off",
+        }
+    }
+
+    /// What the drop-in's report calls it.
+    pub fn reported(self) -> &'static str {
+        match self {
+            Deployment::Shadow | Deployment::ShadowOfNamed => "shadow",
+            Deployment::Audit => "audit",
+            Deployment::Native | Deployment::Preload | Deployment::Off => "preload",
+        }
+    }
+
+    /// Sets the environment of a program.
+    pub fn apply(self, places: &Places, command: &mut Command) {
+        let soft = places.soft.display();
+        let shadow = format!("{}:{soft}", places.shadow.display());
+        let library: &Path = &places.library;
+        command.env("LD_LIBRARY_PATH", soft.to_string());
+        match self {
+            Deployment::Native => command,
+            Deployment::Preload => command.env("LD_PRELOAD", library),
+            Deployment::Shadow => command.env("LD_LIBRARY_PATH", shadow),
+            Deployment::ShadowOfNamed => {
+                command.env("LD_LIBRARY_PATH", shadow).env("OVERTAKE_LIBCUDA", places.soft.join("libcuda.so.1"))
+            }
+            Deployment::Audit => command.env("LD_AUDIT", library),
+            Deployment::Off => command.env("LD_PRELOAD", library).env("OVERTAKE", "off"),
+        };
+    }
+}

@@ -1,0 +1,8 @@
+//! What builds, runs and judges the clients.
+
+pub mod build;
+pub mod deployment;
+pub mod driver_sys;
+pub mod list;
+pub mod report;
+pub mod run;

@@ -1,0 +1,93 @@
+//! What the drop-in says of the processes that it was in.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::harness::deployment::Deployment;
+
+/// What reports must show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Expect {
+    /// Whatever they say, they are reports.
+    Anything,
+    /// There is none: no process has used CUDA.
+    Silence,
+    /// Urgent copies, and bulk copies by kernel.
+    Moved,
+    /// The same, and copies that were passed on because their stream captured.
+    Captured,
+    /// As `Moved`; a child that inherited CUDA has moved nothing.
+    Forked,
+}
+
+/// Reads the reports in a folder and checks them.
+pub fn check(folder: &Path, expect: Expect, deployment: Deployment) -> Result<(), String> {
+    let reports = read(folder)?;
+    if expect == Expect::Silence || deployment == Deployment::Off {
+        return match reports.len() {
+            0 => Ok(()),
+            count => Err(format!("{count} reports where there should be none")),
+        };
+    }
+    for report in &reports {
+        let said = report["deployment"].as_str();
+        require(said == Some(deployment.reported()), || format!("the deployment is called {said:?}"))?;
+    }
+    let moved = || -> Result<(), String> {
+        require(copies(&reports, "urgent") > 0, || "no copy was urgent".to_owned())?;
+        require(copies(&reports, "kernel") > 0, || "no bulk copy went by kernel".to_owned())?;
+        require(calls(&reports) > 0, || "no call was intercepted".to_owned())?;
+        require(!reports.iter().any(has_stood_down), || "the drop-in has stood down".to_owned())
+    };
+    match expect {
+        Expect::Anything | Expect::Silence => Ok(()),
+        Expect::Moved => moved(),
+        Expect::Captured => {
+            moved()?;
+            require(passed_on(&reports, "capturing") > 0, || "no copy was passed on for its capture".to_owned())
+        }
+        Expect::Forked => {
+            moved()?;
+            let heirs = reports.iter().filter(|report| report["state"] == "forked").cloned();
+            let heirs: Vec<Value> = heirs.collect();
+            require(copies(&heirs, "urgent") + copies(&heirs, "kernel") == 0, || "a child counts copies".to_owned())
+        }
+    }
+}
+
+fn require(holds: bool, why: impl FnOnce() -> String) -> Result<(), String> {
+    if holds { Ok(()) } else { Err(why()) }
+}
+
+fn read(folder: &Path) -> Result<Vec<Value>, String> {
+    let entries = std::fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let paths = entries.map(|entry| entry.expect("an entry of the folder").path());
+    let reports = paths.filter(|path| path.extension().is_some_and(|extension| extension == "json"));
+    let value = |path: std::path::PathBuf| -> Result<Value, String> {
+        let text = std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+        serde_json::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))
+    };
+    reports.map(value).collect()
+}
+
+fn items<'a>(reports: &'a [Value], name: &str) -> impl Iterator<Item = &'a Value> {
+    reports.iter().filter_map(move |report| report[name].as_array()).flatten()
+}
+
+fn copies(reports: &[Value], way: &str) -> u64 {
+    items(reports, "devices").filter_map(|device| device["copies"][way]["copies"].as_u64()).sum()
+}
+
+fn passed_on(reports: &[Value], reason: &str) -> u64 {
+    let rows = items(reports, "devices").filter_map(|device| device["passed_on"].as_array()).flatten();
+    rows.filter(|row| row["reason"] == reason).filter_map(|row| row["copies"].as_u64()).sum()
+}
+
+fn calls(reports: &[Value]) -> u64 {
+    items(reports, "calls").filter_map(|call| call["intercepted"].as_u64()).sum()
+}
+
+fn has_stood_down(report: &Value) -> bool {
+    items(std::slice::from_ref(report), "devices").any(|device| device["stood_down"] == true)
+}
