@@ -12,7 +12,7 @@ use crate::copy::batch;
 use crate::copy::door::Door;
 use crate::copy::handle::CopyHandle;
 use crate::copy::plan::{Plan, Reason, Situation, fits_kernel, plan};
-use crate::copy::request::{Placement, Request, place};
+use crate::copy::request::{Placement, Request, is_allocated, place};
 use crate::engine::Engine;
 use crate::kernel::{Descriptor, INLINE_DESCRIPTORS, Yield};
 use crate::monitor::{Flight, Landing, Lift, Ticket};
@@ -241,10 +241,9 @@ impl Job<'_> {
         if !self.pieces.is_empty() {
             return true;
         }
-        let left = |address| self.inner.driver.pointer_bytes_left(address).unwrap_or(0);
         [&self.shape.target, &self.shape.source].into_iter().all(|side| {
             let last_row = (self.shape.rows - 1) * side.row_pitch_bytes;
-            last_row + self.shape.width_bytes <= left(side.address)
+            is_allocated(&*self.inner.driver, side.address, last_row + self.shape.width_bytes)
         })
     }
 
