@@ -1,0 +1,10 @@
+//! What makes the library fit to stand between a program and its driver.
+
+fn main() {
+    // The addresses that lookups hand out are this library's own, whatever the program exports under the same names.
+    println!("cargo:rustc-cdylib-link-arg=-Wl,-Bsymbolic");
+    // Programs keep pointers to our functions, and threads of ours run in them: dlclose must not unmap the library.
+    println!("cargo:rustc-cdylib-link-arg=-Wl,-z,nodelete");
+    // No soname: a library that calls itself libcuda.so.1 would satisfy the program's need for the real one.
+    println!("cargo:rerun-if-changed=build.rs");
+}

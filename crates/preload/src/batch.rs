@@ -1,0 +1,157 @@
+//! Batches of copies.
+#![allow(unsafe_code)] // the prototypes are the driver's
+#![allow(non_snake_case)]
+#![allow(clippy::too_many_arguments)]
+
+use abi::types::*;
+use hal::{DevicePtr, Stream};
+use overtake::copy::Request;
+use shim::Call;
+
+use crate::copy::submit;
+use crate::hooks::Hook;
+
+/// The arrays of a batch, as the program passed them.
+struct Arrays {
+    targets: *const CUdeviceptr,
+    sources: *const CUdeviceptr,
+    sizes: *const usize,
+    count: usize,
+    attributes: *const CUmemcpyAttributes,
+    starts: *const usize,
+    attribute_count: usize,
+}
+
+/// # Safety
+/// `start` is null or points to `count` values.
+unsafe fn array<'a, T>(start: *const T, count: usize) -> Option<&'a [T]> {
+    // SAFETY: not null, and the caller's promise.
+    (!start.is_null()).then(|| unsafe { std::slice::from_raw_parts(start, count) })
+}
+
+impl Arrays {
+    /// The copies, if all of them may be made in the order of the stream and nothing about them is unknown.
+    ///
+    /// # Safety
+    /// The arrays are null or as long as the counts say.
+    unsafe fn decode(&self, stream: Stream) -> Option<Vec<Call>> {
+        // SAFETY: the caller's promise.
+        let (attributes, starts) =
+            unsafe { (array(self.attributes, self.attribute_count)?, array(self.starts, self.attribute_count)?) };
+        // SAFETY: the caller's promise.
+        let (targets, sources, sizes) = unsafe {
+            (array(self.targets, self.count)?, array(self.sources, self.count)?, array(self.sizes, self.count)?)
+        };
+        if !covers(starts, self.count) || !attributes.iter().all(is_plain) || sizes.contains(&0) {
+            return None;
+        }
+        let request = |((&target, &source), &bytes): ((&CUdeviceptr, &CUdeviceptr), &usize)| {
+            Request::linear(DevicePtr(target), DevicePtr(source), bytes as u64)
+        };
+        let requests = targets.iter().zip(sources).zip(sizes).map(request);
+        Some(requests.map(|request| Call::new(request, stream, false)).collect())
+    }
+}
+
+/// Each attribute begins with a copy of its own, the first one with the first.
+fn covers(starts: &[usize], count: usize) -> bool {
+    starts.first() == Some(&0) && starts.is_sorted_by(|a, b| a < b) && starts.last().is_some_and(|last| *last < count)
+}
+
+/// The source may be read when the copy's turn comes, and nothing else is wished for. (A wish to leave the
+/// multiprocessors alone is one that a copy kernel would not respect.)
+fn is_plain(attributes: &CUmemcpyAttributes) -> bool {
+    let order = attributes.srcAccessOrder;
+    let later = order == CU_MEMCPY_SRC_ACCESS_ORDER_STREAM || order == CU_MEMCPY_SRC_ACCESS_ORDER_ANY;
+    later && attributes.flags == CU_MEMCPY_FLAG_DEFAULT
+}
+
+/// # Safety
+/// The arrays are what the program passed.
+unsafe fn batch(hook: Hook, native: impl Fn() -> CUresult, arrays: &Arrays, stream: CUstream) -> CUresult {
+    let stream = hook.stream(stream);
+    submit(hook, native, |native| {
+        // A batch in the legacy stream is an error, and the driver is to say so.
+        if stream == Stream::LEGACY {
+            return None;
+        }
+        // SAFETY: the caller's promise.
+        let calls = unsafe { arrays.decode(stream) }?;
+        // SAFETY: the program vouches for the ranges of every copy.
+        Some(unsafe { shim::copy_batch(&calls, native) })
+    })
+}
+
+pub unsafe fn cuMemcpyBatchAsync(
+    hook: Hook,
+    native: impl Fn() -> CUresult,
+    targets: *mut CUdeviceptr,
+    sources: *mut CUdeviceptr,
+    sizes: *mut usize,
+    count: usize,
+    attributes: *mut CUmemcpyAttributes,
+    starts: *mut usize,
+    attribute_count: usize,
+    _failed: *mut usize,
+    stream: CUstream,
+) -> CUresult {
+    let arrays = Arrays { targets, sources, sizes, count, attributes, starts, attribute_count };
+    // SAFETY: the program's own arguments.
+    unsafe { batch(hook, native, &arrays, stream) }
+}
+
+pub unsafe fn cuMemcpyBatchAsync_v2(
+    hook: Hook,
+    native: impl Fn() -> CUresult,
+    targets: *mut CUdeviceptr,
+    sources: *mut CUdeviceptr,
+    sizes: *mut usize,
+    count: usize,
+    attributes: *mut CUmemcpyAttributes,
+    starts: *mut usize,
+    attribute_count: usize,
+    stream: CUstream,
+) -> CUresult {
+    let arrays = Arrays { targets, sources, sizes, count, attributes, starts, attribute_count };
+    // SAFETY: the program's own arguments.
+    unsafe { batch(hook, native, &arrays, stream) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn attributes(order: CUmemcpySrcAccessOrder, flags: u32) -> CUmemcpyAttributes {
+        let nowhere = || CUmemLocation { type_: 0, id: 0 };
+        CUmemcpyAttributes { srcAccessOrder: order, srcLocHint: nowhere(), dstLocHint: nowhere(), flags }
+    }
+
+    /// How many copies a batch of two is decoded to.
+    fn decoded(attributes: &[CUmemcpyAttributes], starts: &[usize], sizes: [usize; 2]) -> Option<usize> {
+        let (targets, sources) = ([0x1000, 0x2000], [0x3000, 0x4000]);
+        let arrays = Arrays {
+            targets: targets.as_ptr(),
+            sources: sources.as_ptr(),
+            sizes: sizes.as_ptr(),
+            count: 2,
+            attributes: attributes.as_ptr(),
+            starts: starts.as_ptr(),
+            attribute_count: attributes.len(),
+        };
+        // SAFETY: every array is a live local of the length that is said.
+        unsafe { arrays.decode(Stream(5)) }.map(|calls| calls.len())
+    }
+
+    #[test]
+    fn plain_batches_are_decoded_and_others_are_not() {
+        let (in_order, any) = (CU_MEMCPY_SRC_ACCESS_ORDER_STREAM, CU_MEMCPY_SRC_ACCESS_ORDER_ANY);
+        assert_eq!(decoded(&[attributes(in_order, 0)], &[0], [1, 2]), Some(2));
+        assert_eq!(decoded(&[attributes(in_order, 0), attributes(any, 0)], &[0, 1], [1, 2]), Some(2));
+        assert_eq!(decoded(&[attributes(CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL, 0)], &[0], [1, 2]), None);
+        assert_eq!(decoded(&[attributes(in_order, 1)], &[0], [1, 2]), None);
+        assert_eq!(decoded(&[attributes(in_order, 0)], &[1], [1, 2]), None);
+        assert_eq!(decoded(&[attributes(in_order, 0), attributes(any, 0)], &[0, 2], [1, 2]), None);
+        assert_eq!(decoded(&[attributes(in_order, 0)], &[0], [1, 0]), None);
+        assert_eq!(decoded(&[], &[], [1, 2]), None);
+    }
+}

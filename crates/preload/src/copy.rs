@@ -1,0 +1,157 @@
+//! Copies of one dimension between host and device, and what all copy hooks have in common.
+#![allow(unsafe_code)] // the prototypes are the driver's
+#![allow(non_snake_case)]
+
+use std::ffi::c_void;
+
+use abi::types::*;
+use hal::DevicePtr;
+use overtake::copy::Request;
+use shim::Call;
+
+use crate::hooks::Hook;
+use crate::{fence, state};
+
+/// One copy: to the layer, if it is awake and `decode` makes a call of the arguments; else to the driver.
+///
+/// # Safety
+/// The ranges that `decode` names are what the program passed to this entry point.
+#[inline]
+pub unsafe fn copy(hook: Hook, native: impl Fn() -> CUresult, decode: impl FnOnce() -> Option<Call>) -> CUresult {
+    // SAFETY: the caller's promise, handed on.
+    submit(hook, native, |native| decode().map(|call| unsafe { shim::copy(&call, native) }))
+}
+
+/// Hands a call to the layer if it is awake, and counts.
+#[inline]
+pub fn submit(
+    hook: Hook,
+    native: impl Fn() -> CUresult,
+    layer: impl FnOnce(&mut dyn FnMut() -> u32) -> Option<u32>,
+) -> CUresult {
+    if !state::ready() {
+        hook.passed_on();
+        return native();
+    }
+    let outcome = fence::run(native, layer);
+    if outcome.panicked {
+        state::broken();
+    }
+    if outcome.intercepted {
+        hook.intercepted()
+    } else {
+        hook.passed_on()
+    }
+    outcome.result
+}
+
+/// Both sides by address, wherever that is.
+fn by_address(target: CUdeviceptr, source: CUdeviceptr, bytes: usize) -> Option<Request> {
+    (bytes > 0).then(|| Request::linear(DevicePtr(target), DevicePtr(source), bytes as u64))
+}
+
+fn to_device(target: CUdeviceptr, source: *const c_void, bytes: usize) -> Option<Request> {
+    (bytes > 0).then(|| Request::htod(DevicePtr(target), source.cast(), bytes as u64))
+}
+
+fn to_host(target: *mut c_void, source: CUdeviceptr, bytes: usize) -> Option<Request> {
+    (bytes > 0).then(|| Request::dtoh(target.cast(), DevicePtr(source), bytes as u64))
+}
+
+/// A copy that the program waits for, in the stream that the entry point names by its flavour.
+///
+/// # Safety
+/// As for [`copy`].
+#[inline]
+pub unsafe fn blocking(
+    hook: Hook,
+    native: impl Fn() -> CUresult,
+    decode: impl FnOnce() -> Option<Request>,
+) -> CUresult {
+    // SAFETY: the caller's promise, handed on.
+    unsafe { copy(hook, native, || Some(Call::new(decode()?, hook.default_stream(), true))) }
+}
+
+/// A copy in the program's stream.
+///
+/// # Safety
+/// As for [`copy`].
+#[inline]
+pub unsafe fn asynchronous(
+    hook: Hook,
+    native: impl Fn() -> CUresult,
+    stream: CUstream,
+    decode: impl FnOnce() -> Option<Request>,
+) -> CUresult {
+    // SAFETY: the caller's promise, handed on.
+    unsafe { copy(hook, native, || Some(Call::new(decode()?, hook.stream(stream), false))) }
+}
+
+pub unsafe fn cuMemcpy(
+    hook: Hook,
+    native: impl Fn() -> CUresult,
+    target: CUdeviceptr,
+    source: CUdeviceptr,
+    bytes: usize,
+) -> CUresult {
+    // SAFETY: the program's own arguments.
+    unsafe { blocking(hook, native, || by_address(target, source, bytes)) }
+}
+
+pub unsafe fn cuMemcpyAsync(
+    hook: Hook,
+    native: impl Fn() -> CUresult,
+    target: CUdeviceptr,
+    source: CUdeviceptr,
+    bytes: usize,
+    stream: CUstream,
+) -> CUresult {
+    // SAFETY: the program's own arguments.
+    unsafe { asynchronous(hook, native, stream, || by_address(target, source, bytes)) }
+}
+
+pub unsafe fn cuMemcpyHtoD_v2(
+    hook: Hook,
+    native: impl Fn() -> CUresult,
+    target: CUdeviceptr,
+    source: *const c_void,
+    bytes: usize,
+) -> CUresult {
+    // SAFETY: the program's own arguments.
+    unsafe { blocking(hook, native, || to_device(target, source, bytes)) }
+}
+
+pub unsafe fn cuMemcpyDtoH_v2(
+    hook: Hook,
+    native: impl Fn() -> CUresult,
+    target: *mut c_void,
+    source: CUdeviceptr,
+    bytes: usize,
+) -> CUresult {
+    // SAFETY: the program's own arguments.
+    unsafe { blocking(hook, native, || to_host(target, source, bytes)) }
+}
+
+pub unsafe fn cuMemcpyHtoDAsync_v2(
+    hook: Hook,
+    native: impl Fn() -> CUresult,
+    target: CUdeviceptr,
+    source: *const c_void,
+    bytes: usize,
+    stream: CUstream,
+) -> CUresult {
+    // SAFETY: the program's own arguments.
+    unsafe { asynchronous(hook, native, stream, || to_device(target, source, bytes)) }
+}
+
+pub unsafe fn cuMemcpyDtoHAsync_v2(
+    hook: Hook,
+    native: impl Fn() -> CUresult,
+    target: *mut c_void,
+    source: CUdeviceptr,
+    bytes: usize,
+    stream: CUstream,
+) -> CUresult {
+    // SAFETY: the program's own arguments.
+    unsafe { asynchronous(hook, native, stream, || to_host(target, source, bytes)) }
+}

@@ -1,0 +1,99 @@
+//! The real driver: which object of the process it is, a handle of it, and the layer's own way in.
+#![allow(unsafe_code)] // a library handle with a lookup of our own
+
+use std::ffi::{CStr, CString, OsStr, c_void};
+use std::os::unix::ffi::OsStrExt;
+use std::ptr::{NonNull, null_mut};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+use hal::{Code, Driver, Result};
+use overtake::driver::{CudaDriver, Library};
+
+use crate::pages::Pages;
+use crate::{loader, locate, object};
+
+/// The name that programs ask for.
+pub const NAME: &CStr = c"libcuda.so.1";
+/// What only this library exports: a library that has it is one of ours and no driver.
+const MARK: &CStr = c"overtake_shared";
+
+/// The addresses that the driver takes up, once it is known. There is one driver in a process; whatever else is called
+/// like one is left alone.
+static DRIVER: Pages = Pages::unknown();
+
+/// A handle of the driver that is ours and never closed.
+static HANDLE: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
+
+/// Whether an address that the program found through `handle` lies in the driver. The first object that is called like a
+/// driver, and is none of ours, becomes *the* driver. Neither allocates nor locks more than the loader does.
+pub fn holds(address: *const c_void, handle: *mut c_void) -> bool {
+    if let Some(known) = DRIVER.get() {
+        return known.contains(&address.addr());
+    }
+    // SAFETY: the program has just found a symbol through this handle, so it is one.
+    let ours = || !unsafe { loader::dlsym(handle, MARK.as_ptr()) }.is_null();
+    let found = object::containing(address, |object| object.is_called_driver().then(|| object.range.clone())).flatten();
+    match found {
+        Some(range) if !ours() => {
+            DRIVER.settle(&range);
+            DRIVER.get().is_some_and(|known| known.contains(&address.addr()))
+        }
+        _ => false,
+    }
+}
+
+/// A handle of the driver, opened by the first who needs one. `None` where there is no driver.
+pub fn handle() -> Option<NonNull<c_void>> {
+    if let Some(handle) = NonNull::new(HANDLE.load(Ordering::Acquire)) {
+        return Some(handle);
+    }
+    let handle = open_known().or_else(open_found)?;
+    match HANDLE.compare_exchange(null_mut(), handle.as_ptr(), Ordering::AcqRel, Ordering::Acquire) {
+        Ok(_) => Some(handle),
+        // Another thread was faster; both hold the same object open.
+        Err(first) => NonNull::new(first),
+    }
+}
+
+/// The object that the program's own lookups have shown to be the driver.
+fn open_known() -> Option<NonNull<c_void>> {
+    let inside = std::ptr::without_provenance(DRIVER.get()?.start);
+    let path = object::containing(inside, |object| object.name.to_owned())?;
+    loader::open(&path, libc::RTLD_NOLOAD)
+}
+
+/// The one that a program without this library would get.
+fn open_found() -> Option<NonNull<c_void>> {
+    let loaded = loader::open(NAME, libc::RTLD_NOLOAD).and_then(keep);
+    let named = || locate::named().and_then(|path| loader::open(&path, 0)).and_then(keep);
+    let searched = || loader::open(NAME, 0).and_then(keep);
+    let others = || locate::paths().find_map(|path| loader::open(&path, 0).and_then(keep));
+    loaded.or_else(named).or_else(searched).or_else(others)
+}
+
+/// Keeps an open library if it is a driver.
+fn keep(handle: NonNull<c_void>) -> Option<NonNull<c_void>> {
+    let start = loader::symbol(handle, c"cuInit");
+    if !loader::symbol(handle, MARK).is_null() || start.is_null() {
+        loader::close(handle);
+        return None;
+    }
+    DRIVER.settle(&object::containing(start, |object| object.range.clone())?);
+    Some(handle)
+}
+
+/// The driver as the layer uses it: never through a hook.
+pub fn open() -> Result<Arc<dyn Driver>> {
+    let absent = || {
+        Code::SHARED_OBJECT_INIT_FAILED
+            .at("dlopen")
+            .because("no libcuda.so.1 but this one: set OVERTAKE_LIBCUDA to the path of the driver's")
+    };
+    let handle = handle().ok_or_else(absent)?;
+    let inside = loader::symbol(handle, c"cuInit");
+    let name = object::containing(inside, |object| object.name.to_owned()).unwrap_or_else(CString::default);
+    // SAFETY: the handle is never closed, and `loader::dlsym` is the real dlsym.
+    let library = unsafe { Library::with_lookup(handle, OsStr::from_bytes(name.to_bytes()), loader::dlsym) };
+    Ok(Arc::new(CudaDriver::open(library)?))
+}

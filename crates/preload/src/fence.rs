@@ -1,0 +1,86 @@
+//! Between the program and the layer: a call of ours can fail to return a result, but never the program's.
+
+use std::cell::Cell;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use abi::types::CUresult;
+
+/// How a call came out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// What the program gets.
+    pub result: CUresult,
+    /// Whether the layer looked at it.
+    pub intercepted: bool,
+    /// Whether the layer panicked.
+    pub panicked: bool,
+}
+
+/// Runs `layer`, which may make the real call, once, and answers with its result; `None` means that it wants nothing to
+/// do with this call. Whatever happens, the real call is made at most once, and always if the layer has no result.
+pub fn run(native: impl Fn() -> CUresult, layer: impl FnOnce(&mut dyn FnMut() -> u32) -> Option<u32>) -> Outcome {
+    let made = Cell::new(None);
+    let mut once = || match made.get() {
+        Some(result) => result,
+        None => {
+            let CUresult(result) = native();
+            made.set(Some(result));
+            result
+        }
+    };
+    let answer = catch_unwind(AssertUnwindSafe(|| layer(&mut once)));
+    let panicked = answer.is_err();
+    // Dropping what was thrown could throw again.
+    let answer = answer.unwrap_or_else(|thrown| {
+        std::mem::forget(thrown);
+        None
+    });
+    let result = answer.unwrap_or_else(&mut once);
+    Outcome { result: CUresult(result), intercepted: answer.is_some(), panicked }
+}
+
+/// Tells the layer of something that needs no result. Says whether it panicked.
+pub fn tell(layer: impl FnOnce()) -> bool {
+    catch_unwind(AssertUnwindSafe(layer)).map_err(std::mem::forget).is_err()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Runs a layer over a real call that answers 7; returns the outcome and how often the call was made.
+    fn with(layer: impl FnOnce(&mut dyn FnMut() -> u32) -> Option<u32>) -> (Outcome, u32) {
+        let calls = Cell::new(0);
+        let native = || {
+            calls.set(calls.get() + 1);
+            CUresult(7)
+        };
+        (run(native, layer), calls.get())
+    }
+
+    #[test]
+    fn the_layers_result_is_the_programs() {
+        let (outcome, calls) = with(|native| Some(native()));
+        assert_eq!((outcome.result, calls, outcome.intercepted, outcome.panicked), (CUresult(7), 1, true, false));
+        let (outcome, calls) = with(|_| Some(0));
+        assert_eq!((outcome.result, calls), (CUresult(0), 0));
+    }
+
+    #[test]
+    fn what_the_layer_leaves_goes_to_the_driver() {
+        let (outcome, calls) = with(|_| None);
+        assert_eq!((outcome.result, calls, outcome.intercepted, outcome.panicked), (CUresult(7), 1, false, false));
+    }
+
+    #[test]
+    fn a_panic_before_the_real_call_makes_it_and_one_after_does_not_make_it_again() {
+        let (outcome, calls) = with(|_| panic!("before"));
+        assert_eq!((outcome.result, calls, outcome.panicked), (CUresult(7), 1, true));
+        let (outcome, calls) = with(|native| {
+            native();
+            panic!("after")
+        });
+        assert_eq!((outcome.result, calls, outcome.panicked), (CUresult(7), 1, true));
+        assert!(tell(|| panic!("told")) && !tell(|| ()));
+    }
+}

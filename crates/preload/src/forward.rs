@@ -1,0 +1,99 @@
+//! The entry points that the drop-in has nothing to do with: each jumps to the driver's, whatever its arguments are.
+#![allow(unsafe_code)] // machine code
+
+use std::arch::naked_asm;
+
+use crate::slots::{self, SLOTS};
+
+/// Finds the real function for a forwarder that has not been called before, and jumps to it. Every register that can
+/// hold an argument is as it was.
+#[cfg(target_arch = "x86_64")]
+#[unsafe(naked)]
+unsafe extern "C" fn first_call() {
+    naked_asm!(
+        "push rdi", "push rsi", "push rdx", "push rcx", "push r8", "push r9",
+        "sub rsp, 136",
+        "movups [rsp], xmm0", "movups [rsp + 16], xmm1", "movups [rsp + 32], xmm2", "movups [rsp + 48], xmm3",
+        "movups [rsp + 64], xmm4", "movups [rsp + 80], xmm5", "movups [rsp + 96], xmm6", "movups [rsp + 112], xmm7",
+        "mov edi, r11d",
+        "call {resolve}",
+        "mov r11, rax",
+        "movups xmm0, [rsp]", "movups xmm1, [rsp + 16]", "movups xmm2, [rsp + 32]", "movups xmm3, [rsp + 48]",
+        "movups xmm4, [rsp + 64]", "movups xmm5, [rsp + 80]", "movups xmm6, [rsp + 96]", "movups xmm7, [rsp + 112]",
+        "add rsp, 136",
+        "pop r9", "pop r8", "pop rcx", "pop rdx", "pop rsi", "pop rdi",
+        "jmp r11",
+        resolve = sym slots::resolve,
+    )
+}
+
+/// As above: the number comes in w17, the address leaves in x16, the two registers that calls may spoil.
+#[cfg(target_arch = "aarch64")]
+#[unsafe(naked)]
+unsafe extern "C" fn first_call() {
+    naked_asm!(
+        "stp x29, x30, [sp, #-224]!",
+        "mov x29, sp",
+        "stp x0, x1, [sp, #16]", "stp x2, x3, [sp, #32]", "stp x4, x5, [sp, #48]", "stp x6, x7, [sp, #64]",
+        "str x8, [sp, #80]",
+        "stp q0, q1, [sp, #96]", "stp q2, q3, [sp, #128]", "stp q4, q5, [sp, #160]", "stp q6, q7, [sp, #192]",
+        "mov w0, w17",
+        "bl {resolve}",
+        "mov x16, x0",
+        "ldp x0, x1, [sp, #16]", "ldp x2, x3, [sp, #32]", "ldp x4, x5, [sp, #48]", "ldp x6, x7, [sp, #64]",
+        "ldr x8, [sp, #80]",
+        "ldp q0, q1, [sp, #96]", "ldp q2, q3, [sp, #128]", "ldp q4, q5, [sp, #160]", "ldp q6, q7, [sp, #192]",
+        "ldp x29, x30, [sp], #224",
+        "br x16",
+        resolve = sym slots::resolve,
+    )
+}
+
+macro_rules! forwarders {
+    ($($symbol:ident)*) => {
+        #[allow(non_camel_case_types, clippy::enum_variant_names)]
+        #[repr(u16)]
+        enum Forwarded { $($symbol,)* }
+
+        $(
+            #[cfg(target_arch = "x86_64")]
+            #[unsafe(naked)]
+            #[unsafe(no_mangle)]
+            unsafe extern "C" fn $symbol() {
+                naked_asm!(
+                    "mov r11, qword ptr [rip + {slots} + {offset}]",
+                    "test r11, r11",
+                    "je 2f",
+                    "jmp r11",
+                    "2:",
+                    "mov r11d, {number}",
+                    "jmp {first_call}",
+                    slots = sym SLOTS,
+                    offset = const (crate::rows::COUNT + Forwarded::$symbol as usize) * 8,
+                    number = const crate::rows::COUNT + Forwarded::$symbol as usize,
+                    first_call = sym first_call,
+                )
+            }
+
+            #[cfg(target_arch = "aarch64")]
+            #[unsafe(naked)]
+            #[unsafe(no_mangle)]
+            unsafe extern "C" fn $symbol() {
+                naked_asm!(
+                    "adrp x16, {slots}",
+                    "add x16, x16, :lo12:{slots}",
+                    "mov w17, #{number}",
+                    "ldr x16, [x16, x17, lsl #3]",
+                    "cbz x16, 2f",
+                    "br x16",
+                    "2:",
+                    "b {first_call}",
+                    slots = sym SLOTS,
+                    number = const crate::rows::COUNT + Forwarded::$symbol as usize,
+                    first_call = sym first_call,
+                )
+            }
+        )*
+    };
+}
+crate::exports::for_each_forwarded! { forwarders }

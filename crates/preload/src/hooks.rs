@@ -1,0 +1,166 @@
+//! The hooked entry points, one for each hooked row: each hands its arguments, and a closure that makes the real call of
+//! the same variant with them, to the handler of the row's plain name.
+#![allow(unsafe_code)] // C functions
+
+use std::ffi::c_void;
+use std::ptr::null;
+
+use abi::Flavour;
+use abi::types::*;
+use hal::Stream;
+
+use crate::rows::{COUNT, Number, for_each_row, select};
+use crate::{count, slots};
+
+/// The entry point that was called.
+#[derive(Clone, Copy)]
+pub struct Hook {
+    /// Its row.
+    pub number: usize,
+    /// What handle 0 means to it.
+    pub flavour: Flavour,
+}
+
+impl Hook {
+    /// The layer looks at this call.
+    #[inline]
+    pub fn intercepted(self) {
+        count::intercepted(self.number);
+    }
+
+    /// This call goes to the driver unseen.
+    #[inline]
+    pub fn passed_on(self) {
+        count::passed_on(self.number);
+    }
+
+    /// A stream handle as this entry point reads it.
+    #[inline]
+    pub fn stream(self, handle: CUstream) -> Stream {
+        match (handle.addr(), self.flavour) {
+            (0, Flavour::Plain) => Stream::LEGACY,
+            (0, Flavour::Ptds | Flavour::Ptsz) => Stream::PER_THREAD,
+            (handle, _) => Stream(handle as u64),
+        }
+    }
+
+    /// The stream of an entry point that takes none.
+    #[inline]
+    pub fn default_stream(self) -> Stream {
+        self.stream(std::ptr::null_mut())
+    }
+}
+
+/// What is done where nothing more is to be done: the call is counted.
+#[allow(dead_code)] // those that `handlers` shadows
+#[allow(clippy::too_many_arguments)] // the prototypes are NVIDIA's
+#[allow(non_snake_case)]
+mod observed {
+    use super::*;
+
+    macro_rules! observed {
+        (Plain $plain:ident ($($type:ty),*)) => {
+            pub unsafe fn $plain(hook: Hook, native: impl Fn() -> CUresult, $(_: $type),*) -> CUresult {
+                hook.passed_on();
+                native()
+            }
+        };
+        ($flavour:ident $plain:ident $types:tt) => {};
+    }
+    macro_rules! all_observed {
+        ({ $($extra:tt)* } $($row:tt)*) => { all_observed! { @ $($extra)* $($row)* } };
+        (@ $([$noun:ident $symbol:ident = $plain:ident, $base:literal, $version:literal,
+            $flavour:ident, $need:ident; ($($argument:ident: $type:ty),*)])*) => {
+            $(select!($noun $plain, { observed! { $flavour $symbol ($($type),*) } } {});)*
+        };
+    }
+    for_each_row! { all_observed }
+}
+
+/// What each hooked entry point does, by its plain name.
+mod handlers {
+    pub use super::observed::*;
+    pub use crate::address::{cuGetProcAddress, cuGetProcAddress_v2};
+    pub use crate::batch::{cuMemcpyBatchAsync, cuMemcpyBatchAsync_v2};
+    pub use crate::copy::{
+        cuMemcpy, cuMemcpyAsync, cuMemcpyDtoH_v2, cuMemcpyDtoHAsync_v2, cuMemcpyHtoD_v2, cuMemcpyHtoDAsync_v2,
+    };
+    pub use crate::life::{
+        cuCtxDestroy, cuCtxDestroy_v2, cuDevicePrimaryCtxRelease, cuDevicePrimaryCtxRelease_v2,
+        cuDevicePrimaryCtxReset, cuDevicePrimaryCtxReset_v2, cuDevicePrimaryCtxRetain, cuEventRecord,
+        cuEventRecordWithFlags, cuInit, cuMemAllocHost_v2, cuMemHostAlloc, cuMemHostRegister, cuMemHostRegister_v2,
+        cuStreamBeginCapture, cuStreamBeginCapture_v2, cuStreamBeginCaptureToCig, cuStreamBeginCaptureToGraph,
+        cuStreamBeginRecaptureToGraph, cuStreamDestroy, cuStreamDestroy_v2, cuStreamEndCapture, cuStreamWaitEvent,
+    };
+    pub use crate::shape::{
+        cuMemcpy2D_v2, cuMemcpy2DAsync_v2, cuMemcpy2DUnaligned_v2, cuMemcpy3D_v2, cuMemcpy3DAsync_v2,
+    };
+}
+
+/// The address of a function.
+struct Address(*const c_void);
+
+// SAFETY: an address of code, never dereferenced as data.
+unsafe impl Sync for Address {}
+
+macro_rules! hooks {
+    ({ $($extra:tt)* } $($row:tt)*) => { hooks! { @ $($extra)* $($row)* } };
+    (@ $([$noun:ident $symbol:ident = $plain:ident, $base:literal, $version:literal,
+        $flavour:ident, $need:ident; ($($argument:ident: $type:ty),*)])*) => {
+        $(select!($noun $plain, {
+            #[allow(non_snake_case)]
+            #[unsafe(no_mangle)]
+            unsafe extern "C" fn $symbol($($argument: $type),*) -> CUresult {
+                let hook = Hook { number: Number::$symbol as usize, flavour: Flavour::$flavour };
+                let native = || {
+                    // SAFETY: the address is the driver's function of this name, whose prototype the row has, or one
+                    // that takes no notice of its arguments.
+                    let real = unsafe {
+                        std::mem::transmute::<*const c_void, unsafe extern "C" fn($($type),*) -> CUresult>(
+                            slots::real(hook.number),
+                        )
+                    };
+                    // SAFETY: the arguments are the program's own, for this very function.
+                    unsafe { real($($argument),*) }
+                };
+                // SAFETY: the program vouches for its arguments as the CUDA manual demands of this function, which is
+                // all that the handler relies on.
+                unsafe { handlers::$plain(hook, native, $($argument),*) }
+            }
+        } {});)*
+
+        /// Where each hook is; null for rows that are not hooked.
+        static ADDRESSES: [Address; COUNT] =
+            [$(select!($noun $plain, { Address($symbol as *const c_void) } { Address(null()) }),)*];
+    };
+}
+for_each_row! { hooks }
+
+/// The address of the hook of a row.
+pub fn address(number: usize) -> *const c_void {
+    ADDRESSES[number].0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rows::ROWS;
+
+    #[test]
+    fn exactly_the_hooked_rows_have_a_hook() {
+        for (number, row) in ROWS.iter().enumerate() {
+            assert_eq!(address(number).is_null(), !row.hooked, "{}", row.symbol);
+        }
+    }
+
+    #[test]
+    fn handle_zero_is_what_the_entry_point_says() {
+        let hook = |flavour| Hook { number: 0, flavour };
+        let null = std::ptr::null_mut();
+        assert_eq!(hook(Flavour::Plain).stream(null), Stream::LEGACY);
+        assert_eq!(hook(Flavour::Ptsz).stream(null), Stream::PER_THREAD);
+        assert_eq!(hook(Flavour::Ptds).default_stream(), Stream::PER_THREAD);
+        assert_eq!(hook(Flavour::Ptsz).stream(CU_STREAM_LEGACY), Stream::LEGACY);
+        assert_eq!(hook(Flavour::Plain).stream(CU_STREAM_PER_THREAD), Stream::PER_THREAD);
+    }
+}

@@ -1,0 +1,45 @@
+//! The drop-in: a library between a CUDA program and its driver. Unmodified programs get copy priorities from it.
+//!
+//! It is used in one of three ways, all with this one file: preloaded (`LD_PRELOAD`), under the driver's name on the
+//! library path (a *shadow*), or as an audit module of the loader (`LD_AUDIT`). `README.md` beside this file says what
+//! state it is in when, and what each trick is for.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `rows.rs` `exports.rs` | the names: hooked ones, and those that are only forwarded |
+//! | `hooks.rs` | the hooked entry points |
+//! | `copy.rs` `shape.rs` `batch.rs` `life.rs` `address.rs` | what they do |
+//! | `fence.rs` | panics stop here |
+//! | `forward.rs` `slots.rs` | the other entry points, and where the real functions are |
+//! | `lookup.rs` | the exported `dlsym` |
+//! | `audit.rs` | the audit module |
+//! | `driver.rs` `locate.rs` `cache.rs` | which library is the real driver |
+//! | `loader.rs` `object.rs` `pages.rs` | the dynamic loader |
+//! | `state.rs` `count.rs` `shared.rs` | the life of the drop-in, its counters, the table that it shares |
+#![deny(unsafe_code)]
+
+#[cfg(not(all(target_os = "linux", target_env = "gnu", any(target_arch = "x86_64", target_arch = "aarch64"))))]
+compile_error!("the drop-in hooks glibc's loader on Linux, on x86-64 and aarch64");
+
+mod address;
+mod audit;
+mod batch;
+mod cache;
+mod copy;
+mod count;
+mod driver;
+mod exports;
+mod fence;
+mod forward;
+mod hooks;
+mod life;
+mod loader;
+mod locate;
+mod lookup;
+mod object;
+mod pages;
+mod rows;
+mod shape;
+mod shared;
+mod slots;
+mod state;

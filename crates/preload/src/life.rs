@@ -1,0 +1,180 @@
+//! What the layer must hear of besides copies: the driver's start, contexts and streams that go, pinned memory, events,
+//! captures. The real call is always made, unchanged, and its result is the program's.
+#![allow(unsafe_code)] // the prototypes are the driver's
+#![allow(non_snake_case)]
+
+use std::ffi::c_void;
+
+use abi::types::*;
+use hal::{Context, Device, Event, Stream};
+
+use crate::hooks::Hook;
+use crate::rows::Number;
+use crate::{fence, slots, state};
+
+/// Tells the layer, if it is awake.
+#[inline]
+fn tell(layer: impl FnOnce()) {
+    if state::ready() && fence::tell(layer) {
+        state::broken();
+    }
+}
+
+/// The real call, then the layer if that succeeded.
+#[inline]
+fn after(hook: Hook, native: impl Fn() -> CUresult, layer: impl FnOnce()) -> CUresult {
+    hook.intercepted();
+    let result = native();
+    if result == CUresult::CUDA_SUCCESS {
+        tell(layer);
+    }
+    result
+}
+
+/// The layer, then the real call: for what is gone afterwards.
+#[inline]
+fn before(hook: Hook, native: impl Fn() -> CUresult, layer: impl FnOnce()) -> CUresult {
+    hook.intercepted();
+    tell(layer);
+    native()
+}
+
+fn context(handle: CUcontext) -> Context {
+    Context(handle.addr() as u64)
+}
+
+fn event(handle: CUevent) -> Event {
+    Event(handle.addr() as u64)
+}
+
+pub unsafe fn cuInit(hook: Hook, native: impl Fn() -> CUresult, _flags: c_uint) -> CUresult {
+    hook.intercepted();
+    let result = native();
+    if result == CUresult::CUDA_SUCCESS {
+        state::initialised();
+    }
+    result
+}
+
+macro_rules! handlers {
+    ($($when:ident $($symbol:ident)* ($hook:ident $(, $argument:ident: $type:ty)*) $layer:block)*) => {
+        $(handlers! { @ $when [$($symbol)*] $hook ($($argument: $type),*) $layer })*
+    };
+    (@ $when:ident [$($symbol:ident)*] $hook:ident $arguments:tt $layer:block) => {
+        $(handlers! { # $when $symbol $hook $arguments $layer })*
+    };
+    (# $when:ident $symbol:ident $hook:ident ($($argument:ident: $type:ty),*) $layer:block) => {
+        pub unsafe fn $symbol($hook: Hook, native: impl Fn() -> CUresult, $($argument: $type),*) -> CUresult {
+            $when($hook, native, || $layer)
+        }
+    };
+}
+
+handlers! {
+    before cuCtxDestroy cuCtxDestroy_v2 (hook, ctx: CUcontext) { shim::context_going(context(ctx)) }
+    before cuDevicePrimaryCtxRelease cuDevicePrimaryCtxRelease_v2 (hook, device: CUdevice) {
+        shim::primary_releasing(Device(device))
+    }
+    before cuDevicePrimaryCtxReset cuDevicePrimaryCtxReset_v2 (hook, device: CUdevice) {
+        shim::primary_resetting(Device(device))
+    }
+    before cuStreamDestroy cuStreamDestroy_v2 (hook, stream: CUstream) { stream_going(hook.stream(stream)) }
+    after cuEventRecord (hook, recorded: CUevent, stream: CUstream) {
+        shim::event_recorded(event(recorded), hook.stream(stream))
+    }
+    after cuEventRecordWithFlags (hook, recorded: CUevent, stream: CUstream, _flags: c_uint) {
+        shim::event_recorded(event(recorded), hook.stream(stream))
+    }
+    after cuStreamWaitEvent (hook, stream: CUstream, awaited: CUevent, _flags: c_uint) {
+        shim::stream_waits(hook.stream(stream), event(awaited))
+    }
+    began cuStreamBeginCapture (hook, _stream: CUstream) { shim::capture_began() }
+    began cuStreamBeginCapture_v2 (hook, _stream: CUstream, _mode: CUstreamCaptureMode) { shim::capture_began() }
+    began cuStreamBeginCaptureToCig (hook, _stream: CUstream, _params: *mut c_void) { shim::capture_began() }
+    began cuStreamBeginCaptureToGraph (
+        hook, _stream: CUstream, _graph: CUgraph, _nodes: *const CUgraphNode, _edges: *const CUgraphEdgeData,
+        _count: usize, _mode: CUstreamCaptureMode
+    ) { shim::capture_began() }
+    began cuStreamBeginRecaptureToGraph (
+        hook, _stream: CUstream, _mode: CUstreamCaptureMode, _graph: CUgraph, _callback: *mut c_void,
+        _user: *mut c_void
+    ) { shim::capture_began() }
+    pinned cuMemAllocHost_v2 (hook, _pointer: *mut *mut c_void, _bytes: usize) { pinned_here() }
+    pinned cuMemHostAlloc (hook, _pointer: *mut *mut c_void, _bytes: usize, _flags: c_uint) { pinned_here() }
+    pinned cuMemHostRegister cuMemHostRegister_v2 (hook, _start: *mut c_void, _bytes: usize, _flags: c_uint) {
+        pinned_here()
+    }
+}
+
+/// Default streams stay.
+fn stream_going(stream: Stream) {
+    if stream != Stream::LEGACY && stream != Stream::PER_THREAD {
+        shim::stream_going(stream);
+    }
+}
+
+/// Tells the layer which context memory was pinned in.
+fn pinned_here() {
+    let mut current = std::ptr::null_mut();
+    // SAFETY: the address is the driver's cuCtxGetCurrent, which has this prototype, or the function that stands for
+    // what is absent and takes no notice of its arguments.
+    let get_current = unsafe {
+        std::mem::transmute::<*const c_void, unsafe extern "C" fn(*mut CUcontext) -> CUresult>(slots::real(
+            Number::cuCtxGetCurrent as usize,
+        ))
+    };
+    // SAFETY: the output is a live local.
+    let result = unsafe { get_current(&mut current) };
+    if result == CUresult::CUDA_SUCCESS && !current.is_null() {
+        shim::memory_pinned(context(current));
+    }
+}
+
+/// Memory was pinned, so the driver is initialised, should its start have gone by unseen.
+fn pinned(hook: Hook, native: impl Fn() -> CUresult, layer: impl FnOnce()) -> CUresult {
+    hook.intercepted();
+    let result = native();
+    if result == CUresult::CUDA_SUCCESS {
+        state::initialised();
+        tell(layer);
+    }
+    result
+}
+
+/// A capture begins. The layer hears of it first: no copy may be taken for an ordinary one in between.
+fn began(hook: Hook, native: impl Fn() -> CUresult, layer: impl FnOnce()) -> CUresult {
+    hook.intercepted();
+    tell(layer);
+    let result = native();
+    if result != CUresult::CUDA_SUCCESS {
+        tell(shim::capture_ended);
+    }
+    result
+}
+
+/// A capture that was spoilt has ended as well.
+pub unsafe fn cuStreamEndCapture(
+    hook: Hook,
+    native: impl Fn() -> CUresult,
+    _stream: CUstream,
+    _graph: *mut CUgraph,
+) -> CUresult {
+    hook.intercepted();
+    let result = native();
+    if matches!(result, CUresult::CUDA_SUCCESS | CUresult::CUDA_ERROR_STREAM_CAPTURE_INVALIDATED) {
+        tell(shim::capture_ended);
+    }
+    result
+}
+
+pub unsafe fn cuDevicePrimaryCtxRetain(
+    hook: Hook,
+    native: impl Fn() -> CUresult,
+    retained: *mut CUcontext,
+    device: CUdevice,
+) -> CUresult {
+    after(hook, native, || {
+        // SAFETY: the driver has just written the context through this pointer.
+        shim::primary_retained(Device(device), context(unsafe { *retained }));
+    })
+}

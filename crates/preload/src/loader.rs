@@ -1,0 +1,72 @@
+//! The dynamic loader behind this library's own `dlsym`: the real `dlsym`, `dlopen`, and the process's ends.
+#![allow(unsafe_code)] // C functions
+
+use std::ffi::{CStr, c_int, c_void};
+use std::ptr::{NonNull, null_mut};
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+/// The versions that glibc gave `dlsym`: since it is in libc itself, on x86-64 before, on aarch64 before.
+const VERSIONS: [&CStr; 3] = [c"GLIBC_2.34", c"GLIBC_2.2.5", c"GLIBC_2.17"];
+
+/// The real `dlsym`. The hook jumps through this word.
+pub static REAL_DLSYM: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
+
+/// Fills [`REAL_DLSYM`]. Neither allocates nor logs: it may run before any constructor.
+pub fn find_dlsym() {
+    if !REAL_DLSYM.load(Ordering::Relaxed).is_null() {
+        return;
+    }
+    for version in VERSIONS {
+        // SAFETY: both strings are NUL-terminated literals.
+        let found = unsafe { libc::dlvsym(libc::RTLD_NEXT, c"dlsym".as_ptr(), version.as_ptr()) };
+        if !found.is_null() {
+            return REAL_DLSYM.store(found, Ordering::Relaxed);
+        }
+    }
+}
+
+/// The real `dlsym`, called from here: for handles, and for what comes after this library.
+///
+/// # Safety
+/// `handle` is a handle of dlopen's or one of its special values; `name` is NUL-terminated.
+pub unsafe extern "C" fn dlsym(handle: *mut c_void, name: *const libc::c_char) -> *mut c_void {
+    find_dlsym();
+    let real = REAL_DLSYM.load(Ordering::Relaxed);
+    if real.is_null() {
+        return null_mut();
+    }
+    // SAFETY: the word holds the address of glibc's dlsym, whose prototype this is.
+    let real = unsafe {
+        std::mem::transmute::<*mut c_void, unsafe extern "C" fn(*mut c_void, *const libc::c_char) -> *mut c_void>(real)
+    };
+    // SAFETY: the caller's promise.
+    unsafe { real(handle, name) }
+}
+
+/// The address of a symbol of an open library.
+pub fn symbol(handle: NonNull<c_void>, name: &CStr) -> *mut c_void {
+    // SAFETY: every handle of this crate comes from [`open`] and stays open; `name` is NUL-terminated.
+    unsafe { dlsym(handle.as_ptr(), name.as_ptr()) }
+}
+
+/// Opens a library, or with [`libc::RTLD_NOLOAD`] takes hold of one that is open.
+pub fn open(name: &CStr, flags: c_int) -> Option<NonNull<c_void>> {
+    // SAFETY: `name` is NUL-terminated. Running a library's initialisers is what its user asks for: the names are those
+    // of the driver that the program itself uses.
+    NonNull::new(unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL | flags) })
+}
+
+/// Lets go of a library that turned out to be another than the one looked for.
+pub fn close(handle: NonNull<c_void>) {
+    // SAFETY: the handle comes from [`open`], and its only user is the caller, who gives it up.
+    unsafe { libc::dlclose(handle.as_ptr()) };
+}
+
+/// Calls `forked` in every child of a fork from now on, and `exiting` when the process exits.
+pub fn watch_process(forked: extern "C" fn(), exiting: extern "C" fn()) {
+    // SAFETY: both are functions of this library, which is never unloaded (it is linked with -z nodelete).
+    unsafe {
+        libc::pthread_atfork(None, None, Some(forked));
+        libc::atexit(exiting);
+    }
+}

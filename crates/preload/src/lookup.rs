@@ -1,0 +1,141 @@
+//! The exported `dlsym`. Programs that look the driver's functions up get ours for those that are hooked; everything
+//! else, and every caller, sees glibc's `dlsym`.
+#![allow(unsafe_code)] // machine code and C strings
+
+use std::arch::naked_asm;
+use std::ffi::{CStr, c_char, c_void};
+use std::ptr::null_mut;
+
+use crate::loader::{self, REAL_DLSYM};
+use crate::object::{self, Deployment};
+use crate::{driver, hooks, rows, slots, state};
+
+/// What the filter decides. Comes back in two registers.
+#[repr(C)]
+struct Answer {
+    /// What to return, if that is decided.
+    address: *mut c_void,
+    /// 0: jump to the real `dlsym`.
+    decided: usize,
+}
+
+impl Answer {
+    const JUMP: Answer = Answer { address: null_mut(), decided: 0 };
+
+    fn with(address: *mut c_void) -> Answer {
+        Answer { address, decided: 1 }
+    }
+}
+
+/// `dlsym(handle, name)`. It jumps to the real one instead of calling it, because that looks at its return address to
+/// know who asks: for `RTLD_NEXT` it would otherwise start from this library, and find its caller again for ever.
+#[cfg(target_arch = "x86_64")]
+#[unsafe(naked)]
+#[unsafe(no_mangle)]
+unsafe extern "C" fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut c_void {
+    naked_asm!(
+        "push rdi", "push rsi", "sub rsp, 8",
+        "call {filter}",
+        "add rsp, 8", "pop rsi", "pop rdi",
+        "test rdx, rdx",
+        "jne 2f",
+        "jmp qword ptr [rip + {real}]",
+        "2:",
+        "ret",
+        filter = sym filter,
+        real = sym REAL_DLSYM,
+    )
+}
+
+/// As above.
+#[cfg(target_arch = "aarch64")]
+#[unsafe(naked)]
+#[unsafe(no_mangle)]
+unsafe extern "C" fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut c_void {
+    naked_asm!(
+        "stp x29, x30, [sp, #-32]!",
+        "mov x29, sp",
+        "stp x0, x1, [sp, #16]",
+        "bl {filter}",
+        "mov x16, x0",
+        "mov x17, x1",
+        "ldp x0, x1, [sp, #16]",
+        "ldp x29, x30, [sp], #32",
+        "cbnz x17, 2f",
+        "adrp x16, {real}",
+        "ldr x16, [x16, :lo12:{real}]",
+        "br x16",
+        "2:",
+        "mov x0, x16",
+        "ret",
+        filter = sym filter,
+        real = sym REAL_DLSYM,
+    )
+}
+
+/// Decides about one lookup. It may run before any constructor and under the loader's lock, so it neither allocates nor
+/// logs, and takes no lock but the loader's.
+unsafe extern "C" fn filter(handle: *mut c_void, name: *const c_char) -> Answer {
+    loader::find_dlsym();
+    // SAFETY: null, or the caller's promise to dlsym that it is a C string.
+    let is_driver_name = !name.is_null() && is_driver_name(unsafe { CStr::from_ptr(name) }.to_bytes());
+    if !is_driver_name || handle == libc::RTLD_NEXT || state::off() {
+        return Answer::JUMP;
+    }
+    // SAFETY: as above; the handle is the caller's promise.
+    let found = unsafe { loader::dlsym(handle, name) };
+    if handle == libc::RTLD_DEFAULT {
+        // The real dlsym searches from its caller on, so what was found from here only says whether it was ours.
+        // SAFETY: as above.
+        return if unsafe { is_ours_alone(found, name) } { Answer::with(null_mut()) } else { Answer::JUMP };
+    }
+    // SAFETY: as above.
+    unsafe { replace(handle, name, found) }
+}
+
+/// `cu` and a capital: the driver's own names, and neither cuDNN's nor cuBLAS's.
+fn is_driver_name(name: &[u8]) -> bool {
+    matches!(name, [b'c', b'u', b'A'..=b'Z', ..])
+}
+
+/// # Safety
+/// `name` is NUL-terminated, and `found` is what the real dlsym finds for it through `handle`.
+unsafe fn replace(handle: *mut c_void, name: *const c_char, found: *mut c_void) -> Answer {
+    // SAFETY: the caller's promise.
+    let bytes = unsafe { CStr::from_ptr(name) }.to_bytes();
+    // SAFETY: the caller's promise.
+    if found.is_null() || unsafe { is_ours_alone(found, name) } {
+        return Answer::with(null_mut());
+    }
+    match rows::hooked(bytes) {
+        Some(number) if !object::is_ours(found) && driver::holds(found, handle) && slots::learn(number, found) => {
+            Answer::with(hooks::address(number).cast_mut())
+        }
+        _ => Answer::with(found),
+    }
+}
+
+/// Whether a name was found only because this library is preloaded: without it there would be none, so there is none.
+///
+/// # Safety
+/// `name` is NUL-terminated.
+unsafe fn is_ours_alone(found: *mut c_void, name: *const c_char) -> bool {
+    if object::deployment() != Deployment::Preload || !object::is_ours(found) {
+        return false;
+    }
+    // SAFETY: the caller's promise. This leaves the loader's message for dlerror behind, as the program expects.
+    unsafe { loader::dlsym(libc::RTLD_NEXT, name) }.is_null() && !object::driver_is_loaded()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_drivers_own_names_are_looked_at() {
+        assert!(is_driver_name(b"cuInit") && is_driver_name(b"cuMemcpyHtoD_v2"));
+        for name in [&b"cudaMalloc"[..], b"cudnnCreate", b"cublasCreate_v2", b"cu", b"cu_x", b"", b"ucInit"] {
+            assert!(!is_driver_name(name));
+        }
+    }
+}

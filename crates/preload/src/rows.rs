@@ -1,0 +1,234 @@
+//! The entry points that the drop-in looks at: which rows of the one list, and the older ones beside it.
+//!
+//! [`for_each_row!`] hands the list of [`abi`] and, in the same form, what it leaves out to a macro; [`select!`]
+//! expands to its first branch for a row that is hooked and to its second for one that is not.
+
+/// The one list of driver functions, with older prototypes in front that programs are still linked with. They are not
+/// in the list because nothing of ours calls them; here they must not slip by.
+macro_rules! for_each_row {
+    ($callback:ident) => {
+        abi::for_each_driver_function! { $callback,
+            [context cuDevicePrimaryCtxRelease = cuDevicePrimaryCtxRelease,
+                "cuDevicePrimaryCtxRelease", 7000, Plain, optional; (dev: CUdevice)]
+            [context cuDevicePrimaryCtxReset = cuDevicePrimaryCtxReset,
+                "cuDevicePrimaryCtxReset", 7000, Plain, optional; (dev: CUdevice)]
+            [context cuCtxDestroy = cuCtxDestroy, "cuCtxDestroy", 2000, Plain, optional; (ctx: CUcontext)]
+            [stream cuStreamDestroy = cuStreamDestroy, "cuStreamDestroy", 2000, Plain, optional; (h_stream: CUstream)]
+            [stream cuStreamBeginCapture = cuStreamBeginCapture, "cuStreamBeginCapture", 10000, Plain, optional;
+                (h_stream: CUstream)]
+            [stream cuStreamBeginCapture_ptsz = cuStreamBeginCapture, "cuStreamBeginCapture", 10000, Ptsz, optional;
+                (h_stream: CUstream)]
+            [stream cuStreamBeginCaptureToCig = cuStreamBeginCaptureToCig,
+                "cuStreamBeginCaptureToCig", 13010, Plain, optional; (h_stream: CUstream, params: *mut c_void)]
+            [stream cuStreamBeginCaptureToCig_ptsz = cuStreamBeginCaptureToCig,
+                "cuStreamBeginCaptureToCig", 13010, Ptsz, optional; (h_stream: CUstream, params: *mut c_void)]
+            [stream cuStreamBeginRecaptureToGraph = cuStreamBeginRecaptureToGraph,
+                "cuStreamBeginRecaptureToGraph", 13030, Plain, optional;
+                (h_stream: CUstream, mode: CUstreamCaptureMode, h_graph: CUgraph, callback: *mut c_void,
+                 user_data: *mut c_void)]
+            [stream cuStreamBeginRecaptureToGraph_ptsz = cuStreamBeginRecaptureToGraph,
+                "cuStreamBeginRecaptureToGraph", 13030, Ptsz, optional;
+                (h_stream: CUstream, mode: CUstreamCaptureMode, h_graph: CUgraph, callback: *mut c_void,
+                 user_data: *mut c_void)]
+            [memory cuMemHostRegister = cuMemHostRegister, "cuMemHostRegister", 4000, Plain, optional;
+                (p: *mut c_void, bytesize: usize, flags: c_uint)]
+        }
+    };
+}
+pub(crate) use for_each_row;
+
+/// `select!(noun plain, { if hooked } { if not })`.
+macro_rules! select {
+    (copy $plain:ident, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
+    (set $plain:ident, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
+    (event cuEventRecord, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
+    (event cuEventRecordWithFlags, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
+    (driver cuInit, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
+    (driver cuGetProcAddress, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
+    (driver cuGetProcAddress_v2, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
+    (context cuDevicePrimaryCtxRetain, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
+    (context cuDevicePrimaryCtxRelease, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
+    (context cuDevicePrimaryCtxRelease_v2, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
+    (context cuDevicePrimaryCtxReset, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
+    (context cuDevicePrimaryCtxReset_v2, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
+    (context cuCtxDestroy, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
+    (context cuCtxDestroy_v2, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
+    (stream cuStreamDestroy, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
+    (stream cuStreamDestroy_v2, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
+    (stream cuStreamWaitEvent, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
+    (stream cuStreamBeginCapture, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
+    (stream cuStreamBeginCapture_v2, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
+    (stream cuStreamBeginCaptureToGraph, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
+    (stream cuStreamBeginCaptureToCig, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
+    (stream cuStreamBeginRecaptureToGraph, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
+    (stream cuStreamEndCapture, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
+    (memory cuMemAllocHost_v2, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
+    (memory cuMemHostAlloc, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
+    (memory cuMemHostRegister, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
+    (memory cuMemHostRegister_v2, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
+    ($noun:ident $plain:ident, { $($yes:tt)* } { $($no:tt)* }) => { $($no)* };
+}
+pub(crate) use select;
+
+use std::ffi::CStr;
+
+use abi::Flavour;
+
+/// One row of the list, hooked or not.
+#[derive(Clone, Copy, Debug)]
+pub struct Row {
+    /// The exported name.
+    pub symbol: &'static str,
+    /// The name that `cuGetProcAddress` takes.
+    pub base: &'static str,
+    /// The CUDA version that introduced the prototype.
+    pub version: i32,
+    /// What handle 0 means to it.
+    pub flavour: Flavour,
+    /// Whether the drop-in looks at it.
+    pub hooked: bool,
+}
+
+macro_rules! rows {
+    ({ $($extra:tt)* } $($row:tt)*) => { rows! { @ $($extra)* $($row)* } };
+    (@ $([$noun:ident $symbol:ident = $plain:ident, $base:literal, $version:literal,
+        $flavour:ident, $need:ident; $arguments:tt])*) => {
+        /// The rows by number.
+        #[allow(non_camel_case_types, dead_code, clippy::enum_variant_names)]
+        #[repr(u16)]
+        pub enum Number { $($symbol,)* }
+
+        /// How many rows there are.
+        pub const COUNT: usize = [$(stringify!($symbol),)*].len();
+
+        /// Every row, by its number.
+        pub static ROWS: [Row; COUNT] = [$(row!($noun $symbol $plain $base $version $flavour),)*];
+
+        /// The exported name of a row, as C wants it.
+        pub fn name(number: usize) -> &'static CStr {
+            const NAMES: [&[u8]; COUNT] = [$(concat!(stringify!($symbol), "\0").as_bytes(),)*];
+            CStr::from_bytes_with_nul(NAMES[number]).expect("the names of the list hold no NUL")
+        }
+    };
+}
+
+macro_rules! row {
+    ($noun:ident $symbol:ident $plain:ident $base:literal $version:literal $flavour:ident) => {
+        Row {
+            symbol: stringify!($symbol),
+            base: $base,
+            version: $version,
+            flavour: Flavour::$flavour,
+            hooked: select!($noun $plain, { true } { false }),
+        }
+    };
+}
+for_each_row! { rows }
+
+const NONE: u16 = u16::MAX;
+const BUCKETS: usize = 1024;
+/// Hooked rows by symbol, and one hooked row of each base: open addressing, filled at compile time.
+static BY_SYMBOL: [u16; BUCKETS] = buckets(false);
+static BY_BASE: [u16; BUCKETS] = buckets(true);
+
+/// FNV-1a.
+const fn hash(name: &[u8]) -> usize {
+    let (mut hash, mut index) = (0xcbf2_9ce4_8422_2325_u64, 0);
+    while index < name.len() {
+        hash = (hash ^ name[index] as u64).wrapping_mul(0x0100_0000_01b3);
+        index += 1;
+    }
+    (hash ^ hash >> 32) as usize
+}
+
+const fn buckets(by_base: bool) -> [u16; BUCKETS] {
+    let (mut buckets, mut number) = ([NONE; BUCKETS], 0);
+    while number < COUNT {
+        let row = &ROWS[number];
+        if row.hooked {
+            let name = if by_base { row.base } else { row.symbol };
+            let mut bucket = hash(name.as_bytes()) % BUCKETS;
+            while buckets[bucket] != NONE {
+                bucket = (bucket + 1) % BUCKETS;
+            }
+            buckets[bucket] = number as u16;
+        }
+        number += 1;
+    }
+    buckets
+}
+
+fn find(buckets: &[u16; BUCKETS], name: &[u8], of: impl Fn(&Row) -> &'static str) -> Option<usize> {
+    let mut bucket = hash(name) % BUCKETS;
+    while buckets[bucket] != NONE {
+        let number = usize::from(buckets[bucket]);
+        if of(&ROWS[number]).as_bytes() == name {
+            return Some(number);
+        }
+        bucket = (bucket + 1) % BUCKETS;
+    }
+    None
+}
+
+/// The number of the hooked row that is exported under this name. Neither allocates nor locks.
+pub fn hooked(symbol: &[u8]) -> Option<usize> {
+    find(&BY_SYMBOL, symbol, |row| row.symbol)
+}
+
+/// Whether `cuGetProcAddress` of this name may answer with a hooked row. Neither allocates nor locks.
+pub fn hooked_base(base: &[u8]) -> bool {
+    find(&BY_BASE, base, |row| row.base).is_some()
+}
+
+/// The row that a driver answers `cuGetProcAddress(base, …, version, flags)` with, if it is hooked: as
+/// [`abi::resolve`], with the older prototypes.
+pub fn resolve(base: &[u8], version: i32, per_thread: bool) -> Option<usize> {
+    if !hooked_base(base) {
+        return None;
+    }
+    let named = || ROWS.iter().enumerate().filter(|(_, row)| row.base.as_bytes() == base);
+    let is_per_thread = |row: &Row| row.flavour != Flavour::Plain;
+    let per_thread = per_thread && named().any(|(_, row)| is_per_thread(row));
+    let newest = named()
+        .filter(|(_, row)| row.version <= version && is_per_thread(row) == per_thread)
+        .max_by_key(|(_, row)| row.version)?;
+    newest.1.hooked.then_some(newest.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_hooked_row_is_found_by_its_symbol_and_its_base() {
+        for (number, row) in ROWS.iter().enumerate() {
+            assert_eq!(hooked(row.symbol.as_bytes()), row.hooked.then_some(number), "{}", row.symbol);
+            assert!(!row.hooked || hooked_base(row.base.as_bytes()), "{}", row.base);
+        }
+        assert_eq!(hooked(b"cuMemcpyHtoDAsync"), None);
+        assert!(!hooked_base(b"cuLaunchKernel") && !hooked_base(b"") && hooked_base(b"cuMemcpyHtoDAsync"));
+    }
+
+    #[test]
+    fn what_is_hooked_is_hooked_in_all_its_variants() {
+        for row in ROWS.iter().filter(|row| !row.hooked) {
+            assert!(!ROWS.iter().any(|other| other.hooked && other.base == row.base), "{}", row.symbol);
+        }
+    }
+
+    #[test]
+    fn resolve_agrees_with_the_one_list_where_that_has_the_row() {
+        for function in abi::FUNCTIONS {
+            for version in [function.version, 13000] {
+                for per_thread in [false, true] {
+                    let ours = resolve(function.base.as_bytes(), version, per_thread).map(|number| ROWS[number].symbol);
+                    let theirs = abi::resolve(function.base, version, per_thread).map(|function| function.symbol);
+                    let hooked = theirs.filter(|symbol| hooked(symbol.as_bytes()).is_some());
+                    assert!(ours == hooked || abi::resolve(function.base, version, per_thread).is_none());
+                }
+            }
+        }
+        let old = resolve(b"cuDevicePrimaryCtxReset", 8000, false).map(|number| ROWS[number].symbol);
+        assert_eq!(old, Some("cuDevicePrimaryCtxReset"));
+    }
+}

@@ -1,0 +1,61 @@
+//! Where the real functions are: one word for each row and each forwarded name, filled when it is first needed.
+#![allow(unsafe_code)] // entry points without a Rust body
+
+use std::ffi::{CStr, c_void};
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicPtr, Ordering};
+
+use abi::types::CUresult;
+
+use crate::exports::FORWARDED;
+use crate::{driver, loader, rows};
+
+/// Rows first, then forwarded names.
+pub const COUNT: usize = rows::COUNT + FORWARDED.len();
+
+/// The addresses. Forwarders jump through these words.
+pub static SLOTS: [AtomicPtr<c_void>; COUNT] = [const { AtomicPtr::new(null_mut()) }; COUNT];
+
+/// The exported name of a slot.
+fn name(number: usize) -> &'static CStr {
+    match number.checked_sub(rows::COUNT) {
+        Some(forwarded) => FORWARDED[forwarded],
+        None => rows::name(number),
+    }
+}
+
+/// What the program has found as the real function of a row is the real function of the row, if nothing was before.
+/// Says whether it is now. Neither allocates nor locks.
+pub fn learn(number: usize, found: *mut c_void) -> bool {
+    match SLOTS[number].compare_exchange(null_mut(), found, Ordering::Release, Ordering::Relaxed) {
+        Ok(_) => true,
+        Err(known) => known == found,
+    }
+}
+
+/// The real function of a slot; never null: where the driver lacks it, a function that says so.
+#[inline]
+pub fn real(number: usize) -> *const c_void {
+    match SLOTS[number].load(Ordering::Acquire) {
+        unknown if unknown.is_null() => resolve(number),
+        known => known,
+    }
+}
+
+/// Asks the driver. That there is no driver is not remembered: one may yet be loaded.
+#[cold]
+pub extern "C" fn resolve(number: usize) -> *const c_void {
+    let nowhere: *const c_void = absent as *const c_void;
+    let Some(handle) = driver::handle() else { return nowhere };
+    let found = loader::symbol(handle, name(number));
+    let found = if found.is_null() { nowhere.cast_mut() } else { found };
+    match SLOTS[number].compare_exchange(null_mut(), found, Ordering::AcqRel, Ordering::Acquire) {
+        Ok(_) => found,
+        Err(first) => first,
+    }
+}
+
+/// Stands for every function that the driver lacks. The caller's arguments stay the caller's affair.
+extern "C" fn absent() -> CUresult {
+    CUresult::CUDA_ERROR_NOT_FOUND
+}
