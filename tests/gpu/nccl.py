@@ -1,7 +1,7 @@
 """NCCL with the drop-in: loaded through ctypes, and under torch.distributed, on every GPU up to two.
 
-Measures the bandwidth of all_reduce by itself, then again with pinned copies of both sizes under way (which must not hang
-it, nor spoil any bytes). Without arguments it runs both programs in both modes, in turn, and prints a table.
+Measures the bandwidth of all_reduce by itself, then again with pinned copies of both sizes under way (which must not
+hang it, nor spoil any bytes). Without arguments it runs both programs in both modes, in turn, and prints a table.
 """
 
 import argparse
@@ -16,7 +16,7 @@ import time
 import harness
 
 BYTES = 256 << 20
-REPEATS = 20
+REPEATS, ROUNDS = 40, 5
 BULK_BYTES, SMALL_BYTES = 64 << 20, 64 << 10
 FLOAT32, SUM = 7, 0
 SHARE_MAX = 0.02
@@ -25,8 +25,11 @@ TAG = "NCCL-RESULT "
 
 def nccl_library():
     """libnccl.so.2: the one of the Python package, else the system's."""
-    spec = importlib.util.find_spec("nvidia.nccl")
-    for folder in spec.submodule_search_locations or [] if spec else []:
+    try:
+        folders = importlib.util.find_spec("nvidia.nccl").submodule_search_locations
+    except (ImportError, AttributeError):
+        folders = []
+    for folder in folders:
         path = os.path.join(folder, "lib", "libnccl.so.2")
         if os.path.exists(path):
             return ctypes.CDLL(path)
@@ -58,9 +61,9 @@ class Copies:
 
 
 def timed(torch, reduce, copies):
-    """Best of three times of REPEATS reductions in seconds; `copies` run beside them if given."""
+    """Best time of one of REPEATS reductions, in seconds; `copies` run beside them if given."""
     times = []
-    for _ in range(3):
+    for _ in range(ROUNDS if copies is None else 2):
         torch.cuda.synchronize()
         began = time.perf_counter()
         for _ in range(REPEATS):
@@ -97,9 +100,10 @@ def with_ctypes():
     def reduce():
         ok(nccl.ncclGroupStart(), "ncclGroupStart")
         for index in range(world):
-            ok(nccl.ncclAllReduce(ctypes.c_void_p(sources[index].data_ptr()), ctypes.c_void_p(targets[index].data_ptr()),
-                                  ctypes.c_size_t(BYTES // 4), FLOAT32, SUM, ctypes.c_void_p(communicators[index]),
-                                  ctypes.c_void_p(streams[index].cuda_stream)), "ncclAllReduce")
+            from_to = [ctypes.c_void_p(values[index].data_ptr()) for values in (sources, targets)]
+            ok(nccl.ncclAllReduce(*from_to, ctypes.c_size_t(BYTES // 4), FLOAT32, SUM,
+                                  ctypes.c_void_p(communicators[index]), ctypes.c_void_p(streams[index].cuda_stream)),
+               "ncclAllReduce")
         ok(nccl.ncclGroupEnd(), "ncclGroupEnd")
 
     copies = Copies(torch, devices[0])
@@ -127,8 +131,14 @@ def with_torch(rank, world, store):
     values = torch.ones(BYTES // 4, device=device)
     copies = Copies(torch, device)
 
+    gather_target = torch.empty_like(values)
+
     def reduce():
-        distributed.all_reduce(values, distributed.ReduceOp.MAX)
+        if world == 1:
+            # With one rank all_reduce in place has nothing to do; a gather moves the bytes.
+            distributed.all_gather_into_tensor(gather_target, values)
+        else:
+            distributed.all_reduce(values, distributed.ReduceOp.MAX)
 
     reduce()
     alone_s, beside_s = timed(torch, reduce, None), timed(torch, reduce, copies)

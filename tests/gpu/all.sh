@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# Everything, most important first, within a budget: what no longer fits is left out and said so. Summary last.
+# Usage: OVERTAKE_BIN=folder BUDGET_S=540 [TORCH_TESTS=folder] [OUT=folder] tests/gpu/all.sh
+set -uo pipefail
+cd "$(dirname "$0")"
+export OUT=${OUT:-$(mktemp -d)}
+budget_s=${BUDGET_S:-540}
+rows=()
+
+# step NAME LEAST_S COMMAND...: runs the command if at least LEAST_S are left, and never longer than what is left.
+step() {
+  local name=$1 least_s=$2 began=$SECONDS left_s=$((budget_s - SECONDS)) status=0
+  shift 2
+  if ((left_s < least_s)); then
+    rows+=("$name|left out|-|$left_s s left, $least_s s needed")
+    return
+  fi
+  printf '\n=== %s (at %s s)\n' "$name" "$SECONDS"
+  timeout -k 5 "$left_s" "$@" || status=$?
+  case $status in
+    0) rows+=("$name|holds|$((SECONDS - began))|") ;;
+    124 | 137) rows+=("$name|out of time|$((SECONDS - began))|cut off after $left_s s") ;;
+    *) rows+=("$name|DOES NOT HOLD|$((SECONDS - began))|status $status, see above") ;;
+  esac
+}
+
+command -v nvidia-smi >/dev/null && nvidia-smi --query-gpu=name,driver_version,pcie.link.gen.current --format=csv,noheader
+step contended 40 python3 pair.py contended.py --limit-s 50
+step clients 60 ./clients.sh --limit-s 60
+step serving 25 python3 pair.py serving.py --limit-s 40
+step offload 15 python3 pair.py offload.py --limit-s 40
+step cost 35 ./cost.sh
+step nccl 50 python3 nccl.py --limit-s 40
+if [[ -n ${TORCH_TESTS:-} ]]; then
+  left_s=$((budget_s - SECONDS))
+  step 'torch suite' 120 ./torch_suite.sh --limit-s $((left_s > 420 ? 170 : left_s * 2 / 5))
+else
+  rows+=('torch suite|left out|-|TORCH_TESTS is not set')
+fi
+
+printf '\nresults in %s, %s s in all\n\n%-12s | %-13s | %5s | %s\n' "$OUT" "$SECONDS" step outcome s note
+failed=0
+for row in "${rows[@]}"; do
+  IFS='|' read -r name outcome seconds note <<<"$row"
+  printf '%-12s | %-13s | %5s | %s\n' "$name" "$outcome" "$seconds" "$note"
+  [[ $outcome == holds || $outcome == 'left out' ]] || failed=1
+done
+exit $failed
