@@ -24,7 +24,9 @@ step() {
   esac
 }
 
-command -v nvidia-smi >/dev/null && nvidia-smi --query-gpu=name,driver_version,pcie.link.gen.current --format=csv,noheader
+if command -v nvidia-smi >/dev/null; then
+  nvidia-smi --query-gpu=name,driver_version,pcie.link.gen.current --format=csv,noheader
+fi
 step contended 40 python3 pair.py contended.py --limit-s 50
 step clients 60 ./clients.sh --limit-s 60
 step serving 25 python3 pair.py serving.py --limit-s 40
@@ -33,7 +35,7 @@ step cost 35 ./cost.sh
 step nccl 50 python3 nccl.py --limit-s 40
 if [[ -n ${TORCH_TESTS:-} ]]; then
   left_s=$((budget_s - SECONDS))
-  step 'torch suite' 120 ./torch_suite.sh --limit-s $((left_s > 420 ? 170 : left_s * 2 / 5))
+  step 'torch suite' 120 ./torch_suite.sh --limit-s $((left_s > 440 ? 170 : left_s * 2 / 5 - 4))
 else
   rows+=('torch suite|left out|-|TORCH_TESTS is not set')
 fi

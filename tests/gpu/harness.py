@@ -14,6 +14,7 @@ import time
 
 MODES = ("native", "overtake")
 CLASSES = ("urgent", "kernel", "engine")
+RUNNING = set()
 
 
 def tools():
@@ -64,6 +65,16 @@ def stop_group(process):
             pass
 
 
+def end_everything(number, _frame):
+    """A script that is ended takes along what it started: those programs are process groups of their own."""
+    for process in list(RUNNING):
+        stop_group(process)
+    os._exit(128 + number)
+
+
+signal.signal(signal.SIGTERM, end_everything)
+
+
 def run(mode, command, limit_s=120, report=True, environment=None, options=()):
     """One run of a program. Output goes through files, so that no grandchild can hold a pipe open."""
     variables = {**os.environ, "PYTHONUNBUFFERED": "1", **(environment or {})}
@@ -76,10 +87,13 @@ def run(mode, command, limit_s=120, report=True, environment=None, options=()):
             began = time.perf_counter()
             process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=variables,
                                        start_new_session=True)
+            RUNNING.add(process)
             try:
                 process.wait(timeout=limit_s)
             except subprocess.TimeoutExpired:
                 stop_group(process)
+            finally:
+                RUNNING.discard(process)
             wall_s = time.perf_counter() - began
             texts = [read_all(out), read_all(err)]
         finished = wall_s < limit_s

@@ -1,6 +1,6 @@
 """Runs one measuring script natively and under `overtake run`, prints both side by side and judges them.
 
-Usage: OVERTAKE_BIN=folder python3 tests/gpu/pair.py contended.py|serving.py|offload.py [--limit-s N] [-- ARGUMENTS]
+Usage: OVERTAKE_BIN=folder python3 tests/gpu/pair.py contended.py|serving.py|offload.py [--limit-s N] [arguments]
 """
 
 import argparse
@@ -21,6 +21,8 @@ LIMITS = {"contended": {"p50_factor": 1.2, "p99_factor": 1.5, "p99_us": None, "b
 def judge(limits, native, ours):
     """The findings of one case: [(what, figure, limit, holds)]."""
     idle, loud, found = ours["idle"], ours["contended"], [("bytes", ours["bytes_ok"], True, ours["bytes_ok"])]
+    if not idle["count"] or not loud["count"]:
+        return [*found, ("samples", min(idle["count"], loud["count"]), 1, False)]
     if limits["p50_factor"]:
         factor = loud["p50_us"] / idle["p50_us"]
         found.append(("p50 / idle p50", factor, limits["p50_factor"], factor <= limits["p50_factor"]))
@@ -70,12 +72,11 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("script")
     parser.add_argument("--limit-s", type=float, default=60)
-    parser.add_argument("arguments", nargs="*")
-    asked = parser.parse_args()
+    asked, arguments = parser.parse_known_args()
     name = os.path.basename(asked.script).removesuffix(".py")
     if name not in LIMITS:
         sys.exit(f"{asked.script}: not one of " + ", ".join(LIMITS))
-    runs = measure(name, asked.arguments, asked.limit_s)
+    runs = measure(name, arguments, asked.limit_s)
     judged, report = findings(name, runs), runs["overtake"]["report"]
     counts, reasons = harness.copy_counts(report)
     harness.save(f"{name}.json", {

@@ -13,7 +13,6 @@ FILES = ("test_cuda.py", "test_cuda_primary_ctx.py", "test_cuda_trace.py", "test
 EXPRESSION = "(stream or event or pin or graph or non_blocking or copy) and not optim"
 LINE = re.compile(r"^(\S+\.py::\S+) (PASSED|FAILED|ERROR|SKIPPED|XFAIL|XPASS)\b", re.MULTILINE)
 TEST_LIMIT_S = 40
-SECOND_LIMIT_S = 60
 
 
 def pytest_command(arguments):
@@ -21,7 +20,7 @@ def pytest_command(arguments):
     command = [sys.executable, "-m", "pytest", "-v", "--tb=line", "-p", "no:cacheprovider", "--color=no"]
     try:
         importlib.metadata.version("pytest-timeout")
-        command += ["--timeout", str(TEST_LIMIT_S), "--timeout-method", "thread"]
+        command += ["--timeout", str(TEST_LIMIT_S)]
     except importlib.metadata.PackageNotFoundError:
         pass
     return command + arguments
@@ -46,8 +45,7 @@ def differing(outcomes):
 
 def second_look(folder, tests, limit_s):
     """Runs the tests that differ once more by themselves in both modes: what differs again is no chance."""
-    again = {mode: run(mode, folder, tests, limit_s)[0] for mode in harness.MODES}
-    return again
+    return {mode: run(mode, folder, tests, limit_s)[0] for mode in harness.MODES}
 
 
 def summary_rows(outcomes, runs):
@@ -77,7 +75,7 @@ def main():
         outcomes[mode], runs[mode] = run(mode, arguments.folder, selection, arguments.limit_s)
     different, again = differing(outcomes), {}
     if different:
-        again = second_look(arguments.folder, different, SECOND_LIMIT_S)
+        again = second_look(arguments.folder, different, min(60, arguments.limit_s / 4))
     lasting = [test for test in different
                if again["native"].get(test) != again["overtake"].get(test) or test not in again["native"]]
     counts, reasons = harness.copy_counts(runs["overtake"]["report"])
