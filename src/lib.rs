@@ -25,6 +25,7 @@ mod census;
 pub mod copy;
 mod engine;
 mod events;
+mod guard;
 pub mod kernel;
 mod lock;
 mod monitor;

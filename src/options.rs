@@ -31,6 +31,22 @@ pub enum UrgentTransport {
     Kernel,
 }
 
+/// How guarded copies are guarded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GuardOptions {
+    /// How long a copy kernel that could run may wait for multiprocessors.
+    pub patience: Nanos,
+    /// How many streams may have guarded copies under way at once; copies of others go natively meanwhile. Copies
+    /// that these streams queue behind them occupy as many of the four hardware copy queues, and a rescue needs one.
+    pub streams_max: u8,
+}
+
+impl Default for GuardOptions {
+    fn default() -> GuardOptions {
+        GuardOptions { patience: Nanos::from_ms(20), streams_max: 2 }
+    }
+}
+
 /// An option that could not be understood.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OptionError {
@@ -83,6 +99,12 @@ pub struct Options {
     /// Whether copies may wait in channels. Without them, whatever cannot go by kernel goes to the driver, and a word
     /// written behind it lets other streams have their turn.
     pub channels: bool,
+    /// Bulk copies of this size and more go by guarded kernel, which the copy engine replaces where the kernel finds no
+    /// free multiprocessor, and smaller ones never by kernel: then no program hangs on a copy kernel that cannot begin.
+    /// `None`: copy kernels go unguarded, in the application's streams, which costs a few microseconds less.
+    pub guard_bytes_min: Option<u64>,
+    /// How guarded copies are guarded.
+    pub guard: GuardOptions,
     /// When the watchdog opens everything, and when it gives up.
     pub patience: Patience,
     /// Whether there is a watchdog at all. Only tests turn it off.
@@ -109,6 +131,8 @@ impl Default for Options {
             share: ShareOptions::default(),
             patience: Patience::default(),
             channels: true,
+            guard_bytes_min: None,
+            guard: GuardOptions::default(),
             watchdog: true,
             in_stream_brackets: false,
         }
@@ -171,6 +195,21 @@ const TUNABLES: &[Tunable] = &[
         set: |o, v| put(&mut o.kernel_wait_max, v.parse().ok().map(Nanos::from_us)),
     },
     Tunable { name: "channels", expected: "on or off", set: |o, v| put(&mut o.channels, switch(v)) },
+    Tunable {
+        name: "guard_bytes_min",
+        expected: "a size such as 1M, or off",
+        set: |o, v| put(&mut o.guard_bytes_min, if v == "off" { Some(None) } else { size(v).map(Some) }),
+    },
+    Tunable {
+        name: "guard_after_us",
+        expected: "microseconds",
+        set: |o, v| put(&mut o.guard.patience, v.parse().ok().map(Nanos::from_us)),
+    },
+    Tunable {
+        name: "guard_streams_max",
+        expected: "a number from 1 to 8",
+        set: |o, v| put(&mut o.guard.streams_max, v.parse().ok().filter(|streams| (1..=8).contains(streams))),
+    },
     Tunable {
         name: "ticket_every",
         expected: "a number from 1 to 1000",

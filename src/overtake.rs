@@ -9,6 +9,7 @@ use semaphores::{Priorities, Priority};
 
 use crate::engine::Engine;
 use crate::events::Events;
+use crate::guard::{Guard, Rescuer};
 use crate::kernel::CopyKernel;
 use crate::monitor::{Monitor, Ring, Shared};
 use crate::options::Options;
@@ -22,6 +23,8 @@ pub(crate) struct Inner {
     pub(crate) options: Options,
     pub(crate) shared: Arc<Shared>,
     pub(crate) kernel: Option<CopyKernel>,
+    // After the kernel, whose end waits for the device.
+    pub(crate) guard: Option<Arc<Guard>>,
     pub(crate) events: Events,
     pub(crate) pace: Pace,
     to_device: Arc<Engine>,
@@ -34,6 +37,7 @@ pub(crate) struct Inner {
 pub struct Overtake {
     // Dropped first: the monitor must end before what it watches goes.
     monitor: Option<Monitor>,
+    rescuer: Option<Rescuer>,
     inner: Arc<Inner>,
 }
 
@@ -54,7 +58,9 @@ impl Overtake {
         let inner = Arc::new(hal::beside_captures(&**driver, make)?);
         let watched = inner.options.enabled && !inner.shared.has_stood_down();
         let monitor = watched.then(|| Monitor::start(driver, &inner.shared, &inner.options));
-        Ok(Overtake { monitor, inner })
+        let guard = inner.guard.as_ref().filter(|_| watched);
+        let rescuer = guard.map(|guard| Rescuer::start(driver, guard, inner.primary.context()));
+        Ok(Overtake { monitor, rescuer, inner })
     }
 
     /// Makes a stream whose copies have `priority`. Its kernels get the CUDA priority that corresponds.
@@ -126,6 +132,7 @@ impl Overtake {
 impl Drop for Overtake {
     fn drop(&mut self) {
         self.monitor = None;
+        self.rescuer = None;
         // What is still queued must not wait for words that nobody will lower any more.
         self.inner.shared.stand_down();
     }
@@ -154,17 +161,30 @@ impl Inner {
             );
             shared.stand_down();
         }
+        let (shared, kernel) = (Arc::new(shared), CopyKernel::load(driver).ok());
+        let guarded = options.enabled && options.guard_bytes_min.is_some();
+        let guard = match kernel.as_ref().filter(|_| guarded) {
+            Some(kernel) => Guard::new(driver, &shared, kernel, options.guard)?.map(Arc::new),
+            None => None,
+        };
         Ok(Inner {
-            kernel: CopyKernel::load(driver).ok(),
+            kernel,
+            guard,
             events: Events::default(),
             pace: Pace::new(),
-            shared: Arc::new(shared),
+            shared,
             driver: Arc::clone(driver),
             options,
             to_device,
             to_host,
             primary,
         })
+    }
+
+    /// Whether copies may go by kernel: where they are to be guarded, only as long as the guard can be trusted.
+    pub(crate) fn may_use_kernel(&self) -> bool {
+        let guarded = || self.guard.as_ref().is_some_and(|guard| guard.is_trusted());
+        self.kernel.is_some() && (self.options.guard_bytes_min.is_none() || guarded())
     }
 
     pub(crate) fn engine(&self, direction: Direction) -> &Arc<Engine> {

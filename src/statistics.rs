@@ -24,6 +24,8 @@ pub(crate) struct Counters {
     rescues: AtomicU64,
     boosts: AtomicU64,
     errors: AtomicU64,
+    guarded: Class,
+    guard_rescues: AtomicU64,
     latencies: Mutex<Vec<Histogram<u64>>>,
 }
 
@@ -56,6 +58,8 @@ impl Counters {
             rescues: AtomicU64::new(0),
             boosts: AtomicU64::new(0),
             errors: AtomicU64::new(0),
+            guarded: Class::default(),
+            guard_rescues: AtomicU64::new(0),
             latencies: Mutex::new(priorities.iter().map(|_| histogram()).collect()),
         }
     }
@@ -85,6 +89,14 @@ impl Counters {
         self.errors.fetch_add(1, Ordering::Relaxed);
     }
 
+    pub(crate) fn guarded(&self, bytes: u64) {
+        self.guarded.add(bytes);
+    }
+
+    pub(crate) fn guard_rescued(&self, copies: u64) {
+        self.guard_rescues.fetch_add(copies, Ordering::Relaxed);
+    }
+
     /// Called by the monitor only, so the lock is never contended by submitters.
     pub(crate) fn completed(&self, priority: Priority, latency: Nanos) {
         let mut latencies = lock(&self.latencies);
@@ -109,6 +121,8 @@ impl Counters {
             rescues: self.rescues.load(Ordering::Relaxed),
             boosts: self.boosts.load(Ordering::Relaxed),
             errors: self.errors.load(Ordering::Relaxed),
+            guarded: self.guarded.snapshot(),
+            guard_rescues: self.guard_rescues.load(Ordering::Relaxed),
             stood_down,
             latencies: latencies.map(|(index, histogram)| (index as u8 + 1, Latency::of(histogram))).collect(),
         }
@@ -163,6 +177,10 @@ pub struct Statistics {
     pub boosts: u64,
     /// Driver calls of ours that failed.
     pub errors: u64,
+    /// Those of the copies by kernel that were guarded.
+    pub guarded: ClassSnapshot,
+    /// Those of the guarded copies that the copy engine made in the end, because their kernel found no multiprocessor.
+    pub guard_rescues: u64,
     /// Whether the shim has stood down to plain copies.
     pub stood_down: bool,
     /// Latencies by priority.

@@ -14,6 +14,7 @@
 //! | has somebody above it and is below `gate_bytes_min` | natively: it delays an urgent copy by microseconds |
 //! | … is at least `kernel_bytes_min`, aligned alike on both sides and mapped | by kernel, yielding to the word |
 //! | … else | by engine, in chunks through a channel |
+//! | … and at least `guard_bytes_min`, where that is set | by guarded kernel; smaller ones never by kernel |
 //! | … or, with `channels = off`, | natively, with a word behind it that lets others have their turn |
 //! | … while another stream's copies wait in the channel for that stream | by kernel if it can, or natively |
 
@@ -59,11 +60,13 @@ pub enum Reason {
     Unchannelled,
     /// Another stream's copies stand in the channel and wait for that stream.
     Unready,
+    /// It would have had to be guarded, and other streams' copies are already.
+    Unguarded,
 }
 
 impl Reason {
     /// All of them.
-    pub const ALL: [Reason; 15] = [
+    pub const ALL: [Reason; 16] = [
         Reason::Disabled,
         Reason::StoodDown,
         Reason::Capturing,
@@ -79,6 +82,7 @@ impl Reason {
         Reason::Failed,
         Reason::Unchannelled,
         Reason::Unready,
+        Reason::Unguarded,
     ];
 
     /// The name used in statistics.
@@ -100,6 +104,7 @@ impl Reason {
             Reason::Failed => "failed otherwise",
             Reason::Unchannelled => "no channel",
             Reason::Unready => "unready channel",
+            Reason::Unguarded => "no guard free",
         }
     }
 }
@@ -142,7 +147,7 @@ pub struct Situation<'a> {
     pub capturing: bool,
     /// Whether the shim has stood down.
     pub stood_down: bool,
-    /// Whether the copy kernel is there.
+    /// Whether the copy kernel is there and may be used.
     pub kernel_available: bool,
 }
 
@@ -193,6 +198,7 @@ fn passed_on(options: &Options, situation: &Situation<'_>) -> Option<Reason> {
 
 fn gated_plan(options: &Options, situation: &Situation<'_>, raises: bool) -> Plan {
     let fits = fits_kernel(options, situation);
+    let fits = fits && options.guard_bytes_min.is_none_or(|bytes_min| situation.shape.bytes() >= bytes_min);
     let by_kernel = match options.transport {
         Transport::Kernel => fits,
         Transport::Auto => fits && situation.shape.bytes() >= options.kernel_bytes_min,

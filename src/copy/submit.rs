@@ -14,6 +14,7 @@ use crate::copy::handle::CopyHandle;
 use crate::copy::plan::{Plan, Reason, Situation, fits_kernel, plan};
 use crate::copy::request::{Placement, Request, is_allocated, place};
 use crate::engine::Engine;
+use crate::guard::Guarded;
 use crate::kernel::{Descriptor, INLINE_DESCRIPTORS, Yield};
 use crate::monitor::{Flight, Landing, Lift, Ticket};
 use crate::overtake::Inner;
@@ -44,6 +45,7 @@ struct Job<'a> {
     door: &'a Door<'a>,
     /// What the kernel has to do where that is not just the shape.
     pieces: Vec<Descriptor>,
+    requests: &'a [Request],
 }
 
 /// Submits one request.
@@ -79,6 +81,7 @@ pub(crate) unsafe fn submit_all(
         fits_kernel: false,
         door,
         pieces: Vec::new(),
+        requests,
     };
     if requests.len() > 1 {
         job.shape = batch::sum(requests);
@@ -101,7 +104,7 @@ pub(crate) unsafe fn submit_all(
         lowest_open: lowest,
         capturing,
         stood_down: inner.shared.has_stood_down(),
-        kernel_available: inner.kernel.is_some(),
+        kernel_available: inner.may_use_kernel(),
     };
     let decided = plan(&inner.options, &situation);
     job.fits_kernel = fits_kernel(&inner.options, &situation);
@@ -164,8 +167,7 @@ impl Job<'_> {
                     if !self.lies_within() {
                         return self.carry_out(Plan::Native(Reason::Unknown));
                     }
-                    let (yields, blocks) = self.bulk_kernel();
-                    self.tracked(plan, || Ok(self.by_kernel(Some(yields), blocks)?))
+                    self.tracked(plan, || self.by_bulk_kernel())
                 }
                 Plan::Engine { .. } => self.tracked(plan, || self.by_engine()),
             }
@@ -229,7 +231,7 @@ impl Job<'_> {
     /// Lets other streams have their turn behind a bulk copy that went natively: the engine would otherwise go on with
     /// the same stream as long as that has copies and nothing else (facts, section 2).
     fn space(&self, reason: Reason) {
-        if reason == Reason::Unchannelled && self.stream.stream != Stream::LEGACY {
+        if matches!(reason, Reason::Unchannelled | Reason::Unguarded) && self.stream.stream != Stream::LEGACY {
             // Not written: others wait longer. Nothing depends on it.
             let _ = self.inner.driver.mem_op(self.stream.stream, self.inner.shared.ring.write_nothing());
         }
@@ -272,6 +274,31 @@ impl Job<'_> {
         pieces
             .chunks(INLINE_DESCRIPTORS)
             .try_for_each(|some| unsafe { kernel.launch(some, blocks, yields, self.stream.stream) })
+    }
+
+    unsafe fn by_bulk_kernel(&self) -> Submitted {
+        let ((yields, blocks), direction) = (self.bulk_kernel(), self.direction());
+        let (Some(guard), Some(kernel)) = (&self.inner.guard, &self.inner.kernel) else {
+            // SAFETY: passed on to the caller.
+            unsafe { self.by_kernel(Some(yields), blocks)? };
+            return Ok(());
+        };
+        let (shapes, descriptors) = match self.pieces.is_empty() {
+            true => (vec![self.shape], vec![Descriptor::copy(&self.seen_by_device())]),
+            // As many as there are descriptors, and in the same order: `batch::combine`.
+            false => {
+                let moving = self.requests.iter().filter(|request| request.bytes() > 0);
+                (moving.map(|request| request.shape).collect(), self.pieces.clone())
+            }
+        };
+        let launches = shapes.chunks(INLINE_DESCRIPTORS).zip(descriptors.chunks(INLINE_DESCRIPTORS));
+        for (shapes, descriptors) in launches {
+            let stream = self.stream.stream;
+            // SAFETY: the plan made sure that the device sees both sides; the caller vouches for their lives.
+            unsafe { guard.submit(kernel, &Guarded { stream, shapes, descriptors, direction, blocks, yields })? };
+        }
+        self.inner.shared.counters.guarded(self.shape.bytes());
+        Ok(())
     }
 
     /// The shape with the host side's address as the device sees it.
@@ -451,10 +478,12 @@ impl Job<'_> {
                 // SAFETY: passed on to the caller.
                 return unsafe { self.carry_out(Plan::Kernel { raises }) };
             }
+            (Plan::Kernel { .. }, Err(Refusal::Unready)) => Reason::Unguarded,
             (_, Err(Refusal::Unready)) => Reason::Unready,
         };
         // SAFETY: passed on to the caller.
         unsafe { self.native()? };
+        self.space(reason);
         Ok(self.handle(Plan::Native(reason), None))
     }
 

@@ -31,6 +31,21 @@ struct Gate {
   u64 wait_ns_max;
 };
 
+// What a launch of the guarded kernel tells the host, and what the host tells it: whether this copy is made here at
+// all, or by somebody else because no multiprocessor was free in time. README.md of src/guard has the whole story.
+struct Guard {
+  volatile u32 *started;        // in host memory: the launch that has begun in full
+  const volatile u32 *cancel;   // in host memory: launches up to this one that have not decided shall not copy
+  volatile u32 *outcome;        // in host memory: twice the launch, plus 1 if it does not copy
+  volatile u32 *done;           // in host memory: the launch whose copy is complete
+  u32 *state;                   // in device memory, four words, 0 before and after the launch
+  u32 number;
+  u32 reserved;
+};
+
+enum { ARRIVED = 0, VERDICT = 1, WORKED = 2, LEFT = 3 };  // words of `state`
+enum { UNDECIDED = 0, COPYING = 1, CANCELLED = 2 };       // values of state[VERDICT]
+
 static const u32 VECTORS = 4;
 static const u64 GRANULE_VECTORS = 32 * VECTORS;
 static const u64 GRANULE_BYTES = GRANULE_VECTORS * 16;
@@ -174,6 +189,67 @@ static __device__ void run(const Descriptor *descriptors, u32 count, const Gate 
   __threadfence_system();
   __syncthreads();
   if (gate.host && threadIdx.x == 0) atomicAdd(gate.finished, 1);
+}
+
+static __device__ bool is_cancelled(const Guard &guard) { return (int)(*guard.cancel - guard.number) >= 0; }
+
+// Whoever settles first settles it for all, and tells the host.
+static __device__ u32 settle(const Guard &guard, u32 wanted) {
+  u32 before = atomicCAS(guard.state + VERDICT, UNDECIDED, wanted);
+  if (before != UNDECIDED) return before;
+  *guard.outcome = 2 * guard.number + (wanted == CANCELLED);
+  return wanted;
+}
+
+// The last block to arrive decides, because only then is it certain that all blocks run and the copy will end. It says
+// that it has started before it looks whether it is cancelled; the host cancels before it looks whether it has started:
+// one of the two sees the other. Blocks that wait for the last one let themselves be cancelled too, because what keeps
+// the last one away may wait for their place.
+static __device__ u32 verdict_of_one(const Guard &guard) {
+  if (atomicAdd(guard.state + ARRIVED, 1) == gridDim.x - 1) {
+    *guard.started = guard.number;
+    __threadfence_system();
+    return settle(guard, is_cancelled(guard) ? CANCELLED : COPYING);
+  }
+  volatile u32 *verdict = guard.state + VERDICT;
+  u32 found = *verdict;
+  for (u32 turn = 1; found == UNDECIDED; turn++) {
+    __nanosleep(100);
+    // Rarely: looking at host memory takes longer than the others take to arrive.
+    found = turn % 64 == 0 && is_cancelled(guard) ? settle(guard, CANCELLED) : *verdict;
+  }
+  return found;
+}
+
+static __device__ bool may_copy(const Guard &guard) {
+  __shared__ u32 verdict;
+  if (threadIdx.x == 0) verdict = verdict_of_one(guard);
+  __syncthreads();
+  return verdict == COPYING;
+}
+
+// The last block to have worked says that the copy is complete, which releases whoever waits for it.
+static __device__ void has_worked(const Guard &guard, u32 workers) {
+  if (threadIdx.x != 0 || atomicAdd(guard.state + WORKED, 1) != workers - 1) return;
+  __threadfence_system();
+  *guard.done = guard.number;
+}
+
+static __device__ void leave(const Guard &guard) {
+  __syncthreads();
+  if (threadIdx.x != 0 || atomicAdd(guard.state + LEFT, 1) != gridDim.x - 1) return;
+  for (u32 word = ARRIVED; word <= LEFT; word++) guard.state[word] = 0;
+}
+
+extern "C" __global__ void __launch_bounds__(512)
+    overtake_copy_guarded(const __grid_constant__ Inline table, u32 count, const __grid_constant__ Gate gate,
+                          const __grid_constant__ Guard guard) {
+  if (may_copy(guard)) {
+    u32 workers = gate.host ? gridDim.x - 1 : gridDim.x;
+    run(table.descriptors, count, gate);
+    if (blockIdx.x < workers) has_worked(guard, workers);
+  }
+  leave(guard);
 }
 
 extern "C" __global__ void __launch_bounds__(512)

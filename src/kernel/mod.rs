@@ -74,6 +74,37 @@ struct Gate {
     wait_ns_max: u64,
 }
 
+/// `Guard` in `copy.cu`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+struct Guard {
+    started: u64,
+    cancel: u64,
+    outcome: u64,
+    done: u64,
+    state: u64,
+    number: u32,
+    reserved: u32,
+}
+
+/// The words over which a guarded launch and the host agree on who makes the copy; `src/guard` has the whole story.
+/// Launches that share them follow each other in one stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Handshake {
+    /// The kernel writes: the launch that has begun.
+    pub started: DevicePtr,
+    /// The host writes: launches up to this one shall not copy if they have not decided.
+    pub cancel: DevicePtr,
+    /// The kernel writes: twice the launch, plus 1 if it does not copy.
+    pub outcome: DevicePtr,
+    /// The kernel writes: the launch whose copy is complete.
+    pub done: DevicePtr,
+    /// Four words of device memory, 0 before the first launch.
+    pub state: DevicePtr,
+    /// The launch.
+    pub number: u32,
+}
+
 /// What a launch yields to: a word that the device sees, and for how long at most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Yield {
@@ -88,6 +119,7 @@ pub struct CopyKernel {
     driver: Arc<dyn Driver>,
     module: Module,
     copy: Function,
+    guarded: Function,
     add: Function,
     slots: DevicePtr,
     next_slot: Mutex<u64>,
@@ -97,18 +129,19 @@ impl CopyKernel {
     /// Loads the kernels into the current context.
     pub fn load(driver: &Arc<dyn Driver>) -> Result<CopyKernel> {
         let module = driver.module_load(COPY_PTX.as_bytes())?;
-        let parts = || -> Result<(Function, Function, DevicePtr)> {
+        let parts = || -> Result<([Function; 3], DevicePtr)> {
             let copy = driver.module_function(module, "overtake_copy")?;
+            let guarded = driver.module_function(module, "overtake_copy_guarded")?;
             let add = driver.module_function(module, "overtake_add")?;
             let slots = driver.mem_alloc(SLOTS * SLOT_BYTES)?;
             let zeroed = driver
                 .memset_d8_async(slots, 0, SLOTS * SLOT_BYTES, Stream::PER_THREAD)
                 .and_then(|()| driver.stream_synchronize(Stream::PER_THREAD));
             zeroed.inspect_err(|_| drop(driver.mem_free(slots)))?;
-            Ok((copy, add, slots))
+            Ok(([copy, guarded, add], slots))
         };
-        let (copy, add, slots) = parts().inspect_err(|_| drop(driver.module_unload(module)))?;
-        Ok(CopyKernel { driver: Arc::clone(driver), module, copy, add, slots, next_slot: Mutex::new(0) })
+        let ([copy, guarded, add], slots) = parts().inspect_err(|_| drop(driver.module_unload(module)))?;
+        Ok(CopyKernel { driver: Arc::clone(driver), module, copy, guarded, add, slots, next_slot: Mutex::new(0) })
     }
 
     /// Launches a copy of up to [`INLINE_DESCRIPTORS`] descriptors on `blocks` multiprocessors.
@@ -138,6 +171,47 @@ impl CopyKernel {
         };
         // SAFETY: `overtake_copy` declares three parameters, an `Inline` of 8 descriptors, a u32 and a `Gate`, which
         // the three pointers lead to with the layouts of the C declarations; the caller vouches for the ranges.
+        unsafe { self.driver.launch(&launch) }
+    }
+
+    /// Launches a copy that asks, once it has all its multiprocessors, whether it shall copy.
+    ///
+    /// # Safety
+    /// As for [`CopyKernel::launch`]; the words of the handshake live as long as the launch.
+    pub unsafe fn launch_guarded(
+        &self,
+        descriptors: &[Descriptor],
+        blocks: u32,
+        yields: Yield,
+        handshake: &Handshake,
+        stream: Stream,
+    ) -> Result<()> {
+        assert!(descriptors.len() <= INLINE_DESCRIPTORS, "a launch takes {INLINE_DESCRIPTORS} descriptors");
+        let mut table = [Descriptor::default(); INLINE_DESCRIPTORS];
+        table[..descriptors.len()].copy_from_slice(descriptors);
+        let (mut count, mut gate) = (descriptors.len() as u32, self.gate(Some(yields)));
+        let mut guard = Guard {
+            started: handshake.started.0,
+            cancel: handshake.cancel.0,
+            outcome: handshake.outcome.0,
+            done: handshake.done.0,
+            state: handshake.state.0,
+            number: handshake.number,
+            reserved: 0,
+        };
+        let parameters: [*mut c_void; 4] =
+            [table.as_mut_ptr().cast(), (&raw mut count).cast(), (&raw mut gate).cast(), (&raw mut guard).cast()];
+        let launch = Launch {
+            function: self.guarded,
+            // One block mirrors.
+            grid: [blocks + 1, 1, 1],
+            block: [BLOCK_THREADS, 1, 1],
+            shared_bytes: 0,
+            stream,
+            parameters: &parameters,
+        };
+        // SAFETY: `overtake_copy_guarded` declares the parameters of `overtake_copy` and a `Guard`, which the four
+        // pointers lead to with the layouts of the C declarations; the caller vouches for ranges and words.
         unsafe { self.driver.launch(&launch) }
     }
 

@@ -4,6 +4,9 @@
 //! block of its own mirrors a word of host memory into the device word that the warps look at. Here, tiles of the rows
 //! flow over the link one after the other, each as long as the model looks away from the word; what is in flight when
 //! the word goes up still lands. Rows narrower than a granule go at the full rate, which nobody measured.
+//!
+//! The guarded kernel asks first whether it shall copy at all. There, blocks wait for the last of them to arrive; here
+//! all begin at once, because the model gives a launch all of its multiprocessors or none.
 
 use std::collections::VecDeque;
 
@@ -17,6 +20,10 @@ const DESCRIPTOR_BYTES: u32 = 64;
 const INLINE_DESCRIPTORS: u32 = 8;
 /// `sizeof(Gate)` in `copy.cu`.
 const GATE_BYTES: u32 = 32;
+/// `sizeof(Guard)` in `copy.cu`.
+const GUARD_BYTES: u32 = 48;
+/// From the beginning of a guarded launch to its verdict: a store and a load over the bus, one after the other.
+const HANDSHAKE_NS: Ns = 2_000;
 /// Blocks of 512 threads that fit a multiprocessor of 2 048.
 const BLOCKS_PER_MULTIPROCESSOR: u32 = 4;
 /// A tile of a launch that yields to nobody.
@@ -28,6 +35,12 @@ pub(crate) fn register(add: &mut dyn FnMut(&str, KernelSpec)) {
         let start = move || Box::new(CopyKernel { place, launch: None }) as Box<dyn Running>;
         KernelSpec::new(&[table_bytes, 4, GATE_BYTES], start).blocks_per_multiprocessor(BLOCKS_PER_MULTIPROCESSOR)
     };
+    let guarded = || Box::new(Guarded::Beginning) as Box<dyn Running>;
+    let sizes = [INLINE_DESCRIPTORS * DESCRIPTOR_BYTES, 4, GATE_BYTES, GUARD_BYTES];
+    add(
+        "overtake_copy_guarded",
+        KernelSpec::new(&sizes, guarded).blocks_per_multiprocessor(BLOCKS_PER_MULTIPROCESSOR),
+    );
     add("overtake_copy", spec(INLINE_DESCRIPTORS * DESCRIPTOR_BYTES, Place::Parameter));
     add("overtake_copy_table", spec(8, Place::Memory));
 }
@@ -154,6 +167,60 @@ impl Running for CopyKernel {
     fn step(&mut self, io: &mut Io<'_>) -> Step {
         let place = self.place;
         self.launch.get_or_insert_with(|| Launch::begin(io, place)).step(io)
+    }
+}
+
+/// What a guarded launch tells the host and is told: `Guard` in `copy.cu`.
+#[derive(Clone, Copy)]
+struct Guard {
+    started: u64,
+    cancel: u64,
+    outcome: u64,
+    done: u64,
+    number: u32,
+}
+
+impl Guard {
+    fn of(io: &Io<'_>) -> Guard {
+        let field = |index| word(io.parameter_bytes(3), index);
+        let [started, cancel, outcome, done, number] = [0, 1, 2, 3, 5].map(field);
+        Guard { started, cancel, outcome, done, number: number as u32 }
+    }
+}
+
+/// A guarded launch under way: it says that it has started, looks whether it is cancelled, and says which it was.
+enum Guarded {
+    Beginning,
+    Asking(Guard),
+    Copying(Guard, Launch),
+}
+
+impl Running for Guarded {
+    fn step(&mut self, io: &mut Io<'_>) -> Step {
+        match self {
+            Guarded::Beginning => {
+                let guard = Guard::of(io);
+                io.store32(guard.started, guard.number);
+                *self = Guarded::Asking(guard);
+                Step::Busy(HANDSHAKE_NS)
+            }
+            &mut Guarded::Asking(guard) => {
+                let cancelled = io.load32(guard.cancel).wrapping_sub(guard.number) as i32 >= 0;
+                io.store32(guard.outcome, guard.number.wrapping_mul(2).wrapping_add(u32::from(cancelled)));
+                if cancelled {
+                    return Step::Done;
+                }
+                *self = Guarded::Copying(guard, Launch::begin(io, Place::Parameter));
+                self.step(io)
+            }
+            Guarded::Copying(guard, launch) => {
+                let step = launch.step(io);
+                if step == Step::Done {
+                    io.store32(guard.done, guard.number);
+                }
+                step
+            }
+        }
     }
 }
 

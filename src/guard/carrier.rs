@@ -1,0 +1,315 @@
+//! A carrier: the streams and words over which copies of one application stream go by guarded kernel.
+#![allow(unsafe_code)] // copies and launches are unsafe; the caller's promise is passed on
+
+use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
+
+use channels::{Direction, Refusal, Shape, copy_shape};
+use hal::{Driver, Event, Host, Nanos, Result, Stream, StreamFlags};
+use semaphores::Words;
+
+use super::book::{Book, Maker, Pending, User};
+use super::handshake::Line;
+use crate::events::Events;
+use crate::kernel::{CopyKernel, Descriptor, Yield};
+use crate::statistics::Counters;
+
+/// Copies on a carrier at once: well below what a stream holds before a submission blocks, because its lock is held.
+const PENDING_MAX: usize = 64;
+
+/// How often driver calls of the rescuer may fail in a row.
+const FAILURES_MAX: u32 = 5;
+
+/// How soon to look again at what decides itself within microseconds.
+const AT_ONCE: Nanos = Nanos::from_us(100);
+
+/// A copy that asks for a carrier.
+pub(crate) struct Guarded<'a> {
+    /// The application's stream.
+    pub(crate) stream: Stream,
+    /// What to copy, as the driver names it.
+    pub(crate) shapes: &'a [Shape],
+    /// The same for the kernel, as the device sees it; as many as one launch takes.
+    pub(crate) descriptors: &'a [Descriptor],
+    /// Which engine a rescue takes.
+    pub(crate) direction: Direction,
+    /// Multiprocessors.
+    pub(crate) blocks: u32,
+    /// What the kernel yields to.
+    pub(crate) yields: Yield,
+}
+
+/// The streams and words.
+pub(super) struct Carrier {
+    driver: Arc<dyn Driver>,
+    /// Where kernels go.
+    pub(super) copies: Stream,
+    /// Where the word is waited for that says that a copy is done.
+    pub(super) waits: Stream,
+    /// Where copies go that kernels did not make.
+    pub(super) rescues: Stream,
+    line: Line,
+    book: Mutex<Book>,
+}
+
+/// What a carrier is to a stream that asks for one.
+pub(super) enum Offer<'a> {
+    /// It has copies of the stream under way, and takes another.
+    Present(MutexGuard<'a, Book>),
+    /// It has copies of the stream under way, and takes no other: none may go by any other carrier either.
+    Refused,
+    /// Nobody has it.
+    Free(MutexGuard<'a, Book>),
+    /// Somebody else has it, or it takes nothing at present.
+    Taken,
+}
+
+/// What a submission left behind.
+pub(super) struct Carried {
+    /// What the application's stream has to wait for; `None` where the driver could not be told.
+    pub(super) leave: Option<Event>,
+    pub(super) number: u32,
+}
+
+/// What a look at a carrier came to.
+#[derive(Default)]
+pub(super) struct Looked {
+    /// When to look again.
+    pub(super) again: Option<Nanos>,
+    /// Whether it was taken over at this look.
+    pub(super) taken_over: bool,
+}
+
+impl Carrier {
+    /// Makes the streams of the `index`th carrier in the current context.
+    pub(super) fn new(driver: &Arc<dyn Driver>, words: &Arc<Words>, index: u64) -> Result<Carrier> {
+        let mut carrier = Carrier {
+            driver: Arc::clone(driver),
+            copies: Stream::DEFAULT,
+            waits: Stream::DEFAULT,
+            rescues: Stream::DEFAULT,
+            line: Line::new(words, index),
+            book: Mutex::default(),
+        };
+        // The places that become free on multiprocessors go to the most urgent stream first.
+        let made = driver.priority_range().and_then(|range| {
+            for stream in [&mut carrier.copies, &mut carrier.waits, &mut carrier.rescues] {
+                *stream = driver.stream_create(StreamFlags::NON_BLOCKING, range.greatest)?;
+            }
+            Ok(())
+        });
+        made.inspect_err(|_| carrier.end(&Events::default()))?;
+        Ok(carrier)
+    }
+
+    fn try_book(&self) -> Option<MutexGuard<'_, Book>> {
+        match self.book.try_lock() {
+            Ok(book) => Some(book),
+            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
+    }
+
+    /// The book, in the host's time: whoever holds it makes driver calls, though none that waits for the device.
+    pub(super) fn book(&self, host: &dyn Host) -> MutexGuard<'_, Book> {
+        loop {
+            if let Some(book) = self.try_book() {
+                return book;
+            }
+            host.pause();
+        }
+    }
+
+    fn tidy(&self, book: &mut Book, events: &Events) {
+        book.tidy(self.line.done()).into_iter().for_each(|event| events.give(event));
+    }
+
+    /// What this carrier is to `user`.
+    pub(super) fn offer(&self, user: User, events: &Events) -> Offer<'_> {
+        let mut book = self.book(self.driver.host());
+        self.tidy(&mut book, events);
+        match (book.user == Some(user), book.takes(user) && book.pending.len() < PENDING_MAX) {
+            (true, true) => Offer::Present(book),
+            (true, false) => Offer::Refused,
+            (false, true) => Offer::Free(book),
+            (false, false) => Offer::Taken,
+        }
+    }
+
+    /// Launches the copy's kernel to run after `ready`. An error means that nothing was launched.
+    ///
+    /// # Safety
+    /// The ranges of the shapes stay valid until the copy has completed, and the device sees them as the descriptors
+    /// say.
+    pub(super) unsafe fn carry(
+        &self,
+        mut book: MutexGuard<'_, Book>,
+        kernel: &CopyKernel,
+        copy: &Guarded<'_>,
+        ready: Event,
+        tools: &Tools<'_>,
+    ) -> std::result::Result<Carried, Refusal> {
+        let number = book.last.wrapping_add(1);
+        self.driver.stream_wait_event(self.copies, ready)?;
+        let handshake = self.line.handshake(number);
+        // SAFETY: passed on to the caller; the words outlive the streams (see `Guard`).
+        unsafe { kernel.launch_guarded(copy.descriptors, copy.blocks, copy.yields, &handshake, self.copies)? };
+        book.last = number;
+        book.user = Some(User::here(copy.stream));
+        let (shapes, direction) = (copy.shapes.to_vec(), copy.direction);
+        book.pending.push_back(Pending { number, ready, ready_since: None, shapes, direction, maker: Maker::Kernel });
+        // From here on the copy is under way, whatever fails.
+        let waited = self.driver.mem_op(self.waits, self.line.wait_done(number));
+        let leave = waited.and_then(|()| mark(&*self.driver, tools.events, self.waits));
+        Ok(Carried { leave: leave.inspect_err(|_| tools.counters.failed()).ok(), number })
+    }
+
+    /// Waits on the host until a copy is done, where its stream cannot be made to.
+    pub(super) fn wait_here(&self, number: u32, ask_every: Nanos) -> Result<()> {
+        let host = self.driver.host();
+        let mut is_done = || super::handshake::is_reached(self.line.done(), number);
+        while !is_done() {
+            host.wait_until(Some(host.now() + ask_every), &mut is_done);
+            self.driver.stream_query(self.copies)?;
+        }
+        Ok(())
+    }
+
+    /// Looks whether something is overdue, and goes on with rescues. Calls the driver, and waits for nothing.
+    pub(super) fn look(&self, now: Nanos, patience: Nanos, tools: &Tools<'_>) -> Looked {
+        let (soon, at_once) = (Some(now + Nanos(patience.0 / 4)), Some(now + AT_ONCE));
+        let Some(mut book) = self.try_book() else { return Looked { again: soon, taken_over: false } };
+        self.tidy(&mut book, tools.events);
+        let overdue = !book.taken_over && self.is_overdue(&mut book, now, patience, tools);
+        if overdue {
+            book.take_over(&self.line);
+        }
+        let again = match (book.taken_over, book.pending.is_empty()) {
+            (true, _) if self.go_on(&mut book, tools) => at_once,
+            (false, true) => None,
+            _ => (!book.closed).then_some(soon).flatten(),
+        };
+        Looked { again, taken_over: overdue }
+    }
+
+    /// Whether the first copy could have begun long ago and has not.
+    fn is_overdue(&self, book: &mut Book, now: Nanos, patience: Nanos, tools: &Tools<'_>) -> bool {
+        let Some(first) = book.pending.front_mut() else { return false };
+        if first.ready_since.is_none() {
+            match self.driver.event_query(first.ready) {
+                Ok(ready) => {
+                    first.ready_since = ready.then_some(now);
+                    book.failures = 0;
+                }
+                Err(_) => self.note_failure(book, tools),
+            }
+        }
+        book.is_overdue(self.line.started(), now, patience)
+    }
+
+    /// Goes on with a carrier that was taken over. Whether there is more to do at once.
+    fn go_on(&self, book: &mut Book, tools: &Tools<'_>) -> bool {
+        let started = self.line.started();
+        // A launch that has ended by copying is done before the next has started.
+        self.tidy(book, tools.events);
+        let (settled, rescued) = book.settle(started, self.line.outcome());
+        tools.counters.guard_rescued(rescued);
+        if settled {
+            self.rescue(book, tools);
+        } else if self.driver.stream_query(self.copies).is_err() {
+            // What does not say what became of it may have died.
+            self.note_failure(book, tools);
+        }
+        if book.pending.is_empty() && !book.closed {
+            match self.driver.stream_query(self.copies) {
+                Ok(drained) => book.taken_over = !drained,
+                Err(_) => self.note_failure(book, tools),
+            }
+        }
+        !book.is_settled()
+    }
+
+    /// Submits what nobody else will copy, in order.
+    fn rescue(&self, book: &mut Book, tools: &Tools<'_>) {
+        for index in 0..book.pending.len() {
+            let pending = &mut book.pending[index];
+            while pending.maker >= Maker::Rescuer && pending.maker < Maker::Written {
+                if self.advance(pending).is_err() {
+                    return self.note_failure(book, tools);
+                }
+                book.failures = 0;
+            }
+        }
+    }
+
+    fn advance(&self, pending: &mut Pending) -> Result<()> {
+        let driver = &*self.driver;
+        match pending.maker {
+            Maker::Rescuer => driver.stream_wait_event(self.rescues, pending.ready)?,
+            // SAFETY: whoever asked for the copy keeps its ranges until it has completed, and it has not: only its
+            // kernel, which was cancelled, or this copy makes it complete.
+            Maker::Joined => unsafe {
+                pending.shapes.iter().try_for_each(|shape| copy_shape(driver, pending.direction, shape, self.rescues))?;
+            },
+            _ => driver.mem_op(self.rescues, self.line.write_done(pending.number))?,
+        }
+        pending.maker = match pending.maker {
+            Maker::Rescuer => Maker::Joined,
+            Maker::Joined => Maker::Copied,
+            _ => Maker::Written,
+        };
+        Ok(())
+    }
+
+    /// A driver call failed. When that happens again and again the context is done for, and nobody shall wait for a
+    /// copy that nobody makes.
+    fn note_failure(&self, book: &mut Book, tools: &Tools<'_>) {
+        tools.counters.failed();
+        book.failures += 1;
+        if book.failures < FAILURES_MAX {
+            return;
+        }
+        (book.closed, book.taken_over) = (true, true);
+        self.line.cancel(book.last);
+        self.line.finish(book.last);
+        self.tidy(book, tools.events);
+    }
+
+    /// Takes nothing any more, and leaves nothing behind that needs somebody to look at it. Whether that is so now.
+    pub(super) fn close(&self, tools: &Tools<'_>) -> bool {
+        let mut book = self.book(self.driver.host());
+        self.tidy(&mut book, tools.events);
+        if !book.closed {
+            book.closed = true;
+            book.take_over(&self.line);
+        }
+        self.go_on(&mut book, tools);
+        book.is_settled()
+    }
+
+    /// Destroys the streams, when what is in them has ended.
+    pub(super) fn end(&mut self, events: &Events) {
+        for stream in [self.copies, self.waits, self.rescues] {
+            if stream != Stream::DEFAULT {
+                // Kernels write to words that go next. An error means that the context is gone, and they with it.
+                let _ = self.driver.stream_synchronize(stream);
+                let _ = self.driver.stream_destroy(stream);
+            }
+        }
+        let book = self.book.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner);
+        book.pending.drain(..).for_each(|pending| events.give(pending.ready));
+    }
+}
+
+/// What carriers share.
+pub(super) struct Tools<'a> {
+    pub(super) events: &'a Events,
+    pub(super) counters: &'a Counters,
+}
+
+/// An event that says whether everything in the stream so far has completed.
+pub(super) fn mark(driver: &dyn Driver, events: &Events, stream: Stream) -> Result<Event> {
+    let event = events.take(driver)?;
+    let recorded = driver.event_record(event, stream);
+    recorded.inspect_err(|_| events.give(event))?;
+    Ok(event)
+}

@@ -1,0 +1,142 @@
+//! The guarded way of a bulk copy: a copy kernel beside the application's stream, which the copy engine replaces where
+//! the kernel finds no multiprocessor. `README.md` beside this file tells why and how.
+
+mod bell;
+mod book;
+mod carrier;
+mod handshake;
+mod probe;
+mod rescuer;
+mod submit;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+
+use hal::{Driver, Nanos, Result};
+use semaphores::Words;
+
+use crate::events::Events;
+use crate::kernel::CopyKernel;
+use crate::lock::lock;
+use crate::monitor::Shared;
+use crate::options::GuardOptions;
+
+use bell::Bell;
+pub(crate) use carrier::Guarded;
+use carrier::{Carrier, Tools};
+pub(crate) use rescuer::Rescuer;
+
+/// After how many take-overs in a row no more copies are guarded; one a second is forgiven.
+const TAKE_OVERS_MAX: u64 = 3;
+
+/// The take-overs that are not forgiven yet.
+#[derive(Default)]
+struct Strikes {
+    count: u64,
+    last: Nanos,
+}
+
+/// All carriers.
+pub(crate) struct Guard {
+    driver: Arc<dyn Driver>,
+    shared: Arc<Shared>,
+    events: Events,
+    carriers: Vec<Carrier>,
+    patience: Nanos,
+    strikes: Mutex<Strikes>,
+    given_up: AtomicBool,
+    bell: Bell,
+    // Dropped last: kernels write to these words.
+    _words: Arc<Words>,
+}
+
+impl Guard {
+    /// Makes the carriers in the current context. `None` where whatever waits in one of their streams holds up all
+    /// kernels: then no bulk copy may go by kernel.
+    pub(crate) fn new(
+        driver: &Arc<dyn Driver>,
+        shared: &Arc<Shared>,
+        kernel: &CopyKernel,
+        options: GuardOptions,
+    ) -> Result<Option<Guard>> {
+        let count = u64::from(options.streams_max);
+        let words = Arc::new(Words::new(driver, count * handshake::WORDS)?);
+        let mut guard = Guard {
+            driver: Arc::clone(driver),
+            shared: Arc::clone(shared),
+            events: Events::default(),
+            carriers: Vec::new(),
+            patience: options.patience,
+            strikes: Mutex::default(),
+            given_up: AtomicBool::new(false),
+            bell: Bell::default(),
+            _words: Arc::clone(&words),
+        };
+        for index in 0..count {
+            guard.carriers.push(Carrier::new(driver, &words, index)?);
+        }
+        let passes = probe::kernels_pass_waits(driver, &guard.carriers, kernel)?;
+        if !passes {
+            eprintln!(
+                "overtake: bulk copies go by copy engine, unprioritised: all kernels share one hardware queue, so a \
+                 copy kernel that waits for its turn would hold up every other kernel. Unset \
+                 CUDA_DEVICE_MAX_CONNECTIONS, or set it to 8 or more."
+            );
+        }
+        Ok(passes.then_some(guard))
+    }
+
+    /// Whether copies may go this way.
+    pub(crate) fn is_trusted(&self) -> bool {
+        !self.given_up.load(Ordering::Relaxed)
+    }
+
+    fn tools(&self) -> Tools<'_> {
+        Tools { events: &self.events, counters: &self.shared.counters }
+    }
+
+    /// Looks at all carriers. When to look again, if nobody rings before.
+    fn look(&self, now: Nanos) -> Option<Nanos> {
+        let mut again = None;
+        for carrier in &self.carriers {
+            let looked = carrier.look(now, self.patience, &self.tools());
+            if looked.taken_over {
+                self.strike(now);
+            }
+            again = [again, looked.again].into_iter().flatten().min();
+        }
+        again
+    }
+
+    /// One more take-over. A program that keeps its multiprocessors that busy is better off without copy kernels.
+    fn strike(&self, now: Nanos) {
+        let mut strikes = lock(&self.strikes);
+        let forgiven = now.since(strikes.last).0 / Nanos::from_ms(1_000).0;
+        *strikes = Strikes { count: strikes.count.saturating_sub(forgiven) + 1, last: now };
+        if strikes.count > TAKE_OVERS_MAX && !self.given_up.swap(true, Ordering::Relaxed) {
+            eprintln!(
+                "overtake: bulk copies go by copy engine from now on, unprioritised: {} times in a row the program's \
+                 kernels left no multiprocessor to a copy kernel for {}.",
+                strikes.count, self.patience
+            );
+        }
+    }
+
+    /// Takes no copies any more, and sees to it that those under way do not need anybody.
+    fn close(&self) {
+        let host = self.driver.host();
+        // What is not settled decides itself within microseconds, unless the driver refuses: that ends too.
+        while !self.carriers.iter().all(|carrier| carrier.close(&self.tools())) {
+            host.sleep(Nanos::from_us(20));
+        }
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        for carrier in &mut self.carriers {
+            carrier.end(&self.events);
+        }
+        self.events.clear(&*self.driver);
+    }
+}

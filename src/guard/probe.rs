@@ -1,0 +1,50 @@
+//! Whether kernels of one stream pass those of another that wait.
+//!
+//! With one hardware queue for all kernels (`CUDA_DEVICE_MAX_CONNECTIONS=1`) a copy kernel that waits for its stream's
+//! earlier work holds up all kernels after it, also the one that the earlier work may be waiting for.
+
+use std::sync::Arc;
+
+use channels::Adder;
+use hal::{Driver, MemOp, Nanos, Result, Stream, Wait, WaitCondition};
+use semaphores::Words;
+
+use super::carrier::Carrier;
+use crate::kernel::CopyKernel;
+
+/// How long the kernel may take; the application's own may be before it.
+const PATIENCE: Nanos = Nanos::from_ms(50);
+
+/// Host words of the probe: one opens the streams that wait, the other says that the kernel has ended.
+const OPEN: u64 = 0;
+const ENDED: u64 = 1;
+
+/// Lets all streams of the carriers but one wait, and runs a kernel in that one.
+pub(super) fn kernels_pass_waits(driver: &Arc<dyn Driver>, carriers: &[Carrier], kernel: &CopyKernel) -> Result<bool> {
+    let Some(last) = carriers.last() else { return Ok(false) };
+    let words = Words::new(driver, 2)?;
+    let waiting: Vec<Stream> = carriers.iter().flat_map(|carrier| [carrier.copies, carrier.waits]).collect();
+    let passed = try_it(&**driver, &words, &waiting, last.rescues, kernel);
+    words.store(OPEN, 1);
+    // The words must not go before whoever waits for them.
+    let ended = waiting.into_iter().chain([last.rescues]).map(|stream| driver.stream_synchronize(stream));
+    let ended = ended.fold(Ok(()), Result::and);
+    passed.and_then(|passed| ended.map(|()| passed))
+}
+
+fn try_it(
+    driver: &dyn Driver,
+    words: &Words,
+    waiting: &[Stream],
+    passing: Stream,
+    kernel: &CopyKernel,
+) -> Result<bool> {
+    for stream in waiting {
+        driver.mem_op(*stream, MemOp::wait32(words.host_address(OPEN), 1, WaitCondition::Geq))?;
+        kernel.add(*stream, words.device_address(OPEN), 1)?;
+    }
+    kernel.add(passing, words.device_address(ENDED), 1)?;
+    driver.mem_op(passing, MemOp::write32(words.host_address(ENDED), 1))?;
+    let host = driver.host();
+    Ok(host.wait_until(Some(host.now() + PATIENCE), &mut || words.load(ENDED) == 1) == Wait::Met)
+}
