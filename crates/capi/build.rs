@@ -1,0 +1,9 @@
+//! What the dynamic linker is to know of the library.
+
+fn main() {
+    // Programs ask for this name at run time. The number changes when an old program can no longer use a new library.
+    println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,libovertake.so.0");
+    // Threads of the layer run in this library: it must not be unmapped under them by dlclose.
+    println!("cargo:rustc-cdylib-link-arg=-Wl,-z,nodelete");
+    println!("cargo:rerun-if-changed=build.rs");
+}

@@ -1,0 +1,134 @@
+//! The numbers that calls return. `errors.txt` lists every number there has ever been: none is used twice.
+
+use std::collections::BTreeMap;
+use std::ffi::{CStr, CString, c_int};
+use std::sync::{Mutex, PoisonError};
+
+use hal::Code;
+
+/// Success. Positive numbers are CUresult, as the driver returned them; negative ones are overtake's own.
+pub const OVERTAKE_OK: c_int = 0;
+/// An argument is outside what the call documents; overtake_last_error says which.
+pub const OVERTAKE_ERROR_INVALID_ARGUMENT: c_int = -1;
+/// The buffer is too small; the size that is needed was written.
+pub const OVERTAKE_ERROR_BUFFER_TOO_SMALL: c_int = -2;
+/// A bug in overtake was stopped at the border of the library.
+pub const OVERTAKE_ERROR_PANIC: c_int = -3;
+/// The layer has not been opened in this process.
+pub const OVERTAKE_ERROR_NOT_STARTED: c_int = -4;
+/// overtake is switched off, or this is a forked child, or the process is exiting.
+pub const OVERTAKE_ERROR_OFF: c_int = -5;
+/// The text of options or rules cannot be understood; overtake_last_error says where.
+pub const OVERTAKE_ERROR_SYNTAX: c_int = -6;
+/// There is no CUDA driver.
+pub const OVERTAKE_ERROR_NO_DRIVER: c_int = -7;
+/// overtake_pop_priority without overtake_push_priority on this thread.
+pub const OVERTAKE_ERROR_NO_SCOPE: c_int = -8;
+
+/// One number of ours.
+struct Entry {
+    code: c_int,
+    name: &'static CStr,
+    text: &'static CStr,
+}
+
+const fn entry(code: c_int, name: &'static CStr, text: &'static CStr) -> Entry {
+    Entry { code, name, text }
+}
+
+const OURS: [Entry; 9] = [
+    entry(OVERTAKE_OK, c"OVERTAKE_OK", c"success"),
+    entry(OVERTAKE_ERROR_INVALID_ARGUMENT, c"OVERTAKE_ERROR_INVALID_ARGUMENT", c"invalid argument"),
+    entry(OVERTAKE_ERROR_BUFFER_TOO_SMALL, c"OVERTAKE_ERROR_BUFFER_TOO_SMALL", c"the buffer is too small"),
+    entry(OVERTAKE_ERROR_PANIC, c"OVERTAKE_ERROR_PANIC", c"a bug in overtake; please report it"),
+    entry(OVERTAKE_ERROR_NOT_STARTED, c"OVERTAKE_ERROR_NOT_STARTED", c"overtake has not been opened in this process"),
+    entry(OVERTAKE_ERROR_OFF, c"OVERTAKE_ERROR_OFF", c"overtake is off in this process"),
+    entry(OVERTAKE_ERROR_SYNTAX, c"OVERTAKE_ERROR_SYNTAX", c"the text cannot be understood"),
+    entry(OVERTAKE_ERROR_NO_DRIVER, c"OVERTAKE_ERROR_NO_DRIVER", c"there is no CUDA driver"),
+    entry(OVERTAKE_ERROR_NO_SCOPE, c"OVERTAKE_ERROR_NO_SCOPE", c"no priority was pushed on this thread"),
+];
+
+/// The name of a number, such as `OVERTAKE_ERROR_PANIC` or `CUDA_ERROR_OUT_OF_MEMORY`.
+pub fn name(code: c_int) -> &'static CStr {
+    match OURS.iter().find(|entry| entry.code == code) {
+        Some(entry) => entry.name,
+        None => driver_code(code).and_then(Code::name).map_or(c"unknown", interned),
+    }
+}
+
+/// What a number means, in a few words.
+pub fn text(code: c_int) -> &'static CStr {
+    match OURS.iter().find(|entry| entry.code == code) {
+        Some(entry) => entry.text,
+        None => driver_code(code).and_then(Code::text).map_or(c"a number that overtake does not know", interned),
+    }
+}
+
+fn driver_code(code: c_int) -> Option<Code> {
+    u32::try_from(code).ok().and_then(Code::new)
+}
+
+/// The same text with a NUL at its end, made once. There are no more than the driver has codes: they may stay for ever.
+fn interned(text: &'static str) -> &'static CStr {
+    static TEXTS: Mutex<BTreeMap<&str, &CStr>> = Mutex::new(BTreeMap::new());
+    let mut texts = TEXTS.lock().unwrap_or_else(PoisonError::into_inner);
+    texts.entry(text).or_insert_with(|| match CString::new(text) {
+        Ok(text) => Box::leak(text.into_boxed_c_str()),
+        Err(_) => c"unknown",
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Lines of `errors.txt`: number, name, and `retired` where it is no longer returned.
+    fn listed() -> Vec<(c_int, &'static str, bool)> {
+        let lines = include_str!("../errors.txt").lines().filter(|line| !line.starts_with('#'));
+        let parsed = lines.map(|line| {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            assert!(matches!(words[..], [_, _] | [_, _, "retired"]), "{line}");
+            (words[0].parse().unwrap_or_else(|_| panic!("{line}")), words[1], words.len() == 3)
+        });
+        parsed.collect()
+    }
+
+    #[test]
+    fn every_number_is_listed_once_and_means_what_is_listed() {
+        let listed = listed();
+        for (index, (code, name, _)) in listed.iter().enumerate() {
+            let index = c_int::try_from(index).unwrap();
+            assert_eq!(*code, -index, "{name}: numbers count down without a gap, so none is taken away or used again");
+        }
+        let current: Vec<(c_int, &str)> = listed.iter().filter(|line| !line.2).map(|line| (line.0, line.1)).collect();
+        let ours: Vec<(c_int, &str)> = OURS.iter().map(|entry| (entry.code, entry.name.to_str().unwrap())).collect();
+        assert_eq!(ours, current);
+    }
+
+    #[test]
+    fn the_layer_means_the_same_by_its_numbers() {
+        use shim::Failure;
+        let layer = |failure| match failure {
+            Failure::InvalidArgument => OVERTAKE_ERROR_INVALID_ARGUMENT,
+            Failure::BufferTooSmall => OVERTAKE_ERROR_BUFFER_TOO_SMALL,
+            Failure::Panic => OVERTAKE_ERROR_PANIC,
+            Failure::NotStarted => OVERTAKE_ERROR_NOT_STARTED,
+            Failure::Off => OVERTAKE_ERROR_OFF,
+            Failure::Syntax => OVERTAKE_ERROR_SYNTAX,
+            Failure::NoDriver => OVERTAKE_ERROR_NO_DRIVER,
+        };
+        for failure in Failure::ALL {
+            assert_eq!(failure.number(), layer(failure), "{failure:?}");
+        }
+    }
+
+    #[test]
+    fn numbers_of_the_driver_have_its_names() {
+        assert_eq!(name(2), c"CUDA_ERROR_OUT_OF_MEMORY");
+        assert_eq!(text(2), c"out of memory");
+        assert_eq!(name(2).as_ptr(), name(2).as_ptr(), "made once");
+        for unknown in [4711, -4711] {
+            assert_eq!((name(unknown), text(unknown)), (c"unknown", c"a number that overtake does not know"));
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! The copies: `cudaMemcpyAsync` and its relatives, with a priority behind.
+#![allow(unsafe_code)] // symbols that C finds by name, and C's pointers
+#![allow(clippy::too_many_arguments)] // the prototypes are CUDA's
+
+use std::ffi::{c_int, c_void};
+
+use shim::table::Table;
+
+use crate::exports::CUstream_st;
+use crate::failure::{Failure, Outcome, fence};
+use crate::native::{self, Rectangle};
+use crate::provider::{checked, is_away, table};
+
+/// From host to device; the numbers are those of `enum cudaMemcpyKind`.
+pub const OVERTAKE_COPY_HOST_TO_DEVICE: c_int = 1;
+/// From device to host.
+pub const OVERTAKE_COPY_DEVICE_TO_HOST: c_int = 2;
+/// From device to device.
+pub const OVERTAKE_COPY_DEVICE_TO_DEVICE: c_int = 3;
+/// Whatever the two addresses are.
+pub const OVERTAKE_COPY_DEFAULT: c_int = 4;
+
+/// `cudaMemcpyAsync` with a priority: the same arguments in the same order, the same order in the stream, the same
+/// rules for pageable memory. What has no engine to contend for, or cannot be told apart safely, goes to the driver
+/// unchanged, and so does everything where overtake is off or cannot work. The priority is 1 (bulk) to overtake_priorities(), or OVERTAKE_PRIORITY_BY_RULES.
+///
+/// Threads: any. As with CUDA, copies of two threads into one stream have no order that you do not make.
+///
+/// # Safety
+/// As for `cudaMemcpyAsync`: the ranges stay valid until the stream has passed the copy.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn overtake_memcpy_async(
+    target: *mut c_void,
+    source: *const c_void,
+    bytes: usize,
+    kind: c_int,
+    stream: *mut CUstream_st,
+    priority: c_int,
+) -> c_int {
+    fence("overtake_memcpy_async", || {
+        let (table, stream) = (table(), stream.cast());
+        // SAFETY: the caller's promise is what the table asks for.
+        let code = unsafe { (table.copy_async)(target, source, bytes, kind, stream, priority) };
+        // SAFETY: the same promise; what has failed for want of the layer has not begun.
+        or_natively(table, code, || unsafe { native::copy(target, source, bytes, kind, stream) })
+    })
+}
+
+/// `cudaMemcpy2DAsync` with a priority: a rectangle of `height` rows of `width` bytes; pitches are the distances of
+/// rows in bytes.
+///
+/// Threads: as for overtake_memcpy_async.
+///
+/// # Safety
+/// As for `cudaMemcpy2DAsync`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn overtake_memcpy_2d_async(
+    target: *mut c_void,
+    target_pitch: usize,
+    source: *const c_void,
+    source_pitch: usize,
+    width: usize,
+    height: usize,
+    kind: c_int,
+    stream: *mut CUstream_st,
+    priority: c_int,
+) -> c_int {
+    fence("overtake_memcpy_2d_async", || {
+        let (table, stream) = (table(), stream.cast());
+        // SAFETY: the caller's promise is what the table asks for.
+        let code = unsafe {
+            let copy = table.copy_2d_async;
+            copy(target, target_pitch, source, source_pitch, width, height, kind, stream, priority)
+        };
+        let rectangle = Rectangle { target, target_pitch, source, source_pitch, width, height };
+        // SAFETY: the same promise; what has failed for want of the layer has not begun.
+        or_natively(table, code, || unsafe { native::copy_2d(&rectangle, kind, stream) })
+    })
+}
+
+/// Several copies of one stream that have no order among them, each as with OVERTAKE_COPY_DEFAULT: `targets[i]`
+/// receives `sizes[i]` bytes from `sources[i]`. The three arrays are read before the call returns. When it fails, any
+/// of the copies may have been made.
+///
+/// Threads: as for overtake_memcpy_async.
+///
+/// # Safety
+/// The arrays have `count` elements, and each copy is as for overtake_memcpy_async.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn overtake_memcpy_batch_async(
+    targets: *const *mut c_void,
+    sources: *const *const c_void,
+    sizes: *const usize,
+    count: usize,
+    stream: *mut CUstream_st,
+    priority: c_int,
+) -> c_int {
+    fence("overtake_memcpy_batch_async", || {
+        if count == 0 {
+            return Ok(());
+        }
+        if targets.is_null() || sources.is_null() || sizes.is_null() {
+            let text = "overtake_memcpy_batch_async: targets, sources and sizes are arrays of count elements, not null";
+            return Err(Failure::argument(text));
+        }
+        let (table, stream) = (table(), stream.cast());
+        // SAFETY: the arrays are not null, and the caller's promise is what the table asks for.
+        let code = unsafe { (table.copy_batch_async)(targets, sources, sizes, count, stream, priority) };
+        or_natively(table, code, || {
+            (0..count).try_for_each(|index| {
+                // SAFETY: the index is below `count`; the same promise; each copy is as before, or again the same.
+                unsafe {
+                    let (target, source, bytes) = (*targets.add(index), *sources.add(index), *sizes.add(index));
+                    native::copy(target, source, bytes, OVERTAKE_COPY_DEFAULT, stream)
+                }
+            })
+        })
+    })
+}
+
+/// What the layer answered; or the driver's own copy, where the layer is off or cannot work in the current context.
+fn or_natively(table: &Table, code: c_int, native: impl FnOnce() -> Outcome) -> Outcome {
+    match checked(table, code) {
+        Err(failure) if is_away(table, &failure) => native(),
+        outcome => outcome,
+    }
+}

@@ -1,0 +1,111 @@
+//! A failure on its way out: from a result to a number, with the panic fence between, and the text that stays behind.
+
+use std::any::Any;
+use std::cell::RefCell;
+use std::ffi::{CStr, CString, c_char, c_int};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use crate::codes::{OVERTAKE_ERROR_INVALID_ARGUMENT, OVERTAKE_ERROR_PANIC, OVERTAKE_OK};
+
+thread_local! {
+    static LAST: RefCell<CString> = RefCell::new(CString::default());
+}
+
+/// Why a call did not do what it was asked for.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// The number to return.
+    pub code: c_int,
+    /// What the thread's last error is to say.
+    pub text: CString,
+}
+
+/// What a call comes to.
+pub type Outcome<T = ()> = Result<T, Failure>;
+
+impl Failure {
+    /// A failure of this number, in these words.
+    pub fn new(code: c_int, text: &str) -> Failure {
+        let text = CString::new(text.replace('\0', " ")).unwrap_or_default();
+        Failure { code, text }
+    }
+
+    /// An argument that cannot be.
+    pub fn argument(text: &str) -> Failure {
+        Failure::new(OVERTAKE_ERROR_INVALID_ARGUMENT, text)
+    }
+}
+
+/// Runs the body of an export that returns a number. No panic leaves.
+pub fn fence(call: &str, body: impl FnOnce() -> Outcome) -> c_int {
+    // Whatever a panic leaves half done is the layer's, which takes its locks poisoned or not.
+    let outcome = catch_unwind(AssertUnwindSafe(body));
+    let outcome = outcome.unwrap_or_else(|payload| {
+        Err(Failure::new(OVERTAKE_ERROR_PANIC, &format!("{call}: {}", panic_message(&*payload))))
+    });
+    match outcome {
+        Ok(()) => OVERTAKE_OK,
+        Err(failure) => {
+            keep(failure.text);
+            failure.code
+        }
+    }
+}
+
+/// Runs the body of an export that returns a value of its own.
+pub fn fence_value<T>(otherwise: T, body: impl FnOnce() -> T) -> T {
+    catch_unwind(AssertUnwindSafe(body)).unwrap_or(otherwise)
+}
+
+fn panic_message(payload: &(dyn Any + Send)) -> &str {
+    let text = payload.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("a panic that says nothing")
+}
+
+/// A thread that is ending has no room for the text any more; nobody can ask it later either.
+fn keep(text: CString) {
+    let _ending = LAST.try_with(|last| *last.borrow_mut() = text);
+}
+
+/// What the calling thread's last failure was about; empty if there was none.
+pub fn last_text() -> *const c_char {
+    LAST.try_with(|last| last.borrow().as_ptr()).unwrap_or(c"".as_ptr())
+}
+
+/// The text of a failure that somebody else has explained, or the number's own where he said nothing.
+pub fn explained(code: c_int, text: &CStr) -> Failure {
+    let text = if text.is_empty() { crate::codes::text(code) } else { text };
+    Failure { code, text: text.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn last() -> String {
+        LAST.with(|last| last.borrow().to_str().unwrap().to_owned())
+    }
+
+    #[test]
+    fn a_panic_becomes_a_number_and_a_text() {
+        assert_eq!(fence("overtake_open", || panic!("the number is {}", 42)), OVERTAKE_ERROR_PANIC);
+        assert_eq!(last(), "overtake_open: the number is 42");
+        assert_eq!(fence("overtake_close", || panic!("plain")), OVERTAKE_ERROR_PANIC);
+        assert_eq!(last(), "overtake_close: plain");
+        assert_eq!(fence("a", || std::panic::panic_any(1)), OVERTAKE_ERROR_PANIC);
+        assert_eq!(fence_value(7, || panic!("again")), 7);
+    }
+
+    #[test]
+    fn success_leaves_the_last_text_alone() {
+        assert_eq!(fence("a", || Err(Failure::argument("bytes\0 is odd"))), OVERTAKE_ERROR_INVALID_ARGUMENT);
+        assert_eq!(fence("a", || Ok(())), OVERTAKE_OK);
+        assert_eq!(last(), "bytes  is odd");
+    }
+
+    #[test]
+    fn who_explains_nothing_gets_the_text_of_the_number() {
+        assert_eq!(explained(2, c"").text.as_c_str(), c"out of memory");
+        assert_eq!(explained(2, c"cuMemAlloc: full").text.as_c_str(), c"cuMemAlloc: full");
+    }
+}

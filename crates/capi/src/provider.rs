@@ -1,0 +1,115 @@
+//! Who does the work: the drop-in's table of functions where the process has the drop-in, else the layer in here. Found
+//! at the first call that needs it, once; loading the library does nothing.
+#![allow(unsafe_code)] // it looks up a symbol and calls through function pointers
+
+use std::ffi::{CStr, c_int, c_void};
+use std::mem::{size_of, transmute};
+use std::ptr::NonNull;
+use std::sync::OnceLock;
+
+use shim::table::{SHARED_SYMBOL, TABLE_ABI, Table};
+
+use crate::codes::{
+    OVERTAKE_ERROR_INVALID_ARGUMENT, OVERTAKE_ERROR_NOT_STARTED, OVERTAKE_ERROR_OFF, OVERTAKE_ERROR_PANIC,
+};
+use crate::failure::{Failure, Outcome, explained};
+use crate::off;
+
+/// The name that a shadow drop-in, or one that works as an audit module, answers to.
+const DRIVER_LIBRARY: &CStr = c"libcuda.so.1";
+
+/// What the drop-in exports.
+type Shared = unsafe extern "C" fn() -> *const Table;
+
+/// The table of functions of this process.
+pub fn table() -> &'static Table {
+    table_with(None)
+}
+
+/// The same; if this is the first call that needs it, and the process has no drop-in, with options as TOML.
+pub fn table_with(options: Option<&str>) -> &'static Table {
+    static TABLE: OnceLock<&'static Table> = OnceLock::new();
+    TABLE.get_or_init(|| {
+        if std::env::var("OVERTAKE").is_ok_and(|value| off::means_off(&value)) {
+            return &off::TABLE;
+        }
+        shared().unwrap_or_else(|| own(options))
+    })
+}
+
+/// Starts the layer in here. That loads no driver yet.
+fn own(options: Option<&str>) -> &'static Table {
+    shim::start_for_c(options);
+    shim::table()
+}
+
+/// Whether a failed copy failed because the layer is not at work here, and so has done nothing.
+pub fn is_away(table: &Table, failure: &Failure) -> bool {
+    match failure.code {
+        OVERTAKE_ERROR_OFF | OVERTAKE_ERROR_NOT_STARTED => true,
+        OVERTAKE_ERROR_INVALID_ARGUMENT | OVERTAKE_ERROR_PANIC => false,
+        // SAFETY: null stands for no options.
+        _ => unsafe { (table.open)(std::ptr::null()) != 0 },
+    }
+}
+
+/// Makes a failure of what a function of the table returned.
+pub fn checked(table: &Table, code: c_int) -> Outcome {
+    if code == 0 {
+        return Ok(());
+    }
+    let text = (table.last_error)();
+    // SAFETY: the table's contract: never null, NUL-terminated, valid until the thread's next failure; it is copied
+    // before anything else is called.
+    let text = unsafe { CStr::from_ptr(text) };
+    Err(explained(code, text))
+}
+
+/// The drop-in's table, if the process has a drop-in that speaks our version.
+fn shared() -> Option<&'static Table> {
+    let function = preloaded().or_else(instead_of_the_driver)?;
+    // SAFETY: a symbol of this name is the drop-in's alone, and has this type in every version of the table.
+    let shared = unsafe { transmute::<NonNull<c_void>, Shared>(function) };
+    // SAFETY: it takes nothing and may be called at any time.
+    let table = NonNull::new(unsafe { shared() }.cast_mut())?;
+    // SAFETY: every version of the table begins with these two numbers, and the drop-in is never unmapped.
+    let (abi, bytes) = unsafe { ((*table.as_ptr()).abi, (*table.as_ptr()).struct_size) };
+    if !usable(abi, bytes) {
+        return None;
+    }
+    // SAFETY: a table that is usable has every field that we know, and is never freed or written.
+    Some(unsafe { table.as_ref() })
+}
+
+/// Whether a table means what ours means, and has every field that we know.
+fn usable(abi: u32, bytes: u32) -> bool {
+    abi == TABLE_ABI && usize::try_from(bytes).is_ok_and(|bytes| bytes >= size_of::<Table>())
+}
+
+/// The symbol in a library that everybody sees, as with LD_PRELOAD.
+fn preloaded() -> Option<NonNull<c_void>> {
+    // SAFETY: the name is NUL-terminated and static.
+    NonNull::new(unsafe { libc::dlsym(libc::RTLD_DEFAULT, SHARED_SYMBOL.as_ptr()) })
+}
+
+/// The symbol in the library that goes by the driver's name. The layer in here would load that library next anyway.
+fn instead_of_the_driver() -> Option<NonNull<c_void>> {
+    // SAFETY: the name is NUL-terminated and static; running the initialisers of the installed driver, or of what
+    // stands in for it, is what any CUDA program does. The handle is never closed.
+    let handle = unsafe { libc::dlopen(DRIVER_LIBRARY.as_ptr(), libc::RTLD_LAZY | libc::RTLD_LOCAL) };
+    let handle = NonNull::new(handle)?;
+    // SAFETY: the handle is open; the name is NUL-terminated and static.
+    NonNull::new(unsafe { libc::dlsym(handle.as_ptr(), SHARED_SYMBOL.as_ptr()) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_of_another_meaning_or_with_fields_missing_are_not_used() {
+        let bytes = u32::try_from(size_of::<Table>()).unwrap();
+        assert!(usable(TABLE_ABI, bytes) && usable(TABLE_ABI, bytes + 64));
+        assert!(!usable(TABLE_ABI + 1, bytes) && !usable(TABLE_ABI, bytes - 1));
+    }
+}

@@ -1,0 +1,122 @@
+//! What cargo built for these tests, laid out as programs find it, and programs that end in time.
+#![allow(dead_code)] // each test uses a part
+
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+/// Far more than any of them needs: a program that hangs must fail, not stop the run.
+const PROGRAM_TIME_MAX: Duration = Duration::from_secs(60);
+
+/// What would change a program's result.
+const VARIABLES: [&str; 12] = [
+    "CUDA_DEVICE_MAX_CONNECTIONS",
+    "CUDA_DEVICE_MAX_COPY_CONNECTIONS",
+    "LD_AUDIT",
+    "LD_PRELOAD",
+    "OVERTAKE",
+    "OVERTAKE_BACKEND",
+    "OVERTAKE_CONFIG",
+    "OVERTAKE_LIBCUDA",
+    "OVERTAKE_LIBRARY",
+    "OVERTAKE_SOFT_DEVICES",
+    "OVERTAKE_SOFT_FAULTS",
+    "OVERTAKE_SOFT_PRESET",
+];
+
+/// The folder of the crate.
+pub fn here() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// A folder under the target directory that belongs to the test of this name alone.
+pub fn folder(test: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(test);
+    let _absent = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).unwrap_or_else(|error| panic!("create {}: {error}", folder.display()));
+    folder
+}
+
+/// What cargo built for this test lies beside the test itself.
+pub fn built(name: &str) -> PathBuf {
+    let test = std::env::current_exe().expect("the path of the running test");
+    let file = test.parent().expect("a file has a folder").join(name);
+    assert!(file.exists(), "{} is missing: cargo test -p overtake-capi builds it", file.display());
+    file
+}
+
+/// A link to `file`.
+pub fn link(file: &Path, link: &Path) {
+    let _absent = std::fs::remove_file(link);
+    std::os::unix::fs::symlink(file, link).unwrap_or_else(|error| panic!("link {}: {error}", link.display()));
+}
+
+/// A folder with the soft driver under both of its names, and a cuda.h that declares what the programs use of it.
+pub fn driver(folder: &Path) -> PathBuf {
+    let driver = folder.join("driver");
+    std::fs::create_dir_all(&driver).expect("a folder for the driver");
+    for name in ["libcuda.so", "libcuda.so.1"] {
+        link(&built("libcuda.so"), &driver.join(name));
+    }
+    let declarations = here().join("../../tests/c/cuda_mini.h");
+    let header = format!(
+        "#ifdef __cplusplus\nextern \"C\" {{\n#endif\n#include \"{}\"\n#ifdef __cplusplus\n}}\n#endif\n",
+        declarations.display()
+    );
+    std::fs::write(driver.join("cuda.h"), header).expect("a cuda.h of ours");
+    driver
+}
+
+/// A folder with the C library under the names that it is installed by.
+pub fn library(folder: &Path) -> PathBuf {
+    let library = folder.join("library");
+    std::fs::create_dir_all(&library).expect("a folder for the library");
+    for name in ["libovertake.so", "libovertake.so.0"] {
+        link(&built("libovertake_c.so"), &library.join(name));
+    }
+    link(&built("libovertake_c.a"), &library.join("libovertake.a"));
+    library
+}
+
+/// Runs a command that takes no time worth limiting; its complaint is the error.
+pub fn succeed(command: &mut Command) -> Result<String, String> {
+    let output = command.output().map_err(|error| format!("{command:?} does not start: {error}"))?;
+    judged(command, &output)
+}
+
+/// Runs a program without the variables that would change its result; its output, if it ends well and in time.
+pub fn run(program: &mut Command) -> Result<String, String> {
+    let child = program.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+    let child = child.map_err(|error| format!("{program:?} does not start: {error}"))?;
+    judged(program, &wait(child)?)
+}
+
+/// A program that has none of the variables of the shell that runs the tests.
+pub fn program(path: &Path) -> Command {
+    let mut command = Command::new(path);
+    for name in VARIABLES {
+        command.env_remove(name);
+    }
+    command
+}
+
+fn judged(command: &Command, output: &Output) -> Result<String, String> {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    match output.status.success() {
+        true => Ok(text(&output.stdout)),
+        false => Err(format!("{command:?}: {}\n{}{}", output.status, text(&output.stdout), text(&output.stderr))),
+    }
+}
+
+/// Programs say little, so nobody has to read while they run.
+fn wait(mut child: Child) -> Result<Output, String> {
+    let started = Instant::now();
+    while started.elapsed() < PROGRAM_TIME_MAX {
+        if child.try_wait().map_err(|error| error.to_string())?.is_some() {
+            return child.wait_with_output().map_err(|error| error.to_string());
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let _ended = child.kill();
+    Err(format!("no end after {PROGRAM_TIME_MAX:?}"))
+}

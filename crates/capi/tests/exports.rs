@@ -1,0 +1,131 @@
+//! What the library exports, needs and is called; and that the header says the same.
+
+mod common;
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::process::Command;
+
+/// Every symbol that the library exports. A name that was released stays.
+const EXPORTS: [&str; 22] = [
+    "overtake_adopt_stream",
+    "overtake_close",
+    "overtake_deployment",
+    "overtake_error_name",
+    "overtake_error_text",
+    "overtake_last_error",
+    "overtake_memcpy_2d_async",
+    "overtake_memcpy_async",
+    "overtake_memcpy_batch_async",
+    "overtake_open",
+    "overtake_pop_priority",
+    "overtake_priorities",
+    "overtake_push_priority",
+    "overtake_read_statistics",
+    "overtake_release_stream",
+    "overtake_report_json",
+    "overtake_set_rules",
+    "overtake_set_stream_priority",
+    "overtake_set_thread_priority",
+    "overtake_stream_priority",
+    "overtake_version",
+    "overtake_version_text",
+];
+
+/// Libraries that every system has.
+const MAY_NEED: [&str; 6] = ["libgcc_s.so.1", "libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "ld-linux"];
+
+fn library() -> std::path::PathBuf {
+    common::built("libovertake_c.so")
+}
+
+fn output(program: &str, arguments: &[&str], file: &Path) -> String {
+    common::succeed(Command::new(program).args(arguments).arg(file)).unwrap_or_else(|why| panic!("{why}"))
+}
+
+fn header() -> String {
+    std::fs::read_to_string(common::here().join("include/overtake.h")).expect("the committed header")
+}
+
+#[test]
+fn the_exported_symbols_are_the_listed_ones() {
+    let listing = output("nm", &["-D", "--defined-only"], &library());
+    let exported: BTreeSet<&str> = listing.lines().filter_map(|line| line.split_whitespace().nth(2)).collect();
+    assert_eq!(exported, BTreeSet::from(EXPORTS));
+}
+
+#[test]
+fn the_library_needs_what_every_system_has_and_carries_its_version() {
+    let dynamic = output("readelf", &["-dW"], &library());
+    let named = |tag: &str| -> Vec<String> {
+        let lines = dynamic.lines().filter(|line| line.contains(tag));
+        lines.filter_map(|line| Some(line.split_once('[')?.1.trim_end_matches(']').to_owned())).collect()
+    };
+    for needed in named("(NEEDED)") {
+        assert!(MAY_NEED.iter().any(|name| needed.starts_with(name)), "{needed}");
+    }
+    assert_eq!(named("(SONAME)"), ["libovertake.so.0"]);
+    assert!(dynamic.contains("NODELETE"), "dlclose would unmap code that threads run in");
+}
+
+#[test]
+fn the_header_declares_every_export_and_says_how_threads_may_call_it() {
+    let header = header();
+    let functions: BTreeSet<&str> = declarations(&header).map(|(name, _)| name).collect();
+    assert_eq!(functions, BTreeSet::from(EXPORTS));
+    for (name, comment) in declarations(&header) {
+        assert!(comment.contains("* Threads: "), "{name}");
+    }
+}
+
+/// Functions of the header: the name, and the comment before it.
+fn declarations(header: &str) -> impl Iterator<Item = (&str, &str)> {
+    header.split("/**").skip(1).filter_map(|part| {
+        let (comment, code) = part.split_once("*/")?;
+        let name = code.trim_start().strip_prefix("const char *").or_else(|| code.trim_start().strip_prefix("int "))?;
+        Some((name.split_once('(')?.0, comment))
+    })
+}
+
+#[test]
+fn the_numbers_of_the_header_are_those_of_the_library() {
+    use overtake_c::{codes, copies, exports};
+    let expected = [
+        ("OVERTAKE_VERSION_MAJOR", exports::OVERTAKE_VERSION_MAJOR),
+        ("OVERTAKE_VERSION_MINOR", exports::OVERTAKE_VERSION_MINOR),
+        ("OVERTAKE_VERSION_PATCH", exports::OVERTAKE_VERSION_PATCH),
+        ("OVERTAKE_PRIORITY_BY_RULES", exports::OVERTAKE_PRIORITY_BY_RULES),
+        ("OVERTAKE_PRIORITY_LOWEST", exports::OVERTAKE_PRIORITY_LOWEST),
+        ("OVERTAKE_OK", codes::OVERTAKE_OK),
+        ("OVERTAKE_ERROR_INVALID_ARGUMENT", codes::OVERTAKE_ERROR_INVALID_ARGUMENT),
+        ("OVERTAKE_ERROR_BUFFER_TOO_SMALL", codes::OVERTAKE_ERROR_BUFFER_TOO_SMALL),
+        ("OVERTAKE_ERROR_PANIC", codes::OVERTAKE_ERROR_PANIC),
+        ("OVERTAKE_ERROR_NOT_STARTED", codes::OVERTAKE_ERROR_NOT_STARTED),
+        ("OVERTAKE_ERROR_OFF", codes::OVERTAKE_ERROR_OFF),
+        ("OVERTAKE_ERROR_SYNTAX", codes::OVERTAKE_ERROR_SYNTAX),
+        ("OVERTAKE_ERROR_NO_DRIVER", codes::OVERTAKE_ERROR_NO_DRIVER),
+        ("OVERTAKE_ERROR_NO_SCOPE", codes::OVERTAKE_ERROR_NO_SCOPE),
+        ("OVERTAKE_COPY_HOST_TO_DEVICE", copies::OVERTAKE_COPY_HOST_TO_DEVICE),
+        ("OVERTAKE_COPY_DEVICE_TO_HOST", copies::OVERTAKE_COPY_DEVICE_TO_HOST),
+        ("OVERTAKE_COPY_DEVICE_TO_DEVICE", copies::OVERTAKE_COPY_DEVICE_TO_DEVICE),
+        ("OVERTAKE_COPY_DEFAULT", copies::OVERTAKE_COPY_DEFAULT),
+    ];
+    let header = header();
+    let defined: Vec<(&str, i32)> = header.lines().filter_map(number).collect();
+    assert_eq!(defined, expected, "as the preprocessor sees them, in the header's order");
+}
+
+fn number(line: &str) -> Option<(&str, i32)> {
+    let (name, value) = line.strip_prefix("#define ")?.split_once(' ')?;
+    Some((name, value.trim_matches(['(', ')']).parse().ok()?))
+}
+
+#[test]
+fn every_number_that_was_ever_listed_is_in_the_header_unless_retired() {
+    let header = header();
+    for line in include_str!("../errors.txt").lines().filter(|line| !line.starts_with('#')) {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let defined = header.lines().any(|line| number(line) == Some((words[1], words[0].parse().expect(line))));
+        assert_eq!(defined, words.len() == 2, "{line}");
+    }
+}

@@ -1,0 +1,174 @@
+//! C and C++ programs on the software GPU: the headers as every standard reads them, the programs of `tests/programs`
+//! and of the examples linked with the shared and with the static library, and a stand-in for the drop-in.
+
+mod common;
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use libtest_mimic::{Arguments, Failed, Trial};
+
+const STRICT: [&str; 5] = ["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-g"];
+const STATIC_NEEDS: [&str; 6] = ["-lgcc_s", "-lutil", "-lrt", "-lpthread", "-lm", "-ldl"];
+
+/// What is linked.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Linked {
+    Shared,
+    Static,
+}
+
+/// What a trial does.
+type Test = dyn Fn(&Place) -> Result<(), Failed> + Send;
+
+/// Where everything lies.
+#[derive(Clone)]
+struct Place {
+    folder: PathBuf,
+    driver: PathBuf,
+    library: PathBuf,
+}
+
+impl Place {
+    fn new() -> Place {
+        let folder = common::folder("programs");
+        Place { driver: common::driver(&folder), library: common::library(&folder), folder }
+    }
+
+    /// The compiler of a source, in the standard that its programs are written in.
+    fn compiler(&self, source: &Path) -> Command {
+        let is_c = source.extension().is_some_and(|extension| extension == "c");
+        let mut command = Command::new(if is_c { "gcc" } else { "g++" });
+        command.arg(if is_c { "-std=gnu11" } else { "-std=c++17" }).args(STRICT);
+        command.arg("-I").arg(common::here().join("include")).arg("-I").arg(&self.driver);
+        command
+    }
+
+    fn build(&self, source: &Path, linked: Linked) -> Result<PathBuf, String> {
+        let suffix = if linked == Linked::Shared { "shared" } else { "static" };
+        let binary = self.folder.join(format!("{}_{suffix}", stem(source)));
+        let mut command = self.compiler(source);
+        command.arg(source).arg("-o").arg(&binary).arg("-pthread").arg("-L").arg(&self.driver);
+        match linked {
+            Linked::Shared => command.arg("-L").arg(&self.library).args(["-lovertake", "-ldl"]),
+            Linked::Static => command.arg(self.library.join("libovertake.a")).args(STATIC_NEEDS),
+        };
+        // A program that makes no driver call of its own is not to depend on the driver.
+        common::succeed(command.args(["-Wl,--as-needed", "-lcuda"]))?;
+        Ok(binary)
+    }
+
+    fn program(&self, binary: &Path, with_driver: bool) -> Command {
+        let mut command = common::program(binary);
+        let folders: &[&Path] = if with_driver { &[&self.library, &self.driver] } else { &[&self.library] };
+        command.env("LD_LIBRARY_PATH", std::env::join_paths(folders).expect("no colon in a folder of cargo's"));
+        command
+    }
+}
+
+/// A program that is run with everything switched off.
+fn runs_off(place: &Place, source: &Path) -> Result<(), Failed> {
+    let binary = place.build(source, Linked::Shared)?;
+    common::run(place.program(&binary, true).env("OVERTAKE", "off"))?;
+    Ok(())
+}
+
+fn stem(source: &Path) -> String {
+    let folder = source.parent().and_then(Path::file_name).unwrap_or_default().to_string_lossy();
+    let name = source.file_name().unwrap_or_default().to_string_lossy().replace('.', "_");
+    format!("{folder}_{name}")
+}
+
+fn ours(name: &str) -> PathBuf {
+    common::here().join("tests/programs").join(name)
+}
+
+fn example(name: &str) -> PathBuf {
+    common::here().join("../../examples/c").join(name)
+}
+
+/// A program that says `ok`, or an example, which says what it measured.
+fn runs(place: &Place, source: &Path, linked: Linked) -> Result<(), Failed> {
+    let binary = place.build(source, linked)?;
+    let output = common::run(&mut place.program(&binary, true))?;
+    let expected = if source.starts_with(common::here().join("tests")) { "ok\n" } else { "tokens beside 4 layers" };
+    if output.contains(expected) { Ok(()) } else { Err(format!("it says {output:?}").into()) }
+}
+
+/// The driver is absent: nothing may hang, crash or pretend.
+fn without_driver(place: &Place, linked: Linked) -> Result<(), Failed> {
+    let binary = place.build(&ours("no_driver.c"), linked)?;
+    common::run(&mut place.program(&binary, false))?;
+    Ok(())
+}
+
+/// Compiles a file that includes a header twice and uses nothing.
+fn header(place: &Place, header: &str, compiler: &str, standard: &str) -> Result<(), Failed> {
+    let extension = if compiler == "gcc" { "c" } else { "cpp" };
+    let source = place.folder.join(format!("{}_{standard}.{extension}", header.replace('.', "_")));
+    let text = format!("#include <{header}>\n#include <{header}>\nint main(void) {{ return OVERTAKE_OK; }}\n");
+    std::fs::write(&source, text)?;
+    let mut command = Command::new(compiler);
+    command.arg(format!("-std={standard}")).args(STRICT).arg("-I").arg(common::here().join("include"));
+    common::succeed(command.arg("-fsyntax-only").arg(&source))?;
+    Ok(())
+}
+
+/// What the program says when a drop-in of this version is loaded before it.
+fn beside_drop_in(place: &Place, version: u32, shadow: bool) -> Result<String, Failed> {
+    let folder = place.folder.join(format!("stand_in_{version}_{shadow}"));
+    std::fs::create_dir_all(&folder)?;
+    let stand_in = folder.join(if shadow { "libcuda.so.1" } else { "stand_in.so" });
+    let mut command = place.compiler(&ours("stand_in.c"));
+    command.arg(format!("-DABI={version}")).args(["-shared", "-fPIC", "-o"]).arg(&stand_in);
+    common::succeed(command.arg(ours("stand_in.c")))?;
+    let binary = place.build(&ours("shares.c"), Linked::Shared)?;
+    let mut program = place.program(&binary, true);
+    match shadow {
+        true => program.env("LD_LIBRARY_PATH", std::env::join_paths([&folder, &place.library])?),
+        false => program.env("LD_PRELOAD", &stand_in),
+    };
+    Ok(common::run(&mut program)?)
+}
+
+fn shared_state(place: &Place, shadow: bool) -> Result<(), Failed> {
+    let output = beside_drop_in(place, shim::table::TABLE_ABI, shadow)?;
+    let expected = "preload 23\n0 0 104 -1 thirteen is no priority\n";
+    if output == expected { Ok(()) } else { Err(format!("it says {output:?}").into()) }
+}
+
+fn state_of_another_version(place: &Place) -> Result<(), Failed> {
+    let output = beside_drop_in(place, shim::table::TABLE_ABI + 1, false)?;
+    if output.starts_with("c 7") { Ok(()) } else { Err(format!("it says {output:?}").into()) }
+}
+
+fn main() {
+    let arguments = Arguments::from_args();
+    let place = Place::new();
+    let mut trials = Vec::new();
+    let mut add = |name: String, test: Box<Test>| {
+        let place = place.clone();
+        trials.push(Trial::test(name, move || test(&place)));
+    };
+    for standard in ["c99", "c11", "c17"] {
+        add(format!("header_{standard}"), Box::new(move |place| header(place, "overtake.h", "gcc", standard)));
+    }
+    for (name, standard) in [("overtake.h", "c++11"), ("overtake.hpp", "c++17"), ("overtake.hpp", "c++20")] {
+        add(format!("{name}_{standard}"), Box::new(move |place| header(place, name, "g++", standard)));
+    }
+    for (suffix, linked) in [("shared", Linked::Shared), ("static", Linked::Static)] {
+        for source in ["copies.c", "refusals.c", "scopes.cpp"] {
+            add(format!("{source}_{suffix}"), Box::new(move |place| runs(place, &ours(source), linked)));
+        }
+        for source in ["priority.c", "priority.cpp"] {
+            add(format!("example_{source}_{suffix}"), Box::new(move |place| runs(place, &example(source), linked)));
+        }
+        add(format!("no_driver_{suffix}"), Box::new(move |place| without_driver(place, linked)));
+    }
+    add("off".to_owned(), Box::new(|place| runs_off(place, &ours("copies.c"))));
+    add("quiet".to_owned(), Box::new(|place| runs(place, &ours("quiet.c"), Linked::Shared)));
+    add("drop_in_shares_its_state".to_owned(), Box::new(|place| shared_state(place, false)));
+    add("shadow_shares_its_state".to_owned(), Box::new(|place| shared_state(place, true)));
+    add("drop_in_of_another_version_is_left_alone".to_owned(), Box::new(state_of_another_version));
+    libtest_mimic::run(&arguments, trials).exit();
+}

@@ -1,0 +1,125 @@
+/* Copies through the C ABI: every byte arrives, the statistics count them, priorities are kept and taken away. */
+#include "expect.h"
+
+enum { BULK = 5 << 20, SMALL = 64 << 10, PITCH = 512, WIDTH = 300, HEIGHT = 40, BATCH = 6 };
+
+/* With OVERTAKE=off everything is as natively, and nothing is an error. */
+static int off;
+
+static int priority_of(CUstream stream)
+{
+    int priority = -1;
+    OK(overtake_stream_priority(stream, &priority));
+    return priority;
+}
+
+static void there_and_back(size_t bytes, int kinds_known, int priority, CUstream stream)
+{
+    unsigned char *in = pinned_bytes(bytes, 3), *out = pinned_bytes(bytes, 99);
+    void *middle = on_device(bytes), *second = on_device(bytes);
+    int down = kinds_known ? OVERTAKE_COPY_HOST_TO_DEVICE : OVERTAKE_COPY_DEFAULT;
+    int across = kinds_known ? OVERTAKE_COPY_DEVICE_TO_DEVICE : OVERTAKE_COPY_DEFAULT;
+    int up = kinds_known ? OVERTAKE_COPY_DEVICE_TO_HOST : OVERTAKE_COPY_DEFAULT;
+    OK(overtake_memcpy_async(middle, in, bytes, down, stream, priority));
+    OK(overtake_memcpy_async(second, middle, bytes, across, stream, priority));
+    OK(overtake_memcpy_async(out, second, bytes, up, stream, priority));
+    OK(cuStreamSynchronize(stream));
+    REQUIRE(memcmp(in, out, bytes) == 0);
+    OK(cuMemFreeHost(in));
+    OK(cuMemFreeHost(out));
+    OK(cuMemFree((CUdeviceptr)(uintptr_t)middle));
+    OK(cuMemFree((CUdeviceptr)(uintptr_t)second));
+}
+
+static void rectangles(CUstream stream)
+{
+    unsigned char *in = pinned_bytes(PITCH * HEIGHT, 5), *out = pinned_bytes(PITCH * HEIGHT, 77);
+    unsigned char *guard = pinned_bytes(PITCH * HEIGHT, 77);
+    void *middle = on_device(PITCH * HEIGHT);
+    OK(overtake_memcpy_2d_async(middle, PITCH, in, PITCH, WIDTH, HEIGHT, OVERTAKE_COPY_HOST_TO_DEVICE, stream, 4));
+    OK(overtake_memcpy_2d_async(out, PITCH, middle, PITCH, WIDTH, HEIGHT, OVERTAKE_COPY_DEVICE_TO_HOST, stream, 4));
+    OK(cuStreamSynchronize(stream));
+    for (size_t y = 0; y < HEIGHT; y++) {
+        REQUIRE(memcmp(out + y * PITCH, in + y * PITCH, WIDTH) == 0);
+        REQUIRE(memcmp(out + y * PITCH + WIDTH, guard + y * PITCH + WIDTH, PITCH - WIDTH) == 0);
+    }
+}
+
+static void batches(CUstream stream)
+{
+    void *targets[BATCH], *middles[BATCH];
+    const void *sources[BATCH], *devices[BATCH];
+    size_t sizes[BATCH];
+    for (size_t i = 0; i < BATCH; i++) {
+        sizes[i] = SMALL + 1000 * i;
+        sources[i] = pinned_bytes(sizes[i], (unsigned)i);
+        targets[i] = pinned_bytes(sizes[i], 200);
+        devices[i] = middles[i] = on_device(sizes[i]);
+    }
+    OK(overtake_memcpy_batch_async(middles, sources, sizes, BATCH, stream, 3));
+    OK(overtake_memcpy_batch_async(targets, devices, sizes, BATCH, stream, OVERTAKE_PRIORITY_BY_RULES));
+    OK(overtake_memcpy_batch_async(NULL, NULL, NULL, 0, stream, 3));
+    OK(cuStreamSynchronize(stream));
+    for (size_t i = 0; i < BATCH; i++)
+        REQUIRE(memcmp(targets[i], sources[i], sizes[i]) == 0);
+}
+
+static void stream_priorities(CUstream stream)
+{
+    OK(overtake_adopt_stream(stream, 6));
+    REQUIRE(priority_of(stream) == (off ? 0 : 6));
+    OK(overtake_set_stream_priority(stream, OVERTAKE_PRIORITY_LOWEST));
+    REQUIRE(priority_of(stream) == (off ? 0 : 1));
+    OK(overtake_release_stream(stream));
+    REQUIRE(priority_of(stream) == OVERTAKE_PRIORITY_BY_RULES);
+}
+
+static void thread_priorities(void)
+{
+    int before = -1;
+    OK(overtake_set_thread_priority(2, &before));
+    REQUIRE(before == 0);
+    OK(overtake_push_priority(5));
+    OK(overtake_push_priority(7));
+    OK(overtake_pop_priority());
+    OK(overtake_set_thread_priority(5, &before));
+    REQUIRE(before == (off ? 0 : 5));
+    OK(overtake_pop_priority());
+    OK(overtake_set_thread_priority(OVERTAKE_PRIORITY_BY_RULES, &before));
+    REQUIRE(before == (off ? 0 : 2));
+}
+
+static uint64_t bytes_so_far(void)
+{
+    struct overtake_statistics sums;
+    memset(&sums, 0xee, sizeof sums);
+    sums.struct_size = sizeof sums;
+    OK(overtake_read_statistics(&sums));
+    REQUIRE(sums.struct_size == sizeof sums && sums.stood_down == 0 && sums.errors == 0);
+    return sums.urgent_bytes + sums.kernel_bytes + sums.engine_bytes + sums.passed_on_bytes;
+}
+
+int main(void)
+{
+    CUstream stream;
+    open_device();
+    stream = new_stream();
+    off = getenv("OVERTAKE") != NULL;
+    REQUIRE(strcmp(overtake_deployment(), off ? "off" : "c") == 0);
+    REQUIRE(overtake_priorities() == 7);
+    OK(overtake_open(NULL));
+    there_and_back(BULK, 1, 1, stream);
+    there_and_back(SMALL, 1, 7, stream);
+    there_and_back(SMALL + 1, 0, OVERTAKE_PRIORITY_BY_RULES, stream);
+    there_and_back(BULK + 3, 0, OVERTAKE_PRIORITY_BY_RULES, NULL);
+    REQUIRE(off ? bytes_so_far() == 0 : bytes_so_far() >= 2u * (BULK + SMALL));
+    rectangles(stream);
+    batches(stream);
+    stream_priorities(stream);
+    thread_priorities();
+    OK(overtake_set_rules(""));
+    OK(overtake_close());
+    OK(cuStreamDestroy(stream));
+    puts("ok");
+    return 0;
+}

@@ -1,0 +1,24 @@
+/* On a machine without a driver every call returns, and says what is missing. */
+#include <stdio.h>
+#include <string.h>
+
+#include <overtake.h>
+
+int main(void)
+{
+    char bytes[2][16] = {"0123456789abcde", ""};
+    struct overtake_statistics sums = {sizeof sums, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0};
+    int opened = overtake_open(NULL);
+    int copied = overtake_memcpy_async(bytes[1], bytes[0], 16, OVERTAKE_COPY_DEFAULT, NULL, 5);
+    if (opened == OVERTAKE_OK || copied == OVERTAKE_OK || strlen(overtake_last_error()) < 8) {
+        fprintf(stderr, "opened %d, copied %d: %s\n", opened, copied, overtake_last_error());
+        return 1;
+    }
+    if (overtake_push_priority(5) != OVERTAKE_OK || overtake_pop_priority() != OVERTAKE_OK ||
+        overtake_read_statistics(&sums) != OVERTAKE_OK || sums.urgent_copies != 0) {
+        fprintf(stderr, "%s\n", overtake_last_error());
+        return 1;
+    }
+    puts("ok");
+    return 0;
+}

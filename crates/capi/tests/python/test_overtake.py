@@ -1,0 +1,168 @@
+"""Tests of overtake.py; `tests/python.rs` runs each class in the surroundings that it needs."""
+
+import ctypes
+import threading
+import unittest
+import warnings
+
+import overtake
+
+
+class FakeTorchStream:
+    cuda_stream = 0x1000
+
+
+class FakeCupyStream:
+    ptr = 0x2000
+
+
+class FakeNumbaStream:
+    handle = ctypes.c_void_p(0x3000)
+
+
+class FakeCudaCoreStream:
+    def __cuda_stream__(self):
+        return (0, 0x4000)
+
+
+class WithoutLibrary(unittest.TestCase):
+    def test_everything_is_a_no_op_and_one_warning_says_so(self):
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            with overtake.priority(5):
+                overtake.set_stream_priority(FakeTorchStream(), 1)
+            overtake.open()
+            overtake.close()
+            overtake.set_rules("")
+            self.assertEqual(overtake.statistics(), {})
+            self.assertEqual(overtake.report(), {})
+            self.assertEqual(overtake.stream_priority(0), 0)
+            self.assertEqual(overtake.priorities(), 0)
+        self.assertEqual([warning.category for warning in said], [RuntimeWarning])
+        self.assertIn("cargo xtask install", str(said[0].message))
+        self.assertFalse(overtake.available())
+        self.assertIsNone(overtake.deployment())
+        self.assertIsNone(overtake.version())
+
+    def test_strictness_and_copies_raise(self):
+        with self.assertRaises(overtake.Unavailable):
+            with overtake.priority(5, strict=True):
+                self.fail("the block must not run")
+        for call in (overtake.statistics, overtake.open, overtake.priorities):
+            self.assertRaises(overtake.Unavailable, call, strict=True)
+        self.assertRaises(overtake.Unavailable, overtake.memcpy_async, 0, 0, 0)
+
+    def test_handles_of_streams(self):
+        expected = [(None, 0), (7, 7), (FakeTorchStream(), 0x1000), (FakeCupyStream(), 0x2000)]
+        expected += [(FakeNumbaStream(), 0x3000), (FakeCudaCoreStream(), 0x4000)]
+        for stream, handle in expected:
+            self.assertEqual(overtake.stream_handle(stream), handle)
+        self.assertRaises(TypeError, overtake.stream_handle, "stream")
+
+
+class Device:
+    """Just enough of the driver API to copy."""
+
+    def __init__(self):
+        self.cuda = ctypes.CDLL("libcuda.so.1")
+        context = ctypes.c_void_p()
+        self.must("cuInit", 0)
+        self.must("cuDevicePrimaryCtxRetain", ctypes.byref(context), 0)
+        self.must("cuCtxSetCurrent", context)
+
+    def must(self, name, *arguments):
+        code = getattr(self.cuda, name)(*arguments)
+        if code != 0:
+            raise RuntimeError(f"{name}: {code}")
+
+    def made(self, name, *arguments):
+        made = ctypes.c_void_p()
+        self.must(name, ctypes.byref(made), *arguments)
+        return made.value
+
+
+class WithLibrary(unittest.TestCase):
+    def setUp(self):
+        warnings.simplefilter("ignore")
+
+    def thread_priority(self):
+        """Seen as the library sees it: a scope ends with what was there before."""
+        library, before = overtake._load(), ctypes.c_int(-1)
+        library.overtake_set_thread_priority(0, ctypes.byref(before))
+        library.overtake_set_thread_priority(before, None)
+        return before.value
+
+    def test_outside_the_drop_in_one_warning_says_so(self):
+        self.assertEqual(overtake.deployment(), "c")
+        overtake._said.clear()
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            for _ in range(2):
+                with overtake.priority(5):
+                    pass
+        self.assertEqual(len(said), 1)
+        self.assertIn("overtake run", str(said[0].message))
+
+    def test_scopes_nest_and_belong_to_threads(self):
+        seen = []
+        with overtake.priority(3) as outer, overtake.priority(7):
+            thread = threading.Thread(target=lambda: seen.append(self.thread_priority()))
+            thread.start()
+            thread.join()
+            seen.append(self.thread_priority())
+            with outer:
+                seen.append(self.thread_priority())
+        self.assertEqual(seen, [0, 7, 3])
+        with self.assertRaises(ZeroDivisionError), overtake.priority(5):
+            raise ZeroDivisionError
+        self.assertEqual(self.thread_priority(), 0)
+
+    def test_decorated_functions(self):
+        @overtake.priority(6)
+        def urgent():
+            return self.thread_priority()
+
+        self.assertEqual((urgent(), urgent(), self.thread_priority()), (6, 6, 0))
+
+    def test_errors_have_numbers_names_and_words(self):
+        with self.assertRaises(overtake.Error) as raised:
+            with overtake.priority(99):
+                self.fail("the block must not run")
+        self.assertEqual((raised.exception.code, raised.exception.name), (-1, "OVERTAKE_ERROR_INVALID_ARGUMENT"))
+        self.assertEqual(self.thread_priority(), 0)
+
+    def test_copies_and_statistics(self):
+        device, size = Device(), 300000
+        source = device.made("cuMemHostAlloc", ctypes.c_size_t(size), 0)
+        target = device.made("cuMemHostAlloc", ctypes.c_size_t(size), 0)
+        middle = device.made("cuMemAlloc_v2", ctypes.c_size_t(size))
+        stream = device.made("cuStreamCreate", 1)
+        ctypes.memmove(source, bytes(range(250)) * (size // 250), size)
+        overtake.open()
+        overtake.set_stream_priority(stream, 4)
+        self.assertEqual(overtake.stream_priority(stream), 4)
+        overtake.memcpy_async(middle, source, size, stream, kind=overtake.HOST_TO_DEVICE)
+        overtake.memcpy_async(target, middle, size, stream, level=7)
+        device.must("cuStreamSynchronize", ctypes.c_void_p(stream))
+        self.assertEqual(ctypes.string_at(target, size), ctypes.string_at(source, size))
+        sums = overtake.statistics()
+        self.assertGreaterEqual(sum(sums[name] for name in sums if name.endswith("_bytes")), 2 * size)
+        self.assertEqual(overtake.report()["deployment"], "c")
+        overtake.set_stream_priority(stream, 0)
+        overtake.close()
+
+
+class WithoutDriver(unittest.TestCase):
+    def test_opening_says_what_is_missing(self):
+        self.assertTrue(overtake.available())
+        self.assertRegex(overtake.version(), r"^\d+\.\d+\.\d+$")
+        with self.assertRaises(overtake.Error) as raised:
+            overtake.open()
+        self.assertGreater(len(str(raised.exception)), 20)
+        warnings.simplefilter("ignore")
+        with overtake.priority(5):
+            pass
+
+
+if __name__ == "__main__":
+    unittest.main()
