@@ -105,7 +105,7 @@ fn answer(body: impl FnOnce() -> Result<(), Trouble>) -> c_int {
 }
 
 fn running() -> Result<&'static Process, Trouble> {
-    let text = "call overtake_open first; after a fork, and while the process exits, overtake is off";
+    let text = "initialise CUDA first (cuInit, cudaFree); after a fork, and while the process exits, overtake is off";
     process::process().ok_or_else(|| Trouble::Ours(Failure::NotStarted, text.to_owned()))
 }
 
@@ -183,7 +183,11 @@ unsafe extern "C" fn stream_priority(stream: *mut c_void, priority: *mut c_int) 
 
 unsafe extern "C" fn swap_thread_priority(priority: c_int, before: *mut c_int) -> c_int {
     answer(|| {
-        let priority = priority_of(priority, running()?)?;
+        // A scope may begin before the driver is initialised, and in the child of a fork.
+        let priority = match process::process() {
+            Some(process) => priority_of(priority, process)?,
+            None => u8::try_from(priority).ok().and_then(Priority::new),
+        };
         let was = process::swap_thread_priority(priority);
         if !before.is_null() {
             // SAFETY: not null; the caller promises a place for an int.
