@@ -4,7 +4,10 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use overtake::options::Options;
+use overtake::options::{self, Options};
+
+/// The one option that the copy layer does not know: it is the drop-in's.
+const BULK_BYTES_MIN: &str = "bulk_bytes_min";
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -41,7 +44,8 @@ pub struct RunArguments {
     /// How the library gets between the program and the driver.
     #[arg(long, value_enum, default_value_t = Deployment::Preload, value_name = "WAY")]
     pub deployment: Deployment,
-    /// Copies of this size and more are bulk where nothing else says what they are (1M when not given).
+    /// Copies of this size and more are bulk where nothing else says what they are (1M when not given); `off`: only
+    /// rules, streams and the C interface say what is urgent.
     #[arg(long, value_parser = size, value_name = "SIZE")]
     pub bulk_bytes_min: Option<String>,
     /// Rules that give copies their priority (TOML).
@@ -108,15 +112,13 @@ pub struct Setting {
     pub value: String,
 }
 
-/// `name=value`. The value of an option that the copy layer knows is checked here; the drop-in has more options.
+/// `name=value`, checked here: the drop-in can only complain of what it does not understand.
 fn setting(text: &str) -> Result<Setting, String> {
     let (name, value) = text.split_once('=').ok_or("expected NAME=VALUE, such as max_blocking_us=30")?;
     let name = name.replace('-', "_").to_lowercase();
-    let is_name = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
-    if name.is_empty() || !name.bytes().all(is_name) {
-        return Err(format!("{name:?} is not the name of an option: such a name has letters, digits and underscores"));
-    }
-    if Options::names().any(|(known, _)| known == name) {
+    if name == BULK_BYTES_MIN {
+        size(value)?;
+    } else {
         Options::default().set(&name, value).map_err(|error| error.to_string())?;
     }
     Ok(Setting { name, value: value.to_owned() })
@@ -124,10 +126,10 @@ fn setting(text: &str) -> Result<Setting, String> {
 
 /// A size, kept as it was written: the variable takes the same form.
 fn size(text: &str) -> Result<String, String> {
-    let digits = text.strip_suffix(['K', 'k', 'M', 'm', 'G', 'g']).unwrap_or(text);
-    match digits.parse::<u64>() {
-        Ok(_) => Ok(text.to_owned()),
-        Err(_) => Err("expected a size such as 1M, 256K or 4194304".to_owned()),
+    match (text, options::size(text)) {
+        ("off", _) => Ok(text.to_owned()),
+        (_, Some(bytes)) if bytes > 0 => Ok(text.to_owned()),
+        _ => Err("expected a size such as 1M, 256K or 4194304, or off".to_owned()),
     }
 }
 
@@ -139,14 +141,15 @@ mod tests {
     fn settings_are_names_with_values() {
         let set = |text| setting(text).map(|setting| (setting.name, setting.value));
         assert_eq!(set("max-blocking-us=30"), Ok(("max_blocking_us".to_owned(), "30".to_owned())));
-        assert_eq!(set("NOT_OF_THE_COPY_LAYER=a=b").unwrap().1, "a=b");
+        assert_eq!(set("BULK_BYTES_MIN=off").unwrap().0, "bulk_bytes_min");
         assert!(set("transport=teleport").unwrap_err().contains("auto, engine, kernel or native"));
-        assert!([set("max_blocking_us"), set("=3"), set("a b=3"), set("PATH;=3")].iter().all(Result::is_err));
+        assert!(set("transprot=auto").unwrap_err().contains("urgent_transport"), "the names there are");
+        assert!([set("max_blocking_us"), set("=3"), set("bulk_bytes_min=x")].iter().all(Result::is_err));
     }
 
     #[test]
     fn sizes_are_checked_and_kept() {
         assert_eq!((size("4M"), size("65536")), (Ok("4M".to_owned()), Ok("65536".to_owned())));
-        assert!([size("M"), size("4MB"), size("-1"), size("")].iter().all(Result::is_err));
+        assert!([size("M"), size("4MB"), size("-1"), size("0"), size("")].iter().all(Result::is_err));
     }
 }

@@ -11,11 +11,22 @@ use crate::stand_ins::{command, has_python, library};
 /// Longer than anything here takes, shorter than a hang is noticed otherwise.
 const PATIENCE: Duration = Duration::from_secs(20);
 
+/// A while for a shell, in many small steps: it looks at its signals between them.
+const DAWDLE: &str = "for i in 0 1 2 3 4 5 6 7 8 9; do for j in 0 1 2 3 4; do sleep 0.02; done; done";
+
 /// A program that has said its first line.
 struct Started {
     child: Child,
     output: BufReader<ChildStdout>,
     line: String,
+}
+
+impl Drop for Started {
+    fn drop(&mut self) {
+        // A test that fails leaves nothing behind: with the command goes the program.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
 }
 
 fn start(folder: &Folder, arguments: &[&str], script: &str) -> Started {
@@ -63,7 +74,7 @@ fn without_a_report_no_process_stays() {
 fn what_is_sent_to_the_command_reaches_the_program() {
     let folder = Folder::new("run-forward");
     for signal in ["TERM", "INT", "HUP", "QUIT", "USR1", "USR2", "WINCH", "CONT", "ALRM"] {
-        let script = format!("trap 'echo got {signal}; exit 7' {signal}; echo ready; while :; do sleep 0.02; done");
+        let script = format!("trap 'echo got {signal}; exit 7' {signal}; echo ready; {DAWDLE}; exit 1");
         let mut started = start(&folder, &["--json", "-"], &script);
         kill(signal, started.child.id());
         let mut rest = String::new();
@@ -126,6 +137,41 @@ fn an_ignored_signal_stays_ignored() {
     outer.args(["-c", "trap '' HUP; exec \"$@\"", "sh"]).arg(inner.get_program()).args(inner.get_args());
     let output = outer.current_dir(folder.path()).env_remove("LD_PRELOAD").output().unwrap();
     assert_eq!(output.status.code(), Some(5), "{}", text(&output.stderr));
+}
+
+#[test]
+fn a_signal_to_the_whole_group_is_no_loop() {
+    let folder = Folder::new("run-group");
+    let script = format!("trap 'echo got it' USR1; echo ready; kill -USR1 0; {DAWDLE}; exit 7");
+    let mut started = start(&folder, &["--json", "-"], &script);
+    let mut rest = String::new();
+    started.output.read_to_string(&mut rest).unwrap();
+    assert!(rest.starts_with("got it\n{") && rest.contains("\"exit_status\": 7"), "{rest}");
+    assert_eq!(started.child.wait().unwrap().code(), Some(7));
+}
+
+#[test]
+fn nothing_stays_behind_when_a_signal_ends_it() {
+    let folder = Folder::new("run-signal-folder");
+    let mut started = start(&folder, &["--report"], "echo $OVERTAKE_REPORT_DIR; kill -TERM $$");
+    assert_eq!(started.child.wait().unwrap().signal(), Some(15));
+    assert!(started.line.starts_with('/') && !std::path::Path::new(&started.line).exists(), "{}", started.line);
+}
+
+#[test]
+fn ignored_ends_of_children_are_waited_for_all_the_same() {
+    if !has_python() {
+        return;
+    }
+    let folder = Folder::new("run-child-signal");
+    let library = library(&folder, "dropin.so");
+    let show = "import signal, sys; sys.exit(int(signal.getsignal(signal.SIGCHLD) == signal.SIG_IGN) + 5)";
+    let inner = command(&folder, &library, &["--report", "--", "python3", "-c", show], &[]);
+    let ignore =
+        "import os, signal, sys; signal.signal(signal.SIGCHLD, signal.SIG_IGN); os.execv(sys.argv[1], sys.argv[1:])";
+    let mut outer = Command::new("python3");
+    outer.args(["-c", ignore]).arg(inner.get_program()).args(inner.get_args()).env_remove("LD_PRELOAD");
+    assert_eq!(outer.output().unwrap().status.code(), Some(6), "and the program inherits that it is ignored");
 }
 
 #[test]

@@ -7,6 +7,9 @@ use report::{Column, Table, format};
 use super::record::{Amount, ProcessRecord};
 use super::total::{DeviceTotal, LatencyTotal, Total};
 
+/// A command is shown up to this length.
+const COMMAND_LENGTH: usize = 40;
+
 /// The report, headed by what ran.
 pub fn render(heading: &str, total: &Total, processes: &[&ProcessRecord], complaints: &[String]) -> String {
     let mut text = format!("\novertake run: {heading}\n");
@@ -22,8 +25,9 @@ pub fn render(heading: &str, total: &Total, processes: &[&ProcessRecord], compla
     for device in &total.devices {
         render_device(&mut text, device);
     }
-    if !total.calls.is_empty() {
-        section(&mut text, "calls by symbol", &call_table(total));
+    let calls = call_table(total);
+    if !calls.is_empty() {
+        section(&mut text, "calls by symbol", &calls);
     }
     if processes.len() > 1 {
         section(&mut text, "processes", &process_table(processes));
@@ -44,7 +48,16 @@ fn section(text: &mut String, title: &str, table: &Table) {
 }
 
 fn named(process: &ProcessRecord) -> String {
-    format!("{} ({})", process.program, process.pid)
+    format!("{} ({})", shown(process), process.pid)
+}
+
+/// What a process runs, short enough for a line of a table: many of one job differ in their arguments alone.
+fn shown(process: &ProcessRecord) -> String {
+    let whole = if process.command.is_empty() { process.program.clone() } else { process.command.join(" ") };
+    if whole.chars().count() <= COMMAND_LENGTH {
+        return whole;
+    }
+    whole.chars().take(COMMAND_LENGTH - 3).chain("...".chars()).collect()
 }
 
 fn render_device(text: &mut String, device: &DeviceTotal) {
@@ -52,6 +65,9 @@ fn render_device(text: &mut String, device: &DeviceTotal) {
     section(text, "copies by class", &class_table(device));
     if !device.latencies.is_empty() {
         section(text, "latency by priority (higher is more urgent)", &latency_table(&device.latencies));
+        if device.latencies.iter().any(|latency| latency.p50_us.is_none()) {
+            line(text, "  (percentiles of several contexts do not add up; --json has each)");
+        }
     }
     if !device.passed_on.is_empty() {
         section(text, "copies passed on untouched", &reason_table(device));
@@ -66,6 +82,10 @@ fn render_device(text: &mut String, device: &DeviceTotal) {
 
 fn count(number: u64) -> String {
     format::grouped(number as f64, 0)
+}
+
+fn percentile(value: Option<f64>) -> String {
+    value.map_or("-".to_owned(), format::us)
 }
 
 fn amount_row(name: &str, amount: Amount) -> [String; 3] {
@@ -91,7 +111,6 @@ fn latency_table(latencies: &[LatencyTotal]) -> Table {
         Column::numbers("max (us)"),
     ];
     let mut table = Table::new(columns);
-    let percentile = |value: Option<f64>| value.map_or("by process".to_owned(), format::us);
     for latency in latencies {
         table.push([
             latency.priority.to_string(),
@@ -116,7 +135,7 @@ fn reason_table(device: &DeviceTotal) -> Table {
 fn call_table(total: &Total) -> Table {
     let columns = vec![Column::words("symbol"), Column::numbers("intercepted"), Column::numbers("passed on")];
     let mut table = Table::new(columns);
-    for call in &total.calls {
+    for call in total.calls.iter().filter(|call| call.intercepted + call.passed_on > 0) {
         table.push([call.symbol.clone(), count(call.intercepted), count(call.passed_on)]);
     }
     table
@@ -142,11 +161,10 @@ fn process_table(processes: &[&ProcessRecord]) -> Table {
         let sum = Total::of([*process]);
         let copies = |of: fn(&DeviceTotal) -> u64| count(sum.devices.iter().map(of).sum());
         let first = most_urgent(&sum);
-        let percentile = |value: Option<f64>| value.map_or("-".to_owned(), format::us);
         let state = if process.is_final { process.state.clone() } else { format!("{}, cut off", process.state) };
         table.push([
             process.pid.to_string(),
-            process.program.clone(),
+            shown(process),
             state,
             copies(|device| device.copies.urgent.copies),
             copies(|device| device.copies.kernel.copies + device.copies.engine.copies),
@@ -176,11 +194,11 @@ fn render_warnings(text: &mut String, total: &Total, complaints: &[String]) {
     let stood_down: Vec<String> = total
         .devices
         .iter()
-        .filter(|device| device.processes_stood_down > 0)
+        .filter(|device| device.contexts_stood_down > 0)
         .map(|device| {
             format!(
-                "device {}: overtake gave up in {} of {} processes and left all further copies to the driver",
-                device.device, device.processes_stood_down, device.processes
+                "device {}: overtake stood down in {} of {} contexts: all further copies were left to the driver",
+                device.device, device.contexts_stood_down, device.contexts
             )
         })
         .collect();
@@ -210,7 +228,8 @@ mod tests {
 
     fn process(pid: u32, is_final: bool) -> ProcessRecord {
         let text = format!(
-            r#"{{"format": 1, "pid": {pid}, "program": "python", "final": {is_final}, "state": "open",
+            r#"{{"format": 1, "pid": {pid}, "program": "python", "command": ["python"],
+                "final": {is_final}, "state": "open",
                 "calls": [{{"symbol": "cuMemcpyHtoDAsync_v2", "intercepted": 1234, "passed_on": 1}}],
                 "devices": [{{"device": 0, "name": "H100", "chunks": 3, "stood_down": {},
                     "copies": {{"urgent": {{"copies": 1000, "bytes": 65536000}},
@@ -271,10 +290,10 @@ warning: beware
         for part in [
             "2 processes used CUDA",
             "urgent                2,000",
-            "by process",
+            "percentiles of several contexts",
             "7  python   open            1,000    16          2        0         2       8.2      12.5",
             "8  python   open, cut off",
-            "gave up in 1 of 2 processes",
+            "stood down in 1 of 2 contexts",
             "warning: beware (2 processes)",
             "1 of 2 processes were cut off",
             "warning: 9.json: is not whole",

@@ -1,5 +1,5 @@
-//! All processes together. Percentiles do not add up: they are shown where they come from one process, and left out
-//! where they would have to be made up.
+//! All processes together. Percentiles do not add up: they are shown where they come from one context of one process,
+//! and left out where they would have to be made up.
 
 use std::collections::BTreeMap;
 
@@ -33,6 +33,8 @@ pub struct DeviceTotal {
     pub name: String,
     /// How many processes used it.
     pub processes: usize,
+    /// How many contexts they had on it.
+    pub contexts: usize,
     /// Copies by class.
     pub copies: Classes,
     /// Copies that went to the driver untouched, most frequent reason first.
@@ -45,8 +47,8 @@ pub struct DeviceTotal {
     pub boosts: u64,
     /// Calls of the driver that failed inside overtake.
     pub errors: u64,
-    /// Processes in which overtake gave up on it.
-    pub processes_stood_down: usize,
+    /// Contexts in which overtake gave up.
+    pub contexts_stood_down: usize,
     /// How long copies took, most urgent first.
     pub latencies: Vec<LatencyTotal>,
 }
@@ -56,13 +58,13 @@ pub struct DeviceTotal {
 pub struct LatencyTotal {
     /// The priority.
     pub priority: u8,
-    /// How many processes had such copies.
-    pub processes: usize,
+    /// How many contexts had such copies.
+    pub contexts: usize,
     /// How many were measured.
     pub count: u64,
-    /// The median, where one process had such copies.
+    /// The median, where one context had such copies.
     pub p50_us: Option<f64>,
-    /// The 99th percentile, where one process had such copies.
+    /// The 99th percentile, where one context had such copies.
     pub p99_us: Option<f64>,
     /// The longest.
     pub max_us: f64,
@@ -102,6 +104,10 @@ impl Total {
             let new = || DeviceTotal { device: device.device, name: device.name.clone(), ..DeviceTotal::default() };
             entry(&mut self.devices, same, new).add(device);
         }
+        for total in &mut self.devices {
+            let uses = |device: &DeviceRecord| device.device == total.device && device.name == total.name;
+            total.processes += usize::from(process.devices.iter().any(uses));
+        }
         for call in &process.calls {
             let new = || CallRecord { symbol: call.symbol.clone(), ..CallRecord::default() };
             let total = entry(&mut self.calls, |total| total.symbol == call.symbol, new);
@@ -117,7 +123,7 @@ impl Total {
 
 impl DeviceTotal {
     fn add(&mut self, device: &DeviceRecord) {
-        self.processes += 1;
+        self.contexts += 1;
         self.copies.urgent.add(device.copies.urgent);
         self.copies.kernel.add(device.copies.kernel);
         self.copies.engine.add(device.copies.engine);
@@ -125,7 +131,7 @@ impl DeviceTotal {
         self.rescues += device.rescues;
         self.boosts += device.boosts;
         self.errors += device.errors;
-        self.processes_stood_down += usize::from(device.stood_down);
+        self.contexts_stood_down += usize::from(device.stood_down);
         for passed in &device.passed_on {
             let new = || ReasonRecord { reason: passed.reason.clone(), amount: Amount::default() };
             entry(&mut self.passed_on, |total| total.reason == passed.reason, new).amount.add(passed.amount);
@@ -146,10 +152,10 @@ impl DeviceTotal {
 
 impl LatencyTotal {
     fn add(&mut self, latency: &LatencyRecord) {
-        let is_first = self.processes == 0;
+        let is_first = self.contexts == 0;
         self.p50_us = is_first.then_some(latency.p50_us);
         self.p99_us = is_first.then_some(latency.p99_us);
-        self.processes += 1;
+        self.contexts += 1;
         self.count += latency.count;
         self.max_us = self.max_us.max(latency.max_us);
     }
@@ -203,7 +209,7 @@ mod tests {
         assert_eq!(symbols, [("cuMemcpyDtoH_v2", 9), ("cuMemcpyHtoDAsync_v2", 8)]);
         let device = &total.devices[0];
         assert_eq!(device.copies.urgent, Amount { copies: 7, bytes: 70 });
-        assert_eq!((device.rescues, device.processes_stood_down, device.processes), (1, 1, 2));
+        assert_eq!((device.rescues, device.contexts_stood_down, device.processes), (1, 1, 2));
         assert_eq!(device.passed_on[0].reason, "pageable");
         assert_eq!(device.passed_on_amount(), Amount { copies: 8, bytes: 16 });
     }
@@ -214,6 +220,14 @@ mod tests {
         let [five, two] = total.devices[0].latencies[..] else { panic!("{total:?}") };
         assert_eq!((five.priority, five.p50_us, five.p99_us), (5, Some(3.0), Some(3.0)));
         assert_eq!((two.priority, two.count, two.p50_us, two.p99_us, two.max_us), (2, 7, None, None, 10.0));
+    }
+
+    #[test]
+    fn a_process_with_two_contexts_is_one_process() {
+        let context = r#"{"device": 0, "name": "G", "latencies": [{"priority": 2, "count": 1, "p50_us": 1}]}"#;
+        let total = Total::of([&process(&format!(r#"{{"format": 1, "devices": [{context}, {context}]}}"#))]);
+        assert_eq!((total.devices[0].processes, total.devices[0].contexts), (1, 2));
+        assert_eq!(total.devices[0].latencies[0].p50_us, None);
     }
 
     #[test]
