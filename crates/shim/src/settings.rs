@@ -8,6 +8,9 @@ use crate::rules::Rules;
 /// Copies of at least so many bytes are bulk by the automatic rule.
 const BULK_BYTES_MIN: u64 = 1 << 20;
 
+/// Copies of at least so many bytes may go by (guarded) kernel.
+const KERNEL_BYTES_MIN: u64 = 1 << 20;
+
 /// CUDA's greatest stream priority lies five steps above its least; below those levels lie small copies and bulk.
 const PRIORITIES: u8 = 7;
 
@@ -30,6 +33,10 @@ impl Default for Settings {
         let options = Options {
             priorities: Priorities::new(PRIORITIES).expect("7 is a valid count"),
             channels: false,
+            // Copy kernels that cannot begin would hang programs that fill the device and wait; below this size
+            // nothing goes by kernel at all.
+            kernel_bytes_min: KERNEL_BYTES_MIN,
+            guard_bytes_min: Some(KERNEL_BYTES_MIN),
             ..Options::default()
         };
         Settings { options, bulk_bytes_min: Some(BULK_BYTES_MIN), rules: Rules::default(), complaints: Vec::new() }
