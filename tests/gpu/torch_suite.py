@@ -17,7 +17,8 @@ TEST_LIMIT_S = 40
 
 def pytest_command(arguments):
     """pytest with a line a test; a test that hangs ends by itself where pytest-timeout is there."""
-    command = [sys.executable, "-m", "pytest", "-v", "--tb=line", "-p", "no:cacheprovider", "--color=no"]
+    command = [sys.executable, "-m", "pytest", "-v", "--tb=line", "--color=no", "-p", "no:cacheprovider",
+               "--continue-on-collection-errors"]
     try:
         importlib.metadata.version("pytest-timeout")
         command += ["--timeout", str(TEST_LIMIT_S)]
