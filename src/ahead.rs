@@ -1,6 +1,7 @@
 //! What comes before a stream's next copy: the unfinished copies of ours that it depends on.
 
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicU8, Ordering};
 
 use channels::Direction;
 use semaphores::Priority;
@@ -26,21 +27,48 @@ pub(crate) struct Dependency {
 }
 
 /// The copies in flight that a stream's later work comes after, its own and those of streams that it has waited for.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Ahead {
     copies: Mutex<Vec<Earlier>>,
+    /// The least urgent among them, changed under their lock: most streams carry copies of one priority, which depend
+    /// on nobody that they could lift, and need not look.
+    least: AtomicU8,
+}
+
+/// The least urgent of none.
+const NOBODY: u8 = u8::MAX;
+
+impl Default for Ahead {
+    fn default() -> Ahead {
+        Ahead { copies: Mutex::default(), least: AtomicU8::new(NOBODY) }
+    }
 }
 
 impl Ahead {
     /// Remembers a copy that everything later in the stream comes after.
-    pub(crate) fn remember(&self, ticket: Ticket, priority: Priority, direction: Direction) {
-        lock(&self.copies).push(Earlier { ticket, priority, direction });
+    pub(crate) fn remember(&self, ticket: Ticket, priority: Priority, direction: Direction, ring: &Ring) {
+        let mut copies = lock(&self.copies);
+        // Those that are done are forgotten when there is no room, so that there need not be more.
+        if copies.len() == copies.capacity() {
+            copies.retain(|copy| !ring.is_done(copy.ticket));
+        }
+        copies.push(Earlier { ticket, priority, direction });
+        self.note(&copies);
+    }
+
+    fn note(&self, copies: &[Earlier]) {
+        let least = copies.iter().map(|copy| copy.priority.get()).min().unwrap_or(NOBODY);
+        self.least.store(least, Ordering::Release);
     }
 
     /// The unfinished copies that are less urgent than `priority`, by level and engine.
     pub(crate) fn below(&self, priority: Priority, ring: &Ring) -> Vec<Dependency> {
+        if self.least.load(Ordering::Acquire) >= priority.get() {
+            return Vec::new();
+        }
         let mut copies = lock(&self.copies);
         copies.retain(|copy| !ring.is_done(copy.ticket));
+        self.note(&copies);
         let mut below: Vec<Dependency> = Vec::new();
         for copy in copies.iter().filter(|copy| copy.priority < priority) {
             let same = |known: &&mut Dependency| (known.priority, known.direction) == (copy.priority, copy.direction);
@@ -64,6 +92,7 @@ impl Ahead {
         copies.retain(|copy| !ring.is_done(copy.ticket));
         copies.sort_unstable();
         copies.dedup();
+        self.note(&copies);
     }
 
     /// How many copies are remembered.
@@ -92,8 +121,8 @@ mod tests {
     fn streams_that_wait_for_each_other_keep_every_copy_once() {
         let (ring, one, other) = (ring(), Ahead::default(), Ahead::default());
         let (low, middle, high) = (Priority::LOWEST, Priority::new(2).unwrap(), Priority::new(3).unwrap());
-        one.remember(ring.take().unwrap(), low, Direction::HostToDevice);
-        other.remember(ring.take().unwrap(), middle, Direction::DeviceToHost);
+        one.remember(ring.take().unwrap(), low, Direction::HostToDevice, &ring);
+        other.remember(ring.take().unwrap(), middle, Direction::DeviceToHost, &ring);
         for _ in 0..20 {
             one.inherit(&other, &ring);
             other.inherit(&one, &ring);
@@ -110,10 +139,23 @@ mod tests {
     }
 
     #[test]
+    fn what_is_done_makes_room() {
+        let (ring, ahead) = (ring(), Ahead::default());
+        let high = Priority::new(3).unwrap();
+        for _ in 0..1000 {
+            let ticket = ring.take().unwrap();
+            ahead.remember(ticket, high, Direction::HostToDevice, &ring);
+            assert!(ahead.below(high, &ring).is_empty(), "it is not less urgent");
+            ring.release(ticket);
+        }
+        assert!(ahead.len() < 10, "{} copies are remembered, and all are done", ahead.len());
+    }
+
+    #[test]
     fn what_is_done_is_forgotten() {
         let (ring, one, other) = (ring(), Ahead::default(), Ahead::default());
         let ticket = ring.take().unwrap();
-        other.remember(ticket, Priority::LOWEST, Direction::HostToDevice);
+        other.remember(ticket, Priority::LOWEST, Direction::HostToDevice, &ring);
         ring.release(ticket);
         one.inherit(&other, &ring);
         assert_eq!(one.len(), 0);

@@ -13,6 +13,8 @@ use crate::census::Census;
 /// only sizes chunks and the watchdog's patience.
 const BYTES_PER_SECOND: u64 = 55_000_000_000;
 
+const BYTES_PER_NANOSECOND: u64 = BYTES_PER_SECOND / 1_000_000_000;
+
 /// What an engine spends between two copies besides moving bytes (facts, section 2).
 const GAP: Nanos = Nanos(2_600);
 
@@ -39,8 +41,7 @@ impl Engine {
 
     /// How long a copy of so many bytes takes when nothing is in its way.
     pub(crate) fn expected(&self, bytes: u64) -> Nanos {
-        let moving = u128::from(bytes) * 1_000_000_000 / u128::from(BYTES_PER_SECOND);
-        Nanos(u64::try_from(moving).unwrap_or(u64::MAX / 4)) + GAP
+        Nanos(bytes / BYTES_PER_NANOSECOND) + GAP
     }
 
     /// The size of chunks that keep it busy for at most `blocking_max` each.

@@ -26,6 +26,7 @@ pub mod copy;
 mod engine;
 mod events;
 mod guard;
+mod hold;
 pub mod kernel;
 mod lock;
 mod monitor;

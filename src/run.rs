@@ -5,18 +5,31 @@
 //! are known to be complete a moment after it, by the time that copies take; copies that follow when it has been seen
 //! on time are taken to be complete after the time that they take, unless bulk goes in chunks. That is an estimate,
 //! which is good enough: a word expresses preference, never correctness, and handles of such copies ask the stream.
+//!
+//! They share one *hold* ([`crate::hold`]): it is raised once, lengthened by every copy, and lowered by the monitor.
+//! Such a copy costs its caller this lock twice, and no call, allocation or clock beyond its own.
 
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
+use channels::Direction;
 use hal::Nanos;
+use semaphores::{Bank, Priority};
 
+use crate::hold::{Behind, Hold, Outlook};
 use crate::lock::lock;
-use crate::monitor::{Ring, Ticket};
+use crate::monitor::{Shared, Ticket};
 
 /// The run of one stream.
-#[derive(Debug, Default)]
 pub(crate) struct Run {
-    last: Mutex<Option<Tail>>,
+    state: Mutex<State>,
+}
+
+struct State {
+    last: Option<Tail>,
+    /// H2D and D2H.
+    holds: [Hold; 2],
+    /// Whether the monitor has it on its list.
+    watched: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -27,51 +40,142 @@ struct Tail {
     tail: Nanos,
 }
 
-/// What is known of a copy that has no ticket of its own.
+/// A copy that would like to go without a ticket of its own.
+pub(crate) struct Ask<'a> {
+    pub(crate) shared: &'a Shared,
+    pub(crate) direction: Direction,
+    pub(crate) priority: Priority,
+    /// How long it takes on an idle engine.
+    pub(crate) expected: Nanos,
+    /// How many copies a ticket serves.
+    pub(crate) ticket_every: u32,
+    /// Whether time alone may tell when it is complete.
+    pub(crate) timely: bool,
+}
+
+/// A copy that goes without a ticket of its own; give it back when its call has returned.
+#[derive(Debug)]
+#[must_use]
+pub(crate) struct Ride {
+    hold: usize,
+    raised: bool,
+    /// What it is complete after; `None` where time alone tells.
+    behind: Option<Behind>,
+    expected: Nanos,
+}
+
+impl Ride {
+    /// Whether time alone tells when it is complete: then it matters when its call has returned.
+    pub(crate) fn is_timed(&self) -> bool {
+        self.behind.is_none()
+    }
+}
+
+/// Who has to be told when a copy has been submitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Cover {
-    /// The ticket of a copy before it.
-    pub(crate) ticket: Ticket,
-    /// How long after that ticket it is complete.
-    pub(crate) tail: Nanos,
-    /// Whether that copy was schedulable when it was submitted.
-    pub(crate) ready: bool,
+pub(crate) enum Tell {
+    /// Nobody: the monitor knows.
+    Nobody,
+    /// The monitor, because it waits for this.
+    Monitor,
+    /// The monitor, which has not heard of this run.
+    Newly,
 }
 
 impl Run {
-    /// A copy with a ticket of its own begins or continues a run.
-    pub(crate) fn begin(&self, ticket: Ticket, ready: bool) {
-        let tail = Tail { ticket, ready, covered: 0, tail: Nanos::ZERO };
-        *lock(&self.last) = Some(tail);
+    /// The run of a stream whose copies hold up the words of these engines.
+    pub(crate) fn new(to_device: &Arc<Bank>, to_host: &Arc<Bank>) -> Run {
+        let holds = [Hold::new(to_device), Hold::new(to_host)];
+        Run { state: Mutex::new(State { last: None, holds, watched: false }) }
+    }
+
+    /// A copy with a ticket of its own begins or continues a run. Returns how long the copies take that stand between it
+    /// and the ticket before it.
+    pub(crate) fn begin(&self, ticket: Ticket, ready: bool) -> Nanos {
+        let before = lock(&self.state).last.replace(Tail { ticket, ready, covered: 0, tail: Nanos::ZERO });
+        before.map_or(Nanos::ZERO, |before| before.tail)
     }
 
     /// What comes next in the stream is no part of the run: it may have to wait for something else.
     pub(crate) fn end(&self) {
-        *lock(&self.last) = None;
+        lock(&self.state).last = None;
     }
 
-    /// Lets a copy that takes `expected` join the run, if there is one and its last ticket does not cover too many
-    /// already.
-    pub(crate) fn join(&self, ring: &Ring, expected: Nanos, ticket_every: u32) -> Option<Cover> {
-        let mut last = lock(&self.last);
-        let tail = last.as_mut()?;
-        if ring.is_done(tail.ticket) || tail.covered + 1 >= ticket_every {
+    /// Lets a copy go without a ticket if the last one still serves, and holds off what is below it from now on. The
+    /// word is up when this returns, if it is to be up at all.
+    pub(crate) fn enter(&self, ask: &Ask<'_>) -> Option<Ride> {
+        let mut state = lock(&self.state);
+        let State { last, holds, .. } = &mut *state;
+        let last = last.as_mut()?;
+        if last.covered + 1 >= ask.ticket_every {
             return None;
         }
-        tail.covered += 1;
-        tail.tail += expected;
-        Some(Cover { ticket: tail.ticket, tail: tail.tail, ready: tail.ready })
+        let seen = ask.shared.ring.is_done(last.ticket);
+        let index = usize::from(ask.direction == Direction::DeviceToHost);
+        let hold = &mut holds[index];
+        if (seen && !(last.ready && ask.timely)) || !hold.takes(ask.priority) {
+            return None;
+        }
+        last.covered += 1;
+        if !seen {
+            last.tail += ask.expected;
+        }
+        if last.ready {
+            hold.enter(ask.shared);
+        }
+        let behind = (!seen).then_some(Behind { ticket: last.ticket, tail: last.tail, ready: last.ready });
+        Some(Ride { hold: index, raised: last.ready, behind, expected: ask.expected })
     }
 
-    /// Lets a copy go on the strength of the last ticket, which has been seen, if that has not served for too many
-    /// already.
-    pub(crate) fn ride(&self, ring: &Ring, ticket_every: u32) -> Option<Ticket> {
-        let mut last = lock(&self.last);
-        let tail = last.as_mut()?;
-        if !ring.is_done(tail.ticket) || !tail.ready || tail.covered + 1 >= ticket_every {
-            return None;
+    /// The call of the copy has returned: at `now`, if time alone tells when the copy is complete; `failed` where there
+    /// is no copy. Says who has to be told.
+    pub(crate) fn leave(&self, ride: &Ride, failed: bool, now: Nanos) -> Tell {
+        let mut state = lock(&self.state);
+        let hold = &mut state.holds[ride.hold];
+        match ride.behind {
+            _ if failed => {}
+            Some(behind) => hold.follow(behind),
+            None => hold.lengthen(now, ride.expected),
         }
-        tail.covered += 1;
-        Some(tail.ticket)
+        let awaited = ride.raised && hold.leave();
+        match (std::mem::replace(&mut state.watched, true), awaited) {
+            (false, _) => Tell::Newly,
+            (true, true) => Tell::Monitor,
+            (true, false) => Tell::Nobody,
+        }
+    }
+
+    /// Raises what has become schedulable, and reckons from now on by time what followed a ticket that is done.
+    pub(crate) fn note_readiness(&self, shared: &Shared, now: Nanos) {
+        lock(&self.state).holds.iter_mut().for_each(|hold| hold.note_readiness(shared, now));
+    }
+
+    /// Lowers what is complete by now. What is left to be seen, or `None` where nothing is and the monitor may forget
+    /// about it; `lowered` hears of the engines whose words it no longer holds up.
+    pub(crate) fn settle(&self, now: Nanos, mut lowered: impl FnMut(usize)) -> Option<[Outlook; 2]> {
+        let mut state = lock(&self.state);
+        let mut outlooks = [Outlook::NOTHING; 2];
+        for (index, hold) in state.holds.iter_mut().enumerate() {
+            if hold.settle(now) {
+                lowered(index);
+            }
+            outlooks[index] = hold.outlook(now);
+        }
+        state.watched = outlooks.iter().any(|outlook| outlook.busy);
+        state.watched.then_some(outlooks)
+    }
+
+    /// The copy of that ticket did not complete in its time, so those behind it hold nobody back either.
+    pub(crate) fn doubt(&self, ticket: Ticket) {
+        let mut state = lock(&self.state);
+        state.last.iter_mut().filter(|last| last.ticket == ticket).for_each(|last| last.ready = false);
+        state.holds.iter_mut().for_each(|hold| hold.doubt(ticket));
+    }
+
+    /// Nobody watches it any more, so it holds nobody back.
+    pub(crate) fn abandon(&self) {
+        let mut state = lock(&self.state);
+        state.watched = false;
+        state.holds.iter_mut().for_each(Hold::let_through);
     }
 }

@@ -29,7 +29,9 @@ pub(crate) struct Counters {
     latencies: Mutex<Vec<Histogram<u64>>>,
 }
 
+/// On lines of its own: those who copy in bulk do not keep those in a hurry waiting for a line.
 #[derive(Default)]
+#[repr(align(128))]
 struct Class {
     copies: AtomicU64,
     bytes: AtomicU64,

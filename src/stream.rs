@@ -18,10 +18,9 @@ use crate::trust::Trust;
 
 /// A stream as the copy layer sees it. Handles of its copies keep it, so that they can ask it when its owner has gone.
 pub(crate) struct StreamState {
-    pub(crate) inner: Arc<Inner>,
     pub(crate) stream: Stream,
     pub(crate) priority: Priority,
-    pub(crate) run: Run,
+    pub(crate) run: Arc<Run>,
     pub(crate) trust: Arc<Trust>,
     pub(crate) shadow: Shadow,
     pub(crate) ahead: Ahead,
@@ -30,6 +29,8 @@ pub(crate) struct StreamState {
     /// Whether the stream itself stands for copies of its priority.
     counted: bool,
     owned: bool,
+    // Dropped last: the run keeps words, which go back to the context that this keeps.
+    pub(crate) inner: Arc<Inner>,
 }
 
 impl StreamState {
@@ -95,11 +96,13 @@ impl PriorityStream {
         if let Some(priority) = priority {
             inner.engines(None).for_each(|engine| engine.census.opened(priority));
         }
+        let bank = |direction| &inner.engine(direction).bank;
+        let run = Run::new(bank(Direction::HostToDevice), bank(Direction::DeviceToHost));
         let state = StreamState {
             inner: Arc::clone(inner),
             stream,
             priority: priority.unwrap_or(Priority::LOWEST),
-            run: Run::default(),
+            run: Arc::new(run),
             trust: Arc::default(),
             shadow: Shadow::default(),
             ahead: Ahead::default(),

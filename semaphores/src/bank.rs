@@ -5,7 +5,7 @@ use std::sync::Arc;
 use hal::{DevicePtr, Driver, Result};
 
 use crate::ledger::{Boost, Ledger, Pending};
-use crate::primitive::{Mutex, lock};
+use crate::primitive::{AtomicU64, Mutex, Ordering, lock};
 use crate::words::Words;
 use crate::{Layout, Priorities, Priority};
 
@@ -20,13 +20,16 @@ pub trait Publish: Send + Sync {
 /// The words change inside the lock, so that they change in the order in which the ledger does.
 pub struct Counts<P> {
     ledger: Mutex<(Ledger, Vec<u32>)>,
+    /// The ledger's, for whoever only wants to know whether the words have been opened since.
+    epoch: AtomicU64,
     words: P,
 }
 
 impl<P: Publish> Counts<P> {
     /// Nothing pending. The words must read 0 already.
     pub fn new(priorities: Priorities, words: P) -> Counts<P> {
-        Counts { ledger: Mutex::new((Ledger::new(priorities), vec![0; usize::from(priorities.count())])), words }
+        let ledger = (Ledger::new(priorities), vec![0; usize::from(priorities.count())]);
+        Counts { ledger: Mutex::new(ledger), epoch: AtomicU64::new(0), words }
     }
 
     /// Where the words are.
@@ -37,12 +40,28 @@ impl<P: Publish> Counts<P> {
     /// A copy of `priority` is pending now. Raise only what is schedulable: a copy that still waits for earlier work
     /// must not hold others back, least of all the work it waits for (traps T1, T2).
     pub fn raise(&self, priority: Priority) -> Pending {
-        self.change(|ledger| ledger.raise(priority))
+        let mut guard = lock(&self.ledger);
+        let pending = guard.0.raise(priority);
+        // Words tell 0 from more, so only the first and the last of a priority change any.
+        if guard.0.pending_at(priority) == 1 {
+            self.publish(&mut guard);
+        }
+        pending
     }
 
     /// That copy is not pending any more.
     pub fn lower(&self, pending: Pending) {
-        self.change(|ledger| ledger.lower(pending));
+        let mut guard = lock(&self.ledger);
+        guard.0.lower(pending);
+        if guard.0.pending_at(pending.priority()) == 0 {
+            self.publish(&mut guard);
+        }
+    }
+
+    /// Whether nothing has been opened since that copy was raised: it still counts.
+    #[must_use]
+    pub fn is_current(&self, pending: Pending) -> bool {
+        self.epoch.load(Ordering::Acquire) == pending.epoch()
     }
 
     /// Waiters of `level` pass as if they had priority `to`, because a copy of that priority depends on one of them.
@@ -63,7 +82,11 @@ impl<P: Publish> Counts<P> {
     /// Opens everything: nothing is pending any more, and lowers still to come are void. Returns how many were pending.
     /// No driver call, only stores.
     pub fn open(&self) -> u32 {
-        self.change(Ledger::open)
+        self.change(|ledger| {
+            let pending = ledger.open();
+            self.epoch.store(ledger.epoch(), Ordering::Release);
+            pending
+        })
     }
 
     /// How many copies of exactly that priority are pending: its semaphore.
@@ -80,8 +103,12 @@ impl<P: Publish> Counts<P> {
 
     fn change<T>(&self, change: impl FnOnce(&mut Ledger) -> T) -> T {
         let mut guard = lock(&self.ledger);
-        let (ledger, published) = &mut *guard;
-        let result = change(ledger);
+        let result = change(&mut guard.0);
+        self.publish(&mut guard);
+        result
+    }
+
+    fn publish(&self, (ledger, published): &mut (Ledger, Vec<u32>)) {
         for level in ledger.priorities().iter() {
             // Only whether it is 0 matters to whoever waits, and a store to a line that the device polls is not cheap.
             let (word, seen) = (ledger.word(level).min(1), &mut published[usize::from(level.get()) - 1]);
@@ -90,7 +117,6 @@ impl<P: Publish> Counts<P> {
                 self.words.publish(level, word);
             }
         }
-        result
     }
 }
 

@@ -17,6 +17,10 @@ impl Pending {
     pub fn priority(self) -> Priority {
         self.priority
     }
+
+    pub(crate) fn epoch(self) -> u64 {
+        self.epoch
+    }
 }
 
 /// Proof that waiters of one priority may pass as if they had a higher one; give it back to the bank.
@@ -49,6 +53,10 @@ impl Ledger {
             boosts: vec![Vec::new(); count],
             exempt: vec![false; count],
         }
+    }
+
+    pub(crate) fn epoch(&self) -> u64 {
+        self.epoch
     }
 
     pub(crate) fn raise(&mut self, priority: Priority) -> Pending {

@@ -16,17 +16,13 @@ use crate::copy::request::{Placement, Request, is_allocated, place};
 use crate::engine::Engine;
 use crate::guard::Guarded;
 use crate::kernel::{Descriptor, INLINE_DESCRIPTORS, Yield};
-use crate::monitor::{Flight, Landing, Lift, Ticket};
+use crate::monitor::{Flight, Lift, Ticket};
 use crate::overtake::Inner;
-use crate::run::Cover;
+use crate::run::{Ask, Ride};
 use crate::stream::StreamState;
 
 /// Blocks of an ungated kernel that carries an urgent copy: more than bulk gets, because it is short.
 const URGENT_BLOCKS: u32 = 16;
-
-/// How much longer than its bytes take on the engine an urgent copy is taken to be pending: the device begins about 2
-/// us after the call has returned, and what bulk has in flight takes about as long to clear the link.
-const RIDE_SLACK: Nanos = Nanos::from_us(4);
 
 /// How handing a copy to the driver ended.
 type Submitted = std::result::Result<(), Refusal>;
@@ -107,7 +103,7 @@ pub(crate) unsafe fn submit_all(
         kernel_available: inner.may_use_kernel(),
     };
     let decided = plan(&inner.options, &situation);
-    job.fits_kernel = fits_kernel(&inner.options, &situation);
+    job.fits_kernel = matches!(decided, Plan::Engine { .. }) && fits_kernel(&inner.options, &situation);
     // SAFETY: passed on to the caller.
     let result = unsafe { job.carry_out(decided) }.and_then(|copied| job.settle(copied));
     match &result {
@@ -338,16 +334,19 @@ impl Job<'_> {
     /// have to wait, or whose stream is not trusted, raises when a marker says that it has become schedulable.
     unsafe fn tracked(&self, plan: Plan, copy: impl FnOnce() -> Submitted) -> Result<CopyHandle> {
         let (ring, raises, waits_at) = (&self.inner.shared.ring, self.raises(plan), self.waits_at(plan));
-        let (doubtful, every) = (raises && self.stream.trust.is_careful(), self.inner.options.ticket_every);
+        let doubtful = raises && self.stream.trust.is_careful();
         if plan == Plan::Urgent && self.below.is_empty() && !self.door.blocking {
-            if let Some(cover) = self.stream.run.join(ring, self.engine().expected(self.shape.bytes()), every) {
+            let ask = Ask {
+                shared: &self.inner.shared,
+                direction: self.direction(),
+                priority: self.priority,
+                expected: self.engine().expected(self.shape.bytes()),
+                ticket_every: self.inner.options.ticket_every,
+                timely: !doubtful && !self.engine().uses_channels(),
+            };
+            if let Some(ride) = self.stream.run.enter(&ask) {
                 // SAFETY: passed on to the caller.
-                return unsafe { self.covered(plan, cover, copy) };
-            }
-            let timely = !doubtful && !self.engine().uses_channels();
-            if timely && let Some(ticket) = self.stream.run.ride(ring, every) {
-                // SAFETY: passed on to the caller.
-                return unsafe { self.ridden(plan, ticket, copy) };
+                return unsafe { self.ridden(plan, &ride, copy) };
             }
         }
         let Some(ticket) = ring.take() else {
@@ -358,50 +357,28 @@ impl Job<'_> {
         let careful = raises && (waits_at.is_some() || !self.below.is_empty() || doubtful);
         // Without a marker it goes without raising.
         let before = careful.then(|| self.mark().inspect_err(|_| self.inner.shared.counters.failed()).ok()).flatten();
-        let flight = Flight { waits_at, ..self.flight(Landing::OnTicket(ticket), raises, raises && !careful) };
+        let flight = Flight { waits_at, ..self.flight(ticket, raises, raises && !careful) };
         // SAFETY: passed on to the caller.
         unsafe { self.fly(plan, flight, before, copy) }
     }
 
-    /// A copy that follows another of its stream so closely that the other's ticket, and the time that copies take,
-    /// tell enough about it: a ticket per copy would cost a burst a third of its speed.
-    unsafe fn covered(&self, plan: Plan, cover: Cover, copy: impl FnOnce() -> Submitted) -> Result<CopyHandle> {
-        let landing = Landing::After(cover.ticket, cover.tail);
-        let flight = Flight { trusted: false, ..self.flight(landing, true, cover.ready) };
-        let _first = self.inner.pace.urgent();
-        match copy() {
-            Ok(()) => {
-                self.inner.shared.watch(flight);
-                Ok(self.handle(plan, None))
-            }
-            Err(refusal) => {
-                flight.withdraw(&self.inner.shared);
-                // SAFETY: passed on to the caller.
-                unsafe { self.after_failure(plan, Err(refusal)) }
-            }
-        }
-    }
-
-    /// A copy that goes on the strength of an earlier ticket of its stream: it holds others off for as long as it
-    /// should take, and costs its caller no driver call but its own.
-    unsafe fn ridden(&self, plan: Plan, seen: Ticket, copy: impl FnOnce() -> Submitted) -> Result<CopyHandle> {
-        let mut flight = Flight { trusted: false, ..self.flight(Landing::At(seen, Nanos::MAX), true, true) };
+    /// A copy without a ticket of its own: the last ticket of its stream, and the time that copies take, tell enough
+    /// about it. A ticket per copy would cost a burst a third of its speed.
+    unsafe fn ridden(&self, plan: Plan, ride: &Ride, copy: impl FnOnce() -> Submitted) -> Result<CopyHandle> {
         let submitted = {
             let _first = self.inner.pace.urgent();
             copy()
         };
-        if submitted.is_err() {
-            flight.withdraw(&self.inner.shared);
+        let now = if ride.is_timed() { self.inner.driver.host().now() } else { Nanos::ZERO };
+        self.inner.shared.leave(&self.stream.run, ride, submitted.is_err(), now);
+        match submitted {
+            Ok(()) => Ok(self.handle(plan, None)),
             // SAFETY: passed on to the caller.
-            return unsafe { self.after_failure(plan, submitted) };
+            Err(_) => unsafe { self.after_failure(plan, submitted) },
         }
-        let ends = self.inner.driver.host().now() + flight.expected + RIDE_SLACK;
-        flight.landing = Landing::At(seen, ends);
-        self.inner.shared.watch(flight);
-        Ok(self.handle(plan, None))
     }
 
-    fn flight(&self, landing: Landing, raises: bool, raise_now: bool) -> Flight {
+    fn flight(&self, landing: Ticket, raises: bool, raise_now: bool) -> Flight {
         let (shared, engine) = (&self.inner.shared, self.engine());
         let mut pending = raise_now.then(|| engine.bank.raise(self.priority));
         // Asked after the raise: whoever stands down opens the words after he has said so.
@@ -433,7 +410,7 @@ impl Job<'_> {
         before: Option<Event>,
         copy: impl FnOnce() -> Submitted,
     ) -> Result<CopyHandle> {
-        let (inner, ticket) = (self.inner, flight.landing.ticket());
+        let (inner, ticket) = (self.inner, flight.landing);
         // Whoever waits in the driver for others must not be waited for.
         let _first = (plan != Plan::Engine { raises: false } && flight.waits_at.is_none()).then(|| inner.pace.urgent());
         let submitted = copy();
@@ -454,10 +431,10 @@ impl Job<'_> {
             return unsafe { self.after_failure(plan, submitted) };
         }
         if flight.raises && !self.door.blocking {
-            self.stream.run.begin(ticket, flight.pending.is_some());
+            flight.expected += self.stream.run.begin(ticket, flight.pending.is_some());
         }
         self.boost_dependencies(&mut flight);
-        self.stream.ahead.remember(ticket, self.priority, self.direction());
+        self.stream.ahead.remember(ticket, self.priority, self.direction(), &inner.shared.ring);
         inner.shared.watch(flight);
         Ok(self.handle(plan, Some(ticket)))
     }
@@ -496,7 +473,7 @@ impl Job<'_> {
             flight.ready = Some(ready);
         }
         let after = self.mark()?;
-        let written = shadow.follow(driver, after, ring.write(flight.landing.ticket()));
+        let written = shadow.follow(driver, after, ring.write(flight.landing));
         self.inner.events.give(after);
         written
     }

@@ -8,25 +8,6 @@ use semaphores::{Bank, Boost, Layout, Pending, Priority};
 use crate::monitor::{Ring, Shared, Ticket};
 use crate::trust::Trust;
 
-/// How it is known that a copy has completed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Landing {
-    /// Its own ticket is done.
-    OnTicket(Ticket),
-    /// So long after the ticket of a copy before it.
-    After(Ticket, Nanos),
-    /// At this time: the ticket of the copy before it is done.
-    At(Ticket, Nanos),
-}
-
-impl Landing {
-    pub(crate) fn ticket(self) -> Ticket {
-        match self {
-            Landing::OnTicket(ticket) | Landing::After(ticket, _) | Landing::At(ticket, _) => ticket,
-        }
-    }
-}
-
 /// Copies that pass as if they were as urgent as the one that depends on them.
 pub(crate) struct Lift {
     pub(crate) bank: Arc<Bank>,
@@ -41,10 +22,11 @@ impl Lift {
     }
 }
 
-/// A copy that has been submitted and has not completed.
+/// A copy with a ticket of its own that has been submitted and has not completed. The copies between such are told by
+/// their stream's run ([`crate::run`]).
 pub(crate) struct Flight {
-    /// How it is known that it has completed.
-    pub(crate) landing: Landing,
+    /// Done when it has completed.
+    pub(crate) landing: Ticket,
     /// Done when the copy becomes schedulable; `None` when it was at submission.
     pub(crate) ready: Option<Ticket>,
     /// Whose words it holds up.
@@ -78,20 +60,8 @@ impl Flight {
 
     /// Whether a look at it would change something. Reads words only.
     pub(crate) fn has_news(&self, ring: &Ring) -> bool {
-        let landed = match self.landing {
-            _ if self.landed => false,
-            Landing::OnTicket(ticket) | Landing::After(ticket, _) => ring.is_done(ticket),
-            Landing::At(..) => false,
-        };
+        let landed = !self.landed && ring.is_done(self.landing);
         landed || self.ready.is_some_and(|ready| ring.is_done(ready))
-    }
-
-    /// When it must be looked at even if no word changes.
-    pub(crate) fn deadline(&self) -> Nanos {
-        match self.landing {
-            Landing::At(_, time) if !self.landed => time,
-            _ => Nanos::MAX,
-        }
     }
 
     /// Whether nothing of it is outstanding any more.
@@ -111,18 +81,11 @@ impl Flight {
     }
 
     /// Raises what has become schedulable: published implies schedulable.
-    pub(crate) fn note_readiness(&mut self, ring: &Ring, stood_down: bool, now: Nanos) {
+    pub(crate) fn note_readiness(&mut self, ring: &Ring, stood_down: bool) {
         if let Some(ready) = self.ready.filter(|ready| ring.is_done(*ready)) {
             ring.release(ready);
             self.ready = None;
-            self.raise(stood_down || ring.is_done(self.landing.ticket()));
-        }
-        if let Landing::After(ticket, tail) = self.landing
-            && ring.is_done(ticket)
-        {
-            // The copy before it has completed, so it is running now.
-            self.landing = Landing::At(ticket, now + tail);
-            self.raise(stood_down);
+            self.raise(stood_down || ring.is_done(self.landing));
         }
     }
 
@@ -152,21 +115,13 @@ impl Flight {
 
     /// Accounts for the completion, once. Says whether it did.
     pub(crate) fn land(&mut self, shared: &Shared, now: Nanos) -> bool {
-        let complete = match self.landing {
-            _ if self.landed => false,
-            Landing::OnTicket(ticket) => shared.ring.is_done(ticket),
-            Landing::After(..) => false,
-            Landing::At(_, time) => now >= time,
-        };
-        if !complete {
+        if self.landed || !shared.ring.is_done(self.landing) {
             return false;
         }
         self.landed = true;
         self.let_through();
-        if let Landing::OnTicket(ticket) = self.landing {
-            shared.ring.release(ticket);
-            shared.counters.completed(self.priority, now.since(self.began));
-        }
+        shared.ring.release(self.landing);
+        shared.counters.completed(self.priority, now.since(self.began));
         true
     }
 
@@ -183,9 +138,7 @@ impl Flight {
         self.let_through();
         self.raises = false;
         self.landed = true;
-        if let Landing::OnTicket(ticket) = self.landing {
-            shared.ring.release(ticket);
-        }
+        shared.ring.release(self.landing);
         if self.ready.is_some() {
             shared.watch(self);
         }
@@ -221,7 +174,7 @@ mod tests {
         let ring = Ring::new(&driver).unwrap();
         let tickets = [ring.take().unwrap(), ring.take().unwrap()];
         let mut flight = Flight {
-            landing: Landing::OnTicket(ring.take().unwrap()),
+            landing: ring.take().unwrap(),
             ready: None,
             bank: Arc::clone(&bank),
             pending: None,

@@ -16,12 +16,14 @@ use channels::watchdog::{Observation, Patience, Verdict, Watchdog};
 use hal::{Driver, Host, HostThread, Nanos};
 use semaphores::{Bank, Layout, Priority};
 
+use crate::hold::Outlook;
 use crate::lock::lock;
 use crate::options::Options;
+use crate::run::{Ride, Run, Tell};
 use crate::statistics::Counters;
 
 use bell::{Bell, Vigil};
-pub(crate) use flight::{Flight, Landing, Lift};
+pub(crate) use flight::{Flight, Lift};
 pub(crate) use ring::{Ring, Ticket};
 
 /// Copies on their way to the monitor; only while there is one.
@@ -29,6 +31,7 @@ pub(crate) use ring::{Ring, Ticket};
 struct Inbox {
     open: bool,
     flights: Vec<Flight>,
+    runs: Vec<Arc<Run>>,
 }
 
 /// What submitters and the monitor share.
@@ -67,6 +70,27 @@ impl Shared {
         inbox.flights.push(flight);
         drop(inbox);
         if urgent { self.bell.ring() } else { self.bell.post() }
+    }
+
+    /// The call of a copy without a ticket has returned; see [`Run::leave`].
+    pub(crate) fn leave(&self, run: &Arc<Run>, ride: &Ride, failed: bool, now: Nanos) {
+        match run.leave(ride, failed, now) {
+            Tell::Nobody => {}
+            Tell::Monitor => self.bell.ring(),
+            Tell::Newly => self.watch_run(run),
+        }
+    }
+
+    #[cold]
+    fn watch_run(&self, run: &Arc<Run>) {
+        let mut inbox = lock(&self.inbox);
+        if !inbox.open {
+            drop(inbox);
+            return run.abandon();
+        }
+        inbox.runs.push(Arc::clone(run));
+        drop(inbox);
+        self.bell.ring();
     }
 
     /// Raises no word any more, and opens those that are up.
@@ -113,6 +137,8 @@ impl Drop for Monitor {
 
 /// What the monitor knows of one engine.
 struct Engine {
+    /// Its place in every list of engines.
+    index: usize,
     bank: Arc<Bank>,
     watchdog: Watchdog,
     /// The same for words at which nobody stands: opened quietly, and only after a long time. What raised them will
@@ -122,13 +148,37 @@ struct Engine {
     completed: u64,
 }
 
+/// A run with something to be seen about it, and what, as of the last look: for each engine, in the order of the banks.
+struct Watched {
+    run: Arc<Run>,
+    outlooks: [Outlook; 2],
+}
+
+impl Watched {
+    fn has_news(&self, ring: &Ring) -> bool {
+        self.outlooks.iter().any(|outlook| outlook.ticket.is_some_and(|ticket| ring.is_done(ticket)))
+    }
+
+    fn deadline(&self) -> Nanos {
+        let [to_device, to_host] = &self.outlooks;
+        to_device.deadline.min(to_host.deadline)
+    }
+}
+
+/// What is on its way.
+#[derive(Default)]
+struct Out {
+    flights: Vec<Flight>,
+    runs: Vec<Watched>,
+}
+
 /// The monitor's own state.
 struct Watch<'a> {
     shared: &'a Shared,
     host: &'a dyn Host,
     guarded: bool,
     engines: Vec<Engine>,
-    flights: Vec<Flight>,
+    out: Out,
     urgent_at: Nanos,
     /// How long an urgent copy may take beyond what the engine needs for all that is pending, before it is doubted:
     /// what bulk may keep the engine, twice, and a host's hiccup.
@@ -138,24 +188,23 @@ struct Watch<'a> {
 impl<'a> Watch<'a> {
     fn new(shared: &'a Shared, host: &'a dyn Host, options: &Options) -> Watch<'a> {
         let now = host.now();
-        let engine = |bank: &Arc<Bank>| Engine {
+        let engine = |(index, bank): (usize, &Arc<Bank>)| Engine {
+            index,
             bank: Arc::clone(bank),
             watchdog: Watchdog::new(options.patience, now),
             stale: Watchdog::new(patience_with_the_stale(options.patience), now),
             shares: waiters(bank).map(|level| (level, Share::new(options.share, now), false)).collect(),
             completed: 0,
         };
-        let engines = shared.banks.iter().map(engine).collect();
+        let engines = shared.banks.iter().enumerate().map(engine).collect();
         let grace = Nanos::from_us(25) + options.blocking_max + options.blocking_max;
-        Watch { grace, shared, host, guarded: options.watchdog, engines, flights: Vec::new(), urgent_at: Nanos::ZERO }
+        Watch { grace, shared, host, guarded: options.watchdog, engines, out: Out::default(), urgent_at: Nanos::ZERO }
     }
 
     fn run(&mut self) {
         loop {
             let rung = self.shared.bell.count();
-            let mut inbox = lock(&self.shared.inbox);
-            self.flights.append(&mut inbox.flights);
-            drop(inbox);
+            self.take();
             self.look();
             if self.shared.stop.load(Ordering::SeqCst) {
                 return self.let_go();
@@ -164,22 +213,34 @@ impl<'a> Watch<'a> {
         }
     }
 
+    /// Takes over what is new.
+    fn take(&mut self) {
+        let mut inbox = lock(&self.shared.inbox);
+        self.out.flights.append(&mut inbox.flights);
+        let fresh = inbox.runs.drain(..).map(|run| Watched { run, outlooks: [Outlook::NOTHING; 2] });
+        self.out.runs.extend(fresh);
+    }
+
     fn is_raised(&self) -> bool {
         self.engines.iter().any(|engine| engine.bank.is_raised())
     }
 
     /// Sleeps until a ticket is done, something is new, a word has gone up unseen or a decision is due.
     fn wait_for_news(&mut self, rung: u64) {
-        let decisions = self.engines.iter().map(|engine| engine.deadline(&self.flights, self.guarded));
-        let doubts = self.engines.iter().map(|engine| engine.first_doubt(&self.flights, self.grace));
-        let deadline = decisions.chain(doubts).chain(self.flights.iter().map(Flight::deadline)).min();
+        let decisions = self.engines.iter().map(|engine| engine.deadline(&self.out, self.guarded));
+        let doubts = self.engines.iter().map(|engine| engine.first_doubt(&self.out, self.grace));
+        let deadline = decisions.chain(doubts).chain(self.out.runs.iter().map(Watched::deadline)).min();
         let raised = self.is_raised();
-        let alarm =
-            || self.flights.iter().any(|flight| flight.has_news(&self.shared.ring)) || (!raised && self.is_raised());
+        let ring = &self.shared.ring;
+        let alarm = || {
+            self.out.flights.iter().any(|flight| flight.has_news(ring))
+                || self.out.runs.iter().any(|run| run.has_news(ring))
+                || (!raised && self.is_raised())
+        };
         let vigil = Vigil {
             alarm: &alarm,
             deadline: deadline.unwrap_or(Nanos::MAX),
-            watching: !self.flights.is_empty(),
+            watching: !self.out.flights.is_empty() || !self.out.runs.is_empty(),
             urgent_at: self.urgent_at,
         };
         self.shared.bell.wait(self.host, rung, &vigil);
@@ -188,28 +249,33 @@ impl<'a> Watch<'a> {
     /// Takes note of what completed, then decides.
     fn look(&mut self) {
         let now = self.host.now();
-        if self.flights.iter().any(|flight| flight.raises) || self.is_raised() {
+        if self.out.flights.iter().any(|flight| flight.raises) || self.is_raised() {
             self.urgent_at = now;
         }
-        let (shared, engines) = (self.shared, &mut self.engines);
+        let (shared, engines, out) = (self.shared, &mut self.engines, &mut self.out);
         // All raises before all lowers: between two copies of a run the word never reads 0.
-        for flight in &mut self.flights {
+        for flight in &mut out.flights {
             flight.end_lifts(&shared.ring);
-            flight.note_readiness(&shared.ring, shared.has_stood_down(), now);
+            flight.note_readiness(&shared.ring, shared.has_stood_down());
         }
-        for flight in &mut self.flights {
+        out.runs.iter().for_each(|watched| watched.run.note_readiness(shared, now));
+        for flight in &mut out.flights {
             if flight.land(shared, now)
                 && let Some(engine) = engines.iter_mut().find(|engine| Arc::ptr_eq(&engine.bank, &flight.bank))
             {
                 engine.completed += 1;
             }
         }
-        self.flights.retain(|flight| !flight.is_over());
+        out.flights.retain(|flight| !flight.is_over());
+        out.runs.retain_mut(|watched| {
+            let outlooks = watched.run.settle(now, |index| engines[index].completed += 1);
+            outlooks.inspect(|outlooks| watched.outlooks = *outlooks).is_some()
+        });
         self.doubt(now);
         for engine in &mut self.engines {
             engine.keep_share(now);
             if self.guarded {
-                engine.watch(now, &self.flights, self.shared);
+                engine.watch(now, &self.out, self.shared);
             }
         }
     }
@@ -217,11 +283,14 @@ impl<'a> Watch<'a> {
     /// Lowers what was raised for copies that were not schedulable after all.
     fn doubt(&mut self, now: Nanos) {
         for engine in &self.engines {
-            let expected = engine.expected(&self.flights);
+            let expected = engine.expected(&self.out);
             let late = |flight: &&mut Flight| {
                 Arc::ptr_eq(&flight.bank, &engine.bank) && flight.doubt_at(expected, self.grace) <= now
             };
-            self.flights.iter_mut().filter(late).for_each(Flight::doubt);
+            for flight in self.out.flights.iter_mut().filter(late) {
+                flight.doubt();
+                self.out.runs.iter().for_each(|watched| watched.run.doubt(flight.landing));
+            }
         }
     }
 
@@ -230,32 +299,33 @@ impl<'a> Watch<'a> {
         self.engines.iter().for_each(|engine| {
             engine.bank.open_all();
         });
-        let mut inbox = lock(&self.shared.inbox);
-        inbox.open = false;
-        self.flights.append(&mut inbox.flights);
-        drop(inbox);
-        self.flights.drain(..).for_each(Flight::abandon);
+        lock(&self.shared.inbox).open = false;
+        self.take();
+        self.out.flights.drain(..).for_each(Flight::abandon);
+        self.out.runs.drain(..).for_each(|watched| watched.run.abandon());
     }
 }
 
 impl Engine {
-    fn expected(&self, flights: &[Flight]) -> Nanos {
-        let ours = flights.iter().filter(|flight| Arc::ptr_eq(&flight.bank, &self.bank) && flight.is_pending());
-        ours.fold(Nanos::ZERO, |sum, flight| sum + flight.expected)
+    /// How long the copies that hold others off here will take yet.
+    fn expected(&self, out: &Out) -> Nanos {
+        let ours = out.flights.iter().filter(|flight| Arc::ptr_eq(&flight.bank, &self.bank) && flight.is_pending());
+        let flights = ours.fold(Nanos::ZERO, |sum, flight| sum + flight.expected);
+        out.runs.iter().fold(flights, |sum, watched| sum + watched.outlooks[self.index].expected)
     }
 
-    fn first_doubt(&self, flights: &[Flight], grace: Nanos) -> Nanos {
-        let expected = self.expected(flights);
-        let ours = flights.iter().filter(|flight| Arc::ptr_eq(&flight.bank, &self.bank));
+    fn first_doubt(&self, out: &Out, grace: Nanos) -> Nanos {
+        let expected = self.expected(out);
+        let ours = out.flights.iter().filter(|flight| Arc::ptr_eq(&flight.bank, &self.bank));
         ours.map(|flight| flight.doubt_at(expected, grace)).min().unwrap_or(Nanos::MAX)
     }
 
-    fn deadline(&self, flights: &[Flight], guarded: bool) -> Nanos {
+    fn deadline(&self, out: &Out, guarded: bool) -> Nanos {
         if !self.bank.is_raised() && !self.shares.iter().any(|(_, _, exempt)| *exempt) {
             return Nanos::MAX;
         }
         let shares = self.shares.iter().map(|(_, share, _)| share.deadline());
-        let rescue = if guarded { self.watchdog.deadline(self.expected(flights)) } else { Nanos::MAX };
+        let rescue = if guarded { self.watchdog.deadline(self.expected(out)) } else { Nanos::MAX };
         shares.fold(rescue, Nanos::min)
     }
 
@@ -272,14 +342,14 @@ impl Engine {
 
     /// A word that is up is no trouble as long as nobody stands at it: an urgent copy may well take long for other
     /// reasons.
-    fn watch(&mut self, now: Nanos, flights: &[Flight], shared: &Shared) {
-        let (raised, expected) = (self.bank.is_raised(), self.expected(flights));
+    fn watch(&mut self, now: Nanos, out: &Out, shared: &Shared) {
+        let (raised, expected) = (self.bank.is_raised(), self.expected(out));
         if self.stale.step(Observation { now, raised, completed: self.completed, expected }) != Verdict::Fine {
             self.bank.open_all();
         }
         let seen = Observation {
             now,
-            raised: flights.iter().any(|flight| Arc::ptr_eq(&flight.bank, &self.bank) && flight.is_held()),
+            raised: out.flights.iter().any(|flight| Arc::ptr_eq(&flight.bank, &self.bank) && flight.is_held()),
             completed: self.completed,
             expected,
         };

@@ -3,6 +3,10 @@
 //! differences count.
 #![allow(unsafe_code)] // copies are unsafe: the memory is described where it is made
 
+mod count;
+mod null;
+
+use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -70,7 +74,13 @@ fn through(criterion: &mut Criterion, name: &str, pair: Pair, stream: &PriorityS
     });
 }
 
-fn main() {
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
+    match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["instructions"] => return count::report(),
+        ["counted", name, direction] => return count::counted(name, direction),
+        _ => {}
+    }
     let mut criterion = Criterion::default().configure_from_args();
     for (transport, way) in [(Transport::Engine, "in chunks"), (Transport::Kernel, "by kernel")] {
         let driver: Arc<dyn Driver> = Arc::new(SoftGpu::builder().payload(Payload::TimingOnly).build());
@@ -89,4 +99,5 @@ fn main() {
         through(&mut criterion, &format!("submit, bulk {way}"), pair, &bulk);
     }
     criterion.final_summary();
+    ExitCode::SUCCESS
 }

@@ -1,0 +1,217 @@
+//! A driver whose calls of the submit path cost nothing, and whose device completes everything at once: what is left is
+//! what overtake itself costs.
+#![allow(unsafe_code)] // the copies are passed on, with the caller's own promise; completions are stored as a device would
+
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex};
+
+use overtake::driver::RealHost;
+use overtake::hal::Uuid;
+use overtake::hal::{
+    Attribute, CaptureMode, CaptureStatus, Context, Copy2d, Copy3d, Device, DevicePtr, Driver, Event, EventFlags,
+    Function, Graph, Host, HostAllocFlags, HostRegisterFlags, Launch, MemOp, MemoryKind, Module, PointerInfo,
+    PriorityRange, Result, Stream, StreamFlags, Width,
+};
+use softgpu::{Clock, SoftGpu};
+
+/// Host memory that the device sees.
+struct Mapped(*mut u8);
+
+// SAFETY: the pointer is only used for atomic stores, by whichever thread.
+unsafe impl Send for Mapped {}
+
+/// The software GPU until it is told to be instant.
+pub struct Null {
+    inner: Arc<dyn Driver>,
+    host: RealHost,
+    instant: AtomicBool,
+    withheld: AtomicBool,
+    mapped: Mutex<Vec<(DevicePtr, Mapped)>>,
+}
+
+impl Null {
+    /// Still the software GPU.
+    pub fn new() -> Arc<Null> {
+        let inner: Arc<dyn Driver> = Arc::new(SoftGpu::builder().clock(Clock::FreeRunning).build());
+        let (instant, withheld) = (AtomicBool::new(false), AtomicBool::new(false));
+        Arc::new(Null { inner, host: RealHost::new(), instant, withheld, mapped: Mutex::default() })
+    }
+
+    /// From now on nothing of the submit path costs anything.
+    pub fn be_instant(&self, instant: bool) {
+        self.instant.store(instant, Ordering::Relaxed);
+    }
+
+    /// From now on completions are not written: copies stay pending.
+    pub fn withhold(&self, withhold: bool) {
+        self.withheld.store(withhold, Ordering::Relaxed);
+    }
+
+    fn is_instant(&self) -> bool {
+        self.instant.load(Ordering::Relaxed)
+    }
+
+    fn or<T>(&self, instant: T, call: impl FnOnce(&dyn Driver) -> Result<T>) -> Result<T> {
+        if self.is_instant() { Ok(instant) } else { call(&*self.inner) }
+    }
+
+    fn write(&self, address: DevicePtr, value: u32) {
+        if self.withheld.load(Ordering::Relaxed) {
+            return;
+        }
+        let mapped = self.mapped.lock().expect("nobody panics with it");
+        // The allocation that begins closest before the address holds it.
+        let (seen, memory) =
+            mapped.iter().filter(|(seen, _)| *seen <= address).max_by_key(|(seen, _)| *seen).expect("a mapped address");
+        // SAFETY: overtake writes words of its own mapped memory only, which lives as long as it is open.
+        let word = unsafe { &*memory.0.add((address.0 - seen.0) as usize).cast::<AtomicU32>() };
+        word.store(value, Ordering::Release);
+    }
+}
+
+macro_rules! pass_on {
+    (safe: $($name:ident($($argument:ident: $kind:ty),*) -> $result:ty;)+) => {
+        $(fn $name(&self, $($argument: $kind),*) -> Result<$result> {
+            self.inner.$name($($argument),*)
+        })+
+    };
+    (unsafe: $($name:ident($($argument:ident: $kind:ty),*) -> $result:ty;)+) => {
+        $(unsafe fn $name(&self, $($argument: $kind),*) -> Result<$result> {
+            // SAFETY: the caller's promise to this driver is the one that the driver underneath asks for.
+            unsafe { self.inner.$name($($argument),*) }
+        })+
+    };
+}
+
+impl Driver for Null {
+    fn backend(&self) -> &'static str {
+        self.inner.backend()
+    }
+
+    fn version(&self) -> Result<i32> {
+        self.inner.version()
+    }
+
+    fn host(&self) -> &dyn Host {
+        &self.host
+    }
+
+    fn stream_capture_status(&self, stream: Stream) -> Result<CaptureStatus> {
+        self.or(CaptureStatus::None, |inner| inner.stream_capture_status(stream))
+    }
+
+    fn stream_wait_event(&self, stream: Stream, event: Event) -> Result<()> {
+        self.or((), |inner| inner.stream_wait_event(stream, event))
+    }
+
+    fn event_record(&self, event: Event, stream: Stream) -> Result<()> {
+        self.or((), |inner| inner.event_record(event, stream))
+    }
+
+    fn mem_op(&self, stream: Stream, op: MemOp) -> Result<()> {
+        self.or((), |inner| inner.mem_op(stream, op))?;
+        if self.is_instant()
+            && let MemOp::Write { address, value, width: Width::W32 } = op
+        {
+            self.write(address, value as u32);
+        }
+        Ok(())
+    }
+
+    fn host_device_pointer(&self, pointer: *mut u8) -> Result<DevicePtr> {
+        let seen = self.inner.host_device_pointer(pointer)?;
+        self.mapped.lock().expect("nobody panics with it").push((seen, Mapped(pointer)));
+        Ok(seen)
+    }
+
+    fn pointer_info(&self, address: u64) -> Result<PointerInfo> {
+        let pinned = PointerInfo {
+            kind: MemoryKind::Pinned,
+            device_pointer: Some(DevicePtr(address)),
+            device: Some(Device(0)),
+            context: None,
+            buffer_id: Some(1),
+        };
+        self.or(pinned, |inner| inner.pointer_info(address))
+    }
+
+    unsafe fn copy_htod_async(&self, target: DevicePtr, source: *const u8, bytes: u64, stream: Stream) -> Result<()> {
+        // SAFETY: the caller's promise is the one that the driver underneath asks for.
+        self.or((), |inner| unsafe { inner.copy_htod_async(target, source, bytes, stream) })
+    }
+
+    unsafe fn copy_async(&self, target: DevicePtr, source: DevicePtr, bytes: u64, stream: Stream) -> Result<()> {
+        // SAFETY: the caller's promise is the one that the driver underneath asks for.
+        self.or((), |inner| unsafe { inner.copy_async(target, source, bytes, stream) })
+    }
+
+    unsafe fn copy_dtoh_async(&self, target: *mut u8, source: DevicePtr, bytes: u64, stream: Stream) -> Result<()> {
+        // SAFETY: the caller's promise is the one that the driver underneath asks for.
+        self.or((), |inner| unsafe { inner.copy_dtoh_async(target, source, bytes, stream) })
+    }
+
+    pass_on! { safe:
+        device_count() -> i32;
+        device_name(device: Device) -> String;
+        device_uuid(device: Device) -> Uuid;
+        device_attribute(attribute: Attribute, device: Device) -> i32;
+        device_total_memory(device: Device) -> u64;
+        device_can_access_peer(device: Device, peer: Device) -> bool;
+        primary_context_retain(device: Device) -> Context;
+        primary_context_release(device: Device) -> ();
+        context_create(device: Device) -> Context;
+        context_destroy(context: Context) -> ();
+        context_current() -> Option<Context>;
+        context_set_current(context: Option<Context>) -> ();
+        context_device() -> Device;
+        context_synchronize() -> ();
+        priority_range() -> PriorityRange;
+        enable_peer_access(peer: Context) -> ();
+        stream_create(flags: StreamFlags, priority: i32) -> Stream;
+        stream_destroy(stream: Stream) -> ();
+        stream_query(stream: Stream) -> bool;
+        stream_synchronize(stream: Stream) -> ();
+        stream_priority(stream: Stream) -> i32;
+        stream_flags(stream: Stream) -> StreamFlags;
+        stream_context(stream: Stream) -> Context;
+        stream_begin_capture(stream: Stream, mode: CaptureMode) -> ();
+        stream_end_capture(stream: Stream) -> Graph;
+        exchange_capture_mode(mode: CaptureMode) -> CaptureMode;
+        graph_destroy(graph: Graph) -> ();
+        event_create(flags: EventFlags) -> Event;
+        event_destroy(event: Event) -> ();
+        event_query(event: Event) -> bool;
+        event_synchronize(event: Event) -> ();
+        event_elapsed_ms(start: Event, end: Event) -> f32;
+        mem_alloc(bytes: u64) -> DevicePtr;
+        mem_free(pointer: DevicePtr) -> ();
+        mem_info() -> (u64, u64);
+        pointer_bytes_left(address: u64) -> u64;
+        host_alloc(bytes: u64, flags: HostAllocFlags) -> *mut u8;
+        host_unregister(pointer: *mut u8) -> ();
+        memset_d8_async(target: DevicePtr, value: u8, bytes: u64, stream: Stream) -> ();
+        memset_d32_async(target: DevicePtr, value: u32, count: u64, stream: Stream) -> ();
+        memset_2d_d8_async(
+            target: DevicePtr, pitch_bytes: u64, value: u8, width_bytes: u64, height: u64, stream: Stream
+        ) -> ();
+        mem_op_batch(stream: Stream, ops: &[MemOp]) -> ();
+        module_load(image: &[u8]) -> Module;
+        module_unload(module: Module) -> ();
+        module_function(module: Module, name: &str) -> Function;
+    }
+
+    pass_on! { unsafe:
+        host_free(pointer: *mut u8) -> ();
+        host_register(pointer: *mut u8, bytes: u64, flags: HostRegisterFlags) -> ();
+        copy_htod(target: DevicePtr, source: *const u8, bytes: u64) -> ();
+        copy_dtoh(target: *mut u8, source: DevicePtr, bytes: u64) -> ();
+        copy_dtod_async(target: DevicePtr, source: DevicePtr, bytes: u64, stream: Stream) -> ();
+        copy_peer_async(
+            target: DevicePtr, target_context: Context, source: DevicePtr, source_context: Context, bytes: u64,
+            stream: Stream
+        ) -> ();
+        copy_2d_async(copy: &Copy2d, stream: Stream) -> ();
+        copy_3d_async(copy: &Copy3d, stream: Stream) -> ();
+        launch(launch: &Launch<'_>) -> ();
+    }
+}
