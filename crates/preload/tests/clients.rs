@@ -85,7 +85,7 @@ fn rust_client(suite: &Arc<Suite>) -> Trial {
 
 fn trials(suite: &Arc<Suite>) -> Vec<Trial> {
     let mut trials = vec![rust_client(suite)];
-    for client in &suite.clients {
+    for client in suite.clients.iter().filter(|client| !client.is_library) {
         let also = |names: &[&str], deployment| names.contains(&client.name.as_str()).then_some(deployment);
         let more = [also(SWITCHED_OFF, Deployment::Off), also(DRIVER_NAMED, Deployment::ShadowOfNamed)];
         let deployments = Deployment::EVERYWHERE.into_iter().chain(more.into_iter().flatten());

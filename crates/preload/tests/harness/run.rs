@@ -81,10 +81,10 @@ pub fn forget_environment(command: &mut Command) {
     }
 }
 
-/// Runs it; its outputs go through files beside `log`, which no child that stays behind can block.
-pub fn run(command: &mut Command, log: &Path) -> Result<Outcome, String> {
+/// Runs it; its outputs go through files of this folder, which no child that stays behind can block.
+pub fn run(command: &mut Command, folder: &Path) -> Result<Outcome, String> {
     let why = |what: &str, error: std::io::Error| format!("{what}: {error}");
-    let (output, errors) = (log.with_extension("out"), log.with_extension("err"));
+    let (output, errors) = (folder.join("output"), folder.join("errors"));
     command.stdin(Stdio::null()).process_group(0);
     command.stdout(File::create(&output).map_err(|error| why("create the output", error))?);
     command.stderr(File::create(&errors).map_err(|error| why("create the output", error))?);
