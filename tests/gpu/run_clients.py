@@ -23,7 +23,7 @@ PYTHON = [("torch streams", "torch_streams.py", "torch"), ("torch graphs", "torc
 COMPILED = [("cudart static", "copies.cu", ["-cudart", "static"]),
             ("cudart shared", "copies.cu", ["-cudart", "shared"]),
             ("per-thread stream", "copies.cu", ["-cudart", "static", "--default-stream", "per-thread"]),
-            ("-lcuda", "driver.cu", ["-lcuda"])]
+            ("driver program", "driver.cu", ["-lcuda"])]
 # JAX would take most of the device's memory from the clients beside it.
 ENVIRONMENT = {"XLA_PYTHON_CLIENT_PREALLOCATE": "false", "PYTHONDONTWRITEBYTECODE": "1"}
 
