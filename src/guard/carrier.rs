@@ -248,7 +248,10 @@ impl Carrier {
             // SAFETY: whoever asked for the copy keeps its ranges until it has completed, and it has not: only its
             // kernel, which was cancelled, or this copy makes it complete.
             Maker::Joined => unsafe {
-                pending.shapes.iter().try_for_each(|shape| copy_shape(driver, pending.direction, shape, self.rescues))?;
+                pending
+                    .shapes
+                    .iter()
+                    .try_for_each(|shape| copy_shape(driver, pending.direction, shape, self.rescues))?;
             },
             _ => driver.mem_op(self.rescues, self.line.write_done(pending.number))?,
         }

@@ -98,3 +98,18 @@ pub fn spin(driver: &dyn Driver, spin: Function, mut span_ns: u64, stream: Strea
     // SAFETY: callers pass the kernel of that name, which declares one parameter of 8 bytes.
     unsafe { driver.launch(&launch) }
 }
+
+/// `soft_wait_u32` in as many blocks as the device holds at once and more, from any thread: nothing else begins until
+/// the word at `address` is 1.
+pub fn fill(driver: &dyn Driver, wait: Function, address: u64, stream: Stream) -> hal::Result<()> {
+    let device = driver.context_device()?;
+    let multiprocessors = driver.device_attribute(hal::Attribute::MULTIPROCESSOR_COUNT, device)?;
+    let (mut address, mut wanted) = (address, 1u32);
+    let parameters = [(&raw mut address).cast(), (&raw mut wanted).cast()];
+    // No device so far runs more than 32 blocks on a multiprocessor.
+    let grid = [32 * multiprocessors.unsigned_abs(), 1, 1];
+    let launch = Launch { function: wait, grid, block: [1; 3], shared_bytes: 0, stream, parameters: &parameters };
+    // SAFETY: callers pass the kernel of that name, which declares a pointer and a u32, and the address of a word in a
+    // buffer of a rig, which frees nothing before its streams have come to rest.
+    unsafe { driver.launch(&launch) }
+}

@@ -113,7 +113,16 @@ fn soft_trials() -> Vec<Trial> {
         ("closing::leaves_nothing", model::closing::leaves_nothing),
         ("closing::on_any_thread", model::closing::on_any_thread),
         (model::flat::NAME, model::flat::memory),
+        ("guard::without_it_that_hangs", model::guard::without_it_that_hangs),
+        ("guard::one_queue_for_kernels", model::guard::one_queue_for_kernels),
+        ("guard::closing_leaves_nobody_waiting", model::guard::closing_leaves_nobody_waiting),
+        ("guard::enough_is_enough", model::guard::enough_is_enough),
+        ("guard::leaves_nothing", model::guard::leaves_nothing),
         ("faults::opening", model::faults::opening),
+        ("faults::opening_guarded", model::faults::opening_guarded),
+        ("faults::every_call_guarded", model::faults::every_call_guarded),
+        ("faults::every_call_of_a_rescue", model::guard::every_call_of_a_rescue),
+        ("faults::in_flight_guarded", model::faults::in_flight_guarded),
         ("faults::in_flight", model::faults::in_flight),
     ];
     trials.extend(named.iter().map(|(name, check)| trial((*name).to_owned(), CHECK_LIMIT, *check)));

@@ -37,10 +37,7 @@ pub(crate) fn register(add: &mut dyn FnMut(&str, KernelSpec)) {
     };
     let guarded = || Box::new(Guarded::Beginning) as Box<dyn Running>;
     let sizes = [INLINE_DESCRIPTORS * DESCRIPTOR_BYTES, 4, GATE_BYTES, GUARD_BYTES];
-    add(
-        "overtake_copy_guarded",
-        KernelSpec::new(&sizes, guarded).blocks_per_multiprocessor(BLOCKS_PER_MULTIPROCESSOR),
-    );
+    add("overtake_copy_guarded", KernelSpec::new(&sizes, guarded).blocks_per_multiprocessor(BLOCKS_PER_MULTIPROCESSOR));
     add("overtake_copy", spec(INLINE_DESCRIPTORS * DESCRIPTOR_BYTES, Place::Parameter));
     add("overtake_copy_table", spec(8, Place::Memory));
 }

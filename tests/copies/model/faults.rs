@@ -11,6 +11,7 @@ use softgpu::{Fault, SoftGpu};
 
 use super::faulty::{Faulty, INJECTED};
 use crate::bed;
+use crate::checks::guard;
 use crate::doors;
 use crate::failure::{Failure, Outcome, ensure, same};
 use crate::lane::{Lane, level};
@@ -23,8 +24,15 @@ const ROUNDS: usize = 4;
 const CALLS_MAX: u64 = 5_000;
 
 /// Calls that give something back: when they fail, it stays.
-const GIVING_BACK: [&str; 6] =
-    ["stream_destroy", "event_destroy", "mem_free", "host_free", "module_unload", "primary_context_release"];
+const GIVING_BACK: [&str; 7] = [
+    "stream_destroy",
+    "event_destroy",
+    "mem_free",
+    "host_free",
+    "host_unregister",
+    "module_unload",
+    "primary_context_release",
+];
 
 /// A call that is allowed to fail, if it says that it was made to.
 fn tolerate(outcome: Outcome) -> Outcome {
@@ -96,14 +104,22 @@ fn after(rig: &Rig, overtake: &Overtake, lanes: &mut [Lane]) -> Outcome {
 
 /// Fails every call of the program in turn, each on a machine of its own.
 pub fn every_call(transport: Transport, urgent_transport: UrgentTransport, emulation: Kind) -> Outcome {
-    let options = Options { transport, urgent_transport, emulation, ..bed::small_options() };
+    every_call_with(&Options { transport, urgent_transport, emulation, ..bed::small_options() })
+}
+
+/// The same where bulk is guarded.
+pub fn every_call_guarded() -> Outcome {
+    every_call_with(&guard::options())
+}
+
+fn every_call_with(options: &Options) -> Outcome {
     let mut calls = CALLS_MAX;
     let mut nth = 0;
     while nth <= calls {
         on(
             |builder| builder,
             |gpu, rig| {
-                let made = once(gpu, rig, &options, nth)?;
+                let made = once(gpu, rig, options, nth)?;
                 if nth == 0 {
                     calls = made;
                 }
@@ -118,6 +134,15 @@ pub fn every_call(transport: Transport, urgent_transport: UrgentTransport, emula
 
 /// Fails every call of opening in turn: an error and nothing left, or a shim that works.
 pub fn opening() -> Outcome {
+    opening_with(&bed::small_options())
+}
+
+/// The same with carriers.
+pub fn opening_guarded() -> Outcome {
+    opening_with(&guard::options())
+}
+
+fn opening_with(options: &Options) -> Outcome {
     let mut last = 1;
     let mut nth = 0;
     while nth <= last {
@@ -128,7 +153,7 @@ pub fn opening() -> Outcome {
                 let driver: Arc<dyn Driver> = Arc::clone(&faulty) as Arc<dyn Driver>;
                 let held = Held::by(gpu);
                 faulty.fail(nth);
-                let opened = Overtake::open(&driver, Device(0), bed::small_options());
+                let opened = Overtake::open(&driver, Device(0), options.clone());
                 last = if nth == 0 { faulty.calls() } else { last };
                 faulty.fail(0);
                 match opened {
@@ -155,19 +180,24 @@ pub fn opening() -> Outcome {
 pub fn in_flight() -> Outcome {
     for transport in [Transport::Kernel, Transport::Engine, Transport::Auto] {
         for nth in [1, 2, 3, 5, 8, 13, 21] {
-            dying(transport, nth)
+            dying(bed::transport(transport), nth)
                 .map_err(|e| Failure::from_text(format!("{transport:?}, copy {nth} failed in flight: {e}")))?;
         }
     }
     Ok(())
 }
 
-fn dying(transport: Transport, nth: u64) -> Outcome {
+/// The same where bulk is guarded: nobody waits for a copy that nobody makes.
+pub fn in_flight_guarded() -> Outcome {
+    [1, 2, 3, 5, 8].into_iter().try_for_each(|nth| dying(guard::options(), nth))
+}
+
+fn dying(options: Options, nth: u64) -> Outcome {
     const BYTES: u64 = 600 << 10;
     let gpu = SoftGpu::builder().build();
     let driver: Arc<dyn Driver> = Arc::new(gpu.clone());
     let rig = Rig::new(&driver)?;
-    let overtake = bed::open(&rig, bed::transport(transport))?;
+    let overtake = bed::open(&rig, options)?;
     let (low, high) = (overtake.adopt(rig.stream()?, level(1))?, overtake.adopt(rig.stream()?, level(3))?);
     let memory = (rig.pinned(BYTES)?, rig.buffer(BYTES)?);
     gpu.inject(Fault::Copy { nth, code: Code::ILLEGAL_ADDRESS });

@@ -5,6 +5,7 @@ pub mod deadlock;
 pub mod faults;
 mod faulty;
 pub mod flat;
+pub mod guard;
 pub mod queues;
 pub mod rescue;
 mod stall;

@@ -1,0 +1,233 @@
+//! Guarded copies: programs that end natively end, and every byte goes where it would go without us.
+
+use std::sync::Arc;
+
+use hal::{Function, Stream};
+use overtake::copy::{CopyHandle, Plan, Reason};
+use overtake::{Options, Overtake, PriorityStream};
+
+use crate::bed;
+use crate::doors;
+use crate::failure::{Failure, Outcome, ensure, same, same_bytes};
+use crate::lane::{Lane, level};
+use crate::memory::Pinned;
+use crate::place::{Buffer, Side};
+use crate::rig::Rig;
+
+/// What bulk moves here.
+pub const BYTES: u64 = 1 << 20;
+const LANE_BYTES: u64 = 300_000;
+
+/// As the drop-in has it, with small copies for large ones: no channels, and every kernel guarded.
+pub fn options() -> Options {
+    Options { channels: false, guard_bytes_min: Some(48 << 10), ..bed::small_options() }
+}
+
+/// Random copies on lanes of three priorities, with kernels between.
+pub fn bytes(rig: &Rig) -> Outcome {
+    let spin = rig.kernels()?.spin;
+    let overtake = bed::open(rig, options())?;
+    let lanes = [1, 1, 2, 3].into_iter().zip(500..);
+    let lanes = lanes.map(|(priority, seed)| Lane::new(rig, &overtake, priority, LANE_BYTES, seed));
+    let mut lanes = lanes.collect::<Result<Vec<_>, _>>()?;
+    for round in 0..40 {
+        for index in 0..lanes.len() {
+            lanes[index].copy_behind_kernels(rig.driver(), spin)?;
+            if round % 7 == index {
+                lanes[index].stream.wait_for(&lanes[(index + 1) % lanes.len()].stream)?;
+            }
+        }
+        if round % 10 == 0 {
+            lanes[0].bulk()?;
+        }
+    }
+    lanes.iter().try_for_each(|lane| lane.stream.synchronize())?;
+    bed::at_rest(rig, &overtake)?;
+    lanes.iter().try_for_each(|lane| lane.verify(rig))?;
+    let statistics = overtake.statistics();
+    ensure!(statistics.guarded.copies > 8 && statistics.guarded == statistics.kernel, "{statistics:?}");
+    same("errors", &statistics.errors, &0)
+}
+
+/// A program that natively ends: a kernel fills all multiprocessors and waits for a word that arrives behind bulk.
+pub struct Filled<'a> {
+    rig: &'a Rig,
+    /// Priority 1.
+    pub low: PriorityStream,
+    _high: PriorityStream,
+    source: Arc<Pinned>,
+    target: Buffer,
+    back: Arc<Pinned>,
+    word: Buffer,
+    one: Arc<Pinned>,
+    wait: Function,
+    beside: Stream,
+}
+
+impl<'a> Filled<'a> {
+    /// Its streams and memory.
+    pub fn new(rig: &'a Rig, overtake: &Overtake) -> Result<Filled<'a>, Failure> {
+        let module = rig.kernels()?.module;
+        Ok(Filled {
+            rig,
+            low: overtake.adopt(rig.stream()?, level(1))?,
+            _high: overtake.adopt(rig.stream()?, level(3))?,
+            source: rig.pinned(BYTES)?,
+            target: rig.buffer_of(&vec![0; BYTES as usize])?,
+            back: rig.pinned(BYTES)?,
+            word: rig.buffer_of(&[0; 4])?,
+            one: rig.pinned_of(&1u32.to_le_bytes())?,
+            wait: rig.driver().module_function(module, "soft_wait_u32")?,
+            beside: rig.stream()?,
+        })
+    }
+
+    /// Fills the device, and queues `copies` bulk copies and the word. What was copied before is forgotten.
+    pub fn begin(&self, copies: usize, content: u8) -> Result<Vec<CopyHandle>, Failure> {
+        let rig = self.rig;
+        rig.htod_now((self.word, 0), &[0; 4])?;
+        rig.htod_now((self.target, 0), &vec![0; BYTES as usize])?;
+        self.source.write(0, &vec![content; BYTES as usize]);
+        doors::fill(rig.driver(), self.wait, self.word.at(0).0, self.beside)?;
+        rig.driver().host().sleep(hal::Nanos::from_us(200));
+        let bulk = (0..copies).map(|_| Ok(doors::htod(&self.low, self.target, &self.source, BYTES)?));
+        bulk.collect()
+    }
+
+    /// Queues the word that lets the kernel go.
+    pub fn release(&self) -> Outcome {
+        Ok(self.rig.htod((self.word, 0), (&*self.one, 0), 4, self.low.raw())?)
+    }
+
+    /// Lets the kernel go in spite of everything.
+    pub fn let_go(&self) -> Outcome {
+        Ok(self.rig.htod_now((self.word, 0), &1u32.to_le_bytes())?)
+    }
+
+    /// Waits for all of it, and looks at the bytes: also whether a kernel that was given up copied later nevertheless.
+    pub fn end(&self, content: u8) -> Outcome {
+        self.low.synchronize()?;
+        self.source.write(0, &vec![0xee; BYTES as usize]);
+        self.rig.driver().context_synchronize()?;
+        let there = self.rig.download(self.target, self.beside)?;
+        same_bytes("what bulk brought", &there, &vec![content; BYTES as usize])
+    }
+
+    /// Queues a copy back to the host, which goes by kernel too.
+    pub fn bring_back(&self) -> Result<CopyHandle, Failure> {
+        Ok(doors::dtoh(&self.low, &self.back, self.target, BYTES)?)
+    }
+
+    /// What came back.
+    pub fn brought_back(&self) -> Vec<u8> {
+        self.back.read_all()
+    }
+}
+
+fn rescued(rig: &Rig, overtake: &Overtake, copies: u64) -> Outcome {
+    let statistics = overtake.statistics();
+    same("rescued copies", &statistics.guard_rescues, &copies)?;
+    same("errors", &statistics.errors, &0)?;
+    bed::at_rest(rig, overtake)
+}
+
+/// One bulk copy before the word.
+pub fn ends_as_natively(rig: &Rig) -> Outcome {
+    let overtake = bed::open(rig, options())?;
+    let filled = Filled::new(rig, &overtake)?;
+    let bulk = filled.begin(1, 3)?;
+    same("the plan", &bulk[0].plan(), &Plan::Kernel { raises: false })?;
+    filled.release()?;
+    filled.end(3)?;
+    rescued(rig, &overtake, 1)
+}
+
+/// Several: the carrier stands still behind the first kernel, so that none of the others is ever seen to be ready.
+pub fn ends_behind_several(rig: &Rig) -> Outcome {
+    let overtake = bed::open(rig, options())?;
+    let filled = Filled::new(rig, &overtake)?;
+    filled.begin(3, 4)?;
+    filled.release()?;
+    filled.end(4)?;
+    rescued(rig, &overtake, 3)
+}
+
+/// There and back again, and the carrier serves again when its cancelled kernels have gone.
+pub fn ends_both_ways(rig: &Rig) -> Outcome {
+    let overtake = bed::open(rig, options())?;
+    let filled = Filled::new(rig, &overtake)?;
+    filled.begin(1, 5)?;
+    filled.bring_back()?;
+    filled.release()?;
+    filled.end(5)?;
+    same_bytes("what came back", &filled.brought_back(), &vec![5; BYTES as usize])?;
+    rescued(rig, &overtake, 2)?;
+    let host = rig.driver().host();
+    for _ in 0..20 {
+        host.sleep(hal::Nanos::from_ms(2));
+        let again = filled.bring_back()?;
+        again.wait()?;
+        if again.plan() == (Plan::Kernel { raises: false }) {
+            return rescued(rig, &overtake, 2);
+        }
+    }
+    Err(Failure::new("the carrier takes nothing any more"))
+}
+
+/// A stream has a carrier while it has guarded copies under way; where none is free, copies go natively.
+pub fn a_carrier_for_each(rig: &Rig) -> Outcome {
+    let overtake = bed::open(rig, options())?;
+    let _high = overtake.adopt(rig.stream()?, level(3))?;
+    let lows = (0..3).map(|_| Ok(overtake.adopt(rig.stream()?, level(1))?));
+    let lows = lows.collect::<Result<Vec<_>, Failure>>()?;
+    let memory = (rig.pinned(BYTES)?, rig.buffer(BYTES)?);
+    let copy = |stream: &PriorityStream| doors::htod(stream, memory.1, &memory.0, BYTES);
+    let gates = [rig.gate(lows[0].raw())?, rig.gate(lows[1].raw())?];
+    let (guarded, natively) = (Plan::Kernel { raises: false }, Plan::Native(Reason::Unguarded));
+    let plans = |expected: [Plan; 3]| -> Outcome {
+        for (stream, plan) in lows.iter().zip(expected) {
+            same("the plan", &copy(stream)?.plan(), &plan)?;
+        }
+        Ok(())
+    };
+    plans([guarded, guarded, natively])?;
+    plans([guarded, guarded, natively])?;
+    lows[2].synchronize()?;
+    gates[0].open();
+    lows[0].synchronize()?;
+    same("the plan with a free carrier", &copy(&lows[2])?.plan(), &guarded)?;
+    gates[1].open();
+    lows.iter().try_for_each(PriorityStream::synchronize)?;
+    bed::at_rest(rig, &overtake)
+}
+
+/// The legacy stream, and the per-thread stream of two threads, which are two streams: neither waits for the other.
+pub fn default_streams(rig: &Rig) -> Outcome {
+    let overtake = Arc::new(bed::open(rig, options())?);
+    let _high = overtake.adopt(rig.stream()?, level(3))?;
+    for stream in [Stream::DEFAULT, Stream::LEGACY] {
+        let legacy = overtake.adopt(stream, level(1))?;
+        let (there, back) = (rig.pinned_of(&vec![7; BYTES as usize])?, rig.pinned(BYTES)?);
+        let between = rig.buffer(BYTES)?;
+        doors::htod(&legacy, between, &there, BYTES)?;
+        doors::linear(&legacy, (Side::Host(&back), 0), (Side::Device(between), 0), BYTES, None)?;
+        legacy.synchronize()?;
+        same_bytes("what came back", &back.read_all(), &vec![7; BYTES as usize])?;
+    }
+    let gate = rig.gate(Stream::PER_THREAD)?;
+    let mine = overtake.adopt(Stream::PER_THREAD, level(1))?;
+    let memory = (rig.pinned(BYTES)?, rig.buffer(BYTES)?);
+    let held = doors::htod(&mine, memory.1, &memory.0, BYTES)?;
+    let (its, other, context) = (Arc::clone(&overtake), (rig.pinned(BYTES)?, rig.buffer(BYTES)?), rig.context());
+    let thread = rig.spawn("another thread", move |driver| {
+        driver.context_set_current(Some(context))?;
+        let its = its.adopt(Stream::PER_THREAD, level(1))?;
+        doors::htod(&its, other.1, &other.0, BYTES)?;
+        Ok(its.synchronize()?)
+    });
+    rig.join(thread)?;
+    ensure!(!crate::traffic::is_done(&held)?, "the gate is open");
+    gate.open();
+    mine.synchronize()?;
+    bed::at_rest(rig, &overtake)
+}

@@ -1,0 +1,163 @@
+//! What only a model can show of guarded copies: that the hang is real, and what happens when a rescue goes wrong.
+
+use std::sync::Arc;
+
+use hal::{Code, Device, Driver, Nanos};
+use overtake::copy::{CopyHandle, Plan, Reason};
+use overtake::{Options, Overtake};
+use softgpu::{Connections, SoftGpu};
+
+use super::faulty::{Faulty, INJECTED};
+use crate::bed;
+use crate::checks::guard::{BYTES, Filled, options};
+use crate::doors;
+use crate::failure::{Failure, Outcome, ensure, same};
+use crate::lane::level;
+use crate::model::{Held, on};
+use crate::rig::Rig;
+
+/// A program that never ends: some call is repeated because it fails.
+const CALLS_MAX: u64 = 2_000;
+
+/// Unguarded, the copy kernel never begins, and the model proves that nothing ever will.
+pub fn without_it_that_hangs() -> Outcome {
+    on(
+        |builder| builder,
+        |gpu, rig| {
+            let overtake = bed::open(rig, Options { guard_bytes_min: None, ..options() })?;
+            let filled = Filled::new(rig, &overtake)?;
+            filled.begin(1, 1)?;
+            filled.release()?;
+            ensure!(filled.low.synchronize().is_err() && gpu.deadlock().is_some(), "it should have hung");
+            filled.let_go()?;
+            filled.end(1)
+        },
+    )
+}
+
+/// With one queue for all kernels a copy kernel that waits holds up all others, so there are none.
+pub fn one_queue_for_kernels() -> Outcome {
+    on(
+        |builder| builder.connections(Connections { max: Some(1), copy: Some(8) }),
+        |_, rig| {
+            let overtake = bed::open(rig, options())?;
+            let filled = Filled::new(rig, &overtake)?;
+            let bulk = filled.begin(1, 1)?;
+            same("the plan", &bulk[0].plan(), &Plan::Native(Reason::Unchannelled))?;
+            filled.release()?;
+            filled.end(1)
+        },
+    )
+}
+
+/// What has not begun when the shim closes is made by the copy engine, before anybody could miss it.
+pub fn closing_leaves_nobody_waiting() -> Outcome {
+    on(
+        |builder| builder,
+        |_, rig| {
+            let mut options = options();
+            // Too long for the rescuer to act of its own accord before the check has ended.
+            options.guard.patience = Nanos::from_ms(500);
+            let overtake = bed::open(rig, options)?;
+            let filled = Filled::new(rig, &overtake)?;
+            let bulk = filled.begin(2, 1)?;
+            filled.release()?;
+            drop(overtake);
+            bulk.iter().try_for_each(CopyHandle::wait)?;
+            filled.end(1)?;
+            ensure!(rig.driver().host().now() < Nanos::from_ms(400), "it was overdue, so this shows nothing");
+            let after = filled.bring_back()?;
+            same("the plan", &after.plan(), &Plan::Native(Reason::StoodDown))?;
+            Ok(after.wait()?)
+        },
+    )
+}
+
+/// A program that fills its multiprocessors again and again gets no copy kernels any more.
+pub fn enough_is_enough() -> Outcome {
+    on(
+        |builder| builder,
+        |_, rig| {
+            let overtake = bed::open(rig, options())?;
+            let filled = Filled::new(rig, &overtake)?;
+            let mut plans = Vec::new();
+            for round in 0..8 {
+                let bulk = filled.begin(1, round)?;
+                filled.release()?;
+                filled.end(round)?;
+                plans.push(bulk[0].plan());
+                rig.driver().host().sleep(Nanos::from_ms(30));
+            }
+            let natively = Plan::Native(Reason::Unchannelled);
+            let first = plans.iter().position(|plan| *plan == natively);
+            same("rounds until it went natively", &first, &Some(4))?;
+            ensure!(plans[4..].iter().all(|plan| *plan == natively), "{plans:?}");
+            same("rescues", &overtake.statistics().guard_rescues, &4)
+        },
+    )
+}
+
+/// Carriers, their words and their events go with the shim.
+pub fn leaves_nothing() -> Outcome {
+    on(
+        |builder| builder,
+        |gpu, rig| {
+            let held = Held::by(gpu);
+            let overtake = bed::open(rig, options())?;
+            let (low, high) = (overtake.adopt(rig.stream()?, level(1))?, overtake.adopt(rig.stream()?, level(3))?);
+            let memory = (rig.pinned(BYTES)?, rig.buffer(BYTES)?);
+            for _ in 0..10 {
+                doors::htod(&low, memory.1, &memory.0, BYTES)?;
+                doors::htod(&high, memory.1, &memory.0, 64 << 10)?;
+            }
+            drop((low, high, overtake));
+            rig.driver().context_synchronize()?;
+            let mine = Held { allocations: held.allocations + 2, streams: held.streams + 2, ..held };
+            same("what is held after closing", &Held::by(gpu), &mine)
+        },
+    )
+}
+
+/// Every driver call of the hanging program fails once, those of the rescuer included: it ends, with the right bytes.
+pub fn every_call_of_a_rescue() -> Outcome {
+    let (mut calls, mut nth) = (CALLS_MAX, 0);
+    while nth <= calls {
+        on(
+            |builder| builder,
+            |gpu, rig| {
+                let made = rescue_failing(gpu, rig, nth)?;
+                if nth == 0 {
+                    calls = made;
+                }
+                Ok(())
+            },
+        )?;
+        nth += 1;
+    }
+    ensure!((20..CALLS_MAX).contains(&calls), "the program makes {calls} calls");
+    Ok(())
+}
+
+fn rescue_failing(gpu: &SoftGpu, rig: &Rig, nth: u64) -> Result<u64, Failure> {
+    let faulty = Faulty::new(rig.shared_driver(), Code::OUT_OF_MEMORY);
+    let driver: Arc<dyn Driver> = Arc::clone(&faulty) as Arc<dyn Driver>;
+    let overtake = Overtake::open(&driver, Device(0), options())?;
+    let filled = Filled::new(rig, &overtake)?;
+    faulty.fail(nth);
+    let at = |failure: Failure| Failure::from_text(format!("call {nth} ({:?}) failed: {failure}", faulty.failed()));
+    let outcome = filled.begin(2, 1).and_then(|_| filled.release()).and_then(|()| filled.end(1));
+    let calls = faulty.calls();
+    faulty.fail(0);
+    match outcome {
+        // A copy that the driver refuses outright is an error of the application's, as it is natively.
+        Err(failure) if failure.to_string().contains(INJECTED) => {
+            filled.release().map_err(at)?;
+            filled.low.synchronize()?;
+        }
+        other => other.map_err(at)?,
+    }
+    ensure!(gpu.deadlock().is_none(), "{}", at(Failure::new("it hung")));
+    bed::at_rest(rig, &overtake).map_err(at)?;
+    drop((filled, overtake));
+    Ok(calls)
+}
