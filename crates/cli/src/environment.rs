@@ -10,7 +10,7 @@ pub const MAX_COPY_CONNECTIONS: &str = "CUDA_DEVICE_MAX_COPY_CONNECTIONS";
 /// The variables that decide how many queues there are.
 pub const CONNECTIONS: [&str; 2] = [MAX_CONNECTIONS, MAX_COPY_CONNECTIONS];
 
-/// Those of the driver that change timing or visibility; ours all begin with `OVERTAKE_`.
+/// Those of the driver that change timing or visibility; ours are `OVERTAKE` and what begins with `OVERTAKE_`.
 const DRIVER: [&str; 7] = [
     MAX_CONNECTIONS,
     MAX_COPY_CONNECTIONS,
@@ -24,7 +24,8 @@ const DRIVER: [&str; 7] = [
 /// Those that are set, with their values.
 #[must_use]
 pub fn relevant(variables: impl Iterator<Item = (String, String)>) -> BTreeMap<String, String> {
-    variables.filter(|(name, _)| name.starts_with("OVERTAKE_") || DRIVER.contains(&name.as_str())).collect()
+    let is_ours = |name: &str| name == "OVERTAKE" || name.starts_with("OVERTAKE_");
+    variables.filter(|(name, _)| is_ours(name) || DRIVER.contains(&name.as_str())).collect()
 }
 
 /// The process's variables. What is not Unicode is shown as near as can be.
@@ -38,8 +39,8 @@ mod tests {
 
     #[test]
     fn only_what_matters_is_kept() {
-        let all = [("HOME", "/root"), ("OVERTAKE_BACKEND", "soft"), (MAX_CONNECTIONS, "1")];
+        let all = [("HOME", "/root"), ("OVERTAKE", "off"), ("OVERTAKE_BACKEND", "soft"), (MAX_CONNECTIONS, "1")];
         let kept = relevant(all.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())));
-        assert_eq!(kept.into_keys().collect::<Vec<_>>(), [MAX_CONNECTIONS, "OVERTAKE_BACKEND"]);
+        assert_eq!(kept.into_keys().collect::<Vec<_>>(), [MAX_CONNECTIONS, "OVERTAKE", "OVERTAKE_BACKEND"]);
     }
 }

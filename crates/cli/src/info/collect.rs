@@ -7,6 +7,7 @@ use channels::probe::{self, Assignment, HOST_DIRECTIONS, ProbeOptions, QueueMap}
 use hal::{Attribute, Device, Driver};
 use serde::Serialize;
 
+use super::drop_in::{DropIn, drop_in};
 use super::memops::MemOps;
 use super::warnings::{Warning, device_warnings, environment_warnings};
 use crate::device::OpenDevice;
@@ -29,6 +30,8 @@ pub struct Report {
     pub connections: BTreeMap<&'static str, Option<String>>,
     /// All variables that matter and are set.
     pub environment: BTreeMap<String, String>,
+    /// What `overtake run` would do here.
+    pub drop_in: DropIn,
     /// The devices.
     pub devices: Vec<DeviceReport>,
     /// What to set differently.
@@ -116,14 +119,18 @@ pub fn collect(opened: &Opened) -> Result<Report> {
     let driver = &opened.driver;
     let environment = environment::relevant(environment::variables());
     let connections = environment::CONNECTIONS.map(|name| (name, environment.get(name).cloned()));
+    let (drop_in, complaints) = drop_in(&environment);
+    let mut warnings = environment_warnings(&environment);
+    warnings.extend(complaints);
     let mut report = Report {
         version: version::VERSION,
         commit: version::COMMIT,
         backend: Backend { name: driver.backend(), reason: opened.reason.clone() },
         driver: version::driver_version(driver.version()?),
         connections: connections.into(),
-        warnings: environment_warnings(&environment),
+        warnings,
         environment,
+        drop_in,
         devices: Vec::new(),
     };
     for ordinal in 0..driver.device_count()? {

@@ -1,6 +1,7 @@
 //! `overtake info`: what this machine has, probed, and what to set differently.
 
 mod collect;
+mod drop_in;
 mod memops;
 mod text;
 mod warnings;

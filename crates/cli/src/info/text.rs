@@ -21,6 +21,11 @@ pub fn render(report: &Report) -> String {
     if report.devices.is_empty() {
         text.push_str("\nno device\n");
     }
+    text.push_str("\novertake run\n");
+    field(&mut text, "  library", report.drop_in.library.as_deref().unwrap_or("not found; `overtake run` says where"));
+    for (name, note) in &report.drop_in.notes {
+        field(&mut text, &format!("  {name}"), note);
+    }
     text.push('\n');
     for warning in &report.warnings {
         writeln!(text, "warning: {}\n   cure: {}", warning.what, warning.cure).expect("writing to a String");

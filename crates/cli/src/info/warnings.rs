@@ -20,7 +20,8 @@ pub struct Warning {
 const ENOUGH_QUEUES: usize = 4;
 
 impl Warning {
-    fn new(what: impl Into<String>, cure: impl Into<String>) -> Warning {
+    /// What, and what to do about it.
+    pub fn new(what: impl Into<String>, cure: impl Into<String>) -> Warning {
         Warning { what: what.into(), cure: cure.into() }
     }
 

@@ -26,6 +26,7 @@ use args::Deployment;
 pub use args::RunArguments;
 use reports::{Folder, Reports, Run};
 use supervise::supervise;
+pub use variables::COPY_CONNECTIONS;
 use variables::{Changes, Loading, REPORT_FOLDER, TRACE_FOLDER};
 
 use crate::args::Arguments;
@@ -62,6 +63,7 @@ fn start(arguments: &Arguments, run: &RunArguments) -> Result<ExitCode> {
     let library =
         library::find(run.library.as_deref(), env::var_os(library::VARIABLE), env::current_exe().ok().as_deref())?;
     let mut changes = variables::settings(run, &lookup)?;
+    variables::check(&changes, &lookup)?;
     if !arguments.quiet {
         variables::warnings(run, &lookup).iter().for_each(|warning| eprintln!("overtake: warning: {warning}"));
     }
@@ -74,6 +76,11 @@ fn start(arguments: &Arguments, run: &RunArguments) -> Result<ExitCode> {
         }
         Some(folder) => stay(run, &library, &changes, folder),
     }
+}
+
+/// The library that would be loaded, where the command line names none.
+pub fn library() -> Result<PathBuf> {
+    library::find(None, env::var_os(library::VARIABLE), env::current_exe().ok().as_deref())
 }
 
 fn lookup(name: &str) -> Option<OsString> {

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 
+use shim::settings::Settings;
+
 use super::args::RunArguments;
 use crate::environment::{MAX_CONNECTIONS, MAX_COPY_CONNECTIONS};
 use crate::failure::{Failure, Result};
@@ -15,7 +17,7 @@ pub const TRACE_FOLDER: &str = "OVERTAKE_TRACE_DIR";
 /// The kill switch.
 const SWITCH: &str = "OVERTAKE";
 /// Hardware queues for copies. The drop-in needs no more, and with four an urgent copy meets a blocked one sooner.
-const COPY_CONNECTIONS: &str = "8";
+pub const COPY_CONNECTIONS: &str = "8";
 
 /// The environment as it is.
 pub type Lookup<'a> = &'a dyn Fn(&str) -> Option<OsString>;
@@ -100,6 +102,16 @@ pub fn settings(run: &RunArguments, lookup: Lookup<'_>) -> Result<Changes> {
     Ok(changes)
 }
 
+/// Makes sure that the drop-in will understand all of it: it can only complain, once in every process.
+pub fn check(changes: &Changes, lookup: Lookup<'_>) -> Result<()> {
+    let value = |name: &str| changes.get(name).cloned().or_else(|| lookup(name));
+    let settings = Settings::from_environment(|name| value(name).map(|value| value.display().to_string()));
+    match settings.complaints.join("; ") {
+        none if none.is_empty() => Ok(()),
+        complaints => Err(Failure::Other(complaints)),
+    }
+}
+
 /// Whether the drop-in will do nothing, so that everything else must be left alone as well.
 fn is_off(run: &RunArguments, lookup: Lookup<'_>) -> bool {
     let switch = lookup(SWITCH).is_some_and(|value| ["off", "0", "false", "no"].iter().any(|off| value == *off));
@@ -120,8 +132,9 @@ pub fn warnings(run: &RunArguments, lookup: Lookup<'_>) -> Vec<String> {
     }
     if lookup(MAX_CONNECTIONS).is_some_and(|value| value == "1") {
         warnings.push(format!(
-            "{MAX_CONNECTIONS}=1: all kernels share one hardware queue, the kernels that carry bulk copies too, so \
-             that work of one stream may wait for work of another; unset it, or set it to 8, if the program lets you"
+            "{MAX_CONNECTIONS}=1: all kernels share one hardware queue, where a kernel that copies could wait for a \
+             kernel that waits for it; so bulk copies are left to the driver, and urgent copies wait for them as they \
+             do without overtake; unset it, or set it to 8, if the program lets you"
         ));
     }
     let queues = lookup(MAX_COPY_CONNECTIONS).and_then(|value| value.to_str()?.parse::<u32>().ok());
@@ -193,6 +206,17 @@ mod tests {
         assert_eq!(changes[MAX_COPY_CONNECTIONS], "8");
         run.rules = Some("/nonexistent/rules.toml".into());
         assert!(settings(&run, &nothing).unwrap_err().to_string().contains("/nonexistent/rules.toml"));
+    }
+
+    #[test]
+    fn what_the_drop_in_would_not_understand_is_refused_beforehand() {
+        let folder = tempfile::tempdir().unwrap();
+        let rules = folder.path().join("rules.toml");
+        std::fs::write(&rules, "[[rule]]\npriority = 99\n").unwrap();
+        let changes = Changes::from([("OVERTAKE_RULES".to_owned(), rules.into_os_string())]);
+        assert!(check(&changes, &nothing).unwrap_err().to_string().contains("OVERTAKE_RULES"));
+        assert!(check(&Changes::new(), &with(&[("OVERTAKE_TRANSPORT", "teleport")])).is_err());
+        assert!(check(&Changes::new(), &nothing).is_ok());
     }
 
     #[test]

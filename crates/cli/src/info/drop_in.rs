@@ -1,0 +1,116 @@
+//! What `overtake run` would do here: the library it would load, and what it makes of the environment.
+
+use std::collections::BTreeMap;
+
+use report::format;
+use serde::Serialize;
+use shim::settings::Settings;
+
+use super::warnings::Warning;
+use crate::environment::{MAX_CONNECTIONS, MAX_COPY_CONNECTIONS};
+use crate::run;
+
+/// What `overtake run` would do here.
+#[derive(Debug, Serialize)]
+pub struct DropIn {
+    /// The library it would load; `null` where it would find none.
+    pub library: Option<String>,
+    /// What it does, by subject.
+    pub notes: BTreeMap<&'static str, String>,
+}
+
+/// Looks, and warns of what cannot be understood.
+pub fn drop_in(environment: &BTreeMap<String, String>) -> (DropIn, Vec<Warning>) {
+    let settings = Settings::from_environment(|name| environment.get(name).cloned());
+    let complaints = settings.complaints.iter();
+    let warnings = complaints.map(|complaint| Warning::new(complaint, "change or unset it; its default is in use"));
+    let library = run::library().map(|path| path.display().to_string()).ok();
+    let drop_in = DropIn { library, notes: notes(&settings, environment) };
+    (drop_in, warnings.collect())
+}
+
+fn notes(settings: &Settings, environment: &BTreeMap<String, String>) -> BTreeMap<&'static str, String> {
+    let copies = match environment.get(MAX_COPY_CONNECTIONS) {
+        None => format!("not set: `overtake run` sets it to {}", run::COPY_CONNECTIONS),
+        Some(value) => format!("{value}: left as it is"),
+    };
+    let kernels = match environment.get(MAX_CONNECTIONS).map(String::as_str) {
+        None => "not set: fine".to_owned(),
+        Some("1") => {
+            "1: copy kernels could wait for kernels that wait for them, so bulk copies are left to the driver, \
+                      and urgent copies wait for them as they do without overtake"
+                .to_owned()
+        }
+        Some(value) => format!("{value}: left as it is"),
+    };
+    let mut notes = BTreeMap::from([(MAX_COPY_CONNECTIONS, copies), (MAX_CONNECTIONS, kernels)]);
+    notes.insert("bulk", bulk(settings));
+    notes.insert("kernels that fill the GPU", full(settings));
+    notes
+}
+
+fn bulk(settings: &Settings) -> String {
+    if !settings.options.enabled {
+        return "everything is switched off: OVERTAKE=off, or its option".to_owned();
+    }
+    match settings.bulk_bytes_min {
+        Some(bytes) => {
+            format!("copies of {} and more, where nothing else says how urgent they are", format::size(bytes))
+        }
+        None => "only what rules, streams or the C interface call so".to_owned(),
+    }
+}
+
+/// A kernel that keeps every multiprocessor until data arrives leaves a copy kernel that carries the data none.
+fn full(settings: &Settings) -> String {
+    match settings.options.guard_bytes_min {
+        Some(bytes) => format!(
+            "a bulk copy of {} and more that finds no multiprocessor for {} is taken over by the copy engine; where \
+             that happens often, all bulk is left to the driver",
+            format::size(bytes),
+            format::span_us(settings.options.guard.patience.0 as f64 / 1e3)
+        ),
+        None => "bulk copies go unguarded: a program whose kernel fills the GPU and waits for a bulk copy hangs; set \
+                 OVERTAKE_GUARD_BYTES_MIN=1M, or OVERTAKE_TRANSPORT=native"
+            .to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn noted(pairs: &[(&str, &str)]) -> BTreeMap<&'static str, String> {
+        let environment = pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        drop_in(&environment).0.notes
+    }
+
+    #[test]
+    fn the_connection_variables_are_explained() {
+        assert!(noted(&[])[MAX_COPY_CONNECTIONS].ends_with("sets it to 8"));
+        let set = noted(&[(MAX_COPY_CONNECTIONS, "32"), (MAX_CONNECTIONS, "1")]);
+        assert!(set[MAX_COPY_CONNECTIONS].starts_with("32:") && set[MAX_CONNECTIONS].contains("left to the driver"));
+    }
+
+    #[test]
+    fn what_happens_on_a_full_gpu_follows_the_options() {
+        let guarded = &noted(&[("OVERTAKE_GUARD_BYTES_MIN", "2M"), ("OVERTAKE_GUARD_AFTER_US", "5000")]);
+        let text = &guarded["kernels that fill the GPU"];
+        assert!(text.contains("2 MiB") && text.contains("5 ms"), "{text}");
+        let unguarded = &noted(&[("OVERTAKE_GUARD_BYTES_MIN", "off")])["kernels that fill the GPU"];
+        assert!(unguarded.contains("OVERTAKE_TRANSPORT=native"), "{unguarded}");
+    }
+
+    #[test]
+    fn bulk_is_explained() {
+        assert!(noted(&[("OVERTAKE_BULK_BYTES_MIN", "4M")])["bulk"].contains("4 MiB"));
+        assert!(noted(&[("OVERTAKE", "off")])["bulk"].contains("switched off"));
+    }
+
+    #[test]
+    fn what_cannot_be_understood_is_warned_of() {
+        let environment = BTreeMap::from([("OVERTAKE_TRANSPORT".to_owned(), "teleport".to_owned())]);
+        let warnings = drop_in(&environment).1;
+        assert!(warnings.len() == 1 && warnings[0].what.contains("teleport"), "{warnings:?}");
+    }
+}
