@@ -19,6 +19,11 @@ pub fn merge(traces: &[(u32, String)], processes: &[&ProcessRecord]) -> (Value, 
         events.extend(heading(*pid, order, processes.get(order).copied()));
         events.extend(found.into_iter().filter_map(|event| owned_by(event, *pid)));
     }
+    let is_missing = |process: &&&ProcessRecord| traces.iter().all(|(pid, _)| *pid != process.pid);
+    let missing = processes.iter().filter(is_missing).count();
+    if missing > 0 {
+        complaints.push(format!("{missing} of {} processes left no trace", processes.len()));
+    }
     // Viewers want no order, but a reader of the file has one: names first, then time.
     events.sort_by(|a, b| time(a).total_cmp(&time(b)));
     (json!({ "displayTimeUnit": "ns", "traceEvents": events }), complaints)
@@ -90,7 +95,7 @@ mod tests {
         let (first, second) = (process(7), process(8));
         let traces = [(7, TRACE.to_owned()), (9, "[]".to_owned())];
         let (trace, complaints) = merge(&traces, &[&second, &first]);
-        assert!(complaints.is_empty(), "{complaints:?}");
+        assert_eq!(complaints, ["1 of 2 processes left no trace"], "8 has none, 9 no report");
         let events = trace["traceEvents"].as_array().unwrap();
         let named: Vec<_> = events.iter().filter(|event| event["name"] == "process_name").collect();
         assert_eq!(named.len(), 2, "each once: {named:?}");
