@@ -179,3 +179,127 @@ impl Run {
         state.holds.iter_mut().for_each(Hold::let_through);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use hal::{Device, Driver};
+    use semaphores::Priorities;
+
+    use super::*;
+    use crate::monitor::Ring;
+    use crate::statistics::Counters;
+
+    const TAKES: Nanos = Nanos::from_us(4);
+
+    struct Bed {
+        shared: Shared,
+        banks: [Arc<Bank>; 2],
+        run: Run,
+        ticket: Ticket,
+    }
+
+    impl Bed {
+        /// A run whose first copy had a ticket.
+        fn new() -> Bed {
+            let driver: Arc<dyn Driver> = Arc::new(softgpu::SoftGpu::builder().build());
+            let context = driver.primary_context_retain(Device(0)).unwrap();
+            driver.context_set_current(Some(context)).unwrap();
+            let priorities = Priorities::new(2).unwrap();
+            let banks = [(); 2].map(|()| Arc::new(Bank::new(&driver, priorities).unwrap()));
+            let ring = Ring::new(&driver).unwrap();
+            let ticket = ring.take().unwrap();
+            let shared = Shared::new(ring, Counters::new(priorities), banks.to_vec());
+            let run = Run::new(&banks[0], &banks[1]);
+            run.begin(ticket, true);
+            Bed { shared, banks, run, ticket }
+        }
+
+        fn enter(&self) -> Option<Ride> {
+            self.run.enter(&Ask {
+                shared: &self.shared,
+                direction: Direction::HostToDevice,
+                priority: Priority::new(2).unwrap(),
+                expected: TAKES,
+                ticket_every: 8,
+                timely: true,
+            })
+        }
+
+        fn is_up(&self) -> bool {
+            self.banks[0].gate_word(Priority::LOWEST) != 0
+        }
+
+        /// What the monitor does in a look. Says whether it goes on watching.
+        fn look(&self, now: Nanos) -> bool {
+            self.run.note_readiness(&self.shared, now);
+            self.run.settle(now, |_| {}).is_some()
+        }
+    }
+
+    #[test]
+    fn copies_behind_a_ticket_hold_until_they_should_be_complete_after_it() {
+        let bed = Bed::new();
+        let rides = [bed.enter().unwrap(), bed.enter().unwrap()];
+        assert!(bed.is_up() && bed.banks[0].pending_at(Priority::new(2).unwrap()) == 1, "one raise serves both");
+        assert_eq!(bed.run.leave(&rides[0], false, Nanos::ZERO), Tell::Newly);
+        assert_eq!(bed.run.leave(&rides[1], false, Nanos::ZERO), Tell::Monitor, "the word was down before them");
+        assert!(bed.look(Nanos::from_ms(1)) && bed.is_up(), "the ticket is not done");
+        bed.shared.ring.complete(bed.ticket);
+        assert!(bed.look(Nanos::from_ms(2)) && bed.is_up(), "they are running");
+        assert!(bed.look(Nanos::from_ms(2) + TAKES) && bed.is_up(), "the second is running");
+        assert!(!bed.look(Nanos::from_ms(2) + TAKES + TAKES) && !bed.is_up());
+    }
+
+    #[test]
+    fn time_alone_holds_for_as_long_as_all_of_them_take() {
+        let bed = Bed::new();
+        bed.shared.ring.complete(bed.ticket);
+        let now = Nanos::from_ms(1);
+        for _ in 0..7 {
+            let ride = bed.enter().unwrap();
+            assert!(ride.is_timed());
+            let _ = bed.run.leave(&ride, false, now);
+        }
+        assert!(bed.enter().is_none(), "a ticket serves eight");
+        assert!(bed.look(now + Nanos(7 * TAKES.0)) && bed.is_up());
+        assert!(!bed.look(now + Nanos(8 * TAKES.0)) && !bed.is_up());
+    }
+
+    #[test]
+    fn a_copy_that_failed_holds_nobody() {
+        let bed = Bed::new();
+        let ride = bed.enter().unwrap();
+        assert!(bed.look(Nanos::from_ms(1)) && bed.is_up(), "its caller is inside the driver");
+        assert_eq!(bed.run.leave(&ride, true, Nanos::ZERO), Tell::Monitor);
+        assert!(!bed.look(Nanos::from_ms(1)) && !bed.is_up());
+    }
+
+    #[test]
+    fn what_was_opened_is_raised_again_by_the_next() {
+        let bed = Bed::new();
+        let first = bed.enter().unwrap();
+        let _ = bed.run.leave(&first, false, Nanos::ZERO);
+        bed.banks[0].open_all();
+        assert!(!bed.is_up());
+        let next = bed.enter().unwrap();
+        assert!(bed.is_up());
+        assert_eq!(bed.run.leave(&next, false, Nanos::ZERO), Tell::Monitor);
+        bed.run.abandon();
+        assert!(!bed.is_up());
+    }
+
+    #[test]
+    fn doubt_lowers_until_the_ticket_is_done() {
+        let bed = Bed::new();
+        let ride = bed.enter().unwrap();
+        let _ = bed.run.leave(&ride, false, Nanos::ZERO);
+        bed.run.doubt(bed.ticket);
+        assert!(bed.look(Nanos::from_ms(1)) && !bed.is_up());
+        let ride = bed.enter().unwrap();
+        assert!(!bed.is_up(), "what follows a doubted copy raises no more than it");
+        let _ = bed.run.leave(&ride, false, Nanos::ZERO);
+        bed.shared.ring.complete(bed.ticket);
+        assert!(bed.look(Nanos::from_ms(2)) && bed.is_up(), "now they are running");
+        assert!(!bed.look(Nanos::from_ms(2) + TAKES + TAKES) && !bed.is_up());
+    }
+}

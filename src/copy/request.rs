@@ -123,8 +123,8 @@ fn volume_side(volume: &Volume, width_bytes: u64, height: u64) -> Side {
 pub(crate) fn place(driver: &dyn Driver, request: &Request) -> Option<Placement> {
     let (target, source) = (request.shape.target.address, request.shape.source.address);
     match request.direction {
-        Some(Direction::HostToDevice) => Some(with_host(Direction::HostToDevice, driver.pointer_info(source).ok()?)),
-        Some(Direction::DeviceToHost) => Some(with_host(Direction::DeviceToHost, driver.pointer_info(target).ok()?)),
+        Some(Direction::HostToDevice) => Some(with_host(Direction::HostToDevice, driver.pointer_kind(source).ok()?)),
+        Some(Direction::DeviceToHost) => Some(with_host(Direction::DeviceToHost, driver.pointer_kind(target).ok()?)),
         _ => infer(driver.pointer_info(target).ok()?, driver.pointer_info(source).ok()?),
     }
 }

@@ -360,7 +360,11 @@ impl Driver for CudaDriver {
     }
 
     fn pointer_info(&self, address: u64) -> Result<PointerInfo> {
-        memory::pointer_info(&self.functions, address)
+        memory::pointer_info(&self.functions, address, memory::ALL)
+    }
+
+    fn pointer_kind(&self, address: u64) -> Result<PointerInfo> {
+        memory::pointer_info(&self.functions, address, memory::KIND)
     }
 
     fn pointer_bytes_left(&self, address: u64) -> Result<u64> {

@@ -11,7 +11,12 @@ use super::handle::{number, pointer};
 const PAGEABLE: PointerInfo =
     PointerInfo { kind: MemoryKind::Pageable, device_pointer: None, device: None, context: None, buffer_id: None };
 
-/// What `cuPointerGetAttributes` is asked for, in one call.
+/// How many attributes there are.
+pub const ALL: usize = 6;
+/// How many of them tell the kind and the device pointer. The driver looks each of them up.
+pub const KIND: usize = 3;
+
+/// What `cuPointerGetAttributes` is asked for, in one call: all, or the first few.
 struct Attributes {
     kind: CUmemorytype,
     context: CUcontext,
@@ -22,7 +27,7 @@ struct Attributes {
 }
 
 impl Attributes {
-    fn read(functions: &Functions, address: u64) -> Result<Attributes> {
+    fn read(functions: &Functions, address: u64, count: usize) -> Result<Attributes> {
         let mut read = Attributes {
             kind: 0,
             context: std::ptr::null_mut(),
@@ -33,22 +38,22 @@ impl Attributes {
         };
         let mut names = [
             CU_POINTER_ATTRIBUTE_MEMORY_TYPE,
-            CU_POINTER_ATTRIBUTE_CONTEXT,
-            CU_POINTER_ATTRIBUTE_DEVICE_POINTER,
-            CU_POINTER_ATTRIBUTE_BUFFER_ID,
             CU_POINTER_ATTRIBUTE_IS_MANAGED,
+            CU_POINTER_ATTRIBUTE_DEVICE_POINTER,
+            CU_POINTER_ATTRIBUTE_CONTEXT,
+            CU_POINTER_ATTRIBUTE_BUFFER_ID,
             CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL,
         ];
-        let mut places: [*mut c_void; 6] = [
+        let mut places: [*mut c_void; ALL] = [
             (&raw mut read.kind).cast(),
-            (&raw mut read.context).cast(),
-            (&raw mut read.device_pointer).cast(),
-            (&raw mut read.buffer_id).cast(),
             (&raw mut read.is_managed).cast(),
+            (&raw mut read.device_pointer).cast(),
+            (&raw mut read.context).cast(),
+            (&raw mut read.buffer_id).cast(),
             (&raw mut read.device).cast(),
         ];
-        let count = names.len() as c_uint;
-        // SAFETY: the two arrays are live and as long as `count`; each place is a live field at least as large as what
+        let count = count.min(ALL) as c_uint;
+        // SAFETY: the two arrays are live and at least `count` long; each place is a live field at least as large as what
         // the driver's manual says it writes for the attribute of that index (is-managed: a boolean, 4 bytes at most).
         unsafe {
             functions.cuPointerGetAttributes(count, names.as_mut_ptr(), places.as_mut_ptr(), address)?;
@@ -73,9 +78,10 @@ impl Attributes {
     }
 }
 
-/// What `address` is; plain host memory is [`MemoryKind::Pageable`] and not an error.
-pub fn pointer_info(functions: &Functions, address: u64) -> Result<PointerInfo> {
-    match Attributes::read(functions, address) {
+/// What `address` is, by [`ALL`] attributes or those of the [`KIND`]; plain host memory is [`MemoryKind::Pageable`] and
+/// not an error.
+pub fn pointer_info(functions: &Functions, address: u64, count: usize) -> Result<PointerInfo> {
+    match Attributes::read(functions, address, count) {
         Ok(attributes) => Ok(attributes.info()),
         // Drivers differ: some answer for unknown addresses with zeroes, some with this.
         Err(error) if error.code() == Code::INVALID_VALUE => Ok(PAGEABLE),

@@ -126,6 +126,10 @@ pub trait Driver: Send + Sync {
     fn host_device_pointer(&self, pointer: *mut u8) -> Result<DevicePtr>;
     /// What an address is. Never an error for plain host memory: that is [`crate::MemoryKind::Pageable`].
     fn pointer_info(&self, address: u64) -> Result<PointerInfo>;
+    /// The kind and the device pointer of what an address is; the rest may be left out, for copies in a hurry.
+    fn pointer_kind(&self, address: u64) -> Result<PointerInfo> {
+        self.pointer_info(address)
+    }
     /// How many bytes of its allocation lie from `address` on; 0 where the driver knows of none.
     fn pointer_bytes_left(&self, address: u64) -> Result<u64>;
 
