@@ -100,8 +100,9 @@ pub struct Options {
     /// written behind it lets other streams have their turn.
     pub channels: bool,
     /// Bulk copies of this size and more go by guarded kernel, which the copy engine replaces where the kernel finds no
-    /// free multiprocessor, and smaller ones never by kernel: then no program hangs on a copy kernel that cannot begin.
-    /// `None`: copy kernels go unguarded, in the application's streams, which costs a few microseconds less.
+    /// free multiprocessor; smaller ones never go by kernel, and urgent ones neither. Then no program hangs on a copy
+    /// kernel that cannot begin. `None`: copy kernels go unguarded, in the application's streams, which costs a few
+    /// microseconds less.
     pub guard_bytes_min: Option<u64>,
     /// How guarded copies are guarded.
     pub guard: GuardOptions,

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use channels::probe;
 use channels::{Adder, Direction, Pace};
 use hal::{CaptureStatus, Code, Context, Device, Driver, Result, Stream, StreamFlags};
-use semaphores::{Priorities, Priority};
+use semaphores::{Layout, Priorities, Priority};
 
 use crate::engine::Engine;
 use crate::events::Events;
 use crate::guard::{Guard, Rescuer};
-use crate::kernel::CopyKernel;
+use crate::kernel::{CopyKernel, Yield};
 use crate::monitor::{Monitor, Ring, Shared};
 use crate::options::Options;
 use crate::primary::Primary;
@@ -164,7 +164,11 @@ impl Inner {
         let (shared, kernel) = (Arc::new(shared), CopyKernel::load(driver).ok());
         let guarded = options.enabled && options.guard_bytes_min.is_some();
         let guard = match kernel.as_ref().filter(|_| guarded) {
-            Some(kernel) => Guard::new(driver, &shared, kernel, options.guard)?.map(Arc::new),
+            Some(kernel) => {
+                let word = to_device.bank.gate_address(Priority::LOWEST);
+                let yields = Yield { word, wait_max: options.kernel_wait_max };
+                Guard::new(driver, &shared, kernel, options.guard, yields)?.map(Arc::new)
+            }
             None => None,
         };
         Ok(Inner {

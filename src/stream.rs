@@ -51,6 +51,9 @@ impl StreamState {
 
     /// The stream's owner lets go of it.
     fn close(&self) {
+        if let Some(guard) = &self.inner.guard {
+            guard.forget(self.stream);
+        }
         let announced = self.announced.load(Ordering::SeqCst);
         for direction in [Direction::HostToDevice, Direction::DeviceToHost] {
             let census = &self.inner.engine(direction).census;

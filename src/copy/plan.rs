@@ -219,7 +219,9 @@ fn urgent_plan(options: &Options, situation: &Situation<'_>) -> Plan {
     if options.emulation != Kind::Hold && options.channels {
         return Plan::Engine { raises: true };
     }
-    if options.urgent_transport == UrgentTransport::Kernel && kernel_can(situation) {
+    // Nobody guards an urgent kernel.
+    let unguarded = options.guard_bytes_min.is_none();
+    if options.urgent_transport == UrgentTransport::Kernel && unguarded && kernel_can(situation) {
         return Plan::UrgentKernel;
     }
     Plan::Urgent
@@ -273,6 +275,20 @@ mod tests {
     }
 
     const MIB: u64 = 1 << 20;
+
+    #[test]
+    fn nothing_goes_by_kernel_unguarded_where_bulk_is_guarded() {
+        let guard = |o: &mut Options| o.guard_bytes_min = Some(2 * MIB);
+        assert_eq!(decide(|o, _| guard(o), 2 * MIB, 1), Plan::Kernel { raises: false });
+        assert_eq!(decide(|o, _| guard(o), MIB, 1), Plan::Engine { raises: false });
+        let urgent_by_kernel = |o: &mut Options| o.urgent_transport = UrgentTransport::Kernel;
+        assert_eq!(decide(|o, _| urgent_by_kernel(o), 64 << 10, 6), Plan::UrgentKernel);
+        let both = |o: &mut Options| {
+            guard(o);
+            urgent_by_kernel(o);
+        };
+        assert_eq!(decide(|o, _| both(o), 64 << 10, 6), Plan::Urgent);
+    }
 
     #[test]
     fn the_table_row_by_row() {

@@ -17,6 +17,14 @@ pub(super) struct User {
 }
 
 impl User {
+    /// Nobody: the stream has gone, and its handle may come to mean another one.
+    pub(super) const GONE: User = User { stream: Stream(u64::MAX), thread: None };
+
+    /// Whether it is a stream of that handle.
+    pub(super) fn has_handle(&self, stream: Stream) -> bool {
+        self.stream == stream
+    }
+
     /// The stream as the calling thread means it.
     pub(super) fn here(stream: Stream) -> User {
         User { stream, thread: (stream == Stream::PER_THREAD).then(|| std::thread::current().id()) }

@@ -8,7 +8,7 @@ use hal::{Driver, Event, Host, Nanos, Result, Stream, StreamFlags};
 use semaphores::Words;
 
 use super::book::{Book, Maker, Pending, User};
-use super::handshake::Line;
+use super::handshake::{Line, Verdict, is_reached, verdict};
 use crate::events::Events;
 use crate::kernel::{CopyKernel, Descriptor, Yield};
 use crate::statistics::Counters;
@@ -135,6 +135,22 @@ impl Carrier {
         }
     }
 
+    /// The stream of that handle has gone. What it has under way goes on, and the handle may come back as another stream.
+    pub(super) fn forget(&self, stream: Stream) {
+        let mut book = self.book(self.driver.host());
+        book.user = book.user.map(|user| if user.has_handle(stream) { User::GONE } else { user });
+    }
+
+    /// Runs a kernel that is cancelled before it begins: whatever the driver does at a first launch is done, and the
+    /// words are seen to work. Waits for it.
+    pub(super) fn try_out(&self, kernel: &CopyKernel, yields: Yield) -> Result<bool> {
+        // Nothing has been launched, so that everything up to 0 is cancelled and done.
+        // SAFETY: it copies nothing; the words outlive the streams (see `Guard`).
+        unsafe { kernel.launch_guarded(&[], 1, yields, &self.line.handshake(0), self.copies)? };
+        self.driver.stream_synchronize(self.copies)?;
+        Ok(verdict(0, self.line.started(), self.line.outcome()) == Verdict::Cancelled)
+    }
+
     /// Launches the copy's kernel to run after `ready`. An error means that nothing was launched.
     ///
     /// # Safety
@@ -166,7 +182,7 @@ impl Carrier {
     /// Waits on the host until a copy is done, where its stream cannot be made to.
     pub(super) fn wait_here(&self, number: u32, ask_every: Nanos) -> Result<()> {
         let host = self.driver.host();
-        let mut is_done = || super::handshake::is_reached(self.line.done(), number);
+        let mut is_done = || is_reached(self.line.done(), number);
         while !is_done() {
             host.wait_until(Some(host.now() + ask_every), &mut is_done);
             self.driver.stream_query(self.copies)?;

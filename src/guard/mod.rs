@@ -12,11 +12,11 @@ mod submit;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-use hal::{Driver, Nanos, Result};
+use hal::{Driver, Nanos, Result, Stream};
 use semaphores::Words;
 
 use crate::events::Events;
-use crate::kernel::CopyKernel;
+use crate::kernel::{CopyKernel, Yield};
 use crate::lock::lock;
 use crate::monitor::Shared;
 use crate::options::GuardOptions;
@@ -34,6 +34,13 @@ const TAKE_OVERS_MAX: u64 = 3;
 struct Strikes {
     count: u64,
     last: Nanos,
+}
+
+/// What putting the carriers to the test came to.
+enum Trial {
+    Passed,
+    OneQueue,
+    Disobedient,
 }
 
 /// All carriers.
@@ -58,6 +65,7 @@ impl Guard {
         shared: &Arc<Shared>,
         kernel: &CopyKernel,
         options: GuardOptions,
+        yields: Yield,
     ) -> Result<Option<Guard>> {
         let count = u64::from(options.streams_max);
         let words = Arc::new(Words::new(driver, count * handshake::WORDS)?);
@@ -75,20 +83,37 @@ impl Guard {
         for index in 0..count {
             guard.carriers.push(Carrier::new(driver, &words, index)?);
         }
-        let passes = probe::kernels_pass_waits(driver, &guard.carriers, kernel)?;
-        if !passes {
-            eprintln!(
-                "overtake: bulk copies go by copy engine, unprioritised: all kernels share one hardware queue, so a \
-                 copy kernel that waits for its turn would hold up every other kernel. Unset \
-                 CUDA_DEVICE_MAX_CONNECTIONS, or set it to 8 or more."
-            );
+        let complaint = match guard.try_out(kernel, yields)? {
+            Trial::Passed => return Ok(Some(guard)),
+            Trial::OneQueue => {
+                "all kernels share one hardware queue, so a copy kernel that waits for its turn would hold up every \
+                 other kernel. Unset CUDA_DEVICE_MAX_CONNECTIONS, or set it to 8 or more."
+            }
+            Trial::Disobedient => "a copy kernel that was told not to copy did not say that it obeyed.",
+        };
+        eprintln!("overtake: bulk copies go by copy engine, unprioritised: {complaint}");
+        Ok(None)
+    }
+
+    /// Puts the carriers to the test.
+    fn try_out(&self, kernel: &CopyKernel, yields: Yield) -> Result<Trial> {
+        for carrier in &self.carriers {
+            if !carrier.try_out(kernel, yields)? {
+                return Ok(Trial::Disobedient);
+            }
         }
-        Ok(passes.then_some(guard))
+        let passes = probe::kernels_pass_waits(&self.driver, &self.carriers, kernel)?;
+        Ok(if passes { Trial::Passed } else { Trial::OneQueue })
     }
 
     /// Whether copies may go this way.
     pub(crate) fn is_trusted(&self) -> bool {
         !self.given_up.load(Ordering::Relaxed)
+    }
+
+    /// The stream of that handle has gone.
+    pub(crate) fn forget(&self, stream: Stream) {
+        self.carriers.iter().for_each(|carrier| carrier.forget(stream));
     }
 
     fn tools(&self) -> Tools<'_> {

@@ -179,7 +179,7 @@ pub fn a_carrier_for_each(rig: &Rig) -> Outcome {
     let overtake = bed::open(rig, options())?;
     let _high = overtake.adopt(rig.stream()?, level(3))?;
     let lows = (0..3).map(|_| Ok(overtake.adopt(rig.stream()?, level(1))?));
-    let lows = lows.collect::<Result<Vec<_>, Failure>>()?;
+    let mut lows = lows.collect::<Result<Vec<_>, Failure>>()?;
     let memory = (rig.pinned(BYTES)?, rig.buffer(BYTES)?);
     let copy = |stream: &PriorityStream| doors::htod(stream, memory.1, &memory.0, BYTES);
     let gates = [rig.gate(lows[0].raw())?, rig.gate(lows[1].raw())?];
@@ -195,8 +195,18 @@ pub fn a_carrier_for_each(rig: &Rig) -> Outcome {
     lows[2].synchronize()?;
     gates[0].open();
     lows[0].synchronize()?;
-    same("the plan with a free carrier", &copy(&lows[2])?.plan(), &guarded)?;
+    // Whoever comes with the handle of a stream that has gone is a stranger, and every carrier is taken again.
+    let handle = lows[1].raw();
+    drop(lows.remove(1));
+    let stranger = overtake.adopt(handle, level(1))?;
+    let gate = rig.gate(lows[0].raw())?;
+    same("the plan of the first", &copy(&lows[0])?.plan(), &guarded)?;
+    same("the plan of a stranger", &copy(&stranger)?.plan(), &natively)?;
+    gate.open();
+    lows[0].synchronize()?;
+    same("the plan with a free carrier", &copy(&lows[1])?.plan(), &guarded)?;
     gates[1].open();
+    stranger.synchronize()?;
     lows.iter().try_for_each(PriorityStream::synchronize)?;
     bed::at_rest(rig, &overtake)
 }
