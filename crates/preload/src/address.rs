@@ -11,12 +11,9 @@ use crate::hooks::{self, Hook};
 use crate::rows::{self, ROWS};
 use crate::{slots, state};
 
-/// The flags that are understood.
-const KNOWN_FLAGS: [cuuint64_t; 3] = [
-    CU_GET_PROC_ADDRESS_DEFAULT as cuuint64_t,
-    CU_GET_PROC_ADDRESS_LEGACY_STREAM as cuuint64_t,
-    CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM as cuuint64_t,
-];
+const DEFAULT: cuuint64_t = CU_GET_PROC_ADDRESS_DEFAULT as cuuint64_t;
+const LEGACY: cuuint64_t = CU_GET_PROC_ADDRESS_LEGACY_STREAM as cuuint64_t;
+const PER_THREAD: cuuint64_t = CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM as cuuint64_t;
 
 /// What the program asked for, and got.
 struct Question<'a> {
@@ -27,17 +24,24 @@ struct Question<'a> {
 }
 
 impl Question<'_> {
-    /// The row whose function the answer is. `ask` gives the driver's answer for another version of the same name: a
-    /// driver that answers the same for the version that brought our prototype has no newer one up to the version asked
-    /// for; else it has one that we do not know, and the answer stays.
-    fn row(&self, ask: impl FnOnce(c_int) -> *mut c_void) -> Option<usize> {
-        if self.answer.is_null() || !KNOWN_FLAGS.contains(&self.flags) {
-            return None;
+    /// The row whose function the answer is. `ask` gives the driver's answer for another version or other flags of the
+    /// same name.
+    fn row(&self, ask: impl Fn(c_int, cuuint64_t) -> *mut c_void) -> Option<usize> {
+        match self.flags {
+            _ if self.answer.is_null() => None,
+            PER_THREAD => self.row_for(PER_THREAD, &ask),
+            DEFAULT | LEGACY => self.row_for(self.flags, &ask),
+            // Which of the two the driver makes of other flags, it has to say itself.
+            _ => [PER_THREAD, LEGACY].into_iter().find_map(|flags| self.row_for(flags, &ask)),
         }
-        let per_thread = self.flags == cuuint64_t::from(CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM);
-        let number = rows::resolve(self.name, self.version, per_thread)?;
-        let version = ROWS[number].version;
-        (version == self.version || ask(version) == self.answer).then_some(number)
+    }
+
+    /// A driver that answers the same for the version that brought our prototype has no newer one up to the version
+    /// asked for; else it has one that we do not know, and the answer stays.
+    fn row_for(&self, flags: cuuint64_t, ask: impl Fn(c_int, cuuint64_t) -> *mut c_void) -> Option<usize> {
+        let number = rows::resolve(self.name, self.version, flags == PER_THREAD)?;
+        let same_question = (ROWS[number].version, flags) == (self.version, self.flags);
+        (same_question || ask(ROWS[number].version, flags) == self.answer).then_some(number)
     }
 }
 
@@ -50,7 +54,7 @@ unsafe fn swap(
     pfn: *mut *mut c_void,
     version: c_int,
     flags: cuuint64_t,
-    ask: impl FnOnce(c_int) -> *mut c_void,
+    ask: impl Fn(c_int, cuuint64_t) -> *mut c_void,
 ) {
     if state::off() || symbol.is_null() || pfn.is_null() {
         return;
@@ -86,7 +90,7 @@ pub unsafe fn cuGetProcAddress(
 ) -> CUresult {
     hook.intercepted();
     let result = native();
-    let ask = |version| {
+    let ask = |version, flags| {
         let mut answer = null_mut();
         // SAFETY: the slot holds the driver's function of this hook's name, whose prototype this is.
         let real = unsafe { std::mem::transmute::<*const c_void, First>(slots::real(hook.number)) };
@@ -112,7 +116,7 @@ pub unsafe fn cuGetProcAddress_v2(
 ) -> CUresult {
     hook.intercepted();
     let result = native();
-    let ask = |version| {
+    let ask = |version, flags| {
         let (mut answer, mut status) = (null_mut(), 0);
         // SAFETY: the slot holds the driver's function of this hook's name, whose prototype this is.
         let real = unsafe { std::mem::transmute::<*const c_void, Second>(slots::real(hook.number)) };
@@ -131,55 +135,66 @@ pub unsafe fn cuGetProcAddress_v2(
 mod tests {
     use super::*;
 
-    /// A driver that has these versions of a name: the address of its function is the version itself.
-    struct Fake(&'static [c_int]);
+    /// A driver that has these versions of a name, plain and per thread: the address of a function is its version, and
+    /// one more if it is per thread. Where there is no function per thread at all, the plain one is the answer.
+    struct Fake(&'static [c_int], &'static [c_int]);
 
     impl Fake {
-        fn answer(&self, version: c_int) -> *mut c_void {
-            let newest = self.0.iter().copied().filter(|&introduced| introduced <= version).max().unwrap_or(0);
-            std::ptr::without_provenance_mut(newest as usize)
+        fn answer(&self, version: c_int, flags: cuuint64_t) -> *mut c_void {
+            let per_thread = flags & PER_THREAD != 0 && !self.1.is_empty();
+            let versions = if per_thread { self.1 } else { self.0 };
+            let newest = versions.iter().copied().filter(|&introduced| introduced <= version).max();
+            std::ptr::without_provenance_mut(newest.map_or(0, |newest| newest as usize + usize::from(per_thread)))
         }
 
         fn swapped(&self, name: &str, version: c_int, flags: cuuint64_t) -> Option<&'static str> {
-            let question = Question { name: name.as_bytes(), version, flags, answer: self.answer(version) };
-            question.row(|version| self.answer(version)).map(|number| ROWS[number].symbol)
+            let question = Question { name: name.as_bytes(), version, flags, answer: self.answer(version, flags) };
+            question.row(|version, flags| self.answer(version, flags)).map(|number| ROWS[number].symbol)
         }
     }
 
     #[test]
     fn the_exact_prototype_is_swapped() {
-        let driver = Fake(&[3020, 7000]);
+        let driver = Fake(&[3020], &[7000]);
         assert_eq!(driver.swapped("cuMemcpyHtoDAsync", 3020, 0), Some("cuMemcpyHtoDAsync_v2"));
+        assert_eq!(driver.swapped("cuMemcpyHtoDAsync", 13000, 1), Some("cuMemcpyHtoDAsync_v2"));
         assert_eq!(driver.swapped("cuMemcpyHtoDAsync", 7000, 2), Some("cuMemcpyHtoDAsync_v2_ptsz"));
         assert_eq!(driver.swapped("cuMemcpyHtoDAsync", 13000, 2), Some("cuMemcpyHtoDAsync_v2_ptsz"));
-        let plain = Fake(&[3020]);
-        assert_eq!(plain.swapped("cuMemcpyHtoDAsync", 13000, 1), Some("cuMemcpyHtoDAsync_v2"));
-        let batch = Fake(&[12080, 13000]);
+        let batch = Fake(&[12080, 13000], &[12080, 13000]);
         assert_eq!(batch.swapped("cuMemcpyBatchAsync", 12090, 0), Some("cuMemcpyBatchAsync"));
         assert_eq!(batch.swapped("cuMemcpyBatchAsync", 13000, 0), Some("cuMemcpyBatchAsync_v2"));
-        let finder = Fake(&[11030, 12000]);
+        assert_eq!(batch.swapped("cuMemcpyBatchAsync", 12080, 2), Some("cuMemcpyBatchAsync_ptsz"));
+        let finder = Fake(&[11030, 12000], &[]);
         assert_eq!(finder.swapped("cuGetProcAddress", 11030, 0), Some("cuGetProcAddress"));
-        assert_eq!(finder.swapped("cuGetProcAddress", 12000, 0), Some("cuGetProcAddress_v2"));
+        assert_eq!(finder.swapped("cuGetProcAddress", 12000, 2), Some("cuGetProcAddress_v2"));
     }
 
     #[test]
     fn a_prototype_that_we_do_not_know_passes_through() {
-        let newer = Fake(&[12080, 13000, 14000]);
+        let newer = Fake(&[12080, 13000, 14000], &[]);
         assert_eq!(newer.swapped("cuMemcpyBatchAsync", 14010, 0), None);
         assert_eq!(newer.swapped("cuMemcpyBatchAsync", 13030, 0), Some("cuMemcpyBatchAsync_v2"));
-        let older = Fake(&[12080]);
+        let older = Fake(&[12080], &[]);
         assert_eq!(older.swapped("cuMemcpyBatchAsync", 12080, 0), Some("cuMemcpyBatchAsync"));
-        let oldest = Fake(&[2000, 3020]);
+        let oldest = Fake(&[2000, 3020], &[]);
         assert_eq!(oldest.swapped("cuMemcpyHtoDAsync", 2000, 0), None);
     }
 
     #[test]
-    fn probes_unknown_flags_and_absent_functions_are_left_alone() {
-        let driver = Fake(&[3020, 7000]);
+    fn what_the_driver_makes_of_other_flags_is_its_own_affair() {
+        let driver = Fake(&[3020], &[7000]);
+        assert_eq!(driver.swapped("cuMemcpyHtoDAsync", 13000, 3), Some("cuMemcpyHtoDAsync_v2_ptsz"));
+        assert_eq!(driver.swapped("cuMemcpyHtoDAsync", 13000, 4), Some("cuMemcpyHtoDAsync_v2"));
+        assert_eq!(Fake(&[2000], &[]).swapped("cuInit", 13000, 3), Some("cuInit"));
+        assert_eq!(Fake(&[3020], &[7000, 13010]).swapped("cuMemcpyHtoDAsync", 13010, 3), None);
+    }
+
+    #[test]
+    fn probes_and_absent_functions_are_left_alone() {
+        let driver = Fake(&[3020], &[7000]);
         assert_eq!(driver.swapped("", 0, 0), None);
         assert_eq!(driver.swapped("cuLaunchKernel", 13000, 0), None);
-        assert_eq!(driver.swapped("cuMemcpyHtoDAsync", 13000, 4), None);
         assert_eq!(driver.swapped("cuMemcpyHtoDAsync", 6000, 2), None);
-        assert_eq!(Fake(&[]).swapped("cuMemcpyHtoDAsync", 3020, 0), None);
+        assert_eq!(Fake(&[], &[]).swapped("cuMemcpyHtoDAsync", 3020, 0), None);
     }
 }

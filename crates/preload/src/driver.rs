@@ -25,22 +25,27 @@ static DRIVER: Pages = Pages::unknown();
 /// A handle of the driver that is ours and never closed.
 static HANDLE: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
 
-/// Whether an address that the program found through `handle` lies in the driver. The first object that is called like a
-/// driver, and is none of ours, becomes *the* driver. Neither allocates nor locks more than the loader does.
-pub fn holds(address: *const c_void, handle: *mut c_void) -> bool {
-    if let Some(known) = DRIVER.get() {
-        return known.contains(&address.addr());
-    }
+/// Whether the driver is known.
+pub fn is_known() -> bool {
+    DRIVER.get().is_some()
+}
+
+/// Whether an address lies in the driver.
+pub fn holds(address: *const c_void) -> bool {
+    DRIVER.get().is_some_and(|driver| driver.contains(&address.addr()))
+}
+
+/// The program has found an address through `handle`. The first object that is called like a driver, and is none of ours,
+/// becomes *the* driver. Says whether a lookup was made, which may have failed. Neither allocates nor locks more than the
+/// loader does.
+pub fn meet(address: *const c_void, handle: *mut c_void) -> bool {
+    let called = object::containing(address, |object| object.is_called_driver().then(|| object.range.clone()));
+    let Some(range) = called.flatten() else { return false };
     // SAFETY: the program has just found a symbol through this handle, so it is one.
-    let ours = || !unsafe { loader::dlsym(handle, MARK.as_ptr()) }.is_null();
-    let found = object::containing(address, |object| object.is_called_driver().then(|| object.range.clone())).flatten();
-    match found {
-        Some(range) if !ours() => {
-            DRIVER.settle(&range);
-            DRIVER.get().is_some_and(|known| known.contains(&address.addr()))
-        }
-        _ => false,
+    if unsafe { loader::dlsym(handle, MARK.as_ptr()) }.is_null() {
+        DRIVER.settle(&range);
     }
+    true
 }
 
 /// A handle of the driver, opened by the first who needs one. `None` where there is no driver.
@@ -48,7 +53,9 @@ pub fn handle() -> Option<NonNull<c_void>> {
     if let Some(handle) = NonNull::new(HANDLE.load(Ordering::Acquire)) {
         return Some(handle);
     }
-    let handle = open_known().or_else(open_found)?;
+    let opened = open_known().or_else(open_found);
+    loader::forget_error();
+    let handle = opened?;
     match HANDLE.compare_exchange(null_mut(), handle.as_ptr(), Ordering::AcqRel, Ordering::Acquire) {
         Ok(_) => Some(handle),
         // Another thread was faster; both hold the same object open.

@@ -64,6 +64,7 @@ macro_rules! handlers {
         $(handlers! { # $when $symbol $hook $arguments $layer })*
     };
     (# $when:ident $symbol:ident $hook:ident ($($argument:ident: $type:ty),*) $layer:block) => {
+        #[allow(clippy::too_many_arguments)] // the prototypes are the driver's
         pub unsafe fn $symbol($hook: Hook, native: impl Fn() -> CUresult, $($argument: $type),*) -> CUresult {
             $when($hook, native, || $layer)
         }

@@ -56,6 +56,18 @@ pub fn open(name: &CStr, flags: c_int) -> Option<NonNull<c_void>> {
     NonNull::new(unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL | flags) })
 }
 
+/// Takes back what a lookup of ours that found nothing has left for `dlerror`.
+pub fn forget_error() {
+    // SAFETY: returns a string of the loader's, or null; it is not looked at.
+    unsafe { libc::dlerror() };
+}
+
+/// What comes next in the program's own search order: what its calls would reach if this library were not preloaded.
+pub fn next(name: &CStr) -> *mut c_void {
+    // SAFETY: `name` is NUL-terminated.
+    unsafe { dlsym(libc::RTLD_NEXT, name.as_ptr()) }
+}
+
 /// Lets go of a library that turned out to be another than the one looked for.
 pub fn close(handle: NonNull<c_void>) {
     // SAFETY: the handle comes from [`open`], and its only user is the caller, who gives it up.

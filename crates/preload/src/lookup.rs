@@ -35,6 +35,7 @@ impl Answer {
 unsafe extern "C" fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut c_void {
     naked_asm!(
         "push rdi", "push rsi", "sub rsp, 8",
+        "mov rdx, [rsp + 24]",
         "call {filter}",
         "add rsp, 8", "pop rsi", "pop rdi",
         "test rdx, rdx",
@@ -56,6 +57,7 @@ unsafe extern "C" fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut c_v
         "stp x29, x30, [sp, #-32]!",
         "mov x29, sp",
         "stp x0, x1, [sp, #16]",
+        "mov x2, x30",
         "bl {filter}",
         "mov x16, x0",
         "mov x17, x1",
@@ -73,9 +75,9 @@ unsafe extern "C" fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut c_v
     )
 }
 
-/// Decides about one lookup. It may run before any constructor and under the loader's lock, so it neither allocates nor
-/// logs, and takes no lock but the loader's.
-unsafe extern "C" fn filter(handle: *mut c_void, name: *const c_char) -> Answer {
+/// Decides about one lookup by the code at `caller`. It may run before any constructor and under the loader's lock, so it
+/// neither allocates nor logs, and takes no lock but the loader's.
+unsafe extern "C" fn filter(handle: *mut c_void, name: *const c_char, caller: *const c_void) -> Answer {
     loader::find_dlsym();
     // SAFETY: null, or the caller's promise to dlsym that it is a C string.
     let is_driver_name = !name.is_null() && is_driver_name(unsafe { CStr::from_ptr(name) }.to_bytes());
@@ -84,10 +86,16 @@ unsafe extern "C" fn filter(handle: *mut c_void, name: *const c_char) -> Answer 
     }
     // SAFETY: as above; the handle is the caller's promise.
     let found = unsafe { loader::dlsym(handle, name) };
-    if handle == libc::RTLD_DEFAULT {
-        // The real dlsym searches from its caller on, so what was found from here only says whether it was ours.
+    if found.is_null() && handle != libc::RTLD_DEFAULT {
+        return Answer::with(null_mut());
+    }
+    if object::is_ours(found) {
         // SAFETY: as above.
-        return if unsafe { is_ours_alone(found, name) } { Answer::with(null_mut()) } else { Answer::JUMP };
+        return if unsafe { is_ours_alone(name, caller) } { Answer::with(null_mut()) } else { Answer::JUMP };
+    }
+    if handle == libc::RTLD_DEFAULT {
+        // What it finds depends on who asks, and what it finds first is not ours.
+        return Answer::JUMP;
     }
     // SAFETY: as above.
     unsafe { replace(handle, name, found) }
@@ -103,28 +111,29 @@ fn is_driver_name(name: &[u8]) -> bool {
 unsafe fn replace(handle: *mut c_void, name: *const c_char, found: *mut c_void) -> Answer {
     // SAFETY: the caller's promise.
     let bytes = unsafe { CStr::from_ptr(name) }.to_bytes();
-    // SAFETY: the caller's promise.
-    if found.is_null() || unsafe { is_ours_alone(found, name) } {
-        return Answer::with(null_mut());
+    let Some(number) = rows::hooked(bytes) else { return Answer::with(found) };
+    if !driver::is_known() && driver::meet(found, handle) {
+        // The meeting has left a message for dlerror behind. A lookup that succeeds takes it away.
+        // SAFETY: the caller's promise.
+        unsafe { loader::dlsym(handle, name) };
     }
-    match rows::hooked(bytes) {
-        Some(number) if !object::is_ours(found) && driver::holds(found, handle) && slots::learn(number, found) => {
-            Answer::with(hooks::address(number).cast_mut())
-        }
-        _ => Answer::with(found),
-    }
+    let ours = driver::holds(found) && slots::learn(number, found);
+    Answer::with(if ours { hooks::address(number).cast_mut() } else { found })
 }
 
-/// Whether a name was found only because this library is preloaded: without it there would be none, so there is none.
+/// Whether a name of ours was found only because this library is preloaded. Then natively there is none, so there is
+/// none. Exact for lookups by the program itself; for those by a library, which may have a driver in a scope of its own,
+/// any driver in the process will do.
 ///
 /// # Safety
 /// `name` is NUL-terminated.
-unsafe fn is_ours_alone(found: *mut c_void, name: *const c_char) -> bool {
-    if object::deployment() != Deployment::Preload || !object::is_ours(found) {
+unsafe fn is_ours_alone(name: *const c_char, caller: *const c_void) -> bool {
+    if object::deployment() != Deployment::Preload {
         return false;
     }
-    // SAFETY: the caller's promise. This leaves the loader's message for dlerror behind, as the program expects.
-    unsafe { loader::dlsym(libc::RTLD_NEXT, name) }.is_null() && !object::driver_is_loaded()
+    // SAFETY: the caller's promise. This leaves the message for dlerror behind that the program expects.
+    let next = unsafe { loader::dlsym(libc::RTLD_NEXT, name) };
+    next.is_null() && (object::is_program(caller) || !object::driver_is_loaded())
 }
 
 #[cfg(test)]

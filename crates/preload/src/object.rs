@@ -102,6 +102,11 @@ pub fn containing<T>(address: *const c_void, look: impl Fn(&Object) -> T) -> Opt
     each(|object| object.range.contains(&address.addr()).then(|| look(object)))
 }
 
+/// Whether an address lies in the program itself, which the loader names last of all: not at all.
+pub fn is_program(address: *const c_void) -> bool {
+    containing(address, |object| object.name.is_empty()).unwrap_or(false)
+}
+
 /// An address inside this library.
 fn here() -> *const c_void {
     here as fn() -> *const c_void as *const c_void

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 use abi::types::CUresult;
 
 use crate::exports::FORWARDED;
+use crate::object::{self, Deployment};
 use crate::{driver, loader, rows};
 
 /// Rows first, then forwarded names.
@@ -46,13 +47,23 @@ pub fn real(number: usize) -> *const c_void {
 #[cold]
 pub extern "C" fn resolve(number: usize) -> *const c_void {
     let nowhere: *const c_void = absent as *const c_void;
-    let Some(handle) = driver::handle() else { return nowhere };
-    let found = loader::symbol(handle, name(number));
+    let name = name(number);
+    let Some(found) = next(name).or_else(|| driver::handle().map(|handle| loader::symbol(handle, name))) else {
+        return nowhere;
+    };
     let found = if found.is_null() { nowhere.cast_mut() } else { found };
+    loader::forget_error();
     match SLOTS[number].compare_exchange(null_mut(), found, Ordering::AcqRel, Ordering::Acquire) {
         Ok(_) => found,
         Err(first) => first,
     }
+}
+
+/// Where this library is preloaded, the next library of the program's own search order that has the name: the driver, or
+/// somebody else's interposer in front of it.
+fn next(name: &CStr) -> Option<*mut c_void> {
+    let next = (object::deployment() == Deployment::Preload).then(|| loader::next(name))?;
+    (!next.is_null() && !object::is_ours(next)).then_some(next)
 }
 
 /// Stands for every function that the driver lacks. The caller's arguments stay the caller's affair.
