@@ -76,7 +76,7 @@ static inline void fill_gpu_until(CUdeviceptr word, uint32_t value, CUstream str
 }
 
 /* Bulk and small pinned copies, both directions, on two streams. */
-enum { TRAFFIC_BULK = 4 * MIB, TRAFFIC_SMALL = 64 * KIB, TRAFFIC_EACH = 3 };
+enum { TRAFFIC_BULK = 2 * MIB, TRAFFIC_SMALL = 64 * KIB, TRAFFIC_EACH = 3 };
 
 typedef struct {
     CUstream bulk, urgent;
@@ -144,7 +144,7 @@ static inline void free_traffic(Traffic *traffic)
     OK(cuMemFree(traffic->small_device));
 }
 
-enum { ROUNDS_THAT_ARM = 40 };
+enum { ROUNDS_THAT_ARM = 25 };
 
 /* From here on the drop-in, where there is one, has its hands on the copies of this context. */
 static inline Traffic arm(void)

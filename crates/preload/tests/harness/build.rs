@@ -91,8 +91,9 @@ impl Places {
         let mut gcc = Command::new("gcc");
         gcc.args(STRICT).arg(format!("-DKERNELS_PTX=\"{}\"", kernels.display()));
         gcc.arg("-I").arg(self.tests.join("../../../tests/c")).arg(self.source(client)).arg("-o").arg(&binary);
-        gcc.arg("-L").arg(&self.bin).arg("-L").arg(&self.soft).args(&client.flags).arg("-ldl");
-        gcc.arg(format!("-Wl,-rpath,{}", self.bin.display()));
+        let bin = self.bin.display().to_string();
+        gcc.arg("-L").arg(&self.bin).arg("-L").arg(&self.soft);
+        gcc.args(client.flags.iter().map(|flag| flag.replace("@bin", &bin))).arg("-ldl");
         let output = gcc.output().map_err(|error| format!("cannot run gcc ({error}): install gcc"))?;
         match output.status.success() {
             true => Ok(binary),

@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 /// Far more than any of them needs: a program that hangs must fail, not stop the run.
-const PROGRAM_TIME_MAX: Duration = Duration::from_secs(30);
+const PROGRAM_TIME_MAX: Duration = Duration::from_secs(60);
 
 /// Lines of a difference that are worth showing.
 const LINES_SHOWN: usize = 8;

@@ -1,0 +1,89 @@
+#!/usr/bin/env bash
+# The clients of the drop-in on a real GPU: each natively and in the three deployments, outputs and ends compared.
+# Needs gcc and a driver, no Rust.
+#
+# usage: gpu.sh path/to/libovertake_preload.so [name ...]
+#
+# environment: LIBCUDA (default: what ld.so finds for libcuda.so.1), DEPLOYMENTS (default: preload shadow audit),
+# LIMIT_S per program (default 30), OUT (a folder to keep outputs and reports in)
+set -uo pipefail
+tests=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$tests/../../.." && pwd)
+[ $# -ge 1 ] || { sed -n '5p' "$0"; exit 64; }
+library=$(realpath "$1") || exit 64
+shift
+[ -e "$library" ] || { echo "$library is missing: cargo build -p overtake-preload"; exit 64; }
+only=" $* "
+deployments=${DEPLOYMENTS:-preload shadow audit}
+limit_s=${LIMIT_S:-30}
+out=${OUT:-$(mktemp -d)}
+mkdir -p "$out"
+out=$(cd "$out" && pwd) # programs are named by whole paths
+bin=$out/bin
+libcuda=${LIBCUDA:-$(ldconfig -p | awk '/libcuda\.so\.1 .*x86-64|libcuda\.so\.1 .*AArch64/ { print $NF; exit }')}
+[ -e "${libcuda:-/nowhere}" ] || { echo "no libcuda.so.1: set LIBCUDA"; exit 64; }
+mkdir -p "$bin" "$out/link" "$out/shadow" "$out/reports"
+ln -sf "$(realpath "$libcuda")" "$out/link/libcuda.so"
+ln -sf "$library" "$out/shadow/libcuda.so.1"
+
+trim() { local text=$1; text=${text#"${text%%[![:space:]]*}"}; printf '%s' "${text%"${text##*[![:space:]]}"}"; }
+
+build() { # name source flags
+  local path=$tests/c/$2
+  case $2 in shared/*) path=$root/tests/c/${2#shared/} ;; esac
+  # shellcheck disable=SC2086 # flags are words
+  gcc -std=c11 -O1 -g -pthread "-DKERNELS_PTX=\"$root/crates/softgpu/src/builtin.ptx\"" -I "$root/tests/c" "$path" \
+    -o "$bin/$1" -L "$bin" -L "$out/link" ${3//@bin/$bin} -ldl 2>"$out/$1.gcc" || { cat "$out/$1.gcc"; return 1; }
+}
+
+run() { # deployment name arguments...
+  local deployment=$1 name=$2 folder=$out/reports/$1/$2
+  shift 2
+  rm -rf "$folder" && mkdir -p "$folder"
+  local -a set=("OVERTAKE_REPORT_DIR=$folder")
+  case $deployment in
+    preload) set+=("LD_PRELOAD=$library") ;;
+    shadow) set+=("LD_LIBRARY_PATH=$out/shadow:${LD_LIBRARY_PATH:-}" "OVERTAKE_LIBCUDA=$libcuda") ;;
+    audit) set+=("LD_AUDIT=$library") ;;
+  esac
+  [ "$expected" = unasked ] && set=("${set[@]:1}")
+  timeout -k 1 "$limit_s" env "${set[@]}" "$bin/$name" "$@" >"$folder/output" 2>"$folder/errors"
+  echo $? >"$folder/status"
+}
+
+# What the reports say was done by kernel or as urgent.
+moved() { # deployment name
+  grep -oh '"\(urgent\|kernel\)":{"copies":[0-9]*' "$out/reports/$1/$2"/*.json 2>/dev/null |
+    sed 's/[^0-9]//g' | awk '{ sum += $1 } END { print sum + 0 }'
+}
+
+table="" different=0 ran=0
+while IFS='|' read -r kind name source flags ends expected where arguments; do
+  kind=$(trim "$kind") name=$(trim "$name") source=$(trim "$source") flags=$(trim "$flags") ends=$(trim "$ends")
+  expected=$(trim "$expected") where=$(trim "$where") arguments=$(trim "$arguments")
+  case $kind in library) build "$name" "$source" "$flags"; continue ;; program) ;; *) continue ;; esac
+  [ "$where" = any ] || continue
+  build "$name" "$source" "$flags" || { different=$((different + 1)); table+="$name|does not build\n"; continue; }
+  [ "$only" = "  " ] || [[ $only == *" $name "* ]] || continue
+  arguments=${arguments//@bin/$bin} arguments=${arguments//@tests/$tests}
+  # shellcheck disable=SC2086 # arguments are words
+  run native "$name" $arguments
+  line="$name|native $(cat "$out/reports/native/$name/status")"
+  for deployment in $deployments; do
+    # shellcheck disable=SC2086
+    run "$deployment" "$name" $arguments
+    ran=$((ran + 1)) verdict=same
+    for part in status output errors; do
+      cmp -s "$out/reports/native/$name/$part" "$out/reports/$deployment/$name/$part" || verdict="DIFFERENT $part"
+    done
+    count=$(moved "$deployment" "$name")
+    case $expected in moved | captured | forked) [ "$count" -gt 0 ] || verdict="$verdict, NOTHING MOVED" ;; esac
+    [ "$verdict" = same ] || different=$((different + 1))
+    line+="|$deployment $verdict ($count)"
+  done
+  table+="$line\n"
+done <"$tests/clients.list"
+
+printf '%b' "$table" | column -t -s '|'
+echo "$ran runs, $different not as natively; outputs and reports: $out"
+[ "$different" = 0 ]
