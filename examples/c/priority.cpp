@@ -1,6 +1,7 @@
 // The same in C++: scoped priorities and exceptions.
 //
 //     g++ -std=c++17 priority.cpp -I$CUDA_HOME/include $(pkg-config --cflags --libs overtake) -lcuda -o priority
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -8,14 +9,15 @@
 #include <exception>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include <cuda.h>
 #include <overtake.hpp>
 
 namespace {
 
-constexpr std::size_t layer_bytes = 64 << 20, token_bytes = 64 << 10;
-constexpr int layers = 4, tokens = 20;
+constexpr std::size_t layer_bytes = 32 << 20, token_bytes = 64 << 10;
+constexpr int layers = 16, places = 4;
 
 void cuda(int code)
 {
@@ -54,26 +56,28 @@ void run()
     overtake::open();
 
     void *layer = pinned(layer_bytes), *token = pinned(token_bytes);
-    char *weights = device(layers * layer_bytes), *token_on_device = device(token_bytes);
+    char *weights = device(places * layer_bytes), *token_on_device = device(token_bytes);
     CUstream loader = stream(), worker = stream();
     std::memset(layer, 1, layer_bytes);
 
     overtake::adopted_stream bulk(loader, OVERTAKE_PRIORITY_LOWEST); // whatever goes through this stream is bulk
-    for (int i = 0; i < layers; i++)
-        overtake::memcpy_async(weights + i * layer_bytes, layer, layer_bytes, direction::host_to_device, bulk.get());
-
-    overtake::scoped_priority urgent(5); // whatever this thread copies from here to the end of the scope is urgent
-    std::chrono::duration<double, std::micro> spent{};
-    for (int i = 0; i < tokens; i++) {
+    std::vector<double> took_us;
+    for (int i = 0; i < layers; i++) {
+        char *place = weights + i % places * layer_bytes;
+        overtake::memcpy_async(place, layer, layer_bytes, direction::host_to_device, bulk.get());
         std::memset(token, i, token_bytes);
+
+        overtake::scoped_priority urgent(5); // whatever this thread copies from here to the end of the scope is urgent
         auto began = std::chrono::steady_clock::now();
         overtake::memcpy_async(token_on_device, token, token_bytes, direction::host_to_device, worker);
         cuda(cuStreamSynchronize(worker));
-        spent += std::chrono::steady_clock::now() - began;
+        took_us.push_back(std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - began).count());
     }
     cuda(cuStreamSynchronize(loader));
-    std::printf("%d tokens beside %d layers: %.0f us each; %llu urgent copies\n", tokens, layers,
-                spent.count() / tokens, static_cast<unsigned long long>(overtake::statistics().urgent_copies));
+    std::sort(took_us.begin(), took_us.end());
+    std::printf("tokens behind %d layers: p50 %.0f us, worst %.0f us; %llu urgent copies\n", layers,
+                took_us[took_us.size() / 2], took_us.back(),
+                static_cast<unsigned long long>(overtake::statistics().urgent_copies));
 }
 
 } // namespace

@@ -229,7 +229,8 @@ int overtake_close(void);
 
 /**
  * Who brought the layer: "preload", "shadow" or "audit" where the process runs under the drop-in, which sees every
- * copy; "c" where it does not, and only the copies of this library have priorities. Never null; valid for ever.
+ * copy ("idle" until the program has initialised the driver); "c" where it does not, and only the copies of this
+ * library have priorities; "off" with OVERTAKE=off, when nothing here has an effect. Never null; valid for ever.
  *
  * Threads: any, at any time.
  */
@@ -353,7 +354,7 @@ int overtake_report_json(char *buffer,
 /**
  * `cudaMemcpyAsync` with a priority: the same arguments in the same order, the same order in the stream, the same
  * rules for pageable memory. What has no engine to contend for, or cannot be told apart safely, goes to the driver
- * unchanged. The priority is 1 (bulk) to overtake_priorities(), or OVERTAKE_PRIORITY_BY_RULES.
+ * unchanged, and so does everything where overtake is off or cannot work. The priority is 1 (bulk) to overtake_priorities(), or OVERTAKE_PRIORITY_BY_RULES.
  *
  * Threads: any. As with CUDA, copies of two threads into one stream have no order that you do not make.
  *

@@ -12,7 +12,7 @@ use shim::table::{SHARED_SYMBOL, TABLE_ABI, Table};
 use crate::codes::{
     OVERTAKE_ERROR_INVALID_ARGUMENT, OVERTAKE_ERROR_NOT_STARTED, OVERTAKE_ERROR_OFF, OVERTAKE_ERROR_PANIC,
 };
-use crate::failure::{Failure, Outcome, explained};
+use crate::failure::{Failure, Outcome, explained, fence_value};
 use crate::off;
 
 /// The name that a shadow drop-in, or one that works as an audit module, answers to.
@@ -40,7 +40,24 @@ pub fn table_with(options: Option<&str>) -> &'static Table {
 /// Starts the layer in here. That loads no driver yet.
 fn own(options: Option<&str>) -> &'static Table {
     shim::start_for_c(options);
+    watch_process();
     shim::table()
+}
+
+/// Tells the layer of forks, and of the end: it then writes its last report.
+fn watch_process() {
+    extern "C" fn forked() {
+        shim::forked();
+    }
+    extern "C" fn exiting() {
+        fence_value((), shim::exiting);
+    }
+    // SAFETY: both are functions of this library, which is never unmapped (it is linked with nodelete; a static library
+    // is part of the program).
+    unsafe {
+        libc::pthread_atfork(None, None, Some(forked));
+        libc::atexit(exiting);
+    }
 }
 
 /// Whether a failed copy failed because the layer is not at work here, and so has done nothing.

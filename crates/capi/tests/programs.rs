@@ -73,6 +73,23 @@ fn runs_off(place: &Place, source: &Path) -> Result<(), Failed> {
     Ok(())
 }
 
+/// The last report is written at the end, and counts what was copied.
+fn reports(place: &Place, linked: Linked) -> Result<(), Failed> {
+    let binary = place.build(&ours("copies.c"), linked)?;
+    let folder = binary.with_extension("reports");
+    std::fs::create_dir_all(&folder)?;
+    common::run(place.program(&binary, true).env("OVERTAKE_REPORT_DIR", &folder))?;
+    let files: Vec<PathBuf> = std::fs::read_dir(&folder)?.flatten().map(|entry| entry.path()).collect();
+    let [file] = &files[..] else { return Err(format!("{files:?}").into()) };
+    let report = std::fs::read_to_string(file)?;
+    for part in ["\"final\":true", "\"deployment\":\"c\"", "\"urgent\":{\"copies\":"] {
+        if !report.contains(part) {
+            return Err(format!("{part} is not in {report}").into());
+        }
+    }
+    Ok(())
+}
+
 fn stem(source: &Path) -> String {
     let folder = source.parent().and_then(Path::file_name).unwrap_or_default().to_string_lossy();
     let name = source.file_name().unwrap_or_default().to_string_lossy().replace('.', "_");
@@ -91,7 +108,7 @@ fn example(name: &str) -> PathBuf {
 fn runs(place: &Place, source: &Path, linked: Linked) -> Result<(), Failed> {
     let binary = place.build(source, linked)?;
     let output = common::run(&mut place.program(&binary, true))?;
-    let expected = if source.starts_with(common::here().join("tests")) { "ok\n" } else { "tokens beside 4 layers" };
+    let expected = if source.starts_with(common::here().join("tests")) { "ok\n" } else { "tokens behind 16 layers" };
     if output.contains(expected) { Ok(()) } else { Err(format!("it says {output:?}").into()) }
 }
 
@@ -111,6 +128,14 @@ fn header(place: &Place, header: &str, compiler: &str, standard: &str) -> Result
     let mut command = Command::new(compiler);
     command.arg(format!("-std={standard}")).args(STRICT).arg("-I").arg(common::here().join("include"));
     common::succeed(command.arg("-fsyntax-only").arg(&source))?;
+    Ok(())
+}
+
+/// A program and its drop-in.
+fn under_the_drop_in(place: &Place, linked: Linked) -> Result<(), Failed> {
+    let binary = place.build(&ours("drop_in.c"), linked)?;
+    let drop_in = common::built("libovertake_preload.so");
+    common::run(place.program(&binary, true).env("LD_PRELOAD", drop_in))?;
     Ok(())
 }
 
@@ -163,6 +188,8 @@ fn main() {
         for source in ["priority.c", "priority.cpp"] {
             add(format!("example_{source}_{suffix}"), Box::new(move |place| runs(place, &example(source), linked)));
         }
+        add(format!("drop_in_{suffix}"), Box::new(move |place| under_the_drop_in(place, linked)));
+        add(format!("report_{suffix}"), Box::new(move |place| reports(place, linked)));
         add(format!("no_driver_{suffix}"), Box::new(move |place| without_driver(place, linked)));
     }
     add("off".to_owned(), Box::new(|place| runs_off(place, &ours("copies.c"))));

@@ -34,7 +34,10 @@ pub fn run(root: &Path, mode: Mode) -> Outcome {
         let path = committed.join(name);
         match (mode, std::fs::read_to_string(&path).ok()) {
             (_, Some(text)) if text == fresh => report += &format!("{name} is up to date\n"),
-            (Mode::Check, text) => return Err(difference(name, &text.unwrap_or_default(), &fresh)),
+            (Mode::Check, text) => {
+                let name = format!("crates/abi/src/{name}");
+                return Err(difference(&name, "cuda.h", "codegen", &text.unwrap_or_default(), &fresh));
+            }
             (Mode::Write, _) => {
                 std::fs::write(&path, fresh).map_err(|error| format!("{}: {error}\n", path.display()))?;
                 report += &format!("{name} is written\n");
@@ -58,7 +61,7 @@ fn generate(root: &Path, wheels: &Wheels, folder: &Path) -> Result<(), String> {
     Ok(())
 }
 
-fn succeed(command: &mut Command) -> Result<(), String> {
+pub fn succeed(command: &mut Command) -> Result<(), String> {
     let program = command.get_program().to_string_lossy().into_owned();
     match command.status() {
         Ok(status) if status.success() => Ok(()),
@@ -67,12 +70,12 @@ fn succeed(command: &mut Command) -> Result<(), String> {
     }
 }
 
-fn read(path: &Path) -> Result<String, String> {
+pub fn read(path: &Path) -> Result<String, String> {
     std::fs::read_to_string(path).map_err(|error| format!("{}: {error}\n", path.display()))
 }
 
-/// Where two texts part, and what to do about it.
-fn difference(name: &str, committed: &str, fresh: &str) -> String {
+/// Where a committed file and what was generated part, and the chore that writes the file.
+pub fn difference(name: &str, source: &str, chore: &str, committed: &str, fresh: &str) -> String {
     let (mut old, mut new) = (committed.lines(), fresh.lines());
     let mut number = 0;
     loop {
@@ -82,8 +85,8 @@ fn difference(name: &str, committed: &str, fresh: &str) -> String {
             (old, new) => {
                 let show = |line: Option<&str>| line.unwrap_or("(the end)").to_owned();
                 return format!(
-                    "crates/abi/src/{name} differs from what cuda.h gives, first at line {number}:\n- {}\n+ {}\n\
-                     run `cargo xtask codegen` and look at `git diff`\n",
+                    "{name} differs from what {source} gives, first at line {number}:\n- {}\n+ {}\n\
+                     run `cargo xtask {chore}` and look at `git diff`\n",
                     show(old),
                     show(new)
                 );
@@ -98,9 +101,10 @@ mod tests {
 
     #[test]
     fn a_difference_names_file_line_and_cure() {
-        let text = difference("generated.rs", "one\ntwo\n", "one\nzwei\n");
+        let differing = |fresh| difference("generated.rs", "cuda.h", "codegen", "one\ntwo\n", fresh);
+        let text = differing("one\nzwei\n");
         assert!(text.contains("generated.rs differs") && text.contains("line 2:\n- two\n+ zwei"), "{text}");
         assert!(text.contains("cargo xtask codegen"));
-        assert!(difference("generated.rs", "one\n", "one\ntwo\n").contains("line 2:\n- (the end)\n+ two"));
+        assert!(differing("one\ntwo\nthree\n").contains("line 3:\n- (the end)\n+ three"));
     }
 }

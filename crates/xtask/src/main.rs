@@ -4,6 +4,8 @@
 mod codegen;
 #[cfg(feature = "codegen")]
 mod generate;
+mod header;
+mod install;
 mod tidy;
 mod wheels;
 
@@ -19,6 +21,12 @@ Chores:
   codegen           write crates/abi/src/generated.rs and prototypes.rs from cuda.h of CUDA 13.0
                     (fetched with pip into a temporary folder, together with libclang)
   codegen --check   compare instead of writing: 1 if they differ, 0 with `skipped: …` if pip cannot fetch
+  header            write crates/capi/include/overtake.h from the Rust source of the C library
+  header --check    compare instead of writing: 1 if they differ
+  install --prefix FOLDER [--destdir FOLDER] [--from FOLDER]
+                    build everything for release and install it: libraries, headers, pkg-config and CMake files,
+                    overtake.py, the drop-in and the command. --destdir goes in front of every path that is written
+                    to, and into no file; --from takes what is built already, and leaves out what is not
   tidy              check what rustfmt and clippy do not: length of functions, files and lines, banned words,
                     where unsafe code may stand, paths of one machine
   --help            this text
@@ -49,6 +57,11 @@ fn run(words: &[&str]) -> Outcome {
         ["codegen", "--check"] => codegen::run(&root(), codegen::Mode::Check),
         #[cfg(feature = "codegen")]
         ["generate", include, folder] => generate::run(Path::new(include), Path::new(folder)),
+        ["header"] => header::run(&root(), codegen::Mode::Write),
+        ["header", "--check"] => header::run(&root(), codegen::Mode::Check),
+        #[cfg(feature = "header")]
+        ["generate-header", file] => header::generator::run(&root(), Path::new(file)),
+        ["install", options @ ..] => install::run(&root(), options),
         ["tidy"] => tidy::run(&root()),
         [] => Err(USAGE.to_owned()),
         _ => Err(format!("unknown chore: {}\n\n{USAGE}", words.join(" "))),
@@ -68,7 +81,9 @@ mod tests {
     #[test]
     fn help_names_every_chore_and_others_are_refused() {
         let help = run(&["--help"]).unwrap();
-        assert!(help.contains("codegen --check") && help.contains("tidy"));
+        for chore in ["codegen --check", "header --check", "install --prefix", "tidy"] {
+            assert!(help.contains(chore), "{chore}");
+        }
         assert!(run(&["polish"]).unwrap_err().starts_with("unknown chore: polish"));
         assert!(run(&[]).is_err());
     }

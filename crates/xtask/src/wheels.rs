@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 /// The wheel with `cuda.h` of CUDA 13.0.
 const CUDA_WHEEL: &str = "nvidia-cuda-runtime==13.0.96";
@@ -14,7 +15,9 @@ pub struct Scratch(PathBuf);
 impl Scratch {
     /// A new folder among the system's temporary ones.
     pub fn new() -> Result<Scratch, String> {
-        let folder = std::env::temp_dir().join(format!("overtake-codegen-{}", std::process::id()));
+        static MADE: AtomicU32 = AtomicU32::new(0);
+        let number = MADE.fetch_add(1, Ordering::Relaxed);
+        let folder = std::env::temp_dir().join(format!("overtake-codegen-{}-{number}", std::process::id()));
         std::fs::create_dir_all(&folder).map_err(|error| format!("{}: {error}\n", folder.display()))?;
         Ok(Scratch(folder))
     }
