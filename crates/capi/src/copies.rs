@@ -22,7 +22,8 @@ pub const OVERTAKE_COPY_DEFAULT: c_int = 4;
 
 /// `cudaMemcpyAsync` with a priority: the same arguments in the same order, the same order in the stream, the same
 /// rules for pageable memory. What has no engine to contend for, or cannot be told apart safely, goes to the driver
-/// unchanged, and so does everything where overtake is off or cannot work. The priority is 1 (bulk) to overtake_priorities(), or OVERTAKE_PRIORITY_BY_RULES.
+/// unchanged, and so does everything where overtake is off or cannot work. The priority is 1 (bulk) to
+/// overtake_priorities(), or OVERTAKE_PRIORITY_BY_RULES.
 ///
 /// Threads: any. As with CUDA, copies of two threads into one stream have no order that you do not make.
 ///
