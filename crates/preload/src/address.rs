@@ -8,8 +8,9 @@ use std::ptr::null_mut;
 use abi::types::*;
 
 use crate::hooks::{self, Hook};
+use crate::object::{self, Deployment};
 use crate::rows::{self, ROWS};
-use crate::{slots, state};
+use crate::{forward, slots, state};
 
 const DEFAULT: cuuint64_t = CU_GET_PROC_ADDRESS_DEFAULT as cuuint64_t;
 const LEGACY: cuuint64_t = CU_GET_PROC_ADDRESS_LEGACY_STREAM as cuuint64_t;
@@ -61,11 +62,19 @@ unsafe fn swap(
     }
     // SAFETY: not null, and the caller's promise.
     let (name, answer) = unsafe { (CStr::from_ptr(symbol).to_bytes(), *pfn) };
-    let row = Question { name, version, flags, answer }.row(ask);
-    if let Some(number) = row.filter(|&number| answer.cast_const() != hooks::address(number)) {
-        slots::learn(number, answer);
+    let ours = match (Question { name, version, flags, answer }).row(ask) {
+        Some(number) if answer.cast_const() == hooks::address(number) => None,
+        Some(number) => {
+            slots::learn(number, answer);
+            Some(hooks::address(number))
+        }
+        // Where dlsym finds our forwarders, both ways must lead to the same address.
+        None if object::deployment() != Deployment::Preload => forward::to(name, answer),
+        None => None,
+    };
+    if let Some(ours) = ours {
         // SAFETY: not null, and the caller's promise.
-        unsafe { *pfn = hooks::address(number).cast_mut() };
+        unsafe { *pfn = ours.cast_mut() };
     }
 }
 

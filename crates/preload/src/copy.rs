@@ -18,8 +18,11 @@ use crate::{fence, state};
 /// The ranges that `decode` names are what the program passed to this entry point.
 #[inline]
 pub unsafe fn copy(hook: Hook, native: impl Fn() -> CUresult, decode: impl FnOnce() -> Option<Call>) -> CUresult {
-    // SAFETY: the caller's promise, handed on.
-    submit(hook, native, |native| decode().map(|call| unsafe { shim::copy(&call, native) }))
+    submit(hook, native, |native| {
+        let call = Call { caller: hook.caller, ..decode()? };
+        // SAFETY: the caller's promise, handed on.
+        Some(unsafe { shim::copy(&call, native) })
+    })
 }
 
 /// Hands a call to the layer if it is awake, and counts.

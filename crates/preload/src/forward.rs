@@ -2,7 +2,10 @@
 #![allow(unsafe_code)] // machine code
 
 use std::arch::naked_asm;
+use std::ffi::c_void;
 
+use crate::exports::FORWARDED;
+use crate::rows;
 use crate::slots::{self, SLOTS};
 
 /// Finds the real function for a forwarder that has not been called before, and jumps to it. Every register that can
@@ -49,8 +52,17 @@ unsafe extern "C" fn first_call() {
     )
 }
 
+/// The address of a forwarder.
+struct Address(*const c_void);
+
+// SAFETY: an address of code, never dereferenced as data.
+unsafe impl Sync for Address {}
+
 macro_rules! forwarders {
     ($($symbol:ident)*) => {
+        /// Where each forwarder is, in the order of the names.
+        static ADDRESSES: [Address; FORWARDED.len()] = [$(Address($symbol as *const c_void),)*];
+
         #[allow(non_camel_case_types, clippy::enum_variant_names)]
         #[repr(u16)]
         enum Forwarded { $($symbol,)* }
@@ -97,3 +109,38 @@ macro_rules! forwarders {
     };
 }
 crate::exports::for_each_forwarded! { forwarders }
+
+/// The forwarder to the function that a driver has answered `cuGetProcAddress` of this name with.
+pub fn to(base: &[u8], answer: *const c_void) -> Option<*const c_void> {
+    let first = FORWARDED.partition_point(|name| name.to_bytes() < base);
+    let begins = |number: &usize| FORWARDED.get(*number).is_some_and(|name| name.to_bytes().starts_with(base));
+    let variants =
+        (first..).take_while(begins).filter(|&number| is_variant(&FORWARDED[number].to_bytes()[base.len()..]));
+    let mut variants = variants.filter(|&number| slots::real(rows::COUNT + number) == answer);
+    (!base.is_empty()).then(|| variants.next()).flatten().map(|number| ADDRESSES[number].0)
+}
+
+/// What exported names have behind the name that programs ask for.
+fn is_variant(suffix: &[u8]) -> bool {
+    matches!(suffix, [] | [b'_', b'v', b'0'..=b'9', ..] | b"_ptsz" | b"_ptds")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_sorted_and_variants_begin_with_their_base() {
+        assert!(FORWARDED.is_sorted());
+        assert!(is_variant(b"") && is_variant(b"_v2") && is_variant(b"_v2_ptsz") && is_variant(b"_ptds"));
+        assert!(!is_variant(b"Ex") && !is_variant(b"_x"));
+    }
+
+    #[test]
+    fn only_the_very_address_has_a_forwarder() {
+        let absent = slots::real(rows::COUNT + FORWARDED.partition_point(|name| *name < c"cuLaunchKernelEx"));
+        assert!(!absent.is_null());
+        assert_eq!(to(b"cuLaunchKernel", std::ptr::without_provenance(1)), None);
+        assert_eq!(to(b"", absent), None);
+    }
+}

@@ -2,6 +2,7 @@
 //! the same variant with them, to the handler of the row's plain name.
 #![allow(unsafe_code)] // C functions
 
+use std::arch::naked_asm;
 use std::ffi::c_void;
 use std::ptr::null;
 
@@ -19,6 +20,8 @@ pub struct Hook {
     pub number: usize,
     /// What handle 0 means to it.
     pub flavour: Flavour,
+    /// The address it was called from; 0 where nobody knows.
+    pub caller: usize,
 }
 
 impl Hook {
@@ -106,34 +109,98 @@ unsafe impl Sync for Address {}
 macro_rules! hooks {
     ({ $($extra:tt)* } $($row:tt)*) => { hooks! { @ $($extra)* $($row)* } };
     (@ $([$noun:ident $symbol:ident = $plain:ident, $base:literal, $version:literal,
-        $flavour:ident, $need:ident; ($($argument:ident: $type:ty),*)])*) => {
-        $(select!($noun $plain, {
-            #[allow(non_snake_case)]
-            #[unsafe(no_mangle)]
-            unsafe extern "C" fn $symbol($($argument: $type),*) -> CUresult {
-                let hook = Hook { number: Number::$symbol as usize, flavour: Flavour::$flavour };
-                let native = || {
-                    // SAFETY: the address is the driver's function of this name, whose prototype the row has, or one
-                    // that takes no notice of its arguments.
-                    let real = unsafe {
-                        std::mem::transmute::<*const c_void, unsafe extern "C" fn($($type),*) -> CUresult>(
-                            slots::real(hook.number),
-                        )
-                    };
-                    // SAFETY: the arguments are the program's own, for this very function.
-                    unsafe { real($($argument),*) }
-                };
-                // SAFETY: the program vouches for its arguments as the CUDA manual demands of this function, which is
-                // all that the handler relies on.
-                unsafe { handlers::$plain(hook, native, $($argument),*) }
-            }
-        } {});)*
+        $flavour:ident, $need:ident; $arguments:tt])*) => {
+        $(select!($noun $plain, { hook! { $plain $symbol $flavour $arguments } } {});)*
 
         /// Where each hook is; null for rows that are not hooked.
         static ADDRESSES: [Address; COUNT] =
             [$(select!($noun $plain, { Address($symbol as *const c_void) } { Address(null()) }),)*];
     };
 }
+
+/// The exported function of one row; for those with a direction that rules can be about, one that knows its caller.
+macro_rules! hook {
+    (cuMemcpy $($row:tt)*) => { called! { cuMemcpy $($row)* } };
+    (cuMemcpyAsync $($row:tt)*) => { called! { cuMemcpyAsync $($row)* } };
+    (cuMemcpyHtoD_v2 $($row:tt)*) => { called! { cuMemcpyHtoD_v2 $($row)* } };
+    (cuMemcpyDtoH_v2 $($row:tt)*) => { called! { cuMemcpyDtoH_v2 $($row)* } };
+    (cuMemcpyHtoDAsync_v2 $($row:tt)*) => { called! { cuMemcpyHtoDAsync_v2 $($row)* } };
+    (cuMemcpyDtoHAsync_v2 $($row:tt)*) => { called! { cuMemcpyDtoHAsync_v2 $($row)* } };
+    (cuMemcpy2D_v2 $($row:tt)*) => { called! { cuMemcpy2D_v2 $($row)* } };
+    (cuMemcpy2DUnaligned_v2 $($row:tt)*) => { called! { cuMemcpy2DUnaligned_v2 $($row)* } };
+    (cuMemcpy2DAsync_v2 $($row:tt)*) => { called! { cuMemcpy2DAsync_v2 $($row)* } };
+    (cuMemcpy3D_v2 $($row:tt)*) => { called! { cuMemcpy3D_v2 $($row)* } };
+    (cuMemcpy3DAsync_v2 $($row:tt)*) => { called! { cuMemcpy3DAsync_v2 $($row)* } };
+    ($plain:ident $symbol:ident $flavour:ident ($($argument:ident: $type:ty),*)) => {
+        #[allow(non_snake_case)]
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $symbol($($argument: $type),*) -> CUresult {
+            // SAFETY: the program's own arguments.
+            unsafe { body!($plain $symbol $flavour ($($argument: $type),*) 0) }
+        }
+    };
+}
+
+/// A function whose exported part is one instruction longer than a jump: it puts its return address, which no Rust code
+/// can see, behind its arguments. There are at most four, all in registers, so there is a register left.
+macro_rules! called {
+    ($plain:ident $symbol:ident $flavour:ident ($($argument:ident: $type:ty),*)) => {
+        #[allow(non_snake_case)]
+        #[unsafe(no_mangle)]
+        #[unsafe(naked)]
+        unsafe extern "C" fn $symbol($($argument: $type),*) -> CUresult {
+            unsafe extern "C" fn inner($($argument: $type,)* caller: usize) -> CUresult {
+                // SAFETY: the program's own arguments.
+                unsafe { body!($plain $symbol $flavour ($($argument: $type),*) caller) }
+            }
+            #[cfg(target_arch = "x86_64")]
+            naked_asm!(
+                ".if {count} == 1", "mov rsi, [rsp]", ".endif",
+                ".if {count} == 2", "mov rdx, [rsp]", ".endif",
+                ".if {count} == 3", "mov rcx, [rsp]", ".endif",
+                ".if {count} == 4", "mov r8, [rsp]", ".endif",
+                "jmp {inner}",
+                count = const fits([$(stringify!($argument)),*].len()),
+                inner = sym inner,
+            );
+            #[cfg(target_arch = "aarch64")]
+            naked_asm!(
+                ".if {count} == 1", "mov x1, x30", ".endif",
+                ".if {count} == 2", "mov x2, x30", ".endif",
+                ".if {count} == 3", "mov x3, x30", ".endif",
+                ".if {count} == 4", "mov x4, x30", ".endif",
+                "b {inner}",
+                count = const fits([$(stringify!($argument)),*].len()),
+                inner = sym inner,
+            )
+        }
+    };
+}
+
+/// A number of arguments that [`called!`] knows a free register for; others do not compile.
+const fn fits(count: usize) -> usize {
+    assert!(count >= 1 && count <= 4, "called! has no register for this many arguments");
+    count
+}
+
+/// What every hook does: makes the closure for the real call, and hands everything to the handler. For an unsafe block
+/// whose reason is that the arguments are the program's own, for this very function: all that the handler relies on is
+/// what the CUDA manual demands of them.
+macro_rules! body {
+    ($plain:ident $symbol:ident $flavour:ident ($($argument:ident: $type:ty),*) $caller:expr) => {{
+        let hook = Hook { number: Number::$symbol as usize, flavour: Flavour::$flavour, caller: $caller };
+        let native = || {
+            // The address is the driver's function of this name, whose prototype the row has, or one that takes no
+            // notice of its arguments.
+            let real = std::mem::transmute::<*const c_void, unsafe extern "C" fn($($type),*) -> CUresult>(
+                slots::real(hook.number),
+            );
+            real($($argument),*)
+        };
+        handlers::$plain(hook, native, $($argument),*)
+    }};
+}
+
 for_each_row! { hooks }
 
 /// The address of the hook of a row.
@@ -155,7 +222,7 @@ mod tests {
 
     #[test]
     fn handle_zero_is_what_the_entry_point_says() {
-        let hook = |flavour| Hook { number: 0, flavour };
+        let hook = |flavour| Hook { number: 0, flavour, caller: 0 };
         let null = std::ptr::null_mut();
         assert_eq!(hook(Flavour::Plain).stream(null), Stream::LEGACY);
         assert_eq!(hook(Flavour::Ptsz).stream(null), Stream::PER_THREAD);
