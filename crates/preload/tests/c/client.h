@@ -50,18 +50,24 @@ static inline uint64_t mix(uint64_t sum, uint64_t value)
 /* Prints what a call returns: native and intercepted must agree on it, whatever it is. */
 #define CODE(call) printf("%s: %u\n", #call, (unsigned int)(call))
 
-static inline CUfunction load_kernel(const char *name)
+static inline const char *kernels_text(void)
 {
-    static CUmodule module;
-    CUfunction function = NULL;
-    if (module == NULL) {
-        static char text[65536];
+    static char text[65536];
+    if (*text == 0) {
         FILE *file = fopen(KERNELS_PTX, "rb");
         REQUIRE(file != NULL);
         REQUIRE(fread(text, 1, sizeof text - 1, file) > 0);
         fclose(file);
-        OK(cuModuleLoadData(&module, text));
     }
+    return text;
+}
+
+static inline CUfunction load_kernel(const char *name)
+{
+    static CUmodule module;
+    CUfunction function = NULL;
+    if (module == NULL)
+        OK(cuModuleLoadData(&module, kernels_text()));
     OK(cuModuleGetFunction(&function, module, name));
     return function;
 }

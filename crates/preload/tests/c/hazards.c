@@ -1,7 +1,8 @@
 /* Programs that end natively and that a copy scheduler may hang. The first argument says which; each is armed first.
  *
  * a  a stream's kernel waits for a copy of another stream, while a copy of its own stands behind it
- * b  a kernel that fills every multiprocessor waits for data that comes behind (or at the end of) a bulk copy
+ * b  a kernel that fills every multiprocessor waits for data that comes behind (or at the end of) a bulk copy; with a
+ *    driver call that may wait for the device, named by the second argument, made in between
  * c  more streams than hardware queues, each waiting for another; run with the connection variables set as well */
 #define _DEFAULT_SOURCE
 #include "client.h"
@@ -52,12 +53,71 @@ static void hazard_a(Traffic *traffic)
             }
 }
 
-static void full_gpu(size_t bulk_bytes, int behind)
+/* A driver call that may wait for the device, made while the kernel waits for the copy. */
+typedef enum { NO_CALL, FREE_DEVICE, FREE_HOST, UNREGISTER, REGISTER, ALLOCATE, PIN, LOAD_MODULE, COPY, CALLS } Call;
+
+static const char *const call_names[] = {"nothing", "cuMemFree",      "cuMemFreeHost", "cuMemHostUnregister",
+                                         "cuMemHostRegister", "cuMemAlloc", "cuMemHostAlloc", "cuModuleLoadData",
+                                         "cuMemcpyHtoD"};
+
+typedef struct {
+    CUdeviceptr device;
+    void *pinned, *registered;
+    unsigned char *plain;
+} Spare;
+
+static Spare new_spare(Call call)
+{
+    Spare spare = {.device = new_device_bytes(MIB), .pinned = new_pinned_bytes(MIB), .plain = new_bytes(MIB, 4)};
+    spare.registered = aligned_alloc(4096, MIB);
+    REQUIRE(spare.registered != NULL);
+    if (call != REGISTER)
+        OK(cuMemHostRegister(spare.registered, MIB, 0));
+    return spare;
+}
+
+static void make(Call call, Spare *spare)
+{
+    CUmodule module = NULL;
+    if (call == FREE_DEVICE)
+        OK(cuMemFree(spare->device));
+    else if (call == FREE_HOST)
+        OK(cuMemFreeHost(spare->pinned));
+    else if (call == UNREGISTER)
+        OK(cuMemHostUnregister(spare->registered));
+    else if (call == REGISTER)
+        OK(cuMemHostRegister(spare->registered, MIB, 0));
+    else if (call == ALLOCATE) {
+        CUdeviceptr more = new_device_bytes(64 * MIB);
+        OK(cuMemFree(more));
+    } else if (call == PIN)
+        OK(cuMemFreeHost(new_pinned_bytes(8 * MIB)));
+    else if (call == LOAD_MODULE) {
+        OK(cuModuleLoadData(&module, kernels_text()));
+        OK(cuModuleUnload(module));
+    } else if (call == COPY)
+        OK(cuMemcpyHtoD(spare->device, spare->plain, MIB));
+}
+
+static void free_spare(Call call, Spare *spare)
+{
+    if (call != FREE_DEVICE)
+        OK(cuMemFree(spare->device));
+    if (call != FREE_HOST)
+        OK(cuMemFreeHost(spare->pinned));
+    if (call != UNREGISTER)
+        OK(cuMemHostUnregister(spare->registered));
+    free(spare->registered);
+    free(spare->plain);
+}
+
+static void full_gpu(size_t bulk_bytes, int behind, Call call)
 {
     CUstream full = new_stream(), data = new_stream();
     unsigned char *in = new_pinned_bytes(HELD_BYTES);
     uint32_t *one = new_pinned_bytes(64 * KIB);
     CUdeviceptr device = new_device_bytes(HELD_BYTES), word = new_device_bytes(64 * KIB);
+    Spare spare = new_spare(call);
     memset(in, 9, HELD_BYTES);
     memset(one, 9, 64 * KIB);
     OK(cuMemsetD8(device, 0, HELD_BYTES));
@@ -68,9 +128,11 @@ static void full_gpu(size_t bulk_bytes, int behind)
     OK(cuMemcpyHtoDAsync(device, in, bulk_bytes, data));
     if (behind)
         OK(cuMemcpyHtoDAsync(word, one, 64 * KIB, data));
+    make(call, &spare);
     OK(cuStreamSynchronize(full));
     OK(cuStreamSynchronize(data));
-    printf("b: %zu, %s: ended\n", bulk_bytes, behind ? "behind a bulk copy" : "at its end");
+    printf("b: %zu, %s, %s: ended\n", bulk_bytes, behind ? "behind a bulk copy" : "at its end", call_names[call]);
+    free_spare(call, &spare);
     OK(cuStreamDestroy(full));
     OK(cuStreamDestroy(data));
     OK(cuMemFreeHost(in));
@@ -84,9 +146,21 @@ static void hazard_b(Traffic *traffic)
     static const size_t sizes[] = {40 * KIB, MIB, 5 * MIB, HELD_BYTES};
     for (int i = 0; i < 4; i++)
         for (int behind = 0; behind < 2; behind++) {
-            full_gpu(sizes[i], behind);
+            full_gpu(sizes[i], behind, NO_CALL);
             printf("%016llx\n", (unsigned long long)traffic_round(traffic, 1));
         }
+}
+
+/* One call only: after a few rescues the drop-in uses no kernels, and what is tested would not be there. */
+static void hazard_b_with_call(Traffic *traffic, const char *name)
+{
+    for (Call call = NO_CALL; call < CALLS; call++)
+        if (strcmp(call_names[call], name) == 0) {
+            full_gpu(HELD_BYTES, 0, call);
+            printf("%016llx\n", (unsigned long long)traffic_round(traffic, 1));
+            return;
+        }
+    REQUIRE(!"a known call");
 }
 
 /* Each stream waits for the one before it, which was submitted before it: whatever the queues, this ends. */
@@ -150,17 +224,20 @@ static void hazard_c(Traffic *traffic)
 int main(int count, char **arguments)
 {
     REQUIRE(count >= 2);
-    for (int i = 2; i < count; i++) /* as applications do that choose their connections themselves */
-        REQUIRE(putenv(arguments[i]) == 0);
+    if (*arguments[1] == 'c') /* as applications do that choose their connections themselves */
+        for (int i = 2; i < count; i++)
+            REQUIRE(putenv(arguments[i]) == 0);
     open_device();
     load_kernel("soft_wait_u32");
     Traffic traffic = arm();
     if (*arguments[1] == 'a')
         hazard_a(&traffic);
-    else if (*arguments[1] == 'b')
+    else if (*arguments[1] == 'c')
+        hazard_c(&traffic);
+    else if (count == 2)
         hazard_b(&traffic);
     else
-        hazard_c(&traffic);
+        hazard_b_with_call(&traffic, arguments[2]);
     free_traffic(&traffic);
     close_device();
     return 0;

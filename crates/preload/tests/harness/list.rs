@@ -68,6 +68,7 @@ fn expect(text: &str) -> Result<Expect, String> {
         "captured" => Ok(Expect::Captured),
         "forked" => Ok(Expect::Forked),
         "silent" => Ok(Expect::Silence),
+        "warns" => Ok(Expect::Warnings),
         "unasked" => Ok(Expect::Unasked),
         other => Err(format!("`{other}` is no expectation")),
     }
