@@ -37,6 +37,7 @@ mod run;
 mod shadow;
 mod statistics;
 mod stream;
+mod trace;
 mod trust;
 
 pub use channels::Direction;
@@ -46,3 +47,4 @@ pub use overtake::Overtake;
 pub use semaphores::{Priorities, Priority, Words};
 pub use statistics::{ClassSnapshot, Latency, Statistics};
 pub use stream::PriorityStream;
+pub use trace::TracedCopy;

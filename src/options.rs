@@ -108,6 +108,8 @@ pub struct Options {
     pub guard: GuardOptions,
     /// When the watchdog opens everything, and when it gives up.
     pub patience: Patience,
+    /// Whether every copy is recorded ([`crate::Overtake::trace`]).
+    pub trace: bool,
     /// Whether there is a watchdog at all. Only tests turn it off.
     pub watchdog: bool,
     /// Whether semaphore operations are put into the application's own streams. This deadlocks; only tests turn it on.
@@ -132,6 +134,7 @@ impl Default for Options {
             share: ShareOptions::default(),
             patience: Patience::default(),
             channels: true,
+            trace: false,
             guard_bytes_min: None,
             guard: GuardOptions::default(),
             watchdog: true,
@@ -195,6 +198,7 @@ const TUNABLES: &[Tunable] = &[
         expected: "microseconds",
         set: |o, v| put(&mut o.kernel_wait_max, v.parse().ok().map(Nanos::from_us)),
     },
+    Tunable { name: "trace", expected: "on or off", set: |o, v| put(&mut o.trace, switch(v)) },
     Tunable { name: "channels", expected: "on or off", set: |o, v| put(&mut o.channels, switch(v)) },
     Tunable {
         name: "guard_bytes_min",

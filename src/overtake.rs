@@ -16,6 +16,7 @@ use crate::options::Options;
 use crate::primary::Primary;
 use crate::statistics::{Counters, Statistics};
 use crate::stream::PriorityStream;
+use crate::trace::{Trace, TracedCopy};
 
 /// What streams, handles and the monitor share.
 pub(crate) struct Inner {
@@ -116,6 +117,12 @@ impl Overtake {
         self.inner.shared.counters.snapshot(self.inner.shared.has_stood_down())
     }
 
+    /// Every copy so far, where the option `trace` is on, and how many there was no room for.
+    #[must_use]
+    pub fn trace(&self) -> (Vec<TracedCopy>, u64) {
+        self.inner.shared.trace.copies()
+    }
+
     /// Copies that are tracked and have not completed, as far as the monitor has seen.
     #[must_use]
     pub fn outstanding(&self) -> usize {
@@ -152,7 +159,8 @@ impl Inner {
         let to_device = Arc::new(Engine::new(driver, options.priorities, queues.0)?);
         let to_host = Arc::new(Engine::new(driver, options.priorities, queues.1)?);
         let banks = vec![Arc::clone(&to_device.bank), Arc::clone(&to_host.bank)];
-        let shared = Shared::new(Ring::new(driver)?, Counters::new(options.priorities), banks);
+        let shared =
+            Shared::new(Ring::new(driver)?, Counters::new(options.priorities), Trace::new(options.trace), banks);
         if queues.0.min(queues.1) < 2 {
             eprintln!(
                 "overtake: stood down to plain copies: all copies share one hardware queue, so whatever waits blocks \

@@ -208,7 +208,7 @@ mod tests {
             let banks = [(); 2].map(|()| Arc::new(Bank::new(&driver, priorities).unwrap()));
             let ring = Ring::new(&driver).unwrap();
             let ticket = ring.take().unwrap();
-            let shared = Shared::new(ring, Counters::new(priorities), banks.to_vec());
+            let shared = Shared::new(ring, Counters::new(priorities), crate::trace::Trace::default(), banks.to_vec());
             let run = Run::new(&banks[0], &banks[1]);
             run.begin(ticket, true);
             Bed { shared, banks, run, ticket }

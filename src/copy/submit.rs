@@ -20,6 +20,7 @@ use crate::monitor::{Flight, Lift, Ticket};
 use crate::overtake::Inner;
 use crate::run::{Ask, Ride};
 use crate::stream::StreamState;
+use crate::trace::TracedCopy;
 
 /// Blocks of an ungated kernel that carries an urgent copy: more than bulk gets, because it is short.
 const URGENT_BLOCKS: u32 = 16;
@@ -82,6 +83,7 @@ pub(crate) unsafe fn submit_all(
     if requests.len() > 1 {
         job.shape = batch::sum(requests);
     }
+    let began = inner.shared.trace.is_on().then(|| inner.driver.host().now());
     let (lowest, highest) = if inner.options.enabled { job.company(request) } else { (priority, priority) };
     let mut capturing = false;
     if lowest != highest {
@@ -107,7 +109,10 @@ pub(crate) unsafe fn submit_all(
     // SAFETY: passed on to the caller.
     let result = unsafe { job.carry_out(decided) }.and_then(|copied| job.settle(copied));
     match &result {
-        Ok(handle) => inner.shared.counters.copied(handle.plan, job.shape.bytes()),
+        Ok(handle) => {
+            inner.shared.counters.copied(handle.plan, job.shape.bytes());
+            began.into_iter().for_each(|began| job.trace(began, handle));
+        }
         Err(_) => inner.shared.counters.failed(),
     }
     result
@@ -168,6 +173,20 @@ impl Job<'_> {
                 Plan::Engine { .. } => self.tracked(plan, || self.by_engine()),
             }
         }
+    }
+
+    fn trace(&self, began: Nanos, handle: &CopyHandle) {
+        let copy = TracedCopy {
+            began,
+            returned: self.inner.driver.host().now(),
+            landed: None,
+            stream: self.stream.stream,
+            priority: self.priority,
+            direction: self.placement.map(|placement| placement.direction),
+            bytes: self.shape.bytes(),
+            plan: handle.plan,
+        };
+        self.inner.shared.trace.submitted(copy, handle.ticket);
     }
 
     /// Whether a copy that goes natively is tracked nevertheless, because copies that it depends on are to be lifted

@@ -122,6 +122,7 @@ impl Flight {
         self.let_through();
         shared.ring.release(self.landing);
         shared.counters.completed(self.priority, now.since(self.began));
+        shared.trace.landed(self.landing, now);
         true
     }
 

@@ -21,6 +21,7 @@ use crate::lock::lock;
 use crate::options::Options;
 use crate::run::{Ride, Run, Tell};
 use crate::statistics::Counters;
+use crate::trace::Trace;
 
 use bell::{Bell, Vigil};
 pub(crate) use flight::{Flight, Lift};
@@ -38,6 +39,7 @@ struct Inbox {
 pub(crate) struct Shared {
     pub(crate) ring: Ring,
     pub(crate) counters: Counters,
+    pub(crate) trace: Trace,
     banks: Vec<Arc<Bank>>,
     inbox: Mutex<Inbox>,
     bell: Bell,
@@ -46,10 +48,11 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    pub(crate) fn new(ring: Ring, counters: Counters, banks: Vec<Arc<Bank>>) -> Shared {
+    pub(crate) fn new(ring: Ring, counters: Counters, trace: Trace, banks: Vec<Arc<Bank>>) -> Shared {
         Shared {
             ring,
             counters,
+            trace,
             banks,
             inbox: Mutex::default(),
             bell: Bell::default(),

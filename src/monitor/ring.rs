@@ -13,7 +13,7 @@ use crate::lock::lock;
 const SLOTS: u32 = 2048;
 
 /// A word that will read `generation` when what it stands for has happened.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Ticket {
     slot: u32,
     generation: u32,

@@ -6,7 +6,7 @@
 //! | `process.rs` | the one state of the process, and its life |
 //! | `context.rs` | one CUDA context: opened by a thread of ours, closed before the application destroys it |
 //! | `rules.rs`, `settings.rs`, `witness.rs` | which priority a copy has |
-//! | `report.rs` | what happened, as a file |
+//! | `report.rs`, `trace.rs` | what happened, as files |
 //! | `table.rs`, `functions.rs` | the table of C functions that both libraries share |
 #![deny(unsafe_code)]
 
@@ -19,6 +19,7 @@ mod report;
 pub mod rules;
 pub mod settings;
 pub mod table;
+mod trace;
 mod witness;
 
 pub use call::Call;

@@ -21,7 +21,7 @@ use crate::context::{Adopted, Local};
 use crate::report;
 use crate::rules::{Decision, Rules, Witness};
 use crate::settings::Settings;
-use crate::witness;
+use crate::{trace, witness};
 
 /// What the library that embeds the layer brings.
 pub struct Start {
@@ -66,6 +66,7 @@ pub(crate) struct Process {
     captures: AtomicI64,
     pinned: AtomicBool,
     pub(crate) closed: Mutex<Vec<report::Part>>,
+    pub(crate) closed_traces: Mutex<Vec<trace::Part>>,
 }
 
 static PROCESS: OnceCell<Process> = OnceCell::new();
@@ -111,6 +112,7 @@ impl Process {
         if let Some(text) = options {
             settings.apply_toml(text, "the options");
         }
+        settings.options.trace |= trace::folder().is_some();
         Process {
             start,
             began: SystemTime::now(),
@@ -125,6 +127,7 @@ impl Process {
             captures: AtomicI64::new(0),
             pinned: AtomicBool::new(false),
             closed: Mutex::default(),
+            closed_traces: Mutex::default(),
         }
     }
 
@@ -235,6 +238,7 @@ impl Process {
         drop(contexts);
         if let Some(local) = gone {
             lock(&self.closed).push(report::Part::of(&local));
+            lock(&self.closed_traces).push(trace::Part::of(&local));
         }
     }
 
@@ -465,6 +469,7 @@ pub fn exiting() {
     let left = deadline.saturating_duration_since(Instant::now());
     drop(process.opened.wait_timeout_while(opening, left, |opening| !opening.under_way.is_empty()));
     report::end(process);
+    trace::end(process);
 }
 
 /// Who brought the layer, if it has started.

@@ -45,6 +45,8 @@ pub(crate) struct Part {
     name: String,
     copies: Copies,
     passed_on: Vec<PassedOn>,
+    guarded: Class,
+    guard_rescues: u64,
     chunks: u64,
     rescues: u64,
     boosts: u64,
@@ -109,6 +111,8 @@ impl Part {
             name: local.name.clone(),
             copies: Copies { urgent: urgent.into(), kernel: kernel.into(), engine: engine.into() },
             passed_on: statistics.native.iter().map(passed_on).collect(),
+            guarded: statistics.guarded.into(),
+            guard_rescues: statistics.guard_rescues,
             chunks: statistics.chunks,
             rescues: statistics.rescues,
             boosts: statistics.boosts,
@@ -213,7 +217,13 @@ fn write(process: &Process, is_final: bool) {
         return;
     }
     *ended = is_final;
-    if let Err(error) = write_to(&folder, &report(process, is_final)) {
+    let written = write_to(&folder, &report(process, is_final));
+    if let Err(error) = written {
+        // Nobody wants it any more, or it will not get better: said once.
+        *ended = true;
+        if error.kind() == std::io::ErrorKind::NotFound {
+            return;
+        }
         eprintln!("overtake: no report in {}: {error}", folder.display());
     }
 }
