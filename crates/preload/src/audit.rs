@@ -21,10 +21,11 @@ struct LinkMap {
     dynamic: *const c_void,
 }
 
-/// Agrees on the interface; 0 sends the module away again.
+/// Agrees on the interface. Never 0, which would send the module away: glibc cannot unload one that must stay
+/// (`-z nodelete`), and ends the process.
 #[unsafe(no_mangle)]
 extern "C" fn la_version(version: c_uint) -> c_uint {
-    if state::off() { 0 } else { version.min(VERSION) }
+    version.min(VERSION)
 }
 
 /// An object has been loaded. No binding is to be told of: there is no cost for calls.
@@ -44,6 +45,6 @@ unsafe extern "C" fn la_objopen(map: *mut LinkMap, _namespace: isize, cookie: *m
 unsafe extern "C" fn la_objsearch(name: *const c_char, cookie: *mut usize, flag: c_uint) -> *const c_char {
     // SAFETY: the loader passes a C string, and the cookie of the object that asks.
     let (asked, asker) = unsafe { (CStr::from_ptr(name).to_bytes(), *cookie) };
-    let driver = flag == AS_ASKED && matches!(asked, b"libcuda.so.1" | b"libcuda.so");
+    let driver = !state::off() && flag == AS_ASKED && matches!(asked, b"libcuda.so.1" | b"libcuda.so");
     if driver && asker != OURS && locate::exists() { object::own_path() } else { name }
 }
