@@ -49,6 +49,8 @@ pub struct DeviceRecord {
     pub passed_on: Vec<ReasonRecord>,
     /// Chunks of copies on the copy engine.
     pub chunks: u64,
+    /// Copies by kernel that the copy engine replaced, because the kernel found no multiprocessor.
+    pub guard_rescues: u64,
     /// Times that the watchdog opened everything.
     pub rescues: u64,
     /// Times that a copy took over a higher priority.

@@ -74,8 +74,8 @@ fn render_device(text: &mut String, device: &DeviceTotal) {
     }
     writeln!(
         text,
-        "\nchunks {}, rescues {}, boosts {}, errors {}",
-        device.chunks, device.rescues, device.boosts, device.errors
+        "\nchunks {}, rescues {}, replaced kernels {}, boosts {}, errors {}",
+        device.chunks, device.rescues, device.guard_rescues, device.boosts, device.errors
     )
     .expect("writing to a String");
 }
@@ -270,7 +270,7 @@ copies passed on untouched
   ------------------------
   capturing       2  8 KiB
 
-chunks 3, rescues 0, boosts 0, errors 0
+chunks 3, rescues 0, replaced kernels 0, boosts 0, errors 0
 
 calls by symbol
   symbol                intercepted  passed on

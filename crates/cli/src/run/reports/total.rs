@@ -41,6 +41,8 @@ pub struct DeviceTotal {
     pub passed_on: Vec<ReasonRecord>,
     /// Chunks of copies on the copy engine.
     pub chunks: u64,
+    /// Copies by kernel that the copy engine replaced, because the kernel found no multiprocessor.
+    pub guard_rescues: u64,
     /// Times that the watchdog opened everything.
     pub rescues: u64,
     /// Times that a copy took over a higher priority.
@@ -128,6 +130,7 @@ impl DeviceTotal {
         self.copies.kernel.add(device.copies.kernel);
         self.copies.engine.add(device.copies.engine);
         self.chunks += device.chunks;
+        self.guard_rescues += device.guard_rescues;
         self.rescues += device.rescues;
         self.boosts += device.boosts;
         self.errors += device.errors;
