@@ -1,6 +1,6 @@
 """Priorities for the copies of PyTorch and CuPy. Run it under the drop-in:
 
-    overtake run -- python examples/python/priority.py
+    PYTHONPATH=PREFIX/lib/overtake/python overtake run -- python examples/python/priority.py
 
 Without the drop-in it runs as well, and the copies keep CUDA's order; without PyTorch and CuPy it says so.
 """
