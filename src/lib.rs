@@ -41,6 +41,7 @@ mod trace;
 mod trust;
 
 pub use channels::Direction;
+pub use guard::Blocking;
 pub use hal;
 pub use options::Options;
 pub use overtake::Overtake;

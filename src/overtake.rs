@@ -9,7 +9,7 @@ use semaphores::{Layout, Priorities, Priority};
 
 use crate::engine::Engine;
 use crate::events::Events;
-use crate::guard::{Guard, Rescuer};
+use crate::guard::{Blocking, Guard, Rescuer};
 use crate::kernel::{CopyKernel, Yield};
 use crate::monitor::{Monitor, Ring, Shared};
 use crate::options::Options;
@@ -104,6 +104,19 @@ impl Overtake {
     #[must_use]
     pub fn context(&self) -> Context {
         self.inner.primary.context()
+    }
+
+    /// To be called before, and kept during, a driver call that may wait for the device and let no other thread into
+    /// the driver meanwhile, such as freeing memory: guarded copies that have not begun are made by the copy engine at
+    /// once, and none is guarded until what is returned is dropped.
+    #[must_use]
+    pub fn blocking(&self) -> Blocking {
+        let inner = &self.inner;
+        let blocking = Blocking::begin(inner.guard.as_ref());
+        if let Some(guard) = inner.guard.as_ref().filter(|guard| !guard.is_idle()) {
+            inner.primary.visit(|| hal::beside_captures(&*inner.driver, || guard.stand_back()));
+        }
+        blocking
     }
 
     /// Waits for everything in the context.

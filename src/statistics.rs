@@ -181,7 +181,7 @@ pub struct Statistics {
     pub errors: u64,
     /// Those of the copies by kernel that were guarded.
     pub guarded: ClassSnapshot,
-    /// Those of the guarded copies that the copy engine made in the end, because their kernel found no multiprocessor.
+    /// Those of the guarded copies that the copy engine made in the end, because their kernel had not begun in time.
     pub guard_rescues: u64,
     /// Whether the shim has stood down to plain copies.
     pub stood_down: bool,

@@ -135,7 +135,7 @@ impl Carrier {
         }
     }
 
-    /// The stream of that handle has gone. What it has under way goes on, and the handle may come back as another stream.
+    /// The stream of that handle has gone. What it has under way goes on; the handle may come back as another stream.
     pub(super) fn forget(&self, stream: Stream) {
         let mut book = self.book(self.driver.host());
         book.user = book.user.map(|user| if user.has_handle(stream) { User::GONE } else { user });
@@ -291,6 +291,28 @@ impl Carrier {
         self.line.cancel(book.last);
         self.line.finish(book.last);
         self.tidy(book, tools.events);
+    }
+
+    /// Whether nothing is under way.
+    pub(super) fn is_idle(&self, tools: &Tools<'_>) -> bool {
+        let mut book = self.book(self.driver.host());
+        self.tidy(&mut book, tools.events);
+        book.pending.is_empty()
+    }
+
+    /// Leaves nothing under way that needs the rescuer. Whether that is so now.
+    pub(super) fn stand_back(&self, tools: &Tools<'_>) -> bool {
+        let mut book = self.book(self.driver.host());
+        self.tidy(&mut book, tools.events);
+        if !book.taken_over {
+            let started = self.line.started();
+            if book.pending.back().is_none_or(|last| is_reached(started, last.number)) {
+                return true;
+            }
+            book.take_over(&self.line);
+        }
+        self.go_on(&mut book, tools);
+        book.is_settled()
     }
 
     /// Takes nothing any more, and leaves nothing behind that needs somebody to look at it. Whether that is so now.

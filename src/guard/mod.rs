@@ -9,7 +9,7 @@ mod probe;
 mod rescuer;
 mod submit;
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
 use hal::{Driver, Nanos, Result, Stream};
@@ -52,6 +52,8 @@ pub(crate) struct Guard {
     patience: Nanos,
     strikes: Mutex<Strikes>,
     given_up: AtomicBool,
+    /// Threads that may wait inside the driver, which may let nobody else in meanwhile.
+    blocked: Arc<AtomicU32>,
     bell: Bell,
     // Dropped last: kernels write to these words.
     _words: Arc<Words>,
@@ -77,6 +79,7 @@ impl Guard {
             patience: options.patience,
             strikes: Mutex::default(),
             given_up: AtomicBool::new(false),
+            blocked: Arc::default(),
             bell: Bell::default(),
             _words: Arc::clone(&words),
         };
@@ -116,6 +119,21 @@ impl Guard {
         self.carriers.iter().for_each(|carrier| carrier.forget(stream));
     }
 
+    /// Whether no copy is under way.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.carriers.iter().all(|carrier| carrier.is_idle(&self.tools()))
+    }
+
+    /// Sees to it that no copy under way needs the rescuer. Calls the driver.
+    pub(crate) fn stand_back(&self) {
+        let host = self.driver.host();
+        for carrier in &self.carriers {
+            while !carrier.stand_back(&self.tools()) {
+                host.sleep(Nanos::from_us(5));
+            }
+        }
+    }
+
     fn tools(&self) -> Tools<'_> {
         Tools { events: &self.events, counters: &self.shared.counters }
     }
@@ -153,6 +171,32 @@ impl Guard {
         // What is not settled decides itself within microseconds, unless the driver refuses: that ends too.
         while !self.carriers.iter().all(|carrier| carrier.close(&self.tools())) {
             host.sleep(Nanos::from_us(20));
+        }
+    }
+}
+
+/// While this lives no copy is guarded: see [`crate::Overtake::blocking`].
+#[derive(Debug)]
+pub struct Blocking {
+    // Not the guard itself, which must go before its context does.
+    count: Option<Arc<AtomicU32>>,
+}
+
+impl Blocking {
+    /// Copies go natively from now on; those under way are as they are.
+    pub(crate) fn begin(guard: Option<&Arc<Guard>>) -> Blocking {
+        let count = guard.map(|guard| Arc::clone(&guard.blocked));
+        if let Some(count) = &count {
+            count.fetch_add(1, Ordering::SeqCst);
+        }
+        Blocking { count }
+    }
+}
+
+impl Drop for Blocking {
+    fn drop(&mut self) {
+        if let Some(count) = &self.count {
+            count.fetch_sub(1, Ordering::SeqCst);
         }
     }
 }

@@ -1,6 +1,8 @@
 //! How a copy gets onto a carrier, and its stream behind it.
 #![allow(unsafe_code)] // copies are unsafe; the caller's promise is passed on
 
+use std::sync::atomic::Ordering;
+
 use channels::Refusal;
 use hal::{Event, Nanos};
 
@@ -44,8 +46,11 @@ impl Guard {
     ) -> Result<(&Carrier, Carried), Refusal> {
         let user = User::here(copy.stream);
         let mut free = None;
+        // Asked with the book in hand: whoever is going to block looks into the books after he has said so.
+        let blocked = || self.blocked.load(Ordering::SeqCst) > 0;
         for carrier in &self.carriers {
             match carrier.offer(user, &self.events) {
+                Offer::Present(_) | Offer::Free(_) if blocked() => return Err(Refusal::Unready),
                 Offer::Present(book) => {
                     drop(free);
                     // SAFETY: passed on to the caller.

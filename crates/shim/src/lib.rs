@@ -26,7 +26,7 @@ pub use call::Call;
 pub use failure::Failure;
 pub use functions::{start_for_c, table};
 pub use process::{
-    CallCount, Start, capture_began, capture_ended, context_going, copy, copy_batch, deployment, event_recorded,
-    exiting, forked, memory_pinned, primary_releasing, primary_resetting, primary_retained, start, stream_going,
-    stream_waits,
+    Blocked, CallCount, Start, about_to_block, capture_began, capture_ended, context_going, copy, copy_batch,
+    deployment, event_recorded, exiting, forked, memory_pinned, primary_releasing, primary_resetting, primary_retained,
+    start, stream_going, stream_waits,
 };

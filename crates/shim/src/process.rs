@@ -388,6 +388,23 @@ pub fn memory_pinned(context: Context) {
     }
 }
 
+/// The application is about to make a driver call that may wait for the device and let no other thread into the driver
+/// meanwhile, such as freeing memory. What is returned is kept until that call has returned.
+#[must_use]
+pub fn about_to_block() -> Blocked {
+    if OPEN.load(Ordering::Relaxed) == 0 {
+        return Blocked { _here: Vec::new() };
+    }
+    let locals = process().map(Process::locals).unwrap_or_default();
+    Blocked { _here: locals.iter().map(|local| local.overtake.blocking()).collect() }
+}
+
+/// A call that may wait inside the driver is under way: see [`about_to_block`].
+#[derive(Debug)]
+pub struct Blocked {
+    _here: Vec<overtake::Blocking>,
+}
+
 /// The application is about to destroy a stream.
 pub fn stream_going(stream: Stream) {
     if OPEN.load(Ordering::Relaxed) == 0 {

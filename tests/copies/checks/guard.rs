@@ -186,6 +186,22 @@ pub fn ends_both_ways(rig: &Rig) -> Outcome {
     Err(Failure::new("the carrier takes nothing any more"))
 }
 
+/// Whoever is going to block inside the driver, where it lets nobody in, leaves nothing behind that needs a rescuer.
+pub fn blocking(rig: &Rig) -> Outcome {
+    let mut options = options();
+    options.guard.patience = hal::Nanos::from_ms(60_000);
+    let overtake = bed::open(rig, options)?;
+    let filled = Filled::new(rig, &overtake)?;
+    filled.begin(2, 6)?;
+    filled.release()?;
+    let blocking = overtake.blocking();
+    let meanwhile = filled.bring_back()?;
+    same("the plan meanwhile", &meanwhile.plan(), &Plan::Native(Reason::Unguarded))?;
+    filled.end(6)?;
+    drop(blocking);
+    rescued(rig, &overtake, 2)
+}
+
 /// A stream has a carrier while it has guarded copies under way; where none is free, copies go natively.
 pub fn a_carrier_for_each(rig: &Rig) -> Outcome {
     let overtake = bed::open(rig, options())?;
