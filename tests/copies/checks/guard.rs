@@ -192,11 +192,16 @@ pub fn blocking(rig: &Rig) -> Outcome {
     options.guard.patience = hal::Nanos::from_ms(60_000);
     let overtake = bed::open(rig, options)?;
     let filled = Filled::new(rig, &overtake)?;
-    filled.begin(2, 6)?;
+    let (guarded, natively) = (Plan::Kernel { raises: false }, Plan::Native(Reason::Unguarded));
+    let blocking = overtake.blocking();
+    same("the plan with nothing under way", &filled.bring_back()?.plan(), &natively)?;
+    filled.low.synchronize()?;
+    drop(blocking);
+    let bulk = filled.begin(2, 6)?;
+    same("the plan before", &bulk[0].plan(), &guarded)?;
     filled.release()?;
     let blocking = overtake.blocking();
-    let meanwhile = filled.bring_back()?;
-    same("the plan meanwhile", &meanwhile.plan(), &Plan::Native(Reason::Unguarded))?;
+    same("the plan meanwhile", &filled.bring_back()?.plan(), &natively)?;
     filled.end(6)?;
     drop(blocking);
     rescued(rig, &overtake, 2)
