@@ -95,11 +95,19 @@ pub struct HostParameters {
     pub manage_ns: u64,
     /// What a synchronisation adds to the wait itself.
     pub synchronize_ns: u64,
-    /// What the first call after a long sleep costs more (facts 6: of a p50 near 20 us, most is the caller's cold
-    /// start).
-    pub cold_ns: u64,
-    /// How long a sleep has to be to make the thread cold.
+    /// How long a sleep has to be to leave the thread's core cold.
     pub cold_after_ns: u64,
+    /// What each nanosecond of a cold thread's calls costs more, in the mean: the slowdown is drawn for each sleep and
+    /// exponential (measured: a plain 64 KiB copy and its completion word cost 9 us at least, 12 to 16 in the median
+    /// and 26 in the 90th percentile when the caller has slept a millisecond).
+    pub cold_slowdown: f64,
+    /// The slowdown is never more (measured: the 99th percentile is 31 to 38 us).
+    pub cold_slowdown_max: f64,
+    /// What entering a call costs a cold thread, before the slowdown, whatever the call does (measured: a copy with a
+    /// word to raise, five look-ups more, costs its caller 4 us more).
+    pub cold_entry_ns: u64,
+    /// How much of its calls, in warm time, a thread is cold for (measured: 65 calls in a row cost 2.3 us each).
+    pub cold_span_ns: u64,
     /// Reading the clock.
     pub clock_ns: u64,
     /// A spin-loop hint.
@@ -131,8 +139,11 @@ impl Default for HostParameters {
             lookup_ns: 30,
             manage_ns: 1_000,
             synchronize_ns: 300,
-            cold_ns: 2_300,
-            cold_after_ns: 100_000,
+            cold_after_ns: 300_000,
+            cold_slowdown: 1.6,
+            cold_slowdown_max: 6.0,
+            cold_entry_ns: 900,
+            cold_span_ns: 20_000,
             clock_ns: 25,
             pause_ns: 50,
             pageable_ns: 19_500,
@@ -167,6 +178,10 @@ pub struct QueueParameters {
     pub submit_latency_ns: u64,
     /// Device time of an event record or an event wait (facts 5: a hop through a channel adds 0.3 us).
     pub bookkeeping_ns: u64,
+    /// From the end of a kernel to the beginning of a copy that is queued behind it, or the other way round: queues
+    /// hand over by a word that the other one looks at, so it is evenly spread from 0 to twice this (measured: a kernel
+    /// that does nothing between two chunks costs bulk 9 us).
+    pub crossing_ns: u64,
 }
 
 impl Default for QueueParameters {
@@ -181,6 +196,7 @@ impl Default for QueueParameters {
             stream_operations: 1_020,
             submit_latency_ns: 600,
             bookkeeping_ns: 150,
+            crossing_ns: 3_100,
         }
     }
 }
@@ -191,6 +207,12 @@ impl Default for QueueParameters {
 pub struct MemopParameters {
     /// A write (facts 5: each adds 1.4 us to its stream).
     pub write_ns: u64,
+    /// A write while an engine of the device reads the host's memory at full rate: its barrier's answer comes back
+    /// behind what that engine has asked for (measured: a copy to the host takes 8 to 11 us longer then).
+    pub write_behind_reads_ns: u64,
+    /// A write while an engine of the device writes the host's memory at full rate: it goes behind what that engine has
+    /// sent (measured: a copy to the device takes 2 us longer then).
+    pub write_behind_writes_ns: u64,
     /// Each further write of a batch (facts 5: a channel with one batched lower adds 2.2 us, not 2.8).
     pub batched_write_ns: u64,
     /// A satisfied wait on host memory (facts 2: 1.2 us).
@@ -211,6 +233,8 @@ impl Default for MemopParameters {
     fn default() -> MemopParameters {
         MemopParameters {
             write_ns: 1_400,
+            write_behind_reads_ns: 10_400,
+            write_behind_writes_ns: 3_200,
             batched_write_ns: 1_000,
             wait_host_ns: 1_200,
             wait_device_ns: 500,
@@ -250,9 +274,6 @@ pub struct EngineParameters {
     pub d2d_gbps: f64,
     /// Rate to another device, in GB/s. Not measured; a PCIe path, as the preset's name says.
     pub peer_gbps: f64,
-    /// A segment that has run for so long commits the engine to the same queue's next segment, if nobody waits then
-    /// (fits facts 1: a copy behind 256 MiB copies waits for one and a half of them, and behind 1 MiB chunks likewise).
-    pub commit_after_ns: u64,
     /// Slice of a process while another one waits for the engine (facts 7: p50 571 us, p99 1 058 us).
     pub slice_ns: u64,
 }
@@ -271,7 +292,6 @@ impl Default for EngineParameters {
             d2h_gbps: 55.0,
             d2d_gbps: 1_300.0,
             peer_gbps: 50.0,
-            commit_after_ns: 100_000,
             slice_ns: 1_060_000,
         }
     }
@@ -285,13 +305,16 @@ pub struct KernelParameters {
     pub start_ns: u64,
     /// Ceiling of multiprocessors reading host memory, in GB/s (facts 6: about 51).
     pub h2d_gbps: f64,
-    /// What they get of the link to the device while the engine copies over it (measured: 64 KiB take 32 us then, and
-    /// 17 us on an idle link).
+    /// What they get of the link to the device while the engine copies over it (measured: 1 MiB by 16 blocks takes
+    /// 33 us longer then, of which 9 are the write behind it).
     pub h2d_contended_gbps: f64,
+    /// Until the first bytes of a move come then: reads wait behind those of the engine (measured: each round of reads
+    /// of a kernel of few warps takes 3 us longer then).
+    pub h2d_contended_latency_ns: u64,
     /// Ceiling of multiprocessors writing host memory, in GB/s (facts 6: 52.3).
     pub d2h_gbps: f64,
-    /// What they get of the link to the host while the engine copies over it (measured: 64 KiB take 18 us then, and
-    /// 17 us on an idle link: a fair share).
+    /// What they get of the link to the host while the engine copies over it (measured: 1 MiB by 16 blocks takes 9 us
+    /// longer then, of which 2 are the write behind it).
     pub d2h_contended_gbps: f64,
     /// Ceiling of multiprocessors moving bytes on the device, in GB/s. Not measured.
     pub d2d_gbps: f64,
@@ -306,9 +329,10 @@ impl Default for KernelParameters {
         KernelParameters {
             start_ns: 2_000,
             h2d_gbps: 51.0,
-            h2d_contended_gbps: 6.0,
+            h2d_contended_gbps: 24.0,
+            h2d_contended_latency_ns: 3_000,
             d2h_gbps: 52.3,
-            d2h_contended_gbps: 27.5,
+            d2h_contended_gbps: 37.0,
             d2d_gbps: 1_300.0,
             memset_gbps: 2_000.0,
             shared_bytes_max: 49_152,
@@ -456,6 +480,17 @@ impl Parameters {
         if self.memop.wait_poll_ns == 0 || self.engine.slice_ns == 0 || self.queue.stream_operations == 0 {
             return Err("memop.wait_poll_ns, engine.slice_ns and queue.stream_operations must be at least 1".to_owned());
         }
+        let contended = [
+            ("h2d", self.kernel.h2d_contended_gbps, self.engine.h2d_gbps),
+            ("d2h", self.kernel.d2h_contended_gbps, self.engine.d2h_gbps),
+        ];
+        if let Some((name, ..)) = contended.iter().find(|(_, kernels, engine)| kernels >= engine) {
+            return Err(format!("kernel.{name}_contended_gbps must be less than engine.{name}_gbps"));
+        }
+        let cold = [self.host.cold_slowdown, self.host.cold_slowdown_max];
+        if cold.iter().any(|slowdown| !(slowdown.is_finite() && *slowdown >= 0.0)) {
+            return Err("host.cold_slowdown and host.cold_slowdown_max must not be negative".to_owned());
+        }
         self.copy_kernel.check()
     }
 }
@@ -475,6 +510,8 @@ mod tests {
         assert_eq!((some.engine.h2d_setup_ns, some.queue.h2d), (7, 4));
         assert!(Parameters::from_toml("[engine]\nset_up_ns = 7\n").unwrap_err().contains("set_up_ns"));
         assert!(Parameters::from_toml("[engine]\nh2d_gbps = 0.0\n").unwrap_err().contains("h2d_gbps"));
+        let starving = "[kernel]\nd2h_contended_gbps = 60.0\n";
+        assert!(Parameters::from_toml(starving).unwrap_err().contains("d2h_contended_gbps"));
     }
 
     #[test]

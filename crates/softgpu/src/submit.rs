@@ -26,7 +26,7 @@ impl SoftGpu {
             let caller = turn.caller(self.process);
             let outcome = body(turn.model(), caller);
             let cost = cost(&turn.model().parameters.host);
-            turn.spend(cost);
+            turn.spend_call(cost);
             outcome
         })
     }

@@ -88,7 +88,8 @@ fn a_kernel_gets_little_of_a_link_that_the_engine_fills_and_all_of_it_afterwards
     let begin = gpu.host().now();
     run();
     let beside_us = gpu.host().now().since(begin).as_us();
-    assert!(beside_us > alone_us + 9.0 && beside_us < alone_us + 16.0, "alone {alone_us}, beside bulk {beside_us}");
+    // The first reads wait behind the engine's, and the bytes get less than half of the link: 3 us and 1.4 us.
+    assert!((alone_us + 4.0..alone_us + 5.0).contains(&beside_us), "alone {alone_us}, beside bulk {beside_us}");
     gpu.context_synchronize().unwrap();
 }
 

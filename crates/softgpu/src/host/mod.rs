@@ -1,5 +1,6 @@
 //! The host: threads, their time, and who may run. README.md beside this file explains the stepped clock.
 
+mod cold;
 mod free;
 mod seat;
 mod stepped;

@@ -122,9 +122,8 @@ impl Shared {
     pub(super) fn stepped_sleep(&self, span: Ns) {
         let (mut state, key) = self.come_in();
         let before = state.thread_now(key);
-        let cold = span >= state.model.parameters.host.cold_after_ns;
         state.spend(key, span);
-        state.threads.all[key].cold |= cold;
+        state.slept(key, span);
         state.others_may_look(before);
         drop(self.settle(state, key));
     }

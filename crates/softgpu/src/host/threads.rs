@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Condvar, Weak};
 
+use super::cold::Cold;
 use super::{Await, Shared, State};
 use crate::model::{ContextKey, Ns, Slab, SlabKey};
 
@@ -47,8 +48,8 @@ pub(crate) struct Thread {
     pub(super) signal: Arc<Condvar>,
     /// Current context in each process.
     pub(super) current: Vec<(usize, ContextKey)>,
-    /// Whether it has just slept long enough for its caches to be cold.
-    pub(super) cold: bool,
+    /// How slow its last sleep has left it.
+    cold: Cold,
 }
 
 impl Thread {
@@ -77,8 +78,18 @@ pub(crate) struct Threads {
     /// Until when each process's driver lock is held.
     lock_free_at: Vec<Ns>,
     seen_effects: u64,
+    /// Where the host's own chance is: how cold a sleep leaves a thread.
+    chance: u64,
     pub(super) warned: bool,
     pub(super) weak: Weak<Shared>,
+}
+
+impl Threads {
+    /// A number from 0 to 1, from a generator with a fixed start: runs repeat.
+    fn chance(&mut self) -> f64 {
+        self.chance = self.chance.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.chance >> 33) as f64 / f64::from(1_u32 << 31)
+    }
 }
 
 impl State {
@@ -90,7 +101,7 @@ impl State {
             standing: Standing::Ready,
             signal: Arc::new(Condvar::new()),
             current: Vec::new(),
-            cold: false,
+            cold: Cold::default(),
         })
     }
 
@@ -268,11 +279,25 @@ impl State {
         thread.now
     }
 
+    /// A thread has slept.
+    pub(super) fn slept(&mut self, key: ThreadKey, span: Ns) {
+        if span < self.model.parameters.host.cold_after_ns {
+            return;
+        }
+        let chance = self.threads.chance();
+        self.threads.all[key].cold = Cold::after_sleep(&self.model.parameters.host, chance);
+    }
+
+    /// A call that holds nobody up.
+    pub(super) fn spend_call(&mut self, key: ThreadKey, span: Ns) -> Ns {
+        let extra = self.threads.all[key].cold.extra_ns(&self.model.parameters.host, span);
+        self.spend(key, extra + span)
+    }
+
     /// A call that holds its process's driver lock for as long as it costs.
     pub(super) fn spend_locked(&mut self, key: ThreadKey, process: usize, span: Ns) -> Ns {
-        let cold_ns = self.model.parameters.host.cold_ns;
         let thread = &mut self.threads.all[key];
-        let extra = if std::mem::take(&mut thread.cold) { cold_ns } else { 0 };
+        let extra = thread.cold.extra_ns(&self.model.parameters.host, span);
         if self.threads.lock_free_at.len() <= process {
             self.threads.lock_free_at.resize(process + 1, 0);
         }

@@ -69,6 +69,14 @@ impl<'a> Turn<'a> {
         }
     }
 
+    /// A call that looks something up, and holds nobody up.
+    pub(crate) fn spend_call(&mut self, span: Ns) {
+        if self.shared.clock == Clock::Stepped {
+            let thread = self.thread;
+            self.state().spend_call(thread, span);
+        }
+    }
+
     /// Time of the caller's under the driver's lock.
     pub(crate) fn spend_locked(&mut self, process: usize, span: Ns) {
         if self.shared.clock == Clock::Stepped {

@@ -23,8 +23,6 @@ pub(crate) enum What {
     Lead(OpKey),
     /// A flow over an engine's link has moved its bytes, if its stamp is still this.
     Flow { engine: usize, stamp: u64 },
-    /// A segment has run long enough to commit its engine.
-    Commit { engine: usize, segment: u64 },
     /// A kernel goes on.
     Kernel(OpKey),
     /// A kernel that waits for memory to change looks again.

@@ -118,7 +118,7 @@ impl Model {
             return engine;
         }
         let rate = self.parameters.engine.peer_gbps;
-        self.engines.push(Engine::new(from, EngineKind::Peer { target: to }, Link::new(rate, rate, rate)));
+        self.engines.push(Engine::new(from, EngineKind::Peer { target: to }, Link::new(rate, rate, rate / 2.0)));
         let engine = self.engines.len() - 1;
         self.devices[from].peers.insert(to, engine);
         engine

@@ -51,11 +51,8 @@ pub(crate) struct Engine {
     last: Option<QueueKey>,
     /// While a completion is being worked off, nothing starts.
     completing: bool,
-    /// Counts segments: copies of one queue that follow each other without arbitration.
-    segment: u64,
-    segment_started: Ns,
-    /// Age of the segment at which the next attempt to commit is made.
-    next_attempt_ns: Ns,
+    /// Writes that wait for the engine to be idle.
+    flushing: Vec<OpKey>,
     /// The process whose slice it is, and when that ends.
     owner: usize,
     slice_ends: Ns,
@@ -76,9 +73,7 @@ impl Engine {
             reserved: None,
             last: None,
             completing: false,
-            segment: 0,
-            segment_started: 0,
-            next_attempt_ns: 0,
+            flushing: Vec::new(),
             owner: 0,
             slice_ends: 0,
             delayed_until: 0,
@@ -162,7 +157,6 @@ impl Model {
 
     fn engine_start(&mut self, engine: usize, place: usize, continues: bool) {
         let now = self.now;
-        let commit_after_ns = self.parameters.engine.commit_after_ns;
         let op = self.engines[engine].ready.remove(place).expect("the place was just found");
         let queue = self.queue_of_ready(op);
         let Kind::Copy(job) = &self.ops[op].kind else { unreachable!("only copies ask for an engine") };
@@ -173,16 +167,10 @@ impl Model {
         state.reserved = state.reserved.filter(|reserved| continues && !reserved.continues);
         state.copies += 1;
         state.bytes += bytes;
-        if !continues {
-            state.segment += 1;
-            state.segment_started = now;
-            state.next_attempt_ns = commit_after_ns;
-        }
         self.ops[op].started = now;
         let begin = now + self.setup_ns(engine) + self.switch_ns(engine, queue);
         self.engines[engine].last = Some(queue);
         self.flow_join(engine, FlowOwner::Engine, bytes, f64::INFINITY, begin);
-        self.arrange_commit(engine);
         self.arrange_next_lead(queue);
     }
 
@@ -207,6 +195,9 @@ impl Model {
         let Some(running) = self.engines[engine].running.take() else { return };
         self.engines[engine].completing = true;
         self.copy_bytes(running.op);
+        if let Some(queue) = self.queues.get_mut(running.queue) {
+            queue.unflushed = Some(engine);
+        }
         if self.ops.get(running.op).is_some() {
             self.finish(running.op);
         }
@@ -220,6 +211,7 @@ impl Model {
         let state = &self.engines[engine];
         let next = state.ready.iter().position(|&op| self.queue_of_ready(op) == queue);
         if state.delayed_until > self.now || self.slice_over(engine) {
+            self.flush_writes(engine);
             return self.engine_dispatch(engine);
         }
         match next {
@@ -227,8 +219,37 @@ impl Model {
             None => {
                 if state.reserved.is_none() && self.copy_behind_bookkeeping(engine, queue) {
                     self.engines[engine].reserved = Some(Reservation { queue, continues: true });
+                } else {
+                    self.flush_writes(engine);
                 }
                 self.engine_dispatch(engine);
+            }
+        }
+    }
+
+    /// Whether a write has to wait for an engine: one behind a copy is done when the engine is idle, and until then
+    /// another queue's copy may have come between.
+    pub(crate) fn waits_for_flush(&mut self, key: OpKey) -> bool {
+        let Some(queue) = self.ops[key].queue else { return false };
+        let busy = |engine: &usize| self.engines[*engine].running.is_some();
+        match self.queues[queue].unflushed.filter(busy) {
+            Some(engine) => {
+                self.engines[engine].flushing.push(key);
+                true
+            }
+            None => {
+                self.queues[queue].unflushed = None;
+                false
+            }
+        }
+    }
+
+    /// The engine is idle, if only for a moment: writes that waited for that have their effect.
+    fn flush_writes(&mut self, engine: usize) {
+        for key in std::mem::take(&mut self.engines[engine].flushing) {
+            if let Some(queue) = self.ops.get(key).and_then(|op| op.queue) {
+                self.queues[queue].unflushed = None;
+                self.agenda.push(self.now, What::Memop(key));
             }
         }
     }
@@ -249,57 +270,6 @@ impl Model {
         let bookkeeping = |key: OpKey| matches!(self.ops[key].kind, Kind::Record(_) | Kind::Join);
         let mut before = self.streams[self.ops[head].stream].ops.iter().take_while(|&&key| key != head);
         self.is_for(engine, head) && certain(head) && before.all(|&key| bookkeeping(key) && certain(key))
-    }
-
-    // --- commitment ---
-
-    /// Sees to it that a segment which lasts long enough commits its engine.
-    fn arrange_commit(&mut self, engine: usize) {
-        let state = &self.engines[engine];
-        let due = state.segment_started + state.next_attempt_ns;
-        let Some(end) = state.link.engine_end() else { return };
-        if due <= self.now {
-            self.engine_commit(engine);
-        } else if due < end {
-            self.agenda.push(due, What::Commit { engine, segment: state.segment });
-        }
-    }
-
-    /// The moment to commit has come for a segment, if it still runs.
-    pub(crate) fn commit_due(&mut self, engine: usize, segment: u64) {
-        if self.engines[engine].segment == segment && self.engines[engine].running.is_some() {
-            self.engine_commit(engine);
-        }
-    }
-
-    fn engine_commit(&mut self, engine: usize) {
-        let age = self.now - self.engines[engine].segment_started;
-        // Doubling the age bounds what all the attempts of a long segment cost together.
-        self.engines[engine].next_attempt_ns = (2 * age).max(1);
-        let state = &self.engines[engine];
-        let Some(running) = state.running else { return };
-        if state.reserved.is_none() && state.ready.is_empty() && self.next_segment_is_certain(engine, running) {
-            self.engines[engine].reserved = Some(Reservation { queue: running.queue, continues: false });
-        }
-    }
-
-    /// Whether the queue holds, behind this segment, writes of the same stream and then a copy.
-    fn next_segment_is_certain(&self, engine: usize, running: Running) -> bool {
-        let stream = self.ops[running.op].stream;
-        let mut written = false;
-        for &key in self.queues[running.queue].ops.iter().skip(1) {
-            let op = &self.ops[key];
-            if op.stream != stream || op.dependencies > 0 || op.visible_at > self.now {
-                return false;
-            }
-            match &op.kind {
-                Kind::Copy(_) if written => return self.is_for(engine, key),
-                Kind::Copy(_) => {}
-                Kind::Memops(job) if job.ops.iter().all(|op| matches!(op, MemOp::Write { .. })) => written = true,
-                _ => return false,
-            }
-        }
-        false
     }
 
     // --- the wait behind a running copy ---
@@ -359,6 +329,7 @@ impl Model {
         if satisfied
             && single
             && state.ready.is_empty()
+            && state.flushing.is_empty()
             && state.reserved.is_none()
             && self.copy_follows(engine, queue, key)
         {

@@ -262,7 +262,12 @@ impl Model {
         };
         job.moving = Some(engine);
         let limit_gbps = if limit_gbps > 0.0 { limit_gbps } else { f64::INFINITY };
-        self.flow_join(engine, FlowOwner::Kernel(key), bytes, limit_gbps, self.now);
+        let contended = self.engines[engine].link.engine_flows_until(self.now).is_some();
+        let latency_ns = match direction {
+            Direction::HostToDevice if contended => self.parameters.kernel.h2d_contended_latency_ns,
+            _ => 0,
+        };
+        self.flow_join(engine, FlowOwner::Kernel(key), bytes, limit_gbps, self.now + latency_ns);
     }
 
     /// A kernel's bytes have gone over the link.

@@ -36,12 +36,18 @@ pub(crate) struct Link {
 
 impl Link {
     pub(crate) fn new(capacity_gbps: f64, kernels_gbps: f64, contended_gbps: f64) -> Link {
-        Link { capacity_gbps, kernels_gbps, contended_gbps, flows: Vec::new() }
+        Link { capacity_gbps, kernels_gbps: kernels_gbps.min(capacity_gbps), contended_gbps, flows: Vec::new() }
     }
 
     /// When the engine's copy ends, as things stand.
     pub(crate) fn engine_end(&self) -> Option<Ns> {
         self.flows.iter().find(|flow| flow.owner == FlowOwner::Engine).map(|flow| flow.ends)
+    }
+
+    /// When the engine's copy ends, if its bytes flow now.
+    pub(crate) fn engine_flows_until(&self, now: Ns) -> Option<Ns> {
+        let flows = |flow: &&Flow| flow.owner == FlowOwner::Engine && flow.since <= now && flow.ends > now;
+        self.flows.iter().find(flows).map(|flow| flow.ends)
     }
 
     fn settle(&mut self, now: Ns) {
@@ -52,24 +58,23 @@ impl Link {
         }
     }
 
-    /// Shares the capacity equally, as far as each flow and the kernels together can take their share.
+    /// The kernels share what they get together, as far as each can take its share; the engine has the rest.
     fn share(&mut self) {
-        let kernels = self.flows.iter().filter(|flow| flow.owner != FlowOwner::Engine).count();
-        let contended = kernels < self.flows.len();
-        let together = if contended { self.contended_gbps } else { self.kernels_gbps };
-        let kernel_share = together / kernels.max(1) as f64;
-        let mut order: Vec<usize> = (0..self.flows.len()).collect();
-        let limit = |flow: &Flow| match flow.owner {
-            FlowOwner::Engine => flow.limit_gbps,
-            FlowOwner::Kernel(_) => flow.limit_gbps.min(kernel_share),
-        };
-        order.sort_by(|&a, &b| limit(&self.flows[a]).total_cmp(&limit(&self.flows[b])));
-        let mut left_gbps = self.capacity_gbps;
-        for (taken, &index) in order.iter().enumerate() {
-            let share = left_gbps / (order.len() - taken) as f64;
-            let rate = limit(&self.flows[index]).min(share);
-            self.flows[index].rate_gbps = rate;
-            left_gbps -= rate;
+        let is_kernel = |flow: &Flow| flow.owner != FlowOwner::Engine;
+        let mut kernels: Vec<usize> = (0..self.flows.len()).filter(|&index| is_kernel(&self.flows[index])).collect();
+        let contended = kernels.len() < self.flows.len();
+        let mut left_gbps = if contended { self.contended_gbps } else { self.kernels_gbps };
+        let mut engine_gbps = self.capacity_gbps;
+        kernels.sort_by(|&a, &b| self.flows[a].limit_gbps.total_cmp(&self.flows[b].limit_gbps));
+        for (taken, &index) in kernels.iter().enumerate() {
+            let share_gbps = left_gbps / (kernels.len() - taken) as f64;
+            let rate_gbps = self.flows[index].limit_gbps.min(share_gbps);
+            self.flows[index].rate_gbps = rate_gbps;
+            left_gbps -= rate_gbps;
+            engine_gbps -= rate_gbps;
+        }
+        for flow in self.flows.iter_mut().filter(|flow| !is_kernel(flow)) {
+            flow.rate_gbps = engine_gbps.min(flow.limit_gbps);
         }
     }
 }

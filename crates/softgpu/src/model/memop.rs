@@ -42,8 +42,7 @@ impl Model {
         let now = self.now;
         match op {
             MemOp::Write { .. } => {
-                let memop = &self.parameters.memop;
-                let cost = if position == 0 { memop.write_ns } else { memop.batched_write_ns };
+                let cost = if position == 0 { self.write_ns(key) } else { self.parameters.memop.batched_write_ns };
                 self.agenda.push(now + cost, What::Memop(key));
             }
             MemOp::Wait { .. } => match (position, lead) {
@@ -52,6 +51,18 @@ impl Model {
                 _ => self.wait_look(key),
             },
         }
+    }
+
+    /// What a write takes: its way to memory and the answer that it got there share the links with the engines' bytes.
+    fn write_ns(&self, key: OpKey) -> Ns {
+        let (memop, device) = (&self.parameters.memop, &self.devices[self.contexts[self.ops[key].context].device]);
+        // A link that falls idle meanwhile holds nothing up any more.
+        let behind = |engine: usize, behind_ns: Ns| {
+            let left = self.engines[engine].link.engine_flows_until(self.now).map_or(0, |end| end - self.now);
+            behind_ns.min(left + memop.write_ns)
+        };
+        let reads_ns = behind(device.h2d, memop.write_behind_reads_ns);
+        memop.write_ns.max(reads_ns).max(behind(device.d2h, memop.write_behind_writes_ns))
     }
 
     fn wait_satisfied(&mut self, key: OpKey) {
@@ -104,6 +115,9 @@ impl Model {
     pub(crate) fn memop_done(&mut self, key: OpKey) {
         let Some((op, ..)) = self.memop_at(key) else { return };
         if let MemOp::Write { address, value, width } = op {
+            if self.waits_for_flush(key) {
+                return;
+            }
             let process = self.ops[key].process;
             let Ok((span, _)) = self.processes[process].space.word(address.0, width) else {
                 return self.poison_of(key, Code::ILLEGAL_ADDRESS);

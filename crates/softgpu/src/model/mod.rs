@@ -245,7 +245,6 @@ impl Model {
             What::Poll(op) => self.wait_look(op),
             What::Lead(op) => self.lead_due(op),
             What::Flow { engine, stamp } => self.flow_due(engine, stamp),
-            What::Commit { engine, segment } => self.commit_due(engine, segment),
             What::Kernel(op) | What::KernelPoll(op) => self.kernel_step(op),
             What::Engine(engine) => self.engine_dispatch(engine),
         }

@@ -106,6 +106,15 @@ pub(crate) struct MemopJob {
     pub(crate) lead: Lead,
 }
 
+/// What runs an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum RunsOn {
+    /// A copy engine.
+    Engine,
+    /// The multiprocessors.
+    Multiprocessors,
+}
+
 /// What an operation does.
 pub(crate) enum Kind {
     /// Moves bytes.
@@ -127,6 +136,15 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
+    /// Whether engines or multiprocessors run it; nothing for what neither do, or what was not measured.
+    pub(crate) fn runs_on(&self) -> Option<RunsOn> {
+        match self {
+            Kind::Copy(_) => Some(RunsOn::Engine),
+            Kind::Kernel(_) => Some(RunsOn::Multiprocessors),
+            _ => None,
+        }
+    }
+
     /// In a word.
     pub(crate) fn noun(&self) -> &'static str {
         match self {

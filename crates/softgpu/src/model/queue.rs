@@ -44,6 +44,8 @@ pub(crate) struct Queue {
     /// Whether it belongs to one stream and goes with it.
     pub(crate) private: bool,
     pub(crate) ops: VecDeque<OpKey>,
+    /// The engine of its last copy, as long as no write has followed.
+    pub(crate) unflushed: Option<usize>,
     /// When it is idle enough for a stream that looks for a queue; meaningless while it holds operations.
     idle_at: Ns,
 }
@@ -70,7 +72,7 @@ impl Model {
     }
 
     fn new_queue(&mut self, class: Class, number: u32, private: bool) -> QueueKey {
-        self.queues.insert(Queue { class, number, private, ops: VecDeque::new(), idle_at: 0 })
+        self.queues.insert(Queue { class, number, private, ops: VecDeque::new(), unflushed: None, idle_at: 0 })
     }
 
     /// The next idle queue of a pool, in turn; where none is idle, the next in turn.

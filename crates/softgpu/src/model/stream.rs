@@ -6,7 +6,7 @@ use hal::{Code, StreamFlags};
 
 use super::agenda::{Ns, What};
 use super::capture::CaptureKey;
-use super::op::{Kind, Op, State};
+use super::op::{Kind, Op, RunsOn, State};
 use super::queue::Class;
 use super::{Caller, ContextKey, Failure, Model, OpKey, Outcome, QueueKey, StreamKey, handles};
 
@@ -36,6 +36,8 @@ pub(crate) struct Stream {
     pub(crate) queued: [u32; Class::COUNT],
     /// Where memory operations go: behind the last operation, if that was a copy, else among the kernels.
     pub(crate) memop_class: Class,
+    /// What ran the last finished operation of the stream, if the one at hand was queued by then.
+    pub(crate) ran_on: Option<RunsOn>,
     /// Whether the application has destroyed it; it lives on until it is empty.
     pub(crate) destroyed: bool,
     pub(crate) capture: Option<CaptureKey>,
@@ -78,6 +80,7 @@ impl Model {
             queues: [None; Class::COUNT],
             queued: [0; Class::COUNT],
             memop_class: Class::Compute,
+            ran_on: None,
             destroyed: false,
             capture: None,
         })
@@ -302,9 +305,14 @@ impl Model {
             self.event_recorded(event, key);
         }
         self.contexts[op.context].unfinished -= 1;
+        let ran_on = op.kind.runs_on().or(self.streams[op.stream].ran_on);
+        self.streams[op.stream].ran_on = ran_on;
         self.release_dependents(op.dependents);
         match self.streams[op.stream].ops.front() {
-            Some(&next) => self.touch(next),
+            Some(&next) => {
+                self.cross(next);
+                self.touch(next);
+            }
             None => self.stream_drained(op.stream),
         }
         if let Some(queue) = queue {
@@ -312,6 +320,7 @@ impl Model {
         }
     }
 
+    /// An operation has finished that others depend on.
     pub(crate) fn release_dependents(&mut self, dependents: Vec<OpKey>) {
         for dependent in dependents {
             if let Some(waiting) = self.ops.get_mut(dependent) {
@@ -321,9 +330,24 @@ impl Model {
         }
     }
 
+    /// A kernel follows a copy or the other way round: it hears of the end of the last operation a little later.
+    fn cross(&mut self, next: OpKey) {
+        let op = &self.ops[next];
+        let (ran_on, runs_on) = (self.streams[op.stream].ran_on, op.kind.runs_on());
+        if ran_on.is_none() || runs_on.is_none() || ran_on == runs_on {
+            return;
+        }
+        let heard_at = self.now + self.draw(2 * self.parameters.queue.crossing_ns);
+        let op = &mut self.ops[next];
+        if heard_at > op.visible_at {
+            (op.visible_at, op.announced) = (heard_at, false);
+        }
+    }
+
     pub(crate) fn stream_drained(&mut self, stream: StreamKey) {
         let context = self.streams[stream].context;
         self.contexts[context].busy_blocking.remove(&stream);
+        self.streams[stream].ran_on = None;
         self.reap_stream(stream);
     }
 }

@@ -23,6 +23,8 @@ pub struct Row {
     pub method: String,
     #[serde(default)]
     pub chunk_kib: u64,
+    /// The urgent copy; 64 KiB where it is not said.
+    pub urgent_kib: Option<u64>,
     #[serde(default)]
     pub priority: bool,
     #[serde(default)]
