@@ -35,9 +35,9 @@ pub fn holds(address: *const c_void) -> bool {
     DRIVER.get().is_some_and(|driver| driver.contains(&address.addr()))
 }
 
-/// The program has found an address through `handle`. The first object that is called like a driver, and is none of ours,
-/// becomes *the* driver. Says whether a lookup was made, which may have failed. Neither allocates nor locks more than the
-/// loader does.
+/// The program has found an address through `handle`. The first object that is called like a driver, and is none of
+/// ours, becomes *the* driver. Says whether a lookup was made, which may have failed. Neither allocates nor locks more
+/// than the loader does.
 pub fn meet(address: *const c_void, handle: *mut c_void) -> bool {
     let called = object::containing(address, |object| object.is_called_driver().then(|| object.range.clone()));
     let Some(range) = called.flatten() else { return false };

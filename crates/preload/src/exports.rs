@@ -86,20 +86,20 @@ macro_rules! for_each_forwarded {
             cuLaunchGrid cuLaunchGridAsync cuLaunchHostFunc cuLaunchHostFunc_ptsz cuLaunchHostFunc_v2
             cuLaunchHostFunc_v2_ptsz cuLaunchKernel cuLaunchKernelEx cuLaunchKernelEx_ptsz cuLaunchKernel_ptsz
             cuLibraryEnumerateKernels cuLibraryGetGlobal cuLibraryGetKernel cuLibraryGetKernelCount
-            cuLibraryGetManaged cuLibraryGetModule cuLibraryGetUnifiedFunction cuLibraryLoadData cuLibraryLoadFromFile
-            cuLibraryUnload cuLinkAddData cuLinkAddData_v2 cuLinkAddFile cuLinkAddFile_v2 cuLinkComplete cuLinkCreate
+            cuLibraryGetManaged cuLibraryGetModule cuLibraryGetUnifiedFunction
+            cuLinkAddData cuLinkAddData_v2 cuLinkAddFile cuLinkAddFile_v2 cuLinkComplete cuLinkCreate
             cuLinkCreate_v2 cuLinkDestroy cuLogicalEndpointAddDevice cuLogicalEndpointBindAddr
             cuLogicalEndpointBindMem cuLogicalEndpointCreate cuLogicalEndpointDestroy cuLogicalEndpointExport
             cuLogicalEndpointGetLimits cuLogicalEndpointIdRelease cuLogicalEndpointIdReserve cuLogicalEndpointImport
             cuLogicalEndpointQuery cuLogicalEndpointUnbind cuLogsCurrent cuLogsDumpToFile cuLogsDumpToMemory
             cuLogsRegisterCallback cuLogsUnregisterCallback cuMemAddressFree cuMemAddressReserve cuMemAdvise
             cuMemAdvise_v2 cuMemAlloc cuMemAllocAsync cuMemAllocAsync_ptsz cuMemAllocFromPoolAsync
-            cuMemAllocFromPoolAsync_ptsz cuMemAllocHost cuMemAllocManaged cuMemAllocPitch cuMemAllocPitch_v2
-            cuMemAlloc_v2 cuMemCreate cuMemExportToShareableHandle cuMemFree cuMemFreeAsync cuMemFreeAsync_ptsz
-            cuMemFreeHost cuMemFree_v2 cuMemGetAccess cuMemGetAddressRange cuMemGetAddressRange_v2
+            cuMemAllocFromPoolAsync_ptsz cuMemAllocHost cuMemAllocPitch
+            cuMemCreate cuMemExportToShareableHandle cuMemFree cuMemFreeAsync cuMemFreeAsync_ptsz
+            cuMemGetAccess cuMemGetAddressRange cuMemGetAddressRange_v2
             cuMemGetAllocationGranularity cuMemGetAllocationPropertiesFromHandle cuMemGetDefaultMemPool
             cuMemGetHandleForAddressRange cuMemGetInfo cuMemGetInfo_v2 cuMemGetLocationInfo cuMemGetMemPool
-            cuMemHostGetDevicePointer cuMemHostGetDevicePointer_v2 cuMemHostGetFlags cuMemHostUnregister
+            cuMemHostGetDevicePointer cuMemHostGetDevicePointer_v2 cuMemHostGetFlags
             cuMemImportFromShareableHandle cuMemMap cuMemMapArrayAsync cuMemMapArrayAsync_ptsz cuMemPoolCreate
             cuMemPoolDestroy cuMemPoolExportPointer cuMemPoolExportToShareableHandle cuMemPoolGetAccess
             cuMemPoolGetAttribute cuMemPoolImportFromShareableHandle cuMemPoolImportPointer cuMemPoolSetAccess
@@ -112,8 +112,8 @@ macro_rules! for_each_forwarded {
             cuMemsetD2D32 cuMemsetD2D8 cuMemsetD32 cuMemsetD8 cuMipmappedArrayCreate cuMipmappedArrayDestroy
             cuMipmappedArrayGetLevel cuMipmappedArrayGetMemoryRequirements cuMipmappedArrayGetSparseProperties
             cuModuleEnumerateFunctions cuModuleGetFunction cuModuleGetFunctionCount cuModuleGetGlobal
-            cuModuleGetGlobal_v2 cuModuleGetLoadingMode cuModuleGetSurfRef cuModuleGetTexRef cuModuleLoad
-            cuModuleLoadData cuModuleLoadDataEx cuModuleLoadFatBinary cuModuleUnload cuMulticastAddDevice
+            cuModuleGetGlobal_v2 cuModuleGetLoadingMode cuModuleGetSurfRef cuModuleGetTexRef
+            cuMulticastAddDevice
             cuMulticastBindAddr cuMulticastBindAddr_v2 cuMulticastBindMem cuMulticastBindMem_v2 cuMulticastCreate
             cuMulticastGetGranularity cuMulticastUnbind cuOccupancyAvailableDynamicSMemPerBlock
             cuOccupancyMaxActiveBlocksPerMultiprocessor cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags

@@ -39,9 +39,9 @@ pub fn run(native: impl Fn() -> CUresult, layer: impl FnOnce(&mut dyn FnMut() ->
     Outcome { result: CUresult(result), intercepted: answer.is_some(), panicked }
 }
 
-/// Tells the layer of something that needs no result. Says whether it panicked.
-pub fn tell(layer: impl FnOnce()) -> bool {
-    catch_unwind(AssertUnwindSafe(layer)).map_err(std::mem::forget).is_err()
+/// Asks the layer for something that the call can do without. `None` if it panicked.
+pub fn ask<T>(layer: impl FnOnce() -> T) -> Option<T> {
+    catch_unwind(AssertUnwindSafe(layer)).map_err(std::mem::forget).ok()
 }
 
 #[cfg(test)]
@@ -81,6 +81,6 @@ mod tests {
             panic!("after")
         });
         assert_eq!((outcome.result, calls, outcome.panicked), (CUresult(7), 1, true));
-        assert!(tell(|| panic!("told")) && !tell(|| ()));
+        assert_eq!((ask(|| -> u8 { panic!("asked") }), ask(|| 3)), (None, Some(3)));
     }
 }

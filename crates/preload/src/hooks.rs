@@ -1,5 +1,5 @@
-//! The hooked entry points, one for each hooked row: each hands its arguments, and a closure that makes the real call of
-//! the same variant with them, to the handler of the row's plain name.
+//! The hooked entry points, one for each hooked row: each hands its arguments, and a closure that makes the real call
+//! of the same variant with them, to the handler of the row's plain name.
 #![allow(unsafe_code)] // C functions
 
 use std::arch::naked_asm;
@@ -91,9 +91,12 @@ mod handlers {
     pub use crate::life::{
         cuCtxDestroy, cuCtxDestroy_v2, cuDevicePrimaryCtxRelease, cuDevicePrimaryCtxRelease_v2,
         cuDevicePrimaryCtxReset, cuDevicePrimaryCtxReset_v2, cuDevicePrimaryCtxRetain, cuEventRecord,
-        cuEventRecordWithFlags, cuInit, cuMemAllocHost_v2, cuMemHostAlloc, cuMemHostRegister, cuMemHostRegister_v2,
-        cuStreamBeginCapture, cuStreamBeginCapture_v2, cuStreamBeginCaptureToCig, cuStreamBeginCaptureToGraph,
-        cuStreamBeginRecaptureToGraph, cuStreamDestroy, cuStreamDestroy_v2, cuStreamEndCapture, cuStreamWaitEvent,
+        cuEventRecordWithFlags, cuInit, cuLibraryLoadData, cuLibraryLoadFromFile, cuLibraryUnload, cuMemAlloc_v2,
+        cuMemAllocHost_v2, cuMemAllocManaged, cuMemAllocPitch_v2, cuMemFree_v2, cuMemFreeHost, cuMemHostAlloc,
+        cuMemHostRegister, cuMemHostRegister_v2, cuMemHostUnregister, cuModuleLoad, cuModuleLoadData,
+        cuModuleLoadDataEx, cuModuleLoadFatBinary, cuModuleUnload, cuStreamBeginCapture, cuStreamBeginCapture_v2,
+        cuStreamBeginCaptureToCig, cuStreamBeginCaptureToGraph, cuStreamBeginRecaptureToGraph, cuStreamDestroy,
+        cuStreamDestroy_v2, cuStreamEndCapture, cuStreamWaitEvent,
     };
     pub use crate::shape::{
         cuMemcpy2D_v2, cuMemcpy2DAsync_v2, cuMemcpy2DUnaligned_v2, cuMemcpy3D_v2, cuMemcpy3DAsync_v2,

@@ -3,7 +3,7 @@
 #![allow(unsafe_code)] // the prototypes are the driver's
 #![allow(non_snake_case)]
 
-use std::ffi::c_void;
+use std::ffi::{c_char, c_void};
 
 use abi::types::*;
 use hal::{Context, Device, Event, Stream};
@@ -12,12 +12,23 @@ use crate::hooks::Hook;
 use crate::rows::Number;
 use crate::{fence, slots, state};
 
+/// Asks the layer, if it is awake.
+#[inline]
+fn ask<T>(layer: impl FnOnce() -> T) -> Option<T> {
+    if !state::ready() {
+        return None;
+    }
+    let answer = fence::ask(layer);
+    if answer.is_none() {
+        state::broken();
+    }
+    answer
+}
+
 /// Tells the layer, if it is awake.
 #[inline]
 fn tell(layer: impl FnOnce()) {
-    if state::ready() && fence::tell(layer) {
-        state::broken();
-    }
+    ask(layer);
 }
 
 /// The real call, then the layer if that succeeded.
@@ -100,6 +111,29 @@ handlers! {
         hook, _stream: CUstream, _mode: CUstreamCaptureMode, _graph: CUgraph, _callback: *mut c_void,
         _user: *mut c_void
     ) { shim::capture_began() }
+    blocks cuMemAlloc_v2 (hook, _pointer: *mut CUdeviceptr, _bytes: usize) {}
+    blocks cuMemAllocPitch_v2 (
+        hook, _pointer: *mut CUdeviceptr, _pitch: *mut usize, _width: usize, _height: usize, _element: c_uint
+    ) {}
+    blocks cuMemAllocManaged (hook, _pointer: *mut CUdeviceptr, _bytes: usize, _flags: c_uint) {}
+    blocks cuMemFree_v2 (hook, _pointer: CUdeviceptr) {}
+    blocks cuMemFreeHost cuMemHostUnregister (hook, _start: *mut c_void) {}
+    blocks cuModuleLoad (hook, _module: *mut CUmodule, _name: *const c_char) {}
+    blocks cuModuleLoadData cuModuleLoadFatBinary (hook, _module: *mut CUmodule, _image: *const c_void) {}
+    blocks cuModuleLoadDataEx (
+        hook, _module: *mut CUmodule, _image: *const c_void, _count: c_uint, _options: *mut CUjit_option,
+        _values: *mut *mut c_void
+    ) {}
+    blocks cuModuleUnload (hook, _module: CUmodule) {}
+    blocks cuLibraryLoadData (
+        hook, _library: *mut *mut c_void, _code: *const c_void, _jit: *mut CUjit_option, _jit_values: *mut *mut c_void,
+        _jit_count: c_uint, _options: *mut c_uint, _values: *mut *mut c_void, _count: c_uint
+    ) {}
+    blocks cuLibraryLoadFromFile (
+        hook, _library: *mut *mut c_void, _name: *const c_char, _jit: *mut CUjit_option, _jit_values: *mut *mut c_void,
+        _jit_count: c_uint, _options: *mut c_uint, _values: *mut *mut c_void, _count: c_uint
+    ) {}
+    blocks cuLibraryUnload (hook, _library: *mut c_void) {}
     pinned cuMemAllocHost_v2 (hook, _pointer: *mut *mut c_void, _bytes: usize) { pinned_here() }
     pinned cuMemHostAlloc (hook, _pointer: *mut *mut c_void, _bytes: usize, _flags: c_uint) { pinned_here() }
     pinned cuMemHostRegister cuMemHostRegister_v2 (hook, _start: *mut c_void, _bytes: usize, _flags: c_uint) {
@@ -133,12 +167,21 @@ fn pinned_here() {
 
 /// Memory was pinned, so the driver is initialised, should its start have gone by unseen.
 fn pinned(hook: Hook, native: impl Fn() -> CUresult, layer: impl FnOnce()) -> CUresult {
-    hook.intercepted();
-    let result = native();
+    let result = blocks(hook, native, || ());
     if result == CUresult::CUDA_SUCCESS {
         state::initialised();
         tell(layer);
     }
+    result
+}
+
+/// A call in which the driver may wait for the device and keep others out meanwhile. A copy of the layer's must not be
+/// what the device waits for: the layer stands back as long as the call lasts.
+fn blocks(hook: Hook, native: impl Fn() -> CUresult, _layer: impl FnOnce()) -> CUresult {
+    hook.intercepted();
+    let stood_back = ask(shim::about_to_block);
+    let result = native();
+    tell(|| drop(stood_back));
     result
 }
 

@@ -75,8 +75,8 @@ unsafe extern "C" fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut c_v
     )
 }
 
-/// Decides about one lookup by the code at `caller`. It may run before any constructor and under the loader's lock, so it
-/// neither allocates nor logs, and takes no lock but the loader's.
+/// Decides about one lookup by the code at `caller`. It may run before any constructor and under the loader's lock, so
+/// it neither allocates nor logs, and takes no lock but the loader's.
 unsafe extern "C" fn filter(handle: *mut c_void, name: *const c_char, caller: *const c_void) -> Answer {
     loader::find_dlsym();
     // SAFETY: null, or the caller's promise to dlsym that it is a C string.
@@ -122,8 +122,8 @@ unsafe fn replace(handle: *mut c_void, name: *const c_char, found: *mut c_void) 
 }
 
 /// Whether a name of ours was found only because this library is preloaded. Then natively there is none, so there is
-/// none. Exact for lookups by the program itself; for those by a library, which may have a driver in a scope of its own,
-/// any driver in the process will do.
+/// none. Exact for lookups by the program itself; for those by a library, which may have a driver in a scope of its
+/// own, any driver in the process will do.
 ///
 /// # Safety
 /// `name` is NUL-terminated.

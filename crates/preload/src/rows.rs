@@ -30,6 +30,16 @@ macro_rules! for_each_row {
                 "cuStreamBeginRecaptureToGraph", 13030, Ptsz, optional;
                 (h_stream: CUstream, mode: CUstreamCaptureMode, h_graph: CUgraph, callback: *mut c_void,
                  user_data: *mut c_void)]
+            [module cuLibraryLoadData = cuLibraryLoadData, "cuLibraryLoadData", 12000, Plain, optional;
+                (library: *mut *mut c_void, code: *const c_void, jit_options: *mut CUjit_option,
+                 jit_values: *mut *mut c_void, jit_count: c_uint, options: *mut c_uint, values: *mut *mut c_void,
+                 count: c_uint)]
+            [module cuLibraryLoadFromFile = cuLibraryLoadFromFile, "cuLibraryLoadFromFile", 12000, Plain, optional;
+                (library: *mut *mut c_void, name: *const c_char, jit_options: *mut CUjit_option,
+                 jit_values: *mut *mut c_void, jit_count: c_uint, options: *mut c_uint, values: *mut *mut c_void,
+                 count: c_uint)]
+            [module cuLibraryUnload = cuLibraryUnload, "cuLibraryUnload", 12000, Plain, optional;
+                (library: *mut c_void)]
             [memory cuMemHostRegister = cuMemHostRegister, "cuMemHostRegister", 4000, Plain, optional;
                 (p: *mut c_void, bytesize: usize, flags: c_uint)]
         }
@@ -66,6 +76,20 @@ macro_rules! select {
     (memory cuMemHostAlloc, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
     (memory cuMemHostRegister, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
     (memory cuMemHostRegister_v2, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
+    (memory cuMemAlloc_v2, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
+    (memory cuMemAllocPitch_v2, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
+    (memory cuMemAllocManaged, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
+    (memory cuMemFree_v2, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
+    (memory cuMemFreeHost, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
+    (memory cuMemHostUnregister, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
+    (module cuModuleLoad, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
+    (module cuModuleLoadData, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
+    (module cuModuleLoadDataEx, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
+    (module cuModuleLoadFatBinary, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
+    (module cuModuleUnload, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
+    (module cuLibraryLoadData, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
+    (module cuLibraryLoadFromFile, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
+    (module cuLibraryUnload, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
     ($noun:ident $plain:ident, { $($yes:tt)* } { $($no:tt)* }) => { $($no)* };
 }
 pub(crate) use select;

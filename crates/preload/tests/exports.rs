@@ -31,7 +31,7 @@ fn forwarded() -> BTreeSet<String> {
 
 /// Whether a name of the one list is hooked, as the README says it: by room, or by name.
 fn is_hooked(function: &abi::Function) -> bool {
-    const NAMES: [&str; 17] = [
+    const NAMES: [&str; 28] = [
         "cuInit",
         "cuGetProcAddress",
         "cuGetProcAddress_v2",
@@ -49,12 +49,23 @@ fn is_hooked(function: &abi::Function) -> bool {
         "cuMemAllocHost_v2",
         "cuMemHostAlloc",
         "cuMemHostRegister_v2",
+        "cuMemAlloc_v2",
+        "cuMemAllocPitch_v2",
+        "cuMemAllocManaged",
+        "cuMemFree_v2",
+        "cuMemFreeHost",
+        "cuMemHostUnregister",
+        "cuModuleLoad",
+        "cuModuleLoadData",
+        "cuModuleLoadDataEx",
+        "cuModuleLoadFatBinary",
+        "cuModuleUnload",
     ];
     matches!(function.noun, "copy" | "set") || NAMES.contains(&function.plain)
 }
 
 /// Older and newer entry points that the one list does not have.
-const BESIDE_THE_LIST: [&str; 11] = [
+const BESIDE_THE_LIST: [&str; 14] = [
     "cuDevicePrimaryCtxRelease",
     "cuDevicePrimaryCtxReset",
     "cuCtxDestroy",
@@ -66,6 +77,9 @@ const BESIDE_THE_LIST: [&str; 11] = [
     "cuStreamBeginRecaptureToGraph",
     "cuStreamBeginRecaptureToGraph_ptsz",
     "cuMemHostRegister",
+    "cuLibraryLoadData",
+    "cuLibraryLoadFromFile",
+    "cuLibraryUnload",
 ];
 
 #[test]
