@@ -1,5 +1,6 @@
 //! One copy engine of the device: its semaphores and its channels.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use channels::fold::{Group, group_of, groups};
@@ -25,6 +26,8 @@ pub(crate) struct Engine {
     pub(crate) census: Census,
     groups: Vec<Group>,
     channels: Vec<OnceLock<Channel>>,
+    /// Whether there is any: one load for those in a hurry.
+    channelled: AtomicBool,
 }
 
 impl Engine {
@@ -34,6 +37,7 @@ impl Engine {
         Ok(Engine {
             bank: Arc::new(Bank::new(driver, priorities)?),
             census: Census::new(priorities),
+            channelled: AtomicBool::new(false),
             channels: groups.iter().map(|_| OnceLock::new()).collect(),
             groups,
         })
@@ -57,7 +61,7 @@ impl Engine {
     /// Whether any copy has gone in chunks: then an urgent copy waits for the rest of a chunk first, and how long that
     /// takes nobody can tell.
     pub(crate) fn uses_channels(&self) -> bool {
-        self.channels.iter().any(|channel| channel.get().is_some())
+        self.channelled.load(Ordering::Relaxed)
     }
 
     /// The channel that `priority` is aliased to.
@@ -75,6 +79,7 @@ impl Engine {
         let make = || Channel::new(driver, direction, self.groups[index], ChannelOptions::default());
         let made = hal::beside_captures(&**driver, make)?;
         // Another thread may have been quicker; its channel stays and ours is dropped.
+        self.channelled.store(true, Ordering::Relaxed);
         Ok(cell.get_or_init(|| made))
     }
 }

@@ -288,13 +288,25 @@ mod tests {
         assert!(!bed.is_up());
     }
 
-    #[test]
-    fn doubt_lowers_until_the_ticket_is_done() {
+    fn doubted() -> Bed {
         let bed = Bed::new();
         let ride = bed.enter().unwrap();
         let _ = bed.run.leave(&ride, false, Nanos::ZERO);
         bed.run.doubt(bed.ticket);
         assert!(bed.look(Nanos::from_ms(1)) && !bed.is_up());
+        bed
+    }
+
+    #[test]
+    fn what_was_doubted_is_raised_when_it_runs() {
+        let bed = doubted();
+        bed.shared.ring.complete(bed.ticket);
+        assert!(bed.look(Nanos::from_ms(2)) && bed.is_up());
+    }
+
+    #[test]
+    fn doubt_lowers_until_the_ticket_is_done() {
+        let bed = doubted();
         let ride = bed.enter().unwrap();
         assert!(!bed.is_up(), "what follows a doubted copy raises no more than it");
         let _ = bed.run.leave(&ride, false, Nanos::ZERO);

@@ -2,17 +2,66 @@
 //! what overtake itself costs.
 #![allow(unsafe_code)] // the copies are passed on, with the caller's own promise; completions are stored as a device would
 
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use overtake::driver::RealHost;
-use overtake::hal::Uuid;
 use overtake::hal::{
     Attribute, CaptureMode, CaptureStatus, Context, Copy2d, Copy3d, Device, DevicePtr, Driver, Event, EventFlags,
-    Function, Graph, Host, HostAllocFlags, HostRegisterFlags, Launch, MemOp, MemoryKind, Module, PointerInfo,
-    PriorityRange, Result, Stream, StreamFlags, Width,
+    Function, Graph, Host, HostAllocFlags, HostRegisterFlags, Launch, MemOp, MemoryKind, Module, Nanos, PointerInfo,
+    PriorityRange, Result, Stream, StreamFlags, ThreadToken, Uuid, Wait, Width,
 };
 use softgpu::{Clock, SoftGpu};
+
+/// Real threads, and a time that stands still on demand: under callgrind everything is so slow that copies would be
+/// late, and be doubted.
+struct Frozen {
+    host: RealHost,
+    since: AtomicU64,
+}
+
+impl Host for Frozen {
+    fn now(&self) -> Nanos {
+        // Asked for either way: what it costs counts.
+        let now = self.host.now();
+        match self.since.load(Ordering::Relaxed) {
+            0 => now,
+            frozen => Nanos(frozen),
+        }
+    }
+
+    fn sleep(&self, span: Nanos) {
+        self.host.sleep(span);
+    }
+
+    fn pause(&self) {
+        self.host.pause();
+    }
+
+    fn wait_until(&self, deadline: Option<Nanos>, condition: &mut dyn FnMut() -> bool) -> Wait {
+        self.host.wait_until(deadline, condition)
+    }
+
+    fn announce(&self, name: &str) -> ThreadToken {
+        self.host.announce(name)
+    }
+
+    fn enter(&self, token: ThreadToken) {
+        self.host.enter(token);
+    }
+
+    fn leave(&self) {
+        self.host.leave();
+    }
+
+    fn outside(&self, block: &mut dyn FnMut()) {
+        self.host.outside(block);
+    }
+
+    fn is_virtual(&self) -> bool {
+        false
+    }
+}
 
 /// Host memory that the device sees.
 struct Mapped(*mut u8);
@@ -23,7 +72,7 @@ unsafe impl Send for Mapped {}
 /// The software GPU until it is told to be instant.
 pub struct Null {
     inner: Arc<dyn Driver>,
-    host: RealHost,
+    host: Frozen,
     instant: AtomicBool,
     withheld: AtomicBool,
     mapped: Mutex<Vec<(DevicePtr, Mapped)>>,
@@ -33,12 +82,14 @@ impl Null {
     /// Still the software GPU.
     pub fn new() -> Arc<Null> {
         let inner: Arc<dyn Driver> = Arc::new(SoftGpu::builder().clock(Clock::FreeRunning).build());
+        let host = Frozen { host: RealHost::new(), since: AtomicU64::new(0) };
         let (instant, withheld) = (AtomicBool::new(false), AtomicBool::new(false));
-        Arc::new(Null { inner, host: RealHost::new(), instant, withheld, mapped: Mutex::default() })
+        Arc::new(Null { inner, host, instant, withheld, mapped: Mutex::default() })
     }
 
-    /// From now on nothing of the submit path costs anything.
+    /// From now on nothing of the submit path costs anything, and time stands still.
     pub fn be_instant(&self, instant: bool) {
+        self.host.since.store(if instant { self.host.host.now().0 } else { 0 }, Ordering::Relaxed);
         self.instant.store(instant, Ordering::Relaxed);
     }
 
