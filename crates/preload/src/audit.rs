@@ -1,5 +1,5 @@
-//! The library as an audit module of the loader (`LD_AUDIT`): requests for the driver are sent to this library, which
-//! then is in the program under the driver's name. As a module it lives in a namespace of its own and does nothing else.
+//! The library as an audit module of the loader (`LD_AUDIT`): requests for the driver are sent to this library, so that
+//! it is in the program under the driver's name. As a module it has a namespace of its own and does nothing else.
 #![allow(unsafe_code)] // the loader calls C functions
 
 use std::ffi::{CStr, c_char, c_uint, c_void};
