@@ -14,7 +14,7 @@ use crate::kernel::{CopyKernel, Descriptor, Yield};
 use crate::statistics::Counters;
 
 /// Copies on a carrier at once: well below what a stream holds before a submission blocks, because its lock is held.
-const PENDING_MAX: usize = 64;
+const PENDING_MAX: usize = 256;
 
 /// How often driver calls of the rescuer may fail in a row.
 const FAILURES_MAX: u32 = 5;

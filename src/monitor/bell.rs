@@ -11,8 +11,9 @@ use hal::{Host, Nanos};
 /// Waking a parked thread costs the submitter of an urgent copy several microseconds, more than the copy itself on some
 /// machines. So the monitor stays awake for this long after the last urgent copy.
 const AWAKE: Nanos = Nanos::from_ms(3);
-/// While copies are out, a parked monitor looks this often.
-const NAP_WATCHING: Duration = Duration::from_millis(1);
+/// While copies are out, a parked monitor looks this often: nobody who is urgent wakes it, and what it holds up
+/// meanwhile is bulk.
+const NAP_WATCHING: Duration = Duration::from_micros(50);
 /// While nothing is out, it looks this often: a submitter that never comes back out of the driver rings no bell.
 const NAP_IDLE: Duration = Duration::from_millis(5);
 
@@ -36,7 +37,7 @@ pub(crate) struct Vigil<'a> {
 }
 
 impl Bell {
-    /// An urgent copy is on its way, or the monitor shall end.
+    /// Bulk is on its way, or the monitor shall end.
     pub(crate) fn ring(&self) {
         self.post();
         if let Some(listener) = self.listener.get() {
@@ -44,7 +45,7 @@ impl Bell {
         }
     }
 
-    /// Something is new that can wait for the listener's next look.
+    /// Something is new that can wait for the listener's next look. Costs no system call.
     pub(crate) fn post(&self) {
         self.rung.fetch_add(1, Ordering::SeqCst);
     }

@@ -72,14 +72,16 @@ impl Shared {
         }
         inbox.flights.push(flight);
         drop(inbox);
-        if urgent { self.bell.ring() } else { self.bell.post() }
+        // Whoever is urgent does not wait for a thread to be woken: bulk that may be held up by his word keeps the
+        // monitor looking.
+        if urgent { self.bell.post() } else { self.bell.ring() }
     }
 
     /// The call of a copy without a ticket has returned; see [`Run::leave`].
     pub(crate) fn leave(&self, run: &Arc<Run>, ride: &Ride, failed: bool, now: Nanos) {
         match run.leave(ride, failed, now) {
             Tell::Nobody => {}
-            Tell::Monitor => self.bell.ring(),
+            Tell::Monitor => self.bell.post(),
             Tell::Newly => self.watch_run(run),
         }
     }
@@ -93,7 +95,7 @@ impl Shared {
         }
         inbox.runs.push(Arc::clone(run));
         drop(inbox);
-        self.bell.ring();
+        self.bell.post();
     }
 
     /// Raises no word any more, and opens those that are up.
