@@ -89,8 +89,8 @@ impl Run {
         Run { state: Mutex::new(State { last: None, holds, watched: false }) }
     }
 
-    /// A copy with a ticket of its own begins or continues a run. Returns how long the copies take that stand between it
-    /// and the ticket before it.
+    /// A copy with a ticket of its own begins or continues a run. Returns how long the copies take that stand between
+    /// it and the ticket before it.
     pub(crate) fn begin(&self, ticket: Ticket, ready: bool) -> Nanos {
         let before = lock(&self.state).last.replace(Tail { ticket, ready, covered: 0, tail: Nanos::ZERO });
         before.map_or(Nanos::ZERO, |before| before.tail)
