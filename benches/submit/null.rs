@@ -1,6 +1,6 @@
 //! A driver whose calls of the submit path cost nothing, and whose device completes everything at once: what is left is
 //! what overtake itself costs.
-#![allow(unsafe_code)] // the copies are passed on, with the caller's own promise; completions are stored as a device would
+#![allow(unsafe_code)] // copies are passed on, with the caller's own promise; completions are stored as by a device
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};

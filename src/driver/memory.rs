@@ -54,7 +54,8 @@ impl Attributes {
         ];
         let count = count.min(ALL) as c_uint;
         // SAFETY: the two arrays are live and at least `count` long; each place is a live field at least as large as
-        // what the driver's manual says it writes for the attribute of that index (is-managed: a boolean, 4 bytes at most).
+        // what the driver's manual says it writes for the attribute of that index (is-managed: a boolean, 4 bytes at
+        // most).
         unsafe {
             functions.cuPointerGetAttributes(count, names.as_mut_ptr(), places.as_mut_ptr(), address)?;
         }
