@@ -43,7 +43,7 @@ run() { # deployment name arguments...
   local -a set=("OVERTAKE_REPORT_DIR=$folder")
   case $deployment in
     preload) set+=("LD_PRELOAD=$library") ;;
-    shadow) set+=("LD_LIBRARY_PATH=$out/shadow:${LD_LIBRARY_PATH:-}" "OVERTAKE_LIBCUDA=$libcuda") ;;
+    shadow) set+=("LD_LIBRARY_PATH=$out/shadow${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" "OVERTAKE_LIBCUDA=$libcuda") ;;
     audit) set+=("LD_AUDIT=$library") ;;
   esac
   [ "$expected" = unasked ] && set=("${set[@]:1}")
@@ -75,7 +75,8 @@ while IFS='|' read -r kind name source flags ends expected where arguments; do
     run "$deployment" "$name" $arguments
     ran=$((ran + 1)) verdict=same
     for part in status output errors; do
-      cmp -s "$out/reports/native/$name/$part" "$out/reports/$deployment/$name/$part" || verdict="DIFFERENT $part"
+      cmp -s "$out/reports/native/$name/$part" "$out/reports/$deployment/$name/$part" ||
+        { verdict="DIFFERENT $part ($(cat "$out/reports/$deployment/$name/status"))"; break; }
     done
     count=$(moved "$deployment" "$name")
     case $expected in moved | captured | forked) [ "$count" -gt 0 ] || verdict="$verdict, NOTHING MOVED" ;; esac

@@ -14,6 +14,8 @@ const STRICT: &[&str] = &["-std=c11", "-Wall", "-Wextra", "-Werror", "-O1", "-g"
 
 /// Programs of one source and the same flags are one binary.
 type Key = (String, Vec<String>);
+/// A binary that is built by whoever needs it first.
+type Binary = Arc<OnceLock<Result<PathBuf, String>>>;
 
 /// The folders of the suite.
 pub struct Places {
@@ -28,7 +30,7 @@ pub struct Places {
     /// The drop-in.
     pub library: PathBuf,
     reports: PathBuf,
-    built: Mutex<BTreeMap<Key, Arc<OnceLock<Result<PathBuf, String>>>>>,
+    built: Mutex<BTreeMap<Key, Binary>>,
 }
 
 fn folder(path: PathBuf) -> PathBuf {
