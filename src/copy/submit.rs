@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use channels::{Direction, Refusal, Shape, Submission, chunk, copy_shape};
 use hal::{Event, Nanos, Result, Stream};
-use semaphores::{Layout, Priority, emulation};
+use semaphores::{Kind, Layout, Priority, emulation};
 
 use crate::ahead::Dependency;
 use crate::copy::batch;
@@ -17,6 +17,7 @@ use crate::engine::Engine;
 use crate::guard::Guarded;
 use crate::kernel::{Descriptor, INLINE_DESCRIPTORS, Yield};
 use crate::monitor::{Flight, Lift, Ticket};
+use crate::options::UrgentTransport;
 use crate::overtake::Inner;
 use crate::run::{Ask, Ride};
 use crate::stream::StreamState;
@@ -40,6 +41,8 @@ struct Job<'a> {
     /// Whether it could go by kernel, if the channel does not take it.
     fits_kernel: bool,
     door: &'a Door<'a>,
+    /// Whether its stream is to be treated with care, once that has been asked.
+    doubtful: Option<bool>,
     /// What the kernel has to do where that is not just the shape.
     pieces: Vec<Descriptor>,
     requests: &'a [Request],
@@ -77,6 +80,7 @@ pub(crate) unsafe fn submit_all(
         below: Vec::new(),
         fits_kernel: false,
         door,
+        doubtful: None,
         pieces: Vec::new(),
         requests,
     };
@@ -87,8 +91,14 @@ pub(crate) unsafe fn submit_all(
     let (lowest, highest) = if inner.options.enabled { job.company(request) } else { (priority, priority) };
     let mut capturing = false;
     if lowest != highest {
-        capturing = !door.no_captures && inner.is_capturing(stream.stream);
         job.below = stream.ahead.below(priority, &inner.shared.ring);
+        // SAFETY: passed on to the caller.
+        if let Some(result) = unsafe { job.at_once(lowest, highest) } {
+            job.account(&result, began);
+            return result;
+        }
+        job.find(request);
+        capturing = !door.no_captures && inner.is_capturing(stream.stream);
         if requests.len() > 1 {
             let combined = batch::combine(&*inner.driver, requests);
             (job.placement, job.pieces) = combined.map_or((None, Vec::new()), |(place, pieces)| (Some(place), pieces));
@@ -108,13 +118,7 @@ pub(crate) unsafe fn submit_all(
     job.fits_kernel = matches!(decided, Plan::Engine { .. }) && fits_kernel(&inner.options, &situation);
     // SAFETY: passed on to the caller.
     let result = unsafe { job.carry_out(decided) }.and_then(|copied| job.settle(copied));
-    match &result {
-        Ok(handle) => {
-            inner.shared.counters.copied(handle.plan, job.shape.bytes());
-            began.into_iter().for_each(|began| job.trace(began, handle));
-        }
-        Err(_) => inner.shared.counters.failed(),
-    }
+    job.account(&result, began);
     result
 }
 
@@ -134,10 +138,55 @@ impl Job<'_> {
         let bounds = engines.map(|engine| engine.census.bounds_with(priority));
         let (lowest, highest) =
             bounds.fold((priority, priority), |(low, high), (lowest, highest)| (low.min(lowest), high.max(highest)));
-        if lowest != highest {
-            self.find(request);
-        }
         (lowest, highest)
+    }
+
+    /// An urgent copy that needs no ticket of its own goes before anything is asked about it: every question to the
+    /// driver costs a caller who has slept for a while a quarter of what the copy costs. If its bytes turn out to lie
+    /// where no engine is needed, or its stream captures, it has held others off for a few microseconds in vain.
+    unsafe fn at_once(&mut self, lowest: Priority, highest: Priority) -> Option<Result<CopyHandle>> {
+        let [Request { direction: Some(direction), .. }] = self.requests else { return None };
+        let (options, direction) = (&self.inner.options, *direction);
+        let urgent = self.priority > lowest && self.priority == highest && !self.door.blocking;
+        let by_engine = options.emulation == Kind::Hold && options.urgent_transport == UrgentTransport::Engine;
+        let supposed = Placement { direction, pinned: true, managed: false, host_seen_by_device: None };
+        if !urgent || !by_engine || self.inner.shared.has_stood_down() || !supposed.meets_engine(&self.shape) {
+            return None;
+        }
+        let known = self.placement.replace(supposed);
+        let doubtful = self.stream.trust.is_careful();
+        self.doubtful = Some(doubtful);
+        if self.below.is_empty()
+            && let Some(ride) = self.ride(doubtful)
+        {
+            // SAFETY: passed on to the caller.
+            return Some(unsafe { self.ridden(Plan::Urgent, &ride, || Ok(self.native()?)) });
+        }
+        self.placement = known;
+        None
+    }
+
+    /// A place behind the last ticket of its stream, if there is one.
+    fn ride(&self, doubtful: bool) -> Option<Ride> {
+        self.stream.run.enter(&Ask {
+            shared: &self.inner.shared,
+            direction: self.direction(),
+            priority: self.priority,
+            expected: self.engine().expected(self.shape.bytes()),
+            ticket_every: self.inner.options.ticket_every,
+            timely: !doubtful && !self.engine().uses_channels(),
+        })
+    }
+
+    /// What became of it, for the books.
+    fn account(&self, result: &Result<CopyHandle>, began: Option<Nanos>) {
+        match result {
+            Ok(handle) => {
+                self.inner.shared.counters.copied(handle.plan, self.shape.bytes());
+                began.into_iter().for_each(|began| self.trace(began, handle));
+            }
+            Err(_) => self.inner.shared.counters.failed(),
+        }
     }
 
     /// Asks where its bytes are, and announces it on the engine that it will meet.
@@ -353,20 +402,14 @@ impl Job<'_> {
     /// have to wait, or whose stream is not trusted, raises when a marker says that it has become schedulable.
     unsafe fn tracked(&self, plan: Plan, copy: impl FnOnce() -> Submitted) -> Result<CopyHandle> {
         let (ring, raises, waits_at) = (&self.inner.shared.ring, self.raises(plan), self.waits_at(plan));
-        let doubtful = raises && self.stream.trust.is_careful();
-        if plan == Plan::Urgent && self.below.is_empty() && !self.door.blocking {
-            let ask = Ask {
-                shared: &self.inner.shared,
-                direction: self.direction(),
-                priority: self.priority,
-                expected: self.engine().expected(self.shape.bytes()),
-                ticket_every: self.inner.options.ticket_every,
-                timely: !doubtful && !self.engine().uses_channels(),
-            };
-            if let Some(ride) = self.stream.run.enter(&ask) {
-                // SAFETY: passed on to the caller.
-                return unsafe { self.ridden(plan, &ride, copy) };
-            }
+        let doubtful = raises && self.doubtful.unwrap_or_else(|| self.stream.trust.is_careful());
+        if plan == Plan::Urgent
+            && self.below.is_empty()
+            && !self.door.blocking
+            && let Some(ride) = self.ride(doubtful)
+        {
+            // SAFETY: passed on to the caller.
+            return unsafe { self.ridden(plan, &ride, copy) };
         }
         let Some(ticket) = ring.take() else {
             // SAFETY: passed on to the caller.

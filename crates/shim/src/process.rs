@@ -1,7 +1,7 @@
 //! The one state of the process, and its life.
 //!
-//! Untouched until the driver has been initialised ([`start`]); idle until host memory is pinned in some context; then a
-//! thread of ours opens the layer there, and copies go natively until it is open. A child of a fork, and a process that
+//! Untouched until the driver has been initialised ([`start`]); idle until host memory is pinned in some context; then
+//! a thread of ours opens the layer there, and copies go natively until it is open. A child of a fork, and a process that
 //! exits, pass everything through.
 #![allow(unsafe_code)] // copies are unsafe; the caller's promise is passed on
 
@@ -470,7 +470,8 @@ pub fn capture_ended() {
     }
 }
 
-/// This is a child of a fork: everything passes through from now on, if its parent had begun anything. Async-signal-safe.
+/// This is a child of a fork: everything passes through from now on, if its parent had begun anything. Safe in a
+/// signal's handler.
 pub fn forked() {
     if PROCESS.get().is_some() {
         OFF.store(true, Ordering::SeqCst);
