@@ -1,8 +1,8 @@
 //! The one state of the process, and its life.
 //!
 //! Untouched until the driver has been initialised ([`start`]); idle until host memory is pinned in some context; then
-//! a thread of ours opens the layer there, and copies go natively until it is open. A child of a fork, and a process that
-//! exits, pass everything through.
+//! a thread of ours opens the layer there, and copies go natively until it is open. A child of a fork, and a process
+//! that exits, pass everything through.
 #![allow(unsafe_code)] // copies are unsafe; the caller's promise is passed on
 
 use std::cell::{Cell, RefCell};
