@@ -10,7 +10,8 @@ use semaphores::Priority;
 
 use crate::ahead::Ahead;
 use crate::copy::submit::{submit, submit_all};
-use crate::copy::{CopyHandle, Door, Request};
+use crate::copy::{CopyHandle, Door, Plan, Reason, Request};
+use crate::engine::Engine;
 use crate::overtake::Inner;
 use crate::run::Run;
 use crate::shadow::Shadow;
@@ -126,6 +127,28 @@ impl PriorityStream {
     #[must_use]
     pub fn priority(&self) -> Priority {
         self.state.priority
+    }
+
+    /// Whether a copy of this kind would go to the driver because nobody more or less urgent is about. Costs a few loads,
+    /// where asking for the copy costs several hundred instructions; tell [`PriorityStream::passed_alone`] of it.
+    #[must_use]
+    pub fn is_alone(&self, direction: Option<Direction>, priority: Priority) -> bool {
+        let (state, inner) = (&self.state, &self.state.inner);
+        let known = |direction| state.is_announced(direction, priority);
+        let announced = match direction {
+            Some(direction) => known(direction),
+            None => known(Direction::HostToDevice) || known(Direction::DeviceToHost),
+        };
+        let alone = |engine: &Arc<Engine>| {
+            let (lowest, highest) = engine.census.bounds_with(priority);
+            lowest == highest
+        };
+        announced && !inner.shared.trace.is_on() && inner.engines(direction).all(alone)
+    }
+
+    /// A copy of so many bytes has gone to the driver because it was alone.
+    pub fn passed_alone(&self, bytes: u64) {
+        self.state.inner.shared.counters.copied(Plan::Native(Reason::Alone), bytes);
     }
 
     /// Copies asynchronously, in the order of the stream.

@@ -1,6 +1,7 @@
 //! One CUDA context of the application, with the copy layer opened in it.
 
 use std::collections::HashMap;
+use std::hash::Hasher;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -13,6 +14,7 @@ const PER_THREAD_MAX: usize = 128;
 /// A stream of the application's.
 pub(crate) struct Adopted {
     pub(crate) copies: PriorityStream,
+    pub(crate) context: Context,
     /// Its CUDA priority, where that is not the one that every stream has.
     pub(crate) cuda_priority: Option<i32>,
     /// What that means for copies.
@@ -32,7 +34,7 @@ impl Adopted {
 }
 
 /// Which stream: the handle, and for the per-thread default stream whose.
-pub(crate) type StreamKey = (Stream, u64);
+type StreamKey = (Stream, u64);
 
 /// A context.
 pub(crate) struct Local {
@@ -64,7 +66,7 @@ impl Local {
 
     fn adopt(&self, key: StreamKey) -> Option<Arc<Adopted>> {
         let (stream, driver) = (key.0, self.overtake.driver());
-        let special = stream == Stream::LEGACY || stream == Stream::PER_THREAD;
+        let special = is_default(stream);
         // A stream of a green context, or of another one, is none of ours.
         if !special && driver.stream_context(stream).ok()? != self.context {
             return None;
@@ -75,6 +77,7 @@ impl Local {
         };
         let adopted = Adopted {
             copies: self.overtake.adopt_plain(stream),
+            context: self.context,
             cuda_priority,
             own: cuda_priority.and_then(|priority| self.meaning(priority)),
             given: AtomicU8::new(0),
@@ -98,6 +101,49 @@ impl Local {
         let gone = self.streams.write().unwrap_or_else(PoisonError::into_inner).remove(&key(stream));
         // Outside the lock: what it held is destroyed by driver calls.
         drop(gone);
+    }
+}
+
+/// Which stream of the process: handles are addresses, so that those of different contexts differ. The default streams
+/// have the same handles everywhere.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Anywhere {
+    stream: Stream,
+    context: Context,
+    thread: u64,
+}
+
+impl Anywhere {
+    /// The stream behind a handle; `current` tells the calling thread's context, and is asked only where it matters.
+    pub(crate) fn of(stream: Stream, current: impl FnOnce() -> Option<Context>) -> Option<Anywhere> {
+        let context = if is_default(stream) { current()? } else { Context(0) };
+        let (stream, thread) = key(stream);
+        Some(Anywhere { stream, context, thread })
+    }
+}
+
+/// Whether a handle is one of the default streams'.
+fn is_default(stream: Stream) -> bool {
+    stream == Stream::LEGACY || stream == Stream::PER_THREAD
+}
+
+/// Mixes the few words of a key: it is looked up for every copy.
+#[derive(Default)]
+pub(crate) struct Mixer(u64);
+
+impl Hasher for Mixer {
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|byte| self.write_u64(u64::from(*byte)));
+    }
+
+    fn write_u64(&mut self, word: u64) {
+        // The upper half of a product depends on every bit of its factors; tables look at both ends.
+        let product = u128::from(self.0 ^ word) * 0x9E37_79B9_7F4A_7C15_u128;
+        self.0 = (product >> 64) as u64 ^ product as u64;
+    }
+
+    fn finish(&self) -> u64 {
+        self.0
     }
 }
 

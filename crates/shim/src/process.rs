@@ -7,6 +7,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
+use std::hash::BuildHasherDefault;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{Duration, Instant, SystemTime};
@@ -17,7 +18,7 @@ use overtake::copy::{Door, Request};
 use overtake::{Priorities, Priority};
 
 use crate::call::Call;
-use crate::context::{Adopted, Local};
+use crate::context::{Adopted, Anywhere, Local, Mixer};
 use crate::report;
 use crate::rules::{Decision, Rules, Witness};
 use crate::settings::Settings;
@@ -59,6 +60,8 @@ pub(crate) struct Process {
     has_rules: AtomicBool,
     driver: OnceCell<Arc<dyn Driver>>,
     contexts: RwLock<HashMap<Context, Arc<Local>>>,
+    /// The streams of all contexts that have copied, for finding them again.
+    streams: RwLock<HashMap<Anywhere, Arc<Adopted>, BuildHasherDefault<Mixer>>>,
     opening: Mutex<Opening>,
     opened: Condvar,
     /// Retained primary contexts, and how often.
@@ -121,6 +124,7 @@ impl Process {
             settings,
             driver: OnceCell::new(),
             contexts: RwLock::default(),
+            streams: RwLock::default(),
             opening: Mutex::default(),
             opened: Condvar::new(),
             primaries: Mutex::default(),
@@ -236,6 +240,7 @@ impl Process {
         let gone = contexts.remove(&context);
         OPEN.store(contexts.len(), Ordering::SeqCst);
         drop(contexts);
+        self.forget(|adopted| adopted.context == context);
         if let Some(local) = gone {
             lock(&self.closed).push(report::Part::of(&local));
             lock(&self.closed_traces).push(trace::Part::of(&local));
@@ -281,9 +286,34 @@ impl Process {
         Ok(())
     }
 
-    /// The stream in the current context.
-    pub(crate) fn adopted(&'static self, stream: Stream) -> Option<Arc<Adopted>> {
-        self.here()?.stream(stream)
+    /// The stream, in the current context if it is new or one of the default streams.
+    fn adopted(&'static self, stream: Stream) -> Option<Arc<Adopted>> {
+        let current = || self.driver.get()?.context_current().ok()?;
+        let key = Anywhere::of(stream, current)?;
+        let known = self.streams.read().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
+        known.or_else(|| {
+            let adopted = self.here()?.stream(stream)?;
+            let contexts = self.contexts.read().unwrap_or_else(PoisonError::into_inner);
+            // Closed meanwhile, it would never be forgotten again.
+            contexts.get(&adopted.context)?;
+            let mut streams = self.streams.write().unwrap_or_else(PoisonError::into_inner);
+            Some(Arc::clone(streams.entry(key).or_insert(adopted)))
+        })
+    }
+
+    /// Finds such streams no more.
+    fn forget(&self, going: impl Fn(&Adopted) -> bool) {
+        let mut streams = self.streams.write().unwrap_or_else(PoisonError::into_inner);
+        let gone: Vec<_> = streams.extract_if(|_, adopted| going(adopted)).collect();
+        drop(streams);
+        // Outside the lock: what they held is destroyed by driver calls.
+        drop(gone);
+    }
+
+    /// Whether the calling thread's context is that of the stream: a copy from elsewhere goes natively.
+    fn is_current(&self, adopted: &Adopted) -> bool {
+        let current = self.driver.get().and_then(|driver| driver.context_current().ok().flatten());
+        current == Some(adopted.context)
     }
 }
 
@@ -341,6 +371,15 @@ pub unsafe fn copy_batch(calls: &[Call], native: &mut dyn FnMut() -> u32) -> u32
     let Some((process, adopted, call)) = addressee(calls) else { return native() };
     let bytes = calls.iter().map(|call| call.request.bytes()).sum();
     let Some(priority) = process.priority(call, bytes, &adopted) else { return native() };
+    if let [one] = calls
+        && adopted.copies.is_alone(one.direction(), priority)
+    {
+        adopted.copies.passed_alone(bytes);
+        return native();
+    }
+    if !process.is_current(&adopted) {
+        return native();
+    }
     let made = Cell::new(None);
     let native = RefCell::new(native);
     let through = || {
@@ -411,6 +450,7 @@ pub fn stream_going(stream: Stream) {
         return;
     }
     if let Some(process) = process() {
+        process.forget(|adopted| adopted.copies.raw() == stream);
         process.locals().iter().for_each(|local| local.forget(stream));
     }
 }
