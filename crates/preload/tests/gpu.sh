@@ -58,18 +58,18 @@ moved() { # deployment name
     sed 's/[^0-9]//g' | awk '{ sum += $1 } END { print sum + 0 }'
 }
 
-table="" different=0 ran=0
+different=0 ran=0
 while IFS='|' read -r kind name source flags ends expected where arguments; do
   kind=$(trim "$kind") name=$(trim "$name") source=$(trim "$source") flags=$(trim "$flags") ends=$(trim "$ends")
   expected=$(trim "$expected") where=$(trim "$where") arguments=$(trim "$arguments")
   case $kind in library) build "$name" "$source" "$flags"; continue ;; program) ;; *) continue ;; esac
   [ "$where" = any ] || continue
-  build "$name" "$source" "$flags" || { different=$((different + 1)); table+="$name|does not build\n"; continue; }
+  build "$name" "$source" "$flags" || { different=$((different + 1)); echo "$name: does not build"; continue; }
   [ "$only" = "  " ] || [[ $only == *" $name "* ]] || continue
   arguments=${arguments//@bin/$bin} arguments=${arguments//@tests/$tests}
   # shellcheck disable=SC2086 # arguments are words
   run native "$name" $arguments
-  line="$name|native $(cat "$out/reports/native/$name/status")"
+  line=$(printf '%-28s native %-4s' "$name" "$(cat "$out/reports/native/$name/status")")
   for deployment in $deployments; do
     # shellcheck disable=SC2086
     run "$deployment" "$name" $arguments
@@ -81,11 +81,10 @@ while IFS='|' read -r kind name source flags ends expected where arguments; do
     count=$(moved "$deployment" "$name")
     case $expected in moved | captured | forked) [ "$count" -gt 0 ] || verdict="$verdict, NOTHING MOVED" ;; esac
     [ "$verdict" = same ] || different=$((different + 1))
-    line+="|$deployment $verdict ($count)"
+    line+="| $deployment $verdict ($count) "
   done
-  table+="$line\n"
+  echo "$line"
 done <"$tests/clients.list"
 
-printf '%b' "$table" | column -t -s '|'
 echo "$ran runs, $different not as natively; outputs and reports: $out"
 [ "$different" = 0 ]
