@@ -83,3 +83,35 @@ fn the_legacy_stream_waits_for_blocking_streams_and_they_for_it() {
     gpu.stream_synchronize(blocking).unwrap();
     assert!(gpu.stream_query(Stream::LEGACY).unwrap());
 }
+
+/// Queues a copy, `between`, and a copy that waits for an event behind a copy of another stream, which comes to the
+/// same engine only when the first has ended. Both streams are to end.
+fn lets_in_what_its_next_copy_waits_for(between: impl Fn(&SoftGpu, Stream)) -> hal::Result<()> {
+    let (gpu, host, device, [first, second]) = ready();
+    let gate = Pinned::new(&gpu, 4_096);
+    let event = gpu.event_create(EventFlags::DISABLE_TIMING)?;
+    support::wait_for(&gpu, second, gate.device(), 1);
+    upload(&gpu, device, host, MIB, second)?;
+    gpu.event_record(event, second)?;
+    upload(&gpu, device, host, 64 * MIB, first)?;
+    between(&gpu, first);
+    gpu.stream_wait_event(first, event)?;
+    upload(&gpu, device, host, MIB, first)?;
+    gpu.host().sleep(Nanos::from_ms(5));
+    gate.store(1);
+    gpu.stream_synchronize(second)?;
+    gpu.stream_synchronize(first)
+}
+
+#[test]
+fn the_engine_is_kept_for_no_copy_whose_stream_waits_for_another() {
+    lets_in_what_its_next_copy_waits_for(|_, _| {}).expect("nothing between");
+    lets_in_what_its_next_copy_waits_for(|gpu, stream| {
+        gpu.mem_op(stream, MemOp::write32(gpu.mem_alloc(4).unwrap(), 1)).unwrap();
+    })
+    .expect("a write between");
+    lets_in_what_its_next_copy_waits_for(|gpu, stream| {
+        support::wait_for(gpu, stream, Pinned::new(gpu, 4_096).device(), 0);
+    })
+    .expect("a satisfied wait between");
+}

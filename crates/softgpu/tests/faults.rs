@@ -2,7 +2,7 @@
 
 mod support;
 
-use hal::{Code, Device, Driver};
+use hal::{Code, Device, Driver, MemOp, Nanos};
 use softgpu::{Direction, Fault, SoftGpu};
 use support::{MIB, Pinned, download, enter, stream, upload, wait_for};
 
@@ -37,6 +37,25 @@ fn a_copy_that_fails_in_flight_ends_its_context_and_no_other() {
     assert_eq!(gpu.mem_alloc(1).unwrap_err().code(), Code::ILLEGAL_ADDRESS, "sticky");
     assert_eq!(gpu.live().operations, 0, "what was queued is dropped");
     other.mem_alloc(MIB).unwrap();
+}
+
+#[test]
+fn what_waited_for_an_engine_to_be_idle_goes_on_when_its_copy_dies() {
+    let (gpu, host, device, stream) = ready();
+    let other = gpu.process();
+    enter(&other);
+    let (theirs, target, bulk) =
+        (Pinned::new(&other, 64 * MIB), other.mem_alloc(64 * MIB).unwrap(), support::stream(&other));
+    let store = support::kernel(&other, "soft_store_u32");
+    upload(&gpu, device, host, MIB, stream).unwrap();
+    gpu.mem_op(stream, MemOp::write32(device, 7)).unwrap();
+    upload(&other, target, theirs, 64 * MIB, bulk).unwrap();
+    // The write's own copy is long over, and theirs is not.
+    other.host().sleep(Nanos::from_us(500));
+    assert!(!gpu.stream_query(stream).unwrap(), "the write waits for their copy");
+    support::launch(&other, store, 1, support::stream(&other), &[0, 1]).unwrap();
+    assert_eq!(other.context_synchronize().unwrap_err().code(), Code::ILLEGAL_ADDRESS);
+    gpu.stream_synchronize(stream).expect("their context is done for, and not this one");
 }
 
 #[test]

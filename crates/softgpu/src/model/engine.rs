@@ -254,6 +254,14 @@ impl Model {
         }
     }
 
+    /// The engine's copy has gone without an end: what waited for that must not wait for a next one, which may never
+    /// come.
+    pub(crate) fn flush_if_idle(&mut self, engine: usize) {
+        if self.engines[engine].running.is_none() {
+            self.flush_writes(engine);
+        }
+    }
+
     /// Whether the operation is a copy for this engine. Peer engines share queues, so a queue's next copy may be for
     /// another one: committing to that would leave the engine waiting for ever.
     fn is_for(&self, engine: usize, key: OpKey) -> bool {

@@ -154,6 +154,7 @@ impl Model {
             self.admit_kernels(device);
         }
         for engine in 0..self.engines.len() {
+            self.flush_if_idle(engine);
             self.engine_dispatch(engine);
         }
     }
