@@ -108,6 +108,10 @@ pub struct Options {
     pub guard: GuardOptions,
     /// When the watchdog opens everything, and when it gives up.
     pub patience: Patience,
+    /// For how long after an urgent copy the monitor does not sleep. While it is awake it keeps a processor busy.
+    pub monitor_awake: Nanos,
+    /// How long the monitor sleeps between looks while copies are out: so long a word may stay up too long.
+    pub monitor_nap: Nanos,
     /// Whether every copy is recorded ([`crate::Overtake::trace`]).
     pub trace: bool,
     /// Whether there is a watchdog at all. Only tests turn it off.
@@ -134,6 +138,8 @@ impl Default for Options {
             share: ShareOptions::default(),
             patience: Patience::default(),
             channels: true,
+            monitor_awake: Nanos::from_us(3000),
+            monitor_nap: Nanos::from_us(50),
             trace: false,
             guard_bytes_min: None,
             guard: GuardOptions::default(),
@@ -197,6 +203,16 @@ const TUNABLES: &[Tunable] = &[
         name: "kernel_wait_max_us",
         expected: "microseconds",
         set: |o, v| put(&mut o.kernel_wait_max, v.parse().ok().map(Nanos::from_us)),
+    },
+    Tunable {
+        name: "monitor_awake_us",
+        expected: "microseconds",
+        set: |o, v| put(&mut o.monitor_awake, v.parse().ok().map(Nanos::from_us)),
+    },
+    Tunable {
+        name: "monitor_nap_us",
+        expected: "microseconds",
+        set: |o, v| put(&mut o.monitor_nap, v.parse().ok().map(Nanos::from_us)),
     },
     Tunable { name: "trace", expected: "on or off", set: |o, v| put(&mut o.trace, switch(v)) },
     Tunable { name: "channels", expected: "on or off", set: |o, v| put(&mut o.channels, switch(v)) },

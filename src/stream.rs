@@ -129,8 +129,8 @@ impl PriorityStream {
         self.state.priority
     }
 
-    /// Whether a copy of this kind would go to the driver because nobody more or less urgent is about. Costs a few loads,
-    /// where asking for the copy costs several hundred instructions; tell [`PriorityStream::passed_alone`] of it.
+    /// Whether a copy of this kind would go to the driver because nobody more or less urgent is about. Costs a few
+    /// loads, where asking for the copy costs several hundred instructions; tell [`PriorityStream::passed_alone`] of it.
     #[must_use]
     pub fn is_alone(&self, direction: Option<Direction>, priority: Priority) -> bool {
         let (state, inner) = (&self.state, &self.state.inner);

@@ -8,12 +8,6 @@ use std::time::Duration;
 
 use hal::{Host, Nanos};
 
-/// Waking a parked thread costs the submitter of an urgent copy several microseconds, more than the copy itself on some
-/// machines. So the monitor stays awake for this long after the last urgent copy.
-const AWAKE: Nanos = Nanos::from_ms(3);
-/// While copies are out, a parked monitor looks this often: nobody who is urgent wakes it, and what it holds up
-/// meanwhile is bulk.
-const NAP_WATCHING: Duration = Duration::from_micros(50);
 /// While nothing is out, it looks this often: a submitter that never comes back out of the driver rings no bell.
 const NAP_IDLE: Duration = Duration::from_millis(5);
 
@@ -32,8 +26,11 @@ pub(crate) struct Vigil<'a> {
     pub(crate) deadline: Nanos,
     /// Whether copies are out.
     pub(crate) watching: bool,
-    /// When something urgent last happened.
-    pub(crate) urgent_at: Nanos,
+    /// Until when to stay awake.
+    pub(crate) awake_until: Nanos,
+    /// How long to sleep between looks while copies are out: nobody who is urgent wakes the listener, and what he holds
+    /// up meanwhile is bulk.
+    pub(crate) nap: Nanos,
 }
 
 impl Bell {
@@ -70,11 +67,12 @@ impl Bell {
         }
         let mut now = host.now();
         while !news() && now < vigil.deadline {
-            if now < vigil.urgent_at + AWAKE {
+            if now < vigil.awake_until {
                 host.pause();
                 std::thread::yield_now();
             } else {
-                std::thread::park_timeout(if vigil.watching { NAP_WATCHING } else { NAP_IDLE });
+                let nap = Duration::from_nanos(vigil.nap.0);
+                std::thread::park_timeout(if vigil.watching { nap } else { NAP_IDLE });
             }
             now = host.now();
         }

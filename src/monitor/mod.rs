@@ -185,6 +185,10 @@ struct Watch<'a> {
     engines: Vec<Engine>,
     out: Out,
     urgent_at: Nanos,
+    /// For how long after an urgent copy it does not sleep.
+    awake: Nanos,
+    /// How long it sleeps between looks while copies are out.
+    nap: Nanos,
     /// How long an urgent copy may take beyond what the engine needs for all that is pending, before it is doubted:
     /// what bulk may keep the engine, twice, and a host's hiccup.
     grace: Nanos,
@@ -203,7 +207,17 @@ impl<'a> Watch<'a> {
         };
         let engines = shared.banks.iter().enumerate().map(engine).collect();
         let grace = Nanos::from_us(25) + options.blocking_max + options.blocking_max;
-        Watch { grace, shared, host, guarded: options.watchdog, engines, out: Out::default(), urgent_at: Nanos::ZERO }
+        Watch {
+            grace,
+            shared,
+            host,
+            guarded: options.watchdog,
+            engines,
+            out: Out::default(),
+            urgent_at: Nanos::ZERO,
+            awake: options.monitor_awake,
+            nap: options.monitor_nap,
+        }
     }
 
     fn run(&mut self) {
@@ -246,7 +260,8 @@ impl<'a> Watch<'a> {
             alarm: &alarm,
             deadline: deadline.unwrap_or(Nanos::MAX),
             watching: !self.out.flights.is_empty() || !self.out.runs.is_empty(),
-            urgent_at: self.urgent_at,
+            awake_until: self.urgent_at + self.awake,
+            nap: self.nap,
         };
         self.shared.bell.wait(self.host, rung, &vigil);
     }
