@@ -71,8 +71,9 @@ fn is_plain(attributes: &CUmemcpyAttributes) -> bool {
 unsafe fn batch(hook: Hook, native: impl Fn() -> CUresult, arrays: &Arrays, stream: CUstream) -> CUresult {
     let stream = hook.stream(stream);
     submit(hook, native, |native| {
-        // A batch in the legacy stream is an error, and the driver is to say so.
-        if stream == Stream::LEGACY {
+        // A batch in a default stream is an error, the per-thread one included as far as was seen (H100, driver 580), and
+        // the driver is to say so.
+        if stream == Stream::LEGACY || stream == Stream::PER_THREAD {
             return None;
         }
         // SAFETY: the caller's promise.

@@ -89,11 +89,11 @@ mod handlers {
         cuMemcpy, cuMemcpyAsync, cuMemcpyDtoH_v2, cuMemcpyDtoHAsync_v2, cuMemcpyHtoD_v2, cuMemcpyHtoDAsync_v2,
     };
     pub use crate::life::{
-        cuCtxDestroy, cuCtxDestroy_v2, cuDevicePrimaryCtxRelease, cuDevicePrimaryCtxRelease_v2,
-        cuDevicePrimaryCtxReset, cuDevicePrimaryCtxReset_v2, cuDevicePrimaryCtxRetain, cuEventRecord,
-        cuEventRecordWithFlags, cuInit, cuLibraryLoadData, cuLibraryLoadFromFile, cuLibraryUnload, cuMemAlloc_v2,
-        cuMemAllocHost_v2, cuMemAllocManaged, cuMemAllocPitch_v2, cuMemFree_v2, cuMemFreeHost, cuMemHostAlloc,
-        cuMemHostRegister, cuMemHostRegister_v2, cuMemHostUnregister, cuModuleLoad, cuModuleLoadData,
+        cuCtxCreate_v2, cuCtxCreate_v4, cuCtxDestroy, cuCtxDestroy_v2, cuDevicePrimaryCtxRelease,
+        cuDevicePrimaryCtxRelease_v2, cuDevicePrimaryCtxReset, cuDevicePrimaryCtxReset_v2, cuDevicePrimaryCtxRetain,
+        cuEventRecord, cuEventRecordWithFlags, cuInit, cuLibraryLoadData, cuLibraryLoadFromFile, cuLibraryUnload,
+        cuMemAlloc_v2, cuMemAllocHost_v2, cuMemAllocManaged, cuMemAllocPitch_v2, cuMemFree_v2, cuMemFreeHost,
+        cuMemHostAlloc, cuMemHostRegister, cuMemHostRegister_v2, cuMemHostUnregister, cuModuleLoad, cuModuleLoadData,
         cuModuleLoadDataEx, cuModuleLoadFatBinary, cuModuleUnload, cuStreamBeginCapture, cuStreamBeginCapture_v2,
         cuStreamBeginCaptureToCig, cuStreamBeginCaptureToGraph, cuStreamBeginRecaptureToGraph, cuStreamDestroy,
         cuStreamDestroy_v2, cuStreamEndCapture, cuStreamWaitEvent,

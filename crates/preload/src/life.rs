@@ -1,5 +1,5 @@
-//! What the layer must hear of besides copies: the driver's start, contexts and streams that go, pinned memory, events,
-//! captures. The real call is always made, unchanged, and its result is the program's.
+//! What the layer must hear of besides copies: the driver's start, contexts that come, contexts and streams that go,
+//! calls that may block, events, captures. The real call is always made, unchanged, and its result is the program's.
 #![allow(unsafe_code)] // the prototypes are the driver's
 #![allow(non_snake_case)]
 
@@ -9,8 +9,7 @@ use abi::types::*;
 use hal::{Context, Device, Event, Stream};
 
 use crate::hooks::Hook;
-use crate::rows::Number;
-use crate::{fence, slots, state};
+use crate::{fence, state};
 
 /// Asks the layer, if it is awake.
 #[inline]
@@ -83,6 +82,10 @@ macro_rules! handlers {
 }
 
 handlers! {
+    after cuCtxCreate_v2 (hook, context: *mut CUcontext, _flags: c_uint, _device: CUdevice) { made(context) }
+    after cuCtxCreate_v4 (
+        hook, context: *mut CUcontext, _parameters: *mut CUctxCreateParams, _flags: c_uint, _device: CUdevice
+    ) { made(context) }
     before cuCtxDestroy cuCtxDestroy_v2 (hook, ctx: CUcontext) { shim::context_going(context(ctx)) }
     before cuDevicePrimaryCtxRelease cuDevicePrimaryCtxRelease_v2 (hook, device: CUdevice) {
         shim::primary_releasing(Device(device))
@@ -134,10 +137,9 @@ handlers! {
         _jit_count: c_uint, _options: *mut c_uint, _values: *mut *mut c_void, _count: c_uint
     ) {}
     blocks cuLibraryUnload (hook, _library: *mut c_void) {}
-    pinned cuMemAllocHost_v2 (hook, _pointer: *mut *mut c_void, _bytes: usize) { pinned_here() }
-    pinned cuMemHostAlloc (hook, _pointer: *mut *mut c_void, _bytes: usize, _flags: c_uint) { pinned_here() }
+    pinned cuMemAllocHost_v2 (hook, _pointer: *mut *mut c_void, _bytes: usize) {}
+    pinned cuMemHostAlloc (hook, _pointer: *mut *mut c_void, _bytes: usize, _flags: c_uint) {}
     pinned cuMemHostRegister cuMemHostRegister_v2 (hook, _start: *mut c_void, _bytes: usize, _flags: c_uint) {
-        pinned_here()
     }
 }
 
@@ -148,29 +150,17 @@ fn stream_going(stream: Stream) {
     }
 }
 
-/// Tells the layer which context memory was pinned in.
-fn pinned_here() {
-    let mut current = std::ptr::null_mut();
-    // SAFETY: the address is the driver's cuCtxGetCurrent, which has this prototype, or the function that stands for
-    // what is absent and takes no notice of its arguments.
-    let get_current = unsafe {
-        std::mem::transmute::<*const c_void, unsafe extern "C" fn(*mut CUcontext) -> CUresult>(slots::real(
-            Number::cuCtxGetCurrent as usize,
-        ))
-    };
-    // SAFETY: the output is a live local.
-    let result = unsafe { get_current(&mut current) };
-    if result == CUresult::CUDA_SUCCESS && !current.is_null() {
-        shim::memory_pinned(context(current));
-    }
+/// Tells the layer of a context that has just been made.
+fn made(context_made: *mut CUcontext) {
+    // SAFETY: the driver has just written the context there, or refused a null pointer.
+    shim::context_made(context(unsafe { *context_made }));
 }
 
 /// Memory was pinned, so the driver is initialised, should its start have gone by unseen.
-fn pinned(hook: Hook, native: impl Fn() -> CUresult, layer: impl FnOnce()) -> CUresult {
+fn pinned(hook: Hook, native: impl Fn() -> CUresult, _layer: impl FnOnce()) -> CUresult {
     let result = blocks(hook, native, || ());
     if result == CUresult::CUDA_SUCCESS {
         state::initialised();
-        tell(layer);
     }
     result
 }

@@ -61,6 +61,8 @@ macro_rules! select {
     (context cuDevicePrimaryCtxRelease_v2, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
     (context cuDevicePrimaryCtxReset, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
     (context cuDevicePrimaryCtxReset_v2, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
+    (context cuCtxCreate_v2, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
+    (context cuCtxCreate_v4, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
     (context cuCtxDestroy, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
     (context cuCtxDestroy_v2, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
     (stream cuStreamDestroy, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };

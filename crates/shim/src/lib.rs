@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `call.rs` | a copy as it is handed over |
 //! | `process.rs` | the one state of the process, and its life |
-//! | `context.rs` | one CUDA context: opened by a thread of ours, closed before the application destroys it |
+//! | `context.rs` | one CUDA context: opened when it is made, closed before the application destroys it |
 //! | `rules.rs`, `settings.rs`, `witness.rs` | which priority a copy has |
 //! | `report.rs`, `trace.rs` | what happened, as files |
 //! | `table.rs`, `functions.rs` | the table of C functions that both libraries share |
@@ -26,7 +26,7 @@ pub use call::Call;
 pub use failure::Failure;
 pub use functions::{start_for_c, table};
 pub use process::{
-    Blocked, CallCount, Start, about_to_block, capture_began, capture_ended, context_going, copy, copy_batch,
-    deployment, event_recorded, exiting, forked, memory_pinned, primary_releasing, primary_resetting, primary_retained,
+    Blocked, CallCount, Start, about_to_block, capture_began, capture_ended, context_going, context_made, copy,
+    copy_batch, deployment, event_recorded, exiting, forked, primary_releasing, primary_resetting, primary_retained,
     start, stream_going, stream_waits,
 };

@@ -1,8 +1,8 @@
 //! The one state of the process, and its life.
 //!
-//! Untouched until the driver has been initialised ([`start`]); idle until host memory is pinned in some context; then
-//! a thread of ours opens the layer there, and copies go natively until it is open. A child of a fork, and a process
-//! that exits, pass everything through.
+//! Untouched until the driver has been initialised ([`start`]); idle until the program makes a context. The layer opens
+//! there at once, because that is the one moment at which nothing can be under way; in a context that it has not seen
+//! made, copies go natively. A child of a fork, and a process that exits, pass everything through.
 #![allow(unsafe_code)] // copies are unsafe; the caller's promise is passed on
 
 use std::cell::{Cell, RefCell};
@@ -26,7 +26,7 @@ use crate::{trace, witness};
 
 /// What the library that embeds the layer brings.
 pub struct Start {
-    /// Makes the driver that lies underneath: called once, when the layer first has work, on a thread of ours.
+    /// Makes the driver that lies underneath: called once, when the layer first opens in a context.
     pub driver: fn() -> Result<Arc<dyn Driver>>,
     /// `preload`, `shadow`, `audit` or `c`.
     pub deployment: &'static std::ffi::CStr,
@@ -67,7 +67,6 @@ pub(crate) struct Process {
     /// Retained primary contexts, and how often.
     primaries: Mutex<HashMap<Device, (Context, u64)>>,
     captures: AtomicI64,
-    pinned: AtomicBool,
     pub(crate) closed: Mutex<Vec<report::Part>>,
     pub(crate) closed_traces: Mutex<Vec<trace::Part>>,
 }
@@ -129,7 +128,6 @@ impl Process {
             opened: Condvar::new(),
             primaries: Mutex::default(),
             captures: AtomicI64::new(0),
-            pinned: AtomicBool::new(false),
             closed: Mutex::default(),
             closed_traces: Mutex::default(),
         }
@@ -156,35 +154,27 @@ impl Process {
     /// The layer in the calling thread's current context, if it is open there.
     fn here(&'static self) -> Option<Arc<Local>> {
         let context = self.driver.get()?.context_current().ok()??;
-        let known = self.contexts.read().unwrap_or_else(PoisonError::into_inner).get(&context).cloned();
-        if known.is_none() {
-            self.open_later(context);
-        }
-        known
+        self.contexts.read().unwrap_or_else(PoisonError::into_inner).get(&context).cloned()
     }
 
-    /// Has a thread of ours open the layer in a context, unless it is open or on its way.
-    fn open_later(&'static self, context: Context) {
-        if !self.settings.options.enabled || !self.pinned.load(Ordering::Relaxed) {
-            return;
-        }
+    /// Opens the layer in a context, on the calling thread, unless it is open or on its way.
+    ///
+    /// Only where nothing is under way in the context, or at the program's own word: a driver that loads a module waits
+    /// for the device and lets nobody else in meanwhile. A program whose next call would release what the device waits
+    /// for would never get to make it (seen on an H100, with a thread of ours that opened in the background).
+    fn open(&self, context: Context) {
         let mut opening = lock(&self.opening);
         let known = self.contexts.read().unwrap_or_else(PoisonError::into_inner).contains_key(&context);
-        if known || opening.refused.contains_key(&context) || !opening.under_way.insert(context) {
+        if known || !self.settings.options.enabled || !opening.under_way.insert(context) {
             return;
         }
         drop(opening);
-        let thread = std::thread::Builder::new().name("overtake-open".to_owned());
-        if let Err(error) = thread.spawn(move || self.open(context)) {
-            let error = Code::OPERATING_SYSTEM.at("overtake open").because(format!("no thread: {error}"));
-            self.settle(context, Err(error));
-        }
-    }
-
-    fn open(&self, context: Context) {
         let made = self.driver().and_then(|driver| {
+            let before = driver.context_current()?;
             driver.context_set_current(Some(context))?;
-            Local::open(driver, context, &self.settings.options)
+            let made = Local::open(driver, context, &self.settings.options);
+            driver.context_set_current(before)?;
+            made
         });
         self.settle(context, made);
     }
@@ -211,8 +201,7 @@ impl Process {
         let driver = self.driver()?;
         let none = || Code::INVALID_CONTEXT.at("overtake_open").because("make a CUDA context current first");
         let context = driver.context_current()?.ok_or_else(none)?;
-        self.pinned.store(true, Ordering::Relaxed);
-        self.open_later(context);
+        self.open(context);
         let opening = lock(&self.opening);
         let mut opening = self
             .opened
@@ -365,7 +354,6 @@ pub unsafe fn copy(call: &Call, native: &mut dyn FnMut() -> u32) -> u32 {
 /// As for [`copy`], for each.
 pub unsafe fn copy_batch(calls: &[Call], native: &mut dyn FnMut() -> u32) -> u32 {
     if OPEN.load(Ordering::Relaxed) == 0 {
-        notice();
         return native();
     }
     let Some((process, adopted, call)) = addressee(calls) else { return native() };
@@ -403,27 +391,16 @@ pub unsafe fn copy_batch(calls: &[Call], native: &mut dyn FnMut() -> u32) -> u32
     made.get().unwrap_or_else(|| result.err().map_or(0, |error| error.code().get()))
 }
 
-/// A copy while nothing is open: perhaps it should be.
-fn notice() {
-    if let Some(process) = process().filter(|process| process.pinned.load(Ordering::Relaxed))
-        && let Some(driver) = process.driver.get()
-        && let Ok(Some(context)) = driver.context_current()
-    {
-        process.open_later(context);
-    }
-}
-
 fn addressee(calls: &[Call]) -> Option<(&'static Process, Arc<Adopted>, &Call)> {
     let (process, call) = (process()?, calls.first()?);
     let adopted = process.adopted(call.stream)?;
     Some((process, adopted, call))
 }
 
-/// The application has pinned host memory in the current context: copies may soon contend.
-pub fn memory_pinned(context: Context) {
+/// The application has just made a context, in which nothing is under way yet.
+pub fn context_made(context: Context) {
     if let Some(process) = process() {
-        process.pinned.store(true, Ordering::Relaxed);
-        process.open_later(context);
+        process.open(context);
     }
 }
 
@@ -464,8 +441,15 @@ pub fn context_going(context: Context) {
 
 /// The application has retained a primary context.
 pub fn primary_retained(device: Device, context: Context) {
-    if let Some(process) = process() {
-        lock(&process.primaries).entry(device).or_insert((context, 0)).1 += 1;
+    let Some(process) = process() else { return };
+    let count = {
+        let mut primaries = lock(&process.primaries);
+        let (_, count) = primaries.entry(device).or_insert((context, 0));
+        *count += 1;
+        *count
+    };
+    if count == 1 {
+        process.open(context);
     }
 }
 
@@ -486,7 +470,8 @@ pub fn primary_releasing(device: Device) {
 /// The application is about to reset a primary context.
 pub fn primary_resetting(device: Device) {
     let Some(process) = process() else { return };
-    let context = lock(&process.primaries).get(&device).map(|(context, _)| *context);
+    // The next one who retains it makes it anew.
+    let context = lock(&process.primaries).remove(&device).map(|(context, _)| context);
     context.into_iter().for_each(|context| process.close(context));
 }
 
