@@ -171,6 +171,9 @@ impl Process {
         drop(opening);
         let made = self.driver().and_then(|driver| {
             let before = driver.context_current()?;
+            if before == Some(context) {
+                return Local::open(driver, context, &self.settings.options);
+            }
             driver.context_set_current(Some(context))?;
             let made = Local::open(driver, context, &self.settings.options);
             driver.context_set_current(before)?;

@@ -17,17 +17,22 @@ thread_local! {
     static BENEATH: RefCell<Vec<Context>> = const { RefCell::new(Vec::new()) };
 }
 
+/// What lies beneath on the calling thread; nothing on a thread that is going away.
+fn beneath<T: Default>(body: impl FnOnce(&mut Vec<Context>) -> T) -> T {
+    BENEATH.try_with(|contexts| body(&mut contexts.borrow_mut())).unwrap_or_default()
+}
+
 /// Makes `context` current and keeps what was current beneath it.
 fn push(gpu: &SoftGpu, context: Context) -> Answer {
     let before = gpu.context_current()?;
     gpu.context_set_current(Some(context))?;
-    BENEATH.with_borrow_mut(|beneath| beneath.extend(before));
+    beneath(|contexts| contexts.extend(before));
     Ok(())
 }
 
 /// Makes current what lies beneath. A context that another thread has destroyed in the meantime is skipped.
 fn pop(gpu: &SoftGpu) -> Answer {
-    while let Some(context) = BENEATH.with_borrow_mut(Vec::pop) {
+    while let Some(context) = beneath(Vec::pop) {
         if gpu.context_set_current(Some(context)).is_ok() {
             return Ok(());
         }
@@ -79,7 +84,7 @@ pub unsafe fn cuCtxCreate_v2(_: Flavour, pctx: *mut CUcontext, flags: c_uint, de
     require(flags & CU_CTX_SYNC_MEMOPS == 0, Code::NOT_SUPPORTED)?;
     let before = gpu.context_current()?;
     let context = gpu.context_create(Device(dev))?;
-    BENEATH.with_borrow_mut(|beneath| beneath.extend(before));
+    beneath(|contexts| contexts.extend(before));
     out.set(pointer(context.0));
     Ok(())
 }
@@ -102,7 +107,7 @@ pub unsafe fn cuCtxDestroy_v2(_: Flavour, ctx: CUcontext) -> Answer {
     let context = Context(number(ctx));
     let was_current = gpu.context_current()? == Some(context);
     gpu.context_destroy(context)?;
-    BENEATH.with_borrow_mut(|beneath| beneath.retain(|other| *other != context));
+    beneath(|contexts| contexts.retain(|other| *other != context));
     if was_current { pop(gpu) } else { Ok(()) }
 }
 
