@@ -130,7 +130,7 @@ impl PriorityStream {
     }
 
     /// Whether a copy of this kind would go to the driver because nobody more or less urgent is about. Costs a few
-    /// loads, where asking for the copy costs several hundred instructions; tell [`PriorityStream::passed_alone`] of it.
+    /// loads, where asking for the copy costs several hundred instructions; tell [`PriorityStream::passed_alone`].
     #[must_use]
     pub fn is_alone(&self, direction: Option<Direction>, priority: Priority) -> bool {
         let (state, inner) = (&self.state, &self.state.inner);

@@ -71,7 +71,7 @@ fn is_plain(attributes: &CUmemcpyAttributes) -> bool {
 unsafe fn batch(hook: Hook, native: impl Fn() -> CUresult, arrays: &Arrays, stream: CUstream) -> CUresult {
     let stream = hook.stream(stream);
     submit(hook, native, |native| {
-        // A batch in a default stream is an error, the per-thread one included as far as was seen (H100, driver 580), and
+        // A batch in a default stream is an error, the per-thread one included (seen on an H100, driver 580), and
         // the driver is to say so.
         if stream == Stream::LEGACY || stream == Stream::PER_THREAD {
             return None;

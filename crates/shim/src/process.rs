@@ -170,14 +170,11 @@ impl Process {
         }
         drop(opening);
         let made = self.driver().and_then(|driver| {
-            let before = driver.context_current()?;
-            if before == Some(context) {
-                return Local::open(driver, context, &self.settings.options);
+            let here = || Local::open(driver, context, &self.settings.options);
+            if driver.context_current()? == Some(context) {
+                return here();
             }
-            driver.context_set_current(Some(context))?;
-            let made = Local::open(driver, context, &self.settings.options);
-            driver.context_set_current(before)?;
-            made
+            elsewhere(|| driver.context_set_current(Some(context)).and_then(|()| here()))?
         });
         self.settle(context, made);
     }
@@ -236,6 +233,8 @@ impl Process {
         if let Some(local) = gone {
             lock(&self.closed).push(report::Part::of(&local));
             lock(&self.closed_traces).push(trace::Part::of(&local));
+            // An error means that there is no thread to be had; then it is done here.
+            let _ = elsewhere(|| drop(local));
         }
     }
 
@@ -307,6 +306,17 @@ impl Process {
         let current = self.driver.get().and_then(|driver| driver.context_current().ok().flatten());
         current == Some(adopted.context)
     }
+}
+
+/// Runs `body` on a thread of its own and waits for it. What is current on the calling thread may be a context that has
+/// been destroyed; a driver that is asked to make it current again goes down with it.
+fn elsewhere<T: Send>(body: impl FnOnce() -> T + Send) -> Result<T> {
+    let refused = |text: String| Code::OPERATING_SYSTEM.at("overtake").because(text);
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().name("overtake-open".to_owned()).spawn_scoped(scope, body);
+        let joined = thread.map_err(|error| refused(format!("no thread: {error}")))?.join();
+        joined.map_err(|_| refused("a defect of overtake: please report it".to_owned()))
+    })
 }
 
 /// What rules may ask.

@@ -86,9 +86,23 @@ pub fn succeed(command: &mut Command) -> Result<String, String> {
 
 /// Runs a program without the variables that would change its result; its output, if it ends well and in time.
 pub fn run(program: &mut Command) -> Result<String, String> {
-    let child = program.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
-    let child = child.map_err(|error| format!("{program:?} does not start: {error}"))?;
+    program.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let child = spawn(program).map_err(|error| format!("{program:?} does not start: {error}"))?;
     judged(program, &wait(child)?)
+}
+
+/// Starts a program that has just been linked: a child of another test, forked meanwhile, may for a moment still hold it
+/// open for writing.
+fn spawn(program: &mut Command) -> std::io::Result<Child> {
+    for _ in 0..100 {
+        match program.spawn() {
+            Err(error) if error.kind() == std::io::ErrorKind::ExecutableFileBusy => {
+                std::thread::sleep(std::time::Duration::from_millis(20));
+            }
+            started => return started,
+        }
+    }
+    program.spawn()
 }
 
 /// A program that has none of the variables of the shell that runs the tests.
