@@ -91,8 +91,8 @@ pub fn run(program: &mut Command) -> Result<String, String> {
     judged(program, &wait(child)?)
 }
 
-/// Starts a program that has just been linked: a child of another test, forked meanwhile, may for a moment still hold it
-/// open for writing.
+/// Starts a program that has just been linked: a child of another test, forked meanwhile, may for a moment still hold
+/// it open for writing.
 fn spawn(program: &mut Command) -> std::io::Result<Child> {
     for _ in 0..100 {
         match program.spawn() {

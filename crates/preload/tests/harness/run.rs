@@ -88,6 +88,20 @@ pub fn forget_environment(command: &mut Command) {
     }
 }
 
+/// Starts a program that has just been linked: a child of another trial, forked meanwhile, may for a moment still hold
+/// it open for writing.
+fn spawn(command: &mut Command) -> std::io::Result<Child> {
+    for _ in 0..100 {
+        match command.spawn() {
+            Err(error) if error.kind() == std::io::ErrorKind::ExecutableFileBusy => {
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            started => return started,
+        }
+    }
+    command.spawn()
+}
+
 /// Runs it; its outputs go through files of this folder, which no child that stays behind can block.
 pub fn run(command: &mut Command, folder: &Path) -> Result<Outcome, String> {
     let why = |what: &str, error: std::io::Error| format!("{what}: {error}");
@@ -95,7 +109,7 @@ pub fn run(command: &mut Command, folder: &Path) -> Result<Outcome, String> {
     command.stdin(Stdio::null()).process_group(0);
     command.stdout(File::create(&output).map_err(|error| why("create the output", error))?);
     command.stderr(File::create(&errors).map_err(|error| why("create the output", error))?);
-    let child = command.spawn().map_err(|error| why("start the program", error))?;
+    let child = spawn(command).map_err(|error| why("start the program", error))?;
     let end = wait(child).map_err(|error| why("wait for the program", error))?;
     let read = |path: &Path| std::fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
     let output = read(&output).map_err(|error| why("read the output", error))?;
