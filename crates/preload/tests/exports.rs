@@ -31,13 +31,15 @@ fn forwarded() -> BTreeSet<String> {
 
 /// Whether a name of the one list is hooked, as the README says it: by room, or by name.
 fn is_hooked(function: &abi::Function) -> bool {
-    const NAMES: [&str; 28] = [
+    const NAMES: [&str; 30] = [
         "cuInit",
         "cuGetProcAddress",
         "cuGetProcAddress_v2",
         "cuDevicePrimaryCtxRetain",
         "cuDevicePrimaryCtxRelease_v2",
         "cuDevicePrimaryCtxReset_v2",
+        "cuCtxCreate_v2",
+        "cuCtxCreate_v4",
         "cuCtxDestroy_v2",
         "cuStreamDestroy_v2",
         "cuStreamWaitEvent",
