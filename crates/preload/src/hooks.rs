@@ -91,12 +91,12 @@ mod handlers {
     pub use crate::life::{
         cuCtxCreate_v2, cuCtxCreate_v4, cuCtxDestroy, cuCtxDestroy_v2, cuDevicePrimaryCtxRelease,
         cuDevicePrimaryCtxRelease_v2, cuDevicePrimaryCtxReset, cuDevicePrimaryCtxReset_v2, cuDevicePrimaryCtxRetain,
-        cuEventRecord, cuEventRecordWithFlags, cuInit, cuLibraryLoadData, cuLibraryLoadFromFile, cuLibraryUnload,
-        cuMemAlloc_v2, cuMemAllocHost_v2, cuMemAllocManaged, cuMemAllocPitch_v2, cuMemFree_v2, cuMemFreeHost,
-        cuMemHostAlloc, cuMemHostRegister, cuMemHostRegister_v2, cuMemHostUnregister, cuModuleLoad, cuModuleLoadData,
-        cuModuleLoadDataEx, cuModuleLoadFatBinary, cuModuleUnload, cuStreamBeginCapture, cuStreamBeginCapture_v2,
+        cuInit, cuLibraryLoadData, cuLibraryLoadFromFile, cuLibraryUnload, cuMemAlloc_v2, cuMemAllocHost_v2,
+        cuMemAllocManaged, cuMemAllocPitch_v2, cuMemFree_v2, cuMemFreeHost, cuMemHostAlloc, cuMemHostRegister,
+        cuMemHostRegister_v2, cuMemHostUnregister, cuModuleLoad, cuModuleLoadData, cuModuleLoadDataEx,
+        cuModuleLoadFatBinary, cuModuleUnload, cuStreamBeginCapture, cuStreamBeginCapture_v2,
         cuStreamBeginCaptureToCig, cuStreamBeginCaptureToGraph, cuStreamBeginRecaptureToGraph, cuStreamDestroy,
-        cuStreamDestroy_v2, cuStreamEndCapture, cuStreamWaitEvent,
+        cuStreamDestroy_v2, cuStreamEndCapture,
     };
     pub use crate::shape::{
         cuMemcpy2D_v2, cuMemcpy2DAsync_v2, cuMemcpy2DUnaligned_v2, cuMemcpy3D_v2, cuMemcpy3DAsync_v2,

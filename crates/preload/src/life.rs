@@ -1,12 +1,12 @@
 //! What the layer must hear of besides copies: the driver's start, contexts that come, contexts and streams that go,
-//! calls that may block, events, captures. The real call is always made, unchanged, and its result is the program's.
+//! calls that may block, captures. The real call is always made, unchanged, and its result is the program's.
 #![allow(unsafe_code)] // the prototypes are the driver's
 #![allow(non_snake_case)]
 
 use std::ffi::{c_char, c_void};
 
 use abi::types::*;
-use hal::{Context, Device, Event, Stream};
+use hal::{Context, Device, Stream};
 
 use crate::hooks::Hook;
 use crate::{fence, state};
@@ -53,10 +53,6 @@ fn context(handle: CUcontext) -> Context {
     Context(handle.addr() as u64)
 }
 
-fn event(handle: CUevent) -> Event {
-    Event(handle.addr() as u64)
-}
-
 pub unsafe fn cuInit(hook: Hook, native: impl Fn() -> CUresult, _flags: c_uint) -> CUresult {
     hook.intercepted();
     let result = native();
@@ -94,15 +90,6 @@ handlers! {
         shim::primary_resetting(Device(device))
     }
     before cuStreamDestroy cuStreamDestroy_v2 (hook, stream: CUstream) { stream_going(hook.stream(stream)) }
-    after cuEventRecord (hook, recorded: CUevent, stream: CUstream) {
-        shim::event_recorded(event(recorded), hook.stream(stream))
-    }
-    after cuEventRecordWithFlags (hook, recorded: CUevent, stream: CUstream, _flags: c_uint) {
-        shim::event_recorded(event(recorded), hook.stream(stream))
-    }
-    after cuStreamWaitEvent (hook, stream: CUstream, awaited: CUevent, _flags: c_uint) {
-        shim::stream_waits(hook.stream(stream), event(awaited))
-    }
     began cuStreamBeginCapture (hook, _stream: CUstream) { shim::capture_began() }
     began cuStreamBeginCapture_v2 (hook, _stream: CUstream, _mode: CUstreamCaptureMode) { shim::capture_began() }
     began cuStreamBeginCaptureToCig (hook, _stream: CUstream, _params: *mut c_void) { shim::capture_began() }

@@ -27,6 +27,6 @@ pub use failure::Failure;
 pub use functions::{start_for_c, table};
 pub use process::{
     Blocked, CallCount, Start, about_to_block, capture_began, capture_ended, context_going, context_made, copy,
-    copy_batch, deployment, event_recorded, exiting, forked, primary_releasing, primary_resetting, primary_retained,
-    start, stream_going, stream_waits,
+    copy_batch, deployment, exiting, forked, primary_releasing, primary_resetting, primary_retained, start,
+    stream_going,
 };

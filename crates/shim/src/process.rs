@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{Duration, Instant, SystemTime};
 
-use hal::{Code, Context, Device, Driver, Event, Result, Stream};
+use hal::{Code, Context, Device, Driver, Result, Stream};
 use once_cell::sync::OnceCell;
 use overtake::copy::{Door, Request};
 use overtake::{Priorities, Priority};
@@ -487,12 +487,6 @@ pub fn primary_resetting(device: Device) {
     let context = lock(&process.primaries).remove(&device).map(|(context, _)| context);
     context.into_iter().for_each(|context| process.close(context));
 }
-
-/// The application has recorded an event.
-pub fn event_recorded(_event: Event, _stream: Stream) {}
-
-/// The application has made a stream wait for an event.
-pub fn stream_waits(_stream: Stream, _event: Event) {}
 
 /// The application has begun to capture a stream.
 pub fn capture_began() {
