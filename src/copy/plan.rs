@@ -212,8 +212,7 @@ fn gated_plan(options: &Options, situation: &Situation<'_>, raises: bool) -> Pla
 }
 
 fn urgent_plan(options: &Options, situation: &Situation<'_>) -> Plan {
-    let to_device = situation.placement.is_some_and(|placement| placement.direction == Direction::HostToDevice);
-    if to_device && situation.shape.is_linear() && situation.shape.bytes() <= INLINE_BYTES_MAX {
+    if situation.placement.is_some_and(|placement| placement.is_inlined(situation.shape)) {
         return Plan::Native(Reason::Inlined);
     }
     if options.emulation != Kind::Hold && options.channels {

@@ -6,16 +6,6 @@ use semaphores::Priority;
 
 use crate::copy::plan::INLINE_BYTES_MAX;
 
-impl Placement {
-    /// Whether a copy of this shape ever comes to a copy engine that others wait for.
-    pub(crate) fn meets_engine(&self, shape: &Shape) -> bool {
-        let inlined =
-            self.direction == Direction::HostToDevice && shape.is_linear() && shape.bytes() <= INLINE_BYTES_MAX;
-        let across = matches!(self.direction, Direction::HostToDevice | Direction::DeviceToHost);
-        across && self.pinned && !self.managed && !inlined
-    }
-}
-
 /// A copy as the caller asks for it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Request {
@@ -36,6 +26,19 @@ pub struct Placement {
     pub managed: bool,
     /// The host side's address as the device sees it, if it does.
     pub host_seen_by_device: Option<DevicePtr>,
+}
+
+impl Placement {
+    /// Whether the driver inlines a copy of this shape, so that it never meets the copy engine.
+    pub(crate) fn is_inlined(&self, shape: &Shape) -> bool {
+        self.direction == Direction::HostToDevice && shape.is_linear() && shape.bytes() <= INLINE_BYTES_MAX
+    }
+
+    /// Whether a copy of this shape ever comes to a copy engine that others wait for.
+    pub(crate) fn meets_engine(&self, shape: &Shape) -> bool {
+        let across = matches!(self.direction, Direction::HostToDevice | Direction::DeviceToHost);
+        across && self.pinned && !self.managed && !self.is_inlined(shape)
+    }
 }
 
 impl Request {

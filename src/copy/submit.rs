@@ -136,9 +136,7 @@ impl Job<'_> {
         }
         let engines = inner.engines(request.direction.or(self.placement.map(|placement| placement.direction)));
         let bounds = engines.map(|engine| engine.census.bounds_with(priority));
-        let (lowest, highest) =
-            bounds.fold((priority, priority), |(low, high), (lowest, highest)| (low.min(lowest), high.max(highest)));
-        (lowest, highest)
+        bounds.fold((priority, priority), |(low, high), (lowest, highest)| (low.min(lowest), high.max(highest)))
     }
 
     /// An urgent copy that needs no ticket of its own goes before anything is asked about it: every question to the

@@ -53,6 +53,12 @@ impl Stream {
     pub const LEGACY: Stream = Stream(1);
     /// `CU_STREAM_PER_THREAD`.
     pub const PER_THREAD: Stream = Stream(2);
+
+    /// Whether this names a default stream, which every context has under the same handle.
+    #[must_use]
+    pub fn is_default(self) -> bool {
+        matches!(self, Stream::DEFAULT | Stream::LEGACY | Stream::PER_THREAD)
+    }
 }
 
 impl DevicePtr {

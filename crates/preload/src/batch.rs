@@ -73,7 +73,7 @@ unsafe fn batch(hook: Hook, native: impl Fn() -> CUresult, arrays: &Arrays, stre
     submit(hook, native, |native| {
         // A batch in a default stream is an error, the per-thread one included (seen on an H100, driver 580), and
         // the driver is to say so.
-        if stream == Stream::LEGACY || stream == Stream::PER_THREAD {
+        if stream.is_default() {
             return None;
         }
         // SAFETY: the caller's promise.
@@ -96,9 +96,11 @@ pub unsafe fn cuMemcpyBatchAsync(
     _failed: *mut usize,
     stream: CUstream,
 ) -> CUresult {
-    let arrays = Arrays { targets, sources, sizes, count, attributes, starts, attribute_count };
+    // The newer prototype is this one without the place for what failed, which is the real call's business.
     // SAFETY: the program's own arguments.
-    unsafe { batch(hook, native, &arrays, stream) }
+    unsafe {
+        cuMemcpyBatchAsync_v2(hook, native, targets, sources, sizes, count, attributes, starts, attribute_count, stream)
+    }
 }
 
 pub unsafe fn cuMemcpyBatchAsync_v2(

@@ -132,7 +132,7 @@ handlers! {
 
 /// Default streams stay.
 fn stream_going(stream: Stream) {
-    if stream != Stream::LEGACY && stream != Stream::PER_THREAD {
+    if !stream.is_default() {
         shim::stream_going(stream);
     }
 }

@@ -89,14 +89,8 @@ pub unsafe fn cuMemcpy2D_v2(hook: Hook, native: impl Fn() -> CUresult, copy: *co
     unsafe { blocking(hook, native, || read(copy, rectangle)) }
 }
 
-pub unsafe fn cuMemcpy2DUnaligned_v2(
-    hook: Hook,
-    native: impl Fn() -> CUresult,
-    copy: *const CUDA_MEMCPY2D,
-) -> CUresult {
-    // SAFETY: the program's own arguments.
-    unsafe { blocking(hook, native, || read(copy, rectangle)) }
-}
+/// The two differ in which pitches the real call takes.
+pub use cuMemcpy2D_v2 as cuMemcpy2DUnaligned_v2;
 
 pub unsafe fn cuMemcpy2DAsync_v2(
     hook: Hook,

@@ -16,15 +16,13 @@ pub struct Call {
     pub blocking: bool,
     /// The address the hook was called from, for rules by library; 0 where nobody knows.
     pub caller: usize,
-    /// A priority that overrides every rule; 0 for none.
-    pub priority: i32,
 }
 
 impl Call {
-    /// A copy without a priority of its own.
+    /// A copy whose caller nobody knows.
     #[must_use]
     pub fn new(request: Request, stream: Stream, blocking: bool) -> Call {
-        Call { request, stream, blocking, caller: 0, priority: 0 }
+        Call { request, stream, blocking, caller: 0 }
     }
 
     /// Which engine it needs, where its entry point says so.

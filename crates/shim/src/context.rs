@@ -66,7 +66,7 @@ impl Local {
 
     fn adopt(&self, key: StreamKey) -> Option<Arc<Adopted>> {
         let (stream, driver) = (key.0, self.overtake.driver());
-        let special = is_default(stream);
+        let special = stream.is_default();
         // A stream of a green context, or of another one, is none of ours.
         if !special && driver.stream_context(stream).ok()? != self.context {
             return None;
@@ -116,15 +116,10 @@ pub(crate) struct Anywhere {
 impl Anywhere {
     /// The stream behind a handle; `current` tells the calling thread's context, and is asked only where it matters.
     pub(crate) fn of(stream: Stream, current: impl FnOnce() -> Option<Context>) -> Option<Anywhere> {
-        let context = if is_default(stream) { current()? } else { Context(0) };
+        let context = if stream.is_default() { current()? } else { Context(0) };
         let (stream, thread) = key(stream);
         Some(Anywhere { stream, context, thread })
     }
-}
-
-/// Whether a handle is one of the default streams'.
-fn is_default(stream: Stream) -> bool {
-    stream == Stream::LEGACY || stream == Stream::PER_THREAD
 }
 
 /// Mixes the few words of a key: it is looked up for every copy.

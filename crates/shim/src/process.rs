@@ -10,7 +10,7 @@ use std::collections::{HashMap, HashSet};
 use std::hash::BuildHasherDefault;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
-use std::time::{Duration, Instant, SystemTime};
+use std::time::{Duration, SystemTime};
 
 use hal::{Code, Context, Device, Driver, Result, Stream};
 use once_cell::sync::OnceCell;
@@ -240,8 +240,7 @@ impl Process {
 
     /// What priority a copy has; `None`: it is left alone.
     pub(crate) fn priority(&self, call: &Call, bytes: u64, adopted: &Adopted) -> Option<Priority> {
-        let explicit = u8::try_from(call.priority).ok().and_then(Priority::new);
-        let said = explicit.or_else(thread_priority).or_else(|| adopted.given());
+        let said = thread_priority().or_else(|| adopted.given());
         if said.is_some() {
             return said;
         }
@@ -258,11 +257,6 @@ impl Process {
         adopted.own.or_else(|| self.settings.bulk_bytes_min.map(by_size))
     }
 
-    fn replace_rules(&self, rules: Rules) {
-        self.has_rules.store(!rules.is_empty(), Ordering::Relaxed);
-        *self.rules.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(rules);
-    }
-
     /// Replaces the rules by those of a TOML text.
     pub(crate) fn set_rules(&self, text: &str) -> std::result::Result<(), String> {
         let mut table: toml::Table = text.parse().map_err(|error: toml::de::Error| error.message().to_owned())?;
@@ -273,7 +267,8 @@ impl Process {
         if let Some(name) = table.keys().next() {
             return Err(format!("rules hold [[rule]] tables and nothing else, not `{name}`"));
         }
-        self.replace_rules(rules);
+        self.has_rules.store(!rules.is_empty(), Ordering::Relaxed);
+        *self.rules.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(rules);
         Ok(())
     }
 
@@ -514,10 +509,9 @@ pub fn forked() {
 pub fn exiting() {
     let Some(process) = process() else { return };
     OFF.store(true, Ordering::SeqCst);
-    let deadline = Instant::now() + Duration::from_secs(2);
+    let patience = Duration::from_secs(2);
     let opening = lock(&process.opening);
-    let left = deadline.saturating_duration_since(Instant::now());
-    drop(process.opened.wait_timeout_while(opening, left, |opening| !opening.under_way.is_empty()));
+    drop(process.opened.wait_timeout_while(opening, patience, |opening| !opening.under_way.is_empty()));
     report::end(process);
     trace::end(process);
 }
