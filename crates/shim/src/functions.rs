@@ -11,6 +11,7 @@ use overtake::Priority;
 use overtake::copy::Request;
 use overtake::driver::CudaDriver;
 
+use crate::context::Adopted;
 use crate::failure::Failure;
 use crate::process::{self, Process, Start};
 use crate::report;
@@ -127,6 +128,13 @@ fn stream_of(stream: *mut c_void) -> Stream {
     if handle == 0 { Stream::LEGACY } else { Stream(handle) }
 }
 
+/// A stream of the current context, in which the layer is open from now on.
+fn adopted(process: &Process, stream: *mut c_void) -> Result<Arc<Adopted>, Trouble> {
+    process.open_now()?;
+    let found = process.adopted(stream_of(stream)).filter(|adopted| process.is_current(adopted));
+    found.ok_or_else(|| Trouble::invalid("the stream does not belong to the current context"))
+}
+
 unsafe fn text_of<'a>(text: *const c_char) -> Result<&'a str, Trouble> {
     if text.is_null() {
         return Err(Trouble::invalid("the text is null"));
@@ -159,9 +167,7 @@ extern "C" fn set_stream_priority(stream: *mut c_void, priority: c_int) -> c_int
     answer(|| {
         let process = running()?;
         let priority = priority_of(priority, process)?;
-        let local = process.open_now()?;
-        let foreign = || Trouble::invalid("the stream does not belong to the current context");
-        local.stream(stream_of(stream)).ok_or_else(foreign)?.give(priority);
+        adopted(process, stream)?.give(priority);
         Ok(())
     })
 }
@@ -171,9 +177,7 @@ unsafe extern "C" fn stream_priority(stream: *mut c_void, priority: *mut c_int) 
         if priority.is_null() {
             return Err(Trouble::invalid("the place for the priority is null"));
         }
-        let local = running()?.open_now()?;
-        let foreign = || Trouble::invalid("the stream does not belong to the current context");
-        let adopted = local.stream(stream_of(stream)).ok_or_else(foreign)?;
+        let adopted = adopted(running()?, stream)?;
         let known = adopted.given().or(adopted.own).map_or(0, |known| c_int::from(known.get()));
         // SAFETY: not null; the caller promises a place for an int.
         unsafe { priority.write(known) };
@@ -215,9 +219,7 @@ fn request_of(target: u64, source: u64, bytes: u64, kind: c_int) -> Result<Reque
 unsafe fn submit(requests: &[Request], stream: *mut c_void, priority: c_int) -> Result<(), Trouble> {
     let process = running()?;
     let explicit = priority_of(priority, process)?;
-    let local = process.open_now()?;
-    let foreign = || Trouble::invalid("the stream does not belong to the current context");
-    let adopted = local.stream(stream_of(stream)).ok_or_else(foreign)?;
+    let adopted = adopted(process, stream)?;
     let bytes = requests.iter().map(Request::bytes).sum();
     for request in requests {
         let call = crate::Call::new(*request, stream_of(stream), false);

@@ -5,6 +5,7 @@
 //! | `call.rs` | a copy as it is handed over |
 //! | `process.rs` | the one state of the process, and its life |
 //! | `context.rs` | one CUDA context: opened when it is made, closed before the application destroys it |
+//! | `streams.rs` | the streams of all contexts that have copied |
 //! | `rules.rs`, `settings.rs`, `witness.rs` | which priority a copy has |
 //! | `report.rs`, `trace.rs` | what happened, as files |
 //! | `table.rs`, `functions.rs` | the table of C functions that both libraries share |
@@ -18,6 +19,7 @@ mod process;
 mod report;
 pub mod rules;
 pub mod settings;
+mod streams;
 pub mod table;
 mod trace;
 mod witness;

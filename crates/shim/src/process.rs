@@ -7,7 +7,6 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
-use std::hash::BuildHasherDefault;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{Duration, SystemTime};
@@ -18,10 +17,11 @@ use overtake::copy::{Door, Request};
 use overtake::{Priorities, Priority};
 
 use crate::call::Call;
-use crate::context::{Adopted, Anywhere, Local, Mixer};
+use crate::context::{Adopted, Local};
 use crate::report;
 use crate::rules::{Decision, Rules, Witness};
 use crate::settings::Settings;
+use crate::streams::{Anywhere, Streams};
 use crate::{trace, witness};
 
 /// What the library that embeds the layer brings.
@@ -60,8 +60,7 @@ pub(crate) struct Process {
     has_rules: AtomicBool,
     driver: OnceCell<Arc<dyn Driver>>,
     contexts: RwLock<HashMap<Context, Arc<Local>>>,
-    /// The streams of all contexts that have copied, for finding them again.
-    streams: RwLock<HashMap<Anywhere, Arc<Adopted>, BuildHasherDefault<Mixer>>>,
+    streams: Streams,
     opening: Mutex<Opening>,
     opened: Condvar,
     /// Retained primary contexts, and how often.
@@ -123,7 +122,7 @@ impl Process {
             settings,
             driver: OnceCell::new(),
             contexts: RwLock::default(),
-            streams: RwLock::default(),
+            streams: Streams::default(),
             opening: Mutex::default(),
             opened: Condvar::new(),
             primaries: Mutex::default(),
@@ -152,7 +151,7 @@ impl Process {
     }
 
     /// The layer in the calling thread's current context, if it is open there.
-    fn here(&'static self) -> Option<Arc<Local>> {
+    fn here(&self) -> Option<Arc<Local>> {
         let context = self.driver.get()?.context_current().ok()??;
         self.contexts.read().unwrap_or_else(PoisonError::into_inner).get(&context).cloned()
     }
@@ -197,7 +196,7 @@ impl Process {
     }
 
     /// Opens the layer in the current context, and returns when it is open.
-    pub(crate) fn open_now(&'static self) -> Result<Arc<Local>> {
+    pub(crate) fn open_now(&self) -> Result<Arc<Local>> {
         let driver = self.driver()?;
         let none = || Code::INVALID_CONTEXT.at("overtake_open").because("make a CUDA context current first");
         let context = driver.context_current()?.ok_or_else(none)?;
@@ -229,12 +228,12 @@ impl Process {
         let gone = contexts.remove(&context);
         OPEN.store(contexts.len(), Ordering::SeqCst);
         drop(contexts);
-        self.forget(|adopted| adopted.context == context);
-        if let Some(local) = gone {
-            lock(&self.closed).push(report::Part::of(&local));
-            lock(&self.closed_traces).push(trace::Part::of(&local));
-            // An error means that there is no thread to be had; then it is done here.
-            let _ = elsewhere(|| drop(local));
+        let streams = self.streams.remove_all(context);
+        if let Some(local) = &gone {
+            lock(&self.closed).push(report::Part::of(local));
+            lock(&self.closed_traces).push(trace::Part::of(local));
+            // The streams were adopted in it. An error means that there is no thread to be had; then it is done here.
+            let _ = elsewhere(move || drop((streams, gone)));
         }
     }
 
@@ -273,31 +272,29 @@ impl Process {
     }
 
     /// The stream, in the current context if it is new or one of the default streams.
-    fn adopted(&'static self, stream: Stream) -> Option<Arc<Adopted>> {
+    pub(crate) fn adopted(&self, stream: Stream) -> Option<Arc<Adopted>> {
         let current = || self.driver.get()?.context_current().ok()?;
-        let key = Anywhere::of(stream, current)?;
-        let known = self.streams.read().unwrap_or_else(PoisonError::into_inner).get(&key).cloned();
-        known.or_else(|| {
-            let adopted = self.here()?.stream(stream)?;
-            let contexts = self.contexts.read().unwrap_or_else(PoisonError::into_inner);
-            // Closed meanwhile, it would never be forgotten again.
-            contexts.get(&adopted.context)?;
-            let mut streams = self.streams.write().unwrap_or_else(PoisonError::into_inner);
-            Some(Arc::clone(streams.entry(key).or_insert(adopted)))
-        })
+        let which = Anywhere::of(stream, current)?;
+        self.streams.find(&which).or_else(|| self.adopt(which))
     }
 
-    /// Finds such streams no more.
-    fn forget(&self, going: impl Fn(&Adopted) -> bool) {
-        let mut streams = self.streams.write().unwrap_or_else(PoisonError::into_inner);
-        let gone: Vec<_> = streams.extract_if(|_, adopted| going(adopted)).collect();
-        drop(streams);
-        // Outside the lock: what they held is destroyed by driver calls.
-        drop(gone);
+    fn adopt(&self, which: Anywhere) -> Option<Arc<Adopted>> {
+        let adopted = Arc::new(self.here()?.adopt(which.stream())?);
+        let contexts = self.contexts.read().unwrap_or_else(PoisonError::into_inner);
+        // Closed meanwhile, it would never be forgotten again.
+        contexts.get(&adopted.context)?;
+        self.streams.keep(which, &adopted)
+    }
+
+    /// The application is about to destroy a stream.
+    fn forget(&self, stream: Stream) {
+        // Nobody destroys a default stream.
+        let which = Anywhere::of(stream, || None);
+        drop(which.and_then(|which| self.streams.remove(&which)));
     }
 
     /// Whether the calling thread's context is that of the stream: a copy from elsewhere goes natively.
-    fn is_current(&self, adopted: &Adopted) -> bool {
+    pub(crate) fn is_current(&self, adopted: &Adopted) -> bool {
         let current = self.driver.get().and_then(|driver| driver.context_current().ok().flatten());
         current == Some(adopted.context)
     }
@@ -435,8 +432,7 @@ pub fn stream_going(stream: Stream) {
         return;
     }
     if let Some(process) = process() {
-        process.forget(|adopted| adopted.copies.raw() == stream);
-        process.locals().iter().for_each(|local| local.forget(stream));
+        process.forget(stream);
     }
 }
 
