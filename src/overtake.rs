@@ -124,6 +124,11 @@ impl Overtake {
         self.inner.driver.context_synchronize()
     }
 
+    /// What the monitor and those who copy share.
+    pub(crate) fn shared(&self) -> &Shared {
+        &self.inner.shared
+    }
+
     /// What happened so far.
     #[must_use]
     pub fn statistics(&self) -> Statistics {

@@ -130,7 +130,7 @@ impl PriorityStream {
     }
 
     /// Whether a copy of this kind would go to the driver because nobody more or less urgent is about. Costs a few
-    /// loads, where asking for the copy costs several hundred instructions; tell [`PriorityStream::passed_alone`].
+    /// loads, where asking for the copy costs several hundred instructions; tell [`PriorityStream::passed_on`].
     #[must_use]
     pub fn is_alone(&self, direction: Option<Direction>, priority: Priority) -> bool {
         let (state, inner) = (&self.state, &self.state.inner);
@@ -146,9 +146,9 @@ impl PriorityStream {
         announced && !inner.shared.trace.is_on() && inner.engines(direction).all(alone)
     }
 
-    /// A copy of so many bytes has gone to the driver because it was alone.
-    pub fn passed_alone(&self, bytes: u64) {
-        self.state.inner.shared.counters.copied(Plan::Native(Reason::Alone), bytes);
+    /// A copy of so many bytes has gone to the driver without being asked for here.
+    pub fn passed_on(&self, reason: Reason, bytes: u64) {
+        self.state.inner.shared.counters.copied(Plan::Native(reason), bytes);
     }
 
     /// Copies asynchronously, in the order of the stream.

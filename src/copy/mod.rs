@@ -7,11 +7,13 @@
 //! | `submit.rs` | carries a plan out |
 //! | `batch.rs` | several copies as one |
 //! | `door.rs` | how a copy reaches the driver where it goes natively |
+//! | `passing.rs` | copies that are left alone |
 //! | `handle.rs` | what the caller gets back |
 
 mod batch;
 mod door;
 pub(crate) mod handle;
+mod passing;
 pub(crate) mod plan;
 pub(crate) mod request;
 pub(crate) mod submit;

@@ -62,11 +62,13 @@ pub enum Reason {
     Unready,
     /// It would have had to be guarded, and other streams' copies are already.
     Unguarded,
+    /// Its stream is not known here, or whoever decides about priorities has none for it.
+    LeftAlone,
 }
 
 impl Reason {
     /// All of them.
-    pub const ALL: [Reason; 16] = [
+    pub const ALL: [Reason; 17] = [
         Reason::Disabled,
         Reason::StoodDown,
         Reason::Capturing,
@@ -83,6 +85,7 @@ impl Reason {
         Reason::Unchannelled,
         Reason::Unready,
         Reason::Unguarded,
+        Reason::LeftAlone,
     ];
 
     /// The name used in statistics.
@@ -105,6 +108,7 @@ impl Reason {
             Reason::Unchannelled => "no channel",
             Reason::Unready => "unready channel",
             Reason::Unguarded => "no guard free",
+            Reason::LeftAlone => "left alone",
         }
     }
 }

@@ -7,7 +7,7 @@
 
 use hal::{Copy2d, Copy3d, Driver, Function, Launch, Stream};
 use overtake::copy::{CopyHandle, Request};
-use overtake::{Priority, PriorityStream};
+use overtake::{Overtake, Priority, PriorityStream};
 
 use crate::memory::Pinned;
 use crate::place::{Block, Buffer, Extent, Side};
@@ -47,6 +47,13 @@ pub fn htod(stream: &PriorityStream, device: Buffer, host: &Pinned, bytes: u64) 
 /// The device to pinned host memory, with the stream's own priority.
 pub fn dtoh(stream: &PriorityStream, host: &Pinned, device: Buffer, bytes: u64) -> hal::Result<CopyHandle> {
     linear(stream, (Side::Host(host), 0), (Side::Device(device), 0), bytes, None)
+}
+
+/// Pinned host memory to the device, in any stream and as the driver does it.
+pub fn leave_alone(overtake: &Overtake, device: Buffer, host: &Pinned, bytes: u64, stream: Stream) -> hal::Result<()> {
+    let request = request((Side::Device(device), 0), (Side::Host(host), 0), bytes);
+    // SAFETY: both ranges lie inside buffers of a rig (checked by `range`), which outlive the copy (the rule above).
+    unsafe { overtake.leave_alone(&request, stream) }
 }
 
 /// Several linear copies in one call.

@@ -68,7 +68,8 @@ struct CUstream_st; /* CUDA's own: CUstream and cudaStream_t point at it. */
 #define OVERTAKE_ERROR_NOT_STARTED (-4)
 
 /**
- * overtake is switched off, or this is a forked child, or the process is exiting.
+ * The option enabled = off switches overtake off, or this is a forked child, or the process is exiting. With
+ * OVERTAKE=off in the environment nothing is an error.
  */
 #define OVERTAKE_ERROR_OFF (-5)
 
@@ -78,7 +79,7 @@ struct CUstream_st; /* CUDA's own: CUstream and cudaStream_t point at it. */
 #define OVERTAKE_ERROR_SYNTAX (-6)
 
 /**
- * There is no CUDA driver.
+ * There is no CUDA driver: no libcuda.so.1 can be loaded.
  */
 #define OVERTAKE_ERROR_NO_DRIVER (-7)
 

@@ -16,11 +16,12 @@ pub const OVERTAKE_ERROR_BUFFER_TOO_SMALL: c_int = -2;
 pub const OVERTAKE_ERROR_PANIC: c_int = -3;
 /// The layer has not been opened in this process.
 pub const OVERTAKE_ERROR_NOT_STARTED: c_int = -4;
-/// overtake is switched off, or this is a forked child, or the process is exiting.
+/// The option enabled = off switches overtake off, or this is a forked child, or the process is exiting. With
+/// OVERTAKE=off in the environment nothing is an error.
 pub const OVERTAKE_ERROR_OFF: c_int = -5;
 /// The text of options or rules cannot be understood; overtake_last_error says where.
 pub const OVERTAKE_ERROR_SYNTAX: c_int = -6;
-/// There is no CUDA driver.
+/// There is no CUDA driver: no libcuda.so.1 can be loaded.
 pub const OVERTAKE_ERROR_NO_DRIVER: c_int = -7;
 /// overtake_pop_priority without overtake_push_priority on this thread.
 pub const OVERTAKE_ERROR_NO_SCOPE: c_int = -8;

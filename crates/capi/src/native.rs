@@ -4,9 +4,10 @@
 use std::ffi::{c_int, c_void};
 use std::sync::Arc;
 
-use hal::{Copy2d, DevicePtr, Driver, Endpoint, Error, Plane, Stream};
+use hal::{Code, Copy2d, DevicePtr, Driver, Endpoint, Error, Plane, Stream};
 use overtake::driver::CudaDriver;
 
+use crate::codes::OVERTAKE_ERROR_NO_DRIVER;
 use crate::copies::{
     OVERTAKE_COPY_DEFAULT, OVERTAKE_COPY_DEVICE_TO_DEVICE, OVERTAKE_COPY_DEVICE_TO_HOST, OVERTAKE_COPY_HOST_TO_DEVICE,
 };
@@ -19,7 +20,10 @@ impl From<Error> for Failure {
 }
 
 fn driver() -> Outcome<Arc<CudaDriver>> {
-    Ok(CudaDriver::get()?)
+    CudaDriver::get().map_err(|error| match error.code() {
+        Code::SHARED_OBJECT_INIT_FAILED => Failure::new(OVERTAKE_ERROR_NO_DRIVER, &error.to_string()),
+        _ => Failure::from(error),
+    })
 }
 
 fn stream_of(stream: *mut c_void) -> Stream {

@@ -10,7 +10,8 @@ use std::sync::OnceLock;
 use shim::table::{SHARED_SYMBOL, TABLE_ABI, Table};
 
 use crate::codes::{
-    OVERTAKE_ERROR_INVALID_ARGUMENT, OVERTAKE_ERROR_NOT_STARTED, OVERTAKE_ERROR_OFF, OVERTAKE_ERROR_PANIC,
+    OVERTAKE_ERROR_INVALID_ARGUMENT, OVERTAKE_ERROR_NO_DRIVER, OVERTAKE_ERROR_NOT_STARTED, OVERTAKE_ERROR_OFF,
+    OVERTAKE_ERROR_PANIC,
 };
 use crate::failure::{Failure, Outcome, explained, fence_value};
 use crate::off;
@@ -64,7 +65,7 @@ fn watch_process() {
 pub fn is_away(table: &Table, failure: &Failure) -> bool {
     match failure.code {
         OVERTAKE_ERROR_OFF | OVERTAKE_ERROR_NOT_STARTED => true,
-        OVERTAKE_ERROR_INVALID_ARGUMENT | OVERTAKE_ERROR_PANIC => false,
+        OVERTAKE_ERROR_INVALID_ARGUMENT | OVERTAKE_ERROR_PANIC | OVERTAKE_ERROR_NO_DRIVER => false,
         // SAFETY: null stands for no options.
         _ => unsafe { (table.open)(std::ptr::null()) != 0 },
     }

@@ -73,6 +73,14 @@ fn runs_off(place: &Place, source: &Path) -> Result<(), Failed> {
     Ok(())
 }
 
+/// A program whose configuration switches everything off.
+fn off_by_its_options(place: &Place) -> Result<(), Failed> {
+    let (binary, options) = (place.build(&ours("off.c"), Linked::Shared)?, place.folder.join("off.toml"));
+    std::fs::write(&options, "enabled = false\n")?;
+    common::run(place.program(&binary, true).env("OVERTAKE_CONFIG", &options))?;
+    Ok(())
+}
+
 /// The last report is written at the end, and counts what was copied.
 fn reports(place: &Place, linked: Linked) -> Result<(), Failed> {
     let binary = place.build(&ours("copies.c"), linked)?;
@@ -116,6 +124,7 @@ fn runs(place: &Place, source: &Path, linked: Linked) -> Result<(), Failed> {
 fn without_driver(place: &Place, linked: Linked) -> Result<(), Failed> {
     let binary = place.build(&ours("no_driver.c"), linked)?;
     common::run(&mut place.program(&binary, false))?;
+    common::run(place.program(&binary, false).env("OVERTAKE", "off"))?;
     Ok(())
 }
 
@@ -193,6 +202,7 @@ fn main() {
         add(format!("no_driver_{suffix}"), Box::new(move |place| without_driver(place, linked)));
     }
     add("off".to_owned(), Box::new(|place| runs_off(place, &ours("copies.c"))));
+    add("off_by_its_options".to_owned(), Box::new(off_by_its_options));
     add("quiet".to_owned(), Box::new(|place| runs(place, &ours("quiet.c"), Linked::Shared)));
     add("drop_in_shares_its_state".to_owned(), Box::new(|place| shared_state(place, false)));
     add("shadow_shares_its_state".to_owned(), Box::new(|place| shared_state(place, true)));

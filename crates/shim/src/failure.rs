@@ -12,11 +12,11 @@ pub enum Failure {
     Panic = -3,
     /// The layer has not been opened in this process.
     NotStarted = -4,
-    /// The layer is switched off, the process is the child of a fork, or it is exiting.
+    /// The layer is switched off by its options, the process is the child of a fork, or it is exiting.
     Off = -5,
     /// The text could not be understood.
     Syntax = -6,
-    /// There is no driver to work with.
+    /// There is no library of the driver's.
     NoDriver = -7,
 }
 

@@ -6,12 +6,12 @@ use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use hal::{Copy2d, DevicePtr, Driver, Endpoint, Error, Plane, Stream};
+use hal::{Code, Copy2d, DevicePtr, Driver, Endpoint, Error, Plane, Stream};
 use overtake::Priority;
 use overtake::copy::Request;
 use overtake::driver::CudaDriver;
 
-use crate::context::Adopted;
+use crate::context::{Adopted, Local};
 use crate::failure::Failure;
 use crate::process::{self, Process, Start};
 use crate::report;
@@ -106,8 +106,10 @@ fn answer(body: impl FnOnce() -> Result<(), Trouble>) -> c_int {
 }
 
 fn running() -> Result<&'static Process, Trouble> {
-    let text = "initialise CUDA first (cuInit, cudaFree); after a fork, and while the process exits, overtake is off";
-    process::process().ok_or_else(|| Trouble::Ours(Failure::NotStarted, text.to_owned()))
+    process::process().ok_or_else(|| match process::deployment() {
+        None => Trouble::Ours(Failure::NotStarted, "initialise CUDA first (cuInit, cudaFree)".to_owned()),
+        Some(_) => Trouble::Ours(Failure::Off, "after a fork, and while the process exits, overtake is off".to_owned()),
+    })
 }
 
 /// 0 is no priority.
@@ -128,11 +130,28 @@ fn stream_of(stream: *mut c_void) -> Stream {
     if handle == 0 { Stream::LEGACY } else { Stream(handle) }
 }
 
-/// A stream of the current context, in which the layer is open from now on.
+/// The layer in the current context, where it is open from now on.
+fn opened(process: &Process) -> Result<Arc<Local>, Trouble> {
+    if !process.settings.options.enabled {
+        return Err(Trouble::Ours(Failure::Off, "the option enabled = off switches overtake off".to_owned()));
+    }
+    process.driver().map_err(|error| match error.code() {
+        Code::SHARED_OBJECT_INIT_FAILED => Trouble::Ours(Failure::NoDriver, error.to_string()),
+        _ => Trouble::Driver(error),
+    })?;
+    Ok(process.open_now()?)
+}
+
+/// A stream of the current context, where the layer is open.
+fn known(process: &Process, stream: *mut c_void) -> Option<Arc<Adopted>> {
+    process.adopted(stream_of(stream)).filter(|adopted| process.is_current(adopted))
+}
+
+/// The same for those who cannot do without.
 fn adopted(process: &Process, stream: *mut c_void) -> Result<Arc<Adopted>, Trouble> {
-    process.open_now()?;
-    let found = process.adopted(stream_of(stream)).filter(|adopted| process.is_current(adopted));
-    found.ok_or_else(|| Trouble::invalid("the stream does not belong to the current context"))
+    opened(process)?;
+    let unknown = "the stream belongs to another context or a green one, or too many threads have streams of their own";
+    known(process, stream).ok_or_else(|| Trouble::invalid(unknown))
 }
 
 unsafe fn text_of<'a>(text: *const c_char) -> Result<&'a str, Trouble> {
@@ -145,7 +164,7 @@ unsafe fn text_of<'a>(text: *const c_char) -> Result<&'a str, Trouble> {
 
 unsafe extern "C" fn open(_options: *const c_char) -> c_int {
     answer(|| {
-        running()?.open_now()?;
+        opened(running()?)?;
         Ok(())
     })
 }
@@ -154,10 +173,8 @@ extern "C" fn close() -> c_int {
     answer(|| {
         let process = running()?;
         // Under the drop-in the layer serves the whole program, not only who calls this.
-        if process.start.deployment == c"c"
-            && let Some(context) = process.driver()?.context_current()?
-        {
-            process.close(context);
+        if process.start.deployment == c"c" {
+            process.close_here()?;
         }
         Ok(())
     })
@@ -215,18 +232,24 @@ fn request_of(target: u64, source: u64, bytes: u64, kind: c_int) -> Result<Reque
     }
 }
 
-/// Submits with the priority that the arguments, the thread, the stream or the rules say.
+/// Submits with the priority that the arguments, the thread, the stream or the rules say; what has none, and what goes
+/// to a stream that is not known here, is left alone.
 unsafe fn submit(requests: &[Request], stream: *mut c_void, priority: c_int) -> Result<(), Trouble> {
     let process = running()?;
     let explicit = priority_of(priority, process)?;
-    let adopted = adopted(process, stream)?;
+    let (local, adopted) = (opened(process)?, known(process, stream));
     let bytes = requests.iter().map(Request::bytes).sum();
     for request in requests {
         let call = crate::Call::new(*request, stream_of(stream), false);
-        let decided = explicit.or_else(|| process.priority(&call, bytes, &adopted));
-        let request = request.at(decided.unwrap_or(Priority::LOWEST));
+        let decide = |adopted: &Adopted| explicit.or_else(|| process.priority(&call, bytes, adopted));
+        let decided = adopted.as_ref().and_then(|adopted| Some((adopted, decide(adopted)?)));
         // SAFETY: passed on to the caller.
-        unsafe { adopted.copies.memcpy_async(&request) }?;
+        unsafe {
+            match decided {
+                Some((adopted, priority)) => adopted.copies.memcpy_async(&request.at(priority)).map(drop),
+                None => local.overtake.leave_alone(request, call.stream),
+            }
+        }?;
     }
     Ok(())
 }

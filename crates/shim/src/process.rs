@@ -13,7 +13,7 @@ use std::time::{Duration, SystemTime};
 
 use hal::{Code, Context, Device, Driver, Result, Stream};
 use once_cell::sync::OnceCell;
-use overtake::copy::{Door, Request};
+use overtake::copy::{Door, Reason, Request};
 use overtake::{Priorities, Priority};
 
 use crate::call::Call;
@@ -197,6 +197,9 @@ impl Process {
 
     /// Opens the layer in the current context, and returns when it is open.
     pub(crate) fn open_now(&self) -> Result<Arc<Local>> {
+        if let Some(open) = self.here() {
+            return Ok(open);
+        }
         let driver = self.driver()?;
         let none = || Code::INVALID_CONTEXT.at("overtake_open").because("make a CUDA context current first");
         let context = driver.context_current()?.ok_or_else(none)?;
@@ -210,8 +213,16 @@ impl Process {
             return Err(error);
         }
         drop(opening);
-        let off = || Code::NOT_PERMITTED.at("overtake_open").because("overtake is switched off (OVERTAKE=off)");
-        self.here().ok_or_else(off)
+        let none =
+            || Code::NOT_PERMITTED.at("overtake_open").because("it is off here, or is being closed by another thread");
+        self.here().ok_or_else(none)
+    }
+
+    /// Lets go of the current context, if there is a driver.
+    pub(crate) fn close_here(&self) -> Result<()> {
+        let context = self.driver.get().map_or(Ok(None), |driver| driver.context_current())?;
+        context.into_iter().for_each(|context| self.close(context));
+        Ok(())
     }
 
     /// Lets go of a context; of its latest state the report keeps the figures.
@@ -363,11 +374,14 @@ pub unsafe fn copy_batch(calls: &[Call], native: &mut dyn FnMut() -> u32) -> u32
     }
     let Some((process, adopted, call)) = addressee(calls) else { return native() };
     let bytes = calls.iter().map(|call| call.request.bytes()).sum();
-    let Some(priority) = process.priority(call, bytes, &adopted) else { return native() };
+    let Some(priority) = process.priority(call, bytes, &adopted) else {
+        adopted.copies.passed_on(Reason::LeftAlone, bytes);
+        return native();
+    };
     if let [one] = calls
         && adopted.copies.is_alone(one.direction(), priority)
     {
-        adopted.copies.passed_alone(bytes);
+        adopted.copies.passed_on(Reason::Alone, bytes);
         return native();
     }
     if !process.is_current(&adopted) {

@@ -133,7 +133,10 @@ fn a_process_from_its_first_copy_to_its_last() {
     let rules = CString::new("[[rule]]\nbytes_min = \"4M\"\npriority = \"pass\"\n").unwrap();
     // SAFETY: a NUL-terminated text.
     assert_eq!(unsafe { (table.set_rules)(rules.as_ptr()) }, 0, "{}", table.error());
+    let before = totals(table);
     assert!(application.copy(BULK_BYTES, application.bulk, false), "a rule says to leave it alone");
+    let passed_on = totals(table).passed_on_copies;
+    assert_eq!(passed_on, before.passed_on_copies + 1, "and it counts");
     application.arrived(3);
 
     // The context goes and comes again; what was counted stays.

@@ -100,9 +100,23 @@ pub fn reasons(rig: &Rig) -> Outcome {
     same("the engine", &plan_with(bed::transport(Transport::Engine), true)?, &Plan::Engine { raises: false })?;
     let unchannelled = Options { channels: false, ..bed::transport(Transport::Engine) };
     same("no channel", &plan_with(unchannelled, true)?, &Plan::Native(Reason::Unchannelled))?;
+    left_alone(rig)?;
     // `guard::a_carrier_for_each` has the one that is missing here.
-    ensure!(Reason::ALL.len() == 16, "a reason was added: add a check for it");
+    ensure!(Reason::ALL.len() == 17, "a reason was added: add a check for it");
     Ok(())
+}
+
+/// Nobody decides about it, and it counts nevertheless.
+fn left_alone(rig: &Rig) -> Outcome {
+    let overtake = bed::open(rig, bed::small_options())?;
+    let (low, _high) = pair(rig, &overtake)?;
+    let (host, buffer) = (rig.pinned_of(&[5; BYTES as usize])?, rig.buffer(BYTES)?);
+    doors::leave_alone(&overtake, buffer, &host, BYTES, low.raw())?;
+    low.passed_on(Reason::LeftAlone, 3);
+    same_bytes("the bytes", &rig.download(buffer, low.raw())?, &[5; BYTES as usize])?;
+    let counted = overtake.statistics().native;
+    same("the kinds", &counted.keys().copied().collect::<Vec<_>>(), &vec![Reason::LeftAlone])?;
+    same("the bytes counted", &counted[&Reason::LeftAlone].bytes, &(BYTES + 3))
 }
 
 /// Streams that wait for each other by words in memory, or for long kernels, do so as they would without us: a copy

@@ -31,13 +31,15 @@ static void there_and_back(size_t bytes, int kinds_known, int priority, CUstream
     OK(cuMemFree((CUdeviceptr)(uintptr_t)second));
 }
 
-static void rectangles(CUstream stream)
+static void rectangles(CUstream stream, int priority)
 {
     unsigned char *in = pinned_bytes(PITCH * HEIGHT, 5), *out = pinned_bytes(PITCH * HEIGHT, 77);
     unsigned char *guard = pinned_bytes(PITCH * HEIGHT, 77);
     void *middle = on_device(PITCH * HEIGHT);
-    OK(overtake_memcpy_2d_async(middle, PITCH, in, PITCH, WIDTH, HEIGHT, OVERTAKE_COPY_HOST_TO_DEVICE, stream, 4));
-    OK(overtake_memcpy_2d_async(out, PITCH, middle, PITCH, WIDTH, HEIGHT, OVERTAKE_COPY_DEVICE_TO_HOST, stream, 4));
+    OK(overtake_memcpy_2d_async(middle, PITCH, in, PITCH, WIDTH, HEIGHT, OVERTAKE_COPY_HOST_TO_DEVICE, stream,
+                                priority));
+    OK(overtake_memcpy_2d_async(out, PITCH, middle, PITCH, WIDTH, HEIGHT, OVERTAKE_COPY_DEVICE_TO_HOST, stream,
+                                priority));
     OK(cuStreamSynchronize(stream));
     for (size_t y = 0; y < HEIGHT; y++) {
         REQUIRE(memcmp(out + y * PITCH, in + y * PITCH, WIDTH) == 0);
@@ -74,6 +76,59 @@ static void stream_priorities(CUstream stream)
     REQUIRE(priority_of(stream) == OVERTAKE_PRIORITY_BY_RULES);
 }
 
+static struct overtake_statistics sums(void)
+{
+    struct overtake_statistics sums;
+    memset(&sums, 0xee, sizeof sums);
+    sums.struct_size = sizeof sums;
+    OK(overtake_read_statistics(&sums));
+    REQUIRE(sums.struct_size == sizeof sums && sums.stood_down == 0 && sums.errors == 0);
+    return sums;
+}
+
+/* What a rule leaves alone goes as natively, however much of it there is, and counts. */
+static void rules_that_pass(CUstream stream)
+{
+    static char report[1 << 16];
+    struct overtake_statistics before = sums(), between, after;
+    there_and_back(BULK, 1, OVERTAKE_PRIORITY_BY_RULES, stream);
+    between = sums();
+    REQUIRE(off || between.kernel_copies == before.kernel_copies + 2);
+    OK(overtake_set_rules("[[rule]]\npriority = \"pass\"\n"));
+    there_and_back(BULK, 1, OVERTAKE_PRIORITY_BY_RULES, stream);
+    there_and_back(BULK, 0, OVERTAKE_PRIORITY_BY_RULES, stream);
+    rectangles(stream, OVERTAKE_PRIORITY_BY_RULES);
+    after = sums();
+    REQUIRE(after.kernel_copies == between.kernel_copies && after.urgent_copies == between.urgent_copies);
+    REQUIRE(off || after.passed_on_copies == between.passed_on_copies + 8);
+    OK(overtake_report_json(report, sizeof report, NULL));
+    REQUIRE((strstr(report, "\"reason\":\"left alone\",\"copies\":8") == NULL) == off);
+    there_and_back(BULK, 1, OVERTAKE_PRIORITY_LOWEST, stream);
+    REQUIRE(off || sums().kernel_copies == after.kernel_copies + 2);
+    OK(overtake_set_rules(""));
+}
+
+/* A stream of another context: nothing is known of it here, and the driver has its say. */
+static void foreign_streams(void)
+{
+    CUcontext here = NULL, other = NULL;
+    CUdevice device = 0;
+    CUstream stream;
+    unsigned char *in = pinned_bytes(SMALL, 1);
+    void *target = on_device(SMALL);
+    OK(cuCtxGetCurrent(&here));
+    OK(cuCtxGetDevice(&device));
+    OK(cuCtxCreate_v2(&other, 0, device));
+    stream = new_stream();
+    OK(cuCtxSetCurrent(here));
+    REQUIRE(overtake_set_stream_priority(stream, 3) == (off ? OVERTAKE_OK : OVERTAKE_ERROR_INVALID_ARGUMENT));
+    REQUIRE(overtake_memcpy_async(target, in, SMALL, OVERTAKE_COPY_HOST_TO_DEVICE, stream, 3) ==
+            (int)cuMemcpyHtoDAsync((CUdeviceptr)(uintptr_t)target, in, SMALL, stream));
+    OK(cuStreamSynchronize(stream));
+    OK(cuCtxDestroy(other));
+    OK(cuCtxSetCurrent(here));
+}
+
 static void thread_priorities(void)
 {
     int before = -1;
@@ -91,12 +146,8 @@ static void thread_priorities(void)
 
 static uint64_t bytes_so_far(void)
 {
-    struct overtake_statistics sums;
-    memset(&sums, 0xee, sizeof sums);
-    sums.struct_size = sizeof sums;
-    OK(overtake_read_statistics(&sums));
-    REQUIRE(sums.struct_size == sizeof sums && sums.stood_down == 0 && sums.errors == 0);
-    return sums.urgent_bytes + sums.kernel_bytes + sums.engine_bytes + sums.passed_on_bytes;
+    struct overtake_statistics now = sums();
+    return now.urgent_bytes + now.kernel_bytes + now.engine_bytes + now.passed_on_bytes;
 }
 
 int main(void)
@@ -113,10 +164,12 @@ int main(void)
     there_and_back(SMALL + 1, 0, OVERTAKE_PRIORITY_BY_RULES, stream);
     there_and_back(BULK + 3, 0, OVERTAKE_PRIORITY_BY_RULES, NULL);
     REQUIRE(off ? bytes_so_far() == 0 : bytes_so_far() >= 2u * (BULK + SMALL));
-    rectangles(stream);
+    rectangles(stream, 4);
+    rules_that_pass(stream);
     batches(stream);
     stream_priorities(stream);
     thread_priorities();
+    foreign_streams();
     OK(overtake_set_rules(""));
     OK(overtake_close());
     OK(cuStreamDestroy(stream));
