@@ -75,6 +75,11 @@ impl Hold {
         }
     }
 
+    /// Whether it keeps a word up.
+    pub(crate) fn is_up(&self) -> bool {
+        self.pending.is_some()
+    }
+
     fn is_busy(&self) -> bool {
         self.pending.is_some() || self.inside > 0 || self.behind.is_some()
     }

@@ -91,8 +91,8 @@ pub struct Options {
     pub kernel_blocks_d2h: u32,
     /// How long the warps of one copy kernel stand still at most, all waits together.
     pub kernel_wait_max: Nanos,
-    /// Every how many urgent copies of a stream one gets a completion ticket of its own; the others are estimated. 1
-    /// means all.
+    /// Every how many urgent copies of a stream one gets a completion ticket of its own; the others are estimated. In a
+    /// burst one in four of these is enough. 1 means all.
     pub ticket_every: u32,
     /// The share of the time that bulk gets even under endless urgent traffic, and in what slices.
     pub share: ShareOptions,

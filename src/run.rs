@@ -1,10 +1,11 @@
 //! Runs: urgent copies of one stream that follow each other closely.
 //!
 //! Every completion write costs the device 1.4 us, a third of what a 64 KiB copy costs, and the host several driver
-//! calls. So only every eighth copy of a stream gets one (`ticket_every`). Copies that follow while it is outstanding
-//! are known to be complete a moment after it, by the time that copies take; copies that follow when it has been seen
-//! on time are taken to be complete after the time that they take, unless bulk goes in chunks. That is an estimate,
-//! which is good enough: a word expresses preference, never correctness, and handles of such copies ask the stream.
+//! calls. So only every eighth copy of a stream gets one (`ticket_every`), and in a burst, which keeps the word up from
+//! one ticket to the next, one in four of those. Copies that follow while it is outstanding are known to be complete a
+//! moment after it, by the time that copies take; copies that follow when it has been seen on time are taken to be
+//! complete after the time that they take, unless bulk goes in chunks. That is an estimate, which is good enough: a
+//! word expresses preference, never correctness, and handles of such copies ask the stream.
 //!
 //! They share one *hold* ([`crate::hold`]): it is raised once, lengthened by every copy, and lowered by the monitor.
 //! Such a copy costs its caller this lock twice, and no call, allocation or clock beyond its own.
@@ -18,6 +19,9 @@ use semaphores::{Bank, Priority};
 use crate::hold::{Behind, Hold, Outlook};
 use crate::lock::lock;
 use crate::monitor::{Shared, Ticket};
+
+/// A ticket of a burst serves so many times as many copies as one that comes out of the blue.
+const BURST: u32 = 4;
 
 /// The run of one stream.
 pub(crate) struct Run {
@@ -38,6 +42,18 @@ struct Tail {
     ready: bool,
     covered: u32,
     tail: Nanos,
+    /// Whether the word has been up since the ticket before it.
+    burst: bool,
+}
+
+impl Tail {
+    /// How many copies its ticket serves, its own included.
+    fn serves(&self, ticket_every: u32) -> u32 {
+        match ticket_every {
+            2.. if self.burst => ticket_every.saturating_mul(BURST),
+            _ => ticket_every,
+        }
+    }
 }
 
 /// A copy that would like to go without a ticket of its own.
@@ -47,7 +63,7 @@ pub(crate) struct Ask<'a> {
     pub(crate) priority: Priority,
     /// How long it takes on an idle engine.
     pub(crate) expected: Nanos,
-    /// How many copies a ticket serves.
+    /// How many copies a ticket serves that no other copy comes just before.
     pub(crate) ticket_every: u32,
     /// Whether time alone may tell when it is complete.
     pub(crate) timely: bool,
@@ -92,7 +108,9 @@ impl Run {
     /// A copy with a ticket of its own begins or continues a run. Returns how long the copies take that stand between
     /// it and the ticket before it.
     pub(crate) fn begin(&self, ticket: Ticket, ready: bool) -> Nanos {
-        let before = lock(&self.state).last.replace(Tail { ticket, ready, covered: 0, tail: Nanos::ZERO });
+        let mut state = lock(&self.state);
+        let burst = state.holds.iter().any(Hold::is_up);
+        let before = state.last.replace(Tail { ticket, ready, covered: 0, tail: Nanos::ZERO, burst });
         before.map_or(Nanos::ZERO, |before| before.tail)
     }
 
@@ -107,7 +125,7 @@ impl Run {
         let mut state = lock(&self.state);
         let State { last, holds, .. } = &mut *state;
         let last = last.as_mut()?;
-        if last.covered + 1 >= ask.ticket_every {
+        if last.covered + 1 >= last.serves(ask.ticket_every) {
             return None;
         }
         let seen = ask.shared.ring.is_done(last.ticket);
@@ -215,14 +233,24 @@ mod tests {
         }
 
         fn enter(&self) -> Option<Ride> {
+            self.enter_every(8)
+        }
+
+        fn enter_every(&self, ticket_every: u32) -> Option<Ride> {
             self.run.enter(&Ask {
                 shared: &self.shared,
                 direction: Direction::HostToDevice,
                 priority: Priority::new(2).unwrap(),
                 expected: TAKES,
-                ticket_every: 8,
+                ticket_every,
                 timely: true,
             })
+        }
+
+        /// How many copies go without tickets until one needs one.
+        fn rides(&self, ticket_every: u32) -> usize {
+            let rides = std::iter::from_fn(|| self.enter_every(ticket_every));
+            rides.map(|ride| self.run.leave(&ride, false, Nanos::from_ms(1))).count()
         }
 
         fn is_up(&self) -> bool {
@@ -263,6 +291,19 @@ mod tests {
         assert!(bed.enter().is_none(), "a ticket serves eight");
         assert!(bed.look(now + Nanos(7 * TAKES.0)) && bed.is_up());
         assert!(!bed.look(now + Nanos(8 * TAKES.0)) && !bed.is_up());
+    }
+
+    #[test]
+    fn a_ticket_serves_four_times_as_many_in_a_burst() {
+        let bed = Bed::new();
+        assert_eq!(bed.rides(8), 7);
+        bed.run.begin(bed.shared.ring.take().unwrap(), true);
+        assert_eq!(bed.rides(8), 31, "the word has been up since the ticket before it");
+        bed.run.abandon();
+        bed.run.begin(bed.shared.ring.take().unwrap(), true);
+        assert_eq!(bed.rides(8), 7, "the word was down");
+        bed.run.begin(bed.shared.ring.take().unwrap(), true);
+        assert_eq!(bed.rides(1), 0, "a ticket each was asked for");
     }
 
     #[test]

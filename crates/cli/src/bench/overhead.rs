@@ -30,7 +30,7 @@ const ALONE: Label =
     Label { method: "overtake, alone", transport: "engine", urgent_transport: None, emulation: "none" };
 /// Through overtake, with a stream of a lower priority about.
 const ARMED: Label =
-    Label { method: "overtake, armed", transport: "engine", urgent_transport: None, emulation: "hold" };
+    Label { method: "overtake, armed", transport: "kernel", urgent_transport: None, emulation: "hold" };
 /// The other half of every pair.
 const NATIVE: Label = Label::plain("native");
 /// Turns that the pairs take.
@@ -84,8 +84,8 @@ pub fn run(arguments: &Arguments, overhead: &OverheadArguments) -> Result<()> {
 }
 
 fn product(stage: &Stage, sizes: Sizes, is_alone: bool) -> Result<Arc<dyn Method>> {
-    let options = MethodName::EngineHold.options(&stage.shop.options);
-    let ways = if is_alone { (Way::Unchanged, Way::Unchanged) } else { (Way::OwnStream, Way::Channel) };
+    let options = MethodName::KernelHold.options(&stage.shop.options);
+    let ways = if is_alone { (Way::Unchanged, Way::Unchanged) } else { (Way::OwnStream, Way::Kernel) };
     let setup = Setup { options, ways, is_alone, device: stage.shop.device };
     Ok(Arc::new(Product::new(&stage.shop.ground, setup, STREAM_PRIORITY_DEFAULT, sizes.cargo())?))
 }
