@@ -15,6 +15,9 @@ const START: Nanos = Nanos::from_us(2);
 /// For so long a hold stays up beyond the time that copies take: what bulk has in flight takes about as long to clear
 /// the link.
 const SLACK: Nanos = Nanos::from_us(2);
+/// One in so many parts of their time is added to copies that stand behind a ticket: many follow each other there, and
+/// what bulk gains by a word that is lowered before the last of them is through costs that one far more.
+const TAIL_MARGIN: u64 = 16;
 
 /// The copies behind a ticket.
 #[derive(Clone, Copy, Debug)]
@@ -140,7 +143,7 @@ impl Hold {
         // The copy before them has completed, so they are running now.
         self.behind = None;
         self.free_at = self.free_at.max(now + behind.tail);
-        self.until = self.until.max(now + behind.tail);
+        self.until = self.until.max(now + behind.tail + Nanos(behind.tail.0 / TAIL_MARGIN) + SLACK);
         if !behind.ready {
             self.raise(shared);
         }
