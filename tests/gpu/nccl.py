@@ -1,7 +1,7 @@
-"""NCCL with the drop-in: loaded through ctypes, and under torch.distributed, on every GPU up to two.
+"""NCCL with the drop-in: loaded through ctypes, under torch.distributed and under torchrun, on every GPU up to two.
 
 Measures the bandwidth of all_reduce by itself, then again with pinned copies of both sizes under way (which must not
-hang it, nor spoil any bytes). Without arguments it runs both programs in both modes, in turn, and prints a table.
+hang it, nor spoil any bytes). Without arguments it runs all programs in both modes, in turn, and prints a table.
 """
 
 import argparse
@@ -21,6 +21,7 @@ BULK_BYTES, SMALL_BYTES = 64 << 20, 64 << 10
 FLOAT32, SUM = 7, 0
 SHARE_MAX = 0.02
 TAG = "NCCL-RESULT "
+PROGRAMS = ("ctypes", "torch", "torchrun")
 
 
 def nccl_library():
@@ -120,14 +121,13 @@ def with_ctypes():
     report(torch, "ctypes", world, alone_s, beside_s, good)
 
 
-def with_torch(rank, world, store):
+def with_torch(rank, world, meeting, program="torch.distributed"):
     """One rank of torch.distributed."""
     import torch
     import torch.distributed as distributed
     device = torch.device("cuda", rank)
     torch.cuda.set_device(device)
-    distributed.init_process_group("nccl", init_method=f"file://{store}", rank=rank, world_size=world,
-                                   device_id=device)
+    distributed.init_process_group("nccl", init_method=meeting, rank=rank, world_size=world, device_id=device)
     values = torch.ones(BYTES // 4, device=device)
     copies = Copies(torch, device)
 
@@ -148,7 +148,7 @@ def with_torch(rank, world, store):
     gathered = [torch.zeros(1, device=device) for _ in range(world)]
     distributed.all_gather(gathered, torch.tensor([float(good)], device=device))
     if rank == 0:
-        report(torch, "torch.distributed", world, alone_s, beside_s, all(bool(one) for one in gathered))
+        report(torch, program, world, alone_s, beside_s, all(bool(one) for one in gathered))
     distributed.destroy_process_group()
 
 
@@ -158,20 +158,34 @@ def with_torch_ranks():
     import torch.multiprocessing
     world = min(2, torch.cuda.device_count())
     with tempfile.TemporaryDirectory(prefix="overtake-nccl-") as folder:
-        store = os.path.join(folder, "store")
+        meeting = "file://" + os.path.join(folder, "store")
         if world == 1:
-            with_torch(0, 1, store)
+            with_torch(0, 1, meeting)
         else:
-            torch.multiprocessing.spawn(with_torch, (world, store), world)
+            torch.multiprocessing.spawn(with_torch, (world, meeting), world)
+
+
+def with_torchrun_rank():
+    """What torchrun starts."""
+    with_torch(int(os.environ["LOCAL_RANK"]), int(os.environ["WORLD_SIZE"]), "env://", "torchrun")
+
+
+def command_of(program):
+    """How a program is started."""
+    this = os.path.abspath(__file__)
+    if program == "torchrun":
+        return [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=gpu", this,
+                "--program", "rank"]
+    return [sys.executable, this, "--program", program]
 
 
 def compare(runs, limit_s):
-    """Both programs in both modes, in turn: every result by program and mode."""
+    """All programs in both modes, in turn: every result by program and mode."""
     seen, ended = {}, True
     for _ in range(runs):
-        for program in ("ctypes", "torch"):
+        for program in PROGRAMS:
             for mode in harness.MODES:
-                done = harness.run(mode, [sys.executable, os.path.abspath(__file__), "--program", program], limit_s)
+                done = harness.run(mode, command_of(program), limit_s)
                 lines = [line[len(TAG):] for line in done["out"].splitlines() if line.startswith(TAG)]
                 if done["status"] != 0 or not lines:
                     ended = False
@@ -197,7 +211,7 @@ def rows_of(seen):
 
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("--program", choices=("ctypes", "torch"), help="run one program instead of comparing")
+    parser.add_argument("--program", choices=("ctypes", "torch", "rank"), help="run one program instead of comparing")
     parser.add_argument("--runs", type=int, default=2)
     parser.add_argument("--limit-s", type=float, default=60)
     arguments = parser.parse_args()
@@ -205,6 +219,8 @@ def main():
         return with_ctypes()
     if arguments.program == "torch":
         return with_torch_ranks()
+    if arguments.program == "rank":
+        return with_torchrun_rank()
     seen, ended = compare(arguments.runs, arguments.limit_s)
     rows = rows_of(seen)
     harness.save("nccl.json", {"rows": rows, "ended": ended,

@@ -86,9 +86,11 @@ def result_of(done):
     return done["status"], marked or lines
 
 
-def both(name, command, limit_s):
+def both(name, command, arguments):
     """One client in both modes, one after the other."""
-    return name, {mode: harness.run(mode, command, limit_s, environment=ENVIRONMENT) for mode in harness.MODES}
+    options = ("--deployment", arguments.deployment)
+    return name, {mode: harness.run(mode, command, arguments.limit_s, environment=ENVIRONMENT, options=options)
+                  for mode in harness.MODES}
 
 
 def row_of(name, runs):
@@ -146,6 +148,7 @@ def main():
     parser.add_argument("--only", action="append", default=[], help="the name of a client; may be given again")
     parser.add_argument("--jobs", type=int, default=4, help="clients at once; times are indicative if above 1")
     parser.add_argument("--limit-s", type=float, default=60)
+    parser.add_argument("--deployment", choices=("preload", "shadow", "audit"), default="preload")
     arguments = parser.parse_args()
     harness.tools()
     with tempfile.TemporaryDirectory(prefix="overtake-clients-") as folder:
@@ -153,9 +156,10 @@ def main():
         if not commands:
             sys.exit("no client can run here: " + "; ".join(left_out))
         with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
-            done = list(pool.map(lambda item: both(*item, arguments.limit_s), commands.items()))
+            done = list(pool.map(lambda item: both(*item, arguments), commands.items()))
     rows = [row_of(name, runs) for name, runs in done]
-    harness.save("clients.json", {"jobs": arguments.jobs, "left_out": left_out, "rows": rows})
+    harness.save(f"clients-{arguments.deployment}.json",
+                 {"deployment": arguments.deployment, "jobs": arguments.jobs, "left_out": left_out, "rows": rows})
     for row, (_, runs) in zip(rows, done):
         if row["same"] != "yes":
             explain(row, runs)
