@@ -15,7 +15,7 @@ use crate::copy::plan::{Plan, Reason, Situation, fits_kernel, plan};
 use crate::copy::request::{Placement, Request, is_allocated, place};
 use crate::engine::Engine;
 use crate::guard::Guarded;
-use crate::kernel::{Descriptor, INLINE_DESCRIPTORS, Yield};
+use crate::kernel::{Descriptor, GUARDED_DESCRIPTORS, INLINE_DESCRIPTORS, Yield};
 use crate::monitor::{Flight, Lift, Ticket};
 use crate::options::UrgentTransport;
 use crate::overtake::Inner;
@@ -353,7 +353,7 @@ impl Job<'_> {
                 (moving.map(|request| request.shape).collect(), self.pieces.clone())
             }
         };
-        let launches = shapes.chunks(INLINE_DESCRIPTORS).zip(descriptors.chunks(INLINE_DESCRIPTORS));
+        let launches = shapes.chunks(GUARDED_DESCRIPTORS).zip(descriptors.chunks(GUARDED_DESCRIPTORS));
         for (shapes, descriptors) in launches {
             let stream = self.stream.stream;
             // SAFETY: the plan made sure that the device sees both sides; the caller vouches for their lives.

@@ -23,6 +23,11 @@ struct Inline {
   Descriptor descriptors[8];
 };
 
+// For bulk, where a launch takes so long that what its parameters cost does not matter: a batch is one launch.
+struct InlineMany {
+  Descriptor descriptors[64];
+};
+
 // What a launch yields to. `host` null: it yields to nobody, and the grid has no mirroring block.
 struct Gate {
   const volatile u32 *host;
@@ -242,7 +247,7 @@ static __device__ void leave(const Guard &guard) {
 }
 
 extern "C" __global__ void __launch_bounds__(512)
-    overtake_copy_guarded(const __grid_constant__ Inline table, u32 count, const __grid_constant__ Gate gate,
+    overtake_copy_guarded(const __grid_constant__ InlineMany table, u32 count, const __grid_constant__ Gate gate,
                           const __grid_constant__ Guard guard) {
   if (may_copy(guard)) {
     u32 workers = gate.host ? gridDim.x - 1 : gridDim.x;

@@ -18,6 +18,9 @@ pub const COPY_PTX: &str = include_str!("copy.ptx");
 /// Descriptors that fit one launch by value; `Inline` in `copy.cu`.
 pub const INLINE_DESCRIPTORS: usize = 8;
 
+/// Descriptors that fit one guarded launch by value; `InlineMany` in `copy.cu`.
+pub const GUARDED_DESCRIPTORS: usize = 64;
+
 /// Threads of a block; `__launch_bounds__` in `copy.cu`.
 const BLOCK_THREADS: u32 = 512;
 
@@ -174,7 +177,8 @@ impl CopyKernel {
         unsafe { self.driver.launch(&launch) }
     }
 
-    /// Launches a copy that asks, once it has all its multiprocessors, whether it shall copy.
+    /// Launches a copy of up to [`GUARDED_DESCRIPTORS`] descriptors that asks, once it has all its multiprocessors,
+    /// whether it shall copy.
     ///
     /// # Safety
     /// As for [`CopyKernel::launch`]; the words of the handshake live as long as the launch.
@@ -186,8 +190,8 @@ impl CopyKernel {
         handshake: &Handshake,
         stream: Stream,
     ) -> Result<()> {
-        assert!(descriptors.len() <= INLINE_DESCRIPTORS, "a launch takes {INLINE_DESCRIPTORS} descriptors");
-        let mut table = [Descriptor::default(); INLINE_DESCRIPTORS];
+        assert!(descriptors.len() <= GUARDED_DESCRIPTORS, "a launch takes {GUARDED_DESCRIPTORS} descriptors");
+        let mut table = [Descriptor::default(); GUARDED_DESCRIPTORS];
         table[..descriptors.len()].copy_from_slice(descriptors);
         let (mut count, mut gate) = (descriptors.len() as u32, self.gate(Some(yields)));
         let mut guard = Guard {
@@ -210,8 +214,9 @@ impl CopyKernel {
             stream,
             parameters: &parameters,
         };
-        // SAFETY: `overtake_copy_guarded` declares the parameters of `overtake_copy` and a `Guard`, which the four
-        // pointers lead to with the layouts of the C declarations; the caller vouches for ranges and words.
+        // SAFETY: `overtake_copy_guarded` declares four parameters, an `InlineMany` of 64 descriptors, a u32, a `Gate`
+        // and a `Guard`, which the pointers lead to with the layouts of the C declarations; the caller vouches for
+        // ranges and words.
         unsafe { self.driver.launch(&launch) }
     }
 

@@ -5,8 +5,8 @@
 //! after its copies, on whichever way they go.
 #![allow(unsafe_code)]
 
-use hal::{Copy2d, Copy3d, Driver, Function, Launch, Stream};
-use overtake::copy::{CopyHandle, Request};
+use hal::{Code, Copy2d, Copy3d, Driver, Function, Launch, Stream};
+use overtake::copy::{CopyHandle, Door, Request};
 use overtake::{Overtake, Priority, PriorityStream};
 
 use crate::memory::Pinned;
@@ -61,6 +61,13 @@ pub fn batch(stream: &PriorityStream, requests: &[Request]) -> hal::Result<Vec<C
     // SAFETY: requests are made by `request`, whose ranges lie inside buffers of a rig, or name what the driver
     // refuses.
     unsafe { stream.memcpy_batch_async(requests) }
+}
+
+/// Several linear copies without order among them, as one; fails where they would go natively.
+pub fn unordered(stream: &PriorityStream, requests: &[Request]) -> hal::Result<CopyHandle> {
+    let native = || Err(Code::NOT_SUPPORTED.at("a batch that is to go by kernel"));
+    // SAFETY: as for `batch`; the door makes no copy at all.
+    unsafe { stream.memcpy_batch_through(requests, &Door { native: Some(&native), ..Door::default() }) }
 }
 
 /// A rectangle where the depth is 1, else a box.

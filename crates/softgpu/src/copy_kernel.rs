@@ -18,6 +18,8 @@ use crate::parameters::{CopyKernelParameters, span_ns};
 const DESCRIPTOR_BYTES: u32 = 64;
 /// Descriptors of a launch by value.
 const INLINE_DESCRIPTORS: u32 = 8;
+/// The same of the guarded kernel.
+const GUARDED_DESCRIPTORS: u32 = 64;
 /// `sizeof(Gate)` in `copy.cu`.
 const GATE_BYTES: u32 = 32;
 /// `sizeof(Guard)` in `copy.cu`.
@@ -36,7 +38,7 @@ pub(crate) fn register(add: &mut dyn FnMut(&str, KernelSpec)) {
         KernelSpec::new(&[table_bytes, 4, GATE_BYTES], start).blocks_per_multiprocessor(BLOCKS_PER_MULTIPROCESSOR)
     };
     let guarded = || Box::new(Guarded::Beginning) as Box<dyn Running>;
-    let sizes = [INLINE_DESCRIPTORS * DESCRIPTOR_BYTES, 4, GATE_BYTES, GUARD_BYTES];
+    let sizes = [GUARDED_DESCRIPTORS * DESCRIPTOR_BYTES, 4, GATE_BYTES, GUARD_BYTES];
     add("overtake_copy_guarded", KernelSpec::new(&sizes, guarded).blocks_per_multiprocessor(BLOCKS_PER_MULTIPROCESSOR));
     add("overtake_copy", spec(INLINE_DESCRIPTORS * DESCRIPTOR_BYTES, Place::Parameter));
     add("overtake_copy_table", spec(8, Place::Memory));

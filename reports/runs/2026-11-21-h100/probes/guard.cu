@@ -99,8 +99,8 @@ static Carrier *carrier;
 static u32 *gate_words;
 static u32 slots = 0;
 
-static Inline table_of(CUdeviceptr to, CUdeviceptr from, size_t bytes) {
-  Inline table;
+static InlineMany table_of(CUdeviceptr to, CUdeviceptr from, size_t bytes) {
+  InlineMany table;
   memset(&table, 0, sizeof table);
   table.descriptors[0] = {to, from, bytes, 1, bytes, bytes, COPY, 0, 0};
   return table;
@@ -122,7 +122,7 @@ static void submit_guarded(CUdeviceptr to, CUdeviceptr from, size_t bytes, bool 
   CUevent ready = c.take();
   OK(cuEventRecord(ready, s));
   OK(cuStreamWaitEvent(c.copies, ready, 0));
-  Inline table = table_of(to, from, bytes);
+  InlineMany table = table_of(to, from, bytes);
   Gate gate = gate_of();
   Guard guard = {c.started, c.cancel, c.outcome, c.done, device_words, n, 0};
   void *parameters[] = {&table, &count, &gate, &guard};
@@ -142,7 +142,7 @@ static void copy(Way way, CUdeviceptr to, CUdeviceptr from, size_t bytes, bool h
     OK(cuMemcpyAsync(to, from, bytes, s));
   } else if (way == PLAIN) {
     u32 count = 1;
-    Inline table = table_of(to, from, bytes);
+    InlineMany table = table_of(to, from, bytes);
     Gate gate = gate_of();
     void *parameters[] = {&table, &count, &gate};
     OK(cuLaunchKernel(plain_copy, h2d ? 5 : 4, 1, 1, 512, 1, 1, 0, s, parameters, 0));
