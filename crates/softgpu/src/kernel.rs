@@ -70,6 +70,8 @@ pub struct Io<'a> {
     pub(crate) payload: Payload,
     pub(crate) stores: &'a mut u64,
     pub(crate) fault: &'a mut bool,
+    /// Whether it has looked at the host's memory.
+    pub(crate) looked: &'a mut bool,
 }
 
 impl Io<'_> {
@@ -115,7 +117,10 @@ impl Io<'_> {
 
     fn load(&mut self, address: u64, width: Width) -> u64 {
         match self.space.word(address, width) {
-            Ok((span, _)) => span.load(0, width),
+            Ok((span, region)) => {
+                *self.looked |= !region.is_device();
+                span.load(0, width)
+            }
             Err(_) => {
                 *self.fault = true;
                 0

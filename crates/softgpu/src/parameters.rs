@@ -75,7 +75,7 @@ pub struct HostParameters {
     /// An asynchronous copy or memset (facts 5: 2.2 to 2.5 us).
     pub copy_ns: u64,
     /// The same for a copy to the host (fits the measured queue map: sixteen of them submitted back to back drain as
-    /// fast as they come).
+    /// fast as they come. One of a burst was measured to cost 2.2 to 2.5 us).
     pub copy_d2h_ns: u64,
     /// An event record (facts 5: 0.24 us).
     pub event_record_ns: u64,
@@ -98,13 +98,14 @@ pub struct HostParameters {
     /// How long a sleep has to be to leave the thread's core cold.
     pub cold_after_ns: u64,
     /// What each nanosecond of a cold thread's calls costs more, in the mean: the slowdown is drawn for each sleep and
-    /// exponential (measured: a plain 64 KiB copy and its completion word cost 9 us at least, 12 to 16 in the median
-    /// and 26 in the 90th percentile when the caller has slept a millisecond).
+    /// exponential (measured, eight medians of two days: a plain 64 KiB copy and its completion word cost 9 us at least,
+    /// 12 to 20 in the median and 25 to 36 in the 90th percentile when the caller has slept a millisecond).
     pub cold_slowdown: f64,
-    /// The slowdown is never more (measured: the 99th percentile is 31 to 38 us).
+    /// The slowdown is never more (measured: the 90th percentile is at most three times the fastest).
     pub cold_slowdown_max: f64,
-    /// What entering a call costs a cold thread, before the slowdown, whatever the call does (measured: a copy with a
-    /// word to raise, five look-ups more, costs its caller 4 us more).
+    /// What entering a call, of the driver or of the clock, costs a cold thread, before the slowdown, whatever the call
+    /// does: the caller's own code before it misses the caches as well (measured: a copy with a word to raise, five
+    /// look-ups more, costs its caller 4 us more).
     pub cold_entry_ns: u64,
     /// How much of its calls, in warm time, a thread is cold for (measured: 65 calls in a row cost 2.3 us each).
     pub cold_span_ns: u64,
@@ -129,7 +130,7 @@ impl Default for HostParameters {
             batch_ns: 1_040,
             batch_each_ns: 140,
             copy_ns: 2_300,
-            copy_d2h_ns: 3_400,
+            copy_d2h_ns: 2_950,
             event_record_ns: 240,
             stream_wait_event_ns: 200,
             query_ns: 1_700,
@@ -140,8 +141,8 @@ impl Default for HostParameters {
             manage_ns: 1_000,
             synchronize_ns: 300,
             cold_after_ns: 300_000,
-            cold_slowdown: 1.6,
-            cold_slowdown_max: 6.0,
+            cold_slowdown: 2.2,
+            cold_slowdown_max: 4.0,
             cold_entry_ns: 900,
             cold_span_ns: 20_000,
             clock_ns: 25,
@@ -213,6 +214,10 @@ pub struct MemopParameters {
     /// A write while an engine of the device writes the host's memory at full rate: it goes behind what that engine has
     /// sent (measured: a copy to the device takes 2 us longer then).
     pub write_behind_writes_ns: u64,
+    /// A write while a kernel looks at a word of the host's memory over and over: its barrier waits for those loads, too
+    /// (measured: beside a copy kernel that stands still, 4.0 to 4.3 us of a 64 KiB copy come after its caller's last
+    /// call, without one 2.6 to 2.9, in either direction).
+    pub write_beside_looks_ns: u64,
     /// Each further write of a batch (facts 5: a channel with one batched lower adds 2.2 us, not 2.8).
     pub batched_write_ns: u64,
     /// A satisfied wait on host memory (facts 2: 1.2 us).
@@ -235,6 +240,7 @@ impl Default for MemopParameters {
             write_ns: 1_400,
             write_behind_reads_ns: 10_400,
             write_behind_writes_ns: 3_200,
+            write_beside_looks_ns: 2_800,
             batched_write_ns: 1_000,
             wait_host_ns: 1_200,
             wait_device_ns: 500,
@@ -252,7 +258,7 @@ pub struct EngineParameters {
     /// Before the bytes of a copy move (facts 2: the gap between consecutive copies; facts 3: 64 copies of 64 KiB in
     /// 251 us).
     pub h2d_setup_ns: u64,
-    /// The same for copies to the host (facts 6: 64 copies of 64 KiB take 245 us even beside bulk).
+    /// The same for copies to the host (measured: 64 copies of 64 KiB take 194 to 199 us).
     pub d2h_setup_ns: u64,
     /// The same for copies on the device and between devices. Not measured.
     pub d2d_setup_ns: u64,
@@ -282,7 +288,7 @@ impl Default for EngineParameters {
     fn default() -> EngineParameters {
         EngineParameters {
             h2d_setup_ns: 2_600,
-            d2h_setup_ns: 2_200,
+            d2h_setup_ns: 1_800,
             d2d_setup_ns: 2_200,
             switch_ns: 2_600,
             inline_bytes_max: 24_576,

@@ -88,7 +88,7 @@ impl<'a> Turn<'a> {
     pub(crate) fn read_clock(&mut self) -> Ns {
         let clock_ns = self.model().parameters.host.clock_ns;
         let now = self.now();
-        self.spend(clock_ns.max(1));
+        self.spend_call(clock_ns.max(1));
         now
     }
 

@@ -8,7 +8,7 @@ use super::engine::Engine;
 use super::memory::AddressSpace;
 use super::queue::{Class, Pool};
 use super::stream::Role;
-use super::{Caller, ContextKey, Failure, Model, OpKey, Outcome, StreamKey, handles};
+use super::{Caller, ContextKey, Failure, Model, Ns, OpKey, Outcome, StreamKey, handles};
 use crate::parameters::Parameters;
 use hal::StreamFlags;
 
@@ -28,6 +28,8 @@ pub(crate) struct DeviceState {
     pub(crate) free_parts: u64,
     /// Kernels that wait for multiprocessors.
     pub(crate) waiting_kernels: std::collections::VecDeque<OpKey>,
+    /// When a kernel has last looked at a word of the host's memory.
+    pub(crate) looked_at: Option<Ns>,
     /// What every call says once the device is lost.
     pub(crate) lost: Option<Code>,
 }
@@ -55,6 +57,7 @@ impl DeviceState {
             cursor: 0,
             free_parts: u64::from(parameters.device.multiprocessors) * PARTS,
             waiting_kernels: std::collections::VecDeque::new(),
+            looked_at: None,
             lost: None,
         }
     }

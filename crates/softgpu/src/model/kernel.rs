@@ -214,7 +214,7 @@ impl Model {
         let process = op.process;
         let Kind::Kernel(job) = &mut op.kind else { return };
         let Some(mut running) = job.running.take() else { return };
-        let mut fault = false;
+        let (mut fault, mut looked) = (false, false);
         let mut io = Io {
             now: self.now,
             parameters: &job.parameters,
@@ -225,9 +225,13 @@ impl Model {
             payload: self.payload,
             stores: &mut self.effects,
             fault: &mut fault,
+            looked: &mut looked,
         };
         let step = running.step(&mut io);
         job.running = Some(running);
+        if looked {
+            self.devices[job.device].looked_at = Some(self.now);
+        }
         if fault {
             return self.poison_of(key, Code::ILLEGAL_ADDRESS);
         }

@@ -3,9 +3,10 @@
 use hal::{Code, MemOp, WaitCondition, Width};
 
 use super::agenda::{Ns, What};
-use super::op::{Kind, Lead, MemopJob};
+use super::op::{Kind, Lead, MemopJob, State};
+use super::queue::Queue;
 use super::stream::Route;
-use super::{Caller, Failure, Model, OpKey, Outcome, StreamKey};
+use super::{Caller, Failure, Model, OpKey, Outcome, QueueKey, StreamKey};
 use crate::planted::Planted;
 
 impl Model {
@@ -26,7 +27,7 @@ impl Model {
 
     pub(crate) fn memops_submit(&mut self, stream: StreamKey, caller: Caller, ops: &[MemOp]) {
         self.counts.memory_operations += ops.len() as u64;
-        let job = MemopJob { ops: ops.to_vec(), position: 0, lead: Lead::None };
+        let job = MemopJob { ops: ops.to_vec(), position: 0, lead: Lead::None, look_at: None };
         self.submit(stream, caller.at, Route::Memop, Kind::Memops(job));
     }
 
@@ -47,7 +48,7 @@ impl Model {
             }
             MemOp::Wait { .. } => match (position, lead) {
                 (0, Lead::Satisfied) => self.wait_satisfied(key),
-                (0, Lead::Again(at)) => self.agenda.push(at.max(now), What::Poll(key)),
+                (0, Lead::Again(at)) => self.plan_look(key, at.max(now)),
                 _ => self.wait_look(key),
             },
         }
@@ -62,11 +63,17 @@ impl Model {
             behind_ns.min(left + memop.write_ns)
         };
         let reads_ns = behind(device.h2d, memop.write_behind_reads_ns);
-        memop.write_ns.max(reads_ns).max(behind(device.d2h, memop.write_behind_writes_ns))
+        // A kernel that looks at a word of the host's does so all the time; the model sees it look now and then.
+        let looks = device.looked_at.is_some_and(|at| self.now <= at + self.parameters.copy_kernel.look_ns);
+        let looks_ns = if looks { memop.write_beside_looks_ns } else { 0 };
+        memop.write_ns.max(reads_ns).max(behind(device.d2h, memop.write_behind_writes_ns)).max(looks_ns)
     }
 
     fn wait_satisfied(&mut self, key: OpKey) {
         let Some((MemOp::Wait { address, .. }, ..)) = self.memop_at(key) else { return };
+        if let Kind::Memops(job) = &mut self.ops[key].kind {
+            job.look_at = None;
+        }
         let memop = &self.parameters.memop;
         let space = &self.processes[self.ops[key].process].space;
         let on_device = space.region(address.0).is_some_and(|(_, region)| region.is_device());
@@ -96,19 +103,59 @@ impl Model {
         self.now + memop.wait_poll_ns - memop.wait_poll_spread_ns + spread
     }
 
-    /// An unsatisfied wait looks at its word.
-    pub(crate) fn wait_look(&mut self, key: OpKey) {
-        if self.ops.get(key).is_none() {
-            return;
+    fn plan_look(&mut self, key: OpKey, at: Ns) {
+        if let Kind::Memops(job) = &mut self.ops[key].kind {
+            job.look_at = Some(at);
+            self.agenda.push(at, What::Poll(key));
         }
+    }
+
+    /// The time has come for an unsatisfied wait to look again, unless it has looked since this was planned.
+    pub(crate) fn look_due(&mut self, key: OpKey, at: Ns) {
+        if self.looks_at(key) == Some(at) {
+            self.wait_look(key);
+        }
+    }
+
+    fn looks_at(&self, key: OpKey) -> Option<Ns> {
+        match &self.ops.get(key)?.kind {
+            Kind::Memops(job) => job.look_at,
+            _ => None,
+        }
+    }
+
+    /// A wait looks at its word.
+    fn wait_look(&mut self, key: OpKey) {
         match self.wait_holds(key) {
             Some(true) => self.wait_satisfied(key),
             Some(false) => {
                 let again = self.next_look();
-                self.agenda.push(again, What::Poll(key));
+                self.plan_look(key, again);
             }
             None => self.poison_of(key, Code::ILLEGAL_ADDRESS),
         }
+    }
+
+    /// The next in a queue waits for something else, so the front end turns to the others of its kind: those that hang
+    /// at a wait look at once.
+    pub(crate) fn others_look(&mut self, yielding: QueueKey) {
+        let Some(Queue { class, context: Some(context), .. }) = self.queues.get(yielding) else { return };
+        let (class, context) = (*class, *context);
+        if !self.hangs(yielding) {
+            return;
+        }
+        let others: Vec<QueueKey> = self.contexts[context].pools[class as usize].queues().to_vec();
+        for other in others.into_iter().filter(|&other| other != yielding) {
+            let Some(&head) = self.queues[other].ops.front() else { continue };
+            if self.looks_at(head).is_some() && self.wait_holds(head) == Some(true) {
+                self.wait_satisfied(head);
+            }
+        }
+    }
+
+    /// Whether a queue holds something and cannot go on with it.
+    fn hangs(&self, queue: QueueKey) -> bool {
+        self.queues[queue].ops.front().is_some_and(|&head| self.ops[head].state == State::Pending)
     }
 
     /// A step is over: a write takes effect, and the next operation of the batch begins.

@@ -242,7 +242,7 @@ impl Model {
             What::Visible(op) => self.touch(op),
             What::Elapsed(op) => self.elapsed(op),
             What::Memop(op) => self.memop_done(op),
-            What::Poll(op) => self.wait_look(op),
+            What::Poll(op) => self.look_due(op, at),
             What::Lead(op) => self.lead_due(op),
             What::Flow { engine, stamp } => self.flow_due(engine, stamp),
             What::Kernel(op) | What::KernelPoll(op) => self.kernel_step(op),

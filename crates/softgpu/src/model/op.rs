@@ -104,6 +104,8 @@ pub(crate) struct MemopJob {
     pub(crate) ops: Vec<MemOp>,
     pub(crate) position: usize,
     pub(crate) lead: Lead,
+    /// When its unsatisfied wait looks next; looks planned for other times have been overtaken.
+    pub(crate) look_at: Option<Ns>,
 }
 
 /// What runs an operation.

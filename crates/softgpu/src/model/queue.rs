@@ -43,6 +43,8 @@ pub(crate) struct Queue {
     pub(crate) number: u32,
     /// Whether it belongs to one stream and goes with it.
     pub(crate) private: bool,
+    /// The context whose streams share it; nothing where it is private.
+    pub(crate) context: Option<ContextKey>,
     pub(crate) ops: VecDeque<OpKey>,
     /// The engine of its last copy, as long as no write has followed.
     pub(crate) unflushed: Option<usize>,
@@ -58,6 +60,13 @@ pub(crate) struct Pool {
     next: u32,
 }
 
+impl Pool {
+    /// All of them.
+    pub(crate) fn queues(&self) -> &[QueueKey] {
+        &self.queues
+    }
+}
+
 impl Model {
     /// How many queues a class has; `None` for one per stream.
     fn pool_limit(&self, class: Class) -> Option<u32> {
@@ -71,8 +80,10 @@ impl Model {
         }
     }
 
-    fn new_queue(&mut self, class: Class, number: u32, private: bool) -> QueueKey {
-        self.queues.insert(Queue { class, number, private, ops: VecDeque::new(), unflushed: None, idle_at: 0 })
+    fn new_queue(&mut self, class: Class, number: u32, context: Option<ContextKey>) -> QueueKey {
+        let private = context.is_none();
+        let ops = VecDeque::new();
+        self.queues.insert(Queue { class, number, private, context, ops, unflushed: None, idle_at: 0 })
     }
 
     /// The next idle queue of a pool, in turn; where none is idle, the next in turn.
@@ -81,11 +92,11 @@ impl Model {
             let pool = &mut self.contexts[context].pools[class as usize];
             pool.next += 1;
             let number = pool.next - 1;
-            return self.new_queue(class, number, true);
+            return self.new_queue(class, number, None);
         };
         while (self.contexts[context].pools[class as usize].queues.len() as u32) < limit {
             let number = self.contexts[context].pools[class as usize].queues.len() as u32;
-            let queue = self.new_queue(class, number, false);
+            let queue = self.new_queue(class, number, Some(context));
             self.contexts[context].pools[class as usize].queues.push(queue);
         }
         let pool = &self.contexts[context].pools[class as usize];

@@ -317,6 +317,7 @@ impl Model {
         }
         if let Some(queue) = queue {
             self.touch_head(queue);
+            self.others_look(queue);
         }
     }
 

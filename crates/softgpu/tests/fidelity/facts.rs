@@ -38,6 +38,8 @@ pub struct Row {
     #[serde(default)]
     pub device_word: bool,
     pub p50_us: Option<f64>,
+    /// The highest of several measurements, where `p50_us` is the lowest: the model may be anywhere between.
+    pub p50_us_max: Option<f64>,
     pub bulk_gbps: Option<f64>,
 }
 

@@ -244,14 +244,16 @@ fn bandwidth(row: &Row) -> Figures {
 fn burst(row: &Row) -> Figures {
     let rig = Rig::new(Connections::default());
     let (low, high) = (rig.stream(0), rig.stream(rig.driver.priority_range().unwrap().greatest));
-    let (word, flag, chunk) = (rig.word(1), rig.word(0), 2 * MIB);
+    let (channel, events) = (rig.stream(0), (rig.event(), rig.event()));
+    let (word, flag, direction) = (rig.word(1), rig.word(0), row.direction);
+    let chunk = if row.chunk_kib == 0 { 2 * MIB } else { row.chunk_kib * KIB };
     let method = row.method.as_str();
     let mut offset = 0;
     let feeder = (method != "idle").then(|| {
         Feeder::start(&rig, low, 3, move |rig| {
             for _ in 0..8 {
                 rig.wait_zero(low, word.address());
-                rig.copy(Direction::H2d, rig.bulk, walk(&mut offset, chunk), chunk, low);
+                rig.copy(direction, rig.bulk, walk(&mut offset, chunk), chunk, low);
             }
             8 * chunk
         })
@@ -270,12 +272,16 @@ fn burst(row: &Row) -> Figures {
             rig.write(high, word.address(), 1);
         }
         for copy in 0..64 {
+            if method == "bracket through a channel" {
+                bracket_through(&rig, row.direction, copy * SMALL, (high, channel), events, word);
+                continue;
+            }
             match method {
                 "bracket per copy" => rig.write(high, word.address(), 1),
                 "raise per copy" => word.store(1),
                 _ => {}
             }
-            rig.copy(Direction::H2d, rig.small, copy * SMALL, SMALL, high);
+            rig.copy(direction, rig.small, copy * SMALL, SMALL, high);
             if matches!(method, "bracket per copy" | "raise per copy") {
                 rig.write(high, word.address(), 0);
             }
@@ -297,6 +303,24 @@ fn burst(row: &Row) -> Figures {
         feeder.finish(&rig);
     }
     Figures { p50_us: Some(p50(samples)), bulk_gbps: Some(bulk as f64 / span_us / 1e3) }
+}
+
+/// One copy on a channel in a bracket of writes, joined to its stream by two events.
+fn bracket_through(
+    rig: &Rig,
+    direction: Direction,
+    offset: u64,
+    (user, channel): (Stream, Stream),
+    (before, after): (Event, Event),
+    word: Word,
+) {
+    rig.driver.event_record(before, user).unwrap();
+    rig.driver.stream_wait_event(channel, before).unwrap();
+    rig.write(channel, word.address(), 1);
+    rig.copy(direction, rig.small, offset, SMALL, channel);
+    rig.write(channel, word.address(), 0);
+    rig.driver.event_record(after, channel).unwrap();
+    rig.driver.stream_wait_event(user, after).unwrap();
 }
 
 /// One small copy on an idle GPU, in its stream or through a channel.
