@@ -98,8 +98,8 @@ pub struct HostParameters {
     /// How long a sleep has to be to leave the thread's core cold.
     pub cold_after_ns: u64,
     /// What each nanosecond of a cold thread's calls costs more, in the mean: the slowdown is drawn for each sleep and
-    /// exponential (measured, eight medians of two days: a plain 64 KiB copy and its completion word cost 9 us at least,
-    /// 12 to 20 in the median and 25 to 36 in the 90th percentile when the caller has slept a millisecond).
+    /// exponential (measured, eight medians of two days: a plain 64 KiB copy and its completion word cost 9 us at
+    /// least, 12 to 20 in the median and 25 to 36 in the 90th percentile when the caller has slept a millisecond).
     pub cold_slowdown: f64,
     /// The slowdown is never more (measured: the 90th percentile is at most three times the fastest).
     pub cold_slowdown_max: f64,
@@ -214,8 +214,8 @@ pub struct MemopParameters {
     /// A write while an engine of the device writes the host's memory at full rate: it goes behind what that engine has
     /// sent (measured: a copy to the device takes 2 us longer then).
     pub write_behind_writes_ns: u64,
-    /// A write while a kernel looks at a word of the host's memory over and over: its barrier waits for those loads, too
-    /// (measured: beside a copy kernel that stands still, 4.0 to 4.3 us of a 64 KiB copy come after its caller's last
+    /// A write while a kernel looks at a word of the host's memory over and over: its barrier waits for those loads,
+    /// too (measured: beside a copy kernel that stands still, 4.0 to 4.3 us of a 64 KiB copy come after its caller's last
     /// call, without one 2.6 to 2.9, in either direction).
     pub write_beside_looks_ns: u64,
     /// Each further write of a batch (facts 5: a channel with one batched lower adds 2.2 us, not 2.8).
@@ -309,6 +309,11 @@ impl Default for EngineParameters {
 pub struct KernelParameters {
     /// From the head of the queue to the first instruction. Not measured by itself; the usual 2 us.
     pub start_ns: u64,
+    /// How much longer it is while an engine of the device reads the host's memory at full rate: the launch is fetched
+    /// from there (measured: 64 copies of 64 KiB by kernel beside bulk to the device take 27 us each).
+    pub start_behind_reads_ns: u64,
+    /// The same while an engine writes the host's memory (measured: 9 us each).
+    pub start_behind_writes_ns: u64,
     /// Ceiling of multiprocessors reading host memory, in GB/s (facts 6: about 51).
     pub h2d_gbps: f64,
     /// What they get of the link to the device while the engine copies over it (measured: 1 MiB by 16 blocks takes
@@ -334,6 +339,8 @@ impl Default for KernelParameters {
     fn default() -> KernelParameters {
         KernelParameters {
             start_ns: 2_000,
+            start_behind_reads_ns: 8_500,
+            start_behind_writes_ns: 1_800,
             h2d_gbps: 51.0,
             h2d_contended_gbps: 24.0,
             h2d_contended_latency_ns: 3_000,

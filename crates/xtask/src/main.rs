@@ -1,6 +1,7 @@
 //! Chores of the repository: `cargo xtask --help`.
 #![deny(unsafe_code)]
 
+mod agreement;
 mod codegen;
 #[cfg(feature = "codegen")]
 mod generate;
@@ -18,6 +19,9 @@ Chores of the repository.
 Usage: cargo xtask <chore>
 
 Chores:
+  agreement MODEL GPU...
+                    print how far a stored run of the software GPU is from stored runs of the GPU: folders of
+                    reports/runs
   codegen           write crates/abi/src/generated.rs and prototypes.rs from cuda.h of CUDA 13.0
                     (fetched with pip into a temporary folder, together with libclang)
   codegen --check   compare instead of writing: 1 if they differ, 0 with `skipped: …` if pip cannot fetch
@@ -62,6 +66,7 @@ fn run(words: &[&str]) -> Outcome {
         #[cfg(feature = "header")]
         ["generate-header", file] => header::generator::run(&root(), Path::new(file)),
         ["install", options @ ..] => install::run(&root(), options),
+        ["agreement", folders @ ..] => agreement::run(folders),
         ["tidy"] => tidy::run(&root()),
         [] => Err(USAGE.to_owned()),
         _ => Err(format!("unknown chore: {}\n\n{USAGE}", words.join(" "))),
@@ -81,7 +86,7 @@ mod tests {
     #[test]
     fn help_names_every_chore_and_others_are_refused() {
         let help = run(&["--help"]).unwrap();
-        for chore in ["codegen --check", "header --check", "install --prefix", "tidy"] {
+        for chore in ["codegen --check", "header --check", "install --prefix", "tidy", "agreement MODEL"] {
             assert!(help.contains(chore), "{chore}");
         }
         assert!(run(&["polish"]).unwrap_err().starts_with("unknown chore: polish"));

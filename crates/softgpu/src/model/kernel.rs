@@ -11,7 +11,7 @@ use super::link::FlowOwner;
 use super::op::Kind;
 use super::queue::Class;
 use super::stream::Route;
-use super::{Caller, ContextKey, Failure, FunctionKey, Model, ModuleKey, OpKey, Outcome, StreamKey, handles};
+use super::{Caller, ContextKey, Failure, FunctionKey, Model, ModuleKey, Ns, OpKey, Outcome, StreamKey, handles};
 use crate::kernel::{Direction, Io, KernelSpec, Running, Step};
 use crate::ptx;
 
@@ -198,7 +198,7 @@ impl Model {
             job.admitted = true;
             job.running = Some(job.spec.start());
             self.ops[key].started = self.now;
-            let start = self.now + self.parameters.kernel.start_ns;
+            let start = self.now + self.kernel_start_ns(device);
             self.agenda.push(start, What::Kernel(key));
             let queue = self.ops[key].queue;
             self.leave_queue(key);
@@ -206,6 +206,14 @@ impl Model {
                 self.touch_head(queue);
             }
         }
+    }
+
+    /// Fetching a launch from the host's memory shares the links with the engines' bytes, as a write does.
+    fn kernel_start_ns(&self, device: usize) -> Ns {
+        let (kernel, state) = (&self.parameters.kernel, &self.devices[device]);
+        let reads_ns = self.behind_ns(state.h2d, kernel.start_behind_reads_ns);
+        let writes_ns = self.behind_ns(state.d2h, kernel.start_behind_writes_ns);
+        kernel.start_ns + reads_ns.max(writes_ns)
     }
 
     /// A kernel's last step is over: it goes on.

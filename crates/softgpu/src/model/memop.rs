@@ -57,16 +57,18 @@ impl Model {
     /// What a write takes: its way to memory and the answer that it got there share the links with the engines' bytes.
     fn write_ns(&self, key: OpKey) -> Ns {
         let (memop, device) = (&self.parameters.memop, &self.devices[self.contexts[self.ops[key].context].device]);
-        // A link that falls idle meanwhile holds nothing up any more.
-        let behind = |engine: usize, behind_ns: Ns| {
-            let left = self.engines[engine].link.engine_flows_until(self.now).map_or(0, |end| end - self.now);
-            behind_ns.min(left + memop.write_ns)
-        };
-        let reads_ns = behind(device.h2d, memop.write_behind_reads_ns);
+        let (reads_ns, writes_ns) = (memop.write_behind_reads_ns, memop.write_behind_writes_ns);
+        let behind = |engine, span: Ns| memop.write_ns + self.behind_ns(engine, span.saturating_sub(memop.write_ns));
         // A kernel that looks at a word of the host's does so all the time; the model sees it look now and then.
         let looks = device.looked_at.is_some_and(|at| self.now <= at + self.parameters.copy_kernel.look_ns);
         let looks_ns = if looks { memop.write_beside_looks_ns } else { 0 };
-        memop.write_ns.max(reads_ns).max(behind(device.d2h, memop.write_behind_writes_ns)).max(looks_ns)
+        behind(device.h2d, reads_ns).max(behind(device.d2h, writes_ns)).max(looks_ns)
+    }
+
+    /// What something takes longer behind an engine's bytes; a link that falls idle meanwhile holds nothing up any more.
+    pub(crate) fn behind_ns(&self, engine: usize, span: Ns) -> Ns {
+        let left = self.engines[engine].link.engine_flows_until(self.now).map_or(0, |end| end - self.now);
+        span.min(left)
     }
 
     fn wait_satisfied(&mut self, key: OpKey) {
