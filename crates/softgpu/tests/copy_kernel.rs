@@ -194,6 +194,27 @@ fn a_raised_word_stops_it_within_two_microseconds_and_lets_it_go_on() {
 }
 
 #[test]
+fn a_write_waits_for_the_looks_of_one_that_stands_still() {
+    let bench = Bench::new(16 * MIB);
+    let (gpu, flag) = (&bench.gpu, DevicePtr(bench.gpu.host_device_pointer(bench.word).unwrap().0 + 256));
+    let other = gpu.stream_create(StreamFlags::NON_BLOCKING, 0).unwrap();
+    let write = || {
+        let before = gpu.host().now();
+        gpu.mem_op(other, hal::MemOp::write32(flag, 1)).unwrap();
+        gpu.stream_synchronize(other).unwrap();
+        gpu.host().now().since(before).as_us()
+    };
+    bench.word().store(1, Ordering::SeqCst);
+    let alone_us = write();
+    bench.launch(&[bench.linear(false, 16 * MIB)], 4, bench.gated(Nanos::from_ms(10)));
+    gpu.host().sleep(Nanos::from_us(100));
+    let beside_us = write();
+    assert!((1.2..1.6).contains(&(beside_us - alone_us)), "{beside_us} instead of {alone_us}");
+    bench.word().store(0, Ordering::SeqCst);
+    gpu.stream_synchronize(bench.stream).unwrap();
+}
+
+#[test]
 fn its_patience_ends() {
     let bench = Bench::new(MIB);
     bench.word().store(1, Ordering::SeqCst);

@@ -48,6 +48,13 @@ pub struct Pair {
     device: DevicePtr,
 }
 
+impl Pair {
+    /// Of the host's side and of the device's.
+    pub fn addresses(self) -> (u64, u64) {
+        (self.host, self.device.0)
+    }
+}
+
 /// The bench.
 #[derive(Clone)]
 pub struct Rig {
