@@ -214,9 +214,9 @@ pub struct MemopParameters {
     /// A write while an engine of the device writes the host's memory at full rate: it goes behind what that engine has
     /// sent (measured: a copy to the device takes 2 us longer then).
     pub write_behind_writes_ns: u64,
-    /// A write while a kernel looks at a word of the host's memory over and over: its barrier waits for those loads,
-    /// too (measured: beside a copy kernel that stands still, 4.0 to 4.3 us of a 64 KiB copy come after its caller's last
-    /// call, without one 2.6 to 2.9, in either direction).
+    /// A write while a kernel looks at a word of the host's memory over and over: its barrier waits for those,
+    /// too (measured: beside a copy kernel that stands still, 4.0 to 4.3 us of a 64 KiB copy come after its caller's
+    /// last call, without one 2.6 to 2.9, in either direction).
     pub write_beside_looks_ns: u64,
     /// Each further write of a batch (facts 5: a channel with one batched lower adds 2.2 us, not 2.8).
     pub batched_write_ns: u64,

@@ -65,7 +65,8 @@ impl Model {
         behind(device.h2d, reads_ns).max(behind(device.d2h, writes_ns)).max(looks_ns)
     }
 
-    /// What something takes longer behind an engine's bytes; a link that falls idle meanwhile holds nothing up any more.
+    /// What something takes longer behind an engine's bytes; a link that falls idle meanwhile holds nothing up any
+    /// more.
     pub(crate) fn behind_ns(&self, engine: usize, span: Ns) -> Ns {
         let left = self.engines[engine].link.engine_flows_until(self.now).map_or(0, |end| end - self.now);
         span.min(left)
