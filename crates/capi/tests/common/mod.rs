@@ -5,6 +5,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
+#[path = "../../../../tests/support/spawn.rs"]
+mod spawn;
+
 /// Far more than any of them needs: a program that hangs must fail, not stop the run.
 const PROGRAM_TIME_MAX: Duration = Duration::from_secs(60);
 
@@ -87,22 +90,8 @@ pub fn succeed(command: &mut Command) -> Result<String, String> {
 /// Runs a program without the variables that would change its result; its output, if it ends well and in time.
 pub fn run(program: &mut Command) -> Result<String, String> {
     program.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let child = spawn(program).map_err(|error| format!("{program:?} does not start: {error}"))?;
+    let child = spawn::spawn(program).map_err(|error| format!("{program:?} does not start: {error}"))?;
     judged(program, &wait(child)?)
-}
-
-/// Starts a program that has just been linked: a child of another test, forked meanwhile, may for a moment still hold
-/// it open for writing.
-fn spawn(program: &mut Command) -> std::io::Result<Child> {
-    for _ in 0..100 {
-        match program.spawn() {
-            Err(error) if error.kind() == std::io::ErrorKind::ExecutableFileBusy => {
-                std::thread::sleep(std::time::Duration::from_millis(20));
-            }
-            started => return started,
-        }
-    }
-    program.spawn()
 }
 
 /// A program that has none of the variables of the shell that runs the tests.

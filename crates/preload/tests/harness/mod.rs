@@ -6,3 +6,5 @@ pub mod driver_sys;
 pub mod list;
 pub mod report;
 pub mod run;
+#[path = "../../../../tests/support/spawn.rs"]
+pub mod spawn;

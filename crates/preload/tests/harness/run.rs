@@ -7,6 +7,8 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use crate::harness::spawn::spawn;
+
 /// Far more than any of them needs: a program that hangs must fail, not stop the run.
 const PROGRAM_TIME_MAX: Duration = Duration::from_secs(60);
 
@@ -86,20 +88,6 @@ pub fn forget_environment(command: &mut Command) {
             command.env_remove(&name);
         }
     }
-}
-
-/// Starts a program that has just been linked: a child of another trial, forked meanwhile, may for a moment still hold
-/// it open for writing.
-fn spawn(command: &mut Command) -> std::io::Result<Child> {
-    for _ in 0..100 {
-        match command.spawn() {
-            Err(error) if error.kind() == std::io::ErrorKind::ExecutableFileBusy => {
-                std::thread::sleep(Duration::from_millis(20));
-            }
-            started => return started,
-        }
-    }
-    command.spawn()
 }
 
 /// Runs it; its outputs go through files of this folder, which no child that stays behind can block.

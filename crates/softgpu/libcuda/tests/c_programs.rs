@@ -2,6 +2,8 @@
 //! with the legacy and with the per-thread default stream, plain and under AddressSanitizer.
 
 mod common;
+#[path = "../../../../tests/support/spawn.rs"]
+mod spawn;
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -76,7 +78,7 @@ impl Build {
         if self.program() == "peers" {
             command.env("OVERTAKE_SOFT_DEVICES", "2");
         }
-        let status = wait(command.spawn()?)?;
+        let status = wait(spawn::spawn(&mut command)?)?;
         match status.is_some_and(|status| status.success()) {
             true => Ok(()),
             false => Err(format!("{}\n{}", verdict(status), std::fs::read_to_string(&log)?).into()),

@@ -1,0 +1,20 @@
+//! Starting a program that has just been linked. Included by `#[path]` wherever tests build programs and run them.
+
+use std::io;
+use std::process::{Child, Command};
+use std::time::Duration;
+
+const TRIES: u32 = 100;
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// Starts the program. A child of another trial, forked while the linker wrote, may for a moment still hold the binary
+/// open for writing: the kernel refuses to execute it until that child has executed something itself.
+pub fn spawn(command: &mut Command) -> io::Result<Child> {
+    for _ in 0..TRIES {
+        match command.spawn() {
+            Err(error) if error.kind() == io::ErrorKind::ExecutableFileBusy => std::thread::sleep(PAUSE),
+            started => return started,
+        }
+    }
+    command.spawn()
+}
