@@ -9,6 +9,8 @@
 #include <thread>
 #include <vector>
 
+#include "digest.h"
+
 static const size_t BULK = 32u << 20, SMALL = 64u << 10, SLOTS = 24;
 static int wrong = 0;
 
@@ -34,23 +36,6 @@ static void must(const char *name, bool truth)
         printf("wrong: %s\n", name);
         wrong = 1;
     }
-}
-
-static void fill(uint8_t *bytes, size_t count, uint32_t seed)
-{
-    uint32_t state = seed * 2654435761u + 1u;
-    for (size_t i = 0; i < count; i++) {
-        state ^= state << 13, state ^= state >> 17, state ^= state << 5;
-        bytes[i] = (uint8_t)(state >> 11);
-    }
-}
-
-static void digest(const char *name, const void *bytes, size_t count)
-{
-    uint64_t hash = 1469598103934665603ull;
-    for (size_t i = 0; i < count; i++)
-        hash = (hash ^ ((const uint8_t *)bytes)[i]) * 1099511628211ull;
-    printf("%s: %016llx\n", name, (unsigned long long)hash);
 }
 
 static uint8_t *pinned(size_t count, uint32_t seed)
