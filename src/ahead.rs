@@ -104,17 +104,33 @@ impl Ahead {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
-    use hal::{Device, Driver};
-
     use super::*;
 
     fn ring() -> Ring {
-        let driver: Arc<dyn Driver> = Arc::new(softgpu::SoftGpu::builder().build());
-        let context = driver.primary_context_retain(Device(0)).unwrap();
-        driver.context_set_current(Some(context)).unwrap();
-        Ring::new(&driver).unwrap()
+        Ring::new(&crate::soft::driver()).unwrap()
+    }
+
+    /// Two threads make their streams wait for each other while both copy.
+    #[test]
+    fn streams_wait_for_each_other_on_threads_of_their_own() {
+        let (ring, streams) = (ring(), [Ahead::default(), Ahead::default()]);
+        let high = Priority::new(3).unwrap();
+        std::thread::scope(|scope| {
+            for (index, other) in [(0, 1), (1, 0)] {
+                let (ring, own, other): (_, &Ahead, _) = (&ring, &streams[index], &streams[other]);
+                scope.spawn(move || {
+                    for _ in 0..if cfg!(miri) { 8 } else { 500 } {
+                        let ticket = ring.take().unwrap();
+                        own.remember(ticket, Priority::LOWEST, Direction::HostToDevice, ring);
+                        own.inherit(other, ring);
+                        let known = own.below(high, ring);
+                        assert!(known[0].tickets.contains(&ticket), "our own copy is on its way");
+                        ring.release(ticket);
+                    }
+                });
+            }
+        });
+        assert!(streams.iter().all(|stream| stream.below(high, &ring).is_empty()), "all are done");
     }
 
     #[test]
@@ -142,7 +158,7 @@ mod tests {
     fn what_is_done_makes_room() {
         let (ring, ahead) = (ring(), Ahead::default());
         let high = Priority::new(3).unwrap();
-        for _ in 0..1000 {
+        for _ in 0..if cfg!(miri) { 50 } else { 1000 } {
             let ticket = ring.take().unwrap();
             ahead.remember(ticket, high, Direction::HostToDevice, &ring);
             assert!(ahead.below(high, &ring).is_empty(), "it is not less urgent");

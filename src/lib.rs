@@ -35,6 +35,8 @@ mod overtake;
 mod primary;
 mod run;
 mod shadow;
+#[cfg(test)]
+mod soft;
 mod statistics;
 mod stream;
 mod trace;

@@ -200,7 +200,8 @@ impl Run {
 
 #[cfg(test)]
 mod tests {
-    use hal::{Device, Driver};
+    use std::sync::atomic::{AtomicU64, Ordering};
+
     use semaphores::Priorities;
 
     use super::*;
@@ -219,9 +220,7 @@ mod tests {
     impl Bed {
         /// A run whose first copy had a ticket.
         fn new() -> Bed {
-            let driver: Arc<dyn Driver> = Arc::new(softgpu::SoftGpu::builder().build());
-            let context = driver.primary_context_retain(Device(0)).unwrap();
-            driver.context_set_current(Some(context)).unwrap();
+            let driver = crate::soft::driver();
             let priorities = Priorities::new(2).unwrap();
             let banks = [(); 2].map(|()| Arc::new(Bank::new(&driver, priorities).unwrap()));
             let ring = Ring::new(&driver).unwrap();
@@ -253,6 +252,22 @@ mod tests {
                 let _ = self.run.leave(ride, false, Nanos::from_ms(1));
             };
             std::iter::from_fn(|| self.enter_every(ticket_every)).inspect(leave).count()
+        }
+
+        /// A copy that asks for no ticket, or one that has its own where none serves.
+        fn ride(&self, clock: &AtomicU64) {
+            let now = Nanos(clock.fetch_add(TAKES.0, Ordering::SeqCst));
+            match self.enter() {
+                Some(ride) => {
+                    assert!(self.is_up(), "a caller is inside the driver");
+                    let _ = self.run.leave(&ride, false, now);
+                }
+                None => {
+                    let ticket = self.shared.ring.take().unwrap();
+                    self.run.begin(ticket, true);
+                    self.shared.ring.release(ticket);
+                }
+            }
         }
 
         fn is_up(&self) -> bool {
@@ -356,5 +371,32 @@ mod tests {
         bed.shared.ring.complete(bed.ticket);
         assert!(bed.look(Nanos::from_ms(2)) && bed.is_up(), "now they are running");
         assert!(!bed.look(Nanos::from_ms(2) + TAKES + TAKES + TAKES) && !bed.is_up());
+    }
+
+    /// Callers, the monitor and the device on threads of their own: the word is up for whoever is inside the driver, and
+    /// down in the end.
+    #[test]
+    fn whoever_is_inside_finds_the_word_up() {
+        let (bed, clock, riding) = (Bed::new(), AtomicU64::new(0), AtomicU64::new(2));
+        std::thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    for _ in 0..if cfg!(miri) { 12 } else { 1000 } {
+                        bed.ride(&clock);
+                    }
+                    riding.fetch_sub(1, Ordering::SeqCst);
+                });
+            }
+            scope.spawn(|| {
+                while riding.load(Ordering::SeqCst) > 0 {
+                    bed.look(Nanos(clock.load(Ordering::SeqCst)));
+                    std::thread::yield_now();
+                }
+            });
+        });
+        bed.shared.ring.complete(bed.ticket);
+        let end = Nanos(clock.load(Ordering::SeqCst)) + Nanos::from_ms(1);
+        bed.look(end);
+        assert!(!bed.look(end + Nanos::from_ms(1)) && !bed.is_up());
     }
 }

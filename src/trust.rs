@@ -28,3 +28,22 @@ impl Trust {
         self.careful.store(CAREFUL_COPIES, Ordering::Relaxed);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_doubt_makes_so_many_copies_careful_whoever_submits_them() {
+        let trust = Trust::default();
+        assert!(!trust.is_careful(), "nobody has doubted it");
+        trust.doubt();
+        let careful = std::thread::scope(|scope| {
+            let submit = || (0..CAREFUL_COPIES).filter(|_| trust.is_careful()).count();
+            let threads = [scope.spawn(submit), scope.spawn(submit)];
+            threads.map(|thread| thread.join().unwrap()).iter().sum::<usize>()
+        });
+        assert_eq!(careful, CAREFUL_COPIES as usize);
+        assert!(!trust.is_careful());
+    }
+}

@@ -205,3 +205,81 @@ fn gate_index(priority: Priority) -> u64 {
 fn stream_index(priority: Priority) -> u64 {
     u64::from(Priorities::MAX) + u64::from(priority.get())
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use std::sync::atomic::AtomicU32;
+
+    use super::*;
+
+    const ROUNDS: u32 = if cfg!(miri) { 12 } else { 2000 };
+
+    /// The word of the lowest priority, as the device would read it.
+    #[derive(Default)]
+    struct Word(AtomicU32);
+
+    impl Publish for Word {
+        fn publish(&self, level: Priority, word: u32) {
+            if level == Priority::LOWEST {
+                self.0.store(word, Ordering::Release);
+            }
+        }
+    }
+
+    fn at(priority: u8) -> Priority {
+        Priority::new(priority).unwrap()
+    }
+
+    fn counts() -> Counts<Word> {
+        Counts::new(Priorities::new(3).unwrap(), Word::default())
+    }
+
+    fn is_up(counts: &Counts<Word>) -> bool {
+        counts.words().0.load(Ordering::Acquire) != 0
+    }
+
+    #[test]
+    fn whoever_has_raised_finds_the_word_up() {
+        let counts = counts();
+        std::thread::scope(|scope| {
+            for priority in [2, 2, 3] {
+                let counts = &counts;
+                scope.spawn(move || {
+                    for _ in 0..ROUNDS {
+                        let pending = counts.raise(at(priority));
+                        assert!(is_up(counts), "a copy of priority {priority} is pending");
+                        counts.lower(pending);
+                    }
+                });
+            }
+        });
+        assert!(!is_up(&counts) && counts.pending_above(Priority::LOWEST) == 0);
+    }
+
+    /// The epoch is read without the lock: whoever sees the word go down under his raise is told that it was opened.
+    #[test]
+    fn openings_leave_nothing_behind_and_are_seen() {
+        let (counts, raisers) = (counts(), AtomicU32::new(2));
+        std::thread::scope(|scope| {
+            for priority in [2, 3] {
+                let (counts, raisers) = (&counts, &raisers);
+                scope.spawn(move || {
+                    for _ in 0..ROUNDS {
+                        let pending = counts.raise(at(priority));
+                        while is_up(counts) {
+                            std::thread::yield_now();
+                        }
+                        assert!(!counts.is_current(pending), "the word went down, and nobody had opened it");
+                        counts.lower(pending);
+                    }
+                    raisers.fetch_sub(1, Ordering::Relaxed);
+                });
+            }
+            while raisers.load(Ordering::Relaxed) > 0 {
+                counts.open();
+                std::thread::yield_now();
+            }
+        });
+        assert!(!is_up(&counts) && counts.pending_above(Priority::LOWEST) == 0);
+    }
+}

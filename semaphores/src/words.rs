@@ -100,9 +100,12 @@ impl Drop for Words {
     }
 }
 
+/// Whether a fork shares the pages. Miri, which knows no fork, has no shared mappings.
+const SHARING: libc::c_int = if cfg!(miri) { libc::MAP_PRIVATE } else { libc::MAP_SHARED };
+
 /// Pages of zeroes that a fork shares.
 fn map(bytes: usize) -> Result<*mut u8> {
-    let (access, kind) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_SHARED | libc::MAP_ANONYMOUS);
+    let (access, kind) = (libc::PROT_READ | libc::PROT_WRITE, SHARING | libc::MAP_ANONYMOUS);
     // SAFETY: a fresh anonymous mapping at an address of the kernel's choice touches nothing that exists.
     let memory = unsafe { libc::mmap(std::ptr::null_mut(), bytes, access, kind, -1, 0) };
     if memory == libc::MAP_FAILED {

@@ -249,6 +249,8 @@ fn kernel_can(situation: &Situation<'_>) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::LazyLock;
+
     use super::*;
     use hal::DevicePtr;
 
@@ -323,8 +325,8 @@ mod tests {
 
     #[test]
     fn the_kernel_needs_mapped_memory_aligned_alike() {
-        let shape = Shape::linear(0x2000_0004, 0x1000, 64 * MIB);
-        let plan = decide(|_, s| s.shape = Box::leak(Box::new(shape)), 0, 1);
+        static SHIFTED: LazyLock<Shape> = LazyLock::new(|| Shape::linear(0x2000_0004, 0x1000, 64 * MIB));
+        let plan = decide(|_, s| s.shape = &SHIFTED, 0, 1);
         assert_eq!(plan, Plan::Engine { raises: false });
         let unmapped = Placement { host_seen_by_device: None, ..placement(Direction::HostToDevice) };
         assert_eq!(decide(|_, s| s.placement = Some(unmapped), 64 * MIB, 1), Plan::Engine { raises: false });

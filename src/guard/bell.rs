@@ -68,3 +68,56 @@ impl Bell {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::driver::RealHost;
+
+    const RINGS: u64 = if cfg!(miri) { 12 } else { 2000 };
+
+    /// A ring that is lost leaves the listener asleep for ever.
+    #[test]
+    fn no_ring_is_lost_on_a_listener_who_falls_asleep() {
+        let (bell, work, host) = (Bell::default(), AtomicU64::new(0), RealHost::new());
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                bell.listen();
+                loop {
+                    let seen = bell.count();
+                    if work.load(Ordering::Relaxed) == 2 * RINGS {
+                        return;
+                    }
+                    bell.wait(&host, seen, None);
+                }
+            });
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    for _ in 0..RINGS {
+                        work.fetch_add(1, Ordering::Relaxed);
+                        bell.ring();
+                        std::thread::yield_now();
+                    }
+                });
+            }
+        });
+    }
+
+    /// A wake ends a sleep that has a time to look again.
+    #[test]
+    fn a_wake_does_not_wait_for_the_next_look() {
+        let (bell, stop, host) = (Bell::default(), AtomicBool::new(false), RealHost::new());
+        let long = Nanos::from_ms(20_000);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                bell.listen();
+                while !stop.load(Ordering::SeqCst) {
+                    bell.wait(&host, bell.count(), Some(host.now() + long));
+                }
+            });
+            stop.store(true, Ordering::SeqCst);
+            bell.wake();
+        });
+        assert!(host.now() < long, "the listener slept on");
+    }
+}

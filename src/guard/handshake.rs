@@ -109,6 +109,8 @@ impl Line {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicU32, Ordering};
+
     use super::*;
 
     /// The words, and how far everybody is. Both sides' steps are single accesses, in one total order, which is what
@@ -218,5 +220,96 @@ mod tests {
         assert_eq!(verdict(number, number, 3), Verdict::Cancelled);
         assert_eq!(verdict(number, number, 1), Verdict::Undecided);
         assert_eq!(verdict(number, number - 1, 2), Verdict::Cancelled);
+    }
+
+    /// A carrier's words, with a thread in the place of the kernels.
+    struct Threads {
+        line: Line,
+        /// Done before the launches of this round.
+        base: u32,
+        /// Whether the stream lets a launch begin only when the one before is done.
+        strict: bool,
+        made: [AtomicU32; LAST as usize],
+    }
+
+    impl Threads {
+        fn make(&self, number: u32) {
+            self.made[(number.wrapping_sub(self.base) - 1) as usize].fetch_add(1, Ordering::Relaxed);
+        }
+
+        fn numbers(&self) -> impl Iterator<Item = u32> + use<> {
+            let base = self.base;
+            (1..=LAST).map(move |step| base.wrapping_add(step))
+        }
+
+        fn until_done(&self, number: u32) {
+            while !is_reached(self.line.done(), number) {
+                std::thread::yield_now();
+            }
+        }
+
+        /// What `copy.cu` does, with the accesses of the system's scope that it makes.
+        fn kernels(&self) {
+            let (words, first) = (&self.line.words, self.line.first);
+            for number in self.numbers() {
+                if self.strict {
+                    self.until_done(number.wrapping_sub(1));
+                }
+                words.store(first + STARTED, number);
+                let cancels = is_reached(words.load(first + CANCEL), number);
+                words.store(first + OUTCOME, number.wrapping_mul(2).wrapping_add(u32::from(cancels)));
+                if !cancels {
+                    self.make(number);
+                    words.store(first + DONE, number);
+                }
+            }
+        }
+
+        /// The rescuer, when the kernels have come to launch `begun`.
+        fn rescue(&self, begun: u32) {
+            while !is_reached(self.line.started(), begun) {
+                std::thread::yield_now();
+            }
+            let last = self.base.wrapping_add(LAST);
+            self.line.cancel(last);
+            let rest = loop {
+                let started = self.line.started();
+                let first = self.line.done().wrapping_add(1);
+                if is_reached(first.wrapping_sub(1), last) {
+                    return;
+                }
+                match verdict(first, started, self.line.outcome()) {
+                    Verdict::Undecided => std::thread::yield_now(),
+                    Verdict::Copying => break first.wrapping_add(1),
+                    Verdict::Cancelled => break first,
+                }
+            };
+            for number in self.numbers().filter(|number| is_reached(*number, rest)) {
+                self.until_done(number.wrapping_sub(1));
+                self.make(number);
+                self.line.finish(number);
+            }
+        }
+    }
+
+    /// The same on threads, with numbers that wrap, and the rescuer as late as there are launches.
+    #[test]
+    fn every_copy_is_made_once_on_threads() {
+        let words = Arc::new(Words::new(&crate::soft::driver(), 2 * WORDS).unwrap());
+        let start = u32::MAX - 3;
+        let line = Line::new(&words, 1);
+        [STARTED, CANCEL, DONE].iter().for_each(|word| words.store(line.first + word, start));
+        words.store(line.first + OUTCOME, start.wrapping_mul(2));
+        for round in 0..if cfg!(miri) { 6 } else { 1000 } {
+            let base = start.wrapping_add(round * LAST);
+            let (made, strict) = (Default::default(), round % 2 == 0);
+            let threads = Threads { line: Line::new(&words, 1), base, strict, made };
+            std::thread::scope(|scope| {
+                scope.spawn(|| threads.kernels());
+                threads.rescue(base.wrapping_add(round % (LAST + 1)));
+            });
+            assert!(threads.made.iter().all(|made| made.load(Ordering::Relaxed) == 1), "{:?}", threads.made);
+            assert_eq!(line.done(), base.wrapping_add(LAST));
+        }
     }
 }

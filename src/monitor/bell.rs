@@ -78,3 +78,60 @@ impl Bell {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicBool;
+
+    use super::*;
+    use crate::driver::RealHost;
+
+    const RINGS: u64 = if cfg!(miri) { 12 } else { 500 };
+    const LONG: Nanos = Nanos::from_ms(20_000);
+
+    fn vigil(alarm: &dyn Fn() -> bool) -> Vigil<'_> {
+        Vigil { alarm, deadline: Nanos::MAX, watching: true, awake_until: Nanos::ZERO, nap: LONG }
+    }
+
+    /// A ring that is lost leaves the listener asleep for as long as it naps.
+    #[test]
+    fn no_ring_is_lost() {
+        let (bell, work, host) = (Bell::default(), AtomicU64::new(0), RealHost::new());
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                bell.listen();
+                loop {
+                    let seen = bell.count();
+                    if work.load(Ordering::Relaxed) == 2 * RINGS {
+                        return;
+                    }
+                    bell.wait(&host, seen, &vigil(&|| false));
+                }
+            });
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    for _ in 0..RINGS {
+                        work.fetch_add(1, Ordering::Relaxed);
+                        bell.ring();
+                        std::thread::yield_now();
+                    }
+                });
+            }
+        });
+        assert!(host.now() < LONG, "the listener slept on");
+    }
+
+    #[test]
+    fn alarms_and_deadlines_end_a_wait() {
+        let (bell, word, host) = (Bell::default(), AtomicBool::new(false), RealHost::new());
+        let alarm = || word.load(Ordering::Acquire);
+        std::thread::scope(|scope| {
+            scope.spawn(|| word.store(true, Ordering::Release));
+            bell.wait(&host, bell.count(), &Vigil { awake_until: LONG, ..vigil(&alarm) });
+            assert!(alarm() && host.now() < LONG);
+        });
+        let deadline = host.now() + Nanos::from_ms(1);
+        bell.wait(&host, bell.count(), &Vigil { deadline, nap: Nanos::from_us(100), ..vigil(&|| false) });
+        assert!(deadline <= host.now());
+    }
+}

@@ -160,16 +160,13 @@ impl Flight {
 
 #[cfg(test)]
 mod tests {
-    use hal::{Device, Driver};
     use semaphores::Priorities;
 
     use super::*;
 
     #[test]
     fn a_lift_ends_with_the_copies_that_it_is_for() {
-        let driver: Arc<dyn Driver> = Arc::new(softgpu::SoftGpu::builder().build());
-        let context = driver.primary_context_retain(Device(0)).unwrap();
-        driver.context_set_current(Some(context)).unwrap();
+        let driver = crate::soft::driver();
         let (low, middle, high) = (Priority::LOWEST, Priority::new(2).unwrap(), Priority::new(3).unwrap());
         let bank = Arc::new(Bank::new(&driver, Priorities::new(3).unwrap()).unwrap());
         let ring = Ring::new(&driver).unwrap();

@@ -79,3 +79,46 @@ impl Ring {
         SLOTS as usize - lock(&self.free).len()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Tickets of one slot follow each other on two threads, while a third watches every one of them for longer than
+    /// it is out.
+    #[test]
+    fn a_ticket_has_one_holder_and_stays_done() {
+        let ring = Ring::new(&crate::soft::driver()).unwrap();
+        let holders: Vec<AtomicU32> = (0..SLOTS).map(|_| AtomicU32::new(0)).collect();
+        let (to_watcher, watched) = std::sync::mpsc::channel();
+        std::thread::scope(|scope| {
+            for by_release in [true, false] {
+                let (ring, holders, to_watcher) = (&ring, &holders, to_watcher.clone());
+                scope.spawn(move || {
+                    for _ in 0..if cfg!(miri) { 12 } else { 2000 } {
+                        let ticket = ring.take().unwrap();
+                        let holder = &holders[ticket.slot as usize];
+                        assert_eq!(holder.fetch_add(1, Ordering::Relaxed), 0, "{ticket:?} is out already");
+                        assert!(!ring.is_done(ticket), "{ticket:?} has not happened");
+                        to_watcher.send(ticket).unwrap();
+                        if !by_release {
+                            ring.complete(ticket);
+                            assert!(ring.is_done(ticket));
+                        }
+                        holder.fetch_sub(1, Ordering::Relaxed);
+                        ring.release(ticket);
+                        assert!(ring.is_done(ticket), "{ticket:?} has happened, whoever has its slot now");
+                    }
+                });
+            }
+            drop(to_watcher);
+            for ticket in watched {
+                while !ring.is_done(ticket) {
+                    std::thread::yield_now();
+                }
+                assert!(ring.is_done(ticket), "what is done stays done");
+            }
+        });
+        assert_eq!(ring.outstanding(), 0);
+    }
+}
