@@ -259,6 +259,8 @@ mod tests {
             let now = Nanos(clock.fetch_add(TAKES.0, Ordering::SeqCst));
             match self.enter() {
                 Some(ride) => {
+                    let much_later = clock.fetch_add(Nanos::from_ms(1).0, Ordering::SeqCst);
+                    self.look(Nanos(much_later));
                     assert!(self.is_up(), "a caller is inside the driver");
                     let _ = self.run.leave(&ride, false, now);
                 }
@@ -377,22 +379,19 @@ mod tests {
     /// down in the end.
     #[test]
     fn whoever_is_inside_finds_the_word_up() {
-        let (bed, clock, riding) = (Bed::new(), AtomicU64::new(0), AtomicU64::new(2));
+        let (bed, clock) = (Bed::new(), AtomicU64::new(0));
         std::thread::scope(|scope| {
-            for _ in 0..2 {
+            let riders = [(); 2].map(|()| {
                 scope.spawn(|| {
                     for _ in 0..if cfg!(miri) { 12 } else { 1000 } {
                         bed.ride(&clock);
                     }
-                    riding.fetch_sub(1, Ordering::SeqCst);
-                });
-            }
-            scope.spawn(|| {
-                while riding.load(Ordering::SeqCst) > 0 {
-                    bed.look(Nanos(clock.load(Ordering::SeqCst)));
-                    std::thread::yield_now();
-                }
+                })
             });
+            while riders.iter().any(|rider| !rider.is_finished()) {
+                bed.look(Nanos(clock.load(Ordering::SeqCst)));
+                std::thread::yield_now();
+            }
         });
         bed.shared.ring.complete(bed.ticket);
         let end = Nanos(clock.load(Ordering::SeqCst)) + Nanos::from_ms(1);

@@ -75,49 +75,55 @@ mod tests {
     use crate::driver::RealHost;
 
     const RINGS: u64 = if cfg!(miri) { 12 } else { 2000 };
+    const LONG: Nanos = Nanos::from_ms(20_000);
 
-    /// A ring that is lost leaves the listener asleep for ever.
+    /// The ringer waits to be heard, so that every ring meets a listener who falls asleep.
     #[test]
     fn no_ring_is_lost_on_a_listener_who_falls_asleep() {
-        let (bell, work, host) = (Bell::default(), AtomicU64::new(0), RealHost::new());
+        let (bell, work, heard, host) = (Bell::default(), AtomicU64::new(0), AtomicU64::new(0), RealHost::new());
+        let mut lost = false;
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 bell.listen();
-                loop {
+                while heard.load(Ordering::Relaxed) < RINGS {
                     let seen = bell.count();
-                    if work.load(Ordering::Relaxed) == 2 * RINGS {
-                        return;
-                    }
+                    heard.store(work.load(Ordering::Relaxed), Ordering::Relaxed);
                     bell.wait(&host, seen, None);
                 }
             });
-            for _ in 0..2 {
-                scope.spawn(|| {
-                    for _ in 0..RINGS {
-                        work.fetch_add(1, Ordering::Relaxed);
-                        bell.ring();
-                        std::thread::yield_now();
-                    }
-                });
+            for ring in (1..=RINGS).chain([RINGS]) {
+                work.store(ring, Ordering::Relaxed);
+                bell.ring();
+                let patience = host.now() + Nanos(LONG.0 / 2);
+                while heard.load(Ordering::Relaxed) < ring && !lost {
+                    lost = host.now() > patience;
+                    std::thread::yield_now();
+                }
+                if lost {
+                    // Ends the listener, who is asleep.
+                    heard.store(RINGS, Ordering::Relaxed);
+                    bell.wake();
+                    break;
+                }
             }
         });
+        assert!(!lost, "the listener sleeps");
     }
 
     /// A wake ends a sleep that has a time to look again.
     #[test]
     fn a_wake_does_not_wait_for_the_next_look() {
         let (bell, stop, host) = (Bell::default(), AtomicBool::new(false), RealHost::new());
-        let long = Nanos::from_ms(20_000);
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 bell.listen();
                 while !stop.load(Ordering::SeqCst) {
-                    bell.wait(&host, bell.count(), Some(host.now() + long));
+                    bell.wait(&host, bell.count(), Some(host.now() + LONG));
                 }
             });
             stop.store(true, Ordering::SeqCst);
             bell.wake();
         });
-        assert!(host.now() < long, "the listener slept on");
+        assert!(host.now() < LONG, "the listener slept on");
     }
 }

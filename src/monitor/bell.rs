@@ -93,32 +93,37 @@ mod tests {
         Vigil { alarm, deadline: Nanos::MAX, watching: true, awake_until: Nanos::ZERO, nap: LONG }
     }
 
-    /// A ring that is lost leaves the listener asleep for as long as it naps.
+    /// The ringer waits to be heard, so that every ring meets a listener who falls asleep.
     #[test]
     fn no_ring_is_lost() {
-        let (bell, work, host) = (Bell::default(), AtomicU64::new(0), RealHost::new());
+        let (bell, work, heard, host) = (Bell::default(), AtomicU64::new(0), AtomicU64::new(0), RealHost::new());
+        let mut lost = false;
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 bell.listen();
-                loop {
+                while heard.load(Ordering::Relaxed) < RINGS {
                     let seen = bell.count();
-                    if work.load(Ordering::Relaxed) == 2 * RINGS {
-                        return;
-                    }
+                    heard.store(work.load(Ordering::Relaxed), Ordering::Relaxed);
                     bell.wait(&host, seen, &vigil(&|| false));
                 }
             });
-            for _ in 0..2 {
-                scope.spawn(|| {
-                    for _ in 0..RINGS {
-                        work.fetch_add(1, Ordering::Relaxed);
-                        bell.ring();
-                        std::thread::yield_now();
-                    }
-                });
+            for ring in (1..=RINGS).chain([RINGS]) {
+                work.store(ring, Ordering::Relaxed);
+                bell.ring();
+                let patience = host.now() + Nanos(LONG.0 / 2);
+                while heard.load(Ordering::Relaxed) < ring && !lost {
+                    lost = host.now() > patience;
+                    std::thread::yield_now();
+                }
+                if lost {
+                    // Ends the listener, who is asleep.
+                    heard.store(RINGS, Ordering::Relaxed);
+                    bell.ring();
+                    break;
+                }
             }
         });
-        assert!(host.now() < LONG, "the listener slept on");
+        assert!(!lost, "the listener sleeps");
     }
 
     #[test]
