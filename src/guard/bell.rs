@@ -41,6 +41,9 @@ impl Bell {
     /// Makes the calling thread the listener.
     pub(super) fn listen(&self) {
         let _ = self.listener.set(std::thread::current());
+        // Whoever rings after this sees the listener, and the listener sees whoever rang before: without a step that
+        // both take in one order, each could miss the other.
+        self.rung.fetch_add(1, Ordering::SeqCst);
     }
 
     /// Sleeps until it is rung after `seen` or, where there is a time to look again, until then: then only waking ends

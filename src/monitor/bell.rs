@@ -55,6 +55,9 @@ impl Bell {
     /// Makes the calling thread the listener.
     pub(crate) fn listen(&self) {
         let _ = self.listener.set(std::thread::current());
+        // Whoever rings after this sees the listener, and the listener sees whoever rang before: without a step that
+        // both take in one order, each could miss the other.
+        self.post();
     }
 
     /// Sleeps until something is new after `seen`, the alarm sounds or the deadline has passed.
