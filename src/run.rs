@@ -375,8 +375,8 @@ mod tests {
         assert!(!bed.look(Nanos::from_ms(2) + TAKES + TAKES + TAKES) && !bed.is_up());
     }
 
-    /// Callers, the monitor and the device on threads of their own: the word is up for whoever is inside the driver, and
-    /// down in the end.
+    /// Callers and the monitor on threads of their own: the word is up for whoever is inside the driver, and it is down
+    /// in the end.
     #[test]
     fn whoever_is_inside_finds_the_word_up() {
         let (bed, clock) = (Bed::new(), AtomicU64::new(0));
