@@ -4,7 +4,11 @@
 //! |---|---|
 //! | `request.rs` | what is asked for, and where its bytes are |
 //! | `plan.rs` | the rules: which way a copy goes. Pure |
-//! | `submit.rs` | carries a plan out |
+//! | `submit.rs` | asks, decides, and has the plan carried out |
+//! | `job.rs` | one copy on its way, and what is known of it |
+//! | `ride.rs` | copies without a ticket of their own |
+//! | `flight.rs` | copies with one |
+//! | `ways.rs` | the ways into the driver |
 //! | `batch.rs` | several copies as one |
 //! | `door.rs` | how a copy reaches the driver where it goes natively |
 //! | `passing.rs` | copies that are left alone |
@@ -12,11 +16,15 @@
 
 mod batch;
 mod door;
+mod flight;
 pub(crate) mod handle;
+mod job;
 mod passing;
 pub(crate) mod plan;
 pub(crate) mod request;
+mod ride;
 pub(crate) mod submit;
+mod ways;
 
 pub use door::Door;
 pub use handle::{CopyHandle, Status};

@@ -17,8 +17,9 @@ int main(void)
         fprintf(stderr, "opened %d, copied %d: %s\n", opened, copied, overtake_last_error());
         return 1;
     }
-    if (overtake_close() != OVERTAKE_OK || overtake_push_priority(5) != OVERTAKE_OK || overtake_pop_priority() != OVERTAKE_OK ||
-        overtake_read_statistics(&sums) != OVERTAKE_OK || sums.urgent_copies != 0) {
+    if (overtake_close() != OVERTAKE_OK || overtake_push_priority(5) != OVERTAKE_OK ||
+        overtake_pop_priority() != OVERTAKE_OK || overtake_read_statistics(&sums) != OVERTAKE_OK ||
+        sums.urgent_copies != 0) {
         fprintf(stderr, "%s\n", overtake_last_error());
         return 1;
     }

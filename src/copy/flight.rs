@@ -1,0 +1,164 @@
+//! Copies with a ticket of their own, from the raise to the hand-over to the monitor.
+#![allow(unsafe_code)] // copies are unsafe; the caller's promise is passed on
+
+use std::sync::Arc;
+
+use channels::Refusal;
+use hal::{Event, Result};
+
+use crate::copy::handle::CopyHandle;
+use crate::copy::job::Job;
+use crate::copy::plan::{Plan, Reason};
+use crate::copy::ways::Submitted;
+use crate::monitor::{Flight, Lift, Ticket};
+
+impl Job<'_> {
+    /// Submits by `copy`, watched until it has completed and, if it raises, with the word up from now on.
+    ///
+    /// The word is raised before the submission, because that is when bulk must begin to hold back. A copy that may
+    /// have to wait, or whose stream is not trusted, raises when a marker says that it has become schedulable.
+    pub(super) unsafe fn tracked(&self, plan: Plan, copy: impl FnOnce() -> Submitted) -> Result<CopyHandle> {
+        let (ring, raises, waits_at) = (&self.inner.shared.ring, self.raises(plan), self.waits_at(plan));
+        let doubtful = raises && self.doubtful.unwrap_or_else(|| self.stream.trust.is_careful());
+        if plan == Plan::Urgent
+            && self.below.is_empty()
+            && !self.door.blocking
+            && let Some(ride) = self.ride(doubtful)
+        {
+            // SAFETY: passed on to the caller.
+            return unsafe { self.ridden(plan, &ride, copy) };
+        }
+        let Some(ticket) = ring.take() else {
+            // SAFETY: passed on to the caller.
+            unsafe { self.native()? };
+            return Ok(self.handle(Plan::Native(Reason::RingFull), None));
+        };
+        let careful = raises && (waits_at.is_some() || !self.below.is_empty() || doubtful);
+        // Without a marker it goes without raising.
+        let before = careful.then(|| self.mark().inspect_err(|_| self.inner.shared.counters.failed()).ok()).flatten();
+        let flight = Flight { waits_at, ..self.flight(ticket, raises, raises && !careful) };
+        // SAFETY: passed on to the caller.
+        unsafe { self.fly(plan, flight, before, copy) }
+    }
+
+    fn flight(&self, landing: Ticket, raises: bool, raise_now: bool) -> Flight {
+        let (shared, engine) = (&self.inner.shared, self.engine());
+        let mut pending = raise_now.then(|| engine.bank.raise(self.priority));
+        // Asked after the raise: whoever stands down opens the words after he has said so.
+        if shared.has_stood_down() {
+            pending.take().into_iter().for_each(|pending| engine.bank.lower(pending));
+        }
+        Flight {
+            landing,
+            ready: None,
+            trusted: pending.is_some(),
+            pending,
+            bank: Arc::clone(&engine.bank),
+            raises,
+            waits_at: None,
+            lifts: Vec::new(),
+            priority: self.priority,
+            began: self.inner.driver.host().now(),
+            expected: engine.expected(self.shape.bytes()),
+            trust: Arc::clone(&self.stream.trust),
+            landed: false,
+        }
+    }
+
+    /// Submits a copy with a ticket of its own, and hands it to the monitor.
+    unsafe fn fly(
+        &self,
+        plan: Plan,
+        mut flight: Flight,
+        before: Option<Event>,
+        copy: impl FnOnce() -> Submitted,
+    ) -> Result<CopyHandle> {
+        let (inner, ticket) = (self.inner, flight.landing);
+        // Whoever waits in the driver for others must not be waited for.
+        let _first = (plan != Plan::Engine { raises: false } && flight.waits_at.is_none()).then(|| inner.pace.urgent());
+        let submitted = copy();
+        let tracked = match (&submitted, flight.raises) {
+            (Err(_), _) => false,
+            // It has completed: there is nothing to wait for in any stream.
+            (Ok(()), _) if self.door.blocking && matches!(plan, Plan::Native(_) | Plan::Urgent) => {
+                inner.shared.ring.complete(ticket);
+                true
+            }
+            (Ok(()), true) => self.complete_by_shadow(before, &mut flight).is_ok(),
+            (Ok(()), false) => inner.driver.mem_op(self.stream.stream, inner.shared.ring.write(ticket)).is_ok(),
+        };
+        before.into_iter().for_each(|event| inner.events.give(event));
+        if !tracked {
+            flight.withdraw(&inner.shared);
+            // SAFETY: passed on to the caller.
+            return unsafe { self.after_failure(plan, submitted) };
+        }
+        if flight.raises && !self.door.blocking {
+            flight.expected += self.stream.run.begin(ticket, flight.pending.is_some());
+        }
+        self.boost_dependencies(&mut flight);
+        self.stream.ahead.remember(ticket, self.priority, self.direction(), &inner.shared.ring);
+        inner.shared.watch(flight);
+        Ok(self.handle(plan, Some(ticket)))
+    }
+
+    /// What is left to do when a copy is not tracked: nothing where it is on its way, else another way.
+    pub(super) unsafe fn after_failure(&self, plan: Plan, submitted: Submitted) -> Result<CopyHandle> {
+        let reason = match (plan, submitted) {
+            (_, Ok(())) => {
+                self.inner.shared.counters.failed();
+                return Ok(self.handle(plan, None));
+            }
+            (Plan::Native(_) | Plan::Urgent, Err(Refusal::Failed(error))) => return Err(error),
+            (_, Err(Refusal::Failed(_))) => {
+                self.inner.shared.counters.failed();
+                Reason::Failed
+            }
+            (Plan::Engine { raises }, Err(Refusal::Unready)) if self.fits_kernel => {
+                // SAFETY: passed on to the caller.
+                return unsafe { self.carry_out(Plan::Kernel { raises }) };
+            }
+            (Plan::Kernel { .. }, Err(Refusal::Unready)) => Reason::Unguarded,
+            (_, Err(Refusal::Unready)) => Reason::Unready,
+        };
+        // SAFETY: passed on to the caller.
+        unsafe { self.native()? };
+        self.space(reason);
+        Ok(self.handle(Plan::Native(reason), None))
+    }
+
+    /// Has the shadow write that the copy has completed and, where it was submitted with care, that it has become
+    /// schedulable.
+    fn complete_by_shadow(&self, before: Option<Event>, flight: &mut Flight) -> Result<()> {
+        let (driver, ring, shadow) = (&*self.inner.driver, &self.inner.shared.ring, &self.stream.shadow);
+        if let Some((event, ready)) = before.and_then(|event| Some((event, ring.take()?))) {
+            shadow.follow(driver, event, ring.write(ready)).inspect_err(|_| ring.release(ready))?;
+            flight.ready = Some(ready);
+        }
+        let after = self.mark()?;
+        let written = shadow.follow(driver, after, ring.write(flight.landing));
+        self.inner.events.give(after);
+        written
+    }
+
+    /// An event that says whether everything in the stream so far has completed.
+    fn mark(&self) -> Result<Event> {
+        let event = self.inner.events.take(&*self.inner.driver)?;
+        let recorded = self.inner.driver.event_record(event, self.stream.stream);
+        recorded.inspect_err(|_| self.inner.events.give(event))?;
+        Ok(event)
+    }
+
+    /// Lets the copies that this one depends on pass as if they were as urgent (T1).
+    fn boost_dependencies(&self, flight: &mut Flight) {
+        for dependency in &self.below {
+            let engine = self.inner.engine(dependency.direction);
+            // By kernel it waits at its own level, in a channel at that of its group.
+            let mut levels = vec![dependency.priority, engine.level(dependency.priority)];
+            levels.dedup();
+            let boosts = levels.into_iter().map(|level| engine.bank.boost(level, self.priority)).collect();
+            flight.lifts.push(Lift { bank: Arc::clone(&engine.bank), boosts, until: dependency.tickets.clone() });
+            self.inner.shared.counters.boosted();
+        }
+    }
+}
