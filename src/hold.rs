@@ -13,8 +13,8 @@ use crate::monitor::{Shared, Ticket};
 /// So long after its call has returned the device begins with a copy.
 const START: Nanos = Nanos::from_us(2);
 /// For so long a hold stays up beyond the time that copies take: what bulk has in flight takes about as long to clear
-/// the link.
-const SLACK: Nanos = Nanos::from_us(2);
+/// the link. If bulk begins again before the copy is through, it fills the way to the host for tens of microseconds.
+const SLACK: Nanos = Nanos::from_us(5);
 /// One in so many parts of their time is added to copies that stand behind a ticket: many follow each other there, and
 /// what bulk gains by a word that is lowered before the last of them is through costs that one far more.
 const TAIL_MARGIN: u64 = 16;

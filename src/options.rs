@@ -9,6 +9,8 @@ use channels::watchdog::Patience;
 use hal::Nanos;
 use semaphores::{Kind, Priorities};
 
+use crate::kernel::{BLOCK_WARPS_MAX, Workers};
+
 /// What moves the bytes of a copy that may have to wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transport {
@@ -85,10 +87,10 @@ pub struct Options {
     pub gate_bytes_min: u64,
     /// Copies below this go by engine rather than by kernel when the transport is chosen automatically.
     pub kernel_bytes_min: u64,
-    /// Multiprocessors that a copy kernel uses towards the device.
-    pub kernel_blocks_h2d: u32,
-    /// Multiprocessors that a copy kernel uses towards the host.
-    pub kernel_blocks_d2h: u32,
+    /// Who copies towards the device where bulk goes by kernel.
+    pub kernel_h2d: Workers,
+    /// Who copies towards the host where bulk goes by kernel.
+    pub kernel_d2h: Workers,
     /// How long the warps of one copy kernel stand still at most, all waits together.
     pub kernel_wait_max: Nanos,
     /// Every how many urgent copies of a stream one gets a completion ticket of its own; the others are estimated. In a
@@ -131,8 +133,10 @@ impl Default for Options {
             blocking_max: Nanos::from_us(45),
             gate_bytes_min: 64 << 10,
             kernel_bytes_min: 256 << 10,
-            kernel_blocks_h2d: 4,
-            kernel_blocks_d2h: 3,
+            // As few as fill the link: more only make urgent copies wait for what is in flight. Measured on an H100; see
+            // `reports/runs/2026-11-21-h100/workers.txt`.
+            kernel_h2d: Workers { blocks: 4, warps: 12 },
+            kernel_d2h: Workers { blocks: 2, warps: 9 },
             kernel_wait_max: Nanos::from_ms(20),
             ticket_every: 8,
             share: ShareOptions::default(),
@@ -192,12 +196,22 @@ const TUNABLES: &[Tunable] = &[
     Tunable {
         name: "kernel_blocks_h2d",
         expected: "a number from 1 to 64",
-        set: |o, v| put(&mut o.kernel_blocks_h2d, blocks(v)),
+        set: |o, v| put(&mut o.kernel_h2d.blocks, number(v, 64)),
     },
     Tunable {
         name: "kernel_blocks_d2h",
         expected: "a number from 1 to 64",
-        set: |o, v| put(&mut o.kernel_blocks_d2h, blocks(v)),
+        set: |o, v| put(&mut o.kernel_d2h.blocks, number(v, 64)),
+    },
+    Tunable {
+        name: "kernel_warps_h2d",
+        expected: "a number from 1 to 16",
+        set: |o, v| put(&mut o.kernel_h2d.warps, number(v, BLOCK_WARPS_MAX)),
+    },
+    Tunable {
+        name: "kernel_warps_d2h",
+        expected: "a number from 1 to 16",
+        set: |o, v| put(&mut o.kernel_d2h.warps, number(v, BLOCK_WARPS_MAX)),
     },
     Tunable {
         name: "kernel_wait_max_us",
@@ -297,8 +311,8 @@ pub fn size(value: &str) -> Option<u64> {
     digits.parse::<u64>().ok()?.checked_mul(1 << shift)
 }
 
-fn blocks(value: &str) -> Option<u32> {
-    value.parse().ok().filter(|blocks| (1..=64).contains(blocks))
+fn number(value: &str, most: u32) -> Option<u32> {
+    value.parse().ok().filter(|number| (1..=most).contains(number))
 }
 
 fn fraction(value: &str) -> Option<f64> {

@@ -294,7 +294,7 @@ mod tests {
         bed.shared.ring.complete(bed.ticket);
         assert!(bed.look(Nanos::from_ms(2)) && bed.is_up(), "they are running");
         assert!(bed.look(Nanos::from_ms(2) + TAKES + TAKES) && bed.is_up(), "the second may be running yet");
-        assert!(!bed.look(Nanos::from_ms(2) + TAKES + TAKES + TAKES) && !bed.is_up());
+        assert!(!bed.look(Nanos(2_000_000 + 4 * TAKES.0)) && !bed.is_up());
     }
 
     #[test]
@@ -309,7 +309,7 @@ mod tests {
         }
         assert!(bed.enter().is_none(), "a ticket serves eight");
         assert!(bed.look(now + Nanos(7 * TAKES.0)) && bed.is_up());
-        assert!(!bed.look(now + Nanos(8 * TAKES.0)) && !bed.is_up());
+        assert!(!bed.look(now + Nanos(9 * TAKES.0)) && !bed.is_up());
     }
 
     #[test]
@@ -372,7 +372,7 @@ mod tests {
         let _ = bed.run.leave(&ride, false, Nanos::ZERO);
         bed.shared.ring.complete(bed.ticket);
         assert!(bed.look(Nanos::from_ms(2)) && bed.is_up(), "now they are running");
-        assert!(!bed.look(Nanos::from_ms(2) + TAKES + TAKES + TAKES) && !bed.is_up());
+        assert!(!bed.look(Nanos(2_000_000 + 4 * TAKES.0)) && !bed.is_up());
     }
 
     /// Callers and the monitor on threads of their own: the word is up for whoever is inside the driver, and it is down

@@ -13,11 +13,12 @@ use crate::copy::handle::CopyHandle;
 use crate::copy::job::Job;
 use crate::copy::plan::{Plan, Reason, Situation, fits_kernel, plan};
 use crate::copy::request::{Request, place};
+use crate::kernel::Workers;
 use crate::stream::StreamState;
 use crate::trace::TracedCopy;
 
-/// Blocks of an ungated kernel that carries an urgent copy: more than bulk gets, because it is short.
-const URGENT_BLOCKS: u32 = 16;
+/// Who carries an urgent copy by ungated kernel: more than bulk gets, because it is short.
+const URGENT: Workers = Workers { blocks: 16, warps: 16 };
 
 /// Submits one request.
 ///
@@ -144,7 +145,7 @@ impl Job<'_> {
                     Ok(self.handle(plan, None))
                 }
                 Plan::Native(_) | Plan::Urgent => self.tracked(plan, || Ok(self.native()?)),
-                Plan::UrgentKernel => self.tracked(plan, || Ok(self.by_kernel(None, URGENT_BLOCKS)?)),
+                Plan::UrgentKernel => self.tracked(plan, || Ok(self.by_kernel(None, URGENT)?)),
                 Plan::Kernel { .. } => {
                     if !self.lies_within() {
                         return self.carry_out(Plan::Native(Reason::Unknown));

@@ -8,7 +8,7 @@ use semaphores::{Layout, emulation};
 use crate::copy::job::Job;
 use crate::copy::plan::{Plan, Reason};
 use crate::guard::Guarded;
-use crate::kernel::{Descriptor, GUARDED_DESCRIPTORS, INLINE_DESCRIPTORS, Yield};
+use crate::kernel::{Descriptor, GUARDED_DESCRIPTORS, INLINE_DESCRIPTORS, Workers, Yield};
 
 /// How handing a copy to the driver ended.
 pub(super) type Submitted = std::result::Result<(), Refusal>;
@@ -34,30 +34,30 @@ impl Job<'_> {
         }
     }
 
-    fn bulk_kernel(&self) -> (Yield, u32) {
+    fn bulk_kernel(&self) -> (Yield, Workers) {
         let options = &self.inner.options;
-        let blocks = match self.direction() {
-            Direction::HostToDevice => options.kernel_blocks_h2d,
-            _ => options.kernel_blocks_d2h,
+        let workers = match self.direction() {
+            Direction::HostToDevice => options.kernel_h2d,
+            _ => options.kernel_d2h,
         };
-        (Yield { word: self.engine().bank.gate_address(self.priority), wait_max: options.kernel_wait_max }, blocks)
+        (Yield { word: self.engine().bank.gate_address(self.priority), wait_max: options.kernel_wait_max }, workers)
     }
 
-    pub(super) unsafe fn by_kernel(&self, yields: Option<Yield>, blocks: u32) -> Result<()> {
+    pub(super) unsafe fn by_kernel(&self, yields: Option<Yield>, workers: Workers) -> Result<()> {
         let kernel = self.inner.kernel.as_ref().expect("planned only where the kernel is there");
         let whole = [Descriptor::copy(&self.seen_by_device())];
         let pieces = if self.pieces.is_empty() { &whole[..] } else { &self.pieces[..] };
         // SAFETY: the plan made sure that the device sees both sides; the caller vouches for their lives.
         pieces
             .chunks(INLINE_DESCRIPTORS)
-            .try_for_each(|some| unsafe { kernel.launch(some, blocks, yields, self.stream.stream) })
+            .try_for_each(|some| unsafe { kernel.launch(some, workers, yields, self.stream.stream) })
     }
 
     pub(super) unsafe fn by_bulk_kernel(&self) -> Submitted {
-        let ((yields, blocks), direction) = (self.bulk_kernel(), self.direction());
+        let ((yields, workers), direction) = (self.bulk_kernel(), self.direction());
         let (Some(guard), Some(kernel)) = (&self.inner.guard, &self.inner.kernel) else {
             // SAFETY: passed on to the caller.
-            unsafe { self.by_kernel(Some(yields), blocks)? };
+            unsafe { self.by_kernel(Some(yields), workers)? };
             return Ok(());
         };
         let (shapes, descriptors) = match self.pieces.is_empty() {
@@ -72,7 +72,7 @@ impl Job<'_> {
         for (shapes, descriptors) in launches {
             let stream = self.stream.stream;
             // SAFETY: the plan made sure that the device sees both sides; the caller vouches for their lives.
-            unsafe { guard.submit(kernel, &Guarded { stream, shapes, descriptors, direction, blocks, yields })? };
+            unsafe { guard.submit(kernel, &Guarded { stream, shapes, descriptors, direction, workers, yields })? };
         }
         self.inner.shared.counters.guarded(self.shape.bytes());
         Ok(())

@@ -10,7 +10,7 @@ use semaphores::Words;
 use super::book::{Book, Maker, Pending, User};
 use super::handshake::{Line, Verdict, is_reached, verdict};
 use crate::events::Events;
-use crate::kernel::{CopyKernel, Descriptor, Yield};
+use crate::kernel::{CopyKernel, Descriptor, Workers, Yield};
 use crate::statistics::Counters;
 
 /// Copies on a carrier at once: well below what a stream holds before a submission blocks, because its lock is held.
@@ -32,8 +32,8 @@ pub(crate) struct Guarded<'a> {
     pub(crate) descriptors: &'a [Descriptor],
     /// Which engine a rescue takes.
     pub(crate) direction: Direction,
-    /// Multiprocessors.
-    pub(crate) blocks: u32,
+    /// Who copies.
+    pub(crate) workers: Workers,
     /// What the kernel yields to.
     pub(crate) yields: Yield,
 }
@@ -146,7 +146,9 @@ impl Carrier {
     pub(super) fn try_out(&self, kernel: &CopyKernel, yields: Yield) -> Result<bool> {
         // Nothing has been launched, so that everything up to 0 is cancelled and done.
         // SAFETY: it copies nothing; the words outlive the streams (see `Guard`).
-        unsafe { kernel.launch_guarded(&[], 1, yields, &self.line.handshake(0), self.copies)? };
+        unsafe {
+            kernel.launch_guarded(&[], Workers { blocks: 1, warps: 1 }, yields, &self.line.handshake(0), self.copies)?
+        };
         self.driver.stream_synchronize(self.copies)?;
         Ok(verdict(0, self.line.started(), self.line.outcome()) == Verdict::Cancelled)
     }
@@ -168,7 +170,7 @@ impl Carrier {
         self.driver.stream_wait_event(self.copies, ready)?;
         let handshake = self.line.handshake(number);
         // SAFETY: passed on to the caller; the words outlive the streams (see `Guard`).
-        unsafe { kernel.launch_guarded(copy.descriptors, copy.blocks, copy.yields, &handshake, self.copies)? };
+        unsafe { kernel.launch_guarded(copy.descriptors, copy.workers, copy.yields, &handshake, self.copies)? };
         book.last = number;
         book.user = Some(User::here(copy.stream));
         let (shapes, direction) = (copy.shapes.to_vec(), copy.direction);

@@ -21,8 +21,11 @@ pub const INLINE_DESCRIPTORS: usize = 8;
 /// Descriptors that fit one guarded launch by value; `InlineMany` in `copy.cu`.
 pub const GUARDED_DESCRIPTORS: usize = 64;
 
-/// Threads of a block; `__launch_bounds__` in `copy.cu`.
-const BLOCK_THREADS: u32 = 512;
+/// Threads of a warp.
+const WARP_THREADS: u32 = 32;
+
+/// Warps of a block at most; `__launch_bounds__` in `copy.cu`.
+pub const BLOCK_WARPS_MAX: u32 = 16;
 
 /// Mirror slots: launches that may be in flight at once before a slot is used again. Launches that share a slot share a
 /// mirror word, so there are more than a device queues.
@@ -108,6 +111,28 @@ pub struct Handshake {
     pub number: u32,
 }
 
+/// Who copies: so many warps in each of so many blocks. What counts is how many warps there are in all, because that is
+/// how much is in flight when the word goes up; blocks decide how many multiprocessors take part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Workers {
+    /// Blocks, each on a multiprocessor of its own where there are enough.
+    pub blocks: u32,
+    /// Warps of a block, up to [`BLOCK_WARPS_MAX`].
+    pub warps: u32,
+}
+
+impl Workers {
+    /// One more block where somebody has to mirror the word.
+    fn grid(self, mirrors: bool) -> [u32; 3] {
+        [self.blocks + u32::from(mirrors), 1, 1]
+    }
+
+    fn block(self) -> [u32; 3] {
+        assert!((1..=BLOCK_WARPS_MAX).contains(&self.warps), "a block has 1 to {BLOCK_WARPS_MAX} warps");
+        [self.warps * WARP_THREADS, 1, 1]
+    }
+}
+
 /// What a launch yields to: a word that the device sees, and for how long at most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Yield {
@@ -147,14 +172,14 @@ impl CopyKernel {
         Ok(CopyKernel { driver: Arc::clone(driver), module, copy, guarded, add, slots, next_slot: Mutex::new(0) })
     }
 
-    /// Launches a copy of up to [`INLINE_DESCRIPTORS`] descriptors on `blocks` multiprocessors.
+    /// Launches a copy of up to [`INLINE_DESCRIPTORS`] descriptors.
     ///
     /// # Safety
     /// Every range of the descriptors is visible to the device and stays valid until the launch has completed.
     pub unsafe fn launch(
         &self,
         descriptors: &[Descriptor],
-        blocks: u32,
+        workers: Workers,
         yields: Option<Yield>,
         stream: Stream,
     ) -> Result<()> {
@@ -163,11 +188,10 @@ impl CopyKernel {
         table[..descriptors.len()].copy_from_slice(descriptors);
         let (mut count, mut gate) = (descriptors.len() as u32, self.gate(yields));
         let parameters: [*mut c_void; 3] = [table.as_mut_ptr().cast(), (&raw mut count).cast(), (&raw mut gate).cast()];
-        let mirror = u32::from(yields.is_some());
         let launch = Launch {
             function: self.copy,
-            grid: [blocks + mirror, 1, 1],
-            block: [BLOCK_THREADS, 1, 1],
+            grid: workers.grid(yields.is_some()),
+            block: workers.block(),
             shared_bytes: 0,
             stream,
             parameters: &parameters,
@@ -185,7 +209,7 @@ impl CopyKernel {
     pub unsafe fn launch_guarded(
         &self,
         descriptors: &[Descriptor],
-        blocks: u32,
+        workers: Workers,
         yields: Yield,
         handshake: &Handshake,
         stream: Stream,
@@ -207,9 +231,8 @@ impl CopyKernel {
             [table.as_mut_ptr().cast(), (&raw mut count).cast(), (&raw mut gate).cast(), (&raw mut guard).cast()];
         let launch = Launch {
             function: self.guarded,
-            // One block mirrors.
-            grid: [blocks + 1, 1, 1],
-            block: [BLOCK_THREADS, 1, 1],
+            grid: workers.grid(true),
+            block: workers.block(),
             shared_bytes: 0,
             stream,
             parameters: &parameters,

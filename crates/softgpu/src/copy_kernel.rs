@@ -26,6 +26,8 @@ const GATE_BYTES: u32 = 32;
 const GUARD_BYTES: u32 = 48;
 /// From the beginning of a guarded launch to its verdict: a store and a load over the bus, one after the other.
 const HANDSHAKE_NS: Ns = 2_000;
+/// Threads of a warp.
+const WARP_THREADS: u32 = 32;
 /// Blocks of 512 threads that fit a multiprocessor of 2 048.
 const BLOCKS_PER_MULTIPROCESSOR: u32 = 4;
 /// A tile of a launch that yields to nobody.
@@ -153,7 +155,9 @@ struct Launch {
     /// Bytes of the first descriptor that have been moved, and that will have been when the tile has flowed.
     moved: u64,
     flowing: u64,
+    /// Blocks that move bytes, and warps of each.
     workers: u32,
+    warps: u32,
     gate: Option<Gate>,
 }
 
@@ -240,7 +244,8 @@ impl Launch {
             (host != 0).then(|| Gate { host, left_ns: wait_ns_max, mirrored: VecDeque::new(), standing_since: None });
         // The last block of a gated launch mirrors.
         let workers = io.blocks() as u32 - u32::from(gate.is_some());
-        Launch { descriptors, moved: 0, flowing: 0, workers, gate }
+        let warps = (io.block_threads() as u32).div_ceil(WARP_THREADS);
+        Launch { descriptors, moved: 0, flowing: 0, workers, warps, gate }
     }
 
     fn step(&mut self, io: &mut Io<'_>) -> Step {
@@ -274,7 +279,7 @@ impl Launch {
     fn next_tile(&mut self, io: &Io<'_>, constants: &CopyKernelParameters) -> Step {
         let Some(descriptor) = self.descriptors.front() else { return Step::Done };
         let direction = descriptor.direction(io);
-        let limit_gbps = constants.gbps(direction, self.workers);
+        let limit_gbps = constants.gbps(direction, self.workers, self.warps);
         let tile_bytes = match self.gate {
             Some(_) if limit_gbps.is_finite() => (limit_gbps * constants.look_ns as f64) as u64,
             _ => UNGATED_TILE_BYTES,

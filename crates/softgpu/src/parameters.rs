@@ -357,11 +357,13 @@ impl Default for KernelParameters {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct CopyKernelParameters {
-    /// Rate to the device, in GB/s, by the number of blocks that move bytes (measured alone on the link). Between two
+    /// Rate to the device, in GB/s, by the number of warps that move bytes (measured alone on the link). Between two
     /// numbers it is interpolated, below the first proportional, beyond the last constant.
     pub h2d_gbps: Vec<(u32, f64)>,
     /// The same to the host.
     pub d2h_gbps: Vec<(u32, f64)>,
+    /// What one multiprocessor sends to the host at most, in GB/s (measured: 16 warps in one block).
+    pub d2h_block_gbps: f64,
     /// Rate of fills, in GB/s. Not measured.
     pub fill_gbps: f64,
     /// From a change of the host word to the warps seeing it: the mirroring block reads it over the bus (measured: a 64
@@ -374,8 +376,9 @@ pub struct CopyKernelParameters {
 impl Default for CopyKernelParameters {
     fn default() -> CopyKernelParameters {
         CopyKernelParameters {
-            h2d_gbps: vec![(2, 36.5), (3, 50.0), (4, 51.0), (6, 50.7), (8, 50.7)],
-            d2h_gbps: vec![(2, 52.1), (3, 51.3), (4, 50.6), (6, 40.8), (8, 39.7)],
+            h2d_gbps: vec![(16, 19.5), (32, 36.5), (40, 46.3), (48, 50.8), (64, 51.0), (96, 50.7)],
+            d2h_gbps: vec![(18, 51.5), (48, 52.2), (64, 51.9), (96, 52.0)],
+            d2h_block_gbps: 38.0,
             fill_gbps: 100.0,
             mirror_ns: 1_000,
             look_ns: 500,
@@ -384,30 +387,23 @@ impl Default for CopyKernelParameters {
 }
 
 impl CopyKernelParameters {
-    /// The rate of so many blocks; infinite on the device, where the link bounds it.
-    pub(crate) fn gbps(&self, direction: crate::Direction, blocks: u32) -> f64 {
-        let table = match direction {
-            crate::Direction::HostToDevice => &self.h2d_gbps,
-            crate::Direction::DeviceToHost => &self.d2h_gbps,
-            crate::Direction::OnDevice => return f64::INFINITY,
-        };
-        let mut below = (0, 0.0);
-        for &(at, rate) in table {
-            if blocks <= at {
-                let part = f64::from(blocks - below.0) / f64::from(at - below.0);
-                return below.1 + (rate - below.1) * part;
+    /// The rate of so many blocks of so many warps; infinite on the device, where the link bounds it.
+    pub(crate) fn gbps(&self, direction: crate::Direction, blocks: u32, warps: u32) -> f64 {
+        match direction {
+            crate::Direction::HostToDevice => interpolated(&self.h2d_gbps, blocks * warps),
+            crate::Direction::DeviceToHost => {
+                interpolated(&self.d2h_gbps, blocks * warps).min(self.d2h_block_gbps * f64::from(blocks))
             }
-            below = (at, rate);
+            crate::Direction::OnDevice => f64::INFINITY,
         }
-        below.1
     }
 
     fn check(&self) -> Result<(), String> {
         for (name, table) in [("h2d_gbps", &self.h2d_gbps), ("d2h_gbps", &self.d2h_gbps)] {
             let rising = table.windows(2).all(|pair| pair[0].0 < pair[1].0);
-            let positive = table.iter().all(|&(blocks, rate)| blocks > 0 && rate.is_finite() && rate > 0.0);
+            let positive = table.iter().all(|&(warps, rate)| warps > 0 && rate.is_finite() && rate > 0.0);
             if table.is_empty() || !rising || !positive {
-                return Err(format!("copy_kernel.{name} must be pairs of blocks, rising, and a positive rate"));
+                return Err(format!("copy_kernel.{name} must be pairs of warps, rising, and a positive rate"));
             }
         }
         if self.look_ns == 0 {
@@ -513,6 +509,19 @@ pub(crate) fn span_ns(bytes: u64, gbps: f64) -> u64 {
     (bytes as f64 / gbps).round() as u64
 }
 
+/// The value at `at` of a table: proportional below its first entry, constant beyond its last.
+fn interpolated(table: &[(u32, f64)], at: u32) -> f64 {
+    let mut below = (0, 0.0);
+    for &(next, rate) in table {
+        if at <= next {
+            let part = f64::from(at - below.0) / f64::from(next - below.0);
+            return below.1 + (rate - below.1) * part;
+        }
+        below = (next, rate);
+    }
+    below.1
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -528,11 +537,13 @@ mod tests {
     }
 
     #[test]
-    fn rates_between_measured_numbers_of_blocks_are_interpolated() {
+    fn rates_between_measured_numbers_of_warps_are_interpolated() {
         let copy = CopyKernelParameters::default();
-        let rate = |blocks| copy.gbps(crate::Direction::HostToDevice, blocks);
-        assert_eq!([rate(1), rate(2), rate(4), rate(64)], [18.25, 36.5, 51.0, 50.7]);
-        assert!((rate(5) - 50.85).abs() < 1e-9);
+        let to_device = |blocks, warps| copy.gbps(crate::Direction::HostToDevice, blocks, warps);
+        assert_eq!([to_device(1, 8), to_device(2, 16), to_device(4, 16), to_device(64, 16)], [9.75, 36.5, 51.0, 50.7]);
+        assert!((to_device(5, 16) - 50.85).abs() < 1e-9);
+        let to_host = |blocks, warps| copy.gbps(crate::Direction::DeviceToHost, blocks, warps);
+        assert_eq!([to_host(1, 16), to_host(2, 9)], [38.0, 51.5], "one multiprocessor sends no more");
         let falling = "[copy_kernel]\nh2d_gbps = [[4, 50.0], [2, 36.0]]\n";
         assert!(Parameters::from_toml(falling).unwrap_err().contains("copy_kernel.h2d_gbps"));
     }

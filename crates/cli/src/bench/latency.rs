@@ -2,6 +2,7 @@
 
 use hal::Nanos;
 use overtake::Options;
+use overtake::kernel::Workers;
 use report::Run;
 
 use super::args::LatencyArguments;
@@ -15,8 +16,8 @@ use crate::failure::Result;
 
 /// Latency targets of the frontier, in microseconds.
 const FRONTIER_US: [u64; 5] = [10, 20, 40, 80, 160];
-/// Multiprocessors for bulk copy kernels in the frontier.
-const FRONTIER_BLOCKS: [u32; 6] = [1, 2, 3, 4, 6, 8];
+/// Blocks of bulk copy kernels in the frontier, and warps of each.
+const FRONTIER_WORKERS: [(u32, u32); 8] = [(1, 16), (2, 8), (2, 9), (2, 12), (3, 12), (4, 12), (4, 16), (6, 16)];
 /// Methods of the frontier: those that have something to set, and CUDA's own answer.
 const FRONTIER_METHODS: [MethodName; 8] = [
     MethodName::NativePriority,
@@ -96,11 +97,14 @@ fn add_method(
         };
         settings.extend(targets.iter().map(of));
     } else if method == MethodName::KernelHold && latency.frontier {
-        let of = |blocks: u32| {
-            let options = Options { kernel_blocks_h2d: blocks, kernel_blocks_d2h: blocks, ..base.clone() };
-            (options, Some(format!("kernel_blocks={blocks}")))
+        let of = |(blocks, warps): (u32, u32)| {
+            let workers = Workers { blocks, warps };
+            (
+                Options { kernel_h2d: workers, kernel_d2h: workers, ..base.clone() },
+                Some(format!("{blocks} x {warps} warps")),
+            )
         };
-        settings.extend(FRONTIER_BLOCKS.map(of));
+        settings.extend(FRONTIER_WORKERS.map(of));
     }
     if settings.is_empty() {
         settings.push((base.clone(), None));
