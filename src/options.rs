@@ -135,8 +135,8 @@ impl Default for Options {
             kernel_bytes_min: 256 << 10,
             // As few as fill the link: more only make urgent copies wait for what is in flight. Measured on an H100; see
             // `reports/runs/2026-11-21-h100/workers.txt`.
-            kernel_h2d: Workers { blocks: 4, warps: 12 },
-            kernel_d2h: Workers { blocks: 2, warps: 9 },
+            kernel_h2d: Workers { blocks: 5, warps: 10 },
+            kernel_d2h: Workers { blocks: 4, warps: 4 },
             kernel_wait_max: Nanos::from_ms(20),
             ticket_every: 8,
             share: ShareOptions::default(),

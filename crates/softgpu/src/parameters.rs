@@ -377,7 +377,7 @@ impl Default for CopyKernelParameters {
     fn default() -> CopyKernelParameters {
         CopyKernelParameters {
             h2d_gbps: vec![(16, 19.5), (32, 36.5), (40, 46.3), (48, 50.8), (64, 51.0), (96, 50.7)],
-            d2h_gbps: vec![(18, 51.5), (48, 52.2), (64, 51.9), (96, 52.0)],
+            d2h_gbps: vec![(16, 50.3), (18, 51.5), (48, 52.2), (64, 51.9), (96, 52.0)],
             d2h_block_gbps: 38.0,
             fill_gbps: 100.0,
             mirror_ns: 1_000,

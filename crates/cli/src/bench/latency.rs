@@ -17,7 +17,7 @@ use crate::failure::Result;
 /// Latency targets of the frontier, in microseconds.
 const FRONTIER_US: [u64; 5] = [10, 20, 40, 80, 160];
 /// Blocks of bulk copy kernels in the frontier, and warps of each.
-const FRONTIER_WORKERS: [(u32, u32); 8] = [(1, 16), (2, 8), (2, 9), (2, 12), (3, 12), (4, 12), (4, 16), (6, 16)];
+const FRONTIER_WORKERS: [(u32, u32); 8] = [(1, 16), (2, 8), (4, 4), (2, 12), (4, 10), (5, 10), (4, 16), (6, 16)];
 /// Methods of the frontier: those that have something to set, and CUDA's own answer.
 const FRONTIER_METHODS: [MethodName; 8] = [
     MethodName::NativePriority,
