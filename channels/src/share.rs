@@ -64,8 +64,8 @@ impl Share {
         self.exempt_until.is_some()
     }
 
-    /// The debt that a slice pays off: what bulk gets of it beyond its share of that time. Never nothing, so that shares
-    /// beyond the worth of a slice leave urgent copies something too.
+    /// The debt that a slice pays off: what bulk gets of it beyond its share of that time. Never nothing, so that
+    /// shares beyond the worth of a slice leave urgent copies something too.
     fn price(&self) -> f64 {
         self.options.slice.0 as f64 * (WORTH - self.options.share).max(0.01)
     }
