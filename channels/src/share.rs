@@ -1,7 +1,8 @@
 //! The starvation bound: bulk copies get a share of the time even under endless urgent traffic (T6).
 //!
 //! Pure. While a word has been up, a debt grows; while it is down, the debt shrinks. When the debt says that bulk has
-//! had less than its share, waiters are let through for one slice, in which they share the link with what they waited for.
+//! had less than its share, waiters are let through for one slice, in which they share the link with what they waited
+//! for.
 
 use hal::Nanos;
 
