@@ -1,21 +1,21 @@
 //! The functions of the table.
 #![allow(unsafe_code)] // what C hands over is raw
 
-use std::cell::RefCell;
-use std::ffi::{CStr, CString, c_char, c_int, c_void};
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::Arc;
 
-use hal::{Code, Copy2d, DevicePtr, Driver, Endpoint, Error, Plane, Stream};
+use hal::{Code, Copy2d, DevicePtr, Driver, Endpoint, Plane, Stream};
 use overtake::Priority;
 use overtake::copy::Request;
 use overtake::driver::CudaDriver;
 
+use crate::choice;
 use crate::context::{Adopted, Local};
 use crate::failure::Failure;
 use crate::process::{self, Process, Start};
 use crate::report;
 use crate::table::{TABLE_ABI, Table, Totals};
+use crate::trouble::{self, Trouble, answer};
 
 static TABLE: Table = Table {
     struct_size: size_of::<Table>() as u32,
@@ -51,58 +51,6 @@ pub fn start_for_c(options: Option<&str>) {
         calls: Vec::new,
     };
     process::start_with(start, options);
-}
-
-/// What a table function ends with.
-enum Trouble {
-    Ours(Failure, String),
-    Driver(Error),
-}
-
-impl From<Error> for Trouble {
-    fn from(error: Error) -> Trouble {
-        Trouble::Driver(error)
-    }
-}
-
-impl Trouble {
-    fn invalid(text: impl Into<String>) -> Trouble {
-        Trouble::Ours(Failure::InvalidArgument, text.into())
-    }
-
-    fn number(&self) -> c_int {
-        match self {
-            Trouble::Ours(failure, _) => failure.number(),
-            Trouble::Driver(error) => error.code().get() as c_int,
-        }
-    }
-
-    fn text(&self) -> String {
-        match self {
-            Trouble::Ours(_, text) => text.clone(),
-            Trouble::Driver(error) => error.to_string(),
-        }
-    }
-}
-
-thread_local! {
-    static LAST_ERROR: RefCell<CString> = RefCell::new(CString::default());
-}
-
-fn remember(trouble: &Trouble) -> c_int {
-    let text = CString::new(trouble.text().replace('\0', " ")).unwrap_or_default();
-    // A thread that is going away forgets.
-    let _ = LAST_ERROR.try_with(|last| *last.borrow_mut() = text);
-    trouble.number()
-}
-
-/// The fence: nothing unwinds into C.
-fn answer(body: impl FnOnce() -> Result<(), Trouble>) -> c_int {
-    let panicked = |_| Err(Trouble::Ours(Failure::Panic, "a defect of overtake: please report it".to_owned()));
-    match catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(panicked) {
-        Ok(()) => 0,
-        Err(trouble) => remember(&trouble),
-    }
 }
 
 fn running() -> Result<&'static Process, Trouble> {
@@ -209,7 +157,7 @@ unsafe extern "C" fn swap_thread_priority(priority: c_int, before: *mut c_int) -
             Some(process) => priority_of(priority, process)?,
             None => u8::try_from(priority).ok().and_then(Priority::new),
         };
-        let was = process::swap_thread_priority(priority);
+        let was = choice::swap_thread_priority(priority);
         if !before.is_null() {
             // SAFETY: not null; the caller promises a place for an int.
             unsafe { before.write(was.map_or(0, |was| c_int::from(was.get()))) };
@@ -393,8 +341,7 @@ unsafe extern "C" fn totals(totals: *mut Totals) -> c_int {
 }
 
 extern "C" fn last_error() -> *const c_char {
-    // The text stays where it is until the thread's next failure replaces it.
-    LAST_ERROR.try_with(|last| last.borrow().as_ptr()).unwrap_or(c"".as_ptr())
+    trouble::last()
 }
 
 extern "C" fn deployment() -> *const c_char {

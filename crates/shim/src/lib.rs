@@ -3,16 +3,20 @@
 //! | file | what it holds |
 //! |---|---|
 //! | `call.rs` | a copy as it is handed over |
+//! | `copies.rs` | copies and other calls of the program, on their way through |
 //! | `process.rs` | the one state of the process, and its life |
-//! | `context.rs` | one CUDA context: opened when it is made, closed before the application destroys it |
+//! | `contexts.rs`, `context.rs` | the CUDA contexts: opened when they are made, closed before the program destroys them |
 //! | `streams.rs` | the streams of all contexts that have copied |
-//! | `rules.rs`, `settings.rs`, `witness.rs` | which priority a copy has |
+//! | `choice.rs`, `rules.rs`, `settings.rs`, `witness.rs` | which priority a copy has |
 //! | `report.rs`, `trace.rs` | what happened, as files |
-//! | `table.rs`, `functions.rs` | the table of C functions that both libraries share |
+//! | `table.rs`, `functions.rs`, `trouble.rs` | the table of C functions that both libraries share |
 #![deny(unsafe_code)]
 
 mod call;
+mod choice;
 mod context;
+mod contexts;
+mod copies;
 mod failure;
 mod functions;
 mod process;
@@ -22,13 +26,12 @@ pub mod settings;
 mod streams;
 pub mod table;
 mod trace;
+mod trouble;
 mod witness;
 
 pub use call::Call;
+pub use contexts::{context_going, context_made, primary_releasing, primary_resetting, primary_retained};
+pub use copies::{Blocked, about_to_block, copy, copy_batch, stream_going};
 pub use failure::Failure;
 pub use functions::{start_for_c, table};
-pub use process::{
-    Blocked, CallCount, Start, about_to_block, capture_began, capture_ended, context_going, context_made, copy,
-    copy_batch, deployment, exiting, forked, primary_releasing, primary_resetting, primary_retained, start,
-    stream_going,
-};
+pub use process::{CallCount, Start, capture_began, capture_ended, deployment, exiting, forked, start};

@@ -7,6 +7,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockWriteGuard};
 use hal::{Context, Stream};
 
 use crate::context::Adopted;
+use crate::process::Process;
 
 /// The application's threads that may have a per-thread default stream of their own in a context; each costs a stream
 /// of ours.
@@ -52,6 +53,34 @@ impl Streams {
 
     fn write(&self) -> RwLockWriteGuard<'_, Known> {
         self.known.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Process {
+    /// The stream, in the current context if it is new or one of the default streams.
+    pub(crate) fn adopted(&self, stream: Stream) -> Option<Arc<Adopted>> {
+        let current = || self.driver.get()?.context_current().ok()?;
+        let which = Anywhere::of(stream, current)?;
+        self.streams.find(&which).or_else(|| self.adopt(which))
+    }
+
+    fn adopt(&self, which: Anywhere) -> Option<Arc<Adopted>> {
+        let adopted = Arc::new(self.here()?.adopt(which.stream())?);
+        // Closed meanwhile, it would never be forgotten again.
+        self.while_open(adopted.context, || self.streams.keep(which, &adopted))
+    }
+
+    /// The application is about to destroy a stream.
+    pub(crate) fn forget(&self, stream: Stream) {
+        // Nobody destroys a default stream.
+        let which = Anywhere::of(stream, || None);
+        drop(which.and_then(|which| self.streams.remove(&which)));
+    }
+
+    /// Whether the calling thread's context is that of the stream: a copy from elsewhere goes natively.
+    pub(crate) fn is_current(&self, adopted: &Adopted) -> bool {
+        let current = self.driver.get().and_then(|driver| driver.context_current().ok().flatten());
+        current == Some(adopted.context)
     }
 }
 

@@ -1,0 +1,85 @@
+//! Which priority a copy has: the program's own word, rules, the stream's CUDA priority, else its size.
+
+use std::cell::Cell;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, PoisonError};
+
+use overtake::Priority;
+
+use crate::call::Call;
+use crate::context::Adopted;
+use crate::process::Process;
+use crate::rules::{Decision, Rules, Witness};
+use crate::witness;
+
+thread_local! {
+    static THREAD_PRIORITY: Cell<u8> = const { Cell::new(0) };
+}
+
+impl Process {
+    /// What priority a copy has; `None`: it is left alone.
+    pub(crate) fn priority(&self, call: &Call, bytes: u64, adopted: &Adopted) -> Option<Priority> {
+        let said = thread_priority().or_else(|| adopted.given());
+        if said.is_some() {
+            return said;
+        }
+        if self.has_rules.load(Ordering::Relaxed) {
+            let rules = Arc::clone(&self.rules.read().unwrap_or_else(PoisonError::into_inner));
+            match rules.decide(call, bytes, &Seen { call, adopted }) {
+                Some(Decision::At(priority)) => return Some(priority),
+                Some(Decision::Pass) => return None,
+                None => {}
+            }
+        }
+        let small = Priority::new(2).unwrap_or(Priority::LOWEST).min(self.priorities().highest());
+        let by_size = |min| if bytes >= min { Priority::LOWEST } else { small };
+        adopted.own.or_else(|| self.settings.bulk_bytes_min.map(by_size))
+    }
+
+    /// Replaces the rules by those of a TOML text.
+    pub(crate) fn set_rules(&self, text: &str) -> std::result::Result<(), String> {
+        let mut table: toml::Table = text.parse().map_err(|error: toml::de::Error| error.message().to_owned())?;
+        let rules = match table.remove("rule") {
+            Some(rules) => Rules::from_toml(&rules, self.priorities())?,
+            None => Rules::default(),
+        };
+        if let Some(name) = table.keys().next() {
+            return Err(format!("rules hold [[rule]] tables and nothing else, not `{name}`"));
+        }
+        self.has_rules.store(!rules.is_empty(), Ordering::Relaxed);
+        *self.rules.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(rules);
+        Ok(())
+    }
+}
+
+/// What rules may ask.
+struct Seen<'a> {
+    call: &'a Call,
+    adopted: &'a Adopted,
+}
+
+impl Witness for Seen<'_> {
+    fn stream_priority(&self) -> Option<i32> {
+        Some(self.adopted.cuda_priority.unwrap_or(0))
+    }
+
+    fn thread(&self) -> String {
+        witness::thread_name()
+    }
+
+    fn library(&self) -> String {
+        witness::library_of(self.call.caller)
+    }
+}
+
+/// What the calling thread has said about its copies.
+pub(crate) fn thread_priority() -> Option<Priority> {
+    // A thread that is going away has no say any more.
+    THREAD_PRIORITY.try_with(Cell::get).ok().and_then(Priority::new)
+}
+
+/// Replaces it, and returns what it was.
+pub(crate) fn swap_thread_priority(priority: Option<Priority>) -> Option<Priority> {
+    let number = priority.map_or(0, Priority::get);
+    THREAD_PRIORITY.try_with(|cell| cell.replace(number)).ok().and_then(Priority::new)
+}

@@ -1,0 +1,102 @@
+//! Copies, and what else of the program's calls concerns them.
+#![allow(unsafe_code)] // copies are unsafe; the caller's promise is passed on
+
+use std::cell::{Cell, RefCell};
+use std::sync::Arc;
+
+use hal::{Code, Stream};
+use overtake::copy::{Door, Reason, Request};
+
+use crate::call::Call;
+use crate::context::Adopted;
+use crate::contexts::is_open;
+use crate::process::{Process, process};
+
+/// One copy. Returns what the driver returned; `native` makes the real call, and is called at most once.
+///
+/// # Safety
+/// The ranges of the call are valid as the real call demands.
+pub unsafe fn copy(call: &Call, native: &mut dyn FnMut() -> u32) -> u32 {
+    // SAFETY: passed on to the caller.
+    unsafe { copy_batch(std::slice::from_ref(call), native) }
+}
+
+/// Several copies of one stream that have no order among them, made by one real call. Copies elsewhere, or of another
+/// kind, than the first make the whole go natively.
+///
+/// # Safety
+/// As for [`copy`], for each.
+pub unsafe fn copy_batch(calls: &[Call], native: &mut dyn FnMut() -> u32) -> u32 {
+    if !is_open() {
+        return native();
+    }
+    let Some((process, adopted, call)) = addressee(calls) else { return native() };
+    let bytes = calls.iter().map(|call| call.request.bytes()).sum();
+    let Some(priority) = process.priority(call, bytes, &adopted) else {
+        adopted.copies.passed_on(Reason::LeftAlone, bytes);
+        return native();
+    };
+    if let [one] = calls
+        && adopted.copies.is_alone(one.direction(), priority)
+    {
+        adopted.copies.passed_on(Reason::Alone, bytes);
+        return native();
+    }
+    if !process.is_current(&adopted) {
+        return native();
+    }
+    let made = Cell::new(None);
+    let native = RefCell::new(native);
+    let through = || {
+        let result = (*native.borrow_mut())();
+        made.set(Some(result));
+        Code::new(result).map_or(Ok(()), |code| Err(code.at("the driver's copy")))
+    };
+    let no_captures = process.captures() == 0;
+    let door = Door { native: Some(&through), blocking: call.blocking, no_captures };
+    // SAFETY: passed on to the caller.
+    let result = unsafe {
+        match calls {
+            [one] => adopted.copies.memcpy_through(&one.request.at(priority), &door),
+            many => {
+                let requests: Vec<Request> = many.iter().map(|call| call.request.at(priority)).collect();
+                adopted.copies.memcpy_batch_through(&requests, &door)
+            }
+        }
+    };
+    // What the driver said to the call itself is what the application hears.
+    made.get().unwrap_or_else(|| result.err().map_or(0, |error| error.code().get()))
+}
+
+fn addressee(calls: &[Call]) -> Option<(&'static Process, Arc<Adopted>, &Call)> {
+    let (process, call) = (process()?, calls.first()?);
+    let adopted = process.adopted(call.stream)?;
+    Some((process, adopted, call))
+}
+
+/// The application is about to make a driver call that may wait for the device and let no other thread into the driver
+/// meanwhile, such as freeing memory. What is returned is kept until that call has returned.
+#[must_use]
+pub fn about_to_block() -> Blocked {
+    if !is_open() {
+        return Blocked { _here: Vec::new() };
+    }
+    let locals = process().map(Process::locals).unwrap_or_default();
+    Blocked { _here: locals.iter().map(|local| local.overtake.blocking()).collect() }
+}
+
+/// A call that may wait inside the driver is under way: see [`about_to_block`].
+#[derive(Debug)]
+pub struct Blocked {
+    _here: Vec<overtake::Blocking>,
+}
+
+/// The application is about to destroy a stream.
+pub fn stream_going(stream: Stream) {
+    if !is_open() {
+        return;
+    }
+    if let Some(process) = process() {
+        process.forget(stream);
+    }
+}

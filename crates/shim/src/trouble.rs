@@ -1,0 +1,67 @@
+//! How a function of the table fails: a number, and a text that stays behind.
+
+use std::cell::RefCell;
+use std::ffi::{CString, c_char, c_int};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use hal::Error;
+
+use crate::failure::Failure;
+
+/// What a table function ends with.
+pub(crate) enum Trouble {
+    Ours(Failure, String),
+    Driver(Error),
+}
+
+impl From<Error> for Trouble {
+    fn from(error: Error) -> Trouble {
+        Trouble::Driver(error)
+    }
+}
+
+impl Trouble {
+    pub(crate) fn invalid(text: impl Into<String>) -> Trouble {
+        Trouble::Ours(Failure::InvalidArgument, text.into())
+    }
+
+    fn number(&self) -> c_int {
+        match self {
+            Trouble::Ours(failure, _) => failure.number(),
+            Trouble::Driver(error) => error.code().get() as c_int,
+        }
+    }
+
+    fn text(&self) -> String {
+        match self {
+            Trouble::Ours(_, text) => text.clone(),
+            Trouble::Driver(error) => error.to_string(),
+        }
+    }
+}
+
+thread_local! {
+    static LAST_ERROR: RefCell<CString> = RefCell::new(CString::default());
+}
+
+fn remember(trouble: &Trouble) -> c_int {
+    let text = CString::new(trouble.text().replace('\0', " ")).unwrap_or_default();
+    // A thread that is going away forgets.
+    let _ = LAST_ERROR.try_with(|last| *last.borrow_mut() = text);
+    trouble.number()
+}
+
+/// The fence: nothing unwinds into C.
+pub(crate) fn answer(body: impl FnOnce() -> Result<(), Trouble>) -> c_int {
+    let panicked = |_| Err(Trouble::Ours(Failure::Panic, "a defect of overtake: please report it".to_owned()));
+    match catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(panicked) {
+        Ok(()) => 0,
+        Err(trouble) => remember(&trouble),
+    }
+}
+
+/// What the calling thread's last failure was about.
+pub(crate) fn last() -> *const c_char {
+    // The text stays where it is until the thread's next failure replaces it.
+    LAST_ERROR.try_with(|last| last.borrow().as_ptr()).unwrap_or(c"".as_ptr())
+}
