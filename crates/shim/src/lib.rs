@@ -5,7 +5,7 @@
 //! | `call.rs` | a copy as it is handed over |
 //! | `copies.rs` | copies and other calls of the program, on their way through |
 //! | `process.rs` | the one state of the process, and its life |
-//! | `contexts.rs`, `context.rs` | the CUDA contexts: opened when they are made, closed before the program destroys them |
+//! | `contexts.rs`, `context.rs` | the CUDA contexts: opened when made, closed before the program destroys them |
 //! | `streams.rs` | the streams of all contexts that have copied |
 //! | `choice.rs`, `rules.rs`, `settings.rs`, `witness.rs` | which priority a copy has |
 //! | `report.rs`, `trace.rs` | what happened, as files |
