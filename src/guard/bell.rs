@@ -116,14 +116,19 @@ mod tests {
     /// A wake ends a sleep that has a time to look again.
     #[test]
     fn a_wake_does_not_wait_for_the_next_look() {
-        let (bell, stop, host) = (Bell::default(), AtomicBool::new(false), RealHost::new());
+        let (bell, listens, stop, host) =
+            (Bell::default(), AtomicBool::default(), AtomicBool::default(), RealHost::new());
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 bell.listen();
                 while !stop.load(Ordering::SeqCst) {
+                    listens.store(true, Ordering::SeqCst);
                     bell.wait(&host, bell.count(), Some(host.now() + LONG));
                 }
             });
+            while !listens.load(Ordering::SeqCst) {
+                std::thread::yield_now();
+            }
             stop.store(true, Ordering::SeqCst);
             bell.wake();
         });

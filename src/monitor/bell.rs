@@ -135,7 +135,7 @@ mod tests {
         let alarm = || word.load(Ordering::Acquire);
         std::thread::scope(|scope| {
             scope.spawn(|| word.store(true, Ordering::Release));
-            bell.wait(&host, bell.count(), &Vigil { awake_until: LONG, ..vigil(&alarm) });
+            bell.wait(&host, bell.count(), &Vigil { deadline: LONG, awake_until: LONG, ..vigil(&alarm) });
             assert!(alarm() && host.now() < LONG);
         });
         let deadline = host.now() + Nanos::from_ms(1);
