@@ -1,0 +1,177 @@
+/* Streams and buffers of one thread, and who has to wait for whom so that the outcome is one and the same every time.
+ *
+ * Every operation of a lane (a stream) has a number. A buffer knows who wrote it last and who has read it since; a lane
+ * knows up to which operation of every other lane it is behind. An event is recorded and awaited only where nothing
+ * else orders two operations: the stream itself, an earlier wait, also one that a third lane has made, the legacy
+ * stream's implicit order, or the host, which has seen the end of one before it submits the other. */
+#ifndef ORDER_H
+#define ORDER_H
+
+#include "client.h"
+
+enum { DEFAULT, LEGACY, PER_THREAD, BLOCKING, BLOCKING_URGENT, APART, URGENT, APART_TOO, LANES, HOST = LANES };
+enum { EVENTS = 24 };
+
+typedef enum { DEVICE, PINNED, REGISTERED, PAGEABLE } Kind;
+
+typedef struct {
+    Kind kind;
+    unsigned char *host; /* null for device memory */
+    CUdeviceptr address;
+    int writer;
+    uint64_t written, read[LANES];
+} Buffer;
+
+typedef struct {
+    CUstream streams[LANES];
+    uint64_t count[LANES], behind[LANES + 1][LANES];
+    CUevent events[EVENTS];
+    uint32_t random;
+    uint32_t whim; /* for how to wait: what is waited for depends on times, and must not change what is done */
+    uint64_t codes, sum;
+    int is_held, is_loud;
+} Order;
+
+static inline uint32_t below(Order *order, size_t limit)
+{
+    return (uint32_t)(next_random(&order->random) % limit);
+}
+
+static inline CUresult noted(Order *order, const char *call, CUresult code)
+{
+    order->codes = mix(order->codes, code);
+    if (order->is_loud)
+        printf("%s: %u\n", call, code);
+    return code;
+}
+
+static inline uint32_t whim_below(Order *order, size_t limit)
+{
+    return (uint32_t)(next_random(&order->whim) % limit);
+}
+
+/* Makes a call whose result is the same each time, whatever it is. */
+#define DO(call) noted(&storm->order, #call, call)
+
+/* The stream that handle 0 means is one of the others. */
+static inline int lane_of(int slot)
+{
+#ifdef CUDA_API_PER_THREAD_DEFAULT_STREAM
+    return slot == DEFAULT ? PER_THREAD : slot;
+#else
+    return slot == DEFAULT ? LEGACY : slot;
+#endif
+}
+
+static inline int is_blocking(int lane)
+{
+    return lane >= LEGACY && lane <= BLOCKING_URGENT;
+}
+
+/* Whatever the lane has been given, and whatever that is behind, `party` is behind too. */
+static inline void stands_behind(Order *order, int party, int lane)
+{
+    for (int other = 0; other < LANES; other++)
+        if (order->behind[lane][other] > order->behind[party][other])
+            order->behind[party][other] = order->behind[lane][other];
+    order->behind[party][lane] = order->count[lane];
+}
+
+/* An operation is about to be submitted: blocking streams and the legacy one are behind each other. */
+static inline void enter(Order *order, int lane)
+{
+    for (int other = LEGACY; other <= BLOCKING_URGENT; other++)
+        if (other != lane && ((lane == LEGACY && is_blocking(other)) || (is_blocking(lane) && other == LEGACY)))
+            stands_behind(order, lane, other);
+}
+
+static inline CUevent some_event(Order *order)
+{
+    return order->events[whim_below(order, EVENTS)];
+}
+
+static inline void host_waits(Order *order, int lane)
+{
+    CUevent event = some_event(order);
+    REQUIRE(!order->is_held);
+    switch (whim_below(order, 3)) {
+    case 0:
+        OK(cuStreamSynchronize(order->streams[lane]));
+        break;
+    case 1:
+        OK(cuEventRecord(event, order->streams[lane]));
+        OK(cuEventSynchronize(event));
+        break;
+    default:
+        OK(cuCtxSynchronize());
+        for (int other = LEGACY; other < LANES; other++)
+            stands_behind(order, HOST, other);
+    }
+}
+
+/* The party, a lane or the host, gets behind an operation of a lane. */
+static inline void get_behind(Order *order, int party, int lane, uint64_t number)
+{
+    if (party == lane || order->behind[party][lane] >= number || order->behind[HOST][lane] >= number)
+        return;
+    if (order->is_loud)
+        printf("%d waits for operation %llu of %d\n", party, (unsigned long long)number, lane);
+    if (party == HOST) {
+        host_waits(order, lane);
+    } else {
+        CUevent event = some_event(order);
+        OK(cuEventRecord(event, order->streams[lane]));
+        OK(cuStreamWaitEvent(order->streams[party], event, 0));
+    }
+    stands_behind(order, party, lane);
+}
+
+/* Before an operation that reads the buffer, or writes it. */
+static inline void use(Order *order, int party, const Buffer *buffer, int writes)
+{
+    get_behind(order, party, buffer->writer, buffer->written);
+    for (int lane = LEGACY; writes && lane < LANES; lane++)
+        get_behind(order, party, lane, buffer->read[lane]);
+}
+
+/* After it; `number` is that of the operation. */
+static inline void used(int lane, uint64_t number, Buffer *buffer, int writes)
+{
+    if (writes) {
+        buffer->writer = lane, buffer->written = number;
+        memset(buffer->read, 0, sizeof buffer->read);
+    } else {
+        buffer->read[lane] = number;
+    }
+}
+
+static inline CUstream new_lane(int lane)
+{
+    int least = 0, greatest = 0;
+    CUstream stream = NULL;
+    OK(cuCtxGetStreamPriorityRange(&least, &greatest));
+    int priority = lane == URGENT || lane == BLOCKING_URGENT ? greatest : least;
+    OK(cuStreamCreateWithPriority(&stream, lane >= APART ? CU_STREAM_NON_BLOCKING : CU_STREAM_DEFAULT, priority));
+    return stream;
+}
+
+static inline void begin_order(Order *order, uint32_t seed)
+{
+    static const unsigned int flags[] = {CU_EVENT_DEFAULT, CU_EVENT_DISABLE_TIMING, CU_EVENT_BLOCKING_SYNC};
+    order->random = order->whim = seed * 2654435761u | 1;
+    order->streams[LEGACY] = CU_STREAM_LEGACY, order->streams[PER_THREAD] = CU_STREAM_PER_THREAD;
+    for (int lane = BLOCKING; lane < LANES; lane++)
+        order->streams[lane] = new_lane(lane);
+    for (int i = 0; i < EVENTS; i++)
+        OK(cuEventCreate(&order->events[i], flags[i % 3]));
+}
+
+static inline void end_order(Order *order)
+{
+    for (int lane = BLOCKING; lane < LANES; lane++)
+        OK(cuStreamDestroy(order->streams[lane]));
+    for (int i = 0; i < EVENTS; i++)
+        OK(cuEventDestroy(order->events[i]));
+}
+
+#endif
