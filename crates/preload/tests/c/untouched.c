@@ -1,6 +1,6 @@
-/* Does not use CUDA: the library may be mapped into it, and that is all. With an argument it also looks the driver up and
- * initialises it: as long as there is no context the driver's own threads and files are all there are. Then it copies
- * without ever pinning memory. */
+/* Does not use CUDA: the library may be mapped into it, and that is all. With an argument it also looks the driver up
+ * and initialises it: as long as there is no context the driver's own threads and files are all there are. Then it
+ * copies without ever pinning memory. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <unistd.h>
