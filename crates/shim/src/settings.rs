@@ -2,6 +2,7 @@
 
 use overtake::Options;
 use overtake::Priorities;
+use overtake::kernel::Workers;
 
 use crate::rules::Rules;
 
@@ -37,6 +38,9 @@ impl Default for Settings {
             // nothing goes by kernel at all.
             kernel_bytes_min: KERNEL_BYTES_MIN,
             guard_bytes_min: Some(KERNEL_BYTES_MIN),
+            // Bulk keeps more of its bandwidth, and an urgent copy waits a microsecond or two longer for what is in
+            // flight.
+            kernel_d2h: Workers { blocks: 2, warps: 9 },
             ..Options::default()
         };
         Settings { options, bulk_bytes_min: Some(BULK_BYTES_MIN), rules: Rules::default(), complaints: Vec::new() }
