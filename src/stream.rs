@@ -132,8 +132,8 @@ impl PriorityStream {
     /// Whether a copy of this kind would go to the driver because nobody more or less urgent is about. Costs a few
     /// loads, where asking for the copy costs several hundred instructions; tell [`PriorityStream::passed_on`].
     #[must_use]
-    pub fn is_alone(&self, direction: Option<Direction>, priority: Priority) -> bool {
-        let (state, inner) = (&self.state, &self.state.inner);
+    pub fn is_alone(&self, request: &Request, priority: Priority) -> bool {
+        let (state, inner, direction) = (&self.state, &self.state.inner, request.direction);
         let known = |direction| state.is_announced(direction, priority);
         let announced = match direction {
             Some(direction) => known(direction),
@@ -143,7 +143,8 @@ impl PriorityStream {
             let (lowest, highest) = engine.census.bounds_with(priority);
             lowest == highest
         };
-        announced && !inner.shared.trace.is_on() && inner.engines(direction).all(alone)
+        // What never meets an engine is never announced, and need not be.
+        (announced || request.is_inlined()) && !inner.shared.trace.is_on() && inner.engines(direction).all(alone)
     }
 
     /// A copy of so many bytes has gone to the driver without being asked for here.

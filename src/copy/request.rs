@@ -31,7 +31,7 @@ pub struct Placement {
 impl Placement {
     /// Whether the driver inlines a copy of this shape, so that it never meets the copy engine.
     pub(crate) fn is_inlined(&self, shape: &Shape) -> bool {
-        self.direction == Direction::HostToDevice && shape.is_linear() && shape.bytes() <= INLINE_BYTES_MAX
+        is_inlined(self.direction, shape)
     }
 
     /// Whether a copy of this shape ever comes to a copy engine that others wait for.
@@ -39,6 +39,10 @@ impl Placement {
         let across = matches!(self.direction, Direction::HostToDevice | Direction::DeviceToHost);
         across && self.pinned && !self.managed && !self.is_inlined(shape)
     }
+}
+
+fn is_inlined(direction: Direction, shape: &Shape) -> bool {
+    direction == Direction::HostToDevice && shape.is_linear() && shape.bytes() <= INLINE_BYTES_MAX
 }
 
 impl Request {
@@ -89,6 +93,11 @@ impl Request {
     #[must_use]
     pub fn direction(&self) -> Option<Direction> {
         self.direction
+    }
+
+    /// Whether the caller has said enough to know that the driver inlines it.
+    pub(crate) fn is_inlined(&self) -> bool {
+        self.direction.is_some_and(|direction| is_inlined(direction, &self.shape))
     }
 
     /// How many bytes it moves.

@@ -37,7 +37,7 @@ pub unsafe fn copy_batch(calls: &[Call], native: &mut dyn FnMut() -> u32) -> u32
         return native();
     };
     if let [one] = calls
-        && adopted.copies.is_alone(one.direction(), priority)
+        && adopted.copies.is_alone(&one.request, priority)
     {
         adopted.copies.passed_on(Reason::Alone, bytes);
         return native();
