@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+# What the drop-in costs a process that starts, and a copy that never contends, in instructions of the program's own
+# thread: counted, so almost the same on a busy machine as on an idle one. Needs gcc and valgrind, and no GPU.
+# Usage: tests/startup.sh [folder of libovertake_preload.so and of the soft GPU's libcuda.so; default target/release]
+#
+# Of a process all instructions count, natively and preloaded. Of a copy those count that are the drop-in's own, beside
+# the driver calls that are made for it (natively it is one): the soft GPU's share depends on what its thread does.
+#
+# Fails above the limits. They are times (0.5 ms a process, 0.3 us a copy call), taken at 3 instructions a nanosecond.
+set -euo pipefail
+here=$(cd "$(dirname "$0")" && pwd)
+libraries=$(realpath "${1:-$here/../target/release}")
+start_limit=1500000 call_limit=900
+for file in libovertake_preload.so libcuda.so; do
+  [ -e "$libraries/$file" ] || {
+    echo "no $file in $libraries: cargo build --release -p overtake-preload -p overtake-softgpu-libcuda" >&2
+    exit 64
+  }
+done
+build=$(mktemp -d)
+trap 'rm -rf "$build"' EXIT
+gcc -std=gnu11 -O2 -Wall -Wextra -Werror -I"$here/c" "$here/startup/program.c" -ldl -o "$build/program"
+ln -s "$libraries/libcuda.so" "$build/libcuda.so.1"
+
+preloaded=$libraries/libovertake_preload.so
+
+run() { # preloaded option arguments... : leaves the first thread's counts in out-01
+  local preloaded=$1 option=$2
+  shift 2
+  rm -f "$build"/out*
+  env -u LD_AUDIT -u OVERTAKE LD_LIBRARY_PATH="$build" LD_PRELOAD="$preloaded" valgrind --tool=callgrind \
+    --separate-threads=yes --compress-strings=no --compress-pos=no --callgrind-out-file="$build/out" "$option" \
+    "$build/program" "$@" 2>"$build/log" || { cat "$build/log" >&2; return 1; }
+}
+
+whole() { # preloaded what : all instructions
+  run "$1" --collect-atstart=yes "$2"
+  awk '/^totals:/ { print $2; exit }' "$build/out-01"
+}
+
+own() { # arguments... : instructions of the drop-in's, and its calls of the driver
+  run "$preloaded" --toggle-collect=group "$@"
+  awk '/^ob=/ { object = $0; next } /^cob=/ { called = $0; next }
+    /^calls=/ { split($1, parts, "="); if (object ~ /overtake_preload/ && called ~ /libcuda/) calls += parts[2]
+                called = ""; inclusive = 1; next }
+    /^[0-9]/ { if (inclusive) inclusive = 0; else if (object ~ /overtake_preload/) sum += $2 }
+    END { print sum + 0, calls + 0 }' "$build/out-01"
+}
+
+failed=0
+verdict() { # value limit
+  if [ "$1" -le "$2" ]; then printf 'within %d' "$2"; else printf 'ABOVE %d' "$2"; return 1; fi
+}
+
+printf '%-30s %10s %10s %10s  %s\n' "instructions of a process" natively preloaded more limit
+for what in empty init context; do
+  native=$(whole "" $what) ours=$(whole "$preloaded" $what) limit="none: the layer opens here"
+  [ $what = context ] || limit=$(verdict $((ours - native)) 1500000) || failed=1
+  printf '%-30s %10d %10d %10d  %s\n' "$what" "$native" "$ours" "$((ours - native))" "$limit"
+done
+echo
+printf '%-30s %12s  %-12s %12s  %s\n' "a copy of 1000, pinned" instructions limit "driver calls" limit
+for copy in "to_device 4096" "to_device 65536" "to_host 4096" "to_host 2097152"; do
+  # shellcheck disable=SC2086 # direction and bytes
+  read -r sum calls < <(own $copy)
+  limit=$(verdict $((sum / 1000)) 900) || failed=1
+  asked=$(verdict "$calls" 1020) || failed=1 # the first copies of a stream may be asked about
+  printf '%-30s %12d  %-12s %12s  %s a thousand\n' "$copy" $((sum / 1000)) "$limit" "$calls" "$asked"
+done
+exit "$failed"
