@@ -40,6 +40,7 @@ impl Default for Settings {
             guard_bytes_min: Some(KERNEL_BYTES_MIN),
             // Bulk keeps more of its bandwidth, and an urgent copy waits a microsecond or two longer for what is in
             // flight.
+            kernel_h2d: Workers { blocks: 4, warps: 16 },
             kernel_d2h: Workers { blocks: 2, warps: 9 },
             ..Options::default()
         };
