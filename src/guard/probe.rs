@@ -13,8 +13,8 @@ use super::carrier::Carrier;
 use crate::kernel::CopyKernel;
 
 /// How long the kernel may take. Where there is one queue the application's start takes so much longer; where there are
-/// more, a host that lets nobody run for a while must not be taken for that (50 ms were, in 4 of 314 starts at a load of
-/// 7 on two cores).
+/// more, a host that lets nobody run for a while must not be taken for that (50 ms were, in 4 of 314 starts at a load
+/// of 7 on two cores).
 const PATIENCE: Nanos = Nanos::from_ms(300);
 
 /// Host words of the probe: one opens the streams that wait, the other says that the kernel has ended.
