@@ -106,6 +106,12 @@ impl Overtake {
         self.inner.primary.context()
     }
 
+    /// While what is returned lives no further copy is guarded: where kernels have to be, bulk goes natively.
+    #[must_use]
+    pub fn unguarded(&self) -> Blocking {
+        Blocking::begin(self.inner.guard.as_ref())
+    }
+
     /// To be called before, and kept during, a driver call that may wait for the device and let no other thread into
     /// the driver meanwhile, such as freeing memory: guarded copies that have not begun are made by the copy engine at
     /// once, and none is guarded until what is returned is dropped.

@@ -3,8 +3,9 @@
  *
  * usage: storm SEED [OPERATIONS a thread [THREADS [loud]]] [VARIABLE=VALUE ...]
  *
- * Every thread has its own streams, events and buffers, and every second one a context of its own. The same seed with
- * fewer operations is the beginning of the same run; `loud` with one thread prints every call. */
+ * Every thread has its own streams, events and buffers and, with OWN_CONTEXTS=1, every second one a context of its own,
+ * which makes bulk go natively. The same seed with fewer operations is the beginning of the same run; `loud` with one
+ * thread prints every call. */
 #define _GNU_SOURCE
 #include "dlopened.h"
 #include "storm.h"
@@ -429,7 +430,7 @@ static void *run_thread(void *argument)
     Storm *storm = argument;
     CUcontext own = NULL;
     alone();
-    if (storm->number % 2)
+    if (storm->number % 2 && getenv("OWN_CONTEXTS") != NULL)
         OK(cuCtxCreate_v2(&own, 0, 0));
     else
         OK(cuCtxSetCurrent(storm->context));
