@@ -33,6 +33,8 @@ mod monitor;
 pub mod options;
 mod overtake;
 mod primary;
+#[cfg(test)]
+mod rings;
 mod run;
 mod shadow;
 #[cfg(test)]

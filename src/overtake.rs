@@ -118,7 +118,7 @@ impl Overtake {
     #[must_use]
     pub fn blocking(&self) -> Blocking {
         let inner = &self.inner;
-        let blocking = Blocking::begin(inner.guard.as_ref());
+        let blocking = self.unguarded();
         if let Some(guard) = inner.guard.as_ref().filter(|guard| !guard.is_idle()) {
             inner.primary.visit(|| hal::beside_captures(&*inner.driver, || guard.stand_back()));
         }

@@ -76,41 +76,23 @@ impl Bell {
 mod tests {
     use super::*;
     use crate::driver::RealHost;
+    use crate::rings::{self, LONG};
 
     const RINGS: u64 = if cfg!(miri) { 12 } else { 2000 };
-    const LONG: Nanos = Nanos::from_ms(20_000);
 
-    /// The ringer waits to be heard, so that every ring meets a listener who falls asleep.
     #[test]
     fn no_ring_is_lost_on_a_listener_who_falls_asleep() {
-        let (bell, work, heard, host) = (Bell::default(), AtomicU64::new(0), AtomicU64::new(0), RealHost::new());
-        let mut lost = false;
-        std::thread::scope(|scope| {
-            scope.spawn(|| {
-                bell.listen();
-                while heard.load(Ordering::Relaxed) < RINGS {
-                    let seen = bell.count();
-                    heard.store(work.load(Ordering::Relaxed), Ordering::Relaxed);
-                    bell.wait(&host, seen, None);
-                }
-            });
-            for ring in (1..=RINGS).chain([RINGS]) {
-                work.store(ring, Ordering::Relaxed);
-                bell.ring();
-                let patience = host.now() + Nanos(LONG.0 / 2);
-                while heard.load(Ordering::Relaxed) < ring && !lost {
-                    lost = host.now() > patience;
-                    std::thread::yield_now();
-                }
-                if lost {
-                    // Ends the listener, who is asleep.
-                    heard.store(RINGS, Ordering::Relaxed);
-                    bell.wake();
-                    break;
-                }
-            }
-        });
-        assert!(!lost, "the listener sleeps");
+        let bell = Bell::default();
+        rings::are_all_heard(
+            RINGS,
+            &rings::Bell {
+                listen: &|| bell.listen(),
+                count: &|| bell.count(),
+                wait: &|host, seen| bell.wait(host, seen, None),
+                ring: &|| bell.ring(),
+                wake: &|| bell.wake(),
+            },
+        );
     }
 
     /// A wake ends a sleep that has a time to look again.

@@ -142,6 +142,14 @@ pub struct Yield {
     pub wait_max: Nanos,
 }
 
+/// What a launch takes by value.
+fn table<const COUNT: usize>(descriptors: &[Descriptor]) -> [Descriptor; COUNT] {
+    assert!(descriptors.len() <= COUNT, "a launch takes {COUNT} descriptors");
+    let mut table = [Descriptor::default(); COUNT];
+    table[..descriptors.len()].copy_from_slice(descriptors);
+    table
+}
+
 /// The loaded kernels of one context.
 pub struct CopyKernel {
     driver: Arc<dyn Driver>,
@@ -183,9 +191,7 @@ impl CopyKernel {
         yields: Option<Yield>,
         stream: Stream,
     ) -> Result<()> {
-        assert!(descriptors.len() <= INLINE_DESCRIPTORS, "a launch takes {INLINE_DESCRIPTORS} descriptors");
-        let mut table = [Descriptor::default(); INLINE_DESCRIPTORS];
-        table[..descriptors.len()].copy_from_slice(descriptors);
+        let mut table: [_; INLINE_DESCRIPTORS] = table(descriptors);
         let (mut count, mut gate) = (descriptors.len() as u32, self.gate(yields));
         let parameters: [*mut c_void; 3] = [table.as_mut_ptr().cast(), (&raw mut count).cast(), (&raw mut gate).cast()];
         let launch = Launch {
@@ -214,9 +220,7 @@ impl CopyKernel {
         handshake: &Handshake,
         stream: Stream,
     ) -> Result<()> {
-        assert!(descriptors.len() <= GUARDED_DESCRIPTORS, "a launch takes {GUARDED_DESCRIPTORS} descriptors");
-        let mut table = [Descriptor::default(); GUARDED_DESCRIPTORS];
-        table[..descriptors.len()].copy_from_slice(descriptors);
+        let mut table: [_; GUARDED_DESCRIPTORS] = table(descriptors);
         let (mut count, mut gate) = (descriptors.len() as u32, self.gate(Some(yields)));
         let mut guard = Guard {
             started: handshake.started.0,
