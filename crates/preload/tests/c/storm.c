@@ -287,10 +287,8 @@ static void renew_buffer(Storm *storm)
     Buffer *buffer = &storm->buffers[draw(storm, BUFFERS)];
     uint32_t seed = draw(storm, 1000);
     use(&storm->order, HOST, buffer, 1);
-    alone();
     free_buffer(buffer);
     make_buffer(buffer, seed);
-    among_others();
     if (buffer->kind != DEVICE)
         return;
     Copy set = {.to = buffer, .slot = (int)draw(storm, LANES)};
@@ -304,10 +302,12 @@ static void renew_buffer(Storm *storm)
 static void held(Storm *storm)
 {
     Order *order = &storm->order;
+    enter_room(WAITING_ROOM);
     get_behind(order, HOST, storm->gated_lane, storm->gated_number);
+    leave_room(WAITING_ROOM);
     storm->gated_lane = APART + (int)draw(storm, LANES - APART);
     store_word(storm->gate.word, 0);
-    REQUIRE(pthread_rwlock_rdlock(&door) == 0);
+    enter_room(HELD_ROOM);
     order->is_held = 1;
     hold(storm->gate, handle(storm, storm->gated_lane));
     storm->gated_number = ++order->count[storm->gated_lane];
@@ -316,7 +316,7 @@ static void held(Storm *storm)
     nap_us(draw(storm, 200));
     open_gate(storm->gate);
     order->is_held = 0;
-    among_others();
+    leave_room(HELD_ROOM);
 }
 
 /* Copies that a graph is made of; each of two streams has its own buffers. */
@@ -339,6 +339,7 @@ static CUgraph captured(Storm *storm, int lane)
     CUgraph graph = NULL;
     CUevent fork = storm->order.events[0], join = storm->order.events[1];
     int other = lane == APART ? URGENT : APART;
+    enter_room(HELD_ROOM);
     OK(cuStreamBeginCapture(handle(storm, lane), modes[draw(storm, 2)]));
     OK(cuEventRecord(fork, handle(storm, lane)));
     OK(cuStreamWaitEvent(handle(storm, other), fork, 0));
@@ -347,6 +348,7 @@ static CUgraph captured(Storm *storm, int lane)
     OK(cuEventRecord(join, handle(storm, other)));
     OK(cuStreamWaitEvent(handle(storm, lane), join, 0));
     OK(cuStreamEndCapture(handle(storm, lane), &graph));
+    leave_room(HELD_ROOM);
     /* What a captured record has made of them can only be used in a capture. */
     OK(cuEventRecord(fork, handle(storm, lane)));
     OK(cuEventRecord(join, handle(storm, lane)));
@@ -358,6 +360,7 @@ static void replay(Storm *storm)
     int lane = APART + (int)draw(storm, LANES - APART);
     CUgraph graph = captured(storm, lane);
     CUgraphExec executable = NULL;
+    enter_room(WAITING_ROOM);
     CUresult code = DO(cuGraphInstantiateWithFlags(&executable, graph, 0));
     for (int i = 0; code == CUDA_SUCCESS && i < PINNED_END; i++)
         use(&storm->order, lane, &storm->buffers[i], 1);
@@ -370,13 +373,35 @@ static void replay(Storm *storm)
         OK(cuGraphExecDestroy(executable));
     }
     OK(cuGraphDestroy(graph));
+    leave_room(WAITING_ROOM);
 }
 
-static void (*const operations[])(Storm *) = {
-    copy_async, copy_async, copy_async, copy_async, copy_run,  copy_run, copy_run,    copy_blocking,  copy_blocking,
-    shapes,     shapes,     batches,    batches,    writes,    writes,   writes,      passing_memory, look,
-    touch,      touch,      held,       held,       renew_lane, replay,  synchronise, renew_buffer,   passing_memory,
+/* What a storm is made of, how often, and the room that it needs where it does not see to that itself. */
+static const struct {
+    void (*make)(Storm *);
+    uint32_t weight;
+    int room;
+} operations[] = {
+    {copy_async, 4, WAITING_ROOM},     {copy_run, 3, WAITING_ROOM},   {copy_blocking, 2, WAITING_ROOM},
+    {shapes, 2, WAITING_ROOM},         {batches, 2, NO_ROOM},         {writes, 3, NO_ROOM},
+    {passing_memory, 2, WAITING_ROOM}, {look, 1, WAITING_ROOM},       {touch, 2, WAITING_ROOM},
+    {held, 2, NO_ROOM},                {renew_lane, 1, WAITING_ROOM}, {replay, 1, NO_ROOM},
+    {synchronise, 1, WAITING_ROOM},    {renew_buffer, 1, WAITING_ROOM},
 };
+enum { WEIGHTS = 27 };
+
+static void any_operation(Storm *storm)
+{
+    uint32_t which = draw(storm, WEIGHTS);
+    int i = 0;
+    for (; which >= operations[i].weight; i++)
+        which -= operations[i].weight;
+    if (operations[i].room != NO_ROOM)
+        enter_room(operations[i].room);
+    operations[i].make(storm);
+    if (operations[i].room != NO_ROOM)
+        leave_room(operations[i].room);
+}
 
 static void say(Storm *storm, int operation)
 {
@@ -429,31 +454,30 @@ static void *run_thread(void *argument)
 {
     Storm *storm = argument;
     CUcontext own = NULL;
-    alone();
+    enter_room(WAITING_ROOM);
     if (storm->number % 2 && getenv("OWN_CONTEXTS") != NULL)
         OK(cuCtxCreate_v2(&own, 0, 0));
     else
         OK(cuCtxSetCurrent(storm->context));
     make_all(storm);
-    among_others();
+    leave_room(WAITING_ROOM);
     for (int i = 0; i < storm->operations; i++) {
-        uint32_t which = draw(storm, sizeof operations / sizeof *operations);
         if (storm->order.is_loud)
-            printf("operation %d: kind %u\n", i, which);
-        operations[which](storm);
+            printf("operation %d\n", i);
+        any_operation(storm);
         if ((i + 1) % OPERATIONS_A_LINE == 0)
             say(storm, i + 1);
     }
+    enter_room(WAITING_ROOM);
     sum_all(storm);
     say(storm, storm->operations);
-    alone();
     end_order(&storm->order);
     for (int i = 0; i < BUFFERS; i++)
         free_buffer(&storm->buffers[i]);
     free_gate(storm->gate);
     if (own != NULL)
         OK(cuCtxDestroy(own));
-    among_others();
+    leave_room(WAITING_ROOM);
     return NULL;
 }
 
@@ -470,6 +494,8 @@ int main(int count, char **arguments)
     uint32_t seed = (uint32_t)number_at(count, arguments, 1, 1);
     int steps = number_at(count, arguments, 2, 150), threads = number_at(count, arguments, 3, 3);
     REQUIRE(threads > 0 && threads <= THREADS_MAX);
+    /* A kernel that is loaded when it is first launched waits for what is held. */
+    REQUIRE(setenv("CUDA_MODULE_LOADING", "EAGER", 1) == 0);
     CUcontext context = open_device();
     REQUIRE(*kernels_text() != 0); /* before there are threads */
     for (int i = 0; i < threads; i++) {

@@ -25,17 +25,31 @@ typedef struct {
 } Storm;
 
 /* While a stream waits for the host nobody makes a call in which a driver may wait for the device and let the thread
- * that would release it not in. */
-static pthread_rwlock_t door = PTHREAD_RWLOCK_INITIALIZER;
+ * that would release it not in: natively that hangs. Nor does a whole context wait while something is captured. So there
+ * are two rooms, and who is in one keeps everybody out of the other. */
+enum { NO_ROOM = -1, HELD_ROOM, WAITING_ROOM };
 
-static inline void alone(void)
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t left;
+    int inside[2];
+} rooms = {.lock = PTHREAD_MUTEX_INITIALIZER, .left = PTHREAD_COND_INITIALIZER};
+
+static inline void enter_room(int room)
 {
-    REQUIRE(pthread_rwlock_wrlock(&door) == 0);
+    REQUIRE(pthread_mutex_lock(&rooms.lock) == 0);
+    while (rooms.inside[!room] > 0)
+        REQUIRE(pthread_cond_wait(&rooms.left, &rooms.lock) == 0);
+    rooms.inside[room]++;
+    REQUIRE(pthread_mutex_unlock(&rooms.lock) == 0);
 }
 
-static inline void among_others(void)
+static inline void leave_room(int room)
 {
-    REQUIRE(pthread_rwlock_unlock(&door) == 0);
+    REQUIRE(pthread_mutex_lock(&rooms.lock) == 0);
+    if (--rooms.inside[room] == 0)
+        REQUIRE(pthread_cond_broadcast(&rooms.left) == 0);
+    REQUIRE(pthread_mutex_unlock(&rooms.lock) == 0);
 }
 
 static inline uint32_t draw(Storm *storm, size_t limit)
