@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use channels::probe;
 use channels::{Adder, Direction, Pace};
-use hal::{CaptureStatus, Code, Context, Device, Driver, Result, Stream, StreamFlags};
+use hal::{CaptureStatus, Code, Context, Device, DevicePtr, Driver, Result, Stream, StreamFlags};
 use semaphores::{Layout, Priorities, Priority};
 
 use crate::engine::Engine;
@@ -23,8 +23,7 @@ pub(crate) struct Inner {
     pub(crate) driver: Arc<dyn Driver>,
     pub(crate) options: Options,
     pub(crate) shared: Arc<Shared>,
-    pub(crate) kernel: Option<CopyKernel>,
-    // After the kernel, whose end waits for the device.
+    pub(crate) kernel: Option<Arc<CopyKernel>>,
     pub(crate) guard: Option<Arc<Guard>>,
     pub(crate) events: Events,
     pub(crate) pace: Pace,
@@ -106,23 +105,28 @@ impl Overtake {
         self.inner.primary.context()
     }
 
-    /// While what is returned lives no further copy is guarded: where kernels have to be, bulk goes natively.
-    #[must_use]
-    pub fn unguarded(&self) -> Blocking {
-        Blocking::begin(self.inner.guard.as_ref())
-    }
-
     /// To be called before, and kept during, a driver call that may wait for the device and let no other thread into
-    /// the driver meanwhile, such as freeing memory: guarded copies that have not begun are made by the copy engine at
-    /// once, and none is guarded until what is returned is dropped.
+    /// the driver meanwhile, such as freeing memory: guarded copies that could begin and do not are made by the copy
+    /// engine at once, and none is guarded until what is returned is dropped.
     #[must_use]
     pub fn blocking(&self) -> Blocking {
         let inner = &self.inner;
-        let blocking = self.unguarded();
+        let blocking = Blocking::begin(inner.guard.as_ref());
         if let Some(guard) = inner.guard.as_ref().filter(|guard| !guard.is_idle()) {
             inner.primary.visit(|| hal::beside_captures(&*inner.driver, || guard.stand_back()));
         }
         blocking
+    }
+
+    /// To be called before memory is freed in stream order: copies that are under way with it are seen to first.
+    pub fn freeing(&self, memory: DevicePtr) {
+        let inner = &self.inner;
+        if let Some(guard) = inner.guard.as_ref().filter(|guard| !guard.is_idle()) {
+            inner.primary.visit(|| {
+                let bytes = inner.driver.pointer_bytes_left(memory.0).unwrap_or(0);
+                hal::beside_captures(&*inner.driver, || guard.let_go_of(memory.0..memory.0 + bytes));
+            });
+        }
     }
 
     /// Waits for everything in the context.
@@ -193,7 +197,7 @@ impl Inner {
             );
             shared.stand_down();
         }
-        let (shared, kernel) = (Arc::new(shared), CopyKernel::load(driver).ok());
+        let (shared, kernel) = (Arc::new(shared), CopyKernel::load(driver).ok().map(Arc::new));
         let guarded = options.enabled && options.guard_bytes_min.is_some();
         let guard = match kernel.as_ref().filter(|_| guarded) {
             Some(kernel) => {
@@ -244,7 +248,7 @@ impl Inner {
 
     pub(crate) fn adder(&self) -> Result<&dyn Adder> {
         static NONE: NoAdder = NoAdder;
-        Ok(self.kernel.as_ref().map_or(&NONE as &dyn Adder, |kernel| kernel))
+        Ok(self.kernel.as_ref().map_or(&NONE as &dyn Adder, |kernel| &**kernel as &dyn Adder))
     }
 
     /// Refuses a priority that does not exist.

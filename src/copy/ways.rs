@@ -55,7 +55,7 @@ impl Job<'_> {
 
     pub(super) unsafe fn by_bulk_kernel(&self) -> Submitted {
         let ((yields, workers), direction) = (self.bulk_kernel(), self.direction());
-        let (Some(guard), Some(kernel)) = (&self.inner.guard, &self.inner.kernel) else {
+        let Some(guard) = &self.inner.guard else {
             // SAFETY: passed on to the caller.
             unsafe { self.by_kernel(Some(yields), workers)? };
             return Ok(());
@@ -72,7 +72,7 @@ impl Job<'_> {
         for (shapes, descriptors) in launches {
             let stream = self.stream.stream;
             // SAFETY: the plan made sure that the device sees both sides; the caller vouches for their lives.
-            unsafe { guard.submit(kernel, &Guarded { stream, shapes, descriptors, direction, workers, yields })? };
+            unsafe { guard.submit(&Guarded { stream, shapes, descriptors, direction, workers, yields })? };
         }
         self.inner.shared.counters.guarded(self.shape.bytes());
         Ok(())

@@ -1,12 +1,14 @@
 //! What a carrier has under way.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::thread::ThreadId;
 
 use channels::{Direction, Shape};
 use hal::{Event, Nanos, Stream};
 
 use super::handshake::{Line, Verdict, is_reached, verdict};
+use crate::kernel::{Descriptor, Workers};
 
 /// Whose copies a carrier takes. Copies of several streams on one carrier would wait for each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,7 +60,17 @@ pub(super) struct Pending {
     pub(super) ready_since: Option<Nanos>,
     pub(super) shapes: Vec<Shape>,
     pub(super) direction: Direction,
+    /// What its kernel was given, should the copy engine not take it.
+    pub(super) descriptors: Vec<Descriptor>,
+    pub(super) workers: Workers,
     pub(super) maker: Maker,
+}
+
+impl Pending {
+    /// Whether it reads or writes there. A copy's side lies in one allocation.
+    fn touches(&self, memory: &Range<u64>) -> bool {
+        self.shapes.iter().any(|shape| [shape.target, shape.source].iter().any(|side| memory.contains(&side.address)))
+    }
 }
 
 /// The copies of one carrier, in order.
@@ -97,6 +109,13 @@ impl Book {
         let Some(first) = self.pending.front().filter(|first| first.maker == Maker::Kernel) else { return false };
         let waited = first.ready_since.is_some_and(|since| now >= since + patience);
         waited && !is_reached(started, first.number)
+    }
+
+    /// The first copy that has not begun, where one of those touches that memory.
+    pub(super) fn first_to_begin(&mut self, started: u32, memory: Option<&Range<u64>>) -> Option<&mut Pending> {
+        let begun = self.pending.iter().take_while(|pending| is_reached(started, pending.number)).count();
+        let matters = |pending: &Pending| memory.is_none_or(|memory| pending.touches(memory));
+        self.pending.iter().skip(begun).any(matters).then(|| &mut self.pending[begun])
     }
 
     /// Cancels all that is pending; who makes it is found out by [`Book::settle`].

@@ -1,6 +1,7 @@
 //! A carrier: the streams and words over which copies of one application stream go by guarded kernel.
 #![allow(unsafe_code)] // copies and launches are unsafe; the caller's promise is passed on
 
+use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 
 use channels::{Direction, Refusal, Shape, copy_shape};
@@ -10,7 +11,7 @@ use semaphores::Words;
 use super::book::{Book, Maker, Pending, User};
 use super::handshake::{Line, Verdict, is_reached, verdict};
 use crate::events::Events;
-use crate::kernel::{CopyKernel, Descriptor, Workers, Yield};
+use crate::kernel::{CopyKernel, Descriptor, INLINE_DESCRIPTORS, Workers, Yield};
 use crate::statistics::Counters;
 
 /// Copies on a carrier at once: well below what a stream holds before a submission blocks, because its lock is held.
@@ -18,6 +19,9 @@ const PENDING_MAX: usize = 256;
 
 /// How often driver calls of the rescuer may fail in a row.
 const FAILURES_MAX: u32 = 5;
+
+/// After how many of them a copy is no longer offered to the copy engine.
+const ENGINE_FAILURES_MAX: u32 = 2;
 
 /// How soon to look again at what decides itself within microseconds.
 const AT_ONCE: Nanos = Nanos::from_us(100);
@@ -68,6 +72,28 @@ pub(super) struct Carried {
     /// What the application's stream has to wait for; `None` where the driver could not be told.
     pub(super) leave: Option<Event>,
     pub(super) number: u32,
+}
+
+/// What somebody who is about to keep the rescuer out gives the copies that have not begun.
+pub(super) struct Notice {
+    pub(super) since: Nanos,
+    /// How long they may take until they could begin.
+    pub(super) ready_within: Nanos,
+    /// How long from then until they have begun.
+    pub(super) begins_within: Nanos,
+    /// Which copies it is about, where not about all: those that touch this memory.
+    pub(super) memory: Option<Range<u64>>,
+    /// Whether the program has been seen to leave no multiprocessor to a copy kernel.
+    pub(super) suspects: bool,
+}
+
+/// What may become of copies that have not begun.
+enum Prospect {
+    /// They have, or will: nothing is known to keep them.
+    Well,
+    Open,
+    /// Something keeps them.
+    Ill,
 }
 
 /// What a look at a carrier came to.
@@ -161,7 +187,6 @@ impl Carrier {
     pub(super) unsafe fn carry(
         &self,
         mut book: MutexGuard<'_, Book>,
-        kernel: &CopyKernel,
         copy: &Guarded<'_>,
         ready: Event,
         tools: &Tools<'_>,
@@ -170,11 +195,19 @@ impl Carrier {
         self.driver.stream_wait_event(self.copies, ready)?;
         let handshake = self.line.handshake(number);
         // SAFETY: passed on to the caller; the words outlive the streams (see `Guard`).
-        unsafe { kernel.launch_guarded(copy.descriptors, copy.workers, copy.yields, &handshake, self.copies)? };
+        unsafe { tools.kernel.launch_guarded(copy.descriptors, copy.workers, copy.yields, &handshake, self.copies)? };
         book.last = number;
         book.user = Some(User::here(copy.stream));
-        let (shapes, direction) = (copy.shapes.to_vec(), copy.direction);
-        book.pending.push_back(Pending { number, ready, ready_since: None, shapes, direction, maker: Maker::Kernel });
+        book.pending.push_back(Pending {
+            number,
+            ready,
+            ready_since: None,
+            shapes: copy.shapes.to_vec(),
+            direction: copy.direction,
+            descriptors: copy.descriptors.to_vec(),
+            workers: copy.workers,
+            maker: Maker::Kernel,
+        });
         // From here on the copy is under way, whatever fails.
         let waited = self.driver.mem_op(self.waits, self.line.wait_done(number));
         let leave = waited.and_then(|()| mark(&*self.driver, tools.events, self.waits));
@@ -212,16 +245,19 @@ impl Carrier {
     /// Whether the first copy could have begun long ago and has not.
     fn is_overdue(&self, book: &mut Book, now: Nanos, patience: Nanos, tools: &Tools<'_>) -> bool {
         let Some(first) = book.pending.front_mut() else { return false };
-        if first.ready_since.is_none() {
-            match self.driver.event_query(first.ready) {
-                Ok(ready) => {
-                    first.ready_since = ready.then_some(now);
-                    book.failures = 0;
-                }
-                Err(_) => self.note_failure(book, tools),
-            }
+        match self.ask(first, now) {
+            Ok(()) => book.failures = 0,
+            Err(_) => self.note_failure(book, tools),
         }
         book.is_overdue(self.line.started(), now, patience)
+    }
+
+    /// Whether the copy could begin, if that is not known yet.
+    fn ask(&self, pending: &mut Pending, now: Nanos) -> Result<()> {
+        if pending.ready_since.is_none() {
+            pending.ready_since = self.driver.event_query(pending.ready)?.then_some(now);
+        }
+        Ok(())
     }
 
     /// Goes on with a carrier that was taken over. Whether there is more to do at once.
@@ -248,10 +284,16 @@ impl Carrier {
 
     /// Submits what nobody else will copy, in order.
     fn rescue(&self, book: &mut Book, tools: &Tools<'_>) {
+        let mut copying = None;
         for index in 0..book.pending.len() {
             let pending = &mut book.pending[index];
+            if pending.maker == Maker::Kernel {
+                copying = Some(pending.number);
+            }
             while pending.maker >= Maker::Rescuer && pending.maker < Maker::Written {
-                if self.advance(pending).is_err() {
+                // What fails once may succeed at the next look; what goes on failing has its reason.
+                let by_kernel = book.failures >= ENGINE_FAILURES_MAX;
+                if self.advance(pending, copying, by_kernel, tools).is_err() {
                     return self.note_failure(book, tools);
                 }
                 book.failures = 0;
@@ -259,19 +301,21 @@ impl Carrier {
         }
     }
 
-    fn advance(&self, pending: &mut Pending) -> Result<()> {
+    /// `copying` is the launch before it that makes its copy itself; `by_kernel` says that the copy engine will not.
+    fn advance(&self, pending: &mut Pending, copying: Option<u32>, by_kernel: bool, tools: &Tools<'_>) -> Result<()> {
         let driver = &*self.driver;
         match pending.maker {
             Maker::Rescuer => driver.stream_wait_event(self.rescues, pending.ready)?,
             // SAFETY: whoever asked for the copy keeps its ranges until it has completed, and it has not: only its
             // kernel, which was cancelled, or this copy makes it complete.
-            Maker::Joined => unsafe {
-                pending
-                    .shapes
-                    .iter()
-                    .try_for_each(|shape| copy_shape(driver, pending.direction, shape, self.rescues))?;
-            },
-            _ => driver.mem_op(self.rescues, self.line.write_done(pending.number))?,
+            Maker::Joined => unsafe { self.copy_instead(pending, by_kernel, tools)? },
+            _ => {
+                // Two threads may give one stream copies that know nothing of each other; `done` only ever grows.
+                if let Some(number) = copying {
+                    driver.mem_op(self.rescues, self.line.wait_done(number))?;
+                }
+                driver.mem_op(self.rescues, self.line.write_done(pending.number))?;
+            }
         }
         pending.maker = match pending.maker {
             Maker::Rescuer => Maker::Joined,
@@ -279,6 +323,23 @@ impl Carrier {
             _ => Maker::Written,
         };
         Ok(())
+    }
+
+    /// By copy engine, which needs no multiprocessor. The driver refuses that where the application has freed the memory
+    /// in stream order since, though the stream has not got there; a kernel still reaches it.
+    ///
+    /// # Safety
+    /// The ranges are valid until the copy has completed.
+    unsafe fn copy_instead(&self, pending: &Pending, by_kernel: bool, tools: &Tools<'_>) -> Result<()> {
+        if by_kernel {
+            let mut launches = pending.descriptors.chunks(INLINE_DESCRIPTORS);
+            // SAFETY: passed on to the caller; the descriptors name the same ranges.
+            return launches
+                .try_for_each(|some| unsafe { tools.kernel.launch(some, pending.workers, None, self.rescues) });
+        }
+        let mut shapes = pending.shapes.iter();
+        // SAFETY: passed on to the caller.
+        shapes.try_for_each(|shape| unsafe { copy_shape(&*self.driver, pending.direction, shape, self.rescues) })
     }
 
     /// A driver call failed. When that happens again and again the context is done for, and nobody shall wait for a
@@ -302,19 +363,38 @@ impl Carrier {
         book.pending.is_empty()
     }
 
-    /// Leaves nothing under way that needs the rescuer. Whether that is so now.
-    pub(super) fn stand_back(&self, tools: &Tools<'_>) -> bool {
+    /// Leaves nothing under way that is known to need the rescuer. Whether that is so now; else to be asked again.
+    pub(super) fn stand_back(&self, notice: &Notice, tools: &Tools<'_>) -> bool {
         let mut book = self.book(self.driver.host());
         self.tidy(&mut book, tools.events);
         if !book.taken_over {
-            let started = self.line.started();
-            if book.pending.back().is_none_or(|last| is_reached(started, last.number)) {
-                return true;
+            match self.prospect(&mut book, notice, tools) {
+                Prospect::Well => return true,
+                Prospect::Open => return false,
+                Prospect::Ill => book.take_over(&self.line),
             }
-            book.take_over(&self.line);
         }
         self.go_on(&mut book, tools);
         book.is_settled()
+    }
+
+    /// What becomes of the copies that have not begun, as far as can be told.
+    fn prospect(&self, book: &mut Book, notice: &Notice, tools: &Tools<'_>) -> Prospect {
+        let now = self.driver.host().now();
+        let Some(first) = book.first_to_begin(self.line.started(), notice.memory.as_ref()) else {
+            return Prospect::Well;
+        };
+        if self.ask(first, now).is_err() {
+            self.note_failure(book, tools);
+            return Prospect::Open;
+        }
+        match first.ready_since {
+            Some(since) if now < since + notice.begins_within => Prospect::Open,
+            Some(_) => Prospect::Ill,
+            None if now < notice.since + notice.ready_within => Prospect::Open,
+            None if notice.suspects => Prospect::Ill,
+            None => Prospect::Well,
+        }
     }
 
     /// Takes nothing any more, and leaves nothing behind that needs somebody to look at it. Whether that is so now.
@@ -347,6 +427,7 @@ impl Carrier {
 pub(super) struct Tools<'a> {
     pub(super) events: &'a Events,
     pub(super) counters: &'a Counters,
+    pub(super) kernel: &'a CopyKernel,
 }
 
 /// An event that says whether everything in the stream so far has completed.

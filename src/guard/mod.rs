@@ -9,6 +9,7 @@ mod probe;
 mod rescuer;
 mod submit;
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -23,17 +24,33 @@ use crate::options::GuardOptions;
 
 use bell::Bell;
 pub(crate) use carrier::Guarded;
-use carrier::{Carrier, Tools};
+use carrier::{Carrier, Notice, Tools};
 pub(crate) use rescuer::Rescuer;
 
 /// After how many take-overs in a row no more copies are guarded; one a second is forgiven.
 const TAKE_OVERS_MAX: u64 = 3;
+
+/// How long somebody who is about to keep the rescuer out waits for a copy to become able to begin. Longer than that its
+/// stream is busy with something else, and nothing says that its kernel will not begin after it.
+const READY_WITHIN: Nanos = Nanos::from_us(200);
+
+/// How long he then waits for it to begin. With a multiprocessor free that takes some microseconds.
+const BEGINS_WITHIN: Nanos = Nanos::from_ms(1);
+
+/// The same for somebody who frees in stream order, and expects to be through at once.
+const LET_GO_WITHIN: Nanos = Nanos::from_us(50);
 
 /// The take-overs that are not forgiven yet.
 #[derive(Default)]
 struct Strikes {
     count: u64,
     last: Nanos,
+}
+
+impl Strikes {
+    fn unforgiven(&self, now: Nanos) -> u64 {
+        self.count.saturating_sub(now.since(self.last).0 / Nanos::from_ms(1_000).0)
+    }
 }
 
 /// What putting the carriers to the test came to.
@@ -47,6 +64,7 @@ enum Trial {
 pub(crate) struct Guard {
     driver: Arc<dyn Driver>,
     shared: Arc<Shared>,
+    kernel: Arc<CopyKernel>,
     events: Events,
     carriers: Vec<Carrier>,
     patience: Nanos,
@@ -65,7 +83,7 @@ impl Guard {
     pub(crate) fn new(
         driver: &Arc<dyn Driver>,
         shared: &Arc<Shared>,
-        kernel: &CopyKernel,
+        kernel: &Arc<CopyKernel>,
         options: GuardOptions,
         yields: Yield,
     ) -> Result<Option<Guard>> {
@@ -74,6 +92,7 @@ impl Guard {
         let mut guard = Guard {
             driver: Arc::clone(driver),
             shared: Arc::clone(shared),
+            kernel: Arc::clone(kernel),
             events: Events::default(),
             carriers: Vec::new(),
             patience: options.patience,
@@ -86,7 +105,7 @@ impl Guard {
         for index in 0..count {
             guard.carriers.push(Carrier::new(driver, &words, index)?);
         }
-        let complaint = match guard.try_out(kernel, yields)? {
+        let complaint = match guard.try_out(yields)? {
             Trial::Passed => return Ok(Some(guard)),
             Trial::OneQueue => {
                 "all kernels share one hardware queue, so a copy kernel that waits for its turn would hold up every \
@@ -99,13 +118,13 @@ impl Guard {
     }
 
     /// Puts the carriers to the test.
-    fn try_out(&self, kernel: &CopyKernel, yields: Yield) -> Result<Trial> {
+    fn try_out(&self, yields: Yield) -> Result<Trial> {
         for carrier in &self.carriers {
-            if !carrier.try_out(kernel, yields)? {
+            if !carrier.try_out(&self.kernel, yields)? {
                 return Ok(Trial::Disobedient);
             }
         }
-        let passes = probe::kernels_pass_waits(&self.driver, &self.carriers, kernel)?;
+        let passes = probe::kernels_pass_waits(&self.driver, &self.carriers, &self.kernel)?;
         Ok(if passes { Trial::Passed } else { Trial::OneQueue })
     }
 
@@ -124,18 +143,35 @@ impl Guard {
         self.carriers.iter().all(|carrier| carrier.is_idle(&self.tools()))
     }
 
-    /// Sees to it that no copy under way needs the rescuer. Calls the driver.
+    /// Sees to it that no copy under way is known to need the rescuer, before a call that keeps him out. Calls the
+    /// driver.
     pub(crate) fn stand_back(&self) {
-        let host = self.driver.host();
+        self.notify(READY_WITHIN, BEGINS_WITHIN, None);
+    }
+
+    /// The same for the copies that touch memory which is about to be freed in stream order: the copy engine does not
+    /// take them afterwards.
+    pub(crate) fn let_go_of(&self, memory: Range<u64>) {
+        self.notify(Nanos::ZERO, LET_GO_WITHIN, Some(memory));
+    }
+
+    fn notify(&self, ready_within: Nanos, begins_within: Nanos, memory: Option<Range<u64>>) {
+        let (host, suspects) = (self.driver.host(), self.is_suspicious());
+        let notice = Notice { since: host.now(), ready_within, begins_within, memory, suspects };
         for carrier in &self.carriers {
-            while !carrier.stand_back(&self.tools()) {
+            while !carrier.stand_back(&notice, &self.tools()) {
                 host.sleep(Nanos::from_us(5));
             }
         }
     }
 
+    /// Whether take-overs have been needed that are not forgiven yet.
+    fn is_suspicious(&self) -> bool {
+        lock(&self.strikes).unforgiven(self.driver.host().now()) > 0
+    }
+
     fn tools(&self) -> Tools<'_> {
-        Tools { events: &self.events, counters: &self.shared.counters }
+        Tools { events: &self.events, counters: &self.shared.counters, kernel: &self.kernel }
     }
 
     /// Looks at all carriers. When to look again, if nobody rings before.
@@ -154,8 +190,7 @@ impl Guard {
     /// One more take-over. A program that keeps its multiprocessors that busy is better off without copy kernels.
     fn strike(&self, now: Nanos) {
         let mut strikes = lock(&self.strikes);
-        let forgiven = now.since(strikes.last).0 / Nanos::from_ms(1_000).0;
-        *strikes = Strikes { count: strikes.count.saturating_sub(forgiven) + 1, last: now };
+        *strikes = Strikes { count: strikes.unforgiven(now) + 1, last: now };
         if strikes.count > TAKE_OVERS_MAX && !self.given_up.swap(true, Ordering::Relaxed) {
             eprintln!(
                 "overtake: bulk copies go by copy engine from now on, unprioritised: {} times in a row the program's \

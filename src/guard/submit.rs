@@ -9,7 +9,6 @@ use hal::{Event, Nanos};
 use super::Guard;
 use super::book::User;
 use super::carrier::{Carried, Carrier, Guarded, Offer, mark};
-use crate::kernel::CopyKernel;
 
 /// How often whoever waits on the host asks the driver whether something went wrong meanwhile.
 const ASK_EVERY: Nanos = Nanos::from_ms(10);
@@ -19,10 +18,10 @@ impl Guard {
     ///
     /// # Safety
     /// The ranges stay valid until the copy has completed, and the device sees them as the descriptors say.
-    pub(crate) unsafe fn submit(&self, kernel: &CopyKernel, copy: &Guarded<'_>) -> Result<(), Refusal> {
+    pub(crate) unsafe fn submit(&self, copy: &Guarded<'_>) -> Result<(), Refusal> {
         let ready = mark(&*self.driver, &self.events, copy.stream)?;
         // SAFETY: passed on to the caller.
-        let carried = unsafe { self.carry(kernel, copy, ready) };
+        let carried = unsafe { self.carry(copy, ready) };
         let (carrier, carried) = carried.inspect_err(|_| self.events.give(ready))?;
         self.bell.ring();
         let joined = carried.leave.is_some_and(|leave| {
@@ -38,12 +37,7 @@ impl Guard {
         Ok(())
     }
 
-    unsafe fn carry(
-        &self,
-        kernel: &CopyKernel,
-        copy: &Guarded<'_>,
-        ready: Event,
-    ) -> Result<(&Carrier, Carried), Refusal> {
+    unsafe fn carry(&self, copy: &Guarded<'_>, ready: Event) -> Result<(&Carrier, Carried), Refusal> {
         let user = User::here(copy.stream);
         let mut free = None;
         // Asked with the book in hand: whoever is going to block looks into the books after he has said so.
@@ -54,7 +48,7 @@ impl Guard {
                 Offer::Present(book) => {
                     drop(free);
                     // SAFETY: passed on to the caller.
-                    return unsafe { carrier.carry(book, kernel, copy, ready, &self.tools()) }
+                    return unsafe { carrier.carry(book, copy, ready, &self.tools()) }
                         .map(|carried| (carrier, carried));
                 }
                 Offer::Refused => return Err(Refusal::Unready),
@@ -64,6 +58,6 @@ impl Guard {
         }
         let (carrier, book) = free.ok_or(Refusal::Unready)?;
         // SAFETY: passed on to the caller.
-        unsafe { carrier.carry(book, kernel, copy, ready, &self.tools()) }.map(|carried| (carrier, carried))
+        unsafe { carrier.carry(book, copy, ready, &self.tools()) }.map(|carried| (carrier, carried))
     }
 }

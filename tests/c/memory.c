@@ -24,7 +24,7 @@ static void device_memory(void)
 static void memory_in_stream_order(void)
 {
     Gate gate = new_gate();
-    CUstream stream = new_stream();
+    CUstream stream = new_stream(), other = new_stream();
     CUdeviceptr pointer = 0;
     unsigned char *seen = new_pinned_bytes(1000);
     OK(cuMemAllocAsync(&pointer, 1000, stream));
@@ -34,6 +34,9 @@ static void memory_in_stream_order(void)
     OK(cuMemcpyDtoHAsync(seen, pointer, 1000, stream));
     OK(cuMemFreeAsync(pointer, stream));
     EXPECT(CUDA_ERROR_NOT_READY, cuStreamQuery(stream));
+    /* Yet whoever comes later may not name it any more, even in front of the free. */
+    EXPECT(CUDA_ERROR_INVALID_VALUE, cuMemcpyDtoHAsync(seen, pointer, 1000, other));
+    EXPECT(CUDA_ERROR_INVALID_VALUE, cuMemsetD8Async(pointer, 1, 1000, other));
     open_gate(gate);
     OK(cuStreamSynchronize(stream));
     REQUIRE(seen[0] == 0x3c && seen[999] == 0x3c);
@@ -41,6 +44,7 @@ static void memory_in_stream_order(void)
     EXPECT(CUDA_ERROR_INVALID_VALUE, cuMemcpyDtoH(seen, pointer, 1));
 #endif
     OK(cuStreamDestroy(stream));
+    OK(cuStreamDestroy(other));
     OK(cuMemFreeHost(seen));
     free_gate(gate);
 }

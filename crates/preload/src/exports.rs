@@ -95,7 +95,7 @@ macro_rules! for_each_forwarded {
             cuLogsRegisterCallback cuLogsUnregisterCallback cuMemAddressFree cuMemAddressReserve cuMemAdvise
             cuMemAdvise_v2 cuMemAlloc cuMemAllocAsync cuMemAllocAsync_ptsz cuMemAllocFromPoolAsync
             cuMemAllocFromPoolAsync_ptsz cuMemAllocHost cuMemAllocPitch
-            cuMemCreate cuMemExportToShareableHandle cuMemFree cuMemFreeAsync cuMemFreeAsync_ptsz
+            cuMemCreate cuMemExportToShareableHandle cuMemFree
             cuMemGetAccess cuMemGetAddressRange cuMemGetAddressRange_v2
             cuMemGetAllocationGranularity cuMemGetAllocationPropertiesFromHandle cuMemGetDefaultMemPool
             cuMemGetHandleForAddressRange cuMemGetInfo cuMemGetInfo_v2 cuMemGetLocationInfo cuMemGetMemPool

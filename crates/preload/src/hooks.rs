@@ -92,9 +92,9 @@ mod handlers {
         cuCtxCreate_v2, cuCtxCreate_v4, cuCtxDestroy, cuCtxDestroy_v2, cuDevicePrimaryCtxRelease,
         cuDevicePrimaryCtxRelease_v2, cuDevicePrimaryCtxReset, cuDevicePrimaryCtxReset_v2, cuDevicePrimaryCtxRetain,
         cuInit, cuLibraryLoadData, cuLibraryLoadFromFile, cuLibraryUnload, cuMemAlloc_v2, cuMemAllocHost_v2,
-        cuMemAllocManaged, cuMemAllocPitch_v2, cuMemFree_v2, cuMemFreeHost, cuMemHostAlloc, cuMemHostRegister,
-        cuMemHostRegister_v2, cuMemHostUnregister, cuModuleLoad, cuModuleLoadData, cuModuleLoadDataEx,
-        cuModuleLoadFatBinary, cuModuleUnload, cuStreamBeginCapture, cuStreamBeginCapture_v2,
+        cuMemAllocManaged, cuMemAllocPitch_v2, cuMemFree_v2, cuMemFreeAsync, cuMemFreeHost, cuMemHostAlloc,
+        cuMemHostRegister, cuMemHostRegister_v2, cuMemHostUnregister, cuModuleLoad, cuModuleLoadData,
+        cuModuleLoadDataEx, cuModuleLoadFatBinary, cuModuleUnload, cuStreamBeginCapture, cuStreamBeginCapture_v2,
         cuStreamBeginCaptureToCig, cuStreamBeginCaptureToGraph, cuStreamBeginRecaptureToGraph, cuStreamDestroy,
         cuStreamDestroy_v2, cuStreamEndCapture,
     };

@@ -6,7 +6,7 @@
 use std::ffi::{c_char, c_void};
 
 use abi::types::*;
-use hal::{Context, Device, Stream};
+use hal::{Context, Device, DevicePtr, Stream};
 
 use crate::hooks::Hook;
 use crate::{fence, state};
@@ -107,6 +107,7 @@ handlers! {
     ) {}
     blocks cuMemAllocManaged (hook, _pointer: *mut CUdeviceptr, _bytes: usize, _flags: c_uint) {}
     blocks cuMemFree_v2 (hook, _pointer: CUdeviceptr) {}
+    before cuMemFreeAsync (hook, pointer: CUdeviceptr, _stream: CUstream) { shim::freeing(DevicePtr(pointer)) }
     blocks cuMemFreeHost cuMemHostUnregister (hook, _start: *mut c_void) {}
     blocks cuModuleLoad (hook, _module: *mut CUmodule, _name: *const c_char) {}
     blocks cuModuleLoadData cuModuleLoadFatBinary (hook, _module: *mut CUmodule, _image: *const c_void) {}

@@ -82,6 +82,7 @@ macro_rules! select {
     (memory cuMemAllocPitch_v2, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
     (memory cuMemAllocManaged, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
     (memory cuMemFree_v2, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
+    (memory cuMemFreeAsync, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
     (memory cuMemFreeHost, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
     (memory cuMemHostUnregister, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
     (module cuModuleLoad, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };

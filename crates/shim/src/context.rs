@@ -1,10 +1,10 @@
 //! One CUDA context of the application, with the copy layer opened in it.
 
 use std::sync::atomic::{AtomicU8, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use hal::{Context, Device, Driver, Result, Stream};
-use overtake::{Blocking, Options, Overtake, Priority, PriorityStream};
+use overtake::{Options, Overtake, Priority, PriorityStream};
 
 /// A stream of the application's.
 pub(crate) struct Adopted {
@@ -35,24 +35,16 @@ pub(crate) struct Local {
     pub(crate) name: String,
     context: Context,
     least: i32,
-    /// There once when the device has had another context beside this one.
-    accompanied: OnceLock<Blocking>,
 }
 
 impl Local {
-    /// The device has another context, so bulk goes natively from now on. On an H100 a program with two contexts saw
-    /// other bytes than natively where bulk went by kernel, for reasons that are not understood yet.
-    pub(crate) fn has_company(&self) {
-        self.accompanied.get_or_init(|| self.overtake.unguarded());
-    }
-
     /// Opens the layer in the calling thread's current context.
     pub(crate) fn open(driver: &Arc<dyn Driver>, context: Context, options: &Options) -> Result<Local> {
         let device = driver.context_device()?;
         let least = driver.priority_range()?.least;
         let name = driver.device_name(device)?;
         let overtake = Overtake::attach(driver, options.clone())?;
-        Ok(Local { overtake, device, name, context, least, accompanied: OnceLock::new() })
+        Ok(Local { overtake, device, name, context, least })
     }
 
     /// A stream as the layer is to know it; `None` where it belongs to another context.

@@ -81,12 +81,7 @@ impl Process {
         match made {
             Ok(local) => {
                 let mut contexts = self.contexts.open.write().unwrap_or_else(PoisonError::into_inner);
-                let device = local.device;
                 contexts.insert(context, Arc::new(local));
-                let beside = || contexts.values().filter(|local| local.device == device);
-                if beside().count() > 1 {
-                    beside().for_each(|local| local.has_company());
-                }
                 OPEN.store(contexts.len(), Ordering::SeqCst);
             }
             Err(error) => {

@@ -4,7 +4,7 @@
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
-use hal::{Code, Stream};
+use hal::{Code, DevicePtr, Stream};
 use overtake::copy::{Door, Reason, Request};
 
 use crate::call::Call;
@@ -89,6 +89,16 @@ pub fn about_to_block() -> Blocked {
 #[derive(Debug)]
 pub struct Blocked {
     _here: Vec<overtake::Blocking>,
+}
+
+/// The application is about to free memory in stream order: whoever submits something afterwards may not name it.
+pub fn freeing(memory: DevicePtr) {
+    if !is_open() {
+        return;
+    }
+    if let Some(process) = process() {
+        process.locals().iter().for_each(|local| local.overtake.freeing(memory));
+    }
 }
 
 /// The application is about to destroy a stream.

@@ -3,7 +3,9 @@
  * a  a stream's kernel waits for a copy of another stream, while a copy of its own stands behind it
  * b  a kernel that fills every multiprocessor waits for data that comes behind (or at the end of) a bulk copy; with a
  *    driver call that may wait for the device, named by the second argument, made in between
- * c  more streams than hardware queues, each waiting for another; run with the connection variables set as well */
+ * c  more streams than hardware queues, each waiting for another; run with the connection variables set as well
+ * d  memory that copies use is freed in stream order while a kernel fills every multiprocessor; with the second
+ *    argument `held` the copies cannot begin yet when it is freed */
 #define _DEFAULT_SOURCE
 #include "client.h"
 
@@ -221,6 +223,45 @@ static void hazard_c(Traffic *traffic)
     }
 }
 
+static void hazard_d(Traffic *traffic, int is_held)
+{
+    CUstream full = new_stream(), data = new_stream(), other = new_stream();
+    unsigned char *in = new_pinned_bytes(HELD_BYTES), *out = new_pinned_bytes(HELD_BYTES);
+    uint32_t *one = new_pinned_bytes(64 * KIB);
+    CUdeviceptr passing = 0, word = new_device_bytes(64 * KIB);
+    Gate gate = new_gate();
+    paint(in, HELD_BYTES, 7);
+    memset(out, 0, HELD_BYTES);
+    memset(one, 9, 64 * KIB);
+    OK(cuMemsetD8(word, 0, 64 * KIB));
+    OK(cuMemAllocAsync(&passing, HELD_BYTES, data));
+    OK(cuCtxSynchronize());
+    fill_gpu_until(word + 64 * KIB - 4, 0x09090909, full);
+    nap_us(2000); /* it has the GPU before the copies come */
+    if (is_held)
+        hold(gate, data);
+    OK(cuMemcpyHtoDAsync(passing, in, HELD_BYTES, data));
+    OK(cuMemcpyDtoHAsync(out, passing, HELD_BYTES, data));
+    OK(cuMemFreeAsync(passing, data));
+    nap_us(1000);
+    open_gate(gate);
+    nap_us(60000);
+    /* What nothing holds up but the multiprocessors need not wait for those. */
+    printf("d: %s\n", is_held ? "held" : cuStreamQuery(data) == CUDA_SUCCESS ? "copied" : "waits");
+    OK(cuMemcpyHtoDAsync(word, one, 64 * KIB, other));
+    OK(cuStreamSynchronize(full));
+    OK(cuStreamSynchronize(data));
+    printf("%d, %016llx\n", memcmp(in, out, HELD_BYTES), (unsigned long long)traffic_round(traffic, 1));
+    OK(cuStreamDestroy(full));
+    OK(cuStreamDestroy(data));
+    OK(cuStreamDestroy(other));
+    OK(cuMemFreeHost(in));
+    OK(cuMemFreeHost(out));
+    OK(cuMemFreeHost(one));
+    OK(cuMemFree(word));
+    free_gate(gate);
+}
+
 int main(int count, char **arguments)
 {
     REQUIRE(count >= 2);
@@ -234,6 +275,8 @@ int main(int count, char **arguments)
         hazard_a(&traffic);
     else if (*arguments[1] == 'c')
         hazard_c(&traffic);
+    else if (*arguments[1] == 'd')
+        hazard_d(&traffic, count > 2);
     else if (count == 2)
         hazard_b(&traffic);
     else

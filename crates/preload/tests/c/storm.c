@@ -3,8 +3,8 @@
  *
  * usage: storm SEED [OPERATIONS a thread [THREADS [loud]]] [VARIABLE=VALUE ...]
  *
- * Every thread has its own streams, events and buffers and, with OWN_CONTEXTS=1, every second one a context of its own,
- * which makes bulk go natively. The same seed with fewer operations is the beginning of the same run; `loud` with one
+ * Every thread has its own streams, events and buffers and, with OWN_CONTEXTS=1, every second one a context of its own.
+ * The same seed with fewer operations is the beginning of the same run; `loud` with one
  * thread prints every call. */
 #define _GNU_SOURCE
 #include "dlopened.h"

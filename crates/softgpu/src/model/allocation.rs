@@ -36,7 +36,7 @@ impl Model {
         let state = &mut self.devices[device];
         state.cursor = (start + bytes).next_multiple_of(DEVICE_ALIGN);
         state.memory_used += bytes;
-        let region = Region { bytes, kind: RegionKind::Device, context, device, buffer_id, backing };
+        let region = Region { bytes, kind: RegionKind::Device, context, device, buffer_id, backing, going: false };
         self.processes[caller.process].space.insert(start, region);
         Ok(DevicePtr(start))
     }
@@ -47,7 +47,8 @@ impl Model {
         if pointer == DevicePtr::NULL {
             return Ok(None);
         }
-        let region = self.processes[caller.process].space.starting(pointer.0).filter(|region| region.is_device());
+        let region = self.processes[caller.process].space.starting(pointer.0);
+        let region = region.filter(|region| region.is_device() && !region.going);
         let region =
             region.ok_or_else(|| Failure::new(Code::INVALID_VALUE, format!("{pointer:?} is no allocation")))?;
         Ok(Some(region.context))
@@ -67,6 +68,7 @@ impl Model {
     pub(crate) fn free_submit(&mut self, caller: Caller, stream: StreamKey, pointer: DevicePtr) {
         let free = Kind::Free { process: caller.process, address: pointer.0 };
         self.submit(stream, caller.at, Route::None, free);
+        self.processes[caller.process].space.let_go(pointer.0);
     }
 
     pub(crate) fn mem_info(&self, caller: Caller) -> Outcome<(u64, u64)> {
@@ -94,7 +96,7 @@ impl Model {
         let device = self.contexts[context].device;
         let buffer_id = self.buffer_id();
         let start = backing.address();
-        let region = Region { bytes, kind, context, device, buffer_id, backing };
+        let region = Region { bytes, kind, context, device, buffer_id, backing, going: false };
         self.processes[caller.process].space.insert(start, region);
     }
 

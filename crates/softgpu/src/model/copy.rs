@@ -86,7 +86,7 @@ impl Model {
         let bytes = extent_bytes(end.layout, request.width_bytes, request.height, request.depth).unwrap_or(u64::MAX);
         let space = &self.processes[caller.process].space;
         let bad = |why: &str| Failure::new(Code::INVALID_VALUE, format!("{:#x} + {bytes} bytes: {why}", end.address));
-        let Some((start, region)) = space.region(end.address) else {
+        let Some((start, region)) = space.nameable(end.address) else {
             let invented = DEVICE_BASE..DEVICE_BASE + self.devices.len() as u64 * DEVICE_STRIDE;
             let host = end.declared != Declared::Device && end.address != 0 && !invented.contains(&end.address);
             let fits = end.address.checked_add(bytes).is_some() && space.overlapping(end.address, bytes).is_none();
@@ -281,7 +281,7 @@ impl Model {
         let layout = Layout { row_bytes: job.pitch_bytes, slice_bytes: 0 };
         let bytes = extent_bytes(layout, job.width_bytes, job.height, 1);
         let space = &self.processes[caller.process].space;
-        let inside = bytes.and_then(|bytes| space.span(job.target, bytes)).is_some();
+        let inside = bytes.and_then(|bytes| space.span(job.target, bytes)).is_some_and(|(_, region)| !region.going);
         if !inside || (job.height > 1 && job.pitch_bytes < job.width_bytes) {
             return Err(Failure::new(Code::INVALID_VALUE, format!("{:#x}: not inside an allocation", job.target)));
         }

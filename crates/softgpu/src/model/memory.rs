@@ -34,6 +34,9 @@ pub(crate) struct Region {
     pub(crate) device: usize,
     pub(crate) buffer_id: u64,
     pub(crate) backing: Backing,
+    /// Freed in a stream that has not got there yet: what is submitted from now on may not name it, what has been
+    /// submitted still uses it.
+    pub(crate) going: bool,
 }
 
 impl Region {
@@ -53,6 +56,18 @@ impl AddressSpace {
     pub(crate) fn region(&self, address: u64) -> Option<(u64, &Region)> {
         let (&start, region) = self.regions.range((Bound::Unbounded, Bound::Included(address))).next_back()?;
         (address - start < region.bytes).then_some((start, region))
+    }
+
+    /// The region that an address lies in, for whoever submits something new.
+    pub(crate) fn nameable(&self, address: u64) -> Option<(u64, &Region)> {
+        self.region(address).filter(|(_, region)| !region.going)
+    }
+
+    /// Nothing that is submitted from now on may name the region that begins here.
+    pub(crate) fn let_go(&mut self, start: u64) {
+        if let Some(region) = self.regions.get_mut(&start) {
+            region.going = true;
+        }
     }
 
     /// The memory of a range that lies inside one region.
