@@ -111,11 +111,8 @@ impl Overtake {
     #[must_use]
     pub fn blocking(&self) -> Blocking {
         let inner = &self.inner;
-        let blocking = Blocking::begin(inner.guard.as_ref());
-        if let Some(guard) = inner.guard.as_ref().filter(|guard| !guard.is_idle()) {
-            inner.primary.visit(|| hal::beside_captures(&*inner.driver, || guard.stand_back()));
-        }
-        blocking
+        let visit = |body: &dyn Fn()| inner.primary.visit(|| hal::beside_captures(&*inner.driver, body));
+        inner.guard.as_ref().map(|guard| Blocking::begin(guard, visit)).unwrap_or_default()
     }
 
     /// To be called before memory is freed in stream order: copies that are under way with it are seen to first.

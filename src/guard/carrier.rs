@@ -2,6 +2,7 @@
 #![allow(unsafe_code)] // copies and launches are unsafe; the caller's promise is passed on
 
 use std::ops::Range;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 
 use channels::{Direction, Refusal, Shape, copy_shape};
@@ -230,7 +231,7 @@ impl Carrier {
         let (soon, at_once) = (Some(now + Nanos(patience.0 / 4)), Some(now + AT_ONCE));
         let Some(mut book) = self.try_book() else { return Looked { again: soon, taken_over: false } };
         self.tidy(&mut book, tools.events);
-        let overdue = !book.taken_over && self.is_overdue(&mut book, now, patience, tools);
+        let overdue = !book.taken_over && tools.may_take_over() && self.is_overdue(&mut book, now, patience, tools);
         if overdue {
             book.take_over(&self.line);
         }
@@ -363,6 +364,11 @@ impl Carrier {
         book.pending.is_empty()
     }
 
+    /// Whether nothing was taken over of which somebody has still to submit a copy.
+    pub(super) fn is_settled(&self) -> bool {
+        self.book(self.driver.host()).is_settled()
+    }
+
     /// Leaves nothing under way that is known to need the rescuer. Whether that is so now; else to be asked again.
     pub(super) fn stand_back(&self, notice: &Notice, tools: &Tools<'_>) -> bool {
         let mut book = self.book(self.driver.host());
@@ -384,6 +390,9 @@ impl Carrier {
         let Some(first) = book.first_to_begin(self.line.started(), notice.memory.as_ref()) else {
             return Prospect::Well;
         };
+        if !tools.may_take_over() {
+            return Prospect::Well;
+        }
         if self.ask(first, now).is_err() {
             self.note_failure(book, tools);
             return Prospect::Open;
@@ -401,6 +410,9 @@ impl Carrier {
     pub(super) fn close(&self, tools: &Tools<'_>) -> bool {
         let mut book = self.book(self.driver.host());
         self.tidy(&mut book, tools.events);
+        if !tools.may_take_over() {
+            return false;
+        }
         if !book.closed {
             book.closed = true;
             book.take_over(&self.line);
@@ -428,6 +440,15 @@ pub(super) struct Tools<'a> {
     pub(super) events: &'a Events,
     pub(super) counters: &'a Counters,
     pub(super) kernel: &'a CopyKernel,
+    pub(super) inside: &'a AtomicU32,
+}
+
+impl Tools<'_> {
+    /// Whether whoever takes over gets into the driver. Asked with the book in hand: whoever keeps everybody out has
+    /// looked into it after he had said so, and goes only where nothing is half taken over.
+    fn may_take_over(&self) -> bool {
+        self.inside.load(Ordering::SeqCst) == 0
+    }
 }
 
 /// An event that says whether everything in the stream so far has completed.

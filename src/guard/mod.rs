@@ -53,6 +53,15 @@ impl Strikes {
     }
 }
 
+/// Threads that may wait inside the driver, which may let nobody else in meanwhile.
+#[derive(Debug, Default)]
+struct Callers {
+    /// All, from before they look whether something is under way.
+    coming: AtomicU32,
+    /// Those whose call may be under way.
+    inside: AtomicU32,
+}
+
 /// What putting the carriers to the test came to.
 enum Trial {
     Passed,
@@ -70,8 +79,7 @@ pub(crate) struct Guard {
     patience: Nanos,
     strikes: Mutex<Strikes>,
     given_up: AtomicBool,
-    /// Threads that may wait inside the driver, which may let nobody else in meanwhile.
-    blocked: Arc<AtomicU32>,
+    callers: Arc<Callers>,
     bell: Bell,
     // Dropped last: kernels write to these words.
     _words: Arc<Words>,
@@ -98,7 +106,7 @@ impl Guard {
             patience: options.patience,
             strikes: Mutex::default(),
             given_up: AtomicBool::new(false),
-            blocked: Arc::default(),
+            callers: Arc::default(),
             bell: Bell::default(),
             _words: Arc::clone(&words),
         };
@@ -143,12 +151,6 @@ impl Guard {
         self.carriers.iter().all(|carrier| carrier.is_idle(&self.tools()))
     }
 
-    /// Sees to it that no copy under way is known to need the rescuer, before a call that keeps him out. Calls the
-    /// driver.
-    pub(crate) fn stand_back(&self) {
-        self.notify(READY_WITHIN, BEGINS_WITHIN, None);
-    }
-
     /// The same for the copies that touch memory which is about to be freed in stream order: the copy engine does not
     /// take them afterwards.
     pub(crate) fn let_go_of(&self, memory: Range<u64>) {
@@ -165,13 +167,31 @@ impl Guard {
         }
     }
 
+    /// The calling thread goes where it may keep everybody out of the driver. Nothing is half taken over then, and
+    /// nothing will be until it comes out: whoever took over would not get to copy.
+    fn go_inside(&self) {
+        loop {
+            self.callers.inside.fetch_add(1, Ordering::SeqCst);
+            if self.carriers.iter().all(Carrier::is_settled) {
+                return;
+            }
+            self.callers.inside.fetch_sub(1, Ordering::SeqCst);
+            self.notify(READY_WITHIN, BEGINS_WITHIN, None);
+        }
+    }
+
     /// Whether take-overs have been needed that are not forgiven yet.
     fn is_suspicious(&self) -> bool {
         lock(&self.strikes).unforgiven(self.driver.host().now()) > 0
     }
 
     fn tools(&self) -> Tools<'_> {
-        Tools { events: &self.events, counters: &self.shared.counters, kernel: &self.kernel }
+        Tools {
+            events: &self.events,
+            counters: &self.shared.counters,
+            kernel: &self.kernel,
+            inside: &self.callers.inside,
+        }
     }
 
     /// Looks at all carriers. When to look again, if nobody rings before.
@@ -211,28 +231,37 @@ impl Guard {
 }
 
 /// While this lives no copy is guarded: see [`crate::Overtake::blocking`].
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Blocking {
     // Not the guard itself, which must go before its context does.
-    count: Option<Arc<AtomicU32>>,
+    coming: Option<Arc<Callers>>,
+    is_inside: bool,
 }
 
 impl Blocking {
-    /// Copies go natively from now on; those under way are as they are.
-    pub(crate) fn begin(guard: Option<&Arc<Guard>>) -> Blocking {
-        let count = guard.map(|guard| Arc::clone(&guard.blocked));
-        if let Some(count) = &count {
-            count.fetch_add(1, Ordering::SeqCst);
+    /// Copies go natively from now on, and none under way is known to need the rescuer. `with` runs what calls the
+    /// driver.
+    pub(crate) fn begin(guard: &Arc<Guard>, with: impl FnOnce(&dyn Fn())) -> Blocking {
+        let callers = Arc::clone(&guard.callers);
+        callers.coming.fetch_add(1, Ordering::SeqCst);
+        let is_inside = !guard.is_idle();
+        if is_inside {
+            with(&|| {
+                guard.notify(READY_WITHIN, BEGINS_WITHIN, None);
+                guard.go_inside();
+            });
         }
-        Blocking { count }
+        Blocking { coming: Some(callers), is_inside }
     }
 }
 
 impl Drop for Blocking {
     fn drop(&mut self) {
-        if let Some(count) = &self.count {
-            count.fetch_sub(1, Ordering::SeqCst);
+        let Some(callers) = &self.coming else { return };
+        if self.is_inside {
+            callers.inside.fetch_sub(1, Ordering::SeqCst);
         }
+        callers.coming.fetch_sub(1, Ordering::SeqCst);
     }
 }
 

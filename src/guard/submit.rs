@@ -41,7 +41,7 @@ impl Guard {
         let user = User::here(copy.stream);
         let mut free = None;
         // Asked with the book in hand: whoever is going to block looks into the books after he has said so.
-        let blocked = || self.blocked.load(Ordering::SeqCst) > 0;
+        let blocked = || self.callers.coming.load(Ordering::SeqCst) > 0;
         for carrier in &self.carriers {
             match carrier.offer(user, &self.events) {
                 Offer::Present(_) | Offer::Free(_) if blocked() => return Err(Refusal::Unready),

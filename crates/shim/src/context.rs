@@ -1,7 +1,7 @@
 //! One CUDA context of the application, with the copy layer opened in it.
 
-use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
 
 use hal::{Context, Device, Driver, Result, Stream};
 use overtake::{Options, Overtake, Priority, PriorityStream};

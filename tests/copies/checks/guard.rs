@@ -230,6 +230,25 @@ pub fn blocking(rig: &Rig) -> Outcome {
     rescued(rig, &overtake, 2)
 }
 
+/// What is not ready is left alone by whoever is going to block, and by everybody else as long as he may be in the driver:
+/// who took over then would not get to copy.
+pub fn left_alone(rig: &Rig) -> Outcome {
+    let overtake = bed::open(rig, options())?;
+    let filled = Filled::new(rig, &overtake)?;
+    let gate = rig.gate(filled.low.raw())?;
+    let bulk = filled.begin(1, 7)?;
+    same("the plan", &bulk[0].plan(), &Plan::Kernel { raises: false })?;
+    let blocking = overtake.blocking();
+    gate.open();
+    rig.driver().host().sleep(hal::Nanos::from_ms(60));
+    drop(overtake.blocking());
+    same("rescued meanwhile", &overtake.statistics().guard_rescues, &0)?;
+    drop(blocking);
+    filled.release()?;
+    filled.end(7)?;
+    rescued(rig, &overtake, 1)
+}
+
 /// A stream has a carrier while it has guarded copies under way; where none is free, copies go natively.
 pub fn a_carrier_for_each(rig: &Rig) -> Outcome {
     let overtake = bed::open(rig, options())?;

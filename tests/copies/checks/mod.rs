@@ -37,7 +37,7 @@ macro_rules! cases {
 
 const PLAIN: &[Case] = cases! { false,
     bytes: eight_priorities many_threads;
-    guard: bytes batches ends_as_natively ends_behind_several ends_both_ways blocking a_carrier_for_each
+    guard: bytes batches ends_as_natively ends_behind_several ends_both_ways blocking left_alone a_carrier_for_each
         default_streams;
     passing: pageable capture beside_a_capture reasons;
     requests: priority_of_its_own unknown_priorities batches streams_and_handles default_streams statistics;
