@@ -6,6 +6,9 @@ use hal::{Driver, Event, EventFlags, Result};
 
 use crate::lock::lock;
 
+/// How many there are to begin with.
+const SPARE: usize = 16;
+
 /// Events without timing that nobody uses at the moment.
 #[derive(Default)]
 pub(crate) struct Events {
@@ -13,6 +16,14 @@ pub(crate) struct Events {
 }
 
 impl Events {
+    /// Makes some to begin with: nobody says that making one never waits for the device.
+    pub(crate) fn provide(&self, driver: &dyn Driver) -> Result<()> {
+        for _ in 0..SPARE {
+            self.give(driver.event_create(EventFlags::DISABLE_TIMING)?);
+        }
+        Ok(())
+    }
+
     /// An event to record.
     pub(crate) fn take(&self, driver: &dyn Driver) -> Result<Event> {
         let spare = lock(&self.free).pop();

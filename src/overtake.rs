@@ -14,6 +14,7 @@ use crate::kernel::{CopyKernel, Yield};
 use crate::monitor::{Monitor, Ring, Shared};
 use crate::options::Options;
 use crate::primary::Primary;
+use crate::shadow::Shadows;
 use crate::statistics::{Counters, Statistics};
 use crate::stream::PriorityStream;
 use crate::trace::{Trace, TracedCopy};
@@ -26,6 +27,7 @@ pub(crate) struct Inner {
     pub(crate) kernel: Option<Arc<CopyKernel>>,
     pub(crate) guard: Option<Arc<Guard>>,
     pub(crate) events: Events,
+    pub(crate) shadows: Shadows,
     pub(crate) pace: Pace,
     to_device: Arc<Engine>,
     to_host: Arc<Engine>,
@@ -70,6 +72,7 @@ impl Overtake {
         let span = range.least - range.greatest;
         let top = i32::from(self.inner.options.priorities.count()) - 1;
         let cuda = range.least - (i32::from(priority.get()) - 1) * span / top.max(1);
+        self.inner.shadows.provide(&*self.inner.driver)?;
         let stream = self.inner.driver.stream_create(StreamFlags::NON_BLOCKING, cuda)?;
         Ok(PriorityStream::new(&self.inner, stream, Some(priority), true))
     }
@@ -78,6 +81,7 @@ impl Overtake {
     /// returned.
     pub fn adopt(&self, stream: Stream, priority: Priority) -> Result<PriorityStream> {
         self.inner.check(priority, "overtake adopt")?;
+        self.inner.shadows.provide(&*self.inner.driver)?;
         Ok(PriorityStream::new(&self.inner, stream, Some(priority), false))
     }
 
@@ -204,10 +208,18 @@ impl Inner {
             }
             None => None,
         };
+        let shadows = Shadows::default();
+        let events = Events::default();
+        let provided = shadows.provide(&**driver).and_then(|()| events.provide(&**driver));
+        provided.inspect_err(|_| {
+            events.clear(&**driver);
+            shadows.clear(&**driver);
+        })?;
         Ok(Inner {
             kernel,
             guard,
-            events: Events::default(),
+            events,
+            shadows,
             pace: Pace::new(),
             shared,
             driver: Arc::clone(driver),
@@ -264,6 +276,7 @@ impl Drop for Inner {
     fn drop(&mut self) {
         self.primary.begin_to_go();
         self.events.clear(&*self.driver);
+        self.shadows.clear(&*self.driver);
     }
 }
 

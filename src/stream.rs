@@ -77,15 +77,12 @@ fn announcement(direction: Direction, priority: Priority) -> u64 {
 
 impl Drop for StreamState {
     fn drop(&mut self) {
-        let (driver, shadow) = (&*self.inner.driver, &mut self.shadow);
-        // The last handle may go on a thread that has nothing to do with the context.
-        self.inner.primary.visit(|| {
-            shadow.end(driver);
-            if self.owned {
-                // Work in it still completes; an error means that the context is gone.
-                let _ = driver.stream_destroy(self.stream);
-            }
-        });
+        self.shadow.end(&self.inner.shadows);
+        if self.owned {
+            // The last handle may go on a thread that has nothing to do with the context. Work in the stream still
+            // completes; an error means that the context is gone.
+            let _ = self.inner.primary.visit(|| self.inner.driver.stream_destroy(self.stream));
+        }
     }
 }
 

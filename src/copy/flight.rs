@@ -11,6 +11,7 @@ use crate::copy::job::Job;
 use crate::copy::plan::{Plan, Reason};
 use crate::copy::ways::Submitted;
 use crate::monitor::{Flight, Lift, Ticket};
+use crate::shadow;
 
 impl Job<'_> {
     /// Submits by `copy`, watched until it has completed and, if it raises, with the word up from now on.
@@ -130,13 +131,16 @@ impl Job<'_> {
     /// Has the shadow write that the copy has completed and, where it was submitted with care, that it has become
     /// schedulable.
     fn complete_by_shadow(&self, before: Option<Event>, flight: &mut Flight) -> Result<()> {
-        let (driver, ring, shadow) = (&*self.inner.driver, &self.inner.shared.ring, &self.stream.shadow);
+        let (driver, ring) = (&*self.inner.driver, &self.inner.shared.ring);
+        let Some(shadow) = self.stream.shadow.of(&self.inner.shadows) else {
+            return driver.mem_op(self.stream.stream, ring.write(flight.landing));
+        };
         if let Some((event, ready)) = before.and_then(|event| Some((event, ring.take()?))) {
-            shadow.follow(driver, event, ring.write(ready)).inspect_err(|_| ring.release(ready))?;
+            shadow::follow(driver, shadow, event, ring.write(ready)).inspect_err(|_| ring.release(ready))?;
             flight.ready = Some(ready);
         }
         let after = self.mark()?;
-        let written = shadow.follow(driver, after, ring.write(flight.landing));
+        let written = shadow::follow(driver, shadow, after, ring.write(flight.landing));
         self.inner.events.give(after);
         written
     }

@@ -110,6 +110,7 @@ impl Guard {
             bell: Bell::default(),
             _words: Arc::clone(&words),
         };
+        guard.events.provide(&**driver)?;
         for index in 0..count {
             guard.carriers.push(Carrier::new(driver, &words, index)?);
         }
@@ -117,7 +118,8 @@ impl Guard {
             Trial::Passed => return Ok(Some(guard)),
             Trial::OneQueue => {
                 "all kernels share one hardware queue, so a copy kernel that waits for its turn would hold up every \
-                 other kernel. Unset CUDA_DEVICE_MAX_CONNECTIONS, or set it to 8 or more."
+                 other kernel. Unset CUDA_DEVICE_MAX_CONNECTIONS, or set it to 8 or more; guard_streams_max above 2 \
+                 asks for more."
             }
             Trial::Disobedient => "a copy kernel that was told not to copy did not say that it obeyed.",
         };

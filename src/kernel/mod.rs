@@ -170,14 +170,23 @@ impl CopyKernel {
             let guarded = driver.module_function(module, "overtake_copy_guarded")?;
             let add = driver.module_function(module, "overtake_add")?;
             let slots = driver.mem_alloc(SLOTS * SLOT_BYTES)?;
-            let zeroed = driver
-                .memset_d8_async(slots, 0, SLOTS * SLOT_BYTES, Stream::PER_THREAD)
-                .and_then(|()| driver.stream_synchronize(Stream::PER_THREAD));
+            let zeroed = driver.memset_d8_async(slots, 0, SLOTS * SLOT_BYTES, Stream::PER_THREAD);
             zeroed.inspect_err(|_| drop(driver.mem_free(slots)))?;
             Ok(([copy, guarded, add], slots))
         };
         let ([copy, guarded, add], slots) = parts().inspect_err(|_| drop(driver.module_unload(module)))?;
-        Ok(CopyKernel { driver: Arc::clone(driver), module, copy, guarded, add, slots, next_slot: Mutex::new(0) })
+        let kernel =
+            CopyKernel { driver: Arc::clone(driver), module, copy, guarded, add, slots, next_slot: Mutex::new(0) };
+        kernel.warm_up()?;
+        Ok(kernel)
+    }
+
+    /// Where modules are loaded lazily, a first launch may wait for everything in the context, and a copy that the
+    /// application submits must not.
+    fn warm_up(&self) -> Result<()> {
+        // SAFETY: it copies nothing.
+        unsafe { self.launch(&[], Workers { blocks: 1, warps: 1 }, None, Stream::PER_THREAD)? };
+        self.driver.stream_synchronize(Stream::PER_THREAD)
     }
 
     /// Launches a copy of up to [`INLINE_DESCRIPTORS`] descriptors.

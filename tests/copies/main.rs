@@ -117,6 +117,7 @@ fn soft_trials() -> Vec<Trial> {
         ("guard::one_queue_for_kernels", model::guard::one_queue_for_kernels),
         ("guard::closing_leaves_nobody_waiting", model::guard::closing_leaves_nobody_waiting),
         ("guard::enough_is_enough", model::guard::enough_is_enough),
+        ("guard::copies_make_nothing", model::guard::copies_make_nothing),
         ("guard::leaves_nothing", model::guard::leaves_nothing),
         ("faults::opening", model::faults::opening),
         ("faults::opening_guarded", model::faults::opening_guarded),

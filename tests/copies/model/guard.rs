@@ -14,6 +14,7 @@ use crate::doors;
 use crate::failure::{Failure, Outcome, ensure, same};
 use crate::lane::level;
 use crate::model::{Held, on};
+use crate::place::Side;
 use crate::rig::Rig;
 
 /// A program that never ends: some call is repeated because it fails.
@@ -93,6 +94,33 @@ pub fn enough_is_enough() -> Outcome {
             same("rounds until it went natively", &first, &Some(4))?;
             ensure!(plans[4..].iter().all(|plan| *plan == natively), "{plans:?}");
             same("rescues", &overtake.statistics().guard_rescues, &4)
+        },
+    )
+}
+
+/// Making a stream, memory or an event may wait for the device, and a copy that does not must not.
+pub fn copies_make_nothing() -> Outcome {
+    on(
+        |builder| builder,
+        |gpu, rig| {
+            let overtake = bed::open(rig, options())?;
+            let lanes = [1, 1, 3, 3].into_iter().map(|priority| Ok(overtake.adopt(rig.stream()?, level(priority))?));
+            let lanes = lanes.collect::<Result<Vec<_>, Failure>>()?;
+            let plain = (0..8).map(|_| Ok(overtake.adopt_plain(rig.stream()?))).collect::<Result<Vec<_>, Failure>>()?;
+            let (memory, gate) = ((rig.pinned(BYTES)?, rig.buffer(BYTES)?), rig.gate(lanes[2].raw())?);
+            let held = Held::by(gpu);
+            for lane in &lanes {
+                doors::htod(lane, memory.1, &memory.0, if lane.priority() == level(1) { BYTES } else { 40 << 10 })?;
+            }
+            // More streams with urgent copies than shadows: the copies are made and seen to be nevertheless.
+            let (to, from) = ((Side::Device(memory.1), 0), (Side::Host(&memory.0), 0));
+            let urgent = plain.iter().map(|stream| doors::linear(stream, to, from, 40 << 10, Some(level(3))));
+            let handles = urgent.collect::<Result<Vec<_>, _>>()?;
+            same("what is held after copying", &Held::by(gpu), &held)?;
+            gate.open();
+            handles.iter().try_for_each(|handle| handle.wait())?;
+            lanes.iter().try_for_each(|lane| lane.synchronize())?;
+            bed::at_rest(rig, &overtake)
         },
     )
 }
