@@ -116,7 +116,7 @@ impl Overtake {
     pub fn blocking(&self) -> Blocking {
         let inner = &self.inner;
         let visit = |body: &dyn Fn()| inner.primary.visit(|| hal::beside_captures(&*inner.driver, body));
-        inner.guard.as_ref().map(|guard| Blocking::begin(guard, visit)).unwrap_or_default()
+        inner.guard.as_ref().map(|guard| guard.blocking(visit)).unwrap_or_default()
     }
 
     /// To be called before memory is freed in stream order: copies that are under way with it are seen to first.

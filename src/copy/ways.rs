@@ -16,6 +16,7 @@ pub(super) type Submitted = std::result::Result<(), Refusal>;
 impl Job<'_> {
     /// The copy as the driver does it.
     pub(super) unsafe fn native(&self) -> Result<()> {
+        let _inside = self.inner.guard.as_ref().map(|guard| guard.inside());
         if let Some(native) = self.door.native {
             return native();
         }

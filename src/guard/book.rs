@@ -82,6 +82,8 @@ pub(super) struct Book {
     pub(super) pending: VecDeque<Pending>,
     /// The rescuer has cancelled what was pending. Until the last cancelled kernel has gone, nothing new is taken.
     pub(super) taken_over: bool,
+    /// … and has not submitted all the copies that take the place of the cancelled ones.
+    pub(super) taking: bool,
     /// Driver calls of a rescue that failed in a row.
     pub(super) failures: u32,
     /// Nothing is taken any more.

@@ -2,7 +2,6 @@
 #![allow(unsafe_code)] // copies and launches are unsafe; the caller's promise is passed on
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 
 use channels::{Direction, Refusal, Shape, copy_shape};
@@ -10,6 +9,7 @@ use hal::{Driver, Event, Host, Nanos, Result, Stream, StreamFlags};
 use semaphores::Words;
 
 use super::book::{Book, Maker, Pending, User};
+use super::callers::Callers;
 use super::handshake::{Line, Verdict, is_reached, verdict};
 use crate::events::Events;
 use crate::kernel::{CopyKernel, Descriptor, INLINE_DESCRIPTORS, Workers, Yield};
@@ -231,10 +231,8 @@ impl Carrier {
         let (soon, at_once) = (Some(now + Nanos(patience.0 / 4)), Some(now + AT_ONCE));
         let Some(mut book) = self.try_book() else { return Looked { again: soon, taken_over: false } };
         self.tidy(&mut book, tools.events);
-        let overdue = !book.taken_over && tools.may_take_over() && self.is_overdue(&mut book, now, patience, tools);
-        if overdue {
-            book.take_over(&self.line);
-        }
+        let overdue = !book.taken_over && self.is_overdue(&mut book, now, patience, tools);
+        let overdue = overdue && self.take_over(&mut book, tools);
         let again = match (book.taken_over, book.pending.is_empty()) {
             (true, _) if self.go_on(&mut book, tools) => at_once,
             (false, true) => None,
@@ -261,8 +259,33 @@ impl Carrier {
         Ok(())
     }
 
+    /// Cancels all that is pending, unless somebody might keep the copies that take its place out of the driver. Whether
+    /// it did.
+    fn take_over(&self, book: &mut Book, tools: &Tools<'_>) -> bool {
+        // Whoever keeps everybody out unannounced does so here, where nothing depends on us yet.
+        let enter = |pending: &Pending| self.driver.stream_wait_event(self.rescues, pending.ready);
+        if book.pending.front().is_some_and(|first| enter(first).is_err()) {
+            self.note_failure(book, tools);
+            return false;
+        }
+        let alone = tools.callers.begin_to_take();
+        if alone {
+            book.taking = true;
+            book.take_over(&self.line);
+        }
+        alone
+    }
+
     /// Goes on with a carrier that was taken over. Whether there is more to do at once.
     fn go_on(&self, book: &mut Book, tools: &Tools<'_>) -> bool {
+        let more = self.go_further(book, tools);
+        if !more && std::mem::take(&mut book.taking) {
+            tools.callers.have_taken();
+        }
+        more
+    }
+
+    fn go_further(&self, book: &mut Book, tools: &Tools<'_>) -> bool {
         let started = self.line.started();
         // A launch that has ended by copying is done before the next has started.
         self.tidy(book, tools.events);
@@ -364,11 +387,6 @@ impl Carrier {
         book.pending.is_empty()
     }
 
-    /// Whether nothing was taken over of which somebody has still to submit a copy.
-    pub(super) fn is_settled(&self) -> bool {
-        self.book(self.driver.host()).is_settled()
-    }
-
     /// Leaves nothing under way that is known to need the rescuer. Whether that is so now; else to be asked again.
     pub(super) fn stand_back(&self, notice: &Notice, tools: &Tools<'_>) -> bool {
         let mut book = self.book(self.driver.host());
@@ -377,7 +395,9 @@ impl Carrier {
             match self.prospect(&mut book, notice, tools) {
                 Prospect::Well => return true,
                 Prospect::Open => return false,
-                Prospect::Ill => book.take_over(&self.line),
+                Prospect::Ill if self.take_over(&mut book, tools) => {}
+                // Somebody keeps everybody out, and would wait for what was taken over.
+                Prospect::Ill => return true,
             }
         }
         self.go_on(&mut book, tools);
@@ -390,9 +410,6 @@ impl Carrier {
         let Some(first) = book.first_to_begin(self.line.started(), notice.memory.as_ref()) else {
             return Prospect::Well;
         };
-        if !tools.may_take_over() {
-            return Prospect::Well;
-        }
         if self.ask(first, now).is_err() {
             self.note_failure(book, tools);
             return Prospect::Open;
@@ -410,12 +427,11 @@ impl Carrier {
     pub(super) fn close(&self, tools: &Tools<'_>) -> bool {
         let mut book = self.book(self.driver.host());
         self.tidy(&mut book, tools.events);
-        if !tools.may_take_over() {
-            return false;
-        }
         if !book.closed {
+            if !book.taken_over && !self.take_over(&mut book, tools) {
+                return false;
+            }
             book.closed = true;
-            book.take_over(&self.line);
         }
         self.go_on(&mut book, tools);
         book.is_settled()
@@ -440,15 +456,7 @@ pub(super) struct Tools<'a> {
     pub(super) events: &'a Events,
     pub(super) counters: &'a Counters,
     pub(super) kernel: &'a CopyKernel,
-    pub(super) inside: &'a AtomicU32,
-}
-
-impl Tools<'_> {
-    /// Whether whoever takes over gets into the driver. Asked with the book in hand: whoever keeps everybody out has
-    /// looked into it after he had said so, and goes only where nothing is half taken over.
-    fn may_take_over(&self) -> bool {
-        self.inside.load(Ordering::SeqCst) == 0
-    }
+    pub(super) callers: &'a Callers,
 }
 
 /// An event that says whether everything in the stream so far has completed.

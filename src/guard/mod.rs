@@ -3,6 +3,7 @@
 
 mod bell;
 mod book;
+mod callers;
 mod carrier;
 mod handshake;
 mod probe;
@@ -10,7 +11,7 @@ mod rescuer;
 mod submit;
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use hal::{Driver, Nanos, Result, Stream};
@@ -23,6 +24,8 @@ use crate::monitor::Shared;
 use crate::options::GuardOptions;
 
 use bell::Bell;
+pub use callers::Blocking;
+use callers::{Callers, Inside};
 pub(crate) use carrier::Guarded;
 use carrier::{Carrier, Notice, Tools};
 pub(crate) use rescuer::Rescuer;
@@ -51,15 +54,6 @@ impl Strikes {
     fn unforgiven(&self, now: Nanos) -> u64 {
         self.count.saturating_sub(now.since(self.last).0 / Nanos::from_ms(1_000).0)
     }
-}
-
-/// Threads that may wait inside the driver, which may let nobody else in meanwhile.
-#[derive(Debug, Default)]
-struct Callers {
-    /// All, from before they look whether something is under way.
-    coming: AtomicU32,
-    /// Those whose call may be under way.
-    inside: AtomicU32,
 }
 
 /// What putting the carriers to the test came to.
@@ -169,17 +163,21 @@ impl Guard {
         }
     }
 
-    /// The calling thread goes where it may keep everybody out of the driver. Nothing is half taken over then, and
-    /// nothing will be until it comes out: whoever took over would not get to copy.
-    fn go_inside(&self) {
-        loop {
-            self.callers.inside.fetch_add(1, Ordering::SeqCst);
-            if self.carriers.iter().all(Carrier::is_settled) {
-                return;
-            }
-            self.callers.inside.fetch_sub(1, Ordering::SeqCst);
-            self.notify(READY_WITHIN, BEGINS_WITHIN, None);
+    /// For a call that may wait inside the driver and keep everybody out: while what is returned lives no copy is guarded
+    /// and nothing is taken over. `with` runs what calls the driver.
+    pub(crate) fn blocking(&self, with: impl FnOnce(&dyn Fn())) -> Blocking {
+        let mut blocking = Blocking::come(&self.callers);
+        if !self.is_idle() {
+            with(&|| self.notify(READY_WITHIN, BEGINS_WITHIN, None));
+            blocking.enter(self.driver.host());
         }
+        blocking
+    }
+
+    /// For a copy that the driver makes itself, which may wait there too: while what is returned lives nothing is taken
+    /// over.
+    pub(crate) fn inside(&self) -> Inside<'_> {
+        Inside::enter(&self.callers, self.driver.host())
     }
 
     /// Whether take-overs have been needed that are not forgiven yet.
@@ -188,12 +186,7 @@ impl Guard {
     }
 
     fn tools(&self) -> Tools<'_> {
-        Tools {
-            events: &self.events,
-            counters: &self.shared.counters,
-            kernel: &self.kernel,
-            inside: &self.callers.inside,
-        }
+        Tools { events: &self.events, counters: &self.shared.counters, kernel: &self.kernel, callers: &self.callers }
     }
 
     /// Looks at all carriers. When to look again, if nobody rings before.
@@ -229,41 +222,6 @@ impl Guard {
         while !self.carriers.iter().all(|carrier| carrier.close(&self.tools())) {
             host.sleep(Nanos::from_us(20));
         }
-    }
-}
-
-/// While this lives no copy is guarded: see [`crate::Overtake::blocking`].
-#[derive(Debug, Default)]
-pub struct Blocking {
-    // Not the guard itself, which must go before its context does.
-    coming: Option<Arc<Callers>>,
-    is_inside: bool,
-}
-
-impl Blocking {
-    /// Copies go natively from now on, and none under way is known to need the rescuer. `with` runs what calls the
-    /// driver.
-    pub(crate) fn begin(guard: &Arc<Guard>, with: impl FnOnce(&dyn Fn())) -> Blocking {
-        let callers = Arc::clone(&guard.callers);
-        callers.coming.fetch_add(1, Ordering::SeqCst);
-        let is_inside = !guard.is_idle();
-        if is_inside {
-            with(&|| {
-                guard.notify(READY_WITHIN, BEGINS_WITHIN, None);
-                guard.go_inside();
-            });
-        }
-        Blocking { coming: Some(callers), is_inside }
-    }
-}
-
-impl Drop for Blocking {
-    fn drop(&mut self) {
-        let Some(callers) = &self.coming else { return };
-        if self.is_inside {
-            callers.inside.fetch_sub(1, Ordering::SeqCst);
-        }
-        callers.coming.fetch_sub(1, Ordering::SeqCst);
     }
 }
 

@@ -1,8 +1,6 @@
 //! How a copy gets onto a carrier, and its stream behind it.
 #![allow(unsafe_code)] // copies are unsafe; the caller's promise is passed on
 
-use std::sync::atomic::Ordering;
-
 use channels::Refusal;
 use hal::{Event, Nanos};
 
@@ -41,7 +39,7 @@ impl Guard {
         let user = User::here(copy.stream);
         let mut free = None;
         // Asked with the book in hand: whoever is going to block looks into the books after he has said so.
-        let blocked = || self.callers.coming.load(Ordering::SeqCst) > 0;
+        let blocked = || self.callers.are_coming();
         for carrier in &self.carriers {
             match carrier.offer(user, &self.events) {
                 Offer::Present(_) | Offer::Free(_) if blocked() => return Err(Refusal::Unready),

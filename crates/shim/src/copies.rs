@@ -34,16 +34,16 @@ pub unsafe fn copy_batch(calls: &[Call], native: &mut dyn FnMut() -> u32) -> u32
     let bytes = calls.iter().map(|call| call.request.bytes()).sum();
     let Some(priority) = process.priority(call, bytes, &adopted) else {
         adopted.copies.passed_on(Reason::LeftAlone, bytes);
-        return native();
+        return adopted.copies.natively(native);
     };
     if let [one] = calls
         && adopted.copies.is_alone(&one.request, priority)
     {
         adopted.copies.passed_on(Reason::Alone, bytes);
-        return native();
+        return adopted.copies.natively(native);
     }
     if !process.is_current(&adopted) {
-        return native();
+        return adopted.copies.natively(native);
     }
     let made = Cell::new(None);
     let native = RefCell::new(native);

@@ -1,0 +1,159 @@
+//! Who is where the driver may let nobody else in, and who is about to need it.
+//!
+//! A copy that was taken over exists only when the copy engine has been asked for it. Whoever keeps everybody out of the
+//! driver in between, and waits there for that copy, waits for ever. So the two exclude each other; each says first what
+//! it is up to, and looks then.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use hal::Host;
+
+/// All of them.
+#[derive(Debug, Default)]
+pub(crate) struct Callers {
+    /// Threads about to make a call that may wait for the device, from before they look whether something is under way:
+    /// no copy is guarded meanwhile.
+    coming: AtomicU32,
+    /// Threads whose call may wait inside the driver, and keep everybody out.
+    inside: AtomicU32,
+    /// Carriers that have been taken over and whose copies have not all been submitted.
+    taking: AtomicU32,
+}
+
+impl Callers {
+    /// Whether no copy may be guarded.
+    pub(super) fn are_coming(&self) -> bool {
+        self.coming.load(Ordering::SeqCst) > 0
+    }
+
+    /// Somebody is going to take over, if nobody may keep him out.
+    pub(super) fn begin_to_take(&self) -> bool {
+        self.taking.fetch_add(1, Ordering::SeqCst);
+        let alone = self.inside.load(Ordering::SeqCst) == 0;
+        if !alone {
+            self.have_taken();
+        }
+        alone
+    }
+
+    /// Everything that was taken over has been submitted.
+    pub(super) fn have_taken(&self) {
+        self.taking.fetch_sub(1, Ordering::SeqCst);
+    }
+
+    fn try_to_enter(&self) -> bool {
+        self.inside.fetch_add(1, Ordering::SeqCst);
+        let alone = self.taking.load(Ordering::SeqCst) == 0;
+        if !alone {
+            self.inside.fetch_sub(1, Ordering::SeqCst);
+        }
+        alone
+    }
+
+    fn enter(&self, host: &dyn Host) {
+        while !self.try_to_enter() {
+            host.pause();
+        }
+    }
+}
+
+/// While this lives nothing is taken over.
+pub(crate) struct Inside<'a>(&'a Callers);
+
+impl<'a> Inside<'a> {
+    /// Waits until what has been taken over is submitted.
+    pub(super) fn enter(callers: &'a Callers, host: &dyn Host) -> Inside<'a> {
+        callers.enter(host);
+        Inside(callers)
+    }
+}
+
+impl Drop for Inside<'_> {
+    fn drop(&mut self) {
+        self.0.inside.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// While this lives no copy is guarded, and nothing is taken over: see [`crate::Overtake::blocking`].
+#[derive(Debug, Default)]
+pub struct Blocking {
+    // Not the guard itself, which must go before its context does.
+    callers: Option<Arc<Callers>>,
+    is_inside: bool,
+}
+
+impl Blocking {
+    /// No copy is guarded from now on.
+    pub(super) fn come(callers: &Arc<Callers>) -> Blocking {
+        callers.coming.fetch_add(1, Ordering::SeqCst);
+        Blocking { callers: Some(Arc::clone(callers)), is_inside: false }
+    }
+
+    /// Nothing is taken over from now on.
+    pub(super) fn enter(&mut self, host: &dyn Host) {
+        if let Some(callers) = &self.callers {
+            callers.enter(host);
+            self.is_inside = true;
+        }
+    }
+}
+
+impl Drop for Blocking {
+    fn drop(&mut self) {
+        let Some(callers) = &self.callers else { return };
+        if self.is_inside {
+            callers.inside.fetch_sub(1, Ordering::SeqCst);
+        }
+        callers.coming.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicBool;
+
+    use super::*;
+    use crate::driver::RealHost;
+
+    /// Threads that come and go while others take over: never both at once.
+    #[test]
+    fn nobody_takes_over_while_somebody_is_inside() {
+        let rounds = if cfg!(miri) { 20 } else { 20_000 };
+        let (callers, host) = (Arc::new(Callers::default()), RealHost::new());
+        let (taking, taken) = (AtomicBool::new(false), AtomicU32::new(0));
+        std::thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    for _ in 0..rounds {
+                        let inside = Inside::enter(&callers, &host);
+                        assert!(!taking.load(Ordering::SeqCst), "entered while something was half taken over");
+                        drop(inside);
+                    }
+                });
+            }
+            for _ in 0..rounds {
+                if callers.begin_to_take() {
+                    taking.store(true, Ordering::SeqCst);
+                    taken.fetch_add(1, Ordering::SeqCst);
+                    std::hint::spin_loop();
+                    taking.store(false, Ordering::SeqCst);
+                    callers.have_taken();
+                }
+            }
+        });
+        assert!(taken.load(Ordering::SeqCst) > 0);
+    }
+
+    #[test]
+    fn whoever_blocks_is_coming_and_then_inside() {
+        let (callers, host) = (Arc::new(Callers::default()), RealHost::new());
+        let mut blocking = Blocking::come(&callers);
+        assert!(callers.are_coming() && callers.begin_to_take());
+        callers.have_taken();
+        blocking.enter(&host);
+        assert!(!callers.begin_to_take());
+        drop(blocking);
+        assert!(!callers.are_coming() && callers.begin_to_take());
+    }
+}
