@@ -119,6 +119,11 @@ impl Overtake {
         inner.guard.as_ref().map(|guard| guard.blocking(visit)).unwrap_or_default()
     }
 
+    /// Has the driver make a copy of its own, in any stream, which may wait for the device and keep everybody else out.
+    pub fn natively<T>(&self, native: impl FnOnce() -> T) -> T {
+        self.inner.natively(native)
+    }
+
     /// To be called before memory is freed in stream order: copies that are under way with it are seen to first.
     pub fn freeing(&self, memory: DevicePtr) {
         let inner = &self.inner;
@@ -234,6 +239,12 @@ impl Inner {
     pub(crate) fn may_use_kernel(&self) -> bool {
         let guarded = || self.guard.as_ref().is_some_and(|guard| guard.is_trusted());
         self.kernel.is_some() && (self.options.guard_bytes_min.is_none() || guarded())
+    }
+
+    /// Makes a call of the driver's own, during which nothing is taken over.
+    pub(crate) fn natively<T>(&self, native: impl FnOnce() -> T) -> T {
+        let _inside = self.guard.as_ref().map(|guard| guard.inside());
+        native()
     }
 
     pub(crate) fn engine(&self, direction: Direction) -> &Arc<Engine> {

@@ -151,8 +151,7 @@ impl PriorityStream {
 
     /// Has the driver make a copy of its own, which may wait for the device and keep everybody else out.
     pub fn natively<T>(&self, native: impl FnOnce() -> T) -> T {
-        let _inside = self.state.inner.guard.as_ref().map(|guard| guard.inside());
-        native()
+        self.state.inner.natively(native)
     }
 
     /// Copies asynchronously, in the order of the stream.

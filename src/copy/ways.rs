@@ -16,14 +16,12 @@ pub(super) type Submitted = std::result::Result<(), Refusal>;
 impl Job<'_> {
     /// The copy as the driver does it.
     pub(super) unsafe fn native(&self) -> Result<()> {
-        let _inside = self.inner.guard.as_ref().map(|guard| guard.inside());
-        if let Some(native) = self.door.native {
-            return native();
-        }
-        let driver = &*self.inner.driver;
-        // An address that nobody could place goes through the driver's own inference, as `Peer` does.
-        // SAFETY: passed on to the caller.
-        unsafe { copy_shape(driver, self.direction(), &self.shape, self.stream.stream) }
+        self.inner.natively(|| match self.door.native {
+            Some(native) => native(),
+            // An address that nobody could place goes through the driver's own inference, as `Peer` does.
+            // SAFETY: passed on to the caller.
+            None => unsafe { copy_shape(&*self.inner.driver, self.direction(), &self.shape, self.stream.stream) },
+        })
     }
 
     /// Lets other streams have their turn behind a bulk copy that went natively: the engine would otherwise go on with

@@ -1,8 +1,8 @@
 //! Who is where the driver may let nobody else in, and who is about to need it.
 //!
-//! A copy that was taken over exists only when the copy engine has been asked for it. Whoever keeps everybody out of the
-//! driver in between, and waits there for that copy, waits for ever. So the two exclude each other; each says first what
-//! it is up to, and looks then.
+//! A copy that was taken over exists only when the copy engine has been asked for it. Whoever keeps everybody out of
+//! the driver in between, and waits there for that copy, waits for ever. So the two exclude each other; each says
+//! first what it is up to, and looks then.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};

@@ -259,8 +259,8 @@ impl Carrier {
         Ok(())
     }
 
-    /// Cancels all that is pending, unless somebody might keep the copies that take its place out of the driver. Whether
-    /// it did.
+    /// Cancels all that is pending, unless somebody might keep the copies that take its place out of the driver.
+    /// Whether it did.
     fn take_over(&self, book: &mut Book, tools: &Tools<'_>) -> bool {
         // Whoever keeps everybody out unannounced does so here, where nothing depends on us yet.
         let enter = |pending: &Pending| self.driver.stream_wait_event(self.rescues, pending.ready);
@@ -349,8 +349,8 @@ impl Carrier {
         Ok(())
     }
 
-    /// By copy engine, which needs no multiprocessor. The driver refuses that where the application has freed the memory
-    /// in stream order since, though the stream has not got there; a kernel still reaches it.
+    /// By copy engine, which needs no multiprocessor. The driver refuses that where the application has freed the
+    /// memory in stream order since, though the stream has not got there; a kernel still reaches it.
     ///
     /// # Safety
     /// The ranges are valid until the copy has completed.

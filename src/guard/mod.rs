@@ -33,8 +33,8 @@ pub(crate) use rescuer::Rescuer;
 /// After how many take-overs in a row no more copies are guarded; one a second is forgiven.
 const TAKE_OVERS_MAX: u64 = 3;
 
-/// How long somebody who is about to keep the rescuer out waits for a copy to become able to begin. Longer than that its
-/// stream is busy with something else, and nothing says that its kernel will not begin after it.
+/// How long somebody who is about to keep the rescuer out waits for a copy to become able to begin. Longer than that
+/// its stream is busy with something else, and nothing says that its kernel will not begin after it.
 const READY_WITHIN: Nanos = Nanos::from_us(200);
 
 /// How long he then waits for it to begin. With a multiprocessor free that takes some microseconds.
@@ -163,8 +163,8 @@ impl Guard {
         }
     }
 
-    /// For a call that may wait inside the driver and keep everybody out: while what is returned lives no copy is guarded
-    /// and nothing is taken over. `with` runs what calls the driver.
+    /// For a call that may wait inside the driver and keep everybody out: while what is returned lives no copy is
+    /// guarded and nothing is taken over. `with` runs what calls the driver.
     pub(crate) fn blocking(&self, with: impl FnOnce(&dyn Fn())) -> Blocking {
         let mut blocking = Blocking::come(&self.callers);
         if !self.is_idle() {

@@ -19,7 +19,11 @@ use crate::{fence, state};
 #[inline]
 pub unsafe fn copy(hook: Hook, native: impl Fn() -> CUresult, decode: impl FnOnce() -> Option<Call>) -> CUresult {
     submit(hook, native, |native| {
-        let call = Call { caller: hook.caller, ..decode()? };
+        let Some(call) = decode() else {
+            shim::natively(native);
+            return None;
+        };
+        let call = Call { caller: hook.caller, ..call };
         // SAFETY: the caller's promise, handed on.
         Some(unsafe { shim::copy(&call, native) })
     })

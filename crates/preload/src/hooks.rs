@@ -95,8 +95,8 @@ mod handlers {
         cuMemAllocManaged, cuMemAllocPitch_v2, cuMemFree_v2, cuMemFreeAsync, cuMemFreeHost, cuMemHostAlloc,
         cuMemHostRegister, cuMemHostRegister_v2, cuMemHostUnregister, cuModuleLoad, cuModuleLoadData,
         cuModuleLoadDataEx, cuModuleLoadFatBinary, cuModuleUnload, cuStreamBeginCapture, cuStreamBeginCapture_v2,
-        cuStreamBeginCaptureToCig, cuStreamBeginCaptureToGraph, cuStreamBeginRecaptureToGraph, cuStreamDestroy,
-        cuStreamDestroy_v2, cuStreamEndCapture,
+        cuStreamBeginCaptureToCig, cuStreamBeginCaptureToGraph, cuStreamBeginRecaptureToGraph, cuStreamCreate,
+        cuStreamCreateWithPriority, cuStreamDestroy, cuStreamDestroy_v2, cuStreamEndCapture,
     };
     pub use crate::shape::{
         cuMemcpy2D_v2, cuMemcpy2DAsync_v2, cuMemcpy2DUnaligned_v2, cuMemcpy3D_v2, cuMemcpy3DAsync_v2,

@@ -90,6 +90,8 @@ handlers! {
         shim::primary_resetting(Device(device))
     }
     before cuStreamDestroy cuStreamDestroy_v2 (hook, stream: CUstream) { stream_going(hook.stream(stream)) }
+    blocks cuStreamCreate (hook, _made: *mut CUstream, _flags: c_uint) {}
+    blocks cuStreamCreateWithPriority (hook, _made: *mut CUstream, _flags: c_uint, _priority: c_int) {}
     began cuStreamBeginCapture (hook, _stream: CUstream) { shim::capture_began() }
     began cuStreamBeginCapture_v2 (hook, _stream: CUstream, _mode: CUstreamCaptureMode) { shim::capture_began() }
     began cuStreamBeginCaptureToCig (hook, _stream: CUstream, _params: *mut c_void) { shim::capture_began() }

@@ -65,6 +65,8 @@ macro_rules! select {
     (context cuCtxCreate_v4, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
     (context cuCtxDestroy, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
     (context cuCtxDestroy_v2, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
+    (stream cuStreamCreate, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
+    (stream cuStreamCreateWithPriority, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
     (stream cuStreamDestroy, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
     (stream cuStreamDestroy_v2, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
     (stream cuStreamWaitEvent, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };

@@ -30,7 +30,7 @@ pub unsafe fn copy_batch(calls: &[Call], native: &mut dyn FnMut() -> u32) -> u32
     if !is_open() {
         return native();
     }
-    let Some((process, adopted, call)) = addressee(calls) else { return native() };
+    let Some((process, adopted, call)) = addressee(calls) else { return natively(native) };
     let bytes = calls.iter().map(|call| call.request.bytes()).sum();
     let Some(priority) = process.priority(call, bytes, &adopted) else {
         adopted.copies.passed_on(Reason::LeftAlone, bytes);
@@ -66,6 +66,14 @@ pub unsafe fn copy_batch(calls: &[Call], native: &mut dyn FnMut() -> u32) -> u32
     };
     // What the driver said to the call itself is what the application hears.
     made.get().unwrap_or_else(|| result.err().map_or(0, |error| error.code().get()))
+}
+
+/// Makes a real call that may wait inside the driver and keep everybody out, as copies of all kinds may.
+pub fn natively<T>(native: impl FnOnce() -> T) -> T {
+    match process().filter(|_| is_open()).and_then(Process::here) {
+        Some(local) => local.overtake.natively(native),
+        None => native(),
+    }
 }
 
 fn addressee(calls: &[Call]) -> Option<(&'static Process, Arc<Adopted>, &Call)> {

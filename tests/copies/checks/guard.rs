@@ -230,8 +230,8 @@ pub fn blocking(rig: &Rig) -> Outcome {
     rescued(rig, &overtake, 2)
 }
 
-/// What is not ready is left alone by whoever is going to block, and by everybody else as long as he may be in the driver:
-/// who took over then would not get to copy.
+/// What is not ready is left alone by whoever is going to block, and by everybody else as long as he may be in the
+/// driver: who took over then would not get to copy.
 pub fn left_alone(rig: &Rig) -> Outcome {
     let overtake = bed::open(rig, options())?;
     let filled = Filled::new(rig, &overtake)?;

@@ -30,8 +30,10 @@ static void submitted(Storm *storm, const Copy *copy)
 static void submitting(Storm *storm, const Copy *copy)
 {
     enter(&storm->order, copy->lane);
-    if (copy->from != NULL)
+    if (copy->from != NULL) {
+        wait_for_source(&storm->order, copy->lane, copy->from);
         use(&storm->order, copy->from->kind == PAGEABLE ? HOST : copy->lane, copy->from, 0);
+    }
     use(&storm->order, copy->to->kind == PAGEABLE ? HOST : copy->lane, copy->to, 1);
 }
 
@@ -429,6 +431,8 @@ static void make_all(Storm *storm)
         if (buffer->kind == DEVICE)
             OK(cuMemsetD8(buffer->address, (unsigned char)i, BUFFER_BYTES));
     }
+    /* The per-thread stream is made when it is first used, and making a stream may wait for what is held. */
+    OK(cuStreamSynchronize(CU_STREAM_PER_THREAD));
     OK(cuCtxSynchronize());
 }
 

@@ -25,8 +25,8 @@ typedef struct {
 } Storm;
 
 /* While a stream waits for the host nobody makes a call in which a driver may wait for the device and let the thread
- * that would release it not in: natively that hangs. Nor does a whole context wait while something is captured. So there
- * are two rooms, and who is in one keeps everybody out of the other. */
+ * that would release it not in: natively that hangs. Nor does a whole context wait while something is captured. So
+ * there are two rooms, and who is in one keeps everybody out of the other. */
 enum { NO_ROOM = -1, HELD_ROOM, WAITING_ROOM };
 
 static struct {
