@@ -44,6 +44,39 @@ static void stream_zero_across_threads(CUcontext context)
     free_gate(gate);
 }
 
+/* Small pinned memory is read at the call where the stream is idle itself and only the legacy stream's implicit order
+ * stands in between: the copy is in its place, but what it reads is not. With anything of its own before it, it is. */
+static void small_sources_are_read_at_the_call(void)
+{
+    Gate gate = new_gate();
+    CUstream writer = new_stream(), between = NULL;
+    CUdeviceptr device = new_device_bytes(256);
+    unsigned char *host = new_pinned_bytes(256), *seen = new_pinned_bytes(256);
+    CUevent event = NULL;
+    OK(cuStreamCreate(&between, CU_STREAM_DEFAULT));
+    OK(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
+    OK(cuMemsetD8(device, 7, 256));
+    memset(host, 1, 256);
+    OK(cuCtxSynchronize());
+    hold(gate, writer);
+    OK(cuMemcpyDtoHAsync(host, device, 64, writer));
+    OK(cuEventRecord(event, writer));
+    OK(cuStreamWaitEvent(between, event, 0));
+    OK(cuMemcpyHtoDAsync(device + 128, host, 16, CU_STREAM_LEGACY));
+    OK(cuMemcpyHtoDAsync(device + 192, host, 16, CU_STREAM_LEGACY));
+    EXPECT(CUDA_ERROR_NOT_READY, cuStreamQuery(CU_STREAM_LEGACY));
+    open_gate(gate);
+    OK(cuMemcpyDtoH(seen, device, 256));
+    REQUIRE(seen[128] == 1 && seen[192] == 7);
+    OK(cuEventDestroy(event));
+    OK(cuStreamDestroy(writer));
+    OK(cuStreamDestroy(between));
+    OK(cuMemFreeHost(host));
+    OK(cuMemFreeHost(seen));
+    OK(cuMemFree(device));
+    free_gate(gate);
+}
+
 /* The special handles mean the same stream under both names. */
 static void zero_is_an_alias(void)
 {
@@ -85,6 +118,7 @@ int main(void)
 {
     CUcontext context = open_device();
     zero_is_an_alias();
+    small_sources_are_read_at_the_call();
     stream_zero_across_threads(context);
     synchronous_copies_use_stream_zero();
     close_device();

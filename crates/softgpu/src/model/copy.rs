@@ -179,7 +179,7 @@ impl Model {
     }
 
     /// Queues a planned copy.
-    pub(crate) fn copy_submit(&mut self, caller: Caller, stream: StreamKey, plan: Plan) -> OpKey {
+    pub(crate) fn copy_submit(&mut self, caller: Caller, stream: StreamKey, mut plan: Plan) -> OpKey {
         match plan.class {
             Class::H2d => self.counts.copies_h2d += 1,
             Class::D2h => self.counts.copies_d2h += 1,
@@ -188,9 +188,21 @@ impl Model {
         self.counts.copied_bytes += plan.job.bytes();
         if plan.inline {
             self.counts.copies_inline += 1;
+            self.consume_source(stream, &mut plan.job);
             return self.submit(stream, caller.at, Route::Class(Class::Compute), Kind::Inline(Box::new(plan.job)));
         }
         self.submit(stream, caller.at, Route::Class(plan.class), Kind::Copy(Box::new(plan.job)))
+    }
+
+    /// Where the stream is idle itself the source is read at the call, pinned memory too, whatever the legacy stream's
+    /// implicit order lets it wait for.
+    fn consume_source(&self, stream: StreamKey, job: &mut CopyJob) {
+        if !self.streams[stream].ops.is_empty() {
+            return;
+        }
+        if let Some(source) = self.side_span(&job.source, 0, job.bytes()) {
+            job.source = Side::Staged(Staging::new(source.to_vec().into()));
+        }
     }
 
     pub(crate) fn inline_begin(&mut self, key: OpKey) {
