@@ -31,7 +31,7 @@ fn forwarded() -> BTreeSet<String> {
 
 /// Whether a name of the one list is hooked, as the README says it: by room, or by name.
 fn is_hooked(function: &abi::Function) -> bool {
-    const NAMES: [&str; 30] = [
+    const NAMES: [&str; 33] = [
         "cuInit",
         "cuGetProcAddress",
         "cuGetProcAddress_v2",
