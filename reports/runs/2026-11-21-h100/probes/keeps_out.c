@@ -225,5 +225,6 @@ int main(int count, char **arguments)
     pthread_join(copier, NULL);
     printf("%-34s returned after %7.2f ms, another thread's copy call after %7.2f ms%s%s\n", arguments[1], call_ms,
            copy_ms, call_ms > 100 ? "  waits" : "", copy_ms > 50 ? ", keeps others out" : "");
+    fflush(stdout);
     _exit(0);
 }
