@@ -268,7 +268,7 @@ impl Carrier {
             self.note_failure(book, tools);
             return false;
         }
-        let alone = tools.callers.begin_to_take();
+        let alone = tools.callers.begin_to_take(self.driver.host());
         if alone {
             book.taking = true;
             book.take_over(&self.line);
