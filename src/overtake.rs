@@ -115,8 +115,7 @@ impl Overtake {
     #[must_use]
     pub fn blocking(&self) -> Blocking {
         let inner = &self.inner;
-        let visit = |body: &dyn Fn()| inner.primary.visit(|| hal::beside_captures(&*inner.driver, body));
-        inner.guard.as_ref().map(|guard| guard.blocking(visit)).unwrap_or_default()
+        inner.guard.as_ref().map(|guard| guard.blocking(|body| inner.at_home(body))).unwrap_or_default()
     }
 
     /// Has the driver make a copy of its own, in any stream, which may wait for the device and keep everybody else out.
@@ -128,9 +127,9 @@ impl Overtake {
     pub fn freeing(&self, memory: DevicePtr) {
         let inner = &self.inner;
         if let Some(guard) = inner.guard.as_ref().filter(|guard| !guard.is_idle()) {
-            inner.primary.visit(|| {
+            inner.at_home(|| {
                 let bytes = inner.driver.pointer_bytes_left(memory.0).unwrap_or(0);
-                hal::beside_captures(&*inner.driver, || guard.let_go_of(memory.0..memory.0 + bytes));
+                guard.let_go_of(memory.0..memory.0 + bytes);
             });
         }
     }
@@ -239,6 +238,11 @@ impl Inner {
     pub(crate) fn may_use_kernel(&self) -> bool {
         let guarded = || self.guard.as_ref().is_some_and(|guard| guard.is_trusted());
         self.kernel.is_some() && (self.options.guard_bytes_min.is_none() || guarded())
+    }
+
+    /// Runs `body` in the layer's context, whatever the calling thread is about.
+    fn at_home<T>(&self, body: impl FnOnce() -> T) -> T {
+        self.primary.visit(|| hal::beside_captures(&*self.driver, body))
     }
 
     /// Makes a call of the driver's own, during which nothing is taken over.

@@ -262,12 +262,6 @@ impl Carrier {
     /// Cancels all that is pending, unless somebody might keep the copies that take its place out of the driver.
     /// Whether it did.
     fn take_over(&self, book: &mut Book, tools: &Tools<'_>) -> bool {
-        // Whoever keeps everybody out unannounced does so here, where nothing depends on us yet.
-        let enter = |pending: &Pending| self.driver.stream_wait_event(self.rescues, pending.ready);
-        if book.pending.front().is_some_and(|first| enter(first).is_err()) {
-            self.note_failure(book, tools);
-            return false;
-        }
         let alone = tools.callers.begin_to_take(self.driver.host());
         if alone {
             book.taking = true;

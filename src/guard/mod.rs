@@ -147,15 +147,18 @@ impl Guard {
         self.carriers.iter().all(|carrier| carrier.is_idle(&self.tools()))
     }
 
-    /// The same for the copies that touch memory which is about to be freed in stream order: the copy engine does not
-    /// take them afterwards.
+    /// Sees to the copies that touch memory which is about to be freed in stream order: the copy engine does not take
+    /// them afterwards. Calls the driver.
     pub(crate) fn let_go_of(&self, memory: Range<u64>) {
         self.notify(Nanos::ZERO, LET_GO_WITHIN, Some(memory));
     }
 
+    /// Gives copies that have not begun so much time, and sees to it that none of them is known to need the rescuer.
     fn notify(&self, ready_within: Nanos, begins_within: Nanos, memory: Option<Range<u64>>) {
-        let (host, suspects) = (self.driver.host(), self.is_suspicious());
-        let notice = Notice { since: host.now(), ready_within, begins_within, memory, suspects };
+        let host = self.driver.host();
+        let since = host.now();
+        let suspects = lock(&self.strikes).unforgiven(since) > 0;
+        let notice = Notice { since, ready_within, begins_within, memory, suspects };
         for carrier in &self.carriers {
             while !carrier.stand_back(&notice, &self.tools()) {
                 host.sleep(Nanos::from_us(5));
@@ -178,11 +181,6 @@ impl Guard {
     /// over.
     pub(crate) fn inside(&self) -> Inside<'_> {
         Inside::enter(&self.callers, self.driver.host())
-    }
-
-    /// Whether take-overs have been needed that are not forgiven yet.
-    fn is_suspicious(&self) -> bool {
-        lock(&self.strikes).unforgiven(self.driver.host().now()) > 0
     }
 
     fn tools(&self) -> Tools<'_> {

@@ -6,14 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define OK(call)                                                                                                       \
-    do {                                                                                                               \
-        CUresult code_ = (call);                                                                                       \
-        if (code_ != CUDA_SUCCESS) {                                                                                   \
-            printf("%s: %d\n", #call, code_);                                                                          \
-            _exit(1);                                                                                                  \
-        }                                                                                                              \
-    } while (0)
+#include "ok.h"
 
 enum { BYTES = 2 << 20, WRITTEN = 900000, SIZES = 4 };
 enum { NOTHING, RECORD, WRITE, WAIT, BETWEENS };

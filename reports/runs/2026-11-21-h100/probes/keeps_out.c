@@ -9,14 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define OK(call)                                                                                                       \
-    do {                                                                                                               \
-        CUresult code_ = (call);                                                                                       \
-        if (code_ != CUDA_SUCCESS) {                                                                                   \
-            printf("%s: %d\n", #call, code_);                                                                          \
-            _exit(1);                                                                                                  \
-        }                                                                                                              \
-    } while (0)
+#include "ok.h"
 
 enum { BYTES = 4 << 20, LARGE = 64 << 20, SMALL = 4096 };
 
