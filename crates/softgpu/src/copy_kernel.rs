@@ -169,7 +169,10 @@ struct CopyKernel {
 impl Running for CopyKernel {
     fn step(&mut self, io: &mut Io<'_>) -> Step {
         let place = self.place;
-        self.launch.get_or_insert_with(|| Launch::begin(io, place)).step(io)
+        match &mut self.launch {
+            Some(launch) => launch.step(io),
+            none => none.insert(Launch::begin(io, place)).first(io),
+        }
     }
 }
 
@@ -213,8 +216,10 @@ impl Running for Guarded {
                 if cancelled {
                     return Step::Done;
                 }
-                *self = Guarded::Copying(guard, Launch::begin(io, Place::Parameter));
-                self.step(io)
+                let mut launch = Launch::begin(io, Place::Parameter);
+                let step = launch.first(io);
+                *self = Guarded::Copying(guard, launch);
+                step
             }
             Guarded::Copying(guard, launch) => {
                 let step = launch.step(io);
@@ -248,6 +253,18 @@ impl Launch {
         Launch { descriptors, moved: 0, flowing: 0, workers, warps, gate }
     }
 
+    /// The word is mirrored, where there is one, and what is read over the bus comes.
+    fn first(&mut self, io: &mut Io<'_>) -> Step {
+        let constants = &io.constants.copy_kernel;
+        let gated_ns = if self.gate.is_some() { constants.gated_ns } else { 0 };
+        let direction = self.descriptors.front().map(|descriptor| descriptor.direction(io));
+        let read_ns = if direction == Some(Direction::HostToDevice) { constants.h2d_latency_ns } else { 0 };
+        match gated_ns + read_ns {
+            0 => self.step(io),
+            span => Step::Busy(span),
+        }
+    }
+
     fn step(&mut self, io: &mut Io<'_>) -> Step {
         self.land(io);
         let constants = io.constants.copy_kernel.clone();
@@ -255,10 +272,16 @@ impl Launch {
             return Step::Done;
         }
         if let Some(gate) = &mut self.gate {
-            if gate.holds(io, constants.mirror_ns) {
-                return Step::Busy(constants.look_ns.min(gate.left_ns));
+            let stood = gate.standing_since.is_some();
+            let stands = gate.holds(io, constants.mirror_ns);
+            let left_ns = gate.left_ns;
+            if stands {
+                if !stood {
+                    self.drain(io, &constants);
+                }
+                return Step::Busy(constants.look_ns.min(left_ns));
             }
-            if gate.left_ns == 0 {
+            if left_ns == 0 {
                 self.gate = None;
             }
         }
@@ -273,6 +296,14 @@ impl Launch {
         if self.moved == descriptor.bytes() {
             self.descriptors.pop_front();
             (self.moved, self.flowing) = (0, 0);
+        }
+    }
+
+    /// The warps come to stand still, and what they have asked for or sent is still under way.
+    fn drain(&self, io: &mut Io<'_>, constants: &CopyKernelParameters) {
+        if let Some(descriptor) = self.descriptors.front().filter(|_| self.moved > 0) {
+            let direction = descriptor.direction(io);
+            *io.drains = Some((direction, constants.drain_ns(direction, self.workers * self.warps)));
         }
     }
 

@@ -72,6 +72,8 @@ pub struct Io<'a> {
     pub(crate) fault: &'a mut bool,
     /// Whether it has looked at the host's memory.
     pub(crate) looked: &'a mut bool,
+    /// Bytes of it that are under way, and for how long their link is not another's.
+    pub(crate) drains: &'a mut Option<(Direction, Ns)>,
 }
 
 impl Io<'_> {

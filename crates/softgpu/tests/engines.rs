@@ -115,3 +115,38 @@ fn the_engine_is_kept_for_no_copy_whose_stream_waits_for_another() {
     })
     .expect("a satisfied wait between");
 }
+
+/// What lands in which order when small copies with a write behind the last come to four large ones with a write behind
+/// each: `B` and `b` for the large ones and their writes, `U` and `u` for the small.
+fn turns(small_streams: usize, copies: usize) -> String {
+    let gpu = SoftGpu::builder().payload(Payload::TimingOnly).trace(true).build();
+    enter(&gpu);
+    let (host, device) = (Pinned::new(&gpu, 64 * MIB), gpu.mem_alloc(64 * MIB).unwrap());
+    let (bulk, word) = (stream(&gpu), gpu.mem_alloc(4).unwrap());
+    let small: Vec<Stream> = (0..small_streams).map(|_| stream(&gpu)).collect();
+    for _ in 0..4 {
+        support::download(&gpu, host, device, 64 * MIB, bulk).unwrap();
+        gpu.mem_op(bulk, MemOp::write32(word, 1)).unwrap();
+    }
+    gpu.host().sleep(Nanos::from_us(1_500));
+    for &small in &small {
+        (0..copies).for_each(|_| support::download(&gpu, host, device, 65_536, small).unwrap());
+        gpu.mem_op(small, MemOp::write32(word, 1)).unwrap();
+    }
+    gpu.context_synchronize().unwrap();
+    let name = |entry: softgpu::TraceEntry| match (entry.stream == bulk, entry.engine.is_some()) {
+        (true, true) => 'B',
+        (true, false) => 'b',
+        (false, true) => 'U',
+        (false, false) => 'u',
+    };
+    gpu.take_trace().into_iter().map(name).collect()
+}
+
+/// As measured (`reports/runs/2026-11-21-h100/turns.txt`, `burst-landings.txt`).
+#[test]
+fn writes_behind_copies_wait_for_their_turn_and_a_burst_begins_alone() {
+    assert_eq!(turns(1, 1), "BbBUbBubBb", "the write behind the small copy comes behind the next large one");
+    assert_eq!(turns(1, 3), "BbBUbBUUbBub", "the first small copy has a turn of its own");
+    assert_eq!(turns(3, 1), "BbBUUUbBuuubBb", "nobody overtakes anybody");
+}

@@ -13,9 +13,10 @@ pub(super) struct Cold {
 }
 
 impl Cold {
-    /// After a long sleep. `chance` is even in 0 to 1; how far a core has cooled has no memory, so it is exponential.
+    /// After a long sleep. `chance` is even in 0 to 1. Most sleeps leave a core nearly warm and a few leave it very
+    /// cold: the square of what is exponential.
     pub(super) fn after_sleep(host: &HostParameters, chance: f64) -> Cold {
-        let slowdown = -host.cold_slowdown * (1.0 - chance).max(f64::MIN_POSITIVE).ln();
+        let slowdown = host.cold_slowdown * (1.0 - chance).max(f64::MIN_POSITIVE).ln().powi(2);
         Cold { slowdown: slowdown.min(host.cold_slowdown_max), left_ns: host.cold_span_ns }
     }
 

@@ -9,6 +9,7 @@ use super::memory::AddressSpace;
 use super::queue::{Class, Pool};
 use super::stream::Role;
 use super::{Caller, ContextKey, Failure, Model, Ns, OpKey, Outcome, StreamKey, handles};
+use crate::kernel::Direction;
 use crate::parameters::Parameters;
 use hal::StreamFlags;
 
@@ -35,6 +36,15 @@ pub(crate) struct DeviceState {
 }
 
 impl DeviceState {
+    /// The engine of a direction.
+    pub(crate) fn engine(&self, direction: Direction) -> usize {
+        match direction {
+            Direction::HostToDevice => self.h2d,
+            Direction::DeviceToHost => self.d2h,
+            Direction::OnDevice => self.d2d,
+        }
+    }
+
     /// A device and its engines, which go to the end of `engines`.
     pub(crate) fn new(device: usize, parameters: &Parameters, engines: &mut Vec<Engine>) -> DeviceState {
         use super::engine::EngineKind;

@@ -27,6 +27,8 @@ pub(crate) enum EngineKind {
 pub(crate) struct Running {
     pub(crate) op: OpKey,
     pub(crate) queue: QueueKey,
+    /// Whether its turn ends with it, whatever has come behind it meanwhile.
+    is_alone: bool,
 }
 
 /// A queue that the engine is committed to.
@@ -43,16 +45,19 @@ pub(crate) struct Engine {
     pub(crate) kind: EngineKind,
     pub(crate) link: Link,
     pub(crate) running: Option<Running>,
-    /// Heads of queues that wait for the engine, in the order in which they became ready.
+    /// Heads of queues that wait for their turn, in the order in which they became ready: copies, and writes behind
+    /// copies.
     pub(crate) ready: VecDeque<OpKey>,
+    /// Those of them that had nothing behind them in their queue when they asked.
+    pub(crate) alone: VecDeque<OpKey>,
     /// The queue that the engine is committed to.
     pub(crate) reserved: Option<Reservation>,
+    /// Until then bytes of kernels that stand still are under way over the link, before a copy's.
+    pub(crate) drained_at: Ns,
     /// The queue of the last copy.
     last: Option<QueueKey>,
     /// While a completion is being worked off, nothing starts.
     completing: bool,
-    /// Writes that wait for the engine to be idle.
-    flushing: Vec<OpKey>,
     /// The process whose slice it is, and when that ends.
     owner: usize,
     slice_ends: Ns,
@@ -70,10 +75,11 @@ impl Engine {
             link,
             running: None,
             ready: VecDeque::new(),
+            alone: VecDeque::new(),
             reserved: None,
+            drained_at: 0,
             last: None,
             completing: false,
-            flushing: Vec::new(),
             owner: 0,
             slice_ends: 0,
             delayed_until: 0,
@@ -101,25 +107,52 @@ impl Model {
     /// A copy has come to the head of everything and wants the engine.
     pub(crate) fn engine_request(&mut self, engine: usize, op: OpKey) {
         self.plan_slice(engine, op);
-        self.engines[engine].ready.push_back(op);
+        let behind = self.queues[self.queue_of_ready(op)].ops.iter().skip(1);
+        let is_last = behind.into_iter().all(|&behind| self.ops[behind].visible_at > self.now);
+        let state = &mut self.engines[engine];
+        if is_last && state.running.is_some() && !state.completing {
+            state.alone.push_back(op);
+        }
+        state.ready.push_back(op);
         self.engine_dispatch(engine);
     }
 
-    /// Starts whatever may start now, if the engine is free.
+    /// Starts whatever may start now, if the engine is free. Writes that have their turn come first and take no time.
     pub(crate) fn engine_dispatch(&mut self, engine: usize) {
-        let state = &self.engines[engine];
-        if state.running.is_some() || state.completing || state.delayed_until > self.now {
-            return;
+        while self.engine_is_free(engine) {
+            self.engine_pass_slice(engine);
+            let Some(place) = self.engine_next(engine) else { return };
+            if self.is_for(engine, self.engines[engine].ready[place]) {
+                let continues = self.engines[engine].reserved.is_some_and(|reserved| reserved.continues);
+                self.engine_start(engine, place, continues);
+            } else {
+                self.engine_write(engine, place);
+            }
         }
-        self.engine_pass_slice(engine);
+    }
+
+    fn engine_is_free(&self, engine: usize) -> bool {
         let state = &self.engines[engine];
-        let wanted = |op: &OpKey| match state.reserved {
-            Some(reserved) => self.queue_of_ready(*op) == reserved.queue,
-            None => self.ops[*op].process == state.owner,
-        };
-        if let Some(place) = state.ready.iter().position(wanted) {
-            let continues = state.reserved.is_some_and(|reserved| reserved.continues);
-            self.engine_start(engine, place, continues);
+        state.running.is_none() && !state.completing && state.delayed_until <= self.now
+    }
+
+    /// Whose turn it is: a committed engine waits for its queue.
+    fn engine_next(&self, engine: usize) -> Option<usize> {
+        let state = &self.engines[engine];
+        state.ready.iter().position(|&op| match state.reserved {
+            Some(reserved) => self.queue_of_ready(op) == reserved.queue,
+            None => self.ops[op].process == state.owner || !self.is_for(engine, op),
+        })
+    }
+
+    /// A write behind a copy has its turn. It is still its queue's when a copy follows.
+    fn engine_write(&mut self, engine: usize, place: usize) {
+        let key = self.engines[engine].ready.remove(place).expect("the place was just found");
+        let queue = self.queue_of_ready(key);
+        self.queues[queue].unflushed = None;
+        self.write_has_turn(key);
+        if self.is_last_memop(key) && self.copy_follows(engine, queue, 0) {
+            self.engines[engine].reserved = Some(Reservation { queue, continues: false });
         }
     }
 
@@ -140,7 +173,7 @@ impl Model {
         let slice_ends = now + self.parameters.engine.slice_ns;
         let state = &self.engines[engine];
         let process_of = |op: &OpKey| self.ops[*op].process;
-        let owner_wants = state.ready.iter().any(|op| process_of(op) == state.owner);
+        let owner_wants = state.ready.iter().any(|op| self.is_for(engine, *op) && process_of(op) == state.owner);
         let other = state.ready.iter().map(process_of).find(|&process| process != state.owner);
         let expired = now >= state.slice_ends;
         if let Some(next) = other.filter(|_| expired || (!owner_wants && state.reserved.is_none())) {
@@ -162,16 +195,25 @@ impl Model {
         let Kind::Copy(job) = &self.ops[op].kind else { unreachable!("only copies ask for an engine") };
         let bytes = job.bytes();
         let state = &mut self.engines[engine];
-        state.running = Some(Running { op, queue });
+        let is_alone = state.alone.contains(&op);
+        state.alone.retain(|&alone| alone != op);
+        state.running = Some(Running { op, queue, is_alone });
         // A commitment to the next segment outlasts the copies of this one.
         state.reserved = state.reserved.filter(|reserved| continues && !reserved.continues);
         state.copies += 1;
         state.bytes += bytes;
         self.ops[op].started = now;
-        let begin = now + self.setup_ns(engine) + self.switch_ns(engine, queue);
+        let set_up = now + self.setup_ns(engine) + self.switch_ns(engine, queue);
+        let begin = set_up.max(self.engines[engine].drained_at);
         self.engines[engine].last = Some(queue);
         self.flow_join(engine, FlowOwner::Engine, bytes, f64::INFINITY, begin);
         self.arrange_next_lead(queue);
+    }
+
+    /// Whether another copy is behind the one that runs, in the same queue.
+    pub(crate) fn engine_goes_on(&self, engine: usize) -> bool {
+        let queue = self.engines[engine].running.and_then(|running| self.queues.get(running.queue));
+        queue.is_some_and(|queue| queue.ops.iter().skip(1).any(|&op| self.is_for(engine, op)))
     }
 
     fn setup_ns(&self, engine: usize) -> Ns {
@@ -202,63 +244,44 @@ impl Model {
             self.finish(running.op);
         }
         self.engines[engine].completing = false;
-        self.engine_release(engine, running.queue);
+        self.engine_release(engine, running);
     }
 
     /// After a completion: the same queue goes on if its head is a copy that is ready now, or that nothing but the
-    /// bookkeeping of its stream precedes; a committed engine waits for its queue; else the queues take turns.
-    fn engine_release(&mut self, engine: usize, queue: QueueKey) {
+    /// bookkeeping of its stream precedes; a committed engine waits for its queue; else everybody has a turn.
+    fn engine_release(&mut self, engine: usize, done: Running) {
+        let Running { queue, is_alone, .. } = done;
         let state = &self.engines[engine];
-        let next = state.ready.iter().position(|&op| self.queue_of_ready(op) == queue);
-        if state.delayed_until > self.now || self.slice_over(engine) {
-            self.flush_writes(engine);
+        let is_next = |&op: &OpKey| self.is_for(engine, op) && self.queue_of_ready(op) == queue;
+        let turn_ends = is_alone && !state.ready.iter().all(is_next);
+        if turn_ends || state.delayed_until > self.now || self.slice_over(engine) {
             return self.engine_dispatch(engine);
         }
-        match next {
+        match state.ready.iter().position(is_next) {
             Some(place) => self.engine_start(engine, place, true),
             None => {
                 if state.reserved.is_none() && self.copy_behind_bookkeeping(engine, queue) {
                     self.engines[engine].reserved = Some(Reservation { queue, continues: true });
-                } else {
-                    self.flush_writes(engine);
                 }
                 self.engine_dispatch(engine);
             }
         }
     }
 
-    /// Whether a write has to wait for an engine: one behind a copy is done when the engine is idle, and until then
-    /// another queue's copy may have come between.
-    pub(crate) fn waits_for_flush(&mut self, key: OpKey) -> bool {
+    /// Whether a write has to wait for its turn: one behind a copy is done when the engine is idle, and until then
+    /// others may have come between.
+    pub(crate) fn waits_for_turn(&mut self, key: OpKey) -> bool {
         let Some(queue) = self.ops[key].queue else { return false };
-        let busy = |engine: &usize| self.engines[*engine].running.is_some();
+        let busy = |engine: &usize| {
+            let state = &self.engines[*engine];
+            state.running.is_some() || (state.completing && !state.ready.is_empty())
+        };
         match self.queues[queue].unflushed.filter(busy) {
             Some(engine) => {
-                self.engines[engine].flushing.push(key);
+                self.engines[engine].ready.push_back(key);
                 true
             }
-            None => {
-                self.queues[queue].unflushed = None;
-                false
-            }
-        }
-    }
-
-    /// The engine is idle, if only for a moment: writes that waited for that have their effect.
-    fn flush_writes(&mut self, engine: usize) {
-        for key in std::mem::take(&mut self.engines[engine].flushing) {
-            if let Some(queue) = self.ops.get(key).and_then(|op| op.queue) {
-                self.queues[queue].unflushed = None;
-                self.agenda.push(self.now, What::Memop(key));
-            }
-        }
-    }
-
-    /// The engine's copy has gone without an end: what waited for that must not wait for a next one, which may never
-    /// come.
-    pub(crate) fn flush_if_idle(&mut self, engine: usize) {
-        if self.engines[engine].running.is_none() {
-            self.flush_writes(engine);
+            None => false,
         }
     }
 
@@ -337,20 +360,21 @@ impl Model {
         if satisfied
             && single
             && state.ready.is_empty()
-            && state.flushing.is_empty()
             && state.reserved.is_none()
-            && self.copy_follows(engine, queue, key)
+            && self.copy_follows(engine, queue, 1)
         {
             self.engines[engine].reserved = Some(Reservation { queue, continues: false });
         }
     }
 
-    /// Whether the third in the queue is a copy of the same stream that only the wait `second` keeps.
-    fn copy_follows(&self, engine: usize, queue: QueueKey, second: OpKey) -> bool {
-        let Some(&third) = self.queues[queue].ops.get(2) else { return false };
-        let op = &self.ops[third];
-        let next_in_stream = self.streams[op.stream].ops.get(2) == Some(&third);
-        let same = op.stream == self.ops[second].stream && next_in_stream;
-        same && op.dependencies == 0 && op.visible_at <= self.now && self.is_for(engine, third)
+    /// Whether next in the queue, after the one in this place, is a copy of the same stream that only that keeps. Both
+    /// have that place in their stream as well.
+    fn copy_follows(&self, engine: usize, queue: QueueKey, place: usize) -> bool {
+        let ops = &self.queues[queue].ops;
+        let (Some(&before), Some(&copy)) = (ops.get(place), ops.get(place + 1)) else { return false };
+        let op = &self.ops[copy];
+        let next_in_stream = self.streams[op.stream].ops.get(place + 1) == Some(&copy);
+        let same = op.stream == self.ops[before].stream && next_in_stream;
+        same && op.dependencies == 0 && op.visible_at <= self.now && self.is_for(engine, copy)
     }
 }

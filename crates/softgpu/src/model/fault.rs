@@ -35,11 +35,7 @@ impl Model {
             }
             Fault::DelayEngine { device, direction, span_ns } => {
                 if let Some(device) = self.devices.get(device) {
-                    let engine = match direction {
-                        crate::Direction::HostToDevice => device.h2d,
-                        crate::Direction::DeviceToHost => device.d2h,
-                        crate::Direction::OnDevice => device.d2d,
-                    };
+                    let engine = device.engine(direction);
                     let until = self.now + span_ns;
                     self.engines[engine].delayed_until = until;
                     self.agenda.push(until, super::agenda::What::Engine(engine));
@@ -133,6 +129,10 @@ impl Model {
         for queue in self.queues.keys_where(|queue| !queue.ops.is_empty()) {
             alive(&mut self.queues[queue].ops, &self.ops);
         }
+        for engine in &mut self.engines {
+            alive(&mut engine.ready, &self.ops);
+            alive(&mut engine.alone, &self.ops);
+        }
         for (key, device, parts, admitted) in freed {
             self.devices[device].waiting_kernels.retain(|op| *op != key);
             self.devices[device].free_parts += if admitted { parts } else { 0 };
@@ -154,7 +154,6 @@ impl Model {
             self.admit_kernels(device);
         }
         for engine in 0..self.engines.len() {
-            self.flush_if_idle(engine);
             self.engine_dispatch(engine);
         }
     }
@@ -162,7 +161,6 @@ impl Model {
     /// Takes an operation that is gone out of an engine.
     fn engine_forget(&mut self, engine: usize, key: OpKey) {
         let state = &mut self.engines[engine];
-        state.ready.retain(|op| *op != key);
         state.reserved = None;
         let owner = if state.running.is_some_and(|running| running.op == key) {
             state.running = None;

@@ -222,7 +222,7 @@ impl Model {
         let process = op.process;
         let Kind::Kernel(job) = &mut op.kind else { return };
         let Some(mut running) = job.running.take() else { return };
-        let (mut fault, mut looked) = (false, false);
+        let (mut fault, mut looked, mut drains) = (false, false, None);
         let mut io = Io {
             now: self.now,
             parameters: &job.parameters,
@@ -234,11 +234,16 @@ impl Model {
             stores: &mut self.effects,
             fault: &mut fault,
             looked: &mut looked,
+            drains: &mut drains,
         };
         let step = running.step(&mut io);
         job.running = Some(running);
         if looked {
             self.devices[job.device].looked_at = Some(self.now);
+        }
+        if let Some((direction, span)) = drains {
+            let engine = self.devices[job.device].engine(direction);
+            self.engines[engine].drained_at = self.now + span;
         }
         if fault {
             return self.poison_of(key, Code::ILLEGAL_ADDRESS);
@@ -266,12 +271,7 @@ impl Model {
 
     fn kernel_flow(&mut self, key: OpKey, direction: Direction, bytes: u64, limit_gbps: f64) {
         let Kind::Kernel(job) = &mut self.ops[key].kind else { return };
-        let device = &self.devices[job.device];
-        let engine = match direction {
-            Direction::HostToDevice => device.h2d,
-            Direction::DeviceToHost => device.d2h,
-            Direction::OnDevice => device.d2d,
-        };
+        let engine = self.devices[job.device].engine(direction);
         job.moving = Some(engine);
         let limit_gbps = if limit_gbps > 0.0 { limit_gbps } else { f64::INFINITY };
         let contended = self.engines[engine].link.engine_flows_until(self.now).is_some();

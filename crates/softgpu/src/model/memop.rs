@@ -27,7 +27,7 @@ impl Model {
 
     pub(crate) fn memops_submit(&mut self, stream: StreamKey, caller: Caller, ops: &[MemOp]) {
         self.counts.memory_operations += ops.len() as u64;
-        let job = MemopJob { ops: ops.to_vec(), position: 0, lead: Lead::None, look_at: None };
+        let job = MemopJob { ops: ops.to_vec(), position: 0, is_written: false, lead: Lead::None, look_at: None };
         self.submit(stream, caller.at, Route::Memop, Kind::Memops(job));
     }
 
@@ -42,16 +42,36 @@ impl Model {
         let Some((op, position, lead)) = self.memop_at(key) else { return };
         let now = self.now;
         match op {
-            MemOp::Write { .. } => {
-                let cost = if position == 0 { self.write_ns(key) } else { self.parameters.memop.batched_write_ns };
-                self.agenda.push(now + cost, What::Memop(key));
-            }
+            MemOp::Write { .. } if self.waits_for_turn(key) => {}
+            MemOp::Write { .. } => self.write_begins(key),
             MemOp::Wait { .. } => match (position, lead) {
                 (0, Lead::Satisfied) => self.wait_satisfied(key),
                 (0, Lead::Again(at)) => self.plan_look(key, at.max(now)),
                 _ => self.wait_look(key),
             },
         }
+    }
+
+    fn write_begins(&mut self, key: OpKey) {
+        let Some((_, position, _)) = self.memop_at(key) else { return };
+        let cost = if position == 0 { self.write_ns(key) } else { self.parameters.memop.batched_write_ns };
+        if let Kind::Memops(job) = &mut self.ops[key].kind {
+            job.is_written = true;
+        }
+        self.agenda.push(self.now + cost, What::Memop(key));
+    }
+
+    /// A write that has waited for its turn takes its time now, unless it has taken it before.
+    pub(crate) fn write_has_turn(&mut self, key: OpKey) {
+        match &self.ops[key].kind {
+            Kind::Memops(job) if job.is_written => self.agenda.push(self.now, What::Memop(key)),
+            _ => self.write_begins(key),
+        }
+    }
+
+    /// Whether nothing of its batch follows.
+    pub(crate) fn is_last_memop(&self, key: OpKey) -> bool {
+        matches!(&self.ops[key].kind, Kind::Memops(job) if job.position + 1 == job.ops.len())
     }
 
     /// What a write takes: its way to memory and the answer that it got there share the links with the engines' bytes.
@@ -69,7 +89,7 @@ impl Model {
     /// more.
     pub(crate) fn behind_ns(&self, engine: usize, span: Ns) -> Ns {
         let left = self.engines[engine].link.engine_flows_until(self.now).map_or(0, |end| end - self.now);
-        span.min(left)
+        if left > 0 && self.engine_goes_on(engine) { span } else { span.min(left) }
     }
 
     fn wait_satisfied(&mut self, key: OpKey) {
@@ -165,8 +185,11 @@ impl Model {
     pub(crate) fn memop_done(&mut self, key: OpKey) {
         let Some((op, ..)) = self.memop_at(key) else { return };
         if let MemOp::Write { address, value, width } = op {
-            if self.waits_for_flush(key) {
+            if self.waits_for_turn(key) {
                 return;
+            }
+            if let Some(queue) = self.ops[key].queue {
+                self.queues[queue].unflushed = None;
             }
             let process = self.ops[key].process;
             let Ok((span, _)) = self.processes[process].space.word(address.0, width) else {
@@ -176,7 +199,7 @@ impl Model {
             self.effects += 1;
         }
         let Kind::Memops(job) = &mut self.ops[key].kind else { return };
-        job.position += 1;
+        (job.position, job.is_written) = (job.position + 1, false);
         if job.position == job.ops.len() { self.finish(key) } else { self.memop_begin(key) }
     }
 }

@@ -103,6 +103,8 @@ pub(crate) enum Lead {
 pub(crate) struct MemopJob {
     pub(crate) ops: Vec<MemOp>,
     pub(crate) position: usize,
+    /// Whether the write at hand has taken its time, and only its turn may be left to wait for.
+    pub(crate) is_written: bool,
     pub(crate) lead: Lead,
     /// When its unsatisfied wait looks next; looks planned for other times have been overtaken.
     pub(crate) look_at: Option<Ns>,

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use hal::{Code, StreamFlags};
+use hal::{Code, MemOp, StreamFlags};
 
 use super::agenda::{Ns, What};
 use super::capture::CaptureKey;
@@ -311,6 +311,7 @@ impl Model {
         match self.streams[op.stream].ops.front() {
             Some(&next) => {
                 self.cross(next);
+                self.settle(&op.kind, next);
                 self.touch(next);
             }
             None => self.stream_drained(op.stream),
@@ -339,9 +340,25 @@ impl Model {
             return;
         }
         let heard_at = self.now + self.draw(2 * self.parameters.queue.crossing_ns);
-        let op = &mut self.ops[next];
-        if heard_at > op.visible_at {
-            (op.visible_at, op.announced) = (heard_at, false);
+        self.hear(next, heard_at);
+    }
+
+    /// A write begins a little later behind a kernel, and a wait behind an event.
+    fn settle(&mut self, done: &Kind, next: OpKey) {
+        let Kind::Memops(job) = &self.ops[next].kind else { return };
+        let span = match (done, job.ops.first()) {
+            (Kind::Kernel(_), Some(MemOp::Write { .. })) => self.parameters.kernel.end_to_write_ns,
+            (Kind::Join, Some(MemOp::Wait { .. })) => self.parameters.memop.event_to_wait_ns,
+            _ => return,
+        };
+        self.hear(next, self.now + span);
+    }
+
+    /// The operation is not visible before that.
+    fn hear(&mut self, key: OpKey, at: Ns) {
+        let op = &mut self.ops[key];
+        if at > op.visible_at {
+            (op.visible_at, op.announced) = (at, false);
         }
     }
 
