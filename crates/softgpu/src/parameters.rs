@@ -222,6 +222,9 @@ pub struct MemopParameters {
     /// From an event to the wait behind it (measured: requests of 64 KiB to 1 MiB through a channel, which are joined by
     /// events and have a wait before each chunk, take 9 to 10 us beside their bytes).
     pub event_to_wait_ns: u64,
+    /// From an event to the write behind it while an engine runs (fits what a bracket costs an urgent copy beside
+    /// chunks: 11 to 13 us at the least, 15 to 25 in the median).
+    pub event_to_write_busy_ns: u64,
     /// Each further write of a batch (facts 5: a channel with one batched lower adds 2.2 us, not 2.8).
     pub batched_write_ns: u64,
     /// A satisfied wait on host memory (facts 2: 1.2 us).
@@ -242,16 +245,17 @@ impl Default for MemopParameters {
     fn default() -> MemopParameters {
         MemopParameters {
             write_ns: 1_400,
-            write_behind_reads_ns: 10_400,
+            write_behind_reads_ns: 12_000,
             write_behind_writes_ns: 3_200,
             write_beside_looks_ns: 2_800,
             event_to_wait_ns: 3_500,
+            event_to_write_busy_ns: 15_000,
             batched_write_ns: 1_000,
             wait_host_ns: 1_200,
             wait_device_ns: 500,
             wait_lead_ns: 4_500,
-            wait_poll_ns: 15_000,
-            wait_poll_spread_ns: 5_000,
+            wait_poll_ns: 16_000,
+            wait_poll_spread_ns: 4_000,
         }
     }
 }
@@ -319,6 +323,9 @@ pub struct KernelParameters {
     pub start_behind_reads_ns: u64,
     /// The same while an engine writes the host's memory (measured: 9 us each).
     pub start_behind_writes_ns: u64,
+    /// The same while another kernel looks at a word of the host's memory (fits copies of three priorities at once, of
+    /// which the lower two go by copy kernel beside one that stands still).
+    pub start_beside_looks_ns: u64,
     /// From the end of a kernel to the write behind it (measured, with the next two: requests of 64 KiB to 1 MiB by
     /// copy kernel, a write behind each, take 9.6 us beside their bytes to the device and 8.1 us to the host).
     pub end_to_write_ns: u64,
@@ -349,6 +356,7 @@ impl Default for KernelParameters {
             start_ns: 2_000,
             start_behind_reads_ns: 5_900,
             start_behind_writes_ns: 0,
+            start_beside_looks_ns: 5_000,
             end_to_write_ns: 3_100,
             h2d_gbps: 51.0,
             h2d_contended_gbps: 24.0,

@@ -45,6 +45,8 @@ pub(crate) struct KernelJob {
     /// The engine whose link it moves bytes over, and what arrives then.
     pub(crate) moving: Option<usize>,
     moved: Moving,
+    /// When its last flow was over: what goes on at that moment has its reads under way already.
+    moved_at: Option<Ns>,
 }
 
 /// What arrives when a flow is over; nothing, where the kernel moves the bytes itself.
@@ -174,6 +176,7 @@ impl Model {
             running: None,
             moving: None,
             moved: Moving::default(),
+            moved_at: None,
         })
     }
 
@@ -208,12 +211,14 @@ impl Model {
         }
     }
 
-    /// Fetching a launch from the host's memory shares the links with the engines' bytes, as a write does.
+    /// Fetching a launch from the host's memory shares the links with the engines' bytes and with kernels that look at a
+    /// word there, as a write does.
     fn kernel_start_ns(&self, device: usize) -> Ns {
         let (kernel, state) = (&self.parameters.kernel, &self.devices[device]);
         let reads_ns = self.behind_ns(state.h2d, kernel.start_behind_reads_ns);
         let writes_ns = self.behind_ns(state.d2h, kernel.start_behind_writes_ns);
-        kernel.start_ns + reads_ns.max(writes_ns)
+        let looks_ns = if self.is_looked_at(device) { kernel.start_beside_looks_ns } else { 0 };
+        kernel.start_ns + reads_ns.max(writes_ns).max(looks_ns)
     }
 
     /// A kernel's last step is over: it goes on.
@@ -274,7 +279,8 @@ impl Model {
         let engine = self.devices[job.device].engine(direction);
         job.moving = Some(engine);
         let limit_gbps = if limit_gbps > 0.0 { limit_gbps } else { f64::INFINITY };
-        let contended = self.engines[engine].link.engine_flows_until(self.now).is_some();
+        let begins = job.moved_at != Some(self.now);
+        let contended = begins && self.engines[engine].link.engine_flows_until(self.now).is_some();
         let latency_ns = match direction {
             Direction::HostToDevice if contended => self.parameters.kernel.h2d_contended_latency_ns,
             _ => 0,
@@ -287,7 +293,7 @@ impl Model {
         let Some(op) = self.ops.get_mut(key) else { return };
         let process = op.process;
         let Kind::Kernel(job) = &mut op.kind else { return };
-        job.moving = None;
+        (job.moving, job.moved_at) = (None, Some(self.now));
         let Moving { target, source, bytes } = job.moved;
         if bytes == 0 {
             return self.kernel_step(key);

@@ -76,13 +76,18 @@ impl Model {
 
     /// What a write takes: its way to memory and the answer that it got there share the links with the engines' bytes.
     fn write_ns(&self, key: OpKey) -> Ns {
-        let (memop, device) = (&self.parameters.memop, &self.devices[self.contexts[self.ops[key].context].device]);
+        let number = self.contexts[self.ops[key].context].device;
+        let (memop, device) = (&self.parameters.memop, &self.devices[number]);
         let (reads_ns, writes_ns) = (memop.write_behind_reads_ns, memop.write_behind_writes_ns);
         let behind = |engine, span: Ns| memop.write_ns + self.behind_ns(engine, span.saturating_sub(memop.write_ns));
-        // A kernel that looks at a word of the host's does so all the time; the model sees it look now and then.
-        let looks = device.looked_at.is_some_and(|at| self.now <= at + self.parameters.copy_kernel.look_ns);
-        let looks_ns = if looks { memop.write_beside_looks_ns } else { 0 };
+        let looks_ns = if self.is_looked_at(number) { memop.write_beside_looks_ns } else { 0 };
         behind(device.h2d, reads_ns).max(behind(device.d2h, writes_ns)).max(looks_ns)
+    }
+
+    /// Whether a kernel looks at a word of the host's memory: it does so all the time, and is seen to now and then.
+    pub(crate) fn is_looked_at(&self, device: usize) -> bool {
+        let look_ns = self.parameters.copy_kernel.look_ns;
+        self.devices[device].looked_at.is_some_and(|at| self.now <= at + look_ns)
     }
 
     /// What something takes longer behind an engine's bytes; a link that falls idle meanwhile holds nothing up any

@@ -140,6 +140,14 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
+    /// The first memory operation, where it is one or some.
+    pub(crate) fn first_memop(&self) -> Option<&MemOp> {
+        match self {
+            Kind::Memops(job) => job.ops.first(),
+            _ => None,
+        }
+    }
+
     /// Whether engines or multiprocessors run it; nothing for what neither do, or what was not measured.
     pub(crate) fn runs_on(&self) -> Option<RunsOn> {
         match self {

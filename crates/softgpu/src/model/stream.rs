@@ -343,15 +343,24 @@ impl Model {
         self.hear(next, heard_at);
     }
 
-    /// A write begins a little later behind a kernel, and a wait behind an event.
+    /// A write begins a little later behind a kernel, and so does a memory operation behind an event.
     fn settle(&mut self, done: &Kind, next: OpKey) {
-        let Kind::Memops(job) = &self.ops[next].kind else { return };
-        let span = match (done, job.ops.first()) {
+        let memop = &self.parameters.memop;
+        let span = match (done, self.ops[next].kind.first_memop()) {
             (Kind::Kernel(_), Some(MemOp::Write { .. })) => self.parameters.kernel.end_to_write_ns,
-            (Kind::Join, Some(MemOp::Wait { .. })) => self.parameters.memop.event_to_wait_ns,
+            (Kind::Join, Some(MemOp::Wait { .. })) => memop.event_to_wait_ns,
+            (Kind::Join, Some(MemOp::Write { .. })) if self.must_be_turned_to(next) => memop.event_to_write_busy_ns,
             _ => return,
         };
         self.hear(next, self.now + span);
+    }
+
+    /// Whether the stream is one that copies, and an engine runs meanwhile.
+    fn must_be_turned_to(&self, op: OpKey) -> bool {
+        let (stream, context) = (&self.streams[self.ops[op].stream], self.ops[op].context);
+        let device = &self.devices[self.contexts[context].device];
+        let busy = [device.h2d, device.d2h].iter().any(|&engine| self.engines[engine].running.is_some());
+        busy && [Class::H2d, Class::D2h].iter().any(|&class| stream.queues[class as usize].is_some())
     }
 
     /// The operation is not visible before that.
