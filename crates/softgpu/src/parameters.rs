@@ -248,7 +248,7 @@ impl Default for MemopParameters {
             write_behind_reads_ns: 12_000,
             write_behind_writes_ns: 3_200,
             write_beside_looks_ns: 2_800,
-            event_to_wait_ns: 3_500,
+            event_to_wait_ns: 4_200,
             event_to_write_busy_ns: 15_000,
             batched_write_ns: 1_000,
             wait_host_ns: 1_200,
@@ -354,9 +354,9 @@ impl Default for KernelParameters {
     fn default() -> KernelParameters {
         KernelParameters {
             start_ns: 2_000,
-            start_behind_reads_ns: 5_900,
+            start_behind_reads_ns: 3_000,
             start_behind_writes_ns: 0,
-            start_beside_looks_ns: 5_000,
+            start_beside_looks_ns: 5_800,
             end_to_write_ns: 3_100,
             h2d_gbps: 51.0,
             h2d_contended_gbps: 24.0,

@@ -210,12 +210,6 @@ impl Model {
         self.arrange_next_lead(queue);
     }
 
-    /// Whether another copy is behind the one that runs, in the same queue.
-    pub(crate) fn engine_goes_on(&self, engine: usize) -> bool {
-        let queue = self.engines[engine].running.and_then(|running| self.queues.get(running.queue));
-        queue.is_some_and(|queue| queue.ops.iter().skip(1).any(|&op| self.is_for(engine, op)))
-    }
-
     fn setup_ns(&self, engine: usize) -> Ns {
         let parameters = &self.parameters.engine;
         match self.engines[engine].kind {

@@ -94,7 +94,7 @@ impl Model {
     /// more.
     pub(crate) fn behind_ns(&self, engine: usize, span: Ns) -> Ns {
         let left = self.engines[engine].link.engine_flows_until(self.now).map_or(0, |end| end - self.now);
-        if left > 0 && self.engine_goes_on(engine) { span } else { span.min(left) }
+        span.min(left)
     }
 
     fn wait_satisfied(&mut self, key: OpKey) {
