@@ -1,11 +1,9 @@
 //! A channel: a stream that only ever copies.
 #![allow(unsafe_code)] // copies are unsafe; the caller's promise is passed on
 
-use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
+use std::sync::{Arc, Mutex, PoisonError};
 
-use hal::{
-    Code, DevicePtr, Driver, Event, EventFlags, Host, MemOp, Nanos, Result, Stream, StreamFlags, Wait, WaitCondition,
-};
+use hal::{Code, DevicePtr, Driver, Event, EventFlags, MemOp, Nanos, Result, Stream, StreamFlags, Wait, WaitCondition};
 use semaphores::{Bank, Emulation, Priority, Step, Words};
 
 use crate::bracket::bracket;
@@ -14,6 +12,7 @@ use crate::fold::Group;
 use crate::pace::Pace;
 use crate::shape::Shape;
 use crate::submit::copy_shape;
+use crate::turn::Turns;
 
 /// Adds to a word by a kernel, for the emulation that counts on the device.
 pub trait Adder: Send + Sync {
@@ -48,6 +47,8 @@ pub struct Channel {
     stream: Stream,
     progress: Words,
     options: ChannelOptions,
+    turns: Turns,
+    /// Locked only by whoever has the turn.
     order: Mutex<Order>,
 }
 
@@ -83,7 +84,8 @@ impl Channel {
         match (enter, leave) {
             (Ok(enter), Ok(leave)) => {
                 let order = Mutex::new(Order { enter, leave, unready: None, submitted: 0, reported: 0 });
-                Ok(Channel { driver: Arc::clone(driver), direction, group, stream, progress, options, order })
+                let (driver, turns) = (Arc::clone(driver), Turns::default());
+                Ok(Channel { driver, direction, group, stream, progress, options, turns, order })
             }
             (enter, leave) => {
                 let _ = driver.stream_destroy(stream);
@@ -118,7 +120,8 @@ impl Channel {
     /// # Safety
     /// As for [`copy_shape`], for every chunk.
     pub unsafe fn submit(&self, copy: &Submission<'_>) -> std::result::Result<(), Refusal> {
-        let mut order = self.in_turn();
+        let turn = self.turns.wait(self.driver.host());
+        let mut order = self.order.lock().unwrap_or_else(PoisonError::into_inner);
         let to = if copy.in_stream { copy.from } else { self.stream };
         if to != copy.from && self.is_unready_for(copy.from, &mut order)? {
             return Err(Refusal::Unready);
@@ -132,7 +135,7 @@ impl Channel {
             self.count_down(copy, to);
         }
         let joined = self.join(order.leave, to, copy.from);
-        drop(order);
+        drop((order, turn));
         // Later work of `from` must not overtake the chunks: if the driver cannot be told, we wait for them here.
         Ok(submitted.and(joined.or_else(|_| self.driver.stream_synchronize(to)))?)
     }
@@ -255,27 +258,10 @@ impl Channel {
         }
     }
 
-    /// Waits for its turn to submit, in the host's time: whoever holds it may be waiting inside the driver.
-    fn in_turn(&self) -> MutexGuard<'_, Order> {
-        let host = self.driver.host();
-        for attempt in 0u32.. {
-            match self.order.try_lock() {
-                Ok(guard) => return guard,
-                Err(TryLockError::Poisoned(poisoned)) => return poisoned.into_inner(),
-                Err(TryLockError::WouldBlock) => back_off(host, attempt),
-            }
-        }
-        unreachable!("the loop above has no end")
-    }
-
     /// Waits until everything submitted has completed.
     pub fn synchronize(&self) -> Result<()> {
         self.driver.stream_synchronize(self.stream)
     }
-}
-
-fn back_off(host: &dyn Host, attempt: u32) {
-    if attempt < 64 { host.pause() } else { host.sleep(Nanos::from_us(20)) }
 }
 
 /// Why a channel did not take a copy. Nothing of it is on its way, or it may be done again.
@@ -317,7 +303,7 @@ pub struct Submission<'a> {
 impl Drop for Channel {
     fn drop(&mut self) {
         // Work already submitted still completes; errors mean that the context is gone, and the handles with it.
-        let order = self.order.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let order = self.order.get_mut().unwrap_or_else(PoisonError::into_inner);
         let _ = self.driver.stream_synchronize(self.stream);
         let _ = self.driver.event_destroy(order.enter);
         let _ = self.driver.event_destroy(order.leave);

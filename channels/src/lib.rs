@@ -19,6 +19,7 @@ pub mod probe;
 pub mod shape;
 pub mod share;
 mod submit;
+mod turn;
 pub mod watchdog;
 
 pub use channel::{Adder, Channel, ChannelOptions, Refusal, Submission};
