@@ -1,4 +1,4 @@
-//! After a hundred thousand copies nothing has grown.
+//! After twenty thousand copies nothing has grown.
 
 use std::process::{Command, Output};
 
@@ -14,7 +14,7 @@ use crate::model::{Held, on};
 use crate::rig::Rig;
 
 /// Rounds by transport.
-const ROUNDS: [(Transport, u64); 2] = [(Transport::Auto, 25_000), (Transport::Engine, 2_500)];
+const ROUNDS: [(Transport, u64); 2] = [(Transport::Auto, 5_000), (Transport::Engine, 500)];
 const BYTES: u64 = 192 << 10;
 /// The allocator keeps some of what it gave out once.
 const GROWTH_MAX: u64 = 4 << 20;
