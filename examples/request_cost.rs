@@ -34,10 +34,8 @@ fn main() -> Result<(), Box<dyn Error>> {
                 // SAFETY: both sides are `BYTES_MAX` long and live until the end of the program.
                 unsafe { urgent.memcpy_async(&copy)? }.wait()?;
                 let (caller_us, all_us, plan) = cheapest(&overtake, &bulk, &copy)?;
-                println!(
-                    "{transport} {direction} {:>4} KiB: caller {caller_us:5.2} us, until done {all_us:5.2} us a request; {plan}",
-                    bytes >> 10
-                );
+                print!("{transport} {direction} {:>4} KiB: ", bytes >> 10);
+                println!("caller {caller_us:5.2} us, until done {all_us:5.2} us a request; {plan}");
             }
         }
     }

@@ -83,7 +83,8 @@ pub struct HostParameters {
     pub stream_wait_event_ns: u64,
     /// A stream or event query (facts 5: 1.7 us).
     pub query_ns: u64,
-    /// A kernel launch (facts 5: 4.7 us; on two later hosts a request by kernel, its write and what is asked before take
+    /// A kernel launch (facts 5: 4.7 us; on two later hosts a request by kernel, its write and what is asked before
+    /// take
     /// 4.9).
     pub launch_ns: u64,
     /// The capture status (facts 5: 0.03 us).
@@ -219,7 +220,8 @@ pub struct MemopParameters {
     /// too (measured: beside a copy kernel that stands still, 4.0 to 4.3 us of a 64 KiB copy come after its caller's
     /// last call, without one 2.6 to 2.9, in either direction).
     pub write_beside_looks_ns: u64,
-    /// From an event to the wait behind it (measured: requests of 64 KiB to 1 MiB through a channel, which are joined by
+    /// From an event to the wait behind it (measured: requests of 64 KiB to 1 MiB through a channel, which are joined
+    /// by
     /// events and have a wait before each chunk, take 9 to 10 us beside their bytes).
     pub event_to_wait_ns: u64,
     /// From an event to the write behind it while an engine runs (fits what a bracket costs an urgent copy beside
@@ -342,6 +344,10 @@ pub struct KernelParameters {
     /// What they get of the link to the host while the engine copies over it (measured: 1 MiB by 16 blocks takes 9 us
     /// longer then, of which 2 are the write behind it).
     pub d2h_contended_gbps: f64,
+    /// What they get, either way, while the engine makes copies of less than 256 KiB (fits what bulk by kernel gets
+    /// of its
+    /// share of the time under endless urgent copies: 3.1 to 3.6 GB/s of 7 %).
+    pub beside_short_gbps: f64,
     /// Ceiling of multiprocessors moving bytes on the device, in GB/s. Not measured.
     pub d2d_gbps: f64,
     /// Rate of a memset, in GB/s. Not measured.
@@ -363,6 +369,7 @@ impl Default for KernelParameters {
             h2d_contended_latency_ns: 3_000,
             d2h_gbps: 52.3,
             d2h_contended_gbps: 37.0,
+            beside_short_gbps: 45.0,
             d2d_gbps: 1_300.0,
             memset_gbps: 2_000.0,
             shared_bytes_max: 49_152,

@@ -51,8 +51,10 @@ impl DeviceState {
         use super::link::Link;
         let (engine, kernel) = (&parameters.engine, &parameters.kernel);
         let first = engines.len();
-        let h2d = Link::new(engine.h2d_gbps, kernel.h2d_gbps, kernel.h2d_contended_gbps);
-        let d2h = Link::new(engine.d2h_gbps, kernel.d2h_gbps, kernel.d2h_contended_gbps);
+        let h2d = Link::new(engine.h2d_gbps, kernel.h2d_gbps, kernel.h2d_contended_gbps)
+            .beside_short(kernel.beside_short_gbps);
+        let d2h = Link::new(engine.d2h_gbps, kernel.d2h_gbps, kernel.d2h_contended_gbps)
+            .beside_short(kernel.beside_short_gbps);
         let d2d = Link::new(engine.d2d_gbps, kernel.d2d_gbps, engine.d2d_gbps / 2.0);
         engines.push(Engine::new(device, EngineKind::H2d, h2d));
         engines.push(Engine::new(device, EngineKind::D2h, d2h));

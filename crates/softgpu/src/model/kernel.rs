@@ -211,8 +211,8 @@ impl Model {
         }
     }
 
-    /// Fetching a launch from the host's memory shares the links with the engines' bytes and with kernels that look at a
-    /// word there, as a write does.
+    /// Fetching a launch from the host's memory shares the links with the engines' bytes and with kernels that look at
+    /// a word there, as a write does.
     fn kernel_start_ns(&self, device: usize) -> Ns {
         let (kernel, state) = (&self.parameters.kernel, &self.devices[device]);
         let reads_ns = self.behind_ns(state.h2d, kernel.start_behind_reads_ns);

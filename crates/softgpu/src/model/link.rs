@@ -3,6 +3,9 @@
 use super::agenda::{Ns, What};
 use super::{Model, OpKey};
 
+/// A copy of fewer bytes is over before its reads or writes have come up to their share of a link that kernels fill.
+const SHORT_BYTES: u64 = 256 << 10;
+
 /// Whose bytes flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FlowOwner {
@@ -15,6 +18,8 @@ pub(crate) enum FlowOwner {
 #[derive(Clone, Copy, Debug)]
 struct Flow {
     owner: FlowOwner,
+    /// Too short to get its share of a link that kernels fill.
+    is_short: bool,
     remaining_bytes: f64,
     limit_gbps: f64,
     rate_gbps: f64,
@@ -31,12 +36,20 @@ pub(crate) struct Link {
     kernels_gbps: f64,
     /// What they get while the engine copies.
     contended_gbps: f64,
+    /// What they get while it makes short copies, with their set-up.
+    beside_short_gbps: f64,
     flows: Vec<Flow>,
 }
 
 impl Link {
     pub(crate) fn new(capacity_gbps: f64, kernels_gbps: f64, contended_gbps: f64) -> Link {
-        Link { capacity_gbps, kernels_gbps: kernels_gbps.min(capacity_gbps), contended_gbps, flows: Vec::new() }
+        let kernels_gbps = kernels_gbps.min(capacity_gbps);
+        Link { capacity_gbps, kernels_gbps, contended_gbps, beside_short_gbps: contended_gbps, flows: Vec::new() }
+    }
+
+    /// The same where kernels get this much beside short copies of the engine.
+    pub(crate) fn beside_short(self, gbps: f64) -> Link {
+        Link { beside_short_gbps: gbps.clamp(self.contended_gbps, self.kernels_gbps), ..self }
     }
 
     /// When the engine's copy ends, as things stand.
@@ -62,8 +75,11 @@ impl Link {
     fn share(&mut self) {
         let is_kernel = |flow: &Flow| flow.owner != FlowOwner::Engine;
         let mut kernels: Vec<usize> = (0..self.flows.len()).filter(|&index| is_kernel(&self.flows[index])).collect();
-        let contended = kernels.len() < self.flows.len();
-        let mut left_gbps = if contended { self.contended_gbps } else { self.kernels_gbps };
+        let mut left_gbps = match self.flows.iter().find(|flow| !is_kernel(flow)) {
+            Some(engine) if engine.is_short => self.beside_short_gbps,
+            Some(_) => self.contended_gbps,
+            None => self.kernels_gbps,
+        };
         let mut engine_gbps = self.capacity_gbps;
         kernels.sort_by(|&a, &b| self.flows[a].limit_gbps.total_cmp(&self.flows[b].limit_gbps));
         for (taken, &index) in kernels.iter().enumerate() {
@@ -85,8 +101,9 @@ impl Model {
         let now = self.now;
         let link = &mut self.engines[engine].link;
         link.settle(now);
-        let remaining_bytes = bytes as f64;
-        link.flows.push(Flow { owner, remaining_bytes, limit_gbps, rate_gbps: 0.0, since: begin, ends: 0, stamp: 0 });
+        let (is_short, remaining_bytes) = (bytes < SHORT_BYTES, bytes as f64);
+        let (rate_gbps, since) = (0.0, begin);
+        link.flows.push(Flow { owner, is_short, remaining_bytes, limit_gbps, rate_gbps, since, ends: 0, stamp: 0 });
         self.flow_replan(engine);
     }
 
