@@ -1,12 +1,17 @@
 //! C and C++ programs on the software GPU: the headers as every standard reads them, the programs of `tests/programs`
 //! and of the examples linked with the shared and with the static library, and a stand-in for the drop-in.
 
+#[path = "../../../tests/support/binaries.rs"]
+mod binaries;
 mod common;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Arc;
 
 use libtest_mimic::{Arguments, Failed, Trial};
+
+use crate::binaries::Binaries;
 
 const STRICT: [&str; 5] = ["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-g"];
 const STATIC_NEEDS: [&str; 6] = ["-lgcc_s", "-lutil", "-lrt", "-lpthread", "-lm", "-ldl"];
@@ -22,17 +27,18 @@ enum Linked {
 type Test = dyn Fn(&Place) -> Result<(), Failed> + Send;
 
 /// Where everything lies.
-#[derive(Clone)]
 struct Place {
     folder: PathBuf,
     driver: PathBuf,
     library: PathBuf,
+    programs: Binaries<PathBuf>,
 }
 
 impl Place {
     fn new() -> Place {
         let folder = common::folder("programs");
-        Place { driver: common::driver(&folder), library: common::library(&folder), folder }
+        let (driver, library) = (common::driver(&folder), common::library(&folder));
+        Place { folder, driver, library, programs: Binaries::none() }
     }
 
     /// The compiler of a source, in the standard that its programs are written in.
@@ -47,6 +53,10 @@ impl Place {
     fn build(&self, source: &Path, linked: Linked) -> Result<PathBuf, String> {
         let suffix = if linked == Linked::Shared { "shared" } else { "static" };
         let binary = self.folder.join(format!("{}_{suffix}", stem(source)));
+        self.programs.get(binary.clone(), || self.link(source, linked, binary))
+    }
+
+    fn link(&self, source: &Path, linked: Linked, binary: PathBuf) -> Result<PathBuf, String> {
         let mut command = self.compiler(source);
         command.arg(source).arg("-o").arg(&binary).arg("-pthread").arg("-L").arg(&self.driver);
         match linked {
@@ -178,7 +188,7 @@ fn state_of_another_version(place: &Place) -> Result<(), Failed> {
 
 fn main() {
     let arguments = Arguments::from_args();
-    let place = Place::new();
+    let place = Arc::new(Place::new());
     let mut trials = Vec::new();
     let mut add = |name: String, test: Box<Test>| {
         let place = place.clone();

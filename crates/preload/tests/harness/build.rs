@@ -1,10 +1,9 @@
 //! Where everything lies, and how the binaries get there.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::{Arc, Mutex, OnceLock};
 
+use crate::harness::binaries::Binaries;
 use crate::harness::deployment::Deployment;
 use crate::harness::list::{self, Client};
 use crate::harness::report::Expect;
@@ -14,8 +13,6 @@ const STRICT: &[&str] = &["-std=c11", "-Wall", "-Wextra", "-Werror", "-O1", "-g"
 
 /// Programs of one source and the same flags are one binary.
 type Key = (String, Vec<String>);
-/// A binary that is built by whoever needs it first.
-type Binary = Arc<OnceLock<Result<PathBuf, String>>>;
 
 /// The folders of the suite.
 pub struct Places {
@@ -30,7 +27,7 @@ pub struct Places {
     /// The drop-in.
     pub library: PathBuf,
     reports: PathBuf,
-    built: Mutex<BTreeMap<Key, Binary>>,
+    binaries: Binaries<Key>,
 }
 
 fn folder(path: PathBuf) -> PathBuf {
@@ -62,7 +59,7 @@ impl Places {
             shadow: folder(top.join("shadow")),
             library: built("libovertake_preload.so", "overtake-preload"),
             reports: folder(top.join("reports")),
-            built: Mutex::default(),
+            binaries: Binaries::none(),
         };
         let soft = built("libcuda.so", "overtake-softgpu-libcuda");
         link(&soft, places.soft.join("libcuda.so"));
@@ -103,14 +100,13 @@ impl Places {
         }
     }
 
-    /// The program's binary, built by whoever comes first.
+    /// The program's binary.
     fn binary(&self, client: &Client) -> Result<PathBuf, String> {
         if client.source.is_empty() {
             return Ok(self.bin.join(&client.name));
         }
         let key = (client.source.clone(), client.flags.clone());
-        let cell = self.built.lock().expect("nobody panics here").entry(key).or_default().clone();
-        cell.get_or_init(|| self.compile(client)).clone()
+        self.binaries.get(key, || self.compile(client))
     }
 
     /// An argument with the folders put in; another program of the list that it names is built first.

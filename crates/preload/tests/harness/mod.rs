@@ -1,5 +1,7 @@
 //! What builds, runs and judges the clients.
 
+#[path = "../../../../tests/support/binaries.rs"]
+pub mod binaries;
 pub mod build;
 pub mod deployment;
 pub mod driver_sys;
