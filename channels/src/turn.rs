@@ -1,8 +1,8 @@
 //! Turns: whoever comes first goes first.
 //!
 //! A lock that is free goes to whoever asks next, and that is the thread that has just let go of it: on an H100 a
-//! thread that kept a channel full made another one's copy wait 20 ms in its call, and 105 ms at worst, for a lock that
-//! was free every 7 ms.
+//! thread that kept a channel full made another one's copy wait 17 ms in its call, and 114 ms at worst, for a lock that
+//! was free every 7 ms (`reports/runs/2026-11-21-h100-2/priorities-before.txt`).
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -59,13 +59,13 @@ mod tests {
     fn whoever_lets_go_and_comes_again_comes_last() {
         let (gpu, turns) = (&SoftGpu::builder().clock(Clock::FreeRunning).build(), &Turns::default());
         let order: &Mutex<Vec<&str>> = &Mutex::default();
-        let note = |name| order.lock().unwrap().push(name);
+        let note = &|name| order.lock().unwrap().push(name);
         let first = turns.wait(gpu.host());
         std::thread::scope(|scope| {
             for (name, place) in [("second", 1), ("third", 2)] {
                 scope.spawn(move || {
                     let _turn = turns.wait(gpu.host());
-                    order.lock().unwrap().push(name);
+                    note(name);
                 });
                 while turns.next.load(Ordering::Relaxed) <= place {
                     std::thread::yield_now();

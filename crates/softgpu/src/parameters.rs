@@ -83,9 +83,8 @@ pub struct HostParameters {
     pub stream_wait_event_ns: u64,
     /// A stream or event query (facts 5: 1.7 us).
     pub query_ns: u64,
-    /// A kernel launch (facts 5: 4.7 us; on two later hosts a request by kernel, its write and what is asked before
-    /// take
-    /// 4.9).
+    /// A kernel launch (facts 5: 4.7 us; on later hosts a request by kernel, its write and what is asked before take
+    /// 4.4 to 4.9).
     pub launch_ns: u64,
     /// The capture status (facts 5: 0.03 us).
     pub capture_status_ns: u64,
@@ -99,9 +98,9 @@ pub struct HostParameters {
     pub synchronize_ns: u64,
     /// How long a sleep has to be to leave the thread's core cold.
     pub cold_after_ns: u64,
-    /// What each nanosecond of a cold thread's calls costs more, in the mean: the slowdown is drawn for each sleep and
-    /// exponential (measured, eight medians of two days: a plain 64 KiB copy and its completion word cost 9 us at
-    /// least, 12 to 20 in the median and 25 to 36 in the 90th percentile when the caller has slept a millisecond).
+    /// What each nanosecond of a cold thread's calls costs more, times the square of what is drawn for each sleep and
+    /// exponential (measured: a plain 64 KiB copy and its completion word cost 8 us at least, 8 to 20 in the median and
+    /// 9 to 36 in the 90th percentile when the caller has slept a millisecond).
     pub cold_slowdown: f64,
     /// The slowdown is never more (measured: the 90th percentile is at most three times the fastest).
     pub cold_slowdown_max: f64,
@@ -221,8 +220,7 @@ pub struct MemopParameters {
     /// last call, without one 2.6 to 2.9, in either direction).
     pub write_beside_looks_ns: u64,
     /// From an event to the wait behind it (measured: requests of 64 KiB to 1 MiB through a channel, which are joined
-    /// by
-    /// events and have a wait before each chunk, take 9 to 10 us beside their bytes).
+    /// by events and have a wait before each chunk, take 9 to 10 us beside their bytes).
     pub event_to_wait_ns: u64,
     /// From an event to the write behind it while an engine runs (fits what a bracket costs an urgent copy beside
     /// chunks: 11 to 13 us at the least, 15 to 25 in the median).
@@ -323,13 +321,12 @@ pub struct KernelParameters {
     /// How much longer it is while an engine of the device reads the host's memory at full rate: the launch is fetched
     /// from there (measured: 64 copies of 64 KiB by kernel beside bulk to the device take 27 us each).
     pub start_behind_reads_ns: u64,
-    /// The same while an engine writes the host's memory (measured: 9 us each).
-    pub start_behind_writes_ns: u64,
     /// The same while another kernel looks at a word of the host's memory (fits copies of three priorities at once, of
     /// which the lower two go by copy kernel beside one that stands still).
     pub start_beside_looks_ns: u64,
-    /// From the end of a kernel to the write behind it (measured, with the next two: requests of 64 KiB to 1 MiB by
-    /// copy kernel, a write behind each, take 9.6 us beside their bytes to the device and 8.1 us to the host).
+    /// From the end of a kernel to the write behind it (measured, with `gated_ns` and `h2d_latency_ns` of the copy
+    /// kernel: requests of 64 KiB to 1 MiB, a write behind each, take 9.6 us beside their bytes to the device and 8.1
+    /// us to the host).
     pub end_to_write_ns: u64,
     /// Ceiling of multiprocessors reading host memory, in GB/s (facts 6: about 51).
     pub h2d_gbps: f64,
@@ -345,8 +342,7 @@ pub struct KernelParameters {
     /// longer then, of which 2 are the write behind it).
     pub d2h_contended_gbps: f64,
     /// What they get, either way, while the engine makes copies of less than 256 KiB (fits what bulk by kernel gets
-    /// of its
-    /// share of the time under endless urgent copies: 3.1 to 3.6 GB/s of 7 %).
+    /// of its share of the time under endless urgent copies: 3.1 to 3.6 GB/s of 7 %).
     pub beside_short_gbps: f64,
     /// Ceiling of multiprocessors moving bytes on the device, in GB/s. Not measured.
     pub d2d_gbps: f64,
@@ -361,7 +357,6 @@ impl Default for KernelParameters {
         KernelParameters {
             start_ns: 2_000,
             start_behind_reads_ns: 3_000,
-            start_behind_writes_ns: 0,
             start_beside_looks_ns: 5_800,
             end_to_write_ns: 3_100,
             h2d_gbps: 51.0,

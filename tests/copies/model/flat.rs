@@ -1,6 +1,7 @@
 //! After a hundred thousand copies nothing has grown.
 
-use std::process::{Command, Output};
+use std::path::Path;
+use std::process::Command;
 
 use overtake::Overtake;
 use overtake::options::Transport;
@@ -59,20 +60,25 @@ pub fn memory() -> Outcome {
         return alone();
     }
     let executable = std::env::current_exe().map_err(|error| Failure::new(format_args!("this program: {error}")))?;
-    // Its threads hand the turn to each other all the time, and that is quick on one processor only.
-    let pinned = child(Command::new("taskset").args(["-c", "0"]).arg(&executable));
-    let output = match pinned {
-        Ok(output) if output.status.success() => output,
-        _ => child(&mut Command::new(&executable)).map_err(|error| Failure::new(format_args!("the child: {error}")))?,
-    };
+    let mut child = on_one_processor(&executable).unwrap_or_else(|| Command::new(&executable));
+    let output = child.args(["--exact", NAME, "--color=never"]).env(CHILD_VARIABLE, "1").output();
+    let output = output.map_err(|error| Failure::new(format_args!("the child: {error}")))?;
     let text = String::from_utf8_lossy(&output.stdout);
     ensure!(output.status.success(), "the child ended with {}:\n{text}", output.status);
     ensure!(text.contains("1 passed"), "the child did not run its trial:\n{text}");
     Ok(())
 }
 
-fn child(command: &mut Command) -> std::io::Result<Output> {
-    command.args(["--exact", NAME, "--color=never"]).env(CHILD_VARIABLE, "1").output()
+/// The child's threads hand the turn to each other all the time, which is quick on one processor only. Nothing where
+/// this machine cannot say so.
+fn on_one_processor(executable: &Path) -> Option<Command> {
+    const PINNED: [&str; 2] = ["-c", "0"];
+    let can = Command::new("taskset").args(PINNED).arg("true").output().is_ok_and(|output| output.status.success());
+    can.then(|| {
+        let mut command = Command::new("taskset");
+        command.args(PINNED).arg(executable);
+        command
+    })
 }
 
 fn alone() -> Outcome {

@@ -133,6 +133,7 @@ impl Model {
         let tight = Layout { row_bytes: request.width_bytes, slice_bytes: request.width_bytes * request.height };
         let mut job = CopyJob {
             engine,
+            is_alone: false,
             target: side(&request.target),
             source: side(&request.source),
             target_layout: request.target.layout,

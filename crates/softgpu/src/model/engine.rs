@@ -48,8 +48,6 @@ pub(crate) struct Engine {
     /// Heads of queues that wait for their turn, in the order in which they became ready: copies, and writes behind
     /// copies.
     pub(crate) ready: VecDeque<OpKey>,
-    /// Those of them that had nothing behind them in their queue when they asked.
-    pub(crate) alone: VecDeque<OpKey>,
     /// The queue that the engine is committed to.
     pub(crate) reserved: Option<Reservation>,
     /// Until then bytes of kernels that stand still are under way over the link, before a copy's.
@@ -75,7 +73,6 @@ impl Engine {
             link,
             running: None,
             ready: VecDeque::new(),
-            alone: VecDeque::new(),
             reserved: None,
             drained_at: 0,
             last: None,
@@ -107,17 +104,18 @@ impl Model {
     /// A copy has come to the head of everything and wants the engine.
     pub(crate) fn engine_request(&mut self, engine: usize, op: OpKey) {
         self.plan_slice(engine, op);
-        let behind = self.queues[self.queue_of_ready(op)].ops.iter().skip(1);
-        let is_last = behind.into_iter().all(|&behind| self.ops[behind].visible_at > self.now);
+        let mut behind = self.queues[self.queue_of_ready(op)].ops.iter().skip(1);
+        let is_last = behind.all(|&behind| self.ops[behind].visible_at > self.now);
         let state = &mut self.engines[engine];
-        if is_last && state.running.is_some() && !state.completing {
-            state.alone.push_back(op);
-        }
+        let waits = state.running.is_some() && !state.completing;
         state.ready.push_back(op);
+        if let Kind::Copy(job) = &mut self.ops[op].kind {
+            job.is_alone = waits && is_last;
+        }
         self.engine_dispatch(engine);
     }
 
-    /// Starts whatever may start now, if the engine is free. Writes that have their turn come first and take no time.
+    /// Starts whatever may start now, if the engine is free. A write that has its turn does not take the engine.
     pub(crate) fn engine_dispatch(&mut self, engine: usize) {
         while self.engine_is_free(engine) {
             self.engine_pass_slice(engine);
@@ -193,10 +191,8 @@ impl Model {
         let op = self.engines[engine].ready.remove(place).expect("the place was just found");
         let queue = self.queue_of_ready(op);
         let Kind::Copy(job) = &self.ops[op].kind else { unreachable!("only copies ask for an engine") };
-        let bytes = job.bytes();
+        let (bytes, is_alone) = (job.bytes(), job.is_alone);
         let state = &mut self.engines[engine];
-        let is_alone = state.alone.contains(&op);
-        state.alone.retain(|&alone| alone != op);
         state.running = Some(Running { op, queue, is_alone });
         // A commitment to the next segment outlasts the copies of this one.
         state.reserved = state.reserved.filter(|reserved| continues && !reserved.continues);
@@ -310,7 +306,7 @@ impl Model {
         let ops = &self.queues[queue].ops;
         let (Some(&head), Some(&second)) = (ops.front(), ops.get(1)) else { return false };
         let op = &self.ops[key];
-        let waits_first = matches!(&op.kind, Kind::Memops(job) if matches!(job.ops.first(), Some(MemOp::Wait { .. })));
+        let waits_first = matches!(op.kind.first_memop(), Some(MemOp::Wait { .. }));
         second == key
             && waits_first
             && op.dependencies == 0

@@ -131,7 +131,6 @@ impl Model {
         }
         for engine in &mut self.engines {
             alive(&mut engine.ready, &self.ops);
-            alive(&mut engine.alone, &self.ops);
         }
         for (key, device, parts, admitted) in freed {
             self.devices[device].waiting_kernels.retain(|op| *op != key);

@@ -211,14 +211,13 @@ impl Model {
         }
     }
 
-    /// Fetching a launch from the host's memory shares the links with the engines' bytes and with kernels that look at
-    /// a word there, as a write does.
+    /// Fetching a launch from the host's memory shares the link to the device with the engine's bytes and with kernels
+    /// that look at a word there, as a write does.
     fn kernel_start_ns(&self, device: usize) -> Ns {
         let (kernel, state) = (&self.parameters.kernel, &self.devices[device]);
         let reads_ns = self.behind_ns(state.h2d, kernel.start_behind_reads_ns);
-        let writes_ns = self.behind_ns(state.d2h, kernel.start_behind_writes_ns);
         let looks_ns = if self.is_looked_at(device) { kernel.start_beside_looks_ns } else { 0 };
-        kernel.start_ns + reads_ns.max(writes_ns).max(looks_ns)
+        kernel.start_ns + reads_ns.max(looks_ns)
     }
 
     /// A kernel's last step is over: it goes on.

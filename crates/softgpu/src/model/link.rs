@@ -49,7 +49,7 @@ impl Link {
 
     /// The same where kernels get this much beside short copies of the engine.
     pub(crate) fn beside_short(self, gbps: f64) -> Link {
-        Link { beside_short_gbps: gbps.clamp(self.contended_gbps, self.kernels_gbps), ..self }
+        Link { beside_short_gbps: gbps.max(self.contended_gbps).min(self.kernels_gbps), ..self }
     }
 
     /// When the engine's copy ends, as things stand.

@@ -53,6 +53,8 @@ pub(crate) struct Layout {
 #[derive(Clone, Debug)]
 pub(crate) struct CopyJob {
     pub(crate) engine: usize,
+    /// Whether it had to wait for its engine, and nothing was behind it in its queue when it asked.
+    pub(crate) is_alone: bool,
     pub(crate) target: Side,
     pub(crate) source: Side,
     pub(crate) target_layout: Layout,

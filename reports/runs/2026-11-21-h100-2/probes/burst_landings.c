@@ -5,10 +5,10 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "../../2026-11-21-h100/probes/ok.h"
+#include "../../2026-11-21-h100/probes/gpu.h"
+#include "clock.h"
 
 enum { SMALL = 65536, COPIES_MAX = 64, BULK = 256 << 20, BULKS = 7, STREAMS = 3, ROUNDS = 4 };
 
@@ -17,20 +17,6 @@ static volatile unsigned *words;
 static unsigned char *sink;
 static CUdeviceptr source, bulk_source;
 static CUstream bulk, urgent[STREAMS];
-
-static double now_us(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return time.tv_sec * 1e6 + time.tv_nsec / 1e3;
-}
-
-static void pause_us(double span_us)
-{
-    double end_us = now_us() + span_us;
-    while (now_us() < end_us)
-        ;
-}
 
 /* Word 0..BULKS-1: bulk; BULKS..: the urgent streams'. */
 static void write_word(CUstream stream, int word)
@@ -97,12 +83,7 @@ static void show(const struct burst *burst, double late_us)
 
 static void make_all(void)
 {
-    CUcontext context;
-    CUdevice gpu;
-    OK(cuInit(0));
-    OK(cuDeviceGet(&gpu, 0));
-    OK(cuDevicePrimaryCtxRetain(&context, gpu));
-    OK(cuCtxSetCurrent(context));
+    use_first_gpu();
     OK(cuMemHostAlloc((void **)&words, 4096, CU_MEMHOSTALLOC_DEVICEMAP));
     OK(cuMemHostAlloc((void **)&landing, (size_t)SMALL * COPIES_MAX, CU_MEMHOSTALLOC_DEVICEMAP));
     OK(cuMemHostAlloc((void **)&sink, BULK, CU_MEMHOSTALLOC_DEVICEMAP));

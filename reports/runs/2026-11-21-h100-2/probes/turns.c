@@ -4,10 +4,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
-#include "../../2026-11-21-h100/probes/ok.h"
+#include "../../2026-11-21-h100/probes/gpu.h"
+#include "clock.h"
 
 enum { SMALL = 65536, REQUEST = 16 << 20, REQUESTS = 5, STREAMS = 8, URGENT = 3, ROUNDS = 3 };
 enum { LANDINGS = STREAMS * REQUESTS + URGENT };
@@ -25,20 +25,6 @@ struct landing {
     volatile unsigned char *byte;
     volatile unsigned *word;
 };
-
-static double now_us(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return time.tv_sec * 1e6 + time.tv_nsec / 1e3;
-}
-
-static void pause_us(double span_us)
-{
-    double end_us = now_us() + span_us;
-    while (now_us() < end_us)
-        ;
-}
 
 struct scene {
     const char *name;
@@ -124,13 +110,8 @@ static void show(const struct scene *scene)
 
 static void make_all(void)
 {
-    CUcontext context;
     CUmodule module;
-    CUdevice gpu;
-    OK(cuInit(0));
-    OK(cuDeviceGet(&gpu, 0));
-    OK(cuDevicePrimaryCtxRetain(&context, gpu));
-    OK(cuCtxSetCurrent(context));
+    use_first_gpu();
     OK(cuModuleLoadData(&module, noop_ptx));
     OK(cuModuleGetFunction(&noop, module, "noop"));
     OK(cuMemHostAlloc((void **)&words, 4096, CU_MEMHOSTALLOC_DEVICEMAP));

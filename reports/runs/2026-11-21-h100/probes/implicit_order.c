@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "ok.h"
+#include "gpu.h"
 
 enum { BYTES = 2 << 20, WRITTEN = 900000, SIZES = 4 };
 enum { NOTHING, RECORD, WRITE, WAIT, BETWEENS };
@@ -65,13 +65,8 @@ static void make_all(void)
 
 int main(void)
 {
-    CUcontext context;
     CUstream blocking;
-    CUdevice gpu;
-    OK(cuInit(0));
-    OK(cuDeviceGet(&gpu, 0));
-    OK(cuDevicePrimaryCtxRetain(&context, gpu));
-    OK(cuCtxSetCurrent(context));
+    use_first_gpu();
     OK(cuStreamCreate(&blocking, CU_STREAM_DEFAULT));
     make_all();
     for (int per_thread = 0; per_thread < 2; per_thread++)

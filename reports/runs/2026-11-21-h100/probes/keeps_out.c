@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "ok.h"
+#include "gpu.h"
 
 enum { BYTES = 4 << 20, LARGE = 64 << 20, SMALL = 4096 };
 
@@ -185,16 +185,12 @@ int main(int count, char **arguments)
 {
     CUstream blocking;
     pthread_t opener, copier;
-    CUdevice gpu;
 #define NAME(name, call) puts(name);
     if (count < 2) {
         CALLS(NAME)
         return 0;
     }
-    OK(cuInit(0));
-    OK(cuDeviceGet(&gpu, 0));
-    OK(cuDevicePrimaryCtxRetain(&context, gpu));
-    OK(cuCtxSetCurrent(context));
+    context = use_first_gpu();
     OK(cuStreamCreate(&held, CU_STREAM_NON_BLOCKING));
     OK(cuStreamCreate(&other, CU_STREAM_NON_BLOCKING));
     OK(cuStreamCreate(&blocking, CU_STREAM_DEFAULT));
