@@ -6,16 +6,18 @@
 use std::sync::Arc;
 
 use channels::Adder;
-use hal::{Driver, MemOp, Nanos, Result, Stream, Wait, WaitCondition};
+use hal::{Driver, Host, MemOp, Nanos, Result, Stream, Wait, WaitCondition};
 use semaphores::Words;
 
 use super::carrier::Carrier;
 use crate::kernel::CopyKernel;
 
-/// How long the kernel may take. Where there is one queue the application's start takes so much longer; where there are
-/// more, a host that lets nobody run for a while must not be taken for that (50 ms were, in 4 of 314 starts at a load
-/// of 7 on two cores).
-const PATIENCE: Nanos = Nanos::from_ms(300);
+/// How long the kernel may take, in turns of this thread. Where there is one queue the application's start takes so much
+/// longer; where there are more, a host that lets nobody run for a while must not be taken for that. So a turn counts
+/// as no more than [`TURN`], however long this thread had to wait for the next one: of plain time, 50 ms were too short
+/// in 4 of 314 starts at a load of 7 on two cores, and 300 ms in one of a thousand at more than that.
+const TURNS: u32 = 60;
+const TURN: Nanos = Nanos::from_ms(5);
 
 /// Host words of the probe: one opens the streams that wait, the other says that the kernel has ended.
 const OPEN: u64 = 0;
@@ -47,6 +49,30 @@ fn try_it(
     }
     kernel.add(passing, words.device_address(ENDED), 1)?;
     driver.mem_op(passing, MemOp::write32(words.host_address(ENDED), 1))?;
-    let host = driver.host();
-    Ok(host.wait_until(Some(host.now() + PATIENCE), &mut || words.load(ENDED) == 1) == Wait::Met)
+    Ok(comes_true(driver.host(), &mut || words.load(ENDED) == 1))
+}
+
+fn comes_true(host: &dyn Host, condition: &mut dyn FnMut() -> bool) -> bool {
+    let mut turns = (0..TURNS).map(|_| host.wait_until(Some(host.now() + TURN), condition));
+    turns.find(|wait| *wait != Wait::Deadline) == Some(Wait::Met)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::driver::RealHost;
+
+    #[test]
+    fn a_host_that_lets_nobody_run_is_waited_for() {
+        let (mut looks, starved) = (0, Duration::from_nanos(2 * TURN.0));
+        let ended = comes_true(&RealHost::new(), &mut || {
+            std::thread::sleep(starved);
+            looks += 1;
+            looks == TURNS - 1
+        });
+        assert!(ended, "a turn for each look, and more patience than there were looks");
+        assert!(!comes_true(&RealHost::new(), &mut || false));
+    }
 }
