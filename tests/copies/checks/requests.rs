@@ -36,8 +36,10 @@ pub fn unknown_priorities(rig: &Rig) -> Outcome {
     let _other = overtake.adopt(rig.stream()?, level(3))?;
     let memory = (rig.pinned(BYTES)?, rig.buffer(BYTES)?);
     let (device, host) = ((Side::Device(memory.1), 0), (Side::Host(&memory.0), 0));
-    let request = doors::linear(&stream, device, host, BYTES, Some(level(4)));
-    refused("a request", request, &[Code::INVALID_VALUE])?;
+    for priority in [4, 200] {
+        let request = doors::linear(&stream, device, host, BYTES, Some(level(priority)));
+        refused("a request", request, &[Code::INVALID_VALUE])?;
+    }
     refused("a stream", overtake.stream(level(4)), &[Code::INVALID_VALUE])?;
     refused("an adoption", overtake.adopt(rig.stream()?, level(9)), &[Code::INVALID_VALUE])?;
     bed::at_rest(rig, &overtake)

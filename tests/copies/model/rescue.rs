@@ -7,7 +7,7 @@ use overtake::options::Transport;
 
 use crate::bed;
 use crate::failure::{Failure, Outcome, ensure, same};
-use crate::lane::Lane;
+use crate::lane::{Lane, level};
 use crate::model::on;
 use crate::model::stall::Stall;
 use crate::rig::Rig;
@@ -47,6 +47,10 @@ pub fn stands_down() -> Outcome {
             let mut options = bed::transport(Transport::Kernel);
             options.patience.rescues_max = 3;
             let stall = Stall::new(gpu, rig, options)?;
+            // Its next copies need no ticket, until words are no use any more.
+            let rider = stall.overtake.adopt(rig.stream()?, level(3))?;
+            stall.urgent_of(&rider)?.wait()?;
+            bed::at_rest(rig, &stall.overtake)?;
             for round in 1..=3 {
                 ensure!(!stall.overtake.statistics().stood_down, "stood down before round {round}");
                 ensure!(bulk_passes(rig, &stall)?, "round {round} was not rescued");
@@ -56,6 +60,7 @@ pub fn stands_down() -> Outcome {
             let (bulk, urgent) = (stall.bulk()?, stall.urgent()?);
             same("bulk", &bulk.plan(), &Plan::Native(Reason::StoodDown))?;
             same("urgent", &urgent.plan(), &Plan::Native(Reason::StoodDown))?;
+            same("what rode", &stall.urgent_of(&rider)?.plan(), &Plan::Native(Reason::StoodDown))?;
             same("copies that hold others off", &bed::raised(&stall.overtake), &0)?;
             let mut lane = Lane::new(rig, &stall.overtake, 2, 100_000, 5)?;
             (0..20).try_for_each(|_| lane.copy())?;

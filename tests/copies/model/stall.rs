@@ -50,7 +50,7 @@ impl<'a> Stall<'a> {
     /// run, and only their completion or the watchdog lowers what they raise.
     pub fn make_careful(&self, stream: &PriorityStream) -> Outcome {
         self.stop_the_engine(5);
-        doors::htod(stream, self.memory.1, &self.memory.0, URGENT_BYTES)?.wait()?;
+        self.urgent_of(stream)?.wait()?;
         bed::at_rest(self.rig, &self.overtake)
     }
 
@@ -62,7 +62,12 @@ impl<'a> Stall<'a> {
 
     /// An urgent copy.
     pub fn urgent(&self) -> Result<CopyHandle, Failure> {
-        Ok(doors::htod(&self.high, self.memory.1, &self.memory.0, URGENT_BYTES)?)
+        self.urgent_of(&self.high)
+    }
+
+    /// A copy of that size in another stream.
+    pub fn urgent_of(&self, stream: &PriorityStream) -> Result<CopyHandle, Failure> {
+        Ok(doors::htod(stream, self.memory.1, &self.memory.0, URGENT_BYTES)?)
     }
 
     /// An urgent copy that the engine does not get to for `ms` milliseconds, with the word up.

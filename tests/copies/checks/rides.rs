@@ -1,0 +1,93 @@
+//! Urgent copies that go without a ticket of their own, behind the last one of their stream: only those that may.
+
+use hal::Driver;
+use overtake::copy::{Plan, Reason};
+use overtake::options::UrgentTransport;
+use overtake::{Options, Overtake, PriorityStream};
+
+use crate::bed;
+use crate::doors;
+use crate::failure::{Failure, Outcome, ensure, same};
+use crate::lane::level;
+use crate::memory::Pinned;
+use crate::place::{Buffer, Side};
+use crate::rig::Rig;
+
+const BYTES: u64 = 64 << 10;
+const INLINED_BYTES: u64 = 4 << 10;
+const BULK_BYTES: u64 = 1 << 20;
+
+type Memory = (std::sync::Arc<Pinned>, Buffer);
+
+/// A stream of that priority, and memory for its copies.
+fn stream(rig: &Rig, overtake: &Overtake, priority: u8) -> Result<(PriorityStream, Memory), Failure> {
+    let memory = (rig.pinned(BULK_BYTES)?, rig.buffer(BULK_BYTES)?);
+    Ok((overtake.adopt(rig.stream()?, level(priority))?, memory))
+}
+
+/// One copy that gets a ticket, behind which others may ride.
+fn first(rig: &Rig, overtake: &Overtake, (stream, memory): &(PriorityStream, Memory), plan: Plan) -> Outcome {
+    let handle = doors::htod(stream, memory.1, &memory.0, BYTES)?;
+    same("the first copy", &handle.plan(), &plan)?;
+    handle.wait()?;
+    bed::at_rest(rig, overtake)
+}
+
+fn next(
+    what: &str,
+    (stream, memory): &(PriorityStream, Memory),
+    bytes: u64,
+    priority: Option<u8>,
+    plan: Plan,
+) -> Outcome {
+    let (device, host) = ((Side::Device(memory.1), 0), (Side::Host(&memory.0), 0));
+    let handle = doors::linear(stream, device, host, bytes, priority.map(level))?;
+    same(what, &handle.plan(), &plan)
+}
+
+/// What the driver inlines holds nobody off, and neither does who has nobody below him any more.
+pub fn not_for_nothing(rig: &Rig) -> Outcome {
+    let overtake = bed::open(rig, bed::small_options())?;
+    let (low, high) = (stream(rig, &overtake, 1)?, stream(rig, &overtake, 3)?);
+    first(rig, &overtake, &high, Plan::Urgent)?;
+    next("a copy that is inlined", &high, INLINED_BYTES, None, Plan::Native(Reason::Inlined))?;
+    next("a copy that rides", &high, BYTES, None, Plan::Urgent)?;
+    drop(low);
+    next("a copy that is alone", &high, BYTES, None, Plan::Native(Reason::Alone))?;
+    bed::at_rest(rig, &overtake)
+}
+
+/// A priority that the stream has not had before is made known, or others would not hold back for it.
+pub fn not_unannounced(rig: &Rig) -> Outcome {
+    let overtake = bed::open(rig, bed::small_options())?;
+    let (_low, middle) = (stream(rig, &overtake, 1)?, stream(rig, &overtake, 2)?);
+    first(rig, &overtake, &middle, Plan::Urgent)?;
+    next("a copy more urgent than its stream", &middle, BYTES, Some(3), Plan::Urgent)?;
+    next("the stream's own priority after that", &middle, BYTES, None, Plan::Kernel { raises: true })?;
+    bed::at_rest(rig, &overtake)
+}
+
+/// Whoever was asked to go by kernel does, also when he has become the most urgent.
+pub fn not_another_way(rig: &Rig) -> Outcome {
+    let options = Options { urgent_transport: UrgentTransport::Kernel, ..bed::small_options() };
+    let overtake = bed::open(rig, options)?;
+    let (_low, middle, high) = (stream(rig, &overtake, 1)?, stream(rig, &overtake, 2)?, stream(rig, &overtake, 3)?);
+    first(rig, &overtake, &middle, Plan::Kernel { raises: true })?;
+    drop(high);
+    next("the most urgent", &middle, BYTES, None, Plan::UrgentKernel)?;
+    bed::at_rest(rig, &overtake)
+}
+
+/// A copy behind bulk of its own stream lifts that bulk.
+pub fn not_behind_bulk(rig: &Rig) -> Outcome {
+    let overtake = bed::open(rig, bed::small_options())?;
+    let (_low, high) = (stream(rig, &overtake, 1)?, stream(rig, &overtake, 3)?);
+    first(rig, &overtake, &high, Plan::Urgent)?;
+    let driver: &dyn Driver = rig.driver();
+    doors::spin(driver, rig.kernels()?.spin, 500_000, high.0.raw())?;
+    next("bulk", &high, BULK_BYTES, Some(1), Plan::Kernel { raises: false })?;
+    next("an urgent copy behind it", &high, BYTES, None, Plan::Urgent)?;
+    let boosts = overtake.statistics().boosts;
+    ensure!(boosts == 1, "{boosts} copies were lifted in place of one");
+    bed::at_rest(rig, &overtake)
+}
