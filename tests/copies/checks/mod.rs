@@ -42,14 +42,14 @@ const PLAIN: &[Case] = cases! { false,
         default_streams;
     passing: pageable capture beside_a_capture reasons;
     requests: priority_of_its_own unknown_priorities batches streams_and_handles default_streams statistics;
-    rides: not_for_nothing not_unannounced not_another_way;
+    rides: not_for_nothing not_unannounced;
 };
 
 const BRISK: &[Case] = cases! { true,
     words: up_while_pending doubt_and_care down_while_not_ready up_when_it_becomes_ready
         readiness_of_streams_is_independent;
     requests: tickets_serve_several;
-    rides: not_behind_bulk;
+    rides: not_another_way not_behind_bulk;
     inversion: bulk_by_kernel bulk_by_engine chain_by_kernel chain_by_engine small_urgent_copy;
     order: three_priorities starvation_bound;
     passing: streams_release_each_other;

@@ -25,11 +25,10 @@ fn stream(rig: &Rig, overtake: &Overtake, priority: u8) -> Result<(PriorityStrea
     Ok((overtake.adopt(rig.stream()?, level(priority))?, memory))
 }
 
-/// One copy that gets a ticket, behind which others may ride.
-fn first(rig: &Rig, overtake: &Overtake, (stream, memory): &(PriorityStream, Memory), plan: Plan) -> Outcome {
-    let handle = doors::htod(stream, memory.1, &memory.0, BYTES)?;
-    same("the first copy", &handle.plan(), &plan)?;
-    handle.wait()?;
+/// One urgent copy that gets a ticket, behind which others may ride.
+fn first(rig: &Rig, overtake: &Overtake, urgent: &(PriorityStream, Memory)) -> Outcome {
+    next("the first copy", urgent, BYTES, None, Plan::Urgent)?;
+    urgent.0.synchronize()?;
     bed::at_rest(rig, overtake)
 }
 
@@ -49,7 +48,7 @@ fn next(
 pub fn not_for_nothing(rig: &Rig) -> Outcome {
     let overtake = bed::open(rig, bed::small_options())?;
     let (low, high) = (stream(rig, &overtake, 1)?, stream(rig, &overtake, 3)?);
-    first(rig, &overtake, &high, Plan::Urgent)?;
+    first(rig, &overtake, &high)?;
     next("a copy that is inlined", &high, INLINED_BYTES, None, Plan::Native(Reason::Inlined))?;
     next("a copy that rides", &high, BYTES, None, Plan::Urgent)?;
     drop(low);
@@ -57,22 +56,26 @@ pub fn not_for_nothing(rig: &Rig) -> Outcome {
     bed::at_rest(rig, &overtake)
 }
 
-/// A priority that the stream has not had before is made known, or others would not hold back for it.
+/// A priority that the stream has not had on this engine is made known there, or bulk would not hold back for it.
 pub fn not_unannounced(rig: &Rig) -> Outcome {
     let overtake = bed::open(rig, bed::small_options())?;
-    let (_low, middle) = (stream(rig, &overtake, 1)?, stream(rig, &overtake, 2)?);
-    first(rig, &overtake, &middle, Plan::Urgent)?;
-    next("a copy more urgent than its stream", &middle, BYTES, Some(3), Plan::Urgent)?;
-    next("the stream's own priority after that", &middle, BYTES, None, Plan::Kernel { raises: true })?;
+    let low = stream(rig, &overtake, 1)?;
+    next("a copy to the device, more urgent than its stream", &low, BYTES, Some(3), Plan::Urgent)?;
+    bed::at_rest(rig, &overtake)?;
+    let (device, host) = ((Side::Device(low.1.1), 0), (Side::Host(&low.1.0), 0));
+    let back = doors::linear(&low.0, host, device, BYTES, Some(level(3)))?;
+    same("one to the host", &back.plan(), &Plan::Urgent)?;
+    let bulk = doors::dtoh(&low.0, &low.1.0, low.1.1, BULK_BYTES)?;
+    same("bulk to the host after that", &bulk.plan(), &Plan::Kernel { raises: false })?;
     bed::at_rest(rig, &overtake)
 }
 
-/// Whoever was asked to go by kernel does, also when he has become the most urgent.
+/// Whoever was asked to go by kernel does, also right behind a copy that others could ride behind.
 pub fn not_another_way(rig: &Rig) -> Outcome {
     let options = Options { urgent_transport: UrgentTransport::Kernel, ..bed::small_options() };
     let overtake = bed::open(rig, options)?;
     let (_low, middle, high) = (stream(rig, &overtake, 1)?, stream(rig, &overtake, 2)?, stream(rig, &overtake, 3)?);
-    first(rig, &overtake, &middle, Plan::Kernel { raises: true })?;
+    next("a copy that has somebody above it", &middle, BULK_BYTES, None, Plan::Kernel { raises: true })?;
     drop(high);
     next("the most urgent", &middle, BYTES, None, Plan::UrgentKernel)?;
     bed::at_rest(rig, &overtake)
@@ -82,7 +85,7 @@ pub fn not_another_way(rig: &Rig) -> Outcome {
 pub fn not_behind_bulk(rig: &Rig) -> Outcome {
     let overtake = bed::open(rig, bed::small_options())?;
     let (_low, high) = (stream(rig, &overtake, 1)?, stream(rig, &overtake, 3)?);
-    first(rig, &overtake, &high, Plan::Urgent)?;
+    first(rig, &overtake, &high)?;
     let driver: &dyn Driver = rig.driver();
     doors::spin(driver, rig.kernels()?.spin, 500_000, high.0.raw())?;
     next("bulk", &high, BULK_BYTES, Some(1), Plan::Kernel { raises: false })?;
