@@ -11,6 +11,7 @@ use overtake::{Overtake, Priority, PriorityStream};
 
 use crate::memory::Pinned;
 use crate::place::{Block, Buffer, Extent, Side};
+use crate::rig::Rig;
 
 fn at(request: Request, priority: Option<Priority>) -> Request {
     priority.map_or(request, |priority| request.at(priority))
@@ -47,6 +48,24 @@ pub fn htod(stream: &PriorityStream, device: Buffer, host: &Pinned, bytes: u64) 
 /// The device to pinned host memory, with the stream's own priority.
 pub fn dtoh(stream: &PriorityStream, host: &Pinned, device: Buffer, bytes: u64) -> hal::Result<CopyHandle> {
     linear(stream, (Side::Host(host), 0), (Side::Device(device), 0), bytes, None)
+}
+
+/// Pinned host memory to the device; complete on return, as when the caller asked for a blocking copy.
+pub fn htod_blocking(
+    rig: &Rig,
+    stream: &PriorityStream,
+    device: Buffer,
+    host: &Pinned,
+    bytes: u64,
+) -> hal::Result<CopyHandle> {
+    let request = request((Side::Device(device), 0), (Side::Host(host), 0), bytes);
+    let native = || {
+        rig.htod((device, 0), (host, 0), bytes, stream.raw())?;
+        rig.driver().stream_synchronize(stream.raw())
+    };
+    let door = Door { native: Some(&native), blocking: true, ..Door::default() };
+    // SAFETY: both ranges lie inside buffers of a rig (checked by `request`), which outlive the copy (the rule above).
+    unsafe { stream.memcpy_through(&request, &door) }
 }
 
 /// Pinned host memory to the device, in any stream and as the driver does it.

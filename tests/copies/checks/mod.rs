@@ -49,7 +49,7 @@ const BRISK: &[Case] = cases! { true,
     words: up_while_pending doubt_and_care down_while_not_ready up_when_it_becomes_ready
         readiness_of_streams_is_independent;
     requests: tickets_serve_several;
-    rides: not_another_way not_behind_bulk;
+    rides: not_another_way not_behind_bulk not_blocking;
     inversion: bulk_by_kernel bulk_by_engine chain_by_kernel chain_by_engine small_urgent_copy;
     order: three_priorities starvation_bound;
     passing: streams_release_each_other;

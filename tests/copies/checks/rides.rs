@@ -1,6 +1,6 @@
 //! Urgent copies that go without a ticket of their own, behind the last one of their stream: only those that may.
 
-use hal::Driver;
+use hal::{Driver, Nanos};
 use overtake::copy::{Plan, Reason};
 use overtake::options::UrgentTransport;
 use overtake::{Options, Overtake, PriorityStream};
@@ -78,6 +78,18 @@ pub fn not_another_way(rig: &Rig) -> Outcome {
     next("a copy that has somebody above it", &middle, BULK_BYTES, None, Plan::Kernel { raises: true })?;
     drop(high);
     next("the most urgent", &middle, BYTES, None, Plan::UrgentKernel)?;
+    bed::at_rest(rig, &overtake)
+}
+
+/// A copy that is complete when its call returns needs no estimate of when it is: bulk goes on at once.
+pub fn not_blocking(rig: &Rig) -> Outcome {
+    let overtake = bed::open(rig, bed::small_options())?;
+    let (_low, high) = (stream(rig, &overtake, 1)?, stream(rig, &overtake, 3)?);
+    first(rig, &overtake, &high)?;
+    let blocking = doors::htod_blocking(rig, &high.0, high.1.1, &high.1.0, BYTES)?;
+    same("the plan", &blocking.plan(), &Plan::Urgent)?;
+    rig.driver().host().sleep(Nanos::from_us(3));
+    same("copies that hold others off", &bed::raised(&overtake), &0)?;
     bed::at_rest(rig, &overtake)
 }
 
