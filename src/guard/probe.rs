@@ -12,10 +12,10 @@ use semaphores::Words;
 use super::carrier::Carrier;
 use crate::kernel::CopyKernel;
 
-/// How long the kernel may take, in turns of this thread. Where there is one queue the application's start takes so much
-/// longer; where there are more, a host that lets nobody run for a while must not be taken for that. So a turn counts
-/// as no more than [`TURN`], however long this thread had to wait for the next one: of plain time, 50 ms were too short
-/// in 4 of 314 starts at a load of 7 on two cores, and 300 ms in one of a thousand at more than that.
+/// How long the kernel may take, in turns of this thread. Where there is one queue the application's start takes so
+/// much longer; where there are more, a host that lets nobody run for a while must not be taken for that. So a turn
+/// counts as no more than [`TURN`], however long this thread had to wait for the next one: of plain time, 50 ms were
+/// too short in 4 of 314 starts at a load of 7 on two cores, and 300 ms in one of about a thousand at a higher load.
 const TURNS: u32 = 60;
 const TURN: Nanos = Nanos::from_ms(5);
 
