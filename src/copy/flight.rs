@@ -22,12 +22,13 @@ impl Job<'_> {
     pub(super) unsafe fn tracked(&self, plan: Plan, copy: impl FnOnce() -> Submitted) -> Result<CopyHandle> {
         let (ring, raises, waits_at) = (&self.inner.shared.ring, self.raises(plan), self.waits_at(plan));
         let doubtful = raises && self.stream.trust.is_careful();
+        let passenger = self.passenger();
         if plan == Plan::Urgent
             && self.below.is_empty()
             && !self.door.blocking
-            && let Some(ride) = self.passenger().enter(doubtful)
+            && let Some(ride) = passenger.enter(doubtful)
         {
-            return match self.passenger().ride(&ride, copy) {
+            return match passenger.ride(&ride, copy) {
                 Ok(()) => Ok(self.handle(plan, None)),
                 // SAFETY: passed on to the caller.
                 submitted => unsafe { self.after_failure(plan, submitted) },

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use channels::{Direction, copy_shape};
+use channels::Direction;
 use hal::{Nanos, Result};
 use semaphores::Priority;
 
@@ -73,8 +73,7 @@ pub(super) unsafe fn at_once(
     let (inner, direction, priority) =
         (&*stream.inner, request.direction?, request.priority.unwrap_or(stream.priority));
     let (lowest, highest) = inner.engine(direction).census.bounds_with(priority);
-    let urgent = lowest < priority && priority == highest && priority <= inner.options.priorities.highest();
-    let supposed = Placement { direction, pinned: true, managed: false, host_seen_by_device: None };
+    let urgent = lowest < priority && priority == highest && inner.options.priorities.contains(priority);
     let may_ride = urgent
         && !door.blocking
         && inner.lets_ride
@@ -87,18 +86,15 @@ pub(super) unsafe fn at_once(
     }
     let shape = request.shape.flattened();
     let bytes = shape.bytes();
+    let supposed = Placement { direction, pinned: true, managed: false, host_seen_by_device: None };
     if !supposed.meets_engine(&shape) {
         return None;
     }
     let passenger = Passenger { stream, direction, priority, bytes };
     let ride = passenger.enter(false)?;
     let began = inner.shared.trace.is_on().then(|| inner.driver.host().now());
-    let native = || match door.native {
-        Some(native) => native(),
-        // SAFETY: passed on to the caller.
-        None => unsafe { copy_shape(&*inner.driver, direction, &shape, stream.stream) },
-    };
-    let submitted = passenger.ride(&ride, || inner.natively(native));
+    // SAFETY: passed on to the caller.
+    let submitted = passenger.ride(&ride, || unsafe { stream.copy_natively(direction, &shape, door) });
     let result = submitted.map(|()| CopyHandle { stream: Arc::clone(stream), ticket: None, plan: Plan::Urgent });
     stream.account(&result, priority, Some(direction), bytes, began);
     Some(result)

@@ -38,7 +38,7 @@ pub(crate) unsafe fn submit(stream: &Arc<StreamState>, request: &Request, door: 
 ///
 /// # Safety
 /// As for [`submit`], for each.
-#[inline(never)]
+#[inline(never)] // its frame is large, and copies that go at once need none of it
 pub(crate) unsafe fn submit_all(
     stream: &Arc<StreamState>,
     requests: &[Request],

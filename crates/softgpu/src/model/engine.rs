@@ -104,14 +104,14 @@ impl Model {
     /// A copy has come to the head of everything and wants the engine.
     pub(crate) fn engine_request(&mut self, engine: usize, op: OpKey) {
         self.plan_slice(engine, op);
-        let mut behind = self.queues[self.queue_of_ready(op)].ops.iter().skip(1);
-        let is_last = behind.all(|&behind| self.ops[behind].visible_at > self.now);
-        let state = &mut self.engines[engine];
+        let state = &self.engines[engine];
         let waits = state.running.is_some() && !state.completing;
-        state.ready.push_back(op);
+        let mut behind = self.queues[self.queue_of_ready(op)].ops.iter().skip(1);
+        let is_alone = waits && behind.all(|&behind| self.ops[behind].visible_at > self.now);
         if let Kind::Copy(job) = &mut self.ops[op].kind {
-            job.is_alone = waits && is_last;
+            job.is_alone = is_alone;
         }
+        self.engines[engine].ready.push_back(op);
         self.engine_dispatch(engine);
     }
 
