@@ -30,15 +30,16 @@ type Test = dyn Fn(&Place) -> Result<(), Failed> + Send;
 struct Place {
     folder: PathBuf,
     driver: PathBuf,
-    library: PathBuf,
+    /// The C library, under the names that it is installed by.
+    installed: PathBuf,
     programs: Binaries<PathBuf>,
 }
 
 impl Place {
     fn new() -> Place {
         let folder = common::folder("programs");
-        let (driver, library) = (common::driver(&folder), common::library(&folder));
-        Place { folder, driver, library, programs: Binaries::none() }
+        let (driver, installed) = (common::driver(&folder), common::library(&folder));
+        Place { folder, driver, installed, programs: Binaries::none() }
     }
 
     /// The compiler of a source, in the standard that its programs are written in.
@@ -60,8 +61,8 @@ impl Place {
         let mut command = self.compiler(source);
         command.arg(source).arg("-o").arg(&binary).arg("-pthread").arg("-L").arg(&self.driver);
         match linked {
-            Linked::Shared => command.arg("-L").arg(&self.library).args(["-lovertake", "-ldl"]),
-            Linked::Static => command.arg(self.library.join("libovertake.a")).args(STATIC_NEEDS),
+            Linked::Shared => command.arg("-L").arg(&self.installed).args(["-lovertake", "-ldl"]),
+            Linked::Static => command.arg(self.installed.join("libovertake.a")).args(STATIC_NEEDS),
         };
         // A program that makes no driver call of its own is not to depend on the driver.
         common::succeed(command.args(["-Wl,--as-needed", "-lcuda"]))?;
@@ -70,7 +71,7 @@ impl Place {
 
     fn program(&self, binary: &Path, with_driver: bool) -> Command {
         let mut command = common::program(binary);
-        let folders: &[&Path] = if with_driver { &[&self.library, &self.driver] } else { &[&self.library] };
+        let folders: &[&Path] = if with_driver { &[&self.installed, &self.driver] } else { &[&self.installed] };
         command.env("LD_LIBRARY_PATH", std::env::join_paths(folders).expect("no colon in a folder of cargo's"));
         command
     }
@@ -169,7 +170,7 @@ fn beside_drop_in(place: &Place, version: u32, shadow: bool) -> Result<String, F
     let binary = place.build(&ours("shares.c"), Linked::Shared)?;
     let mut program = place.program(&binary, true);
     match shadow {
-        true => program.env("LD_LIBRARY_PATH", std::env::join_paths([&folder, &place.library])?),
+        true => program.env("LD_LIBRARY_PATH", std::env::join_paths([&folder, &place.installed])?),
         false => program.env("LD_PRELOAD", &stand_in),
     };
     Ok(common::run(&mut program)?)

@@ -1,6 +1,8 @@
 //! Urgent copies that go without a ticket of their own, behind the last one of their stream: only those that may.
 
-use hal::{Driver, Nanos};
+use std::sync::Arc;
+
+use hal::Nanos;
 use overtake::copy::{Plan, Reason};
 use overtake::options::UrgentTransport;
 use overtake::{Options, Overtake, PriorityStream};
@@ -17,37 +19,35 @@ const BYTES: u64 = 64 << 10;
 const INLINED_BYTES: u64 = 4 << 10;
 const BULK_BYTES: u64 = 1 << 20;
 
-type Memory = (std::sync::Arc<Pinned>, Buffer);
+/// A stream, and memory for its copies.
+struct Rider {
+    stream: PriorityStream,
+    host: Arc<Pinned>,
+    device: Buffer,
+}
 
-/// A stream of that priority, and memory for its copies.
-fn stream(rig: &Rig, overtake: &Overtake, priority: u8) -> Result<(PriorityStream, Memory), Failure> {
-    let memory = (rig.pinned(BULK_BYTES)?, rig.buffer(BULK_BYTES)?);
-    Ok((overtake.adopt(rig.stream()?, level(priority))?, memory))
+fn rider(rig: &Rig, overtake: &Overtake, priority: u8) -> Result<Rider, Failure> {
+    let stream = overtake.adopt(rig.stream()?, level(priority))?;
+    Ok(Rider { stream, host: rig.pinned(BULK_BYTES)?, device: rig.buffer(BULK_BYTES)? })
 }
 
 /// One urgent copy that gets a ticket, behind which others may ride.
-fn first(rig: &Rig, overtake: &Overtake, urgent: &(PriorityStream, Memory)) -> Outcome {
+fn first(rig: &Rig, overtake: &Overtake, urgent: &Rider) -> Outcome {
     next("the first copy", urgent, BYTES, None, Plan::Urgent)?;
-    urgent.0.synchronize()?;
+    urgent.stream.synchronize()?;
     bed::at_rest(rig, overtake)
 }
 
-fn next(
-    what: &str,
-    (stream, memory): &(PriorityStream, Memory),
-    bytes: u64,
-    priority: Option<u8>,
-    plan: Plan,
-) -> Outcome {
-    let (device, host) = ((Side::Device(memory.1), 0), (Side::Host(&memory.0), 0));
-    let handle = doors::linear(stream, device, host, bytes, priority.map(level))?;
+fn next(what: &str, rider: &Rider, bytes: u64, priority: Option<u8>, plan: Plan) -> Outcome {
+    let (device, host) = ((Side::Device(rider.device), 0), (Side::Host(&rider.host), 0));
+    let handle = doors::linear(&rider.stream, device, host, bytes, priority.map(level))?;
     same(what, &handle.plan(), &plan)
 }
 
 /// What the driver inlines holds nobody off, and neither does who has nobody below him any more.
 pub fn not_for_nothing(rig: &Rig) -> Outcome {
     let overtake = bed::open(rig, bed::small_options())?;
-    let (low, high) = (stream(rig, &overtake, 1)?, stream(rig, &overtake, 3)?);
+    let (low, high) = (rider(rig, &overtake, 1)?, rider(rig, &overtake, 3)?);
     first(rig, &overtake, &high)?;
     next("a copy that is inlined", &high, INLINED_BYTES, None, Plan::Native(Reason::Inlined))?;
     next("a copy that rides", &high, BYTES, None, Plan::Urgent)?;
@@ -59,13 +59,13 @@ pub fn not_for_nothing(rig: &Rig) -> Outcome {
 /// A priority that the stream has not had on this engine is made known there, or bulk would not hold back for it.
 pub fn not_unannounced(rig: &Rig) -> Outcome {
     let overtake = bed::open(rig, bed::small_options())?;
-    let low = stream(rig, &overtake, 1)?;
+    let low = rider(rig, &overtake, 1)?;
     next("a copy to the device, more urgent than its stream", &low, BYTES, Some(3), Plan::Urgent)?;
     bed::at_rest(rig, &overtake)?;
-    let (device, host) = ((Side::Device(low.1.1), 0), (Side::Host(&low.1.0), 0));
-    let back = doors::linear(&low.0, host, device, BYTES, Some(level(3)))?;
+    let (device, host) = ((Side::Device(low.device), 0), (Side::Host(&low.host), 0));
+    let back = doors::linear(&low.stream, host, device, BYTES, Some(level(3)))?;
     same("one to the host", &back.plan(), &Plan::Urgent)?;
-    let bulk = doors::dtoh(&low.0, &low.1.0, low.1.1, BULK_BYTES)?;
+    let bulk = doors::dtoh(&low.stream, &low.host, low.device, BULK_BYTES)?;
     same("bulk to the host after that", &bulk.plan(), &Plan::Kernel { raises: false })?;
     bed::at_rest(rig, &overtake)
 }
@@ -74,7 +74,7 @@ pub fn not_unannounced(rig: &Rig) -> Outcome {
 pub fn not_another_way(rig: &Rig) -> Outcome {
     let options = Options { urgent_transport: UrgentTransport::Kernel, ..bed::small_options() };
     let overtake = bed::open(rig, options)?;
-    let (_low, middle, high) = (stream(rig, &overtake, 1)?, stream(rig, &overtake, 2)?, stream(rig, &overtake, 3)?);
+    let (_low, middle, high) = (rider(rig, &overtake, 1)?, rider(rig, &overtake, 2)?, rider(rig, &overtake, 3)?);
     next("a copy that has somebody above it", &middle, BULK_BYTES, None, Plan::Kernel { raises: true })?;
     drop(high);
     next("the most urgent", &middle, BYTES, None, Plan::UrgentKernel)?;
@@ -84,9 +84,9 @@ pub fn not_another_way(rig: &Rig) -> Outcome {
 /// A copy that is complete when its call returns needs no estimate of when it is: bulk goes on at once.
 pub fn not_blocking(rig: &Rig) -> Outcome {
     let overtake = bed::open(rig, bed::small_options())?;
-    let (_low, high) = (stream(rig, &overtake, 1)?, stream(rig, &overtake, 3)?);
+    let (_low, high) = (rider(rig, &overtake, 1)?, rider(rig, &overtake, 3)?);
     first(rig, &overtake, &high)?;
-    let blocking = doors::htod_blocking(rig, &high.0, high.1.1, &high.1.0, BYTES)?;
+    let blocking = doors::htod_blocking(rig, &high.stream, high.device, &high.host, BYTES)?;
     same("the plan", &blocking.plan(), &Plan::Urgent)?;
     rig.driver().host().sleep(Nanos::from_us(3));
     same("copies that hold others off", &bed::raised(&overtake), &0)?;
@@ -96,10 +96,9 @@ pub fn not_blocking(rig: &Rig) -> Outcome {
 /// A copy behind bulk of its own stream lifts that bulk.
 pub fn not_behind_bulk(rig: &Rig) -> Outcome {
     let overtake = bed::open(rig, bed::small_options())?;
-    let (_low, high) = (stream(rig, &overtake, 1)?, stream(rig, &overtake, 3)?);
+    let (_low, high) = (rider(rig, &overtake, 1)?, rider(rig, &overtake, 3)?);
     first(rig, &overtake, &high)?;
-    let driver: &dyn Driver = rig.driver();
-    doors::spin(driver, rig.kernels()?.spin, 500_000, high.0.raw())?;
+    doors::spin(rig.driver(), rig.kernels()?.spin, 500_000, high.stream.raw())?;
     next("bulk", &high, BULK_BYTES, Some(1), Plan::Kernel { raises: false })?;
     next("an urgent copy behind it", &high, BYTES, None, Plan::Urgent)?;
     let boosts = overtake.statistics().boosts;

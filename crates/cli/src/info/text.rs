@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use report::{Column, Table, format};
 
 use super::collect::{DeviceReport, Queues, Report};
+use super::drop_in::DropIn;
 
 /// As text.
 pub fn render(report: &Report) -> String {
@@ -22,8 +23,9 @@ pub fn render(report: &Report) -> String {
         text.push_str("\nno device\n");
     }
     text.push_str("\novertake run\n");
-    field(&mut text, "  library", report.drop_in.library.as_deref().unwrap_or("not found; `overtake run` says where"));
-    for (name, note) in &report.drop_in.notes {
+    let DropIn { library, notes } = &report.drop_in;
+    field(&mut text, "  library", library.as_deref().unwrap_or("not found; `overtake run` says where"));
+    for (name, note) in notes {
         field(&mut text, &format!("  {name}"), note);
     }
     text.push('\n');
