@@ -5,14 +5,14 @@ use std::sync::Arc;
 use channels::probe;
 use channels::{Adder, Direction, Pace};
 use hal::{CaptureStatus, Code, Context, Device, DevicePtr, Driver, Result, Stream, StreamFlags};
-use semaphores::{Kind, Layout, Priorities, Priority};
+use semaphores::{Layout, Priorities, Priority};
 
 use crate::engine::Engine;
 use crate::events::Events;
 use crate::guard::{Blocking, Guard, Rescuer};
 use crate::kernel::{CopyKernel, Yield};
 use crate::monitor::{Monitor, Ring, Shared};
-use crate::options::{Options, UrgentTransport};
+use crate::options::Options;
 use crate::primary::Primary;
 use crate::shadow::Shadows;
 use crate::statistics::{Counters, Statistics};
@@ -23,8 +23,6 @@ use crate::trace::{Trace, TracedCopy};
 pub(crate) struct Inner {
     pub(crate) driver: Arc<dyn Driver>,
     pub(crate) options: Options,
-    /// Whether urgent copies may go without a ticket of their own: in their own streams, with a word that the CPU sets.
-    pub(crate) lets_ride: bool,
     pub(crate) shared: Arc<Shared>,
     pub(crate) kernel: Option<Arc<CopyKernel>>,
     pub(crate) guard: Option<Arc<Guard>>,
@@ -229,9 +227,6 @@ impl Inner {
             pace: Pace::new(),
             shared,
             driver: Arc::clone(driver),
-            lets_ride: options.enabled
-                && options.emulation == Kind::Hold
-                && options.urgent_transport == UrgentTransport::Engine,
             options,
             to_device,
             to_host,

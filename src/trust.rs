@@ -23,11 +23,6 @@ impl Trust {
         self.careful.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_ok()
     }
 
-    /// Whether nobody has doubted it of late.
-    pub(crate) fn is_whole(&self) -> bool {
-        self.careful.load(Ordering::Relaxed) == 0
-    }
-
     /// A copy did not complete in its time.
     pub(crate) fn doubt(&self) {
         self.careful.store(CAREFUL_COPIES, Ordering::Relaxed);
@@ -41,15 +36,14 @@ mod tests {
     #[test]
     fn a_doubt_makes_so_many_copies_careful_whoever_submits_them() {
         let trust = Trust::default();
-        assert!(trust.is_whole() && !trust.is_careful(), "nobody has doubted it");
+        assert!(!trust.is_careful(), "nobody has doubted it");
         trust.doubt();
-        assert!(!trust.is_whole());
         let careful = std::thread::scope(|scope| {
             let submit = || (0..CAREFUL_COPIES).filter(|_| trust.is_careful()).count();
             let threads = [scope.spawn(submit), scope.spawn(submit)];
             threads.map(|thread| thread.join().unwrap()).iter().sum::<usize>()
         });
         assert_eq!(careful, CAREFUL_COPIES as usize);
-        assert!(trust.is_whole() && !trust.is_careful());
+        assert!(!trust.is_careful());
     }
 }

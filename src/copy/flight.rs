@@ -9,7 +9,6 @@ use hal::{Event, Result};
 use crate::copy::handle::CopyHandle;
 use crate::copy::job::Job;
 use crate::copy::plan::{Plan, Reason};
-use crate::copy::ride::Passenger;
 use crate::copy::ways::Submitted;
 use crate::monitor::{Flight, Lift, Ticket};
 use crate::shadow;
@@ -21,18 +20,14 @@ impl Job<'_> {
     /// have to wait, or whose stream is not trusted, raises when a marker says that it has become schedulable.
     pub(super) unsafe fn tracked(&self, plan: Plan, copy: impl FnOnce() -> Submitted) -> Result<CopyHandle> {
         let (ring, raises, waits_at) = (&self.inner.shared.ring, self.raises(plan), self.waits_at(plan));
-        let doubtful = raises && self.stream.trust.is_careful();
-        let passenger = self.passenger();
+        let doubtful = raises && self.doubtful.unwrap_or_else(|| self.stream.trust.is_careful());
         if plan == Plan::Urgent
             && self.below.is_empty()
             && !self.door.blocking
-            && let Some(ride) = passenger.enter(doubtful)
+            && let Some(ride) = self.ride(doubtful)
         {
-            return match passenger.ride(&ride, copy) {
-                Ok(()) => Ok(self.handle(plan, None)),
-                // SAFETY: passed on to the caller.
-                submitted => unsafe { self.after_failure(plan, submitted) },
-            };
+            // SAFETY: passed on to the caller.
+            return unsafe { self.ridden(plan, &ride, copy) };
         }
         let Some(ticket) = ring.take() else {
             // SAFETY: passed on to the caller.
@@ -45,11 +40,6 @@ impl Job<'_> {
         let flight = Flight { waits_at, ..self.flight(ticket, raises, raises && !careful) };
         // SAFETY: passed on to the caller.
         unsafe { self.fly(plan, flight, before, copy) }
-    }
-
-    fn passenger(&self) -> Passenger<'_> {
-        let (direction, bytes) = (self.direction(), self.shape.bytes());
-        Passenger { stream: self.stream, direction, priority: self.priority, bytes }
     }
 
     fn flight(&self, landing: Ticket, raises: bool, raise_now: bool) -> Flight {

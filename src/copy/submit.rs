@@ -13,9 +13,9 @@ use crate::copy::handle::CopyHandle;
 use crate::copy::job::Job;
 use crate::copy::plan::{Plan, Reason, Situation, fits_kernel, plan};
 use crate::copy::request::{Request, place};
-use crate::copy::ride::at_once;
 use crate::kernel::Workers;
 use crate::stream::StreamState;
+use crate::trace::TracedCopy;
 
 /// Who carries an urgent copy by ungated kernel: more than bulk gets, because it is short.
 const URGENT: Workers = Workers { blocks: 16, warps: 16 };
@@ -26,10 +26,6 @@ const URGENT: Workers = Workers { blocks: 16, warps: 16 };
 /// The ranges of the request stay valid until the copy has completed, as the driver's copy of that kind demands.
 pub(crate) unsafe fn submit(stream: &Arc<StreamState>, request: &Request, door: &Door<'_>) -> Result<CopyHandle> {
     // SAFETY: passed on to the caller.
-    if let Some(result) = unsafe { at_once(stream, request, door) } {
-        return result;
-    }
-    // SAFETY: passed on to the caller.
     unsafe { submit_all(stream, std::slice::from_ref(request), door) }
 }
 
@@ -38,7 +34,6 @@ pub(crate) unsafe fn submit(stream: &Arc<StreamState>, request: &Request, door: 
 ///
 /// # Safety
 /// As for [`submit`], for each.
-#[inline(never)] // its frame is large, and copies that go at once need none of it
 pub(crate) unsafe fn submit_all(
     stream: &Arc<StreamState>,
     requests: &[Request],
@@ -57,6 +52,7 @@ pub(crate) unsafe fn submit_all(
         below: Vec::new(),
         fits_kernel: false,
         door,
+        doubtful: None,
         pieces: Vec::new(),
         requests,
     };
@@ -68,6 +64,11 @@ pub(crate) unsafe fn submit_all(
     let mut capturing = false;
     if lowest != highest {
         job.below = stream.ahead.below(priority, &inner.shared.ring);
+        // SAFETY: passed on to the caller.
+        if let Some(result) = unsafe { job.at_once(lowest, highest) } {
+            job.account(&result, began);
+            return result;
+        }
         job.find(request);
         capturing = !door.no_captures && inner.is_capturing(stream.stream);
         if requests.len() > 1 {
@@ -112,8 +113,13 @@ impl Job<'_> {
 
     /// What became of it, for the books.
     fn account(&self, result: &Result<CopyHandle>, began: Option<Nanos>) {
-        let direction = self.placement.map(|placement| placement.direction);
-        self.stream.account(result, self.priority, direction, self.shape.bytes(), began);
+        match result {
+            Ok(handle) => {
+                self.inner.shared.counters.copied(handle.plan, self.shape.bytes());
+                began.into_iter().for_each(|began| self.trace(began, handle));
+            }
+            Err(_) => self.inner.shared.counters.failed(),
+        }
     }
 
     /// Asks where its bytes are, and announces it on the engine that it will meet.
@@ -149,6 +155,20 @@ impl Job<'_> {
                 Plan::Engine { .. } => self.tracked(plan, || self.by_engine()),
             }
         }
+    }
+
+    fn trace(&self, began: Nanos, handle: &CopyHandle) {
+        let copy = TracedCopy {
+            began,
+            returned: self.inner.driver.host().now(),
+            landed: None,
+            stream: self.stream.stream,
+            priority: self.priority,
+            direction: self.placement.map(|placement| placement.direction),
+            bytes: self.shape.bytes(),
+            plan: handle.plan,
+        };
+        self.inner.shared.trace.submitted(copy, handle.ticket);
     }
 
     /// Waits for a copy that has to have completed when its call returns.
