@@ -226,8 +226,9 @@ static __device__ u32 verdict_of_one(const Guard &guard) {
   return found;
 }
 
-static __device__ bool may_copy(const Guard &guard) {
-  __shared__ u32 verdict;
+// `verdict` is the block's, a word of the kernel: one of this function would have a name that differs with every build,
+// and ptx.sh could not compare.
+static __device__ bool may_copy(const Guard &guard, u32 &verdict) {
   if (threadIdx.x == 0) verdict = verdict_of_one(guard);
   __syncthreads();
   return verdict == COPYING;
@@ -249,7 +250,8 @@ static __device__ void leave(const Guard &guard) {
 extern "C" __global__ void __launch_bounds__(512)
     overtake_copy_guarded(const __grid_constant__ InlineMany table, u32 count, const __grid_constant__ Gate gate,
                           const __grid_constant__ Guard guard) {
-  if (may_copy(guard)) {
+  __shared__ u32 verdict;
+  if (may_copy(guard, verdict)) {
     u32 workers = gate.host ? gridDim.x - 1 : gridDim.x;
     run(table.descriptors, count, gate);
     if (blockIdx.x < workers) has_worked(guard, workers);
