@@ -33,6 +33,11 @@ step serving 25 python3 pair.py serving.py --limit-s 40
 step offload 15 python3 pair.py offload.py --limit-s 40
 step cost 35 ./cost.sh
 step nccl 50 python3 nccl.py --limit-s 40
+if command -v nvcc >/dev/null && command -v compute-sanitizer >/dev/null; then
+  step kernel 40 ./kernel.sh
+else
+  rows+=('kernel|left out|-|nvcc or compute-sanitizer is missing')
+fi
 if [[ -n ${TORCH_TESTS:-} ]]; then
   left_s=$((budget_s - SECONDS))
   step 'torch suite' 120 ./torch_suite.sh --limit-s $((left_s > 440 ? 170 : left_s * 2 / 5 - 4))
