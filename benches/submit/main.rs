@@ -3,8 +3,10 @@
 //! differences count.
 #![allow(unsafe_code)] // copies are unsafe: the memory is described where it is made
 
+mod cold;
 mod count;
 mod null;
+mod ways;
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -77,6 +79,7 @@ fn through(criterion: &mut Criterion, name: &str, pair: Pair, stream: &PriorityS
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
     match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["cold"] => return cold::report(),
         ["instructions"] => return count::report(),
         ["counted", name, direction] => return count::counted(name, direction),
         _ => {}

@@ -1,0 +1,108 @@
+//! The ways that a copy is submitted here, and one copy along one of them.
+#![allow(unsafe_code)] // copies are unsafe: the memory is described where it is made
+
+use std::sync::Arc;
+
+use overtake::hal::{Device, DevicePtr, Driver, HostAllocFlags};
+use overtake::{Direction, Options, Overtake, Priority, PriorityStream};
+
+use crate::null::Null;
+
+const BYTES: u64 = 64 << 10;
+/// Copies before the measured ones: whatever happens once has happened.
+const WARM_UP: u32 = 20;
+
+/// The name, the copies that a ticket serves, and whether their tickets stay out.
+pub struct Way {
+    pub name: &'static str,
+    armed: bool,
+    ticket_every: u32,
+    withheld: bool,
+}
+
+const fn way(name: &'static str, armed: bool, ticket_every: u32, withheld: bool) -> Way {
+    Way { name, armed, ticket_every, withheld }
+}
+
+/// The copy without any of ours.
+pub const DRIVER_CALL: &str = "driver call";
+
+/// All ways through ours.
+pub const WAYS: [Way; 5] = [
+    way("alone", false, 8, false),
+    way("covered", true, u32::MAX, true),
+    way("ridden", true, u32::MAX, false),
+    way("with-a-ticket", true, 1, false),
+    way("one-ticket-in-8", true, 8, false),
+];
+
+/// The directions, with their names.
+pub const DIRECTIONS: [(Direction, &str); 2] = [(Direction::HostToDevice, "h2d"), (Direction::DeviceToHost, "d2h")];
+
+/// Two streams of which one copies along a way, on a driver whose calls do nothing.
+pub struct Bench {
+    null: Arc<Null>,
+    /// Dropped before the overtake that they belong to.
+    urgent: PriorityStream,
+    _bulk: PriorityStream,
+    _overtake: Overtake,
+    direction: Direction,
+    through: bool,
+    /// Both sides have BYTES and live as long as the process.
+    host: *mut u8,
+    device: DevicePtr,
+}
+
+impl Bench {
+    /// For a way, or for the driver call where no way has that name; warm.
+    pub fn new(name: &str, direction: Direction) -> Bench {
+        let way = WAYS.iter().find(|way| way.name == name);
+        let null = Null::new();
+        let driver: Arc<dyn Driver> = Arc::clone(&null) as Arc<dyn Driver>;
+        // Without channels no queue is probed, which would take callgrind minutes.
+        let options =
+            Options { ticket_every: way.map_or(8, |way| way.ticket_every), channels: false, ..Options::default() };
+        let overtake = Overtake::open(&driver, Device(0), options).expect("the software GPU opens");
+        let flags = HostAllocFlags::PORTABLE.and(HostAllocFlags::DEVICEMAP);
+        let armed = way.is_some_and(|way| way.armed);
+        let priority = if armed { overtake.priorities().highest() } else { Priority::LOWEST };
+        let bench = Bench {
+            host: driver.host_alloc(BYTES, flags).expect("there is pinned memory"),
+            device: driver.mem_alloc(BYTES).expect("there is device memory"),
+            _bulk: overtake.stream(Priority::LOWEST).expect("there is room for a stream"),
+            urgent: overtake.stream(priority).expect("there is room for a stream"),
+            _overtake: overtake,
+            null,
+            direction,
+            through: way.is_some(),
+        };
+        bench.null.be_instant(true);
+        bench.null.withhold(way.is_some_and(|way| way.withheld));
+        (0..WARM_UP).for_each(|_| bench.copy());
+        bench
+    }
+
+    /// One copy.
+    #[inline(always)]
+    pub fn copy(&self) {
+        let (driver, stream, host, device) = (&*self.null, &self.urgent, self.host, self.device);
+        // SAFETY: both sides have BYTES and live as long as the process; nobody touches either.
+        let submitted = unsafe {
+            match (self.through, self.direction) {
+                (true, Direction::DeviceToHost) => stream.memcpy_dtoh_async(host, device, BYTES).map(drop),
+                (true, _) => stream.memcpy_htod_async(device, host, BYTES).map(drop),
+                (false, Direction::DeviceToHost) => driver.copy_dtoh_async(host, device, BYTES, stream.raw()),
+                (false, _) => driver.copy_htod_async(device, host, BYTES, stream.raw()),
+            }
+        };
+        submitted.expect("the copy is valid");
+    }
+}
+
+impl Drop for Bench {
+    fn drop(&mut self) {
+        // The device is the software GPU again, which has nothing to do.
+        self.null.be_instant(false);
+        self.null.withhold(false);
+    }
+}
