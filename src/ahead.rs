@@ -61,9 +61,14 @@ impl Ahead {
         self.least.store(least, Ordering::Release);
     }
 
+    /// Whether there may be copies that are less urgent than `priority`. Costs one load.
+    pub(crate) fn may_be_below(&self, priority: Priority) -> bool {
+        self.least.load(Ordering::Acquire) < priority.get()
+    }
+
     /// The unfinished copies that are less urgent than `priority`, by level and engine.
     pub(crate) fn below(&self, priority: Priority, ring: &Ring) -> Vec<Dependency> {
-        if self.least.load(Ordering::Acquire) >= priority.get() {
+        if !self.may_be_below(priority) {
             return Vec::new();
         }
         let mut copies = lock(&self.copies);

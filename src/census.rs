@@ -8,9 +8,10 @@ use semaphores::{Priorities, Priority};
 use crate::lock::lock;
 
 /// The counts, and their bounds in one word: that is all that a copy has to read to learn that it is alone.
+#[repr(C)]
 pub(crate) struct Census {
-    open: Mutex<Vec<u64>>,
     bounds: AtomicU64,
+    open: Mutex<Vec<u64>>,
 }
 
 impl Census {

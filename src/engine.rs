@@ -19,15 +19,16 @@ const BYTES_PER_NANOSECOND: u64 = BYTES_PER_SECOND / 1_000_000_000;
 /// What an engine spends between two copies besides moving bytes (facts, section 2).
 const GAP: Nanos = Nanos(2_600);
 
-/// An engine.
+/// An engine. What a copy needs that goes at once comes first, on one cache line.
+#[repr(C, align(64))]
 pub(crate) struct Engine {
-    pub(crate) bank: Arc<Bank>,
     /// Whose copies come here.
     pub(crate) census: Census,
+    /// Whether there is any channel: one load for those in a hurry.
+    channelled: AtomicBool,
+    pub(crate) bank: Arc<Bank>,
     groups: Vec<Group>,
     channels: Vec<OnceLock<Channel>>,
-    /// Whether there is any: one load for those in a hurry.
-    channelled: AtomicBool,
 }
 
 impl Engine {

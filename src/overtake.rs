@@ -5,32 +5,37 @@ use std::sync::Arc;
 use channels::probe;
 use channels::{Adder, Direction, Pace};
 use hal::{CaptureStatus, Code, Context, Device, DevicePtr, Driver, Result, Stream, StreamFlags};
-use semaphores::{Layout, Priorities, Priority};
+use semaphores::{Kind, Layout, Priorities, Priority};
 
 use crate::engine::Engine;
 use crate::events::Events;
 use crate::guard::{Blocking, Guard, Rescuer};
 use crate::kernel::{CopyKernel, Yield};
 use crate::monitor::{Monitor, Ring, Shared};
-use crate::options::Options;
+use crate::options::{Options, UrgentTransport};
 use crate::primary::Primary;
 use crate::shadow::Shadows;
 use crate::statistics::{Counters, Statistics};
 use crate::stream::PriorityStream;
 use crate::trace::{Trace, TracedCopy};
 
-/// What streams, handles and the monitor share.
+/// What streams, handles and the monitor share. What a copy needs that goes at once comes first, on one cache line.
+#[repr(C, align(64))]
 pub(crate) struct Inner {
     pub(crate) driver: Arc<dyn Driver>,
-    pub(crate) options: Options,
     pub(crate) shared: Arc<Shared>,
-    pub(crate) kernel: Option<Arc<CopyKernel>>,
     pub(crate) guard: Option<Arc<Guard>>,
-    pub(crate) events: Events,
-    pub(crate) shadows: Shadows,
-    pub(crate) pace: Pace,
     to_device: Arc<Engine>,
     to_host: Arc<Engine>,
+    pub(crate) pace: Pace,
+    /// Whether copies may go at once: the option `enabled`.
+    pub(crate) is_enabled: bool,
+    /// Whether urgent copies may go without a ticket of their own: in their own streams, with a word that the CPU sets.
+    pub(crate) lets_ride: bool,
+    pub(crate) options: Options,
+    pub(crate) kernel: Option<Arc<CopyKernel>>,
+    pub(crate) events: Events,
+    pub(crate) shadows: Shadows,
     // Dropped last: everything above was made in it.
     pub(crate) primary: Primary,
 }
@@ -227,6 +232,10 @@ impl Inner {
             pace: Pace::new(),
             shared,
             driver: Arc::clone(driver),
+            is_enabled: options.enabled,
+            lets_ride: options.enabled
+                && options.emulation == Kind::Hold
+                && options.urgent_transport == UrgentTransport::Engine,
             options,
             to_device,
             to_host,

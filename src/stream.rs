@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use channels::Direction;
-use hal::{Code, Copy2d, Copy3d, DevicePtr, Result, Stream};
+use hal::{Code, Copy2d, Copy3d, DevicePtr, Nanos, Result, Stream};
 use semaphores::Priority;
 
 use crate::ahead::Ahead;
@@ -15,6 +15,7 @@ use crate::engine::Engine;
 use crate::overtake::Inner;
 use crate::run::Run;
 use crate::shadow::Shadow;
+use crate::trace::TracedCopy;
 use crate::trust::Trust;
 
 /// A stream as the copy layer sees it. Handles of its copies keep it, so that they can ask it when its owner has gone.
@@ -47,6 +48,25 @@ impl StreamState {
         let bit = announcement(direction, priority);
         if self.announced.fetch_or(bit, Ordering::SeqCst) & bit == 0 {
             self.inner.engine(direction).census.opened(priority);
+        }
+    }
+
+    /// What became of a copy, for the books.
+    pub(crate) fn account(
+        &self,
+        result: &Result<CopyHandle>,
+        priority: Priority,
+        direction: Option<Direction>,
+        bytes: u64,
+        began: Option<Nanos>,
+    ) {
+        let shared = &self.inner.shared;
+        let Ok(handle) = result else { return shared.counters.failed() };
+        shared.counters.copied(handle.plan, bytes);
+        if let Some(began) = began {
+            let (returned, stream, plan) = (self.inner.driver.host().now(), self.stream, handle.plan);
+            let copy = TracedCopy { began, returned, landed: None, stream, priority, direction, bytes, plan };
+            shared.trace.submitted(copy, handle.ticket);
         }
     }
 

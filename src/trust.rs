@@ -9,7 +9,7 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Copies that are submitted with care after one was doubted.
-const CAREFUL_COPIES: u32 = 64;
+pub(crate) const CAREFUL_COPIES: u32 = 64;
 
 /// The trust in one stream.
 #[derive(Debug, Default)]

@@ -40,7 +40,9 @@ pub fn report() -> ExitCode {
             }
         }
     }
-    println!("ns of the calling thread for one copy, caches cold, on a driver whose calls do nothing: medians of {ROUNDS}");
+    println!(
+        "ns of the calling thread for one copy, caches cold, on a driver whose calls do nothing: medians of {ROUNDS}"
+    );
     println!("{:<18}{:>8}{:>8}", "", "h2d", "d2h");
     for (name, [to_device, to_host]) in names.into_iter().zip(samples) {
         println!("{name:<18}{:>8}{:>8}", median_ns(to_device), median_ns(to_host));

@@ -11,12 +11,21 @@ use crate::shape::{Shape, Side};
 /// # Safety
 /// Every row of both sides stays valid until the copy has completed, as [`Driver`]'s copy of that kind demands.
 pub unsafe fn copy_shape(driver: &dyn Driver, direction: Direction, shape: &Shape, stream: Stream) -> Result<()> {
-    let shape = shape.flattened();
     if shape.is_linear() {
         // SAFETY: passed on to the caller.
-        return unsafe { copy_linear(driver, direction, &shape, stream) };
+        return unsafe { copy_linear(driver, direction, shape, stream) };
     }
-    let (target, source) = endpoints(direction, &shape);
+    // SAFETY: passed on to the caller.
+    unsafe { copy_rows(driver, direction, &shape.flattened(), stream) }
+}
+
+#[inline(never)] // its frame is large, and most copies are one run of bytes
+unsafe fn copy_rows(driver: &dyn Driver, direction: Direction, shape: &Shape, stream: Stream) -> Result<()> {
+    if shape.is_linear() {
+        // SAFETY: passed on to the caller.
+        return unsafe { copy_linear(driver, direction, shape, stream) };
+    }
+    let (target, source) = endpoints(direction, shape);
     if shape.depth == 1 {
         let copy = Copy2d {
             source: plane(source, shape.source),

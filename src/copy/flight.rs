@@ -9,6 +9,7 @@ use hal::{Event, Result};
 use crate::copy::handle::CopyHandle;
 use crate::copy::job::Job;
 use crate::copy::plan::{Plan, Reason};
+use crate::copy::ride::Passenger;
 use crate::copy::ways::Submitted;
 use crate::monitor::{Flight, Lift, Ticket};
 use crate::shadow;
@@ -21,13 +22,17 @@ impl Job<'_> {
     pub(super) unsafe fn tracked(&self, plan: Plan, copy: impl FnOnce() -> Submitted) -> Result<CopyHandle> {
         let (ring, raises, waits_at) = (&self.inner.shared.ring, self.raises(plan), self.waits_at(plan));
         let doubtful = raises && self.doubtful.unwrap_or_else(|| self.stream.trust.is_careful());
+        let passenger = self.passenger();
         if plan == Plan::Urgent
             && self.below.is_empty()
             && !self.door.blocking
-            && let Some(ride) = self.ride(doubtful)
+            && let Some(ride) = passenger.enter(doubtful)
         {
-            // SAFETY: passed on to the caller.
-            return unsafe { self.ridden(plan, &ride, copy) };
+            return match passenger.ride(&ride, copy) {
+                Ok(()) => Ok(self.handle(plan, None)),
+                // SAFETY: passed on to the caller.
+                submitted => unsafe { self.after_failure(plan, submitted) },
+            };
         }
         let Some(ticket) = ring.take() else {
             // SAFETY: passed on to the caller.
@@ -40,6 +45,11 @@ impl Job<'_> {
         let flight = Flight { waits_at, ..self.flight(ticket, raises, raises && !careful) };
         // SAFETY: passed on to the caller.
         unsafe { self.fly(plan, flight, before, copy) }
+    }
+
+    fn passenger(&self) -> Passenger<'_> {
+        let (direction, bytes) = (self.direction(), self.shape.bytes());
+        Passenger { stream: self.stream, direction, priority: self.priority, bytes }
     }
 
     fn flight(&self, landing: Ticket, raises: bool, raise_now: bool) -> Flight {

@@ -28,7 +28,7 @@ pub(super) struct Job<'a> {
     /// Whether it could go by kernel, if the channel does not take it.
     pub(super) fits_kernel: bool,
     pub(super) door: &'a Door<'a>,
-    /// Whether its stream is to be treated with care, once that has been asked.
+    /// Whether its stream is to be treated with care, if that has been asked.
     pub(super) doubtful: Option<bool>,
     /// What the kernel has to do where that is not just the shape.
     pub(super) pieces: Vec<Descriptor>,

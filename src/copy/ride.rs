@@ -1,74 +1,186 @@
 //! Copies without a ticket of their own: the last ticket of their stream, and the time that copies take, tell enough
-//! about them.
+//! about them. A ticket per copy would cost a burst a third of its speed.
 #![allow(unsafe_code)] // copies are unsafe; the caller's promise is passed on
 
+use std::sync::Arc;
+
+use channels::{Direction, Shape};
 use hal::{Nanos, Result};
-use semaphores::{Kind, Priority};
+use semaphores::Priority;
 
+use crate::copy::door::Door;
 use crate::copy::handle::CopyHandle;
-use crate::copy::job::Job;
-use crate::copy::plan::Plan;
+use crate::copy::plan::{Plan, Reason};
 use crate::copy::request::{Placement, Request};
-use crate::copy::ways::Submitted;
-use crate::options::UrgentTransport;
 use crate::run::{Ask, Ride};
+use crate::stream::StreamState;
 
-impl Job<'_> {
-    /// An urgent copy that needs no ticket of its own goes before anything is asked about it: every question to the
-    /// driver costs a caller who has slept for a while a quarter of what the copy costs. If its bytes turn out to lie
-    /// where no engine is needed, or its stream captures, it has held others off for a few microseconds in vain.
-    pub(super) unsafe fn at_once(&mut self, lowest: Priority, highest: Priority) -> Option<Result<CopyHandle>> {
-        let [Request { direction: Some(direction), .. }] = self.requests else { return None };
-        let (options, direction) = (&self.inner.options, *direction);
-        let urgent = self.priority > lowest && self.priority == highest && !self.door.blocking;
-        let by_engine = options.emulation == Kind::Hold && options.urgent_transport == UrgentTransport::Engine;
-        let supposed = Placement { direction, pinned: true, managed: false, host_seen_by_device: None };
-        if !urgent || !by_engine || self.inner.shared.has_stood_down() || !supposed.meets_engine(&self.shape) {
-            return None;
-        }
-        let known = self.placement.replace(supposed);
-        let doubtful = self.stream.trust.is_careful();
-        self.doubtful = Some(doubtful);
-        if self.below.is_empty()
-            && let Some(ride) = self.ride(doubtful)
-        {
-            // SAFETY: passed on to the caller.
-            return Some(unsafe { self.ridden(Plan::Urgent, &ride, || Ok(self.native()?)) });
-        }
-        self.placement = known;
-        None
-    }
+/// An urgent copy that may ride.
+#[derive(Clone, Copy)]
+pub(super) struct Passenger<'a> {
+    pub(super) stream: &'a Arc<StreamState>,
+    pub(super) direction: Direction,
+    pub(super) priority: Priority,
+    pub(super) bytes: u64,
+}
 
+impl Passenger<'_> {
     /// A place behind the last ticket of its stream, if there is one.
-    pub(super) fn ride(&self, doubtful: bool) -> Option<Ride> {
+    pub(super) fn enter(&self, doubtful: bool) -> Option<Ride> {
+        let inner = &self.stream.inner;
+        let engine = inner.engine(self.direction);
         self.stream.run.enter(&Ask {
-            shared: &self.inner.shared,
-            direction: self.direction(),
+            shared: &inner.shared,
+            direction: self.direction,
             priority: self.priority,
-            expected: self.engine().expected(self.shape.bytes()),
-            ticket_every: self.inner.options.ticket_every,
-            timely: !doubtful && !self.engine().uses_channels(),
+            expected: engine.expected(self.bytes),
+            ticket_every: inner.options.ticket_every,
+            timely: !doubtful && !engine.uses_channels(),
         })
     }
 
-    /// A copy without a ticket of its own: the last ticket of its stream, and the time that copies take, tell enough
-    /// about it. A ticket per copy would cost a burst a third of its speed.
-    pub(super) unsafe fn ridden(
+    /// Submits by `copy`.
+    pub(super) fn ride<E>(
         &self,
-        plan: Plan,
         ride: &Ride,
-        copy: impl FnOnce() -> Submitted,
-    ) -> Result<CopyHandle> {
+        copy: impl FnOnce() -> std::result::Result<(), E>,
+    ) -> std::result::Result<(), E> {
+        let inner = &self.stream.inner;
         let submitted = {
-            let _first = self.inner.pace.urgent();
+            let _first = inner.pace.urgent();
             copy()
         };
-        let now = if ride.is_timed() { self.inner.driver.host().now() } else { Nanos::ZERO };
-        self.inner.shared.leave(&self.stream.run, ride, submitted.is_err(), now);
-        match submitted {
-            Ok(()) => Ok(self.handle(plan, None)),
-            // SAFETY: passed on to the caller.
-            Err(_) => unsafe { self.after_failure(plan, submitted) },
+        let now = if ride.is_timed() { inner.driver.host().now() } else { Nanos::ZERO };
+        inner.shared.leave(&self.stream.run, ride, submitted.is_err(), now);
+        submitted
+    }
+}
+
+/// What became of a copy that might go at once.
+pub(super) enum AtOnce {
+    /// It went, or the driver refused it.
+    Went(Result<CopyHandle>),
+    /// There is more to ask first. Whether its stream is to be treated with care, if that has been asked.
+    Not { doubtful: Option<bool> },
+}
+
+/// A copy that is alone, or urgent and needs no ticket of its own, goes before anything is asked about it: every
+/// question to the driver costs a caller who has slept for a while a quarter of what the copy costs. If an urgent
+/// copy's bytes turn out to lie where no engine is needed, or its stream captures, it has held others off for a few
+/// microseconds in vain.
+///
+/// Such a caller finds little of this in his caches either: that is why it stands by itself, before all that other
+/// copies need.
+///
+/// # Safety
+/// As for [`super::submit::submit`].
+pub(super) unsafe fn at_once(stream: &Arc<StreamState>, request: &Request, door: &Door<'_>) -> AtOnce {
+    let (inner, priority) = (&*stream.inner, request.priority.unwrap_or(stream.priority));
+    let valid = request.priority.is_none_or(|priority| inner.options.priorities.contains(priority));
+    let Some(direction) = request.direction.filter(|_| valid && inner.is_enabled) else {
+        return AtOnce::Not { doubtful: None };
+    };
+    if !stream.is_announced(direction, priority) || inner.shared.has_stood_down() {
+        return AtOnce::Not { doubtful: None };
+    }
+    let (lowest, highest) = inner.engine(direction).census.bounds_with(priority);
+    let flat;
+    let shape = match request.shape.is_linear() {
+        true => &request.shape,
+        false => {
+            flat = request.shape.flattened();
+            &flat
         }
+    };
+    let going = Going { stream, direction, priority, shape, door };
+    if lowest == highest {
+        // SAFETY: passed on to the caller.
+        return AtOnce::Went(unsafe { going.alone() });
+    }
+    if priority != highest || door.blocking || !inner.lets_ride {
+        return AtOnce::Not { doubtful: None };
+    }
+    // SAFETY: passed on to the caller.
+    unsafe { going.urgently() }
+}
+
+/// A copy that goes at once, if it does.
+struct Going<'a> {
+    stream: &'a Arc<StreamState>,
+    direction: Direction,
+    priority: Priority,
+    shape: &'a Shape,
+    door: &'a Door<'a>,
+}
+
+impl Going<'_> {
+    unsafe fn alone(&self) -> Result<CopyHandle> {
+        let began = self.began();
+        // SAFETY: passed on to the caller.
+        let submitted = unsafe { self.stream.copy_natively(self.direction, self.shape, self.door) };
+        self.told(submitted, Plan::Native(Reason::Alone), began)
+    }
+
+    unsafe fn urgently(&self) -> AtOnce {
+        let Going { stream, direction, priority, .. } = *self;
+        let supposed = Placement { direction, pinned: true, managed: false, host_seen_by_device: None };
+        if stream.ahead.may_be_below(priority) || !supposed.meets_engine(self.shape) {
+            return AtOnce::Not { doubtful: None };
+        }
+        let doubtful = stream.trust.is_careful();
+        let passenger = Passenger { stream, direction, priority, bytes: self.shape.bytes() };
+        let Some(ride) = passenger.enter(doubtful) else { return AtOnce::Not { doubtful: Some(doubtful) } };
+        let began = self.began();
+        // SAFETY: passed on to the caller.
+        let submitted = passenger.ride(&ride, || unsafe { stream.copy_natively(direction, self.shape, self.door) });
+        AtOnce::Went(self.told(submitted, Plan::Urgent, began))
+    }
+
+    fn began(&self) -> Option<Nanos> {
+        let inner = &self.stream.inner;
+        inner.shared.trace.is_on().then(|| inner.driver.host().now())
+    }
+
+    fn told(&self, submitted: Result<()>, plan: Plan, began: Option<Nanos>) -> Result<CopyHandle> {
+        let result = submitted.map(|()| CopyHandle { stream: Arc::clone(self.stream), ticket: None, plan });
+        self.stream.account(&result, self.priority, Some(self.direction), self.shape.bytes(), began);
+        result
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hal::HostAllocFlags;
+
+    use super::*;
+    use crate::options::Options;
+    use crate::overtake::Overtake;
+    use crate::trust::CAREFUL_COPIES;
+
+    const BYTES: u64 = 64 << 10;
+
+    #[test]
+    fn a_copy_of_a_doubted_stream_counts_once() {
+        let driver = crate::soft::driver();
+        let overtake = Overtake::attach(&driver, Options::default()).unwrap();
+        let _low = overtake.stream(Priority::LOWEST).unwrap();
+        let high = overtake.stream(overtake.priorities().highest()).unwrap();
+        let host = driver.host_alloc(BYTES, HostAllocFlags::PORTABLE).unwrap();
+        let device = driver.mem_alloc(BYTES).unwrap();
+        // SAFETY: both sides have BYTES and live until the copy has completed.
+        let copy = || unsafe { high.memcpy_htod_async(device, host, BYTES) }.unwrap();
+        let first = copy();
+        first.wait().unwrap();
+        let trust = &first.stream.trust;
+        // The ticket of the first copy no longer tells about the next one, which has to ask therefore.
+        trust.doubt();
+        let second = copy();
+        second.wait().unwrap();
+        assert!(second.ticket.is_some());
+        let left = std::iter::from_fn(|| trust.is_careful().then_some(())).count();
+        assert_eq!(left, CAREFUL_COPIES as usize - 1);
+        // SAFETY: nothing copies any more.
+        unsafe { driver.host_free(host) }.unwrap();
+        driver.mem_free(device).unwrap();
     }
 }

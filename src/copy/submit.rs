@@ -13,9 +13,9 @@ use crate::copy::handle::CopyHandle;
 use crate::copy::job::Job;
 use crate::copy::plan::{Plan, Reason, Situation, fits_kernel, plan};
 use crate::copy::request::{Request, place};
+use crate::copy::ride::{AtOnce, at_once};
 use crate::kernel::Workers;
 use crate::stream::StreamState;
-use crate::trace::TracedCopy;
 
 /// Who carries an urgent copy by ungated kernel: more than bulk gets, because it is short.
 const URGENT: Workers = Workers { blocks: 16, warps: 16 };
@@ -26,7 +26,11 @@ const URGENT: Workers = Workers { blocks: 16, warps: 16 };
 /// The ranges of the request stay valid until the copy has completed, as the driver's copy of that kind demands.
 pub(crate) unsafe fn submit(stream: &Arc<StreamState>, request: &Request, door: &Door<'_>) -> Result<CopyHandle> {
     // SAFETY: passed on to the caller.
-    unsafe { submit_all(stream, std::slice::from_ref(request), door) }
+    match unsafe { at_once(stream, request, door) } {
+        AtOnce::Went(result) => result,
+        // SAFETY: passed on to the caller.
+        AtOnce::Not { doubtful } => unsafe { submit_asking(stream, std::slice::from_ref(request), door, doubtful) },
+    }
 }
 
 /// Submits several requests that have no order among them, as one copy of all their bytes with the first one's
@@ -38,6 +42,23 @@ pub(crate) unsafe fn submit_all(
     stream: &Arc<StreamState>,
     requests: &[Request],
     door: &Door<'_>,
+) -> Result<CopyHandle> {
+    // SAFETY: passed on to the caller.
+    unsafe {
+        match requests {
+            [request] => submit(stream, request, door),
+            _ => submit_asking(stream, requests, door, None),
+        }
+    }
+}
+
+/// Submits what does not go at once; whether its stream is `doubtful` may have been asked.
+#[inline(never)] // its frame is large, and copies that go at once need none of it
+unsafe fn submit_asking(
+    stream: &Arc<StreamState>,
+    requests: &[Request],
+    door: &Door<'_>,
+    doubtful: Option<bool>,
 ) -> Result<CopyHandle> {
     let inner = &*stream.inner;
     let request = &requests[0];
@@ -52,7 +73,7 @@ pub(crate) unsafe fn submit_all(
         below: Vec::new(),
         fits_kernel: false,
         door,
-        doubtful: None,
+        doubtful,
         pieces: Vec::new(),
         requests,
     };
@@ -64,11 +85,6 @@ pub(crate) unsafe fn submit_all(
     let mut capturing = false;
     if lowest != highest {
         job.below = stream.ahead.below(priority, &inner.shared.ring);
-        // SAFETY: passed on to the caller.
-        if let Some(result) = unsafe { job.at_once(lowest, highest) } {
-            job.account(&result, began);
-            return result;
-        }
         job.find(request);
         capturing = !door.no_captures && inner.is_capturing(stream.stream);
         if requests.len() > 1 {
@@ -113,13 +129,8 @@ impl Job<'_> {
 
     /// What became of it, for the books.
     fn account(&self, result: &Result<CopyHandle>, began: Option<Nanos>) {
-        match result {
-            Ok(handle) => {
-                self.inner.shared.counters.copied(handle.plan, self.shape.bytes());
-                began.into_iter().for_each(|began| self.trace(began, handle));
-            }
-            Err(_) => self.inner.shared.counters.failed(),
-        }
+        let direction = self.placement.map(|placement| placement.direction);
+        self.stream.account(result, self.priority, direction, self.shape.bytes(), began);
     }
 
     /// Asks where its bytes are, and announces it on the engine that it will meet.
@@ -155,20 +166,6 @@ impl Job<'_> {
                 Plan::Engine { .. } => self.tracked(plan, || self.by_engine()),
             }
         }
-    }
-
-    fn trace(&self, began: Nanos, handle: &CopyHandle) {
-        let copy = TracedCopy {
-            began,
-            returned: self.inner.driver.host().now(),
-            landed: None,
-            stream: self.stream.stream,
-            priority: self.priority,
-            direction: self.placement.map(|placement| placement.direction),
-            bytes: self.shape.bytes(),
-            plan: handle.plan,
-        };
-        self.inner.shared.trace.submitted(copy, handle.ticket);
     }
 
     /// Waits for a copy that has to have completed when its call returns.

@@ -1,27 +1,37 @@
 //! The ways into the driver: natively, by copy kernel, in chunks through a channel.
 #![allow(unsafe_code)] // copies are unsafe; the caller's promise is passed on
 
-use channels::{Direction, Refusal, Submission, chunk, copy_shape};
+use channels::{Direction, Refusal, Shape, Submission, chunk, copy_shape};
 use hal::{Result, Stream};
 use semaphores::{Layout, emulation};
 
+use crate::copy::door::Door;
 use crate::copy::job::Job;
 use crate::copy::plan::{Plan, Reason};
 use crate::guard::Guarded;
 use crate::kernel::{Descriptor, GUARDED_DESCRIPTORS, INLINE_DESCRIPTORS, Workers, Yield};
+use crate::stream::StreamState;
 
 /// How handing a copy to the driver ended.
 pub(super) type Submitted = std::result::Result<(), Refusal>;
 
-impl Job<'_> {
-    /// The copy as the driver does it.
-    pub(super) unsafe fn native(&self) -> Result<()> {
-        self.inner.natively(|| match self.door.native {
+impl StreamState {
+    /// A copy as the driver does it.
+    pub(super) unsafe fn copy_natively(&self, direction: Direction, shape: &Shape, door: &Door<'_>) -> Result<()> {
+        self.inner.natively(|| match door.native {
             Some(native) => native(),
-            // An address that nobody could place goes through the driver's own inference, as `Peer` does.
             // SAFETY: passed on to the caller.
-            None => unsafe { copy_shape(&*self.inner.driver, self.direction(), &self.shape, self.stream.stream) },
+            None => unsafe { copy_shape(&*self.inner.driver, direction, shape, self.stream) },
         })
+    }
+}
+
+impl Job<'_> {
+    /// The copy as the driver does it. An address that nobody could place goes through the driver's own inference, as
+    /// `Peer` does.
+    pub(super) unsafe fn native(&self) -> Result<()> {
+        // SAFETY: passed on to the caller.
+        unsafe { self.stream.copy_natively(self.direction(), &self.shape, self.door) }
     }
 
     /// Lets other streams have their turn behind a bulk copy that went natively: the engine would otherwise go on with
