@@ -1,5 +1,6 @@
-//! Copies without a ticket of their own: the last ticket of their stream, and the time that copies take, tell enough
-//! about them. A ticket per copy would cost a burst a third of its speed.
+//! Copies that need nothing asked: those that are alone, and those without a ticket of their own, where the last ticket
+//! of their stream, and the time that copies take, tell enough. A ticket per copy would cost a burst a third of its
+//! speed. They go the way that [`crate::copy::plan`] has for them; the checks `rides` and `passing` hold both together.
 #![allow(unsafe_code)] // copies are unsafe; the caller's promise is passed on
 
 use std::sync::Arc;
