@@ -31,6 +31,8 @@ pub(crate) struct Engine {
     channels: Vec<OnceLock<Channel>>,
 }
 
+const _: () = assert!(std::mem::offset_of!(Engine, groups) <= 64);
+
 impl Engine {
     /// An engine with as many channels as `queues` allow; they are made when first used.
     pub(crate) fn new(driver: &Arc<dyn Driver>, priorities: Priorities, queues: usize) -> Result<Engine> {

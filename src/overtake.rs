@@ -40,6 +40,8 @@ pub(crate) struct Inner {
     pub(crate) primary: Primary,
 }
 
+const _: () = assert!(std::mem::offset_of!(Inner, options) <= 64);
+
 /// Prioritised copies on one device, in its primary context.
 pub struct Overtake {
     // Dropped first: the monitor must end before what it watches goes.
@@ -233,9 +235,7 @@ impl Inner {
             shared,
             driver: Arc::clone(driver),
             is_enabled: options.enabled,
-            lets_ride: options.enabled
-                && options.emulation == Kind::Hold
-                && options.urgent_transport == UrgentTransport::Engine,
+            lets_ride: options.emulation == Kind::Hold && options.urgent_transport == UrgentTransport::Engine,
             options,
             to_device,
             to_host,

@@ -51,6 +51,11 @@ impl StreamState {
         }
     }
 
+    /// When a copy began, if anybody wants to know.
+    pub(crate) fn began(&self) -> Option<Nanos> {
+        self.inner.shared.trace.is_on().then(|| self.inner.driver.host().now())
+    }
+
     /// What became of a copy, for the books.
     pub(crate) fn account(
         &self,

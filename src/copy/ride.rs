@@ -16,7 +16,7 @@ use crate::copy::request::{Placement, Request};
 use crate::run::{Ask, Ride};
 use crate::stream::StreamState;
 
-/// An urgent copy that may ride.
+/// A copy that may go without a ticket of its own.
 #[derive(Clone, Copy)]
 pub(super) struct Passenger<'a> {
     pub(super) stream: &'a Arc<StreamState>,
@@ -55,6 +55,33 @@ impl Passenger<'_> {
         inner.shared.leave(&self.stream.run, ride, submitted.is_err(), now);
         submitted
     }
+
+    unsafe fn alone(&self, shape: &Shape, door: &Door<'_>) -> Result<CopyHandle> {
+        let began = self.stream.began();
+        // SAFETY: passed on to the caller.
+        let submitted = unsafe { self.stream.copy_natively(self.direction, shape, door) };
+        self.told(submitted, Plan::Native(Reason::Alone), began)
+    }
+
+    unsafe fn urgently(&self, shape: &Shape, door: &Door<'_>) -> AtOnce {
+        let Passenger { stream, direction, priority, .. } = *self;
+        let supposed = Placement { direction, pinned: true, managed: false, host_seen_by_device: None };
+        if stream.ahead.may_be_below(priority) || !supposed.meets_engine(&shape.flattened()) {
+            return AtOnce::Not { doubtful: None };
+        }
+        let doubtful = stream.trust.is_careful();
+        let Some(ride) = self.enter(doubtful) else { return AtOnce::Not { doubtful: Some(doubtful) } };
+        let began = stream.began();
+        // SAFETY: passed on to the caller.
+        let submitted = self.ride(&ride, || unsafe { stream.copy_natively(direction, shape, door) });
+        AtOnce::Went(self.told(submitted, Plan::Urgent, began))
+    }
+
+    fn told(&self, submitted: Result<()>, plan: Plan, began: Option<Nanos>) -> Result<CopyHandle> {
+        let result = submitted.map(|()| CopyHandle { stream: Arc::clone(self.stream), ticket: None, plan });
+        self.stream.account(&result, self.priority, Some(self.direction), self.bytes, began);
+        result
+    }
 }
 
 /// What became of a copy that might go at once.
@@ -85,68 +112,16 @@ pub(super) unsafe fn at_once(stream: &Arc<StreamState>, request: &Request, door:
         return AtOnce::Not { doubtful: None };
     }
     let (lowest, highest) = inner.engine(direction).census.bounds_with(priority);
-    let flat;
-    let shape = match request.shape.is_linear() {
-        true => &request.shape,
-        false => {
-            flat = request.shape.flattened();
-            &flat
-        }
-    };
-    let going = Going { stream, direction, priority, shape, door };
+    let passenger = Passenger { stream, direction, priority, bytes: request.bytes() };
     if lowest == highest {
         // SAFETY: passed on to the caller.
-        return AtOnce::Went(unsafe { going.alone() });
+        return AtOnce::Went(unsafe { passenger.alone(&request.shape, door) });
     }
     if priority != highest || door.blocking || !inner.lets_ride {
         return AtOnce::Not { doubtful: None };
     }
     // SAFETY: passed on to the caller.
-    unsafe { going.urgently() }
-}
-
-/// A copy that goes at once, if it does.
-struct Going<'a> {
-    stream: &'a Arc<StreamState>,
-    direction: Direction,
-    priority: Priority,
-    shape: &'a Shape,
-    door: &'a Door<'a>,
-}
-
-impl Going<'_> {
-    unsafe fn alone(&self) -> Result<CopyHandle> {
-        let began = self.began();
-        // SAFETY: passed on to the caller.
-        let submitted = unsafe { self.stream.copy_natively(self.direction, self.shape, self.door) };
-        self.told(submitted, Plan::Native(Reason::Alone), began)
-    }
-
-    unsafe fn urgently(&self) -> AtOnce {
-        let Going { stream, direction, priority, .. } = *self;
-        let supposed = Placement { direction, pinned: true, managed: false, host_seen_by_device: None };
-        if stream.ahead.may_be_below(priority) || !supposed.meets_engine(self.shape) {
-            return AtOnce::Not { doubtful: None };
-        }
-        let doubtful = stream.trust.is_careful();
-        let passenger = Passenger { stream, direction, priority, bytes: self.shape.bytes() };
-        let Some(ride) = passenger.enter(doubtful) else { return AtOnce::Not { doubtful: Some(doubtful) } };
-        let began = self.began();
-        // SAFETY: passed on to the caller.
-        let submitted = passenger.ride(&ride, || unsafe { stream.copy_natively(direction, self.shape, self.door) });
-        AtOnce::Went(self.told(submitted, Plan::Urgent, began))
-    }
-
-    fn began(&self) -> Option<Nanos> {
-        let inner = &self.stream.inner;
-        inner.shared.trace.is_on().then(|| inner.driver.host().now())
-    }
-
-    fn told(&self, submitted: Result<()>, plan: Plan, began: Option<Nanos>) -> Result<CopyHandle> {
-        let result = submitted.map(|()| CopyHandle { stream: Arc::clone(self.stream), ticket: None, plan });
-        self.stream.account(&result, self.priority, Some(self.direction), self.shape.bytes(), began);
-        result
-    }
+    unsafe { passenger.urgently(&request.shape, door) }
 }
 
 #[cfg(test)]

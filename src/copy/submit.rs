@@ -80,7 +80,7 @@ unsafe fn submit_asking(
     if requests.len() > 1 {
         job.shape = batch::sum(requests);
     }
-    let began = inner.shared.trace.is_on().then(|| inner.driver.host().now());
+    let began = stream.began();
     let (lowest, highest) = if inner.options.enabled { job.company(request) } else { (priority, priority) };
     let mut capturing = false;
     if lowest != highest {
