@@ -5,7 +5,7 @@ use std::hint::black_box;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use crate::ways::{Bench, DIRECTIONS, DRIVER_CALL, WAYS};
+use crate::ways::{Bench, DIRECTIONS, names, print_head, print_row};
 
 const ROUNDS: usize = 400;
 /// Several times what a core has for itself.
@@ -18,34 +18,27 @@ fn others(memory: &mut [u8]) {
     black_box(memory);
 }
 
-fn median_ns(mut samples: Vec<u128>) -> u128 {
+fn median_ns(mut samples: Vec<u64>) -> u64 {
     samples.sort_unstable();
     samples[samples.len() / 2]
 }
 
 /// Prints a row for each way; all ways in turn, so that whatever else the machine does is in all of them.
 pub fn report() -> ExitCode {
-    let names: Vec<&str> = [DRIVER_CALL].into_iter().chain(WAYS.iter().map(|way| way.name)).collect();
-    let benches: Vec<[Bench; 2]> =
-        names.iter().map(|name| DIRECTIONS.map(|(direction, _)| Bench::new(name, direction))).collect();
-    let mut samples = vec![[(); 2].map(|()| Vec::with_capacity(ROUNDS)); names.len()];
+    let new = |name| DIRECTIONS.map(|(direction, _)| (Bench::new(name, direction), Vec::new()));
+    let mut ways: Vec<_> = names().map(|name| (name, new(name))).collect();
     let mut memory = vec![0; OTHERS_BYTES];
     for _ in 0..ROUNDS {
-        for (benches, samples) in benches.iter().zip(&mut samples) {
-            for (bench, samples) in benches.iter().zip(samples) {
-                others(&mut memory);
-                let start = Instant::now();
-                bench.copy();
-                samples.push(start.elapsed().as_nanos());
-            }
+        for (bench, samples) in ways.iter_mut().flat_map(|(_, both)| both) {
+            others(&mut memory);
+            let start = Instant::now();
+            bench.copy();
+            samples.push(start.elapsed().as_nanos() as u64);
         }
     }
-    println!(
-        "ns of the calling thread for one copy, caches cold, on a driver whose calls do nothing: medians of {ROUNDS}"
-    );
-    println!("{:<18}{:>8}{:>8}", "", "h2d", "d2h");
-    for (name, [to_device, to_host]) in names.into_iter().zip(samples) {
-        println!("{name:<18}{:>8}{:>8}", median_ns(to_device), median_ns(to_host));
+    print_head("ns of the calling thread for one copy, caches cold, on a driver whose calls do nothing: medians");
+    for (name, both) in ways {
+        print_row(name, both.map(|(_, samples)| median_ns(samples)));
     }
     ExitCode::SUCCESS
 }

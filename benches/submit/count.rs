@@ -3,7 +3,7 @@
 
 use std::process::{Command, ExitCode};
 
-use crate::ways::{Bench, DIRECTIONS, DRIVER_CALL, WAYS};
+use crate::ways::{Bench, DIRECTIONS, names, print_head, print_row};
 
 const COPIES: u32 = 200;
 
@@ -23,15 +23,14 @@ pub fn counted(name: &str, direction: &str) -> ExitCode {
 
 /// Prints a row for each way and direction.
 pub fn report() -> ExitCode {
-    println!("instructions of the calling thread for one copy, on a driver whose calls do nothing");
-    println!("{:<18}{:>8}{:>8}", "", "h2d", "d2h");
-    for name in [DRIVER_CALL].into_iter().chain(WAYS.iter().map(|way| way.name)) {
+    print_head("instructions of the calling thread for one copy, on a driver whose calls do nothing");
+    for name in names() {
         let counts = DIRECTIONS.map(|(_, direction)| callgrind(name, direction));
         let [Ok(to_device), Ok(to_host)] = counts else {
             eprintln!("{}", counts.into_iter().find_map(Result::err).unwrap_or_default());
             return ExitCode::FAILURE;
         };
-        println!("{name:<18}{to_device:>8}{to_host:>8}");
+        print_row(name, [to_device, to_host]);
     }
     ExitCode::SUCCESS
 }

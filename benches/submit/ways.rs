@@ -13,8 +13,8 @@ const BYTES: u64 = 64 << 10;
 const WARM_UP: u32 = 20;
 
 /// The name, the copies that a ticket serves, and whether their tickets stay out.
-pub struct Way {
-    pub name: &'static str,
+struct Way {
+    name: &'static str,
     armed: bool,
     ticket_every: u32,
     withheld: bool,
@@ -25,10 +25,10 @@ const fn way(name: &'static str, armed: bool, ticket_every: u32, withheld: bool)
 }
 
 /// The copy without any of ours.
-pub const DRIVER_CALL: &str = "driver call";
+const DRIVER_CALL: &str = "driver call";
 
 /// All ways through ours.
-pub const WAYS: [Way; 5] = [
+const WAYS: [Way; 5] = [
     way("alone", false, 8, false),
     way("covered", true, u32::MAX, true),
     way("ridden", true, u32::MAX, false),
@@ -38,6 +38,21 @@ pub const WAYS: [Way; 5] = [
 
 /// The directions, with their names.
 pub const DIRECTIONS: [(Direction, &str); 2] = [(Direction::HostToDevice, "h2d"), (Direction::DeviceToHost, "d2h")];
+
+/// The names of everything that is measured.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    [DRIVER_CALL].into_iter().chain(WAYS.iter().map(|way| way.name))
+}
+
+/// Prints what the numbers are, above their columns.
+pub fn print_head(what: &str) {
+    println!("{what}\n{:<18}{:>8}{:>8}", "", DIRECTIONS[0].1, DIRECTIONS[1].1);
+}
+
+/// Prints the numbers of one way, in the order of the directions.
+pub fn print_row(name: &str, numbers: [u64; 2]) {
+    println!("{name:<18}{:>8}{:>8}", numbers[0], numbers[1]);
+}
 
 /// Two streams of which one copies along a way, on a driver whose calls do nothing.
 pub struct Bench {
