@@ -30,6 +30,8 @@ if [[ -x ${OVERTAKE_BIN:-}/copies ]]; then
   export OVERTAKE_BACKEND=cuda
   step 'library, memcheck' 120 \
     compute-sanitizer --tool memcheck --error-exitcode 9 "$OVERTAKE_BIN/copies" cuda::bytes --color never
+else
+  rows+=('-|-|library, memcheck: left out, no program `copies` in OVERTAKE_BIN')
 fi
 
 printf '\n%6s %5s  %s\n' status s what
@@ -37,6 +39,6 @@ failed=0
 for row in "${rows[@]}"; do
   IFS='|' read -r status seconds name <<<"$row"
   printf '%6s %5s  %s\n' "$status" "$seconds" "$name"
-  [[ $status == 0 ]] || failed=1
+  [[ $status == [0-] ]] || failed=1
 done
 exit $failed

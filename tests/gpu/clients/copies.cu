@@ -9,19 +9,11 @@
 #include <thread>
 #include <vector>
 
+#include "../ok.h"
 #include "digest.h"
 
 static const size_t BULK = 32u << 20, SMALL = 64u << 10, SLOTS = 24;
 static int wrong = 0;
-
-#define OK(call)                                                                                                      \
-    do {                                                                                                              \
-        cudaError_t seen_ = (call);                                                                                   \
-        if (seen_ != cudaSuccess) {                                                                                   \
-            fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #call, cudaGetErrorString(seen_));                 \
-            exit(1);                                                                                                  \
-        }                                                                                                             \
-    } while (0)
 
 __global__ void flip(uint8_t *bytes, size_t count, uint8_t mask)
 {

@@ -1,7 +1,5 @@
 // Every entry of src/kernel/copy.cu against what the host computes, byte for byte, with bytes around each target that
 // have to stay as they are. Meant to be run under compute-sanitizer too (kernel.sh), so the sizes are small.
-#include <cuda_runtime.h>
-
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -10,15 +8,7 @@
 #include <vector>
 
 #include "../../../src/kernel/copy.cu"
-
-#define MUST(call)                                                                              \
-  do {                                                                                          \
-    cudaError_t error = (call);                                                                 \
-    if (error != cudaSuccess) {                                                                 \
-      fprintf(stderr, "%s:%d: %s: %s\n", __FILE__, __LINE__, #call, cudaGetErrorString(error)); \
-      exit(1);                                                                                  \
-    }                                                                                           \
-  } while (0)
+#include "../ok.h"
 
 static const size_t ARENA_BYTES = 4 << 20;
 static const unsigned char UNTOUCHED = 0x5a;
@@ -34,15 +24,15 @@ struct Bench {
   std::mt19937 random{1};
 
   Bench() {
-    MUST(cudaHostAlloc((void **)&host, ARENA_BYTES, cudaHostAllocMapped));
-    MUST(cudaHostAlloc((void **)&words, WORDS * sizeof(u32), cudaHostAllocMapped));
-    MUST(cudaMalloc((void **)&device, ARENA_BYTES));
-    MUST(cudaMalloc((void **)&slot, 256));
-    MUST(cudaMalloc((void **)&state, 4 * sizeof(u32)));
-    MUST(cudaMalloc((void **)&added, sizeof(u32)));
-    MUST(cudaMemset(slot, 0, 256));
-    MUST(cudaMemset(state, 0, 4 * sizeof(u32)));
-    MUST(cudaMemset(added, 0, sizeof(u32)));
+    OK(cudaHostAlloc((void **)&host, ARENA_BYTES, cudaHostAllocMapped));
+    OK(cudaHostAlloc((void **)&words, WORDS * sizeof(u32), cudaHostAllocMapped));
+    OK(cudaMalloc((void **)&device, ARENA_BYTES));
+    OK(cudaMalloc((void **)&slot, 256));
+    OK(cudaMalloc((void **)&state, 4 * sizeof(u32)));
+    OK(cudaMalloc((void **)&added, sizeof(u32)));
+    OK(cudaMemset(slot, 0, 256));
+    OK(cudaMemset(state, 0, 4 * sizeof(u32)));
+    OK(cudaMemset(added, 0, sizeof(u32)));
     memset(words, 0, WORDS * sizeof(u32));
   }
 
@@ -51,8 +41,8 @@ struct Bench {
 
   bool slots_are_zero() {
     u32 after[64], left[4];
-    MUST(cudaMemcpy(after, slot, sizeof after, cudaMemcpyDeviceToHost));
-    MUST(cudaMemcpy(left, state, sizeof left, cudaMemcpyDeviceToHost));
+    OK(cudaMemcpy(after, slot, sizeof after, cudaMemcpyDeviceToHost));
+    OK(cudaMemcpy(left, state, sizeof left, cudaMemcpyDeviceToHost));
     return !after[0] && !after[32] && !left[0] && !left[1] && !left[2] && !left[3];
   }
 };
@@ -68,7 +58,7 @@ struct Work {
 static Work random_work(Bench &bench, size_t count) {
   Work work{{}, std::vector<unsigned char>(ARENA_BYTES / 2, UNTOUCHED), bench.below(2) == 1};
   for (size_t i = 0; i < ARENA_BYTES / 2; i++) bench.host[i] = bench.random();
-  MUST(cudaMemcpy(bench.device, bench.host, ARENA_BYTES / 2, cudaMemcpyHostToDevice));
+  OK(cudaMemcpy(bench.device, bench.host, ARENA_BYTES / 2, cudaMemcpyHostToDevice));
   unsigned char *sources = work.to_host ? bench.device : bench.host;
   unsigned char *targets = (work.to_host ? bench.host : bench.device) + ARENA_BYTES / 2;
   static const size_t ALIGNMENTS[] = {1, 4, 16};
@@ -89,16 +79,16 @@ static Work random_work(Bench &bench, size_t count) {
         work.expected[target + row * pitch_t + i] =
             fills ? value >> (8 * (i & 3)) : bench.host[source + row * pitch_s + i];
   }
-  MUST(cudaMemset(bench.device + ARENA_BYTES / 2, UNTOUCHED, ARENA_BYTES / 2));
+  OK(cudaMemset(bench.device + ARENA_BYTES / 2, UNTOUCHED, ARENA_BYTES / 2));
   memset(bench.host + ARENA_BYTES / 2, UNTOUCHED, ARENA_BYTES / 2);
-  MUST(cudaDeviceSynchronize());
+  OK(cudaDeviceSynchronize());
   return work;
 }
 
 static bool is_as_expected(Bench &bench, const Work &work) {
   std::vector<unsigned char> found(ARENA_BYTES / 2);
   unsigned char *targets = (work.to_host ? bench.host : bench.device) + ARENA_BYTES / 2;
-  MUST(cudaMemcpy(found.data(), targets, found.size(), cudaMemcpyDefault));
+  OK(cudaMemcpy(found.data(), targets, found.size(), cudaMemcpyDefault));
   return found == work.expected;
 }
 
@@ -125,7 +115,7 @@ static bool plain_turn(Bench &bench, bool gated) {
   Gate gate = gated ? bench.gate(20000000) : Gate{0, 0, 0, 0};
   u32 blocks = 2 + bench.below(6), threads = 32 * (1 + bench.below(16));
   overtake_copy<<<blocks, threads>>>(inlined<Inline>(work), work.descriptors.size(), gate);
-  MUST(cudaDeviceSynchronize());
+  OK(cudaDeviceSynchronize());
   return is_as_expected(bench, work) && bench.slots_are_zero();
 }
 
@@ -133,7 +123,7 @@ static bool table_turn(Bench &bench, Descriptor *table) {
   Work work = random_work(bench, 1 + bench.below(100));
   memcpy(table, work.descriptors.data(), work.descriptors.size() * sizeof(Descriptor));
   overtake_copy_table<<<2 + bench.below(6), 512>>>(table, work.descriptors.size(), bench.gate(20000000));
-  MUST(cudaDeviceSynchronize());
+  OK(cudaDeviceSynchronize());
   return is_as_expected(bench, work) && bench.slots_are_zero();
 }
 
@@ -142,7 +132,7 @@ static bool held_turn(Bench &bench) {
   Work work = random_work(bench, 4);
   *(volatile u32 *)(bench.words + HELD) = 1;
   overtake_copy<<<5, 512>>>(inlined<Inline>(work), work.descriptors.size(), bench.gate(2000000));
-  MUST(cudaDeviceSynchronize());
+  OK(cudaDeviceSynchronize());
   *(volatile u32 *)(bench.words + HELD) = 0;
   return is_as_expected(bench, work) && bench.slots_are_zero();
 }
@@ -155,7 +145,7 @@ static bool guarded_turn(Bench &bench, u32 number, bool cancelled) {
   u32 done_before = words[DONE];
   overtake_copy_guarded<<<2 + bench.below(6), 512>>>(inlined<InlineMany>(work), work.descriptors.size(),
                                                      bench.gate(20000000), guard);
-  MUST(cudaDeviceSynchronize());
+  OK(cudaDeviceSynchronize());
   if (cancelled) work.expected.assign(work.expected.size(), UNTOUCHED);
   bool told = words[OUTCOME] == 2 * number + cancelled && words[DONE] == (cancelled ? done_before : number);
   return told && is_as_expected(bench, work) && bench.slots_are_zero();
@@ -164,9 +154,9 @@ static bool guarded_turn(Bench &bench, u32 number, bool cancelled) {
 static bool add_turn(Bench &bench) {
   u32 before, after;
   int value = (int)bench.below(7) - 3;
-  MUST(cudaMemcpy(&before, bench.added, sizeof before, cudaMemcpyDeviceToHost));
+  OK(cudaMemcpy(&before, bench.added, sizeof before, cudaMemcpyDeviceToHost));
   overtake_add<<<1, 1>>>(bench.added, value);
-  MUST(cudaMemcpy(&after, bench.added, sizeof after, cudaMemcpyDeviceToHost));
+  OK(cudaMemcpy(&after, bench.added, sizeof after, cudaMemcpyDeviceToHost));
   return after == before + value;
 }
 
@@ -174,7 +164,7 @@ int main(int argc, char **argv) {
   int turns = argc > 1 ? atoi(argv[1]) : 60;
   Bench bench;
   Descriptor *table;
-  MUST(cudaHostAlloc((void **)&table, 100 * sizeof(Descriptor), cudaHostAllocMapped));
+  OK(cudaHostAlloc((void **)&table, 100 * sizeof(Descriptor), cudaHostAllocMapped));
   check("overtake_copy", [&](int) { return plain_turn(bench, false); }, turns);
   check("overtake_copy, gated", [&](int) { return plain_turn(bench, true); }, turns);
   check("overtake_copy, held for good", [&](int) { return held_turn(bench); }, 3);
