@@ -1,4 +1,7 @@
-//! How many streams of each priority copy on an engine, and so whether anybody more or less urgent is about.
+//! Which priorities the streams copy with on an engine, and so whether any copy there has another to overtake.
+//!
+//! A copy never overtakes a copy of its own stream. So a stream that copies with several priorities counts only for the
+//! others: a program whose copies all go through one stream is left alone.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -7,45 +10,58 @@ use semaphores::{Priorities, Priority};
 
 use crate::lock::lock;
 
-/// The counts, and their bounds in one word: that is all that a copy has to read to learn that it is alone.
+/// The counts, and in one word what a copy has to read to learn that it is alone.
 #[repr(C)]
 pub(crate) struct Census {
-    bounds: AtomicU64,
-    open: Mutex<Vec<u64>>,
+    /// One bit for each priority: in the lower half if any stream has it, in the upper half if several streams do.
+    present: AtomicU64,
+    /// How many streams have each priority.
+    streams: Mutex<Vec<u64>>,
 }
 
 impl Census {
     pub(crate) fn new(priorities: Priorities) -> Census {
-        let open = priorities.iter().map(|_| 0).collect();
-        Census { open: Mutex::new(open), bounds: AtomicU64::new(0) }
+        let streams = priorities.iter().map(|_| 0).collect();
+        Census { streams: Mutex::new(streams), present: AtomicU64::new(0) }
     }
 
-    /// One more stream of that priority.
-    pub(crate) fn opened(&self, priority: Priority) {
-        self.change(|open| open[index(priority)] += 1);
+    /// A stream copies with `priority` from now on, unless `bit` of its `announced` says that it does already.
+    pub(crate) fn open(&self, priority: Priority, announced: &AtomicU64, bit: u64) {
+        self.change(|streams| {
+            if announced.load(Ordering::Relaxed) & bit == 0 {
+                streams[index(priority)] += 1;
+                // Under the lock: a stream that took its own copies for those of another stream would hold them up for
+                // a moment, and one that took those of another stream for its own would let them wait.
+                announced.fetch_or(bit, Ordering::SeqCst);
+            }
+        });
     }
 
-    /// One fewer.
-    pub(crate) fn closed(&self, priority: Priority) {
-        self.change(|open| open[index(priority)] -= 1);
+    /// A stream no longer copies with `priority`.
+    pub(crate) fn close(&self, priority: Priority) {
+        self.change(|streams| streams[index(priority)] -= 1);
     }
 
-    /// Counts and bounds change under one lock: bounds that lag behind would stay wrong until the next stream opens,
-    /// and bulk that took itself to be alone would hold up urgent copies all that time.
+    /// The word changes under the lock of the counts: one that lags behind would stay wrong until the next stream
+    /// opens, and bulk that took itself to be alone would hold up urgent copies all that time.
     fn change(&self, change: impl FnOnce(&mut [u64])) {
-        let mut open = lock(&self.open);
-        change(&mut open);
-        let mut there = (1u64..).zip(open.iter()).filter(|(_, count)| **count > 0).map(|(priority, _)| priority);
-        let lowest = there.next().unwrap_or(0);
-        let highest = there.last().unwrap_or(lowest);
-        self.bounds.store(lowest << 8 | highest, Ordering::SeqCst);
+        let mut streams = lock(&self.streams);
+        change(&mut streams);
+        let bits = |least: u64| {
+            let there = streams.iter().enumerate().filter(|(_, count)| **count >= least);
+            there.fold(0u64, |bits, (index, _)| bits | 1 << index)
+        };
+        self.present.store(bits(2) << 32 | bits(1), Ordering::SeqCst);
     }
 
-    /// The lowest and the highest priority of the open streams and of a copy of `priority`.
-    pub(crate) fn bounds_with(&self, priority: Priority) -> (Priority, Priority) {
-        let bounds = self.bounds.load(Ordering::Relaxed);
-        let at = |value: u64| Priority::new(value as u8).unwrap_or(priority);
-        (at(bounds >> 8).min(priority), at(bounds & 0xff).max(priority))
+    /// The lowest and the highest priority of a copy of `priority` and of all streams but its own, which has the
+    /// priorities of the bits `own`.
+    pub(crate) fn bounds_with(&self, priority: Priority, own: u32) -> (Priority, Priority) {
+        let present = self.present.load(Ordering::Relaxed);
+        let (any, several) = (present as u32, (present >> 32) as u32);
+        let there = several | (any & !own) | 1 << index(priority);
+        let at = |index: u32| Priority::new(index as u8 + 1).unwrap_or(priority);
+        (at(there.trailing_zeros()), at(31 - there.leading_zeros()))
     }
 }
 
@@ -61,19 +77,52 @@ mod tests {
         Priority::new(priority).unwrap()
     }
 
+    fn bit(priority: u8) -> u64 {
+        1 << (priority - 1)
+    }
+
+    /// A stream that has announced these priorities.
+    fn stream(census: &Census, priorities: &[u8]) -> u32 {
+        let announced = AtomicU64::new(0);
+        priorities.iter().for_each(|priority| census.open(at(*priority), &announced, bit(*priority)));
+        announced.load(Ordering::SeqCst) as u32
+    }
+
     #[test]
     fn bounds_follow_what_is_open() {
         let census = Census::new(Priorities::new(6).unwrap());
-        assert_eq!(census.bounds_with(at(3)), (at(3), at(3)), "nobody else is about");
-        census.opened(at(2));
-        census.opened(at(5));
-        census.opened(at(5));
-        assert_eq!(census.bounds_with(at(3)), (at(2), at(5)));
-        assert_eq!(census.bounds_with(at(6)), (at(2), at(6)));
-        census.closed(at(5));
-        assert_eq!(census.bounds_with(at(1)), (at(1), at(5)));
-        census.closed(at(5));
-        assert_eq!(census.bounds_with(at(2)), (at(2), at(2)));
+        assert_eq!(census.bounds_with(at(3), 0), (at(3), at(3)), "no other stream copies");
+        let streams = [&[2][..], &[5], &[5]].map(|priorities| stream(&census, priorities));
+        assert_eq!(streams, [0b10, 0b1_0000, 0b1_0000]);
+        assert_eq!(census.bounds_with(at(3), 0), (at(2), at(5)));
+        assert_eq!(census.bounds_with(at(6), 0), (at(2), at(6)));
+        census.close(at(5));
+        assert_eq!(census.bounds_with(at(1), 0), (at(1), at(5)));
+        census.close(at(5));
+        assert_eq!(census.bounds_with(at(2), 0), (at(2), at(2)));
+    }
+
+    #[test]
+    fn a_stream_is_no_company_to_itself() {
+        let census = Census::new(Priorities::new(32).unwrap());
+        let both = stream(&census, &[1, 32]);
+        assert_eq!(census.bounds_with(at(1), both), (at(1), at(1)), "its urgent copies wait behind its own bulk");
+        assert_eq!(census.bounds_with(at(32), both), (at(32), at(32)));
+        let bulk = stream(&census, &[1]);
+        assert_eq!(census.bounds_with(at(1), bulk), (at(1), at(32)), "its bulk yields to the other stream");
+        assert_eq!(census.bounds_with(at(1), both), (at(1), at(1)));
+        assert_eq!(census.bounds_with(at(32), both), (at(1), at(32)), "the other stream's bulk is held off");
+    }
+
+    #[test]
+    fn a_priority_is_announced_once() {
+        let (census, announced) = (Census::new(Priorities::new(2).unwrap()), AtomicU64::new(0));
+        std::thread::scope(|scope| {
+            (0..4).for_each(|_| drop(scope.spawn(|| census.open(at(2), &announced, bit(2)))));
+        });
+        assert_eq!(census.bounds_with(at(1), 0b10), (at(1), at(1)), "it counts as one stream");
+        census.close(at(2));
+        assert_eq!(census.bounds_with(at(1), 0), (at(1), at(1)), "and closes as one");
     }
 
     #[test]
@@ -84,16 +133,16 @@ mod tests {
                 for priority in 1..=6 {
                     let census = &census;
                     scope.spawn(move || {
-                        census.opened(at(priority));
+                        stream(census, &[priority]);
                         if priority != 2 && priority != 4 {
-                            census.closed(at(priority));
+                            census.close(at(priority));
                         }
                     });
                 }
             });
-            assert_eq!(census.bounds_with(at(3)), (at(2), at(4)));
-            census.closed(at(2));
-            census.closed(at(4));
+            assert_eq!(census.bounds_with(at(3), 0), (at(2), at(4)));
+            census.close(at(2));
+            census.close(at(4));
         }
     }
 }

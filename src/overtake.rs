@@ -267,13 +267,6 @@ impl Inner {
         }
     }
 
-    /// Both engines, or the one that is asked for.
-    pub(crate) fn engines(&self, direction: Option<Direction>) -> impl Iterator<Item = &Arc<Engine>> {
-        let here = move |way| direction.is_none_or(|direction| direction == way);
-        let both = [(Direction::HostToDevice, &self.to_device), (Direction::DeviceToHost, &self.to_host)];
-        both.into_iter().filter(move |(way, _)| here(*way)).map(|(_, engine)| engine)
-    }
-
     pub(crate) fn is_capturing(&self, stream: Stream) -> bool {
         // Asking about the legacy stream while another captures is itself an error: any doubt counts as capturing.
         !matches!(self.driver.stream_capture_status(stream), Ok(CaptureStatus::None))

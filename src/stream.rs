@@ -11,7 +11,6 @@ use semaphores::Priority;
 use crate::ahead::Ahead;
 use crate::copy::submit::{submit, submit_all};
 use crate::copy::{CopyHandle, Door, Plan, Reason, Request};
-use crate::engine::Engine;
 use crate::overtake::Inner;
 use crate::run::Run;
 use crate::shadow::Shadow;
@@ -26,10 +25,9 @@ pub(crate) struct StreamState {
     pub(crate) trust: Arc<Trust>,
     pub(crate) shadow: Shadow,
     pub(crate) ahead: Ahead,
-    /// Priorities of their own that requests have brought, one bit each: H2D in the lower half, D2H in the upper.
+    /// The priorities that it copies with, one bit each: H2D in the lower half, D2H in the upper. A stream with a
+    /// priority of its own has it in both, whether it has copied or not; requests bring others.
     announced: AtomicU64,
-    /// Whether the stream itself stands for copies of its priority.
-    counted: bool,
     owned: bool,
     // Dropped last: the run keeps words, which go back to the context that this keeps.
     pub(crate) inner: Arc<Inner>,
@@ -38,17 +36,21 @@ pub(crate) struct StreamState {
 impl StreamState {
     /// Whether copies of others reckon with copies of `priority` in this stream already.
     pub(crate) fn is_announced(&self, direction: Direction, priority: Priority) -> bool {
-        let known = self.announced.load(Ordering::Relaxed) & announcement(direction, priority) != 0;
-        known || (self.counted && priority == self.priority)
+        self.announced.load(Ordering::Relaxed) & announcement(direction, priority) != 0
+    }
+
+    /// The lowest and the highest priority of a copy of `priority` in this stream and of all other streams' copies on
+    /// that engine.
+    pub(crate) fn bounds_with(&self, direction: Direction, priority: Priority) -> (Priority, Priority) {
+        let own = self.announced.load(Ordering::Relaxed) >> half(direction);
+        self.inner.engine(direction).census.bounds_with(priority, own as u32)
     }
 
     /// A request has brought a priority of its own: from now on, and as long as the stream is open, copies of others
     /// on that engine reckon with more of the kind.
     pub(crate) fn announce(&self, direction: Direction, priority: Priority) {
         let bit = announcement(direction, priority);
-        if self.announced.fetch_or(bit, Ordering::SeqCst) & bit == 0 {
-            self.inner.engine(direction).census.opened(priority);
-        }
+        self.inner.engine(direction).census.open(priority, &self.announced, bit);
     }
 
     /// When a copy began, if anybody wants to know.
@@ -81,23 +83,30 @@ impl StreamState {
             guard.forget(self.stream);
         }
         let announced = self.announced.load(Ordering::SeqCst);
-        for direction in [Direction::HostToDevice, Direction::DeviceToHost] {
+        for direction in directions(None) {
             let census = &self.inner.engine(direction).census;
-            if self.counted {
-                census.closed(self.priority);
-            }
             let priorities = self.inner.options.priorities.iter();
             priorities
                 .filter(|priority| announced & announcement(direction, *priority) != 0)
-                .for_each(|priority| census.closed(priority));
+                .for_each(|priority| census.close(priority));
         }
     }
 }
 
 /// The bit that says that copies of `priority` have been seen on an engine.
 fn announcement(direction: Direction, priority: Priority) -> u64 {
-    let half = if direction == Direction::DeviceToHost { 32 } else { 0 };
-    1 << (u32::from(priority.get()) - 1 + half)
+    1 << (u32::from(priority.get()) - 1 + half(direction))
+}
+
+/// The engines that a copy may come to whose direction may be known.
+pub(crate) fn directions(known: Option<Direction>) -> impl Iterator<Item = Direction> {
+    let both = [Direction::HostToDevice, Direction::DeviceToHost].into_iter();
+    both.filter(move |direction| known.is_none_or(|known| known == *direction))
+}
+
+/// Where an engine's announcements begin.
+fn half(direction: Direction) -> u32 {
+    if direction == Direction::DeviceToHost { 32 } else { 0 }
 }
 
 impl Drop for StreamState {
@@ -118,10 +127,6 @@ pub struct PriorityStream {
 
 impl PriorityStream {
     pub(crate) fn new(inner: &Arc<Inner>, stream: Stream, priority: Option<Priority>, owned: bool) -> PriorityStream {
-        let counted = priority.is_some();
-        if let Some(priority) = priority {
-            inner.engines(None).for_each(|engine| engine.census.opened(priority));
-        }
         let bank = |direction| &inner.engine(direction).bank;
         let run = Run::new(bank(Direction::HostToDevice), bank(Direction::DeviceToHost));
         let state = StreamState {
@@ -133,9 +138,11 @@ impl PriorityStream {
             shadow: Shadow::default(),
             ahead: Ahead::default(),
             announced: AtomicU64::new(0),
-            counted,
             owned,
         };
+        for (direction, priority) in directions(None).zip(priority.into_iter().cycle()) {
+            state.announce(direction, priority);
+        }
         PriorityStream { state: Arc::new(state) }
     }
 
@@ -155,18 +162,16 @@ impl PriorityStream {
     /// loads, where asking for the copy costs several hundred instructions; tell [`PriorityStream::passed_on`].
     #[must_use]
     pub fn is_alone(&self, request: &Request, priority: Priority) -> bool {
-        let (state, inner, direction) = (&self.state, &self.state.inner, request.direction);
-        let known = |direction| state.is_announced(direction, priority);
-        let announced = match direction {
-            Some(direction) => known(direction),
-            None => known(Direction::HostToDevice) || known(Direction::DeviceToHost),
-        };
-        let alone = |engine: &Arc<Engine>| {
-            let (lowest, highest) = engine.census.bounds_with(priority);
+        let state = &self.state;
+        let announced = directions(request.direction).any(|direction| state.is_announced(direction, priority));
+        let alone = |direction| {
+            let (lowest, highest) = state.bounds_with(direction, priority);
             lowest == highest
         };
         // What never meets an engine is never announced, and need not be.
-        (announced || request.is_inlined()) && !inner.shared.trace.is_on() && inner.engines(direction).all(alone)
+        (announced || request.is_inlined())
+            && !state.inner.shared.trace.is_on()
+            && directions(request.direction).all(alone)
     }
 
     /// A copy of so many bytes has gone to the driver without being asked for here.

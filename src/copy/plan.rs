@@ -8,7 +8,7 @@
 //! | a copy that | goes |
 //! |---|---|
 //! | is pageable, managed, captured, device to device, or while the shim stands down | natively |
-//! | has nobody above it and nobody below it | natively: one copy at full speed |
+//! | has no other priority beside it in other streams on its engine | natively: one copy at full speed |
 //! | is more urgent than somebody | natively in its own stream, with the word raised until it has completed |
 //! | … and H2D of at most `inline_bytes_max` | natively: the driver inlines it, it never meets the engine |
 //! | has somebody above it and is below `gate_bytes_min` | natively: it delays an urgent copy by microseconds |

@@ -71,7 +71,7 @@ impl Request {
     pub fn two_d(copy: &Copy2d) -> Request {
         let (target, source) = (plane(&copy.target, copy.width_bytes), plane(&copy.source, copy.width_bytes));
         let shape = Shape { target, source, width_bytes: copy.width_bytes, rows: copy.height, depth: 1 };
-        Request { shape, priority: None, direction: None }
+        Request { shape, priority: None, direction: direction(copy.source.base, copy.target.base) }
     }
 
     /// A box.
@@ -80,7 +80,7 @@ impl Request {
         let side = |volume: &Volume| volume_side(volume, copy.width_bytes, copy.height);
         let (target, source) = (side(&copy.target), side(&copy.source));
         let shape = Shape { target, source, width_bytes: copy.width_bytes, rows: copy.height, depth: copy.depth };
-        Request { shape, priority: None, direction: None }
+        Request { shape, priority: None, direction: direction(copy.source.base, copy.target.base) }
     }
 
     /// The same copy with a priority of its own instead of its stream's.
@@ -104,6 +104,15 @@ impl Request {
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.shape.bytes()
+    }
+}
+
+/// The direction, where both sides say where they are.
+fn direction(source: Endpoint, target: Endpoint) -> Option<Direction> {
+    match (source, target) {
+        (Endpoint::Host(_), Endpoint::Device(_)) => Some(Direction::HostToDevice),
+        (Endpoint::Device(_), Endpoint::Host(_)) => Some(Direction::DeviceToHost),
+        _ => None,
     }
 }
 

@@ -111,7 +111,7 @@ pub(super) unsafe fn at_once(stream: &Arc<StreamState>, request: &Request, door:
     if !stream.is_announced(direction, priority) || inner.shared.has_stood_down() {
         return AtOnce::Not { doubtful: None };
     }
-    let (lowest, highest) = inner.engine(direction).census.bounds_with(priority);
+    let (lowest, highest) = stream.bounds_with(direction, priority);
     let passenger = Passenger { stream, direction, priority, bytes: request.bytes() };
     if lowest == highest {
         // SAFETY: passed on to the caller.

@@ -3,7 +3,6 @@
 
 use std::sync::Arc;
 
-use channels::Direction;
 use hal::{Nanos, Result};
 use semaphores::Priority;
 
@@ -15,7 +14,7 @@ use crate::copy::plan::{Plan, Reason, Situation, fits_kernel, plan};
 use crate::copy::request::{Request, place};
 use crate::copy::ride::{AtOnce, at_once};
 use crate::kernel::Workers;
-use crate::stream::StreamState;
+use crate::stream::{StreamState, directions};
 
 /// Who carries an urgent copy by ungated kernel: more than bulk gets, because it is short.
 const URGENT: Workers = Workers { blocks: 16, warps: 16 };
@@ -81,11 +80,15 @@ unsafe fn submit_asking(
         job.shape = batch::sum(requests);
     }
     let began = stream.began();
-    let (lowest, highest) = if inner.options.enabled { job.company(request) } else { (priority, priority) };
+    let (mut lowest, mut highest) = if inner.options.enabled { job.company(request) } else { (priority, priority) };
+    if lowest != highest {
+        // A caller that names no direction may have met the other engine's copies so far.
+        job.find(request);
+        (lowest, highest) = job.company(request);
+    }
     let mut capturing = false;
     if lowest != highest {
         job.below = stream.ahead.below(priority, &inner.shared.ring);
-        job.find(request);
         capturing = !door.no_captures && inner.is_capturing(stream.stream);
         if requests.len() > 1 {
             let combined = batch::combine(&*inner.driver, requests);
@@ -111,19 +114,15 @@ unsafe fn submit_asking(
 }
 
 impl Job<'_> {
-    /// The bounds of all priorities on its engine. Copies of others reckon with its kind from now on.
+    /// The bounds of all priorities that it meets on its engine, or on both where the engine is not known. Copies of
+    /// other streams reckon with its kind from now on.
     fn company(&mut self, request: &Request) -> (Priority, Priority) {
-        let (inner, priority) = (self.inner, self.priority);
-        let known = |direction| self.stream.is_announced(direction, priority);
-        let announced = match request.direction {
-            Some(direction) => known(direction),
-            None => known(Direction::HostToDevice) || known(Direction::DeviceToHost),
-        };
-        if !announced {
+        let (stream, priority) = (self.stream, self.priority);
+        let known = |job: &Self| request.direction.or(job.placement.map(|placement| placement.direction));
+        if !directions(known(self)).any(|direction| stream.is_announced(direction, priority)) {
             self.find(request);
         }
-        let engines = inner.engines(request.direction.or(self.placement.map(|placement| placement.direction)));
-        let bounds = engines.map(|engine| engine.census.bounds_with(priority));
+        let bounds = directions(known(self)).map(|direction| stream.bounds_with(direction, priority));
         bounds.fold((priority, priority), |(low, high), (lowest, highest)| (low.min(lowest), high.max(highest)))
     }
 

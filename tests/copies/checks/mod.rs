@@ -1,6 +1,7 @@
 //! All checks, one file per noun.
 
 pub mod bytes;
+mod company;
 pub mod guard;
 mod inversion;
 mod order;
@@ -40,6 +41,7 @@ const PLAIN: &[Case] = cases! { false,
     bytes: eight_priorities many_threads;
     guard: bytes batches ends_as_natively ends_behind_several ends_both_ways blocking left_alone a_carrier_for_each
         default_streams;
+    company: not_the_other_engine not_its_own_stream;
     passing: pageable capture beside_a_capture reasons;
     requests: priority_of_its_own unknown_priorities batches streams_and_handles default_streams statistics;
     rides: not_for_nothing not_unannounced;

@@ -13,19 +13,23 @@ use crate::rig::Rig;
 
 const BYTES: u64 = 256 << 10;
 
-/// A request may be more urgent than its stream; from the first such request on, bulk reckons with more.
+/// A request may be more urgent than its stream. From the first such request on, bulk of other streams reckons with
+/// more; bulk of the same stream need not, because no copy overtakes in its own stream.
 pub fn priority_of_its_own(rig: &Rig) -> Outcome {
     let overtake = bed::open(rig, bed::small_options())?;
-    let stream = overtake.adopt(rig.stream()?, level(1))?;
+    let (stream, other) = (overtake.adopt(rig.stream()?, level(1))?, overtake.adopt(rig.stream()?, level(1))?);
     let memory = (rig.pinned(BYTES)?, rig.buffer(BYTES)?);
     let (device, host) = ((Side::Device(memory.1), 0), (Side::Host(&memory.0), 0));
-    let before = doors::linear(&stream, device, host, BYTES, None)?;
+    let before = doors::linear(&other, device, host, BYTES, None)?;
     same("alone", &before.plan(), &Plan::Native(Reason::Alone))?;
     let urgent = doors::linear(&stream, device, host, BYTES, Some(level(3)))?;
     same("with a priority of its own", &urgent.plan(), &Plan::Urgent)?;
-    let after = doors::linear(&stream, device, host, BYTES, None)?;
+    let after = doors::linear(&other, device, host, BYTES, None)?;
     same("bulk, now that urgent requests come", &after.plan(), &Plan::Kernel { raises: false })?;
+    let behind = doors::linear(&stream, device, host, BYTES, None)?;
+    same("bulk of their own stream", &behind.plan(), &Plan::Native(Reason::Alone))?;
     after.wait()?;
+    behind.wait()?;
     bed::at_rest(rig, &overtake)
 }
 

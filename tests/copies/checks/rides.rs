@@ -59,13 +59,13 @@ pub fn not_for_nothing(rig: &Rig) -> Outcome {
 /// A priority that the stream has not had on this engine is made known there, or bulk would not hold back for it.
 pub fn not_unannounced(rig: &Rig) -> Outcome {
     let overtake = bed::open(rig, bed::small_options())?;
-    let low = rider(rig, &overtake, 1)?;
+    let (low, other) = (rider(rig, &overtake, 1)?, rider(rig, &overtake, 1)?);
     next("a copy to the device, more urgent than its stream", &low, BYTES, Some(3), Plan::Urgent)?;
     bed::at_rest(rig, &overtake)?;
     let (device, host) = ((Side::Device(low.device), 0), (Side::Host(&low.host), 0));
     let back = doors::linear(&low.stream, host, device, BYTES, Some(level(3)))?;
     same("one to the host", &back.plan(), &Plan::Urgent)?;
-    let bulk = doors::dtoh(&low.stream, &low.host, low.device, BULK_BYTES)?;
+    let bulk = doors::dtoh(&other.stream, &other.host, other.device, BULK_BYTES)?;
     same("bulk to the host after that", &bulk.plan(), &Plan::Kernel { raises: false })?;
     bed::at_rest(rig, &overtake)
 }
@@ -96,7 +96,7 @@ pub fn not_blocking(rig: &Rig) -> Outcome {
 /// A copy behind bulk of its own stream lifts that bulk.
 pub fn not_behind_bulk(rig: &Rig) -> Outcome {
     let overtake = bed::open(rig, bed::small_options())?;
-    let (_low, high) = (rider(rig, &overtake, 1)?, rider(rig, &overtake, 3)?);
+    let (_middle, high) = (rider(rig, &overtake, 2)?, rider(rig, &overtake, 3)?);
     first(rig, &overtake, &high)?;
     doors::spin(rig.driver(), rig.kernels()?.spin, 500_000, high.stream.raw())?;
     next("bulk", &high, BULK_BYTES, Some(1), Plan::Kernel { raises: false })?;
