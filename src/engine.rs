@@ -29,13 +29,19 @@ pub(crate) struct Engine {
     pub(crate) bank: Arc<Bank>,
     groups: Vec<Group>,
     channels: Vec<OnceLock<Channel>>,
+    channel_options: ChannelOptions,
 }
 
 const _: () = assert!(std::mem::offset_of!(Engine, groups) <= 64);
 
 impl Engine {
     /// An engine with as many channels as `queues` allow; they are made when first used.
-    pub(crate) fn new(driver: &Arc<dyn Driver>, priorities: Priorities, queues: usize) -> Result<Engine> {
+    pub(crate) fn new(
+        driver: &Arc<dyn Driver>,
+        priorities: Priorities,
+        queues: usize,
+        counters_from: u32,
+    ) -> Result<Engine> {
         let groups = groups(priorities, queues);
         Ok(Engine {
             bank: Arc::new(Bank::new(driver, priorities)?),
@@ -43,6 +49,7 @@ impl Engine {
             channelled: AtomicBool::new(false),
             channels: groups.iter().map(|_| OnceLock::new()).collect(),
             groups,
+            channel_options: ChannelOptions { counted_from: counters_from, ..ChannelOptions::default() },
         })
     }
 
@@ -79,7 +86,7 @@ impl Engine {
         if let Some(channel) = cell.get() {
             return Ok(channel);
         }
-        let make = || Channel::new(driver, direction, self.groups[index], ChannelOptions::default());
+        let make = || Channel::new(driver, direction, self.groups[index], self.channel_options);
         let made = hal::beside_captures(&**driver, make)?;
         // Another thread may have been quicker; its channel stays and ours is dropped.
         self.channelled.store(true, Ordering::Relaxed);

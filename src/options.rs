@@ -120,6 +120,8 @@ pub struct Options {
     pub watchdog: bool,
     /// Whether semaphore operations are put into the application's own streams. This deadlocks; only tests turn it on.
     pub in_stream_brackets: bool,
+    /// Where the counters of `docs/counters.md` that wrap begin. Only tests set it, to just below where they do.
+    pub counters_from: u32,
 }
 
 impl Default for Options {
@@ -149,6 +151,7 @@ impl Default for Options {
             guard: GuardOptions::default(),
             watchdog: true,
             in_stream_brackets: false,
+            counters_from: 0,
         }
     }
 }

@@ -196,11 +196,14 @@ impl Inner {
             Ok(map.queues())
         };
         let queues = (queues(Direction::HostToDevice)?, queues(Direction::DeviceToHost)?);
-        let to_device = Arc::new(Engine::new(driver, options.priorities, queues.0)?);
-        let to_host = Arc::new(Engine::new(driver, options.priorities, queues.1)?);
+        let engine = |queues| Engine::new(driver, options.priorities, queues, options.counters_from).map(Arc::new);
+        let (to_device, to_host) = (engine(queues.0)?, engine(queues.1)?);
         let banks = vec![Arc::clone(&to_device.bank), Arc::clone(&to_host.bank)];
         let shared =
             Shared::new(Ring::new(driver)?, Counters::new(options.priorities), Trace::new(options.trace), banks);
+        if options.counters_from > 0 {
+            shared.ring.skip_to(options.counters_from.into());
+        }
         if queues.0.min(queues.1) < 2 {
             eprintln!(
                 "overtake: stood down to plain copies: all copies share one hardware queue, so whatever waits blocks \
@@ -210,12 +213,13 @@ impl Inner {
             shared.stand_down();
         }
         let (shared, kernel) = (Arc::new(shared), CopyKernel::load(driver).ok().map(Arc::new));
+        kernel.iter().for_each(|kernel| kernel.skip_to(options.counters_from));
         let guarded = options.enabled && options.guard_bytes_min.is_some();
         let guard = match kernel.as_ref().filter(|_| guarded) {
             Some(kernel) => {
                 let word = to_device.bank.gate_address(Priority::LOWEST);
                 let yields = Yield { word, wait_max: options.kernel_wait_max };
-                Guard::new(driver, &shared, kernel, options.guard, yields)?.map(Arc::new)
+                Guard::new(driver, &shared, kernel, options.guard, yields, options.counters_from)?.map(Arc::new)
             }
             None => None,
         };

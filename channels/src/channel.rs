@@ -25,11 +25,13 @@ pub trait Adder: Send + Sync {
 pub struct ChannelOptions {
     /// Operations queued at most; past that the submitter waits. Must stay below the hardware's limit of about 1 000.
     pub queued_max: u32,
+    /// Where the count of operations begins, which wraps. Only tests set it.
+    pub counted_from: u32,
 }
 
 impl Default for ChannelOptions {
     fn default() -> ChannelOptions {
-        ChannelOptions { queued_max: 512 }
+        ChannelOptions { queued_max: 512, counted_from: 0 }
     }
 }
 
@@ -77,13 +79,20 @@ impl Channel {
         options: ChannelOptions,
     ) -> Result<Channel> {
         let progress = Words::new(driver, 1)?;
+        progress.store(0, options.counted_from);
         let range = driver.priority_range()?;
         let stream = driver.stream_create(StreamFlags::NON_BLOCKING, range.least)?;
         let enter = driver.event_create(EventFlags::DISABLE_TIMING);
         let leave = driver.event_create(EventFlags::DISABLE_TIMING);
         match (enter, leave) {
             (Ok(enter), Ok(leave)) => {
-                let order = Mutex::new(Order { enter, leave, unready: None, submitted: 0, reported: 0 });
+                let order = Mutex::new(Order {
+                    enter,
+                    leave,
+                    unready: None,
+                    submitted: options.counted_from,
+                    reported: options.counted_from,
+                });
                 let (driver, turns) = (Arc::clone(driver), Turns::default());
                 Ok(Channel { driver, direction, group, stream, progress, options, turns, order })
             }

@@ -1,4 +1,4 @@
-//! Turns: whoever comes first goes first.
+//! Turns: whoever comes first goes first. (`docs/counters.md` has what wraps here and elsewhere.)
 //!
 //! A lock that is free goes to whoever asks next, and that is the thread that has just let go of it: on an H100 a
 //! thread that kept a channel full made another one's copy wait 17 ms in its call, and 114 ms at worst, for a lock that
@@ -57,7 +57,14 @@ mod tests {
 
     #[test]
     fn whoever_lets_go_and_comes_again_comes_last() {
-        let (gpu, turns) = (&SoftGpu::builder().clock(Clock::FreeRunning).build(), &Turns::default());
+        // Also where numbers wrap before the second, and before the third.
+        for start in [0, u32::MAX, u32::MAX - 1] {
+            comes_last(&Turns { next: AtomicU32::new(start), serving: AtomicU32::new(start) }, start);
+        }
+    }
+
+    fn comes_last(turns: &Turns, start: u32) {
+        let gpu = &SoftGpu::builder().clock(Clock::FreeRunning).build();
         let order: &Mutex<Vec<&str>> = &Mutex::default();
         let note = &|name| order.lock().unwrap().push(name);
         let first = turns.wait(gpu.host());
@@ -67,7 +74,7 @@ mod tests {
                     let _turn = turns.wait(gpu.host());
                     note(name);
                 });
-                while turns.next.load(Ordering::Relaxed) <= place {
+                while turns.next.load(Ordering::Relaxed).wrapping_sub(start) <= place {
                     std::thread::yield_now();
                 }
             }

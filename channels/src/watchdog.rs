@@ -84,10 +84,10 @@ impl Watchdog {
         if seen.now < self.deadline(seen.expected) {
             return Verdict::Fine;
         }
-        self.rescues += 1;
+        self.rescues = self.rescues.saturating_add(1);
         self.quiet_since = seen.now;
         self.forgive(seen.now);
-        self.unforgiven += 1;
+        self.unforgiven = self.unforgiven.saturating_add(1);
         if self.unforgiven >= self.patience.rescues_max { Verdict::StandDown } else { Verdict::Rescue }
     }
 

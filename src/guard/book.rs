@@ -101,6 +101,11 @@ impl Book {
         events
     }
 
+    /// Launches up to this one are done, and none after it has been cancelled as long as nothing is taken over.
+    pub(super) fn done(&self) -> u32 {
+        self.pending.front().map_or(self.last, |first| first.number.wrapping_sub(1))
+    }
+
     /// Whether it can take a copy of `user`.
     pub(super) fn takes(&self, user: User) -> bool {
         !self.closed && !self.taken_over && self.user.is_none_or(|present| present == user)

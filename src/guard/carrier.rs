@@ -168,6 +168,12 @@ impl Carrier {
         book.user = book.user.map(|user| if user.has_handle(stream) { User::GONE } else { user });
     }
 
+    /// Counts launches on from `number`, as after so many of them without a take-over. Nothing is under way.
+    pub(super) fn skip_to(&mut self, number: u32) {
+        self.book.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner).last = number;
+        self.line.skip_to(number);
+    }
+
     /// Runs a kernel that is cancelled before it begins: whatever the driver does at a first launch is done, and the
     /// words are seen to work. Waits for it.
     pub(super) fn try_out(&self, kernel: &CopyKernel, yields: Yield) -> Result<bool> {
@@ -192,6 +198,9 @@ impl Carrier {
         ready: Event,
         tools: &Tools<'_>,
     ) -> std::result::Result<Carried, Refusal> {
+        // Nobody takes over while the book is in hand, and what was taken over has gone: see `Book::takes`.
+        debug_assert!(!book.taken_over && !book.closed, "a carrier that takes nothing was given a copy");
+        self.line.pass(book.done());
         let number = book.last.wrapping_add(1);
         self.driver.stream_wait_event(self.copies, ready)?;
         let handshake = self.line.handshake(number);

@@ -84,6 +84,20 @@ impl Line {
         self.words.load(self.first + DONE)
     }
 
+    /// Counts on from `number`, as if so many launches had come and gone and none had ever been cancelled.
+    pub(super) fn skip_to(&self, number: u32) {
+        self.words.store(self.first + STARTED, number);
+        self.words.store(self.first + OUTCOME, number.wrapping_mul(2));
+        self.words.store(self.first + DONE, number);
+    }
+
+    /// Brings the cancellation up to `done`: launches up to there have decided, and those after it have not been
+    /// cancelled. To be called before each launch, because numbers are compared cyclically: a cancellation that stayed
+    /// where the last take-over left it would be ahead of launches half the circle later.
+    pub(super) fn pass(&self, done: u32) {
+        self.words.store(self.first + CANCEL, done);
+    }
+
     /// Cancels all launches up to `number` that have not decided yet. What is loaded afterwards was so afterwards.
     pub(super) fn cancel(&self, number: u32) {
         self.words.store(self.first + CANCEL, number);
@@ -117,10 +131,14 @@ mod tests {
     /// fences of the system's scope and the bus guarantee.
     #[derive(Clone, Default)]
     struct World {
+        /// Launches that have come and gone before.
+        base: u32,
         started: u32,
         cancel: u32,
         outcome: u32,
         done: u32,
+        launched: u32,
+        takes_over: bool,
         kernel_at: usize,
         kernel_cancels: bool,
         host_at: usize,
@@ -131,19 +149,32 @@ mod tests {
     const LAST: u32 = 2;
 
     impl World {
-        /// Launches 1 and 2, each in steps: start, look, say, copy. Launch 2 follows launch 1 in its stream, and its
-        /// own stream's event, for which launch 1 must be done.
+        /// After `base` launches, the first of which was the last to be cancelled.
+        fn after(base: u32, takes_over: bool) -> World {
+            let (started, done, outcome) = (base, base, base.wrapping_mul(2));
+            World { base, started, done, outcome, takes_over, ..World::default() }
+        }
+
+        /// The number of the launch that is the `step`th from the base.
+        fn number(&self, step: u32) -> u32 {
+            self.base.wrapping_add(step)
+        }
+
+        /// Two launches, each in steps: start, look, say, copy. The second follows the first in its stream, and its
+        /// own stream's event, for which the first must be done.
         fn kernel(&mut self, strict: bool) -> bool {
-            let number = (self.kernel_at / 4) as u32 + 1;
-            if number > LAST || (number == 2 && self.kernel_at == 4 && strict && self.done < 1) {
+            let step = (self.kernel_at / 4) as u32 + 1;
+            let waits = step == 2 && self.kernel_at == 4 && strict && self.done == self.base;
+            if step > self.launched || waits {
                 return false;
             }
+            let number = self.number(step);
             match self.kernel_at % 4 {
                 0 => self.started = number,
                 1 => self.kernel_cancels = is_reached(self.cancel, number),
-                2 => self.outcome = 2 * number + u32::from(self.kernel_cancels),
+                2 => self.outcome = number.wrapping_mul(2).wrapping_add(u32::from(self.kernel_cancels)),
                 _ if !self.kernel_cancels => {
-                    self.copied.push((number, "kernel"));
+                    self.copied.push((step, "kernel"));
                     self.done = number;
                 }
                 _ => {}
@@ -152,29 +183,35 @@ mod tests {
             true
         }
 
-        /// The rescuer: cancel, look at started, then at done, decide, copy.
+        /// The submitter launches, the rescuer cancels, looks at started, then at done, decides, copies.
         fn host(&mut self) -> bool {
             match self.host_at {
-                0 => self.cancel = LAST,
-                1 => self.host_saw = self.started,
-                2 => {
-                    let first = self.done + 1;
-                    if first > LAST {
-                        self.host_at = 3;
-                        return true;
-                    }
-                    let rest = match verdict(first, self.host_saw, self.outcome) {
-                        Verdict::Undecided => {
-                            self.host_at = 1;
-                            return self.started != self.host_saw || self.outcome / 2 >= first;
-                        }
-                        Verdict::Copying => first + 1,
-                        Verdict::Cancelled => first,
-                    };
-                    self.copied.extend((rest..=LAST).map(|number| (number, "host")));
-                }
+                0 | 2 => self.cancel = self.done,
+                1 | 3 => self.launched += 1,
+                4 if !self.takes_over => return false,
+                4 => self.cancel = self.number(LAST),
+                5 => self.host_saw = self.started,
+                6 => return self.decide(),
                 _ => return false,
             }
+            self.host_at += 1;
+            true
+        }
+
+        fn decide(&mut self) -> bool {
+            let first = self.done.wrapping_sub(self.base) + 1;
+            let judged = |started| verdict(self.number(first), started, self.outcome);
+            let rest = match judged(self.host_saw) {
+                _ if first > LAST => first,
+                Verdict::Undecided => {
+                    let changes = judged(self.started) != Verdict::Undecided;
+                    self.host_at = 5;
+                    return changes;
+                }
+                Verdict::Copying => first + 1,
+                Verdict::Cancelled => first,
+            };
+            self.copied.extend((rest..=LAST).map(|step| (step, "host")));
             self.host_at += 1;
             true
         }
@@ -194,21 +231,43 @@ mod tests {
         }
     }
 
+    /// How many launches there were before: none, and so many that their numbers come to where comparisons turn round.
+    const BASES: [u32; 5] = [0, EDGES[0] - 1, EDGES[0], EDGES[1] - 1, EDGES[1]];
+
+    /// The last numbers before half the circle, and before all of it.
+    const EDGES: [u32; 2] = [i32::MAX as u32, u32::MAX];
+
+    fn ends(base: u32, strict: bool, takes_over: bool) -> Vec<World> {
+        let mut ends = Vec::new();
+        World::after(base, takes_over).explore(strict, &mut ends);
+        assert!(ends.len() > 10, "{} interleavings", ends.len());
+        for end in &ends {
+            let mut made: Vec<u32> = end.copied.iter().map(|(step, _)| *step).collect();
+            made.sort_unstable();
+            assert_eq!(made, [1, 2], "after {base} launches: {:?}", end.copied);
+        }
+        ends
+    }
+
     /// In every interleaving each copy is made exactly once, whether or not the stream lets the second launch begin
-    /// before the first is done.
+    /// before the first is done, and however many launches there were before.
     #[test]
     fn every_copy_is_made_once() {
-        for strict in [true, false] {
-            let mut ends = Vec::new();
-            World::default().explore(strict, &mut ends);
-            assert!(ends.len() > 10, "{} interleavings", ends.len());
-            for end in &ends {
-                let mut made: Vec<u32> = end.copied.iter().map(|(number, _)| *number).collect();
-                made.sort_unstable();
-                assert_eq!(made, [1, 2], "{:?}", end.copied);
+        for base in BASES.into_iter().take(if cfg!(miri) { 2 } else { BASES.len() }) {
+            for strict in [true, false] {
+                let ends = ends(base, strict, true);
+                let by_both = |who| ends.iter().any(|end| end.copied.contains(&(1, who)));
+                assert!(by_both("kernel") && by_both("host"));
             }
-            let by_both = |who| ends.iter().any(|end| end.copied.contains(&(1, who)));
-            assert!(by_both("kernel") && by_both("host"));
+        }
+    }
+
+    /// Where nobody takes over, no launch takes itself for cancelled.
+    #[test]
+    fn nothing_is_cancelled_that_nobody_has_cancelled() {
+        for (base, strict) in BASES.into_iter().flat_map(|base| [(base, true), (base, false)]) {
+            let by_host = |end: &World| end.copied.iter().any(|(_, who)| *who == "host");
+            assert!(!ends(base, strict, false).iter().any(by_host));
         }
     }
 
@@ -295,13 +354,17 @@ mod tests {
     /// The same on threads, with numbers that wrap, and the rescuer as late as there are launches.
     #[test]
     fn every_copy_is_made_once_on_threads() {
+        EDGES.into_iter().for_each(across);
+    }
+
+    fn across(edge: u32) {
         let words = Arc::new(Words::new(&crate::soft::driver(), 2 * WORDS).unwrap());
-        let start = u32::MAX - 3;
+        let start = edge - 3;
         let line = Line::new(&words, 1);
-        [STARTED, CANCEL, DONE].iter().for_each(|word| words.store(line.first + word, start));
-        words.store(line.first + OUTCOME, start.wrapping_mul(2));
-        for round in 0..if cfg!(miri) { 6 } else { 1000 } {
+        line.skip_to(start);
+        for round in 0..if cfg!(miri) { 6 } else { 500 } {
             let base = start.wrapping_add(round * LAST);
+            line.pass(base);
             let (made, strict) = (Default::default(), round % 2 == 0);
             let threads = Threads { line: Line::new(&words, 1), base, strict, made };
             std::thread::scope(|scope| {

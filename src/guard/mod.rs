@@ -88,6 +88,7 @@ impl Guard {
         kernel: &Arc<CopyKernel>,
         options: GuardOptions,
         yields: Yield,
+        counters_from: u32,
     ) -> Result<Option<Guard>> {
         let count = u64::from(options.streams_max);
         let words = Arc::new(Words::new(driver, count * handshake::WORDS)?);
@@ -109,7 +110,10 @@ impl Guard {
             guard.carriers.push(Carrier::new(driver, &words, index)?);
         }
         let complaint = match guard.try_out(yields)? {
-            Trial::Passed => return Ok(Some(guard)),
+            Trial::Passed => {
+                guard.carriers.iter_mut().for_each(|carrier| carrier.skip_to(counters_from));
+                return Ok(Some(guard));
+            }
             Trial::OneQueue => {
                 "all kernels share one hardware queue, so a copy kernel that waits for its turn would hold up every \
                  other kernel. Unset CUDA_DEVICE_MAX_CONNECTIONS, or set it to 8 or more; guard_streams_max above 2 \

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use hal::{Driver, MemOp, Result};
 use semaphores::Words;
@@ -10,13 +10,32 @@ use semaphores::Words;
 use crate::lock::lock;
 
 /// How many tickets there are: more copies than this are not tracked at once, they are passed on.
-const SLOTS: u32 = 2048;
+const SLOTS: u64 = 2048;
 
-/// A word that will read `generation` when what it stands for has happened.
+/// A word that will read the low half of `generation` when what it stands for has happened.
+///
+/// A ticket may be kept long after it was given back, so its generation must not come round again: 53 bits do not
+/// while there is a machine to count them. The word wraps, but it only has to differ from what it read before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(crate) struct Ticket {
-    slot: u32,
-    generation: u32,
+pub(crate) struct Ticket(u64);
+
+impl Ticket {
+    fn new(slot: u64, generation: u64) -> Ticket {
+        Ticket(generation * SLOTS + slot)
+    }
+
+    fn slot(self) -> u64 {
+        self.0 % SLOTS
+    }
+
+    fn generation(self) -> u64 {
+        self.0 / SLOTS
+    }
+
+    /// What its word reads when it has happened.
+    fn word(self) -> u32 {
+        self.generation() as u32
+    }
 }
 
 /// The words, and which are free.
@@ -24,15 +43,15 @@ pub(crate) struct Ring {
     /// One more than there are slots: the last is for writes that nobody reads.
     words: Words,
     /// The generation that each slot is in use for, or was last.
-    current: Vec<AtomicU32>,
-    free: Mutex<Vec<u32>>,
+    current: Vec<AtomicU64>,
+    free: Mutex<Vec<u64>>,
 }
 
 impl Ring {
     pub(crate) fn new(driver: &Arc<dyn Driver>) -> Result<Ring> {
         Ok(Ring {
-            words: Words::new(driver, u64::from(SLOTS) + 1)?,
-            current: (0..SLOTS).map(|_| AtomicU32::new(0)).collect(),
+            words: Words::new(driver, SLOTS + 1)?,
+            current: (0..SLOTS).map(|_| AtomicU64::new(0)).collect(),
             free: Mutex::new((0..SLOTS).rev().collect()),
         })
     }
@@ -41,37 +60,44 @@ impl Ring {
     pub(crate) fn take(&self) -> Option<Ticket> {
         let slot = lock(&self.free).pop()?;
         let current = &self.current[slot as usize];
-        // 0 is what an unused word reads, so it is no generation.
-        let generation = current.load(Ordering::Relaxed).wrapping_add(1).max(1);
+        let generation = current.load(Ordering::Relaxed) + 1;
         current.store(generation, Ordering::Release);
-        Some(Ticket { slot, generation })
+        Some(Ticket::new(slot, generation))
+    }
+
+    /// Counts generations on from `generation`. No ticket is out.
+    pub(crate) fn skip_to(&self, generation: u64) {
+        for (slot, current) in (0..).zip(&self.current) {
+            self.words.store(slot, generation as u32);
+            current.store(generation, Ordering::Release);
+        }
     }
 
     /// Gives a ticket back whose write has been seen, or was never submitted.
     pub(crate) fn release(&self, ticket: Ticket) {
-        self.words.store(u64::from(ticket.slot), ticket.generation);
-        lock(&self.free).push(ticket.slot);
+        self.complete(ticket);
+        lock(&self.free).push(ticket.slot());
     }
 
     /// Whether it has happened. Stays true after the ticket was given back.
     pub(crate) fn is_done(&self, ticket: Ticket) -> bool {
-        self.words.load(u64::from(ticket.slot)) == ticket.generation
-            || self.current[ticket.slot as usize].load(Ordering::Acquire) != ticket.generation
+        self.words.load(ticket.slot()) == ticket.word()
+            || self.current[ticket.slot() as usize].load(Ordering::Acquire) != ticket.generation()
     }
 
     /// It has happened, and no stream will say so.
     pub(crate) fn complete(&self, ticket: Ticket) {
-        self.words.store(u64::from(ticket.slot), ticket.generation);
+        self.words.store(ticket.slot(), ticket.word());
     }
 
     /// A write that nobody reads.
     pub(crate) fn write_nothing(&self) -> MemOp {
-        MemOp::write32(self.words.host_address(u64::from(SLOTS)), 0)
+        MemOp::write32(self.words.host_address(SLOTS), 0)
     }
 
     /// The operation that makes it happen.
     pub(crate) fn write(&self, ticket: Ticket) -> MemOp {
-        MemOp::write32(self.words.host_address(u64::from(ticket.slot)), ticket.generation)
+        MemOp::write32(self.words.host_address(ticket.slot()), ticket.word())
     }
 
     /// How many tickets are out.
@@ -82,7 +108,21 @@ impl Ring {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::AtomicU32;
+
     use super::*;
+
+    #[test]
+    fn a_ticket_that_is_kept_stays_done() {
+        let ring = Ring::new(&crate::soft::driver()).unwrap();
+        let kept = ring.take().unwrap();
+        ring.release(kept);
+        ring.skip_to(u64::from(u32::MAX) + 1);
+        let next = ring.take().unwrap();
+        assert_eq!((next.slot(), next.word()), (kept.slot(), kept.word()), "the slot has come round");
+        assert!(ring.is_done(kept) && !ring.is_done(next));
+        ring.release(next);
+    }
 
     /// Tickets of one slot follow each other on two threads, while a third watches every one of them for longer than
     /// it is out.
@@ -97,7 +137,7 @@ mod tests {
                 scope.spawn(move || {
                     for _ in 0..if cfg!(miri) { 12 } else { 2000 } {
                         let ticket = ring.take().unwrap();
-                        let holder = &holders[ticket.slot as usize];
+                        let holder = &holders[ticket.slot() as usize];
                         assert_eq!(holder.fetch_add(1, Ordering::Relaxed), 0, "{ticket:?} is out already");
                         assert!(!ring.is_done(ticket), "{ticket:?} has not happened");
                         to_watcher.send(ticket).unwrap();

@@ -2,6 +2,7 @@
 
 pub mod bytes;
 mod company;
+mod counters;
 pub mod guard;
 mod inversion;
 mod order;
@@ -39,6 +40,7 @@ macro_rules! cases {
 
 const PLAIN: &[Case] = cases! { false,
     bytes: eight_priorities many_threads;
+    counters: launches take_overs tickets channel_operations bytes;
     guard: bytes batches ends_as_natively ends_behind_several ends_both_ways blocking left_alone a_carrier_for_each
         default_streams;
     company: not_the_other_engine not_its_own_stream;

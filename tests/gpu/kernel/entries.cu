@@ -171,6 +171,9 @@ int main(int argc, char **argv) {
   check("overtake_copy_table, gated", [&](int) { return table_turn(bench, table); }, turns);
   // The numbers pass zero on the way, as those of a long-lived application do.
   check("overtake_copy_guarded", [&](int turn) { return guarded_turn(bench, turn - turns / 2, turn % 4 == 3); }, turns);
+  // And half the circle, where signed comparisons turn round.
+  auto far_turn = [&](int turn) { return guarded_turn(bench, 0x80000000u + turn - turns / 2, turn % 4 == 3); };
+  check("overtake_copy_guarded, after 2^31 launches", far_turn, turns);
   check("overtake_add", [&](int) { return add_turn(bench); }, turns);
   puts(failures ? "FAILED" : "every byte as expected");
   return failures != 0;
