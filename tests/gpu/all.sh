@@ -27,10 +27,8 @@ step() {
 if command -v nvidia-smi >/dev/null; then
   nvidia-smi --query-gpu=name,driver_version,pcie.link.gen.current --format=csv,noheader
 fi
-step contended 40 python3 pair.py contended.py --limit-s 50
+step programs 60 python3 pair.py --rounds 2 --budget-s $((budget_s / 3))
 step clients 60 ./clients.sh --limit-s 60
-step serving 25 python3 pair.py serving.py --limit-s 40
-step offload 15 python3 pair.py offload.py --limit-s 40
 step cost 35 ./cost.sh
 step nccl 50 python3 nccl.py --limit-s 40
 if command -v nvcc >/dev/null && command -v compute-sanitizer >/dev/null; then

@@ -2,7 +2,7 @@
 
 Sixteen copies of 256 MiB are queued on one stream (a side stream, then the default stream), 64 KiB copies are made on
 a second one 0.6 ms apart, in both directions. Rounds without bulk alternate with rounds under it: drift meets both.
-The last line of the output is a JSON object. `pair.py contended.py` runs it natively and under `overtake run`.
+The last line of the output is a JSON object. `pair.py contended` runs it natively and under `overtake run`.
 """
 
 import argparse
@@ -10,8 +10,6 @@ import json
 import time
 
 import torch
-
-from harness import spread
 
 BULK_BYTES = 256 << 20
 BULK_COPIES = 16
@@ -98,7 +96,7 @@ class Round:
         with torch.cuda.stream(urgent):
             side.small(slot)
         urgent.synchronize()
-        self.samples_us.append((time.perf_counter() - began) * 1e6)
+        self.samples_us.append(round((time.perf_counter() - began) * 1e6, 1))
         self.slots = max(self.slots, slot + 1)
         time.sleep(PAUSE_S)
 
@@ -113,21 +111,21 @@ def rate_gbs(bulk_ms, bulk_bytes):
 
 
 def case(side, place, rounds, samples, bulk_bytes):
-    """Idle and contended rounds in turn, after one of each to warm up."""
+    """Idle and loaded rounds in turn, after one of each to warm up."""
     urgent = torch.cuda.Stream()
     stream = torch.cuda.Stream() if place == "side" else torch.cuda.default_stream()
-    idle, contended, rates, good = [], [], [], True
+    idle, loaded, rates, good = [], [], [], True
     for number in range(rounds + 1):
         quiet = Round(side, urgent, None, samples)
         loud = Round(side, urgent, stream, 1000)
         good = good and quiet.good and loud.good
         if number > 0:
             idle += quiet.samples_us
-            contended += loud.samples_us
+            loaded += loud.samples_us
             rates.append(rate_gbs(loud.bulk_ms, bulk_bytes))
     rates.sort()
     alone = bulk_alone_gbs(side, stream, bulk_bytes)
-    return {"case": f"{side.direction} {place}", "idle": spread(idle), "contended": spread(contended),
+    return {"case": f"{side.direction} {place}", "idle_us": idle, "loaded_us": loaded,
             "bulk_gbs": rates[len(rates) // 2], "bulk_alone_gbs": alone, "bytes_ok": good}
 
 

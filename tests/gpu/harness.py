@@ -5,8 +5,10 @@ Needs nothing but Python's own library, so that every script here can use it on 
 
 import json
 import os
+import re
 import shutil
 import signal
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -44,11 +46,31 @@ def out_folder():
     return folder
 
 
-def save(name, value):
-    """Writes one JSON file of results."""
-    path = os.path.join(out_folder(), name)
+def answer(*command):
+    """What a small command says, or None where it cannot."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return done.stdout.strip() or None
+
+
+def stamp():
+    """What figures are of no use without: the commit ($COMMIT where there is no repository), driver and command."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    gpu = answer("nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader")
+    commit = os.environ.get("COMMIT") or answer("git", "-C", here, "describe", "--always", "--dirty", "--abbrev=12")
+    return {"commit": commit or "unknown", "gpu_and_driver": gpu or "no nvidia-smi: not a GPU",
+            "command": " ".join(["python3", os.path.basename(sys.argv[0]), *sys.argv[1:]])}
+
+
+def save(path, value):
+    """Writes one JSON file of results, into the folder of results unless its path says another: lists of numbers on one
+    line."""
+    path = os.path.join(out_folder(), path) if os.path.basename(path) == path else path
+    text = json.dumps(value, indent=1)
     with open(path, "w") as file:
-        json.dump(value, file, indent=1)
+        file.write(re.sub(r"\[[-+.\de,\s]+\]", lambda numbers: " ".join(numbers[0].split()), text) + "\n")
     return path
 
 
@@ -178,11 +200,9 @@ def percentile(sorted_values, share):
     return sorted_values[min(len(sorted_values), max(1, int(rank))) - 1]
 
 
-def spread(values_us):
-    """Count, p50, p99 and maximum of samples in microseconds."""
-    values = sorted(values_us)
-    return {"count": len(values), "p50_us": percentile(values, 0.50), "p99_us": percentile(values, 0.99),
-            "max_us": values[-1] if values else None}
+def median(values):
+    """The middle value, or None where there is none."""
+    return statistics.median(values) if values else None
 
 
 def cell(value):

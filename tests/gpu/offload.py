@@ -1,7 +1,7 @@
 """Offloading: many device-to-host blocks of 64 KiB to 2 MiB by batch calls, beside small device-to-host copies.
 
 A plain driver program (ctypes, cuGetProcAddress, cuMemcpyBatchAsync). Rounds without batches alternate with rounds
-under them. The last line of the output is a JSON object. `pair.py offload.py` runs it natively and under
+under them. The last line of the output is a JSON object. `pair.py offload` runs it natively and under
 `overtake run`.
 """
 
@@ -13,7 +13,6 @@ import random
 import time
 
 from driver import Batch, Driver, check
-from harness import spread
 
 BLOCK_KIB = (64, 128, 256, 512, 1024, 2048)
 BLOCKS_PER_BATCH = 64
@@ -100,7 +99,7 @@ class Small:
         began = time.perf_counter()
         status = self.driver.to_host(self.host + at, self.device + at, SMALL_BYTES, self.stream)
         status = status or self.driver.wait(self.stream)
-        taken_us = (time.perf_counter() - began) * 1e6
+        taken_us = round((time.perf_counter() - began) * 1e6, 1)
         check(status, "a small copy")
         return taken_us
 
@@ -148,7 +147,7 @@ def main():
         good = small.arrived(len(busy)) and blocks.arrived() and good
         if number > 0:
             idle, loud, rates = idle + quiet, loud + busy, [*rates, rate]
-    row = {"case": "small D2H beside batches", "idle": spread(idle), "contended": spread(loud),
+    row = {"case": "small D2H beside batches", "idle_us": idle, "loaded_us": loud,
            "bulk_gbs": sorted(rates)[len(rates) // 2], "bytes_ok": good}
     print(json.dumps({"script": "offload", "device": driver.device_name(), "driver": driver.version,
                       "seconds": time.perf_counter() - began, "blocks": arguments.batches * BLOCKS_PER_BATCH,

@@ -1,93 +1,173 @@
-"""Runs one measuring script natively and under `overtake run`, prints both side by side and judges them.
+"""Runs the programs natively and under `overtake run`, in turn, and prints one table of what they took and what holds.
 
-Usage: OVERTAKE_BIN=folder python3 tests/gpu/pair.py contended.py|serving.py|offload.py [--limit-s N] [arguments]
+Usage: OVERTAKE_BIN=folder python3 tests/gpu/pair.py [PROGRAM]... [--rounds N] [--budget-s N] [--limit-s N]
+       [--json FILE] [-- ARGUMENT of the one PROGRAM...]
+
+Every program has an idle and a loaded phase, and prints its samples. A round is one run of each program in both modes;
+the mode that goes first changes from round to round. Factors are formed within a round; the table has their median,
+least and greatest. What no longer fits into the budget is left out: the column "rounds" says what was run.
 """
 
 import argparse
 import os
 import sys
+import tempfile
+import time
 
 import harness
+import programs
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-
-# What has to hold under `overtake run`, per script: factors on the idle figures of the same run, a limit on p99, and
-# the least share of the native bulk rate. None: not judged.
-LIMITS = {"contended": {"p50_factor": 1.2, "p99_factor": 1.5, "p99_us": None, "bulk_share": 0.9},
-          "serving": {"p50_factor": None, "p99_factor": None, "p99_us": 200.0, "bulk_share": None},
-          "offload": {"p50_factor": None, "p99_factor": None, "p99_us": 200.0, "bulk_share": None}}
+P99_SAMPLES = 1000
+COLUMNS = ("program", "case", "what", "rounds", "native", "overtake", "factor", "least", "greatest", "limit", "holds")
 
 
-def judge(limits, native, ours):
-    """The findings of one case: [(what, figure, limit, holds)]."""
-    idle, loud, found = ours["idle"], ours["contended"], [("bytes", ours["bytes_ok"], True, ours["bytes_ok"])]
-    if not idle["count"] or not loud["count"]:
-        return [*found, ("samples", min(idle["count"], loud["count"]), 1, False)]
-    if limits["p50_factor"]:
-        factor = loud["p50_us"] / idle["p50_us"]
-        found.append(("p50 / idle p50", factor, limits["p50_factor"], factor <= limits["p50_factor"]))
-    if limits["p99_factor"]:
-        factor = loud["p99_us"] / idle["p99_us"]
-        found.append(("p99 / idle p99", factor, limits["p99_factor"], factor <= limits["p99_factor"]))
-    if limits["p99_us"]:
-        found.append(("p99 us", loud["p99_us"], limits["p99_us"], loud["p99_us"] <= limits["p99_us"]))
-    if limits["bulk_share"] and native:
-        best = max(native["bulk_gbs"], native.get("bulk_alone_gbs") or 0.0)
-        share = ours["bulk_gbs"] / best
-        found.append(("bulk / native bulk", share, limits["bulk_share"], share >= limits["bulk_share"]))
-    return found
+class Case:
+    """What one case of a program gave: per round and mode one row of its output."""
+
+    def __init__(self, program, name):
+        self.program, self.name, self.rounds = program, name, []
+
+    def figures(self, figure):
+        """[(native, overtake)] of the rounds that have both."""
+        both = [tuple(figure(rows[mode]) for mode in harness.MODES) for rows in self.rounds]
+        return [pair for pair in both if None not in pair]
+
+    def tail(self, phase, mode):
+        """The p99 of all rounds' samples, or None where too few carry it."""
+        samples = sorted(sample for rows in self.rounds for sample in rows[mode][phase])
+        return harness.percentile(samples, 0.99) if len(samples) >= P99_SAMPLES else None
+
+    def line(self, what, values, limit, at_least=False):
+        """One line of the table from pairs of figures: their medians, the factor between them, and whether it holds."""
+        if not values:
+            return [self.program.name, self.name, what, 0, None, None, None, None, None, limit, limit is None]
+        factors = [after / before for before, after in values]
+        factor = harness.median(factors)
+        holds = None if limit is None else factor >= limit if at_least else factor <= limit
+        native, ours = (harness.median(column) for column in zip(*values))
+        figures = (native, ours, factor, min(factors), max(factors))
+        return [self.program.name, self.name, what, len(values), *figures, limit, holds]
+
+    def count(self, what, ours, limit):
+        """One line of a figure that is compared with nothing native."""
+        return [self.program.name, self.name, what, len(self.rounds), None, ours, *[None] * 3, limit, ours <= limit]
+
+    def lines(self):
+        limits = self.program.limits
+        idle, loaded = (lambda row, phase=phase: harness.median(row[phase]) for phase in ("idle_us", "loaded_us"))
+        across = [(idle(rows["native"]), loaded(rows["overtake"])) for rows in self.rounds]
+        yield self.line("idle p50, us", self.figures(idle), limits.idle)
+        yield self.line("loaded p50, us", self.figures(loaded), limits.loaded)
+        if limits.loaded_on_idle:
+            yield self.line("loaded p50 on native idle", [pair for pair in across if None not in pair],
+                            limits.loaded_on_idle)
+        yield from self.tails(limits)
+        yield self.line("bulk, GB/s", self.figures(lambda row: row.get("bulk_gbs")), limits.bulk, at_least=True)
+        wrong = sum(not rows[mode]["bytes_ok"] for rows in self.rounds for mode in harness.MODES)
+        yield self.count("runs with wrong bytes", wrong, 0)
+
+    def tails(self, limits):
+        """The far ends of the distributions: over all rounds together, since one round has too few samples."""
+        idle = {mode: self.tail("idle_us", mode) for mode in harness.MODES}
+        loaded = {mode: self.tail("loaded_us", mode) for mode in harness.MODES}
+        for what, native, ours, limit in (("idle p99, us", idle["native"], idle["overtake"], None),
+                                          ("loaded p99, us", loaded["native"], loaded["overtake"], None),
+                                          ("loaded p99 on native idle", idle["native"], loaded["overtake"],
+                                           limits.loaded_p99_on_idle)):
+            if native and ours and ("on native" not in what or limit):
+                yield self.line(what, [(native, ours)], limit)
+        if limits.loaded_p99_us and loaded["overtake"]:
+            yield self.count("loaded p99 itself, us", loaded["overtake"], limits.loaded_p99_us)
 
 
-def table_rows(runs):
-    """One line per case and mode."""
-    rows = []
-    for mode in harness.MODES:
-        for row in (runs[mode]["result"] or {}).get("rows", []):
-            idle, loud = row["idle"], row["contended"]
-            rows.append([row["case"], mode, idle["p50_us"], idle["p99_us"], loud["count"], loud["p50_us"],
-                         loud["p99_us"], loud["max_us"], row["bulk_gbs"], row.get("bulk_alone_gbs"), row["bytes_ok"]])
-    return sorted(rows, key=lambda row: row[0])
-
-
-def findings(name, runs):
-    """What holds and what does not, case by case."""
-    native = {row["case"]: row for row in (runs["native"]["result"] or {}).get("rows", [])}
-    ours = (runs["overtake"]["result"] or {}).get("rows", [])
-    return [(row["case"], *found) for row in ours for found in judge(LIMITS[name], native.get(row["case"]), row)]
-
-
-def measure(name, arguments, limit_s):
-    """Both runs, each with the JSON object that it printed last."""
-    command = [sys.executable, os.path.join(HERE, name + ".py"), *arguments]
+def run_pair(program, command, turn, limit_s):
+    """One run in each mode."""
     runs = {}
-    for mode in harness.MODES:
-        runs[mode] = done = harness.run(mode, command, limit_s)
+    for mode in harness.MODES if turn % 2 == 0 else reversed(harness.MODES):
+        done = harness.run(mode, command, limit_s, environment=programs.ENVIRONMENT)
         done["result"] = harness.last_json(done["out"])
+        done["copies"], done["passed_on"] = harness.copy_counts(done.pop("report"))
         if done["status"] != 0 or not done["result"]:
-            print(f"{name}, {mode}: status {done['status']}\n{harness.tail(done['err'])}")
+            done["result"] = None
+            print(f"{program.name}, {mode}: status {done['status']}\n{harness.tail(done['err'])}", flush=True)
+        runs[mode] = done
     return runs
 
 
-def main():
+def run_rounds(found, arguments):
+    """All runs within the budget: [(program, round, runs)]."""
+    began, longest_s, done = time.monotonic(), {}, []
+    for turn in range(arguments.rounds):
+        for program, command in found:
+            left_s = arguments.budget_s - (time.monotonic() - began)
+            if left_s < longest_s.get(program.name, 5.0):
+                continue
+            at = time.monotonic()
+            done.append((program, turn, run_pair(program, command, turn, min(arguments.limit_s, max(left_s / 2, 5.0)))))
+            longest_s[program.name] = max(longest_s.get(program.name, 0.0), time.monotonic() - at)
+            print(f"round {turn + 1}: {program.name} took {time.monotonic() - at:.1f} s", flush=True)
+    return done
+
+
+def cases_of(done):
+    """The cases of all programs, in the order in which they came."""
+    cases = {}
+    for program, _, runs in done:
+        if all(runs[mode]["result"] for mode in harness.MODES):
+            rows = {mode: {row["case"]: row for row in runs[mode]["result"]["rows"]} for mode in harness.MODES}
+            for name in rows["native"]:
+                case = cases.setdefault((program.name, name), Case(program, name))
+                case.rounds.append({mode: rows[mode][name] for mode in harness.MODES})
+    return list(cases.values())
+
+
+def parsed():
     parser = argparse.ArgumentParser()
-    parser.add_argument("script")
-    parser.add_argument("--limit-s", type=float, default=60)
-    asked, arguments = parser.parse_known_args()
-    name = os.path.basename(asked.script).removesuffix(".py")
-    if name not in LIMITS:
-        sys.exit(f"{asked.script}: not one of " + ", ".join(LIMITS))
-    runs = measure(name, arguments, asked.limit_s)
-    judged, report = findings(name, runs), runs["overtake"]["report"]
-    counts, reasons = harness.copy_counts(report)
-    harness.save(f"{name}.json", {
-        "runs": {mode: {key: runs[mode][key] for key in ("status", "wall_s", "result")} for mode in harness.MODES},
-        "judged": judged, "report": report})
-    print(f"copies: {counts}; passed on: {reasons}; {harness.sums(report)}\n")
-    harness.print_table(["case", "mode", "idle p50 us", "p99", "samples", "contended p50 us", "p99", "max", "bulk GB/s",
-                         "alone", "bytes"], table_rows(runs))
-    print()
-    harness.print_table(["case", "what", "overtake", "limit", "holds"], judged)
-    sys.exit(0 if judged and all(row[-1] for row in judged) else 1)
+    parser.add_argument("programs", nargs="*", help="names; none: all")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--budget-s", type=float, default=460)
+    parser.add_argument("--limit-s", type=float, default=60, help="of one run")
+    parser.add_argument("--json", default="pair.json", help="where samples, counts and table go")
+    words, extra = sys.argv[1:], None
+    if "--" in words:
+        words, extra = words[:words.index("--")], words[words.index("--") + 1:]
+    arguments = parser.parse_args(words)
+    names = [program.name for program in programs.PROGRAMS]
+    unknown = [name for name in arguments.programs if name not in names]
+    if unknown:
+        sys.exit(f"no program {unknown[0]}: there are " + ", ".join(names))
+    if extra is not None and len(arguments.programs) != 1:
+        sys.exit("arguments after -- are those of one program: name it")
+    return arguments, extra
+
+
+def stored(done):
+    """The runs as they are kept: all that a later reader needs to form other figures."""
+    keys = ("status", "wall_s", "copies", "passed_on", "result")
+    return [{"program": program.name, "round": turn, "mode": mode, **{key: runs[mode][key] for key in keys}}
+            for program, turn, runs in done for mode in harness.MODES]
+
+
+def main():
+    arguments, extra = parsed()
+    harness.tools()
+    with tempfile.TemporaryDirectory(prefix="overtake-pair-") as folder:
+        found, left_out = programs.gather(arguments.programs, folder)
+        if extra is not None:
+            found = [(program, command[:len(command) - len(program.arguments)] + extra) for program, command in found]
+        done = run_rounds(found, arguments)
+    table = [line for case in cases_of(done) for line in case.lines()]
+    failed = [f"{program.name}, {mode}, round {turn + 1}" for program, turn, runs in done for mode in harness.MODES
+              if not runs[mode]["result"]]
+    path = harness.save(arguments.json, {**harness.stamp(), "left_out": left_out, "failed": failed, "columns": COLUMNS,
+                                         "table": table, "runs": stored(done)})
+    for text in left_out:
+        print("left out:", text)
+    for text in failed:
+        print("DID NOT END WELL:", text)
+    print(f"samples, counts and this table are in {path}\n")
+    harness.print_table(COLUMNS, table)
+    sys.exit(0 if table and not failed and all(line[-1] is not False for line in table) else 1)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 Layers of 16, 32, 48 and 64 MiB are loaded host to device on a stream of their own, always with more queued than a
 step takes. Measured is the first small copy of each step, from the call until the host sees its event. Segments with
-and without loading alternate. The last line of the output is a JSON object. `pair.py serving.py` runs it natively and
+and without loading alternate. The last line of the output is a JSON object. `pair.py serving` runs it natively and
 under `overtake run`.
 """
 
@@ -12,8 +12,6 @@ import json
 import time
 
 import torch
-
-from harness import spread
 
 LAYER_MIB = (16, 32, 48, 64)
 SMALL_BYTES = (64 << 10, 32 << 10, 8 << 10, 1 << 10)
@@ -77,7 +75,7 @@ class Scheduler:
             for device, host in zip(self.device[1:], self.host[1:]):
                 device.copy_(host, non_blocking=True)
             first.synchronize()
-            taken_us = (time.perf_counter() - began) * 1e6
+            taken_us = round((time.perf_counter() - began) * 1e6, 1)
             total = torch.stack([device.sum(dtype=torch.int64) for device in self.device]).sum()
             self.good = self.good and int(total) == self.truth
             for device in self.device:
@@ -112,7 +110,7 @@ def main():
         loud, rate = segment(scheduler, loader, arguments.seconds / (4 if warm else 1))
         if not warm:
             idle, loading, rates = idle + quiet, loading + loud, [*rates, rate]
-    row = {"case": "first small copy of a step", "idle": spread(idle), "contended": spread(loading),
+    row = {"case": "first small copy of a step", "idle_us": idle, "loaded_us": loading,
            "bulk_gbs": sorted(rates)[len(rates) // 2], "bytes_ok": scheduler.good and loader.arrived()}
     print(json.dumps({"script": "serving", "device": torch.cuda.get_device_name(), "torch": torch.__version__,
                       "seconds": time.perf_counter() - began, "rows": [row]}), flush=True)

@@ -1,49 +1,13 @@
 /* What one copy call costs a program that never contends: small copies and sets on one stream, in groups that never
  * fill it. Only the calls are timed, not the waiting. Prints one JSON object: per kind of call the median and the
- * minimum over the groups, in nanoseconds a call.
- *
- * The driver is found with dlopen and dlsym, as most programs find it, so that it builds without a CUDA toolkit. */
+ * minimum over the groups, in nanoseconds a call. */
 #define _GNU_SOURCE
-#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
-#include "cuda_mini.h"
+#include "../found.h"
 
 enum { GROUP = 200, GROUPS_MAX = 4000 };
-
-static void *library;
-
-static void *found(const char *name)
-{
-    void *function = dlsym(library, name);
-    if (function == NULL) {
-        fprintf(stderr, "libcuda.so.1 has no %s\n", name);
-        exit(1);
-    }
-    return function;
-}
-
-#define TEXT_OF(name) #name
-#define TEXT(name) TEXT_OF(name)
-/* The exported name is what the header's macro makes of the manual's name. */
-#define FUNCTION(name) ((__typeof__(&name))found(TEXT(name)))
-
-static void ok(CUresult status, const char *what)
-{
-    if (status != CUDA_SUCCESS) {
-        fprintf(stderr, "%s returned %u\n", what, status);
-        exit(1);
-    }
-}
-
-static double now_ns(void)
-{
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec * 1e9 + (double)time.tv_nsec;
-}
 
 typedef struct {
     __typeof__(&cuMemcpyHtoDAsync) to_device;
@@ -111,11 +75,6 @@ static Bench opened(void)
 {
     Bench bench = {0};
     CUcontext context = NULL;
-    library = dlopen("libcuda.so.1", RTLD_NOW);
-    if (library == NULL) {
-        fprintf(stderr, "%s\n", dlerror());
-        exit(1);
-    }
     ok(FUNCTION(cuInit)(0), "cuInit");
     ok(FUNCTION(cuDevicePrimaryCtxRetain)(&context, 0), "cuDevicePrimaryCtxRetain");
     ok(FUNCTION(cuCtxSetCurrent)(context), "cuCtxSetCurrent");
