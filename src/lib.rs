@@ -16,6 +16,7 @@
 //! | `overtake-abi` | the CUDA driver ABI: types and the one list of functions |
 //!
 //! Arrows point downward only: nothing that this crate stands on knows of it.
+#![deny(clippy::print_stderr, clippy::print_stdout)] // messages go through `log`
 #![deny(unsafe_code)]
 
 pub mod driver;

@@ -205,8 +205,8 @@ impl Inner {
             shared.ring.skip_to(options.counters_from.into());
         }
         if queues.0.min(queues.1) < 2 {
-            eprintln!(
-                "overtake: stood down to plain copies: all copies share one hardware queue, so whatever waits blocks \
+            log::warn!(
+                "stood down to plain copies: all copies share one hardware queue, so whatever waits blocks \
                  everything. Set CUDA_DEVICE_MAX_COPY_CONNECTIONS=8 before the program starts \
                  (CUDA_DEVICE_MAX_CONNECTIONS=1 may stay)."
             );

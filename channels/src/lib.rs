@@ -7,6 +7,7 @@
 //!
 //! What is pure here decides ([`bracket`], [`chunk`], [`watchdog`], [`share`], [`fold`]); what is not submits
 //! ([`channel`], [`probe`]). This crate starts no thread and reads no clock of its own.
+#![deny(clippy::print_stderr, clippy::print_stdout)] // messages go through `log`
 #![deny(unsafe_code)]
 
 pub mod bracket;

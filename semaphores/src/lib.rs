@@ -19,6 +19,7 @@
 //! stores and no driver call; the watchdog relies on that.
 //!
 //! This crate never submits anything: it hands out [`Step`]s. It knows no channel and no chunk.
+#![deny(clippy::print_stderr, clippy::print_stdout)] // messages go through `log`
 #![deny(unsafe_code)]
 
 mod bank;

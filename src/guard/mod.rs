@@ -51,6 +51,12 @@ struct Strikes {
 }
 
 impl Strikes {
+    /// One more; how many are unforgiven then.
+    fn add(&mut self, now: Nanos) -> u64 {
+        *self = Strikes { count: self.unforgiven(now) + 1, last: now };
+        self.count
+    }
+
     fn unforgiven(&self, now: Nanos) -> u64 {
         self.count.saturating_sub(now.since(self.last).0 / Nanos::from_ms(1_000).0)
     }
@@ -121,7 +127,7 @@ impl Guard {
             }
             Trial::Disobedient => "a copy kernel that was told not to copy did not say that it obeyed.",
         };
-        eprintln!("overtake: bulk copies go by copy engine, unprioritised: {complaint}");
+        log::warn!("bulk copies go by copy engine, unprioritised: {complaint}");
         Ok(None)
     }
 
@@ -206,13 +212,13 @@ impl Guard {
 
     /// One more take-over. A program that keeps its multiprocessors that busy is better off without copy kernels.
     fn strike(&self, now: Nanos) {
-        let mut strikes = lock(&self.strikes);
-        *strikes = Strikes { count: strikes.unforgiven(now) + 1, last: now };
-        if strikes.count > TAKE_OVERS_MAX && !self.given_up.swap(true, Ordering::Relaxed) {
-            eprintln!(
-                "overtake: bulk copies go by copy engine from now on, unprioritised: {} times in a row the program's \
+        let count = lock(&self.strikes).add(now);
+        if count > TAKE_OVERS_MAX && !self.given_up.swap(true, Ordering::Relaxed) {
+            log::warn!(
+                "bulk copies go by copy engine from now on, unprioritised: {} times in a row the program's \
                  kernels left no multiprocessor to a copy kernel for {}.",
-                strikes.count, self.patience
+                count,
+                self.patience
             );
         }
     }

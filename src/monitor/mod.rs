@@ -380,8 +380,8 @@ impl Engine {
             }
             Verdict::StandDown => {
                 shared.stand_down();
-                eprintln!(
-                    "overtake: stood down to plain copies after {} rescues: copies waited on a hardware queue that \
+                log::warn!(
+                    "stood down to plain copies after {} rescues: copies waited on a hardware queue that \
                      their releaser shares. `overtake info` shows the queues; \
                      CUDA_DEVICE_MAX_COPY_CONNECTIONS=8 gives more.",
                     self.watchdog.rescues()

@@ -14,6 +14,7 @@
 //!
 //! `include/overtake.h` is generated from this crate (`cargo xtask header`), so the documentation of exports is written
 //! for C.
+#![deny(clippy::print_stderr, clippy::print_stdout)] // messages go through `log`
 #![deny(unsafe_code)]
 
 pub mod codes;

@@ -24,6 +24,7 @@ use args::{Arguments, Command};
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();
+    doors::messages::install();
     let result = match &arguments.command {
         Command::Info(info) => info::run(&arguments, info),
         Command::Demo(demo) => demo::run(&arguments, demo),

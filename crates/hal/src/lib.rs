@@ -27,6 +27,7 @@
 //!
 //! **Errors.** An error names the call ([`Error::call`]) and carries the CUresult as a newtype ([`Code`]), so a code
 //! that this crate has never heard of is still carried faithfully.
+#![deny(clippy::print_stderr, clippy::print_stdout)] // messages go through `log`
 #![deny(unsafe_code)]
 
 mod copy;

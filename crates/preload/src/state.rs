@@ -65,6 +65,8 @@ fn start() {
         return;
     }
     let begun = catch_unwind(AssertUnwindSafe(|| {
+        doors::messages::install();
+        doors::messages::catch_panics();
         loader::watch_process(forked, exiting);
         let deployment = object::deployment().name();
         shim::start(shim::Start { driver: driver::open, deployment, calls: count::list });

@@ -12,7 +12,7 @@ use std::sync::{Arc, OnceLock};
 use harness::build::Places;
 use harness::deployment::Deployment;
 use harness::list::Client;
-use harness::run::Outcome;
+use harness::run::{Errors, Outcome};
 use harness::{driver_sys, list, report};
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 
@@ -22,6 +22,9 @@ const TRIALS_AT_ONCE: usize = 2;
 /// Clients that also run with the drop-in switched off, and with the real driver named.
 const SWITCHED_OFF: &[&str] = &["kinds_linked", "runtime_13_0", "mixed", "captures", "fork_after", "end_atexit"];
 const DRIVER_NAMED: &[&str] = &["kinds_linked", "kinds_by_gpa", "plugin_deepbind", "fork_exec"];
+
+/// Clients of which the drop-in has something to say: on a thread of the program's, and on one of its own.
+const SPEAKING: &[&str] = &["hazard_c_1_queue", "hazard_b"];
 
 /// What all trials share: the native run of each client is made once, by whichever trial needs it first.
 struct Suite {
@@ -65,6 +68,21 @@ fn trial(suite: &Arc<Suite>, client: &Client, deployment: Deployment) -> Trial {
     Trial::test(format!("{}::{}", deployment.name(), client.name), move || suite.compare(&client, deployment))
 }
 
+/// A program whose error output takes no message of the drop-in's: it must not differ for that.
+fn unheard(suite: &Arc<Suite>, client: &Client, errors: Errors) -> Trial {
+    let (suite, client) = (suite.clone(), client.clone());
+    // Other runs of the client may be under way, and the reports of each lie in a folder of its name.
+    let alone = Client { name: format!("{}_{}", client.name, errors.name()), ..client.clone() };
+    Trial::test(format!("unheard::{}", alone.name), move || {
+        let outcome = suite.places.run_heard(&alone, Deployment::Preload, errors)?;
+        if let Some(difference) = outcome.difference_from(suite.native(&client)?) {
+            return Err(format!("not as it is natively: {difference}").into());
+        }
+        let reports = suite.places.reports(&alone, Deployment::Preload);
+        report::dropped_messages(&reports).map_err(|why| format!("{why}\n{}", reports.display()).into())
+    })
+}
+
 fn rust_client(suite: &Arc<Suite>) -> Trial {
     let suite = suite.clone();
     Trial::ignorable_test("cuda_driver_sys", move || match driver_sys::build(&suite.places)? {
@@ -91,6 +109,8 @@ fn trials(suite: &Arc<Suite>) -> Vec<Trial> {
         let deployments = Deployment::EVERYWHERE.into_iter().chain(more.into_iter().flatten());
         trials.extend(deployments.map(|deployment| trial(suite, client, deployment)));
     }
+    let speaking = suite.clients.iter().filter(|client| SPEAKING.contains(&client.name.as_str()));
+    trials.extend(speaking.flat_map(|client| Errors::UNHEARD.map(|errors| unheard(suite, client, errors))));
     trials
 }
 

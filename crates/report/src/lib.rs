@@ -8,6 +8,7 @@
 //! - [`figure::LatencyFigure`], [`figure::Timeline`]: SVG that reads well on light and dark pages, and plain text.
 //! - [`Page`]: one self-contained HTML file.
 //! - [`Run`]: the JSON of a benchmark, a [`Header`] and its [`BenchRow`]s.
+#![deny(clippy::print_stderr, clippy::print_stdout)] // messages go through `log`
 #![forbid(unsafe_code)]
 
 pub mod figure;

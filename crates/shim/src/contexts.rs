@@ -76,6 +76,9 @@ impl Process {
     }
 
     fn settle(&self, context: Context, made: Result<Local>) {
+        if let Err(error) = &made {
+            log::warn!("copies of this context go natively: {error}");
+        }
         let mut opening = lock(&self.contexts.opening);
         opening.under_way.remove(&context);
         match made {
@@ -85,7 +88,6 @@ impl Process {
                 OPEN.store(contexts.len(), Ordering::SeqCst);
             }
             Err(error) => {
-                eprintln!("overtake: copies of this context go natively: {error}");
                 opening.refused.insert(context, error);
             }
         }

@@ -10,6 +10,7 @@
 //! | `choice.rs`, `rules.rs`, `settings.rs`, `witness.rs` | which priority a copy has |
 //! | `report.rs`, `trace.rs` | what happened, as files |
 //! | `table.rs`, `functions.rs`, `trouble.rs` | the table of C functions that both libraries share |
+#![deny(clippy::print_stderr, clippy::print_stdout)] // messages go through `log`
 #![deny(unsafe_code)]
 
 mod call;

@@ -74,13 +74,14 @@ pub fn start(start: Start) {
 
 /// The same, with a TOML text that has its say after file and variables.
 pub(crate) fn start_with(start: Start, options: Option<&str>) {
+    doors::messages::install();
     let mut first = false;
     let process = PROCESS.get_or_init(|| {
         first = true;
         Process::new(start, options)
     });
     if first {
-        process.settings.complaints.iter().for_each(|complaint| eprintln!("overtake: {complaint}"));
+        process.settings.complaints.iter().for_each(|complaint| log::warn!("{complaint}"));
         report::begin();
     }
 }

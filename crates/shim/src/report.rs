@@ -36,6 +36,8 @@ pub(crate) struct Report {
     devices: Vec<Part>,
     calls: Vec<CallCount>,
     warnings: Vec<String>,
+    /// Messages that found no room on the error output.
+    messages_dropped: u64,
 }
 
 /// What happened in one context.
@@ -171,6 +173,7 @@ pub(crate) fn report(process: &Process, is_final: bool) -> Report {
         devices,
         calls: (process.start.calls)(),
         warnings,
+        messages_dropped: doors::messages::dropped(),
     }
 }
 
@@ -212,20 +215,22 @@ static WRITING: Mutex<bool> = Mutex::new(false);
 
 fn write(process: &Process, is_final: bool) {
     let Some(folder) = folder() else { return };
+    if let Some(error) = write_once(process, is_final, &folder) {
+        log::warn!("no report in {}: {error}", folder.display());
+    }
+}
+
+/// What went wrong, if it has not been told before.
+fn write_once(process: &Process, is_final: bool, folder: &Path) -> Option<std::io::Error> {
     let mut ended = lock(&WRITING);
     if *ended {
-        return;
+        return None;
     }
     *ended = is_final;
-    let written = write_to(&folder, &report(process, is_final));
-    if let Err(error) = written {
-        // Nobody wants it any more, or it will not get better: said once.
-        *ended = true;
-        if error.kind() == std::io::ErrorKind::NotFound {
-            return;
-        }
-        eprintln!("overtake: no report in {}: {error}", folder.display());
-    }
+    let error = write_to(folder, &report(process, is_final)).err()?;
+    // It will not get better: told once; not at all where the folder has gone, and the report is not wanted any more.
+    *ended = true;
+    (error.kind() != std::io::ErrorKind::NotFound).then_some(error)
 }
 
 /// Whole or not at all: a reader never sees half a report.

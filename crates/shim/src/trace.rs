@@ -55,7 +55,7 @@ pub(crate) fn end(process: &Process) {
     if let Err(error) = std::fs::write(&path, text)
         && error.kind() != std::io::ErrorKind::NotFound
     {
-        eprintln!("overtake: no trace in {}: {error}", path.display());
+        log::warn!("no trace in {}: {error}", path.display());
     }
 }
 

@@ -35,6 +35,7 @@
 //! gpu.context_synchronize().unwrap();
 //! assert_eq!(gpu.live().operations, 0);
 //! ```
+#![deny(clippy::print_stderr, clippy::print_stdout)] // messages go through `log`
 #![deny(unsafe_code)]
 
 mod attribute;

@@ -33,6 +33,9 @@ const PROMISES: [&str; 5] = [
 const MACHINE_FOLDERS: [&str; 4] =
     [concat!("/wo", "rk/"), concat!("/t", "mp/"), concat!("/ro", "ot/"), concat!("/ho", "me/")];
 
+/// What every library declares: what it prints would block, kill or confuse the program that it is a guest in.
+const QUIET: &str = "deny(clippy::print_stderr, clippy::print_stdout)";
+
 /// One thing that is not tidy.
 #[derive(Debug, PartialEq, Eq)]
 struct Finding {
@@ -79,6 +82,10 @@ fn check(name: &str, text: &str) -> Vec<Finding> {
     check_words(text, &mut findings);
     if !name.ends_with(".md") {
         check_width(name, text, &mut findings);
+    }
+    if name.ends_with("src/lib.rs") && !text.contains(QUIET) {
+        let what = format!("a library without `#![{QUIET}]`: its messages go through `log`");
+        findings.push(Finding { line: 1, what });
     }
     if name.ends_with(".rs") {
         check_lengths(name, text, &mut findings);
@@ -243,6 +250,13 @@ mod tests {
             assert_eq!(whats("a.toml", &format!("path = \"{folder}x\"")).len(), 1, "{folder}");
             assert_eq!(whats("a.toml", &format!("path = \"docs{folder}x\"")).len(), 0, "{folder}");
         }
+    }
+
+    #[test]
+    fn libraries_are_quiet() {
+        assert_eq!(whats("crates/a/src/lib.rs", "mod b;\n").len(), 1);
+        assert_eq!(whats("crates/a/src/lib.rs", &format!("#![{QUIET}]\nmod b;\n")).len(), 0);
+        assert_eq!(whats("crates/a/src/main.rs", "mod b;\n").len(), 0);
     }
 
     #[test]

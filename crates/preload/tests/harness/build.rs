@@ -7,7 +7,7 @@ use crate::harness::binaries::Binaries;
 use crate::harness::deployment::Deployment;
 use crate::harness::list::{self, Client};
 use crate::harness::report::Expect;
-use crate::harness::run::{self, Outcome};
+use crate::harness::run::{self, Errors, Outcome};
 
 const STRICT: &[&str] = &["-std=c11", "-Wall", "-Wextra", "-Werror", "-O1", "-g", "-pthread", "-DSOFTWARE_GPU"];
 
@@ -122,6 +122,11 @@ impl Places {
 
     /// Builds the client if nobody has, and runs it.
     pub fn run(&self, client: &Client, deployment: Deployment) -> Result<Outcome, String> {
+        self.run_heard(client, deployment, Errors::Read)
+    }
+
+    /// The same, with another error output.
+    pub fn run_heard(&self, client: &Client, deployment: Deployment, heard: Errors) -> Result<Outcome, String> {
         let reports = self.reports(client, deployment);
         let _absent = std::fs::remove_dir_all(&reports);
         folder(reports.clone());
@@ -134,7 +139,7 @@ impl Places {
         if client.report != Expect::Unasked {
             command.env("OVERTAKE_REPORT_DIR", &reports);
         }
-        let outcome = run::run(&mut command, &reports)?;
+        let outcome = run::run(&mut command, &reports, heard)?;
         Ok(if client.report == Expect::Warnings { outcome.without_warnings() } else { outcome })
     }
 }

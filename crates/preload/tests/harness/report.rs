@@ -60,6 +60,12 @@ pub fn check(folder: &Path, expect: Expect, deployment: Deployment) -> Result<()
     }
 }
 
+/// Makes sure that messages found no room, and that the reports count them.
+pub fn dropped_messages(folder: &Path) -> Result<(), String> {
+    let dropped: u64 = read(folder)?.iter().filter_map(|report| report["messages_dropped"].as_u64()).sum();
+    require(dropped > 0, || "no message was dropped, or none was counted".to_owned())
+}
+
 fn require(holds: bool, why: impl FnOnce() -> String) -> Result<(), String> {
     if holds { Ok(()) } else { Err(why()) }
 }

@@ -2,6 +2,9 @@
 
 use std::fmt;
 use std::fs::File;
+use std::io::{PipeReader, PipeWriter, Write as _};
+use std::os::fd::AsRawFd as _;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -80,6 +83,56 @@ fn differing(native: &str, here: &str) -> Option<String> {
     Some(lines.into_iter().flatten().take(2 * LINES_SHOWN).collect())
 }
 
+/// What a program has for its error output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Errors {
+    /// A file, which is read afterwards.
+    Read,
+    /// A pipe that nobody reads any more: who writes to it gets a signal.
+    NoReader,
+    /// A pipe that is full and that nobody empties: who writes to it waits for ever.
+    FullPipe,
+    /// A device that is full: who writes to it gets an error.
+    FullDevice,
+}
+
+impl Errors {
+    /// Those in which no message finds room.
+    pub const UNHEARD: [Errors; 3] = [Errors::NoReader, Errors::FullPipe, Errors::FullDevice];
+
+    /// For names of trials.
+    pub fn name(self) -> &'static str {
+        match self {
+            Errors::Read => "read",
+            Errors::NoReader => "no_reader",
+            Errors::FullPipe => "full_pipe",
+            Errors::FullDevice => "full_device",
+        }
+    }
+
+    /// The output, and what must stay open as long as the program runs.
+    fn open(self, file: &Path) -> std::io::Result<(Stdio, Option<PipeReader>)> {
+        match self {
+            Errors::Read => Ok((File::create(file)?.into(), None)),
+            Errors::FullDevice => Ok((File::options().write(true).open("/dev/full")?.into(), None)),
+            Errors::NoReader => Ok((std::io::pipe()?.1.into(), None)),
+            Errors::FullPipe => {
+                let (reader, writer) = std::io::pipe()?;
+                fill(&writer)?;
+                Ok((writer.into(), Some(reader)))
+            }
+        }
+    }
+}
+
+/// Writes until there is no room.
+fn fill(pipe: &PipeWriter) -> std::io::Result<()> {
+    let path = format!("/proc/self/fd/{}", pipe.as_raw_fd());
+    let mut own = File::options().write(true).custom_flags(libc::O_NONBLOCK).open(path)?;
+    while own.write(&[b'x'; 4096]).is_ok() {}
+    Ok(())
+}
+
 /// Takes away what would change the model or the drop-in under the program.
 pub fn forget_environment(command: &mut Command) {
     for (name, _) in std::env::vars_os() {
@@ -91,17 +144,24 @@ pub fn forget_environment(command: &mut Command) {
 }
 
 /// Runs it; its outputs go through files of this folder, which no child that stays behind can block.
-pub fn run(command: &mut Command, folder: &Path) -> Result<Outcome, String> {
+pub fn run(command: &mut Command, folder: &Path, heard: Errors) -> Result<Outcome, String> {
     let why = |what: &str, error: std::io::Error| format!("{what}: {error}");
     let (output, errors) = (folder.join("output"), folder.join("errors"));
     command.stdin(Stdio::null()).process_group(0);
     command.stdout(File::create(&output).map_err(|error| why("create the output", error))?);
-    command.stderr(File::create(&errors).map_err(|error| why("create the output", error))?);
+    let (stderr, _reader) = heard.open(&errors).map_err(|error| why("create the error output", error))?;
+    command.stderr(stderr);
     let child = spawn(command).map_err(|error| why("start the program", error))?;
     let end = wait(child).map_err(|error| why("wait for the program", error))?;
+    // The writer was the program's alone, who has it no more.
+    command.stderr(Stdio::null());
     let read = |path: &Path| std::fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
     let output = read(&output).map_err(|error| why("read the output", error))?;
-    Ok(Outcome { end, output, errors: read(&errors).map_err(|error| why("read the output", error))? })
+    let errors = match heard {
+        Errors::Read => read(&errors).map_err(|error| why("read the error output", error))?,
+        _ => String::new(),
+    };
+    Ok(Outcome { end, output, errors })
 }
 
 fn wait(mut child: Child) -> std::io::Result<End> {

@@ -65,6 +65,7 @@
 //!
 //! Symbols outside the list, among them the 32-bit prototypes of CUDA 2, do not exist: `dlsym` finds nothing, and
 //! `cuGetProcAddress` answers as for a version that is too old or a name that is unknown.
+#![deny(clippy::print_stderr, clippy::print_stdout)] // messages go through `log`
 #![deny(unsafe_code)]
 #![allow(clippy::too_many_arguments)] // the prototypes are NVIDIA's
 

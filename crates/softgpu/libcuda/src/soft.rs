@@ -23,12 +23,14 @@ extern "C" fn in_forked_child() {
     FORKED.store(true, Ordering::Relaxed);
 }
 
-/// Makes the GPU, once. What the environment asks for may be impossible; the reason goes to stderr, as the ABI has no
-/// room for it.
+/// Makes the GPU, once. What the environment asks for may be impossible; the reason becomes a message, as the ABI
+/// has no room for it.
 pub fn start() -> Answer {
     if FORKED.load(Ordering::Relaxed) {
         return refuse(Code::NOT_INITIALIZED);
     }
+    doors::messages::install();
+    doors::messages::catch_panics();
     let gpu = GPU.get_or_try_init(build)?;
     match gpu.device_count()? {
         0 => refuse(Code::NO_DEVICE),
@@ -38,7 +40,7 @@ pub fn start() -> Answer {
 
 fn build() -> Answer<SoftGpu> {
     let builder = SoftGpu::builder().clock(Clock::FreeRunning).environment().map_err(|why| {
-        eprintln!("overtake soft GPU: {why}");
+        log::error!("software GPU: {why}");
         Refusal(Code::INVALID_VALUE)
     })?;
     // SAFETY: the handler is a function of this library, which is never unmapped (linked with nodelete), and does

@@ -91,7 +91,14 @@ impl Shared {
                 continue;
             }
             match state.threads.running {
-                Some(idle) if calls == state.threads.calls && patience == PATIENCE => self.give_up_on(&mut state, idle),
+                Some(idle) if calls == state.threads.calls && patience == PATIENCE => {
+                    if let Some(name) = self.give_up_on(&mut state, idle) {
+                        // A logger is the program's code.
+                        drop(state);
+                        warn_of(&name);
+                        state = self.lock();
+                    }
+                }
                 Some(_) => {}
                 None => {
                     // Somebody outside may have stored what a thread or the device here waits for.
@@ -103,20 +110,15 @@ impl Shared {
         state
     }
 
-    fn give_up_on(&self, state: &mut State, idle: ThreadKey) {
+    /// Lets the others go on without a thread; its name, if it is the first.
+    fn give_up_on(&self, state: &mut State, idle: ThreadKey) -> Option<String> {
         let thread = &mut state.threads.all[idle];
-        if !state.threads.warned {
-            eprintln!(
-                "overtake software GPU: thread {} has held up the others' time for {} s without a call. If it blocks \
-                 on something else, wrap that in Host::outside; if it is a new thread, start it with hal::spawn.",
-                thread.name,
-                PATIENCE.as_secs()
-            );
-        }
-        state.threads.warned = true;
         thread.standing = Standing::Outside;
+        let is_first = !std::mem::replace(&mut state.threads.warned, true);
+        let name = is_first.then(|| thread.name.clone());
         state.threads.running = None;
         self.pass_turn(state);
+        name
     }
 
     pub(super) fn stepped_sleep(&self, span: Ns) {
@@ -185,6 +187,14 @@ impl Shared {
         block();
         drop(returns);
     }
+}
+
+fn warn_of(name: &str) {
+    log::warn!(
+        "software GPU: thread {name} has held up the others' time for {} s without a call. If it blocks on something \
+         else, wrap that in Host::outside; if it is a new thread, start it with hal::spawn.",
+        PATIENCE.as_secs()
+    );
 }
 
 /// Brings a thread back from outside, also when its block panics.

@@ -1,0 +1,16 @@
+//! What passes between a process and its surroundings, through one door each. The libraries are guests in programs that
+//! they know nothing of, so a door never harms the program that it opens into.
+//!
+//! | file | what passes |
+//! |---|---|
+//! | `messages.rs` | messages, on their way out: to the program's own callback, else to standard error |
+//! | `panics.rs` | panics of the layer, which become messages |
+//! | `descriptor.rs` | bytes to a descriptor, at once or not at all |
+//! | `signals.rs` | signals that a write would raise, kept from the program |
+#![deny(clippy::print_stderr, clippy::print_stdout)] // messages go through `log`
+#![deny(unsafe_code)]
+
+mod descriptor;
+pub mod messages;
+mod panics;
+mod signals;
