@@ -41,6 +41,7 @@ class Program:
 
 PROGRAMS = (
     Program("frames", "frames.c", "gcc", ("3", "0.4")),
+    Program("device_put", "device_put.py", "jax", ("--rounds", "2", "--seconds", "1.2")),
     Program("contended", "contended.py", "torch", ("--rounds", "3", "--idle-samples", "80"),
             Limits(loaded_on_idle=1.2, loaded_p99_on_idle=1.5)),
     Program("serving", "serving.py", "torch", ("--segments", "2"), Limits(loaded_p99_us=200.0, bulk=None)),
