@@ -152,15 +152,16 @@ static uint64_t bytes_so_far(void)
 
 int main(void)
 {
-    CUstream stream;
+    CUstream stream, other;
     open_device();
     stream = new_stream();
+    other = new_stream();
     off = getenv("OVERTAKE") != NULL;
     REQUIRE(strcmp(overtake_deployment(), off ? "off" : "c") == 0);
     REQUIRE(overtake_priorities() == 7);
     OK(overtake_open(NULL));
     there_and_back(BULK, 1, 1, stream);
-    there_and_back(SMALL, 1, 7, stream);
+    there_and_back(SMALL, 1, 7, other); /* copies of one stream alone never wait for one another */
     there_and_back(SMALL + 1, 0, OVERTAKE_PRIORITY_BY_RULES, stream);
     there_and_back(BULK + 3, 0, OVERTAKE_PRIORITY_BY_RULES, NULL);
     REQUIRE(off ? bytes_so_far() == 0 : bytes_so_far() >= 2u * (BULK + SMALL));
@@ -173,6 +174,7 @@ int main(void)
     OK(overtake_set_rules(""));
     OK(overtake_close());
     OK(cuStreamDestroy(stream));
+    OK(cuStreamDestroy(other));
     puts("ok");
     return 0;
 }
