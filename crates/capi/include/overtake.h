@@ -43,6 +43,26 @@ struct CUstream_st; /* CUDA's own: CUstream and cudaStream_t point at it. */
 #define OVERTAKE_PRIORITY_LOWEST 1
 
 /**
+ * A message about something that failed.
+ */
+#define OVERTAKE_LOG_ERROR 1
+
+/**
+ * A message about something that costs priorities, with its cure.
+ */
+#define OVERTAKE_LOG_WARNING 2
+
+/**
+ * A message about what goes on.
+ */
+#define OVERTAKE_LOG_INFO 3
+
+/**
+ * A message for those who look for a fault.
+ */
+#define OVERTAKE_LOG_DEBUG 4
+
+/**
  * Success. Positive numbers are CUresult, as the driver returned them; negative ones are overtake's own.
  */
 #define OVERTAKE_OK 0
@@ -107,6 +127,12 @@ struct CUstream_st; /* CUDA's own: CUstream and cudaStream_t point at it. */
  * Whatever the two addresses are.
  */
 #define OVERTAKE_COPY_DEFAULT 4
+
+/**
+ * A function of yours for messages: the data that it was set with, one of OVERTAKE_LOG_..., and one line of text
+ * that is valid during the call.
+ */
+typedef void (*overtake_log_callback)(void *data, int level, const char *text);
 
 /**
  * What the layer has done in this process, all devices together. Set struct_size before the call; fields that the
@@ -326,6 +352,21 @@ int overtake_pop_priority(void);
  * `rules` is a NUL-terminated string.
  */
 int overtake_set_rules(const char *rules);
+
+/**
+ * Sends messages to a function of yours; null: to standard error again, where they go at first. Call it before
+ * everything else to hear everything. What the variable OVERTAKE_LOG asks for is sent (off, error, warn, info or
+ * debug; warn when it is not set). Under the drop-in these are the messages of the drop-in too.
+ *
+ * Threads: any, but not with a lock that the function before takes: when this returns, that one is no longer called.
+ * The function is called on a thread of the library's that does nothing else, one message at a time, a moment after
+ * what the message is about. What comes while 256 messages wait is dropped, and counted in the report.
+ *
+ * Demands:
+ * `callback` is null or takes `data` on another thread, until it is replaced.
+ */
+int overtake_set_log_callback(overtake_log_callback callback,
+                              void *data);
 
 /**
  * What has happened so far. Set struct_size to sizeof(struct overtake_statistics) before the call. Nothing is written

@@ -126,6 +126,12 @@ inline std::string deployment() { return overtake_deployment(); }
 inline std::string version() { return overtake_version_text(); }
 inline void set_rules(const std::string &rules) { check(overtake_set_rules(rules.c_str())); }
 
+/* Sends messages to a function; null: to standard error again. See overtake_set_log_callback. */
+inline void set_log_callback(overtake_log_callback callback, void *data = nullptr)
+{
+    check(overtake_set_log_callback(callback, data));
+}
+
 inline void memcpy_async(void *target, const void *source, std::size_t bytes, direction way, stream_handle stream,
                          int priority = OVERTAKE_PRIORITY_BY_RULES)
 {

@@ -16,8 +16,10 @@ The library is looked for where the variable OVERTAKE_LIBRARY says, then where `
 loader. A priority belongs to a thread: in a coroutine do not `await` inside `with overtake.priority(...)`.
 """
 
+import atexit
 import ctypes
 import json
+import logging
 import os
 import pathlib
 import threading
@@ -35,6 +37,7 @@ __all__ = [
     "priorities",
     "priority",
     "report",
+    "set_log_callback",
     "set_rules",
     "set_stream_priority",
     "statistics",
@@ -84,7 +87,11 @@ class _Statistics(ctypes.Structure):
     ]
 
 
+_LOG_CALLBACK = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int, ctypes.c_char_p)
+_LEVELS = {1: logging.ERROR, 2: logging.WARNING, 3: logging.INFO, 4: logging.DEBUG}
+
 _lock = threading.Lock()
+_listener = None
 _said = set()
 _loaded = False
 _library = None
@@ -131,6 +138,7 @@ def _declared(library):
         "overtake_push_priority": (number, [number]),
         "overtake_pop_priority": (number, []),
         "overtake_memcpy_async": (number, [pointer, pointer, size, number, pointer, number]),
+        "overtake_set_log_callback": (number, [_LOG_CALLBACK, pointer]),
         "overtake_set_rules": (number, [text]),
         "overtake_read_statistics": (number, [ctypes.POINTER(_Statistics)]),
         "overtake_report_json": (number, [pointer, size, ctypes.POINTER(size)]),
@@ -273,6 +281,29 @@ def memcpy_async(target, source, size, stream=None, level=BY_RULES, kind=BY_ADDR
     `Unavailable` and copies nothing."""
     library = _need(strict=True)
     _check(library, library.overtake_memcpy_async(target, source, size, kind, stream_handle(stream), level))
+
+
+def set_log_callback(function, strict=False):
+    """Calls `function(level, text)` for each message, with a level of the module `logging`; None: standard error again.
+    OVERTAKE_LOG says what is sent (off, error, warn, info, debug). The function is called on a thread of its own. To
+    have messages in a logger: `overtake.set_log_callback(logging.getLogger("overtake").log)`."""
+    library = _need(strict)
+    if library is None:
+        return
+
+    def tell(_, level, text):
+        try:
+            function(_LEVELS.get(level, logging.ERROR), text.decode(errors="replace"))
+        except Exception:  # there is nothing above this frame that could handle it
+            pass
+
+    listener = _LOG_CALLBACK() if function is None else _LOG_CALLBACK(tell)
+    _check(library, library.overtake_set_log_callback(listener, None))
+    global _listener
+    # The one before is no longer called, and may go. A message must not meet an interpreter that has ended.
+    if _listener is None:
+        atexit.register(set_log_callback, None)
+    _listener = listener
 
 
 def set_rules(rules, strict=False):

@@ -1,7 +1,7 @@
 //! Everything that C can call, save the copies: versions, errors, opening, priorities, rules, statistics.
 #![allow(unsafe_code)] // symbols that C finds by name, and C's pointers
 
-use std::ffi::{CStr, c_char, c_int};
+use std::ffi::{CStr, c_char, c_int, c_void};
 use std::mem::size_of;
 use std::ptr::NonNull;
 
@@ -25,6 +25,20 @@ pub const OVERTAKE_VERSION_PATCH: c_int = 0;
 pub const OVERTAKE_PRIORITY_BY_RULES: c_int = 0;
 /// The lowest priority: bulk. Higher numbers are more urgent, up to overtake_priorities().
 pub const OVERTAKE_PRIORITY_LOWEST: c_int = 1;
+
+/// A message about something that failed.
+pub const OVERTAKE_LOG_ERROR: c_int = 1;
+/// A message about something that costs priorities, with its cure.
+pub const OVERTAKE_LOG_WARNING: c_int = 2;
+/// A message about what goes on.
+pub const OVERTAKE_LOG_INFO: c_int = 3;
+/// A message for those who look for a fault.
+pub const OVERTAKE_LOG_DEBUG: c_int = 4;
+
+/// A function of yours for messages: the data that it was set with, one of OVERTAKE_LOG_..., and one line of text
+/// that is valid during the call.
+#[allow(non_camel_case_types)] // C's names
+pub type overtake_log_callback = Option<unsafe extern "C" fn(data: *mut c_void, level: c_int, text: *const c_char)>;
 
 /// A CUDA stream: what cuda.h calls `CUstream` and the runtime `cudaStream_t` is a pointer to this.
 #[repr(C)]
@@ -263,6 +277,28 @@ pub unsafe extern "C" fn overtake_set_rules(rules: *const c_char) -> c_int {
         let table = table();
         // SAFETY: not null, and the caller's promise is what the table asks for.
         checked(table, unsafe { (table.set_rules)(rules) })
+    })
+}
+
+/// Sends messages to a function of yours; null: to standard error again, where they go at first. Call it before
+/// everything else to hear everything. What the variable OVERTAKE_LOG asks for is sent (off, error, warn, info or
+/// debug; warn when it is not set). Under the drop-in these are the messages of the drop-in too.
+///
+/// Threads: any, but not with a lock that the function before takes: when this returns, that one is no longer called.
+/// The function is called on a thread of the library's that does nothing else, one message at a time, a moment after
+/// what the message is about. What comes while 256 messages wait is dropped, and counted in the report.
+///
+/// # Safety
+/// `callback` is null or takes `data` on another thread, until it is replaced.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn overtake_set_log_callback(callback: overtake_log_callback, data: *mut c_void) -> c_int {
+    fence("overtake_set_log_callback", || {
+        // The layer in here may have something to say when the table is looked for.
+        // SAFETY: the caller's promise is the same, here and below.
+        unsafe { shim::listen(callback, data) }?;
+        let table = table();
+        // SAFETY: as above.
+        checked(table, unsafe { (table.set_log_callback)(callback, data) })
     })
 }
 

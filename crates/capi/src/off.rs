@@ -6,7 +6,7 @@ use std::ffi::{c_char, c_int, c_void};
 use std::mem::size_of;
 
 use shim::settings::Settings;
-use shim::table::{TABLE_ABI, Table, Totals};
+use shim::table::{LogCallback, TABLE_ABI, Table, Totals};
 
 use crate::codes::{OVERTAKE_ERROR_BUFFER_TOO_SMALL, OVERTAKE_ERROR_OFF, OVERTAKE_OK};
 
@@ -33,6 +33,7 @@ pub static TABLE: Table = Table {
     totals,
     last_error,
     deployment,
+    set_log_callback,
 };
 
 /// Whether a value of the variable `OVERTAKE` switches everything off.
@@ -118,6 +119,10 @@ unsafe extern "C" fn report(buffer: *mut c_char, size: usize, needed: *mut usize
 }
 
 unsafe extern "C" fn totals(_totals: *mut Totals) -> c_int {
+    OVERTAKE_OK
+}
+
+unsafe extern "C" fn set_log_callback(_callback: Option<LogCallback>, _data: *mut c_void) -> c_int {
     OVERTAKE_OK
 }
 

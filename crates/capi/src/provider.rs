@@ -40,6 +40,7 @@ pub fn table_with(options: Option<&str>) -> &'static Table {
 
 /// Starts the layer in here. That loads no driver yet.
 fn own(options: Option<&str>) -> &'static Table {
+    doors::messages::catch_panics();
     shim::start_for_c(options);
     watch_process();
     shim::table()

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Command;
 
 /// Every symbol that the library exports. A name that was released stays.
-const EXPORTS: [&str; 22] = [
+const EXPORTS: [&str; 23] = [
     "overtake_adopt_stream",
     "overtake_close",
     "overtake_deployment",
@@ -24,6 +24,7 @@ const EXPORTS: [&str; 22] = [
     "overtake_read_statistics",
     "overtake_release_stream",
     "overtake_report_json",
+    "overtake_set_log_callback",
     "overtake_set_rules",
     "overtake_set_stream_priority",
     "overtake_set_thread_priority",
@@ -96,6 +97,10 @@ fn the_numbers_of_the_header_are_those_of_the_library() {
         ("OVERTAKE_VERSION_PATCH", exports::OVERTAKE_VERSION_PATCH),
         ("OVERTAKE_PRIORITY_BY_RULES", exports::OVERTAKE_PRIORITY_BY_RULES),
         ("OVERTAKE_PRIORITY_LOWEST", exports::OVERTAKE_PRIORITY_LOWEST),
+        ("OVERTAKE_LOG_ERROR", exports::OVERTAKE_LOG_ERROR),
+        ("OVERTAKE_LOG_WARNING", exports::OVERTAKE_LOG_WARNING),
+        ("OVERTAKE_LOG_INFO", exports::OVERTAKE_LOG_INFO),
+        ("OVERTAKE_LOG_DEBUG", exports::OVERTAKE_LOG_DEBUG),
         ("OVERTAKE_OK", codes::OVERTAKE_OK),
         ("OVERTAKE_ERROR_INVALID_ARGUMENT", codes::OVERTAKE_ERROR_INVALID_ARGUMENT),
         ("OVERTAKE_ERROR_BUFFER_TOO_SMALL", codes::OVERTAKE_ERROR_BUFFER_TOO_SMALL),

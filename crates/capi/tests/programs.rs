@@ -6,7 +6,7 @@ mod binaries;
 mod common;
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use libtest_mimic::{Arguments, Failed, Trial};
@@ -159,6 +159,21 @@ fn under_the_drop_in(place: &Place, linked: Linked) -> Result<(), Failed> {
     Ok(())
 }
 
+/// A program with a function of its own for messages, which are then on no standard error.
+fn messages(place: &Place, drop_in: bool) -> Result<(), Failed> {
+    let binary = place.build(&ours("messages.c"), Linked::Shared)?;
+    let mut program = place.program(&binary, true);
+    program.env("OVERTAKE_TRANSPORT", "teleport").stdout(Stdio::null());
+    if drop_in {
+        program.env("LD_PRELOAD", common::built("libovertake_preload.so"));
+    }
+    let output = program.stderr(Stdio::piped()).output()?;
+    match output.status.success() && output.stderr.is_empty() {
+        true => Ok(()),
+        false => Err(format!("{}: {}", output.status, String::from_utf8_lossy(&output.stderr)).into()),
+    }
+}
+
 /// What the program says when a drop-in of this version is loaded before it.
 fn beside_drop_in(place: &Place, version: u32, shadow: bool) -> Result<String, Failed> {
     let folder = place.folder.join(format!("stand_in_{version}_{shadow}"));
@@ -215,6 +230,8 @@ fn main() {
     add("off".to_owned(), Box::new(|place| runs_off(place, &ours("copies.c"))));
     add("off_by_its_options".to_owned(), Box::new(off_by_its_options));
     add("quiet".to_owned(), Box::new(|place| runs(place, &ours("quiet.c"), Linked::Shared)));
+    add("messages".to_owned(), Box::new(|place| messages(place, false)));
+    add("messages_of_the_drop_in".to_owned(), Box::new(|place| messages(place, true)));
     add("drop_in_shares_its_state".to_owned(), Box::new(|place| shared_state(place, false)));
     add("shadow_shares_its_state".to_owned(), Box::new(|place| shared_state(place, true)));
     add("drop_in_of_another_version_is_left_alone".to_owned(), Box::new(state_of_another_version));

@@ -33,6 +33,16 @@ fn with_the_library_on_the_software_gpu() {
 }
 
 #[test]
+fn messages_reach_a_function() {
+    let folder = common::folder("python_messages");
+    let (driver, library) = (common::driver(&folder), common::library(&folder));
+    cases("WithMessages", |python| {
+        let path = std::env::join_paths([library, driver]).expect("no colon in a folder of cargo's");
+        python.env("LD_LIBRARY_PATH", path).env("OVERTAKE_TRANSPORT", "teleport");
+    });
+}
+
+#[test]
 fn without_a_driver_the_library_says_what_is_missing() {
     let library = common::library(&common::folder("python_without_driver"));
     cases("WithoutDriver", |python| {

@@ -4,6 +4,7 @@
 //! | file | what passes |
 //! |---|---|
 //! | `messages.rs` | messages, on their way out: to the program's own callback, else to standard error |
+//! | `listener.rs` | the same, to a function of the program's |
 //! | `panics.rs` | panics of the layer, which become messages |
 //! | `descriptor.rs` | bytes to a descriptor, at once or not at all |
 //! | `signals.rs` | signals that a write would raise, kept from the program |
@@ -11,6 +12,7 @@
 #![deny(unsafe_code)]
 
 mod descriptor;
+mod listener;
 pub mod messages;
 mod panics;
 mod signals;

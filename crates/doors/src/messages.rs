@@ -4,14 +4,15 @@
 //! Everything above speaks through the `log` crate. In the drop-in and the C library, which are libraries of their own,
 //! [`install`] makes this door the place where that ends; in a Rust program that has a logger, the logger stays.
 
-use std::cell::Cell;
 use std::ffi::OsStr;
+use std::sync::Once;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, Once, PoisonError};
 
 use log::{Level, LevelFilter, Log, Metadata, Record};
 
 use crate::descriptor;
+use crate::listener;
+pub use crate::listener::Listener;
 
 /// The variable that says which messages are wanted.
 pub const VARIABLE: &str = "OVERTAKE_LOG";
@@ -24,23 +25,11 @@ const DEFAULT: LevelFilter = LevelFilter::Warn;
 
 const STANDARD_ERROR: i32 = 2;
 
-/// What receives messages in the place of standard error: called on the thread that has something to say, which holds
-/// no lock of this project's.
-pub type Listener = Box<dyn Fn(Level, &str) + Send + Sync>;
-
-/// The place of the listener. A call that has begun keeps its listener, whoever replaces it meanwhile.
-static LISTENER: Mutex<Option<Arc<Listener>>> = Mutex::new(None);
-
 /// Messages that found no room since the process began.
 static DROPPED: AtomicU64 = AtomicU64::new(0);
 
 /// Those of them that no later message has told of.
 static UNTOLD: AtomicU64 = AtomicU64::new(0);
-
-thread_local! {
-    /// Whether this thread is passing a message to the listener.
-    static SPEAKING: Cell<bool> = const { Cell::new(false) };
-}
 
 struct Door;
 
@@ -73,15 +62,13 @@ fn wanted(word: &OsStr) -> Option<LevelFilter> {
     levels.into_iter().find(|level| word.eq_ignore_ascii_case(level.as_str()))
 }
 
-/// Sends messages to `listener` from now on; `None`: to standard error again.
-pub fn listen(listener: Option<Listener>) {
-    let before = std::mem::replace(&mut *listeners(), listener.map(Arc::new));
-    // What the listener holds may have a destructor of the program's: it runs without the lock.
-    drop(before);
-}
-
-fn listeners() -> MutexGuard<'static, Option<Arc<Listener>>> {
-    LISTENER.lock().unwrap_or_else(PoisonError::into_inner)
+/// Sends messages to `listener` from now on, which is called on a thread of its own; `None`: to standard error again.
+/// When this returns, no call of the listener before is under way, save one that has led here.
+///
+/// # Errors
+/// There is no thread to be had; then nothing has changed.
+pub fn listen(listener: Option<Listener>) -> std::io::Result<()> {
+    listener::replace(listener)
 }
 
 /// How many messages found no room.
@@ -106,28 +93,26 @@ impl Log for Door {
 
 /// Lets a message out.
 pub(crate) fn pass(level: Level, text: &str) {
-    let listener = listeners().clone();
-    let passed = match listener {
-        Some(listener) => tell(&listener, level, text),
-        None => write(STANDARD_ERROR, level, text),
-    };
-    if !passed {
+    match listener::hand_over(level, text) {
+        Some(true) => {}
+        Some(false) => {
+            DROPPED.fetch_add(1, Ordering::Relaxed);
+        }
+        None => write(level, text),
+    }
+}
+
+/// Writes a message to standard error, where there is room.
+pub(crate) fn write(level: Level, text: &str) {
+    if !write_to(STANDARD_ERROR, level, text) {
         DROPPED.fetch_add(1, Ordering::Relaxed);
     }
 }
 
-/// A listener that causes messages itself does not hear them: that would never end.
-fn tell(listener: &Listener, level: Level, text: &str) -> bool {
-    let Ok(false) = SPEAKING.try_with(|speaking| speaking.replace(true)) else { return false };
-    listener(level, text);
-    let _ending = SPEAKING.try_with(|speaking| speaking.set(false));
-    true
-}
-
 /// Writes one line, or none. The next one that is written tells how many were not.
-fn write(to: i32, level: Level, text: &str) -> bool {
+fn write_to(descriptor: i32, level: Level, text: &str) -> bool {
     let untold = UNTOLD.swap(0, Ordering::Relaxed);
-    let written = descriptor::write_at_once(to, line(level, text, untold).as_bytes());
+    let written = descriptor::write_at_once(descriptor, line(level, text, untold).as_bytes());
     if !written {
         UNTOLD.fetch_add(untold + 1, Ordering::Relaxed);
     }
@@ -157,6 +142,8 @@ fn cut(text: &str, bytes: usize) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::{Mutex, mpsc};
+
     use super::*;
 
     #[test]
@@ -182,24 +169,32 @@ mod tests {
         let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
         let (mut reader, writer) = std::io::pipe().unwrap();
         use std::os::fd::AsRawFd as _;
-        assert!(!write(full.as_raw_fd(), Level::Warn, "one") && !write(full.as_raw_fd(), Level::Warn, "two"));
-        assert!(write(writer.as_raw_fd(), Level::Warn, "three"));
+        assert!(!write_to(full.as_raw_fd(), Level::Warn, "one") && !write_to(full.as_raw_fd(), Level::Warn, "two"));
+        assert!(write_to(writer.as_raw_fd(), Level::Warn, "three"));
         drop(writer);
         let text = std::io::read_to_string(&mut reader).unwrap();
         assert_eq!(text, "overtake: three (messages before this one that found no room: 2)\n");
     }
 
     #[test]
-    fn a_listener_hears_messages_but_not_its_own() {
-        static HEARD: Mutex<Vec<(Level, String)>> = Mutex::new(Vec::new());
-        listen(Some(Box::new(|level, text| {
-            HEARD.lock().unwrap().push((level, text.to_owned()));
+    fn a_listener_hears_messages_but_not_its_own_and_holds_nobody_up() {
+        let (told, heard) = mpsc::channel();
+        let (release, held) = mpsc::channel::<()>();
+        let held = Mutex::new(held);
+        let slow = move |level, text: &str| {
             pass(Level::Error, "an echo");
-        })));
+            let _nobody_listens = told.send((level, text.to_owned()));
+            let _released = held.lock().unwrap().recv();
+        };
+        listen(Some(Box::new(slow))).unwrap();
         let before = dropped();
-        pass(Level::Info, "one");
-        listen(None);
-        assert_eq!(*HEARD.lock().unwrap(), [(Level::Info, "one".to_owned())]);
-        assert_eq!(dropped(), before + 1);
+        for _ in 0..1000 {
+            pass(Level::Info, "one");
+        }
+        assert!(dropped() - before > 500, "no more wait than there is room for");
+        assert_eq!(heard.recv().unwrap(), (Level::Info, "one".to_owned()));
+        drop(release);
+        listen(None).unwrap();
+        assert!(heard.try_iter().count() < 1000, "the echoes are not among them");
     }
 }

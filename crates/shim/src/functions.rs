@@ -12,9 +12,10 @@ use overtake::driver::CudaDriver;
 use crate::choice;
 use crate::context::{Adopted, Local};
 use crate::failure::Failure;
+use crate::listener::listen;
 use crate::process::{self, Process, Start};
 use crate::report;
-use crate::table::{TABLE_ABI, Table, Totals};
+use crate::table::{LogCallback, TABLE_ABI, Table, Totals};
 use crate::trouble::{self, Trouble, answer};
 
 static TABLE: Table = Table {
@@ -34,6 +35,7 @@ static TABLE: Table = Table {
     totals,
     last_error,
     deployment,
+    set_log_callback,
 };
 
 /// The table of this library.
@@ -342,6 +344,14 @@ unsafe extern "C" fn totals(totals: *mut Totals) -> c_int {
 
 extern "C" fn last_error() -> *const c_char {
     trouble::last()
+}
+
+unsafe extern "C" fn set_log_callback(callback: Option<LogCallback>, data: *mut c_void) -> c_int {
+    answer(|| {
+        // SAFETY: the caller's promise is the same.
+        unsafe { listen(callback, data) }?;
+        Ok(())
+    })
 }
 
 extern "C" fn deployment() -> *const c_char {

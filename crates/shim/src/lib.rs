@@ -10,6 +10,7 @@
 //! | `choice.rs`, `rules.rs`, `settings.rs`, `witness.rs` | which priority a copy has |
 //! | `report.rs`, `trace.rs` | what happened, as files |
 //! | `table.rs`, `functions.rs`, `trouble.rs` | the table of C functions that both libraries share |
+//! | `listener.rs` | the program's own function for messages |
 #![deny(clippy::print_stderr, clippy::print_stdout)] // messages go through `log`
 #![deny(unsafe_code)]
 
@@ -20,6 +21,7 @@ mod contexts;
 mod copies;
 mod failure;
 mod functions;
+mod listener;
 mod process;
 mod report;
 pub mod rules;
@@ -35,4 +37,5 @@ pub use contexts::{context_going, context_made, primary_releasing, primary_reset
 pub use copies::{Blocked, about_to_block, copy, copy_batch, freeing, natively, stream_going};
 pub use failure::Failure;
 pub use functions::{start_for_c, table};
+pub use listener::listen;
 pub use process::{CallCount, Start, capture_began, capture_ended, deployment, exiting, forked, start};

@@ -70,7 +70,13 @@ pub struct Table {
     pub last_error: extern "C" fn() -> *const c_char,
     /// `preload`, `shadow`, `audit` or `c`: who brought the table.
     pub deployment: extern "C" fn() -> *const c_char,
+    /// Sends messages to the program's own function; null: to standard error again.
+    pub set_log_callback: unsafe extern "C" fn(callback: Option<LogCallback>, data: *mut c_void) -> c_int,
 }
+
+/// A function of the program's for messages: what it asked to be called with, the level (1 error, 2 warning, 3 info,
+/// 4 debug), and the text, NUL-terminated and valid during the call.
+pub type LogCallback = unsafe extern "C" fn(data: *mut c_void, level: c_int, text: *const c_char);
 
 /// Sums. Callers set `struct_size`; fields past what they know of are not written.
 #[repr(C)]

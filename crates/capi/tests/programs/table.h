@@ -21,6 +21,7 @@ struct table {
     int (*totals)(void *);
     const char *(*last_error)(void);
     const char *(*deployment)(void);
+    int (*set_log_callback)(void (*)(void *, int, const char *), void *);
 };
 
 #endif

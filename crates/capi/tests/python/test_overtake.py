@@ -1,6 +1,7 @@
 """Tests of overtake.py; `tests/python.rs` runs each class in the surroundings that it needs."""
 
 import ctypes
+import logging
 import threading
 import unittest
 import warnings
@@ -150,6 +151,23 @@ class WithLibrary(unittest.TestCase):
         self.assertEqual(overtake.report()["deployment"], "c")
         overtake.set_stream_priority(stream, 0)
         overtake.close()
+
+
+class WithMessages(unittest.TestCase):
+    """In surroundings with an option that is not understood: the first start of the layer says so."""
+
+    def test_messages_reach_a_function_and_leave_it(self):
+        heard, arrived = [], threading.Event()
+
+        def listen(level, text):
+            heard.append((level, text))
+            arrived.set()
+
+        overtake.set_log_callback(listen)
+        self.assertTrue(arrived.wait(30))
+        overtake.set_log_callback(None)
+        self.assertEqual([level for level, _ in heard], [logging.WARNING])
+        self.assertIn("teleport", heard[0][1])
 
 
 class WithoutDriver(unittest.TestCase):

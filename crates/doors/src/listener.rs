@@ -1,0 +1,85 @@
+//! The program's own function for messages. It is called on a thread of its own: what it waits for, such as a lock of
+//! an interpreter, may be held by a thread that waits for the very thread that has something to say.
+use std::cell::Cell;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use log::Level;
+
+/// What receives messages, one at a time.
+pub type Listener = Box<dyn Fn(Level, &str) + Send + Sync>;
+
+/// Messages that may wait for a listener.
+const WAITING_MAX: usize = 256;
+
+/// A message on its way.
+type Message = (Level, String);
+
+struct Post {
+    listener: Option<Arc<Listener>>,
+    /// To the thread that calls listeners, once there is one.
+    queue: Option<SyncSender<Message>>,
+    /// Whom that thread is calling.
+    called: Option<Arc<Listener>>,
+}
+
+static POST: Mutex<Post> = Mutex::new(Post { listener: None, queue: None, called: None });
+static RETURNED: Condvar = Condvar::new();
+
+thread_local! {
+    /// Whether this is the thread that calls listeners.
+    static CALLS: Cell<bool> = const { Cell::new(false) };
+}
+
+fn post() -> MutexGuard<'static, Post> {
+    POST.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn calls_listeners() -> bool {
+    CALLS.try_with(Cell::get).unwrap_or(false)
+}
+
+/// Replaces the listener. When this returns, no call of the one before is under way, save one that has led here.
+pub(crate) fn replace(listener: Option<Listener>) -> std::io::Result<()> {
+    let mut post = post();
+    if listener.is_some() && post.queue.is_none() {
+        let (queue, messages) = sync_channel(WAITING_MAX);
+        std::thread::Builder::new().name("overtake-messages".to_owned()).spawn(move || call(&messages))?;
+        post.queue = Some(queue);
+    }
+    let before = std::mem::replace(&mut post.listener, listener.map(Arc::new));
+    if let (Some(before), false) = (&before, calls_listeners()) {
+        let is_called = |post: &mut Post| post.called.as_ref().is_some_and(|called| Arc::ptr_eq(called, before));
+        post = RETURNED.wait_while(post, is_called).unwrap_or_else(PoisonError::into_inner);
+    }
+    // What the listener holds may have a destructor of the program's: it runs without the lock.
+    drop(post);
+    drop(before);
+    Ok(())
+}
+
+/// Hands a message to the listener's thread; whether it found room, or `None` where there is no listener. A listener
+/// that causes messages itself does not hear them: that would never end.
+pub(crate) fn hand_over(level: Level, text: &str) -> Option<bool> {
+    let post = post();
+    post.listener.as_ref()?;
+    let room = |queue: &SyncSender<Message>| queue.try_send((level, text.to_owned())).is_ok();
+    Some(!calls_listeners() && post.queue.as_ref().is_some_and(room))
+}
+
+fn call(messages: &Receiver<Message>) {
+    CALLS.set(true);
+    for (level, text) in messages {
+        let listener = {
+            let mut post = post();
+            post.called = post.listener.clone();
+            post.called.clone()
+        };
+        match listener {
+            Some(listener) => listener(level, &text),
+            None => crate::messages::write(level, &text),
+        }
+        post().called = None;
+        RETURNED.notify_all();
+    }
+}
