@@ -91,6 +91,7 @@ fn measure(overtake: &Overtake, to_host: bool, bytes: u64, load: bool) -> Result
             feed(&inner, &bulk, large, to_host, &stop)
         })
     });
+    let feeder = feeder.transpose()?;
     host.sleep(Nanos::from_ms(30));
     let mut latencies = Vec::new();
     for sample in 0..SAMPLES {

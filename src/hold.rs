@@ -115,7 +115,7 @@ impl Hold {
         }
         self.pending = Some(self.bank.raise(self.priority));
         // Asked after the raise: whoever stands down opens the words after he has said so.
-        if shared.has_stood_down() {
+        if shared.is_passive() {
             self.lower();
         }
         true

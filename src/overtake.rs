@@ -1,6 +1,6 @@
 //! The product's front door.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use channels::probe;
 use channels::{Adder, Direction, Pace};
@@ -11,6 +11,7 @@ use crate::engine::Engine;
 use crate::events::Events;
 use crate::guard::{Blocking, Guard, Rescuer};
 use crate::kernel::{CopyKernel, Yield};
+use crate::lock::lock;
 use crate::monitor::{Monitor, Ring, Shared};
 use crate::options::{Options, UrgentTransport};
 use crate::primary::Primary;
@@ -44,10 +45,15 @@ const _: () = assert!(std::mem::offset_of!(Inner, options) <= 64);
 
 /// Prioritised copies on one device, in its primary context.
 pub struct Overtake {
-    // Dropped first: the monitor must end before what it watches goes.
+    threads: Mutex<Threads>,
+    inner: Arc<Inner>,
+}
+
+/// The threads of ours, dropped in this order: the monitor must end before what it watches goes.
+#[derive(Default)]
+struct Threads {
     monitor: Option<Monitor>,
     rescuer: Option<Rescuer>,
-    inner: Arc<Inner>,
 }
 
 impl Overtake {
@@ -66,10 +72,21 @@ impl Overtake {
     fn begin(driver: &Arc<dyn Driver>, make: impl FnOnce() -> Result<Inner>) -> Result<Overtake> {
         let inner = Arc::new(hal::beside_captures(&**driver, make)?);
         let watched = inner.options.enabled && !inner.shared.has_stood_down();
-        let monitor = watched.then(|| Monitor::start(driver, &inner.shared, &inner.options));
-        let guard = inner.guard.as_ref().filter(|_| watched);
-        let rescuer = guard.map(|guard| Rescuer::start(driver, guard, inner.primary.context()));
-        Ok(Overtake { monitor, rescuer, inner })
+        let overtake = Overtake { threads: Mutex::default(), inner };
+        // What has been started when the next is refused ends with `overtake`.
+        if watched {
+            overtake.start_threads()?;
+        }
+        Ok(overtake)
+    }
+
+    fn start_threads(&self) -> Result<()> {
+        let (inner, mut threads) = (&self.inner, lock(&self.threads));
+        threads.monitor = Some(Monitor::start(&inner.driver, &inner.shared, &inner.options)?);
+        if let Some(guard) = &inner.guard {
+            threads.rescuer = Some(Rescuer::start(&inner.driver, guard, inner.primary.context())?);
+        }
+        Ok(())
     }
 
     /// Makes a stream whose copies have `priority`. Its kernels get the CUDA priority that corresponds.
@@ -125,11 +142,6 @@ impl Overtake {
         inner.guard.as_ref().map(|guard| guard.blocking(|body| inner.at_home(body))).unwrap_or_default()
     }
 
-    /// Has the driver make a copy of its own, in any stream, which may wait for the device and keep everybody else out.
-    pub fn natively<T>(&self, native: impl FnOnce() -> T) -> T {
-        self.inner.natively(native)
-    }
-
     /// To be called before memory is freed in stream order: copies that are under way with it are seen to first.
     pub fn freeing(&self, memory: DevicePtr) {
         let inner = &self.inner;
@@ -139,6 +151,32 @@ impl Overtake {
                 guard.let_go_of(memory.0..memory.0 + bytes);
             });
         }
+    }
+
+    /// The same for a call that is a copy of the driver's own: it may wait there and keep everybody else out, and while
+    /// what is returned lives nothing is taken over. Bulk goes on being guarded meanwhile.
+    #[must_use]
+    pub fn inside(&self) -> Blocking {
+        let inner = &self.inner;
+        inner.guard.as_ref().map(|guard| guard.inside_owned()).unwrap_or_default()
+    }
+
+    /// Ends the threads of the layer. What is under way arrives without them, and whatever comes later goes natively.
+    /// Waits for no call of the program's. Dropping does the same.
+    pub fn leave(&self) {
+        let threads = std::mem::take(&mut *lock(&self.threads));
+        drop(threads);
+        // What is still queued must not wait for words that nobody will lower any more.
+        self.inner.shared.leave_for_good();
+    }
+
+    /// Whether dropping this waits for nobody: no stream or handle is left that keeps what was made in the context, and
+    /// no copy kernel is under way beside a stream.
+    #[must_use]
+    pub fn is_at_rest(&self) -> bool {
+        let inner = &self.inner;
+        let is_drained = |guard: &Arc<Guard>| inner.at_home(|| guard.is_drained());
+        Arc::strong_count(inner) == 1 && inner.guard.as_ref().is_none_or(is_drained)
     }
 
     /// Waits for everything in the context.
@@ -178,10 +216,7 @@ impl Overtake {
 
 impl Drop for Overtake {
     fn drop(&mut self) {
-        self.monitor = None;
-        self.rescuer = None;
-        // What is still queued must not wait for words that nobody will lower any more.
-        self.inner.shared.stand_down();
+        self.leave();
     }
 }
 

@@ -46,6 +46,10 @@ impl Host for Frozen {
         self.host.announce(name)
     }
 
+    fn retract(&self, token: ThreadToken) {
+        self.host.retract(token);
+    }
+
     fn enter(&self, token: ThreadToken) {
         self.host.enter(token);
     }

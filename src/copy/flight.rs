@@ -56,7 +56,7 @@ impl Job<'_> {
         let (shared, engine) = (&self.inner.shared, self.engine());
         let mut pending = raise_now.then(|| engine.bank.raise(self.priority));
         // Asked after the raise: whoever stands down opens the words after he has said so.
-        if shared.has_stood_down() {
+        if shared.is_passive() {
             pending.take().into_iter().for_each(|pending| engine.bank.lower(pending));
         }
         Flight {

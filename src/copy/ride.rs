@@ -108,7 +108,7 @@ pub(super) unsafe fn at_once(stream: &Arc<StreamState>, request: &Request, door:
     let Some(direction) = request.direction.filter(|_| valid && inner.is_enabled) else {
         return AtOnce::Not { doubtful: None };
     };
-    if !stream.is_announced(direction, priority) || inner.shared.has_stood_down() {
+    if !stream.is_announced(direction, priority) || inner.shared.is_passive() {
         return AtOnce::Not { doubtful: None };
     }
     let (lowest, highest) = stream.bounds_with(direction, priority);

@@ -102,7 +102,7 @@ unsafe fn submit_asking(
         highest_open: highest,
         lowest_open: lowest,
         capturing,
-        stood_down: inner.shared.has_stood_down(),
+        stood_down: inner.shared.is_passive(),
         kernel_available: inner.may_use_kernel(),
     };
     let decided = plan(&inner.options, &situation);

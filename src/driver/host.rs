@@ -84,6 +84,8 @@ impl Host for RealHost {
         ThreadToken(0)
     }
 
+    fn retract(&self, _token: ThreadToken) {}
+
     fn enter(&self, _token: ThreadToken) {}
 
     fn leave(&self) {}

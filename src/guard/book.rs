@@ -127,7 +127,7 @@ impl Book {
 
     /// Cancels all that is pending; who makes it is found out by [`Book::settle`].
     pub(super) fn take_over(&mut self, line: &Line) {
-        self.taken_over = true;
+        (self.taken_over, self.taking) = (true, true);
         line.cancel(self.last);
         self.pending.iter_mut().for_each(|pending| pending.maker = Maker::Asked);
     }

@@ -46,6 +46,11 @@ impl Callers {
         true
     }
 
+    /// Somebody takes over, whoever is inside. Nobody goes inside any more from now on.
+    pub(super) fn take_regardless(&self) {
+        self.taking.fetch_add(1, Ordering::SeqCst);
+    }
+
     /// Everything that was taken over has been submitted.
     pub(super) fn have_taken(&self) {
         self.taking.fetch_sub(1, Ordering::SeqCst);
@@ -87,37 +92,37 @@ impl Drop for Inside<'_> {
     }
 }
 
-/// While this lives no copy is guarded, and nothing is taken over: see [`crate::Overtake::blocking`].
+/// While this lives no copy is guarded, or nothing is taken over, or both: see [`crate::Overtake::blocking`] and
+/// [`crate::Overtake::inside`].
+// Keeps the count and not the guard, which must go before its context does.
 #[derive(Debug, Default)]
 pub struct Blocking {
-    // Not the guard itself, which must go before its context does.
-    callers: Option<Arc<Callers>>,
-    is_inside: bool,
+    coming: Option<Arc<Callers>>,
+    inside: Option<Arc<Callers>>,
 }
 
 impl Blocking {
     /// No copy is guarded from now on.
     pub(super) fn come(callers: &Arc<Callers>) -> Blocking {
         callers.coming.fetch_add(1, Ordering::SeqCst);
-        Blocking { callers: Some(Arc::clone(callers)), is_inside: false }
+        Blocking { coming: Some(Arc::clone(callers)), inside: None }
     }
 
     /// Nothing is taken over from now on.
-    pub(super) fn enter(&mut self, host: &dyn Host) {
-        if let Some(callers) = &self.callers {
-            callers.enter(host);
-            self.is_inside = true;
-        }
+    pub(super) fn enter(&mut self, callers: &Arc<Callers>, host: &dyn Host) {
+        callers.enter(host);
+        self.inside = Some(Arc::clone(callers));
     }
 }
 
 impl Drop for Blocking {
     fn drop(&mut self) {
-        let Some(callers) = &self.callers else { return };
-        if self.is_inside {
+        if let Some(callers) = &self.inside {
             callers.inside.fetch_sub(1, Ordering::SeqCst);
         }
-        callers.coming.fetch_sub(1, Ordering::SeqCst);
+        if let Some(callers) = &self.coming {
+            callers.coming.fetch_sub(1, Ordering::SeqCst);
+        }
     }
 }
 
@@ -165,8 +170,11 @@ mod tests {
         let mut blocking = Blocking::come(&callers);
         assert!(callers.are_coming() && callers.begin_to_take(&host));
         callers.have_taken();
-        blocking.enter(&host);
+        blocking.enter(&callers, &host);
         assert!(!callers.begin_to_take(&host));
+        callers.take_regardless();
+        assert!(!callers.try_to_enter(), "nobody else goes inside while the take-over lasts");
+        callers.have_taken();
         drop(blocking);
         assert!(!callers.are_coming() && callers.begin_to_take(&host));
     }

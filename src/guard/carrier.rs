@@ -273,7 +273,6 @@ impl Carrier {
     fn take_over(&self, book: &mut Book, tools: &Tools<'_>) -> bool {
         let alone = tools.callers.begin_to_take(self.driver.host());
         if alone {
-            book.taking = true;
             book.take_over(&self.line);
         }
         alone
@@ -390,6 +389,12 @@ impl Carrier {
         book.pending.is_empty()
     }
 
+    /// Whether nothing is left in its streams. An error means that the context is gone, and they with it.
+    pub(super) fn is_drained(&self) -> bool {
+        let streams = [self.copies, self.waits, self.rescues];
+        streams.iter().all(|stream| self.driver.stream_query(*stream).unwrap_or(true))
+    }
+
     /// Leaves nothing under way that is known to need the rescuer. Whether that is so now; else to be asked again.
     pub(super) fn stand_back(&self, notice: &Notice, tools: &Tools<'_>) -> bool {
         let mut book = self.book(self.driver.host());
@@ -427,11 +432,17 @@ impl Carrier {
     }
 
     /// Takes nothing any more, and leaves nothing behind that needs somebody to look at it. Whether that is so now.
-    pub(super) fn close(&self, tools: &Tools<'_>) -> bool {
+    /// What has not begun is taken over; with `insists`, even if threads are inside.
+    pub(super) fn close(&self, insists: bool, tools: &Tools<'_>) -> bool {
         let mut book = self.book(self.driver.host());
         self.tidy(&mut book, tools.events);
         if !book.closed {
-            if !book.taken_over && !self.take_over(&mut book, tools) {
+            // What has begun ends by itself.
+            let waits = !book.taken_over && book.first_to_begin(self.line.started(), None).is_some();
+            if waits && insists {
+                tools.callers.take_regardless();
+                book.take_over(&self.line);
+            } else if waits && !self.take_over(&mut book, tools) {
                 return false;
             }
             book.closed = true;

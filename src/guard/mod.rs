@@ -43,6 +43,10 @@ const BEGINS_WITHIN: Nanos = Nanos::from_ms(1);
 /// The same for somebody who frees in stream order, and expects to be through at once.
 const LET_GO_WITHIN: Nanos = Nanos::from_us(50);
 
+/// How long closing waits for threads whose calls may keep everybody out. One that is still inside then has its call in
+/// another context, and waits for nothing of this one: nobody may use a context that goes.
+const COME_OUT_WITHIN: Nanos = Nanos::from_ms(20);
+
 /// The take-overs that are not forgiven yet.
 #[derive(Default)]
 struct Strikes {
@@ -157,6 +161,11 @@ impl Guard {
         self.carriers.iter().all(|carrier| carrier.is_idle(&self.tools()))
     }
 
+    /// Whether nothing is left in the carriers' streams.
+    pub(crate) fn is_drained(&self) -> bool {
+        self.carriers.iter().all(Carrier::is_drained)
+    }
+
     /// Sees to the copies that touch memory which is about to be freed in stream order: the copy engine does not take
     /// them afterwards. Calls the driver.
     pub(crate) fn let_go_of(&self, memory: Range<u64>) {
@@ -182,7 +191,7 @@ impl Guard {
         let mut blocking = Blocking::come(&self.callers);
         if !self.is_idle() {
             with(&|| self.notify(READY_WITHIN, BEGINS_WITHIN, None));
-            blocking.enter(self.driver.host());
+            blocking.enter(&self.callers, self.driver.host());
         }
         blocking
     }
@@ -191,6 +200,13 @@ impl Guard {
     /// over.
     pub(crate) fn inside(&self) -> Inside<'_> {
         Inside::enter(&self.callers, self.driver.host())
+    }
+
+    /// The same, kept by a caller that keeps nothing else of the layer.
+    pub(crate) fn inside_owned(&self) -> Blocking {
+        let mut inside = Blocking::default();
+        inside.enter(&self.callers, self.driver.host());
+        inside
     }
 
     fn tools(&self) -> Tools<'_> {
@@ -226,8 +242,9 @@ impl Guard {
     /// Takes no copies any more, and sees to it that those under way do not need anybody.
     fn close(&self) {
         let host = self.driver.host();
+        let patience = host.now() + COME_OUT_WITHIN;
         // What is not settled decides itself within microseconds, unless the driver refuses: that ends too.
-        while !self.carriers.iter().all(|carrier| carrier.close(&self.tools())) {
+        while !self.carriers.iter().all(|carrier| carrier.close(host.now() >= patience, &self.tools())) {
             host.sleep(Nanos::from_us(20));
         }
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use hal::{CaptureMode, Context, Driver, Host, HostThread};
+use hal::{CaptureMode, Context, Driver, Host, HostThread, Result};
 
 use super::Guard;
 
@@ -16,7 +16,7 @@ pub(crate) struct Rescuer {
 
 impl Rescuer {
     /// Starts it in that context.
-    pub(crate) fn start(driver: &Arc<dyn Driver>, guard: &Arc<Guard>, context: Context) -> Rescuer {
+    pub(crate) fn start(driver: &Arc<dyn Driver>, guard: &Arc<Guard>, context: Context) -> Result<Rescuer> {
         let stop = Arc::new(AtomicBool::new(false));
         let (its_guard, its_stop, its_driver) = (Arc::clone(guard), Arc::clone(&stop), Arc::clone(driver));
         let thread = hal::spawn(driver, "overtake-rescuer", move || {
@@ -24,8 +24,8 @@ impl Rescuer {
             let _ = its_driver.context_set_current(Some(context));
             let _ = its_driver.exchange_capture_mode(CaptureMode::Relaxed);
             run(&its_guard, &its_stop, its_driver.host());
-        });
-        Rescuer { guard: Arc::clone(guard), stop, thread: Some(thread) }
+        })?;
+        Ok(Rescuer { guard: Arc::clone(guard), stop, thread: Some(thread) })
     }
 }
 

@@ -8,12 +8,12 @@ mod bell;
 mod flight;
 mod ring;
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Arc, Mutex};
 
 use channels::share::Share;
 use channels::watchdog::{Observation, Patience, Verdict, Watchdog};
-use hal::{Driver, Host, HostThread, Nanos};
+use hal::{Driver, Host, HostThread, Nanos, Result};
 use semaphores::{Bank, Layout, Priority};
 
 use crate::hold::Outlook;
@@ -35,6 +35,10 @@ struct Inbox {
     runs: Vec<Arc<Run>>,
 }
 
+/// Why no word is raised: it has gone wrong too often, or the layer has left the context.
+const STOOD_DOWN: u8 = 1;
+const LEFT: u8 = 2;
+
 /// What submitters and the monitor share.
 pub(crate) struct Shared {
     pub(crate) ring: Ring,
@@ -44,7 +48,7 @@ pub(crate) struct Shared {
     inbox: Mutex<Inbox>,
     bell: Bell,
     stop: AtomicBool,
-    stood_down: AtomicBool,
+    standing: AtomicU8,
 }
 
 impl Shared {
@@ -57,7 +61,7 @@ impl Shared {
             inbox: Mutex::default(),
             bell: Bell::default(),
             stop: AtomicBool::new(false),
-            stood_down: AtomicBool::new(false),
+            standing: AtomicU8::new(0),
         }
     }
 
@@ -100,14 +104,29 @@ impl Shared {
 
     /// Raises no word any more, and opens those that are up.
     pub(crate) fn stand_down(&self) {
-        self.stood_down.store(true, Ordering::SeqCst);
+        self.stand(STOOD_DOWN);
+    }
+
+    /// The same, because the layer ends here.
+    pub(crate) fn leave_for_good(&self) {
+        self.stand(LEFT);
+    }
+
+    fn stand(&self, why: u8) {
+        self.standing.fetch_or(why, Ordering::SeqCst);
         self.banks.iter().for_each(|bank| {
             bank.open_all();
         });
     }
 
+    /// Whether no word is raised any more, for whatever reason.
+    pub(crate) fn is_passive(&self) -> bool {
+        self.standing.load(Ordering::SeqCst) != 0
+    }
+
+    /// Whether that is because it has gone wrong.
     pub(crate) fn has_stood_down(&self) -> bool {
-        self.stood_down.load(Ordering::SeqCst)
+        self.standing.load(Ordering::SeqCst) & STOOD_DOWN != 0
     }
 }
 
@@ -119,14 +138,15 @@ pub(crate) struct Monitor {
 }
 
 impl Monitor {
-    pub(crate) fn start(driver: &Arc<dyn Driver>, shared: &Arc<Shared>, options: &Options) -> Monitor {
-        lock(&shared.inbox).open = true;
+    pub(crate) fn start(driver: &Arc<dyn Driver>, shared: &Arc<Shared>, options: &Options) -> Result<Monitor> {
         let (for_thread, thread_driver, options) = (Arc::clone(shared), Arc::clone(driver), options.clone());
         let thread = hal::spawn(driver, "overtake-monitor", move || {
             for_thread.bell.listen();
             Watch::new(&for_thread, thread_driver.host(), &options).run();
-        });
-        Monitor { shared: Arc::clone(shared), driver: Arc::clone(driver), thread: Some(thread) }
+        })?;
+        // Not before: what is handed over has to be seen to.
+        lock(&shared.inbox).open = true;
+        Ok(Monitor { shared: Arc::clone(shared), driver: Arc::clone(driver), thread: Some(thread) })
     }
 }
 
@@ -276,7 +296,7 @@ impl<'a> Watch<'a> {
         // All raises before all lowers: between two copies of a run the word never reads 0.
         for flight in &mut out.flights {
             flight.end_lifts(&shared.ring);
-            flight.note_readiness(&shared.ring, shared.has_stood_down());
+            flight.note_readiness(&shared.ring, shared.is_passive());
         }
         out.runs.iter().for_each(|watched| watched.run.note_readiness(shared, now));
         for flight in &mut out.flights {

@@ -319,6 +319,7 @@ impl Rig {
             driver.context_set_current(Some(context))?;
             body(&*driver)
         })
+        .expect("a thread for a check")
     }
 
     /// Opens the gate from another thread, after a while.

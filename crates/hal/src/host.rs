@@ -9,7 +9,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::{Driver, Nanos};
+use crate::{Code, Driver, Error, Nanos, Result};
 
 /// How a [`Host::wait_until`] ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +45,9 @@ pub trait Host: Send + Sync {
     /// Announces a thread that the caller is about to start; it begins at the caller's time.
     fn announce(&self, name: &str) -> ThreadToken;
 
+    /// An announced thread never begins: time does not wait for it.
+    fn retract(&self, token: ThreadToken);
+
     /// Called by the announced thread first of all.
     fn enter(&self, token: ThreadToken);
 
@@ -79,25 +82,36 @@ impl Drop for LeaveOnDrop<'_> {
     }
 }
 
-/// Starts a thread that takes part in the time of `driver`'s host.
+/// Starts a thread that takes part in the time of `driver`'s host. An error means that the operating system has none to
+/// give, and that `body` has been dropped without running.
 pub fn spawn<T: Send + 'static>(
     driver: &Arc<dyn Driver>,
     name: &str,
     body: impl FnOnce() -> T + Send + 'static,
-) -> HostThread<T> {
+) -> Result<HostThread<T>> {
     let token = driver.host().announce(name);
+    let number = token.0;
     let done = Arc::new(AtomicBool::new(false));
     let (child_done, child_driver) = (Arc::clone(&done), Arc::clone(driver));
-    let handle = std::thread::Builder::new()
-        .name(name.to_owned())
-        .spawn(move || {
-            let host = child_driver.host();
-            host.enter(token);
-            let _leave = LeaveOnDrop { host, done: &child_done };
-            body()
-        })
-        .expect("the operating system refused a thread");
-    HostThread { done, handle }
+    let started = std::thread::Builder::new().name(name.to_owned()).spawn(move || {
+        let host = child_driver.host();
+        host.enter(token);
+        let _leave = LeaveOnDrop { host, done: &child_done };
+        body()
+    });
+    let handle = started.map_err(|error| {
+        driver.host().retract(ThreadToken(number));
+        refused(name, &error)
+    })?;
+    Ok(HostThread { done, handle })
+}
+
+fn refused(name: &str, error: &std::io::Error) -> Error {
+    let text = format!(
+        "the operating system gives no thread for {name} ({error}): the limit on threads (ulimit -u, pids.max of the \
+         container) is reached, or memory for its stack is"
+    );
+    Code::OPERATING_SYSTEM.at("thread start").because(text)
 }
 
 impl<T> HostThread<T> {

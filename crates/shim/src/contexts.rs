@@ -2,14 +2,25 @@
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError, RwLock};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use hal::{Code, Context, Device, Result};
+use hal::{Code, Context, Device, Driver, Nanos, Result};
 
-use crate::context::Local;
+use crate::context::{Adopted, Local};
+use crate::lease::{Lease, Owner};
 use crate::process::{Process, lock, process};
 use crate::{report, trace};
+
+/// How long a context that goes waits for a thread that is opening it.
+const OPENS_WITHIN: Nanos = Nanos::from_ms(10_000);
+
+/// How long the end of the process waits for threads that are opening contexts.
+const EXITS_WITHIN: Nanos = Nanos::from_ms(2_000);
+
+/// How long a context that goes waits for threads that use what is open in it, and for its copy kernels to end. Those
+/// threads make no call in between that waits for the device, unless they use the very context, which a program may not
+/// do while it is destroyed; and a kernel that has not begun by then goes with the context, as the program's do.
+const COMES_TO_REST_WITHIN: Nanos = Nanos::from_ms(1_000);
 
 /// Contexts in which the layer is open: while there is none, a copy costs two loads.
 static OPEN: AtomicUsize = AtomicUsize::new(0);
@@ -29,17 +40,42 @@ struct Opening {
 /// The contexts.
 #[derive(Default)]
 pub(crate) struct Contexts {
-    open: RwLock<HashMap<Context, Arc<Local>>>,
+    open: RwLock<HashMap<Context, Owner<Local>>>,
     opening: Mutex<Opening>,
-    opened: Condvar,
     /// Retained primary contexts, and how often.
     primaries: Mutex<HashMap<Device, (Context, u64)>>,
 }
 
+impl Contexts {
+    /// Whether a thread is opening the context. For conditions: a lock that is only ever held for a few statements.
+    fn is_under_way(&self, context: Context) -> bool {
+        lock(&self.opening).under_way.contains(&context)
+    }
+
+    fn set_open(
+        &self,
+        change: impl FnOnce(&mut HashMap<Context, Owner<Local>>) -> Option<Owner<Local>>,
+    ) -> Option<Owner<Local>> {
+        let mut open = self.open.write().unwrap_or_else(PoisonError::into_inner);
+        let changed = change(&mut open);
+        OPEN.store(open.len(), Ordering::SeqCst);
+        changed
+    }
+}
+
+/// Ends a thread's opening however that comes out, so that others can go on and it can be tried again.
+struct UnderWay<'a>(&'a Contexts, Context);
+
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        lock(&self.0.opening).under_way.remove(&self.1);
+    }
+}
+
 impl Process {
     /// The contexts in which the layer is open.
-    pub(crate) fn locals(&self) -> Vec<Arc<Local>> {
-        self.contexts.open.read().unwrap_or_else(PoisonError::into_inner).values().cloned().collect()
+    pub(crate) fn locals(&self) -> Vec<Lease<Local>> {
+        self.contexts.open.read().unwrap_or_else(PoisonError::into_inner).values().map(Owner::lease).collect()
     }
 
     /// Why the layer could not be opened somewhere.
@@ -48,9 +84,9 @@ impl Process {
     }
 
     /// The layer in the calling thread's current context, if it is open there.
-    pub(crate) fn here(&self) -> Option<Arc<Local>> {
+    pub(crate) fn here(&self) -> Option<Lease<Local>> {
         let context = self.driver.get()?.context_current().ok()??;
-        self.contexts.open.read().unwrap_or_else(PoisonError::into_inner).get(&context).cloned()
+        self.contexts.open.read().unwrap_or_else(PoisonError::into_inner).get(&context).map(Owner::lease)
     }
 
     /// Opens the layer in a context, on the calling thread, unless it is open or on its way.
@@ -65,37 +101,34 @@ impl Process {
             return;
         }
         drop(opening);
-        let made = self.driver().and_then(|driver| {
-            let here = || Local::open(driver, context, &self.settings.options);
-            if driver.context_current()? == Some(context) {
-                return here();
-            }
-            elsewhere(|| driver.context_set_current(Some(context)).and_then(|()| here()))?
-        });
-        self.settle(context, made);
-    }
-
-    fn settle(&self, context: Context, made: Result<Local>) {
-        if let Err(error) = &made {
-            log::warn!("copies of this context go natively: {error}");
-        }
-        let mut opening = lock(&self.contexts.opening);
-        opening.under_way.remove(&context);
-        match made {
+        let under_way = UnderWay(&self.contexts, context);
+        match self.make(context) {
             Ok(local) => {
-                let mut contexts = self.contexts.open.write().unwrap_or_else(PoisonError::into_inner);
-                contexts.insert(context, Arc::new(local));
-                OPEN.store(contexts.len(), Ordering::SeqCst);
+                self.contexts.set_open(|open| open.insert(context, Owner::new(local)));
             }
             Err(error) => {
-                opening.refused.insert(context, error);
+                log::warn!("copies of this context go natively: {error}");
+                lock(&self.contexts.opening).refused.insert(context, error);
             }
         }
-        self.contexts.opened.notify_all();
+        drop(under_way);
+    }
+
+    fn make(&self, context: Context) -> Result<Local> {
+        let driver = self.driver()?;
+        if driver.context_current()? == Some(context) {
+            return Local::open(driver, context, &self.settings.options);
+        }
+        let (their_driver, options) = (Arc::clone(driver), self.settings.options.clone());
+        let elsewhere = hal::spawn(driver, "overtake-open", move || {
+            their_driver.context_set_current(Some(context))?;
+            Local::open(&their_driver, context, &options)
+        });
+        elsewhere?.join(driver.host())
     }
 
     /// Opens the layer in the current context, and returns when it is open.
-    pub(crate) fn open_now(&self) -> Result<Arc<Local>> {
+    pub(crate) fn open_now(&self) -> Result<Lease<Local>> {
         if let Some(open) = self.here() {
             return Ok(open);
         }
@@ -103,16 +136,10 @@ impl Process {
         let none = || Code::INVALID_CONTEXT.at("overtake_open").because("make a CUDA context current first");
         let context = driver.context_current()?.ok_or_else(none)?;
         self.open(context);
-        let opening = lock(&self.contexts.opening);
-        let mut opening = self
-            .contexts
-            .opened
-            .wait_while(opening, |opening| opening.under_way.contains(&context))
-            .unwrap_or_else(PoisonError::into_inner);
-        if let Some(error) = opening.refused.remove(&context) {
+        driver.host().wait_until(None, &mut || !self.contexts.is_under_way(context));
+        if let Some(error) = lock(&self.contexts.opening).refused.remove(&context) {
             return Err(error);
         }
-        drop(opening);
         let none =
             || Code::NOT_PERMITTED.at("overtake_open").because("it is off here, or is being closed by another thread");
         self.here().ok_or_else(none)
@@ -125,26 +152,30 @@ impl Process {
         Ok(())
     }
 
-    /// Lets go of a context; of its latest state the report keeps the figures.
+    /// Lets go of a context, and returns when nothing of ours is at work in it. `README.md` tells why that ends.
     pub(crate) fn close(&self, context: Context) {
-        let opening = lock(&self.contexts.opening);
-        // Whoever opens it is inside the driver, in this very context.
-        let patience = Duration::from_secs(10);
-        let under_way = |opening: &mut Opening| opening.under_way.contains(&context);
-        let waited = self.contexts.opened.wait_timeout_while(opening, patience, under_way);
-        let (mut opening, _) = waited.unwrap_or_else(PoisonError::into_inner);
-        opening.refused.remove(&context);
-        drop(opening);
-        let mut contexts = self.contexts.open.write().unwrap_or_else(PoisonError::into_inner);
-        let gone = contexts.remove(&context);
-        OPEN.store(contexts.len(), Ordering::SeqCst);
-        drop(contexts);
+        // Where no driver has been asked for, nothing has been opened.
+        let Some(driver) = self.driver.get() else { return };
+        let host = driver.host();
+        // The thread that opens it is inside the driver, in this very context.
+        host.wait_until(Some(host.now() + OPENS_WITHIN), &mut || !self.contexts.is_under_way(context));
+        lock(&self.contexts.opening).refused.remove(&context);
+        // Under the lock of the report, which counts the context once, wherever it is.
+        let mut closed = lock(&self.closed);
+        let Some(owner) = self.contexts.set_open(|open| open.remove(&context)) else { return };
+        let place = closed.len();
+        closed.push(report::Part::of(&owner.lease()));
+        drop(closed);
         let streams = self.streams.remove_all(context);
-        if let Some(local) = &gone {
-            lock(&self.closed).push(report::Part::of(local));
-            lock(&self.closed_traces).push(trace::Part::of(local));
-            // The streams were adopted in it. An error means that there is no thread to be had; then it is done here.
-            let _ = elsewhere(move || drop((streams, gone)));
+        match part(driver, Parting { owner, streams }) {
+            Some((part, trace)) => {
+                lock(&self.closed)[place] = part;
+                lock(&self.closed_traces).push(trace);
+            }
+            None => log::warn!(
+                "a context goes while a thread is inside a copy in it, or while its kernels leave no multiprocessor \
+                 free. What overtake has made there is left to the driver, which ends it with the context."
+            ),
         }
     }
 
@@ -156,21 +187,45 @@ impl Process {
 
     /// Waits, not for ever, until no thread of the program's is opening a context.
     pub(crate) fn await_openings(&self) {
-        let patience = Duration::from_secs(2);
-        let opening = lock(&self.contexts.opening);
-        drop(self.contexts.opened.wait_timeout_while(opening, patience, |opening| !opening.under_way.is_empty()));
+        let Some(driver) = self.driver.get() else { return };
+        let host = driver.host();
+        let mut is_quiet = || lock(&self.contexts.opening).under_way.is_empty();
+        host.wait_until(Some(host.now() + EXITS_WITHIN), &mut is_quiet);
     }
 }
 
-/// Runs `body` on a thread of its own and waits for it. What is current on the calling thread may be a context that has
-/// been destroyed; a driver that is asked to make it current again goes down with it.
-fn elsewhere<T: Send>(body: impl FnOnce() -> T + Send) -> Result<T> {
-    let refused = |text: String| Code::OPERATING_SYSTEM.at("overtake").because(text);
-    std::thread::scope(|scope| {
-        let thread = std::thread::Builder::new().name("overtake-open".to_owned()).spawn_scoped(scope, body);
-        let joined = thread.map_err(|error| refused(format!("no thread: {error}")))?.join();
-        joined.map_err(|_| refused("a defect of overtake: please report it".to_owned()))
-    })
+/// What goes with a context.
+struct Parting {
+    owner: Owner<Local>,
+    streams: Vec<Arc<Adopted>>,
+}
+
+/// What it leaves behind.
+type Figures = (report::Part, trace::Part);
+
+impl Parting {
+    /// Ends the layer, and hands back its last figures. `None` where a thread goes on using it: then its threads have
+    /// ended, and the rest is left to the driver.
+    fn end(self, host: &dyn hal::Host) -> Option<Figures> {
+        self.owner.lease().overtake.leave();
+        drop(self.streams);
+        let local = self.owner.end(host, COMES_TO_REST_WITHIN, |local| local.overtake.is_at_rest())?;
+        Some((report::Part::of(&local), trace::Part::of(&local)))
+    }
+}
+
+/// Ends the layer of a context on a thread of its own: what is current on the calling thread may be a context that has
+/// been destroyed, and a driver that is asked to make it current again goes down with it. Where there is no thread to
+/// be had it is done here.
+fn part(driver: &Arc<dyn Driver>, parting: Parting) -> Option<Figures> {
+    let parting = Arc::new(Mutex::new(Some(parting)));
+    let (theirs, their_driver) = (Arc::clone(&parting), Arc::clone(driver));
+    let take = |parting: &Mutex<Option<Parting>>| lock(parting).take();
+    let elsewhere = hal::spawn(driver, "overtake-close", move || take(&theirs)?.end(their_driver.host()));
+    match elsewhere {
+        Ok(thread) => thread.join(driver.host()),
+        Err(_) => take(&parting)?.end(driver.host()),
+    }
 }
 
 /// The application has just made a context, in which nothing is under way yet.

@@ -68,12 +68,12 @@ pub unsafe fn copy_batch(calls: &[Call], native: &mut dyn FnMut() -> u32) -> u32
     made.get().unwrap_or_else(|| result.err().map_or(0, |error| error.code().get()))
 }
 
-/// Makes a real call that may wait inside the driver and keep everybody out, as copies of all kinds may.
+/// Makes a real call that may wait inside the driver and keep everybody out, as copies of all kinds may. Nothing of the
+/// layer is kept meanwhile: what the call waits for may be the end of the context.
 pub fn natively<T>(native: impl FnOnce() -> T) -> T {
-    match process().filter(|_| is_open()).and_then(Process::here) {
-        Some(local) => local.overtake.natively(native),
-        None => native(),
-    }
+    let here = process().filter(|_| is_open()).and_then(Process::here);
+    let _inside = here.map(|local| local.overtake.inside());
+    native()
 }
 
 fn addressee(calls: &[Call]) -> Option<(&'static Process, Arc<Adopted>, &Call)> {

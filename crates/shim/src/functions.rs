@@ -12,6 +12,7 @@ use overtake::driver::CudaDriver;
 use crate::choice;
 use crate::context::{Adopted, Local};
 use crate::failure::Failure;
+use crate::lease::Lease;
 use crate::listener::listen;
 use crate::process::{self, Process, Start};
 use crate::report;
@@ -81,7 +82,7 @@ fn stream_of(stream: *mut c_void) -> Stream {
 }
 
 /// The layer in the current context, where it is open from now on.
-fn opened(process: &Process) -> Result<Arc<Local>, Trouble> {
+fn opened(process: &Process) -> Result<Lease<Local>, Trouble> {
     if !process.settings.options.enabled {
         return Err(Trouble::Ours(Failure::Off, "the option enabled = off switches overtake off".to_owned()));
     }

@@ -6,6 +6,7 @@
 //! | `copies.rs` | copies and other calls of the program, on their way through |
 //! | `process.rs` | the one state of the process, and its life |
 //! | `contexts.rs`, `context.rs` | the CUDA contexts: opened when made, closed before the program destroys them |
+//! | `lease.rs` | who owns the layer of a context, and who only uses it |
 //! | `streams.rs` | the streams of all contexts that have copied |
 //! | `choice.rs`, `rules.rs`, `settings.rs`, `witness.rs` | which priority a copy has |
 //! | `report.rs`, `trace.rs` | what happened, as files |
@@ -21,6 +22,7 @@ mod contexts;
 mod copies;
 mod failure;
 mod functions;
+mod lease;
 mod listener;
 mod process;
 mod report;

@@ -143,8 +143,11 @@ impl Part {
 
 /// Every context of the process, those that are gone included.
 pub(crate) fn parts(process: &Process) -> Vec<Part> {
-    let closed = lock(&process.closed).clone();
-    closed.into_iter().chain(process.locals().iter().map(|local| Part::of(local))).collect()
+    // A context on its way from one list to the other is counted once.
+    let closed = lock(&process.closed);
+    let open = process.locals();
+    let closed = closed.clone();
+    closed.into_iter().chain(open.iter().map(|local| Part::of(local))).collect()
 }
 
 /// The report as it stands.

@@ -86,6 +86,7 @@ fn threads_take_turns_by_time() {
                     log.lock().unwrap().push((now, thread));
                 }
             })
+            .unwrap()
         })
         .collect();
     threads.into_iter().for_each(|thread| thread.join(gpu.host()));

@@ -24,7 +24,8 @@ fn a_watchdog_that_sleeps_and_stores_rescues_a_blocked_thread() {
     let watchdog = hal::spawn(&driver, "watchdog", move || {
         own.host().sleep(Nanos::from_us(300));
         word.store(1);
-    });
+    })
+    .unwrap();
     let begin = gpu.host().now();
     wait_for(&gpu, stream, word.device(), 1);
     gpu.stream_synchronize(stream).unwrap();
@@ -48,6 +49,7 @@ fn every_thread_of_a_deadlock_is_told_and_one_store_drains_it() {
                 wait_for(&own, stream, word.device(), 1);
                 (own.stream_synchronize(stream).unwrap_err().code(), stream)
             })
+            .unwrap()
         })
         .collect();
     let ended: Vec<_> = threads.into_iter().map(|thread| thread.join(gpu.host())).collect();
@@ -80,7 +82,8 @@ fn a_thread_outside_holds_nobody_up_and_can_still_store() {
             word.store(1);
         });
         own.host().now()
-    });
+    })
+    .unwrap();
     wait_for(&gpu, stream, word.device(), 1);
     gpu.host().sleep(Nanos::from_ms(1));
     sender.send(()).unwrap();
@@ -123,6 +126,7 @@ fn the_drivers_lock_makes_submitters_wait_for_each_other() {
                     (0..100).for_each(|_| upload(&own, device, host, 65_536, stream).unwrap());
                     own.host().now()
                 })
+                .unwrap()
             })
             .collect();
         let ends = workers.into_iter().map(|worker| worker.join(gpu.host()));
@@ -147,7 +151,8 @@ fn a_full_stream_blocks_its_submitter_and_nobody_else() {
         own.context_set_current(context).unwrap();
         (0..1_100).for_each(|_| upload(&own, device, host, 64, full).unwrap());
         seen.store(true, Ordering::Release);
-    });
+    })
+    .unwrap();
     gpu.host().sleep(Nanos::from_ms(20));
     assert!(!passed.load(Ordering::Acquire), "the stream holds about a thousand operations");
     let other = stream(&gpu);
@@ -178,6 +183,7 @@ fn the_same_program_takes_the_same_time_twice() {
                     own.stream_synchronize(stream).unwrap();
                     own.host().now().0
                 })
+                .unwrap()
             })
             .collect();
         workers.into_iter().map(|worker| worker.join(gpu.host())).collect::<Vec<_>>()

@@ -93,7 +93,7 @@ pub fn on_any_thread() -> Outcome {
             let gone = hal::spawn(rig.shared_driver(), "heir", move || {
                 drop::<(Overtake, CopyHandle)>((overtake, handle));
                 driver.context_current()
-            });
+            })?;
             same("the heir's context", &gone.join(rig.driver().host())?, &None)?;
             rig.driver().context_synchronize()?;
             same("what is held", &Held::by(gpu), &Held { allocations: before.allocations + 2, ..before })

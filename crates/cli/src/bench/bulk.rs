@@ -53,9 +53,9 @@ impl Feeder {
     pub fn start(flow: &Arc<dyn Flow>) -> Result<Feeder> {
         let (stop, driver) = (Arc::new(AtomicBool::new(false)), flow.ground().driver());
         let (its_flow, its_stop) = (Arc::clone(flow), Arc::clone(&stop));
-        let feeding = hal::spawn(driver, "bulk feeder", move || feed(&*its_flow, &its_stop));
+        let feeding = hal::spawn(driver, "bulk feeder", move || feed(&*its_flow, &its_stop))?;
         let (its_flow, its_stop) = (Arc::clone(flow), Arc::clone(&stop));
-        let watching = hal::spawn(driver, "bulk watcher", move || watch(&*its_flow, &its_stop));
+        let watching = hal::spawn(driver, "bulk watcher", move || watch(&*its_flow, &its_stop))?;
         let feeder = Feeder { flow: Arc::clone(flow), stop, feeding, watching };
         let has_begun = flow.ground().rig().wait_for(PATIENCE, &mut || flow.done() > 0 || feeder.feeding.is_done());
         if !has_begun || feeder.feeding.is_done() {

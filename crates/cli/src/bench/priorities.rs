@@ -220,7 +220,7 @@ impl Crowd {
         let before = self.overtake.as_ref().map(Overtake::statistics);
         let feeder = Feeder::start(&self.bulk)?;
         let plan = UrgentPlan { span, least_samples: LEAST_SAMPLES, burst: 1, gap: GAP, jitter: JITTER };
-        let threads: Vec<_> = self.levels.iter().map(|flow| spawn_level(flow, plan)).collect();
+        let threads = self.levels.iter().map(|flow| spawn_level(flow, plan)).collect::<hal::Result<Vec<_>>>()?;
         let host = rig.driver().host();
         let levels: Vec<hal::Result<UrgentSamples>> = threads.into_iter().map(|thread| thread.join(host)).collect();
         let bulk = feeder.stop()?;
@@ -233,7 +233,7 @@ impl Crowd {
     }
 }
 
-fn spawn_level(flow: &Arc<dyn Flow>, plan: UrgentPlan) -> hal::HostThread<hal::Result<UrgentSamples>> {
+fn spawn_level(flow: &Arc<dyn Flow>, plan: UrgentPlan) -> hal::Result<hal::HostThread<hal::Result<UrgentSamples>>> {
     let flow = Arc::clone(flow);
     let driver = Arc::clone(flow.ground().driver());
     hal::spawn(&driver, "priority", move || {

@@ -144,6 +144,10 @@ impl Host for Shared {
         self.announce_thread(name)
     }
 
+    fn retract(&self, token: ThreadToken) {
+        self.retract_thread(&token);
+    }
+
     fn enter(&self, token: ThreadToken) {
         self.enter_thread(&token);
     }

@@ -79,6 +79,12 @@ impl Shared {
         ThreadToken(number(state.add_thread(name, now, true)))
     }
 
+    pub(super) fn retract_thread(&self, token: &ThreadToken) {
+        if let Some(thread) = ThreadKey::from_handle(token.0, THREAD) {
+            self.retire(thread);
+        }
+    }
+
     pub(super) fn enter_thread(&self, token: &ThreadToken) {
         let Some(thread) = ThreadKey::from_handle(token.0, THREAD) else { return };
         let weak = self.lock().threads.weak.clone();

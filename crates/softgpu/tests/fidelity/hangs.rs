@@ -83,7 +83,7 @@ pub fn hunt(row: &Hang) -> Verdict {
     let threads: Vec<_> = (0..row.threads)
         .map(|thread| {
             let hunt = Arc::clone(&hunt);
-            hal::spawn(&rig.driver, &format!("hunter {thread}"), move || hunt.work(thread + 1))
+            hal::spawn(&rig.driver, &format!("hunter {thread}"), move || hunt.work(thread + 1)).unwrap()
         })
         .collect();
     threads.into_iter().for_each(|thread| thread.join(rig.driver.host()));

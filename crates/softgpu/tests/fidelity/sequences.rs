@@ -69,7 +69,8 @@ impl Feeder {
                 own.write(stream, progress.address(), issued);
             }
             own.driver.stream_synchronize(stream).unwrap();
-        });
+        })
+        .unwrap();
         Feeder { stop, bytes, thread }
     }
 
@@ -491,7 +492,7 @@ fn many(row: &Row) -> Figures {
     let bytes = Arc::new(AtomicU64::new(0));
     let (stopped, fed) = (Arc::clone(&stop), Arc::clone(&bytes));
     let feed = Feed { rig: rig.clone(), noop, bulk, channel: gated.then_some(channel), word };
-    let feeder = hal::spawn(&rig.driver, "feeder", move || feed.run(&stopped, &fed));
+    let feeder = hal::spawn(&rig.driver, "feeder", move || feed.run(&stopped, &fed)).unwrap();
     rig.sleep_us(50_000);
     let mut random = Random::new(99);
     let mut samples = Vec::new();
@@ -546,7 +547,8 @@ fn processes(row: &Row) -> Figures {
             bytes += BULK;
         }
         bytes as f64 / (bulk.now_us() - started_us) / 1e3
-    });
+    })
+    .unwrap();
     rig.sleep_us(30_000);
     let stream = rig.stream(0);
     let mut random = Random::new(4);

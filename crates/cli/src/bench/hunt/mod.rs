@@ -140,16 +140,15 @@ impl Reporter {
         let for_guard = Arc::clone(self);
         let guard = Guard::watch(&self.field, self.arguments.seconds, patience, move || for_guard.give_up(patience));
         let host = self.field.driver.host();
-        let workers: Vec<_> = (0..self.arguments.threads)
+        let workers = (0..self.arguments.threads)
             .map(|number| {
                 let (field, chance) =
                     (Arc::clone(&self.field), Chance::new(self.arguments.seed, u64::from(number) + 1));
                 hal::spawn(&self.field.driver, &format!("hunter {number}"), move || field.work(chance))
             })
-            .collect();
+            .collect::<hal::Result<Vec<_>>>()?;
         // Not joined at once: a thread that joins is no party to the proof of a deadlock, and one proof may not be
-        // enough for
-        // all workers to return.
+        // enough for all workers to return.
         while !workers.iter().all(hal::HostThread::is_done) {
             let _told = host.wait_until(None, &mut || workers.iter().all(hal::HostThread::is_done));
         }

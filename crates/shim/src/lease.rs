@@ -1,0 +1,97 @@
+//! Who owns what is opened in a context, and who only uses it. `README.md` tells why the two are different types.
+
+use std::mem::ManuallyDrop;
+use std::ops::Deref;
+use std::sync::Arc;
+
+use hal::{Host, Nanos};
+
+/// How often an owner looks whether it is alone.
+const LOOK_EVERY: Nanos = Nanos::from_us(50);
+
+/// The one owner. Dropping it drops nothing: only [`Owner::end`] hands the value out.
+pub(crate) struct Owner<T>(ManuallyDrop<Arc<T>>);
+
+/// For a thread that uses the value: it lives until this is dropped, and dropping this never drops it.
+pub(crate) struct Lease<T>(Arc<T>);
+
+impl<T> Owner<T> {
+    pub(crate) fn new(value: T) -> Owner<T> {
+        Owner(ManuallyDrop::new(Arc::new(value)))
+    }
+
+    pub(crate) fn lease(&self) -> Lease<T> {
+        Lease(Arc::clone(&self.0))
+    }
+
+    /// The value, when no lease is left and it `is_free`. Where that takes longer than `patience`, in the host's time,
+    /// nobody ever gets it, and it is never dropped.
+    pub(crate) fn end(self, host: &dyn Host, patience: Nanos, is_free: impl Fn(&T) -> bool) -> Option<T> {
+        let deadline = host.now() + patience;
+        // Leases come from the owner only, and this is it: once there is none, there will be no other.
+        while Arc::strong_count(&self.0) > 1 || !is_free(&self.0) {
+            if host.now() >= deadline {
+                return None;
+            }
+            host.sleep(LOOK_EVERY);
+        }
+        Arc::into_inner(ManuallyDrop::into_inner(self.0))
+    }
+}
+
+impl<T> Deref for Lease<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::sync::mpsc;
+    use std::thread::ThreadId;
+
+    use overtake::driver::RealHost;
+
+    use super::*;
+
+    /// Says on which thread it was dropped.
+    struct Told(mpsc::Sender<ThreadId>);
+
+    impl Drop for Told {
+        fn drop(&mut self) {
+            let _ = self.0.send(std::thread::current().id());
+        }
+    }
+
+    #[test]
+    fn a_lease_is_waited_for_and_the_owner_gets_the_value() {
+        let (told, drops) = mpsc::channel();
+        let (owner, host, is_free) = (Owner::new(Told(told)), RealHost::new(), AtomicBool::new(false));
+        let lease = owner.lease();
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                host.sleep(Nanos::from_ms(5));
+                drop(lease);
+                host.sleep(Nanos::from_ms(5));
+                is_free.store(true, Ordering::SeqCst);
+            });
+            let value = owner.end(&host, Nanos::from_ms(20_000), |_| is_free.load(Ordering::SeqCst));
+            assert!(host.now() >= Nanos::from_ms(10), "it waited for the lease, and until the value was free");
+            drop(value.expect("nobody else has it"));
+        });
+        assert_eq!(drops.try_iter().collect::<Vec<_>>(), [std::thread::current().id()]);
+    }
+
+    #[test]
+    fn a_lease_that_lasts_never_drops_what_it_is_of() {
+        let (told, drops) = mpsc::channel();
+        let (owner, host) = (Owner::new(Told(told)), RealHost::new());
+        let lease = owner.lease();
+        assert!(owner.end(&host, Nanos::from_ms(1), |_| true).is_none());
+        drop(lease);
+        assert!(drops.try_recv().is_err(), "neither its owner nor a lease has dropped it");
+    }
+}
