@@ -33,6 +33,7 @@ mod lock;
 mod monitor;
 pub mod options;
 mod overtake;
+mod persist;
 mod primary;
 #[cfg(test)]
 mod rings;

@@ -151,6 +151,11 @@ impl Guard {
         !self.given_up.load(Ordering::Relaxed)
     }
 
+    /// No copy goes this way any more.
+    pub(crate) fn give_up(&self) {
+        self.given_up.store(true, Ordering::Relaxed);
+    }
+
     /// The stream of that handle has gone.
     pub(crate) fn forget(&self, stream: Stream) {
         self.carriers.iter().for_each(|carrier| carrier.forget(stream));

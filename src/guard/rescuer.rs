@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use hal::{CaptureMode, Context, Driver, Host, HostThread, Result};
 
 use super::Guard;
+use crate::persist::persist;
 
 /// The thread; when dropped, it sees to it that no copy needs it any more, and ends.
 pub(crate) struct Rescuer {
@@ -23,7 +24,7 @@ impl Rescuer {
             // Errors mean that the context is gone; every later call will say so too.
             let _ = its_driver.context_set_current(Some(context));
             let _ = its_driver.exchange_capture_mode(CaptureMode::Relaxed);
-            run(&its_guard, &its_stop, its_driver.host());
+            persist(|| run(&its_guard, &its_stop, its_driver.host()), || its_guard.give_up());
         })?;
         Ok(Rescuer { guard: Arc::clone(guard), stop, thread: Some(thread) })
     }

@@ -19,6 +19,7 @@ use semaphores::{Bank, Layout, Priority};
 use crate::hold::Outlook;
 use crate::lock::lock;
 use crate::options::Options;
+use crate::persist::persist;
 use crate::run::{Ride, Run, Tell};
 use crate::statistics::Counters;
 use crate::trace::Trace;
@@ -142,7 +143,9 @@ impl Monitor {
         let (for_thread, thread_driver, options) = (Arc::clone(shared), Arc::clone(driver), options.clone());
         let thread = hal::spawn(driver, "overtake-monitor", move || {
             for_thread.bell.listen();
-            Watch::new(&for_thread, thread_driver.host(), &options).run();
+            let watch = || Watch::new(&for_thread, thread_driver.host(), &options).run();
+            // What it had out is lost, and with it when to lower for it.
+            persist(watch, || for_thread.stand_down());
         })?;
         // Not before: what is handed over has to be seen to.
         lock(&shared.inbox).open = true;

@@ -119,6 +119,8 @@ fn soft_trials() -> Vec<Trial> {
         ("guard::enough_is_enough", model::guard::enough_is_enough),
         ("guard::copies_make_nothing", model::guard::copies_make_nothing),
         ("guard::leaves_nothing", model::guard::leaves_nothing),
+        ("panics::of_the_rescuer", model::panics::of_the_rescuer),
+        ("panics::of_the_monitor", model::panics::of_the_monitor),
         ("faults::opening", model::faults::opening),
         ("faults::opening_guarded", model::faults::opening_guarded),
         ("faults::every_call_guarded", model::faults::every_call_guarded),

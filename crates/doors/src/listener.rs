@@ -1,5 +1,6 @@
 //! The program's own function for messages. It is called on a thread of its own: what it waits for, such as a lock of
 //! an interpreter, may be held by a thread that waits for the very thread that has something to say.
+
 use std::cell::Cell;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};

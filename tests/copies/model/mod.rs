@@ -6,6 +6,7 @@ pub mod faults;
 mod faulty;
 pub mod flat;
 pub mod guard;
+pub mod panics;
 pub mod queues;
 pub mod rescue;
 mod stall;

@@ -1,0 +1,91 @@
+//! A logger of the program's that panics on a thread of the layer's: the program goes on.
+
+use std::sync::Once;
+
+use hal::Nanos;
+use log::{LevelFilter, Log, Metadata, Record};
+use overtake::copy::{Plan, Reason};
+use overtake::options::Transport;
+
+use crate::bed;
+use crate::checks::guard::{Filled, options};
+
+use crate::failure::{Outcome, ensure, same};
+use crate::model::on;
+use crate::model::stall::Stall;
+
+/// What no other check says: the numbers of those here.
+const PATIENCE: Nanos = Nanos::from_us(21_017);
+const RESCUES_MAX: u32 = 4;
+
+struct Clumsy;
+
+impl Log for Clumsy {
+    fn enabled(&self, _: &Metadata<'_>) -> bool {
+        true
+    }
+
+    fn log(&self, record: &Record<'_>) {
+        let text = record.args().to_string();
+        for ours in [format!("for {PATIENCE}"), format!("after {RESCUES_MAX} rescues")] {
+            assert!(!text.contains(&ours), "a logger that panics: {text}");
+        }
+    }
+
+    fn flush(&self) {}
+}
+
+fn log_clumsily() {
+    static SET: Once = Once::new();
+    SET.call_once(|| {
+        log::set_logger(&Clumsy).expect("no other check sets a logger");
+        log::set_max_level(LevelFilter::Warn);
+    });
+}
+
+/// The rescuer says that it has had enough, and the copy that it was about is made nevertheless.
+pub fn of_the_rescuer() -> Outcome {
+    log_clumsily();
+    on(
+        |builder| builder,
+        |_, rig| {
+            let mut options = options();
+            options.guard.patience = PATIENCE;
+            let overtake = bed::open(rig, options)?;
+            let filled = Filled::new(rig, &overtake)?;
+            for round in 0..8 {
+                let bulk = filled.begin(1, round)?;
+                filled.release()?;
+                filled.end(round)?;
+                let natively = bulk[0].plan() == Plan::Native(Reason::Unchannelled);
+                same("whether it went natively", &natively, &(round >= 4))?;
+                rig.driver().host().sleep(Nanos::from_ms(30));
+            }
+            Ok(())
+        },
+    )
+}
+
+/// The monitor says that it stands down, and copies go natively from then on.
+pub fn of_the_monitor() -> Outcome {
+    log_clumsily();
+    on(
+        |builder| builder,
+        |gpu, rig| {
+            let mut options = bed::transport(Transport::Kernel);
+            options.patience.rescues_max = RESCUES_MAX;
+            let stall = Stall::new(gpu, rig, options)?;
+            for _ in 0..RESCUES_MAX {
+                let urgent = stall.stalled(30)?;
+                stall.bulk()?.wait()?;
+                urgent.wait()?;
+            }
+            ensure!(stall.overtake.statistics().stood_down, "{:?}", stall.overtake.statistics());
+            let (bulk, urgent) = (stall.bulk()?, stall.urgent()?);
+            same("bulk", &bulk.plan(), &Plan::Native(Reason::StoodDown))?;
+            same("urgent", &urgent.plan(), &Plan::Native(Reason::StoodDown))?;
+            urgent.wait()?;
+            Ok(bulk.wait()?)
+        },
+    )
+}
