@@ -348,6 +348,19 @@ mod tests {
         assert!(!bed.is_up());
     }
 
+    /// Whoever stands down opens the words after he has said so; whoever raises looks after he has raised.
+    #[test]
+    fn nothing_is_raised_any_more_after_standing_down() {
+        let bed = Bed::new();
+        bed.shared.stand_down();
+        let ride = bed.enter().unwrap();
+        assert!(!bed.is_up(), "nobody would open it any more");
+        let _ = bed.run.leave(&ride, false, Nanos::ZERO);
+        bed.shared.ring.complete(bed.ticket);
+        bed.look(Nanos::from_ms(1));
+        assert!(!bed.is_up());
+    }
+
     fn doubted() -> Bed {
         let bed = Bed::new();
         let ride = bed.enter().unwrap();

@@ -1,6 +1,6 @@
 //! Three ways to say acquire-zero, inc and dec to a device.
 
-use hal::{Attribute, Device, DevicePtr, Driver};
+use hal::DevicePtr;
 
 use crate::{Priorities, Priority};
 
@@ -84,13 +84,6 @@ pub fn emulation(kind: Kind) -> &'static dyn Emulation {
         Kind::Bracket => &Bracket,
         Kind::Atomics => &Atomics,
     }
-}
-
-/// Whether the device's streams can add to a word (CUDA 13.1). Probed so that reports can say so; no emulation uses it
-/// yet.
-#[must_use]
-pub fn atomic_mem_ops_supported(driver: &dyn Driver, device: Device) -> bool {
-    driver.device_attribute(Attribute::ATOMIC_REDUCTION_SUPPORTED, device).is_ok_and(|value| value != 0)
 }
 
 struct Hold;

@@ -11,9 +11,9 @@
 //!   higher word in ascending order, write 1, copy, write 0.
 //! * [`Kind::Atomics`]: one-thread kernels add and subtract on device words.
 //!
-//! A fourth has its place prepared: the atomic stream memory operations of CUDA 13.1
-//! (`CU_DEVICE_ATTRIBUTE_ATOMIC_REDUCTION_SUPPORTED`, see [`atomic_mem_ops_supported`]). No driver we could measure has
-//! them, so nothing here pretends to use them.
+//! A fourth would be the atomic stream memory operations of CUDA 13.1
+//! (`CU_DEVICE_ATTRIBUTE_ATOMIC_REDUCTION_SUPPORTED`). No driver we could measure has them, so nothing here pretends to
+//! use them.
 //!
 //! **A semaphore expresses preference, never correctness.** Opening it ([`Bank::open_all`]) is always safe, takes plain
 //! stores and no driver call; the watchdog relies on that.
@@ -30,7 +30,7 @@ mod priority;
 mod words;
 
 pub use bank::{Bank, Counts, Publish};
-pub use emulation::{Emulation, Kind, Layout, Step, atomic_mem_ops_supported, emulation};
+pub use emulation::{Emulation, Kind, Layout, Step, emulation};
 pub use ledger::{Boost, Pending};
 pub use priority::{Priorities, Priority};
 pub use words::Words;

@@ -83,22 +83,6 @@ impl Priorities {
     pub fn above(self, priority: Priority) -> impl DoubleEndedIterator<Item = Priority> {
         (priority.get() + 1..=self.0).filter_map(Priority::new)
     }
-
-    /// Maps a CUDA stream priority (lower = more urgent, `least` >= `greatest`) onto these, monotonically: the least
-    /// urgent CUDA priority onto 1, the most urgent onto the highest, everything out of range clamped as CUDA clamps
-    /// it.
-    #[must_use]
-    pub fn from_cuda(self, cuda: i32, least: i32, greatest: i32) -> Priority {
-        let span = i64::from(least) - i64::from(greatest);
-        let steps = (i64::from(least) - i64::from(cuda)).clamp(0, span.max(0));
-        if span <= 0 {
-            return Priority::LOWEST;
-        }
-        let top = i64::from(self.0) - 1;
-        // Rounded up, so that any urgency above the least leaves the lowest priority.
-        let raised = (steps * top + span - 1) / span;
-        Priority::new(1 + raised as u8).unwrap_or(Priority::LOWEST)
-    }
 }
 
 #[cfg(test)]
@@ -106,20 +90,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn cuda_priorities_map_monotonically_and_clamp() {
-        let two = Priorities::new(2).unwrap();
-        let six = Priorities::new(6).unwrap();
-        let map = |p: Priorities| (-7..=2).map(|c| p.from_cuda(c, 0, -5).get()).collect::<Vec<_>>();
-        assert_eq!(map(six), [6, 6, 6, 5, 4, 3, 2, 1, 1, 1]);
-        assert_eq!(map(two), [2, 2, 2, 2, 2, 2, 2, 1, 1, 1], "any urgency leaves the lowest");
-        assert_eq!(two.from_cuda(3, 0, 0), Priority::LOWEST, "a device without priorities has one");
-    }
-
-    #[test]
     fn ranges() {
         let p = Priorities::new(3).unwrap();
         assert_eq!(p.above(Priority::LOWEST).map(Priority::get).collect::<Vec<_>>(), [2, 3]);
         assert_eq!(p.above(p.highest()).count(), 0);
+        assert_eq!(p.iter().map(Priority::get).collect::<Vec<_>>(), [1, 2, 3]);
         assert!(Priorities::new(0).is_none() && Priorities::new(33).is_none());
+        assert_eq!((Priorities::new(32).unwrap().count(), Priority::new(0)), (32, None));
+        assert!(p.contains(p.highest()) && !p.contains(Priority::new(4).unwrap()));
+        assert_eq!(format!("{} {:?}", p.highest(), p.highest()), "3 Priority(3)");
     }
 }

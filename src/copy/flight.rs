@@ -176,3 +176,61 @@ impl Job<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use hal::{HostAllocFlags, Nanos};
+    use semaphores::Priority;
+
+    use crate::copy::door::Door;
+    use crate::copy::job::Job;
+    use crate::copy::request::{Request, place};
+    use crate::options::Options;
+    use crate::overtake::Overtake;
+
+    const BYTES: u64 = 64 << 10;
+
+    /// Whoever stands down opens the words after he has said so; whoever raises looks after he has raised.
+    #[test]
+    fn nothing_is_raised_any_more_after_standing_down() {
+        let driver = crate::soft::driver();
+        let overtake = Overtake::attach(&driver, Options::default()).unwrap();
+        let _low = overtake.stream(Priority::LOWEST).unwrap();
+        let high = overtake.stream(overtake.priorities().highest()).unwrap();
+        let host = driver.host_alloc(BYTES, HostAllocFlags::PORTABLE).unwrap();
+        let device = driver.mem_alloc(BYTES).unwrap();
+        let request = Request::htod(device, host, BYTES);
+        // SAFETY: both sides have BYTES and live until the copy has completed.
+        let handle = unsafe { high.memcpy_async(&request) }.unwrap();
+        handle.wait().unwrap();
+        let stream = &handle.stream;
+        let job = Job {
+            inner: &stream.inner,
+            stream,
+            shape: request.shape,
+            priority: stream.priority,
+            placement: place(&*driver, &request),
+            below: Vec::new(),
+            fits_kernel: false,
+            door: &Door::default(),
+            doubtful: None,
+            pieces: Vec::new(),
+            requests: std::slice::from_ref(&request),
+        };
+        let bank = &job.engine().bank;
+        driver.host().wait_until(Some(Nanos::from_ms(1_000)), &mut || bank.pending_at(job.priority) == 0);
+        for stood_down in [false, true] {
+            if stood_down {
+                stream.inner.shared.stand_down();
+            }
+            let flight = job.flight(stream.inner.shared.ring.take().unwrap(), true, true);
+            assert_eq!(flight.is_pending(), !stood_down);
+            assert_eq!(bank.pending_at(job.priority), u32::from(!stood_down));
+            flight.abandon();
+            assert_eq!(bank.pending_at(job.priority), 0);
+        }
+        // SAFETY: nothing copies any more.
+        unsafe { driver.host_free(host) }.unwrap();
+        driver.mem_free(device).unwrap();
+    }
+}

@@ -334,6 +334,55 @@ mod tests {
     }
 
     #[test]
+    fn the_kernel_needs_rows_aligned_alike() {
+        let rows = |target_pitch, source_pitch, rows| {
+            let mut shape = Shape::linear(0x2000_0000, 0x1000, MIB);
+            (shape.target.row_pitch_bytes, shape.source.row_pitch_bytes) = (target_pitch, source_pitch);
+            Shape { rows, ..shape }
+        };
+        let way = |shape: Shape| {
+            let options = Options { kernel_bytes_min: 1, ..Options::default() };
+            let situation = Situation {
+                shape: &shape,
+                placement: Some(placement(Direction::HostToDevice)),
+                priority: at(1),
+                highest_open: at(6),
+                lowest_open: at(1),
+                capturing: false,
+                stood_down: false,
+                kernel_available: true,
+            };
+            plan(&options, &situation)
+        };
+        let (kernel, engine) = (Plan::Kernel { raises: false }, Plan::Engine { raises: false });
+        assert_eq!(way(rows(2 * MIB, 3 * MIB, 4)), kernel);
+        assert_eq!(way(rows(MIB + 8, MIB + 24, 4)), kernel, "both 8 beyond a multiple of 16");
+        assert_eq!(way(rows(MIB + 8, MIB + 12, 4)), engine);
+        assert_eq!(way(rows(MIB + 8, 2 * MIB, 4)), engine);
+        assert_eq!(way(rows(MIB + 8, 2 * MIB, 1)), kernel, "one row has no distance to the next");
+        assert_eq!(way(Shape { depth: 2, ..rows(2 * MIB, 2 * MIB, 2) }), engine);
+    }
+
+    #[test]
+    fn bounds_of_sizes_are_part_of_what_they_bound() {
+        let bounds = |o: &mut Options| {
+            (o.gate_bytes_min, o.kernel_bytes_min, o.guard_bytes_min) = (MIB, 2 * MIB, Some(2 * MIB));
+        };
+        assert_eq!(decide(|o, _| bounds(o), MIB - 16, 1), Plan::Native(Reason::Small));
+        assert_eq!(decide(|o, _| bounds(o), MIB, 1), Plan::Engine { raises: false }, "it waits at the gate");
+        assert_eq!(decide(|o, _| bounds(o), 2 * MIB - 16, 1), Plan::Engine { raises: false });
+        assert_eq!(decide(|o, _| bounds(o), 2 * MIB, 1), Plan::Kernel { raises: false });
+        let unguarded = |o: &mut Options| {
+            bounds(o);
+            o.guard_bytes_min = None;
+        };
+        assert_eq!(decide(|o, _| unguarded(o), 2 * MIB - 16, 1), Plan::Engine { raises: false });
+        assert_eq!(decide(|o, _| unguarded(o), 2 * MIB, 1), Plan::Kernel { raises: false });
+        assert_eq!(decide(|_, _| {}, INLINE_BYTES_MAX, 6), Plan::Native(Reason::Inlined));
+        assert_eq!(decide(|_, _| {}, INLINE_BYTES_MAX + 16, 6), Plan::Urgent);
+    }
+
+    #[test]
     fn other_emulations_put_urgent_copies_on_channels_too() {
         assert_eq!(decide(|o, _| o.emulation = Kind::Bracket, 64 << 10, 6), Plan::Engine { raises: true });
         assert_eq!(decide(|o, _| o.emulation = Kind::Atomics, 64 * MIB, 1), Plan::Engine { raises: false });

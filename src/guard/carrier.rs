@@ -480,3 +480,6 @@ pub(super) fn mark(driver: &dyn Driver, events: &Events, stream: Stream) -> Resu
     recorded.inspect_err(|_| events.give(event))?;
     Ok(event)
 }
+
+#[cfg(test)]
+mod tests;

@@ -163,36 +163,125 @@ mod tests {
     use semaphores::Priorities;
 
     use super::*;
+    use crate::statistics::Counters;
+    use crate::trace::Trace;
+
+    /// An engine's words, and tickets.
+    struct Bed {
+        shared: Shared,
+        bank: Arc<Bank>,
+    }
+
+    impl Bed {
+        fn new() -> Bed {
+            let driver = crate::soft::driver();
+            let priorities = Priorities::new(3).unwrap();
+            let bank = Arc::new(Bank::new(&driver, priorities).unwrap());
+            let (counters, trace) = (Counters::new(priorities), Trace::default());
+            let shared = Shared::new(Ring::new(&driver).unwrap(), counters, trace, vec![Arc::clone(&bank)]);
+            Bed { shared, bank }
+        }
+
+        fn ticket(&self) -> Ticket {
+            self.shared.ring.take().unwrap()
+        }
+
+        /// An urgent copy, with the word up.
+        fn flight(&self) -> Flight {
+            Flight {
+                landing: self.ticket(),
+                ready: None,
+                bank: Arc::clone(&self.bank),
+                pending: Some(self.bank.raise(at(3))),
+                raises: true,
+                trusted: true,
+                waits_at: None,
+                lifts: Vec::new(),
+                priority: at(3),
+                began: Nanos::ZERO,
+                expected: Nanos::ZERO,
+                trust: Arc::default(),
+                landed: false,
+            }
+        }
+
+        /// The same for one that raises when a marker says that it is schedulable.
+        fn careful(&self) -> Flight {
+            let flight = self.flight();
+            self.bank.lower(flight.pending.unwrap());
+            Flight { ready: Some(self.ticket()), pending: None, trusted: false, ..flight }
+        }
+
+        fn is_up(&self) -> bool {
+            self.bank.gate_word(at(1)) != 0
+        }
+    }
+
+    fn at(priority: u8) -> Priority {
+        Priority::new(priority).unwrap()
+    }
 
     #[test]
     fn a_lift_ends_with_the_copies_that_it_is_for() {
-        let driver = crate::soft::driver();
-        let (low, middle, high) = (Priority::LOWEST, Priority::new(2).unwrap(), Priority::new(3).unwrap());
-        let bank = Arc::new(Bank::new(&driver, Priorities::new(3).unwrap()).unwrap());
-        let ring = Ring::new(&driver).unwrap();
-        let tickets = [ring.take().unwrap(), ring.take().unwrap()];
-        let mut flight = Flight {
-            landing: ring.take().unwrap(),
-            ready: None,
-            bank: Arc::clone(&bank),
-            pending: None,
-            raises: true,
-            trusted: false,
-            waits_at: None,
-            lifts: vec![Lift { bank: Arc::clone(&bank), boosts: vec![bank.boost(low, high)], until: tickets.to_vec() }],
-            priority: high,
-            began: Nanos::ZERO,
-            expected: Nanos::ZERO,
-            trust: Arc::default(),
-            landed: false,
-        };
-        let _middle = bank.raise(middle);
-        assert_eq!(bank.gate_word(low), 0, "lifted copies pass what is less urgent than the lift");
+        let bed = Bed::new();
+        let (bank, ring) = (&bed.bank, &bed.shared.ring);
+        let tickets = [bed.ticket(), bed.ticket()];
+        let boosts = vec![bank.boost(at(1), at(3))];
+        let lifts = vec![Lift { bank: Arc::clone(bank), boosts, until: tickets.to_vec() }];
+        let mut flight = Flight { lifts, ..bed.careful() };
+        let _middle = bank.raise(at(2));
+        assert_eq!(bank.gate_word(at(1)), 0, "lifted copies pass what is less urgent than the lift");
         ring.release(tickets[0]);
-        flight.end_lifts(&ring);
-        assert_eq!(bank.gate_word(low), 0, "one of the two is still on its way");
+        flight.end_lifts(ring);
+        assert_eq!(bank.gate_word(at(1)), 0, "one of the two is still on its way");
         ring.release(tickets[1]);
-        flight.end_lifts(&ring);
-        assert_eq!(bank.gate_word(low), 1, "what stands behind them has no claim to the lift");
+        flight.end_lifts(ring);
+        assert_eq!(bank.gate_word(at(1)), 1, "what stands behind them has no claim to the lift");
+    }
+
+    #[test]
+    fn a_copy_that_was_not_submitted_holds_and_lifts_nobody() {
+        let bed = Bed::new();
+        let boosts = vec![bed.bank.boost(at(1), at(2))];
+        let lifts = vec![Lift { bank: Arc::clone(&bed.bank), boosts, until: vec![bed.ticket()] }];
+        let flight = Flight { lifts, ..bed.flight() };
+        assert!(bed.is_up());
+        flight.withdraw(&bed.shared);
+        assert!(!bed.is_up(), "it holds nobody back");
+        assert_eq!(bed.shared.ring.outstanding(), 1, "its ticket is free again");
+        let _middle = bed.bank.raise(at(2));
+        assert!(bed.is_up(), "the lift has ended");
+    }
+
+    #[test]
+    fn a_copy_that_nobody_watches_any_more_holds_nobody() {
+        let bed = Bed::new();
+        bed.flight().abandon();
+        assert!(!bed.is_up());
+        assert_eq!(bed.shared.ring.outstanding(), 1, "its ticket may still be written");
+    }
+
+    #[test]
+    fn what_becomes_schedulable_raises_unless_words_are_of_no_use_any_more() {
+        let bed = Bed::new();
+        for stood_down in [false, true] {
+            let mut flight = bed.careful();
+            flight.note_readiness(&bed.shared.ring, stood_down);
+            assert!(!bed.is_up(), "it is not schedulable");
+            bed.shared.ring.complete(flight.ready.unwrap());
+            flight.note_readiness(&bed.shared.ring, stood_down);
+            assert_eq!(bed.is_up(), !stood_down);
+            flight.abandon();
+            assert!(!bed.is_up());
+        }
+    }
+
+    #[test]
+    fn what_has_completed_when_it_is_seen_to_be_schedulable_raises_no_more() {
+        let bed = Bed::new();
+        let mut flight = bed.careful();
+        [flight.ready.unwrap(), flight.landing].into_iter().for_each(|ticket| bed.shared.ring.complete(ticket));
+        flight.note_readiness(&bed.shared.ring, false);
+        assert!(!bed.is_up());
     }
 }

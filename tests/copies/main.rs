@@ -104,11 +104,14 @@ fn soft_trials() -> Vec<Trial> {
     type OnModel = fn() -> Outcome;
     let named: &[(&str, OnModel)] = &[
         ("rescue::opens_what_stays_up", model::rescue::opens_what_stays_up),
+        ("rescue::raises_nothing_afterwards", model::rescue::raises_nothing_afterwards),
         ("rescue::stands_down", model::rescue::stands_down),
         ("queues::one_copy_queue", model::queues::one_copy_queue),
         ("queues::one_kernel_queue", model::queues::one_kernel_queue),
         ("deadlock::is_real", model::deadlock::is_real),
         ("deadlock::is_ended_by_the_watchdog", model::deadlock::is_ended_by_the_watchdog),
+        ("bounds::beyond_host_memory", model::bounds::beyond_host_memory),
+        ("captures::doubt_is_a_capture", model::captures::doubt_is_a_capture),
         ("closing::lets_bulk_through", model::closing::lets_bulk_through),
         ("closing::leaves_nothing", model::closing::leaves_nothing),
         ("closing::on_any_thread", model::closing::on_any_thread),

@@ -126,3 +126,53 @@ fn or_natively(table: &Table, code: c_int, native: impl FnOnce() -> Outcome) -> 
         outcome => outcome,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::c_char;
+
+    use super::*;
+    use crate::codes::*;
+    use crate::off;
+
+    extern "C" fn opens(_: *const c_char) -> c_int {
+        0
+    }
+
+    extern "C" fn does_not_open(_: *const c_char) -> c_int {
+        1
+    }
+
+    extern "C" fn says() -> *const std::ffi::c_char {
+        c"what the layer said".as_ptr()
+    }
+
+    /// What comes of a code of the layer's, and whether the driver's own copy was asked for.
+    fn outcome(code: c_int, open: unsafe extern "C" fn(*const c_char) -> c_int) -> (Outcome, bool) {
+        let table = Table { open, last_error: says, ..off::TABLE };
+        let mut natively = false;
+        let outcome = or_natively(&table, code, || {
+            natively = true;
+            Ok(())
+        });
+        (outcome, natively)
+    }
+
+    #[test]
+    fn only_what_the_layer_has_not_touched_goes_natively() {
+        const OUT_OF_MEMORY: c_int = 2;
+        for open in [opens, does_not_open] {
+            assert_eq!(outcome(OVERTAKE_OK, open), (Ok(()), false));
+            for away in [OVERTAKE_ERROR_OFF, OVERTAKE_ERROR_NOT_STARTED] {
+                assert_eq!(outcome(away, open), (Ok(()), true), "code {away}: the layer is not there");
+            }
+            for final_word in [OVERTAKE_ERROR_INVALID_ARGUMENT, OVERTAKE_ERROR_PANIC, OVERTAKE_ERROR_NO_DRIVER] {
+                let failure = Failure { code: final_word, text: c"what the layer said".to_owned() };
+                assert_eq!(outcome(final_word, open), (Err(failure), false), "code {final_word} is final");
+            }
+        }
+        let failure = Failure { code: OUT_OF_MEMORY, text: c"what the layer said".to_owned() };
+        assert_eq!(outcome(OUT_OF_MEMORY, opens), (Err(failure), false), "the driver refused the copy itself");
+        assert_eq!(outcome(OUT_OF_MEMORY, does_not_open), (Ok(()), true), "the layer cannot open here");
+    }
+}

@@ -74,3 +74,45 @@ impl Local {
         Priority::new(steps.saturating_add(2)).map(|priority| priority.min(highest))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use hal::StreamFlags;
+    use softgpu::SoftGpu;
+
+    use super::*;
+
+    /// The most urgent of CUDA's streams has the most urgent copies; one without a priority has none of its own.
+    #[test]
+    fn cuda_priorities_keep_their_order() {
+        let driver: Arc<dyn Driver> = Arc::new(SoftGpu::builder().build());
+        let context = driver.primary_context_retain(Device(0)).unwrap();
+        driver.context_set_current(Some(context)).unwrap();
+        let priorities = overtake::Priorities::new(7).unwrap();
+        let options = Options { channels: false, priorities, ..Options::default() };
+        let local = Local::open(&driver, context, &options).unwrap();
+        let range = driver.priority_range().unwrap();
+        assert_eq!((range.least, range.greatest), (0, -5));
+        let own = |cuda| {
+            let stream = driver.stream_create(StreamFlags::NON_BLOCKING, cuda).unwrap();
+            let adopted = local.adopt(stream).unwrap();
+            (adopted.cuda_priority, adopted.own.map_or(0, Priority::get))
+        };
+        assert_eq!(own(0), (None, 0));
+        let said: Vec<(Option<i32>, u8)> = (1..=5).map(|steps| own(-steps)).collect();
+        assert_eq!(said, [(Some(-1), 3), (Some(-2), 4), (Some(-3), 5), (Some(-4), 6), (Some(-5), 7)]);
+        assert_eq!(local.adopt(Stream::LEGACY).unwrap().own, None);
+    }
+
+    #[test]
+    fn few_priorities_leave_the_most_urgent_together() {
+        let driver: Arc<dyn Driver> = Arc::new(SoftGpu::builder().build());
+        let context = driver.primary_context_retain(Device(0)).unwrap();
+        driver.context_set_current(Some(context)).unwrap();
+        let priorities = overtake::Priorities::new(4).unwrap();
+        let options = Options { channels: false, priorities, ..Options::default() };
+        let local = Local::open(&driver, context, &options).unwrap();
+        let said = [-1, -2, -3, -5].map(|cuda| local.meaning(cuda).map(Priority::get));
+        assert_eq!(said, [Some(3), Some(4), Some(4), Some(4)]);
+    }
+}

@@ -230,6 +230,24 @@ pub fn blocking(rig: &Rig) -> Outcome {
     rescued(rig, &overtake, 2)
 }
 
+/// Copies that touch memory which is about to be freed in stream order, where the copy engine does not take them
+/// afterwards, are taken over first; for other memory nothing is.
+pub fn freeing(rig: &Rig) -> Outcome {
+    let mut options = options();
+    options.guard.patience = hal::Nanos::from_ms(60_000);
+    let overtake = bed::open(rig, options)?;
+    let filled = Filled::new(rig, &overtake)?;
+    let elsewhere = rig.buffer(BYTES)?;
+    filled.begin(2, 8)?;
+    overtake.freeing(elsewhere.base);
+    same("rescued for memory that no copy touches", &overtake.statistics().guard_rescues, &0)?;
+    overtake.freeing(filled.target.base);
+    same("rescued for memory that copies touch", &overtake.statistics().guard_rescues, &2)?;
+    filled.release()?;
+    filled.end(8)?;
+    rescued(rig, &overtake, 2)
+}
+
 /// What is not ready is left alone by whoever is going to block, and by everybody else as long as he may be in the
 /// driver: who took over then would not get to copy.
 pub fn left_alone(rig: &Rig) -> Outcome {

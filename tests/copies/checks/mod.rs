@@ -1,6 +1,8 @@
 //! All checks, one file per noun.
 
+pub mod bounds;
 pub mod bytes;
+mod captures;
 mod company;
 mod counters;
 pub mod guard;
@@ -9,6 +11,7 @@ mod order;
 mod passing;
 mod requests;
 mod rides;
+mod streams;
 mod words;
 
 use crate::failure::Outcome;
@@ -39,14 +42,17 @@ macro_rules! cases {
 }
 
 const PLAIN: &[Case] = cases! { false,
+    bounds: beyond_device_memory;
     bytes: eight_priorities many_threads;
-    counters: launches take_overs tickets channel_operations bytes;
-    guard: bytes batches ends_as_natively ends_behind_several ends_both_ways blocking left_alone a_carrier_for_each
-        default_streams;
+    captures: modes_are_kept;
     company: not_the_other_engine not_its_own_stream;
+    counters: launches take_overs tickets channel_operations bytes;
+    guard: bytes batches ends_as_natively ends_behind_several ends_both_ways blocking freeing left_alone
+        a_carrier_for_each default_streams;
     passing: pageable capture beside_a_capture reasons;
     requests: priority_of_its_own unknown_priorities batches streams_and_handles default_streams statistics;
     rides: not_for_nothing not_unannounced;
+    streams: cuda_priorities announcements_end;
 };
 
 const BRISK: &[Case] = cases! { true,
@@ -54,6 +60,7 @@ const BRISK: &[Case] = cases! { true,
         readiness_of_streams_is_independent;
     requests: tickets_serve_several;
     rides: not_another_way not_behind_bulk not_blocking;
+    streams: waiting_ends_a_run;
     inversion: bulk_by_kernel bulk_by_engine chain_by_kernel chain_by_engine small_urgent_copy;
     order: three_priorities starvation_bound;
     passing: streams_release_each_other;

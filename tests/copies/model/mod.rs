@@ -1,5 +1,7 @@
 //! What only a model can show: faults, machines with few queues, and what is left behind.
 
+pub mod bounds;
+pub mod captures;
 pub mod closing;
 pub mod deadlock;
 pub mod faults;

@@ -69,3 +69,30 @@ pub fn stands_down() -> Outcome {
         },
     )
 }
+
+/// What becomes schedulable after that raises nothing any more: no thread would open the word again.
+pub fn raises_nothing_afterwards() -> Outcome {
+    on(
+        |builder| builder,
+        |gpu, rig| {
+            let mut options = bed::transport(Transport::Kernel);
+            options.patience.rescues_max = 1;
+            let stall = Stall::new(gpu, rig, options)?;
+            let waiting = stall.overtake.adopt(rig.stream()?, level(3))?;
+            stall.make_careful(&waiting)?;
+            let gate = rig.gate(waiting.raw())?;
+            let behind = stall.urgent_of(&waiting)?;
+            same("the plan", &behind.plan(), &Plan::Urgent)?;
+            let (urgent, bulk) = (stall.stalled(20)?, stall.bulk()?);
+            bed::eventually(rig, "it stands down", || stall.overtake.statistics().stood_down)?;
+            gate.open();
+            // The engine gets to neither of the urgent copies meanwhile.
+            for _ in 0..100 {
+                same("copies that hold others off", &bed::raised(&stall.overtake), &0)?;
+                rig.driver().host().sleep(Nanos::from_us(20));
+            }
+            [behind, urgent, bulk].iter().try_for_each(|copy| copy.wait())?;
+            bed::at_rest(rig, &stall.overtake)
+        },
+    )
+}

@@ -1,0 +1,109 @@
+//! A carrier by itself, on the software GPU: what happens between launches that know nothing of each other.
+#![allow(unsafe_code)] // copies are unsafe: the memory lives as long as the bed
+
+use hal::{Device, HostAllocFlags, StreamFlags};
+use semaphores::{Bank, Layout, Priorities, Priority};
+
+use super::*;
+use crate::guard::Guard;
+use crate::monitor::{Ring, Shared};
+use crate::options::GuardOptions;
+use crate::trace::Trace;
+
+const BYTES: u64 = 1 << 20;
+
+/// A guard without its thread, memory, and the word that its kernels yield to.
+struct Bed {
+    driver: Arc<dyn Driver>,
+    guard: Guard,
+    bank: Bank,
+    host: *mut u8,
+    device: hal::DevicePtr,
+    stream: Stream,
+}
+
+impl Bed {
+    fn new() -> Bed {
+        let driver = crate::soft::driver();
+        let priorities = Priorities::new(2).unwrap();
+        let bank = Bank::new(&driver, priorities).unwrap();
+        let (ring, counters) = (Ring::new(&driver).unwrap(), Counters::new(priorities));
+        let shared = Arc::new(Shared::new(ring, counters, Trace::default(), Vec::new()));
+        let kernel = Arc::new(CopyKernel::load(&driver).unwrap());
+        let guard = Guard::new(&driver, &shared, &kernel, GuardOptions::default(), yields(&bank), 0).unwrap().unwrap();
+        let host = driver.host_alloc(2 * BYTES, HostAllocFlags(3)).unwrap();
+        let device = driver.mem_alloc(2 * BYTES).unwrap();
+        let stream = driver.stream_create(StreamFlags::NON_BLOCKING, 0).unwrap();
+        assert_eq!(driver.context_device().unwrap(), Device(0));
+        Bed { driver, guard, bank, host, device, stream }
+    }
+
+    fn carrier(&self) -> &Carrier {
+        &self.guard.carriers[0]
+    }
+
+    /// A copy of the `half`th half of the memory, as a thread gives it to the stream: what comes later in the stream
+    /// has not been made to wait for it yet.
+    fn carry(&self, half: u64) -> u32 {
+        let at = half * BYTES;
+        let host = hal::DevicePtr(self.host as u64).offset(at);
+        let shape = Shape::linear(self.device.offset(at).0, host.0, BYTES);
+        let seen = self.driver.host_device_pointer(self.host).unwrap().offset(at);
+        let descriptor = Descriptor::copy(&Shape::linear(self.device.offset(at).0, seen.0, BYTES));
+        let copy = Guarded {
+            stream: self.stream,
+            shapes: &[shape],
+            descriptors: &[descriptor],
+            direction: Direction::HostToDevice,
+            workers: Workers { blocks: 2, warps: 8 },
+            yields: yields(&self.bank),
+        };
+        let tools = self.guard.tools();
+        let ready = mark(&*self.driver, tools.events, self.stream).unwrap();
+        let book = self.carrier().book(self.driver.host());
+        // SAFETY: the memory is as large on both sides, and lives as long as the bed.
+        let carried = unsafe { self.carrier().carry(book, &copy, ready, &tools) };
+        let carried = carried.map_err(|_| "the driver refused").unwrap();
+        tools.events.give(carried.leave.unwrap());
+        carried.number
+    }
+
+    /// Waits for at most 20 ms.
+    fn comes_true(&self, mut condition: impl FnMut() -> bool) -> bool {
+        let host = self.driver.host();
+        host.wait_until(Some(host.now() + Nanos::from_ms(20)), &mut condition) == hal::Wait::Met
+    }
+
+    /// What somebody does who is about to keep the rescuer out, and gives no copy any time.
+    fn take_over(&self) {
+        let since = self.driver.host().now();
+        let (ready_within, begins_within) = (Nanos::ZERO, Nanos::ZERO);
+        let notice = Notice { since, ready_within, begins_within, memory: None, suspects: false };
+        assert!(self.comes_true(|| self.carrier().stand_back(&notice, &self.guard.tools())), "nobody copies instead");
+    }
+
+    fn makers(&self) -> Vec<Maker> {
+        self.carrier().book(self.driver.host()).pending.iter().map(|pending| pending.maker).collect()
+    }
+}
+
+fn yields(bank: &Bank) -> Yield {
+    Yield { word: bank.gate_address(Priority::LOWEST), wait_max: Nanos::from_ms(10_000) }
+}
+
+/// Two threads give one stream copies at the same time, and the second is taken over while the kernel of the first is
+/// at its copy: that the second is done must not be said before the first is, or the stream would go on without it.
+#[test]
+fn a_rescue_is_not_done_before_the_kernel_in_front_of_it() {
+    let bed = Bed::new();
+    let raised = bed.bank.raise(Priority::new(2).unwrap());
+    let (first, second) = (bed.carry(0), bed.carry(1));
+    assert!(bed.comes_true(|| bed.carrier().line.started() == first), "the first kernel has begun, and yields");
+    bed.take_over();
+    assert_eq!(bed.makers(), [Maker::Kernel, Maker::Written]);
+    assert!(!bed.comes_true(|| bed.carrier().line.done() != 0), "the kernel is not through");
+    bed.bank.lower(raised);
+    assert!(bed.comes_true(|| bed.carrier().line.done() == second), "now it is, and the rescue behind it");
+    bed.driver.context_synchronize().unwrap();
+    assert_eq!(bed.carrier().line.done(), second, "`done` only ever grows");
+}

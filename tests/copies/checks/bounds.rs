@@ -1,0 +1,110 @@
+//! Copies that leave their allocations: the driver refuses them, and a kernel would take the context down.
+
+use std::sync::Arc;
+
+use hal::{Code, Copy2d, Endpoint, Plane};
+use overtake::copy::{Plan, Request};
+use overtake::options::Transport;
+use overtake::{Overtake, PriorityStream};
+
+use crate::bed;
+use crate::checks::guard;
+use crate::doors;
+use crate::failure::{Failure, Outcome, refused, same, same_bytes};
+use crate::lane::level;
+use crate::memory::Pinned;
+use crate::place::Buffer;
+use crate::rig::Rig;
+
+const BYTES: u64 = 512 << 10;
+const WIDTH_BYTES: u64 = 16 << 10;
+const ROWS: u64 = BYTES / WIDTH_BYTES;
+
+/// Memory that is `BYTES` long, and some that is longer.
+struct Memory {
+    host: Arc<Pinned>,
+    long_host: Arc<Pinned>,
+    device: Buffer,
+    long_device: Buffer,
+}
+
+impl Memory {
+    fn new(rig: &Rig) -> Result<Memory, Failure> {
+        // What is made last has no neighbour behind it.
+        let (long_host, long_device) = (rig.pinned(4 * BYTES)?, rig.buffer(4 * BYTES)?);
+        let (host, device) = (rig.pinned_of(&[3; BYTES as usize])?, rig.buffer(BYTES)?);
+        Ok(Memory { host, long_host, device, long_device })
+    }
+}
+
+fn to_device(device: Buffer, host: &Pinned, bytes: u64) -> Request {
+    Request::htod(device.base, host.pointer(), bytes)
+}
+
+fn to_host(host: &Pinned, device: Buffer, bytes: u64) -> Request {
+    Request::dtoh(host.pointer(), device.base, bytes)
+}
+
+fn rectangle(device: Buffer, host: &Pinned, height: u64) -> Request {
+    let plane = |base| Plane { base, pitch_bytes: WIDTH_BYTES, x_bytes: 0, y: 0 };
+    let (target, source) = (plane(Endpoint::Device(device.base)), plane(Endpoint::Host(host.address())));
+    Request::two_d(&Copy2d { source, target, width_bytes: WIDTH_BYTES, height })
+}
+
+fn rectangle_back(host: &Pinned, device: Buffer, height: u64) -> Request {
+    let plane = |base| Plane { base, pitch_bytes: WIDTH_BYTES, x_bytes: 0, y: 0 };
+    let (target, source) = (plane(Endpoint::Host(host.address())), plane(Endpoint::Device(device.base)));
+    Request::two_d(&Copy2d { source, target, width_bytes: WIDTH_BYTES, height })
+}
+
+/// Past the end of the device's memory, there and back, in one dimension and in two.
+pub fn beyond_device_memory(rig: &Rig) -> Outcome {
+    are_refused(rig, |memory| {
+        vec![
+            to_device(memory.device, &memory.long_host, BYTES + 16),
+            to_host(&memory.long_host, memory.device, BYTES + 16),
+            rectangle(memory.device, &memory.long_host, ROWS + 1),
+            rectangle_back(&memory.long_host, memory.device, ROWS + 1),
+        ]
+    })
+}
+
+/// The same past the end of pinned memory. For the model only: what a driver makes of that is its own business.
+pub fn beyond_host_memory(rig: &Rig) -> Outcome {
+    are_refused(rig, |memory| {
+        vec![
+            to_device(memory.long_device, &memory.host, BYTES + 16),
+            to_host(&memory.host, memory.long_device, BYTES + 16),
+            rectangle(memory.long_device, &memory.host, ROWS + 1),
+            rectangle_back(&memory.host, memory.long_device, ROWS + 1),
+        ]
+    })
+}
+
+fn are_refused(rig: &Rig, requests: impl Fn(&Memory) -> Vec<Request>) -> Outcome {
+    for options in [guard::options(), bed::transport(Transport::Kernel)] {
+        let overtake = bed::open(rig, options)?;
+        let (low, _high) = (overtake.adopt(rig.stream()?, level(1))?, overtake.adopt(rig.stream()?, level(3))?);
+        let memory = Memory::new(rig)?;
+        for request in requests(&memory) {
+            refused(&format!("{request:?}"), doors::batch(&low, &[request]), &[Code::INVALID_VALUE])?;
+        }
+        works(rig, &overtake, &low, &memory)?;
+    }
+    Ok(())
+}
+
+/// The context has survived, and what just fits goes by kernel.
+fn works(rig: &Rig, overtake: &Overtake, low: &PriorityStream, memory: &Memory) -> Outcome {
+    let fitting = [
+        to_device(memory.device, &memory.host, BYTES),
+        rectangle(memory.device, &memory.host, ROWS),
+        rectangle_back(&memory.host, memory.device, ROWS),
+    ];
+    for handle in doors::batch(low, &fitting)? {
+        same("the plan", &handle.plan(), &Plan::Kernel { raises: false })?;
+        handle.wait()?;
+    }
+    same_bytes("the bytes", &rig.download(memory.device, low.raw())?, &[3; BYTES as usize])?;
+    bed::at_rest(rig, overtake)
+}

@@ -1,0 +1,54 @@
+//! The capture mode of a thread is its own: whatever we do on it, it is the same afterwards.
+
+use hal::CaptureMode;
+
+use crate::bed;
+use crate::checks::guard;
+use crate::doors;
+use crate::failure::{Outcome, same};
+use crate::lane::level;
+use crate::rig::Rig;
+
+const BYTES: u64 = 512 << 10;
+
+/// Every way into the layer, from a thread of each mode.
+pub fn modes_are_kept(rig: &Rig) -> Outcome {
+    let before = rig.driver().exchange_capture_mode(CaptureMode::Global)?;
+    let outcome = [CaptureMode::Global, CaptureMode::ThreadLocal, CaptureMode::Relaxed]
+        .into_iter()
+        .try_for_each(|mode| in_mode(rig, mode));
+    rig.driver().exchange_capture_mode(before)?;
+    outcome
+}
+
+fn in_mode(rig: &Rig, mode: CaptureMode) -> Outcome {
+    rig.driver().exchange_capture_mode(mode)?;
+    let kept = |what: &str| same(what, &rig.driver().exchange_capture_mode(mode)?, &mode);
+    for options in [guard::options(), bed::transport(overtake::options::Transport::Engine)] {
+        let overtake = bed::open(rig, options)?;
+        kept("opening")?;
+        let (low, high) = (overtake.adopt(rig.stream()?, level(1))?, overtake.stream(level(3))?);
+        kept("making a stream")?;
+        let memory = (rig.pinned(BYTES)?, rig.buffer(BYTES)?);
+        let spin = rig.kernels()?.spin;
+        for stream in [&low, &high, &low, &high] {
+            doors::spin(rig.driver(), spin, 50_000, stream.raw())?;
+            let copies =
+                [doors::htod(stream, memory.1, &memory.0, BYTES)?, doors::dtoh(stream, &memory.0, memory.1, 64 << 10)?];
+            kept("copying")?;
+            copies.iter().try_for_each(|copy| copy.wait())?;
+            kept("waiting")?;
+        }
+        doors::htod(&low, memory.1, &memory.0, BYTES)?;
+        overtake.freeing(memory.1.at(0));
+        kept("freeing")?;
+        doors::htod(&low, memory.1, &memory.0, BYTES)?;
+        drop(overtake.blocking());
+        kept("blocking")?;
+        [&low, &high].iter().try_for_each(|stream| stream.synchronize())?;
+        bed::at_rest(rig, &overtake)?;
+        drop((low, high, overtake));
+        kept("closing")?;
+    }
+    Ok(())
+}
