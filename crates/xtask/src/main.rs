@@ -7,6 +7,9 @@ mod codegen;
 mod generate;
 mod header;
 mod install;
+mod mutants;
+mod planted;
+mod scratch;
 mod tidy;
 mod wheels;
 
@@ -31,6 +34,12 @@ Chores:
                     build everything for release and install it: libraries, headers, pkg-config and CMake files,
                     overtake.py, the drop-in and the command. --destdir goes in front of every path that is written
                     to, and into no file; --from takes what is built already, and leaves out what is not
+  mutants [FILE...] change the parts that decide with cargo-mutants, one thing at a time, and compare what no test finds
+                    with reports/mutants/survivors.toml: 1 for a survivor that has no reason there (takes an hour)
+  planted [NAME...] plant the changes of reports/mutants/planted.toml in a copy of the tree, one at a time, and run the
+                    test that has to fail with each (takes a while)
+  planted --check   whether each of them can still be planted, and planted.md says what the list says
+  planted --table   write planted.md
   tidy              check what rustfmt and clippy do not: length of functions, files and lines, banned words,
                     where unsafe code may stand, paths of one machine
   --help            this text
@@ -67,6 +76,8 @@ fn run(words: &[&str]) -> Outcome {
         ["generate-header", file] => header::generator::run(&root(), Path::new(file)),
         ["install", options @ ..] => install::run(&root(), options),
         ["agreement", folders @ ..] => agreement::run(folders),
+        ["mutants", files @ ..] => mutants::run(&root(), files),
+        ["planted", names @ ..] => planted::run(&root(), names),
         ["tidy"] => tidy::run(&root()),
         [] => Err(USAGE.to_owned()),
         _ => Err(format!("unknown chore: {}\n\n{USAGE}", words.join(" "))),
@@ -86,7 +97,8 @@ mod tests {
     #[test]
     fn help_names_every_chore_and_others_are_refused() {
         let help = run(&["--help"]).unwrap();
-        for chore in ["codegen --check", "header --check", "install --prefix", "tidy", "agreement MODEL"] {
+        let checks = ["codegen --check", "header --check", "planted --check"];
+        for chore in checks.into_iter().chain(["install --prefix", "tidy", "agreement MODEL", "mutants [FILE"]) {
             assert!(help.contains(chore), "{chore}");
         }
         assert!(run(&["polish"]).unwrap_err().starts_with("unknown chore: polish"));

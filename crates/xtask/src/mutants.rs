@@ -1,0 +1,222 @@
+//! `mutants`: what `cargo-mutants` changes in the parts that decide, and no test finds, against the list of those that
+//! are known, each with its reason.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::process::Command;
+
+use serde::Deserialize;
+
+use crate::Outcome;
+use crate::codegen::{read, succeed};
+use crate::scratch::Tree;
+
+/// The survivors that are known.
+const LIST: &str = "reports/mutants/survivors.toml";
+
+/// What is looked at together: a package, its files, and the tests that have to find what is changed there.
+struct Part {
+    package: &'static str,
+    files: &'static [&'static str],
+    tests: &'static [&'static str],
+}
+
+const PARTS: [Part; 3] = [
+    Part {
+        package: "overtake-semaphores",
+        files: &[
+            "semaphores/src/bank.rs",
+            "semaphores/src/emulation.rs",
+            "semaphores/src/ledger.rs",
+            "semaphores/src/primitive.rs",
+            "semaphores/src/priority.rs",
+            "semaphores/src/words.rs",
+        ],
+        tests: &["--tests"],
+    },
+    Part {
+        package: "overtake-channels",
+        files: &[
+            "channels/src/bracket.rs",
+            "channels/src/chunk.rs",
+            "channels/src/direction.rs",
+            "channels/src/fold.rs",
+            "channels/src/shape.rs",
+            "channels/src/share.rs",
+            "channels/src/watchdog.rs",
+        ],
+        tests: &["--tests"],
+    },
+    Part {
+        package: "overtake",
+        files: &["src/copy/plan.rs", "src/guard/book.rs", "src/guard/callers.rs", "src/guard/handshake.rs"],
+        tests: &["--lib"],
+    },
+];
+
+/// Longer than any of those tests takes beside other work.
+const TEST_SECONDS_MAX: &str = "60";
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct List {
+    #[serde(default)]
+    survivor: Vec<Survivor>,
+}
+
+/// A change that no test finds, and why that is well.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Survivor {
+    /// The file, and what is changed there as `cargo-mutants` says it, without line and column.
+    mutant: String,
+    /// In so many places.
+    #[serde(default = "one")]
+    count: usize,
+    /// Why no test finds it.
+    reason: String,
+}
+
+fn one() -> usize {
+    1
+}
+
+/// Changes these files, or all of the parts above.
+pub fn run(root: &Path, files: &[&str]) -> Outcome {
+    if let Some(file) = files.iter().find(|file| !PARTS.iter().any(|part| part.files.contains(file))) {
+        return Err(format!("mutants does not look at {file}; crates/xtask/src/mutants.rs says at which it does\n"));
+    }
+    let known = known(&read(&root.join(LIST))?)?;
+    have_tool()?;
+    let tree = Tree::of(root, "mutants")?;
+    let (mut survivors, mut seen) = (Vec::new(), BTreeSet::new());
+    for part in &PARTS {
+        let wanted = part.files.iter().filter(|file| files.is_empty() || files.contains(file));
+        for file in wanted {
+            survivors.append(&mut survivors_of(&tree, part, file)?);
+            seen.insert(*file);
+        }
+    }
+    compare(&known, &survivors, &seen)
+}
+
+fn cargo() -> Command {
+    Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
+}
+
+fn have_tool() -> Result<(), String> {
+    if cargo().args(["mutants", "--version"]).output().is_ok_and(|output| output.status.success()) {
+        return Ok(());
+    }
+    println!("cargo-mutants is missing: installing it");
+    succeed(cargo().args(["install", "cargo-mutants", "--locked"]))
+}
+
+/// What survives in a file. A change that makes the tests hang does not.
+fn survivors_of(tree: &Tree, part: &Part, file: &str) -> Result<Vec<String>, String> {
+    let output = tree.folder().with_file_name("out");
+    let mut command = cargo();
+    command.current_dir(tree.folder()).env("CARGO_TARGET_DIR", tree.build());
+    command.args(["mutants", "--in-place", "--no-shuffle", "--package", part.package, "--file", file]);
+    command
+        .args(["--exclude-re", "tests::", "--timeout", TEST_SECONDS_MAX, "--output"])
+        .arg(&output)
+        .arg("--")
+        .args(part.tests);
+    let status = command.status().map_err(|error| format!("cargo mutants does not start: {error}\n"))?;
+    // 2: some survive; 3: some make the tests hang.
+    if !matches!(status.code(), Some(0 | 2 | 3)) {
+        return Err(format!("cargo mutants cannot judge {file}: {status}\n"));
+    }
+    let missed = read(&output.join("mutants.out/missed.txt"))?;
+    missed.lines().map(|line| without_place(line).ok_or_else(|| format!("`{line}` is no mutant\n"))).collect()
+}
+
+/// `file:line:column: what` without line and column, which move with every edit.
+fn without_place(line: &str) -> Option<String> {
+    let (file, rest) = line.split_once(':')?;
+    let what = rest.splitn(3, ':').nth(2)?;
+    Some(format!("{file}:{what}"))
+}
+
+fn known(text: &str) -> Result<BTreeMap<String, usize>, String> {
+    let list: List = toml::from_str(text).map_err(|error| format!("{LIST}: {error}\n"))?;
+    let mut known = BTreeMap::new();
+    for Survivor { mutant, count, reason } in list.survivor {
+        if reason.trim().is_empty() {
+            return Err(format!("{LIST}: `{mutant}` has no reason\n"));
+        }
+        if known.insert(mutant.clone(), count).is_some() {
+            return Err(format!("{LIST}: `{mutant}` is there twice: give a count\n"));
+        }
+    }
+    Ok(known)
+}
+
+/// Fails for a survivor that has no reason, and for a reason whose survivor is found by now.
+fn compare(known: &BTreeMap<String, usize>, survivors: &[String], files: &BTreeSet<&str>) -> Outcome {
+    let mut counts: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
+    survivors.iter().for_each(|survivor| counts.entry(survivor).or_default().0 += 1);
+    let of_files = |mutant: &str| mutant.split_once(':').is_some_and(|(file, _)| files.contains(file));
+    for (mutant, count) in known.iter().filter(|(mutant, _)| of_files(mutant)) {
+        counts.entry(mutant).or_default().1 = *count;
+    }
+    let problem = |(mutant, (seen, kept)): (&str, (usize, usize))| match seen.cmp(&kept) {
+        std::cmp::Ordering::Equal => None,
+        std::cmp::Ordering::Greater => {
+            Some(format!("survives in {seen} places, {kept} with a reason: {mutant}\n  Write a test, or why not.\n"))
+        }
+        std::cmp::Ordering::Less => {
+            Some(format!("survives in {seen} places, and {LIST} has {kept}: {mutant}\n  Take it out there.\n"))
+        }
+    };
+    let problems: String = counts.into_iter().filter_map(problem).collect();
+    match problems.is_empty() {
+        true => Ok(format!("mutants: {} survivors in {} files, each with its reason\n", survivors.len(), files.len())),
+        false => Err(problems),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_and_columns_do_not_count() {
+        let line = "semaphores/src/bank.rs:93:9: replace Counts<P>::pending_at -> u32 with 0";
+        let mutant = "semaphores/src/bank.rs: replace Counts<P>::pending_at -> u32 with 0";
+        assert_eq!(without_place(line).unwrap(), mutant);
+        assert_eq!(without_place("nothing"), None);
+    }
+
+    #[test]
+    fn survivors_without_reason_and_reasons_without_survivor_are_found() {
+        let (mutants, files) = (["a.rs: x", "a.rs: x", "b.rs: y"].map(str::to_owned), BTreeSet::from(["a.rs", "b.rs"]));
+        let list = |counts: &[(&str, usize)]| -> BTreeMap<String, usize> {
+            counts.iter().map(|(mutant, count)| ((*mutant).to_owned(), *count)).collect()
+        };
+        let kept = list(&[("a.rs: x", 2), ("b.rs: y", 1), ("c.rs: not looked at", 1)]);
+        assert!(compare(&kept, &mutants, &files).unwrap().contains("3 survivors in 2 files"));
+        let more = compare(&list(&[("a.rs: x", 1), ("b.rs: y", 1)]), &mutants, &files).unwrap_err();
+        assert!(more.starts_with("survives in 2 places, 1 with a reason: a.rs: x"), "{more}");
+        let fewer = compare(&list(&[("a.rs: x", 2), ("b.rs: y", 2)]), &mutants, &files).unwrap_err();
+        assert!(fewer.contains("Take it out"), "{fewer}");
+    }
+
+    #[test]
+    fn reasons_are_demanded() {
+        assert_eq!(known("[[survivor]]\nmutant = 'a.rs: x'\nreason = 'y'\n").unwrap()["a.rs: x"], 1);
+        assert!(known("[[survivor]]\nmutant = 'a.rs: x'\nreason = ' '\n").unwrap_err().contains("no reason"));
+        assert!(known("[[survivor]]\nmutant = 'a.rs: x'\n").is_err());
+    }
+
+    #[test]
+    fn the_committed_list_is_one_and_names_files_that_are_there() {
+        let root = crate::root();
+        for mutant in known(&read(&root.join(LIST)).unwrap()).unwrap().keys() {
+            let (file, _) = mutant.split_once(": ").unwrap_or_else(|| panic!("`{mutant}` is no mutant"));
+            assert!(PARTS.iter().any(|part| part.files.contains(&file)), "{file}");
+        }
+        assert!(PARTS.iter().flat_map(|part| part.files).all(|file| root.join(file).is_file()));
+    }
+}
