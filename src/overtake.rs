@@ -179,9 +179,14 @@ impl Overtake {
         Arc::strong_count(inner) == 1 && inner.guard.as_ref().is_none_or(is_drained)
     }
 
+    /// The error of every call since a copy that had been accepted could not be made: its bytes are missing.
+    pub fn loss(&self) -> Result<()> {
+        self.inner.shared.loss()
+    }
+
     /// Waits for everything in the context.
     pub fn synchronize(&self) -> Result<()> {
-        self.inner.driver.context_synchronize()
+        self.inner.driver.context_synchronize().and_then(|()| self.loss())
     }
 
     /// What the monitor and those who copy share.
@@ -192,7 +197,8 @@ impl Overtake {
     /// What happened so far.
     #[must_use]
     pub fn statistics(&self) -> Statistics {
-        self.inner.shared.counters.snapshot(self.inner.shared.has_stood_down())
+        let shared = &self.inner.shared;
+        shared.counters.snapshot(shared.has_stood_down(), shared.lost())
     }
 
     /// Every copy so far, where the option `trace` is on, and how many there was no room for.

@@ -107,7 +107,7 @@ impl Counters {
         }
     }
 
-    pub(crate) fn snapshot(&self, stood_down: bool) -> Statistics {
+    pub(crate) fn snapshot(&self, stood_down: bool, lost: u64) -> Statistics {
         let latencies = lock(&self.latencies);
         let latencies = latencies.iter().enumerate().filter(|(_, histogram)| !histogram.is_empty());
         Statistics {
@@ -125,6 +125,7 @@ impl Counters {
             errors: self.errors.load(Ordering::Relaxed),
             guarded: self.guarded.snapshot(),
             guard_rescues: self.guard_rescues.load(Ordering::Relaxed),
+            lost,
             stood_down,
             latencies: latencies.map(|(index, histogram)| (index as u8 + 1, Latency::of(histogram))).collect(),
         }
@@ -183,6 +184,8 @@ pub struct Statistics {
     pub guarded: ClassSnapshot,
     /// Those of the guarded copies that the copy engine made in the end, because their kernel had not begun in time.
     pub guard_rescues: u64,
+    /// Guarded copies that could not be made in any way. From the first on every call in the context fails.
+    pub lost: u64,
     /// Whether the shim has stood down to plain copies.
     pub stood_down: bool,
     /// Latencies by priority.

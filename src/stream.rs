@@ -277,9 +277,14 @@ impl PriorityStream {
         waited
     }
 
+    /// The error of every call since a copy of the context that had been accepted could not be made.
+    pub fn loss(&self) -> Result<()> {
+        self.state.inner.shared.loss()
+    }
+
     /// Waits for everything in the stream.
     pub fn synchronize(&self) -> Result<()> {
-        self.state.inner.driver.stream_synchronize(self.state.stream)
+        self.state.inner.driver.stream_synchronize(self.state.stream).and_then(|()| self.loss())
     }
 }
 

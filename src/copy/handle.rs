@@ -39,6 +39,7 @@ impl CopyHandle {
     /// is.
     pub fn status(&self) -> Result<Status> {
         let done = self.has_landed() || self.stream.inner.driver.stream_query(self.stream.stream)?;
+        self.stream.inner.shared.loss()?;
         Ok(if done { Status::Done } else { Status::Pending })
     }
 
@@ -46,8 +47,13 @@ impl CopyHandle {
         self.ticket.is_some_and(|ticket| self.stream.inner.shared.ring.is_done(ticket))
     }
 
-    /// Waits until it has completed; an error of the device comes back as that error.
+    /// Waits until it has completed; an error of the device comes back as that error, and so does a copy of the context
+    /// that could not be made (see [`crate::Statistics::lost`]).
     pub fn wait(&self) -> Result<()> {
+        self.wait_for_landing().and_then(|()| self.stream.inner.shared.loss())
+    }
+
+    fn wait_for_landing(&self) -> Result<()> {
         let (driver, stream) = (&self.stream.inner.driver, self.stream.stream);
         if self.ticket.is_none() {
             return driver.stream_synchronize(stream);

@@ -14,6 +14,7 @@ impl Overtake {
     /// # Safety
     /// As for [`crate::PriorityStream::memcpy_async`].
     pub unsafe fn leave_alone(&self, request: &Request, stream: Stream) -> Result<()> {
+        self.loss()?;
         let (driver, counters) = (&**self.driver(), &self.shared().counters);
         let inferred = || place(driver, request).map(|placement| placement.direction);
         let direction = request.direction.or_else(inferred).unwrap_or(Direction::Peer);

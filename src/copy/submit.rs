@@ -60,6 +60,8 @@ unsafe fn submit_asking(
     doubtful: Option<bool>,
 ) -> Result<CopyHandle> {
     let inner = &*stream.inner;
+    // Copies that go at once do so only where nothing is lost.
+    inner.shared.loss()?;
     let request = &requests[0];
     let priority = request.priority.unwrap_or(stream.priority);
     inner.check(priority, "overtake memcpy_async")?;
@@ -171,6 +173,7 @@ impl Job<'_> {
     fn settle(&self, copied: CopyHandle) -> Result<CopyHandle> {
         if self.door.blocking && !matches!(copied.plan, Plan::Native(_) | Plan::Urgent) {
             self.inner.driver.stream_synchronize(self.stream.stream)?;
+            self.inner.shared.loss()?;
         }
         Ok(copied)
     }

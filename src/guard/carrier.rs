@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 
 use channels::{Direction, Refusal, Shape, copy_shape};
-use hal::{Driver, Event, Host, Nanos, Result, Stream, StreamFlags};
+use hal::{Driver, Error, Event, Host, Nanos, Result, Stream, StreamFlags};
 use semaphores::Words;
 
 use super::book::{Book, Maker, Pending, User};
@@ -13,7 +13,7 @@ use super::callers::Callers;
 use super::handshake::{Line, Verdict, is_reached, verdict};
 use crate::events::Events;
 use crate::kernel::{CopyKernel, Descriptor, INLINE_DESCRIPTORS, Workers, Yield};
-use crate::statistics::Counters;
+use crate::monitor::Shared;
 
 /// Copies on a carrier at once: well below what a stream holds before a submission blocks, because its lock is held.
 const PENDING_MAX: usize = 256;
@@ -221,7 +221,7 @@ impl Carrier {
         // From here on the copy is under way, whatever fails.
         let waited = self.driver.mem_op(self.waits, self.line.wait_done(number));
         let leave = waited.and_then(|()| mark(&*self.driver, tools.events, self.waits));
-        Ok(Carried { leave: leave.inspect_err(|_| tools.counters.failed()).ok(), number })
+        Ok(Carried { leave: leave.inspect_err(|_| tools.shared.counters.failed()).ok(), number })
     }
 
     /// Waits on the host until a copy is done, where its stream cannot be made to.
@@ -255,7 +255,7 @@ impl Carrier {
         let Some(first) = book.pending.front_mut() else { return false };
         match self.ask(first, now) {
             Ok(()) => book.failures = 0,
-            Err(_) => self.note_failure(book, tools),
+            Err(error) => self.note_failure(book, &error, tools),
         }
         book.is_overdue(self.line.started(), now, patience)
     }
@@ -292,17 +292,17 @@ impl Carrier {
         // A launch that has ended by copying is done before the next has started.
         self.tidy(book, tools.events);
         let (settled, rescued) = book.settle(started, self.line.outcome());
-        tools.counters.guard_rescued(rescued);
+        tools.shared.counters.guard_rescued(rescued);
         if settled {
             self.rescue(book, tools);
-        } else if self.driver.stream_query(self.copies).is_err() {
+        } else if let Err(error) = self.driver.stream_query(self.copies) {
             // What does not say what became of it may have died.
-            self.note_failure(book, tools);
+            self.note_failure(book, &error, tools);
         }
         if book.pending.is_empty() && !book.closed {
             match self.driver.stream_query(self.copies) {
                 Ok(drained) => book.taken_over = !drained,
-                Err(_) => self.note_failure(book, tools),
+                Err(error) => self.note_failure(book, &error, tools),
             }
         }
         !book.is_settled()
@@ -319,8 +319,8 @@ impl Carrier {
             while pending.maker >= Maker::Rescuer && pending.maker < Maker::Written {
                 // What fails once may succeed at the next look; what goes on failing has its reason.
                 let by_kernel = book.failures >= ENGINE_FAILURES_MAX;
-                if self.advance(pending, copying, by_kernel, tools).is_err() {
-                    return self.note_failure(book, tools);
+                if let Err(error) = self.advance(pending, copying, by_kernel, tools) {
+                    return self.note_failure(book, &error, tools);
                 }
                 book.failures = 0;
             }
@@ -368,16 +368,21 @@ impl Carrier {
         shapes.try_for_each(|shape| unsafe { copy_shape(&*self.driver, pending.direction, shape, self.rescues) })
     }
 
-    /// A driver call failed. When that happens again and again the context is done for, and nobody shall wait for a
-    /// copy that nobody makes.
-    fn note_failure(&self, book: &mut Book, tools: &Tools<'_>) {
-        tools.counters.failed();
+    /// A driver call failed. When that happens again and again, nobody shall wait for a copy that nobody makes: what is
+    /// not done is lost, and the context fails from then on.
+    fn note_failure(&self, book: &mut Book, error: &Error, tools: &Tools<'_>) {
+        tools.shared.counters.failed();
         book.failures += 1;
         if book.failures < FAILURES_MAX {
             return;
         }
         (book.closed, book.taken_over) = (true, true);
         self.line.cancel(book.last);
+        self.tidy(book, tools.events);
+        // Said before anybody is let go, who then asks. Where the context itself has failed, the driver says so.
+        if !book.pending.is_empty() && self.driver.stream_query(self.rescues).is_ok() {
+            tools.shared.lose(book.pending.len() as u64, error);
+        }
         self.line.finish(book.last);
         self.tidy(book, tools.events);
     }
@@ -418,8 +423,8 @@ impl Carrier {
         let Some(first) = book.first_to_begin(self.line.started(), notice.memory.as_ref()) else {
             return Prospect::Well;
         };
-        if self.ask(first, now).is_err() {
-            self.note_failure(book, tools);
+        if let Err(error) = self.ask(first, now) {
+            self.note_failure(book, &error, tools);
             return Prospect::Open;
         }
         match first.ready_since {
@@ -468,7 +473,7 @@ impl Carrier {
 /// What carriers share.
 pub(super) struct Tools<'a> {
     pub(super) events: &'a Events,
-    pub(super) counters: &'a Counters,
+    pub(super) shared: &'a Shared,
     pub(super) kernel: &'a CopyKernel,
     pub(super) callers: &'a Callers,
 }

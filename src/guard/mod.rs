@@ -215,7 +215,7 @@ impl Guard {
     }
 
     fn tools(&self) -> Tools<'_> {
-        Tools { events: &self.events, counters: &self.shared.counters, kernel: &self.kernel, callers: &self.callers }
+        Tools { events: &self.events, shared: &self.shared, kernel: &self.kernel, callers: &self.callers }
     }
 
     /// Looks at all carriers. When to look again, if nobody rings before.

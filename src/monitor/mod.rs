@@ -13,11 +13,12 @@ use std::sync::{Arc, Mutex};
 
 use channels::share::Share;
 use channels::watchdog::{Observation, Patience, Verdict, Watchdog};
-use hal::{Driver, Host, HostThread, Nanos, Result};
+use hal::{Driver, Error, Host, HostThread, Nanos, Result};
 use semaphores::{Bank, Layout, Priority};
 
 use crate::hold::Outlook;
 use crate::lock::lock;
+use crate::loss::Loss;
 use crate::options::Options;
 use crate::persist::persist;
 use crate::run::{Ride, Run, Tell};
@@ -36,9 +37,10 @@ struct Inbox {
     runs: Vec<Arc<Run>>,
 }
 
-/// Why no word is raised: it has gone wrong too often, or the layer has left the context.
+/// Why no word is raised: it has gone wrong too often, the layer has left the context, or copies have been lost.
 const STOOD_DOWN: u8 = 1;
 const LEFT: u8 = 2;
+const LOST: u8 = 4;
 
 /// What submitters and the monitor share.
 pub(crate) struct Shared {
@@ -50,6 +52,7 @@ pub(crate) struct Shared {
     bell: Bell,
     stop: AtomicBool,
     standing: AtomicU8,
+    loss: Loss,
 }
 
 impl Shared {
@@ -63,6 +66,7 @@ impl Shared {
             bell: Bell::default(),
             stop: AtomicBool::new(false),
             standing: AtomicU8::new(0),
+            loss: Loss::default(),
         }
     }
 
@@ -111,6 +115,22 @@ impl Shared {
     /// The same, because the layer ends here.
     pub(crate) fn leave_for_good(&self) {
         self.stand(LEFT);
+    }
+
+    /// Copies that have been accepted cannot be made. Every call fails from now on; see [`Shared::loss`].
+    pub(crate) fn lose(&self, copies: u64, why: &Error) {
+        self.loss.note(copies, why);
+        self.stand(LOST);
+    }
+
+    /// The error of a context that has lost a copy.
+    pub(crate) fn loss(&self) -> Result<()> {
+        if self.standing.load(Ordering::SeqCst) & LOST == 0 { Ok(()) } else { self.loss.check() }
+    }
+
+    /// How many copies it has lost.
+    pub(crate) fn lost(&self) -> u64 {
+        self.loss.copies()
     }
 
     fn stand(&self, why: u8) {

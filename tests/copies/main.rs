@@ -128,6 +128,7 @@ fn soft_trials() -> Vec<Trial> {
         ("faults::opening_guarded", model::faults::opening_guarded),
         ("faults::every_call_guarded", model::faults::every_call_guarded),
         ("faults::every_call_of_a_rescue", model::guard::every_call_of_a_rescue),
+        ("guard::a_lost_copy_is_an_error", model::guard::a_lost_copy_is_an_error),
         ("faults::in_flight_guarded", model::faults::in_flight_guarded),
         ("faults::in_flight", model::faults::in_flight),
     ];

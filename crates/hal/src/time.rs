@@ -14,16 +14,16 @@ impl Nanos {
     /// A point that is never reached.
     pub const MAX: Nanos = Nanos(u64::MAX);
 
-    /// `us` microseconds.
+    /// `us` microseconds; more than 584 years are [`Nanos::MAX`].
     #[must_use]
     pub const fn from_us(us: u64) -> Nanos {
-        Nanos(us * 1_000)
+        Nanos(us.saturating_mul(1_000))
     }
 
-    /// `ms` milliseconds.
+    /// `ms` milliseconds; more than 584 years are [`Nanos::MAX`].
     #[must_use]
     pub const fn from_ms(ms: u64) -> Nanos {
-        Nanos(ms * 1_000_000)
+        Nanos(ms.saturating_mul(1_000_000))
     }
 
     /// In microseconds, with fraction.
@@ -68,5 +68,19 @@ impl Sub for Nanos {
 impl fmt::Display for Nanos {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:.1} us", self.as_us())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn spans_beyond_the_end_of_time_end_there() {
+        assert_eq!((Nanos::from_us(3), Nanos::from_ms(3)), (Nanos(3_000), Nanos(3_000_000)));
+        let most = u64::MAX / 1_000;
+        assert_eq!((Nanos::from_us(most), Nanos::from_us(most + 1)), (Nanos(most * 1_000), Nanos::MAX));
+        assert_eq!((Nanos::from_ms(u64::MAX), Nanos::from_us(u64::MAX)), (Nanos::MAX, Nanos::MAX));
+        assert_eq!((Nanos::MAX + Nanos(1), Nanos(1) - Nanos(2)), (Nanos::MAX, Nanos::ZERO));
     }
 }

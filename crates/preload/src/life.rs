@@ -103,6 +103,10 @@ handlers! {
         hook, _stream: CUstream, _mode: CUstreamCaptureMode, _graph: CUgraph, _callback: *mut c_void,
         _user: *mut c_void
     ) { shim::capture_began() }
+    tells cuCtxSynchronize (hook) {}
+    tells cuCtxSynchronize_v2 (hook, _context: CUcontext) {}
+    tells cuStreamQuery cuStreamSynchronize (hook, _stream: CUstream) {}
+    tells cuEventQuery cuEventSynchronize (hook, _event: CUevent) {}
     blocks cuMemAlloc_v2 (hook, _pointer: *mut CUdeviceptr, _bytes: usize) {}
     blocks cuMemAllocPitch_v2 (
         hook, _pointer: *mut CUdeviceptr, _pitch: *mut usize, _width: usize, _height: usize, _element: c_uint
@@ -163,6 +167,16 @@ fn blocks(hook: Hook, native: impl Fn() -> CUresult, _layer: impl FnOnce()) -> C
     let result = native();
     tell(|| drop(stood_back));
     result
+}
+
+/// A call that tells how far the device is: it must not say that all is well where a copy of the layer's is missing.
+fn tells(hook: Hook, native: impl Fn() -> CUresult, _layer: impl FnOnce()) -> CUresult {
+    hook.intercepted();
+    let result = native();
+    if result != CUresult::CUDA_SUCCESS {
+        return result;
+    }
+    ask(shim::lost).flatten().map_or(result, CUresult)
 }
 
 /// A capture begins. The layer hears of it first: no copy may be taken for an ordinary one in between.

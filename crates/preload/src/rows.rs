@@ -53,6 +53,8 @@ macro_rules! select {
     (set $plain:ident, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
     (event cuEventRecord, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
     (event cuEventRecordWithFlags, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
+    (event cuEventQuery, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
+    (event cuEventSynchronize, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
     (driver cuInit, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
     (driver cuGetProcAddress, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
     (driver cuGetProcAddress_v2, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
@@ -61,6 +63,8 @@ macro_rules! select {
     (context cuDevicePrimaryCtxRelease_v2, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
     (context cuDevicePrimaryCtxReset, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
     (context cuDevicePrimaryCtxReset_v2, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
+    (context cuCtxSynchronize, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
+    (context cuCtxSynchronize_v2, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
     (context cuCtxCreate_v2, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
     (context cuCtxCreate_v4, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
     (context cuCtxDestroy, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
@@ -69,6 +73,8 @@ macro_rules! select {
     (stream cuStreamCreateWithPriority, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
     (stream cuStreamDestroy, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
     (stream cuStreamDestroy_v2, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
+    (stream cuStreamQuery, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
+    (stream cuStreamSynchronize, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
     (stream cuStreamWaitEvent, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
     (stream cuStreamBeginCapture, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
     (stream cuStreamBeginCapture_v2, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };

@@ -12,7 +12,7 @@ use std::sync::{Arc, OnceLock};
 use harness::build::Places;
 use harness::deployment::Deployment;
 use harness::list::Client;
-use harness::run::{Errors, Outcome};
+use harness::run::{End, Errors, Outcome};
 use harness::{driver_sys, list, report};
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 
@@ -101,8 +101,31 @@ fn rust_client(suite: &Arc<Suite>) -> Trial {
     })
 }
 
+/// What the drop-in has accepted and cannot make is an error wherever the program looks, though the driver knows of
+/// none.
+fn lost_copies(suite: &Arc<Suite>, deployment: Deployment) -> Trial {
+    let suite = suite.clone();
+    Trial::test(format!("{}::lost", deployment.name()), move || {
+        let client = Client::program("lost", "lost.c", &["-lcuda"]);
+        let codes = |deployment| -> Result<Vec<String>, Failed> {
+            let outcome = suite.places.run(&client, deployment)?;
+            let code = |line: &str| line.rsplit(' ').next().unwrap_or_default().to_owned();
+            match outcome.end {
+                End::Status(0) => Ok(outcome.output().lines().map(code).collect()),
+                _ => Err(format!("it ended with {outcome}").into()),
+            }
+        };
+        let (native, here) = (codes(Deployment::Native)?, codes(deployment)?);
+        match native.iter().all(|code| code == "0") && here.iter().all(|code| code == "719") && here.len() == 6 {
+            true => Ok(()),
+            false => Err(format!("natively {native:?}, here {here:?}").into()),
+        }
+    })
+}
+
 fn trials(suite: &Arc<Suite>) -> Vec<Trial> {
     let mut trials = vec![rust_client(suite)];
+    trials.extend(Deployment::EVERYWHERE.map(|deployment| lost_copies(suite, deployment)));
     for client in suite.clients.iter().filter(|client| !client.is_library) {
         let also = |names: &[&str], deployment| names.contains(&client.name.as_str()).then_some(deployment);
         let more = [also(SWITCHED_OFF, Deployment::Off), also(DRIVER_NAMED, Deployment::ShadowOfNamed)];

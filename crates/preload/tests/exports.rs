@@ -31,7 +31,7 @@ fn forwarded() -> BTreeSet<String> {
 
 /// Whether a name of the one list is hooked, as the README says it: by room, or by name.
 fn is_hooked(function: &abi::Function) -> bool {
-    const NAMES: [&str; 33] = [
+    const NAMES: [&str; 39] = [
         "cuInit",
         "cuGetProcAddress",
         "cuGetProcAddress_v2",
@@ -42,6 +42,12 @@ fn is_hooked(function: &abi::Function) -> bool {
         "cuCtxCreate_v4",
         "cuCtxDestroy_v2",
         "cuStreamDestroy_v2",
+        "cuCtxSynchronize",
+        "cuCtxSynchronize_v2",
+        "cuStreamQuery",
+        "cuStreamSynchronize",
+        "cuEventQuery",
+        "cuEventSynchronize",
         "cuStreamWaitEvent",
         "cuStreamBeginCapture_v2",
         "cuStreamBeginCaptureToGraph",

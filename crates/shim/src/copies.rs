@@ -30,7 +30,12 @@ pub unsafe fn copy_batch(calls: &[Call], native: &mut dyn FnMut() -> u32) -> u32
     if !is_open() {
         return native();
     }
-    let Some((process, adopted, call)) = addressee(calls) else { return natively(native) };
+    let Some((process, adopted, call)) = addressee(calls) else {
+        return lost().unwrap_or_else(|| natively(native));
+    };
+    if let Err(error) = adopted.copies.loss() {
+        return error.code().get();
+    }
     let bytes = calls.iter().map(|call| call.request.bytes()).sum();
     let Some(priority) = process.priority(call, bytes, &adopted) else {
         adopted.copies.passed_on(Reason::LeftAlone, bytes);
@@ -74,6 +79,17 @@ pub fn natively<T>(native: impl FnOnce() -> T) -> T {
     let here = process().filter(|_| is_open()).and_then(Process::here);
     let _inside = here.map(|local| local.overtake.inside());
     native()
+}
+
+/// What a call has to say that went well, or was not made, where a copy of the current context has been lost: its bytes
+/// are missing, though the driver knows of no failure.
+#[must_use]
+pub fn lost() -> Option<u32> {
+    if !overtake::is_any_copy_lost() {
+        return None;
+    }
+    let here = process().and_then(Process::here)?;
+    here.overtake.loss().err().map(|error| error.code().get())
 }
 
 fn addressee(calls: &[Call]) -> Option<(&'static Process, Arc<Adopted>, &Call)> {

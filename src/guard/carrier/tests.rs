@@ -6,8 +6,9 @@ use semaphores::{Bank, Layout, Priorities, Priority};
 
 use super::*;
 use crate::guard::Guard;
-use crate::monitor::{Ring, Shared};
+use crate::monitor::Ring;
 use crate::options::GuardOptions;
+use crate::statistics::Counters;
 use crate::trace::Trace;
 
 const BYTES: u64 = 1 << 20;

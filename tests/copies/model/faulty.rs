@@ -24,6 +24,7 @@ pub struct Faulty {
     queries: AtomicU64,
     code: Code,
     failed: Mutex<Option<&'static str>>,
+    refused: Mutex<&'static [&'static str]>,
 }
 
 impl Faulty {
@@ -31,13 +32,26 @@ impl Faulty {
     pub fn new(inner: &Arc<dyn Driver>, code: Code) -> Arc<Faulty> {
         let none = || AtomicU64::new(0);
         let (calls, fails, queries) = (none(), none(), none());
-        Arc::new(Faulty { inner: Arc::clone(inner), calls, fails, queries, code, failed: Mutex::default() })
+        Arc::new(Faulty {
+            inner: Arc::clone(inner),
+            calls,
+            fails,
+            queries,
+            code,
+            failed: Mutex::default(),
+            refused: Mutex::default(),
+        })
     }
 
     /// Fails the `nth` call from now on; 0 fails none.
     pub fn fail(&self, nth: u64) {
         self.calls.store(0, Ordering::SeqCst);
         self.fails.store(nth, Ordering::SeqCst);
+    }
+
+    /// Fails every call of these names from now on.
+    pub fn refuse(&self, names: &'static [&'static str]) {
+        *self.refused.lock().unwrap_or_else(PoisonError::into_inner) = names;
     }
 
     /// How many calls there were since.
@@ -51,6 +65,9 @@ impl Faulty {
     }
 
     fn enter(&self, name: &'static str) -> Result<()> {
+        if self.refused.lock().unwrap_or_else(PoisonError::into_inner).contains(&name) {
+            return Err(self.code.at(name).because(INJECTED));
+        }
         // Whoever polls makes as many calls as the wait lasts: only the first of them are told apart.
         if name == "stream_query" && self.queries.fetch_add(1, Ordering::SeqCst) >= QUERIES_MAX {
             return Ok(());

@@ -166,6 +166,37 @@ pub fn every_call_of_a_rescue() -> Outcome {
     Ok(())
 }
 
+/// A copy that neither its kernel nor the copy engine can make any more: its bytes are missing, so nothing may say that
+/// all is well, and nobody may wait for ever.
+pub fn a_lost_copy_is_an_error() -> Outcome {
+    on(
+        |builder| builder,
+        |gpu, rig| {
+            let faulty = Faulty::new(rig.shared_driver(), Code::OUT_OF_MEMORY);
+            let driver: Arc<dyn Driver> = Arc::clone(&faulty) as Arc<dyn Driver>;
+            let overtake = Overtake::open(&driver, Device(0), options())?;
+            let filled = Filled::new(rig, &overtake)?;
+            let bulk = filled.begin(2, 1)?;
+            filled.release()?;
+            faulty.refuse(&["copy_htod_async", "launch"]);
+            let lost = |what: &str, result: hal::Result<()>| match result {
+                Err(error) => same(what, &error.code(), &Code::LAUNCH_FAILED),
+                Ok(()) => Err(Failure::new(format_args!("{what} says that all is well"))),
+            };
+            lost("the stream", filled.low.synchronize())?;
+            faulty.refuse(&[]);
+            bulk.iter().try_for_each(|copy| lost("the handle", copy.wait()))?;
+            lost("the context", overtake.synchronize())?;
+            lost("the status", bulk[0].status().map(drop))?;
+            let (other, memory) = (overtake.adopt(rig.stream()?, level(3))?, (rig.buffer(BYTES)?, rig.pinned(BYTES)?));
+            lost("another stream's copy", doors::htod(&other, memory.0, &memory.1, 64 << 10).map(drop))?;
+            ensure!(gpu.deadlock().is_none(), "it hung");
+            let statistics = overtake.statistics();
+            same("lost copies", &(statistics.lost, statistics.stood_down), &(2, false))
+        },
+    )
+}
+
 fn rescue_failing(gpu: &SoftGpu, rig: &Rig, nth: u64) -> Result<u64, Failure> {
     let faulty = Faulty::new(rig.shared_driver(), Code::OUT_OF_MEMORY);
     let driver: Arc<dyn Driver> = Arc::clone(&faulty) as Arc<dyn Driver>;

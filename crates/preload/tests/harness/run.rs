@@ -57,6 +57,11 @@ impl Outcome {
         self
     }
 
+    /// What it printed.
+    pub fn output(&self) -> &str {
+        &self.output
+    }
+
     /// What is different, if anything is.
     pub fn difference_from(&self, native: &Outcome) -> Option<String> {
         if self.end != native.end {

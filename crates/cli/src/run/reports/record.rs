@@ -51,6 +51,8 @@ pub struct DeviceRecord {
     pub chunks: u64,
     /// Copies by kernel that the copy engine replaced, because the kernel found no multiprocessor.
     pub guard_rescues: u64,
+    /// Copies that could not be made in any way.
+    pub lost: u64,
     /// Times that the watchdog opened everything.
     pub rescues: u64,
     /// Times that a copy took over a higher priority.

@@ -78,6 +78,9 @@ fn render_device(text: &mut String, device: &DeviceTotal) {
         device.chunks, device.rescues, device.guard_rescues, device.boosts, device.errors
     )
     .expect("writing to a String");
+    if device.lost > 0 {
+        line(text, &format!("copies that could not be made, and were reported as errors: {}", count(device.lost)));
+    }
 }
 
 fn count(number: u64) -> String {

@@ -43,6 +43,8 @@ pub struct DeviceTotal {
     pub chunks: u64,
     /// Copies by kernel that the copy engine replaced, because the kernel found no multiprocessor.
     pub guard_rescues: u64,
+    /// Copies that could not be made in any way: their bytes are missing.
+    pub lost: u64,
     /// Times that the watchdog opened everything.
     pub rescues: u64,
     /// Times that a copy took over a higher priority.
@@ -131,6 +133,7 @@ impl DeviceTotal {
         self.copies.engine.add(device.copies.engine);
         self.chunks += device.chunks;
         self.guard_rescues += device.guard_rescues;
+        self.lost += device.lost;
         self.rescues += device.rescues;
         self.boosts += device.boosts;
         self.errors += device.errors;

@@ -1,0 +1,37 @@
+/* A bulk copy that the driver will not let anybody make: the software GPU refuses whatever the drop-in asks about it.
+ * Natively nothing asks, and every code is 0. Under the drop-in the copy's bytes are missing, so that whatever would
+ * say that all is well says 719 instead. */
+#define _DEFAULT_SOURCE
+#include "client.h"
+
+static void refuse_event_queries(void)
+{
+    char faults[4096] = "";
+    for (int i = 1; i <= 100; i++)
+        snprintf(faults + strlen(faults), sizeof faults - strlen(faults), "cuEventQuery:%d=2;", i);
+    REQUIRE(setenv("OVERTAKE_SOFT_FAULTS", faults, 1) == 0);
+}
+
+int main(void)
+{
+    refuse_event_queries();
+    open_device();
+    Traffic traffic = new_traffic();
+    CUevent event = NULL;
+    OK(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
+    OK(cuEventRecord(event, traffic.urgent));
+    OK(cuMemcpyHtoDAsync(traffic.small_device, traffic.small_in, TRAFFIC_SMALL, traffic.urgent));
+    OK(cuStreamSynchronize(traffic.urgent));
+    Gate gate = new_gate();
+    hold(gate, traffic.bulk);
+    OK(cuMemcpyHtoDAsync(traffic.device, traffic.in, TRAFFIC_BULK, traffic.bulk));
+    nap_us(500000);
+    store_word(gate.word, 1);
+    CODE(cuStreamSynchronize(traffic.bulk));
+    CODE(cuStreamQuery(traffic.bulk));
+    CODE(cuEventSynchronize(event));
+    CODE(cuCtxSynchronize());
+    CODE(cuMemcpyHtoDAsync(traffic.small_device, traffic.small_in, TRAFFIC_SMALL, traffic.urgent));
+    CODE(cuMemcpyDtoH(traffic.small_out, traffic.small_device, TRAFFIC_SMALL));
+    return 0;
+}
