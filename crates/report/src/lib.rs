@@ -20,6 +20,6 @@ mod svg;
 mod table;
 
 pub use page::{Page, Section};
-pub use record::{BenchRow, Header, Run};
-pub use stats::{Distribution, Summary};
+pub use record::{BenchRow, Header, PRODUCT, ProgramRow, Run};
+pub use stats::{Distribution, Summary, carries};
 pub use table::{Align, Column, Table};

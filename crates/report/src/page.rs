@@ -58,7 +58,7 @@ impl Page {
 fn origin(header: &Header) -> String {
     let environment = header.environment.iter().map(|(name, value)| format!("{name}={value} "));
     let command = format!("{}{}", environment.collect::<String>(), header.command);
-    let version = format!("{} (commit {})", header.version, header.commit);
+    let version = format!("{} (commit {}, product {})", header.version, header.commit, header.product);
     let row = |name: &str, value: &str| format!("<dt>{name}</dt><dd>{value}</dd>\n");
     format!(
         "<dl>\n{}{}{}{}{}</dl>\n",

@@ -6,6 +6,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::Summary;
 
+/// Which product a run measured. It is raised by hand, with a line here, when a change could move figures; runs of
+/// older products are then stale: `cargo xtask headline` quotes them no more, and `--check` names them.
+///
+/// * 0: no product of ours, or one that was only built to be compared with
+/// * 1: from 9a6df2f on
+pub const PRODUCT: u32 = 1;
+
 /// Where a run's numbers come from: all that is needed to make it again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Header {
@@ -13,12 +20,18 @@ pub struct Header {
     pub version: String,
     /// Commit it was built from, or `unknown`.
     pub commit: String,
+    /// [`PRODUCT`] when it was built.
+    #[serde(default)]
+    pub product: u32,
     /// The command line.
     pub command: String,
     /// Name of the device.
     pub device: String,
     /// CUDA version that the driver speaks, such as `13.0`.
     pub driver: String,
+    /// The release of the driver, such as `580.159.04`, where the system tells it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub driver_release: Option<String>,
     /// `cuda` or `soft`.
     pub backend: String,
     /// The environment variables that change what is measured, those that are set.
@@ -86,9 +99,10 @@ pub struct BenchRow {
     /// Copies that went another way than the method's, by reason.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub fallbacks: BTreeMap<String, u64>,
-    /// Every latency, ascending.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub latencies_us: Vec<f64>,
+    /// Every latency, ascending. In JSON `latency_steps_ns`: the first, and what each is above the one before it, in
+    /// nanoseconds, which takes a quarter of the room.
+    #[serde(rename = "latency_steps_ns", with = "steps", default, skip_serializing_if = "Vec::is_empty")]
+    pub latencies_ns: Vec<u64>,
 }
 
 impl BenchRow {
@@ -98,8 +112,8 @@ impl BenchRow {
         BenchRow {
             samples: summary.samples,
             p50_us: Some(summary.p50_us),
-            p90_us: Some(summary.p90_us),
-            p99_us: Some(summary.p99_us),
+            p90_us: summary.p90_us,
+            p99_us: summary.p99_us,
             max_us: Some(summary.max_us),
             ..self
         }
@@ -108,7 +122,60 @@ impl BenchRow {
     /// The row with `idle` as its reference.
     #[must_use]
     pub fn with_idle(self, idle: Summary) -> BenchRow {
-        BenchRow { idle_p50_us: Some(idle.p50_us), idle_p99_us: Some(idle.p99_us), ..self }
+        BenchRow { idle_p50_us: Some(idle.p50_us), idle_p99_us: idle.p99_us, ..self }
+    }
+}
+
+/// One distribution of a program of `tests/gpu`, natively or under `overtake run`, with nothing else or beside bulk.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ProgramRow {
+    /// What the program did.
+    pub case: String,
+    /// `native` or `overtake`.
+    pub mode: String,
+    /// `idle` or `loaded`.
+    pub phase: String,
+    /// How many were measured.
+    pub samples: usize,
+    /// Their median.
+    pub p50_us: Option<f64>,
+    /// Their 99th percentile, where enough carry it.
+    #[serde(default)]
+    pub p99_us: Option<f64>,
+    /// Their maximum.
+    pub max_us: Option<f64>,
+    /// Bandwidth of the bulk meanwhile, in 10^9 bytes a second.
+    #[serde(default)]
+    pub bulk_gbps: Option<f64>,
+    /// Bandwidth of the bulk alone, where it was measured.
+    #[serde(default)]
+    pub bulk_alone_gbps: Option<f64>,
+    /// Whether every byte arrived, where that was looked at.
+    #[serde(default)]
+    pub bytes_ok: Option<bool>,
+    /// Every latency, as in [`BenchRow::latencies_ns`].
+    #[serde(rename = "latency_steps_ns", with = "steps", default, skip_serializing_if = "Vec::is_empty")]
+    pub latencies_ns: Vec<u64>,
+}
+
+/// Ascending numbers as the first and the steps from each to the next.
+mod steps {
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub fn serialize<S: Serializer>(ascending: &[u64], serializer: S) -> Result<S::Ok, S::Error> {
+        let before = std::iter::once(&0).chain(ascending);
+        let steps: Vec<u64> =
+            ascending.iter().zip(before).map(|(value, before)| value.saturating_sub(*before)).collect();
+        steps.serialize(serializer)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u64>, D::Error> {
+        let mut sum: u64 = 0;
+        let add = |step: u64| {
+            sum = sum.saturating_add(step);
+            sum
+        };
+        Ok(Vec::<u64>::deserialize(deserializer)?.into_iter().map(add).collect())
     }
 }
 
@@ -129,12 +196,13 @@ mod tests {
     fn json_has_every_agreed_name_and_reads_back() {
         let names = "method transport emulation direction high_bytes bulk_bytes chunk_bytes samples idle_p50_us \
                      idle_p99_us p50_us p90_us p99_us max_us bulk_gbps raw_gbps rescues";
-        let row = BenchRow { method: "native".into(), latencies_us: vec![1.5], ..BenchRow::default() };
+        let row = BenchRow { method: "native".into(), latencies_ns: vec![1_500, 1_500, 9_000], ..BenchRow::default() };
         let json = serde_json::to_value(&row).unwrap();
         for name in names.split(' ') {
             assert!(json.get(name).is_some(), "{name} is missing");
         }
         assert_eq!(json["p50_us"], serde_json::Value::Null, "not measured is null");
+        assert_eq!(json["latency_steps_ns"], serde_json::json!([1_500, 0, 7_500]));
         assert_eq!(serde_json::from_value::<BenchRow>(json).unwrap(), row);
     }
 

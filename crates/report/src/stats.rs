@@ -17,16 +17,24 @@ pub struct Summary {
     pub min_us: f64,
     /// Half of the samples are at most this.
     pub p50_us: f64,
-    /// Nine in ten are at most this.
-    pub p90_us: f64,
-    /// Ninety-nine in a hundred are at most this.
-    pub p99_us: f64,
+    /// Nine in ten are at most this; nothing where too few samples carry it.
+    pub p90_us: Option<f64>,
+    /// Ninety-nine in a hundred are at most this; nothing where too few samples carry it.
+    pub p99_us: Option<f64>,
     /// The largest.
     pub max_us: f64,
 }
 
 /// A rank within this of a whole number is that number: `0.07 * 100` is not 7 in binary floating point.
 const RANK_TOLERANCE: f64 = 1e-9;
+/// A percentile in the tail is only worth a word where this many samples lie beyond it: fewer are anecdotes.
+const SAMPLES_BEYOND: f64 = 10.0;
+
+/// Whether `samples` are enough to speak of the percentile `share`: 1 000 for the 99th, 100 for the 90th.
+#[must_use]
+pub fn carries(samples: usize, share: f64) -> bool {
+    samples as f64 * (1.0 - share) >= SAMPLES_BEYOND - RANK_TOLERANCE
+}
 
 impl Distribution {
     /// From samples in any order; `None` where there are none, because then no percentile exists.
@@ -63,6 +71,12 @@ impl Distribution {
         self.quantile_ns(share) as f64 / 1e3
     }
 
+    /// [`Distribution::quantile_us`] of a percentile in the tail, where enough samples carry it.
+    #[must_use]
+    pub fn tail_us(&self, share: f64) -> Option<f64> {
+        carries(self.samples(), share).then(|| self.quantile_us(share))
+    }
+
     /// What a table shows.
     #[must_use]
     pub fn summary(&self) -> Summary {
@@ -70,8 +84,8 @@ impl Distribution {
             samples: self.samples(),
             min_us: self.quantile_us(0.0),
             p50_us: self.quantile_us(0.5),
-            p90_us: self.quantile_us(0.9),
-            p99_us: self.quantile_us(0.99),
+            p90_us: self.tail_us(0.9),
+            p99_us: self.tail_us(0.99),
             max_us: self.quantile_us(1.0),
         }
     }
@@ -87,8 +101,21 @@ mod tests {
 
     #[test]
     fn percentiles_are_samples_at_the_nearest_rank() {
-        let expected = Summary { samples: 100, min_us: 1.0, p50_us: 50.0, p90_us: 90.0, p99_us: 99.0, max_us: 100.0 };
+        let expected =
+            Summary { samples: 100, min_us: 1.0, p50_us: 50.0, p90_us: Some(90.0), p99_us: None, max_us: 100.0 };
         assert_eq!(hundred().summary(), expected);
+    }
+
+    #[test]
+    fn a_tail_needs_ten_samples_beyond_it() {
+        let tails = |samples: u64| {
+            let summary = Distribution::new((1..=samples).collect()).unwrap().summary();
+            (summary.p90_us, summary.p99_us)
+        };
+        assert_eq!(tails(99), (None, None));
+        assert_eq!(tails(999), (Some(0.9), None));
+        assert_eq!(tails(1_000), (Some(0.9), Some(0.99)));
+        assert!(carries(10_000, 0.999) && !carries(9_999, 0.999));
     }
 
     #[test]

@@ -28,7 +28,7 @@ fn latency_figure() -> LatencyFigure {
     let panel = |title: &str, shift: u64| Panel {
         title: title.into(),
         series: vec![
-            series("idle", Tone::Grey, samples(300, 8 + shift, 14)),
+            series("idle", Tone::Grey, samples(1_200, 8 + shift, 14)),
             series("behind bulk", Tone::Orange, samples(200, 8_400, 4_000)),
             series("behind bulk, highest stream priority", Tone::Red, samples(200, 8_450, 9_000)),
         ],
@@ -65,8 +65,10 @@ fn header() -> Header {
         version: "0.1.0".into(),
         commit: "unknown".into(),
         command: "overtake demo --html page.html".into(),
+        product: 1,
         device: "Soft <GPU>".into(),
         driver: "13.0".into(),
+        driver_release: None,
         backend: "soft".into(),
         environment: [("CUDA_DEVICE_MAX_CONNECTIONS".to_owned(), "1".to_owned())].into(),
     }
@@ -90,14 +92,15 @@ fn a_figure_without_series_is_still_a_document() {
 }
 
 #[test]
-fn three_nines_need_a_thousand_samples() {
+fn an_axis_ends_at_the_last_percentile_that_samples_carry() {
     let figure = |count| {
         let series = vec![Series { name: "x".into(), tone: Tone::Blue, distribution: samples(count, 10, 10) }];
         let panels = vec![Panel { title: "x".into(), series, gap: None }];
         LatencyFigure { title: "x".into(), subtitle: "x".into(), panels }.to_svg()
     };
-    assert!(!figure(999).contains("p99.9"));
-    assert!(figure(1_000).contains("p99.9"));
+    assert!(figure(999).contains("p90") && !figure(999).contains("p99"));
+    assert!(figure(1_000).contains("p99") && !figure(9_999).contains("p99.9"));
+    assert!(figure(10_000).contains("p99.9"));
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use channels::Direction;
 use channels::probe::STREAM_PRIORITY_DEFAULT;
-use hal::{Nanos, Result};
+use hal::Result;
 use overtake::Options;
 use report::{BenchRow, Distribution, Summary};
 
@@ -192,7 +192,7 @@ fn row(case: &Case, measured: &Measured, idle: Option<Summary>, raw_gbps: Option
 pub fn fill_latency(row: &mut BenchRow, latency_ns: &[u64], enqueue_ns: &[u64]) {
     if let Some(latency) = Distribution::new(latency_ns.to_vec()) {
         *row = std::mem::take(row).with_latency(latency.summary());
-        row.latencies_us = latency.sorted_ns().iter().map(|ns| Nanos(*ns).as_us()).collect();
+        row.latencies_ns = latency.sorted_ns().to_vec();
     }
     row.enqueue_p50_us = Distribution::new(enqueue_ns.to_vec()).map(|enqueue| enqueue.summary().p50_us);
 }

@@ -155,10 +155,9 @@ pub fn latency_text(run: &Run, title: &str) -> String {
 }
 
 fn series(row: &BenchRow) -> Option<Series> {
-    let samples = row.latencies_us.iter().map(|us| (us * 1e3).round() as u64).collect();
     let name = [Some(row.method.clone()), row.setting.clone()].into_iter().flatten().collect::<Vec<_>>().join(", ");
     let name = row.priority.map_or(name.clone(), |priority| format!("{name}, priority {priority}"));
-    Some(Series { name, tone: tone(&row.method), distribution: Distribution::new(samples)? })
+    Some(Series { name, tone: tone(&row.method), distribution: Distribution::new(row.latencies_ns.clone())? })
 }
 
 /// Latency against bulk bandwidth, one cloud for each method.

@@ -51,7 +51,7 @@ fn subtitle(run: &Run) -> String {
 /// The picture.
 pub fn figure(run: &Run) -> LatencyFigure {
     let panel = |direction: &&str| {
-        let rows = run.rows.iter().filter(|row| row.direction == *direction && !row.latencies_us.is_empty());
+        let rows = run.rows.iter().filter(|row| row.direction == *direction && !row.latencies_ns.is_empty());
         let rows: Vec<&BenchRow> = rows.collect();
         let index = |method: &str| rows.iter().position(|row| row.method == method);
         let ours = OURS.into_iter().find_map(|method| index(name(method)));
@@ -67,8 +67,7 @@ pub fn figure(run: &Run) -> LatencyFigure {
 }
 
 fn series(row: &BenchRow) -> Option<Series> {
-    let samples = row.latencies_us.iter().map(|us| (us * 1e3).round() as u64).collect();
-    let distribution = Distribution::new(samples)?;
+    let distribution = Distribution::new(row.latencies_ns.clone())?;
     Some(Series { name: case(row).to_owned(), tone: tone(&row.method), distribution })
 }
 

@@ -4,7 +4,7 @@ use super::Tone;
 use super::legend::Legend;
 use super::scale::LogScale;
 use crate::svg::{Anchor, Canvas};
-use crate::{Distribution, format};
+use crate::{Distribution, carries, format};
 
 /// A named distribution.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,8 +49,8 @@ const BETWEEN: f64 = 28.0;
 const LABEL_HEIGHT: f64 = 15.0;
 /// Steps of a curve from the minimum to the last percentile shown.
 const STEPS: u32 = 120;
-/// From this many samples on, the 99.9th percentile is more than an anecdote.
-const SAMPLES_FOR_THREE_NINES: usize = 1_000;
+/// The last percentiles that an axis may end at, by their count of nines.
+const LAST: [(f64, f64); 2] = [(0.999, 3.0), (0.99, 2.0)];
 
 /// Where the arrow of a gap stands, as a share of all samples: between the labels of p50 and p90.
 const GAP_SHARE: f64 = 0.82;
@@ -113,8 +113,8 @@ impl LatencyFigure {
         if let Some(scale) = self.scale() {
             let count = self.panels.len() as f64;
             let width = (WIDTH - LEFT - RIGHT - BETWEEN * (count - 1.0)) / count;
-            let many = self.all_series().any(|series| series.distribution.samples() >= SAMPLES_FOR_THREE_NINES);
-            let nines = if many { 3.0 } else { 2.0 };
+            let most = self.all_series().map(|series| series.distribution.samples()).max().unwrap_or(0);
+            let nines = LAST.into_iter().find(|(share, _)| carries(most, *share)).map_or(1.0, |(_, nines)| nines);
             for (index, panel) in self.panels.iter().enumerate() {
                 let plot = Plot { left: LEFT + index as f64 * (width + BETWEEN), width, scale, nines };
                 draw_axes(&mut canvas, &plot, panel, index == 0);
@@ -154,11 +154,19 @@ fn draw_axes(canvas: &mut Canvas, plot: &Plot, panel: &Panel, is_first: bool) {
     canvas.line("axis", (plot.left, bottom), (right, bottom));
 }
 
+/// How far a curve goes: to the last percentile that its samples carry, and to the median at least.
+fn nines_carried(distribution: &Distribution) -> f64 {
+    (1..=STEPS)
+        .map(|step| 3.0 * f64::from(step) / f64::from(STEPS))
+        .take_while(|nines| carries(distribution.samples(), 1.0 - 10_f64.powf(-nines)))
+        .fold(2_f64.log10(), f64::max)
+}
+
 fn draw_series(canvas: &mut Canvas, plot: &Plot, panel: &Panel) {
     for series in &panel.series {
         let points: Vec<(f64, f64)> = (0..=STEPS)
             .map(|step| {
-                let nines = plot.nines * f64::from(step) / f64::from(STEPS);
+                let nines = nines_carried(&series.distribution).min(plot.nines) * f64::from(step) / f64::from(STEPS);
                 let share = 1.0 - 10_f64.powf(-nines);
                 (plot.x(share), plot.y(series.distribution.quantile_us(share)))
             })

@@ -2,7 +2,7 @@
 
 use super::latency::{LatencyFigure, Panel};
 use super::scale::LogScale;
-use crate::format;
+use crate::{carries, format};
 
 /// Columns of the axis that are too few to tell anything apart.
 const LEAST_AXIS: usize = 20;
@@ -46,7 +46,7 @@ impl LatencyFigure {
         let axis = width.saturating_sub(name_width + 2).max(LEAST_AXIS);
         let panels = self.panels.iter().map(|panel| panel_text(panel, scale, name_width, axis));
         let mut text = panels.collect::<Vec<_>>().join("\n");
-        text.push_str("\n  - minimum to p99    = p10 to p90    # median\n");
+        text.push_str("\n  - minimum to p99, of fewer than 1,000 to the maximum    = p10 to p90    # median\n");
         text
     }
 }
@@ -61,7 +61,7 @@ fn panel_text(panel: &Panel, scale: LogScale, name_width: usize, axis: usize) ->
     for series in &panel.series {
         let at = |share: f64| column(series.distribution.quantile_us(share));
         let mut bar = Line::new(axis);
-        bar.fill(at(0.0), at(0.99), '-');
+        bar.fill(at(0.0), at(if carries(series.distribution.samples(), 0.99) { 0.99 } else { 1.0 }), '-');
         bar.fill(at(0.1), at(0.9), '=');
         bar.fill(at(0.5), at(0.5), '#');
         text.push_str(&format!("{:<name_width$}  {}\n", series.name, bar.finish()));

@@ -3,12 +3,14 @@
 mod latency;
 mod latency_text;
 mod legend;
+mod ranges;
 mod scale;
 mod scatter;
 mod timeline;
 mod timeline_text;
 
 pub use latency::{LatencyFigure, Panel, Series};
+pub use ranges::{RangeFigure, RangePanel, RangeRow};
 pub use scatter::{Cloud, Dot, Scatter, ScatterPanel};
 pub use timeline::{Lane, Span, Steps, Timeline};
 

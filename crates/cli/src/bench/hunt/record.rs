@@ -146,15 +146,16 @@ impl Hunt {
 /// A row for each priority.
 #[must_use]
 pub fn rows(statistics: &Statistics, transport: &str, emulation: &str) -> Vec<BenchRow> {
+    let count = |latency: &overtake::Latency| usize::try_from(latency.count).unwrap_or(usize::MAX);
     let row = |(priority, latency): (&u8, &overtake::Latency)| BenchRow {
         method: "hunt".to_owned(),
         transport: transport.to_owned(),
         emulation: emulation.to_owned(),
         direction: "both".to_owned(),
         priority: Some(*priority),
-        samples: usize::try_from(latency.count).unwrap_or(usize::MAX),
+        samples: count(latency),
         p50_us: Some(latency.p50_us),
-        p99_us: Some(latency.p99_us),
+        p99_us: report::carries(count(latency), 0.99).then_some(latency.p99_us),
         max_us: Some(latency.max_us),
         rescues: statistics.rescues,
         ..BenchRow::default()

@@ -68,7 +68,7 @@ pub struct LatencyTotal {
     pub count: u64,
     /// The median, where one context had such copies.
     pub p50_us: Option<f64>,
-    /// The 99th percentile, where one context had such copies.
+    /// The 99th percentile, where one context had such copies, and enough of them.
     pub p99_us: Option<f64>,
     /// The longest.
     pub max_us: f64,
@@ -160,7 +160,8 @@ impl LatencyTotal {
     fn add(&mut self, latency: &LatencyRecord) {
         let is_first = self.contexts == 0;
         self.p50_us = is_first.then_some(latency.p50_us);
-        self.p99_us = is_first.then_some(latency.p99_us);
+        let is_carried = is_first && report::carries(usize::try_from(latency.count).unwrap_or(usize::MAX), 0.99);
+        self.p99_us = is_carried.then_some(latency.p99_us);
         self.contexts += 1;
         self.count += latency.count;
         self.max_us = self.max_us.max(latency.max_us);
@@ -201,7 +202,7 @@ mod tests {
                 {"symbol": "cuMemcpyHtoDAsync_v2", "intercepted": 2}],
             "devices": [{"device": 0, "name": "G", "copies": {"urgent": {"copies": 4, "bytes": 40}},
                 "passed_on": [{"reason": "pageable", "copies": 7, "bytes": 8}],
-                "latencies": [{"priority": 2, "count": 4, "p50_us": 6.0, "p99_us": 7.0, "max_us": 8.0},
+                "latencies": [{"priority": 2, "count": 1000, "p50_us": 6.0, "p99_us": 7.0, "max_us": 8.0},
                     {"priority": 5, "count": 1, "p50_us": 3.0, "p99_us": 3.0, "max_us": 3.0}]}]}"#;
         [process(first), process(second)]
     }
@@ -224,8 +225,8 @@ mod tests {
     fn percentiles_are_never_made_up() {
         let total = Total::of(&two());
         let [five, two] = total.devices[0].latencies[..] else { panic!("{total:?}") };
-        assert_eq!((five.priority, five.p50_us, five.p99_us), (5, Some(3.0), Some(3.0)));
-        assert_eq!((two.priority, two.count, two.p50_us, two.p99_us, two.max_us), (2, 7, None, None, 10.0));
+        assert_eq!((five.priority, five.p50_us, five.p99_us), (5, Some(3.0), None));
+        assert_eq!((two.priority, two.count, two.p50_us, two.p99_us, two.max_us), (2, 1003, None, None, 10.0));
     }
 
     #[test]

@@ -1,0 +1,122 @@
+//! Medians and their ranges: one line for each figure, on a logarithmic axis for each panel, panels below each other.
+
+use super::Tone;
+use super::scale::LogScale;
+use crate::format;
+use crate::svg::{Anchor, Canvas};
+
+/// One figure: lowest, median and highest of several runs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RangeRow {
+    /// What it is a figure of.
+    pub name: String,
+    /// Its colour.
+    pub tone: Tone,
+    /// Lowest, median and highest, all above 0.
+    pub values: [f64; 3],
+}
+
+impl RangeRow {
+    /// From the figures of several runs; nothing where there is none that an axis could show.
+    #[must_use]
+    pub fn new(name: String, tone: Tone, mut values: Vec<f64>) -> Option<RangeRow> {
+        values.retain(|value| value.is_finite() && *value > 0.0);
+        values.sort_by(f64::total_cmp);
+        let (first, last) = (*values.first()?, *values.last()?);
+        let middle = f64::midpoint(values[(values.len() - 1) / 2], values[values.len() / 2]);
+        Some(RangeRow { name, tone, values: [first, middle, last] })
+    }
+}
+
+/// Figures of one unit.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RangePanel {
+    /// What they are, with their unit.
+    pub title: String,
+    /// The lines, from above.
+    pub rows: Vec<RangeRow>,
+}
+
+/// A picture of one panel or more.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RangeFigure {
+    /// The headline.
+    pub title: String,
+    /// What was measured, where.
+    pub subtitle: String,
+    /// From above.
+    pub panels: Vec<RangePanel>,
+}
+
+const WIDTH: f64 = 960.0;
+const LEFT: f64 = 400.0;
+const RIGHT: f64 = 80.0;
+const TOP: f64 = 100.0;
+const ROW: f64 = 18.0;
+/// Above the lines of a panel for its title, and below them for the axis.
+const PANEL: f64 = 64.0;
+
+impl RangeFigure {
+    /// As an SVG document.
+    #[must_use]
+    pub fn to_svg(&self) -> String {
+        let height: f64 = self.panels.iter().map(|panel| PANEL + ROW * panel.rows.len() as f64).sum();
+        let mut canvas = Canvas::new(WIDTH, TOP + height);
+        canvas.text("title", (24.0, 34.0), Anchor::Start, &self.title);
+        canvas.text("muted", (24.0, 56.0), Anchor::Start, &self.subtitle);
+        let mut top = TOP;
+        for panel in &self.panels {
+            draw(&mut canvas, panel, top);
+            top += PANEL + ROW * panel.rows.len() as f64;
+        }
+        canvas.finish(&format!("{}. {}", self.title, self.subtitle))
+    }
+}
+
+fn draw(canvas: &mut Canvas, panel: &RangePanel, top: f64) {
+    let lowest = panel.rows.iter().map(|row| row.values[0]).reduce(f64::min);
+    let highest = panel.rows.iter().map(|row| row.values[2]).reduce(f64::max);
+    let (Some(lowest), Some(highest)) = (lowest, highest) else { return };
+    let scale = LogScale::covering(lowest, highest);
+    let (width, height) = (WIDTH - LEFT - RIGHT, ROW * panel.rows.len() as f64);
+    let x = |value: f64| LEFT + width * scale.share(value);
+    canvas.text("head", (24.0, top - 6.0), Anchor::Start, &panel.title);
+    canvas.rounded("plot", (LEFT, top), (width, height), 2.0);
+    for (value, is_labelled) in scale.ticks() {
+        let class = if is_labelled { "grid" } else { "faint" };
+        canvas.line(class, (x(value), top), (x(value), top + height));
+        canvas.text("small muted", (x(value), top + height + 15.0), Anchor::Middle, &format::us(value));
+    }
+    for (index, row) in panel.rows.iter().enumerate() {
+        let y = top + ROW * (index as f64 + 0.5);
+        canvas.text("small", (LEFT - 10.0, y + 4.0), Anchor::End, &row.name);
+        canvas.line(&format!("curve {}", row.tone.stroke()), (x(row.values[0]), y), (x(row.values[2]), y));
+        canvas.dot(&row.tone.fill(), (x(row.values[1]), y), 4.0);
+        canvas.text("small", (WIDTH - RIGHT + 8.0, y + 4.0), Anchor::Start, &format::us(row.values[1]));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_row_is_its_lowest_median_and_highest() {
+        let row = |values: &[f64]| RangeRow::new("a".into(), Tone::Green, values.to_vec()).map(|row| row.values);
+        assert_eq!(row(&[3.0, 1.0, 2.0]), Some([1.0, 2.0, 3.0]));
+        assert_eq!(row(&[4.0, 1.0]), Some([1.0, 2.5, 4.0]));
+        assert_eq!((row(&[]), row(&[0.0, f64::NAN])), (None, None), "nothing that an axis could show");
+    }
+
+    #[test]
+    fn every_row_has_its_name_its_line_and_its_median() {
+        let row = |name: &str, values: &[f64]| RangeRow::new(name.into(), Tone::Green, values.to_vec()).unwrap();
+        let rows = vec![row("one", &[5.0, 7.0, 9.0]), row("two & more", &[800.0])];
+        let panels = vec![RangePanel { title: "us".into(), rows }];
+        let svg = RangeFigure { title: "latency".into(), subtitle: "made up".into(), panels }.to_svg();
+        for text in [">one<", ">two &amp; more<", ">7.0<", ">800<", ">10.0<", ">100<"] {
+            assert!(svg.contains(text), "{text} in {svg}");
+        }
+        assert_eq!(svg.matches("<circle").count(), 2);
+    }
+}
