@@ -136,7 +136,7 @@ impl Default for Options {
             gate_bytes_min: 64 << 10,
             kernel_bytes_min: 256 << 10,
             // As few as fill the link: more only make urgent copies wait for what is in flight. Measured on an H100
-            // (`reports/runs/2026-11-21-h100/workers.txt`).
+            // (`reports/driver/h100/2026-11-21-workers.txt`).
             kernel_h2d: Workers { blocks: 5, warps: 10 },
             kernel_d2h: Workers { blocks: 4, warps: 4 },
             kernel_wait_max: Nanos::from_ms(20),

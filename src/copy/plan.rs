@@ -1,7 +1,7 @@
 //! The rules: which way a copy goes. Pure, and the one place where they are written down.
 //!
-//! Measured on an H100 (`reports/runs/`): while bulk goes by kernel, an urgent copy on the engine costs what it costs
-//! on an idle GPU and bulk keeps 92 to 94 % of its bandwidth, and nobody waits in a hardware queue; chunks on the
+//! Measured on an H100 (`reports/latency`): while bulk goes by kernel, an urgent copy on the engine costs about what it
+//! costs on an idle GPU, bulk keeps nine tenths of its bandwidth, and no copy waits in a hardware queue; chunks on the
 //! engine cost either latency or bandwidth and a channel that waits. So bulk goes by kernel wherever the kernel can do
 //! it.
 //!

@@ -143,7 +143,7 @@ fn turns(small_streams: usize, copies: usize) -> String {
     gpu.take_trace().into_iter().map(name).collect()
 }
 
-/// As measured (`reports/runs/2026-11-21-h100-2/turns.txt`, `burst-landings.txt`).
+/// As measured (`reports/driver/h100`: `turns`, `burst-landings`).
 #[test]
 fn writes_behind_copies_wait_for_their_turn_and_a_burst_begins_alone() {
     assert_eq!(turns(1, 1), "BbBUbBubBb", "the write behind the small copy comes behind the next large one");

@@ -1,176 +1,122 @@
 //! `agreement`: stored runs of the software GPU beside stored runs of the GPU that it models, row by row.
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use serde_json::Value;
+use report::BenchRow;
 
 use crate::Outcome;
+use crate::headline::groups::{Key, current, groups};
+use crate::stored::{self, Stored};
 
-/// The runs that are compared: the name of the file is the name of the bench.
-const BENCHES: [&str; 7] = ["latency", "burst", "overhead", "priorities", "endless", "frontier", "bandwidth"];
+/// The questions that are compared.
+pub const BENCHES: [&str; 7] = ["latency", "burst", "overhead", "priorities", "endless", "frontier", "bandwidth"];
+/// The folder of the model's runs.
+const MODEL: &str = "soft";
 /// How far a figure may be off.
 const TOLERANCE: f64 = 0.20;
 /// What is compared.
-const FIGURES: [&str; 2] = ["p50_us", "bulk_gbps"];
+const FIGURES: [(&str, Figure); 2] = [("p50 us", |row| row.p50_us), ("bulk GB/s", |row| row.bulk_gbps)];
 
-/// The rows of one bench of one run, by what tells them apart.
-type Rows = Vec<(Key, [Option<f64>; 2])>;
+/// A figure of a row.
+type Figure = fn(&BenchRow) -> Option<f64>;
 
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Key {
-    direction: String,
-    method: String,
-    high_bytes: u64,
-    bulk_bytes: u64,
-    /// The setting, or the priority.
-    setting: String,
-}
-
-/// Lowest and highest of what was measured, and what the model gave.
-struct Pair {
+/// One figure of one row: lowest and highest of what was measured, and what the model gave.
+pub struct Line {
+    /// Which of [`BENCHES`].
+    pub bench: usize,
+    /// Which figure.
+    pub figure: &'static str,
+    key: Key,
     lowest: f64,
     highest: f64,
     model: f64,
 }
 
-impl Pair {
+impl Line {
     /// How far the model is from what was measured; 1 where it lies between two measurements.
-    fn ratio(&self) -> f64 {
+    pub fn ratio(&self) -> f64 {
         self.model / self.model.clamp(self.lowest, self.highest)
     }
-
-    fn is_off(&self) -> bool {
-        (self.ratio() - 1.0).abs() > TOLERANCE
-    }
-
-    fn text(&self) -> String {
-        let mark = if self.is_off() { '*' } else { ' ' };
-        format!("{:>9.1} {:>9.1} {:>9.1} {:>5.2}{mark}", self.lowest, self.highest, self.model, self.ratio())
-    }
 }
 
-/// The table, for the folder of the model's run and those of the GPU's.
-pub fn run(folders: &[&str]) -> Outcome {
-    let [model, measured @ ..] = folders else { return Err("the folder of the model's run is missing\n".to_owned()) };
-    if measured.is_empty() {
-        return Err("the folders of the GPU's runs are missing\n".to_owned());
+/// Whether a ratio is too far from 1.
+pub fn is_off(ratio: f64) -> bool {
+    (ratio - 1.0).abs() > TOLERANCE
+}
+
+/// Every figure that the model and the runs of a device both have.
+pub fn lines(runs: &[Stored], device: &str) -> Vec<Line> {
+    let mut lines = Vec::new();
+    for (bench, question) in BENCHES.into_iter().enumerate() {
+        let measured = groups(&current(runs, question, device));
+        for model in groups(&current(runs, question, MODEL)) {
+            let Some(fact) = measured.iter().find(|group| group.key == model.key) else { continue };
+            for (figure, value) in FIGURES {
+                let facts = fact.values(value);
+                let lowest = facts.iter().copied().reduce(f64::min);
+                let highest = facts.iter().copied().reduce(f64::max);
+                let given = model.values(value).first().copied();
+                if let (Some(lowest), Some(highest), Some(given)) = (lowest, highest, given) {
+                    lines.push(Line { bench, figure, key: model.key.clone(), lowest, highest, model: given });
+                }
+            }
+        }
     }
-    let mut text = format!("$ cargo xtask agreement {}\n", folders.join(" "));
-    text += "Lowest and highest figure of the stored runs of the GPU, the model's, and the model's over the nearest of \
-             them.\n";
-    let _ = writeln!(text, "* is more than {:.0} % off.\n", 100.0 * TOLERANCE);
-    let _ = writeln!(
-        text,
-        "{:<10} {:<9} {:<16} {:<32} {:>6}  {:^36}  {:^36}",
-        "bench",
-        "direction",
-        "method",
-        "setting",
-        "KiB",
-        "p50 us: GPU, GPU, model, ratio",
-        "bulk GB/s: GPU, GPU, model, ratio"
+    lines
+}
+
+/// Every figure of the model beside those of the runs of a device.
+pub fn run(root: &Path, device: &str) -> Outcome {
+    let runs = stored::read_all(root).map_err(|wrong| wrong.join("\n") + "\n")?;
+    let lines = lines(&runs, device);
+    if lines.is_empty() {
+        return Err(format!("no stored run of `{device}` has a row that the model's have\n"));
+    }
+    let mut text = format!(
+        "Lowest and highest figure of the stored runs of {device}, the model's, and the model's over the nearest of \
+         them.\n* is more than {:.0} % off.\n\n",
+        100.0 * TOLERANCE
     );
-    let mut counts = BTreeMap::new();
-    for bench in BENCHES {
-        let Some(rows) = read(Path::new(model), bench)? else { continue };
-        let mut facts = Vec::new();
-        for folder in measured {
-            facts.extend(read(Path::new(folder), bench)?.unwrap_or_default());
-        }
-        for row in rows {
-            line(&mut text, bench, &row, &facts, &mut counts);
-        }
-    }
-    text.push('\n');
-    for ((place, figure), (all, off)) in counts {
-        let _ = writeln!(text, "{:<10} {figure:<9} {all:>3} rows, {off:>2} of them off", BENCHES[place]);
+    for line in &lines {
+        let Key { direction, method, setting, priority, bytes, .. } = &line.key;
+        let setting = priority.map_or(setting.clone(), |priority| format!("priority {priority}"));
+        let kib = if bytes.0 == 0 { bytes.1 } else { bytes.0 } >> 10;
+        let _ = writeln!(
+            text,
+            "{:<10} {direction:<4} {method:<16} {setting:<32} {kib:>6} KiB  {:<9} {:>9.1} {:>9.1} {:>9.1} {:>5.2}{}",
+            BENCHES[line.bench],
+            line.figure,
+            line.lowest,
+            line.highest,
+            line.model,
+            line.ratio(),
+            if is_off(line.ratio()) { "*" } else { "" }
+        );
     }
     Ok(text)
-}
-
-/// One line, and the counts of rows and of rows that are off.
-fn line(
-    text: &mut String,
-    bench: &str,
-    (key, figures): &(Key, [Option<f64>; 2]),
-    facts: &Rows,
-    counts: &mut BTreeMap<(usize, &'static str), (u32, u32)>,
-) {
-    let pairs = [0, 1].map(|figure| pair(figures[figure], facts.iter().filter(|(k, _)| k == key).map(|f| f.1[figure])));
-    if pairs.iter().all(Option::is_none) {
-        return;
-    }
-    let place = BENCHES.iter().position(|name| *name == bench).unwrap_or(0);
-    for (name, pair) in FIGURES.into_iter().zip(&pairs) {
-        if let Some(pair) = pair {
-            let count = counts.entry((place, name)).or_insert((0, 0));
-            *count = (count.0 + 1, count.1 + u32::from(pair.is_off()));
-        }
-    }
-    let [latency, bulk] = pairs.map(|pair| pair.map_or(String::new(), |pair| pair.text()));
-    let kib = if key.high_bytes == 0 { key.bulk_bytes } else { key.high_bytes } >> 10;
-    let Key { direction, method, setting, .. } = key;
-    let line = format!("{bench:<10} {direction:<9} {method:<16} {setting:<32} {kib:>6}  {latency:<36}  {bulk}");
-    let _ = writeln!(text, "{}", line.trim_end());
-}
-
-fn pair(model: Option<f64>, facts: impl Iterator<Item = Option<f64>>) -> Option<Pair> {
-    let facts: Vec<f64> = facts.flatten().collect();
-    let lowest = facts.iter().copied().reduce(f64::min)?;
-    let highest = facts.iter().copied().reduce(f64::max)?;
-    Some(Pair { lowest, highest, model: model? })
-}
-
-/// The rows of a bench; nothing where the run has none.
-fn read(folder: &Path, bench: &str) -> Result<Option<Rows>, String> {
-    let file = folder.join(bench).with_extension("json");
-    let Ok(text) = std::fs::read_to_string(&file) else { return Ok(None) };
-    let run: Value = serde_json::from_str(&text).map_err(|error| format!("{}: {error}\n", file.display()))?;
-    let rows = run["rows"].as_array().ok_or_else(|| format!("{}: there are no rows\n", file.display()))?;
-    Ok(Some(rows.iter().map(|row| (key(row), FIGURES.map(|figure| row[figure].as_f64()))).collect()))
-}
-
-fn key(row: &Value) -> Key {
-    let text = |name: &str| row[name].as_str().unwrap_or_default().to_owned();
-    let number = |name: &str| row[name].as_u64().unwrap_or_default();
-    let priority = row["priority"].as_u64().map(|priority| format!("priority {priority}"));
-    Key {
-        direction: text("direction"),
-        method: text("method"),
-        high_bytes: number("high_bytes"),
-        bulk_bytes: number("bulk_bytes"),
-        setting: priority.unwrap_or_else(|| text("setting")),
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::headline::example;
 
     #[test]
     fn between_two_measurements_nothing_is_off() {
-        let pair = |model| Pair { lowest: 10.0, highest: 20.0, model };
-        assert!((pair(15.0).ratio() - 1.0).abs() < 1e-9 && !pair(8.1).is_off() && !pair(23.9).is_off());
-        assert!(pair(7.9).is_off() && pair(24.1).is_off());
+        let key = Key::default();
+        let ratio = |model| Line { bench: 0, figure: "", key: key.clone(), lowest: 10.0, highest: 20.0, model }.ratio();
+        assert!((ratio(15.0) - 1.0).abs() < 1e-9 && !is_off(ratio(8.1)) && !is_off(ratio(23.9)));
+        assert!(is_off(ratio(7.9)) && is_off(ratio(24.1)));
     }
 
     #[test]
-    fn rows_meet_their_like_and_those_that_are_off_are_counted() {
-        let folder = crate::wheels::Scratch::new().unwrap();
-        let write = |name: &str, p50_us: f64| {
-            let row = |method: &str| format!(r#"{{"method":"{method}","direction":"h2d","p50_us":{p50_us}}}"#);
-            let at = folder.path().join(name);
-            std::fs::create_dir(&at).unwrap();
-            let text = format!(r#"{{"rows":[{},{}]}}"#, row("idle"), row(if name == "soft" { "new" } else { "old" }));
-            std::fs::write(at.join("latency.json"), text).unwrap();
-            at.to_str().unwrap().to_owned()
-        };
-        let folders = [write("soft", 9.0), write("one", 12.0), write("two", 19.0)];
-        let text = run(&folders.each_ref().map(String::as_str)).unwrap();
-        assert!(text.contains("12.0      19.0       9.0  0.75*"), "{text}");
-        assert!(text.contains("  1 rows,  1 of them off"), "{text}");
-        assert!(run(&[]).is_err() && run(&["soft"]).is_err());
+    fn rows_meet_their_like() {
+        let runs = [("soft", "idle", 9.0), ("soft", "new", 9.0), ("h100", "idle", 12.0), ("h100", "idle", 19.0)]
+            .map(|(device, method, p50_us)| example::bench("latency", device, method, p50_us));
+        let lines = lines(&runs, "h100");
+        assert_eq!(lines.len(), FIGURES.len(), "what only the model has is compared with nothing");
+        assert_eq!((lines[0].lowest, lines[0].highest), (12.0, 19.0));
+        assert!(is_off(lines[0].ratio()));
     }
 }

@@ -6,10 +6,14 @@ mod codegen;
 #[cfg(feature = "codegen")]
 mod generate;
 mod header;
+mod headline;
 mod install;
+mod mentions;
 mod mutants;
 mod planted;
 mod scratch;
+mod store;
+mod stored;
 mod tidy;
 mod wheels;
 
@@ -22,14 +26,14 @@ Chores of the repository.
 Usage: cargo xtask <chore>
 
 Chores:
-  agreement MODEL GPU...
-                    print how far a stored run of the software GPU is from stored runs of the GPU: folders of
-                    reports/runs
+  agreement DEVICE  print how far the stored runs of the software GPU are from those of a device
   codegen           write crates/abi/src/generated.rs and prototypes.rs from cuda.h of CUDA 13.0
                     (fetched with pip into a temporary folder, together with libclang)
   codegen --check   compare instead of writing: 1 if they differ, 0 with `skipped: …` if pip cannot fetch
   header            write crates/capi/include/overtake.h from the Rust source of the C library
   header --check    compare instead of writing: 1 if they differ
+  headline          write the figures of all Markdown pages and the pictures of reports/ from the stored runs
+  headline --check  compare instead of writing: 1 if they differ; names the runs of older products
   install --prefix FOLDER [--destdir FOLDER] [--from FOLDER]
                     build everything for release and install it: libraries, headers, pkg-config and CMake files,
                     overtake.py, the drop-in and the command. --destdir goes in front of every path that is written
@@ -40,8 +44,12 @@ Chores:
                     test that has to fail with each (takes a while)
   planted --check   whether each of them can still be planted, and planted.md says what the list says
   planted --table   write planted.md
+  store-run FILE... [--question NAME] [--device NAME] [--like RUN.json]
+                    store what `overtake bench --json` or a script of tests/gpu wrote as a run in reports/, and fill
+                    the pages anew; a text needs --question, and --like with a run of the same build and machine
   tidy              check what rustfmt and clippy do not: length of functions, files and lines, banned words,
-                    where unsafe code may stand, paths of one machine
+                    where unsafe code may stand, paths of one machine, paths and links that lead nowhere, and
+                    that every stored run says where it comes from
   --help            this text
 ";
 
@@ -75,9 +83,12 @@ fn run(words: &[&str]) -> Outcome {
         #[cfg(feature = "header")]
         ["generate-header", file] => header::generator::run(&root(), Path::new(file)),
         ["install", options @ ..] => install::run(&root(), options),
-        ["agreement", folders @ ..] => agreement::run(folders),
         ["mutants", files @ ..] => mutants::run(&root(), files),
         ["planted", names @ ..] => planted::run(&root(), names),
+        ["agreement", device] => agreement::run(&root(), device),
+        ["headline"] => headline::run(&root(), codegen::Mode::Write),
+        ["headline", "--check"] => headline::run(&root(), codegen::Mode::Check),
+        ["store-run", words @ ..] => store::run(&root(), words),
         ["tidy"] => tidy::run(&root()),
         [] => Err(USAGE.to_owned()),
         _ => Err(format!("unknown chore: {}\n\n{USAGE}", words.join(" "))),
@@ -97,8 +108,17 @@ mod tests {
     #[test]
     fn help_names_every_chore_and_others_are_refused() {
         let help = run(&["--help"]).unwrap();
-        let checks = ["codegen --check", "header --check", "planted --check"];
-        for chore in checks.into_iter().chain(["install --prefix", "tidy", "agreement MODEL", "mutants [FILE"]) {
+        for chore in [
+            "codegen --check",
+            "header --check",
+            "install --prefix",
+            "tidy",
+            "agreement DEVICE",
+            "headline --check",
+            "store-run FILE",
+            "planted --check",
+            "mutants [FILE",
+        ] {
             assert!(help.contains(chore), "{chore}");
         }
         assert!(run(&["polish"]).unwrap_err().starts_with("unknown chore: polish"));

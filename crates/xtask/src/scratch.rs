@@ -77,6 +77,7 @@ fn names(root: &Path) -> Result<BTreeSet<String>, String> {
         .map_err(|error| format!("git does not start: {error}\n"))?;
     let names = String::from_utf8_lossy(&output.stdout);
     // Stored runs are large, and no test reads them.
-    let wanted = names.split('\0').filter(|name| !name.is_empty() && !name.starts_with("reports/runs/"));
+    let is_data = |name: &str| name.starts_with("reports/") && !name.ends_with(".md") && !name.ends_with(".toml");
+    let wanted = names.split('\0').filter(|name| !name.is_empty() && !is_data(name));
     Ok(wanted.map(str::to_owned).collect())
 }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::Path;
 use std::process::Command;
 
-use crate::Outcome;
+use crate::{Outcome, mentions, stored};
 
 /// A line is no longer than this.
 const LINE_WIDTH: usize = 120;
@@ -19,6 +19,9 @@ const ANY_LENGTH: [&str; 3] =
 
 /// Kinds of file whose text is checked.
 const TEXT: [&str; 9] = ["rs", "c", "h", "cu", "py", "sh", "toml", "md", "yml"];
+
+/// Kinds of file that only hold what was measured: no path of a machine may stand in them.
+const DATA: [&str; 3] = ["json", "txt", "svg"];
 
 /// Words that promise instead of doing. Written in halves, so that this file does not find itself.
 const PROMISES: [&str; 5] = [
@@ -58,13 +61,22 @@ pub fn run(root: &Path) -> Outcome {
         .map_err(|error| format!("git does not start: {error}\n"))?;
     let names = String::from_utf8_lossy(&output.stdout);
     let (mut checked, mut findings) = (0, String::new());
-    for name in names.split('\0').filter(|name| is_text(name)) {
+    let exists = |path: &str| root.join(path).exists();
+    for name in names.split('\0').filter(|name| is_kind(name, &TEXT) || is_kind(name, &DATA)) {
         // A file that git knows and that is gone has nothing to check.
         let Ok(text) = std::fs::read_to_string(root.join(name)) else { continue };
         checked += 1;
-        for finding in check(name, &text) {
+        let mut found = check(name, &text);
+        if is_kind(name, &TEXT) {
+            let missing = mentions::missing(name, &text, &exists);
+            found.extend(missing.into_iter().map(|(line, what)| Finding { line, what }));
+        }
+        for finding in found {
             findings += &format!("{name}:{finding}\n");
         }
+    }
+    for wrong in stored::read_all(root).err().unwrap_or_default() {
+        findings += &format!("{wrong}\n");
     }
     match (checked, findings.is_empty()) {
         (0, _) => Err("tidy found no file to check: is this a git checkout?\n".to_owned()),
@@ -73,13 +85,17 @@ pub fn run(root: &Path) -> Outcome {
     }
 }
 
-fn is_text(name: &str) -> bool {
-    name.rsplit_once('.').is_some_and(|(_, extension)| TEXT.contains(&extension))
+fn is_kind(name: &str, kinds: &[&str]) -> bool {
+    name.rsplit_once('.').is_some_and(|(_, extension)| kinds.contains(&extension))
 }
 
 fn check(name: &str, text: &str) -> Vec<Finding> {
     let mut findings = Vec::new();
-    check_words(text, &mut findings);
+    check_folders(text, &mut findings);
+    if is_kind(name, &DATA) {
+        return findings;
+    }
+    check_promises(text, &mut findings);
     if !name.ends_with(".md") {
         check_width(name, text, &mut findings);
     }
@@ -95,27 +111,47 @@ fn check(name: &str, text: &str) -> Vec<Finding> {
     findings
 }
 
-fn check_words(text: &str, findings: &mut Vec<Finding>) {
+fn check_promises(text: &str, findings: &mut Vec<Finding>) {
     for (number, line) in lines(text) {
-        for word in PROMISES {
-            if line.contains(word) {
-                findings.push(Finding { line: number, what: format!("`{word}`: do it or leave it out") });
-            }
+        for word in PROMISES.into_iter().filter(|word| line.contains(word)) {
+            findings.push(Finding { line: number, what: format!("`{word}`: do it or leave it out") });
         }
+    }
+}
+
+fn check_folders(text: &str, findings: &mut Vec<Finding>) {
+    for (number, line) in lines(text) {
         for folder in MACHINE_FOLDERS {
-            if names_folder(line, folder) {
+            if place_of(line, folder).is_some() {
                 findings.push(Finding { line: number, what: format!("`{folder}` is a path of one machine") });
             }
         }
     }
 }
 
-/// Whether an absolute path begins with `folder` here, and not in the middle of another path.
-fn names_folder(line: &str, folder: &str) -> bool {
-    line.match_indices(folder).any(|(at, _)| {
-        let before = line[..at].chars().next_back();
+/// A text in which every path into such a folder is cut down to its last part.
+pub fn without_machine_paths(text: &str) -> String {
+    let ends = |letter: char| letter.is_whitespace() || "\"',;:)".contains(letter);
+    let mut rest = text;
+    let mut kept = String::with_capacity(text.len());
+    let first = |text: &str| MACHINE_FOLDERS.iter().filter_map(|folder| place_of(text, folder)).min();
+    while let Some(at) = first(rest) {
+        let path = &rest[at..];
+        let path = &path[..path.find(ends).unwrap_or(path.len())];
+        kept += &rest[..at];
+        kept += path.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
+        rest = &rest[at + path.len()..];
+    }
+    kept + rest
+}
+
+/// Where an absolute path begins with `folder`, and not in the middle of another path.
+fn place_of(text: &str, folder: &str) -> Option<usize> {
+    let begins = |at: &usize| {
+        let before = text[..*at].chars().next_back();
         !before.is_some_and(|before| before.is_alphanumeric() || "._-/}*~".contains(before))
-    })
+    };
+    text.match_indices(folder).map(|(at, _)| at).find(begins)
 }
 
 fn check_width(name: &str, text: &str, findings: &mut Vec<Finding>) {
@@ -257,6 +293,17 @@ mod tests {
         assert_eq!(whats("crates/a/src/lib.rs", "mod b;\n").len(), 1);
         assert_eq!(whats("crates/a/src/lib.rs", &format!("#![{QUIET}]\nmod b;\n")).len(), 0);
         assert_eq!(whats("crates/a/src/main.rs", "mod b;\n").len(), 0);
+    }
+
+    #[test]
+    fn machine_paths_are_found_in_what_was_measured() {
+        for folder in MACHINE_FOLDERS {
+            let json = format!("{{\"command\":\"overtake demo --json {folder}a.json\"}}");
+            assert_eq!(whats("data/a.json", &json).len(), 1, "{folder}");
+            assert_eq!(whats("data/a.txt", &format!("({folder}a)")).len(), 1, "{folder}");
+        }
+        let wide = "x".repeat(1_000);
+        assert_eq!(whats("data/a.json", &wide), [""; 0], "data is as wide as it is");
     }
 
     #[test]

@@ -1,0 +1,133 @@
+//! `headline`: every figure in the READMEs comes from the stored runs, and from nowhere else.
+//!
+//! Figures stand between `<!-- headline:NAME DEVICE -->` and `<!-- /headline -->`. The command writes what stands
+//! there, and a picture for each question and device; `--check` says where they differ from the stored runs.
+
+mod cells;
+mod copies;
+#[cfg(test)]
+pub mod example;
+mod front;
+pub mod groups;
+mod markers;
+mod others;
+mod pictures;
+mod programs;
+mod sources;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command;
+
+use crate::Outcome;
+use crate::codegen::Mode;
+use crate::stored::{self, FOLDER, Stored};
+
+/// What may be asked for between markers: its name, and how it is made of the runs and the words that follow the name.
+type Maker = fn(&[Stored], &[&str]) -> Result<String, String>;
+
+/// All that may be asked for.
+const MAKERS: [(&str, Maker); 18] = [
+    ("agreement", others::agreement),
+    ("batches", front::batches),
+    ("bench", copies::bench_table),
+    ("burst-cost", front::burst_cost),
+    ("call-cost", front::call_cost),
+    ("drop-in", front::drop_in),
+    ("express", front::express),
+    ("guarded-bulk", front::guarded_bulk),
+    ("hunts", others::hunts),
+    ("library", front::library),
+    ("nccl", others::nccl),
+    ("programs", programs::table),
+    ("questions", sources::questions),
+    ("runs", sources::runs),
+    ("scripts", programs::script_table),
+    ("short-way", front::short_way),
+    ("short-way-share", front::short_way_share),
+    ("startup", others::startup),
+];
+
+/// Writes what differs, or says what does.
+pub fn run(root: &Path, mode: Mode) -> Outcome {
+    let runs = stored::read_all(root).map_err(|wrong| wrong.join("\n") + "\n")?;
+    let mut wanted: BTreeMap<String, Option<String>> = pictures::all(&runs);
+    let mut typed = Vec::new();
+    for page in pages(root)? {
+        let Ok(text) = std::fs::read_to_string(root.join(&page)) else { continue };
+        let filled = markers::fill(&text, |name, words| make(&runs, name, words))
+            .map_err(|error| format!("{page}: {error}\n"))?;
+        if page == "README.md" {
+            typed.extend(
+                markers::typed_figures(&filled).into_iter().map(|(line, what)| format!("{page}:{line}: {what}")),
+            );
+        }
+        wanted.insert(page, Some(filled));
+    }
+    for picture in old_pictures(root) {
+        wanted.entry(picture).or_insert(None);
+    }
+    let mut text = warnings(&runs);
+    let mut differing = Vec::new();
+    for (file, content) in &wanted {
+        let path = root.join(file);
+        if std::fs::read_to_string(&path).ok() == *content {
+            continue;
+        }
+        match (mode, content) {
+            (Mode::Check, _) => differing.push(format!("{file} does not say what the stored runs say")),
+            (Mode::Write, Some(content)) => {
+                std::fs::write(&path, content).map_err(|error| format!("{file}: {error}\n"))?
+            }
+            (Mode::Write, None) => std::fs::remove_file(&path).map_err(|error| format!("{file}: {error}\n"))?,
+        }
+        text += &format!("written: {file}\n");
+    }
+    if !differing.is_empty() {
+        differing.push("run `cargo xtask headline`, and look at what it changes".to_owned());
+    }
+    differing.extend(typed);
+    match differing.is_empty() {
+        true => Ok(text + &format!("headline: {} runs, {} pages and pictures\n", runs.len(), wanted.len())),
+        false => Err(differing.join("\n") + "\n"),
+    }
+}
+
+fn make(runs: &[Stored], name: &str, words: &[&str]) -> Result<String, String> {
+    let known = MAKERS.iter().find(|(known, _)| *known == name);
+    let (_, maker) = known.ok_or_else(|| {
+        let names: Vec<&str> = MAKERS.iter().map(|(name, _)| *name).collect();
+        format!("`headline:{name}` is not one of {}", names.join(", "))
+    })?;
+    maker(runs, words)
+}
+
+/// Every Markdown file that git knows or would add.
+fn pages(root: &Path) -> Result<Vec<String>, String> {
+    let output = Command::new("git")
+        .current_dir(root)
+        .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard", "*.md"])
+        .output()
+        .map_err(|error| format!("git does not start: {error}\n"))?;
+    let names = String::from_utf8_lossy(&output.stdout).into_owned();
+    Ok(names.split('\0').filter(|name| !name.is_empty()).map(str::to_owned).collect())
+}
+
+/// The pictures that are there, of questions that may have lost their runs.
+fn old_pictures(root: &Path) -> Vec<String> {
+    let folders = std::fs::read_dir(root.join(FOLDER)).into_iter().flatten().filter_map(Result::ok);
+    let files =
+        folders.flat_map(|folder| std::fs::read_dir(folder.path()).into_iter().flatten()).filter_map(Result::ok);
+    let paths = files.map(|file| file.path()).filter(|path| path.extension().is_some_and(|is| is == "svg"));
+    paths.filter_map(|path| Some(path.strip_prefix(root).ok()?.to_string_lossy().into_owned())).collect()
+}
+
+/// What is to be measured again.
+fn warnings(runs: &[Stored]) -> String {
+    let mut stale: Vec<&str> = runs.iter().filter(|run| run.is_stale()).map(|run| run.file.as_str()).collect();
+    stale.dedup();
+    let line = |file: &str| {
+        format!("warning: {file} is of an older product: nothing quotes it; measure again, or remove it\n")
+    };
+    stale.into_iter().map(line).collect()
+}

@@ -1,0 +1,114 @@
+//! A picture for each question and device: every figure of its table, median and range.
+
+use std::collections::BTreeMap;
+
+use report::figure::{LatencyFigure, Panel, RangeFigure, RangePanel, RangeRow, Series, Tone};
+use report::{Distribution, format};
+
+use super::groups::{Group, bulk_percent, current, groups};
+use super::programs::rows_of;
+use crate::stored::{FOLDER, Stored};
+
+/// Questions whose rows are those of a bench.
+const BENCHES: [&str; 7] = ["latency", "burst", "overhead", "priorities", "endless", "frontier", "bandwidth"];
+/// Questions whose rows are those of programs.
+const PROGRAMS: [&str; 3] = ["contended", "serving", "offload"];
+/// The methods whose distributions the front page shows, with their colours.
+const SHOWN: [(&str, Tone); 4] =
+    [("idle", Tone::Grey), ("native+priority", Tone::Red), ("kernel/hold", Tone::Green), ("express", Tone::Blue)];
+
+/// All pictures, by file.
+pub fn all(runs: &[Stored]) -> BTreeMap<String, Option<String>> {
+    let mut devices: Vec<&str> = runs.iter().map(|run| run.device.as_str()).collect();
+    devices.sort_unstable();
+    devices.dedup();
+    let mut pictures = BTreeMap::new();
+    for device in devices {
+        for question in BENCHES.into_iter().chain(PROGRAMS) {
+            let runs = current(runs, question, device);
+            if runs.iter().all(|run| run.rows.is_empty()) {
+                continue;
+            }
+            let panels =
+                if PROGRAMS.contains(&question) { program_panels(&runs) } else { bench_panels(&groups(&runs)) };
+            let subtitle = format!("{}; medians of {} runs, lowest to highest", runs[0].header.device, runs.len());
+            let figure = RangeFigure { title: question.to_owned(), subtitle, panels };
+            pictures.insert(format!("{FOLDER}/{question}/{device}.svg"), Some(figure.to_svg()));
+        }
+        let runs = current(runs, "latency", device);
+        if let Some(figure) = distributions(&runs) {
+            pictures.insert(format!("{FOLDER}/latency/{device}-distributions.svg"), Some(figure.to_svg()));
+        }
+    }
+    pictures
+}
+
+fn name(group: &Group, with_direction: bool) -> String {
+    let key = &group.key;
+    let priority = key.priority.map(|priority| format!("priority {priority}"));
+    let bytes = if key.bytes.0 > 0 { key.bytes.0 } else { key.bytes.1 };
+    let size = (bytes > 0).then(|| format::size(bytes));
+    let guarded = key.variant.contains("GUARD").then(|| "guarded".to_owned());
+    let direction = with_direction.then(|| key.direction.clone());
+    let setting = Some(key.setting.clone()).filter(|setting| !setting.is_empty());
+    let words = [direction, Some(key.method.clone()), setting, priority, size, guarded];
+    words.into_iter().flatten().collect::<Vec<_>>().join(", ")
+}
+
+fn bench_panels(groups: &[Group]) -> Vec<RangePanel> {
+    let rows = |figure: fn(&report::BenchRow) -> Option<f64>| -> Vec<RangeRow> {
+        let row = |group: &Group| {
+            RangeRow::new(
+                name(group, true),
+                if group.key.method.contains("native") { Tone::Red } else { Tone::Green },
+                group.values(figure),
+            )
+        };
+        groups.iter().filter_map(row).collect()
+    };
+    let panels = [("median latency, us", rows(|row| row.p50_us)), ("bulk, % of what it has alone", rows(bulk_percent))];
+    panels
+        .into_iter()
+        .filter(|(_, rows)| !rows.is_empty())
+        .map(|(title, rows)| RangePanel { title: title.to_owned(), rows })
+        .collect()
+}
+
+fn program_panels(runs: &[&Stored]) -> Vec<RangePanel> {
+    let mut names: Vec<(String, Vec<f64>, Tone)> = Vec::new();
+    for row in runs.iter().flat_map(|run| rows_of(run)) {
+        let title = format!("{}, {}, {}", row.case, row.mode, row.phase);
+        let tone = if row.mode == "native" { Tone::Red } else { Tone::Green };
+        match names.iter_mut().find(|(known, _, _)| *known == title) {
+            Some((_, values, _)) => values.extend(row.p50_us),
+            None => names.push((title, row.p50_us.into_iter().collect(), tone)),
+        }
+    }
+    let rows = names.into_iter().filter_map(|(title, values, tone)| RangeRow::new(title, tone, values)).collect();
+    vec![RangePanel { title: "median latency, us".to_owned(), rows }]
+}
+
+/// All samples of all runs together, 64 KiB, both directions.
+fn distributions(runs: &[&Stored]) -> Option<LatencyFigure> {
+    let groups = groups(runs);
+    let first = runs.first()?;
+    let panel = |direction: &str, title: &str| {
+        let series = |(method, tone): (&str, Tone)| {
+            let is_its = |group: &&Group| {
+                group.key.method == method && group.key.direction == direction && group.key.bytes.0 == 64 << 10
+            };
+            let samples = groups.iter().find(is_its)?.rows.iter().flat_map(|row| row.latencies_ns.clone()).collect();
+            Some(Series { name: method.to_owned(), tone, distribution: Distribution::new(samples)? })
+        };
+        let series: Vec<Series> = SHOWN.into_iter().filter_map(series).collect();
+        let place = |method: &str| series.iter().position(|series| series.name == method);
+        let gap = place("kernel/hold").zip(place("native+priority"));
+        Panel { title: title.to_owned(), series, gap }
+    };
+    let panels = vec![panel("h2d", "host to device"), panel("d2h", "device to host")];
+    panels.iter().any(|panel| !panel.series.is_empty()).then(|| LatencyFigure {
+        title: "How long a 64 KiB copy takes behind bulk".to_owned(),
+        subtitle: format!("{}; all samples of {} runs", first.header.device, runs.len()),
+        panels,
+    })
+}

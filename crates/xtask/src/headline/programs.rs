@@ -1,0 +1,200 @@
+//! Tables of programs that know nothing of overtake, natively and under it.
+
+use report::{Column, ProgramRow, Table, format};
+use serde_json::Value;
+
+use super::cells::{NONE, Tail, factor, gbps, spread, tail};
+use super::groups::current;
+use super::sources;
+use crate::stored::Stored;
+
+/// The modes, and the phases of each, in the order of a table.
+const LINES: [(&str, &str); 4] =
+    [("native", "idle"), ("overtake", "idle"), ("native", "loaded"), ("overtake", "loaded")];
+
+/// The rows of one run.
+pub fn rows_of(run: &Stored) -> Vec<ProgramRow> {
+    run.rows.iter().filter_map(|row| serde_json::from_value(row.clone()).ok()).collect()
+}
+
+/// The same line of every run: the row, and the native idle row of the same case and run that it is compared with.
+pub struct Line {
+    rows: Vec<(ProgramRow, Option<f64>)>,
+}
+
+impl Line {
+    /// The lines of a case in some mode and phase.
+    pub fn find(runs: &[&Stored], case: &str, mode: &str, phase: &str) -> Line {
+        let find = |run: &&Stored| {
+            let rows = rows_of(run);
+            let is = |row: &&ProgramRow, mode, phase| row.case == case && row.mode == mode && row.phase == phase;
+            let idle_us = rows.iter().find(|row| is(row, "native", "idle")).and_then(|row| row.p50_us);
+            rows.iter().find(|row| is(row, mode, phase)).map(|row| (row.clone(), idle_us))
+        };
+        Line { rows: runs.iter().filter_map(find).collect() }
+    }
+
+    /// Medians and their range.
+    pub fn p50(&self) -> String {
+        spread(&self.rows.iter().filter_map(|(row, _)| row.p50_us).collect::<Vec<_>>(), format::us)
+    }
+
+    /// How many times the native idle median.
+    pub fn over_idle(&self) -> String {
+        let over = |(row, idle_us): &(ProgramRow, Option<f64>)| Some(row.p50_us? / (*idle_us)?);
+        spread(&self.rows.iter().filter_map(over).collect::<Vec<_>>(), factor)
+    }
+
+    /// The tail.
+    pub fn tail(&self) -> String {
+        let of = |(row, _): &'_ (ProgramRow, Option<f64>)| (row.samples, row.p99_us, row.max_us);
+        let tails = self.rows.iter().map(|row| {
+            let (samples, p99_us, max_us) = of(row);
+            Tail { samples, p99_us, max_us, latencies_ns: &row.0.latencies_ns }
+        });
+        tail(&tails.collect::<Vec<_>>())
+    }
+
+    /// Bandwidth of the bulk.
+    pub fn bulk(&self) -> String {
+        spread(&self.rows.iter().filter_map(|(row, _)| row.bulk_gbps).collect::<Vec<_>>(), gbps)
+    }
+}
+
+/// The cases of runs, in the order in which they first come.
+pub fn cases(runs: &[&Stored]) -> Vec<String> {
+    let mut cases: Vec<String> = Vec::new();
+    for row in runs.iter().flat_map(|run| rows_of(run)) {
+        if !cases.contains(&row.case) {
+            cases.push(row.case);
+        }
+    }
+    cases
+}
+
+/// A table of some cases of the runs of a script.
+pub fn lines_table(runs: &[&Stored], cases: &[(String, String)]) -> Table {
+    let mut table = Table::new(vec![
+        Column::words("copy"),
+        Column::words("device"),
+        Column::words("program"),
+        Column::numbers("p50 us"),
+        Column::numbers("p50 / native idle"),
+        Column::numbers("p99 us"),
+        Column::numbers("bulk GB/s"),
+    ]);
+    for (case, title) in cases {
+        for (mode, phase) in LINES {
+            let line = Line::find(runs, case, mode, phase);
+            let device = if phase == "idle" { "idle" } else { "beside bulk" };
+            let program = if mode == "native" { "native" } else { "`overtake run`" };
+            let cells = [line.p50(), line.over_idle(), line.tail(), line.bulk()];
+            if cells.iter().any(|cell| cell != NONE) {
+                table.push([title.clone(), device.to_owned(), program.to_owned()].into_iter().chain(cells));
+            }
+        }
+    }
+    table
+}
+
+/// `scripts QUESTION DEVICE`: all cases of a script that `pair.py` runs.
+pub fn script_table(runs: &[Stored], words: &[&str]) -> Result<String, String> {
+    let [question, device] = words else { return Err("`scripts` is followed by a question and a device".to_owned()) };
+    let runs = current(runs, question, device);
+    if runs.is_empty() {
+        return Ok(sources::none(question));
+    }
+    let cases: Vec<_> = cases(&runs).into_iter().map(|case| (case.clone(), case)).collect();
+    Ok(format!("{}\n{}", lines_table(&runs, &cases).to_markdown(), sources::line(&runs, question)))
+}
+
+/// `programs DEVICE`: in how many runs each unmodified program had the same result, and what became of its copies.
+pub fn table(runs: &[Stored], words: &[&str]) -> Result<String, String> {
+    let runs = sources::asked(runs, "programs", words)?;
+    let mut table = Table::new(vec![
+        Column::words("program"),
+        Column::numbers("runs"),
+        Column::numbers("as natively"),
+        Column::numbers("urgent copies"),
+        Column::numbers("bulk by kernel"),
+        Column::numbers("passed on"),
+        Column::numbers("rescues"),
+    ]);
+    let rows = || runs.iter().flat_map(|run| &run.rows).filter(|row| row.get("client").is_some());
+    let mut names: Vec<&str> = rows().filter_map(|row| row["client"].as_str()).collect();
+    names.sort_unstable();
+    names.dedup();
+    for name in names {
+        let its: Vec<&Value> = rows().filter(|row| row["client"] == name).collect();
+        let count = |class: &str| {
+            let all: Vec<f64> = its.iter().filter_map(|row| row["copies"][class].as_f64()).collect();
+            super::cells::range(&all, |copies| format::grouped(copies, 0))
+        };
+        let native_fails = its.iter().all(|row| row["same"] == "native fails");
+        let same = its.iter().filter(|row| row["same"] == "yes").count().to_string();
+        table.push([
+            name.to_owned(),
+            its.len().to_string(),
+            if native_fails { "fails natively".to_owned() } else { same },
+            count("urgent"),
+            count("kernel"),
+            count("passed on"),
+            its.iter().filter_map(|row| row["rescues"].as_u64()).max().unwrap_or(0).to_string(),
+        ]);
+    }
+    let own: Vec<&Stored> = runs.into_iter().filter(|run| !run.rows.is_empty()).collect();
+    if own.is_empty() { Ok(sources::none("programs")) } else { Ok(table.to_markdown() + &suite(&own)) }
+}
+
+/// What PyTorch's own tests came to, run by run.
+fn suite(runs: &[&Stored]) -> String {
+    let of = |run: &&Stored| {
+        let tests = run.rows.iter().filter(|row| row.get("test").is_some());
+        let (all, same) =
+            tests.fold((0, 0), |(all, same), row| (all + 1, same + u32::from(row["native"] == row["overtake"])));
+        let passed = run.rows.iter().filter(|row| row["overtake"] == "PASSED").count();
+        (all > 0).then(|| {
+            let torch =
+                run.rest.get("torch").and_then(Value::as_str).map_or(String::new(), |torch| format!(" {torch}"));
+            format!(
+                "\nPyTorch's own tests{torch}, at {}: {same} of {all} end as natively, {passed} of them pass.\n",
+                &run.header.commit[..7]
+            )
+        })
+    };
+    runs.iter().filter_map(of).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::headline::example;
+
+    #[test]
+    fn factors_are_against_the_native_idle_device_of_the_same_run() {
+        let runs = [[10.0, 20.0, 1_000.0, 30.0], [20.0, 50.0, 1_000.0, 40.0]].map(example::contended);
+        let text = script_table(&runs, &["contended", "h100"]).unwrap();
+        let line = |program: &str, device: &str| {
+            let is_it = |line: &&str| line.contains(&format!("| {device} | {program} |"));
+            text.lines().find(is_it).unwrap_or_default().to_owned()
+        };
+        assert!(line("native", "idle").contains("| 15.0 (10.0 to 20.0) | 1.00 |"), "{text}");
+        assert!(line("`overtake run`", "idle").contains("| 2.25 (2.00 to 2.50) |"), "{text}");
+        assert!(line("`overtake run`", "beside bulk").contains("| 2.50 (2.00 to 3.00) |"), "{text}");
+        assert!(
+            line("`overtake run`", "beside bulk").contains("| max 80.0 of 1,200 |"),
+            "no percentile of 600: {text}"
+        );
+        assert!(text.contains("Median (lowest to highest) of 2 runs"), "{text}");
+    }
+
+    #[test]
+    fn runs_of_other_products_are_not_quoted() {
+        let mut old = example::contended([7.0; 4]);
+        old.header.product = report::PRODUCT - 1;
+        let text = script_table(&[old.clone(), example::contended([2.0; 4])], &["contended", "h100"]).unwrap();
+        assert!(text.contains("One run") && !text.contains("7.0"), "{text}");
+        let text = script_table(&[old], &["contended", "h100"]).unwrap();
+        assert!(text.starts_with("No run of product"), "{text}");
+    }
+}

@@ -1,0 +1,96 @@
+//! What the tree says of its own files: paths of stored runs, and links between pages, which have to exist.
+
+use std::path::{Component, Path, PathBuf};
+
+use crate::stored::FOLDER;
+
+/// Characters of a path as it stands in text.
+fn is_of_path(letter: char) -> bool {
+    letter.is_ascii_alphanumeric() || "._-/".contains(letter)
+}
+
+/// Every path that is mentioned in the text of the file `name` and does not exist, with its line.
+pub fn missing(name: &str, text: &str, exists: &dyn Fn(&str) -> bool) -> Vec<(usize, String)> {
+    let mut found = Vec::new();
+    for (index, line) in text.lines().enumerate() {
+        let mut mentioned = stored_paths(line);
+        if name.ends_with(".md") {
+            mentioned.extend(links(line).into_iter().map(|link| beside(name, link)));
+        }
+        for path in mentioned.into_iter().filter(|path| !exists(path)) {
+            found.push((index + 1, format!("`{path}` does not exist")));
+        }
+    }
+    found.dedup();
+    found
+}
+
+/// Paths into the folder of stored runs. One that goes on with a pattern or a word to be replaced ends before that.
+fn stored_paths(line: &str) -> Vec<String> {
+    let folder = format!("{FOLDER}/");
+    let begins = |at: &usize| !line[..*at].chars().next_back().is_some_and(is_of_path);
+    let paths = line.match_indices(folder.as_str()).map(|(at, _)| at).filter(begins).map(|at| {
+        let rest = &line[at..];
+        let end = rest.find(|letter: char| !is_of_path(letter)).unwrap_or(rest.len());
+        let is_pattern = rest[end..].starts_with(['*', '<', '{', '$']);
+        let path = if is_pattern { &rest[..rest[..end].rfind('/').unwrap_or(0)] } else { &rest[..end] };
+        // Capitals are words to be replaced, save in the name of a page.
+        let is_name = |part: &&str| part.chars().any(|c| c.is_ascii_lowercase()) && !part.is_empty();
+        path.trim_end_matches(['.', '-', '/']).split('/').take_while(is_name).collect::<Vec<_>>().join("/")
+    });
+    paths.collect()
+}
+
+/// Where the links of a line of Markdown lead, those that do not leave the repository.
+fn links(line: &str) -> Vec<&str> {
+    let targets = line.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(target, _)| target);
+    let stays = |target: &&str| !target.contains("://") && !target.starts_with(['#', '`']) && !target.contains(' ');
+    targets.filter(stays).map(|target| target.split('#').next().unwrap_or(target)).collect()
+}
+
+/// A path as seen from the folder of the file `name`, from the root of the repository.
+fn beside(name: &str, link: &str) -> String {
+    let mut path = PathBuf::new();
+    for part in Path::new(name).parent().unwrap_or(Path::new("")).join(link).components() {
+        match part {
+            Component::ParentDir => {
+                path.pop();
+            }
+            part => path.push(part),
+        }
+    }
+    path.to_string_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn whats(name: &str, text: &str) -> Vec<String> {
+        let known = ["reports", "reports/latency", "reports/latency/README.md", "crates/capi/README.md"];
+        missing(name, text, &|path| known.contains(&path)).into_iter().map(|(_, what)| what).collect()
+    }
+
+    /// The folder in halves, so that this file does not mention what does not exist.
+    fn text(rest: &str) -> String {
+        format!("see ({FOLDER}/{rest}), say")
+    }
+
+    #[test]
+    fn paths_of_stored_runs_have_to_exist() {
+        for good in ["", "latency/", "latency", "latency/README.md", "latency/*.json", "QUESTION/DEVICE"] {
+            assert_eq!(whats("src/a.rs", &text(good)), [""; 0], "{good}");
+        }
+        for bad in ["latency/gone.txt", "gone/*.json", "gone/README.md"] {
+            assert_eq!(whats("src/a.rs", &text(bad)).len(), 1, "{bad}");
+        }
+        assert_eq!(whats("a.sh", &format!("$out/{FOLDER}/gone")), [""; 0], "another folder of that name");
+    }
+
+    #[test]
+    fn links_between_pages_have_to_exist() {
+        assert_eq!(whats("crates/cli/README.md", "[a](../capi/README.md#part) [b](https://a.b/c)"), [""; 0]);
+        assert_eq!(whats("crates/cli/README.md", "[a](gone.md)"), ["`crates/cli/gone.md` does not exist"]);
+        assert_eq!(whats("crates/cli/src/a.rs", "a[0](gone.md)"), [""; 0], "only pages have links");
+    }
+}

@@ -1,0 +1,204 @@
+//! `store-run`: puts what was measured where `headline` finds it.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use report::Header;
+use serde_json::{Map, Value, json};
+
+use crate::Outcome;
+use crate::headline;
+use crate::stored::{self, FOLDER};
+use crate::{codegen::Mode, tidy};
+
+/// What is asked for.
+#[derive(Default)]
+struct Asked<'a> {
+    question: Option<&'a str>,
+    device: Option<&'a str>,
+    like: Option<&'a str>,
+    files: Vec<&'a str>,
+}
+
+fn asked<'a>(words: &[&'a str]) -> Result<Asked<'a>, String> {
+    let mut asked = Asked::default();
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        let value = |words: &mut std::slice::Iter<'_, &'a str>| {
+            words.next().copied().map(Some).ok_or_else(|| format!("{word} is followed by nothing\n"))
+        };
+        match *word {
+            "--question" => asked.question = value(&mut words)?,
+            "--device" => asked.device = value(&mut words)?,
+            "--like" => asked.like = value(&mut words)?,
+            file => asked.files.push(file),
+        }
+    }
+    if asked.files.is_empty() { Err("no file to store\n".to_owned()) } else { Ok(asked) }
+}
+
+/// Stores each file, and fills the pages anew.
+pub fn run(root: &Path, words: &[&str]) -> Outcome {
+    let asked = asked(words)?;
+    let mut text = String::new();
+    for file in &asked.files {
+        let stored = store(root, Path::new(file), &asked).map_err(|error| format!("{file}: {error}\n"))?;
+        text += &format!("stored: {stored}\n");
+    }
+    Ok(text + &headline::run(root, Mode::Write)?)
+}
+
+/// Stores one file; its new name.
+fn store(root: &Path, file: &Path, asked: &Asked<'_>) -> Result<String, String> {
+    let (header, question, content) = if file.extension().is_some_and(|extension| extension == "json") {
+        let runs = stored::read(file)?;
+        let (header, _, rest) = runs.first().ok_or("no run")?.clone();
+        let own = rest.get("question").and_then(Value::as_str).map(str::to_owned);
+        let question = asked.question.map(str::to_owned).or(own).or_else(|| question_of(&header.command));
+        let texts: Vec<String> = runs.into_iter().map(|(header, rows, rest)| compact(&header, rows, rest)).collect();
+        let content = if texts.len() == 1 { texts.concat() } else { format!("[\n{}\n]", texts.join(",\n")) };
+        (header, question, content + "\n")
+    } else {
+        let like = asked.like.ok_or("a text needs `--like RUN.json`, a run of the same build on the same machine")?;
+        let (header, _, _) = stored::read(Path::new(like))?.into_iter().next().ok_or("no run")?;
+        let text = std::fs::read_to_string(file).map_err(|error| error.to_string())?;
+        let (header, content) = with_header(header, &text)?;
+        (header, asked.question.map(str::to_owned), content)
+    };
+    let question = question.ok_or("which question does it answer? Say it: --question NAME")?;
+    if !root.join(FOLDER).join(&question).join("README.md").is_file() {
+        return Err(format!("there is no question {FOLDER}/{question}"));
+    }
+    let device = asked.device.map_or_else(|| device_of(&header), str::to_owned);
+    let extension = file.extension().unwrap_or_default().to_string_lossy();
+    let name = format!("{}-{}", date_of(file)?, header.commit.chars().take(7).collect::<String>());
+    let folder = root.join(FOLDER).join(&question).join(device);
+    std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
+    let target = free(&folder, &name, &extension);
+    std::fs::write(&target, content).map_err(|error| error.to_string())?;
+    Ok(target.strip_prefix(root).unwrap_or(&target).to_string_lossy().into_owned())
+}
+
+/// The question that a command of ours answers.
+fn question_of(command: &str) -> Option<String> {
+    let words: Vec<&str> = command.split_whitespace().collect();
+    let special = ["priorities", "endless", "frontier"];
+    if let Some(question) = special.into_iter().find(|question| words.contains(&format!("--{question}").as_str())) {
+        return Some(question.to_owned());
+    }
+    let at = words.iter().position(|word| *word == "bench")?;
+    words.get(at + 1).map(|question| (*question).to_owned())
+}
+
+/// The folder of a device: `h100` for an NVIDIA H100, `soft` for the software GPU.
+fn device_of(header: &Header) -> String {
+    if header.backend == "soft" {
+        return "soft".to_owned();
+    }
+    let is_model = |word: &&str| word.chars().any(|letter| letter.is_ascii_digit());
+    let model = header.device.split_whitespace().find(is_model).unwrap_or(&header.device);
+    model.to_lowercase().replace(|letter: char| !letter.is_ascii_alphanumeric(), "-")
+}
+
+/// The day on which a file was written.
+fn date_of(file: &Path) -> Result<String, String> {
+    let output = Command::new("date").args(["-u", "+%F", "-r"]).arg(file).output();
+    let output = output.map_err(|error| format!("date does not start: {error}"))?;
+    Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+}
+
+/// A name that is not taken.
+fn free(folder: &Path, name: &str, extension: &str) -> PathBuf {
+    let numbered = |number: u32| folder.join(format!("{name}-{number}.{extension}"));
+    let plain = folder.join(format!("{name}.{extension}"));
+    let is_first = !plain.exists() && !numbered(1).exists();
+    if is_first { plain } else { (1..).map(numbered).find(|path| !path.exists()).expect("numbers do not end") }
+}
+
+/// A run with a line for its header, and one for each row.
+fn compact(header: &Header, rows: Vec<Value>, rest: Map<String, Value>) -> String {
+    let mut text = format!("{{\"header\":{},\n", without_paths(json!(header)));
+    for (name, value) in rest {
+        text += &format!("{}:{},\n", json!(name), without_paths(value));
+    }
+    let rows: Vec<String> = rows.into_iter().map(|row| without_paths(row).to_string()).collect();
+    text + &format!("\"rows\":[\n{}\n]}}", rows.join(",\n"))
+}
+
+/// Every text in it without paths of the machine: of those only the last part stays.
+fn without_paths(value: Value) -> Value {
+    match value {
+        Value::String(text) => Value::String(tidy::without_machine_paths(&text)),
+        Value::Array(list) => list.into_iter().map(without_paths).collect(),
+        Value::Object(fields) => fields.into_iter().map(|(name, value)| (name, without_paths(value))).collect(),
+        other => other,
+    }
+}
+
+/// A text with the header of a run and its own command, which is its first line after `$ `.
+fn with_header(header: Header, text: &str) -> Result<(Header, String), String> {
+    let (first, body) = text.split_once('\n').ok_or("it is empty")?;
+    let command = first.strip_prefix("$ ").ok_or("its first line does not say `$ COMMAND`")?.to_owned();
+    let release = header.driver_release.as_ref().map_or(String::new(), |release| format!(", {release}"));
+    let lines = [
+        format!("device: {}", header.device),
+        format!("driver: CUDA {}{release}", header.driver),
+        format!("commit: {}", header.commit),
+        format!("product: {}", header.product),
+        format!("command: {command}"),
+    ];
+    let body: Vec<&str> = body.trim_matches('\n').lines().map(str::trim_end).collect();
+    let text = format!("{}\n\n{}\n", lines.join("\n"), body.join("\n"));
+    Ok((header, tidy::without_machine_paths(&text)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::headline::example;
+    use crate::wheels::Scratch;
+
+    #[test]
+    fn a_command_says_which_question_it_answers() {
+        let question = |command| question_of(command).unwrap_or_default();
+        assert_eq!(question("overtake bench latency --seconds 32 --json a.json"), "latency");
+        assert_eq!(question("overtake bench latency --endless --json a.json"), "endless");
+        assert_eq!(question("overtake bench hunt --seconds 600"), "hunt");
+        assert_eq!(question("python3 pair.py"), "");
+    }
+
+    #[test]
+    fn devices_have_short_names() {
+        let mut header = example::run("latency", "h100", Vec::new()).header;
+        header.device = "NVIDIA H100 80GB HBM3".into();
+        assert_eq!(device_of(&header), "h100");
+        header.device = "NVIDIA GeForce RTX 4090".into();
+        assert_eq!(device_of(&header), "4090");
+        header.backend = "soft".into();
+        assert_eq!(device_of(&header), "soft");
+    }
+
+    #[test]
+    fn what_is_stored_is_found_again_without_paths_of_the_machine() {
+        let root = Scratch::new().unwrap();
+        std::fs::create_dir_all(root.path().join(FOLDER).join("latency")).unwrap();
+        std::fs::write(root.path().join(FOLDER).join("latency/README.md"), "").unwrap();
+        let mut run = example::bench("latency", "h100", "idle", 9.0);
+        let folder = concat!("/t", "mp/");
+        run.header.command = format!("overtake bench latency --json {folder}out/a.json");
+        let file = root.path().join("a.json");
+        std::fs::write(&file, json!({"header": run.header, "rows": run.rows}).to_string()).unwrap();
+        let words = Asked { device: Some("h100"), ..Asked::default() };
+        let names = [0, 1].map(|_| store(root.path(), &file, &words).unwrap());
+        assert!(names[0].ends_with("-0123456.json") && names[1].ends_with("-0123456-1.json"), "{names:?}");
+        let found = stored::read_all(root.path()).unwrap();
+        assert_eq!(found.len(), 2);
+        assert_eq!(found[0].header.command, "overtake bench latency --json a.json");
+        assert_eq!(found[0].bench_rows(), run.bench_rows());
+        let text = root.path().join("b.txt");
+        std::fs::write(&text, "$ copies\nall passed\n").unwrap();
+        let words = Asked { question: Some("latency"), like: file.to_str(), device: Some("h100"), ..Asked::default() };
+        store(root.path(), &text, &words).unwrap();
+        assert!(stored::read_all(root.path()).unwrap().iter().any(|run| run.header.command == "copies"));
+    }
+}

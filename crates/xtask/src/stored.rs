@@ -1,0 +1,240 @@
+//! Stored runs: the files of `reports/QUESTION/DEVICE`, and what each has to say of itself.
+//!
+//! A run is JSON as `overtake bench --json` and the scripts of `tests/gpu` write it (a header and rows; or a list of
+//! such runs that were made in turn), or text whose first lines are its header and whose text comes after an empty one.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use report::{BenchRow, Header};
+use serde_json::{Map, Value};
+
+/// The folder of all of them.
+pub const FOLDER: &str = "reports";
+/// Folders of `reports` that hold no runs: lists of mutants, and logs of the fuzzers.
+const OTHER_FOLDERS: [&str; 2] = ["mutants", "fuzz"];
+/// The folder of a question for programs that were only written to answer it.
+const PROBES: &str = "probes";
+/// What the header of a text has to say, in this order.
+const TEXT_HEADER: [&str; 5] = ["device", "driver", "commit", "product", "command"];
+
+/// One stored run.
+#[derive(Clone, Debug)]
+pub struct Stored {
+    /// Its file, from the root of the repository.
+    pub file: String,
+    /// The folder of the question that it answers.
+    pub question: String,
+    /// The folder of the device that it ran on.
+    pub device: String,
+    /// Where it comes from.
+    pub header: Header,
+    /// What it measured; nothing where it is text.
+    pub rows: Vec<Value>,
+    /// What it says beside header and rows.
+    pub rest: Map<String, Value>,
+}
+
+impl Stored {
+    /// Whether it may be quoted: it is of the current product.
+    pub fn is_current(&self) -> bool {
+        self.header.product == report::PRODUCT
+    }
+
+    /// Whether it is of an older product: to be measured again, or to be removed.
+    pub fn is_stale(&self) -> bool {
+        self.header.product != 0 && self.header.product < report::PRODUCT
+    }
+
+    /// Rows as the benches write them.
+    pub fn bench_rows(&self) -> Vec<BenchRow> {
+        self.rows.iter().filter_map(|row| serde_json::from_value(row.clone()).ok()).collect()
+    }
+
+    /// What of its environment tells it from other runs that answer the same question.
+    pub fn variant(&self) -> String {
+        let tells = |name: &str| name != "OVERTAKE_BACKEND";
+        let words = self.header.environment.iter().filter(|(name, _)| tells(name));
+        words.map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// All stored runs, in the order of their files; or everything that is wrong with them.
+pub fn read_all(root: &Path) -> Result<Vec<Stored>, Vec<String>> {
+    let (mut runs, mut wrong) = (Vec::new(), Vec::new());
+    for question in entries(&root.join(FOLDER)) {
+        let name = name_of(&question);
+        if question.is_dir() && !OTHER_FOLDERS.contains(&name.as_str()) {
+            read_question(root, &question, &name, &mut runs, &mut wrong);
+        }
+    }
+    if wrong.is_empty() { Ok(runs) } else { Err(wrong) }
+}
+
+fn read_question(root: &Path, folder: &Path, question: &str, runs: &mut Vec<Stored>, wrong: &mut Vec<String>) {
+    if !folder.join("README.md").is_file() {
+        wrong.push(format!("{FOLDER}/{question} has no README.md that says what is asked there"));
+    }
+    for entry in entries(folder) {
+        let name = name_of(&entry);
+        let is_page = name == "README.md" || name.ends_with(".svg");
+        if entry.is_dir() && name != PROBES {
+            for file in entries(&entry) {
+                let shown = file.strip_prefix(root).unwrap_or(&file).to_string_lossy().into_owned();
+                match read(&file) {
+                    Ok(found) => runs.extend(found.into_iter().map(|(header, rows, rest)| Stored {
+                        file: shown.clone(),
+                        question: question.to_owned(),
+                        device: name.clone(),
+                        header,
+                        rows,
+                        rest,
+                    })),
+                    Err(error) => wrong.push(format!("{shown}: {error}")),
+                }
+            }
+        } else if !entry.is_dir() && !is_page {
+            wrong.push(format!("{FOLDER}/{question}/{name}: a run belongs into the folder of its device"));
+        }
+    }
+}
+
+/// A header, rows, and the rest.
+type Parts = (Header, Vec<Value>, Map<String, Value>);
+
+/// The runs of one file.
+pub fn read(file: &Path) -> Result<Vec<Parts>, String> {
+    let text = std::fs::read_to_string(file).map_err(|error| error.to_string())?;
+    let found = match file.extension().and_then(|extension| extension.to_str()) {
+        Some("json") => match serde_json::from_str(&text).map_err(|error| error.to_string())? {
+            Value::Array(list) => list.into_iter().map(parts).collect::<Result<Vec<_>, _>>()?,
+            one => vec![parts(one)?],
+        },
+        Some("txt") => vec![(text_header(&text)?, Vec::new(), Map::new())],
+        _ => return Err("neither JSON nor text".to_owned()),
+    };
+    if found.is_empty() {
+        return Err("no run".to_owned());
+    }
+    found.iter().try_for_each(|(header, _, _)| complete(header))?;
+    Ok(found)
+}
+
+fn parts(run: Value) -> Result<Parts, String> {
+    let Value::Object(mut run) = run else { return Err("a run is an object".to_owned()) };
+    let header = run.remove("header").ok_or("there is no header")?;
+    if header.get("product").is_none() {
+        return Err("the header has no product number".to_owned());
+    }
+    let header = serde_json::from_value(header).map_err(|error| format!("header: {error}"))?;
+    let Some(Value::Array(rows)) = run.remove("rows") else { return Err("there are no rows".to_owned()) };
+    Ok((header, rows, run))
+}
+
+fn text_header(text: &str) -> Result<Header, String> {
+    let mut said = BTreeMap::new();
+    for line in text.lines().take_while(|line| !line.is_empty()) {
+        let (name, value) = line.split_once(": ").ok_or_else(|| format!("`{line}` is no line of a header"))?;
+        said.insert(name, value);
+    }
+    let find = |name: &str| said.get(name).map(|value| (*value).to_owned()).ok_or_else(|| format!("no `{name}: ...`"));
+    let [device, driver, commit, product, command] = TEXT_HEADER.map(find);
+    let product = product?.parse().map_err(|error| format!("product: {error}"))?;
+    Ok(Header {
+        version: String::new(),
+        commit: commit?,
+        product,
+        command: command?,
+        device: device?,
+        driver: driver?,
+        driver_release: None,
+        backend: String::new(),
+        environment: BTreeMap::new(),
+    })
+}
+
+fn complete(header: &Header) -> Result<(), String> {
+    let said = [("device", &header.device), ("driver", &header.driver), ("commit", &header.commit)];
+    for (name, value) in said.into_iter().chain([("command", &header.command)]) {
+        if value.trim().is_empty() || value == "unknown" {
+            return Err(format!("the header does not say its {name}"));
+        }
+    }
+    if header.product > report::PRODUCT {
+        let (theirs, ours) = (header.product, report::PRODUCT);
+        return Err(format!("it is of product {theirs}, and the product is {ours}: raise report::PRODUCT, or mend it"));
+    }
+    Ok(())
+}
+
+fn name_of(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// What lies in a folder, in order.
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    let Ok(read) = std::fs::read_dir(folder) else { return Vec::new() };
+    let mut paths: Vec<PathBuf> = read.filter_map(Result::ok).map(|entry| entry.path()).collect();
+    paths.sort();
+    paths
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::wheels::Scratch;
+
+    const JSON: &str = r#"{"header":{"version":"0.1.0","commit":"abc","product":1,"command":"overtake bench latency",
+        "device":"X","driver":"13.0","backend":"cuda","environment":{"OVERTAKE_BACKEND":"cuda","A":"1"}},"rows":[{}]}"#;
+    const TEXT: &str = "device: X\ndriver: 13.0\ncommit: abc\nproduct: 0\ncommand: ./a.out\n\nwhat it printed\n";
+
+    /// A `reports` folder with one file of one question.
+    fn store(name: &str, text: &str) -> Scratch {
+        let root = Scratch::new().unwrap();
+        let file = root.path().join(FOLDER).join(name);
+        std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+        std::fs::write(&file, text).unwrap();
+        let asked = root.path().join(FOLDER).join("latency");
+        std::fs::create_dir_all(&asked).unwrap();
+        std::fs::write(asked.join("README.md"), "").unwrap();
+        root
+    }
+
+    fn wrong(name: &str, text: &str) -> String {
+        read_all(store(name, text).path()).unwrap_err().join("\n")
+    }
+
+    #[test]
+    fn json_and_text_say_where_they_come_from() {
+        let runs = read_all(store("latency/h100/a.json", JSON).path()).unwrap();
+        assert_eq!((runs[0].question.as_str(), runs[0].device.as_str()), ("latency", "h100"));
+        assert_eq!((runs[0].variant().as_str(), runs[0].rows.len()), ("A=1", 1));
+        let list = format!("[{JSON},{JSON}]");
+        assert_eq!(read_all(store("latency/h100/a.json", &list).path()).unwrap().len(), 2);
+        let runs = read_all(store("latency/h100/a.txt", TEXT).path()).unwrap();
+        assert_eq!((runs[0].header.product, runs[0].header.command.as_str()), (0, "./a.out"));
+        assert!(!runs[0].is_stale() && !runs[0].is_current(), "what is only compared with is neither");
+    }
+
+    #[test]
+    fn a_run_that_does_not_say_where_it_comes_from_is_refused() {
+        for name in ["device", "driver", "commit", "product", "command"] {
+            let json = JSON.replace(&format!("\"{name}\""), "\"other\"");
+            assert!(wrong("latency/h100/a.json", &json).contains(name), "{name}");
+            let text = TEXT.replace(&format!("{name}: "), "other: ");
+            assert!(wrong("latency/h100/a.txt", &text).contains(name), "{name}");
+        }
+        let unknown = JSON.replace("abc", "unknown");
+        assert!(wrong("latency/h100/a.json", &unknown).contains("does not say its commit"));
+        let later = JSON.replace("\"product\":1", "\"product\":999");
+        assert!(wrong("latency/h100/a.json", &later).contains("product 999"));
+    }
+
+    #[test]
+    fn runs_lie_in_the_folder_of_their_question_and_device() {
+        assert!(wrong("latency/a.json", JSON).contains("folder of its device"));
+        assert!(wrong("burst/h100/a.json", JSON).contains("reports/burst has no README.md"));
+        assert!(wrong("latency/h100/a.csv", "").contains("neither"));
+        assert!(read_all(store("mutants/a.toml", "").path()).unwrap().is_empty(), "no runs lie there");
+    }
+}
