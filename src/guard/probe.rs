@@ -6,29 +6,31 @@
 use std::sync::Arc;
 
 use channels::Adder;
-use hal::{Driver, Host, MemOp, Nanos, Result, Stream, Wait, WaitCondition};
+use hal::{Driver, Host, MemOp, Nanos, Result, Stream, WaitCondition};
 use semaphores::Words;
 
 use super::carrier::Carrier;
 use crate::kernel::CopyKernel;
 
-/// How long the kernel may take, in turns of this thread. Where there is one queue the application's start takes so
-/// much longer; where there are more, a host that lets nobody run for a while must not be taken for that. So a turn
-/// counts as no more than [`TURN`], however long this thread had to wait for the next one: of plain time, 50 ms were
-/// too short in 4 of 314 starts at a load of 7 on two cores, and 300 ms in one of about a thousand at a higher load.
-const TURNS: u32 = 60;
+/// How long the kernel may take, by the time that this thread has. Where there is one queue the application's start
+/// takes so much longer; where there are more, a host that lets nobody run for a while must not be taken for that. So
+/// between two looks no more than [`TURN`] counts, however long this thread had to wait for the second, and every look
+/// asks the driver: a device that is modelled moves at the latest when it is asked, and its own thread may starve.
+const PATIENCE: Nanos = Nanos::from_ms(300);
 const TURN: Nanos = Nanos::from_ms(5);
+/// Between two looks.
+const LOOK_EVERY: Nanos = Nanos::from_us(20);
 
-/// Host words of the probe: one opens the streams that wait, the other says that the kernel has ended.
+/// Words of the probe: one opens the streams that wait, to the other the kernel adds.
 const OPEN: u64 = 0;
-const ENDED: u64 = 1;
+const ADDED: u64 = 1;
 
 /// Lets all streams of the carriers but one wait, and runs a kernel in that one.
 pub(super) fn kernels_pass_waits(driver: &Arc<dyn Driver>, carriers: &[Carrier], kernel: &CopyKernel) -> Result<bool> {
     let Some(last) = carriers.last() else { return Ok(false) };
     let words = Words::new(driver, 2)?;
     let waiting: Vec<Stream> = carriers.iter().flat_map(|carrier| [carrier.copies, carrier.waits]).collect();
-    let passed = try_it(&**driver, &words, &waiting, last.rescues, kernel);
+    let passed = try_it(&**driver, driver.host(), &words, &waiting, last.rescues, kernel);
     words.store(OPEN, 1);
     // The words must not go before whoever waits for them.
     let ended = waiting.into_iter().chain([last.rescues]).map(|stream| driver.stream_synchronize(stream));
@@ -38,6 +40,7 @@ pub(super) fn kernels_pass_waits(driver: &Arc<dyn Driver>, carriers: &[Carrier],
 
 fn try_it(
     driver: &dyn Driver,
+    host: &dyn Host,
     words: &Words,
     waiting: &[Stream],
     passing: Stream,
@@ -47,19 +50,30 @@ fn try_it(
         driver.mem_op(*stream, MemOp::wait32(words.host_address(OPEN), 1, WaitCondition::Geq))?;
         kernel.add(*stream, words.device_address(OPEN), 1)?;
     }
-    kernel.add(passing, words.device_address(ENDED), 1)?;
-    driver.mem_op(passing, MemOp::write32(words.host_address(ENDED), 1))?;
-    Ok(comes_true(driver.host(), &mut || words.load(ENDED) == 1))
+    kernel.add(passing, words.device_address(ADDED), 1)?;
+    comes_true(host, &mut || driver.stream_query(passing))
 }
 
-fn comes_true(host: &dyn Host, condition: &mut dyn FnMut() -> bool) -> bool {
-    let mut turns = (0..TURNS).map(|_| host.wait_until(Some(host.now() + TURN), condition));
-    turns.find(|wait| *wait != Wait::Deadline) == Some(Wait::Met)
+fn comes_true(host: &dyn Host, condition: &mut dyn FnMut() -> Result<bool>) -> Result<bool> {
+    let mut left = PATIENCE;
+    loop {
+        let looked_at = host.now();
+        if condition()? {
+            return Ok(true);
+        }
+        if left == Nanos::ZERO {
+            return Ok(false);
+        }
+        host.sleep(LOOK_EVERY);
+        left = left.since(host.now().since(looked_at).min(TURN));
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
+
+    use softgpu::Connections;
 
     use super::*;
     use crate::driver::RealHost;
@@ -70,9 +84,29 @@ mod tests {
         let ended = comes_true(&RealHost::new(), &mut || {
             std::thread::sleep(starved);
             looks += 1;
-            looks == TURNS - 1
+            Ok(looks == PATIENCE.0 / TURN.0)
         });
-        assert!(ended, "a turn for each look, and more patience than there were looks");
-        assert!(!comes_true(&RealHost::new(), &mut || false));
+        assert_eq!(ended, Ok(true), "a turn for each look, and more patience than there were looks");
+        assert_eq!(comes_true(&RealHost::new(), &mut || Ok(false)), Ok(false));
+    }
+
+    /// What the probe says of a model whose time does not pass by itself.
+    fn found_in_real_time(connections: Connections) -> bool {
+        let gpu = softgpu::SoftGpu::builder().connections(connections).build();
+        let driver: Arc<dyn Driver> = Arc::new(gpu);
+        let context = driver.primary_context_retain(hal::Device(0)).unwrap();
+        driver.context_set_current(Some(context)).unwrap();
+        let (kernel, words) = (CopyKernel::load(&driver).unwrap(), Words::new(&driver, 2).unwrap());
+        let streams = [(); 5].map(|()| driver.stream_create(hal::StreamFlags::NON_BLOCKING, 0).unwrap());
+        let passed = try_it(&*driver, &RealHost::new(), &words, &streams[..4], streams[4], &kernel).unwrap();
+        words.store(OPEN, 1);
+        streams.iter().for_each(|stream| driver.stream_synchronize(*stream).unwrap());
+        passed
+    }
+
+    #[test]
+    fn a_device_whose_thread_starves_is_not_taken_for_one_queue() {
+        assert!(found_in_real_time(Connections::default()));
+        assert!(!found_in_real_time(Connections { max: Some(1), copy: Some(8) }), "and one queue is found");
     }
 }

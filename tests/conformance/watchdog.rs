@@ -3,15 +3,22 @@
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
-/// Runs `body`; aborts the process when it takes longer than `limit`. Nothing gentler helps against a thread that is
+use crate::patience::Patience;
+
+/// Between two looks at whether the trial hangs.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+
+/// Runs `body`; aborts the process when it exhausts this patience. Nothing gentler helps against a thread that is
 /// blocked inside a driver.
-pub fn guarded<T>(name: &str, limit: Duration, body: impl FnOnce() -> T) -> T {
+pub fn guarded<T>(name: &str, mut patience: Patience, body: impl FnOnce() -> T) -> T {
     let (done, waiting) = channel::<()>();
     let label = name.to_owned();
     let dog = std::thread::spawn(move || {
-        if waiting.recv_timeout(limit) == Err(RecvTimeoutError::Timeout) {
-            eprintln!("conformance: {label} still runs after {} s: it hangs", limit.as_secs());
-            std::process::abort();
+        while waiting.recv_timeout(LOOK_EVERY) == Err(RecvTimeoutError::Timeout) {
+            if patience.is_over() {
+                eprintln!("{label} has not ended in many times the time that it needs: it hangs");
+                std::process::abort();
+            }
         }
     });
     let result = body();

@@ -5,10 +5,7 @@ use overtake::options::{Transport, UrgentTransport};
 use overtake::{Direction, Options, Overtake, Priorities, Priority};
 
 use crate::failure::{Failure, Outcome};
-use crate::rig::Rig;
-
-/// How long a check waits for something that must happen, in the host's time.
-pub const PATIENCE: Nanos = Nanos::from_ms(1_500);
+use crate::rig::{Rig, span};
 
 /// The semaphores of a device are one bank for each of these.
 pub const DIRECTIONS: [Direction; 2] = [Direction::HostToDevice, Direction::DeviceToHost];
@@ -38,7 +35,7 @@ pub fn open(rig: &Rig, options: Options) -> Result<Overtake, Failure> {
 #[track_caller]
 pub fn eventually(rig: &Rig, what: &str, mut condition: impl FnMut() -> bool) -> Outcome {
     let host = rig.driver().host();
-    match host.wait_until(Some(host.now() + PATIENCE), &mut condition) {
+    match host.wait_until(Some(host.now() + span(rig.driver())), &mut condition) {
         Wait::Met => Ok(()),
         end => Err(Failure::new(format_args!("{what}: it did not come to that ({end:?})"))),
     }

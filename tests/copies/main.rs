@@ -19,6 +19,9 @@ mod loader;
 #[path = "../conformance/memory.rs"]
 mod memory;
 #[allow(dead_code)]
+#[path = "../support/patience.rs"]
+mod patience;
+#[allow(dead_code)]
 #[path = "../conformance/place.rs"]
 mod place;
 #[allow(dead_code)]
@@ -50,20 +53,21 @@ use semaphores::Kind;
 use arm::Arm;
 use checks::{Case, bytes};
 use failure::Outcome;
+use patience::Patience;
 use rig::Rig;
 
-const CHECK_LIMIT: Duration = Duration::from_secs(60);
-const SUITE_LIMIT: Duration = Duration::from_secs(600);
+/// For the whole suite in a child.
+const SUITE_LIMIT: Duration = Duration::from_secs(1800);
 
-fn trial(name: String, limit: Duration, body: impl FnOnce() -> Outcome + Send + 'static) -> Trial {
+fn trial(name: String, patience: Patience, body: impl FnOnce() -> Outcome + Send + 'static) -> Trial {
     let label = name.clone();
     Trial::test(name, move || {
-        watchdog::guarded(&label, limit, body).map_err(|failure| Failed::from(failure.to_string()))
+        watchdog::guarded(&label, patience, body).map_err(|failure| Failed::from(failure.to_string()))
     })
 }
 
 fn check_trial(arm: Arm, name: &str, check: impl FnOnce(&Rig) -> Outcome + Send + 'static) -> Trial {
-    trial(format!("{}::{name}", arm.name()), CHECK_LIMIT, move || {
+    trial(format!("{}::{name}", arm.name()), Patience::new(), move || {
         let rig = Rig::new(&arm.driver()?)?;
         let outcome = check(&rig);
         outcome.and(rig.finish())
@@ -99,7 +103,7 @@ fn trials(arm: Arm) -> Vec<Trial> {
 /// What only the soft arm adds.
 fn soft_trials() -> Vec<Trial> {
     let ignored = loader::library().is_none() && !loader::is_required();
-    let through = trial("through_the_loader".to_owned(), SUITE_LIMIT, loader::through_the_loader);
+    let through = trial("through_the_loader".to_owned(), Patience::of(SUITE_LIMIT), loader::through_the_loader);
     let mut trials = vec![through.with_ignored_flag(ignored)];
     type OnModel = fn() -> Outcome;
     let named: &[(&str, OnModel)] = &[
@@ -132,7 +136,7 @@ fn soft_trials() -> Vec<Trial> {
         ("faults::in_flight_guarded", model::faults::in_flight_guarded),
         ("faults::in_flight", model::faults::in_flight),
     ];
-    trials.extend(named.iter().map(|(name, check)| trial((*name).to_owned(), CHECK_LIMIT, *check)));
+    trials.extend(named.iter().map(|(name, check)| trial((*name).to_owned(), Patience::new(), *check)));
     let ways = [
         ("auto_urgent_by_engine_hold", Transport::Auto, UrgentTransport::Engine, Kind::Hold),
         ("auto_urgent_by_kernel_hold", Transport::Auto, UrgentTransport::Kernel, Kind::Hold),
@@ -142,7 +146,7 @@ fn soft_trials() -> Vec<Trial> {
     ];
     trials.extend(ways.map(|(name, transport, urgent, emulation)| {
         let check = move || model::faults::every_call(transport, urgent, emulation);
-        trial(format!("faults::every_call_of_{name}"), CHECK_LIMIT, check)
+        trial(format!("faults::every_call_of_{name}"), Patience::new(), check)
     }));
     trials
 }

@@ -5,13 +5,18 @@
 use std::cell::Cell;
 use std::ffi::CString;
 use std::sync::{Arc, OnceLock};
-use std::time::{Duration, Instant};
 
 use hal::{Device, DevicePtr, Driver, HostAllocFlags, Stream, StreamFlags};
 use overtake::copy::Request;
 use shim::table::{Table, Totals};
 use shim::{Call, Start};
 use softgpu::{Clock, SoftGpu};
+
+#[allow(dead_code)]
+#[path = "../../../tests/support/patience.rs"]
+mod patience;
+
+use patience::wait_for;
 
 const BULK_BYTES: u64 = 4 << 20;
 const SMALL_BYTES: u64 = 64 << 10;
@@ -83,14 +88,6 @@ fn totals(table: &Table) -> Totals {
     // SAFETY: a live structure of the size that it says.
     assert_eq!(unsafe { (table.totals)(&mut totals) }, 0);
     totals
-}
-
-fn wait_for(what: &str, condition: impl Fn() -> bool) {
-    let deadline = Instant::now() + Duration::from_secs(20);
-    while !condition() {
-        assert!(Instant::now() < deadline, "{what} did not happen");
-        std::thread::sleep(Duration::from_millis(1));
-    }
 }
 
 #[test]

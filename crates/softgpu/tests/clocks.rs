@@ -1,11 +1,15 @@
 //! The free-running clock, for programs that poll memory without telling anybody.
 
+#[allow(dead_code)]
+#[path = "../../../tests/support/patience.rs"]
+mod patience;
 mod support;
 
 use std::sync::OnceLock;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use hal::{Driver, MemOp, Nanos, Wait};
+use patience::wait_for as eventually;
 use softgpu::{Clock, SoftGpu};
 use support::{MIB, Pinned, download, enter, stream, upload, wait_for};
 
@@ -20,11 +24,7 @@ fn a_completion_word_appears_without_any_call() {
     let gpu = ready();
     let (stream, word) = (stream(&gpu), Pinned::new(&gpu, 4096));
     gpu.mem_op(stream, MemOp::write32(word.device(), 5)).unwrap();
-    let begin = Instant::now();
-    while word.load() != 5 {
-        assert!(begin.elapsed() < Duration::from_secs(5), "the clock's thread moves the device");
-        std::hint::spin_loop();
-    }
+    eventually("the clock's thread moves the device", || word.load() == 5);
     assert!(!gpu.host().is_virtual());
 }
 
@@ -98,10 +98,6 @@ fn its_thread_ends_with_the_last_handle() {
     let gpus: Vec<SoftGpu> = (0..16).map(|_| SoftGpu::builder().clock(Clock::FreeRunning).build()).collect();
     let Some(before) = threads() else { return };
     drop(gpus);
-    let begin = Instant::now();
     // The other tests of this file come and go meanwhile; they are fewer than eight.
-    while threads().is_some_and(|now| now + 8 > before) {
-        assert!(begin.elapsed() < Duration::from_secs(5), "sixteen threads go");
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    eventually("sixteen threads go", || threads().is_none_or(|now| now + 8 <= before));
 }

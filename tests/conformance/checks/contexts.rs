@@ -4,7 +4,7 @@ use hal::{Code, Device, EventFlags, MemOp, MemoryKind, StreamFlags};
 
 use crate::failure::{Failure, Outcome, ensure, refused, same, same_bytes};
 use crate::place::Buffer;
-use crate::rig::Rig;
+use crate::rig::{Rig, span};
 
 /// Runs `body` with a context of one's own current, which is destroyed afterwards.
 fn in_own_context(rig: &Rig, body: impl FnOnce(hal::Context) -> Outcome) -> Outcome {
@@ -103,7 +103,7 @@ pub fn destroyed_under_a_thread(rig: &Rig) -> Outcome {
     let thread = rig.spawn("orphan", move |driver| {
         driver.context_set_current(Some(own))?;
         ready_word.store(1);
-        let deadline = driver.host().now() + hal::Nanos::from_ms(2_000);
+        let deadline = driver.host().now() + span(driver);
         driver.host().wait_until(Some(deadline), &mut || gone_word.load() == 1);
         let allocated = driver.mem_alloc(4096);
         driver.context_set_current(None)?;

@@ -4,7 +4,7 @@ use hal::Nanos;
 use hal::{Attribute, Device, Wait};
 
 use crate::failure::{Outcome, ensure, same};
-use crate::rig::Rig;
+use crate::rig::{Rig, span};
 
 /// Names, ids and sizes that make sense.
 pub fn description(rig: &Rig) -> Outcome {
@@ -61,7 +61,8 @@ pub fn host_time(rig: &Rig) -> Outcome {
     same("a wait for nothing", &host.wait_until(Some(deadline), &mut || false), &Wait::Deadline)?;
     ensure!(host.now() >= deadline, "a wait ended before its deadline");
     let late = host.now().since(deadline);
-    ensure!(late <= Nanos::from_ms(200), "a wait ended {late} after its deadline");
+    // In real time other processes may have the processor meanwhile.
+    ensure!(!host.is_virtual() || late <= Nanos::from_ms(200), "a wait ended {late} after its deadline");
     same("a wait for what is", &host.wait_until(Some(host.now()), &mut || true), &Wait::Met)
 }
 
@@ -71,7 +72,7 @@ pub fn host_waits_for_the_device(rig: &Rig) -> Outcome {
     let gate = rig.gate(stream)?;
     rig.mark(stream, &word, 3)?;
     let opener = rig.open_later(&gate);
-    let deadline = host.now() + Nanos::from_ms(1_500);
+    let deadline = host.now() + span(rig.driver());
     let end = host.wait_until(Some(deadline), &mut || word.load() == 3);
     rig.join(opener)?;
     same("the wait", &end, &Wait::Met)?;

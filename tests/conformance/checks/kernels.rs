@@ -44,11 +44,15 @@ pub fn spin(rig: &Rig) -> Outcome {
     let (kernels, stream) = (rig.kernels()?, rig.stream()?);
     let before = rig.driver().host().now();
     rig.launch_spin(kernels.spin, 3_000_000, stream)?;
-    ensure!(!rig.driver().stream_query(stream)?, "3 ms of spinning are over at once");
+    // Unless this thread had to wait that long itself.
+    let is_over = rig.driver().stream_query(stream)?;
+    let looked = rig.driver().host().now().since(before);
+    ensure!(!is_over || looked >= Nanos::from_us(2_900), "3 ms of spinning are over after {looked}");
     rig.driver().stream_synchronize(stream)?;
     let took = rig.driver().host().now().since(before);
     ensure!(took >= Nanos::from_us(2_900), "3 ms of spinning took {took}");
-    ensure!(took <= Nanos::from_ms(500), "3 ms of spinning took {took}");
+    let is_virtual = rig.driver().host().is_virtual();
+    ensure!(!is_virtual || took <= Nanos::from_ms(500), "3 ms of spinning took {took}");
     Ok(())
 }
 

@@ -6,7 +6,7 @@ use crate::failure::{Failure, Outcome, ensure, refused, same, same_bytes};
 use crate::memory::Pinned;
 use crate::place::Buffer;
 use crate::prng::Prng;
-use crate::rig::Rig;
+use crate::rig::{Rig, span};
 
 const CONDITIONS: [WaitCondition; 4] = [WaitCondition::Geq, WaitCondition::Eq, WaitCondition::And, WaitCondition::Nor];
 
@@ -303,7 +303,7 @@ pub fn thread_and_stream_take_turns(rig: &Rig) -> Outcome {
     let (thread_turn, thread_answer) = (turn.clone(), answer.clone());
     let thread = rig.spawn("answers", move |driver| {
         for round in 1..=ROUNDS {
-            let deadline = driver.host().now() + Nanos::from_ms(2_000);
+            let deadline = driver.host().now() + span(driver);
             driver.host().wait_until(Some(deadline), &mut || thread_turn.load() == round);
             ensure!(thread_turn.load() == round, "the stream's turn {round} never came");
             thread_answer.store(round);

@@ -3,13 +3,11 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-use std::time::{Duration, Instant};
 
+#[path = "../../../../tests/support/patience.rs"]
+mod patience;
 #[path = "../../../../tests/support/spawn.rs"]
 mod spawn;
-
-/// Far more than any of them needs: a program that hangs must fail, not stop the run.
-const PROGRAM_TIME_MAX: Duration = Duration::from_secs(60);
 
 /// What would change a program's result.
 const VARIABLES: [&str; 12] = [
@@ -113,13 +111,9 @@ fn judged(command: &Command, output: &Output) -> Result<String, String> {
 
 /// Programs say little, so nobody has to read while they run.
 fn wait(mut child: Child) -> Result<Output, String> {
-    let started = Instant::now();
-    while started.elapsed() < PROGRAM_TIME_MAX {
-        if child.try_wait().map_err(|error| error.to_string())?.is_some() {
-            return child.wait_with_output().map_err(|error| error.to_string());
-        }
-        std::thread::sleep(Duration::from_millis(5));
+    if patience::end_of(&mut child).map_err(|error| error.to_string())?.is_none() {
+        let _ended = child.kill();
+        return Err("it hangs".to_owned());
     }
-    let _ended = child.kill();
-    Err(format!("no end after {PROGRAM_TIME_MAX:?}"))
+    child.wait_with_output().map_err(|error| error.to_string())
 }

@@ -2,23 +2,31 @@
 
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
-use std::process::{Child, ChildStdout, Command, Stdio};
-use std::time::{Duration, Instant};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use crate::common::{Folder, text};
+use crate::patience::wait_for;
 use crate::stand_ins::{command, has_python, library};
 
-/// Longer than anything here takes, shorter than a hang is noticed otherwise.
-const PATIENCE: Duration = Duration::from_secs(20);
+/// A while for a shell, in small steps: it looks at its signals between them.
+const DAWDLE: &str = "for i in 0 1 2 3 4 5 6 7 8 9; do sleep 0.02; done";
 
-/// A while for a shell, in many small steps: it looks at its signals between them.
-const DAWDLE: &str = "for i in 0 1 2 3 4 5 6 7 8 9; do for j in 0 1 2 3 4; do sleep 0.02; done; done";
+/// The same, for far longer than any signal takes to come.
+const WAIT: &str = "i=0; while [ $i -lt 15000 ]; do sleep 0.02; i=$((i + 1)); done";
 
-/// A program that has said its first line.
+/// A program that has said its first line, and that may wait for its input to end.
 struct Started {
     child: Child,
+    input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
     line: String,
+}
+
+impl Started {
+    /// Lets the program read the end of its input.
+    fn end_input(&mut self) {
+        self.input = None;
+    }
 }
 
 impl Drop for Started {
@@ -32,11 +40,12 @@ impl Drop for Started {
 fn start(folder: &Folder, arguments: &[&str], script: &str) -> Started {
     let library = library(folder, "dropin.so");
     let mut command = command(folder, &library, &[arguments, &["--", "sh", "-c", script]].concat(), &[]);
-    let mut child = command.process_group(0).stdout(Stdio::piped()).spawn().unwrap();
+    let mut child = command.process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let input = child.stdin.take();
     let mut output = BufReader::new(child.stdout.take().unwrap());
     let mut line = String::new();
     output.read_line(&mut line).unwrap();
-    Started { child, output, line: line.trim_end().to_owned() }
+    Started { child, input, output, line: line.trim_end().to_owned() }
 }
 
 fn kill(signal: &str, process: u32) {
@@ -50,19 +59,11 @@ fn state(process: u32) -> Option<char> {
     stat.rsplit_once(") ")?.1.chars().next()
 }
 
-fn wait_for(what: &str, condition: impl Fn() -> bool) {
-    let start = Instant::now();
-    while !condition() {
-        assert!(start.elapsed() < PATIENCE, "{what}: not after {PATIENCE:?}");
-        std::thread::sleep(Duration::from_millis(5));
-    }
-}
-
 #[test]
 fn without_a_report_no_process_stays() {
     let folder = Folder::new("run-exec");
-    let script = "echo $$; read line";
-    let mut direct = start(&folder, &[], script);
+    let mut direct = start(&folder, &[], "echo $$; read line");
+    direct.end_input();
     direct.child.wait().unwrap();
     assert_eq!(direct.line, direct.child.id().to_string());
     let mut stays = start(&folder, &["--report"], "echo $PPID");
@@ -74,7 +75,7 @@ fn without_a_report_no_process_stays() {
 fn what_is_sent_to_the_command_reaches_the_program() {
     let folder = Folder::new("run-forward");
     for signal in ["TERM", "INT", "HUP", "QUIT", "USR1", "USR2", "WINCH", "CONT", "ALRM"] {
-        let script = format!("trap 'echo got {signal}; exit 7' {signal}; echo ready; {DAWDLE}; exit 1");
+        let script = format!("trap 'echo got {signal}; exit 7' {signal}; echo ready; {WAIT}; exit 1");
         let mut started = start(&folder, &["--json", "-"], &script);
         kill(signal, started.child.id());
         let mut rest = String::new();
@@ -88,7 +89,7 @@ fn what_is_sent_to_the_command_reaches_the_program() {
 #[test]
 fn a_signal_that_ends_the_program_ends_the_command() {
     let folder = Folder::new("run-forward-end");
-    let mut started = start(&folder, &["--report"], "echo ready; exec sleep 60");
+    let mut started = start(&folder, &["--report"], "echo ready; exec sleep 600");
     kill("TERM", started.child.id());
     assert_eq!(started.child.wait().unwrap().signal(), Some(15));
 }
@@ -96,31 +97,33 @@ fn a_signal_that_ends_the_program_ends_the_command() {
 #[test]
 fn both_stop_and_both_go_on() {
     let folder = Folder::new("run-stop");
-    let mut started = start(&folder, &["--report"], "echo $$; exec sleep 2");
+    let mut started = start(&folder, &["--report"], "echo $$; read line; exit 0");
     let (command, program) = (started.child.id(), started.line.parse().unwrap());
     kill("TSTP", command);
     wait_for("both are stopped", || state(program) == Some('T') && state(command) == Some('T'));
     kill("CONT", command);
     wait_for("both go on", || state(program) != Some('T') && state(command) != Some('T'));
+    started.end_input();
     assert_eq!(started.child.wait().unwrap().code(), Some(0));
 }
 
 #[test]
 fn a_program_that_a_debugger_stops_does_not_stop_the_command() {
     let folder = Folder::new("run-debugger");
-    let mut started = start(&folder, &["--report"], "echo $$; exec sleep 1");
+    let mut started = start(&folder, &["--report"], "echo $$; read line; exit 0");
     let (command, program) = (started.child.id(), started.line.parse().unwrap());
     kill("STOP", program);
     wait_for("the program is stopped", || state(program) == Some('T'));
     kill("CONT", program);
     assert_ne!(state(command), Some('T'));
+    started.end_input();
     assert_eq!(started.child.wait().unwrap().code(), Some(0), "nobody has to continue the command");
 }
 
 #[test]
 fn killing_the_command_kills_the_program() {
     let folder = Folder::new("run-kill");
-    let mut started = start(&folder, &["--report"], "echo $$; exec sleep 60");
+    let mut started = start(&folder, &["--report"], "echo $$; exec sleep 600");
     let program = started.line.parse().unwrap();
     kill("KILL", started.child.id());
     started.child.wait().unwrap();
@@ -180,8 +183,9 @@ fn an_interrupt_from_the_terminal_arrives_once() {
         return;
     }
     let folder = Folder::new("run-terminal");
-    let program =
-        "trap 'echo got$((40 + 2))' INT; echo ready; for i in 1 2 3 4 5 6 7 8 9 10; do sleep 0.05; done; exit 7";
+    // It waits for the first interrupt, and then for a while for a second one.
+    let wait = "i=0; while [ -z \"$got\" ] && [ $i -lt 15000 ]; do sleep 0.02; i=$((i + 1)); done";
+    let program = &format!("trap 'got=yes; echo got$((40 + 2))' INT; echo ready; {wait}; {DAWDLE}; exit 7");
     let library = library(&folder, "dropin.so");
     let inner = command(&folder, &library, &["--report", "--", "sh", "-c", program], &[]);
     // The interrupt character, typed at a terminal of its own.

@@ -6,6 +6,9 @@ pub mod build;
 pub mod deployment;
 pub mod driver_sys;
 pub mod list;
+#[allow(dead_code)]
+#[path = "../../../../tests/support/patience.rs"]
+mod patience;
 pub mod report;
 pub mod run;
 #[path = "../../../../tests/support/spawn.rs"]

@@ -8,12 +8,9 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
 
+use crate::harness::patience;
 use crate::harness::spawn::spawn;
-
-/// Far more than any of them needs: a program that hangs must fail, not stop the run.
-const PROGRAM_TIME_MAX: Duration = Duration::from_secs(60);
 
 /// Lines of a difference that are worth showing.
 const LINES_SHOWN: usize = 8;
@@ -170,15 +167,11 @@ pub fn run(command: &mut Command, folder: &Path, heard: Errors) -> Result<Outcom
 }
 
 fn wait(mut child: Child) -> std::io::Result<End> {
-    let started = Instant::now();
-    while started.elapsed() < PROGRAM_TIME_MAX {
-        if let Some(status) = child.try_wait()? {
-            return Ok(match (status.code(), status.signal()) {
-                (Some(code), _) => End::Status(code),
-                (None, signal) => End::Signal(signal.unwrap_or(0)),
-            });
-        }
-        std::thread::sleep(Duration::from_millis(5));
+    if let Some(status) = patience::end_of(&mut child)? {
+        return Ok(match (status.code(), status.signal()) {
+            (Some(code), _) => End::Status(code),
+            (None, signal) => End::Signal(signal.unwrap_or(0)),
+        });
     }
     // The group is the program's own: its children go with it.
     Command::new("kill").args(["-KILL", "--"]).arg(format!("-{}", child.id())).status()?;

@@ -2,17 +2,16 @@
 //! with the legacy and with the per-thread default stream, plain and under AddressSanitizer.
 
 mod common;
+#[allow(dead_code)]
+#[path = "../../../../tests/support/patience.rs"]
+mod patience;
 #[path = "../../../../tests/support/spawn.rs"]
 mod spawn;
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::time::{Duration, Instant};
 
 use libtest_mimic::{Arguments, Failed, Trial};
-
-/// Far more than any of them needs: a program that hangs must fail, not stop the run.
-const PROGRAM_TIME_MAX: Duration = Duration::from_secs(120);
 
 const STRICT: &[&str] = &["-std=c11", "-Wall", "-Wextra", "-Werror", "-O1", "-g", "-DSOFTWARE_GPU"];
 const SANITIZERS: &[&str] = &["-fsanitize=address,undefined", "-fno-sanitize-recover=all"];
@@ -100,22 +99,18 @@ fn kernels() -> String {
     format!("-DKERNELS_PTX=\"{}\"", Path::new(env!("CARGO_MANIFEST_DIR")).join("../src/builtin.ptx").display())
 }
 
-/// Waits for the program; `None` when it took too long and was killed.
+/// Waits for the program; `None` when it hung and was killed.
 fn wait(mut child: Child) -> std::io::Result<Option<ExitStatus>> {
-    let started = Instant::now();
-    while started.elapsed() < PROGRAM_TIME_MAX {
-        if let Some(status) = child.try_wait()? {
-            return Ok(Some(status));
-        }
-        std::thread::sleep(Duration::from_millis(5));
+    let status = patience::end_of(&mut child)?;
+    if status.is_none() {
+        child.kill()?;
+        child.wait()?;
     }
-    child.kill()?;
-    child.wait()?;
-    Ok(None)
+    Ok(status)
 }
 
 fn verdict(status: Option<ExitStatus>) -> String {
-    status.map_or_else(|| format!("no end after {PROGRAM_TIME_MAX:?}"), |status| status.to_string())
+    status.map_or_else(|| "it hangs".to_owned(), |status| status.to_string())
 }
 
 fn sources() -> Vec<PathBuf> {
