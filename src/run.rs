@@ -85,6 +85,10 @@ impl Ride {
     pub(crate) fn is_timed(&self) -> bool {
         self.behind.is_none()
     }
+
+    fn is_behind(&self, ticket: Ticket) -> bool {
+        self.behind.is_some_and(|behind| behind.ticket == ticket)
+    }
 }
 
 /// Who has to be told when a copy has been submitted.
@@ -149,6 +153,10 @@ impl Run {
     /// is no copy. Says who has to be told.
     pub(crate) fn leave(&self, ride: &Ride, failed: bool, now: Nanos) -> Tell {
         let mut state = lock(&self.state);
+        if failed && let Some(last) = state.last.as_mut().filter(|last| ride.is_behind(last.ticket)) {
+            // What never was does not stand between the ticket and those that come after it.
+            last.tail = last.tail - ride.expected;
+        }
         let hold = &mut state.holds[ride.hold];
         match ride.behind {
             _ if failed => {}
@@ -236,11 +244,15 @@ mod tests {
         }
 
         fn enter_every(&self, ticket_every: u32) -> Option<Ride> {
+            self.enter_for(TAKES, ticket_every)
+        }
+
+        fn enter_for(&self, expected: Nanos, ticket_every: u32) -> Option<Ride> {
             self.run.enter(&Ask {
                 shared: &self.shared,
                 direction: Direction::HostToDevice,
                 priority: Priority::new(2).unwrap(),
-                expected: TAKES,
+                expected,
                 ticket_every,
                 timely: true,
             })
@@ -332,6 +344,19 @@ mod tests {
         assert!(bed.look(Nanos::from_ms(1)) && bed.is_up(), "its caller is inside the driver");
         assert_eq!(bed.run.leave(&ride, true, Nanos::ZERO), Tell::Monitor);
         assert!(!bed.look(Nanos::from_ms(1)) && !bed.is_up());
+    }
+
+    /// A driver refuses more bytes than there are; those that come after such a copy do not wait for its time.
+    #[test]
+    fn a_copy_that_failed_takes_no_time() {
+        let bed = Bed::new();
+        let refused = bed.enter_for(Nanos(u64::MAX / 55), 8).unwrap();
+        let _ = bed.run.leave(&refused, true, Nanos::ZERO);
+        let ride = bed.enter().unwrap();
+        let _ = bed.run.leave(&ride, false, Nanos::ZERO);
+        bed.shared.ring.complete(bed.ticket);
+        assert!(bed.look(Nanos::from_ms(1)) && bed.is_up(), "the second one is running");
+        assert!(!bed.look(Nanos::from_ms(2)) && !bed.is_up());
     }
 
     #[test]

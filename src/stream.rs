@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use channels::Direction;
-use hal::{Code, Copy2d, Copy3d, DevicePtr, Nanos, Result, Stream};
+use hal::{Code, Copy2d, Copy3d, DevicePtr, Driver, Nanos, Result, Stream};
 use semaphores::Priority;
 
 use crate::ahead::Ahead;
@@ -249,8 +249,12 @@ impl PriorityStream {
     /// # Safety
     /// As for [`PriorityStream::memcpy_async`], for every row.
     pub unsafe fn memcpy_2d_async(&self, copy: &Copy2d) -> Result<CopyHandle> {
+        let Some(request) = Request::two_d(copy) else {
+            // SAFETY: passed on to the caller.
+            return self.as_it_is(|driver, stream| unsafe { driver.copy_2d_async(copy, stream) });
+        };
         // SAFETY: passed on to the caller.
-        unsafe { self.memcpy_async(&Request::two_d(copy)) }
+        unsafe { self.memcpy_async(&request) }
     }
 
     /// A box.
@@ -258,8 +262,22 @@ impl PriorityStream {
     /// # Safety
     /// As for [`PriorityStream::memcpy_async`], for every row.
     pub unsafe fn memcpy_3d_async(&self, copy: &Copy3d) -> Result<CopyHandle> {
+        let Some(request) = Request::three_d(copy) else {
+            // SAFETY: passed on to the caller.
+            return self.as_it_is(|driver, stream| unsafe { driver.copy_3d_async(copy, stream) });
+        };
         // SAFETY: passed on to the caller.
-        unsafe { self.memcpy_async(&Request::three_d(copy)) }
+        unsafe { self.memcpy_async(&request) }
+    }
+
+    /// A copy of a shape that the driver may not take: it is asked, in the caller's own words.
+    fn as_it_is(&self, copy: impl FnOnce(&dyn Driver, Stream) -> Result<()>) -> Result<CopyHandle> {
+        let (state, began) = (&self.state, self.state.began());
+        let copied = state.inner.natively(|| copy(&*state.inner.driver, state.stream));
+        let (stream, plan) = (Arc::clone(state), Plan::Native(Reason::Misshapen));
+        let result = copied.map(|()| CopyHandle { stream, ticket: None, plan });
+        state.account(&result, state.priority, None, 0, began);
+        result
     }
 
     /// Everything later in this stream comes after everything that is in `other` now. Unlike a plain event, this tells

@@ -3,6 +3,9 @@
 //! 1D, 2D and 3D copies are one thing here: `depth` slices of `rows` rows of `width_bytes` bytes, with a pitch between
 //! rows and one between slices on either side. That is what chunking and the copy kernel need to know, and all they
 //! need.
+//!
+//! Whoever makes a shape of more than one row from numbers that a program gave asks [`Shape::fits`]; from then on no
+//! address in it, and no sum, goes past 64 bits.
 
 use hal::DevicePtr;
 
@@ -44,6 +47,13 @@ impl Side {
         Side { address: self.address + offset, ..self }
     }
 
+    /// From its first byte to its last, pitches included; `None` past 64 bits.
+    fn extent_bytes(self, shape: &Shape) -> Option<u64> {
+        let rows = self.row_pitch_bytes.checked_mul(shape.rows.checked_sub(1)?)?;
+        let slices = self.slice_pitch_bytes.checked_mul(shape.depth.checked_sub(1)?)?;
+        shape.width_bytes.checked_add(rows)?.checked_add(slices)
+    }
+
     /// The address as the driver's type.
     #[must_use]
     pub fn pointer(self) -> DevicePtr {
@@ -58,10 +68,25 @@ impl Shape {
         Shape { target: Side::linear(target), source: Side::linear(source), width_bytes: bytes, rows: 1, depth: 1 }
     }
 
-    /// How many bytes are moved.
+    /// How many bytes are moved; never fewer than there are.
     #[must_use]
     pub fn bytes(&self) -> u64 {
-        self.width_bytes * self.rows * self.depth
+        self.width_bytes.saturating_mul(self.rows).saturating_mul(self.depth)
+    }
+
+    /// Whether there is something to copy, and all of it, on both sides, lies within 64 bits.
+    #[must_use]
+    pub fn fits(&self) -> bool {
+        let bytes = self.width_bytes.checked_mul(self.rows).and_then(|bytes| bytes.checked_mul(self.depth));
+        let inside =
+            |side: &Side| side.extent_bytes(self).is_some_and(|extent| side.address.checked_add(extent).is_some());
+        bytes.is_some_and(|bytes| bytes > 0) && inside(&self.target) && inside(&self.source)
+    }
+
+    /// The ranges of both sides, target first, from the first byte to the last. Of a shape that fits.
+    #[must_use]
+    pub fn extents(&self) -> [(u64, u64); 2] {
+        [self.target, self.source].map(|side| (side.address, side.extent_bytes(self).unwrap_or(u64::MAX)))
     }
 
     /// Whether it is one run of bytes.
@@ -90,7 +115,8 @@ impl Shape {
     }
 
     fn slices_touch(&self) -> bool {
-        [self.target, self.source].iter().all(|side| side.slice_pitch_bytes == side.row_pitch_bytes * self.rows)
+        let tight = |side: &Side| side.row_pitch_bytes.checked_mul(self.rows) == Some(side.slice_pitch_bytes);
+        [self.target, self.source].iter().all(tight)
     }
 
     /// Part of a linear shape.
@@ -105,5 +131,55 @@ impl Shape {
     pub fn rows_from(&self, slice: u64, row: u64, rows: u64) -> Shape {
         debug_assert!(row + rows <= self.rows && slice < self.depth);
         Shape { target: self.target.at(row, slice), source: self.source.at(row, slice), rows, depth: 1, ..*self }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Small numbers, and such as products and sums of them leave 64 bits.
+    fn numbers() -> impl Strategy<Value = u64> {
+        let shifted = (0u32..64, -2i64..3).prop_map(|(shift, by)| (1u64 << shift).wrapping_add_signed(by));
+        prop_oneof![0u64..5, shifted, any::<u64>()]
+    }
+
+    prop_compose! {
+        fn shapes()(n in proptest::array::uniform9(numbers())) -> Shape {
+            let side = |at: usize| Side { address: n[at], row_pitch_bytes: n[at + 1], slice_pitch_bytes: n[at + 2] };
+            Shape { target: side(0), source: side(3), width_bytes: n[6], rows: n[7], depth: n[8] }
+        }
+    }
+
+    /// The same in numbers without an end in sight; `None` past 128 bits.
+    fn end(side: &Side, shape: &Shape) -> Option<u128> {
+        let [width, rows, depth] = [shape.width_bytes, shape.rows, shape.depth].map(u128::from);
+        let rows = u128::from(side.row_pitch_bytes).checked_mul(rows.checked_sub(1)?)?;
+        let slices = u128::from(side.slice_pitch_bytes).checked_mul(depth.checked_sub(1)?)?;
+        u128::from(side.address).checked_add(width)?.checked_add(rows)?.checked_add(slices)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 16 } else { 4096 }))]
+        #[test]
+        fn what_fits_is_reckoned_rightly_and_nothing_else_fits(shape in shapes()) {
+            let bytes = [shape.width_bytes, shape.rows, shape.depth];
+            let bytes = bytes.iter().try_fold(1u128, |product, &number| product.checked_mul(number.into()));
+            let ends = [end(&shape.target, &shape), end(&shape.source, &shape)];
+            let within = |number: &Option<u128>| number.is_some_and(|number| number <= u128::from(u64::MAX));
+            let fits = within(&bytes) && bytes != Some(0) && ends.iter().all(within);
+            prop_assert_eq!(shape.fits(), fits);
+            let least = bytes.map_or(u64::MAX, |bytes| u64::try_from(bytes).unwrap_or(u64::MAX));
+            prop_assert_eq!(shape.bytes(), least);
+            if fits {
+                prop_assert_eq!(shape.flattened().bytes(), least);
+                let reckoned = shape.extents().map(|(address, bytes)| u128::from(address) + u128::from(bytes));
+                prop_assert_eq!(reckoned.map(Some), ends);
+                let (slice, row) = (shape.depth - 1, shape.rows - 1);
+                let last = shape.rows_from(slice, row, 1).target;
+                prop_assert_eq!(Some(u128::from(last.address) + u128::from(shape.width_bytes)), ends[0]);
+            }
+        }
     }
 }

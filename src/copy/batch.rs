@@ -8,7 +8,7 @@ use crate::kernel::Descriptor;
 
 /// A stand-in for all of them: where the first is, with the bytes of all.
 pub(crate) fn sum(requests: &[Request]) -> Shape {
-    let bytes = requests.iter().map(Request::bytes).sum();
+    let bytes = Request::total_bytes(requests);
     Shape::linear(requests[0].shape.target.address, requests[0].shape.source.address, bytes)
 }
 

@@ -93,12 +93,10 @@ impl Job<'_> {
     /// Whether both sides lie within their allocations: past them a kernel would take the context down, where the
     /// driver only refuses.
     pub(super) fn lies_within(&self) -> bool {
-        if !self.pieces.is_empty() {
-            return true;
+        if self.requests.len() > 1 {
+            return true; // or nobody could place them: `batch::combine`
         }
-        [&self.shape.target, &self.shape.source].into_iter().all(|side| {
-            let last_row = (self.shape.rows - 1) * side.row_pitch_bytes;
-            is_allocated(&*self.inner.driver, side.address, last_row + self.shape.width_bytes)
-        })
+        let driver = &*self.inner.driver;
+        self.shape.extents().into_iter().all(|(address, bytes)| is_allocated(driver, address, bytes))
     }
 }

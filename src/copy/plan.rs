@@ -64,11 +64,13 @@ pub enum Reason {
     Unguarded,
     /// Its stream is not known here, or whoever decides about priorities has none for it.
     LeftAlone,
+    /// It is empty, or its shape is one that the driver may not take.
+    Misshapen,
 }
 
 impl Reason {
     /// All of them.
-    pub const ALL: [Reason; 17] = [
+    pub const ALL: [Reason; 18] = [
         Reason::Disabled,
         Reason::StoodDown,
         Reason::Capturing,
@@ -86,6 +88,7 @@ impl Reason {
         Reason::Unready,
         Reason::Unguarded,
         Reason::LeftAlone,
+        Reason::Misshapen,
     ];
 
     /// The name used in statistics.
@@ -109,6 +112,7 @@ impl Reason {
             Reason::Unready => "unready channel",
             Reason::Unguarded => "no guard free",
             Reason::LeftAlone => "left alone",
+            Reason::Misshapen => "misshapen",
         }
     }
 }

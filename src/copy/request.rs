@@ -66,21 +66,34 @@ impl Request {
         Request { direction, ..Request::linear(DevicePtr(target as u64), source, bytes) }
     }
 
-    /// A rectangle.
+    /// A rectangle. `None` where the driver has to be asked whether it takes that: it is empty, rows are longer than
+    /// their pitch, a pitch is longer than any device's, or a number leaves 64 bits.
     #[must_use]
-    pub fn two_d(copy: &Copy2d) -> Request {
-        let (target, source) = (plane(&copy.target, copy.width_bytes), plane(&copy.source, copy.width_bytes));
-        let shape = Shape { target, source, width_bytes: copy.width_bytes, rows: copy.height, depth: 1 };
-        Request { shape, priority: None, direction: direction(copy.source.base, copy.target.base) }
+    pub fn two_d(copy: &Copy2d) -> Option<Request> {
+        let volume = |plane: &Plane| {
+            let Plane { base, pitch_bytes, x_bytes, y } = *plane;
+            Volume { base, pitch_bytes, slice_rows: 0, x_bytes, y, z: 0 }
+        };
+        let Copy2d { width_bytes, height, .. } = *copy;
+        let (source, target) = (volume(&copy.source), volume(&copy.target));
+        Request::three_d(&Copy3d { source, target, width_bytes, height, depth: 1 })
     }
 
-    /// A box.
+    /// A box. `None` as for a rectangle, and where a slice has more rows than there are from one to the next.
     #[must_use]
-    pub fn three_d(copy: &Copy3d) -> Request {
-        let side = |volume: &Volume| volume_side(volume, copy.width_bytes, copy.height);
-        let (target, source) = (side(&copy.target), side(&copy.source));
-        let shape = Shape { target, source, width_bytes: copy.width_bytes, rows: copy.height, depth: copy.depth };
-        Request { shape, priority: None, direction: direction(copy.source.base, copy.target.base) }
+    pub fn three_d(copy: &Copy3d) -> Option<Request> {
+        let Copy3d { width_bytes, height, depth, .. } = *copy;
+        let side = |volume: &Volume| side(volume, width_bytes, height);
+        let shape =
+            Shape { target: side(&copy.target)?, source: side(&copy.source)?, width_bytes, rows: height, depth };
+        let direction = direction(copy.source.base, copy.target.base);
+        shape.fits().then_some(Request { shape, priority: None, direction })
+    }
+
+    /// How many bytes several move together; never fewer than they do.
+    #[must_use]
+    pub fn total_bytes(requests: &[Request]) -> u64 {
+        requests.iter().fold(0, |sum, request| sum.saturating_add(request.bytes()))
     }
 
     /// The same copy with a priority of its own instead of its stream's.
@@ -123,21 +136,24 @@ fn address(endpoint: Endpoint) -> u64 {
     }
 }
 
-fn plane(plane: &Plane, width_bytes: u64) -> Side {
-    // As the driver was seen to read a pitch of 0.
-    let pitch = if plane.pitch_bytes == 0 { plane.x_bytes + width_bytes } else { plane.pitch_bytes };
-    Side {
-        address: address(plane.base) + plane.y * pitch + plane.x_bytes,
-        row_pitch_bytes: pitch,
-        slice_pitch_bytes: 0,
-    }
-}
+/// The longest pitch that any driver takes (`CU_DEVICE_ATTRIBUTE_MAX_PITCH`).
+const PITCH_BYTES_MAX: u64 = i32::MAX as u64;
 
-fn volume_side(volume: &Volume, width_bytes: u64, height: u64) -> Side {
-    let pitch = if volume.pitch_bytes == 0 { volume.x_bytes + width_bytes } else { volume.pitch_bytes };
-    let rows = if volume.slice_rows == 0 { volume.y + height } else { volume.slice_rows };
-    let offset = (volume.z * rows + volume.y) * pitch + volume.x_bytes;
-    Side { address: address(volume.base) + offset, row_pitch_bytes: pitch, slice_pitch_bytes: pitch * rows }
+/// One side of a box, with a pitch of 0 read as the driver was seen to read it.
+fn side(volume: &Volume, width_bytes: u64, height: u64) -> Option<Side> {
+    let (row_end, rows_end) = (volume.x_bytes.checked_add(width_bytes)?, volume.y.checked_add(height)?);
+    let pitch = if volume.pitch_bytes == 0 { row_end } else { volume.pitch_bytes };
+    let rows = if volume.slice_rows == 0 { rows_end } else { volume.slice_rows };
+    if row_end > pitch || rows_end > rows || volume.pitch_bytes > PITCH_BYTES_MAX {
+        return None;
+    }
+    let rows_before = volume.z.checked_mul(rows)?.checked_add(volume.y)?;
+    let offset = rows_before.checked_mul(pitch)?.checked_add(volume.x_bytes)?;
+    Some(Side {
+        address: address(volume.base).checked_add(offset)?,
+        row_pitch_bytes: pitch,
+        slice_pitch_bytes: pitch.checked_mul(rows)?,
+    })
 }
 
 /// Asks the driver where the bytes are. `None` where it would not say: such a copy is passed on.
@@ -200,6 +216,12 @@ mod tests {
     use super::*;
 
     #[test]
+    fn sums_end_where_numbers_do() {
+        let half = Request::htod(DevicePtr(1000), std::ptr::null(), 1 << 63);
+        assert_eq!(Request::total_bytes(&[half, half]), u64::MAX);
+    }
+
+    #[test]
     fn rectangles_and_boxes_become_shapes() {
         let base = Endpoint::Device(DevicePtr(1000));
         let copy = Copy2d {
@@ -208,12 +230,12 @@ mod tests {
             width_bytes: 16,
             height: 4,
         };
-        let shape = Request::two_d(&copy).shape;
+        let shape = Request::two_d(&copy).unwrap().shape;
         assert_eq!((shape.source.address, shape.source.row_pitch_bytes), (5000 + 2 * 19 + 3, 19));
         assert_eq!((shape.target.address, shape.bytes()), (1000 + 64 + 8, 64));
         let volume = |slice_rows| Volume { base, pitch_bytes: 32, slice_rows, x_bytes: 1, y: 2, z: 3 };
         let copy = Copy3d { source: volume(0), target: volume(10), width_bytes: 16, height: 4, depth: 2 };
-        let shape = Request::three_d(&copy).shape;
+        let shape = Request::three_d(&copy).unwrap().shape;
         assert_eq!(shape.source.address, 1000 + (3 * 6 + 2) * 32 + 1);
         assert_eq!((shape.target.address, shape.target.slice_pitch_bytes), (1000 + (3 * 10 + 2) * 32 + 1, 320));
     }

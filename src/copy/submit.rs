@@ -157,13 +157,10 @@ impl Job<'_> {
                     Ok(self.handle(plan, None))
                 }
                 Plan::Native(_) | Plan::Urgent => self.tracked(plan, || Ok(self.native()?)),
+                // Only the driver can say what is wrong with it.
+                _ if !self.lies_within() => self.carry_out(Plan::Native(Reason::Unknown)),
                 Plan::UrgentKernel => self.tracked(plan, || Ok(self.by_kernel(None, URGENT)?)),
-                Plan::Kernel { .. } => {
-                    if !self.lies_within() {
-                        return self.carry_out(Plan::Native(Reason::Unknown));
-                    }
-                    self.tracked(plan, || self.by_bulk_kernel())
-                }
+                Plan::Kernel { .. } => self.tracked(plan, || self.by_bulk_kernel()),
                 Plan::Engine { .. } => self.tracked(plan, || self.by_engine()),
             }
         }

@@ -90,7 +90,12 @@ impl Job<'_> {
     pub(super) unsafe fn by_engine(&self) -> Submitted {
         let (inner, engine) = (self.inner, self.engine());
         let channel = engine.channel(&inner.driver, self.direction(), self.priority)?;
-        let chunks = chunk::cut(&self.shape, engine.chunk_bytes(inner.options.blocking_max));
+        let chunk_bytes = engine.chunk_bytes(inner.options.blocking_max);
+        // Of several copies the shape is only the sum.
+        let chunks = match self.requests {
+            [_] => chunk::cut(&self.shape, chunk_bytes),
+            several => several.iter().flat_map(|request| chunk::cut(&request.shape, chunk_bytes)).collect(),
+        };
         inner.shared.counters.chunked(chunks.len());
         let submission = Submission {
             from: self.stream.stream,

@@ -5,7 +5,7 @@
 //! after its copies, on whichever way they go.
 #![allow(unsafe_code)]
 
-use hal::{Code, Copy2d, Copy3d, Driver, Function, Launch, Stream};
+use hal::{Code, Copy2d, Copy3d, Driver, Function, Launch, Plane, Stream, Volume};
 use overtake::copy::{CopyHandle, Door, Request};
 use overtake::{Overtake, Priority, PriorityStream};
 
@@ -89,6 +89,26 @@ pub fn unordered(stream: &PriorityStream, requests: &[Request]) -> hal::Result<C
     unsafe { stream.memcpy_batch_through(requests, &Door { native: Some(&native), ..Door::default() }) }
 }
 
+/// The same; where they go natively, `native` makes them.
+pub fn unordered_through(
+    stream: &PriorityStream,
+    requests: &[Request],
+    native: &dyn Fn() -> hal::Result<()>,
+) -> hal::Result<CopyHandle> {
+    // SAFETY: as for `batch`; callers make the same copies.
+    unsafe { stream.memcpy_batch_through(requests, &Door { native: Some(native), ..Door::default() }) }
+}
+
+/// Several linear copies without order among them, of lengths that a driver refuses, which is asked by `native`.
+pub fn attempt_batch(
+    stream: &PriorityStream,
+    requests: &[Request],
+    native: &dyn Fn() -> hal::Result<()>,
+) -> hal::Result<CopyHandle> {
+    // SAFETY: no request lies in its buffers, so that only the door may be tried, which makes no copy.
+    unsafe { stream.memcpy_batch_through(requests, &Door { native: Some(native), ..Door::default() }) }
+}
+
 /// A rectangle where the depth is 1, else a box.
 pub fn boxed(
     stream: &PriorityStream,
@@ -105,8 +125,50 @@ pub fn boxed(
     } else {
         Request::three_d(&Copy3d { source: source.volume(), target: target.volume(), width_bytes, height, depth })
     };
+    let request = request.expect("a box of the suite is none that the driver may refuse");
     // SAFETY: both boxes lie inside buffers of a rig (checked above), which outlive the copy (the rule above).
     unsafe { stream.memcpy_async(&at(request, priority)) }
+}
+
+/// A rectangle or box that begins in buffers of the rig, and which the driver refuses where it leaves them.
+pub fn attempt(stream: &PriorityStream, copy: &Copy3d) -> hal::Result<CopyHandle> {
+    // SAFETY: the device's side leaves its buffer wherever the host's does, and the driver refuses before a byte moves.
+    unsafe {
+        match plane_of(copy) {
+            Some(plane) => stream.memcpy_2d_async(&plane),
+            None => stream.memcpy_3d_async(copy),
+        }
+    }
+}
+
+/// The rectangle that a box is which says nothing of slices.
+pub fn plane_of(copy: &Copy3d) -> Option<Copy2d> {
+    let plane =
+        |side: &Volume| Plane { base: side.base, pitch_bytes: side.pitch_bytes, x_bytes: side.x_bytes, y: side.y };
+    let flat = copy.depth == 1 && [copy.source, copy.target].iter().all(|side| side.slice_rows == 0 && side.z == 0);
+    flat.then(|| Copy2d {
+        source: plane(&copy.source),
+        target: plane(&copy.target),
+        width_bytes: copy.width_bytes,
+        height: copy.height,
+    })
+}
+
+/// Pinned host memory to the device or back, of a length that the driver refuses where it leaves the buffer.
+pub fn attempt_line(
+    stream: &PriorityStream,
+    device: Buffer,
+    host: &Pinned,
+    bytes: u64,
+    to_device: bool,
+) -> hal::Result<CopyHandle> {
+    let address = host.address();
+    let request = match to_device {
+        true => Request::htod(device.base, address as *const u8, bytes),
+        false => Request::dtoh(address as *mut u8, device.base, bytes),
+    };
+    // SAFETY: a length that leaves the host's buffer leaves the device's, which is as long: refused.
+    unsafe { stream.memcpy_async(&request) }
 }
 
 /// Pageable host memory to the device: consumed on return.

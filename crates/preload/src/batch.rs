@@ -25,8 +25,10 @@ struct Arrays {
 /// # Safety
 /// `start` is null or points to `count` values.
 unsafe fn array<'a, T>(start: *const T, count: usize) -> Option<&'a [T]> {
+    // No array is longer than that, and a slice must not be.
+    let fits = count <= isize::MAX as usize / size_of::<T>();
     // SAFETY: not null, and the caller's promise.
-    (!start.is_null()).then(|| unsafe { std::slice::from_raw_parts(start, count) })
+    (fits && !start.is_null()).then(|| unsafe { std::slice::from_raw_parts(start, count) })
 }
 
 impl Arrays {

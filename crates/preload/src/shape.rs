@@ -40,9 +40,7 @@ fn rectangle(c: &CUDA_MEMCPY2D) -> Option<Request> {
         y: c.dstY as u64,
     };
     let copy = Copy2d { source, target, width_bytes: c.WidthInBytes as u64, height: c.Height as u64 };
-    let some = c.WidthInBytes > 0 && c.Height > 0 && crosses(source.base, target.base);
-    (some && fits(&[source.pitch_bytes, target.pitch_bytes], &[source.x_bytes, target.x_bytes], copy.width_bytes))
-        .then(|| Request::two_d(&copy))
+    Request::two_d(&copy).filter(|_| crosses(source.base, target.base))
 }
 
 /// Levels of detail belong to arrays, and the reserved fields must be null.
@@ -65,16 +63,8 @@ fn solid(c: &CUDA_MEMCPY3D) -> Option<Request> {
     };
     let (width_bytes, height, depth) = (c.WidthInBytes as u64, c.Height as u64, c.Depth as u64);
     let plain = c.srcLOD == 0 && c.dstLOD == 0 && c.reserved0.is_null() && c.reserved1.is_null();
-    let some = plain && width_bytes > 0 && height > 0 && depth > 0 && crosses(source.base, target.base);
-    (some && fits(&[source.pitch_bytes, target.pitch_bytes], &[source.x_bytes, target.x_bytes], width_bytes))
-        .then(|| Request::three_d(&Copy3d { source, target, width_bytes, height, depth }))
-}
-
-/// Whether rows are as long as what is copied from them. Where they are not, the driver has its say.
-fn fits(pitches: &[u64; 2], offsets: &[u64; 2], width_bytes: u64) -> bool {
-    let long =
-        |(&pitch, &offset): (&u64, &u64)| pitch == 0 || offset.checked_add(width_bytes).is_some_and(|w| w <= pitch);
-    pitches.iter().zip(offsets).all(long)
+    let request = Request::three_d(&Copy3d { source, target, width_bytes, height, depth });
+    request.filter(|_| plain && crosses(source.base, target.base))
 }
 
 /// # Safety
@@ -151,7 +141,8 @@ mod tests {
         let unknown = CUDA_MEMCPY2D { srcMemoryType: 9, ..plain() };
         let empty = CUDA_MEMCPY2D { Height: 0, ..plain() };
         let too_wide = CUDA_MEMCPY2D { dstXInBytes: 1, ..plain() };
-        for copy in [array, within_host, unknown, empty, too_wide] {
+        let too_high = CUDA_MEMCPY2D { srcPitch: 16, Height: (1 << 60) + 1, ..plain() };
+        for copy in [array, within_host, unknown, empty, too_wide, too_high] {
             assert!(rectangle(&copy).is_none());
         }
         // SAFETY: null is what is tried.

@@ -36,7 +36,7 @@ pub unsafe fn copy_batch(calls: &[Call], native: &mut dyn FnMut() -> u32) -> u32
     if let Err(error) = adopted.copies.loss() {
         return error.code().get();
     }
-    let bytes = calls.iter().map(|call| call.request.bytes()).sum();
+    let bytes = calls.iter().fold(0_u64, |sum, call| sum.saturating_add(call.request.bytes()));
     let Some(priority) = process.priority(call, bytes, &adopted) else {
         adopted.copies.passed_on(Reason::LeftAlone, bytes);
         return adopted.copies.natively(native);

@@ -189,7 +189,7 @@ unsafe fn submit(requests: &[Request], stream: *mut c_void, priority: c_int) -> 
     let process = running()?;
     let explicit = priority_of(priority, process)?;
     let (local, adopted) = (opened(process)?, known(process, stream));
-    let bytes = requests.iter().map(Request::bytes).sum();
+    let bytes = Request::total_bytes(requests);
     for request in requests {
         let call = crate::Call::new(*request, stream_of(stream), false);
         let decide = |adopted: &Adopted| explicit.or_else(|| process.priority(&call, bytes, adopted));
@@ -203,6 +203,15 @@ unsafe fn submit(requests: &[Request], stream: *mut c_void, priority: c_int) -> 
         }?;
     }
     Ok(())
+}
+
+/// For a rectangle that the driver may not take: it says so itself.
+unsafe fn ask_the_driver(copy: &Copy2d, stream: *mut c_void, priority: c_int) -> Result<(), Trouble> {
+    let process = running()?;
+    priority_of(priority, process)?;
+    let local = opened(process)?;
+    // SAFETY: passed on to the caller.
+    Ok(unsafe { local.overtake.driver().copy_2d_async(copy, stream_of(stream)) }?)
 }
 
 unsafe extern "C" fn copy_async(
@@ -258,7 +267,12 @@ unsafe extern "C" fn copy_2d_async(
             height: height as u64,
         };
         // SAFETY: the caller's promise is that of cudaMemcpy2DAsync.
-        unsafe { submit(&[Request::two_d(&copy)], stream, priority) }
+        unsafe {
+            match Request::two_d(&copy) {
+                Some(request) => submit(&[request], stream, priority),
+                None => ask_the_driver(&copy, stream, priority),
+            }
+        }
     })
 }
 
@@ -276,6 +290,9 @@ unsafe extern "C" fn copy_batch_async(
         }
         if targets.is_null() || sources.is_null() || sizes.is_null() {
             return Err(Trouble::invalid("one of the arrays is null"));
+        }
+        if count > isize::MAX as usize / size_of::<usize>() {
+            return Err(Trouble::invalid("no array is that long"));
         }
         // SAFETY: not null; the caller promises `count` elements in each.
         let (targets, sources, sizes) = unsafe {

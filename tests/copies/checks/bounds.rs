@@ -48,13 +48,13 @@ fn to_host(host: &Pinned, device: Buffer, bytes: u64) -> Request {
 fn rectangle(device: Buffer, host: &Pinned, height: u64) -> Request {
     let plane = |base| Plane { base, pitch_bytes: WIDTH_BYTES, x_bytes: 0, y: 0 };
     let (target, source) = (plane(Endpoint::Device(device.base)), plane(Endpoint::Host(host.address())));
-    Request::two_d(&Copy2d { source, target, width_bytes: WIDTH_BYTES, height })
+    Request::two_d(&Copy2d { source, target, width_bytes: WIDTH_BYTES, height }).expect("its numbers are sound")
 }
 
 fn rectangle_back(host: &Pinned, device: Buffer, height: u64) -> Request {
     let plane = |base| Plane { base, pitch_bytes: WIDTH_BYTES, x_bytes: 0, y: 0 };
     let (target, source) = (plane(Endpoint::Host(host.address())), plane(Endpoint::Device(device.base)));
-    Request::two_d(&Copy2d { source, target, width_bytes: WIDTH_BYTES, height })
+    Request::two_d(&Copy2d { source, target, width_bytes: WIDTH_BYTES, height }).expect("its numbers are sound")
 }
 
 /// Past the end of the device's memory, there and back, in one dimension and in two.

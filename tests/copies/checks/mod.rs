@@ -11,6 +11,7 @@ mod order;
 mod passing;
 mod requests;
 mod rides;
+mod sizes;
 mod streams;
 mod words;
 
@@ -50,8 +51,9 @@ const PLAIN: &[Case] = cases! { false,
     guard: bytes batches ends_as_natively ends_behind_several ends_both_ways blocking freeing left_alone
         a_carrier_for_each default_streams;
     passing: pageable capture beside_a_capture reasons;
-    requests: priority_of_its_own unknown_priorities batches streams_and_handles default_streams statistics;
+    requests: priority_of_its_own unknown_priorities batches unordered streams_and_handles default_streams statistics;
     rides: not_for_nothing not_unannounced;
+    sizes: directed random lines batches;
     streams: cuda_priorities announcements_end;
 };
 

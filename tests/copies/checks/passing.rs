@@ -1,6 +1,6 @@
 //! What is passed on: pageable memory, captures, and everything while we are off, alone or asked to.
 
-use hal::{CaptureMode, CaptureStatus};
+use hal::{CaptureMode, CaptureStatus, Copy3d, Endpoint, Volume};
 use overtake::copy::{Plan, Reason};
 use overtake::options::Transport;
 use overtake::{Options, Overtake, PriorityStream};
@@ -101,9 +101,22 @@ pub fn reasons(rig: &Rig) -> Outcome {
     let unchannelled = Options { channels: false, ..bed::transport(Transport::Engine) };
     same("no channel", &plan_with(unchannelled, true)?, &Plan::Native(Reason::Unchannelled))?;
     left_alone(rig)?;
+    misshapen(rig)?;
     // `guard::a_carrier_for_each` has the one that is missing here.
-    ensure!(Reason::ALL.len() == 17, "a reason was added: add a check for it");
+    ensure!(Reason::ALL.len() == 18, "a reason was added: add a check for it");
     Ok(())
+}
+
+/// An empty rectangle is none that the layer could do anything with; what else is none, `sizes` has.
+fn misshapen(rig: &Rig) -> Outcome {
+    let overtake = bed::open(rig, bed::small_options())?;
+    let (low, _high) = pair(rig, &overtake)?;
+    let (host, buffer) = (rig.pinned(BYTES)?, rig.buffer(BYTES)?);
+    let side = |base| Volume { base, pitch_bytes: 64, slice_rows: 0, x_bytes: 0, y: 0, z: 0 };
+    let (source, target) = (side(Endpoint::Host(host.address())), side(Endpoint::Device(buffer.base)));
+    let empty = Copy3d { source, target, width_bytes: 0, height: 4, depth: 1 };
+    same("empty", &doors::attempt(&low, &empty)?.plan(), &Plan::Native(Reason::Misshapen))?;
+    same("copies counted", &overtake.statistics().native[&Reason::Misshapen].copies, &1)
 }
 
 /// Nobody decides about it, and it counts nevertheless.

@@ -2,6 +2,7 @@
 
 use hal::{Code, Stream};
 use overtake::copy::{Plan, Reason, Status};
+use overtake::options::Transport;
 use overtake::{Direction, Options, Priorities};
 
 use crate::bed;
@@ -72,6 +73,29 @@ pub fn batches(rig: &Rig) -> Outcome {
     low.synchronize()?;
     expected[..BYTES as usize / 4].fill(2);
     same_bytes("what came before it", &rig.download(buffer, low.raw())?, &expected)
+}
+
+/// Copies without order among them arrive where they are meant to, each, whichever way bulk goes.
+pub fn unordered(rig: &Rig) -> Outcome {
+    for transport in [Transport::Auto, Transport::Engine, Transport::Kernel, Transport::Native] {
+        let overtake = bed::open(rig, bed::transport(transport))?;
+        let (low, _high) = (overtake.adopt(rig.stream()?, level(1))?, overtake.adopt(rig.stream()?, level(3))?);
+        let (ones, buffer) = (rig.pinned_of(&[1; BYTES as usize])?, rig.buffer_of(&[0; BYTES as usize])?);
+        let piece = |at| doors::request((Side::Device(buffer), at), (Side::Host(&ones), at), BYTES / 4);
+        let pieces = [piece(BYTES / 2), piece(0)];
+        let native = || {
+            rig.htod((buffer, 0), (&ones, 0), BYTES / 4, low.raw())?;
+            rig.htod((buffer, BYTES / 2), (&ones, BYTES / 2), BYTES / 4, low.raw())
+        };
+        doors::unordered_through(&low, &pieces, &native)?;
+        low.synchronize()?;
+        let mut expected = [0; BYTES as usize];
+        expected[..BYTES as usize / 4].fill(1);
+        expected[BYTES as usize / 2..BYTES as usize / 4 * 3].fill(1);
+        same_bytes(&format!("by {transport:?}"), &rig.download(buffer, low.raw())?, &expected)?;
+        bed::at_rest(rig, &overtake)?;
+    }
+    Ok(())
 }
 
 /// Streams of ours go with their owner, adopted ones stay; handles outlive both.

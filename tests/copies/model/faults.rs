@@ -89,7 +89,14 @@ fn once(gpu: &SoftGpu, rig: &Rig, options: &Options, nth: u64) -> Result<u64, Fa
 
 /// Calls whose failure changes which way a copy goes, and nothing else; and those that the application makes itself.
 fn is_asked_only(call: Option<&str>) -> bool {
-    let asks = ["pointer_info", "stream_capture_status", "exchange_capture_mode", "event_create", "event_record"];
+    let asks = [
+        "pointer_info",
+        "pointer_bytes_left",
+        "stream_capture_status",
+        "exchange_capture_mode",
+        "event_create",
+        "event_record",
+    ];
     call.is_some_and(|call| asks.contains(&call) || call == "stream_wait_event")
 }
 

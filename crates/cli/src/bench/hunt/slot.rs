@@ -243,7 +243,7 @@ impl Slot {
                 let plane = |base: Endpoint| Plane { base, pitch_bytes: pitch(base, width, gap), x_bytes: 0, y: 0 };
                 let (source, target) = endpoints(way, source, target);
                 let copy = Copy2d { source: plane(source), target: plane(target), width_bytes: width, height: rows };
-                Request::two_d(&copy)
+                Request::two_d(&copy).expect("a journey has room")
             }
             Layout::Slices { width, rows, depth, gap } => {
                 let volume = |base: Endpoint| Volume {
@@ -256,7 +256,8 @@ impl Slot {
                 };
                 let (source, target) = endpoints(way, source, target);
                 let (source, target) = (volume(source), volume(target));
-                Request::three_d(&Copy3d { source, target, width_bytes: width, height: rows, depth })
+                let copy = Copy3d { source, target, width_bytes: width, height: rows, depth };
+                Request::three_d(&copy).expect("a journey has room")
             }
         };
         self.prioritised(request, journey)

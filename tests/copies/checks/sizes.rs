@@ -1,0 +1,210 @@
+//! Sizes, pitches and offsets up to where 64 bits end: what the driver refuses is refused with the same code, and
+//! moves nothing.
+
+use std::cell::Cell;
+use std::sync::Arc;
+
+use hal::{Code, Copy3d, Endpoint, Stream, Volume};
+use overtake::copy::Request;
+use overtake::options::{Transport, UrgentTransport};
+use overtake::{Options, Overtake, PriorityStream};
+
+use super::guard;
+use crate::bed;
+use crate::doors;
+use crate::failure::{Failure, Outcome, ensure, same, same_bytes};
+use crate::lane::level;
+use crate::memory::{Pinned, attempt};
+use crate::place::Buffer;
+use crate::prng::Prng;
+use crate::rig::Rig;
+
+const BYTES: u64 = 4 << 20;
+
+/// Where arithmetic goes wrong if it does, and some that are harmless.
+const NUMBERS: [u64; 18] = [
+    0,
+    1,
+    3,
+    64,
+    1 << 16,
+    1 << 20,
+    (1 << 21) + 1,
+    i32::MAX as u64,
+    1 << 31,
+    1 << 32,
+    1 << 43,
+    (1 << 43) + 1,
+    1 << 44,
+    1 << 62,
+    1 << 63,
+    (1 << 63) + 1,
+    u64::MAX - 63,
+    u64::MAX,
+];
+
+/// Options under which bulk, and urgent copies, go each way that there is.
+fn ways() -> [Options; 4] {
+    let urgent_kernel = Options { urgent_transport: UrgentTransport::Kernel, ..bed::small_options() };
+    [guard::options(), bed::transport(Transport::Kernel), bed::transport(Transport::Engine), urgent_kernel]
+}
+
+/// A stream without us, and one of each urgency.
+struct Streams<'a> {
+    rig: &'a Rig,
+    overtake: Overtake,
+    plain: Stream,
+    ours: [PriorityStream; 2],
+    host: Arc<Pinned>,
+    device: Buffer,
+}
+
+impl<'a> Streams<'a> {
+    fn new(rig: &'a Rig, options: Options) -> Result<Streams<'a>, Failure> {
+        let overtake = bed::open(rig, options)?;
+        let ours = [overtake.adopt(rig.stream()?, level(1))?, overtake.adopt(rig.stream()?, level(3))?];
+        let (host, device) = (rig.pinned_of(&vec![1; BYTES as usize])?, rig.buffer_of(&vec![2; BYTES as usize])?);
+        Ok(Streams { rig, plain: rig.stream()?, ours, host, device, overtake })
+    }
+
+    /// A box whose sides begin where the buffers do, towards the device or back.
+    fn copy(&self, device: Volume, host: Volume, extent: [u64; 3], to_device: bool) -> Copy3d {
+        let device = Volume { base: Endpoint::Device(self.device.base), ..device };
+        let host = Volume { base: Endpoint::Host(self.host.address()), ..host };
+        let (target, source) = if to_device { (device, host) } else { (host, device) };
+        let [width_bytes, height, depth] = extent;
+        Copy3d { source, target, width_bytes, height, depth }
+    }
+
+    /// What the driver says to it without us, and that it says the same through us.
+    fn compare(&self, copy: &Copy3d) -> Result<Option<Code>, Failure> {
+        let driver = self.rig.driver();
+        let natively = match doors::plane_of(copy) {
+            Some(plane) => attempt::copy_2d(driver, &plane, self.plain),
+            None => attempt::copy_3d(driver, copy, self.plain),
+        };
+        let code = natively.err().map(|error| error.code());
+        for ours in &self.ours {
+            let here = doors::attempt(ours, copy).err().map(|error| error.code());
+            same(&format!("{copy:?} at priority {}", ours.priority()), &here, &code)?;
+        }
+        Ok(code)
+    }
+
+    fn end(&self) -> Outcome {
+        self.ours.iter().try_for_each(PriorityStream::synchronize)?;
+        self.rig.settle(self.plain)?;
+        bed::at_rest(self.rig, &self.overtake)
+    }
+}
+
+const PACKED: Volume = Volume { base: Endpoint::Host(0), pitch_bytes: 0, slice_rows: 0, x_bytes: 0, y: 0, z: 0 };
+
+fn pitched(pitch_bytes: u64, slice_rows: u64) -> Volume {
+    Volume { pitch_bytes, slice_rows, ..PACKED }
+}
+
+/// Products and sums that come to something small past 64 bits.
+pub fn directed(rig: &Rig) -> Outcome {
+    const MIB: u64 = 1 << 20;
+    for options in ways() {
+        let streams = Streams::new(rig, options)?;
+        let cases = [
+            (pitched(2 * MIB, 0), [2 * MIB, (1 << 43) + 1, 1]),
+            (pitched(MIB, 0), [MIB, (1 << 44) + 1, 1]),
+            (pitched(MIB, 0), [MIB, 1 << 44, 1]),
+            (pitched(MIB, 1 << 22), [MIB, 1 << 22, (1 << 22) + 1]),
+            (pitched(1 << 63, 0), [MIB, 3, 1]),
+            (pitched(MIB, 1 << 44), [MIB, 2, 3]),
+            (Volume { y: 1 << 44, ..pitched(MIB, 0) }, [MIB, 2, 1]),
+            (Volume { x_bytes: u64::MAX - 63, ..pitched(MIB, 0) }, [128, 1024, 1]),
+            (Volume { z: 1 << 42, ..pitched(MIB, 4) }, [MIB, 2, 2]),
+        ];
+        for ((device, extent), to_device) in cases.into_iter().flat_map(|case| [(case, true), (case, false)]) {
+            let host = Volume { x_bytes: 0, y: 0, z: 0, ..device };
+            let code = streams.compare(&streams.copy(device, host, extent, to_device))?;
+            ensure!(code.is_some(), "the driver takes {device:?}, {extent:?}");
+        }
+        streams.end()?;
+        same_bytes("the host's side", &streams.host.read_all(), &vec![1; BYTES as usize])?;
+        let device = rig.download(streams.device, streams.plain)?;
+        same_bytes("the device's side", &device, &vec![2; BYTES as usize])?;
+    }
+    Ok(())
+}
+
+/// Boxes of random numbers, half of them harmless. What leaves the host's buffer leaves the device's too.
+pub fn random(rig: &Rig) -> Outcome {
+    for (options, seed) in ways().into_iter().zip(90..) {
+        let (streams, mut prng) = (Streams::new(rig, options)?, Prng::new(seed));
+        let mut taken = 0;
+        for _ in 0..400 {
+            let wild = prng.below(2) == 0;
+            let mut number = |harmless: &[u64]| {
+                let wild = wild && prng.below(3) == 0;
+                prng.pick(if wild { &NUMBERS } else { harmless })
+            };
+            let extent = [number(&[1, 64, 4096, 65536]), number(&[1, 2, 13]), number(&[1, 1, 2])];
+            let device = Volume {
+                pitch_bytes: number(&[0, 4096, 65536, 65600]),
+                slice_rows: number(&[0, 13, 16]),
+                x_bytes: number(&[0, 16, 5]),
+                y: number(&[0, 1]),
+                z: number(&[0, 0, 1]),
+                ..PACKED
+            };
+            let host = if prng.below(2) == 0 { PACKED } else { pitched(device.pitch_bytes, device.slice_rows) };
+            let to_device = prng.below(2) == 0;
+            let code = streams.compare(&streams.copy(device, host, extent, to_device))?;
+            taken += u32::from(code.is_none());
+        }
+        ensure!((40..360).contains(&taken), "the driver takes {taken} of 400");
+        streams.end()?;
+    }
+    Ok(())
+}
+
+/// One run of bytes of every length. One that the driver refuses holds nobody up.
+pub fn lines(rig: &Rig) -> Outcome {
+    for options in ways() {
+        let streams = Streams::new(rig, options)?;
+        for (bytes, to_device) in NUMBERS.into_iter().flat_map(|bytes| [(bytes, true), (bytes, false)]) {
+            let (driver, host, device) = (rig.driver(), streams.host.address(), streams.device.base);
+            let natively = match to_device {
+                true => attempt::htod(driver, device, host, bytes, streams.plain),
+                false => attempt::dtoh(driver, host, device, bytes, streams.plain),
+            };
+            let code = natively.err().map(|error| error.code());
+            for ours in &streams.ours {
+                let here = doors::attempt_line(ours, streams.device, &streams.host, bytes, to_device);
+                same(&format!("{bytes:#x} bytes"), &here.err().map(|error| error.code()), &code)?;
+            }
+        }
+        streams.end()?;
+    }
+    Ok(())
+}
+
+/// Batches whose sum is small past 64 bits go to the driver, whatever it says.
+pub fn batches(rig: &Rig) -> Outcome {
+    for options in ways() {
+        let streams = Streams::new(rig, options)?;
+        let (device, host) = (streams.device.base, streams.host.address() as *const u8);
+        for sizes in [[1 << 63, 1 << 63], [u64::MAX, 65537], [65536, u64::MAX]] {
+            let requests = sizes.map(|bytes| Request::htod(device, host, bytes));
+            for ours in &streams.ours {
+                let asked = Cell::new(0);
+                let refusal = || {
+                    asked.set(asked.get() + 1);
+                    Err(Code::INVALID_VALUE.at("the driver"))
+                };
+                let code = doors::attempt_batch(ours, &requests, &refusal).err().map(|error| error.code());
+                same(&format!("{sizes:?}"), &(code, asked.get()), &(Some(Code::INVALID_VALUE), 1))?;
+            }
+        }
+        streams.end()?;
+        let device = rig.download(streams.device, streams.plain)?;
+        same_bytes("the device's side", &device, &vec![2; BYTES as usize])?;
+    }
+    Ok(())
+}
