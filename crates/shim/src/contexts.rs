@@ -104,6 +104,7 @@ impl Process {
         let under_way = UnderWay(&self.contexts, context);
         match self.make(context) {
             Ok(local) => {
+                lock(&self.contexts.opening).refused.remove(&context);
                 self.contexts.set_open(|open| open.insert(context, Owner::new(local)));
             }
             Err(error) => {

@@ -93,6 +93,15 @@ fn a_thread_outside_holds_nobody_up_and_can_still_store() {
 }
 
 #[test]
+fn a_thread_that_never_begins_holds_up_nobody() {
+    let (gpu, _) = ready();
+    let token = gpu.host().announce("refused");
+    gpu.host().retract(token);
+    gpu.host().sleep(Nanos::from_ms(1));
+    assert_eq!(gpu.host().wait_until(None, &mut || false), Wait::Stuck, "and it is no party to a deadlock");
+}
+
+#[test]
 fn a_thread_that_nobody_announced_takes_part_and_goes() {
     let (gpu, _) = ready();
     let context = gpu.context_current().unwrap();

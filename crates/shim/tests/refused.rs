@@ -1,0 +1,120 @@
+//! A system that gives no threads: opening is an error that leaves nothing behind and can be tried again; closing needs
+//! none. One test, because a process has one layer.
+#![allow(unsafe_code)] // stands before the C library's function, and calls through the table
+
+use std::cell::Cell;
+use std::ffi::{CStr, c_int, c_void};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use hal::{Device, Driver};
+use shim::Start;
+use softgpu::{Clock, Live, SoftGpu};
+
+thread_local! {
+    /// Which of the next threads that this thread asks for it does not get; 0 for none.
+    static REFUSED: Cell<u32> = const { Cell::new(0) };
+}
+
+type Create = unsafe extern "C" fn(
+    *mut libc::pthread_t,
+    *const libc::pthread_attr_t,
+    extern "C" fn(*mut c_void) -> *mut c_void,
+    *mut c_void,
+) -> c_int;
+
+/// Stands before the C library's function of this name.
+///
+/// # Safety
+/// As for that function.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn pthread_create(
+    thread: *mut libc::pthread_t,
+    attributes: *const libc::pthread_attr_t,
+    body: extern "C" fn(*mut c_void) -> *mut c_void,
+    argument: *mut c_void,
+) -> c_int {
+    let left = REFUSED.get();
+    REFUSED.set(left.saturating_sub(1));
+    if left == 1 {
+        return libc::EAGAIN;
+    }
+    // SAFETY: the name is NUL-terminated, and the C library has a function of this name and type.
+    let next =
+        unsafe { std::mem::transmute::<*mut c_void, Create>(libc::dlsym(libc::RTLD_NEXT, c"pthread_create".as_ptr())) };
+    // SAFETY: passed on to the caller.
+    unsafe { next(thread, attributes, body, argument) }
+}
+
+fn gpu() -> &'static SoftGpu {
+    static GPU: OnceLock<SoftGpu> = OnceLock::new();
+    GPU.get_or_init(|| SoftGpu::builder().clock(Clock::FreeRunning).build())
+}
+
+/// What the process's threads are called.
+fn threads() -> Vec<String> {
+    let tasks = std::fs::read_dir("/proc/self/task").unwrap();
+    let name = |task: std::io::Result<std::fs::DirEntry>| std::fs::read_to_string(task.unwrap().path().join("comm"));
+    let mut names: Vec<String> =
+        tasks.filter_map(|task| name(task).ok()).filter(|name| name.starts_with("overtake")).collect();
+    names.sort();
+    names
+}
+
+/// What has to be given back; a hardware queue that was used once stays.
+fn live() -> Live {
+    Live { queues: 0, ..gpu().live() }
+}
+
+fn open() -> (c_int, String) {
+    let table = shim::table();
+    // SAFETY: null stands for no options; the text is NUL-terminated and valid until the thread's next failure.
+    unsafe { ((table.open)(std::ptr::null()), CStr::from_ptr((table.last_error)()).to_string_lossy().into_owned()) }
+}
+
+/// Ends the process where it hangs: an opening that waits for one that has failed would never say so.
+fn watch() {
+    std::thread::spawn(|| {
+        std::thread::sleep(Duration::from_secs(60));
+        eprintln!("opening hangs");
+        std::process::exit(1);
+    });
+}
+
+#[test]
+fn a_system_without_threads() {
+    watch();
+    let driver: Arc<dyn Driver> = Arc::new(gpu().clone());
+    shim::start(Start { driver: || Ok(Arc::new(gpu().clone())), deployment: c"preload", calls: Vec::new });
+    let context = driver.context_create(Device(0)).unwrap();
+    driver.stream_query(hal::Stream::PER_THREAD).unwrap();
+    let before = live();
+
+    // The monitor's thread, then the rescuer's: whichever it is, nothing is left of the other.
+    for refused in [1, 2] {
+        REFUSED.set(refused);
+        let (code, text) = open();
+        assert_eq!((code, REFUSED.get()), (304, 0), "CUDA_ERROR_OPERATING_SYSTEM: {text}");
+        assert!(text.contains("gives no thread"), "{text}");
+        assert_eq!((live(), threads()), (before, Vec::new()), "something is left of it");
+    }
+    assert_eq!(open().0, 0, "{}", open().1);
+    assert_eq!(threads().len(), 2, "{:?}", threads());
+
+    // Closing takes a thread where there is one.
+    REFUSED.set(1);
+    shim::context_going(context);
+    assert_eq!((REFUSED.get(), live(), threads()), (0, before, Vec::new()));
+
+    // A context that is not current when it is heard of is opened on a thread of its own.
+    let other = driver.context_create(Device(0)).unwrap();
+    driver.stream_query(hal::Stream::PER_THREAD).unwrap();
+    let before = live();
+    driver.context_set_current(Some(context)).unwrap();
+    REFUSED.set(1);
+    shim::context_made(other);
+    driver.context_set_current(Some(other)).unwrap();
+    assert_eq!((REFUSED.get(), live(), threads()), (0, before, Vec::new()));
+    assert_eq!(open().0, 0, "an old refusal is none of the next attempt: {}", open().1);
+    shim::context_going(other);
+}
