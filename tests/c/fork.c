@@ -1,9 +1,51 @@
-/* A forked child has no device: its calls are refused, not hung. */
+/* A forked child has no device: its calls are refused, not hung, and it ends, whatever it was forked in. */
 #define _POSIX_C_SOURCE 200809L
+#include <pthread.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "device.h"
+
+static atomic_int forked;
+
+static void *call_until_forked(void *context)
+{
+    CUdeviceptr pointer = 0;
+    OK(cuCtxSetCurrent(context));
+    while (!atomic_load(&forked)) {
+        OK(cuMemAlloc(&pointer, 4096));
+        OK(cuMemFree(pointer));
+    }
+    return NULL;
+}
+
+/* After what a thread leaves behind, and before a sanitizer looks for what the parent's threads own. */
+static void leave_child(void)
+{
+    _exit(42);
+}
+
+/* The child ends by itself, with what a thread of the driver's leaves behind. */
+static void fork_beside_calls(void)
+{
+    int status = -1;
+    pthread_t thread;
+    CUcontext context = NULL;
+    OK(cuCtxGetCurrent(&context));
+    atomic_store(&forked, 0);
+    REQUIRE(pthread_create(&thread, NULL, call_until_forked, context) == 0);
+    pid_t child = fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+        alarm(10);
+        REQUIRE(atexit(leave_child) == 0);
+        exit(1);
+    }
+    REQUIRE(waitpid(child, &status, 0) == child);
+    REQUIRE(WIFEXITED(status) && WEXITSTATUS(status) == 42);
+    atomic_store(&forked, 1);
+    REQUIRE(pthread_join(thread, NULL) == 0);
+}
 
 int main(void)
 {
@@ -20,6 +62,8 @@ int main(void)
     REQUIRE(waitpid(child, &status, 0) == child);
     REQUIRE(WIFEXITED(status) && WEXITSTATUS(status) == 42);
     OK(cuDeviceGetCount(&count)); /* the parent goes on */
+    for (int i = 0; i < 50; i++)
+        fork_beside_calls();
     close_device();
     return 0;
 }

@@ -14,6 +14,8 @@ struct Seat {
     gpu: u64,
     shared: Weak<Shared>,
     thread: ThreadKey,
+    /// The process that it was taken in.
+    process: u32,
 }
 
 /// The calling thread's seats. A thread that nobody announced gives them up when it ends.
@@ -22,7 +24,9 @@ struct Seats(Vec<Seat>);
 
 impl Drop for Seats {
     fn drop(&mut self) {
-        for seat in self.0.drain(..) {
+        let process = std::process::id();
+        // In a forked child the thread that held the lock when it was forked is absent, and never lets it go.
+        for seat in self.0.drain(..).filter(|seat| seat.process == process) {
             if let Some(shared) = seat.shared.upgrade() {
                 shared.retire(seat.thread);
             }
@@ -47,7 +51,7 @@ impl Shared {
 
     /// Seats the calling thread. In a thread that is ending there is nowhere to note it, and it stays unknown.
     pub(super) fn take_seat(self: &Shared, weak: Weak<Shared>, thread: ThreadKey) {
-        let seat = Seat { gpu: self.id, shared: weak, thread };
+        let seat = Seat { gpu: self.id, shared: weak, thread, process: std::process::id() };
         let _ = SEATS.try_with(|seats| {
             let mut seats = seats.borrow_mut();
             seats.0.retain(|other| other.shared.strong_count() > 0);
