@@ -50,6 +50,12 @@ pub unsafe fn copy_batch(calls: &[Call], native: &mut dyn FnMut() -> u32) -> u32
     if !process.is_current(&adopted) {
         return adopted.copies.natively(native);
     }
+    // To wait for a copy of ours may spoil a capture of the same thread that the driver's own copy leaves alone.
+    let no_captures = process.captures() == 0;
+    if call.blocking && !no_captures {
+        adopted.copies.passed_on(Reason::Capturing, bytes);
+        return adopted.copies.natively(native);
+    }
     let made = Cell::new(None);
     let native = RefCell::new(native);
     let through = || {
@@ -57,7 +63,6 @@ pub unsafe fn copy_batch(calls: &[Call], native: &mut dyn FnMut() -> u32) -> u32
         made.set(Some(result));
         Code::new(result).map_or(Ok(()), |code| Err(code.at("the driver's copy")))
     };
-    let no_captures = process.captures() == 0;
     let door = Door { native: Some(&through), blocking: call.blocking, no_captures };
     // SAFETY: passed on to the caller.
     let result = unsafe {

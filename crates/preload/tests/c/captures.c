@@ -128,6 +128,24 @@ static void broken_capture(Traffic *traffic)
     printf("after: %016llx\n", (unsigned long long)traffic_round(traffic, 9));
 }
 
+/* The driver says whether a thread that captures may make a copy and wait for it; where it may, the capture is sound. */
+static void blocking_copies_beside(Traffic *traffic, int mode)
+{
+    CUgraph graph = NULL;
+    Traffic other = new_traffic();
+    OK(cuStreamBeginCapture(traffic->bulk, mode));
+    send_traffic(&other);
+    CODE(cuMemcpyHtoD(traffic->device, traffic->in, TRAFFIC_BULK));
+    CUresult code = cuMemcpyDtoH(traffic->out, traffic->device, TRAFFIC_BULK);
+    printf("copied beside: %u %016llx\n", code, code ? 0 : (unsigned long long)checksum(traffic->out, TRAFFIC_BULK));
+    CODE(cuMemcpyHtoDAsync(traffic->device, traffic->in, TRAFFIC_BULK, traffic->bulk));
+    CODE(cuStreamEndCapture(traffic->bulk, &graph));
+    if (graph != NULL)
+        OK(cuGraphDestroy(graph));
+    OK(cuCtxSynchronize());
+    free_traffic(&other);
+}
+
 static void all_modes(Traffic *traffic)
 {
     static const int modes[] = {CU_STREAM_CAPTURE_MODE_GLOBAL, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL,
@@ -136,6 +154,7 @@ static void all_modes(Traffic *traffic)
         printf("mode %d\n", modes[i]);
         linear_capture(traffic, modes[i]);
         forked_capture(traffic, modes[i]);
+        blocking_copies_beside(traffic, modes[i]);
     }
     broken_capture(traffic);
 }
