@@ -5,7 +5,7 @@ use std::process::{Child, ExitStatus};
 use std::time::{Duration, Instant};
 
 /// Far more than anything here takes on a machine that does nothing else.
-const HANGS_AFTER: Duration = Duration::from_secs(180);
+pub const HANGS_AFTER: Duration = Duration::from_secs(180);
 /// Between two looks at what else the machine does.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// Between two looks at what is waited for.
@@ -56,7 +56,12 @@ pub fn wait_for(what: &str, condition: impl Fn() -> bool) {
 
 /// Waits for the end of a program; `None` if it hangs.
 pub fn end_of(child: &mut Child) -> std::io::Result<Option<ExitStatus>> {
-    let mut patience = Patience::new();
+    end_within(child, HANGS_AFTER)
+}
+
+/// The same for what hangs if it takes longer than this.
+pub fn end_within(child: &mut Child, limit: Duration) -> std::io::Result<Option<ExitStatus>> {
+    let mut patience = Patience::of(limit);
     loop {
         let status = child.try_wait()?;
         if status.is_some() || !patience.rest() {

@@ -4,6 +4,7 @@
 //! prints, on both outputs, and how it ends is compared with the native run. The reports that the drop-in writes show
 //! that it did its work meanwhile, and did not merely stand aside.
 
+#[allow(dead_code)] // each test uses a part
 mod harness;
 
 use std::collections::BTreeMap;
@@ -35,7 +36,7 @@ struct Suite {
 
 impl Suite {
     fn new() -> Suite {
-        let places = Places::prepare();
+        let places = Places::prepare("clients");
         let clients = list::read(&places.tests.join("clients.list"));
         let native = clients.iter().map(|client| (client.name.clone(), OnceLock::new())).collect();
         Suite { places, clients, native }

@@ -5,7 +5,8 @@
 # usage: gpu.sh path/to/libovertake_preload.so [name ...]
 #
 # environment: LIBCUDA (default: what ld.so finds for libcuda.so.1), DEPLOYMENTS (default: preload shadow audit),
-# LIMIT_S per program (default 30), OUT (a folder to keep outputs and reports in)
+# LIMIT_S per program (default 30), OUT (a folder to keep outputs and reports in), FUZZ_PROGRAMS (random programs, ten a
+# process; default 40), FUZZ_FIRST (seed of the first; default 1). The name `fuzz` alone runs those alone.
 set -uo pipefail
 tests=$(cd "$(dirname "$0")" && pwd)
 root=$(cd "$tests/../../.." && pwd)
@@ -59,20 +60,12 @@ moved() { # deployment name
 }
 
 different=0 ran=0
-while IFS='|' read -r kind name source flags ends expected where arguments; do
-  kind=$(trim "$kind") name=$(trim "$name") source=$(trim "$source") flags=$(trim "$flags") ends=$(trim "$ends")
-  expected=$(trim "$expected") where=$(trim "$where") arguments=$(trim "$arguments")
-  case $kind in library) build "$name" "$source" "$flags"; continue ;; program) ;; *) continue ;; esac
-  [ "$where" = any ] || continue
-  build "$name" "$source" "$flags" || { different=$((different + 1)); echo "$name: does not build"; continue; }
-  [ "$only" = "  " ] || [[ $only == *" $name "* ]] || continue
-  arguments=${arguments//@bin/$bin} arguments=${arguments//@tests/$tests}
-  # shellcheck disable=SC2086 # arguments are words
-  run native "$name" $arguments
+try_all() { # name arguments...
+  local name=$1 line deployment verdict part count
+  run native "$@"
   line=$(printf '%-28s native %-4s' "$name" "$(cat "$out/reports/native/$name/status")")
   for deployment in $deployments; do
-    # shellcheck disable=SC2086
-    run "$deployment" "$name" $arguments
+    run "$deployment" "$@"
     ran=$((ran + 1)) verdict=same
     for part in status output errors; do
       cmp -s "$out/reports/native/$name/$part" "$out/reports/$deployment/$name/$part" ||
@@ -84,7 +77,35 @@ while IFS='|' read -r kind name source flags ends expected where arguments; do
     line+="| $deployment $verdict ($count) "
   done
   echo "$line"
+}
+
+while IFS='|' read -r kind name source flags ends expected where arguments; do
+  kind=$(trim "$kind") name=$(trim "$name") source=$(trim "$source") flags=$(trim "$flags") ends=$(trim "$ends")
+  expected=$(trim "$expected") where=$(trim "$where") arguments=$(trim "$arguments")
+  case $kind in library) build "$name" "$source" "$flags"; continue ;; program) ;; *) continue ;; esac
+  [ "$where" = any ] || continue
+  [ "$only" != " fuzz " ] || continue
+  build "$name" "$source" "$flags" || { different=$((different + 1)); echo "$name: does not build"; continue; }
+  [ "$only" = "  " ] || [[ $only == *" $name "* ]] || continue
+  arguments=${arguments//@bin/$bin} arguments=${arguments//@tests/$tests}
+  # shellcheck disable=SC2086 # arguments are words
+  try_all "$name" $arguments
 done <"$tests/clients.list"
+
+# Random programs: those that the tests run, with both meanings of handle 0.
+fuzz() {
+  local first=${FUZZ_FIRST:-1} programs=${FUZZ_PROGRAMS:-40} at=0 flavour name
+  expected=warns
+  build fuzz fuzz/main.c -lcuda || { different=$((different + 1)); return; }
+  build fuzz_ptds fuzz/main.c "-DCUDA_API_PER_THREAD_DEFAULT_STREAM -lcuda"
+  for ((at = 0; at < programs; at += 10)); do
+    flavour=fuzz name=fuzz_$((first + at))
+    [ $((at / 10 % 4)) -lt 3 ] || flavour=fuzz_ptds
+    ln -sf "$bin/$flavour" "$bin/$name"
+    try_all "$name" $((first + at)) 10
+  done
+}
+if [ "$only" = "  " ] || [[ $only == *" fuzz "* ]]; then fuzz; fi
 
 echo "$ran runs, $different not as natively; outputs and reports: $out"
 [ "$different" = 0 ]

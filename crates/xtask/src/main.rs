@@ -3,6 +3,7 @@
 
 mod agreement;
 mod codegen;
+mod fuzz;
 #[cfg(feature = "codegen")]
 mod generate;
 mod header;
@@ -47,6 +48,9 @@ Chores:
   store-run FILE... [--question NAME] [--device NAME] [--like RUN.json]
                     store what `overtake bench --json` or a script of tests/gpu wrote as a run in reports/, and fill
                     the pages anew; a text needs --question, and --like with a run of the same build and machine
+  fuzz [--programs N] [--first SEED] [--each N] [--jobs N] [--json] [-- arguments of the program]
+                    run random driver programs natively and in three deployments, on the software GPU; what differs
+                    is made small and printed with the command that runs it again (crates/preload/tests/c/fuzz)
   tidy              check what rustfmt and clippy do not: length of functions, files and lines, banned words,
                     where unsafe code may stand, paths of one machine, paths and links that lead nowhere, and
                     that every stored run says where it comes from
@@ -89,6 +93,7 @@ fn run(words: &[&str]) -> Outcome {
         ["headline"] => headline::run(&root(), codegen::Mode::Write),
         ["headline", "--check"] => headline::run(&root(), codegen::Mode::Check),
         ["store-run", words @ ..] => store::run(&root(), words),
+        ["fuzz", options @ ..] => fuzz::run(&root(), options),
         ["tidy"] => tidy::run(&root()),
         [] => Err(USAGE.to_owned()),
         _ => Err(format!("unknown chore: {}\n\n{USAGE}", words.join(" "))),

@@ -128,7 +128,8 @@ static void broken_capture(Traffic *traffic)
     printf("after: %016llx\n", (unsigned long long)traffic_round(traffic, 9));
 }
 
-/* The driver says whether a thread that captures may make a copy and wait for it; where it may, the capture is sound. */
+/* The driver says whether a thread that captures may make a copy and wait for it. Where it may, the capture stays
+ * sound. */
 static void blocking_copies_beside(Traffic *traffic, int mode)
 {
     CUgraph graph = NULL;

@@ -2,10 +2,12 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 use crate::harness::binaries::Binaries;
 use crate::harness::deployment::Deployment;
 use crate::harness::list::{self, Client};
+use crate::harness::patience::HANGS_AFTER;
 use crate::harness::report::Expect;
 use crate::harness::run::{self, Errors, Outcome};
 
@@ -50,8 +52,8 @@ fn built(name: &str, package: &str) -> PathBuf {
 
 impl Places {
     /// Makes the folders and the links, and builds the libraries of the list.
-    pub fn prepare() -> Places {
-        let top = folder(Path::new(env!("CARGO_TARGET_TMPDIR")).join("clients"));
+    pub fn prepare(suite: &str) -> Places {
+        let top = folder(Path::new(env!("CARGO_TARGET_TMPDIR")).join(suite));
         let places = Places {
             tests: Path::new(env!("CARGO_MANIFEST_DIR")).join("tests"),
             bin: folder(top.join("bin")),
@@ -101,7 +103,7 @@ impl Places {
     }
 
     /// The program's binary.
-    fn binary(&self, client: &Client) -> Result<PathBuf, String> {
+    pub fn binary(&self, client: &Client) -> Result<PathBuf, String> {
         if client.source.is_empty() {
             return Ok(self.bin.join(&client.name));
         }
@@ -120,13 +122,28 @@ impl Places {
         Ok(path.display().to_string())
     }
 
-    /// Builds the client if nobody has, and runs it.
+    /// Builds the client where that has not been done, and runs it.
     pub fn run(&self, client: &Client, deployment: Deployment) -> Result<Outcome, String> {
-        self.run_heard(client, deployment, Errors::Read)
+        self.run_with(client, deployment, Errors::Read, HANGS_AFTER)
     }
 
     /// The same, with another error output.
     pub fn run_heard(&self, client: &Client, deployment: Deployment, heard: Errors) -> Result<Outcome, String> {
+        self.run_with(client, deployment, heard, HANGS_AFTER)
+    }
+
+    /// The same with another limit.
+    pub fn run_within(&self, client: &Client, deployment: Deployment, limit: Duration) -> Result<Outcome, String> {
+        self.run_with(client, deployment, Errors::Read, limit)
+    }
+
+    fn run_with(
+        &self,
+        client: &Client,
+        deployment: Deployment,
+        heard: Errors,
+        limit: Duration,
+    ) -> Result<Outcome, String> {
         let reports = self.reports(client, deployment);
         let _absent = std::fs::remove_dir_all(&reports);
         folder(reports.clone());
@@ -139,7 +156,7 @@ impl Places {
         if client.report != Expect::Unasked {
             command.env("OVERTAKE_REPORT_DIR", &reports);
         }
-        let outcome = run::run(&mut command, &reports, heard)?;
+        let outcome = run::run(&mut command, &reports, heard, limit)?;
         Ok(if client.report == Expect::Warnings { outcome.without_warnings() } else { outcome })
     }
 }

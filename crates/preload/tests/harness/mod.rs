@@ -8,7 +8,7 @@ pub mod driver_sys;
 pub mod list;
 #[allow(dead_code)]
 #[path = "../../../../tests/support/patience.rs"]
-mod patience;
+pub mod patience;
 pub mod report;
 pub mod run;
 #[path = "../../../../tests/support/spawn.rs"]

@@ -25,6 +25,55 @@ pub enum Expect {
     Forked,
 }
 
+/// What the layer has done in some processes.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Work {
+    /// Processes that have reported.
+    pub reports: u64,
+    /// Copies that held others off.
+    pub urgent: u64,
+    /// Bulk copies by kernel.
+    pub kernel: u64,
+    /// Those of them that were guarded.
+    pub guarded: u64,
+    /// Those that the copy engine made in the end.
+    pub rescued: u64,
+    /// Copies that went to the driver unchanged.
+    pub passed_on: u64,
+    /// Processes in which the layer stood down.
+    pub stood_down: u64,
+}
+
+impl Work {
+    /// What the reports in a folder say.
+    pub fn reported(folder: &Path) -> Result<Work, String> {
+        let reports = read(folder)?;
+        let passed_on = items(&reports, "devices").filter_map(|device| device["passed_on"].as_array()).flatten();
+        Ok(Work {
+            reports: reports.len() as u64,
+            urgent: copies(&reports, "urgent"),
+            kernel: copies(&reports, "kernel"),
+            guarded: items(&reports, "devices").filter_map(|device| device["guarded"]["copies"].as_u64()).sum(),
+            rescued: items(&reports, "devices").filter_map(|device| device["guard_rescues"].as_u64()).sum(),
+            passed_on: passed_on.filter_map(|row| row["copies"].as_u64()).sum(),
+            stood_down: reports.iter().filter(|report| has_stood_down(report)).count() as u64,
+        })
+    }
+
+    /// Both together.
+    pub fn plus(self, other: Work) -> Work {
+        Work {
+            reports: self.reports + other.reports,
+            urgent: self.urgent + other.urgent,
+            kernel: self.kernel + other.kernel,
+            guarded: self.guarded + other.guarded,
+            rescued: self.rescued + other.rescued,
+            passed_on: self.passed_on + other.passed_on,
+            stood_down: self.stood_down + other.stood_down,
+        }
+    }
+}
+
 /// Reads the reports in a folder and checks them.
 pub fn check(folder: &Path, expect: Expect, deployment: Deployment) -> Result<(), String> {
     let reports = read(folder)?;

@@ -8,6 +8,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
 use crate::harness::patience;
 use crate::harness::spawn::spawn;
@@ -31,7 +32,8 @@ pub enum End {
 pub struct Outcome {
     /// How it ended.
     pub end: End,
-    output: String,
+    /// What it printed.
+    pub output: String,
     errors: String,
 }
 
@@ -145,8 +147,9 @@ pub fn forget_environment(command: &mut Command) {
     }
 }
 
-/// Runs it; its outputs go through files of this folder, which no child that stays behind can block.
-pub fn run(command: &mut Command, folder: &Path, heard: Errors) -> Result<Outcome, String> {
+/// Runs it, for no longer than `limit`; its outputs go through files of this folder, which no child that stays behind
+/// can block.
+pub fn run(command: &mut Command, folder: &Path, heard: Errors, limit: Duration) -> Result<Outcome, String> {
     let why = |what: &str, error: std::io::Error| format!("{what}: {error}");
     let (output, errors) = (folder.join("output"), folder.join("errors"));
     command.stdin(Stdio::null()).process_group(0);
@@ -154,7 +157,7 @@ pub fn run(command: &mut Command, folder: &Path, heard: Errors) -> Result<Outcom
     let (stderr, _reader) = heard.open(&errors).map_err(|error| why("create the error output", error))?;
     command.stderr(stderr);
     let child = spawn(command).map_err(|error| why("start the program", error))?;
-    let end = wait(child).map_err(|error| why("wait for the program", error))?;
+    let end = wait(child, limit).map_err(|error| why("wait for the program", error))?;
     // The writer was the program's alone, who has it no more.
     command.stderr(Stdio::null());
     let read = |path: &Path| std::fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
@@ -166,8 +169,8 @@ pub fn run(command: &mut Command, folder: &Path, heard: Errors) -> Result<Outcom
     Ok(Outcome { end, output, errors })
 }
 
-fn wait(mut child: Child) -> std::io::Result<End> {
-    if let Some(status) = patience::end_of(&mut child)? {
+fn wait(mut child: Child, limit: Duration) -> std::io::Result<End> {
+    if let Some(status) = patience::end_within(&mut child, limit)? {
         return Ok(match (status.code(), status.signal()) {
             (Some(code), _) => End::Status(code),
             (None, signal) => End::Signal(signal.unwrap_or(0)),

@@ -7,7 +7,7 @@
 #ifndef ORDER_H
 #define ORDER_H
 
-#include "client.h"
+#include "log.h"
 
 enum { DEFAULT, LEGACY, PER_THREAD, BLOCKING, BLOCKING_URGENT, APART, URGENT, APART_TOO, LANES, HOST = LANES };
 enum { EVENTS = 24 };
@@ -28,8 +28,10 @@ typedef struct {
     CUevent events[EVENTS];
     uint32_t random;
     uint32_t whim; /* for how to wait: what is waited for depends on times, and must not change what is done */
-    uint64_t codes, sum;
-    int is_held, is_loud;
+    CUdeviceptr words; /* one of each lane, which counts up and is waited for instead of an event */
+    uint32_t values[LANES];
+    int is_held;
+    Log log;
 } Order;
 
 static inline uint32_t below(Order *order, size_t limit)
@@ -37,21 +39,10 @@ static inline uint32_t below(Order *order, size_t limit)
     return (uint32_t)(next_random(&order->random) % limit);
 }
 
-static inline CUresult noted(Order *order, const char *call, CUresult code)
-{
-    order->codes = mix(order->codes, code);
-    if (order->is_loud)
-        printf("%s: %u\n", call, code);
-    return code;
-}
-
 static inline uint32_t whim_below(Order *order, size_t limit)
 {
     return (uint32_t)(next_random(&order->whim) % limit);
 }
-
-/* Makes a call whose result is the same each time, whatever it is. */
-#define DO(call) noted(&storm->order, #call, call)
 
 /* The stream that handle 0 means is one of the others. */
 static inline int lane_of(int slot)
@@ -109,14 +100,25 @@ static inline void host_waits(Order *order, int lane)
     }
 }
 
+/* A stream writes a number when it gets there, and another waits for the number. */
+static inline void wait_for_word(Order *order, int party, int lane)
+{
+    CUdeviceptr word = order->words + (CUdeviceptr)lane * sizeof(uint32_t);
+    uint32_t value = ++order->values[lane];
+    OK(cuStreamWriteValue32(order->streams[lane], word, value, CU_STREAM_WRITE_VALUE_DEFAULT));
+    OK(cuStreamWaitValue32(order->streams[party], word, value, CU_STREAM_WAIT_VALUE_GEQ));
+}
+
 /* The party, a lane or the host, waits for an operation of a lane. */
 static inline void wait_for(Order *order, int party, int lane, uint64_t number)
 {
-    if (order->is_loud)
+    if (order->log.is_loud)
         printf("%d waits for operation %llu of %d\n", party, (unsigned long long)number, lane);
-    if (party == HOST) {
+    if (party == HOST)
         host_waits(order, lane);
-    } else {
+    else if (lane >= BLOCKING && party >= BLOCKING && whim_below(order, 4) == 0)
+        wait_for_word(order, party, lane);
+    else {
         CUevent event = some_event(order);
         OK(cuEventRecord(event, order->streams[lane]));
         OK(cuStreamWaitEvent(order->streams[party], event, 0));
@@ -174,7 +176,9 @@ static inline CUstream new_lane(int lane)
 static inline void begin_order(Order *order, uint32_t seed)
 {
     static const unsigned int flags[] = {CU_EVENT_DEFAULT, CU_EVENT_DISABLE_TIMING, CU_EVENT_BLOCKING_SYNC};
-    order->random = order->whim = seed * 2654435761u | 1;
+    order->whim = seed * 2654435761u | 1;
+    order->words = new_device_bytes(LANES * sizeof(uint32_t));
+    OK(cuMemsetD8(order->words, 0, LANES * sizeof(uint32_t)));
     order->streams[LEGACY] = CU_STREAM_LEGACY, order->streams[PER_THREAD] = CU_STREAM_PER_THREAD;
     for (int lane = BLOCKING; lane < LANES; lane++)
         order->streams[lane] = new_lane(lane);
@@ -184,6 +188,7 @@ static inline void begin_order(Order *order, uint32_t seed)
 
 static inline void end_order(Order *order)
 {
+    OK(cuMemFree(order->words));
     for (int lane = BLOCKING; lane < LANES; lane++)
         OK(cuStreamDestroy(order->streams[lane]));
     for (int i = 0; i < EVENTS; i++)

@@ -1,0 +1,36 @@
+/* While a stream waits for the host no thread makes a call in which a driver may wait for the device and let the thread
+ * that would release it not in: natively that hangs. Nor does a whole context wait while something is captured. So
+ * there are two rooms, and a thread in one keeps every thread out of the other. */
+#ifndef ROOMS_H
+#define ROOMS_H
+
+#include <pthread.h>
+
+#include "../client.h"
+
+enum { NO_ROOM = -1, HELD_ROOM, WAITING_ROOM };
+
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t left;
+    int inside[2];
+} rooms = {.lock = PTHREAD_MUTEX_INITIALIZER, .left = PTHREAD_COND_INITIALIZER};
+
+static inline void enter_room(int room)
+{
+    REQUIRE(pthread_mutex_lock(&rooms.lock) == 0);
+    while (rooms.inside[!room] > 0)
+        REQUIRE(pthread_cond_wait(&rooms.left, &rooms.lock) == 0);
+    rooms.inside[room]++;
+    REQUIRE(pthread_mutex_unlock(&rooms.lock) == 0);
+}
+
+static inline void leave_room(int room)
+{
+    REQUIRE(pthread_mutex_lock(&rooms.lock) == 0);
+    if (--rooms.inside[room] == 0)
+        REQUIRE(pthread_cond_broadcast(&rooms.left) == 0);
+    REQUIRE(pthread_mutex_unlock(&rooms.lock) == 0);
+}
+
+#endif

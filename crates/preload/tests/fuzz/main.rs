@@ -1,0 +1,57 @@
+//! Random programs (`c/fuzz/main.c`), natively and in three deployments: the same results of every call, the same
+//! bytes, the same end.
+//!
+//! As a test it runs a few. `cargo xtask fuzz --programs 10000` runs many, makes the programs that differ small, and
+//! says how to run them again.
+
+mod campaign;
+#[path = "../harness/mod.rs"]
+#[allow(dead_code)] // each test uses a part
+mod harness;
+mod request;
+mod shrink;
+mod trial;
+
+use std::process::ExitCode;
+
+use libtest_mimic::{Arguments, Failed, Trial};
+
+use crate::campaign::{Campaign, Summary};
+use crate::request::Request;
+
+/// Few enough for every run of all tests, and enough for every kind of copy and a few rescues.
+const A_FEW: &str = "--programs 40 --first 41 --each 10 --jobs 2";
+
+fn a_few() -> Result<(), Failed> {
+    let words: Vec<String> = A_FEW.split_whitespace().map(str::to_owned).collect();
+    let summary = Campaign::new(Request::read(&words)?).run(|_| {})?;
+    summary.judge()?;
+    Ok(())
+}
+
+fn by_hand(words: &[String]) -> Result<Summary, String> {
+    let request = Request::read(words)?;
+    let is_json = request.is_json;
+    let summary = Campaign::new(request).run(|line| eprintln!("{line}"))?;
+    match is_json {
+        true => println!("{}", summary.json()),
+        false => print!("{summary}"),
+    }
+    summary.judge()?;
+    Ok(summary)
+}
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    if words.iter().any(|word| word == "--programs") {
+        return match by_hand(&words) {
+            Ok(_) => ExitCode::SUCCESS,
+            Err(why) => {
+                eprintln!("{why}");
+                ExitCode::FAILURE
+            }
+        };
+    }
+    let trials = vec![Trial::test("a_few_programs_end_as_natively", a_few)];
+    libtest_mimic::run(&Arguments::from_args(), trials).exit_code()
+}

@@ -1,0 +1,96 @@
+//! One process of random programs, in four ways.
+
+use std::time::Duration;
+
+use crate::harness::build::Places;
+use crate::harness::deployment::Deployment;
+use crate::harness::list::Client;
+use crate::harness::report::{Expect, Work};
+use crate::harness::run::{End, Outcome};
+
+/// Far more than a process of programs needs on a machine that does nothing else.
+pub const PROGRAM_TIME_MAX: Duration = Duration::from_secs(40);
+
+/// The programs of one process.
+#[derive(Clone, Debug)]
+pub struct Batch {
+    /// The seed of the first program.
+    pub first: u32,
+    /// How many there are.
+    pub count: u32,
+    /// The seed of the environment and of the end, which stay when a batch is made smaller.
+    pub options: u32,
+    /// Whether handle 0 is the thread's own stream.
+    pub per_thread: bool,
+    /// Steps that are left out, as `thread.step`.
+    pub skipped: Vec<String>,
+    /// Further arguments.
+    pub further: Vec<String>,
+}
+
+impl Batch {
+    /// What builds and runs it. The name is that of the folder of its reports.
+    pub fn client(&self) -> Client {
+        let flavour = self.per_thread.then_some("-DCUDA_API_PER_THREAD_DEFAULT_STREAM");
+        Client {
+            name: format!("fuzz_{}_{}_{}", self.options, self.first, self.count),
+            source: "fuzz/main.c".to_owned(),
+            flags: flavour.into_iter().chain(["-lcuda"]).map(str::to_owned).collect(),
+            end: End::Status(0),
+            report: Expect::Warnings,
+            arguments: self.arguments(),
+            is_library: false,
+        }
+    }
+
+    /// What the program is called with.
+    pub fn arguments(&self) -> Vec<String> {
+        let mut words = vec![self.first.to_string(), self.count.to_string()];
+        words.extend(["--options".to_owned(), self.options.to_string()]);
+        if !self.skipped.is_empty() {
+            words.extend(["--skip".to_owned(), self.skipped.join(",")]);
+        }
+        words.extend(self.further.iter().cloned());
+        words
+    }
+
+    /// The command that runs it.
+    pub fn command(&self) -> String {
+        let binary = if self.per_thread { "fuzz_ptds" } else { "fuzz" };
+        format!("{binary} {}", self.arguments().join(" "))
+    }
+}
+
+/// What differed.
+#[derive(Clone, Debug)]
+pub struct Difference {
+    /// Where.
+    pub deployment: Deployment,
+    /// How.
+    pub text: String,
+    /// Whether the program had to be ended.
+    pub is_hang: bool,
+}
+
+/// Runs a batch in one way. `Err` is trouble of this test itself.
+pub fn run(places: &Places, batch: &Batch, deployment: Deployment, limit: Duration) -> Result<Outcome, String> {
+    places.run_within(&batch.client(), deployment, limit)
+}
+
+/// What the layer has done in the run of a batch.
+pub fn work(places: &Places, batch: &Batch, deployment: Deployment) -> Result<Work, String> {
+    Work::reported(&places.reports(&batch.client(), deployment))
+}
+
+/// Forgets what the runs of a batch have left behind.
+pub fn tidy(places: &Places, batch: &Batch) {
+    for deployment in Deployment::EVERYWHERE.into_iter().chain([Deployment::Native]) {
+        let _absent = std::fs::remove_dir_all(places.reports(&batch.client(), deployment));
+    }
+}
+
+/// How a run differs from the native one.
+pub fn compare(deployment: Deployment, native: &Outcome, here: &Outcome) -> Option<Difference> {
+    let text = here.difference_from(native)?;
+    Some(Difference { deployment, text, is_hang: here.end == End::Never })
+}
