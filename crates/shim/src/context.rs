@@ -6,6 +6,8 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use hal::{Context, Device, Driver, Result, Stream};
 use overtake::{Options, Overtake, Priority, PriorityStream};
 
+use crate::room;
+
 /// A stream of the application's.
 pub(crate) struct Adopted {
     pub(crate) copies: PriorityStream,
@@ -44,6 +46,7 @@ impl Local {
         let least = driver.priority_range()?.least;
         let name = driver.device_name(device)?;
         let overtake = Overtake::attach(driver, options.clone())?;
+        room::make(&**driver);
         Ok(Local { overtake, device, name, context, least })
     }
 

@@ -147,7 +147,15 @@ impl hal::Driver for SoftGpu {
     // --- streams ---
 
     fn stream_create(&self, flags: StreamFlags, priority: i32) -> Result<Stream> {
-        self.change("cuStreamCreateWithPriority", MANAGE, |model, caller| model.stream_create(caller, flags, priority))
+        self.call("cuStreamCreateWithPriority", |turn| {
+            let caller = self.pay(turn, MANAGE);
+            if let Some(context) = turn.model().full_of_streams(caller)? {
+                self.block(turn, Await::Idle(context))?;
+                turn.model().make_room_for_streams(context);
+            }
+            let caller = turn.caller(self.process);
+            turn.model().stream_create(caller, flags, priority)
+        })
     }
 
     fn stream_destroy(&self, stream: Stream) -> Result<()> {

@@ -175,6 +175,11 @@ pub struct QueueParameters {
     pub idle_after_ns: u64,
     /// Operations that a stream holds; the next submission blocks (facts 5: roughly 1 000).
     pub stream_operations: usize,
+    /// Streams that a context has room for at first. Making one more waits for everything in the context (measured:
+    /// 35). 0: there is always room.
+    pub streams: u32,
+    /// How many more there is room for after that wait, which it keeps when streams go (measured: 43).
+    pub streams_more: u32,
     /// From the end of a call to the device seeing its operation (fits the 8.1 us of facts 5 together with the
     /// host cost, the engine's set-up and the completion word).
     pub submit_latency_ns: u64,
@@ -196,6 +201,8 @@ impl Default for QueueParameters {
             compute: 0,
             idle_after_ns: 400,
             stream_operations: 1_020,
+            streams: 35,
+            streams_more: 43,
             submit_latency_ns: 600,
             bookkeeping_ns: 150,
             crossing_ns: 3_100,

@@ -5,11 +5,12 @@
  *    driver call that may wait for the device, named by the second argument, made in between
  * c  more streams than hardware queues, each waiting for another; run with the connection variables set as well
  * d  memory that copies use is freed in stream order while a kernel fills every multiprocessor; with the second
- *    argument `held` the copies cannot begin yet when it is freed */
+ *    argument `held` the copies cannot begin yet when it is freed
+ * e  streams are made while a kernel waits for what comes after them, as many as natively never wait for it */
 #define _DEFAULT_SOURCE
 #include "client.h"
 
-enum { HELD_BYTES = 8 * MIB, STREAMS = 40 };
+enum { HELD_BYTES = 8 * MIB, STREAMS = 40, ROOM = 30 };
 
 static void wait_kernel(CUdeviceptr word, uint32_t value, CUstream stream)
 {
@@ -56,14 +57,17 @@ static void hazard_a(Traffic *traffic)
 }
 
 /* A driver call that may wait for the device, made while the kernel waits for the copy. */
-typedef enum { NO_CALL, FREE_DEVICE, FREE_HOST, UNREGISTER, REGISTER, ALLOCATE, PIN, LOAD_MODULE, COPY, CALLS } Call;
+typedef enum {
+    NO_CALL, FREE_DEVICE, FREE_HOST, UNREGISTER, REGISTER, ALLOCATE, PIN, LOAD_MODULE, COPY, LAUNCH, CALLS
+} Call;
 
 static const char *const call_names[] = {"nothing", "cuMemFree",      "cuMemFreeHost", "cuMemHostUnregister",
                                          "cuMemHostRegister", "cuMemAlloc", "cuMemHostAlloc", "cuModuleLoadData",
-                                         "cuMemcpyHtoD"};
+                                         "cuMemcpyHtoD", "cuLaunchKernel"};
 
 typedef struct {
     CUdeviceptr device;
+    CUstream stream;
     void *pinned, *registered;
     unsigned char *plain;
 } Spare;
@@ -72,6 +76,7 @@ static Spare new_spare(Call call)
 {
     Spare spare = {.device = new_device_bytes(MIB), .pinned = new_pinned_bytes(MIB), .plain = new_bytes(MIB, 4)};
     spare.registered = aligned_alloc(4096, MIB);
+    spare.stream = new_stream();
     REQUIRE(spare.registered != NULL);
     if (call != REGISTER)
         OK(cuMemHostRegister(spare.registered, MIB, 0));
@@ -99,6 +104,8 @@ static void make(Call call, Spare *spare)
         OK(cuModuleUnload(module));
     } else if (call == COPY)
         OK(cuMemcpyHtoD(spare->device, spare->plain, MIB));
+    else if (call == LAUNCH) /* its first launch, which may load it */
+        OK(cuLaunchKernel(load_kernel("soft_noop"), 1, 1, 1, 1, 1, 1, 0, spare->stream, NULL, NULL));
 }
 
 static void free_spare(Call call, Spare *spare)
@@ -109,6 +116,8 @@ static void free_spare(Call call, Spare *spare)
         OK(cuMemFreeHost(spare->pinned));
     if (call != UNREGISTER)
         OK(cuMemHostUnregister(spare->registered));
+    OK(cuStreamSynchronize(spare->stream));
+    OK(cuStreamDestroy(spare->stream));
     free(spare->registered);
     free(spare->plain);
 }
@@ -262,12 +271,33 @@ static void hazard_d(Traffic *traffic, int is_held)
     free_gate(gate);
 }
 
+static void hazard_e(Traffic *traffic)
+{
+    CUstream waiting = new_stream(), streams[ROOM];
+    Gate gate = new_gate();
+    wait_kernel(device_side(gate.word), 1, waiting);
+    for (int i = 0; i < ROOM; i++)
+        streams[i] = new_stream();
+    OK(cuMemcpyHtoDAsync(traffic->small_device, traffic->small_out, TRAFFIC_SMALL, streams[ROOM - 1]));
+    OK(cuStreamSynchronize(streams[ROOM - 1]));
+    open_gate(gate);
+    OK(cuStreamSynchronize(waiting));
+    printf("e: %d streams made while a kernel waits: ended\n", ROOM);
+    for (int i = 0; i < ROOM; i++)
+        OK(cuStreamDestroy(streams[i]));
+    OK(cuStreamDestroy(waiting));
+    free_gate(gate);
+    printf("%016llx\n", (unsigned long long)traffic_round(traffic, 1));
+}
+
 int main(int count, char **arguments)
 {
     REQUIRE(count >= 2);
     if (*arguments[1] == 'c') /* as applications do that choose their connections themselves */
         for (int i = 2; i < count; i++)
             REQUIRE(putenv(arguments[i]) == 0);
+    if (count > 2 && strcmp(arguments[2], "cuLaunchKernel") == 0) /* the software GPU does so when asked to */
+        REQUIRE(setenv("OVERTAKE_SOFT_LOADING", "lazy", 1) == 0);
     open_device();
     load_kernel("soft_wait_u32");
     Traffic traffic = arm();
@@ -277,6 +307,8 @@ int main(int count, char **arguments)
         hazard_c(&traffic);
     else if (*arguments[1] == 'd')
         hazard_d(&traffic, count > 2);
+    else if (*arguments[1] == 'e')
+        hazard_e(&traffic);
     else if (count == 2)
         hazard_b(&traffic);
     else

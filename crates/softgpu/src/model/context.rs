@@ -96,6 +96,10 @@ pub(crate) struct Context {
     /// Blocking streams with unfinished operations.
     pub(crate) busy_blocking: BTreeSet<StreamKey>,
     pub(crate) unfinished: u64,
+    /// Streams that were made in it and have not been destroyed.
+    pub(crate) streams_made: u32,
+    /// How many of them it has room for.
+    pub(crate) streams_room: u32,
     pub(crate) peers: BTreeSet<ContextKey>,
 }
 
@@ -128,6 +132,11 @@ impl Model {
             pools: Default::default(),
             busy_blocking: BTreeSet::new(),
             unfinished: 0,
+            streams_made: 0,
+            streams_room: match self.parameters.queue.streams {
+                0 => u32::MAX,
+                room => room,
+            },
             peers: BTreeSet::new(),
         });
         let legacy = self.add_stream(context, Role::Legacy, StreamFlags::DEFAULT, 0);

@@ -86,6 +86,21 @@ impl Model {
         })
     }
 
+    /// The caller's context, if it has no room for another stream.
+    pub(crate) fn full_of_streams(&self, caller: Caller) -> Outcome<Option<ContextKey>> {
+        let key = self.current(caller)?;
+        let context = &self.contexts[key];
+        Ok((context.streams_made >= context.streams_room).then_some(key))
+    }
+
+    /// Makes room for more streams.
+    pub(crate) fn make_room_for_streams(&mut self, context: ContextKey) {
+        let more = self.parameters.queue.streams_more.max(1);
+        if let Some(context) = self.contexts.get_mut(context) {
+            context.streams_room = context.streams_room.saturating_add(more);
+        }
+    }
+
     /// Makes a stream in the caller's context.
     pub(crate) fn stream_create(&mut self, caller: Caller, flags: StreamFlags, priority: i32) -> Outcome<hal::Stream> {
         let context = self.current(caller)?;
@@ -93,6 +108,7 @@ impl Model {
             return Err(Failure::new(Code::INVALID_VALUE, format!("stream flags {:#x} are unknown", flags.0)));
         }
         let stream = self.add_stream(context, Role::Made, flags, priority);
+        self.contexts[context].streams_made += 1;
         Ok(hal::Stream(stream.handle(handles::STREAM)))
     }
 
@@ -132,7 +148,9 @@ impl Model {
         }
         let key = self.made_stream(caller, handle)?;
         self.abandon_capture(key);
-        self.streams[key].destroyed = true;
+        let stream = &mut self.streams[key];
+        stream.destroyed = true;
+        self.contexts[stream.context].streams_made -= 1;
         self.reap_stream(key);
         Ok(())
     }
