@@ -8,7 +8,7 @@ use std::ffi::c_void;
 use std::sync::{Arc, Mutex};
 
 use channels::{Adder, Shape};
-use hal::{DevicePtr, Driver, Function, Launch, Module, Nanos, Result, Stream};
+use hal::{DevicePtr, Driver, Function, Launch, Module, Nanos, Result, Stream, StreamFlags};
 
 use crate::lock::lock;
 
@@ -169,10 +169,7 @@ impl CopyKernel {
             let copy = driver.module_function(module, "overtake_copy")?;
             let guarded = driver.module_function(module, "overtake_copy_guarded")?;
             let add = driver.module_function(module, "overtake_add")?;
-            let slots = driver.mem_alloc(SLOTS * SLOT_BYTES)?;
-            let zeroed = driver.memset_d8_async(slots, 0, SLOTS * SLOT_BYTES, Stream::PER_THREAD);
-            zeroed.inspect_err(|_| drop(driver.mem_free(slots)))?;
-            Ok(([copy, guarded, add], slots))
+            Ok(([copy, guarded, add], driver.mem_alloc(SLOTS * SLOT_BYTES)?))
         };
         let ([copy, guarded, add], slots) = parts().inspect_err(|_| drop(driver.module_unload(module)))?;
         let kernel =
@@ -181,12 +178,21 @@ impl CopyKernel {
         Ok(kernel)
     }
 
-    /// Where modules are loaded lazily, a first launch may wait for everything in the context, and a copy that the
-    /// application submits must not.
+    /// Launches once what carriers do not try out. Where modules are loaded lazily, a first launch may wait for
+    /// everything in the context: later a stream of ours may wait for a word there, and a copy that the application
+    /// submits must not wait. In a stream that goes again, because the per-thread default stream would stay and take up
+    /// room that the application's streams need.
     fn warm_up(&self) -> Result<()> {
+        let stream = self.driver.stream_create(StreamFlags::NON_BLOCKING, 0)?;
+        let launched = self.launch_each(stream).and_then(|()| self.driver.stream_synchronize(stream));
+        launched.and(self.driver.stream_destroy(stream))
+    }
+
+    fn launch_each(&self, stream: Stream) -> Result<()> {
+        self.driver.memset_d8_async(self.slots, 0, SLOTS * SLOT_BYTES, stream)?;
+        self.add(stream, self.slots, 0)?;
         // SAFETY: it copies nothing.
-        unsafe { self.launch(&[], Workers { blocks: 1, warps: 1 }, None, Stream::PER_THREAD)? };
-        self.driver.stream_synchronize(Stream::PER_THREAD)
+        unsafe { self.launch(&[], Workers { blocks: 1, warps: 1 }, None, stream) }
     }
 
     /// Launches a copy of up to [`INLINE_DESCRIPTORS`] descriptors.

@@ -202,7 +202,7 @@ mod tests {
     fn probes_and_absent_functions_are_left_alone() {
         let driver = Fake(&[3020], &[7000]);
         assert_eq!(driver.swapped("", 0, 0), None);
-        assert_eq!(driver.swapped("cuLaunchKernel", 13000, 0), None);
+        assert_eq!(driver.swapped("cuCtxGetLimit", 13000, 0), None);
         assert_eq!(driver.swapped("cuMemcpyHtoDAsync", 6000, 2), None);
         assert_eq!(Fake(&[], &[]).swapped("cuMemcpyHtoDAsync", 3020, 0), None);
     }

@@ -88,16 +88,22 @@ mod handlers {
     pub use crate::copy::{
         cuMemcpy, cuMemcpyAsync, cuMemcpyDtoH_v2, cuMemcpyDtoHAsync_v2, cuMemcpyHtoD_v2, cuMemcpyHtoDAsync_v2,
     };
+    pub use crate::launch::{
+        cuFuncGetAttribute, cuFuncSetAttribute, cuGraphLaunch, cuLaunchCooperativeKernel, cuLaunchKernel,
+        cuLaunchKernelEx, cuOccupancyMaxActiveBlocksPerMultiprocessor,
+    };
     pub use crate::life::{
         cuCtxCreate_v2, cuCtxCreate_v4, cuCtxDestroy, cuCtxDestroy_v2, cuCtxSynchronize, cuCtxSynchronize_v2,
         cuDevicePrimaryCtxRelease, cuDevicePrimaryCtxRelease_v2, cuDevicePrimaryCtxReset, cuDevicePrimaryCtxReset_v2,
-        cuDevicePrimaryCtxRetain, cuEventQuery, cuEventSynchronize, cuInit, cuLibraryLoadData, cuLibraryLoadFromFile,
-        cuLibraryUnload, cuMemAlloc_v2, cuMemAllocHost_v2, cuMemAllocManaged, cuMemAllocPitch_v2, cuMemFree_v2,
-        cuMemFreeAsync, cuMemFreeHost, cuMemHostAlloc, cuMemHostRegister, cuMemHostRegister_v2, cuMemHostUnregister,
-        cuModuleLoad, cuModuleLoadData, cuModuleLoadDataEx, cuModuleLoadFatBinary, cuModuleUnload,
-        cuStreamBeginCapture, cuStreamBeginCapture_v2, cuStreamBeginCaptureToCig, cuStreamBeginCaptureToGraph,
-        cuStreamBeginRecaptureToGraph, cuStreamCreate, cuStreamCreateWithPriority, cuStreamDestroy, cuStreamDestroy_v2,
-        cuStreamEndCapture, cuStreamQuery, cuStreamSynchronize,
+        cuDevicePrimaryCtxRetain, cuEventQuery, cuEventSynchronize, cuFuncLoad, cuGraphInstantiateWithFlags,
+        cuGraphInstantiateWithParams, cuGraphUpload, cuInit, cuKernelGetFunction, cuLibraryGetModule,
+        cuLibraryLoadData, cuLibraryLoadFromFile, cuLibraryUnload, cuMemAlloc_v2, cuMemAllocHost_v2, cuMemAllocManaged,
+        cuMemAllocPitch_v2, cuMemFree_v2, cuMemFreeAsync, cuMemFreeHost, cuMemHostAlloc, cuMemHostRegister,
+        cuMemHostRegister_v2, cuMemHostUnregister, cuModuleGetFunction, cuModuleGetGlobal_v2, cuModuleLoad,
+        cuModuleLoadData, cuModuleLoadDataEx, cuModuleLoadFatBinary, cuModuleUnload, cuStreamBeginCapture,
+        cuStreamBeginCapture_v2, cuStreamBeginCaptureToCig, cuStreamBeginCaptureToGraph, cuStreamBeginRecaptureToGraph,
+        cuStreamCreate, cuStreamCreateWithPriority, cuStreamDestroy, cuStreamDestroy_v2, cuStreamEndCapture,
+        cuStreamQuery, cuStreamSynchronize,
     };
     pub use crate::shape::{
         cuMemcpy2D_v2, cuMemcpy2DAsync_v2, cuMemcpy2DUnaligned_v2, cuMemcpy3D_v2, cuMemcpy3DAsync_v2,

@@ -8,7 +8,7 @@
 //! |---|---|
 //! | `rows.rs` `exports.rs` | the names: hooked ones, and those that are only forwarded |
 //! | `hooks.rs` | the hooked entry points |
-//! | `copy.rs` `shape.rs` `batch.rs` `life.rs` `address.rs` | what they do |
+//! | `copy.rs` `shape.rs` `batch.rs` `life.rs` `launch.rs` `address.rs` | what they do |
 //! | `fence.rs` | panics stop here |
 //! | `forward.rs` `slots.rs` | the other entry points, and where the real functions are |
 //! | `lookup.rs` | the exported `dlsym` |
@@ -33,6 +33,7 @@ mod exports;
 mod fence;
 mod forward;
 mod hooks;
+mod launch;
 mod life;
 mod loader;
 mod locate;

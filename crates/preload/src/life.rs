@@ -9,7 +9,7 @@ use abi::types::*;
 use hal::{Context, Device, DevicePtr, Stream};
 
 use crate::hooks::Hook;
-use crate::{fence, state};
+use crate::{fence, launch, state};
 
 /// Asks the layer, if it is awake.
 #[inline]
@@ -82,7 +82,10 @@ handlers! {
     after cuCtxCreate_v4 (
         hook, context: *mut CUcontext, _parameters: *mut CUctxCreateParams, _flags: c_uint, _device: CUdevice
     ) { made(context) }
-    before cuCtxDestroy cuCtxDestroy_v2 (hook, ctx: CUcontext) { shim::context_going(context(ctx)) }
+    before cuCtxDestroy cuCtxDestroy_v2 (hook, ctx: CUcontext) {
+        launch::forget();
+        shim::context_going(context(ctx));
+    }
     before cuDevicePrimaryCtxRelease cuDevicePrimaryCtxRelease_v2 (hook, device: CUdevice) {
         shim::primary_releasing(Device(device))
     }
@@ -121,7 +124,11 @@ handlers! {
         hook, _module: *mut CUmodule, _image: *const c_void, _count: c_uint, _options: *mut CUjit_option,
         _values: *mut *mut c_void
     ) {}
-    blocks cuModuleUnload (hook, _module: CUmodule) {}
+    blocks cuModuleGetFunction (hook, _function: *mut CUfunction, _module: CUmodule, _name: *const c_char) {}
+    blocks cuModuleGetGlobal_v2 (
+        hook, _pointer: *mut CUdeviceptr, _bytes: *mut usize, _module: CUmodule, _name: *const c_char
+    ) {}
+    unloads cuModuleUnload (hook, _module: CUmodule) {}
     blocks cuLibraryLoadData (
         hook, _library: *mut *mut c_void, _code: *const c_void, _jit: *mut CUjit_option, _jit_values: *mut *mut c_void,
         _jit_count: c_uint, _options: *mut c_uint, _values: *mut *mut c_void, _count: c_uint
@@ -130,7 +137,13 @@ handlers! {
         hook, _library: *mut *mut c_void, _name: *const c_char, _jit: *mut CUjit_option, _jit_values: *mut *mut c_void,
         _jit_count: c_uint, _options: *mut c_uint, _values: *mut *mut c_void, _count: c_uint
     ) {}
-    blocks cuLibraryUnload (hook, _library: *mut c_void) {}
+    unloads cuLibraryUnload (hook, _library: *mut c_void) {}
+    blocks cuLibraryGetModule (hook, _module: *mut CUmodule, _library: *mut c_void) {}
+    blocks cuKernelGetFunction (hook, _function: *mut CUfunction, _kernel: *mut c_void) {}
+    blocks cuFuncLoad (hook, _function: CUfunction) {}
+    blocks cuGraphInstantiateWithFlags (hook, _exec: *mut CUgraphExec, _graph: CUgraph, _flags: c_ulonglong) {}
+    blocks cuGraphInstantiateWithParams (hook, _exec: *mut CUgraphExec, _graph: CUgraph, _parameters: *mut c_void) {}
+    blocks cuGraphUpload (hook, _exec: CUgraphExec, _stream: CUstream) {}
     pinned cuMemAllocHost_v2 (hook, _pointer: *mut *mut c_void, _bytes: usize) {}
     pinned cuMemHostAlloc (hook, _pointer: *mut *mut c_void, _bytes: usize, _flags: c_uint) {}
     pinned cuMemHostRegister cuMemHostRegister_v2 (hook, _start: *mut c_void, _bytes: usize, _flags: c_uint) {
@@ -161,7 +174,7 @@ fn pinned(hook: Hook, native: impl Fn() -> CUresult, _layer: impl FnOnce()) -> C
 
 /// A call in which the driver may wait for the device and keep others out meanwhile. A copy of the layer's must not be
 /// what the device waits for: the layer stands back as long as the call lasts.
-fn blocks(hook: Hook, native: impl Fn() -> CUresult, _layer: impl FnOnce()) -> CUresult {
+pub fn blocks(hook: Hook, native: impl Fn() -> CUresult, _layer: impl FnOnce()) -> CUresult {
     hook.intercepted();
     let stood_back = ask(shim::about_to_block);
     let result = native();
@@ -177,6 +190,13 @@ fn tells(hook: Hook, native: impl Fn() -> CUresult, _layer: impl FnOnce()) -> CU
         return result;
     }
     ask(shim::lost).flatten().map_or(result, CUresult)
+}
+
+/// The same for a call after which handles of kernels may come to mean others.
+fn unloads(hook: Hook, native: impl Fn() -> CUresult, layer: impl FnOnce()) -> CUresult {
+    let result = blocks(hook, native, layer);
+    launch::forget();
+    result
 }
 
 /// A capture begins. The layer hears of it first: no copy may be taken for an ordinary one in between.

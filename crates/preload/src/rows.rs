@@ -40,6 +40,21 @@ macro_rules! for_each_row {
                  count: c_uint)]
             [module cuLibraryUnload = cuLibraryUnload, "cuLibraryUnload", 12000, Plain, optional;
                 (library: *mut c_void)]
+            [module cuLibraryGetModule = cuLibraryGetModule, "cuLibraryGetModule", 12000, Plain, optional;
+                (module: *mut CUmodule, library: *mut c_void)]
+            [module cuKernelGetFunction = cuKernelGetFunction, "cuKernelGetFunction", 12000, Plain, optional;
+                (function: *mut CUfunction, kernel: *mut c_void)]
+            [module cuFuncLoad = cuFuncLoad, "cuFuncLoad", 12040, Plain, optional; (function: CUfunction)]
+            [graph cuGraphInstantiateWithParams = cuGraphInstantiateWithParams,
+                "cuGraphInstantiateWithParams", 12000, Plain, optional;
+                (graph_exec: *mut CUgraphExec, graph: CUgraph, parameters: *mut c_void)]
+            [graph cuGraphInstantiateWithParams_ptsz = cuGraphInstantiateWithParams,
+                "cuGraphInstantiateWithParams", 12000, Ptsz, optional;
+                (graph_exec: *mut CUgraphExec, graph: CUgraph, parameters: *mut c_void)]
+            [graph cuGraphUpload = cuGraphUpload, "cuGraphUpload", 11010, Plain, optional;
+                (graph_exec: CUgraphExec, h_stream: CUstream)]
+            [graph cuGraphUpload_ptsz = cuGraphUpload, "cuGraphUpload", 11010, Ptsz, optional;
+                (graph_exec: CUgraphExec, h_stream: CUstream)]
             [memory cuMemHostRegister = cuMemHostRegister, "cuMemHostRegister", 4000, Plain, optional;
                 (p: *mut c_void, bytesize: usize, flags: c_uint)]
         }
@@ -101,6 +116,21 @@ macro_rules! select {
     (module cuLibraryLoadData, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
     (module cuLibraryLoadFromFile, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
     (module cuLibraryUnload, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
+    (module cuModuleGetFunction, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
+    (module cuModuleGetGlobal_v2, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
+    (module cuLibraryGetModule, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
+    (module cuKernelGetFunction, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
+    (module cuFuncLoad, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
+    (module cuFuncGetAttribute, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
+    (module cuFuncSetAttribute, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
+    (module cuOccupancyMaxActiveBlocksPerMultiprocessor, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
+    (module cuLaunchKernel, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
+    (module cuLaunchKernelEx, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
+    (module cuLaunchCooperativeKernel, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
+    (graph cuGraphInstantiateWithFlags, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
+    (graph cuGraphInstantiateWithParams, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
+    (graph cuGraphUpload, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
+    (graph cuGraphLaunch, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
     ($noun:ident $plain:ident, { $($yes:tt)* } { $($no:tt)* }) => { $($no)* };
 }
 pub(crate) use select;
@@ -241,7 +271,7 @@ mod tests {
             assert!(!row.hooked || hooked_base(row.base.as_bytes()), "{}", row.base);
         }
         assert_eq!(hooked(b"cuMemcpyHtoDAsync"), None);
-        assert!(!hooked_base(b"cuLaunchKernel") && !hooked_base(b"") && hooked_base(b"cuMemcpyHtoDAsync"));
+        assert!(!hooked_base(b"cuLaunchHostFunc") && !hooked_base(b"") && hooked_base(b"cuMemcpyHtoDAsync"));
     }
 
     #[test]

@@ -31,7 +31,7 @@ fn forwarded() -> BTreeSet<String> {
 
 /// Whether a name of the one list is hooked, as the README says it: by room, or by name.
 fn is_hooked(function: &abi::Function) -> bool {
-    const NAMES: [&str; 39] = [
+    const NAMES: [&str; 49] = [
         "cuInit",
         "cuGetProcAddress",
         "cuGetProcAddress_v2",
@@ -71,12 +71,22 @@ fn is_hooked(function: &abi::Function) -> bool {
         "cuModuleLoadDataEx",
         "cuModuleLoadFatBinary",
         "cuModuleUnload",
+        "cuModuleGetFunction",
+        "cuModuleGetGlobal_v2",
+        "cuFuncGetAttribute",
+        "cuFuncSetAttribute",
+        "cuOccupancyMaxActiveBlocksPerMultiprocessor",
+        "cuLaunchKernel",
+        "cuLaunchKernelEx",
+        "cuLaunchCooperativeKernel",
+        "cuGraphInstantiateWithFlags",
+        "cuGraphLaunch",
     ];
     matches!(function.noun, "copy" | "set") || NAMES.contains(&function.plain)
 }
 
 /// Older and newer entry points that the one list does not have.
-const BESIDE_THE_LIST: [&str; 14] = [
+const BESIDE_THE_LIST: [&str; 21] = [
     "cuDevicePrimaryCtxRelease",
     "cuDevicePrimaryCtxReset",
     "cuCtxDestroy",
@@ -91,6 +101,13 @@ const BESIDE_THE_LIST: [&str; 14] = [
     "cuLibraryLoadData",
     "cuLibraryLoadFromFile",
     "cuLibraryUnload",
+    "cuLibraryGetModule",
+    "cuKernelGetFunction",
+    "cuFuncLoad",
+    "cuGraphInstantiateWithParams",
+    "cuGraphInstantiateWithParams_ptsz",
+    "cuGraphUpload",
+    "cuGraphUpload_ptsz",
 ];
 
 #[test]

@@ -2,8 +2,8 @@
 //!
 //! A context has room for a number of streams. Making one more waits for everything in the context, and a program
 //! that makes it while one of its kernels waits for what comes next would never get there. The streams of the layer
-//! take up such room. Measured on an H100 with driver 580: natively the 36th stream of a context waits and then the 79th,
-//! because the room grows at each wait and does not shrink when streams are destroyed.
+//! take up such room. Measured on an H100 with driver 580: natively the 36th stream of a context waits and then the
+//! 79th, because the room grows at each wait and does not shrink when streams are destroyed.
 //!
 //! So the room is made to grow once when the layer opens, before anything is under way. From then on making a stream
 //! first waits when the application has 65, in place of 35. What remains: a program with 35 to 64 streams that makes

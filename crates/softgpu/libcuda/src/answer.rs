@@ -7,6 +7,8 @@ use std::ptr::NonNull;
 use abi::types::CUresult;
 use hal::Code;
 
+use crate::loading;
+
 /// A refusal: a code other than success. What else an error knows does not fit through the ABI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refusal(pub Code);
@@ -38,6 +40,7 @@ pub fn require(condition: bool, code: Code) -> Answer {
 
 /// Runs the body of an entry point. A panic in it becomes `CUDA_ERROR_UNKNOWN`: unwinding into C is undefined.
 pub fn fence(body: impl FnOnce() -> Answer) -> CUresult {
+    loading::come_in();
     match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(())) => CUresult(0),
         Ok(Err(Refusal(code))) => CUresult(code.get()),

@@ -4,7 +4,8 @@
 //! Put the directory of the library, with a link named `libcuda.so.1` to it, on `LD_LIBRARY_PATH`. The device runs on a
 //! thread of its own in real time, so a program may poll memory. The environment variables of [`softgpu`] apply
 //! (`OVERTAKE_SOFT_PRESET`, `OVERTAKE_SOFT_DEVICES`, `OVERTAKE_SOFT_FAULTS`, `CUDA_DEVICE_MAX_CONNECTIONS` and
-//! `CUDA_DEVICE_MAX_COPY_CONNECTIONS`).
+//! `CUDA_DEVICE_MAX_COPY_CONNECTIONS`), and `OVERTAKE_SOFT_LOADING=lazy` has the first launch of each kernel wait for
+//! the context and keep all other threads out meanwhile, as a driver may that loads kernels lazily.
 //!
 //! # How it is made
 //!
@@ -78,6 +79,7 @@ mod device;
 mod driver;
 mod event;
 mod exports;
+mod loading;
 mod memop;
 mod memory;
 mod module;

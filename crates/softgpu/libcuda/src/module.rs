@@ -10,6 +10,7 @@ use abi::types::*;
 use hal::{Code, Driver, Function, Launch, Module};
 
 use crate::answer::{Answer, Out, Refusal, array, refuse, require};
+use crate::loading;
 use crate::soft::{gpu, number, pointer, stream};
 
 /// The C string at `text`; null is an invalid value.
@@ -100,6 +101,7 @@ pub unsafe fn cuLaunchKernel(
     // SAFETY: null, or the caller's promise that it is a list which a null pointer ends.
     require(extra.is_null() || unsafe { *extra }.is_null(), Code::NOT_SUPPORTED)?;
     let function = Function(number(f));
+    loading::load(gpu, function);
     let count = gpu.parameter_count(function)?;
     // SAFETY: the caller's promise that there are as many parameters as the kernel declares.
     let parameters = unsafe { array(kernel_params.cast_const(), count) }?;

@@ -10,6 +10,7 @@ use once_cell::sync::OnceCell;
 use softgpu::{Clock, SoftGpu};
 
 use crate::answer::{Answer, Refusal, refuse};
+use crate::loading;
 
 /// The CUDA version that the library speaks: that of the list of functions.
 pub const VERSION: i32 = 13000;
@@ -39,6 +40,7 @@ pub fn start() -> Answer {
 }
 
 fn build() -> Answer<SoftGpu> {
+    loading::start()?;
     let builder = SoftGpu::builder().clock(Clock::FreeRunning).environment().map_err(|why| {
         log::error!("software GPU: {why}");
         Refusal(Code::INVALID_VALUE)

@@ -1,0 +1,140 @@
+//! First launches. With lazy loading, which is the driver's default, the first launch of a kernel may load it, and a
+//! driver that needs memory for that waits for everything in the context and lets no other thread in meanwhile. A copy
+//! that the device waits for, and that only the rescuer could make, would never come. So the layer hears of the first
+//! launch of every kernel and graph as it hears of a load.
+#![allow(unsafe_code)] // the prototypes are the driver's
+#![allow(non_snake_case)]
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use abi::types::*;
+
+use crate::hooks::Hook;
+use crate::life::blocks;
+
+/// Slots for the kernels and graphs that have been launched.
+const SLOTS: usize = 1 << 14;
+
+/// How far from its own slot a handle may lie.
+const REACH: usize = 8;
+
+/// What an attribute was asked of counts apart from what has been launched: asking need not load all of it. Handles are
+/// addresses, whose last bit is free.
+const ASKED: usize = 1;
+
+/// The handles that have been launched: a handle lies in one of [`REACH`] slots, and 0 is an empty one. Where all of
+/// them are taken by others, a handle counts as known: then its first launch goes by unannounced, as all did once.
+struct Known([AtomicUsize; SLOTS]);
+
+static KNOWN: Known = Known([const { AtomicUsize::new(0) }; SLOTS]);
+
+impl Known {
+    fn slots(&self, handle: usize) -> impl Iterator<Item = &AtomicUsize> {
+        // Handles are aligned; the upper half of a product depends on all bits of its factors.
+        let mixed = (handle as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
+        (0..REACH).map(move |step| &self.0[(mixed as usize + step) % SLOTS])
+    }
+
+    #[inline]
+    fn has(&self, handle: usize) -> bool {
+        let mut has_room = false;
+        for slot in self.slots(handle) {
+            match slot.load(Ordering::Relaxed) {
+                0 => has_room = true,
+                known if known == handle => return true,
+                _ => {}
+            }
+        }
+        !has_room
+    }
+
+    fn add(&self, handle: usize) {
+        let taken = |slot: &AtomicUsize| {
+            let before = slot.compare_exchange(0, handle, Ordering::Relaxed, Ordering::Relaxed);
+            before.is_ok() || before == Err(handle)
+        };
+        let _ = self.slots(handle).any(taken);
+    }
+
+    fn clear(&self) {
+        // Pages that have never been written stay so.
+        let used = self.0.iter().filter(|slot| slot.load(Ordering::Relaxed) != 0);
+        used.for_each(|slot| slot.store(0, Ordering::Relaxed));
+    }
+}
+
+/// Kernels have gone, and their handles may come to mean others.
+pub fn forget() {
+    KNOWN.clear();
+}
+
+/// The real call; announced unless `handle` is known. Known from then on, if the call succeeds.
+#[inline]
+fn first(hook: Hook, native: impl Fn() -> CUresult, handle: usize) -> CUresult {
+    if KNOWN.has(handle) {
+        hook.passed_on();
+        return native();
+    }
+    let result = blocks(hook, native, || ());
+    if result == CUresult::CUDA_SUCCESS {
+        KNOWN.add(handle);
+    }
+    result
+}
+
+macro_rules! launches {
+    ($($symbol:ident $key:expr, $handle:ident ($($argument:ident: $type:ty),*);)*) => {
+        $(
+            #[allow(clippy::too_many_arguments)] // the prototypes are the driver's
+            pub unsafe fn $symbol(hook: Hook, native: impl Fn() -> CUresult, $($argument: $type),*) -> CUresult {
+                first(hook, native, $handle.addr() | $key)
+            }
+        )*
+    };
+}
+
+launches! {
+    cuLaunchKernel 0, function (
+        function: CUfunction, _grid_x: c_uint, _grid_y: c_uint, _grid_z: c_uint, _block_x: c_uint, _block_y: c_uint,
+        _block_z: c_uint, _shared_bytes: c_uint, _stream: CUstream, _parameters: *mut *mut c_void,
+        _extra: *mut *mut c_void
+    );
+    cuLaunchKernelEx 0, function (
+        _config: *const CUlaunchConfig, function: CUfunction, _parameters: *mut *mut c_void, _extra: *mut *mut c_void
+    );
+    cuLaunchCooperativeKernel 0, function (
+        function: CUfunction, _grid_x: c_uint, _grid_y: c_uint, _grid_z: c_uint, _block_x: c_uint, _block_y: c_uint,
+        _block_z: c_uint, _shared_bytes: c_uint, _stream: CUstream, _parameters: *mut *mut c_void
+    );
+    cuGraphLaunch 0, graph (graph: CUgraphExec, _stream: CUstream);
+    cuFuncGetAttribute ASKED, function (_value: *mut c_int, _attribute: CUfunction_attribute, function: CUfunction);
+    cuFuncSetAttribute ASKED, function (function: CUfunction, _attribute: CUfunction_attribute, _value: c_int);
+    cuOccupancyMaxActiveBlocksPerMultiprocessor ASKED, function (
+        _blocks: *mut c_int, function: CUfunction, _block_size: c_int, _shared_bytes: usize
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_handle_is_known_once_it_was_added_and_until_all_are_forgotten() {
+        let known = Box::new(Known([const { AtomicUsize::new(0) }; SLOTS]));
+        let handles: Vec<usize> = (1..=2_000).map(|index| 0x5500_0000 + index * 0x40).collect();
+        assert!(handles.iter().all(|handle| !known.has(*handle)));
+        handles.iter().for_each(|handle| known.add(*handle));
+        assert!(handles.iter().all(|handle| known.has(*handle)));
+        assert!(!known.has(0x5500_0000 | ASKED), "asked for is not launched");
+        known.add(handles[0]);
+        known.clear();
+        assert!(handles.iter().all(|handle| !known.has(*handle)));
+    }
+
+    #[test]
+    fn where_there_is_no_room_a_handle_counts_as_known() {
+        let known = Box::new(Known([const { AtomicUsize::new(0) }; SLOTS]));
+        (1..=SLOTS * 4).for_each(|handle| known.add(handle << 4));
+        assert!(known.has(usize::MAX & !0xf));
+    }
+}

@@ -1,0 +1,69 @@
+//! When kernels are loaded: with their module, or lazily, at their first launch.
+//!
+//! A driver that loads a kernel may need memory for it. Then it waits for everything in the context, and lets no other
+//! thread in until it has got the memory (measured on an H100: a few of 41 first launches do). The model waits at every
+//! first launch, because a program cannot know which. Threads that are inside already are not waited for.
+
+use std::collections::HashSet;
+use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::thread::ThreadId;
+
+use hal::{Code, Driver, Function};
+use softgpu::SoftGpu;
+
+use crate::answer::{Answer, Refusal};
+
+/// The variable that says when: `eager`, which is the default, or `lazy`.
+pub const VARIABLE: &str = "OVERTAKE_SOFT_LOADING";
+
+static LAZY: OnceLock<bool> = OnceLock::new();
+static LOADED: Mutex<Option<HashSet<Function>>> = Mutex::new(None);
+/// The thread that lets no other in.
+static LOADER: Mutex<Option<ThreadId>> = Mutex::new(None);
+static LET_IN: Condvar = Condvar::new();
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Reads the variable, once.
+pub fn start() -> Answer {
+    let lazy = match std::env::var(VARIABLE).ok().as_deref() {
+        None | Some("" | "eager") => false,
+        Some("lazy") => true,
+        Some(other) => {
+            log::error!("{VARIABLE}: {other:?} is neither eager nor lazy");
+            return Err(Refusal(Code::INVALID_VALUE));
+        }
+    };
+    LAZY.get_or_init(|| lazy);
+    Ok(())
+}
+
+fn is_lazy() -> bool {
+    LAZY.get().copied().unwrap_or(false)
+}
+
+/// A call comes in: it waits while another thread loads.
+pub fn come_in() {
+    if is_lazy() {
+        let here = std::thread::current().id();
+        let others = |loader: &mut Option<ThreadId>| loader.is_some_and(|loader| loader != here);
+        drop(LET_IN.wait_while(lock(&LOADER), others).unwrap_or_else(PoisonError::into_inner));
+    }
+}
+
+/// A kernel is about to be launched.
+pub fn load(gpu: &SoftGpu, function: Function) {
+    if !is_lazy() || !lock(&LOADED).get_or_insert_default().insert(function) {
+        return;
+    }
+    let mut loader =
+        LET_IN.wait_while(lock(&LOADER), |loader| loader.is_some()).unwrap_or_else(PoisonError::into_inner);
+    *loader = Some(std::thread::current().id());
+    drop(loader);
+    // Where waiting is refused, as during a capture, the launch itself says so.
+    let _ = gpu.context_synchronize();
+    *lock(&LOADER) = None;
+    LET_IN.notify_all();
+}
