@@ -29,6 +29,15 @@ pub(crate) fn write_at_once(descriptor: c_int, bytes: &[u8]) -> bool {
     }
 }
 
+/// Lets writes to a descriptor of our own wait from now on.
+pub(crate) fn let_wait(descriptor: c_int) -> std::io::Result<()> {
+    // SAFETY: plain numbers.
+    let flags = unsafe { libc::fcntl(descriptor, libc::F_GETFL) };
+    // SAFETY: plain numbers.
+    let set = unsafe { libc::fcntl(descriptor, libc::F_SETFL, flags & !libc::O_NONBLOCK) };
+    if flags < 0 || set < 0 { Err(std::io::Error::last_os_error()) } else { Ok(()) }
+}
+
 /// What a descriptor leads to; `None` where it is closed.
 fn kind(descriptor: c_int) -> Option<libc::mode_t> {
     let mut status = MaybeUninit::<libc::stat>::uninit();

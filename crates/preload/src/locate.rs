@@ -8,6 +8,10 @@ use std::path::{Path, PathBuf};
 
 use crate::{cache, driver, object};
 
+/// The loader's cache; it has some hundred bytes for each library.
+const CACHE: &str = "/etc/ld.so.cache";
+const CACHE_BYTES_MAX: u64 = 64 << 20;
+
 /// Where distributions, containers and WSL put it.
 const FOLDERS: [&str; 9] = [
     "/usr/lib/x86_64-linux-gnu",
@@ -35,7 +39,8 @@ fn variable(name: &str) -> Option<OsString> {
 pub fn paths() -> impl Iterator<Item = CString> {
     let list = variable("LD_LIBRARY_PATH").unwrap_or_default();
     let listed = folders(&list).map(|folder| folder.join(file()));
-    let cached = std::fs::read("/etc/ld.so.cache").map(|bytes| cache::paths_of(&bytes, file())).unwrap_or_default();
+    let cached = doors::file::read(Path::new(CACHE), CACHE_BYTES_MAX);
+    let cached = cached.map(|bytes| cache::paths_of(&bytes, file())).unwrap_or_default();
     let usual = FOLDERS.map(|folder| Path::new(folder).join(file()));
     let all: Vec<PathBuf> = listed.chain(cached).chain(usual).collect();
     let own = own_file();

@@ -52,7 +52,7 @@ pub(crate) fn end(process: &Process) {
     let parts: Vec<Part> = closed.into_iter().chain(process.locals().iter().map(|local| Part::of(local))).collect();
     let text = lines(&events(&parts, std::process::id()));
     let path = folder.join(format!("{}.trace.json", std::process::id()));
-    if let Err(error) = std::fs::write(&path, text)
+    if let Err(error) = doors::file::write_whole(&path, text.as_bytes())
         && error.kind() != std::io::ErrorKind::NotFound
     {
         log::warn!("no trace in {}: {error}", path.display());

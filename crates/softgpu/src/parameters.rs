@@ -6,6 +6,7 @@
 
 use std::path::Path;
 
+use doors::fault::{Fault, Source};
 use serde::{Deserialize, Serialize};
 
 /// The parameters of a software GPU.
@@ -482,8 +483,16 @@ impl Parameters {
     /// # Errors
     /// What the parser says: an unknown key is an error and not ignored.
     pub fn from_toml(text: &str) -> Result<Parameters, String> {
-        let parameters: Parameters = toml::from_str(text).map_err(|e| e.to_string())?;
-        parameters.check()?;
+        Parameters::read(&Source { origin: "the parameters", text }).map_err(|fault| fault.to_string())
+    }
+
+    fn read(source: &Source<'_>) -> Result<Parameters, Fault> {
+        let fault = |error: toml::de::Error| match error.span() {
+            Some(span) => source.fault(span, error.message()),
+            None => source.fault_of_all(error.message()),
+        };
+        let parameters: Parameters = toml::from_str(source.text).map_err(fault)?;
+        parameters.check().map_err(|why| source.fault_of_all(why))?;
         Ok(parameters)
     }
 
@@ -498,8 +507,11 @@ impl Parameters {
         if Path::new(name).extension().is_none_or(|e| e != "toml") {
             return Err(format!("no preset {name}: there is {:?}, or the path of a .toml file", Parameters::PRESETS));
         }
-        let text = std::fs::read_to_string(name).map_err(|e| format!("{name}: {e}"))?;
-        Parameters::from_toml(&text).map_err(|e| format!("{name}: {e}"))
+        if doors::variable::is_privileged() {
+            return Err(format!("{name} is not read: this program runs with other rights than its caller's"));
+        }
+        let text = doors::file::read_text(Path::new(name)).map_err(|e| format!("{name}: {e}"))?;
+        Parameters::read(&Source { origin: name, text: &text }).map_err(|fault| fault.to_string())
     }
 
     /// As TOML, every key.

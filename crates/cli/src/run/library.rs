@@ -1,7 +1,6 @@
 //! Where the drop-in library is.
 
 use std::ffi::OsString;
-use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
@@ -64,7 +63,7 @@ fn check(path: &Path, origin: &str) -> Result<PathBuf> {
         ))
     };
     let mut magic = [0; MAGIC.len()];
-    let read = File::open(path).and_then(|mut file| file.read_exact(&mut magic));
+    let read = doors::file::open(path).and_then(|mut file| file.read_exact(&mut magic));
     match read {
         Err(error) if error.kind() != std::io::ErrorKind::UnexpectedEof => {
             return Err(refused(&format!("cannot be read: {error}")));

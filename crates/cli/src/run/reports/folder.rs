@@ -4,11 +4,17 @@ use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use doors::file;
 use serde::Deserialize as _;
 use serde_json::Value;
 
 use super::record::{FORMAT, ProcessRecord};
 use crate::failure::{Failure, Result};
+
+/// A report is no longer, whatever has happened.
+const REPORT_BYTES_MAX: u64 = 16 << 20;
+/// Nor is a trace: it leaves copies out before.
+const TRACE_BYTES_MAX: u64 = 4 << 30;
 
 /// The end of the name of a trace; the rest is the process's number.
 const TRACE_ENDING: &str = ".trace.json";
@@ -70,7 +76,7 @@ impl Folder {
     pub fn traces(&self) -> Vec<(u32, String)> {
         let read = |path: PathBuf| {
             let pid = number(&name(&path), TRACE_ENDING)?;
-            Some((pid, fs::read_to_string(&path).ok()?))
+            Some((pid, String::from_utf8(file::read(&path, TRACE_BYTES_MAX).ok()?).ok()?))
         };
         self.numbered(TRACE_ENDING).into_iter().filter_map(read).collect()
     }
@@ -78,7 +84,7 @@ impl Folder {
     /// Copies everything into another folder too: the one that somebody outside had asked for.
     pub fn copy_to(&self, other: &OsString) {
         for path in [REPORT_ENDING, TRACE_ENDING].iter().flat_map(|ending| self.numbered(ending)) {
-            if let Some(name) = path.file_name() {
+            if let (Some(name), Ok(_)) = (path.file_name(), file::open(&path)) {
                 // Whoever asked for it misses a file; the program's own result must not suffer from that.
                 let _ = fs::copy(&path, Path::new(other).join(name));
             }
@@ -104,8 +110,8 @@ fn number(name: &str, ending: &str) -> Option<u32> {
 }
 
 fn read(path: &Path) -> std::result::Result<Process, String> {
-    let text = fs::read_to_string(path).map_err(|error| format!("cannot be read: {error}"))?;
-    let raw: Value = serde_json::from_str(&text).map_err(|error| format!("is not whole: {error}"))?;
+    let text = file::read(path, REPORT_BYTES_MAX).map_err(|error| format!("cannot be read: {error}"))?;
+    let raw: Value = serde_json::from_slice(&text).map_err(|error| format!("is not whole: {error}"))?;
     let record: ProcessRecord =
         ProcessRecord::deserialize(&raw).map_err(|error| format!("is not a report: {error}"))?;
     if record.format != FORMAT {

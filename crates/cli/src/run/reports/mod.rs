@@ -148,7 +148,7 @@ impl Target {
         if path == Path::new("-") {
             return Ok(Target::Output);
         }
-        let file = File::create(path).map_err(|error| Failure::File(path.to_owned(), error))?;
+        let file = doors::file::create(path).map_err(|error| Failure::File(path.to_owned(), error))?;
         Ok(Target::File(path.to_owned(), file))
     }
 

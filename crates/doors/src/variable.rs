@@ -1,0 +1,55 @@
+//! The one door for variables that name a file or a folder. A program that runs with other rights than its caller's
+//! does not hear them: its caller would choose what it loads, reads and writes with those rights.
+#![allow(unsafe_code)] // it asks the kernel
+
+use std::ffi::OsString;
+use std::sync::Once;
+
+/// Whether this program runs with other rights than its caller's, by the kernel's own word: set-user-id, set-group-id,
+/// file capabilities, or a security module.
+#[must_use]
+pub fn is_privileged() -> bool {
+    // SAFETY: it takes a number and touches nothing.
+    unsafe { libc::getauxval(libc::AT_SECURE) != 0 }
+}
+
+/// The value of a variable that names a file or a folder, unless it is empty or must not be heard.
+#[must_use]
+pub fn path(name: &str) -> Option<OsString> {
+    let value = path_from(name, is_privileged(), |name| std::env::var_os(name));
+    if value.is_none() && std::env::var_os(name).is_some_and(|value| !value.is_empty()) {
+        warn_of(name);
+    }
+    value
+}
+
+/// The same, of any surroundings.
+#[must_use]
+pub fn path_from(name: &str, is_privileged: bool, lookup: impl FnOnce(&str) -> Option<OsString>) -> Option<OsString> {
+    if is_privileged { None } else { lookup(name).filter(|value| !value.is_empty()) }
+}
+
+fn warn_of(name: &str) {
+    static WARNED: Once = Once::new();
+    WARNED.call_once(|| {
+        log::warn!(
+            "{name} is not heard, nor is any other variable that names a file or a folder: this program runs with \
+             other rights than its caller's"
+        );
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_heard_of_only_without_privileges() {
+        let lookup = |name: &str| (name == "SET").then(|| OsString::from("value"));
+        assert_eq!(path_from("SET", false, lookup), Some("value".into()));
+        assert_eq!(path_from("SET", true, lookup), None);
+        assert_eq!(path_from("UNSET", false, lookup), None);
+        assert_eq!(path_from("EMPTY", false, |_| Some(OsString::new())), None);
+        assert!(!is_privileged(), "a test has its caller's rights");
+    }
+}
