@@ -46,6 +46,7 @@ mod statistics;
 mod stream;
 mod trace;
 mod trust;
+pub mod variables;
 
 pub use channels::Direction;
 pub use guard::Blocking;

@@ -2,14 +2,27 @@
 //!
 //! Precedence, weakest first: defaults, the TOML file named by `OVERTAKE_CONFIG`, the variables, what the program sets.
 
+mod tunable;
+mod words;
+
 use std::fmt;
+use std::path::Path;
+use std::sync::Once;
 
 use channels::share::ShareOptions;
 use channels::watchdog::Patience;
+use doors::fault::{Fault, Source};
 use hal::Nanos;
 use semaphores::{Kind, Priorities};
+use toml::Spanned;
+use toml::de::{DeString, DeTable, DeValue};
 
-use crate::kernel::{BLOCK_WARPS_MAX, Workers};
+use crate::kernel::Workers;
+use crate::variables;
+
+use tunable::TUNABLES;
+pub use tunable::Tunable;
+pub use words::size;
 
 /// What moves the bytes of a copy that may have to wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +46,36 @@ pub enum UrgentTransport {
     Kernel,
 }
 
+impl Transport {
+    const ALL: [Transport; 4] = [Transport::Auto, Transport::Engine, Transport::Kernel, Transport::Native];
+
+    fn name(self) -> &'static str {
+        match self {
+            Transport::Auto => "auto",
+            Transport::Engine => "engine",
+            Transport::Kernel => "kernel",
+            Transport::Native => "native",
+        }
+    }
+
+    fn from_name(name: &str) -> Option<Transport> {
+        Transport::ALL.into_iter().find(|transport| transport.name() == name)
+    }
+}
+
+impl UrgentTransport {
+    fn name(self) -> &'static str {
+        match self {
+            UrgentTransport::Engine => "engine",
+            UrgentTransport::Kernel => "kernel",
+        }
+    }
+
+    fn from_name(name: &str) -> Option<UrgentTransport> {
+        [UrgentTransport::Engine, UrgentTransport::Kernel].into_iter().find(|transport| transport.name() == name)
+    }
+}
+
 /// How guarded copies are guarded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GuardOptions {
@@ -40,7 +83,7 @@ pub struct GuardOptions {
     pub patience: Nanos,
     /// How many streams may have guarded copies under way at once; copies of others go natively meanwhile. Copies
     /// that these streams queue behind them occupy as many of the four hardware copy queues, and a rescue needs one.
-    pub streams_max: u8,
+    pub streams_max: u32,
 }
 
 impl Default for GuardOptions {
@@ -56,13 +99,16 @@ pub struct OptionError {
     pub name: String,
     /// What was given.
     pub value: String,
-    /// What would have been understood.
+    /// What would have been understood; where there is no such option, what may have been meant.
     pub expected: String,
 }
 
 impl fmt::Display for OptionError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "option {} cannot be {:?}: expected {}", self.name, self.value, self.expected)
+        match TUNABLES.iter().any(|tunable| tunable.name == self.name) {
+            true => write!(f, "option {} cannot be {:?}: expected {}", self.name, self.value, self.expected),
+            false => f.write_str(&self.expected),
+        }
     }
 }
 
@@ -75,6 +121,9 @@ pub struct Options {
     pub enabled: bool,
     /// How many priorities there are, 1 to 32.
     pub priorities: Priorities,
+    /// From how many bytes on a copy is bulk, where nothing else says how urgent it is; `None`: such copies are left
+    /// alone. Heard by the drop-in and by the C library: in Rust every stream has its priority.
+    pub bulk_bytes_min: Option<u64>,
     /// What moves copies that may have to wait.
     pub transport: Transport,
     /// What moves urgent copies.
@@ -129,6 +178,7 @@ impl Default for Options {
         Options {
             enabled: true,
             priorities: Priorities::new(6).expect("6 is a valid count"),
+            bulk_bytes_min: Some(1 << 20),
             transport: Transport::Auto,
             urgent_transport: UrgentTransport::Engine,
             emulation: Kind::Hold,
@@ -156,239 +206,116 @@ impl Default for Options {
     }
 }
 
-/// One tunable: its name, what it takes, how it is set.
-struct Tunable {
-    name: &'static str,
-    expected: &'static str,
-    set: fn(&mut Options, &str) -> Option<()>,
-}
-
-const TUNABLES: &[Tunable] = &[
-    Tunable { name: "enabled", expected: "on or off", set: |o, v| put(&mut o.enabled, switch(v)) },
-    Tunable {
-        name: "priorities",
-        expected: "a number from 1 to 32",
-        set: |o, v| put(&mut o.priorities, v.parse().ok().and_then(Priorities::new)),
-    },
-    Tunable {
-        name: "transport",
-        expected: "auto, engine, kernel or native",
-        set: |o, v| put(&mut o.transport, transport(v)),
-    },
-    Tunable {
-        name: "urgent_transport",
-        expected: "engine or kernel",
-        set: |o, v| put(&mut o.urgent_transport, urgent_transport(v)),
-    },
-    Tunable {
-        name: "emulation",
-        expected: "hold, bracket or atomics",
-        set: |o, v| put(&mut o.emulation, Kind::from_name(v)),
-    },
-    Tunable {
-        name: "max_blocking_us",
-        expected: "microseconds",
-        set: |o, v| put(&mut o.blocking_max, v.parse().ok().map(Nanos::from_us)),
-    },
-    Tunable { name: "gate_bytes_min", expected: "a size such as 64K", set: |o, v| put(&mut o.gate_bytes_min, size(v)) },
-    Tunable {
-        name: "kernel_bytes_min",
-        expected: "a size such as 256K",
-        set: |o, v| put(&mut o.kernel_bytes_min, size(v)),
-    },
-    Tunable {
-        name: "kernel_blocks_h2d",
-        expected: "a number from 1 to 64",
-        set: |o, v| put(&mut o.kernel_h2d.blocks, number(v, 64)),
-    },
-    Tunable {
-        name: "kernel_blocks_d2h",
-        expected: "a number from 1 to 64",
-        set: |o, v| put(&mut o.kernel_d2h.blocks, number(v, 64)),
-    },
-    Tunable {
-        name: "kernel_warps_h2d",
-        expected: "a number from 1 to 16",
-        set: |o, v| put(&mut o.kernel_h2d.warps, number(v, BLOCK_WARPS_MAX)),
-    },
-    Tunable {
-        name: "kernel_warps_d2h",
-        expected: "a number from 1 to 16",
-        set: |o, v| put(&mut o.kernel_d2h.warps, number(v, BLOCK_WARPS_MAX)),
-    },
-    Tunable {
-        name: "kernel_wait_max_us",
-        expected: "microseconds",
-        set: |o, v| put(&mut o.kernel_wait_max, v.parse().ok().map(Nanos::from_us)),
-    },
-    Tunable {
-        name: "monitor_awake_us",
-        expected: "microseconds",
-        set: |o, v| put(&mut o.monitor_awake, v.parse().ok().map(Nanos::from_us)),
-    },
-    Tunable {
-        name: "monitor_nap_us",
-        expected: "microseconds",
-        set: |o, v| put(&mut o.monitor_nap, v.parse().ok().map(Nanos::from_us)),
-    },
-    Tunable { name: "trace", expected: "on or off", set: |o, v| put(&mut o.trace, switch(v)) },
-    Tunable { name: "channels", expected: "on or off", set: |o, v| put(&mut o.channels, switch(v)) },
-    Tunable {
-        name: "guard_bytes_min",
-        expected: "a size such as 1M, or off",
-        set: |o, v| put(&mut o.guard_bytes_min, if v == "off" { Some(None) } else { size(v).map(Some) }),
-    },
-    Tunable {
-        name: "guard_after_us",
-        expected: "microseconds",
-        set: |o, v| put(&mut o.guard.patience, v.parse().ok().map(Nanos::from_us)),
-    },
-    Tunable {
-        name: "guard_streams_max",
-        expected: "a number from 1 to 8",
-        set: |o, v| put(&mut o.guard.streams_max, v.parse().ok().filter(|streams| (1..=8).contains(streams))),
-    },
-    Tunable {
-        name: "ticket_every",
-        expected: "a number from 1 to 1000",
-        set: |o, v| put(&mut o.ticket_every, v.parse().ok().filter(|every| (1..=1000).contains(every))),
-    },
-    Tunable {
-        name: "bulk_share",
-        expected: "a fraction from 0 to 0.99",
-        set: |o, v| put(&mut o.share.share, fraction(v)),
-    },
-    Tunable {
-        name: "bulk_slice_us",
-        expected: "microseconds",
-        set: |o, v| put(&mut o.share.slice, v.parse().ok().map(Nanos::from_us)),
-    },
-    Tunable {
-        name: "rescue_after_us",
-        expected: "microseconds",
-        set: |o, v| put(&mut o.patience.rescue_after, v.parse().ok().map(Nanos::from_us)),
-    },
-    Tunable { name: "rescues_max", expected: "a number", set: |o, v| put(&mut o.patience.rescues_max, v.parse().ok()) },
-];
-
-fn put<T>(slot: &mut T, value: Option<T>) -> Option<()> {
-    *slot = value?;
-    Some(())
-}
-
-fn switch(value: &str) -> Option<bool> {
-    match value {
-        "on" | "1" | "true" | "yes" => Some(true),
-        "off" | "0" | "false" | "no" => Some(false),
-        _ => None,
-    }
-}
-
-fn transport(value: &str) -> Option<Transport> {
-    match value {
-        "auto" => Some(Transport::Auto),
-        "engine" => Some(Transport::Engine),
-        "kernel" => Some(Transport::Kernel),
-        "native" => Some(Transport::Native),
-        _ => None,
-    }
-}
-
-fn urgent_transport(value: &str) -> Option<UrgentTransport> {
-    match value {
-        "engine" => Some(UrgentTransport::Engine),
-        "kernel" => Some(UrgentTransport::Kernel),
-        _ => None,
-    }
-}
-
-/// Bytes, with an optional K, M or G (powers of 1024).
-#[must_use]
-pub fn size(value: &str) -> Option<u64> {
-    let (digits, shift) = match value.as_bytes().last()? {
-        b'K' | b'k' => (&value[..value.len() - 1], 10),
-        b'M' | b'm' => (&value[..value.len() - 1], 20),
-        b'G' | b'g' => (&value[..value.len() - 1], 30),
-        _ => (value, 0),
-    };
-    digits.parse::<u64>().ok()?.checked_mul(1 << shift)
-}
-
-fn number(value: &str, most: u32) -> Option<u32> {
-    value.parse().ok().filter(|number| (1..=most).contains(number))
-}
-
-fn fraction(value: &str) -> Option<f64> {
-    value.parse().ok().filter(|share| (0.0..=0.99).contains(share))
-}
-
 impl Options {
-    /// The names of all tunables with what they take, for help texts.
-    pub fn names() -> impl Iterator<Item = (&'static str, &'static str)> {
-        TUNABLES.iter().map(|tunable| (tunable.name, tunable.expected))
+    /// The table of options.
+    pub fn tunables() -> impl Iterator<Item = &'static Tunable> {
+        TUNABLES.iter()
     }
 
-    /// Sets one tunable by name.
+    /// Sets one option by name.
     pub fn set(&mut self, name: &str, value: &str) -> Result<(), OptionError> {
         let error = |expected: String| OptionError { name: name.to_owned(), value: value.to_owned(), expected };
-        let Some(tunable) = TUNABLES.iter().find(|tunable| tunable.name == name) else {
-            let known: Vec<_> = TUNABLES.iter().map(|tunable| tunable.name).collect();
-            return Err(error(format!("one of the options {}", known.join(", "))));
-        };
-        (tunable.set)(self, value).ok_or_else(|| error(tunable.expected.to_owned()))
+        let tunable = TUNABLES.iter().find(|tunable| tunable.name == name).ok_or_else(|| error(unknown(name)))?;
+        tunable.set(self, value).ok_or_else(|| error(tunable.expected()))
     }
 
-    /// The same with one tunable set, for building options in one expression.
+    /// The same with one option set, for building options in one expression.
     pub fn with(mut self, name: &str, value: &str) -> Result<Options, OptionError> {
         self.set(name, value)?;
         Ok(self)
     }
 
-    /// Applies a TOML table of tunables.
-    pub fn apply_toml(&mut self, text: &str) -> Result<(), OptionError> {
-        let error = |message: String| OptionError {
-            name: "the TOML file".to_owned(),
-            value: message,
-            expected: "a table of options".to_owned(),
+    /// Applies a TOML table of options; what cannot be understood is left as it was, and returned.
+    pub fn apply_toml(&mut self, source: &Source<'_>) -> Vec<Fault> {
+        let table = match DeTable::parse(source.text) {
+            Ok(table) => table,
+            Err(error) => return vec![syntax(source, &error)],
         };
-        let table: toml::Table = text.parse().map_err(|e: toml::de::Error| error(e.message().to_owned()))?;
-        for (name, value) in &table {
-            let text = match value {
-                toml::Value::String(text) => text.clone(),
-                toml::Value::Boolean(on) => if *on { "on" } else { "off" }.to_owned(),
-                other => other.to_string(),
-            };
-            self.set(name, &text)?;
+        let mut faults = Vec::new();
+        for (name, value) in table.get_ref() {
+            faults.extend(self.apply(source, name, value).err());
         }
-        Ok(())
+        doors::fault::sort(&mut faults);
+        faults
     }
 
-    /// Applies variables: `OVERTAKE=off`, then `OVERTAKE_<NAME>` for each tunable. `lookup` is the environment.
-    pub fn apply_variables(&mut self, lookup: impl Fn(&str) -> Option<String>) -> Result<(), OptionError> {
-        if let Some(value) = lookup("OVERTAKE") {
-            self.set("enabled", &value)?;
-        }
-        for tunable in TUNABLES {
-            if let Some(value) = lookup(&format!("OVERTAKE_{}", tunable.name.to_uppercase())) {
-                self.set(tunable.name, &value)?;
+    /// Applies one entry of such a table.
+    pub fn apply(
+        &mut self,
+        source: &Source<'_>,
+        name: &Spanned<DeString<'_>>,
+        value: &Spanned<DeValue<'_>>,
+    ) -> Result<(), Fault> {
+        let Some(tunable) = TUNABLES.iter().find(|tunable| tunable.name == *name.get_ref()) else {
+            return Err(source.fault(name.span(), unknown(name.get_ref())));
+        };
+        let text = match value.get_ref() {
+            DeValue::String(text) => Some(text.to_string()),
+            DeValue::Boolean(on) => Some(if *on { "on" } else { "off" }.to_owned()),
+            DeValue::Integer(number) => Some(number.to_string()),
+            DeValue::Float(number) => Some(number.to_string()),
+            DeValue::Datetime(_) | DeValue::Array(_) | DeValue::Table(_) => None,
+        };
+        let set = text.and_then(|text| tunable.set(self, &text));
+        set.ok_or_else(|| source.fault(value.span(), format!("{}: expected {}", tunable.name, tunable.expected())))
+    }
+
+    /// Applies variables: `OVERTAKE=off`, then `OVERTAKE_<NAME>` for each option; what cannot be understood is left as
+    /// it was, and returned. `lookup` is the environment.
+    pub fn apply_variables(&mut self, lookup: impl Fn(&str) -> Option<String>) -> Vec<Fault> {
+        let switch = ("OVERTAKE".to_owned(), "enabled");
+        let options = TUNABLES.iter().map(|tunable| (variables::of_option(tunable.name), tunable.name));
+        let mut faults = Vec::new();
+        for (variable, name) in std::iter::once(switch).chain(options) {
+            if let Some(value) = lookup(&variable)
+                && let Err(error) = self.set(name, &value)
+            {
+                let message = format!("cannot be {value:?}: expected {}", error.expected);
+                faults.push(Source { origin: &variable, text: "" }.fault_of_all(message));
             }
         }
-        Ok(())
+        faults
     }
 
-    /// Defaults, then the file that `OVERTAKE_CONFIG` names, then the variables.
-    pub fn from_environment() -> Result<Options, OptionError> {
+    /// Defaults, then the file that `OVERTAKE_CONFIG` names, then the variables. Variables that look like ours and are
+    /// not are logged, once.
+    pub fn from_environment() -> Result<Options, Fault> {
+        static WARNED: Once = Once::new();
+        WARNED.call_once(|| variables::unknown_here().iter().for_each(|warning| log::warn!("{warning}")));
         let mut options = Options::default();
-        if let Ok(path) = std::env::var("OVERTAKE_CONFIG") {
-            let text = std::fs::read_to_string(&path).map_err(|e| OptionError {
-                name: "OVERTAKE_CONFIG".to_owned(),
-                value: path,
-                expected: format!("a readable file ({e})"),
-            })?;
-            options.apply_toml(&text)?;
+        let mut faults = Vec::new();
+        if let Some(path) = doors::variable::path("OVERTAKE_CONFIG") {
+            let origin = path.display().to_string();
+            match doors::file::read_text(Path::new(&path)) {
+                Ok(text) => faults.extend(options.apply_toml(&Source { origin: &origin, text: &text })),
+                Err(error) => faults.push(unreadable("OVERTAKE_CONFIG", &origin, &error)),
+            }
         }
-        options.apply_variables(|name| std::env::var(name).ok())?;
-        Ok(options)
+        faults.extend(options.apply_variables(|name| std::env::var(name).ok()));
+        faults.into_iter().next().map_or(Ok(options), Err)
+    }
+}
+
+/// A file that a variable names and that cannot be read.
+#[must_use]
+pub fn unreadable(variable: &str, path: &str, error: &std::io::Error) -> Fault {
+    Source { origin: path, text: "" }.fault_of_all(format!("cannot be read: {error}; {variable} names it"))
+}
+
+/// A text that is no TOML.
+#[must_use]
+pub fn syntax(source: &Source<'_>, error: &toml::de::Error) -> Fault {
+    match error.span() {
+        Some(span) => source.fault(span, error.message()),
+        None => source.fault_of_all(error.message()),
+    }
+}
+
+/// What to say of a name that is none.
+fn unknown(name: &str) -> String {
+    match variables::nearest(name, TUNABLES.iter().map(|tunable| tunable.name)) {
+        Some(near) => format!("no option is called {name}: is it {near}?"),
+        None => format!("no option is called {name}: `overtake options` lists them"),
     }
 }
 
@@ -399,7 +326,8 @@ mod tests {
     #[test]
     fn one_set_of_names_everywhere() {
         let mut by_file = Options::default();
-        by_file.apply_toml("priorities = 8\ntransport = \"kernel\"\nmax_blocking_us = 80\nbulk_share = 0.1\n").unwrap();
+        let text = "priorities = 8\ntransport = \"kernel\"\nmax_blocking_us = 80\nbulk_share = 0.1\n";
+        assert_eq!(by_file.apply_toml(&Source { origin: "a file", text }), []);
         let mut by_variable = Options::default();
         let variables = [
             ("OVERTAKE_PRIORITIES", "8"),
@@ -408,7 +336,7 @@ mod tests {
             ("OVERTAKE_BULK_SHARE", "0.1"),
         ];
         let lookup = |name: &str| variables.iter().find(|(n, _)| *n == name).map(|(_, v)| (*v).to_owned());
-        by_variable.apply_variables(lookup).unwrap();
+        assert_eq!(by_variable.apply_variables(lookup), []);
         assert_eq!(by_file, by_variable);
         assert_eq!((by_file.priorities.count(), by_file.blocking_max), (8, Nanos::from_us(80)));
     }
@@ -421,20 +349,38 @@ mod tests {
             error.to_string(),
             "option transport cannot be \"teleport\": expected auto, engine, kernel or native"
         );
-        assert!(options.set("transprot", "auto").unwrap_err().to_string().contains("urgent_transport"));
+        assert_eq!(
+            options.set("transprot", "auto").unwrap_err().to_string(),
+            "no option is called transprot: is it transport?"
+        );
+        let faults = options.apply_variables(|name| (name == "OVERTAKE_TRACE").then(|| "much".to_owned()));
+        assert_eq!(faults[0].to_string(), "OVERTAKE_TRACE: cannot be \"much\": expected on or off");
         assert!(options.set("bulk_share", "1.5").is_err());
     }
 
     #[test]
     fn the_kill_switch() {
         let mut options = Options::default();
-        options.apply_variables(|name| (name == "OVERTAKE").then(|| "off".to_owned())).unwrap();
+        assert_eq!(options.apply_variables(|name| (name == "OVERTAKE").then(|| "off".to_owned())), []);
         assert!(!options.enabled);
     }
 
     #[test]
-    fn sizes_take_suffixes() {
-        assert_eq!((size("64K"), size("3"), size("2G")), (Some(65536), Some(3), Some(2 << 30)));
-        assert_eq!((size("K"), size(""), size("99999999999G")), (None, None, None));
+    fn every_fault_of_a_file_has_its_place_and_leaves_the_rest_alone() {
+        let mut options = Options::default();
+        let text = "trace = true\ntransprot = \"auto\"\nmax_blocking_us = [3]\npriorities = 8\n";
+        let faults: Vec<String> =
+            options.apply_toml(&Source { origin: "o.toml", text }).iter().map(ToString::to_string).collect();
+        let places: Vec<&str> = faults.iter().map(|fault| fault.lines().next().unwrap_or_default()).collect();
+        assert_eq!(
+            places,
+            [
+                "o.toml:2:1: no option is called transprot: is it transport?",
+                "o.toml:3:19: max_blocking_us: expected microseconds, at most an hour",
+            ]
+        );
+        assert!(options.trace && options.priorities.count() == 8);
+        let faults = options.apply_toml(&Source { origin: "o.toml", text: "no toml" });
+        assert!(faults.len() == 1 && faults[0].to_string().starts_with("o.toml:1:4: "), "{faults:?}");
     }
 }

@@ -174,6 +174,30 @@ fn messages(place: &Place, drop_in: bool) -> Result<(), Failed> {
     }
 }
 
+/// A misspelt variable is told once in a process, and files that never end are left alone.
+fn configuration(place: &Place, drop_in: bool) -> Result<(), Failed> {
+    let source = ours(if drop_in { "drop_in.c" } else { "copies.c" });
+    let binary = place.build(&source, Linked::Shared)?;
+    let pipe = binary.with_extension(if drop_in { "drop_in_pipe" } else { "pipe" });
+    let _absent = std::fs::remove_file(&pipe);
+    common::succeed(Command::new("mkfifo").arg(&pipe))?;
+    let mut program = Command::new("timeout");
+    program.arg("60").arg(&binary).env("LD_LIBRARY_PATH", std::env::join_paths([&place.installed, &place.driver])?);
+    program.env("OVERTAKE_RULES", &pipe).env("OVERTAKE_CONFIG", "/dev/zero").env("OVERTAKE_MAX_BLOKING_US", "30");
+    if drop_in {
+        program.env("LD_PRELOAD", common::built("libovertake_preload.so"));
+    }
+    let output = program.output()?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    let counts = ["OVERTAKE_MAX_BLOCKING_US?", "is a pipe", "/dev/zero: cannot be read: it is a device"]
+        .map(|part| said.matches(part).count());
+    if output.status.success() && counts == [1; 3] {
+        Ok(())
+    } else {
+        Err(format!("{}, {counts:?}: {said}", output.status).into())
+    }
+}
+
 /// What the program says when a drop-in of this version is loaded before it.
 fn beside_drop_in(place: &Place, version: u32, shadow: bool) -> Result<String, Failed> {
     let folder = place.folder.join(format!("stand_in_{version}_{shadow}"));
@@ -230,6 +254,8 @@ fn main() {
     add("off".to_owned(), Box::new(|place| runs_off(place, &ours("copies.c"))));
     add("off_by_its_options".to_owned(), Box::new(off_by_its_options));
     add("quiet".to_owned(), Box::new(|place| runs(place, &ours("quiet.c"), Linked::Shared)));
+    add("configuration".to_owned(), Box::new(|place| configuration(place, false)));
+    add("configuration_of_the_drop_in".to_owned(), Box::new(|place| configuration(place, true)));
     add("messages".to_owned(), Box::new(|place| messages(place, false)));
     add("messages_of_the_drop_in".to_owned(), Box::new(|place| messages(place, true)));
     add("drop_in_shares_its_state".to_owned(), Box::new(|place| shared_state(place, false)));

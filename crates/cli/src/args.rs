@@ -16,6 +16,8 @@ Examples:
   overtake --backend soft demo         the same on the software GPU: no GPU needed
   overtake demo --json - | jq .rows    the numbers alone
   overtake bench latency --frontier    latency against bandwidth, method against method
+  overtake options                     everything that can be set
+  overtake check rules.toml            whether a file says what it should
   overtake bench hunt                  random copies from many threads: hunts for hangs and wrong bytes
 
 Without --backend, the variable OVERTAKE_BACKEND decides; without that, the real driver where there is one, else the
@@ -60,6 +62,29 @@ pub enum Command {
     Run(RunArguments),
     /// Run a scenario on a small exact machine, with or without semaphores: which copy runs when, and why.
     Simulate(SimulateArguments),
+    /// List every option and variable: what it takes, its default, what it means.
+    Options(OptionsArguments),
+    /// Judge files of rules and options: everything that is wrong with them, and where.
+    Check(CheckArguments),
+}
+
+/// Arguments of `options`.
+#[derive(Debug, Args)]
+pub struct OptionsArguments {
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Arguments of `check`.
+#[derive(Debug, Args)]
+pub struct CheckArguments {
+    /// Files of rules and options (TOML), as --rules, --config, OVERTAKE_RULES and OVERTAKE_CONFIG take them.
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Arguments of `info`.

@@ -3,6 +3,7 @@
 
 mod args;
 mod bench;
+mod check;
 mod demo;
 mod device;
 mod environment;
@@ -10,6 +11,7 @@ mod failure;
 mod header;
 mod info;
 mod open;
+mod options;
 mod output;
 mod progress;
 mod run;
@@ -31,6 +33,8 @@ fn main() -> ExitCode {
         Command::Bench(bench) => bench::run(&arguments, bench),
         Command::Run(run) => return run::run(&arguments, run),
         Command::Simulate(simulate) => simulate::run(simulate),
+        Command::Options(options) => options::run(options),
+        Command::Check(check) => check::run(check),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

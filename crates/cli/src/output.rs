@@ -3,11 +3,21 @@
 use std::io::{self, Write};
 use std::path::Path;
 
+use serde::Serialize;
+
 use crate::failure::{Failure, Result};
 
 /// Writes a file.
 pub fn write_file(path: &Path, contents: &str) -> Result<()> {
-    std::fs::write(path, contents).map_err(|error| Failure::File(path.to_owned(), error))
+    let written = doors::file::create(path).and_then(|mut file| file.write_all(contents.as_bytes()));
+    written.map_err(|error| Failure::File(path.to_owned(), error))
+}
+
+/// Prints JSON to standard output.
+pub fn print_json(value: &impl Serialize) -> Result<()> {
+    let json = serde_json::to_string_pretty(value)
+        .map_err(|error| Failure::Other(format!("it does not serialise: {error}; please report this bug")))?;
+    print(&(json + "\n"))
 }
 
 /// Prints to standard output. A reader that has gone away (`| head`) is no error.

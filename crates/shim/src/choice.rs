@@ -4,6 +4,7 @@ use std::cell::Cell;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 
+use doors::fault::Source;
 use overtake::Priority;
 
 use crate::call::Call;
@@ -33,19 +34,13 @@ impl Process {
         }
         let small = Priority::new(2).unwrap_or(Priority::LOWEST).min(self.priorities().highest());
         let by_size = |min| if bytes >= min { Priority::LOWEST } else { small };
-        adopted.own.or_else(|| self.settings.bulk_bytes_min.map(by_size))
+        adopted.own.or_else(|| self.settings.options.bulk_bytes_min.map(by_size))
     }
 
     /// Replaces the rules by those of a TOML text.
     pub(crate) fn set_rules(&self, text: &str) -> std::result::Result<(), String> {
-        let mut table: toml::Table = text.parse().map_err(|error: toml::de::Error| error.message().to_owned())?;
-        let rules = match table.remove("rule") {
-            Some(rules) => Rules::from_toml(&rules, self.priorities())?,
-            None => Rules::default(),
-        };
-        if let Some(name) = table.keys().next() {
-            return Err(format!("rules hold [[rule]] tables and nothing else, not `{name}`"));
-        }
+        let rules = Rules::read_all(&Source { origin: "the rules", text }, self.priorities());
+        let rules = rules.map_err(|faults| faults.first().map_or_else(String::new, ToString::to_string))?;
         self.has_rules.store(!rules.is_empty(), Ordering::Relaxed);
         *self.rules.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(rules);
         Ok(())

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::SystemTime;
 
+use doors::fault::Source;
 use hal::{Driver, Result};
 use once_cell::sync::OnceCell;
 use overtake::Priorities;
@@ -81,16 +82,17 @@ pub(crate) fn start_with(start: Start, options: Option<&str>) {
         Process::new(start, options)
     });
     if first {
-        process.settings.complaints.iter().for_each(|complaint| log::warn!("{complaint}"));
+        process.settings.faults.iter().for_each(|fault| log::warn!("{fault}"));
+        process.settings.warnings.iter().for_each(|warning| log::warn!("{warning}"));
         report::begin();
     }
 }
 
 impl Process {
     fn new(start: Start, options: Option<&str>) -> Process {
-        let mut settings = Settings::from_environment(|name| std::env::var(name).ok());
+        let mut settings = Settings::of_this_process();
         if let Some(text) = options {
-            settings.apply_toml(text, "the options");
+            settings.apply_toml(&Source { origin: "the options", text });
         }
         settings.options.trace |= trace::folder().is_some();
         Process {

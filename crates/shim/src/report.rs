@@ -162,7 +162,8 @@ pub(crate) fn report(process: &Process, is_final: bool) -> Report {
         () => "open",
     };
     let command: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
-    let mut warnings = process.settings.complaints.clone();
+    let mut warnings: Vec<String> = process.settings.faults.iter().map(ToString::to_string).collect();
+    warnings.extend(process.settings.warnings.iter().cloned());
     warnings.extend(process.refusals());
     Report {
         format: 1,
@@ -241,7 +242,5 @@ fn write_once(process: &Process, is_final: bool, folder: &Path) -> Option<std::i
 /// Whole or not at all: a reader never sees half a report.
 fn write_to(folder: &Path, report: &Report) -> std::io::Result<()> {
     let name = folder.join(format!("{}.json", report.pid));
-    let draft = folder.join(format!("{}.json.part", report.pid));
-    std::fs::write(&draft, serde_json::to_vec(report)?)?;
-    std::fs::rename(draft, name)
+    doors::file::write_whole(&name, &serde_json::to_vec(report)?)
 }

@@ -11,7 +11,16 @@
 //! priority = "pass"       # leave it alone
 //! ```
 
+use std::fmt;
+use std::ops::Range;
+
+use doors::fault::{Fault, Source};
+use overtake::options::syntax;
 use overtake::{Direction, Priorities, Priority};
+use serde::Deserialize;
+use serde::de::{self, Deserializer, Visitor};
+use toml::Spanned;
+use toml::de::{DeTable, DeValue, ValueDeserializer};
 
 use crate::call::Call;
 
@@ -47,6 +56,86 @@ struct Rule {
     decision: Decision,
 }
 
+/// A rule as it is written.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written {
+    priority: Spanned<Wish>,
+    stream_priority: Option<i32>,
+    bytes_min: Option<Size>,
+    bytes_max: Option<Size>,
+    direction: Option<Way>,
+    kind: Option<CallKind>,
+    thread: Option<String>,
+    library: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Way {
+    H2d,
+    D2h,
+}
+
+#[derive(PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum CallKind {
+    Sync,
+    Async,
+}
+
+/// A number, or `"pass"`.
+enum Wish {
+    Number(i64),
+    Pass,
+}
+
+/// Bytes, as a number or with a suffix.
+struct Size(u64);
+
+/// Reads a number or a word.
+struct NumberOrWord<T> {
+    expected: &'static str,
+    number: fn(i64) -> Option<T>,
+    word: fn(&str) -> Option<T>,
+}
+
+impl<T> Visitor<'_> for NumberOrWord<T> {
+    type Value = T;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.expected)
+    }
+
+    fn visit_i64<E: de::Error>(self, number: i64) -> Result<T, E> {
+        (self.number)(number).ok_or_else(|| E::invalid_value(de::Unexpected::Signed(number), &self))
+    }
+
+    fn visit_str<E: de::Error>(self, word: &str) -> Result<T, E> {
+        (self.word)(word).ok_or_else(|| E::invalid_value(de::Unexpected::Str(word), &self))
+    }
+}
+
+impl<'de> Deserialize<'de> for Wish {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Wish, D::Error> {
+        deserializer.deserialize_any(NumberOrWord {
+            expected: "a priority, or \"pass\"",
+            number: |number| Some(Wish::Number(number)),
+            word: |word| (word == "pass").then_some(Wish::Pass),
+        })
+    }
+}
+
+impl<'de> Deserialize<'de> for Size {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Size, D::Error> {
+        deserializer.deserialize_any(NumberOrWord {
+            expected: "a size such as 65536 or \"64K\"",
+            number: |number| u64::try_from(number).ok().map(Size),
+            word: |word| overtake::options::size(word).map(Size),
+        })
+    }
+}
+
 /// Rules, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rules {
@@ -66,14 +155,40 @@ impl Rules {
         self.rules.is_empty()
     }
 
+    /// Reads a TOML text that holds rules and nothing else.
+    ///
+    /// # Errors
+    /// Everything that is wrong with it.
+    pub fn read_all(source: &Source<'_>, priorities: Priorities) -> Result<Rules, Vec<Fault>> {
+        let table = DeTable::parse(source.text).map_err(|error| vec![syntax(source, &error)])?;
+        let table = table.get_ref();
+        if let Some((name, _)) = table.iter().find(|(name, _)| *name.get_ref() != "rule") {
+            let why = format!("rules hold [[rule]] tables and nothing else, not {}", name.get_ref());
+            return Err(vec![source.fault(name.span(), why)]);
+        }
+        table.get("rule").map_or(Ok(Rules::default()), |rules| Rules::read(source, rules, priorities))
+    }
+
     /// Reads an array of tables.
-    pub fn from_toml(value: &toml::Value, priorities: Priorities) -> Result<Rules, String> {
-        let tables = value.as_array().ok_or("`rule` must be written as [[rule]]")?;
-        let rule = |(index, value): (usize, &toml::Value)| {
-            let table = value.as_table().ok_or_else(|| format!("rule {}: not a table", index + 1))?;
-            Rule::from_toml(table, priorities).map_err(|error| format!("rule {}: {error}", index + 1))
+    ///
+    /// # Errors
+    /// Everything that is wrong with them.
+    pub fn read(
+        source: &Source<'_>,
+        value: &Spanned<DeValue<'_>>,
+        priorities: Priorities,
+    ) -> Result<Rules, Vec<Fault>> {
+        let Some(tables) = value.get_ref().as_array() else {
+            return Err(vec![source.fault(value.span(), "rules are written as [[rule]]")]);
         };
-        Ok(Rules { rules: tables.iter().enumerate().map(rule).collect::<Result<_, String>>()? })
+        let (mut rules, mut faults) = (Vec::new(), Vec::new());
+        for (index, table) in tables.iter().enumerate() {
+            match Rule::read(table, priorities) {
+                Ok(rule) => rules.push(rule),
+                Err((place, why)) => faults.push(source.fault(place, format!("rule {}: {why}", index + 1))),
+            }
+        }
+        if faults.is_empty() { Ok(Rules { rules }) } else { Err(faults) }
     }
 
     /// What the first rule that matches says.
@@ -84,70 +199,32 @@ impl Rules {
 }
 
 impl Rule {
-    fn from_toml(table: &toml::Table, priorities: Priorities) -> Result<Rule, String> {
-        let decision = match table.get("priority") {
-            Some(toml::Value::String(word)) if word == "pass" => Decision::Pass,
-            Some(toml::Value::Integer(number)) => {
+    /// One table; where it is wrong, and how.
+    fn read(table: &Spanned<DeValue<'_>>, priorities: Priorities) -> Result<Rule, (Range<usize>, String)> {
+        let written = Written::deserialize(ValueDeserializer::from(table.clone()));
+        let written = written.map_err(|error| (error.span().unwrap_or(table.span()), error.message().to_owned()))?;
+        let decision = match written.priority.get_ref() {
+            Wish::Pass => Decision::Pass,
+            Wish::Number(number) => {
                 let priority = u8::try_from(*number).ok().and_then(Priority::new);
                 let known = priority.filter(|priority| priorities.contains(*priority));
-                let count = priorities.count();
-                Decision::At(known.ok_or_else(|| format!("priority {number} is not one of 1..={count}"))?)
+                let why = || format!("priority {number} is not one of 1..={}", priorities.count());
+                Decision::At(known.ok_or_else(|| (written.priority.span(), why()))?)
             }
-            _ => return Err("needs `priority`, a number or \"pass\"".to_owned()),
         };
-        let mut rule = Rule {
-            stream_priority: None,
-            bytes_min: 0,
-            bytes_max: u64::MAX,
-            direction: None,
-            blocking: None,
-            thread: None,
-            library: None,
+        Ok(Rule {
+            stream_priority: written.stream_priority,
+            bytes_min: written.bytes_min.map_or(0, |bytes| bytes.0),
+            bytes_max: written.bytes_max.map_or(u64::MAX, |bytes| bytes.0),
+            direction: written.direction.map(|way| match way {
+                Way::H2d => Direction::HostToDevice,
+                Way::D2h => Direction::DeviceToHost,
+            }),
+            blocking: written.kind.map(|kind| kind == CallKind::Sync),
+            thread: written.thread,
+            library: written.library,
             decision,
-        };
-        for (name, value) in table.iter().filter(|(name, _)| *name != "priority") {
-            rule.set(name, value)?;
-        }
-        Ok(rule)
-    }
-
-    fn set(&mut self, name: &str, value: &toml::Value) -> Result<(), String> {
-        let refused = |expected: &str| format!("{name} cannot be {value}: expected {expected}");
-        let text = || value.as_str().map(str::to_owned).ok_or_else(|| refused("a pattern such as \"loader*\""));
-        let bytes = || {
-            let number = value.as_integer().and_then(|number| u64::try_from(number).ok());
-            let size = number.or_else(|| value.as_str().and_then(overtake::options::size));
-            size.ok_or_else(|| refused("a size such as \"64K\""))
-        };
-        match name {
-            "stream_priority" => {
-                let number = value.as_integer().and_then(|number| i32::try_from(number).ok());
-                self.stream_priority = Some(number.ok_or_else(|| refused("a CUDA stream priority such as -3"))?);
-            }
-            "bytes_min" => self.bytes_min = bytes()?,
-            "bytes_max" => self.bytes_max = bytes()?,
-            "direction" => {
-                self.direction = match value.as_str() {
-                    Some("h2d") => Some(Direction::HostToDevice),
-                    Some("d2h") => Some(Direction::DeviceToHost),
-                    _ => return Err(refused("\"h2d\" or \"d2h\"")),
-                }
-            }
-            "kind" => {
-                self.blocking = match value.as_str() {
-                    Some("sync") => Some(true),
-                    Some("async") => Some(false),
-                    _ => return Err(refused("\"sync\" or \"async\"")),
-                }
-            }
-            "thread" => self.thread = Some(text()?),
-            "library" => self.library = Some(text()?),
-            _ => {
-                let known = "stream_priority, bytes_min, bytes_max, direction, kind, thread, library, priority";
-                return Err(format!("knows no `{name}`; it can say {known}"));
-            }
-        }
-        Ok(())
+        })
     }
 
     fn matches(&self, call: &Call, bytes: u64, witness: &dyn Witness) -> bool {
@@ -196,9 +273,15 @@ mod tests {
         }
     }
 
+    fn read(text: &str) -> Result<Rules, String> {
+        let table = DeTable::parse(text).unwrap();
+        let value = table.get_ref().get("rule").expect("a rule");
+        let rules = Rules::read(&Source { origin: "r", text }, value, Priorities::new(7).unwrap());
+        rules.map_err(|faults| faults.iter().map(|fault| format!("{fault}\n")).collect())
+    }
+
     fn decide(rule: &str, bytes: u64) -> Option<Decision> {
-        let table: toml::Table = format!("[[rule]]\n{rule}\n").parse().unwrap();
-        let rules = Rules::from_toml(&table["rule"], Priorities::new(7).unwrap()).unwrap();
+        let rules = read(&format!("[[rule]]\n{rule}\n")).unwrap();
         let call = Call::new(Request::htod(DevicePtr(1), std::ptr::null(), bytes), Stream::LEGACY, false);
         rules.decide(&call, bytes, &Known)
     }
@@ -234,15 +317,35 @@ mod tests {
     }
 
     #[test]
-    fn errors_name_the_rule_and_the_cure() {
-        let read = |text: &str| {
-            let table: toml::Table = text.parse().unwrap();
-            Rules::from_toml(&table["rule"], Priorities::new(7).unwrap()).unwrap_err()
-        };
-        assert!(read("[[rule]]\nsize = 3\npriority = 1").contains("rule 1: knows no `size`"));
-        assert!(
-            read("[[rule]]\npriority = 1\n[[rule]]\npriority = 8").contains("rule 2: priority 8 is not one of 1..=7")
-        );
-        assert!(read("[[rule]]\nbytes_min = \"many\"\npriority = 1").contains("a size such as"));
+    fn faults_name_the_rule_the_place_and_the_cure() {
+        let first_line = |text: &str| read(text).unwrap_err().lines().next().unwrap_or_default().to_owned();
+        for (text, expected) in [
+            ("[[rule]]\nsize = 3\npriority = 1", "r:2:1: rule 1: unknown field `size`, expected one of `priority`"),
+            ("[[rule]]\npriority = 1\n[[rule]]\npriority = 8", "r:4:12: rule 2: priority 8 is not one of 1..=7"),
+            (
+                "[[rule]]\nbytes_min = \"many\"\npriority = 1",
+                "r:2:13: rule 1: invalid value: string \"many\", expected a size",
+            ),
+            ("[[rule]]\nbytes_max = -1\npriority = 1", "r:2:13: rule 1: invalid value: integer `-1`, expected a size"),
+            (
+                "[[rule]]\ndirection = \"up\"\npriority = 1",
+                "r:2:13: rule 1: unknown variant `up`, expected `h2d` or `d2h`",
+            ),
+            (
+                "[[rule]]\npriority = \"no\"",
+                "r:2:12: rule 1: invalid value: string \"no\", expected a priority, or \"pass\"",
+            ),
+            ("[[rule]]\nthread = 3\npriority = 1", "r:2:10: rule 1: invalid type: integer `3`, expected a string"),
+            ("[[rule]]\nthread = \"a\"", "r:1:1: rule 1: missing field `priority`"),
+            ("rule = 3", "r:1:8: rules are written as [[rule]]"),
+        ] {
+            let said = first_line(text);
+            assert!(said.starts_with(expected), "{text:?}: {said}");
+        }
+    }
+
+    #[test]
+    fn every_wrong_rule_is_told() {
+        assert_eq!(read("[[rule]]\npriority = 9\n[[rule]]\npriority = 8\n").unwrap_err().matches("^").count(), 2);
     }
 }

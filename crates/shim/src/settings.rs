@@ -1,13 +1,16 @@
 //! What the environment and a file say.
 
-use overtake::Options;
-use overtake::Priorities;
+use std::ffi::OsString;
+use std::path::Path;
+
+use doors::fault::{Fault, Source};
+use doors::{file, variable};
 use overtake::kernel::Workers;
+use overtake::options::{syntax, unreadable};
+use overtake::{Options, Priorities};
+use toml::de::DeTable;
 
 use crate::rules::Rules;
-
-/// Copies of at least so many bytes are bulk by the automatic rule.
-const BULK_BYTES_MIN: u64 = 1 << 20;
 
 /// Copies of at least so many bytes may go by (guarded) kernel.
 const KERNEL_BYTES_MIN: u64 = 1 << 20;
@@ -15,18 +18,20 @@ const KERNEL_BYTES_MIN: u64 = 1 << 20;
 /// CUDA's greatest stream priority lies five steps above its least; below those levels lie small copies and bulk.
 const PRIORITIES: u8 = 7;
 
+/// Files that are read, by the variables that name them.
+const FILES: [&str; 2] = ["OVERTAKE_CONFIG", "OVERTAKE_RULES"];
+
 /// Everything that can be set for a process.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// The copy layer's tunables.
     pub options: Options,
-    /// From how many bytes on a copy is bulk, where nothing else says how urgent it is; `None`: such copies are left
-    /// alone.
-    pub bulk_bytes_min: Option<u64>,
     /// Which copies have which priority.
     pub rules: Rules,
-    /// What could not be understood, for a person.
-    pub complaints: Vec<String>,
+    /// What could not be understood.
+    pub faults: Vec<Fault>,
+    /// What has no effect, for a person.
+    pub warnings: Vec<String>,
 }
 
 impl Default for Settings {
@@ -44,104 +49,129 @@ impl Default for Settings {
             kernel_d2h: Workers { blocks: 2, warps: 9 },
             ..Options::default()
         };
-        Settings { options, bulk_bytes_min: Some(BULK_BYTES_MIN), rules: Rules::default(), complaints: Vec::new() }
+        Settings { options, rules: Rules::default(), faults: Vec::new(), warnings: Vec::new() }
     }
 }
 
 impl Settings {
+    /// Those of this process, with a warning of every variable that looks like ours and is not.
+    #[must_use]
+    pub fn of_this_process() -> Settings {
+        let mut settings = Settings::from_environment(|name| std::env::var(name).ok());
+        settings.warnings.extend(overtake::variables::unknown_here());
+        settings
+    }
+
     /// Defaults, then the file of `OVERTAKE_CONFIG`, then that of `OVERTAKE_RULES`, then the variables. What cannot be
     /// understood is left at its default: a program must not fail for it.
     #[must_use]
     pub fn from_environment(lookup: impl Fn(&str) -> Option<String>) -> Settings {
+        Settings::from_surroundings(variable::is_privileged(), lookup)
+    }
+
+    /// The same; a program that has other rights than its caller hears of no files.
+    fn from_surroundings(is_privileged: bool, lookup: impl Fn(&str) -> Option<String>) -> Settings {
         let mut settings = Settings::default();
-        for name in ["OVERTAKE_CONFIG", "OVERTAKE_RULES"] {
-            if let Some(path) = lookup(name) {
-                match std::fs::read_to_string(&path) {
-                    Ok(text) => settings.apply_toml(&text, name),
-                    Err(error) => settings.complain(format!("{name}: cannot read {path}: {error}")),
-                }
+        for name in FILES {
+            match variable::path_from(name, is_privileged, |name| lookup(name).map(OsString::from)) {
+                Some(path) => settings.apply_file(name, &path.to_string_lossy()),
+                None if lookup(name).is_some_and(|path| !path.is_empty()) => settings.warnings.push(unheard(name)),
+                None => {}
             }
         }
-        if let Err(error) = settings.options.apply_variables(&lookup) {
-            settings.complain(error.to_string());
-        }
-        if let Some(value) = lookup("OVERTAKE_BULK_BYTES_MIN") {
-            settings.set_bulk("OVERTAKE_BULK_BYTES_MIN", &value);
-        }
+        settings.faults.extend(settings.options.apply_variables(&lookup));
         settings
     }
 
-    /// Applies a TOML text of options, `bulk_bytes_min` and `[[rule]]` tables.
-    pub fn apply_toml(&mut self, text: &str, origin: &str) {
-        let mut table: toml::Table = match text.parse::<toml::Table>() {
+    fn apply_file(&mut self, variable: &str, path: &str) {
+        match file::read_text(Path::new(path)) {
+            Ok(text) => self.apply_toml(&Source { origin: path, text: &text }),
+            Err(error) => self.faults.push(unreadable(variable, path, &error)),
+        }
+    }
+
+    /// Applies a TOML text of options and `[[rule]]` tables.
+    pub fn apply_toml(&mut self, source: &Source<'_>) {
+        let table = match DeTable::parse(source.text) {
             Ok(table) => table,
-            Err(error) => return self.complain(format!("{origin}: {}", error.message())),
+            Err(error) => return self.faults.push(syntax(source, &error)),
         };
-        if let Some(value) = table.remove("bulk_bytes_min") {
-            self.set_bulk(origin, &plain(&value));
+        let mut faults = Vec::new();
+        let (rules, options) = table.get_ref().iter().partition::<Vec<_>, _>(|(name, _)| *name.get_ref() == "rule");
+        for (name, value) in options {
+            faults.extend(self.options.apply(source, name, value).err());
         }
-        if let Some(rules) = table.remove("rule") {
-            match Rules::from_toml(&rules, self.options.priorities) {
+        // How many priorities there are has been said by now.
+        for (_, value) in rules {
+            match Rules::read(source, value, self.options.priorities) {
                 Ok(rules) => self.rules = rules,
-                Err(error) => self.complain(format!("{origin}: {error}")),
+                Err(more) => faults.extend(more),
             }
         }
-        for (name, value) in &table {
-            if let Err(error) = self.options.set(name, &plain(value)) {
-                self.complain(format!("{origin}: {error}"));
-            }
-        }
-    }
-
-    fn set_bulk(&mut self, origin: &str, value: &str) {
-        match (value, overtake::options::size(value)) {
-            ("off", _) => self.bulk_bytes_min = None,
-            (_, Some(bytes)) if bytes > 0 => self.bulk_bytes_min = Some(bytes),
-            _ => self
-                .complain(format!("{origin}: bulk_bytes_min cannot be {value:?}: expected a size such as 1M, or off")),
-        }
-    }
-
-    fn complain(&mut self, complaint: String) {
-        self.complaints.push(complaint);
+        doors::fault::sort(&mut faults);
+        self.faults.append(&mut faults);
     }
 }
 
-/// A value as a variable would hold it.
-fn plain(value: &toml::Value) -> String {
-    match value {
-        toml::Value::String(text) => text.clone(),
-        toml::Value::Boolean(on) => if *on { "on" } else { "off" }.to_owned(),
-        other => other.to_string(),
-    }
+fn unheard(name: &str) -> String {
+    format!("{name} is not heard: this program runs with other rights than its caller's")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn apply(settings: &mut Settings, text: &str) {
+        settings.apply_toml(&Source { origin: "a file", text });
+    }
+
+    fn shown(settings: &Settings) -> Vec<String> {
+        settings.faults.iter().map(|fault| fault.to_string().lines().next().unwrap_or_default().to_owned()).collect()
+    }
+
     #[test]
     fn file_and_variables_have_their_say_in_this_order() {
         let mut settings = Settings::default();
-        settings.apply_toml("bulk_bytes_min = \"2M\"\ntransport = \"native\"\n[[rule]]\npriority = 5\n", "a file");
-        assert!(settings.complaints.is_empty(), "{:?}", settings.complaints);
-        assert_eq!((settings.bulk_bytes_min, settings.rules.len()), (Some(2 << 20), 1));
+        apply(&mut settings, "bulk_bytes_min = \"2M\"\ntransport = \"native\"\n[[rule]]\npriority = 5\n");
+        assert_eq!(shown(&settings), [""; 0]);
+        assert_eq!((settings.options.bulk_bytes_min, settings.rules.len()), (Some(2 << 20), 1));
         let lookup = |name: &str| match name {
             "OVERTAKE_BULK_BYTES_MIN" => Some("off".to_owned()),
             "OVERTAKE" => Some("off".to_owned()),
             _ => None,
         };
         let settings = Settings::from_environment(lookup);
-        assert_eq!((settings.bulk_bytes_min, settings.options.enabled), (None, false));
+        assert_eq!((settings.options.bulk_bytes_min, settings.options.enabled), (None, false));
     }
 
     #[test]
-    fn nonsense_is_complained_about_and_harmless() {
+    fn nonsense_is_told_with_its_place_and_harmless() {
         let mut settings = Settings::default();
-        settings.apply_toml("bulk_bytes_min = 0\ntransprot = \"native\"\n[[rule]]\npriority = 99\n", "a file");
-        assert_eq!(settings.complaints.len(), 3, "{:?}", settings.complaints);
-        assert_eq!(settings.bulk_bytes_min, Some(BULK_BYTES_MIN));
-        settings.apply_toml("no toml", "another");
-        assert_eq!(settings.complaints.len(), 4);
+        apply(&mut settings, "bulk_bytes_min = 0\ntransprot = \"native\"\n[[rule]]\npriority = 99\n");
+        let expected = [
+            "a file:1:18: bulk_bytes_min: expected a size such as 1M, or off",
+            "a file:2:1: no option is called transprot: is it transport?",
+            "a file:4:12: rule 1: priority 99 is not one of 1..=7",
+        ];
+        assert_eq!(shown(&settings), expected);
+        assert_eq!(settings.options, Settings::default().options);
+        apply(&mut settings, "no toml");
+        assert!(settings.faults.len() == 4 && shown(&settings)[3].starts_with("a file:1:4: "), "{settings:?}");
+    }
+
+    #[test]
+    fn rules_may_use_the_priorities_that_the_same_file_makes() {
+        let mut settings = Settings::default();
+        apply(&mut settings, "priorities = 12\n[[rule]]\npriority = 11\n");
+        assert_eq!((shown(&settings), settings.rules.len()), (Vec::new(), 1));
+    }
+
+    #[test]
+    fn a_file_is_not_heard_of_by_a_privileged_program() {
+        let lookup = |name: &str| (name == "OVERTAKE_RULES").then(|| "/nonexistent/rules.toml".to_owned());
+        let heard = Settings::from_surroundings(false, lookup);
+        assert!(shown(&heard)[0].starts_with("/nonexistent/rules.toml: cannot be read: "), "{heard:?}");
+        let unheard = Settings::from_surroundings(true, lookup);
+        assert!(unheard.faults.is_empty() && unheard.warnings[0].contains("OVERTAKE_RULES"), "{unheard:?}");
     }
 }

@@ -22,8 +22,10 @@ pub struct DropIn {
 /// Looks, and warns of what cannot be understood.
 pub fn drop_in(environment: &BTreeMap<String, String>) -> (DropIn, Vec<Warning>) {
     let settings = Settings::from_environment(|name| environment.get(name).cloned());
-    let complaints = settings.complaints.iter();
-    let warnings = complaints.map(|complaint| Warning::new(complaint, "change or unset it; its default is in use"));
+    let faults = settings.faults.iter().map(ToString::to_string);
+    let warnings = faults.map(|fault| Warning::new(fault, "change or unset it; its default is in use"));
+    let unknown = overtake::variables::unknown(environment.keys().cloned()).into_iter();
+    let warnings = warnings.chain(unknown.map(|unknown| Warning::new(unknown, "correct or unset it")));
     let library = run::library().map(|path| path.display().to_string()).ok();
     let drop_in = DropIn { library, notes: notes(&settings, environment) };
     (drop_in, warnings.collect())
@@ -53,7 +55,7 @@ fn bulk(settings: &Settings) -> String {
     if !settings.options.enabled {
         return "everything is switched off: OVERTAKE=off, or its option".to_owned();
     }
-    match settings.bulk_bytes_min {
+    match settings.options.bulk_bytes_min {
         Some(bytes) => {
             format!("copies of {} and more, where nothing else says how urgent they are", format::size(bytes))
         }
@@ -105,6 +107,13 @@ mod tests {
     fn bulk_is_explained() {
         assert!(noted(&[("OVERTAKE_BULK_BYTES_MIN", "4M")])["bulk"].contains("4 MiB"));
         assert!(noted(&[("OVERTAKE", "off")])["bulk"].contains("switched off"));
+    }
+
+    #[test]
+    fn what_has_no_effect_is_warned_of() {
+        let environment = BTreeMap::from([("OVERTAKE_MAX_BLOKING_US".to_owned(), "30".to_owned())]);
+        let warnings = drop_in(&environment).1;
+        assert!(warnings.len() == 1 && warnings[0].what.contains("OVERTAKE_MAX_BLOCKING_US"), "{warnings:?}");
     }
 
     #[test]

@@ -7,7 +7,7 @@ mod text;
 mod warnings;
 
 use crate::args::{Arguments, InfoArguments};
-use crate::failure::{Failure, Result};
+use crate::failure::Result;
 use crate::{open, output};
 
 /// Runs the command.
@@ -17,7 +17,5 @@ pub fn run(arguments: &Arguments, info: &InfoArguments) -> Result<()> {
     if !info.json {
         return output::print(&text::render(&report));
     }
-    let json = serde_json::to_string_pretty(&report)
-        .map_err(|error| Failure::Other(format!("the report does not serialise: {error}; please report this bug")))?;
-    output::print(&(json + "\n"))
+    output::print_json(&report)
 }

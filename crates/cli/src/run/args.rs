@@ -4,10 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use overtake::options::{self, Options};
-
-/// The one option that the copy layer does not know: it is the drop-in's.
-const BULK_BYTES_MIN: &str = "bulk_bytes_min";
+use overtake::Options;
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -116,21 +113,13 @@ pub struct Setting {
 fn setting(text: &str) -> Result<Setting, String> {
     let (name, value) = text.split_once('=').ok_or("expected NAME=VALUE, such as max_blocking_us=30")?;
     let name = name.replace('-', "_").to_lowercase();
-    if name == BULK_BYTES_MIN {
-        size(value)?;
-    } else {
-        Options::default().set(&name, value).map_err(|error| error.to_string())?;
-    }
+    Options::default().set(&name, value).map_err(|error| error.to_string())?;
     Ok(Setting { name, value: value.to_owned() })
 }
 
 /// A size, kept as it was written: the variable takes the same form.
 fn size(text: &str) -> Result<String, String> {
-    match (text, options::size(text)) {
-        ("off", _) => Ok(text.to_owned()),
-        (_, Some(bytes)) if bytes > 0 => Ok(text.to_owned()),
-        _ => Err("expected a size such as 1M, 256K or 4194304, or off".to_owned()),
-    }
+    setting(&format!("bulk_bytes_min={text}")).map(|setting| setting.value)
 }
 
 #[cfg(test)]
@@ -143,7 +132,7 @@ mod tests {
         assert_eq!(set("max-blocking-us=30"), Ok(("max_blocking_us".to_owned(), "30".to_owned())));
         assert_eq!(set("BULK_BYTES_MIN=off").unwrap().0, "bulk_bytes_min");
         assert!(set("transport=teleport").unwrap_err().contains("auto, engine, kernel or native"));
-        assert!(set("transprot=auto").unwrap_err().contains("urgent_transport"), "the names there are");
+        assert!(set("transprot=auto").unwrap_err().contains("is it transport?"));
         assert!([set("max_blocking_us"), set("=3"), set("bulk_bytes_min=x")].iter().all(Result::is_err));
     }
 

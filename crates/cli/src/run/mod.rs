@@ -65,7 +65,9 @@ fn start(arguments: &Arguments, run: &RunArguments) -> Result<ExitCode> {
     let mut changes = variables::settings(run, &lookup)?;
     variables::check(&changes, &lookup)?;
     if !arguments.quiet {
-        variables::warnings(run, &lookup).iter().for_each(|warning| eprintln!("overtake: warning: {warning}"));
+        let unknown = overtake::variables::unknown_here();
+        let warnings = variables::warnings(run, &lookup).into_iter().chain(unknown);
+        warnings.for_each(|warning| eprintln!("overtake: warning: {warning}"));
     }
     let folder = (run.wants_reports() || run.deployment == Deployment::Shadow).then(Folder::new).transpose()?;
     changes.extend(loading(run.deployment, &library, folder.as_ref())?);

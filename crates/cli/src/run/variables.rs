@@ -106,10 +106,8 @@ pub fn settings(run: &RunArguments, lookup: Lookup<'_>) -> Result<Changes> {
 pub fn check(changes: &Changes, lookup: Lookup<'_>) -> Result<()> {
     let value = |name: &str| changes.get(name).cloned().or_else(|| lookup(name));
     let settings = Settings::from_environment(|name| value(name).map(|value| value.display().to_string()));
-    match settings.complaints.join("; ") {
-        none if none.is_empty() => Ok(()),
-        complaints => Err(Failure::Other(complaints)),
-    }
+    let faults: Vec<String> = settings.faults.iter().map(ToString::to_string).collect();
+    if faults.is_empty() { Ok(()) } else { Err(Failure::Other(faults.join("\n"))) }
 }
 
 /// Whether the drop-in will do nothing, so that everything else must be left alone as well.
@@ -120,7 +118,7 @@ fn is_off(run: &RunArguments, lookup: Lookup<'_>) -> bool {
 
 /// The absolute path of a file that can be read: children may live in other folders.
 fn readable(path: &Path) -> Result<PathBuf> {
-    let opened = std::fs::File::open(path).and_then(|_| path.canonicalize());
+    let opened = doors::file::open(path).and_then(|_| path.canonicalize());
     opened.map_err(|error| Failure::Other(format!("cannot read {}: {error}; name another file", path.display())))
 }
 
@@ -214,7 +212,7 @@ mod tests {
         let rules = folder.path().join("rules.toml");
         std::fs::write(&rules, "[[rule]]\npriority = 99\n").unwrap();
         let changes = Changes::from([("OVERTAKE_RULES".to_owned(), rules.into_os_string())]);
-        assert!(check(&changes, &nothing).unwrap_err().to_string().contains("OVERTAKE_RULES"));
+        assert!(check(&changes, &nothing).unwrap_err().to_string().contains("rules.toml:2:12: rule 1: priority 99"));
         assert!(check(&Changes::new(), &with(&[("OVERTAKE_TRANSPORT", "teleport")])).is_err());
         assert!(check(&Changes::new(), &nothing).is_ok());
     }

@@ -20,6 +20,8 @@ mod words;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use doors::fault::Source;
+use overtake::options::syntax;
 
 use crate::failure::{Failure, Result};
 use crate::output;
@@ -72,11 +74,12 @@ pub fn run(arguments: &SimulateArguments) -> Result<()> {
 }
 
 fn read(path: &Path) -> Result<Scenario> {
-    let text = std::fs::read_to_string(path).map_err(|error| {
-        let path = path.display();
-        Failure::Other(format!("cannot read {path}: {error}; name a scenario file, as in examples/scenarios"))
+    let origin = path.display().to_string();
+    let text = doors::file::read_text(path).map_err(|error| {
+        Failure::Other(format!("cannot read {origin}: {error}; name a scenario file, as in examples/scenarios"))
     })?;
-    toml::from_str(&text).map_err(|error| Failure::Other(format!("{}: {error}", path.display())))
+    let fault = |error: toml::de::Error| syntax(&Source { origin: &origin, text: &text }, &error);
+    toml::from_str(&text).map_err(|error| Failure::Other(fault(error).to_string()))
 }
 
 fn write(arguments: &SimulateArguments, report: &Report<'_>) -> Result<()> {

@@ -43,6 +43,14 @@ fn options_arrive_as_variables_with_absolute_paths() {
 }
 
 #[test]
+fn variables_that_mean_nothing_are_told_with_the_nearest() {
+    let folder = Folder::new("run-unknown");
+    let output = run(&folder, &["--", "true"], &[("OVERTAKE_MAX_BLOKING_US", "30")]);
+    let said = text(&output.stderr);
+    assert!(output.status.success() && said.contains("is it OVERTAKE_MAX_BLOCKING_US?"), "{said}");
+}
+
+#[test]
 fn options_of_the_program_are_the_programs() {
     let folder = Folder::new("run-arguments");
     for separator in [&["--"][..], &[]] {

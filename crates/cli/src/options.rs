@@ -1,0 +1,106 @@
+//! `overtake options`: everything that can be set, from the one table.
+
+use overtake::Options;
+use overtake::options::Tunable;
+use overtake::variables::{self, VARIABLES};
+use report::{Column, Table};
+use serde::Serialize;
+use shim::settings::Settings;
+
+use crate::args::OptionsArguments;
+use crate::failure::Result;
+use crate::output;
+
+/// One option.
+#[derive(Serialize)]
+struct OptionRow {
+    name: &'static str,
+    variable: String,
+    /// Under `overtake run`, and in the C library.
+    default: String,
+    /// In the Rust library.
+    default_in_rust: String,
+    unit: Option<&'static str>,
+    takes: String,
+    meaning: &'static str,
+}
+
+/// One variable that is no option.
+#[derive(Serialize)]
+struct VariableRow {
+    name: &'static str,
+    meaning: &'static str,
+}
+
+#[derive(Serialize)]
+struct Listing {
+    options: Vec<OptionRow>,
+    variables: Vec<VariableRow>,
+}
+
+/// Runs the command.
+pub fn run(arguments: &OptionsArguments) -> Result<()> {
+    let listing = listing();
+    if arguments.json { output::print_json(&listing) } else { output::print(&text(&listing)) }
+}
+
+fn listing() -> Listing {
+    let (drop_in, library) = (Settings::default().options, Options::default());
+    let row = |tunable: &Tunable| OptionRow {
+        name: tunable.name,
+        variable: variables::of_option(tunable.name),
+        default: tunable.value(&drop_in),
+        default_in_rust: tunable.value(&library),
+        unit: tunable.unit(),
+        takes: tunable.expected(),
+        meaning: tunable.meaning,
+    };
+    let variables = VARIABLES.iter().map(|variable| VariableRow { name: variable.name, meaning: variable.meaning });
+    Listing { options: Options::tunables().map(row).collect(), variables: variables.collect() }
+}
+
+fn text(listing: &Listing) -> String {
+    let mut options = Table::new(vec![
+        Column::words("option"),
+        Column::words("default"),
+        Column::words("unit"),
+        Column::words("takes"),
+        Column::words("meaning"),
+    ]);
+    for row in &listing.options {
+        let default = match row.default == row.default_in_rust {
+            true => row.default.clone(),
+            false => format!("{} ({} in Rust)", row.default, row.default_in_rust),
+        };
+        let unit = row.unit.unwrap_or_default().to_owned();
+        options.push([row.name.to_owned(), default, unit, row.takes.clone(), row.meaning.to_owned()]);
+    }
+    let mut variables = Table::new(vec![Column::words("variable"), Column::words("meaning")]);
+    for row in &listing.variables {
+        variables.push([row.name.to_owned(), row.meaning.to_owned()]);
+    }
+    format!(
+        "Options: in the files of --config and --rules as NAME = VALUE, as --set NAME=VALUE, or as the variable\n\
+         OVERTAKE_NAME. Sizes are in bytes, or with K, M or G.\n\n{options}\n\
+         Variables that are no options:\n\n{variables}"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_option_is_listed_with_both_defaults_and_its_unit() {
+        let listing = listing();
+        assert_eq!(listing.options.len(), Options::tunables().count());
+        let row = |name| listing.options.iter().find(|row| row.name == name).expect(name);
+        assert_eq!((row("priorities").default.as_str(), row("priorities").default_in_rust.as_str()), ("7", "6"));
+        assert_eq!((row("max_blocking_us").default.as_str(), row("max_blocking_us").unit), ("45", Some("us")));
+        assert_eq!(row("guard_bytes_min").variable, "OVERTAKE_GUARD_BYTES_MIN");
+        let text = text(&listing);
+        for name in ["guard_bytes_min", "1M (off in Rust)", "OVERTAKE_LIBCUDA", "microseconds, at most an hour"] {
+            assert!(text.contains(name), "{name} is not in\n{text}");
+        }
+    }
+}

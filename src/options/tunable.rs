@@ -1,0 +1,273 @@
+//! The one table of options.
+
+use hal::Nanos;
+use semaphores::{Kind as Emulation, Priorities};
+
+use super::words::{fraction, size, size_text, switch};
+use super::{Options, Transport, UrgentTransport};
+use crate::kernel::BLOCK_WARPS_MAX;
+
+/// A span that is longer than this is a mistake.
+const SPAN_MAX_US: u64 = 3_600_000_000;
+
+/// One option: its name, what it takes, what it means.
+pub struct Tunable {
+    /// The name, in files and after `--set`; in variables it is `OVERTAKE_` and the name in capitals.
+    pub name: &'static str,
+    /// What it means.
+    pub meaning: &'static str,
+    kind: Kind,
+}
+
+/// What a value is, and where it is kept.
+enum Kind {
+    Switch(fn(&mut Options) -> &mut bool),
+    Span(fn(&mut Options) -> &mut Nanos),
+    Size(fn(&mut Options) -> &mut u64),
+    /// At least one byte, or off.
+    SizeOrOff(fn(&mut Options) -> &mut Option<u64>),
+    Number(fn(&mut Options) -> &mut u32, u32, u32),
+    Fraction(fn(&mut Options) -> &mut f64),
+    Priorities,
+    Word {
+        words: &'static str,
+        get: fn(&Options) -> &'static str,
+        set: fn(&mut Options, &str) -> Option<()>,
+    },
+}
+
+impl Tunable {
+    /// What it counts, where it counts something.
+    #[must_use]
+    pub fn unit(&self) -> Option<&'static str> {
+        match self.kind {
+            Kind::Span(_) => Some("us"),
+            Kind::Size(_) | Kind::SizeOrOff(_) => Some("bytes"),
+            _ => None,
+        }
+    }
+
+    /// What it takes.
+    #[must_use]
+    pub fn expected(&self) -> String {
+        match self.kind {
+            Kind::Switch(_) => "on or off".to_owned(),
+            Kind::Span(_) => "microseconds, at most an hour".to_owned(),
+            Kind::Size(_) => "a size such as 64K".to_owned(),
+            Kind::SizeOrOff(_) => "a size such as 1M, or off".to_owned(),
+            Kind::Number(_, least, u32::MAX) => format!("a number from {least}"),
+            Kind::Number(_, least, most) => format!("a number from {least} to {most}"),
+            Kind::Fraction(_) => "a fraction from 0 to 0.99".to_owned(),
+            Kind::Priorities => "a number from 1 to 32".to_owned(),
+            Kind::Word { words, .. } => words.to_owned(),
+        }
+    }
+
+    /// Its value, as it would be written.
+    #[must_use]
+    pub fn value(&self, options: &Options) -> String {
+        let on_or_off = |on| if on { "on" } else { "off" }.to_owned();
+        // The places are reached through a copy, so that there is one way to each.
+        let mut copy = options.clone();
+        match self.kind {
+            Kind::Switch(place) => on_or_off(*place(&mut copy)),
+            Kind::Span(place) => (place(&mut copy).0 as f64 / 1e3).to_string(),
+            Kind::Size(place) => size_text(*place(&mut copy)),
+            Kind::SizeOrOff(place) => place(&mut copy).map_or_else(|| "off".to_owned(), size_text),
+            Kind::Number(place, ..) => place(&mut copy).to_string(),
+            Kind::Fraction(place) => place(&mut copy).to_string(),
+            Kind::Priorities => options.priorities.count().to_string(),
+            Kind::Word { get, .. } => get(options).to_owned(),
+        }
+    }
+
+    /// Sets it; `None` where the value is not what it takes.
+    pub(super) fn set(&self, options: &mut Options, value: &str) -> Option<()> {
+        match self.kind {
+            Kind::Switch(place) => put(place(options), switch(value)),
+            Kind::Span(place) => {
+                let us = value.parse().ok().filter(|us| *us <= SPAN_MAX_US);
+                put(place(options), us.map(Nanos::from_us))
+            }
+            Kind::Size(place) => put(place(options), size(value)),
+            Kind::SizeOrOff(place) if value == "off" => put(place(options), Some(None)),
+            Kind::SizeOrOff(place) => put(place(options), size(value).filter(|bytes| *bytes > 0).map(Some)),
+            Kind::Number(place, least, most) => {
+                put(place(options), value.parse().ok().filter(|number| (least..=most).contains(number)))
+            }
+            Kind::Fraction(place) => put(place(options), fraction(value)),
+            Kind::Priorities => put(&mut options.priorities, value.parse().ok().and_then(Priorities::new)),
+            Kind::Word { set, .. } => set(options, value),
+        }
+    }
+}
+
+fn put<T>(slot: &mut T, value: Option<T>) -> Option<()> {
+    *slot = value?;
+    Some(())
+}
+
+const fn option(name: &'static str, kind: Kind, meaning: &'static str) -> Tunable {
+    Tunable { name, meaning, kind }
+}
+
+/// All of them.
+pub const TUNABLES: &[Tunable] = &[
+    option("enabled", Kind::Switch(|o| &mut o.enabled), "off turns everything into plain copies"),
+    option("priorities", Kind::Priorities, "how many priorities there are: 1 is bulk, the highest the most urgent"),
+    option(
+        "bulk_bytes_min",
+        Kind::SizeOrOff(|o| &mut o.bulk_bytes_min),
+        "copies of this size and more are bulk where nothing else says how urgent they are (drop-in and C library)",
+    ),
+    option(
+        "max_blocking_us",
+        Kind::Span(|o| &mut o.blocking_max),
+        "how long one chunk may keep the engine busy, and so an urgent copy waiting",
+    ),
+    option(
+        "gate_bytes_min",
+        Kind::Size(|o| &mut o.gate_bytes_min),
+        "smaller copies are never held up: one of them delays an urgent copy by a few microseconds at most",
+    ),
+    option(
+        "transport",
+        Kind::Word {
+            words: "auto, engine, kernel or native",
+            get: |o| o.transport.name(),
+            set: |o, word| put(&mut o.transport, Transport::from_name(word)),
+        },
+        "what moves the bytes of copies that may have to wait",
+    ),
+    option(
+        "urgent_transport",
+        Kind::Word {
+            words: "engine or kernel",
+            get: |o| o.urgent_transport.name(),
+            set: |o, word| put(&mut o.urgent_transport, UrgentTransport::from_name(word)),
+        },
+        "what moves the bytes of urgent copies",
+    ),
+    option(
+        "emulation",
+        Kind::Word {
+            words: "hold, bracket or atomics",
+            get: |o| o.emulation.name(),
+            set: |o, word| put(&mut o.emulation, Emulation::from_name(word)),
+        },
+        "how copies on the engine say their semaphores",
+    ),
+    option("channels", Kind::Switch(|o| &mut o.channels), "whether copies may wait in streams of overtake's own"),
+    option(
+        "kernel_bytes_min",
+        Kind::Size(|o| &mut o.kernel_bytes_min),
+        "smaller bulk copies go by engine rather than by kernel",
+    ),
+    option(
+        "kernel_blocks_h2d",
+        Kind::Number(|o| &mut o.kernel_h2d.blocks, 1, 64),
+        "blocks of a copy kernel to the device",
+    ),
+    option(
+        "kernel_blocks_d2h",
+        Kind::Number(|o| &mut o.kernel_d2h.blocks, 1, 64),
+        "blocks of a copy kernel to the host",
+    ),
+    option(
+        "kernel_warps_h2d",
+        Kind::Number(|o| &mut o.kernel_h2d.warps, 1, BLOCK_WARPS_MAX),
+        "warps of such a block to the device: more bandwidth, and longer waits for urgent copies",
+    ),
+    option(
+        "kernel_warps_d2h",
+        Kind::Number(|o| &mut o.kernel_d2h.warps, 1, BLOCK_WARPS_MAX),
+        "the same of a block to the host",
+    ),
+    option(
+        "kernel_wait_max_us",
+        Kind::Span(|o| &mut o.kernel_wait_max),
+        "how long the warps of one copy kernel stand still at most, all waits together",
+    ),
+    option(
+        "guard_bytes_min",
+        Kind::SizeOrOff(|o| &mut o.guard_bytes_min),
+        "bulk of this size and more goes by guarded kernel, which the copy engine replaces where it cannot begin; off \
+         leaves copy kernels unguarded",
+    ),
+    option(
+        "guard_after_us",
+        Kind::Span(|o| &mut o.guard.patience),
+        "how long a guarded copy kernel waits for a multiprocessor before the engine replaces it",
+    ),
+    option(
+        "guard_streams_max",
+        Kind::Number(|o| &mut o.guard.streams_max, 1, 8),
+        "how many streams may have guarded copies at once; copies of others go natively",
+    ),
+    option(
+        "bulk_share",
+        Kind::Fraction(|o| &mut o.share.share),
+        "the share of time that bulk gets under endless urgency",
+    ),
+    option("bulk_slice_us", Kind::Span(|o| &mut o.share.slice), "the slices that bulk gets its share in"),
+    option(
+        "rescue_after_us",
+        Kind::Span(|o| &mut o.patience.rescue_after),
+        "after how long without progress waiting copies are let go",
+    ),
+    option(
+        "rescues_max",
+        Kind::Number(|o| &mut o.patience.rescues_max, 0, u32::MAX),
+        "after how many rescues everything goes by plain copies",
+    ),
+    option(
+        "ticket_every",
+        Kind::Number(|o| &mut o.ticket_every, 1, 1000),
+        "every how many urgent copies of a stream one is watched to its end; the others are estimated",
+    ),
+    option(
+        "monitor_awake_us",
+        Kind::Span(|o| &mut o.monitor_awake),
+        "how long after an urgent copy the monitor keeps a processor busy",
+    ),
+    option(
+        "monitor_nap_us",
+        Kind::Span(|o| &mut o.monitor_nap),
+        "how long it sleeps between looks otherwise, and so how long a word may stay up too long",
+    ),
+    option("trace", Kind::Switch(|o| &mut o.trace), "whether every copy is recorded"),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_shown_can_be_set() {
+        for tunable in TUNABLES {
+            let (options, mut other) = (Options::default(), Options::default());
+            let shown = tunable.value(&options);
+            assert_eq!(tunable.set(&mut other, &shown), Some(()), "{} = {shown}", tunable.name);
+            assert_eq!(options, other, "{}", tunable.name);
+            assert_eq!(tunable.set(&mut other, "nonsense"), None, "{}", tunable.name);
+            assert_eq!(options, other, "{}", tunable.name);
+        }
+    }
+
+    #[test]
+    fn units_are_in_the_names_and_meanings_are_sentences_without_an_end() {
+        for tunable in TUNABLES {
+            let is_span = tunable.name.ends_with("_us");
+            assert_eq!(tunable.unit() == Some("us"), is_span, "{}", tunable.name);
+            assert!(tunable.meaning.len() > 20 && !tunable.meaning.ends_with('.'), "{}", tunable.name);
+        }
+    }
+
+    #[test]
+    fn spans_do_not_wrap() {
+        let mut options = Options::default();
+        let span = TUNABLES.iter().find(|tunable| tunable.name == "bulk_slice_us").expect("it is there");
+        assert_eq!(span.set(&mut options, &u64::MAX.to_string()), None);
+        assert_eq!(span.set(&mut options, &SPAN_MAX_US.to_string()), Some(()));
+    }
+}

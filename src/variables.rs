@@ -1,0 +1,110 @@
+//! The variables that this project hears, and those that it does not: a misspelt one would be accepted in silence.
+
+use crate::options::Options;
+
+/// What all of them begin with.
+const PREFIX: &str = "OVERTAKE_";
+
+/// A name is near another up to so many differences.
+const DIFFERENCES_MAX: usize = 3;
+
+/// A variable that is no option.
+#[derive(Clone, Copy, Debug)]
+pub struct Variable {
+    /// Its name.
+    pub name: &'static str,
+    /// What it says.
+    pub meaning: &'static str,
+}
+
+const fn variable(name: &'static str, meaning: &'static str) -> Variable {
+    Variable { name, meaning }
+}
+
+/// All of them. Every option is a variable as well: `OVERTAKE_` and its name in capitals.
+pub const VARIABLES: &[Variable] = &[
+    variable("OVERTAKE", "off switches everything off: the drop-in and the C library do nothing at all"),
+    variable("OVERTAKE_CONFIG", "a file of options and rules (TOML)"),
+    variable("OVERTAKE_RULES", "a file of rules (TOML)"),
+    variable("OVERTAKE_LOG", "which messages are shown: off, error, warn, info or debug (warn if not set)"),
+    variable("OVERTAKE_REPORT_DIR", "the folder for a report of each process"),
+    variable("OVERTAKE_TRACE_DIR", "the folder for a trace of each process"),
+    variable("OVERTAKE_LIBCUDA", "the driver's library, where it is not the installed one"),
+    variable("OVERTAKE_BACKEND", "auto, cuda or soft: which driver the Rust library and the command use"),
+    variable("OVERTAKE_PRELOAD_LIBRARY", "the drop-in that `overtake run` loads"),
+    variable("OVERTAKE_LIBRARY", "the C library that overtake.py loads"),
+    variable("OVERTAKE_SOFT_CLOCK", "the software GPU's clock: stepped or free"),
+    variable("OVERTAKE_SOFT_PRESET", "what the software GPU models: a preset, or a file of parameters (TOML)"),
+    variable("OVERTAKE_SOFT_FAULTS", "what fails on the software GPU"),
+    variable("OVERTAKE_SOFT_DEVICES", "how many devices the software GPU has"),
+];
+
+/// What the build and the tests of this project use.
+const OF_THE_PROJECT: &[&str] = &[
+    "OVERTAKE_BIN",
+    "OVERTAKE_BLESS",
+    "OVERTAKE_COMMIT",
+    "OVERTAKE_COPIES_CHILD",
+    "OVERTAKE_CUDA_INCLUDE",
+    "OVERTAKE_REQUIRE_LOADER_ARM",
+];
+
+/// The name of the variable that sets an option.
+#[must_use]
+pub fn of_option(name: &str) -> String {
+    format!("{PREFIX}{}", name.to_uppercase())
+}
+
+/// What to say of the variables that look like ours and are not, by their names.
+pub fn unknown(names: impl IntoIterator<Item = String>) -> Vec<String> {
+    let options: Vec<String> = Options::tunables().map(|tunable| of_option(tunable.name)).collect();
+    let known: Vec<&str> =
+        VARIABLES.iter().map(|variable| variable.name).chain(options.iter().map(String::as_str)).collect();
+    let is_unknown = |name: &String| {
+        name.starts_with(PREFIX) && !known.contains(&name.as_str()) && !OF_THE_PROJECT.contains(&name.as_str())
+    };
+    let say = |name: String| match nearest(&name, known.iter().copied()) {
+        Some(near) => format!("{name} means nothing to overtake, and has no effect: is it {near}?"),
+        None => format!("{name} means nothing to overtake, and has no effect: `overtake options` lists what does"),
+    };
+    let mut unknown: Vec<String> = names.into_iter().filter(is_unknown).map(say).collect();
+    unknown.sort();
+    unknown
+}
+
+/// The same for the variables of this process.
+#[must_use]
+pub fn unknown_here() -> Vec<String> {
+    unknown(std::env::vars_os().filter_map(|(name, _)| name.into_string().ok()))
+}
+
+/// What was probably meant.
+#[must_use]
+pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let distance = |known: &str| strsim::damerau_levenshtein(name, known);
+    let near = known.map(|known| (distance(known), known)).min_by_key(|(distance, _)| *distance);
+    near.filter(|(distance, _)| *distance <= DIFFERENCES_MAX).map(|(_, known)| known)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(name: &str) -> Vec<String> {
+        unknown([name.to_owned()])
+    }
+
+    #[test]
+    fn misspelt_variables_are_named_with_the_nearest() {
+        assert!(said("OVERTAKE_MAX_BLOKING_US")[0].ends_with("is it OVERTAKE_MAX_BLOCKING_US?"));
+        assert!(said("OVERTAKE_REPROT_DIR")[0].ends_with("is it OVERTAKE_REPORT_DIR?"));
+        assert!(said("OVERTAKE_FLY_TO_THE_MOON")[0].contains("`overtake options`"));
+    }
+
+    #[test]
+    fn what_is_known_and_what_is_anothers_is_left_alone() {
+        for name in ["OVERTAKE", "OVERTAKE_LOG", "OVERTAKE_MAX_BLOCKING_US", "OVERTAKEN", "PATH", "OVERTAKE_BIN"] {
+            assert_eq!(said(name), [""; 0], "{name}");
+        }
+    }
+}
