@@ -35,15 +35,22 @@ class Driver:
         self.library = ctypes.CDLL("libcuda.so.1")
         self.call("cuInit", 0)
         self.version = self.number("cuDriverGetVersion")
-        context = ctypes.c_void_p()
-        self.call("cuDevicePrimaryCtxRetain", ctypes.byref(context), 0)
-        self.call("cuCtxSetCurrent", context)
-        self.batch_version = 13000 if self.version >= 13000 else 12080
-        self.batch_function = self.proc_address("cuMemcpyBatchAsync", self.batch_version)
+        self.context = ctypes.c_void_p()
+        self.call("cuDevicePrimaryCtxRetain", ctypes.byref(self.context), 0)
+        self.use()
         self.to_device, self.to_host = self.library.cuMemcpyHtoDAsync_v2, self.library.cuMemcpyDtoHAsync_v2
         self.to_device.argtypes = [POINTER, ctypes.c_void_p, SIZE, ctypes.c_void_p]
         self.to_host.argtypes = [ctypes.c_void_p, POINTER, SIZE, ctypes.c_void_p]
         self.wait, self.query = self.library.cuStreamSynchronize, self.library.cuEventQuery
+
+    def use(self):
+        """Makes the context current on the calling thread."""
+        self.call("cuCtxSetCurrent", self.context)
+
+    def prepare_batches(self):
+        """Finds the batch call in the form of this driver."""
+        self.batch_version = 13000 if self.version >= 13000 else 12080
+        self.batch_function = self.proc_address("cuMemcpyBatchAsync", self.batch_version)
 
     def call(self, name, *arguments):
         check(getattr(self.library, name)(*arguments), name)

@@ -137,6 +137,7 @@ def main():
     parser.add_argument("--batches", type=int, default=8)
     arguments = parser.parse_args()
     began, driver = time.perf_counter(), Driver()
+    driver.prepare_batches()
     blocks, small = Blocks(driver, arguments.batches), Small(driver)
     offloader, idle, loud, rates, good = Offloader(driver, blocks), [], [], [], True
     for number in range(arguments.rounds + 1):

@@ -5,7 +5,8 @@ Usage: OVERTAKE_BIN=folder python3 tests/gpu/pair.py [PROGRAM]... [--rounds N] [
 
 Every program has an idle and a loaded phase, and prints its samples. A round is one run of each program in both modes;
 the mode that goes first changes from round to round. Factors are formed within a round; the table has their median,
-least and greatest. What no longer fits into the budget is left out: the column "rounds" says what was run.
+least and greatest. What no longer fits into the budget is left out: the column "rounds" says what was run. Where no
+program is named all are run, and all clients once.
 """
 
 import argparse
@@ -18,6 +19,7 @@ import harness
 import programs
 
 P99_SAMPLES = 1000
+EVERY = (*programs.PROGRAMS, *programs.CLIENTS)
 COLUMNS = ("program", "case", "what", "rounds", "native", "overtake", "factor", "least", "greatest", "limit", "holds")
 
 
@@ -99,6 +101,8 @@ def run_rounds(found, arguments):
     began, longest_s, done = time.monotonic(), {}, []
     for turn in range(arguments.rounds):
         for program, command in found:
+            if program.rounds and turn >= program.rounds and not arguments.programs:
+                continue
             left_s = arguments.budget_s - (time.monotonic() - began)
             if left_s < longest_s.get(program.name, 5.0):
                 continue
@@ -132,7 +136,7 @@ def parsed():
     if "--" in words:
         words, extra = words[:words.index("--")], words[words.index("--") + 1:]
     arguments = parser.parse_args(words)
-    names = [program.name for program in programs.PROGRAMS]
+    names = [program.name for program in EVERY]
     unknown = [name for name in arguments.programs if name not in names]
     if unknown:
         sys.exit(f"no program {unknown[0]}: there are " + ", ".join(names))
@@ -152,9 +156,9 @@ def main():
     arguments, extra = parsed()
     harness.tools()
     with tempfile.TemporaryDirectory(prefix="overtake-pair-") as folder:
-        found, left_out = programs.gather(arguments.programs, folder)
-        if extra is not None:
-            found = [(program, command[:len(command) - len(program.arguments)] + extra) for program, command in found]
+        wanted = [program for program in EVERY if not arguments.programs or program.name in arguments.programs]
+        found, left_out = programs.gather(wanted, folder)
+        found = [(program, [*command, *(program.arguments if extra is None else extra)]) for program, command in found]
         done = run_rounds(found, arguments)
     table = [line for case in cases_of(done) for line in case.lines()]
     failed = [f"{program.name}, {mode}, round {turn + 1}" for program, turn, runs in done for mode in harness.MODES

@@ -1,5 +1,6 @@
-"""The programs that `pair.py` runs natively and under `overtake run`: how each is started, and what has to hold."""
+"""The programs that run natively and under `overtake run`: how each is built and started, and what has to hold."""
 
+import concurrent.futures
 import dataclasses
 import importlib.util
 import os
@@ -29,14 +30,22 @@ class Limits:
     bulk: float | None = 0.9
 
 
+# A client is judged by how long all of its work takes; what it shows besides is a matter of `run_clients.py`.
+WHOLE = Limits(bulk=None)
+
+
 @dataclasses.dataclass(frozen=True)
 class Program:
     name: str
     source: str
-    # The Python module that it needs, or "gcc".
+    # The Python module that it needs, or the compiler.
     needs: str
     arguments: tuple = ()
     limits: Limits = Limits()
+    # For the compiler.
+    flags: tuple = ()
+    # Rounds of `pair.py` at most: clients take long.
+    rounds: int | None = None
 
 
 PROGRAMS = (
@@ -49,6 +58,28 @@ PROGRAMS = (
 )
 
 
+def client(name, source, needs, *flags):
+    return Program(name, os.path.join("clients", source), needs, ("--timed",), WHOLE, flags, rounds=1)
+
+
+CLIENTS = (
+    client("torch streams", "torch_streams.py", "torch"),
+    client("torch graphs", "torch_graphs.py", "torch"),
+    client("torch loader", "torch_loader.py", "torch"),
+    client("torch allocator", "torch_allocator.py", "torch"),
+    client("cupy", "cupy_copies.py", "cupy"),
+    client("jax", "jax_loop.py", "jax"),
+    client("numba-cuda", "numba_copies.py", "numba"),
+    client("cuda-bindings batch", "batches.py", "cuda.bindings"),
+    client("cudart static", "copies.cu", "nvcc", "-cudart", "static"),
+    client("cudart shared", "copies.cu", "nvcc", "-cudart", "shared"),
+    client("per-thread stream", "copies.cu", "nvcc", "-cudart", "static", "--default-stream", "per-thread"),
+    client("driver program", "driver.cu", "nvcc", "-lcuda"),
+)
+COMPILERS = {"gcc": ("gcc", "-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-pthread", f"-I{HERE}/../c"),
+             "nvcc": ("nvcc", "-O2", "-std=c++17", "-arch=native")}
+
+
 def has_module(name):
     try:
         return importlib.util.find_spec(name) is not None
@@ -56,27 +87,44 @@ def has_module(name):
         return False
 
 
+def library_flags():
+    """Where the toolkit's libraries are, for the linker and the loader, and the stub of libcuda for the linker."""
+    root = os.path.dirname(os.path.dirname(os.path.realpath(shutil.which("nvcc"))))
+    folders = [os.path.join(root, *parts) for parts in (["lib64"], ["lib"], ["targets", "x86_64-linux", "lib"])]
+    flags = []
+    for folder in filter(os.path.isdir, folders):
+        flags += [f"-L{folder}", f"-L{folder}/stubs", "-Xlinker", f"-rpath={folder}"]
+    return flags
+
+
 def compiled(program, folder):
-    """The path of a C program of this folder, built in that one."""
-    path = os.path.join(folder, program.name)
-    command = ["gcc", "-std=gnu11", "-O2", "-Wall", "-Wextra", "-Werror", "-pthread", f"-I{HERE}/../c",
-               os.path.join(HERE, program.source), "-ldl", "-o", path]
+    """The program's path, or None with a word on standard error if it does not compile."""
+    path = os.path.join(folder, program.name.replace(" ", "-"))
+    libraries = library_flags() if program.needs == "nvcc" else ["-ldl"]
+    command = [*COMPILERS[program.needs], os.path.join(HERE, program.source), *program.flags, *libraries, "-o", path]
     done = subprocess.run(command, capture_output=True, text=True, timeout=120)
     if done.returncode != 0:
-        sys.exit(f"{program.name} does not compile:\n{harness.tail(done.stderr)}")
+        print(f"{program.name} does not compile:\n{harness.tail(done.stderr)}", file=sys.stderr)
+        return None
     return path
 
 
-def gather(names, folder):
-    """What of these programs can run here, [(program, command)]; and what cannot, with the reason."""
-    found, left_out = [], []
-    for program in PROGRAMS:
-        if names and program.name not in names:
-            continue
-        if program.needs == "gcc" and shutil.which("gcc"):
-            found.append((program, [compiled(program, folder), *program.arguments]))
-        elif program.needs != "gcc" and has_module(program.needs):
-            found.append((program, [sys.executable, os.path.join(HERE, program.source), *program.arguments]))
+def gather(wanted, folder):
+    """What of these programs can run here, [(program, command without its arguments)]; what cannot, with the reason."""
+    found, left_out, sources = [], [], []
+    for program in wanted:
+        if program.needs in COMPILERS:
+            missing = not shutil.which(program.needs)
         else:
+            missing = not has_module(program.needs)
+        if missing:
             left_out.append(f"{program.name} (no {program.needs})")
-    return found, left_out
+        elif program.needs in COMPILERS:
+            sources.append(program)
+        else:
+            found.append((program, [sys.executable, os.path.join(HERE, program.source)]))
+    with concurrent.futures.ThreadPoolExecutor(len(sources) or 1) as pool:
+        paths = list(pool.map(lambda program: compiled(program, folder), sources))
+    found += [(program, [path]) for program, path in zip(sources, paths) if path]
+    left_out += [f"{program.name} (does not compile)" for program, path in zip(sources, paths) if not path]
+    return sorted(found, key=lambda item: wanted.index(item[0])), left_out

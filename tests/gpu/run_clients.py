@@ -2,86 +2,16 @@
 
 import argparse
 import concurrent.futures
-import importlib.util
-import os
-import shutil
-import subprocess
 import sys
 import tempfile
 
 import harness
-
-HERE = os.path.dirname(os.path.abspath(__file__))
-CLIENTS = os.path.join(HERE, "clients")
-
-# Name, file, what Python needs to have for it.
-PYTHON = [("torch streams", "torch_streams.py", "torch"), ("torch graphs", "torch_graphs.py", "torch"),
-          ("torch loader", "torch_loader.py", "torch"), ("torch allocator", "torch_allocator.py", "torch"),
-          ("cupy", "cupy_copies.py", "cupy"), ("jax", "jax_loop.py", "jax"),
-          ("numba-cuda", "numba_copies.py", "numba"), ("cuda-bindings batch", "batches.py", "cuda.bindings")]
-# Name, source, flags of nvcc.
-COMPILED = [("cudart static", "copies.cu", ["-cudart", "static"]),
-            ("cudart shared", "copies.cu", ["-cudart", "shared"]),
-            ("per-thread stream", "copies.cu", ["-cudart", "static", "--default-stream", "per-thread"]),
-            ("driver program", "driver.cu", ["-lcuda"])]
-# JAX would take most of the device's memory from the clients beside it.
-ENVIRONMENT = {"XLA_PYTHON_CLIENT_PREALLOCATE": "false", "PYTHONDONTWRITEBYTECODE": "1"}
-
-
-def has_module(name):
-    try:
-        return importlib.util.find_spec(name) is not None
-    except ImportError:
-        return False
-
-
-def library_flags():
-    """Where the toolkit's libraries are, for the linker and the loader, and the stub of libcuda for the linker."""
-    root = os.path.dirname(os.path.dirname(os.path.realpath(shutil.which("nvcc"))))
-    folders = [os.path.join(root, *parts) for parts in (["lib64"], ["lib"], ["targets", "x86_64-linux", "lib"])]
-    flags = []
-    for folder in filter(os.path.isdir, folders):
-        flags += [f"-L{folder}", f"-L{folder}/stubs", "-Xlinker", f"-rpath={folder}"]
-    return flags
-
-
-def compile_client(name, source, flags, folder):
-    """The program's path, or None with a word on standard error if it does not compile."""
-    program = os.path.join(folder, name.replace(" ", "-").strip("-"))
-    command = ["nvcc", "-O2", "-std=c++17", "-arch=native", os.path.join(CLIENTS, source), *flags,
-               *library_flags(), "-o", program]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
-    if done.returncode != 0:
-        print(f"{name} does not compile:\n{harness.tail(done.stderr)}", file=sys.stderr)
-        return None
-    return program
-
-
-def gather(only, folder):
-    """The clients that this machine can run: {name: command}; and those that it cannot."""
-    commands, left_out = {}, []
-    for name, file, module in PYTHON:
-        if not only or name in only:
-            if has_module(module):
-                commands[name] = [sys.executable, os.path.join(CLIENTS, file)]
-            else:
-                left_out.append(f"{name} (no Python module {module})")
-    wanted = [row for row in COMPILED if not only or row[0] in only]
-    if wanted and not shutil.which("nvcc"):
-        return commands, left_out + [f"{name} (no nvcc)" for name, _, _ in wanted]
-    with concurrent.futures.ThreadPoolExecutor(len(wanted) or 1) as pool:
-        programs = pool.map(lambda row: compile_client(*row, folder), wanted)
-    for (name, _, _), program in zip(wanted, programs):
-        if program:
-            commands[name] = [program]
-        else:
-            left_out.append(f"{name} (does not compile)")
-    return commands, left_out
+import programs
 
 
 def result_of(done):
     """What must be the same: everything that a C program prints, the result line of a Python one, and the status."""
-    lines = done["out"].splitlines()
+    lines = [line for line in done["out"].splitlines() if not line.startswith("{")]
     marked = [line for line in lines if line.startswith("RESULT {")]
     return done["status"], marked or lines
 
@@ -89,7 +19,7 @@ def result_of(done):
 def both(name, command, arguments):
     """One client in both modes, one after the other."""
     options = ("--deployment", arguments.deployment)
-    return name, {mode: harness.run(mode, command, arguments.limit_s, environment=ENVIRONMENT, options=options)
+    return name, {mode: harness.run(mode, command, arguments.limit_s, environment=programs.ENVIRONMENT, options=options)
                   for mode in harness.MODES}
 
 
@@ -152,14 +82,16 @@ def main():
     arguments = parser.parse_args()
     harness.tools()
     with tempfile.TemporaryDirectory(prefix="overtake-clients-") as folder:
-        commands, left_out = gather(arguments.only, folder)
-        if not commands:
+        wanted = [client for client in programs.CLIENTS if not arguments.only or client.name in arguments.only]
+        found, left_out = programs.gather(wanted, folder)
+        if not found:
             sys.exit("no client can run here: " + "; ".join(left_out))
         with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
-            done = list(pool.map(lambda item: both(*item, arguments), commands.items()))
+            done = list(pool.map(lambda item: both(item[0].name, item[1], arguments), found))
     rows = [row_of(name, runs) for name, runs in done]
     harness.save(f"clients-{arguments.deployment}.json",
-                 {"deployment": arguments.deployment, "jobs": arguments.jobs, "left_out": left_out, "rows": rows})
+                 {**harness.stamp(), "deployment": arguments.deployment, "jobs": arguments.jobs,
+                  "left_out": left_out, "rows": rows})
     for row, (_, runs) in zip(rows, done):
         if row["same"] != "yes":
             explain(row, runs)

@@ -1,9 +1,13 @@
 //! `cargo xtask install` into a folder of the test's, and what a stranger does with it: pkg-config, CMake, Python.
 
 mod common;
+#[path = "../../../tests/support/needs.rs"]
+mod needs;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+use libtest_mimic::{Arguments, Failed};
 
 const PROGRAM: &str = "#include <overtake.h>\n#include <stdio.h>\n\
                        int main(void) { puts(overtake_version_text()); return overtake_priorities() != 7; }\n";
@@ -22,10 +26,6 @@ fn install(test: &str) -> PathBuf {
     prefix
 }
 
-fn has(program: &str) -> bool {
-    Command::new(program).arg("--version").output().is_ok_and(|output| output.status.success())
-}
-
 fn succeed(command: &mut Command) -> String {
     common::succeed(command).unwrap_or_else(|why| panic!("{why}"))
 }
@@ -41,31 +41,27 @@ fn assert_runs(binary: &Path, library: &Path) {
     assert_eq!(said.as_deref(), Ok(concat!(env!("CARGO_PKG_VERSION"), "\n")));
 }
 
-#[test]
-fn programs_are_built_with_pkg_config_and_python_finds_the_library() {
+fn programs_are_built_with_pkg_config() -> Result<(), Failed> {
     let prefix = install("installed");
     let source = prefix.join("program.c");
-    std::fs::write(&source, PROGRAM).expect("a program");
-    if has("pkg-config") {
-        let binary = prefix.join("program");
-        succeed(Command::new("gcc").arg(&source).args(flags(&prefix, &["--cflags", "--libs"])).arg("-o").arg(&binary));
-        assert_runs(&binary, &prefix.join("lib"));
-        assert_eq!(flags(&prefix, &["--modversion"]), [env!("CARGO_PKG_VERSION")]);
-    } else {
-        println!("left out: there is no pkg-config");
-    }
+    std::fs::write(&source, PROGRAM)?;
+    let binary = prefix.join("program");
+    succeed(Command::new("gcc").arg(&source).args(flags(&prefix, &["--cflags", "--libs"])).arg("-o").arg(&binary));
+    assert_runs(&binary, &prefix.join("lib"));
+    assert_eq!(flags(&prefix, &["--modversion"]), [env!("CARGO_PKG_VERSION")]);
+    Ok(())
+}
+
+fn python_finds_the_library() -> Result<(), Failed> {
+    let prefix = install("installed_python");
     let mut python = common::program("python3".as_ref());
     python.env("PYTHONPATH", prefix.join("lib/overtake/python"));
     python.args(["-B", "-c", "import overtake; print(overtake.version(), overtake.deployment())"]);
     assert_eq!(common::run(&mut python).as_deref(), Ok(concat!(env!("CARGO_PKG_VERSION"), " c\n")));
+    Ok(())
 }
 
-#[test]
-fn programs_are_built_with_cmake() {
-    if !has("cmake") {
-        println!("left out: there is no cmake");
-        return;
-    }
+fn programs_are_built_with_cmake() -> Result<(), Failed> {
     let prefix = install("installed_cmake");
     let project = prefix.join("project");
     std::fs::create_dir_all(&project).expect("a project");
@@ -82,4 +78,14 @@ fn programs_are_built_with_cmake() {
     for name in ["shared", "static"] {
         assert_runs(&build.join(name), &prefix.join("lib"));
     }
+    Ok(())
+}
+
+fn main() {
+    let trials = vec![
+        needs::trial("programs_are_built_with_pkg_config", &["pkg-config"], programs_are_built_with_pkg_config),
+        needs::trial("python_finds_the_library", &["python3"], python_finds_the_library),
+        needs::trial("programs_are_built_with_cmake", &["cmake"], programs_are_built_with_cmake),
+    ];
+    libtest_mimic::run(&Arguments::from_args(), trials).exit();
 }

@@ -4,12 +4,14 @@
 #[path = "../../../tests/support/binaries.rs"]
 mod binaries;
 mod common;
+#[path = "../../../tests/support/needs.rs"]
+mod needs;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
-use libtest_mimic::{Arguments, Failed, Trial};
+use libtest_mimic::{Arguments, Failed};
 
 use crate::binaries::Binaries;
 
@@ -232,7 +234,8 @@ fn main() {
     let mut trials = Vec::new();
     let mut add = |name: String, test: Box<Test>| {
         let place = place.clone();
-        trials.push(Trial::test(name, move || test(&place)));
+        let programs: &[&str] = if name.contains("c++") || name.contains(".cpp") { &["g++"] } else { &[] };
+        trials.push(needs::trial(&name, programs, move || test(&place)));
     };
     for standard in ["c99", "c11", "c17"] {
         add(format!("header_{standard}"), Box::new(move |place| header(place, "overtake.h", "gcc", standard)));

@@ -5,7 +5,7 @@ import ctypes
 import numpy
 from cuda.bindings import driver
 
-from shared import BULK_BYTES, SMALL_BYTES, Result, known_bytes
+from shared import BULK_BYTES, SMALL_BYTES, Result, known_bytes, phases
 
 BLOCKS = 64
 result = Result("cuda-bindings batches")
@@ -69,6 +69,11 @@ def round_trip(access, seed):
 ok(driver.cuInit(0))
 device = ok(driver.cuDeviceGet(0))
 ok(driver.cuCtxSetCurrent(ok(driver.cuDevicePrimaryCtxRetain(device))))
-for number, access in enumerate(("STREAM", "DURING_API_CALL", "ANY")):
-    round_trip(access, 10 * number)
-result.finish()
+
+
+def work():
+    for number, access in enumerate(("STREAM", "DURING_API_CALL", "ANY")):
+        round_trip(access, 10 * number)
+
+
+phases(result, work)

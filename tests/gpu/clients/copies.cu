@@ -11,6 +11,7 @@
 
 #include "../ok.h"
 #include "digest.h"
+#include "load.h"
 
 static const size_t BULK = 32u << 20, SMALL = 64u << 10, SLOTS = 24;
 static int wrong = 0;
@@ -217,7 +218,7 @@ static void threads()
         digest("thread", bytes.data(), bytes.size());
 }
 
-int main()
+static void work()
 {
     every_kind_of_stream();
     blocking_and_shaped_copies();
@@ -227,6 +228,21 @@ int main()
     threads();
     OK(cudaDeviceSynchronize());
     must("no error is left", cudaGetLastError() == cudaSuccess);
+}
+
+int main(int count, char **arguments)
+{
+    cudaStream_t loading;
+    OK(cudaStreamCreateWithFlags(&loading, cudaStreamNonBlocking));
+    uint8_t *host = pinned(LOAD_BYTES, 50), *there = device(LOAD_BYTES);
+    phases(count, arguments, work, [=] {
+        // The client may capture meanwhile: what is called here has nothing to do with that.
+        cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
+        OK(cudaThreadExchangeStreamCaptureMode(&mode));
+        for (int i = 0; i < LOADS_QUEUED; i++)
+            OK(cudaMemcpyAsync(there, host, LOAD_BYTES, cudaMemcpyHostToDevice, loading));
+        OK(cudaStreamSynchronize(loading));
+    });
     printf("RESULT %s\n", wrong ? "wrong" : "good");
     return wrong;
 }

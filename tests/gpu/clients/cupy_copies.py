@@ -3,7 +3,7 @@
 import cupy
 import numpy
 
-from shared import BULK_BYTES, SMALL_BYTES, Result, known_bytes
+from shared import BULK_BYTES, SMALL_BYTES, Result, known_bytes, phases
 
 SLOTS = 24
 TO_DEVICE, TO_HOST = cupy.cuda.runtime.memcpyHostToDevice, cupy.cuda.runtime.memcpyDeviceToHost
@@ -116,10 +116,13 @@ def graphs():
     result.must("bulk", bool((cupy.asnumpy(bulk_there) == bulk).all()))
 
 
-streams("non-blocking", True)
-streams("blocking", False)
-set_and_get()
-pools("pool", cupy.cuda.MemoryPool())
-pools("stream-ordered pool", cupy.cuda.MemoryAsyncPool())
-graphs()
-result.finish()
+def work():
+    streams("non-blocking", True)
+    streams("blocking", False)
+    set_and_get()
+    pools("pool", cupy.cuda.MemoryPool())
+    pools("stream-ordered pool", cupy.cuda.MemoryAsyncPool())
+    graphs()
+
+
+phases(result, work)

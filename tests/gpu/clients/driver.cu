@@ -2,12 +2,14 @@
 // It uses no kernel, so that it runs wherever there is a driver. Prints digests that must not depend on how the copies
 // are made.
 #include <cuda.h>
+#include <initializer_list>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "digest.h"
+#include "load.h"
 
 static const size_t BULK = 32u << 20, SMALL = 64u << 10, SLOTS = 24;
 
@@ -158,23 +160,8 @@ static void errors(const Bytes *bytes, CUstream stream)
     OK(cuCtxSynchronize());
 }
 
-int main()
+static void work(const Bytes &bytes, CUstream one, CUstream two, CUstream high, CUstream blocking)
 {
-    CUdevice gpu = 0;
-    CUcontext context = NULL;
-    CUstream one, two, high, blocking;
-    int least = 0, greatest = 0;
-    OK(cuInit(0));
-    OK(cuDeviceGet(&gpu, 0));
-    OK(cuDevicePrimaryCtxRetain(&context, gpu));
-    OK(cuCtxSetCurrent(context));
-    OK(cuCtxGetStreamPriorityRange(&least, &greatest));
-    OK(cuStreamCreate(&one, CU_STREAM_NON_BLOCKING));
-    OK(cuStreamCreate(&two, CU_STREAM_NON_BLOCKING));
-    OK(cuStreamCreateWithPriority(&high, CU_STREAM_NON_BLOCKING, greatest));
-    OK(cuStreamCreate(&blocking, CU_STREAM_DEFAULT));
-    Bytes bytes = {pinned(BULK, 1), pinned(BULK, 2), pinned(SMALL * SLOTS, 3), pinned(SMALL * SLOTS, 4), device(BULK),
-                   device(SMALL * SLOTS)};
     contended("two streams", &bytes, one, two);
     contended("priorities", &bytes, one, high);
     contended("default stream", &bytes, 0, two);
@@ -186,7 +173,44 @@ int main()
     stream_ordered_memory(&bytes, two);
     capture(&bytes, two, one);
     errors(&bytes, one);
-    for (CUstream stream : {one, two, high, blocking})
+}
+
+static CUcontext opened(CUdevice *gpu)
+{
+    CUcontext context = NULL;
+    OK(cuInit(0));
+    OK(cuDeviceGet(gpu, 0));
+    OK(cuDevicePrimaryCtxRetain(&context, *gpu));
+    OK(cuCtxSetCurrent(context));
+    return context;
+}
+
+int main(int count, char **arguments)
+{
+    CUdevice gpu = 0;
+    CUcontext context = opened(&gpu);
+    CUstream one, two, high, blocking, loading;
+    int least = 0, greatest = 0;
+    OK(cuCtxGetStreamPriorityRange(&least, &greatest));
+    OK(cuStreamCreate(&one, CU_STREAM_NON_BLOCKING));
+    OK(cuStreamCreate(&two, CU_STREAM_NON_BLOCKING));
+    OK(cuStreamCreateWithPriority(&high, CU_STREAM_NON_BLOCKING, greatest));
+    OK(cuStreamCreate(&blocking, CU_STREAM_DEFAULT));
+    OK(cuStreamCreate(&loading, CU_STREAM_NON_BLOCKING));
+    Bytes bytes = {pinned(BULK, 1), pinned(BULK, 2), pinned(SMALL * SLOTS, 3), pinned(SMALL * SLOTS, 4), device(BULK),
+                   device(SMALL * SLOTS)};
+    uint8_t *host = pinned(LOAD_BYTES, 50);
+    CUdeviceptr there = device(LOAD_BYTES);
+    phases(count, arguments, [=] { work(bytes, one, two, high, blocking); }, [=] {
+        // The client may capture meanwhile: what is called here has nothing to do with that.
+        CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
+        OK(cuThreadExchangeStreamCaptureMode(&mode));
+        OK(cuCtxSetCurrent(context));
+        for (int i = 0; i < LOADS_QUEUED; i++)
+            OK(cuMemcpyHtoDAsync(there, host, LOAD_BYTES, loading));
+        OK(cuStreamSynchronize(loading));
+    });
+    for (CUstream stream : {one, two, high, blocking, loading})
         OK(cuStreamDestroy(stream));
     OK(cuDevicePrimaryCtxRelease(gpu));
     printf("RESULT good\n");

@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy
 
-from shared import BULK_BYTES, SMALL_BYTES, Result, known_bytes
+from shared import BULK_BYTES, SMALL_BYTES, Result, known_bytes, phases
 
 result = Result("jax")
 device = jax.devices()[0]
@@ -47,6 +47,9 @@ def pinned_host_memory():
     result.digest("pinned large", numpy.asarray(large))
 
 
-loop()
-pinned_host_memory()
-result.finish()
+def work():
+    loop()
+    pinned_host_memory()
+
+
+phases(result, work)

@@ -3,7 +3,7 @@
 import numpy
 from numba import cuda
 
-from shared import BULK_BYTES, SMALL_BYTES, Result, known_bytes
+from shared import BULK_BYTES, SMALL_BYTES, Result, known_bytes, phases
 
 SLOTS = 16
 result = Result("numba-cuda")
@@ -57,6 +57,9 @@ def default_stream():
     result.digest("registered", back)
 
 
-streams()
-default_stream()
-result.finish()
+def work():
+    streams()
+    default_stream()
+
+
+phases(result, work)

@@ -2,7 +2,7 @@
 
 import torch
 
-from shared import BULK_BYTES, SMALL_BYTES, Result, known_bytes
+from shared import BULK_BYTES, SMALL_BYTES, Result, known_bytes, phases
 
 result = Result("torch allocators")
 
@@ -59,8 +59,11 @@ def after_the_cache_is_emptied():
     result.digest("after empty_cache", again.cpu().numpy())
 
 
-pinned_blocks_are_used_again()
-pinned_targets_are_used_again()
-device_blocks_are_used_again()
-after_the_cache_is_emptied()
-result.finish()
+def work():
+    pinned_blocks_are_used_again()
+    pinned_targets_are_used_again()
+    device_blocks_are_used_again()
+    after_the_cache_is_emptied()
+
+
+phases(result, work)

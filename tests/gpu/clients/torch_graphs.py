@@ -2,7 +2,7 @@
 
 import torch
 
-from shared import BULK_BYTES, SMALL_BYTES, Result, known_bytes
+from shared import BULK_BYTES, SMALL_BYTES, Result, known_bytes, phases
 
 result = Result("torch graphs")
 small = torch.from_numpy(known_bytes(SMALL_BYTES, 1)).pin_memory()
@@ -40,10 +40,8 @@ def captured(mode):
     return graph
 
 
-with torch.cuda.stream(side):
-    body()
-torch.cuda.synchronize()
-for mode in ("global", "thread_local", "relaxed"):
+def replayed(mode):
+    """A graph of this mode, replayed with other bytes each time."""
     small_back.zero_(), large_back.zero_()
     graph = captured(mode)
     result.must(f"{mode}: capture copies nothing", not small_back.any() and not large_back.any())
@@ -55,6 +53,15 @@ for mode in ("global", "thread_local", "relaxed"):
         torch.cuda.synchronize()
         result.digest(f"{mode} small {turn}", small_back.numpy())
         result.digest(f"{mode} large {turn}", large_back.numpy())
-result.must("bulk", torch.equal(bulk_there.cpu(), bulk))
 
-result.finish()
+
+def work():
+    with torch.cuda.stream(side):
+        body()
+    torch.cuda.synchronize()
+    for mode in ("global", "thread_local", "relaxed"):
+        replayed(mode)
+    result.must("bulk", torch.equal(bulk_there.cpu(), bulk))
+
+
+phases(result, work)

@@ -5,7 +5,7 @@ import hashlib
 import torch
 from torch.utils.data import DataLoader, Dataset
 
-from shared import BULK_BYTES, Result, known_bytes
+from shared import BULK_BYTES, Result, known_bytes, phases
 
 BATCH, BATCHES = 16, 24
 
@@ -47,9 +47,12 @@ def run(name, method, workers, result):
 
 def main():
     result = Result("torch loader")
-    run("fork", "fork", 4, result)
-    run("spawn", "spawn", 2, result)
-    result.finish()
+
+    def work():
+        run("fork", "fork", 4, result)
+        run("spawn", "spawn", 2, result)
+
+    phases(result, work)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ import threading
 
 import torch
 
-from shared import BULK_BYTES, SMALL_BYTES, Result, known_bytes
+from shared import BULK_BYTES, SMALL_BYTES, Result, known_bytes, phases
 
 SLOTS = 32
 result = Result("torch streams")
@@ -136,13 +136,16 @@ def threads():
         result.digest(f"thread {number} little", little)
 
 
-contended("side stream", torch.cuda.Stream(), torch.cuda.Stream())
-contended("default stream", torch.cuda.default_stream(), torch.cuda.Stream())
-contended("prioritised", torch.cuda.Stream(priority=0), torch.cuda.Stream(priority=-1))
-blocking_copies()
-a_pageable_source_is_free_on_return()
-items_under_bulk()
-strided_copies()
-events_order()
-threads()
-result.finish()
+def work():
+    contended("side stream", torch.cuda.Stream(), torch.cuda.Stream())
+    contended("default stream", torch.cuda.default_stream(), torch.cuda.Stream())
+    contended("prioritised", torch.cuda.Stream(priority=0), torch.cuda.Stream(priority=-1))
+    blocking_copies()
+    a_pageable_source_is_free_on_return()
+    items_under_bulk()
+    strided_copies()
+    events_order()
+    threads()
+
+
+phases(result, work)

@@ -1,7 +1,7 @@
 //! What the program finds in its environment, and how far it is inherited.
 
 use crate::common::{Folder, succeed, text};
-use crate::stand_ins::{command, compile, has_python, library, run};
+use crate::stand_ins::{command, compile, library, run};
 
 /// Prints the variables of interest.
 const PRINT: &str = "echo \"$LD_PRELOAD|$LD_AUDIT|$CUDA_DEVICE_MAX_COPY_CONNECTIONS|$OVERTAKE\"";
@@ -68,31 +68,6 @@ fn children_inherit_through_shells_and_exec() {
     let output = run(&folder, &["--report", "--", "sh", "-c", nested], &[]);
     let mapped: u32 = text(&output.stdout).trim().parse().unwrap_or(0);
     assert!(mapped > 0, "{} is not mapped: {}", library.display(), text(&output.stderr));
-}
-
-#[test]
-fn children_of_python_inherit() {
-    if !has_python() {
-        return;
-    }
-    let folder = Folder::new("run-python");
-    let script = "\
-import multiprocessing, os, sys
-def look(queue):
-    queue.put((os.environ['LD_PRELOAD'].endswith('dropin.so'), 'dropin.so' in open('/proc/self/maps').read()))
-if __name__ == '__main__':
-    for method in ('fork', 'spawn', 'forkserver'):
-        context = multiprocessing.get_context(method)
-        queue = context.Queue()
-        process = context.Process(target=look, args=(queue,))
-        process.start()
-        print(method, *queue.get())
-        process.join()
-";
-    std::fs::write(folder.path().join("script.py"), script).unwrap();
-    let output = run(&folder, &["--report", "--", "python3", "script.py"], &[]);
-    let expected = "fork True True\nspawn True True\nforkserver True True\n";
-    assert_eq!(text(&output.stdout), expected, "{}", text(&output.stderr));
 }
 
 #[test]

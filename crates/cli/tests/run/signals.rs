@@ -6,7 +6,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use crate::common::{Folder, text};
 use crate::patience::wait_for;
-use crate::stand_ins::{command, has_python, library};
+use crate::stand_ins::{command, library};
 
 /// A while for a shell, in small steps: it looks at its signals between them.
 const DAWDLE: &str = "for i in 0 1 2 3 4 5 6 7 8 9; do sleep 0.02; done";
@@ -159,57 +159,4 @@ fn nothing_stays_behind_when_a_signal_ends_it() {
     let mut started = start(&folder, &["--report"], "echo $OVERTAKE_REPORT_DIR; kill -TERM $$");
     assert_eq!(started.child.wait().unwrap().signal(), Some(15));
     assert!(started.line.starts_with('/') && !std::path::Path::new(&started.line).exists(), "{}", started.line);
-}
-
-#[test]
-fn ignored_ends_of_children_are_waited_for_all_the_same() {
-    if !has_python() {
-        return;
-    }
-    let folder = Folder::new("run-child-signal");
-    let library = library(&folder, "dropin.so");
-    let show = "import signal, sys; sys.exit(int(signal.getsignal(signal.SIGCHLD) == signal.SIG_IGN) + 5)";
-    let inner = command(&folder, &library, &["--report", "--", "python3", "-c", show], &[]);
-    let ignore =
-        "import os, signal, sys; signal.signal(signal.SIGCHLD, signal.SIG_IGN); os.execv(sys.argv[1], sys.argv[1:])";
-    let mut outer = Command::new("python3");
-    outer.args(["-c", ignore]).arg(inner.get_program()).args(inner.get_args()).env_remove("LD_PRELOAD");
-    assert_eq!(outer.output().unwrap().status.code(), Some(6), "and the program inherits that it is ignored");
-}
-
-#[test]
-fn an_interrupt_from_the_terminal_arrives_once() {
-    if !has_python() {
-        return;
-    }
-    let folder = Folder::new("run-terminal");
-    // It waits for the first interrupt, and then for a while for a second one.
-    let wait = "i=0; while [ -z \"$got\" ] && [ $i -lt 15000 ]; do sleep 0.02; i=$((i + 1)); done";
-    let program = &format!("trap 'got=yes; echo got$((40 + 2))' INT; echo ready; {wait}; {DAWDLE}; exit 7");
-    let library = library(&folder, "dropin.so");
-    let inner = command(&folder, &library, &["--report", "--", "sh", "-c", program], &[]);
-    // The interrupt character, typed at a terminal of its own.
-    let typist = "\
-import os, pty, sys
-pid, terminal = pty.fork()
-if pid == 0:
-    os.execv(sys.argv[1], sys.argv[1:])
-seen, typed = b'', False
-while True:
-    try:
-        part = os.read(terminal, 1000)
-    except OSError:
-        break
-    if not part:
-        break
-    seen += part
-    if b'ready' in seen and not typed:
-        typed = True
-        os.write(terminal, b'\\x03')
-print(seen.count(b'got42'), os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
-";
-    let mut python = Command::new("python3");
-    python.args(["-c", typist]).arg(inner.get_program()).args(inner.get_args()).current_dir(folder.path());
-    let output = python.env_remove("LD_PRELOAD").output().unwrap();
-    assert_eq!(text(&output.stdout).trim_end(), "1 7", "{}", text(&output.stderr));
 }

@@ -48,12 +48,3 @@ pub fn command(folder: &Folder, library: &Path, arguments: &[&str], environment:
 pub fn run(folder: &Folder, arguments: &[&str], environment: &[(&str, &str)]) -> Output {
     command(folder, &library(folder, "dropin.so"), arguments, environment).output().unwrap()
 }
-
-/// Where there is no Python, what needs it is left out, and said so.
-pub fn has_python() -> bool {
-    let has = Command::new("python3").arg("--version").output().is_ok_and(|output| output.status.success());
-    if !has {
-        eprintln!("left out: there is no python3");
-    }
-    has
-}

@@ -1,0 +1,22 @@
+//! What some tests need beside the Rust toolchain and gcc. Where it is missing the test is left out, and its result
+//! says so. Included by `#[path]`.
+
+use std::process::Command;
+
+use libtest_mimic::{Completion, Failed, Trial};
+
+/// A trial that needs these programs.
+pub fn trial(
+    name: &str,
+    programs: &'static [&'static str],
+    body: impl FnOnce() -> Result<(), Failed> + Send + 'static,
+) -> Trial {
+    Trial::ignorable_test(name, move || match programs.iter().find(|program| !is_there(program)) {
+        Some(missing) => Ok(Completion::ignored_with(format!("there is no {missing}"))),
+        None => body().map(|()| Completion::Completed),
+    })
+}
+
+fn is_there(program: &str) -> bool {
+    Command::new(program).arg("--version").output().is_ok_and(|output| output.status.success())
+}
