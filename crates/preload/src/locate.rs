@@ -1,10 +1,12 @@
 //! Where the driver's library is, when the loader's own answer is this library: the places that the loader would have
 //! looked in next.
 
-use std::ffi::{CString, OsStr, OsString};
+use std::ffi::{CString, OsStr};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+
+use doors::variable;
 
 use crate::{cache, driver, object};
 
@@ -27,17 +29,13 @@ const FOLDERS: [&str; 9] = [
 
 /// The library that `OVERTAKE_LIBCUDA` names.
 pub fn named() -> Option<CString> {
-    variable(overtake::driver::LIBRARY_VARIABLE).and_then(|name| CString::new(name.into_vec()).ok())
-}
-
-fn variable(name: &str) -> Option<OsString> {
-    std::env::var_os(name).filter(|value| !value.is_empty())
+    variable::path(overtake::driver::LIBRARY_VARIABLE).and_then(|name| CString::new(name.into_vec()).ok())
 }
 
 /// Files of the driver's name that are not this library: on `LD_LIBRARY_PATH`, in the loader's cache, in the usual
 /// folders.
 pub fn paths() -> impl Iterator<Item = CString> {
-    let list = variable("LD_LIBRARY_PATH").unwrap_or_default();
+    let list = variable::path("LD_LIBRARY_PATH").unwrap_or_default();
     let listed = folders(&list).map(|folder| folder.join(file()));
     let cached = doors::file::read(Path::new(CACHE), CACHE_BYTES_MAX);
     let cached = cached.map(|bytes| cache::paths_of(&bytes, file())).unwrap_or_default();

@@ -188,7 +188,7 @@ fn unix_ms(time: SystemTime) -> u64 {
 }
 
 fn folder() -> Option<PathBuf> {
-    std::env::var_os(FOLDER_VARIABLE).filter(|folder| !folder.is_empty()).map(PathBuf::from)
+    doors::variable::path(FOLDER_VARIABLE).map(PathBuf::from)
 }
 
 /// Starts the thread that keeps the report up to date, if a report was asked for.

@@ -20,7 +20,7 @@ use crate::process::{Process, lock};
 const FOLDER_VARIABLE: &str = "OVERTAKE_TRACE_DIR";
 
 pub(crate) fn folder() -> Option<PathBuf> {
-    std::env::var_os(FOLDER_VARIABLE).filter(|folder| !folder.is_empty()).map(PathBuf::from)
+    doors::variable::path(FOLDER_VARIABLE).map(PathBuf::from)
 }
 
 /// The copies of one context, with the clock of the machine that all processes share.
