@@ -12,7 +12,7 @@ use semaphores::{Emulation, Layout, Priority, Step};
 /// copy, because it stays pending until its last chunk has executed.
 #[must_use]
 pub fn bracket(words: &dyn Layout, emulation: &dyn Emulation, priority: Priority, chunks: usize) -> Vec<Step> {
-    let mut steps = Vec::with_capacity(chunks * 2 + 2);
+    let mut steps = Vec::new();
     for chunk in 0..chunks {
         emulation.acquire(words, priority, &mut steps);
         if chunk == 0 {

@@ -89,10 +89,8 @@ impl Ledger {
     /// Nothing is pending any more, and the lowers still to come are void. Returns how many were pending.
     pub(crate) fn open(&mut self) -> u32 {
         let pending = self.pending.iter().sum();
-        if pending > 0 {
-            self.epoch += 1;
-            self.pending.fill(0);
-        }
+        self.epoch += 1;
+        self.pending.fill(0);
         pending
     }
 

@@ -111,17 +111,3 @@ fn boosts_and_exemptions_are_seen_by_the_device() {
     bank.set_exempt(at(2), false);
     assert_eq!(gates(), [1, 1, 0]);
 }
-
-/// It gives its memory back.
-#[test]
-fn a_bank_leaves_nothing_behind() {
-    let gpu = SoftGpu::builder().build();
-    let driver: Arc<dyn Driver> = Arc::new(gpu.clone());
-    let context = driver.primary_context_retain(Device(0)).unwrap();
-    driver.context_set_current(Some(context)).unwrap();
-    let before = gpu.live().allocations;
-    let bank = bank(&driver, 2);
-    assert!(gpu.live().allocations > before);
-    drop(bank);
-    assert_eq!(gpu.live().allocations, before);
-}

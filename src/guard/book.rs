@@ -153,3 +153,6 @@ impl Book {
         self.pending.iter().all(|pending| matches!(pending.maker, Maker::Kernel | Maker::Written))
     }
 }
+
+#[cfg(test)]
+mod tests;

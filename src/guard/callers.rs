@@ -128,10 +128,91 @@ impl Drop for Blocking {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::AtomicBool;
+    use std::sync::Mutex;
+    use std::sync::atomic::{AtomicBool, AtomicU64};
 
     use super::*;
     use crate::driver::RealHost;
+
+    /// A host whose time passes by 50 us at each pause, when something may happen.
+    struct Clock<F> {
+        now: AtomicU64,
+        at_pause: F,
+    }
+
+    fn clock<F: Fn(Nanos) + Send + Sync>(at_pause: F) -> Clock<F> {
+        Clock { now: AtomicU64::new(Nanos::from_ms(1).0), at_pause }
+    }
+
+    impl<F: Fn(Nanos) + Send + Sync> Host for Clock<F> {
+        fn now(&self) -> Nanos {
+            Nanos(self.now.load(Ordering::SeqCst))
+        }
+
+        fn sleep(&self, span: Nanos) {
+            self.now.fetch_add(span.0, Ordering::SeqCst);
+        }
+
+        fn pause(&self) {
+            self.sleep(Nanos::from_us(50));
+            (self.at_pause)(self.now());
+        }
+
+        fn wait_until(&self, _: Option<Nanos>, _: &mut dyn FnMut() -> bool) -> hal::Wait {
+            unreachable!("no caller waits for a condition")
+        }
+
+        fn announce(&self, _: &str) -> hal::ThreadToken {
+            hal::ThreadToken(0)
+        }
+
+        fn retract(&self, _: hal::ThreadToken) {}
+
+        fn enter(&self, _: hal::ThreadToken) {}
+
+        fn leave(&self) {}
+
+        fn outside(&self, block: &mut dyn FnMut()) {
+            block();
+        }
+
+        fn is_virtual(&self) -> bool {
+            true
+        }
+    }
+
+    #[test]
+    fn a_thread_that_comes_out_soon_is_waited_for_and_no_other() {
+        let callers = Callers::default();
+        let inside = Mutex::new(Some(Inside::enter(&callers, &clock(|_| ()))));
+        let stays = clock(|_| ());
+        assert!(!callers.begin_to_take(&stays), "it stays inside");
+        assert_eq!(stays.now(), Nanos::from_ms(1) + COMES_OUT_WITHIN, "and had so long to come out");
+        assert_eq!(callers.taking.load(Ordering::SeqCst), 0, "others may go inside");
+        let comes_out = clock(|now| drop(inside.lock().unwrap().take_if(|_| now >= Nanos::from_us(1_150))));
+        assert!(callers.begin_to_take(&comes_out));
+        assert_eq!((comes_out.now(), callers.taking.load(Ordering::SeqCst)), (Nanos::from_us(1_150), 1));
+    }
+
+    #[test]
+    fn no_thread_goes_inside_while_something_is_half_taken_over() {
+        let callers = Callers::default();
+        let first = Inside::enter(&callers, &clock(|_| ()));
+        callers.take_regardless();
+        assert!(!callers.try_to_enter(), "whoever is inside already");
+        assert_eq!(callers.inside.load(Ordering::SeqCst), 1, "whoever has tried in vain is not inside");
+        drop(first);
+        let taken = clock(|now| {
+            if now == Nanos::from_us(1_100) {
+                callers.have_taken();
+            }
+        });
+        let second = Inside::enter(&callers, &taken);
+        assert_eq!((taken.now(), callers.inside.load(Ordering::SeqCst)), (Nanos::from_us(1_100), 1));
+        drop(second);
+        assert_eq!(callers.inside.load(Ordering::SeqCst), 0);
+        assert!(callers.begin_to_take(&taken) && !callers.are_coming());
+    }
 
     /// Threads that come and go all the time while others take over: never both at once, and both get there.
     #[test]

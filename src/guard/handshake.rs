@@ -281,6 +281,30 @@ mod tests {
         assert_eq!(verdict(number, number - 1, 2), Verdict::Cancelled);
     }
 
+    /// The kernel finds each word where the host looks for it, and the words of one carrier are no other's.
+    #[test]
+    fn both_sides_mean_the_same_words() {
+        let words = Arc::new(Words::new(&crate::soft::driver(), 3 * WORDS).unwrap());
+        let line = Line::new(&words, 1);
+        let Handshake { started, cancel, outcome, done, state, number } = line.handshake(9);
+        let host = |index| words.host_address(WORDS + index);
+        assert_eq!([started, cancel, outcome, done], [host(0), host(1), host(2), host(3)]);
+        assert_eq!((state, number), (words.device_address(WORDS), 9));
+        [11, 12, 13, 14].into_iter().zip(WORDS..).for_each(|(value, index)| words.store(index, value));
+        assert_eq!((line.started(), line.outcome(), line.done()), (11, 13, 14));
+        let seen = || [0, 1, 2, 3].map(|index| words.load(WORDS + index));
+        line.pass(21);
+        assert_eq!(seen(), [11, 21, 13, 14]);
+        line.cancel(22);
+        line.finish(23);
+        assert_eq!(seen(), [11, 22, 13, 23]);
+        line.skip_to(u32::MAX);
+        assert_eq!(seen(), [u32::MAX, 22, u32::MAX - 1, u32::MAX]);
+        assert_eq!(line.wait_done(5), MemOp::wait32(host(3), 5, hal::WaitCondition::Geq));
+        assert_eq!(line.write_done(5), MemOp::write32(host(3), 5));
+        assert!((0..WORDS).chain(2 * WORDS..3 * WORDS).all(|index| words.load(index) == 0));
+    }
+
     /// A carrier's words, with a thread in the place of the kernels.
     struct Threads {
         line: Line,

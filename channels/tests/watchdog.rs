@@ -1,0 +1,34 @@
+//! The watchdog at the edges of its patience.
+
+use hal::Nanos;
+use overtake_channels::watchdog::{Observation, Patience, Verdict, Watchdog};
+
+fn look(watchdog: &mut Watchdog, at_ms: u64, completed: u64) -> Verdict {
+    watchdog.step(Observation { now: Nanos::from_ms(at_ms), raised: true, completed, expected: Nanos::ZERO })
+}
+
+/// Two are too many unless a second has passed since the first was forgiven.
+#[test]
+fn one_rescue_a_second_is_forgiven() {
+    let patience = Patience { rescues_max: 2, ..Patience::default() };
+    let mut watchdog = Watchdog::new(patience, Nanos::ZERO);
+    assert_eq!(look(&mut watchdog, 1, 0), Verdict::Fine, "it has gone up just now");
+    assert_eq!(look(&mut watchdog, 500, 0), Verdict::Rescue);
+    assert_eq!(look(&mut watchdog, 1_000, 0), Verdict::Rescue, "the first is forgiven");
+    assert_eq!(look(&mut watchdog, 2_100, 0), Verdict::Rescue, "so is the second, 0.1 s ago");
+    assert_eq!(look(&mut watchdog, 2_999, 0), Verdict::StandDown, "not a second since");
+    assert_eq!(look(&mut watchdog, 5_000, 0), Verdict::Rescue, "both are forgiven");
+    assert_eq!(watchdog.rescues(), 5);
+}
+
+#[test]
+fn progress_begins_the_wait_anew() {
+    let mut watchdog = Watchdog::new(Patience { rescue_after: Nanos::from_ms(10), rescues_max: 9 }, Nanos::ZERO);
+    assert_eq!(look(&mut watchdog, 1, 0), Verdict::Fine);
+    assert_eq!(look(&mut watchdog, 10, 1), Verdict::Fine, "something has completed");
+    assert_eq!(watchdog.deadline(Nanos::from_ms(3)), Nanos::from_ms(23));
+    assert_eq!(look(&mut watchdog, 19, 1), Verdict::Fine);
+    assert_eq!(look(&mut watchdog, 20, 1), Verdict::Rescue);
+    assert_eq!(watchdog.deadline(Nanos::ZERO), Nanos::from_ms(30), "it gives what it opened time to drain");
+    assert_eq!((look(&mut watchdog, 29, 1), look(&mut watchdog, 30, 1)), (Verdict::Fine, Verdict::Rescue));
+}
