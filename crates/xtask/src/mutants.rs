@@ -21,7 +21,7 @@ struct Part {
     tests: &'static [&'static str],
 }
 
-const PARTS: [Part; 3] = [
+const PARTS: [Part; 4] = [
     Part {
         package: "overtake-semaphores",
         files: &[
@@ -47,10 +47,11 @@ const PARTS: [Part; 3] = [
         ],
         tests: &["--tests"],
     },
+    Part { package: "overtake", files: &["src/copy/plan.rs"], tests: &["--lib", "--", "copy::"] },
     Part {
         package: "overtake",
-        files: &["src/copy/plan.rs", "src/guard/book.rs", "src/guard/callers.rs", "src/guard/handshake.rs"],
-        tests: &["--lib"],
+        files: &["src/guard/book.rs", "src/guard/callers.rs", "src/guard/handshake.rs"],
+        tests: &["--lib", "--", "guard::"],
     },
 ];
 
