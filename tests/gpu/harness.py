@@ -16,6 +16,8 @@ import time
 
 MODES = ("native", "overtake")
 CLASSES = ("urgent", "kernel", "engine")
+# A 99th percentile that fewer samples give is an anecdote.
+P99_SAMPLES = 1000
 RUNNING = set()
 
 
@@ -49,19 +51,48 @@ def out_folder():
 def answer(*command):
     """What a small command says, or None where it cannot."""
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=True)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
     except (OSError, subprocess.SubprocessError):
         return None
     return done.stdout.strip() or None
 
 
-def stamp():
-    """What figures are of no use without: the commit ($COMMIT where there is no repository), driver and command."""
-    here = os.path.dirname(os.path.abspath(__file__))
-    gpu = answer("nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader")
-    commit = os.environ.get("COMMIT") or answer("git", "-C", here, "describe", "--always", "--dirty", "--abbrev=12")
-    return {"commit": commit or "unknown", "gpu_and_driver": gpu or "no nvidia-smi: not a GPU",
-            "command": " ".join(["python3", os.path.basename(sys.argv[0]), *sys.argv[1:]])}
+def header():
+    """What figures are of no use without, as `overtake` says it of this machine and of its own build, and the command.
+    $COMMIT says it of a build that does not know its commit."""
+    said = answer(tools(), "info", "--json")
+    if not said:
+        sys.exit("`overtake info --json` fails here: without it no result says where it comes from")
+    info = json.loads(said)
+    known = {key: info[key] for key in ("version", "commit", "product", "driver", "driver_release", "environment")}
+    if known["commit"] == "unknown":
+        known["commit"] = os.environ.get("COMMIT", "unknown")
+    known["environment"] = {name: without_folder(value) for name, value in known["environment"].items()
+                            if name != "OVERTAKE_BIN"}
+    words = [without_folder(word) for word in sys.argv[1:]]
+    return {**known, "backend": info["backend"]["name"], "device": info["devices"][0]["name"],
+            "devices": len(info["devices"]),
+            "command": " ".join(["python3", f"tests/gpu/{os.path.basename(sys.argv[0])}", *words])}
+
+
+def without_folder(word):
+    """A word without the folder of an absolute path, which exists on one machine only."""
+    return os.path.basename(word.rstrip("/")) if word.startswith("/") else word
+
+
+def steps_ns(samples_us):
+    """Samples as they are stored: ascending, the first and what each is above the one before it, in nanoseconds."""
+    ascending = sorted(round(sample * 1000) for sample in samples_us)
+    return [after - before for before, after in zip([0, *ascending], ascending)]
+
+
+def phase_row(case, mode, phase, samples_us, **more):
+    """The row of one phase of a program: what its samples say, as far as they carry it, and the samples themselves."""
+    ascending = sorted(samples_us)
+    p99_us = percentile(ascending, 0.99) if len(ascending) >= P99_SAMPLES else None
+    return {"case": case, "mode": mode, "phase": phase, "samples": len(ascending), "p50_us": median(ascending),
+            "p99_us": p99_us, "max_us": ascending[-1] if ascending else None, **more,
+            "latency_steps_ns": steps_ns(ascending)}
 
 
 def save(path, value):

@@ -196,6 +196,15 @@ def compare(runs, limit_s):
     return seen, ended
 
 
+def stored(seen):
+    """A row for each run of each program."""
+    for (program, world), modes in seen.items():
+        for mode, runs in modes.items():
+            for run in runs:
+                yield {"program": program, "mode": mode, "gpus": world, "alone_gbps": run["gbs"],
+                       "beside_copies_gbps": run["beside_copies_gbs"], "good": run["good"]}
+
+
 def rows_of(seen):
     """One line per program: the best bandwidth of each mode, and what is lost."""
     rows = []
@@ -223,8 +232,8 @@ def main():
         return with_torchrun_rank()
     seen, ended = compare(arguments.runs, arguments.limit_s)
     rows = rows_of(seen)
-    harness.save("nccl.json", {"rows": rows, "ended": ended,
-                               "seen": [{"program": key[0], "world": key[1], **modes} for key, modes in seen.items()]})
+    harness.save("nccl.json", {"header": harness.header(), "question": "nccl", "ended": ended, "judged": rows,
+                               "rows": list(stored(seen))})
     harness.print_table(["program", "GPUs", "native GB/s", "overtake GB/s", "lost %", "native beside copies",
                          "overtake beside copies", "right", "holds"], rows)
     sys.exit(0 if ended and rows and all(row[-1] for row in rows) else 1)

@@ -18,7 +18,6 @@ import time
 import harness
 import programs
 
-P99_SAMPLES = 1000
 EVERY = (*programs.PROGRAMS, *programs.CLIENTS)
 COLUMNS = ("program", "case", "what", "rounds", "native", "overtake", "factor", "least", "greatest", "limit", "holds")
 
@@ -37,7 +36,7 @@ class Case:
     def tail(self, phase, mode):
         """The p99 of all rounds' samples, or None where too few carry it."""
         samples = sorted(sample for rows in self.rounds for sample in rows[mode][phase])
-        return harness.percentile(samples, 0.99) if len(samples) >= P99_SAMPLES else None
+        return harness.percentile(samples, 0.99) if len(samples) >= harness.P99_SAMPLES else None
 
     def line(self, what, values, limit, at_least=False):
         """One line of the table from pairs of figures: their medians, the factor between them, and whether it holds."""
@@ -131,7 +130,7 @@ def parsed():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--budget-s", type=float, default=460)
     parser.add_argument("--limit-s", type=float, default=60, help="of one run")
-    parser.add_argument("--json", default="pair.json", help="where samples, counts and table go")
+    parser.add_argument("--json", default="pair.json", help="where the runs go")
     words, extra = sys.argv[1:], None
     if "--" in words:
         words, extra = words[:words.index("--")], words[words.index("--") + 1:]
@@ -146,10 +145,27 @@ def parsed():
 
 
 def stored(done):
-    """The runs as they are kept: all that a later reader needs to form other figures."""
-    keys = ("status", "wall_s", "copies", "passed_on", "result")
-    return [{"program": program.name, "round": turn, "mode": mode, **{key: runs[mode][key] for key in keys}}
-            for program, turn, runs in done for mode in harness.MODES]
+    """The runs as `cargo xtask store-run` keeps them: one for each program and round, with every sample."""
+    header, kept = harness.header(), []
+    for program, turn, runs in done:
+        is_client = program in programs.CLIENTS
+        rows = [row for mode in harness.MODES for row in phase_rows(mode, runs[mode]["result"])]
+        for row in rows if is_client else ():
+            row["case"] = program.name
+        about = {mode: {key: runs[mode][key] for key in ("status", "wall_s", "copies", "passed_on")}
+                 for mode in harness.MODES}
+        question = "clients" if is_client else program.name
+        kept.append({"header": header, "question": question, "round": turn, "modes": about, "rows": rows})
+    return kept
+
+
+def phase_rows(mode, result):
+    """The rows of one run of a program, two for each case; none if it did not end well."""
+    for row in (result or {}).get("rows", []):
+        bulk = {"bulk_gbps": row.get("bulk_gbs"), "bulk_alone_gbps": row.get("bulk_alone_gbs"),
+                "bytes_ok": row["bytes_ok"]}
+        yield harness.phase_row(row["case"], mode, "idle", row["idle_us"])
+        yield harness.phase_row(row["case"], mode, "loaded", row["loaded_us"], **bulk)
 
 
 def main():
@@ -163,13 +179,12 @@ def main():
     table = [line for case in cases_of(done) for line in case.lines()]
     failed = [f"{program.name}, {mode}, round {turn + 1}" for program, turn, runs in done for mode in harness.MODES
               if not runs[mode]["result"]]
-    path = harness.save(arguments.json, {**harness.stamp(), "left_out": left_out, "failed": failed, "columns": COLUMNS,
-                                         "table": table, "runs": stored(done)})
+    path = harness.save(arguments.json, stored(done))
     for text in left_out:
         print("left out:", text)
     for text in failed:
         print("DID NOT END WELL:", text)
-    print(f"samples, counts and this table are in {path}\n")
+    print(f"samples and counts are in {path}\n")
     harness.print_table(COLUMNS, table)
     sys.exit(0 if table and not failed and all(line[-1] is not False for line in table) else 1)
 

@@ -90,8 +90,8 @@ def main():
             done = list(pool.map(lambda item: both(item[0].name, item[1], arguments), found))
     rows = [row_of(name, runs) for name, runs in done]
     harness.save(f"clients-{arguments.deployment}.json",
-                 {**harness.stamp(), "deployment": arguments.deployment, "jobs": arguments.jobs,
-                  "left_out": left_out, "rows": rows})
+                 {"header": harness.header(), "question": "programs", "deployment": arguments.deployment,
+                  "jobs": arguments.jobs, "left_out": left_out, "rows": rows})
     for row, (_, runs) in zip(rows, done):
         if row["same"] != "yes":
             explain(row, runs)

@@ -80,9 +80,12 @@ def main():
     lasting = [test for test in different
                if again["native"].get(test) != again["overtake"].get(test) or test not in again["native"]]
     counts, reasons = harness.copy_counts(runs["overtake"]["report"])
+    tests = sorted(outcomes["native"].keys() | outcomes["overtake"].keys())
     harness.save("torch_suite.json", {
-        "files": files, "expression": arguments.expression, "torch": importlib.metadata.version("torch"),
-        "outcomes": outcomes, "different": different, "again": again, "different_again": lasting, "copies": counts,
+        "header": harness.header(), "question": "programs", "torch": importlib.metadata.version("torch"),
+        "files": files, "expression": arguments.expression,
+        "rows": [{"test": test, **{mode: outcomes[mode].get(test) for mode in harness.MODES}} for test in tests],
+        "different": different, "again": again, "different_again": lasting, "copies": counts,
         "passed_on": reasons, **harness.sums(runs["overtake"]["report"])})
     for mode in harness.MODES:
         if not outcomes[mode]:

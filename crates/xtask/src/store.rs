@@ -1,5 +1,6 @@
 //! `store-run`: puts what was measured where `headline` finds it.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -43,39 +44,55 @@ pub fn run(root: &Path, words: &[&str]) -> Outcome {
     let mut text = String::new();
     for file in &asked.files {
         let stored = store(root, Path::new(file), &asked).map_err(|error| format!("{file}: {error}\n"))?;
-        text += &format!("stored: {stored}\n");
+        text.extend(stored.into_iter().map(|name| format!("stored: {name}\n")));
     }
     Ok(text + &headline::run(root, Mode::Write)?)
 }
 
-/// Stores one file; its new name.
-fn store(root: &Path, file: &Path, asked: &Asked<'_>) -> Result<String, String> {
-    let (header, question, content) = if file.extension().is_some_and(|extension| extension == "json") {
-        let runs = stored::read(file)?;
-        let (header, _, rest) = runs.first().ok_or("no run")?.clone();
-        let own = rest.get("question").and_then(Value::as_str).map(str::to_owned);
-        let question = asked.question.map(str::to_owned).or(own).or_else(|| question_of(&header.command));
-        let texts: Vec<String> = runs.into_iter().map(|(header, rows, rest)| compact(&header, rows, rest)).collect();
-        let content = if texts.len() == 1 { texts.concat() } else { format!("[\n{}\n]", texts.join(",\n")) };
-        (header, question, content + "\n")
-    } else {
-        let like = asked.like.ok_or("a text needs `--like RUN.json`, a run of the same build on the same machine")?;
-        let (header, _, _) = stored::read(Path::new(like))?.into_iter().next().ok_or("no run")?;
-        let text = std::fs::read_to_string(file).map_err(|error| error.to_string())?;
-        let (header, content) = with_header(header, &text)?;
-        (header, asked.question.map(str::to_owned), content)
-    };
-    let question = question.ok_or("which question does it answer? Say it: --question NAME")?;
-    if !root.join(FOLDER).join(&question).join("README.md").is_file() {
+/// Stores one file, in as many as it answers questions; their new names.
+fn store(root: &Path, file: &Path, asked: &Asked<'_>) -> Result<Vec<String>, String> {
+    let date = date_of(file)?;
+    if file.extension().is_some_and(|extension| extension == "json") {
+        let mut by_question: BTreeMap<String, (Header, Vec<String>)> = BTreeMap::new();
+        for (header, rows, rest) in stored::read(file)? {
+            let own = rest.get("question").and_then(Value::as_str).map(str::to_owned);
+            let question = asked.question.map(str::to_owned).or(own).or_else(|| question_of(&header.command));
+            let question = question.ok_or("which question does it answer? Say it: --question NAME")?;
+            let text = compact(&header, rows, rest);
+            by_question.entry(question).or_insert_with(|| (header, Vec::new())).1.push(text);
+        }
+        let write = |(question, (header, texts)): (String, (Header, Vec<String>))| {
+            let text = if texts.len() == 1 { texts.concat() } else { format!("[\n{}\n]", texts.join(",\n")) };
+            put(root, &question, asked.device, &header, &format!("{date}.json"), &(text + "\n"))
+        };
+        return by_question.into_iter().map(write).collect();
+    }
+    let question = asked.question.ok_or("a text needs `--question NAME`")?;
+    let like = asked.like.ok_or("a text needs `--like RUN.json`, a run of the same build on the same machine")?;
+    let (header, _, _) = stored::read(Path::new(like))?.into_iter().next().ok_or("no run")?;
+    let text = std::fs::read_to_string(file).map_err(|error| error.to_string())?;
+    let (header, text) = with_header(header, &text)?;
+    Ok(vec![put(root, question, asked.device, &header, &format!("{date}.txt"), &text)?])
+}
+
+/// Writes a run into the folder of its question and device; its name.
+fn put(
+    root: &Path,
+    question: &str,
+    device: Option<&str>,
+    header: &Header,
+    dated: &str,
+    text: &str,
+) -> Result<String, String> {
+    if !root.join(FOLDER).join(question).join("README.md").is_file() {
         return Err(format!("there is no question {FOLDER}/{question}"));
     }
-    let device = asked.device.map_or_else(|| device_of(&header), str::to_owned);
-    let extension = file.extension().unwrap_or_default().to_string_lossy();
-    let name = format!("{}-{}", date_of(file)?, header.commit.chars().take(7).collect::<String>());
-    let folder = root.join(FOLDER).join(&question).join(device);
+    let (date, extension) = dated.split_once('.').unwrap_or((dated, ""));
+    let name = format!("{date}-{}", header.commit.chars().take(7).collect::<String>());
+    let folder = root.join(FOLDER).join(question).join(device.map_or_else(|| device_of(header), str::to_owned));
     std::fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
-    let target = free(&folder, &name, &extension);
-    std::fs::write(&target, content).map_err(|error| error.to_string())?;
+    let target = free(&folder, &name, extension);
+    std::fs::write(&target, text).map_err(|error| error.to_string())?;
     Ok(target.strip_prefix(root).unwrap_or(&target).to_string_lossy().into_owned())
 }
 
@@ -92,7 +109,7 @@ fn question_of(command: &str) -> Option<String> {
 
 /// The folder of a device: `h100` for an NVIDIA H100, `soft` for the software GPU.
 fn device_of(header: &Header) -> String {
-    if header.backend == "soft" {
+    if header.backend == "soft" || header.device.contains("software GPU") {
         return "soft".to_owned();
     }
     let is_model = |word: &&str| word.chars().any(|letter| letter.is_ascii_digit());
@@ -179,6 +196,24 @@ mod tests {
     }
 
     #[test]
+    fn runs_of_several_questions_are_told_apart() {
+        let root = Scratch::new().unwrap();
+        for question in ["latency", "contended"] {
+            std::fs::create_dir_all(root.path().join(FOLDER).join(question)).unwrap();
+            std::fs::write(root.path().join(FOLDER).join(question).join("README.md"), "").unwrap();
+        }
+        let run = example::contended([1.0, 2.0, 3.0, 4.0]);
+        let of = |question: &str| json!({"header": run.header, "question": question, "rows": run.rows});
+        let file = root.path().join("pair.json");
+        let runs = json!([of("contended"), of("latency"), of("contended")]);
+        std::fs::write(&file, runs.to_string()).unwrap();
+        assert_eq!(store(root.path(), &file, &Asked::default()).unwrap().len(), 2);
+        let found = stored::read_all(root.path()).unwrap();
+        assert_eq!(found.iter().filter(|run| run.question == "contended").count(), 2);
+        assert_eq!(found.iter().filter(|run| run.question == "latency").count(), 1);
+    }
+
+    #[test]
     fn what_is_stored_is_found_again_without_paths_of_the_machine() {
         let root = Scratch::new().unwrap();
         std::fs::create_dir_all(root.path().join(FOLDER).join("latency")).unwrap();
@@ -189,12 +224,14 @@ mod tests {
         let file = root.path().join("a.json");
         std::fs::write(&file, json!({"header": run.header, "rows": run.rows}).to_string()).unwrap();
         let words = Asked { device: Some("h100"), ..Asked::default() };
-        let names = [0, 1].map(|_| store(root.path(), &file, &words).unwrap());
+        let names = [0, 1].map(|_| store(root.path(), &file, &words).unwrap().concat());
         assert!(names[0].ends_with("-0123456.json") && names[1].ends_with("-0123456-1.json"), "{names:?}");
         let found = stored::read_all(root.path()).unwrap();
         assert_eq!(found.len(), 2);
         assert_eq!(found[0].header.command, "overtake bench latency --json a.json");
         assert_eq!(found[0].bench_rows(), run.bench_rows());
+        let other = Asked { question: Some("burst"), ..Asked::default() };
+        assert!(store(root.path(), &file, &other).unwrap_err().contains("no question reports/burst"));
         let text = root.path().join("b.txt");
         std::fs::write(&text, "$ copies\nall passed\n").unwrap();
         let words = Asked { question: Some("latency"), like: file.to_str(), device: Some("h100"), ..Asked::default() };

@@ -22,10 +22,14 @@ pub struct Report {
     pub version: &'static str,
     /// Commit it was built from.
     pub commit: &'static str,
+    /// The number of the product: runs of different ones are not to be compared.
+    pub product: u32,
     /// Which driver, and why this one.
     pub backend: Backend,
     /// CUDA version that the driver speaks.
     pub driver: String,
+    /// The release of the driver, where the system tells it.
+    pub driver_release: Option<String>,
     /// The variables that decide how many copy queues there are; `null` where unset.
     pub connections: BTreeMap<&'static str, Option<String>>,
     /// All variables that matter and are set.
@@ -125,8 +129,10 @@ pub fn collect(opened: &Opened) -> Result<Report> {
     let mut report = Report {
         version: version::VERSION,
         commit: version::COMMIT,
+        product: report::PRODUCT,
         backend: Backend { name: driver.backend(), reason: opened.reason.clone() },
         driver: version::driver_version(driver.version()?),
+        driver_release: (driver.backend() == "cuda").then(version::driver_release).flatten(),
         connections: connections.into(),
         warnings,
         environment,

@@ -12,7 +12,7 @@ use crate::stored::{FOLDER, Stored};
 /// Questions whose rows are those of a bench.
 const BENCHES: [&str; 7] = ["latency", "burst", "overhead", "priorities", "endless", "frontier", "bandwidth"];
 /// Questions whose rows are those of programs.
-const PROGRAMS: [&str; 3] = ["contended", "serving", "offload"];
+const PROGRAMS: [&str; 6] = ["contended", "serving", "offload", "frames", "device_put", "clients"];
 /// The methods whose distributions the front page shows, with their colours.
 const SHOWN: [(&str, Tone); 4] =
     [("idle", Tone::Grey), ("native+priority", Tone::Red), ("kernel/hold", Tone::Green), ("express", Tone::Blue)];
