@@ -202,20 +202,17 @@ pub fn short_way(runs: &[Stored], words: &[&str]) -> Result<String, String> {
     Ok(table.to_markdown() + &before_and_after(runs, &its, device))
 }
 
-/// `short-way-share DEVICE COMMIT METHOD`: in how many of those short runs a copy took about what it takes idle.
-pub fn short_way_share(runs: &[Stored], words: &[&str]) -> Result<String, String> {
-    let [device, commit, method @ ..] = words else {
-        return Err("a device, a commit and a method are missing".to_owned());
-    };
-    let is_its =
-        |run: &&Stored| run.question == "short-way" && run.device == *device && run.header.commit.starts_with(commit);
-    let its: Vec<&Stored> = runs.iter().filter(is_its).collect();
-    let over: Vec<f64> = of_method(&groups(&its), &method.join(" ")).iter().filter_map(over_idle).collect();
+/// `close-to-idle DEVICE METHOD`: in how many runs and directions a 64 KiB copy took about what it takes idle.
+pub fn close_to_idle(runs: &[Stored], words: &[&str]) -> Result<String, String> {
+    let (runs, method) = (asked(runs, "latency", words)?, words[1..].join(" "));
+    let is_small = |row: &BenchRow| row.high_bytes == URGENT_BYTES[0];
+    let rows = of_method(&groups(&runs), &method).into_iter().filter(is_small);
+    let over: Vec<f64> = rows.filter_map(|row| over_idle(&row)).collect();
     if over.is_empty() {
-        return Err(format!("no run of {commit} on {device} has `{}`", method.join(" ")));
+        return Ok("a time that is not measured yet".to_owned());
     }
     let close = over.iter().filter(|factor| **factor <= CLOSE_TO_IDLE).count();
-    Ok(format!("at most {CLOSE_TO_IDLE} times what it takes idle in {close} of {} short measurements", over.len()))
+    Ok(format!("at most {CLOSE_TO_IDLE} times what it takes idle in {close} of {} measurements", over.len()))
 }
 
 /// `batches DEVICE`: the bandwidth of batches beside small copies, in percent of the native one.
@@ -264,6 +261,7 @@ fn before_and_after(runs: &[Stored], before: &[&Stored], device: &str) -> String
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::headline::example;
 
     fn row(method: &str, setting: &str, p50_us: f64, call_ns: f64) -> BenchRow {
         BenchRow {
@@ -274,6 +272,16 @@ mod tests {
             call_ns: Some(call_ns),
             ..BenchRow::default()
         }
+    }
+
+    #[test]
+    fn close_to_idle_counts_the_runs_of_the_product() {
+        let mut runs = [9.0, 13.0, 14.0, 1.0].map(|p50_us| example::bench("latency", "h100", "kernel/hold", p50_us));
+        runs[3].header.product = report::PRODUCT - 1;
+        let text = close_to_idle(&runs, &["h100", "kernel/hold"]).unwrap();
+        assert_eq!(text, "at most 1.3 times what it takes idle in 2 of 3 measurements");
+        assert!(close_to_idle(&runs, &["h100", "other engine"]).unwrap().contains("not measured"));
+        assert!(close_to_idle(&runs, &[]).is_err());
     }
 
     #[test]

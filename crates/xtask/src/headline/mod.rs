@@ -33,6 +33,7 @@ const MAKERS: [(&str, Maker); 18] = [
     ("bench", copies::bench_table),
     ("burst-cost", front::burst_cost),
     ("call-cost", front::call_cost),
+    ("close-to-idle", front::close_to_idle),
     ("drop-in", front::drop_in),
     ("express", front::express),
     ("guarded-bulk", front::guarded_bulk),
@@ -44,7 +45,6 @@ const MAKERS: [(&str, Maker); 18] = [
     ("runs", sources::runs),
     ("scripts", programs::script_table),
     ("short-way", front::short_way),
-    ("short-way-share", front::short_way_share),
     ("startup", others::startup),
 ];
 
