@@ -67,5 +67,5 @@ pub fn bench_table(runs: &[Stored], words: &[&str]) -> Result<String, String> {
     for group in &groups {
         table.push(used.iter().map(|(_, _, cell)| cell(group)));
     }
-    Ok(format!("{}\n{}", table.to_markdown(), sources::line(&runs, question)))
+    Ok(format!("![medians]({device}.svg)\n\n{}\n{}", table.to_markdown(), sources::line(&runs, question)))
 }

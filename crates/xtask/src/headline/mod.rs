@@ -27,13 +27,14 @@ use crate::stored::{self, FOLDER, Stored};
 type Maker = fn(&[Stored], &[&str]) -> Result<String, String>;
 
 /// All that may be asked for.
-const MAKERS: [(&str, Maker); 18] = [
+const MAKERS: [(&str, Maker); 19] = [
     ("agreement", others::agreement),
     ("batches", front::batches),
     ("bench", copies::bench_table),
     ("burst-cost", front::burst_cost),
     ("call-cost", front::call_cost),
     ("close-to-idle", front::close_to_idle),
+    ("distributions", pictures::shown),
     ("drop-in", front::drop_in),
     ("express", front::express),
     ("guarded-bulk", front::guarded_bulk),

@@ -88,6 +88,16 @@ fn program_panels(runs: &[&Stored]) -> Vec<RangePanel> {
     vec![RangePanel { title: "median latency, us".to_owned(), rows }]
 }
 
+/// `distributions DEVICE [FOLDER]`: the picture of the distributions, from a page that is not beside it.
+pub fn shown(runs: &[Stored], words: &[&str]) -> Result<String, String> {
+    let runs = super::sources::asked(runs, "latency", words)?;
+    let folder = words.get(1).copied().unwrap_or_default();
+    Ok(match distributions(&runs) {
+        Some(_) => format!("![how long copies take]({folder}{}-distributions.svg)", words[0]),
+        None => super::sources::none("latency"),
+    })
+}
+
 /// All samples of all runs together, 64 KiB, both directions.
 fn distributions(runs: &[&Stored]) -> Option<LatencyFigure> {
     let groups = groups(runs);

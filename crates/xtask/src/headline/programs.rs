@@ -105,7 +105,8 @@ pub fn script_table(runs: &[Stored], words: &[&str]) -> Result<String, String> {
         return Ok(sources::none(question));
     }
     let cases: Vec<_> = cases(&runs).into_iter().map(|case| (case.clone(), case)).collect();
-    Ok(format!("{}\n{}", lines_table(&runs, &cases).to_markdown(), sources::line(&runs, question)))
+    let table = lines_table(&runs, &cases).to_markdown();
+    Ok(format!("![medians]({device}.svg)\n\n{table}\n{}", sources::line(&runs, question)))
 }
 
 /// `programs DEVICE`: in how many runs each unmodified program had the same result, and what became of its copies.
