@@ -84,11 +84,14 @@ pub struct GuardOptions {
     /// How many streams may have guarded copies under way at once; copies of others go natively meanwhile. Copies
     /// that these streams queue behind them occupy as many of the four hardware copy queues, and a rescue needs one.
     pub streams_max: u32,
+    /// How many hardware queues copies of one direction have, as far as CUDA's own variables say. Copies behind a
+    /// guarded one may fill a queue for each stream, and a rescue needs one more.
+    pub copy_queues: u32,
 }
 
 impl Default for GuardOptions {
     fn default() -> GuardOptions {
-        GuardOptions { patience: Nanos::from_ms(20), streams_max: 2 }
+        GuardOptions { patience: Nanos::from_ms(20), streams_max: 2, copy_queues: 4 }
     }
 }
 
@@ -274,6 +277,11 @@ impl Options {
                 faults.push(Source { origin: &variable, text: "" }.fault_of_all(message));
             }
         }
+        for name in ["CUDA_DEVICE_MAX_CONNECTIONS", "CUDA_DEVICE_MAX_COPY_CONNECTIONS"] {
+            if let Some(queues) = lookup(name).and_then(|value| value.trim().parse::<u32>().ok()) {
+                self.guard.copy_queues = queues.clamp(1, 32);
+            }
+        }
         faults
     }
 
@@ -339,6 +347,21 @@ mod tests {
         assert_eq!(by_variable.apply_variables(lookup), []);
         assert_eq!(by_file, by_variable);
         assert_eq!((by_file.priorities.count(), by_file.blocking_max), (8, Nanos::from_us(80)));
+    }
+
+    #[test]
+    fn copy_queues_are_what_the_drivers_variables_say() {
+        let queues = |variables: &[(&str, &str)]| {
+            let mut options = Options::default();
+            let lookup = |name: &str| variables.iter().find(|(n, _)| *n == name).map(|(_, v)| (*v).to_owned());
+            assert_eq!(options.apply_variables(lookup), []);
+            options.guard.copy_queues
+        };
+        let (all, copies) = ("CUDA_DEVICE_MAX_CONNECTIONS", "CUDA_DEVICE_MAX_COPY_CONNECTIONS");
+        assert_eq!(queues(&[]), 4);
+        assert_eq!(queues(&[(all, "1")]), 1);
+        assert_eq!(queues(&[(all, "1"), (copies, "8")]), 8);
+        assert_eq!((queues(&[(copies, "0")]), queues(&[(copies, "1000")]), queues(&[(copies, "x")])), (1, 32, 4));
     }
 
     #[test]

@@ -100,7 +100,15 @@ impl Guard {
         yields: Yield,
         counters_from: u32,
     ) -> Result<Option<Guard>> {
-        let count = u64::from(options.streams_max);
+        let count = u64::from(options.streams_max.min(options.copy_queues.saturating_sub(1)));
+        if count == 0 {
+            log::warn!(
+                "bulk copies go by copy engine, unprioritised: all copies of a direction share one hardware queue, and \
+                 what stands there behind a bulk copy would keep a rescue of that copy out. Set \
+                 CUDA_DEVICE_MAX_COPY_CONNECTIONS=8 before the program starts."
+            );
+            return Ok(None);
+        }
         let words = Arc::new(Words::new(driver, count * handshake::WORDS)?);
         let mut guard = Guard {
             driver: Arc::clone(driver),

@@ -293,9 +293,8 @@ static void hazard_e(Traffic *traffic)
 int main(int count, char **arguments)
 {
     REQUIRE(count >= 2);
-    if (*arguments[1] == 'c') /* as applications do that choose their connections themselves */
-        for (int i = 2; i < count; i++)
-            REQUIRE(putenv(arguments[i]) == 0);
+    while (strchr(arguments[count - 1], '=') != NULL) /* as applications do that choose their connections themselves */
+        REQUIRE(putenv(arguments[--count]) == 0);
     if (count > 2 && strcmp(arguments[2], "cuLaunchKernel") == 0) /* the software GPU does so when asked to */
         REQUIRE(setenv("OVERTAKE_SOFT_LOADING", "lazy", 1) == 0);
     open_device();
