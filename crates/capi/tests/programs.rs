@@ -18,6 +18,10 @@ use crate::binaries::Binaries;
 const STRICT: [&str; 5] = ["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-g"];
 const STATIC_NEEDS: [&str; 6] = ["-lgcc_s", "-lutil", "-lrt", "-lpthread", "-lm", "-ldl"];
 
+/// Random programs of a run of all tests, and how many of them a process runs.
+const PROGRAMS: u32 = 10;
+const PROGRAMS_A_PROCESS: usize = 5;
+
 /// What is linked.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Linked {
@@ -50,6 +54,7 @@ impl Place {
         let mut command = Command::new(if is_c { "gcc" } else { "g++" });
         command.arg(if is_c { "-std=gnu11" } else { "-std=c++17" }).args(STRICT);
         command.arg("-I").arg(common::here().join("include")).arg("-I").arg(&self.driver);
+        command.arg("-I").arg(common::here().join("../../tests/c"));
         command
     }
 
@@ -200,6 +205,21 @@ fn configuration(place: &Place, drop_in: bool) -> Result<(), Failed> {
     }
 }
 
+/// Random use of everything. `RANDOM_PROGRAMS` asks for more of it.
+fn random(place: &Place, linked: Linked, change: impl Fn(&mut Command)) -> Result<(), Failed> {
+    let binary = place.build(&ours("random.c"), linked)?;
+    let programs = std::env::var("RANDOM_PROGRAMS").map_or(Ok(PROGRAMS), |text| text.parse::<u32>())?;
+    for first in (1..=programs).step_by(PROGRAMS_A_PROCESS) {
+        let mut program = place.program(&binary, true);
+        change(program.arg(first.to_string()).arg(PROGRAMS_A_PROCESS.to_string()));
+        let said = common::run(&mut program)?;
+        if !said.ends_with("ok\n") {
+            return Err(format!("it says {said:?}").into());
+        }
+    }
+    Ok(())
+}
+
 /// What the program says when a drop-in of this version is loaded before it.
 fn beside_drop_in(place: &Place, version: u32, shadow: bool) -> Result<String, Failed> {
     let folder = place.folder.join(format!("stand_in_{version}_{shadow}"));
@@ -254,6 +274,16 @@ fn main() {
         add(format!("report_{suffix}"), Box::new(move |place| reports(place, linked)));
         add(format!("no_driver_{suffix}"), Box::new(move |place| without_driver(place, linked)));
     }
+    add("random".to_owned(), Box::new(|place| random(place, Linked::Shared, |_| {})));
+    add("random_static".to_owned(), Box::new(|place| random(place, Linked::Static, |_| {})));
+    let off = |program: &mut Command| {
+        program.env("OVERTAKE", "off");
+    };
+    add("random_off".to_owned(), Box::new(move |place| random(place, Linked::Shared, off)));
+    let drop_in = |program: &mut Command| {
+        program.env("LD_PRELOAD", common::built("libovertake_preload.so"));
+    };
+    add("random_drop_in".to_owned(), Box::new(move |place| random(place, Linked::Shared, drop_in)));
     add("off".to_owned(), Box::new(|place| runs_off(place, &ours("copies.c"))));
     add("off_by_its_options".to_owned(), Box::new(off_by_its_options));
     add("quiet".to_owned(), Box::new(|place| runs(place, &ours("quiet.c"), Linked::Shared)));

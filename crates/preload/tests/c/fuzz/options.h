@@ -3,7 +3,7 @@
 #ifndef OPTIONS_H
 #define OPTIONS_H
 
-#include "../client.h"
+#include "check.h"
 
 enum { CHOICES = 4 };
 
