@@ -100,6 +100,13 @@ impl Ahead {
         self.note(&copies);
     }
 
+    /// Forgets all of them.
+    pub(crate) fn clear(&self) {
+        let mut copies = lock(&self.copies);
+        copies.clear();
+        self.note(&copies);
+    }
+
     /// How many copies are remembered.
     #[cfg(test)]
     fn len(&self) -> usize {

@@ -79,7 +79,8 @@ impl StreamState {
 
     /// The stream's owner lets go of it.
     fn close(&self) {
-        if let Some(guard) = &self.inner.guard {
+        // The handle of the per-thread stream is that of other threads' streams too, and no thread comes back.
+        if let Some(guard) = self.inner.guard.as_ref().filter(|_| self.stream != Stream::PER_THREAD) {
             guard.forget(self.stream);
         }
         let announced = self.announced.load(Ordering::SeqCst);
@@ -298,6 +299,13 @@ impl PriorityStream {
     /// The error of every call since a copy of the context that had been accepted could not be made.
     pub fn loss(&self) -> Result<()> {
         self.state.inner.shared.loss()
+    }
+
+    /// The handle means another stream from now on, as that of the per-thread default stream does on another thread:
+    /// what is known of the copies so far says nothing of those to come, except of what kind they may be.
+    pub fn renew(&self) {
+        self.state.run.end();
+        self.state.ahead.clear();
     }
 
     /// Waits for everything in the stream.

@@ -7,7 +7,7 @@ use std::ffi::c_void;
 use abi::types::*;
 use hal::DevicePtr;
 use overtake::copy::Request;
-use shim::Call;
+use shim::{Call, Passed};
 
 use crate::hooks::Hook;
 use crate::{fence, state};
@@ -37,19 +37,24 @@ pub fn submit(
     layer: impl FnOnce(&mut dyn FnMut() -> u32) -> Option<u32>,
 ) -> CUresult {
     if !state::ready() {
-        hook.passed_on();
+        hook.copy_passed_on(Passed::NotAwake);
         return native();
     }
     let outcome = fence::run(native, layer);
-    if outcome.panicked {
-        state::broken();
-    }
     if outcome.intercepted {
-        hook.intercepted()
+        hook.intercepted();
     } else {
-        hook.passed_on()
+        not_intercepted(hook, outcome.panicked);
     }
     outcome.result
+}
+
+#[cold]
+fn not_intercepted(hook: Hook, panicked: bool) {
+    if panicked {
+        state::broken();
+    }
+    hook.copy_passed_on(if panicked { Passed::NotAwake } else { Passed::OtherKind });
 }
 
 /// Both sides by address, wherever that is.

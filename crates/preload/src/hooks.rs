@@ -9,9 +9,10 @@ use std::ptr::null;
 use abi::Flavour;
 use abi::types::*;
 use hal::Stream;
+use shim::Passed;
 
-use crate::rows::{COUNT, Number, for_each_row, select};
-use crate::{count, slots};
+use crate::rows::{COUNT, Number, for_each_row, is_copy, select};
+use crate::{count, slots, state};
 
 /// The entry point that was called.
 #[derive(Clone, Copy)]
@@ -35,6 +36,22 @@ impl Hook {
     #[inline]
     pub fn passed_on(self) {
         count::passed_on(self.number);
+    }
+
+    /// The same for a copy, which is accounted for.
+    pub fn copy_passed_on(self, reason: Passed) {
+        self.passed_on();
+        shim::passed_on(reason, 0);
+    }
+
+    /// This call is only counted.
+    #[inline]
+    fn observed(self, is_copy: bool) {
+        match (is_copy, state::ready()) {
+            (false, _) => self.passed_on(),
+            (true, true) => self.copy_passed_on(Passed::OtherKind),
+            (true, false) => self.copy_passed_on(Passed::NotAwake),
+        }
     }
 
     /// A stream handle as this entry point reads it.
@@ -64,7 +81,7 @@ mod observed {
     macro_rules! observed {
         (Plain $plain:ident ($($type:ty),*)) => {
             pub unsafe fn $plain(hook: Hook, native: impl Fn() -> CUresult, $(_: $type),*) -> CUresult {
-                hook.passed_on();
+                hook.observed(const { is_copy(stringify!($plain)) });
                 native()
             }
         };

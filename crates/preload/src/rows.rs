@@ -190,6 +190,16 @@ macro_rules! row {
 }
 for_each_row! { rows }
 
+/// Whether calls of this name are copies: each of them is accounted for in the report.
+pub const fn is_copy(name: &str) -> bool {
+    let (name, copy) = (name.as_bytes(), b"cuMemcpy");
+    let mut index = 0;
+    while index < copy.len() && index < name.len() && name[index] == copy[index] {
+        index += 1;
+    }
+    index == copy.len()
+}
+
 const NONE: u16 = u16::MAX;
 const BUCKETS: usize = 1024;
 /// Hooked rows by symbol, and one hooked row of each base: open addressing, filled at compile time.
@@ -279,6 +289,12 @@ mod tests {
         for row in ROWS.iter().filter(|row| !row.hooked) {
             assert!(!ROWS.iter().any(|other| other.hooked && other.base == row.base), "{}", row.symbol);
         }
+    }
+
+    #[test]
+    fn copies_are_those_of_the_manual() {
+        assert!(is_copy("cuMemcpy") && is_copy("cuMemcpyHtoDAsync_v2") && is_copy("cuMemcpy3DBatchAsync"));
+        assert!(!is_copy("cuMem") && !is_copy("cuMemsetD8_v2") && !is_copy("cuMemPrefetchAsync") && !is_copy(""));
     }
 
     #[test]

@@ -25,6 +25,12 @@ impl Adopted {
         Priority::new(self.given.load(Ordering::Relaxed))
     }
 
+    /// Another thread's stream has come in the place of this one, under the same handle.
+    pub(crate) fn renew(&self) {
+        self.give(None);
+        self.copies.renew();
+    }
+
     pub(crate) fn give(&self, priority: Option<Priority>) {
         self.given.store(priority.map_or(0, Priority::get), Ordering::Relaxed);
     }

@@ -10,6 +10,7 @@ use overtake::copy::{Door, Reason, Request};
 use crate::call::Call;
 use crate::context::Adopted;
 use crate::contexts::is_open;
+use crate::passed::{Passed, passed_on};
 use crate::process::{Process, process};
 
 /// One copy. Returns what the driver returned; `native` makes the real call, and is called at most once.
@@ -27,16 +28,19 @@ pub unsafe fn copy(call: &Call, native: &mut dyn FnMut() -> u32) -> u32 {
 /// # Safety
 /// As for [`copy`], for each.
 pub unsafe fn copy_batch(calls: &[Call], native: &mut dyn FnMut() -> u32) -> u32 {
+    let bytes = calls.iter().fold(0_u64, |sum, call| sum.saturating_add(call.request.bytes()));
     if !is_open() {
+        passed_on(Passed::NotOpen, bytes);
         return native();
     }
-    let Some((process, adopted, call)) = addressee(calls) else {
-        return lost().unwrap_or_else(|| natively(native));
+    let (process, adopted, call) = match addressee(calls) {
+        Ok(found) => found,
+        Err(reason) => return without_layer(reason, bytes, native),
     };
     if let Err(error) = adopted.copies.loss() {
+        passed_on(Passed::Refused, bytes);
         return error.code().get();
     }
-    let bytes = calls.iter().fold(0_u64, |sum, call| sum.saturating_add(call.request.bytes()));
     let Some(priority) = process.priority(call, bytes, &adopted) else {
         adopted.copies.passed_on(Reason::LeftAlone, bytes);
         return adopted.copies.natively(native);
@@ -48,6 +52,7 @@ pub unsafe fn copy_batch(calls: &[Call], native: &mut dyn FnMut() -> u32) -> u32
         return adopted.copies.natively(native);
     }
     if !process.is_current(&adopted) {
+        passed_on(Passed::NotCurrent, bytes);
         return adopted.copies.natively(native);
     }
     // To wait for a copy of ours may spoil a capture of the same thread that the driver's own copy leaves alone.
@@ -74,6 +79,9 @@ pub unsafe fn copy_batch(calls: &[Call], native: &mut dyn FnMut() -> u32) -> u32
             }
         }
     };
+    if result.is_err() {
+        passed_on(Passed::Refused, bytes);
+    }
     // What the driver said to the call itself is what the application hears.
     made.get().unwrap_or_else(|| result.err().map_or(0, |error| error.code().get()))
 }
@@ -97,10 +105,18 @@ pub fn lost() -> Option<u32> {
     here.overtake.loss().err().map(|error| error.code().get())
 }
 
-fn addressee(calls: &[Call]) -> Option<(&'static Process, Arc<Adopted>, &Call)> {
-    let (process, call) = (process()?, calls.first()?);
+fn addressee(calls: &[Call]) -> Result<(&'static Process, Arc<Adopted>, &Call), Passed> {
+    let process = process().ok_or(Passed::NotAwake)?;
+    let call = calls.first().ok_or(Passed::OtherKind)?;
     let adopted = process.adopted(call.stream)?;
-    Some((process, adopted, call))
+    Ok((process, adopted, call))
+}
+
+/// A copy in a stream that the layer does not have.
+fn without_layer(reason: Passed, bytes: u64, native: &mut dyn FnMut() -> u32) -> u32 {
+    let lost = lost();
+    passed_on(if lost.is_some() { Passed::Refused } else { reason }, bytes);
+    lost.unwrap_or_else(|| natively(native))
 }
 
 /// The application is about to make a driver call that may wait for the device and let no other thread into the driver

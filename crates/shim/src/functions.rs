@@ -95,7 +95,7 @@ fn opened(process: &Process) -> Result<Lease<Local>, Trouble> {
 
 /// A stream of the current context, where the layer is open.
 fn known(process: &Process, stream: *mut c_void) -> Option<Arc<Adopted>> {
-    process.adopted(stream_of(stream)).filter(|adopted| process.is_current(adopted))
+    process.adopted(stream_of(stream)).ok().filter(|adopted| process.is_current(adopted))
 }
 
 /// The same for those who cannot do without.

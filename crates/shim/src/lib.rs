@@ -7,7 +7,8 @@
 //! | `process.rs` | the one state of the process, and its life |
 //! | `contexts.rs`, `context.rs` | the CUDA contexts: opened when made, closed before the program destroys them |
 //! | `lease.rs` | who owns the layer of a context, and who only uses it |
-//! | `streams.rs` | the streams of all contexts that have copied |
+//! | `streams.rs`, `thread.rs` | the streams of all contexts that have copied, and the threads that come and go |
+//! | `passed.rs` | copies that no context's layer had a say in, by reason |
 //! | `choice.rs`, `rules.rs`, `settings.rs`, `witness.rs` | which priority a copy has |
 //! | `report.rs`, `trace.rs` | what happened, as files |
 //! | `table.rs`, `functions.rs`, `trouble.rs` | the table of C functions that both libraries share |
@@ -24,6 +25,7 @@ mod failure;
 mod functions;
 mod lease;
 mod listener;
+mod passed;
 mod process;
 mod report;
 pub mod room;
@@ -31,6 +33,7 @@ mod rules;
 pub mod settings;
 mod streams;
 pub mod table;
+mod thread;
 mod trace;
 mod trouble;
 mod witness;
@@ -41,4 +44,5 @@ pub use copies::{Blocked, about_to_block, copy, copy_batch, freeing, lost, nativ
 pub use failure::Failure;
 pub use functions::{start_for_c, table};
 pub use listener::listen;
+pub use passed::{Passed, passed_on};
 pub use process::{CallCount, Start, capture_began, capture_ended, deployment, exiting, forked, start};

@@ -11,6 +11,7 @@ use overtake::{ClassSnapshot, Statistics};
 use serde::Serialize;
 
 use crate::context::Local;
+use crate::passed;
 use crate::process::{CallCount, Process, lock, process};
 
 /// Where reports go.
@@ -34,6 +35,8 @@ pub(crate) struct Report {
     state: &'static str,
     deployment: String,
     devices: Vec<Part>,
+    /// Copies that no context's layer had a say in.
+    passed_on: Vec<PassedOn>,
     calls: Vec<CallCount>,
     warnings: Vec<String>,
     /// Messages that found no room on the error output.
@@ -177,6 +180,7 @@ pub(crate) fn report(process: &Process, is_final: bool) -> Report {
         state,
         deployment: process.start.deployment.to_string_lossy().into_owned(),
         devices,
+        passed_on: passed::list().map(|(reason, copies, bytes)| PassedOn { reason, copies, bytes }).collect(),
         calls: (process.start.calls)(),
         warnings,
         messages_dropped: doors::messages::dropped(),

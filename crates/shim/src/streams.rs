@@ -7,13 +7,14 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockWriteGuard};
 use hal::{Context, Stream};
 
 use crate::context::Adopted;
+use crate::passed::Passed;
 use crate::process::Process;
+use crate::thread;
 
-/// The application's threads that may have a per-thread default stream of their own in a context; each costs a stream
-/// of ours.
-const PER_THREAD_MAX: usize = 128;
+/// How many streams of ended threads a context keeps for the threads to come.
+const SPARE_MAX: usize = 4;
 
-type Known = HashMap<Anywhere, Arc<Adopted>, BuildHasherDefault<Mixer>>;
+type Table = HashMap<Anywhere, Arc<Adopted>, BuildHasherDefault<Mixer>>;
 
 /// The streams. What is taken out is handed back, because driver calls destroy what it held: not under the lock.
 #[derive(Default)]
@@ -21,34 +22,60 @@ pub(crate) struct Streams {
     known: RwLock<Known>,
 }
 
+#[derive(Default)]
+struct Known {
+    table: Table,
+    /// Per-thread default streams whose threads have ended. The next thread takes one over: while threads come and go,
+    /// others go on reckoning with copies of the kind.
+    spare: Vec<Arc<Adopted>>,
+}
+
 impl Streams {
     /// The stream, if it has been kept.
     pub(crate) fn find(&self, which: &Anywhere) -> Option<Arc<Adopted>> {
-        self.known.read().unwrap_or_else(PoisonError::into_inner).get(which).cloned()
+        self.known.read().unwrap_or_else(PoisonError::into_inner).table.get(which).cloned()
     }
 
-    /// Keeps a stream, unless another thread has been faster: its is the one then. `None` where there are too many.
-    pub(crate) fn keep(&self, which: Anywhere, adopted: &Arc<Adopted>) -> Option<Arc<Adopted>> {
+    /// Keeps a stream, unless another thread has been faster: its is the one then.
+    pub(crate) fn keep(&self, which: Anywhere, adopted: &Arc<Adopted>) -> Arc<Adopted> {
+        Arc::clone(self.write().table.entry(which).or_insert_with(|| Arc::clone(adopted)))
+    }
+
+    /// The stream of a thread that has ended, for the calling thread to take over.
+    fn inherit(&self, which: Anywhere) -> Option<Arc<Adopted>> {
         let mut known = self.write();
-        if let Some(faster) = known.get(&which) {
-            return Some(Arc::clone(faster));
+        let at = known.spare.iter().rposition(|spare| spare.context == which.context)?;
+        let spare = known.spare.remove(at);
+        known.table.insert(which, Arc::clone(&spare));
+        Some(spare)
+    }
+
+    /// A thread has ended, and its default streams with it.
+    pub(crate) fn end(&self, thread: u64) {
+        let mut known = self.write();
+        let ended: Vec<_> = known.table.extract_if(|which, _| which.thread == thread).map(|(_, ended)| ended).collect();
+        let mut surplus = Vec::new();
+        for adopted in ended {
+            let alike = known.spare.iter().filter(|spare| spare.context == adopted.context).count();
+            let place = if alike < SPARE_MAX { &mut known.spare } else { &mut surplus };
+            place.push(adopted);
         }
-        let alike = |other: &&Anywhere| other.stream == which.stream && other.context == which.context;
-        if which.stream == Stream::PER_THREAD && known.keys().filter(alike).count() >= PER_THREAD_MAX {
-            return None;
-        }
-        known.insert(which, Arc::clone(adopted));
-        Some(Arc::clone(adopted))
+        drop(known);
+        drop(surplus);
     }
 
     /// Finds a stream no more.
     pub(crate) fn remove(&self, which: &Anywhere) -> Option<Arc<Adopted>> {
-        self.write().remove(which)
+        self.write().table.remove(which)
     }
 
     /// Finds the streams of a context no more.
     pub(crate) fn remove_all(&self, context: Context) -> Vec<Arc<Adopted>> {
-        self.write().extract_if(|_, adopted| adopted.context == context).map(|(_, adopted)| adopted).collect()
+        let mut known = self.write();
+        let there = |adopted: &Arc<Adopted>| adopted.context == context;
+        let mut removed: Vec<_> = known.spare.extract_if(.., |spare| there(spare)).collect();
+        removed.extend(known.table.extract_if(|_, adopted| there(adopted)).map(|(_, adopted)| adopted));
+        removed
     }
 
     fn write(&self) -> RwLockWriteGuard<'_, Known> {
@@ -57,24 +84,31 @@ impl Streams {
 }
 
 impl Process {
-    /// The stream, in the current context if it is new or one of the default streams.
-    pub(crate) fn adopted(&self, stream: Stream) -> Option<Arc<Adopted>> {
+    /// The stream, in the current context if it is new or one of the default streams; or why the layer has none.
+    pub(crate) fn adopted(&self, stream: Stream) -> Result<Arc<Adopted>, Passed> {
         let current = || self.driver.get()?.context_current().ok()?;
         let which = Anywhere::of(stream, current)?;
-        self.streams.find(&which).or_else(|| self.adopt(which))
+        self.streams.find(&which).map_or_else(|| self.adopt(which), Ok)
     }
 
-    fn adopt(&self, which: Anywhere) -> Option<Arc<Adopted>> {
-        let adopted = Arc::new(self.here()?.adopt(which.stream())?);
+    fn adopt(&self, which: Anywhere) -> Result<Arc<Adopted>, Passed> {
+        let open = self.here().ok_or(Passed::NotOpen)?;
         // Closed meanwhile, it would never be forgotten again.
-        self.while_open(adopted.context, || self.streams.keep(which, &adopted))
+        let ours = which.stream == Stream::PER_THREAD;
+        if let Some(spare) = ours.then(|| self.while_open(which.context, || self.streams.inherit(which))).flatten() {
+            spare.renew();
+            return Ok(spare);
+        }
+        let adopted = Arc::new(open.adopt(which.stream()).ok_or(Passed::ForeignStream)?);
+        let kept = self.while_open(adopted.context, || Some(self.streams.keep(which, &adopted)));
+        kept.ok_or(Passed::NotOpen)
     }
 
     /// The application is about to destroy a stream.
     pub(crate) fn forget(&self, stream: Stream) {
         // Nobody destroys a default stream.
         let which = Anywhere::of(stream, || None);
-        drop(which.and_then(|which| self.streams.remove(&which)));
+        drop(which.ok().and_then(|which| self.streams.remove(&which)));
     }
 
     /// Whether the calling thread's context is that of the stream: a copy from elsewhere goes natively.
@@ -95,24 +129,18 @@ pub(crate) struct Anywhere {
 
 impl Anywhere {
     /// The stream behind a handle; `current` tells the calling thread's context, and is asked only where it matters.
-    pub(crate) fn of(stream: Stream, current: impl FnOnce() -> Option<Context>) -> Option<Anywhere> {
-        let context = if stream.is_default() { current()? } else { Context(0) };
-        let thread = if stream == Stream::PER_THREAD { this_thread() } else { 0 };
-        Some(Anywhere { stream, context, thread })
+    pub(crate) fn of(stream: Stream, current: impl FnOnce() -> Option<Context>) -> Result<Anywhere, Passed> {
+        // Per-thread default streams of different threads are different streams behind one handle.
+        let per_thread = stream == Stream::PER_THREAD;
+        let thread = if per_thread { thread::number().ok_or(Passed::ThreadEnding)? } else { 0 };
+        let context = if stream.is_default() { current().ok_or(Passed::NotOpen)? } else { Context(0) };
+        Ok(Anywhere { stream, context, thread })
     }
 
     /// The handle.
     pub(crate) fn stream(&self) -> Stream {
         self.stream
     }
-}
-
-/// Tells threads apart: per-thread default streams of different threads are different streams behind one handle.
-fn this_thread() -> u64 {
-    thread_local! {
-        static HERE: u8 = const { 0 };
-    }
-    HERE.with(|here| std::ptr::from_ref(here).addr() as u64)
 }
 
 /// Mixes the few words of a key: it is looked up for every copy.
@@ -144,26 +172,54 @@ mod tests {
     use super::*;
     use crate::context::Local;
 
-    #[test]
-    fn a_context_keeps_so_many_threads_and_loses_all_of_them_at_once() {
+    fn open() -> (Arc<dyn Driver>, Context, Local) {
         let driver: Arc<dyn Driver> = Arc::new(SoftGpu::builder().build());
         let context = driver.primary_context_retain(Device(0)).unwrap();
         driver.context_set_current(Some(context)).unwrap();
         let local = Local::open(&driver, context, &Options { channels: false, ..Options::default() }).unwrap();
+        (driver, context, local)
+    }
+
+    fn of_thread(context: Context, thread: u64) -> Anywhere {
+        Anywhere { stream: Stream::PER_THREAD, context, thread }
+    }
+
+    #[test]
+    fn a_context_keeps_every_thread_and_loses_all_of_them_at_once() {
+        let (_driver, context, local) = open();
         let adopt = || Arc::new(local.adopt(Stream::PER_THREAD).unwrap());
-        let of_thread = |context, thread| Anywhere { stream: Stream::PER_THREAD, context, thread };
         let streams = Streams::default();
-        let first = streams.keep(of_thread(context, 1), &adopt()).unwrap();
-        assert!(Arc::ptr_eq(&first, &streams.keep(of_thread(context, 1), &adopt()).unwrap()), "the first is the one");
-        for thread in 2..=PER_THREAD_MAX as u64 {
-            assert!(streams.keep(of_thread(context, thread), &adopt()).is_some());
+        let first = streams.keep(of_thread(context, 1), &adopt());
+        assert!(Arc::ptr_eq(&first, &streams.keep(of_thread(context, 1), &adopt())), "the first is the one");
+        for thread in 2..=200 {
+            streams.keep(of_thread(context, thread), &adopt());
         }
-        assert!(streams.keep(of_thread(context, 0), &adopt()).is_none(), "one too many");
-        assert!(streams.keep(of_thread(Context(7), 0), &adopt()).is_some(), "elsewhere there is room");
         let legacy = Anywhere { stream: Stream::LEGACY, context, thread: 0 };
-        assert!(streams.keep(legacy, &adopt()).is_some(), "another stream");
+        streams.keep(legacy, &adopt());
         assert!(streams.remove(&legacy).is_some() && streams.find(&legacy).is_none());
-        assert_eq!(streams.remove_all(context).len(), PER_THREAD_MAX + 1, "the one under the other name too");
-        assert!(streams.find(&of_thread(context, 1)).is_none());
+        streams.end(200);
+        assert_eq!(streams.remove_all(context).len(), 200, "the one whose thread has ended too");
+        assert!(streams.find(&of_thread(context, 1)).is_none() && streams.inherit(of_thread(context, 1)).is_none());
+    }
+
+    /// A thread that comes takes over from one that has gone, in its own context, and few are kept for that.
+    #[test]
+    fn streams_of_ended_threads_are_handed_on() {
+        let (_driver, context, local) = open();
+        let streams = Streams::default();
+        for thread in 1..=10 {
+            let adopted = Arc::new(local.adopt(Stream::PER_THREAD).unwrap());
+            adopted.give(overtake::Priority::new(5));
+            streams.keep(of_thread(context, thread), &adopted);
+        }
+        (1..=10).for_each(|thread| streams.end(thread));
+        assert!(streams.inherit(of_thread(Context(7), 11)).is_none(), "in another context");
+        for thread in 11..11 + SPARE_MAX as u64 {
+            let heir = streams.inherit(of_thread(context, thread)).unwrap();
+            heir.renew();
+            assert_eq!(heir.given(), None, "what the other thread has said of its stream went with it");
+            assert!(Arc::ptr_eq(&heir, &streams.find(&of_thread(context, thread)).unwrap()));
+        }
+        assert!(streams.inherit(of_thread(context, 99)).is_none(), "no more than that are kept");
     }
 }

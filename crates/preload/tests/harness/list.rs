@@ -80,11 +80,16 @@ fn expect(text: &str) -> Result<Expect, String> {
     match text {
         "any" => Ok(Expect::Anything),
         "moved" => Ok(Expect::Moved),
+        "moving" => Ok(Expect::Moving),
+        "elsewhere" => Ok(Expect::Elsewhere),
         "captured" => Ok(Expect::Captured),
         "forked" => Ok(Expect::Forked),
         "silent" => Ok(Expect::Silence),
         "warns" => Ok(Expect::Warnings),
         "unasked" => Ok(Expect::Unasked),
-        other => Err(format!("`{other}` is no expectation")),
+        other => {
+            let least = other.strip_prefix("urgent ").and_then(|least| least.parse().ok());
+            least.map(Expect::Urgent).ok_or_else(|| format!("`{other}` is no expectation"))
+        }
     }
 }

@@ -19,6 +19,12 @@ pub enum Expect {
     Warnings,
     /// Urgent copies, and bulk copies by kernel.
     Moved,
+    /// The same, and it ends while its threads go on copying, so that nobody can say how many copies there were.
+    Moving,
+    /// The same, and so many urgent copies at least.
+    Urgent(u64),
+    /// The same, and copies that no context's layer had a say in.
+    Elsewhere,
     /// The same, and copies that were passed on because their stream captured.
     Captured,
     /// As `Moved`; a child that inherited CUDA has moved nothing.
@@ -86,6 +92,9 @@ pub fn check(folder: &Path, expect: Expect, deployment: Deployment) -> Result<()
     for report in &reports {
         let said = report["deployment"].as_str();
         require(said == Some(deployment.reported()), || format!("the deployment is called {said:?}"))?;
+        if report["final"] == true && expect != Expect::Moving {
+            accounts_for_every_copy(report)?;
+        }
     }
     let moved = || -> Result<(), String> {
         require(copies(&reports, "urgent") > 0, || "no copy was urgent".to_owned())?;
@@ -95,7 +104,21 @@ pub fn check(folder: &Path, expect: Expect, deployment: Deployment) -> Result<()
     };
     match expect {
         Expect::Anything | Expect::Warnings | Expect::Silence | Expect::Unasked => Ok(()),
-        Expect::Moved => moved(),
+        Expect::Moved | Expect::Moving => moved(),
+        Expect::Elsewhere => {
+            moved()?;
+            let reasons = ["context not current", "foreign stream", "context not open", "thread ending"];
+            reasons.iter().try_for_each(|reason| {
+                let rows = items(&reports, "passed_on").filter(|row| row["reason"] == *reason);
+                let count: u64 = rows.filter_map(|row| row["copies"].as_u64()).sum();
+                require(count > 0, || format!("no copy was passed on for the reason `{reason}`"))
+            })
+        }
+        Expect::Urgent(least) => {
+            moved()?;
+            let urgent = copies(&reports, "urgent");
+            require(urgent >= least, || format!("{urgent} copies were urgent, not {least}"))
+        }
         Expect::Captured => {
             moved()?;
             require(passed_on(&reports, "capturing") > 0, || "no copy was passed on for its capture".to_owned())
@@ -107,6 +130,20 @@ pub fn check(folder: &Path, expect: Expect, deployment: Deployment) -> Result<()
             require(copies(&heirs, "urgent") + copies(&heirs, "kernel") == 0, || "a child counts copies".to_owned())
         }
     }
+}
+
+/// Hooks count calls, contexts and reasons count copies: each copy is in both, by the way that it went or by why it was
+/// passed on.
+fn accounts_for_every_copy(report: &Value) -> Result<(), String> {
+    let one = std::slice::from_ref(report);
+    let is_copy = |call: &&Value| call["symbol"].as_str().is_some_and(|symbol| symbol.starts_with("cuMemcpy"));
+    let number = |call: &Value| Some(call["intercepted"].as_u64()? + call["passed_on"].as_u64()?);
+    let made: u64 = items(one, "calls").filter(is_copy).filter_map(number).sum();
+    let ways: u64 = ["urgent", "kernel", "engine"].iter().map(|way| copies(one, way)).sum();
+    let by_devices = items(one, "devices").filter_map(|device| device["passed_on"].as_array()).flatten();
+    let reasons = by_devices.chain(items(one, "passed_on")).filter_map(|row| row["copies"].as_u64());
+    let accounted = ways + reasons.sum::<u64>();
+    require(made == accounted, || format!("{made} copies were made, and {accounted} are accounted for"))
 }
 
 /// Makes sure that messages found no room, and that the reports count them.

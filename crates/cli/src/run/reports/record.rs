@@ -29,6 +29,8 @@ pub struct ProcessRecord {
     pub deployment: String,
     /// Its devices.
     pub devices: Vec<DeviceRecord>,
+    /// Copies that went to the driver without any context having a say in it.
+    pub passed_on: Vec<ReasonRecord>,
     /// Its calls.
     pub calls: Vec<CallRecord>,
     /// What its user should know.

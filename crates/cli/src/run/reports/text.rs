@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use report::{Column, Table, format};
 
-use super::record::{Amount, ProcessRecord};
+use super::record::{Amount, ProcessRecord, ReasonRecord};
 use super::total::{DeviceTotal, LatencyTotal, Total};
 
 /// A command is shown up to this length.
@@ -24,6 +24,9 @@ pub fn render(heading: &str, total: &Total, processes: &[&ProcessRecord], compla
     }
     for device in &total.devices {
         render_device(&mut text, device);
+    }
+    if !total.passed_on.is_empty() {
+        section(&mut text, "copies that no device's layer had a say in", &reason_table(&total.passed_on));
     }
     let calls = call_table(total);
     if !calls.is_empty() {
@@ -70,7 +73,7 @@ fn render_device(text: &mut String, device: &DeviceTotal) {
         }
     }
     if !device.passed_on.is_empty() {
-        section(text, "copies passed on untouched", &reason_table(device));
+        section(text, "copies passed on untouched", &reason_table(&device.passed_on));
     }
     writeln!(
         text,
@@ -126,10 +129,10 @@ fn latency_table(latencies: &[LatencyTotal]) -> Table {
     table
 }
 
-fn reason_table(device: &DeviceTotal) -> Table {
+fn reason_table(passed_on: &[ReasonRecord]) -> Table {
     let columns = vec![Column::words("reason"), Column::numbers("copies"), Column::numbers("size")];
     let mut table = Table::new(columns);
-    for passed in &device.passed_on {
+    for passed in passed_on {
         table.push(amount_row(&passed.reason, passed.amount));
     }
     table

@@ -18,6 +18,8 @@ pub struct Total {
     pub states: BTreeMap<String, usize>,
     /// The devices, by the number that the processes know them by.
     pub devices: Vec<DeviceTotal>,
+    /// Copies that went to the driver without any context having a say in it, most frequent reason first.
+    pub passed_on: Vec<ReasonRecord>,
     /// The calls, most frequent first.
     pub calls: Vec<CallRecord>,
     /// What the processes warn of, each once.
@@ -91,9 +93,10 @@ impl Total {
             total.add(process);
         }
         total.calls.sort_by(|a, b| (b.count(), &a.symbol).cmp(&(a.count(), &b.symbol)));
+        most_frequent_first(&mut total.passed_on);
         total.devices.sort_by(|a, b| (a.device, &a.name).cmp(&(b.device, &b.name)));
         for device in &mut total.devices {
-            device.passed_on.sort_by(|a, b| (b.amount.copies, &a.reason).cmp(&(a.amount.copies, &b.reason)));
+            most_frequent_first(&mut device.passed_on);
             device.latencies.sort_by_key(|latency| std::cmp::Reverse(latency.priority));
         }
         total
@@ -112,6 +115,7 @@ impl Total {
             let uses = |device: &DeviceRecord| device.device == total.device && device.name == total.name;
             total.processes += usize::from(process.devices.iter().any(uses));
         }
+        add_reasons(&mut self.passed_on, &process.passed_on);
         for call in &process.calls {
             let new = || CallRecord { symbol: call.symbol.clone(), ..CallRecord::default() };
             let total = entry(&mut self.calls, |total| total.symbol == call.symbol, new);
@@ -138,10 +142,7 @@ impl DeviceTotal {
         self.boosts += device.boosts;
         self.errors += device.errors;
         self.contexts_stood_down += usize::from(device.stood_down);
-        for passed in &device.passed_on {
-            let new = || ReasonRecord { reason: passed.reason.clone(), amount: Amount::default() };
-            entry(&mut self.passed_on, |total| total.reason == passed.reason, new).amount.add(passed.amount);
-        }
+        add_reasons(&mut self.passed_on, &device.passed_on);
         for latency in device.latencies.iter().filter(|latency| latency.count > 0) {
             let new = || LatencyTotal { priority: latency.priority, ..LatencyTotal::default() };
             entry(&mut self.latencies, |total| total.priority == latency.priority, new).add(latency);
@@ -172,6 +173,17 @@ impl CallRecord {
     fn count(&self) -> u64 {
         self.intercepted + self.passed_on
     }
+}
+
+fn add_reasons(totals: &mut Vec<ReasonRecord>, passed_on: &[ReasonRecord]) {
+    for passed in passed_on {
+        let new = || ReasonRecord { reason: passed.reason.clone(), amount: Amount::default() };
+        entry(totals, |total| total.reason == passed.reason, new).amount.add(passed.amount);
+    }
+}
+
+fn most_frequent_first(passed_on: &mut [ReasonRecord]) {
+    passed_on.sort_by(|a, b| (b.amount.copies, &a.reason).cmp(&(a.amount.copies, &b.reason)));
 }
 
 /// The entry that is the same, or a new one. The lists are short: devices, priorities, reasons, symbols.

@@ -1,0 +1,75 @@
+//! Copies that went to the driver without any context's layer having a say in it, by reason. Together with what the
+//! contexts count, every copy of the program's is accounted for.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// Why.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Passed {
+    /// The layer is not awake: before the driver's start, in the child of a fork, at the end of the process, or after a
+    /// defect.
+    NotAwake,
+    /// A copy of a kind that is left to the driver: within a device, of arrays, from host to host, of no bytes, of a
+    /// shape that the driver may not take.
+    OtherKind,
+    /// The layer is not open in the calling thread's context, or there is none.
+    NotOpen,
+    /// The stream belongs to another context: a green one, or one that is not current where the stream is new.
+    ForeignStream,
+    /// The stream is known, and its context is not current.
+    NotCurrent,
+    /// The per-thread default stream of a thread that is ending.
+    ThreadEnding,
+    /// There is no such copy: the driver refused it, or an earlier one of the context has been lost.
+    Refused,
+}
+
+const ALL: [Passed; 7] = [
+    Passed::NotAwake,
+    Passed::OtherKind,
+    Passed::NotOpen,
+    Passed::ForeignStream,
+    Passed::NotCurrent,
+    Passed::ThreadEnding,
+    Passed::Refused,
+];
+
+impl Passed {
+    /// The name used in reports.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Passed::NotAwake => "not awake",
+            Passed::OtherKind => "other kind",
+            Passed::NotOpen => "context not open",
+            Passed::ForeignStream => "foreign stream",
+            Passed::NotCurrent => "context not current",
+            Passed::ThreadEnding => "thread ending",
+            Passed::Refused => "refused",
+        }
+    }
+}
+
+struct Class {
+    copies: AtomicU64,
+    bytes: AtomicU64,
+}
+
+// No part of the process's state: it counts before there is any, and after.
+static CLASSES: [Class; ALL.len()] =
+    [const { Class { copies: AtomicU64::new(0), bytes: AtomicU64::new(0) } }; ALL.len()];
+
+/// A copy was passed on; `bytes` is 0 where nobody has looked. Neither allocates nor locks.
+pub fn passed_on(reason: Passed, bytes: u64) {
+    let class = &CLASSES[reason as usize];
+    class.copies.fetch_add(1, Ordering::Relaxed);
+    class.bytes.fetch_add(bytes, Ordering::Relaxed);
+}
+
+/// The reasons that there were, how many copies, and how many bytes.
+pub(crate) fn list() -> impl Iterator<Item = (&'static str, u64, u64)> {
+    let of = |reason: Passed| {
+        let class = &CLASSES[reason as usize];
+        (reason.name(), class.copies.load(Ordering::Relaxed), class.bytes.load(Ordering::Relaxed))
+    };
+    ALL.into_iter().map(of).filter(|(_, copies, _)| *copies > 0)
+}
