@@ -62,12 +62,15 @@ fn compare(driver: &Arc<dyn Driver>, options: &Options, to_host: bool, bytes: u6
     let off = Options { enabled: false, ..options.clone() };
     for (name, options, load) in [("idle", &off, false), ("native", &off, true), ("overtake", options, true)] {
         let overtake = Overtake::open(driver, Device(0), options.clone())?;
-        let (p50, p99, gbps) = measure(&overtake, to_host, bytes, load)?;
+        let (latencies, gbps) = measure(&overtake, to_host, bytes, load)?;
         let statistics = overtake.statistics();
         println!(
-            "{direction} {:>5} KiB {name:>9}: p50 {p50:>9.1} us  p99 {p99:>9.1} us  bulk {gbps:>5.1} GB/s  \
+            "{direction} {:>5} KiB {name:>9}: p50 {:>9.1} us  max {:>9.1} us of {:>4}  bulk {gbps:>5.1} GB/s  \
              rescues {} {:?}",
             bytes >> 10,
+            latencies[latencies.len() / 2],
+            latencies[latencies.len() - 1],
+            latencies.len(),
             statistics.rescues,
             overtake.statistics().native.keys().collect::<Vec<_>>()
         );
@@ -75,7 +78,8 @@ fn compare(driver: &Arc<dyn Driver>, options: &Options, to_host: bool, bytes: u6
     Ok(())
 }
 
-fn measure(overtake: &Overtake, to_host: bool, bytes: u64, load: bool) -> Result<(f64, f64, f64), Box<dyn Error>> {
+/// Latencies in ascending order, and the bandwidth of the bulk.
+fn measure(overtake: &Overtake, to_host: bool, bytes: u64, load: bool) -> Result<(Vec<f64>, f64), Box<dyn Error>> {
     let driver = overtake.driver();
     let host = driver.host();
     let (small, large) = (Pair::new(&**driver, bytes)?, Pair::new(&**driver, BULK_BYTES)?);
@@ -108,7 +112,7 @@ fn measure(overtake: &Overtake, to_host: bool, bytes: u64, load: bool) -> Result
     let gbps = feeder.map_or(Ok(0.0), |feeder| feeder.join(host))?;
     overtake.synchronize()?;
     latencies.sort_by(f64::total_cmp);
-    Ok((latencies[latencies.len() / 2], latencies[latencies.len() * 99 / 100], gbps))
+    Ok((latencies, gbps))
 }
 
 /// Keeps four bulk copies outstanding; returns GB/s. Each is followed by the write of its number: without any such

@@ -45,9 +45,10 @@ Chores:
                     test that has to fail with each (takes a while)
   planted --check   whether each of them can still be planted, and planted.md says what the list says
   planted --table   write planted.md
-  store-run FILE... [--question NAME] [--device NAME] [--like RUN.json]
+  store-run FILE... [--question NAME] [--device NAME] [--like RUN.json] [--product N]
                     store what `overtake bench --json` or a script of tests/gpu wrote as a run in reports/, and fill
-                    the pages anew; a text needs --question, and --like with a run of the same build and machine
+                    the pages anew; a text needs --question, and --like with a run of the same build and machine;
+                    --product where a build was made before its number was raised
   fuzz [--programs N] [--first SEED] [--each N] [--jobs N] [--json] [-- arguments of the program]
                     run random driver programs natively and in three deployments, on the software GPU; what differs
                     is made small and printed with the command that runs it again (crates/preload/tests/c/fuzz)

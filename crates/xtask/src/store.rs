@@ -18,6 +18,7 @@ struct Asked<'a> {
     question: Option<&'a str>,
     device: Option<&'a str>,
     like: Option<&'a str>,
+    product: Option<u32>,
     files: Vec<&'a str>,
 }
 
@@ -32,6 +33,10 @@ fn asked<'a>(words: &[&'a str]) -> Result<Asked<'a>, String> {
             "--question" => asked.question = value(&mut words)?,
             "--device" => asked.device = value(&mut words)?,
             "--like" => asked.like = value(&mut words)?,
+            "--product" => {
+                let number = value(&mut words)?.unwrap_or_default().parse();
+                asked.product = Some(number.map_err(|error| format!("--product: {error}\n"))?);
+            }
             file => asked.files.push(file),
         }
     }
@@ -54,7 +59,8 @@ fn store(root: &Path, file: &Path, asked: &Asked<'_>) -> Result<Vec<String>, Str
     let date = date_of(file)?;
     if file.extension().is_some_and(|extension| extension == "json") {
         let mut by_question: BTreeMap<String, (Header, Vec<String>)> = BTreeMap::new();
-        for (header, rows, rest) in stored::read(file)? {
+        for (mut header, rows, rest) in stored::read(file)? {
+            header.product = asked.product.unwrap_or(header.product);
             let own = rest.get("question").and_then(Value::as_str).map(str::to_owned);
             let question = asked.question.map(str::to_owned).or(own).or_else(|| question_of(&header.command));
             let question = question.ok_or("which question does it answer? Say it: --question NAME")?;
@@ -69,7 +75,8 @@ fn store(root: &Path, file: &Path, asked: &Asked<'_>) -> Result<Vec<String>, Str
     }
     let question = asked.question.ok_or("a text needs `--question NAME`")?;
     let like = asked.like.ok_or("a text needs `--like RUN.json`, a run of the same build on the same machine")?;
-    let (header, _, _) = stored::read(Path::new(like))?.into_iter().next().ok_or("no run")?;
+    let (mut header, _, _) = stored::read(Path::new(like))?.into_iter().next().ok_or("no run")?;
+    header.product = asked.product.unwrap_or(header.product);
     let text = std::fs::read_to_string(file).map_err(|error| error.to_string())?;
     let (header, text) = with_header(header, &text)?;
     Ok(vec![put(root, question, asked.device, &header, &format!("{date}.txt"), &text)?])
@@ -182,6 +189,8 @@ mod tests {
         assert_eq!(question("overtake bench latency --endless --json a.json"), "endless");
         assert_eq!(question("overtake bench hunt --seconds 600"), "hunt");
         assert_eq!(question("python3 pair.py"), "");
+        assert_eq!(asked(&["a.json", "--product", "7"]).unwrap().product, Some(7));
+        assert!(asked(&["a.json", "--product", "x"]).is_err() && asked(&["--product", "7"]).is_err());
     }
 
     #[test]
@@ -235,7 +244,13 @@ mod tests {
         let text = root.path().join("b.txt");
         std::fs::write(&text, "$ copies\nall passed\n").unwrap();
         let words = Asked { question: Some("latency"), like: file.to_str(), device: Some("h100"), ..Asked::default() };
+        let words = Asked { product: Some(0), ..words };
         store(root.path(), &text, &words).unwrap();
-        assert!(stored::read_all(root.path()).unwrap().iter().any(|run| run.header.command == "copies"));
+        assert!(
+            stored::read_all(root.path())
+                .unwrap()
+                .iter()
+                .any(|run| run.header.command == "copies" && run.header.product == 0)
+        );
     }
 }
