@@ -11,6 +11,7 @@
 //! | `passed.rs` | copies that no context's layer had a say in, by reason |
 //! | `choice.rs`, `rules.rs`, `settings.rs`, `witness.rs` | which priority a copy has |
 //! | `report.rs`, `trace.rs` | what happened, as files |
+//! | `verdict.rs` | what a report comes down to, in words |
 //! | `table.rs`, `functions.rs`, `trouble.rs` | the table of C functions that both libraries share |
 //! | `listener.rs` | the program's own function for messages |
 #![deny(clippy::print_stderr, clippy::print_stdout)] // messages go through `log`
@@ -36,6 +37,7 @@ pub mod table;
 mod thread;
 mod trace;
 mod trouble;
+pub mod verdict;
 mod witness;
 
 pub use call::Call;

@@ -3,6 +3,7 @@
 //! With `OVERTAKE_REPORT_DIR` set, `<pid>.json` is written there at exit, and about twice a second while something
 //! changes: a process that is killed leaves what was last written.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::{Duration, SystemTime};
@@ -13,6 +14,7 @@ use serde::Serialize;
 use crate::context::Local;
 use crate::passed;
 use crate::process::{CallCount, Process, lock, process};
+use crate::verdict::{Facts, Finding, Measured, verdict};
 
 /// Where reports go.
 const FOLDER_VARIABLE: &str = "OVERTAKE_REPORT_DIR";
@@ -39,6 +41,7 @@ pub(crate) struct Report {
     passed_on: Vec<PassedOn>,
     calls: Vec<CallCount>,
     warnings: Vec<String>,
+    verdict: Vec<Finding>,
     /// Messages that found no room on the error output.
     messages_dropped: u64,
 }
@@ -155,6 +158,39 @@ pub(crate) fn parts(process: &Process) -> Vec<Part> {
     closed.into_iter().chain(open.iter().map(|local| Part::of(local))).collect()
 }
 
+/// What the verdict is about.
+fn facts(parts: &[Part]) -> Facts {
+    let sum = |of: fn(&Part) -> u64| parts.iter().map(of).sum();
+    let passed_on = parts.iter().flat_map(|part| &part.passed_on);
+    let mut by_reason = BTreeMap::<&str, u64>::new();
+    passed_on.for_each(|passed| *by_reason.entry(passed.reason).or_default() += passed.copies);
+    Facts {
+        urgent_copies: sum(|part| part.copies.urgent.copies),
+        bulk_copies: sum(|part| part.copies.kernel.copies + part.copies.engine.copies),
+        passed_on: by_reason.into_iter().map(|(reason, copies)| (reason.to_owned(), copies)).collect(),
+        most_urgent: most_urgent(parts),
+        guard_rescues: sum(|part| part.guard_rescues),
+        rescues: sum(|part| part.rescues),
+        lost: sum(|part| part.lost),
+        stood_down: parts.iter().any(|part| part.stood_down),
+    }
+}
+
+/// The latencies of the most urgent priority; percentiles of several contexts do not add up.
+fn most_urgent(parts: &[Part]) -> Option<Measured> {
+    let all = || parts.iter().flat_map(|part| &part.latencies).filter(|latency| latency.count > 0);
+    let priority = all().map(|latency| latency.priority).max()?;
+    let of_priority: Vec<&Latency> = all().filter(|latency| latency.priority == priority).collect();
+    let only = |of: fn(&Latency) -> f64| (of_priority.len() == 1).then(|| of(of_priority[0]));
+    Some(Measured {
+        priority,
+        count: of_priority.iter().map(|latency| latency.count).sum(),
+        p50_us: only(|latency| latency.p50_us),
+        p99_us: only(|latency| latency.p99_us),
+        max_us: of_priority.iter().map(|latency| latency.max_us).fold(0.0, f64::max),
+    })
+}
+
 /// The report as it stands.
 pub(crate) fn report(process: &Process, is_final: bool) -> Report {
     let devices = parts(process);
@@ -164,6 +200,7 @@ pub(crate) fn report(process: &Process, is_final: bool) -> Report {
         () if devices.is_empty() => "idle",
         () => "open",
     };
+    let verdict = verdict(&facts(&devices));
     let command: Vec<String> = std::env::args_os().map(|word| word.to_string_lossy().into_owned()).collect();
     let mut warnings: Vec<String> = process.settings.faults.iter().map(ToString::to_string).collect();
     warnings.extend(process.settings.warnings.iter().cloned());
@@ -183,6 +220,7 @@ pub(crate) fn report(process: &Process, is_final: bool) -> Report {
         passed_on: passed::list().map(|(reason, copies, bytes)| PassedOn { reason, copies, bytes }).collect(),
         calls: (process.start.calls)(),
         warnings,
+        verdict,
         messages_dropped: doors::messages::dropped(),
     }
 }

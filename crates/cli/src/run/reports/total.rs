@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use serde::Serialize;
+use shim::verdict::{Facts, Finding, Measured, verdict};
 
 use super::record::{Amount, CallRecord, Classes, DeviceRecord, LatencyRecord, ProcessRecord, ReasonRecord};
 
@@ -24,6 +25,8 @@ pub struct Total {
     pub calls: Vec<CallRecord>,
     /// What the processes warn of, each once.
     pub warnings: Vec<WarningTotal>,
+    /// What all of it comes down to.
+    pub verdict: Vec<Finding>,
 }
 
 /// One device in all processes.
@@ -99,7 +102,47 @@ impl Total {
             most_frequent_first(&mut device.passed_on);
             device.latencies.sort_by_key(|latency| std::cmp::Reverse(latency.priority));
         }
+        // Where nothing was copied there is nothing to judge.
+        if !total.devices.is_empty() {
+            total.verdict = verdict(&total.facts());
+        }
         total
+    }
+
+    fn facts(&self) -> Facts {
+        let sum = |of: fn(&DeviceTotal) -> u64| self.devices.iter().map(of).sum();
+        let mut passed_on = BTreeMap::<&str, u64>::new();
+        for passed in self.devices.iter().flat_map(|device| &device.passed_on) {
+            *passed_on.entry(&passed.reason).or_default() += passed.amount.copies;
+        }
+        Facts {
+            urgent_copies: sum(|device| device.copies.urgent.copies),
+            bulk_copies: sum(|device| device.copies.kernel.copies + device.copies.engine.copies),
+            passed_on: passed_on.into_iter().map(|(reason, copies)| (reason.to_owned(), copies)).collect(),
+            most_urgent: self.most_urgent().map(|latency| Measured {
+                priority: latency.priority,
+                count: latency.count,
+                p50_us: latency.p50_us,
+                p99_us: latency.p99_us,
+                max_us: latency.max_us,
+            }),
+            guard_rescues: sum(|device| device.guard_rescues),
+            rescues: sum(|device| device.rescues),
+            lost: sum(|device| device.lost),
+            stood_down: self.devices.iter().any(|device| device.contexts_stood_down > 0),
+        }
+    }
+
+    /// The latencies of the most urgent priority; percentiles only where one device had such copies.
+    pub fn most_urgent(&self) -> Option<LatencyTotal> {
+        let all = || self.devices.iter().flat_map(|device| &device.latencies);
+        let priority = all().map(|latency| latency.priority).max()?;
+        let mut of_priority = all().filter(|latency| latency.priority == priority);
+        match (of_priority.next(), of_priority.next()) {
+            (Some(only), None) => Some(*only),
+            (Some(first), Some(_)) => Some(LatencyTotal { p50_us: None, p99_us: None, ..*first }),
+            (None, _) => None,
+        }
     }
 
     fn add(&mut self, process: &ProcessRecord) {

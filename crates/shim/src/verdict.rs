@@ -1,0 +1,258 @@
+//! What a report comes down to: how long urgent copies took, which copies could not be prioritised and why, and what to
+//! try.
+
+use overtake::copy::Reason;
+use serde::Serialize;
+
+/// A percentile of fewer samples is none.
+const P99_SAMPLES_MIN: u64 = 1_000;
+
+/// What is judged: one process, or several together.
+#[derive(Clone, Debug, Default)]
+pub struct Facts {
+    /// Copies that held others off.
+    pub urgent_copies: u64,
+    /// Bulk copies that yielded.
+    pub bulk_copies: u64,
+    /// Copies that were passed on, by the name of the reason.
+    pub passed_on: Vec<(String, u64)>,
+    /// What was measured of the most urgent priority.
+    pub most_urgent: Option<Measured>,
+    /// Bulk copies that the copy engine took over from a kernel.
+    pub guard_rescues: u64,
+    /// Times that the watchdog let waiting copies go.
+    pub rescues: u64,
+    /// Copies that could not be made.
+    pub lost: u64,
+    /// Whether the layer has stood down somewhere.
+    pub stood_down: bool,
+}
+
+/// How long copies of one priority took.
+#[derive(Clone, Copy, Debug)]
+pub struct Measured {
+    /// The priority.
+    pub priority: u8,
+    /// How many were measured.
+    pub count: u64,
+    /// The median, where it is known.
+    pub p50_us: Option<f64>,
+    /// The 99th percentile, where it is known.
+    pub p99_us: Option<f64>,
+    /// The longest.
+    pub max_us: f64,
+}
+
+/// One sentence of a verdict.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// What was found, in words.
+    pub what: String,
+    /// What to try; nothing where all is well.
+    #[serde(rename = "try", skip_serializing_if = "Option::is_none")]
+    pub cure: Option<String>,
+}
+
+impl std::fmt::Display for Finding {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.cure {
+            None => f.write_str(&self.what),
+            Some(cure) => write!(f, "{}; try: {cure}", self.what),
+        }
+    }
+}
+
+fn fine(what: String) -> Finding {
+    Finding { what, cure: None }
+}
+
+fn curable(what: String, cure: &str) -> Finding {
+    Finding { what, cure: Some(cure.to_owned()) }
+}
+
+/// The verdict: the urgent copies first, then what could not be prioritised, most frequent first, then the rest.
+#[must_use]
+pub fn verdict(facts: &Facts) -> Vec<Finding> {
+    let mut findings = vec![urgent(facts)];
+    findings.extend(unprioritised(facts));
+    findings.extend(unneeded(facts));
+    findings.extend(trouble(facts));
+    findings
+}
+
+fn urgent(facts: &Facts) -> Finding {
+    if facts.urgent_copies == 0 {
+        let what = match facts.bulk_copies {
+            0 => "no copy was urgent, and none had to yield",
+            _ => "no copy was urgent",
+        };
+        let cure = "give urgent streams a CUDA priority, write rules (--rules), or choose what is bulk by its size \
+                    (--bulk-bytes-min)";
+        return curable(what.to_owned(), cure);
+    }
+    let (copies, bulk) = (facts.urgent_copies, facts.bulk_copies);
+    let took = facts.most_urgent.map_or_else(String::new, |measured| format!("; {}", spans(&measured)));
+    fine(format!("urgent copies that bulk had to yield to: {copies}; bulk copies that could yield: {bulk}{took}"))
+}
+
+/// Such as `those of priority 6 took 8.2 us at the median, 140.0 us at most (of 500)`.
+fn spans(measured: &Measured) -> String {
+    let median = measured.p50_us.map(|us| format!("{us:.1} us at the median, "));
+    let tail = measured.p99_us.filter(|_| measured.count >= P99_SAMPLES_MIN);
+    let tail = tail.map(|us| format!("{us:.1} us at the 99th percentile, "));
+    let (median, tail) = (median.unwrap_or_default(), tail.unwrap_or_default());
+    let Measured { priority, count, max_us, .. } = measured;
+    format!("those of priority {priority} took {median}{tail}{max_us:.1} us at most (of {count} measured)")
+}
+
+/// Why copies are passed on.
+enum Cause {
+    /// They needed no priority.
+    Harmless(&'static str),
+    /// They could not be given one.
+    Obstacle { why: &'static str, cure: &'static str },
+}
+
+fn cause(reason: Reason) -> Cause {
+    let obstacle = |why, cure| Cause::Obstacle { why, cure };
+    match reason {
+        Reason::Alone => Cause::Harmless("no copy of another priority was about"),
+        Reason::Small => Cause::Harmless("too small to hold anything up"),
+        Reason::Inlined => Cause::Harmless("small enough for the driver to carry in its commands"),
+        Reason::OtherEngine => Cause::Harmless("within a device or between devices, beside the engines of the host"),
+        Reason::LeftAlone => Cause::Harmless("left alone by a rule, or in a stream that is not known here"),
+        Reason::Asked => Cause::Harmless("transport = native asks for it"),
+        Reason::Disabled => Cause::Harmless("overtake is switched off"),
+        Reason::StoodDown => obstacle(
+            "overtake had stood down to plain copies",
+            "CUDA_DEVICE_MAX_COPY_CONNECTIONS=8, so that fewer streams share a hardware queue",
+        ),
+        Reason::Capturing => obstacle(
+            "their stream was captured into a graph, and copies of graphs are the driver's",
+            "copy outside the capture where a copy is urgent or large",
+        ),
+        Reason::Pageable => obstacle(
+            "their host memory is not pinned, so that the driver copies it in pieces of its own",
+            "pin it: cudaHostAlloc, cudaHostRegister, or pin_memory=True in PyTorch",
+        ),
+        Reason::Managed => obstacle(
+            "their memory is managed, and the driver moves its pages",
+            "device memory and pinned host memory for what is urgent or large",
+        ),
+        Reason::Unknown => obstacle(
+            "the driver would not say what their addresses are",
+            "memory of the context that copies, on both sides",
+        ),
+        Reason::RingFull => obstacle("more copies were under way than can be watched", "fewer copies at once"),
+        Reason::Failed => obstacle("the way that was planned failed", "OVERTAKE_LOG=debug, and report what it says"),
+        Reason::Unchannelled => obstacle(
+            "no copy kernel could carry them, and on the copy engine bulk cannot yield",
+            "the warnings of this report: one hardware queue for all kernels, kernels that leave no multiprocessor \
+             free, or copies below guard_bytes_min",
+        ),
+        Reason::Unready => obstacle("their channel was held up by another stream", "OVERTAKE_CHANNELS=off"),
+        Reason::Unguarded => obstacle(
+            "bulk of more streams was under way at once than may be guarded",
+            "--set guard_streams_max=4, or bulk in fewer streams",
+        ),
+        Reason::Misshapen => obstacle("their shape is for the driver to judge", "a look at pitches and extents"),
+    }
+}
+
+/// Copies that were passed on, by cause; most frequent first.
+fn causes(facts: &Facts) -> Vec<(Cause, u64)> {
+    let named = |name: &str| Reason::ALL.into_iter().find(|reason| reason.name() == name);
+    let known = facts.passed_on.iter().filter_map(|(name, copies)| Some((named(name)?, *copies)));
+    let mut causes: Vec<(Cause, u64)> = known.map(|(reason, copies)| (cause(reason), copies)).collect();
+    causes.sort_by_key(|(_, copies)| std::cmp::Reverse(*copies));
+    causes
+}
+
+fn unprioritised(facts: &Facts) -> impl Iterator<Item = Finding> {
+    causes(facts).into_iter().filter_map(|(cause, copies)| match cause {
+        Cause::Obstacle { why, cure } => {
+            Some(curable(format!("copies that could not be prioritised: {copies}, because {why}"), cure))
+        }
+        Cause::Harmless(_) => None,
+    })
+}
+
+fn unneeded(facts: &Facts) -> Option<Finding> {
+    let harmless = causes(facts).into_iter().filter_map(|(cause, copies)| match cause {
+        Cause::Harmless(why) => Some((why, copies)),
+        Cause::Obstacle { .. } => None,
+    });
+    let (reasons, counts): (Vec<String>, Vec<u64>) =
+        harmless.map(|(why, copies)| (format!("{why} ({copies})"), copies)).unzip();
+    let copies: u64 = counts.iter().sum();
+    (copies > 0).then(|| fine(format!("copies that needed no priority: {copies}: {}", reasons.join(", "))))
+}
+
+fn trouble(facts: &Facts) -> impl Iterator<Item = Finding> {
+    let (rescues, replaced, lost) = (facts.rescues, facts.guard_rescues, facts.lost);
+    let stood_down = facts.stood_down.then(|| {
+        let what = "overtake stood down in a context: its further copies were plain ones";
+        curable(what.to_owned(), "CUDA_DEVICE_MAX_COPY_CONNECTIONS=8, and `overtake info` for the queues there are")
+    });
+    let rescued = (rescues > 0).then(|| {
+        let what = format!("times that the watchdog let waiting copies go, because nothing moved: {rescues}");
+        curable(what, "CUDA_DEVICE_MAX_COPY_CONNECTIONS=8, or a higher rescue_after_us on a host with much to do")
+    });
+    let replaced = (replaced > 0).then(|| {
+        let what = format!("bulk copies that found no multiprocessor, and were made by the copy engine: {replaced}");
+        curable(what, "leaving a few multiprocessors free in kernels that run long")
+    });
+    let lost = (lost > 0).then(|| {
+        let what = format!("copies that could not be made, and were reported to the program as errors: {lost}");
+        curable(what, "OVERTAKE=off to tell whose fault it is, and report it")
+    });
+    [lost, stood_down, rescued, replaced].into_iter().flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn facts(passed_on: &[(&str, u64)]) -> Facts {
+        let passed_on = passed_on.iter().map(|(name, copies)| ((*name).to_owned(), *copies)).collect();
+        let measured = Measured { priority: 6, count: 500, p50_us: Some(8.2), p99_us: Some(99.0), max_us: 140.0 };
+        Facts { urgent_copies: 1000, bulk_copies: 7, passed_on, most_urgent: Some(measured), ..Facts::default() }
+    }
+
+    fn shown(facts: &Facts) -> Vec<String> {
+        verdict(facts).iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn a_run_without_trouble_says_how_long_urgent_copies_took() {
+        let expected = "urgent copies that bulk had to yield to: 1000; bulk copies that could yield: 7; those of \
+                        priority 6 took 8.2 us at the median, 140.0 us at most (of 500 measured)";
+        assert_eq!(shown(&facts(&[])), [expected], "500 are too few for a 99th percentile");
+    }
+
+    #[test]
+    fn what_could_not_be_prioritised_comes_with_its_reason_and_its_cure() {
+        let said = shown(&facts(&[("capturing", 2), ("alone", 5), ("pageable", 3), ("small", 1)]));
+        assert!(
+            said[1].starts_with("copies that could not be prioritised: 3, because their host memory is not pinned")
+        );
+        assert!(said[1].contains("; try: pin it") && said[2].contains("captured"), "{said:?}");
+        assert!(said[3].starts_with("copies that needed no priority: 6: no copy of another priority was about (5), "));
+        assert_eq!(said.len(), 4);
+    }
+
+    #[test]
+    fn every_reason_has_words() {
+        for reason in Reason::ALL {
+            assert_eq!(shown(&facts(&[(reason.name(), 4)])).len(), 2, "{}", reason.name());
+        }
+    }
+
+    #[test]
+    fn trouble_is_told_last_and_nothing_urgent_first() {
+        let facts = Facts { rescues: 1, guard_rescues: 2, lost: 3, stood_down: true, ..Facts::default() };
+        let said = verdict(&facts);
+        assert!(said.len() == 5 && said.iter().all(|finding| finding.cure.is_some()), "{said:?}");
+        assert!(said[0].what.starts_with("no copy was urgent") && said[1].what.ends_with("errors: 3"), "{said:?}");
+    }
+}
