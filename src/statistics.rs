@@ -26,6 +26,8 @@ pub(crate) struct Counters {
     errors: AtomicU64,
     guarded: Class,
     guard_rescues: AtomicU64,
+    stand_downs: AtomicU64,
+    resumptions: AtomicU64,
     latencies: Mutex<Vec<Histogram<u64>>>,
 }
 
@@ -62,6 +64,8 @@ impl Counters {
             errors: AtomicU64::new(0),
             guarded: Class::default(),
             guard_rescues: AtomicU64::new(0),
+            stand_downs: AtomicU64::new(0),
+            resumptions: AtomicU64::new(0),
             latencies: Mutex::new(priorities.iter().map(|_| histogram()).collect()),
         }
     }
@@ -81,6 +85,14 @@ impl Counters {
 
     pub(crate) fn rescued(&self) {
         self.rescues.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn stood_down(&self) {
+        self.stand_downs.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(crate) fn resumed(&self) {
+        self.resumptions.fetch_add(1, Ordering::Relaxed);
     }
 
     pub(crate) fn boosted(&self) {
@@ -126,6 +138,8 @@ impl Counters {
             guarded: self.guarded.snapshot(),
             guard_rescues: self.guard_rescues.load(Ordering::Relaxed),
             lost,
+            stand_downs: self.stand_downs.load(Ordering::Relaxed),
+            resumptions: self.resumptions.load(Ordering::Relaxed),
             stood_down,
             latencies: latencies.map(|(index, histogram)| (index as u8 + 1, Latency::of(histogram))).collect(),
         }
@@ -186,6 +200,11 @@ pub struct Statistics {
     pub guard_rescues: u64,
     /// Guarded copies that could not be made in any way. From the first on every call in the context fails.
     pub lost: u64,
+    /// How often something has gone wrong too often, so that the shim did without it for a while: words that are raised
+    /// (`stood_down` then), or copies by kernel that are guarded.
+    pub stand_downs: u64,
+    /// How often it has been tried again after such a while.
+    pub resumptions: u64,
     /// Whether the shim has stood down to plain copies.
     pub stood_down: bool,
     /// Latencies by priority.

@@ -4,7 +4,13 @@ use hal::Nanos;
 use overtake_channels::watchdog::{Observation, Patience, Verdict, Watchdog};
 
 fn look(watchdog: &mut Watchdog, at_ms: u64, completed: u64) -> Verdict {
-    watchdog.step(Observation { now: Nanos::from_ms(at_ms), raised: true, completed, expected: Nanos::ZERO })
+    watchdog.step(Observation {
+        now: Nanos::from_ms(at_ms),
+        raised: true,
+        completed,
+        expected: Nanos::ZERO,
+        starved: false,
+    })
 }
 
 /// Two are too many unless a second has passed since the first was forgiven.

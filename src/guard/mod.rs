@@ -14,6 +14,8 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
+use channels::attention::Attention;
+use channels::retreat::Retreat;
 use hal::{Driver, Nanos, Result, Stream};
 use semaphores::Words;
 
@@ -52,12 +54,16 @@ const COME_OUT_WITHIN: Nanos = Nanos::from_ms(20);
 struct Strikes {
     count: u64,
     last: Nanos,
+    /// When copies are guarded again after there were too many.
+    retreat: Retreat,
+    /// Whether the host lets the rescuer look when it wants to.
+    attention: Attention,
 }
 
 impl Strikes {
     /// One more; how many are unforgiven then.
     fn add(&mut self, now: Nanos) -> u64 {
-        *self = Strikes { count: self.unforgiven(now) + 1, last: now };
+        (self.count, self.last) = (self.unforgiven(now) + 1, now);
         self.count
     }
 
@@ -83,6 +89,7 @@ pub(crate) struct Guard {
     patience: Nanos,
     strikes: Mutex<Strikes>,
     given_up: AtomicBool,
+    retreated: AtomicBool,
     callers: Arc<Callers>,
     bell: Bell,
     // Dropped last: kernels write to these words.
@@ -119,6 +126,7 @@ impl Guard {
             patience: options.patience,
             strikes: Mutex::default(),
             given_up: AtomicBool::new(false),
+            retreated: AtomicBool::new(false),
             callers: Arc::default(),
             bell: Bell::default(),
             _words: Arc::clone(&words),
@@ -156,7 +164,7 @@ impl Guard {
 
     /// Whether copies may go this way.
     pub(crate) fn is_trusted(&self) -> bool {
-        !self.given_up.load(Ordering::Relaxed)
+        !self.given_up.load(Ordering::Relaxed) && !self.retreated.load(Ordering::Relaxed)
     }
 
     /// No copy goes this way any more.
@@ -226,9 +234,10 @@ impl Guard {
         Tools { events: &self.events, shared: &self.shared, kernel: &self.kernel, callers: &self.callers }
     }
 
-    /// Looks at all carriers. When to look again, if nobody rings before.
-    fn look(&self, now: Nanos) -> Option<Nanos> {
-        let mut again = None;
+    /// Looks at all carriers; the rescuer had wanted to `at` that time, if at any. When to look again, if nobody rings
+    /// before.
+    fn look(&self, now: Nanos, at: Option<Nanos>) -> Option<Nanos> {
+        let mut again = self.retry(now, at);
         for carrier in &self.carriers {
             let looked = carrier.look(now, self.patience, &self.tools());
             if looked.taken_over {
@@ -239,17 +248,40 @@ impl Guard {
         again
     }
 
-    /// One more take-over. A program that keeps its multiprocessors that busy is better off without copy kernels.
-    fn strike(&self, now: Nanos) {
-        let count = lock(&self.strikes).add(now);
-        if count > TAKE_OVERS_MAX && !self.given_up.swap(true, Ordering::Relaxed) {
-            log::warn!(
-                "bulk copies go by copy engine from now on, unprioritised: {} times in a row the program's \
-                 kernels left no multiprocessor to a copy kernel for {}.",
-                count,
-                self.patience
-            );
+    /// Guards copies again when it is time to. When that is, if it is not yet.
+    fn retry(&self, now: Nanos, wanted: Option<Nanos>) -> Option<Nanos> {
+        let mut strikes = lock(&self.strikes);
+        strikes.attention.look(now, wanted.unwrap_or(now));
+        let (ends, until) = (strikes.retreat.ends(now), strikes.retreat.until());
+        drop(strikes);
+        if ends {
+            self.retreated.store(false, Ordering::Relaxed);
+            self.shared.counters.resumed();
+            log::warn!("bulk copies go by kernel again, after a pause: see the message before about why it was made");
         }
+        until
+    }
+
+    /// One more take-over. A program that keeps its multiprocessors that busy is better off without copy kernels, for a
+    /// while. On a starved host it counts for nothing.
+    fn strike(&self, now: Nanos) {
+        let mut strikes = lock(&self.strikes);
+        if strikes.attention.is_starved(now) {
+            return;
+        }
+        let count = strikes.add(now);
+        if count <= TAKE_OVERS_MAX || self.retreated.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        let pause = strikes.retreat.begin(now);
+        drop(strikes);
+        self.shared.counters.stood_down();
+        log::warn!(
+            "bulk copies go by copy engine for {:.0} s, unprioritised: {count} times in a row the program's kernels \
+             left no multiprocessor to a copy kernel for {}.",
+            pause.as_secs(),
+            self.patience
+        );
     }
 
     /// Takes no copies any more, and sees to it that those under way do not need anybody.

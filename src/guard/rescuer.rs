@@ -42,9 +42,10 @@ impl Drop for Rescuer {
 
 fn run(guard: &Guard, stop: &AtomicBool, host: &dyn Host) {
     guard.bell.listen();
+    let mut again = None;
     while !stop.load(Ordering::SeqCst) {
         let seen = guard.bell.count();
-        let again = guard.look(host.now());
+        again = guard.look(host.now(), again);
         guard.bell.wait(host, seen, again);
     }
     guard.close();

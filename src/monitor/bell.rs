@@ -6,10 +6,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::Thread;
 use std::time::Duration;
 
+use channels::attention::Attention;
 use hal::{Host, Nanos};
 
 /// While nothing is out, it looks this often: a submitter that never comes back out of the driver rings no bell.
-const NAP_IDLE: Duration = Duration::from_millis(5);
+const NAP_IDLE: Nanos = Nanos::from_ms(5);
 
 /// Rings for one listener.
 #[derive(Debug, Default)]
@@ -60,8 +61,9 @@ impl Bell {
         self.post();
     }
 
-    /// Sleeps until something is new after `seen`, the alarm sounds or the deadline has passed.
-    pub(crate) fn wait(&self, host: &dyn Host, seen: u64, vigil: &Vigil<'_>) {
+    /// Sleeps until something is new after `seen`, the alarm sounds or the deadline has passed, and
+    /// notes whether the host lets it look when it wants to.
+    pub(crate) fn wait(&self, host: &dyn Host, seen: u64, vigil: &Vigil<'_>, attention: &mut Attention) {
         let news = || self.count() != seen || (vigil.alarm)();
         if host.is_virtual() {
             let deadline = (vigil.deadline != Nanos::MAX).then_some(vigil.deadline);
@@ -70,14 +72,17 @@ impl Bell {
         }
         let mut now = host.now();
         while !news() && now < vigil.deadline {
+            let mut nap = Nanos::ZERO;
             if now < vigil.awake_until {
                 host.pause();
                 std::thread::yield_now();
             } else {
-                let nap = Duration::from_nanos(vigil.nap.0);
-                std::thread::park_timeout(if vigil.watching { nap } else { NAP_IDLE });
+                nap = if vigil.watching { vigil.nap } else { NAP_IDLE };
+                std::thread::park_timeout(Duration::from_nanos(nap.0));
             }
+            let wanted = now + nap;
             now = host.now();
+            attention.look(now, wanted);
         }
     }
 }
@@ -104,7 +109,7 @@ mod tests {
             &rings::Bell {
                 listen: &|| bell.listen(),
                 count: &|| bell.count(),
-                wait: &|host, seen| bell.wait(host, seen, &vigil(&|| false)),
+                wait: &|host, seen| bell.wait(host, seen, &vigil(&|| false), &mut Attention::default()),
                 ring: &|| bell.ring(),
                 wake: &|| bell.ring(),
             },
@@ -117,11 +122,26 @@ mod tests {
         let alarm = || word.load(Ordering::Acquire);
         std::thread::scope(|scope| {
             scope.spawn(|| word.store(true, Ordering::Release));
-            bell.wait(&host, bell.count(), &Vigil { deadline: LONG, awake_until: LONG, ..vigil(&alarm) });
+            let vigil = Vigil { deadline: LONG, awake_until: LONG, ..vigil(&alarm) };
+            bell.wait(&host, bell.count(), &vigil, &mut Attention::default());
             assert!(alarm() && host.now() < LONG);
         });
         let deadline = host.now() + Nanos::from_ms(1);
-        bell.wait(&host, bell.count(), &Vigil { deadline, nap: Nanos::from_us(100), ..vigil(&|| false) });
+        let vigil = Vigil { deadline, nap: Nanos::from_us(100), ..vigil(&|| false) };
+        bell.wait(&host, bell.count(), &vigil, &mut Attention::default());
         assert!(deadline <= host.now());
+    }
+
+    /// The alarm takes so long to ask that the thread cannot look when it wants to.
+    #[test]
+    fn a_host_that_keeps_it_waiting_is_noticed() {
+        let (bell, host, mut attention) = (Bell::default(), RealHost::new(), Attention::default());
+        let starved = || {
+            std::thread::sleep(Duration::from_millis(2));
+            false
+        };
+        let deadline = host.now() + Nanos::from_ms(5);
+        bell.wait(&host, bell.count(), &Vigil { deadline, awake_until: LONG, ..vigil(&starved) }, &mut attention);
+        assert!(attention.is_starved(host.now()));
     }
 }

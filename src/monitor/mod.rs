@@ -11,6 +11,8 @@ mod ring;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Arc, Mutex};
 
+use channels::attention::Attention;
+use channels::retreat::Retreat;
 use channels::share::Share;
 use channels::watchdog::{Observation, Patience, Verdict, Watchdog};
 use hal::{Driver, Error, Host, HostThread, Nanos, Result};
@@ -110,6 +112,7 @@ impl Shared {
     /// Raises no word any more, and opens those that are up.
     pub(crate) fn stand_down(&self) {
         self.stand(STOOD_DOWN);
+        self.counters.stood_down();
     }
 
     /// The same, because the layer ends here.
@@ -131,6 +134,12 @@ impl Shared {
     /// How many copies it has lost.
     pub(crate) fn lost(&self) -> u64 {
         self.loss.copies()
+    }
+
+    /// Words are raised again.
+    fn resume(&self) {
+        self.standing.fetch_and(!STOOD_DOWN, Ordering::SeqCst);
+        self.counters.resumed();
     }
 
     fn stand(&self, why: u8) {
@@ -226,6 +235,10 @@ struct Watch<'a> {
     host: &'a dyn Host,
     guarded: bool,
     engines: Vec<Engine>,
+    /// Whether the host lets it look when it wants to.
+    attention: Attention,
+    /// When words are raised again after it has gone wrong too often.
+    retreat: Retreat,
     out: Out,
     urgent_at: Nanos,
     /// For how long after an urgent copy it does not sleep.
@@ -256,6 +269,8 @@ impl<'a> Watch<'a> {
             host,
             guarded: options.watchdog,
             engines,
+            attention: Attention::default(),
+            retreat: Retreat::default(),
             out: Out::default(),
             urgent_at: Nanos::ZERO,
             awake: options.monitor_awake,
@@ -291,7 +306,8 @@ impl<'a> Watch<'a> {
     fn wait_for_news(&mut self, rung: u64) {
         let decisions = self.engines.iter().map(|engine| engine.deadline(&self.out, self.guarded));
         let doubts = self.engines.iter().map(|engine| engine.first_doubt(&self.out, self.grace));
-        let deadline = decisions.chain(doubts).chain(self.out.runs.iter().map(Watched::deadline)).min();
+        let others = self.out.runs.iter().map(Watched::deadline).chain(self.retreat.until());
+        let deadline = decisions.chain(doubts).chain(others).min();
         let raised = self.is_raised();
         let ring = &self.shared.ring;
         let alarm = || {
@@ -306,7 +322,9 @@ impl<'a> Watch<'a> {
             awake_until: self.urgent_at + self.awake,
             nap: self.nap,
         };
-        self.shared.bell.wait(self.host, rung, &vigil);
+        let mut attention = self.attention;
+        self.shared.bell.wait(self.host, rung, &vigil, &mut attention);
+        self.attention = attention;
     }
 
     /// Takes note of what completed, then decides.
@@ -335,12 +353,37 @@ impl<'a> Watch<'a> {
             outlooks.inspect(|outlooks| watched.outlooks = *outlooks).is_some()
         });
         self.doubt(now);
-        for engine in &mut self.engines {
-            engine.keep_share(now);
+        if self.retreat.ends(now) {
+            self.shared.resume();
+            log::warn!("copies are prioritised again, after a pause: see the message before about why it was made");
+        }
+        for index in 0..self.engines.len() {
+            self.engines[index].keep_share(now);
             if self.guarded {
-                engine.watch(now, &self.out, self.shared);
+                self.watch(index, now);
             }
         }
+    }
+
+    fn watch(&mut self, index: usize, now: Nanos) {
+        let engine = &mut self.engines[index];
+        match engine.watch(now, self.attention.is_starved(now), &self.out) {
+            Verdict::Fine => return,
+            Verdict::Rescue => {
+                engine.bank.open_all();
+            }
+            Verdict::StandDown => {
+                self.shared.stand_down();
+                let (rescues, pause) = (engine.watchdog.rescues(), self.retreat.begin(now));
+                log::warn!(
+                    "stood down to plain copies for {:.0} s, after {rescues} rescues: copies waited on a hardware \
+                     queue that their releaser shares. `overtake info` shows the queues; \
+                     CUDA_DEVICE_MAX_COPY_CONNECTIONS=8 gives more.",
+                    pause.as_secs()
+                );
+            }
+        }
+        self.shared.counters.rescued();
     }
 
     /// Lowers what was raised for copies that were not schedulable after all.
@@ -405,33 +448,15 @@ impl Engine {
 
     /// A word that is up is no trouble as long as nobody stands at it: an urgent copy may well take long for other
     /// reasons.
-    fn watch(&mut self, now: Nanos, out: &Out, shared: &Shared) {
-        let (raised, expected) = (self.bank.is_raised(), self.expected(out));
-        if self.stale.step(Observation { now, raised, completed: self.completed, expected }) != Verdict::Fine {
+    fn watch(&mut self, now: Nanos, starved: bool, out: &Out) -> Verdict {
+        let (raised, expected, completed) = (self.bank.is_raised(), self.expected(out), self.completed);
+        let seen = Observation { now, raised, completed, expected, starved };
+        if self.stale.step(seen) != Verdict::Fine {
             self.bank.open_all();
         }
-        let seen = Observation {
-            now,
-            raised: out.flights.iter().any(|flight| Arc::ptr_eq(&flight.bank, &self.bank) && flight.is_held()),
-            completed: self.completed,
-            expected,
-        };
-        match self.watchdog.step(seen) {
-            Verdict::Fine => return,
-            Verdict::Rescue => {
-                self.bank.open_all();
-            }
-            Verdict::StandDown => {
-                shared.stand_down();
-                log::warn!(
-                    "stood down to plain copies after {} rescues: copies waited on a hardware queue that \
-                     their releaser shares. `overtake info` shows the queues; \
-                     CUDA_DEVICE_MAX_COPY_CONNECTIONS=8 gives more.",
-                    self.watchdog.rescues()
-                );
-            }
-        }
-        shared.counters.rescued();
+        let is_held = |flight: &Flight| Arc::ptr_eq(&flight.bank, &self.bank) && flight.is_held();
+        let raised = out.flights.iter().any(is_held);
+        self.watchdog.step(Observation { raised, ..seen })
     }
 }
 

@@ -110,6 +110,7 @@ fn soft_trials() -> Vec<Trial> {
         ("rescue::opens_what_stays_up", model::rescue::opens_what_stays_up),
         ("rescue::raises_nothing_afterwards", model::rescue::raises_nothing_afterwards),
         ("rescue::stands_down", model::rescue::stands_down),
+        ("rescue::tries_again", model::rescue::tries_again),
         ("queues::one_copy_queue", model::queues::one_copy_queue),
         ("queues::one_kernel_queue", model::queues::one_kernel_queue),
         ("deadlock::is_real", model::deadlock::is_real),

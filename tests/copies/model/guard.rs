@@ -93,7 +93,15 @@ pub fn enough_is_enough() -> Outcome {
             let first = plans.iter().position(|plan| *plan == natively);
             same("rounds until it went natively", &first, &Some(4))?;
             ensure!(plans[4..].iter().all(|plan| *plan == natively), "{plans:?}");
-            same("rescues", &overtake.statistics().guard_rescues, &4)
+            same("rescues", &overtake.statistics().guard_rescues, &4)?;
+            // … until a while has passed.
+            rig.driver().host().sleep(Nanos::from_ms(10_000));
+            let bulk = filled.begin(1, 9)?;
+            ensure!(matches!(bulk[0].plan(), Plan::Kernel { .. }), "{:?}", bulk[0].plan());
+            filled.release()?;
+            filled.low.synchronize()?;
+            let statistics = overtake.statistics();
+            same("stood down, tried again", &(statistics.stand_downs, statistics.resumptions), &(1, 1))
         },
     )
 }

@@ -70,6 +70,34 @@ pub fn stands_down() -> Outcome {
     )
 }
 
+/// What stood down tries again after a while, which is longer each time.
+pub fn tries_again() -> Outcome {
+    on(
+        |builder| builder,
+        |gpu, rig| {
+            let mut options = bed::transport(Transport::Kernel);
+            options.patience.rescues_max = 1;
+            let stall = Stall::new(gpu, rig, options)?;
+            for (round, seconds) in [(1, 10), (2, 20), (3, 40)] {
+                ensure!(bulk_passes(rig, &stall)?, "round {round} was not rescued");
+                ensure!(stall.overtake.statistics().stood_down, "round {round} went wrong too often");
+                rig.driver().host().sleep(Nanos::from_ms(seconds * 1_000 - 500));
+                ensure!(stall.overtake.statistics().stood_down, "a pause of {seconds} s ended too early");
+                same("bulk", &stall.bulk()?.plan(), &Plan::Native(Reason::StoodDown))?;
+                rig.driver().host().sleep(Nanos::from_ms(600));
+                let statistics = stall.overtake.statistics();
+                same("now", &(statistics.stood_down, statistics.stand_downs), &(false, round))?;
+                same("times it has tried again", &statistics.resumptions, &round)?;
+                let bulk = stall.bulk()?;
+                ensure!(matches!(bulk.plan(), Plan::Kernel { .. }), "bulk yields again: {:?}", bulk.plan());
+                bulk.wait()?;
+                bed::at_rest(rig, &stall.overtake)?;
+            }
+            Ok(())
+        },
+    )
+}
+
 /// What becomes schedulable after that raises nothing any more: no thread would open the word again.
 pub fn raises_nothing_afterwards() -> Outcome {
     on(

@@ -55,6 +55,10 @@ pub struct DeviceRecord {
     pub guard_rescues: u64,
     /// Copies that could not be made in any way.
     pub lost: u64,
+    /// Times that overtake did without something for a while, because it had gone wrong too often.
+    pub stand_downs: u64,
+    /// Times that it has tried again after that.
+    pub resumptions: u64,
     /// Times that the watchdog opened everything.
     pub rescues: u64,
     /// Times that a copy took over a higher priority.

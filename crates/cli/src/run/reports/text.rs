@@ -82,6 +82,10 @@ fn render_device(text: &mut String, device: &DeviceTotal) {
         device.chunks, device.rescues, device.guard_rescues, device.boosts, device.errors
     )
     .expect("writing to a String");
+    if device.stand_downs > 0 {
+        let (downs, again) = (count(device.stand_downs), count(device.resumptions));
+        line(text, &format!("stood down for a while: {downs} times; tried again: {again} times"));
+    }
     if device.lost > 0 {
         line(text, &format!("copies that could not be made, and were reported as errors: {}", count(device.lost)));
     }

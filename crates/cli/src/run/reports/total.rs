@@ -48,6 +48,10 @@ pub struct DeviceTotal {
     pub chunks: u64,
     /// Copies by kernel that the copy engine replaced, because the kernel found no multiprocessor.
     pub guard_rescues: u64,
+    /// Times that overtake did without something for a while, because it had gone wrong too often.
+    pub stand_downs: u64,
+    /// Times that it has tried again after that.
+    pub resumptions: u64,
     /// Copies that could not be made in any way: their bytes are missing.
     pub lost: u64,
     /// Times that the watchdog opened everything.
@@ -181,6 +185,8 @@ impl DeviceTotal {
         self.chunks += device.chunks;
         self.guard_rescues += device.guard_rescues;
         self.lost += device.lost;
+        self.stand_downs += device.stand_downs;
+        self.resumptions += device.resumptions;
         self.rescues += device.rescues;
         self.boosts += device.boosts;
         self.errors += device.errors;
