@@ -118,6 +118,12 @@ impl Book {
         waited && !is_reached(started, first.number)
     }
 
+    /// Whether a kernel of its own has begun and is not done: what is done has been tidied away.
+    pub(super) fn copies_now(&self, started: u32) -> bool {
+        let first = self.pending.front();
+        first.is_some_and(|first| first.maker == Maker::Kernel && is_reached(started, first.number))
+    }
+
     /// The first copy that has not begun, where one of those touches that memory.
     pub(super) fn first_to_begin(&mut self, started: u32, memory: Option<&Range<u64>>) -> Option<&mut Pending> {
         let begun = self.pending.iter().take_while(|pending| is_reached(started, pending.number)).count();

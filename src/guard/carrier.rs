@@ -420,7 +420,9 @@ impl Carrier {
     /// What becomes of the copies that have not begun, as far as can be told.
     fn prospect(&self, book: &mut Book, notice: &Notice, tools: &Tools<'_>) -> Prospect {
         let now = self.driver.host().now();
-        let Some(first) = book.first_to_begin(self.line.started(), notice.memory.as_ref()) else {
+        let started = self.line.started();
+        let follows = book.copies_now(started);
+        let Some(first) = book.first_to_begin(started, notice.memory.as_ref()) else {
             return Prospect::Well;
         };
         if let Err(error) = self.ask(first, now) {
@@ -430,6 +432,8 @@ impl Carrier {
         match first.ready_since {
             Some(since) if now < since + notice.begins_within => Prospect::Open,
             Some(_) => Prospect::Ill,
+            // It stands behind a copy that is being made, and becomes able to begin when that is done, not earlier.
+            None if follows && !notice.suspects => Prospect::Well,
             None if now < notice.since + notice.ready_within => Prospect::Open,
             None if notice.suspects => Prospect::Ill,
             None => Prospect::Well,

@@ -98,6 +98,15 @@ fn what_has_not_begun_matters_where_it_touches_the_memory() {
 }
 
 #[test]
+fn a_copy_is_being_made_once_its_kernel_has_begun() {
+    let mut book = book(4..=5);
+    assert_eq!([3, 4].map(|started| book.copies_now(started)), [false, true]);
+    book.pending[0].maker = Maker::Joined;
+    assert!(!book.copies_now(4), "the rescuer makes it");
+    assert!(!Book::default().copies_now(4));
+}
+
+#[test]
 fn a_take_over_cancels_all_and_asks_who_makes_them() {
     let words = Arc::new(Words::new(&crate::soft::driver(), WORDS).unwrap());
     let line = Line::new(&words, 0);

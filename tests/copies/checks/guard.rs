@@ -334,3 +334,24 @@ pub fn default_streams(rig: &Rig) -> Outcome {
     mine.synchronize()?;
     bed::at_rest(rig, &overtake)
 }
+
+/// A thread that is about to block in the driver does not wait for copies that stand behind one which is being made:
+/// they cannot begin before that is done, and nothing is learnt by waiting.
+pub fn behind_a_copy_that_is_made(rig: &Rig) -> Outcome {
+    const LARGE_BYTES: u64 = 32 << 20;
+    let overtake = bed::open(rig, options())?;
+    let (low, _high) = (overtake.adopt(rig.stream()?, level(1))?, overtake.adopt(rig.stream()?, level(3))?);
+    let (source, target, host) = (rig.pinned(LARGE_BYTES)?, rig.buffer(LARGE_BYTES)?, rig.driver().host());
+    for _ in 0..3 {
+        let copy = doors::htod(&low, target, &source, LARGE_BYTES)?;
+        same("the plan", &copy.plan(), &Plan::Kernel { raises: false })?;
+    }
+    host.sleep(hal::Nanos::from_us(200));
+    let before = host.now();
+    let blocking = overtake.blocking();
+    let took = host.now().since(before);
+    drop(blocking);
+    low.synchronize()?;
+    ensure!(took < hal::Nanos::from_us(100), "a thread waited {took} before it entered the driver");
+    rescued(rig, &overtake, 0)
+}

@@ -61,6 +61,7 @@ const BRISK: &[Case] = cases! { true,
     words: up_while_pending doubt_and_care down_while_not_ready up_when_it_becomes_ready
         readiness_of_streams_is_independent;
     requests: tickets_serve_several;
+    guard: behind_a_copy_that_is_made;
     rides: not_another_way not_behind_bulk not_blocking;
     streams: waiting_ends_a_run;
     inversion: bulk_by_kernel bulk_by_engine chain_by_kernel chain_by_engine small_urgent_copy;
