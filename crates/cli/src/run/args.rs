@@ -23,8 +23,9 @@ Python's multiprocessing and torchrun. Without --report, --json and --trace (and
 the signals that are sent to it, and stops when the program is stopped. Children that outlive the program are reported
 as far as they had come by then.
 
-CUDA_DEVICE_MAX_COPY_CONNECTIONS is set to 8 unless it is set already (or --off is given). Shadow and audit are for
-programs that take their symbols past LD_PRELOAD, such as plugins loaded with RTLD_DEEPBIND. No deployment reaches
+CUDA_DEVICE_MAX_COPY_CONNECTIONS is left as it is: with another number of queues than its own a program may copy in
+another order. Where many streams copy and wait, 8 leaves urgent copies a free queue more often. Shadow and audit are
+for programs that take their symbols past LD_PRELOAD, such as plugins loaded with RTLD_DEEPBIND. No deployment reaches
 statically linked programs without a loader, or programs with set-user-id.
 
 Exit status: the program's own; when a signal ended it, `overtake run` ends by the same signal. 125 when overtake itself

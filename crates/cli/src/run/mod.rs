@@ -26,7 +26,6 @@ use args::Deployment;
 pub use args::RunArguments;
 use reports::{Folder, Reports, Run};
 use supervise::supervise;
-pub use variables::COPY_CONNECTIONS;
 use variables::{Changes, Loading, REPORT_FOLDER, TRACE_FOLDER};
 
 use crate::args::Arguments;
@@ -62,7 +61,7 @@ fn start(arguments: &Arguments, run: &RunArguments) -> Result<ExitCode> {
     }
     let library =
         library::find(run.library.as_deref(), env::var_os(library::VARIABLE), env::current_exe().ok().as_deref())?;
-    let mut changes = variables::settings(run, &lookup)?;
+    let mut changes = variables::settings(run)?;
     variables::check(&changes, &lookup)?;
     if !arguments.quiet {
         let unknown = overtake::variables::unknown_here();

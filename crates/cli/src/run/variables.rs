@@ -16,9 +16,6 @@ pub const REPORT_FOLDER: &str = "OVERTAKE_REPORT_DIR";
 pub const TRACE_FOLDER: &str = "OVERTAKE_TRACE_DIR";
 /// The kill switch.
 const SWITCH: &str = "OVERTAKE";
-/// Hardware queues for copies. The drop-in needs no more, and with four an urgent copy meets a blocked one sooner.
-pub const COPY_CONNECTIONS: &str = "8";
-
 /// The environment as it is.
 pub type Lookup<'a> = &'a dyn Fn(&str) -> Option<OsString>;
 /// What changes in it.
@@ -80,7 +77,7 @@ fn joined(first: &OsStr, second: &OsStr) -> OsString {
 }
 
 /// What the options on the command line say, as the variables that say the same.
-pub fn settings(run: &RunArguments, lookup: Lookup<'_>) -> Result<Changes> {
+pub fn settings(run: &RunArguments) -> Result<Changes> {
     let mut changes = Changes::new();
     for (name, path) in [("OVERTAKE_CONFIG", &run.config), ("OVERTAKE_RULES", &run.rules)] {
         if let Some(path) = path {
@@ -95,9 +92,6 @@ pub fn settings(run: &RunArguments, lookup: Lookup<'_>) -> Result<Changes> {
     }
     if run.off {
         changes.insert(SWITCH.to_owned(), "off".into());
-    }
-    if !is_off(run, lookup) && lookup(MAX_COPY_CONNECTIONS).is_none() {
-        changes.insert(MAX_COPY_CONNECTIONS.to_owned(), COPY_CONNECTIONS.into());
     }
     Ok(changes)
 }
@@ -138,8 +132,8 @@ pub fn warnings(run: &RunArguments, lookup: Lookup<'_>) -> Vec<String> {
     let queues = lookup(MAX_COPY_CONNECTIONS).and_then(|value| value.to_str()?.parse::<u32>().ok());
     if let Some(queues) = queues.filter(|queues| *queues < 4) {
         warnings.push(format!(
-            "{MAX_COPY_CONNECTIONS}={queues} was set beforehand and is left alone: an urgent copy may find no free \
-             hardware queue and wait for a bulk copy; set it to 8, or unset it and `overtake run` does"
+            "{MAX_COPY_CONNECTIONS}={queues}: an urgent copy may find no free hardware queue and wait for a bulk copy; \
+             unset it, which leaves the driver's four, or set it to 8"
         ));
     }
     warnings
@@ -198,12 +192,12 @@ mod tests {
         let mut run = arguments();
         run.bulk_bytes_min = Some("4M".to_owned());
         run.settings = vec![settings_of("max_blocking_us", "10"), settings_of("max_blocking_us", "30")];
-        let changes = settings(&run, &nothing).unwrap();
+        let changes = settings(&run).unwrap();
         assert_eq!(changes["OVERTAKE_BULK_BYTES_MIN"], "4M");
         assert_eq!(changes["OVERTAKE_MAX_BLOCKING_US"], "30", "the last one wins");
-        assert_eq!(changes[MAX_COPY_CONNECTIONS], "8");
+        assert!(!changes.contains_key(MAX_COPY_CONNECTIONS), "how many queues a program has is its own affair");
         run.rules = Some("/nonexistent/rules.toml".into());
-        assert!(settings(&run, &nothing).unwrap_err().to_string().contains("/nonexistent/rules.toml"));
+        assert!(settings(&run).unwrap_err().to_string().contains("/nonexistent/rules.toml"));
     }
 
     #[test]
@@ -218,12 +212,9 @@ mod tests {
     }
 
     #[test]
-    fn connections_are_left_alone_when_they_are_set_or_everything_is_off() {
-        let mut run = arguments();
-        assert!(!settings(&run, &with(&[(MAX_COPY_CONNECTIONS, "2")])).unwrap().contains_key(MAX_COPY_CONNECTIONS));
-        assert!(!settings(&run, &with(&[("OVERTAKE", "0")])).unwrap().contains_key(MAX_COPY_CONNECTIONS));
-        run.off = true;
-        let changes = settings(&run, &nothing).unwrap();
+    fn switched_off_nothing_else_changes() {
+        let run = RunArguments { off: true, ..arguments() };
+        let changes = settings(&run).unwrap();
         assert_eq!((changes.len(), changes["OVERTAKE"].to_str()), (1, Some("off")));
     }
 
