@@ -10,8 +10,10 @@ use std::time::Duration;
 
 use hal::{Driver, MemOp, Nanos, Wait};
 use patience::wait_for as eventually;
-use softgpu::{Clock, SoftGpu};
-use support::{MIB, Pinned, download, enter, stream, upload, wait_for};
+use softgpu::{Clock, Io, KernelSpec, Running, SoftGpu, Step};
+use support::{MIB, Pinned, download, enter, launch, stream, upload, wait_for};
+
+const HASTY_PTX: &str = ".version 7.0\n.target sm_70\n.entry hasty(.param .u64 a) {}\n";
 
 fn ready() -> SoftGpu {
     let gpu = SoftGpu::builder().clock(Clock::FreeRunning).build();
@@ -54,6 +56,37 @@ fn a_store_by_any_thread_ends_a_wait() {
     assert!(!gpu.stream_query(stream).unwrap());
     gpu.stream_synchronize(stream).unwrap();
     thread.join().unwrap();
+}
+
+/// Looks every nanosecond, which no host keeps up with, until its word is 1.
+struct Hasty;
+
+impl Running for Hasty {
+    fn step(&mut self, io: &mut Io<'_>) -> Step {
+        let word = io.parameter(0);
+        if io.load32(word) == 1 { Step::Done } else { Step::Poll(1) }
+    }
+}
+
+#[test]
+fn a_host_that_is_slower_than_its_device_gets_in_all_the_same() {
+    let ends = std::thread::spawn(|| {
+        let hasty = KernelSpec::new(&[8], || Box::new(Hasty));
+        let gpu = SoftGpu::builder().clock(Clock::FreeRunning).kernel("hasty", hasty).build();
+        enter(&gpu);
+        let module = gpu.module_load(HASTY_PTX.as_bytes()).unwrap();
+        let hasty = gpu.module_function(module, "hasty").unwrap();
+        let (stream, word) = (stream(&gpu), Pinned::new(&gpu, 4096));
+        launch(&gpu, hasty, 1, stream, &[word.device().0]).unwrap();
+        for _ in 0..50 {
+            assert!(!gpu.stream_query(stream).unwrap());
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        word.store(1);
+        gpu.stream_synchronize(stream).unwrap();
+    });
+    eventually("calls come back while a kernel looks", || ends.is_finished());
+    ends.join().unwrap();
 }
 
 #[test]

@@ -8,7 +8,7 @@ use hal::Wait;
 use super::{Await, Shared, State};
 use crate::model::Ns;
 
-/// How often a thread that waits for memory looks.
+/// How often a thread that waits for memory looks, and how long the device's thread lets others in at least.
 const LOOK: Duration = Duration::from_micros(20);
 /// How long anybody sleeps at most, in case a wake-up was for somebody else.
 const NAP: Duration = Duration::from_millis(50);
@@ -29,13 +29,12 @@ fn tick(weak: &Weak<Shared>) -> bool {
         return false;
     }
     shared.catch_up(&mut state);
+    // At least for a moment even if the next event is due: a lock that is taken again at once lets nobody in.
     let nap = match state.model.next_at() {
-        Some(at) => Duration::from_nanos(at.saturating_sub(shared.real_now())).min(NAP),
+        Some(at) => Duration::from_nanos(at.saturating_sub(shared.real_now())).clamp(LOOK, NAP),
         None => NAP,
     };
-    if !nap.is_zero() {
-        drop(shared.planned.wait_timeout(state, nap).unwrap_or_else(PoisonError::into_inner));
-    }
+    drop(shared.planned.wait_timeout(state, nap).unwrap_or_else(PoisonError::into_inner));
     true
 }
 

@@ -255,9 +255,14 @@ impl Model {
         self.now = self.now.max(now);
     }
 
-    /// Lets everything happen up to a time.
+    /// Lets everything happen up to a time that is the present already. Where nothing is planned but looks at memory,
+    /// each looks once, now: what they would have seen in between is what is there. Otherwise a host that is slower
+    /// than its device's looks would never be done with them.
     pub(crate) fn advance(&mut self, now: Ns) {
         while self.next_at().is_some_and(|at| at <= now) {
+            if self.only_polls() {
+                self.pass(now);
+            }
             self.step();
         }
         self.pass(now);
