@@ -11,7 +11,9 @@ use crate::Summary;
 ///
 /// * 0: no product of ours, or one that was only built to be compared with
 /// * 1: from 9a6df2f on
-pub const PRODUCT: u32 = 1;
+/// * 2: copies are armed by other streams on their own engine only; first launches are announced; the number of copy
+///   queues is the program's own; every copy is accounted for
+pub const PRODUCT: u32 = 2;
 
 /// Where a run's numbers come from: all that is needed to make it again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
