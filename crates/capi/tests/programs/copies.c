@@ -47,6 +47,20 @@ static void rectangles(CUstream stream, int priority)
     }
 }
 
+/* Rows that come to a few bytes past 64 bits: the driver refuses them, and nothing moves. */
+static void rectangles_beyond_numbers(CUstream stream)
+{
+    size_t row = 2u << 20, rows = ((size_t)1 << 43) + 1;
+    unsigned char *in = pinned_bytes(row, 5), *out = pinned_bytes(row, 77), *untouched = pinned_bytes(row, 77);
+    void *middle = on_device(row);
+    REQUIRE(overtake_memcpy_2d_async(middle, row, in, row, row, rows, OVERTAKE_COPY_HOST_TO_DEVICE, stream, 1) ==
+            (int)CUDA_ERROR_INVALID_VALUE);
+    REQUIRE(overtake_memcpy_2d_async(out, row, middle, row, row, rows, OVERTAKE_COPY_DEVICE_TO_HOST, stream, 1) ==
+            (int)CUDA_ERROR_INVALID_VALUE);
+    OK(cuStreamSynchronize(stream));
+    REQUIRE(memcmp(out, untouched, row) == 0);
+}
+
 static void batches(CUstream stream)
 {
     void *targets[BATCH], *middles[BATCH];
@@ -166,6 +180,7 @@ int main(void)
     there_and_back(BULK + 3, 0, OVERTAKE_PRIORITY_BY_RULES, NULL);
     REQUIRE(off ? bytes_so_far() == 0 : bytes_so_far() >= 2u * (BULK + SMALL));
     rectangles(stream, 4);
+    rectangles_beyond_numbers(stream);
     rules_that_pass(stream);
     batches(stream);
     stream_priorities(stream);
