@@ -1,4 +1,5 @@
 //! The command `overtake`.
+#![deny(clippy::print_stderr, clippy::print_stdout)] // they panic where nobody reads: see `output.rs`
 #![deny(unsafe_code)]
 
 mod args;
@@ -39,7 +40,7 @@ fn main() -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            eprintln!("overtake: {failure}");
+            output::complain(&failure);
             ExitCode::FAILURE
         }
     }

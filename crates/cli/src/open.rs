@@ -5,6 +5,7 @@ use softgpu::{Builder, Planted};
 
 use crate::args::{Arguments, BackendName};
 use crate::failure::Result;
+use crate::output;
 
 /// Whether copies on the software GPU move bytes. A benchmark of gigabytes needs only their timing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,7 +41,7 @@ pub fn open_with_bug(arguments: &Arguments, payload: Payload, bug: Option<Plante
             Backend::Soft => "the software GPU",
             _ => "the real GPU",
         };
-        eprintln!("overtake: using {name} ({})", briefly(&opened.reason));
+        output::complain(format!("using {name} ({})", briefly(&opened.reason)));
     }
     Ok(opened)
 }

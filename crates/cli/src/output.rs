@@ -1,5 +1,6 @@
 //! Files and standard output.
 
+use std::fmt::Display;
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -18,6 +19,17 @@ pub fn print_json(value: &impl Serialize) -> Result<()> {
     let json = serde_json::to_string_pretty(value)
         .map_err(|error| Failure::Other(format!("it does not serialise: {error}; please report this bug")))?;
     print(&(json + "\n"))
+}
+
+/// Says something on standard error. Where that is closed or full the command goes on: its result does not depend on
+/// who listens.
+pub fn say(text: impl Display) {
+    let _unheard = writeln!(io::stderr().lock(), "{text}");
+}
+
+/// The same, with the command's name before it.
+pub fn complain(text: impl Display) {
+    say(format_args!("overtake: {text}"));
 }
 
 /// Prints to standard output. A reader that has gone away (`| head`) is no error.

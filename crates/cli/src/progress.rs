@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use crate::output;
+
 /// Shorter than this, nobody wonders what is going on.
 const MOMENT: Duration = Duration::from_secs(2);
 
@@ -23,7 +25,7 @@ impl Progress {
     /// What comes next.
     pub fn step(&self, text: &str) {
         if !self.is_quiet && (self.is_long || self.start.elapsed() > MOMENT) {
-            eprintln!("  {text}");
+            output::say(format!("  {text}"));
         }
     }
 }

@@ -30,6 +30,7 @@ use variables::{Changes, Loading, REPORT_FOLDER, TRACE_FOLDER};
 
 use crate::args::Arguments;
 use crate::failure::{Failure, Result};
+use crate::output;
 
 /// The status when overtake itself fails, as `env` and `timeout` have it.
 const OWN_FAILURE: u8 = 125;
@@ -45,7 +46,7 @@ pub fn run(arguments: &Arguments, run: &RunArguments) -> ExitCode {
     match start(arguments, run) {
         Ok(code) => code,
         Err(failure) => {
-            eprintln!("overtake: {failure}");
+            output::complain(&failure);
             ExitCode::from(OWN_FAILURE)
         }
     }
@@ -66,7 +67,7 @@ fn start(arguments: &Arguments, run: &RunArguments) -> Result<ExitCode> {
     if !arguments.quiet {
         let unknown = overtake::variables::unknown_here();
         let warnings = variables::warnings(run, &lookup).into_iter().chain(unknown);
-        warnings.for_each(|warning| eprintln!("overtake: warning: {warning}"));
+        warnings.for_each(|warning| output::complain(format!("warning: {warning}")));
     }
     let folder = (run.wants_reports() || run.deployment == Deployment::Shadow).then(Folder::new).transpose()?;
     changes.extend(loading(run.deployment, &library, folder.as_ref())?);
@@ -153,7 +154,7 @@ fn stay(run: &RunArguments, library: &Path, changes: &Changes, folder: Folder) -
         variables: changes,
     };
     if let Err(failure) = reports.write(&about, &folder) {
-        eprintln!("overtake: {failure}");
+        output::complain(&failure);
     }
     asked_for.iter().for_each(|other| folder.copy_to(other));
     // A signal may be about to end this process, and then nothing is dropped.
@@ -164,7 +165,7 @@ fn stay(run: &RunArguments, library: &Path, changes: &Changes, folder: Folder) -
 /// Says why the program did not start.
 fn refused(program: &OsStr, error: &io::Error) -> ExitCode {
     let (status, what) = refusal(program, error);
-    eprintln!("overtake: {what}");
+    output::complain(&what);
     ExitCode::from(status)
 }
 

@@ -1,5 +1,7 @@
 //! What the program finds in its environment, and how far it is inherited.
 
+use std::process::Stdio;
+
 use crate::common::{Folder, succeed, text};
 use crate::stand_ins::{command, compile, library, run};
 
@@ -48,6 +50,18 @@ fn variables_that_mean_nothing_are_told_with_the_nearest() {
     let output = run(&folder, &["--", "true"], &[("OVERTAKE_MAX_BLOKING_US", "30")]);
     let said = text(&output.stderr);
     assert!(output.status.success() && said.contains("is it OVERTAKE_MAX_BLOCKING_US?"), "{said}");
+}
+
+#[test]
+fn a_warning_that_finds_no_room_changes_nothing() {
+    let folder = Folder::new("run-unheard");
+    let library = library(&folder, "dropin.so");
+    let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let warned_of = [("CUDA_DEVICE_MAX_CONNECTIONS", "1")];
+    let mut overtake = command(&folder, &library, &["--", "echo", "done"], &warned_of);
+    let output = overtake.stderr(full).stdout(Stdio::piped()).spawn();
+    let output = output.unwrap().wait_with_output().unwrap();
+    assert_eq!((output.status.code(), text(&output.stdout)), (Some(0), "done\n"));
 }
 
 #[test]

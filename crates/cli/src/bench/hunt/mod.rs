@@ -25,7 +25,7 @@ use super::args::{BugName, HuntArguments};
 use super::stage::{product_options, span, write_json};
 use crate::args::Arguments;
 use crate::device::OpenDevice;
-use crate::failure::{Failure, Result};
+use crate::failure::Result;
 use crate::{header, open, output};
 use chance::Chance;
 use guard::Guard;
@@ -206,7 +206,7 @@ impl Reporter {
         self.field.found(Finding::Hung(what)); // which changes nothing where something was found before
         // The driver's clock is not asked: it may be what everybody waits for.
         if let Err(failure) = self.report(self.arguments.seconds) {
-            eprintln!("overtake: {}", Failure::to_string(&failure));
+            output::complain(&failure);
         }
         leave(FOUND);
     }
