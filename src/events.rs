@@ -40,7 +40,8 @@ impl Events {
 
     /// Destroys all that are free.
     pub(crate) fn clear(&self, driver: &dyn Driver) {
-        for event in lock(&self.free).drain(..) {
+        let free = std::mem::take(&mut *lock(&self.free));
+        for event in free {
             // An error means that the context is gone, and the event with it.
             let _ = driver.event_destroy(event);
         }
