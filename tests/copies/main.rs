@@ -96,7 +96,7 @@ fn byte_trials(arm: Arm) -> Vec<Trial> {
 fn trials(arm: Arm) -> Vec<Trial> {
     // In real time such a check depends on what else the machine does.
     let real_time = arm == Arm::Cuda;
-    let case = |case: Case| check_trial(arm, case.name, case.check).with_ignored_flag(case.brisk && real_time);
+    let case = |case: Case| check_trial(arm, case.name, case.check).with_ignored_flag(case.model_only && real_time);
     byte_trials(arm).into_iter().chain(checks::all().map(case)).collect()
 }
 

@@ -1,5 +1,8 @@
 //! Sizes, pitches and offsets up to where 64 bits end: what the driver refuses is refused with the same code, and
 //! moves nothing.
+//!
+//! Boxes of such sizes are for the model alone. An H100's driver (580) takes 2^43 + 1 rows of 2 MiB, whose bytes come
+//! to 2 MiB past 64 bits, and others keep its engine busy without end. Through the layer they reach it as they are.
 
 use std::cell::Cell;
 use std::sync::Arc;
