@@ -146,10 +146,14 @@ fn accounts_for_every_copy(report: &Value) -> Result<(), String> {
     require(made == accounted, || format!("{made} copies were made, and {accounted} are accounted for"))
 }
 
-/// Makes sure that messages found no room, and that the reports count them.
+/// Makes sure that messages found no room, and that the reports count them. Rescued copies alone are no reason for a
+/// message: on a host that was slow to look they do not count, and the layer does not stand down.
 pub fn dropped_messages(folder: &Path) -> Result<(), String> {
-    let dropped: u64 = read(folder)?.iter().filter_map(|report| report["messages_dropped"].as_u64()).sum();
-    require(dropped > 0, || "no message was dropped, or none was counted".to_owned())
+    let reports = read(folder)?;
+    let sum = |name: &str| -> u64 { items(&reports, "devices").filter_map(|device| device[name].as_u64()).sum() };
+    let nothing_to_say = sum("guard_rescues") > 0 && sum("stand_downs") == 0;
+    let dropped: u64 = reports.iter().filter_map(|report| report["messages_dropped"].as_u64()).sum();
+    require(dropped > 0 || nothing_to_say, || "no message was dropped, or none was counted".to_owned())
 }
 
 fn require(holds: bool, why: impl FnOnce() -> String) -> Result<(), String> {
