@@ -105,6 +105,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg_attr(miri, ignore)] // it runs kernels on the software GPU in real time, for minutes under an interpreter
     fn a_device_whose_thread_starves_is_not_taken_for_one_queue() {
         assert!(found_in_real_time(Connections::default()));
         assert!(!found_in_real_time(Connections { max: Some(1), copy: Some(8) }), "and one queue is found");
