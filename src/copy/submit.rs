@@ -84,9 +84,11 @@ unsafe fn submit_asking(
     let began = stream.began();
     let (mut lowest, mut highest) = if inner.options.enabled { job.company(request) } else { (priority, priority) };
     if lowest != highest {
-        // A caller that names no direction may have met the other engine's copies so far.
         job.find(request);
-        (lowest, highest) = job.company(request);
+        if request.direction.is_none() {
+            // It may have met the other engine's copies so far.
+            (lowest, highest) = job.company(request);
+        }
     }
     let mut capturing = false;
     if lowest != highest {
