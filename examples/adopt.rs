@@ -2,8 +2,8 @@
 
 use std::error::Error;
 
+use backend::{Backend, open};
 use overtake::copy::Request;
-use overtake::driver::{Backend, open};
 use overtake::hal::{Device, HostAllocFlags, StreamFlags};
 use overtake::{Options, Overtake, Priority};
 

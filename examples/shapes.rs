@@ -2,8 +2,8 @@
 
 use std::error::Error;
 
+use backend::{Backend, open};
 use overtake::copy::Request;
-use overtake::driver::{Backend, open};
 use overtake::hal::{Copy2d, Copy3d, Device, DevicePtr, Endpoint, HostAllocFlags, Plane, Volume};
 use overtake::{Options, Overtake, Priority};
 

@@ -7,7 +7,7 @@ use std::error::Error;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use overtake::driver::{Backend, open};
+use backend::{Backend, open};
 use overtake::hal::{Device, DevicePtr, Driver, HostAllocFlags, MemOp, Nanos};
 use overtake::{Options, Overtake, Priority, PriorityStream, Words};
 

@@ -6,55 +6,28 @@
 //! | where | what |
 //! |---|---|
 //! | [`hal`] | the seam: one trait for a CUDA driver, its newtypes and its error; its page is the contract |
-//! | [`driver`] | the real driver, found at run time, and the choice between it and the software GPU |
+//! | [`driver`] | the real driver, found at run time |
 //! | [`Overtake`], [`PriorityStream`] | the front door: open a device, make or adopt streams, copy |
-//! | [`copy`] | requests, plans (the rules in one place), submission, handles |
+//! | [`copy`] | requests, plans, handles |
 //! | [`kernel`] | the copy kernel that yields to urgent copies |
 //! | [`options`] | every tunable, with one name everywhere |
-//! | `channels`, `semaphores` | shapes, chunks, brackets, the queue probe; the ledger of pending copies |
-//! | `overtake-softgpu` | the software GPU: the same seam, virtual time, the hardware's hazards |
-//! | `overtake-abi` | the CUDA driver ABI: types and the one list of functions |
 //!
-//! Arrows point downward only: nothing that this crate stands on knows of it.
+//! The copy layer is the crate `overtake-copies`; this one is what users depend on. The software GPU is the crate
+//! `overtake-softgpu`, and `overtake-backend` chooses between it and the real driver.
 #![deny(clippy::print_stderr, clippy::print_stdout)] // messages go through `log`
 #![deny(unsafe_code)]
 
-pub mod driver;
+pub use copies::{
+    Blocking, ClassSnapshot, Direction, Latency, Options, Overtake, Priorities, Priority, PriorityStream, Statistics,
+    TracedCopy, Words, copy, is_any_copy_lost, kernel, options, variables,
+};
+pub use {driver, hal};
 
-mod ahead;
-mod census;
-pub mod copy;
-mod engine;
-mod events;
-mod guard;
-mod hold;
-pub mod kernel;
-mod lock;
-mod loss;
-mod monitor;
-pub mod options;
-mod overtake;
-mod persist;
-mod primary;
-#[cfg(test)]
-mod rings;
-mod run;
-mod shadow;
-#[cfg(test)]
-mod soft;
-mod statistics;
-mod stream;
-mod trace;
-mod trust;
-pub mod variables;
+/// The version of this library.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
-pub use channels::Direction;
-pub use guard::Blocking;
-pub use hal;
-pub use loss::is_any_copy_lost;
-pub use options::Options;
-pub use overtake::Overtake;
-pub use semaphores::{Priorities, Priority, Words};
-pub use statistics::{ClassSnapshot, Latency, Statistics};
-pub use stream::PriorityStream;
-pub use trace::TracedCopy;
+/// The commit that it was built from, or `unknown`.
+pub const COMMIT: &str = env!("OVERTAKE_COMMIT");
+
+/// Both, for a person: `0.1.0 (commit 0123456789ab)`.
+pub const VERSION_AND_COMMIT: &str = concat!(env!("CARGO_PKG_VERSION"), " (commit ", env!("OVERTAKE_COMMIT"), ")");

@@ -7,8 +7,9 @@ use std::process::Command;
 use std::ptr::NonNull;
 
 use abi::types::{CU_GET_PROC_ADDRESS_LEGACY_STREAM, CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM};
+use backend::{Backend, open};
+use driver::{CudaDriver, Functions, LIBRARY_VARIABLE, Library};
 use hal::{Code, Driver, Stream};
-use overtake::driver::{Backend, CudaDriver, Functions, LIBRARY_VARIABLE, Library, open};
 
 /// Builds a shared library from C text, once per test.
 fn build(name: &str, source: &str) -> PathBuf {

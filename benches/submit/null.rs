@@ -5,7 +5,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use overtake::driver::RealHost;
+use driver::RealHost;
 use overtake::hal::{
     Attribute, CaptureMode, CaptureStatus, Context, Copy2d, Copy3d, Device, DevicePtr, Driver, Event, EventFlags,
     Function, Graph, Host, HostAllocFlags, HostRegisterFlags, Launch, MemOp, MemoryKind, Module, Nanos, PointerInfo,

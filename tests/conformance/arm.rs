@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, OnceLock};
 
+use driver::CudaDriver;
 use hal::{Context, Device, Driver, Stream};
-use overtake::driver::CudaDriver;
 
 use crate::failure::Failure;
 use crate::place::Side;

@@ -4,8 +4,8 @@
 use std::ffi::{c_int, c_void};
 use std::sync::Arc;
 
+use driver::CudaDriver;
 use hal::{Code, Copy2d, DevicePtr, Driver, Endpoint, Error, Plane, Stream};
-use overtake::driver::CudaDriver;
 
 use crate::codes::OVERTAKE_ERROR_NO_DRIVER;
 use crate::copies::{

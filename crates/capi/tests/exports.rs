@@ -55,6 +55,19 @@ fn the_exported_symbols_are_the_listed_ones() {
     assert_eq!(exported, BTreeSet::from(EXPORTS));
 }
 
+/// Whether a symbol of a file belongs to the software GPU.
+fn has_soft_gpu(file: &Path) -> bool {
+    output("nm", &[], file).contains("softgpu")
+}
+
+#[test]
+fn neither_library_contains_the_software_gpu() {
+    assert!(has_soft_gpu(&common::built("libcuda.so")), "the question finds it where it is");
+    for library in ["libovertake_c.so", "libovertake_preload.so"] {
+        assert!(!has_soft_gpu(&common::built(library)), "{library}");
+    }
+}
+
 #[test]
 fn the_library_needs_what_every_system_has_and_carries_its_version() {
     let dynamic = output("readelf", &["-dW"], &library());

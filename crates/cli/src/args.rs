@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use overtake::VERSION_AND_COMMIT;
 
 use crate::bench::BenchArguments;
 use crate::run::RunArguments;
@@ -25,7 +26,7 @@ software GPU. Exit codes: 0 done, 1 failed, 2 the command line makes no sense; `
 
 /// Gives GPU memory copies the priorities that CUDA does not.
 #[derive(Debug, Parser)]
-#[command(name = "overtake", version = crate::version::LONG, after_help = AFTER_HELP, arg_required_else_help = true)]
+#[command(name = "overtake", version = VERSION_AND_COMMIT, after_help = AFTER_HELP, arg_required_else_help = true)]
 pub struct Arguments {
     /// Which driver to use.
     #[arg(long, global = true, value_enum, value_name = "BACKEND")]

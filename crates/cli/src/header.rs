@@ -1,7 +1,7 @@
 //! Where numbers come from: the header of everything that is written as JSON.
 
+use backend::Opened;
 use hal::Device;
-use overtake::driver::Opened;
 use report::Header;
 
 use crate::failure::Result;
@@ -13,8 +13,8 @@ pub fn header(opened: &Opened, device: Device) -> Result<Header> {
     let command: Vec<String> = std::env::args().skip(1).map(|word| without_folder(&word)).collect();
     let environment = environment::relevant(environment::variables());
     Ok(Header {
-        version: version::VERSION.to_owned(),
-        commit: version::COMMIT.to_owned(),
+        version: overtake::VERSION.to_owned(),
+        commit: overtake::COMMIT.to_owned(),
         command: format!("overtake {}", command.join(" ")),
         product: report::PRODUCT,
         device: driver.device_name(device)?,

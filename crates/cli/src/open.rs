@@ -1,6 +1,6 @@
 //! Which driver a command uses: chosen, opened and said once.
 
-use overtake::driver::{self, Backend, Opened};
+use backend::{Backend, Opened};
 use softgpu::{Builder, Planted};
 
 use crate::args::{Arguments, BackendName};
@@ -29,7 +29,7 @@ pub fn open_with_bug(arguments: &Arguments, payload: Payload, bug: Option<Plante
         Some(BackendName::Soft) => Backend::Soft,
         None => Backend::from_environment()?,
     };
-    let opened = driver::open_with(backend, |builder| {
+    let opened = backend::open_with(backend, |builder| {
         let builder = match payload {
             Payload::Real => builder,
             Payload::TimingOnly => builder.payload(softgpu::Payload::TimingOnly),

@@ -1,11 +1,4 @@
-//! What this binary is.
-
-/// The version.
-pub const VERSION: &str = env!("CARGO_PKG_VERSION");
-/// The commit it was built from, or `unknown`.
-pub const COMMIT: &str = env!("OVERTAKE_COMMIT");
-/// Both.
-pub const LONG: &str = concat!(env!("CARGO_PKG_VERSION"), " (commit ", env!("OVERTAKE_COMMIT"), ")");
+//! Which driver a machine has.
 
 /// `13.0` for 13000, as the driver counts.
 #[must_use]

@@ -4,8 +4,8 @@
 #![allow(clippy::too_many_arguments)]
 
 use abi::types::*;
+use copies::copy::Request;
 use hal::{DevicePtr, Stream};
-use overtake::copy::Request;
 use shim::Call;
 
 use crate::copy::submit;

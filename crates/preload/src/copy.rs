@@ -5,8 +5,8 @@
 use std::ffi::c_void;
 
 use abi::types::*;
+use copies::copy::Request;
 use hal::DevicePtr;
-use overtake::copy::Request;
 use shim::{Call, Passed};
 
 use crate::hooks::Hook;

@@ -7,8 +7,8 @@ use std::ptr::{NonNull, null_mut};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
+use driver::{CudaDriver, Library};
 use hal::{Code, Driver, Result};
-use overtake::driver::{CudaDriver, Library};
 
 use crate::pages::Pages;
 use crate::{loader, locate, object};

@@ -29,7 +29,7 @@ const FOLDERS: [&str; 9] = [
 
 /// The library that `OVERTAKE_LIBCUDA` names.
 pub fn named() -> Option<CString> {
-    variable::path(overtake::driver::LIBRARY_VARIABLE).and_then(|name| CString::new(name.into_vec()).ok())
+    variable::path(::driver::LIBRARY_VARIABLE).and_then(|name| CString::new(name.into_vec()).ok())
 }
 
 /// Files of the driver's name that are not this library: on `LD_LIBRARY_PATH`, in the loader's cache, in the usual

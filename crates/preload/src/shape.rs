@@ -5,8 +5,8 @@
 use std::ffi::c_void;
 
 use abi::types::*;
+use copies::copy::Request;
 use hal::{Copy2d, Copy3d, DevicePtr, Endpoint, Plane, Volume};
-use overtake::copy::Request;
 
 use crate::copy::{asynchronous, blocking};
 use crate::hooks::Hook;

@@ -1,8 +1,8 @@
 //! A copy as a hook or a C function hands it over.
 
+use copies::Direction;
+use copies::copy::Request;
 use hal::Stream;
-use overtake::Direction;
-use overtake::copy::Request;
 
 /// One copy on its way into the driver.
 #[derive(Clone, Copy, Debug)]

@@ -4,8 +4,8 @@ use std::cell::Cell;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};
 
+use copies::Priority;
 use doors::fault::Source;
-use overtake::Priority;
 
 use crate::call::Call;
 use crate::context::Adopted;

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
 
+use copies::{Options, Overtake, Priority, PriorityStream};
 use hal::{Context, Device, Driver, Result, Stream};
-use overtake::{Options, Overtake, Priority, PriorityStream};
 
 use crate::room;
 
@@ -97,7 +97,7 @@ mod tests {
         let driver: Arc<dyn Driver> = Arc::new(SoftGpu::builder().build());
         let context = driver.primary_context_retain(Device(0)).unwrap();
         driver.context_set_current(Some(context)).unwrap();
-        let priorities = overtake::Priorities::new(7).unwrap();
+        let priorities = copies::Priorities::new(7).unwrap();
         let options = Options { channels: false, priorities, ..Options::default() };
         let local = Local::open(&driver, context, &options).unwrap();
         let range = driver.priority_range().unwrap();
@@ -118,7 +118,7 @@ mod tests {
         let driver: Arc<dyn Driver> = Arc::new(SoftGpu::builder().build());
         let context = driver.primary_context_retain(Device(0)).unwrap();
         driver.context_set_current(Some(context)).unwrap();
-        let priorities = overtake::Priorities::new(4).unwrap();
+        let priorities = copies::Priorities::new(4).unwrap();
         let options = Options { channels: false, priorities, ..Options::default() };
         let local = Local::open(&driver, context, &options).unwrap();
         let said = [-1, -2, -3, -5].map(|cuda| local.meaning(cuda).map(Priority::get));

@@ -4,8 +4,8 @@
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
+use copies::copy::{Door, Reason, Request};
 use hal::{Code, DevicePtr, Stream};
-use overtake::copy::{Door, Reason, Request};
 
 use crate::call::Call;
 use crate::context::Adopted;
@@ -37,7 +37,7 @@ pub unsafe fn copy_batch(calls: &[Call], native: &mut dyn FnMut() -> u32) -> u32
         Ok(found) => found,
         Err(reason) => return without_layer(reason, bytes, native),
     };
-    if overtake::is_any_copy_lost()
+    if copies::is_any_copy_lost()
         && let Err(error) = adopted.copies.loss()
     {
         passed_on(Passed::Refused, bytes);
@@ -100,7 +100,7 @@ pub fn natively<T>(native: impl FnOnce() -> T) -> T {
 /// are missing, though the driver knows of no failure.
 #[must_use]
 pub fn lost() -> Option<u32> {
-    if !overtake::is_any_copy_lost() {
+    if !copies::is_any_copy_lost() {
         return None;
     }
     let here = process().and_then(Process::here)?;
@@ -135,7 +135,7 @@ pub fn about_to_block() -> Blocked {
 /// A call that may wait inside the driver is under way: see [`about_to_block`].
 #[derive(Debug)]
 pub struct Blocked {
-    _here: Vec<overtake::Blocking>,
+    _here: Vec<copies::Blocking>,
 }
 
 /// The application is about to free memory in stream order: whoever submits something afterwards may not name it.

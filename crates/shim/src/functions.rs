@@ -4,10 +4,10 @@
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::Arc;
 
+use copies::Priority;
+use copies::copy::Request;
+use driver::CudaDriver;
 use hal::{Code, Copy2d, DevicePtr, Driver, Endpoint, Plane, Stream};
-use overtake::Priority;
-use overtake::copy::Request;
-use overtake::driver::CudaDriver;
 
 use crate::choice;
 use crate::context::{Adopted, Local};

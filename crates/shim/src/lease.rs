@@ -53,7 +53,7 @@ mod tests {
     use std::sync::mpsc;
     use std::thread::ThreadId;
 
-    use overtake::driver::RealHost;
+    use driver::RealHost;
 
     use super::*;
 

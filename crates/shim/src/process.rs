@@ -8,10 +8,10 @@ use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::SystemTime;
 
+use copies::Priorities;
 use doors::fault::Source;
 use hal::{Driver, Result};
 use once_cell::sync::OnceCell;
-use overtake::Priorities;
 
 use crate::contexts::Contexts;
 use crate::report;

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::{Duration, SystemTime};
 
-use overtake::{ClassSnapshot, Statistics};
+use copies::{ClassSnapshot, Statistics};
 use serde::Serialize;
 
 use crate::context::Local;
@@ -104,14 +104,14 @@ impl From<ClassSnapshot> for Class {
 impl Part {
     pub(crate) fn of(local: &Local) -> Part {
         let statistics = local.overtake.statistics();
-        let latency = |(priority, latency): (&u8, &overtake::Latency)| Latency {
+        let latency = |(priority, latency): (&u8, &copies::Latency)| Latency {
             priority: *priority,
             count: latency.count,
             p50_us: latency.p50_us,
             p99_us: latency.p99_us,
             max_us: latency.max_us,
         };
-        let passed_on = |(reason, class): (&overtake::copy::Reason, &ClassSnapshot)| PassedOn {
+        let passed_on = |(reason, class): (&copies::copy::Reason, &ClassSnapshot)| PassedOn {
             reason: reason.name(),
             copies: class.copies,
             bytes: class.bytes,

@@ -14,9 +14,9 @@
 use std::fmt;
 use std::ops::Range;
 
+use copies::options::syntax;
+use copies::{Direction, Priorities, Priority};
 use doors::fault::{Fault, Source};
-use overtake::options::syntax;
-use overtake::{Direction, Priorities, Priority};
 use serde::Deserialize;
 use serde::de::{self, Deserializer, Visitor};
 use toml::Spanned;
@@ -131,7 +131,7 @@ impl<'de> Deserialize<'de> for Size {
         deserializer.deserialize_any(NumberOrWord {
             expected: "a size such as 65536 or \"64K\"",
             number: |number| u64::try_from(number).ok().map(Size),
-            word: |word| overtake::options::size(word).map(Size),
+            word: |word| copies::options::size(word).map(Size),
         })
     }
 }
@@ -254,8 +254,8 @@ fn fits(pattern: &str, text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use copies::copy::Request;
     use hal::{DevicePtr, Stream};
-    use overtake::copy::Request;
 
     use super::*;
 

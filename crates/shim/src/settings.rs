@@ -3,11 +3,11 @@
 use std::ffi::OsString;
 use std::path::Path;
 
+use copies::kernel::Workers;
+use copies::options::{syntax, unreadable};
+use copies::{Options, Priorities};
 use doors::fault::{Fault, Source};
 use doors::{file, variable};
-use overtake::kernel::Workers;
-use overtake::options::{syntax, unreadable};
-use overtake::{Options, Priorities};
 use toml::de::DeTable;
 
 use crate::rules::Rules;
@@ -58,7 +58,7 @@ impl Settings {
     #[must_use]
     pub fn of_this_process() -> Settings {
         let mut settings = Settings::from_environment(|name| std::env::var(name).ok());
-        settings.warnings.extend(overtake::variables::unknown_here());
+        settings.warnings.extend(copies::variables::unknown_here());
         settings
     }
 

@@ -165,8 +165,8 @@ impl Hasher for Mixer {
 
 #[cfg(test)]
 mod tests {
+    use copies::Options;
     use hal::{Device, Driver};
-    use overtake::Options;
     use softgpu::SoftGpu;
 
     use super::*;
@@ -209,7 +209,7 @@ mod tests {
         let streams = Streams::default();
         for thread in 1..=10 {
             let adopted = Arc::new(local.adopt(Stream::PER_THREAD).unwrap());
-            adopted.give(overtake::Priority::new(5));
+            adopted.give(copies::Priority::new(5));
             streams.keep(of_thread(context, thread), &adopted);
         }
         (1..=10).for_each(|thread| streams.end(thread));

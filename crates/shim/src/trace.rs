@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
+use copies::TracedCopy;
+use copies::copy::Plan;
 use hal::{Driver, Nanos};
-use overtake::TracedCopy;
-use overtake::copy::Plan;
 use serde_json::{Value, json};
 
 use crate::context::Local;
@@ -81,7 +81,7 @@ fn track(device: i32, copy: &TracedCopy) -> Track {
         Plan::Kernel { .. } => "bulk by kernel",
         Plan::Engine { .. } => "bulk in chunks",
     };
-    (device, copy.direction.map_or("copies", overtake::Direction::name), way)
+    (device, copy.direction.map_or("copies", copies::Direction::name), way)
 }
 
 /// When it was over, as far as anybody knows: at the latest when its call returned.
@@ -159,7 +159,7 @@ fn size(bytes: u64) -> String {
 fn counters(part: &Part, copies: &[TracedCopy], pid: u32) -> Vec<Value> {
     let mut changes: Vec<(&'static str, Nanos, i64)> = Vec::new();
     for copy in copies.iter().filter(|copy| matches!(copy.plan, Plan::Urgent)) {
-        let engine = copy.direction.map_or("copies", overtake::Direction::name);
+        let engine = copy.direction.map_or("copies", copies::Direction::name);
         changes.extend([(engine, copy.began, 1), (engine, end_of(copy), -1)]);
     }
     changes.sort_unstable();
@@ -175,8 +175,8 @@ fn counters(part: &Part, copies: &[TracedCopy], pid: u32) -> Vec<Value> {
 
 #[cfg(test)]
 mod tests {
+    use copies::{Direction, Priority};
     use hal::Stream;
-    use overtake::{Direction, Priority};
 
     use super::*;
 

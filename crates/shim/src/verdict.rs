@@ -1,7 +1,7 @@
 //! What a report comes down to: how long urgent copies took, which copies could not be prioritised and why, and what to
 //! try.
 
-use overtake::copy::Reason;
+use copies::copy::Reason;
 use serde::Serialize;
 
 /// A percentile of fewer samples is none.

@@ -6,10 +6,10 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
+use copies::copy::Request;
 use hal::{
     Attribute, Context, Device, DevicePtr, Driver, HostAllocFlags, Launch, MemOp, Stream, StreamFlags, WaitCondition,
 };
-use overtake::copy::Request;
 use shim::{Call, Start};
 use softgpu::{Clock, SoftGpu};
 

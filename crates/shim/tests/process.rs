@@ -6,8 +6,8 @@ use std::cell::Cell;
 use std::ffi::CString;
 use std::sync::{Arc, OnceLock};
 
+use copies::copy::Request;
 use hal::{Device, DevicePtr, Driver, HostAllocFlags, Stream, StreamFlags};
-use overtake::copy::Request;
 use shim::table::{Table, Totals};
 use shim::{Call, Start};
 use softgpu::{Clock, SoftGpu};

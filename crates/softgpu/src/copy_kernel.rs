@@ -1,6 +1,6 @@
 //! The model of overtake's copy kernel: its descriptors, its gate and how fast it goes.
 //!
-//! The library's `src/kernel/copy.cu` is what it stands for. There, warps take granules of the rows in turn, and a
+//! The library's `copies/src/kernel/copy.cu` is the original. There, warps take granules of the rows in turn, and a
 //! block of its own mirrors a word of host memory into the device word that the warps look at. Here, tiles of the rows
 //! flow over the link one after the other, each as long as the model looks away from the word; what is in flight when
 //! the word goes up still lands. Rows narrower than a granule go at the full rate, which nobody measured.

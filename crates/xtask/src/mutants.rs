@@ -47,10 +47,10 @@ const PARTS: [Part; 4] = [
         ],
         tests: &["--tests"],
     },
-    Part { package: "overtake", files: &["src/copy/plan.rs"], tests: &["--lib", "--", "copy::"] },
+    Part { package: "overtake", files: &["copies/src/copy/plan.rs"], tests: &["--lib", "--", "copy::"] },
     Part {
         package: "overtake",
-        files: &["src/guard/book.rs", "src/guard/callers.rs", "src/guard/handshake.rs"],
+        files: &["copies/src/guard/book.rs", "copies/src/guard/callers.rs", "copies/src/guard/handshake.rs"],
         tests: &["--lib", "--", "guard::"],
     },
 ];

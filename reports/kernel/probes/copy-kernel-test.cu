@@ -1,4 +1,4 @@
-// verify + time src/kernel/copy.cu
+// verify + time copies/src/kernel/copy.cu
 #include <cuda.h>
 #include <cuda_runtime.h>
 

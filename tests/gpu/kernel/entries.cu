@@ -1,5 +1,6 @@
-// Every entry of src/kernel/copy.cu against what the host computes, byte for byte, with bytes around each target that
-// have to stay as they are. Meant to be run under compute-sanitizer too (kernel.sh), so the sizes are small.
+// Every entry of copies/src/kernel/copy.cu against a copy that the host makes, byte for byte, with bytes around
+// each target that have to stay as they are. Meant to be run under compute-sanitizer too (kernel.sh), so the sizes
+// are small.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -7,7 +8,7 @@
 #include <random>
 #include <vector>
 
-#include "../../../src/kernel/copy.cu"
+#include "../../../copies/src/kernel/copy.cu"
 #include "../ok.h"
 
 static const size_t ARENA_BYTES = 4 << 20;

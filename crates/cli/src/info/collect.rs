@@ -13,7 +13,7 @@ use super::warnings::{Warning, device_warnings, environment_warnings};
 use crate::device::OpenDevice;
 use crate::failure::Result;
 use crate::{environment, version};
-use overtake::driver::Opened;
+use backend::Opened;
 
 /// Everything that `info` shows.
 #[derive(Debug, Serialize)]
@@ -127,8 +127,8 @@ pub fn collect(opened: &Opened) -> Result<Report> {
     let mut warnings = environment_warnings(&environment);
     warnings.extend(complaints);
     let mut report = Report {
-        version: version::VERSION,
-        commit: version::COMMIT,
+        version: overtake::VERSION,
+        commit: overtake::COMMIT,
         product: report::PRODUCT,
         backend: Backend { name: driver.backend(), reason: opened.reason.clone() },
         driver: version::driver_version(driver.version()?),

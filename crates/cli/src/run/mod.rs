@@ -111,7 +111,7 @@ fn loading(deployment: Deployment, library: &Path, folder: Option<&Folder>) -> R
 
 /// The driver's own library, which the program no longer finds when the shadow comes first.
 fn real_driver() -> Result<PathBuf> {
-    let named = env::var_os(overtake::driver::LIBRARY_VARIABLE).filter(|name| !name.is_empty());
+    let named = env::var_os(driver::LIBRARY_VARIABLE).filter(|name| !name.is_empty());
     let path = system::loaded_path(named.as_deref().unwrap_or(OsStr::new(DRIVER)));
     let absolute = path.and_then(|path| Path::new(&path).canonicalize().ok());
     absolute.ok_or_else(|| {

@@ -45,7 +45,7 @@ impl Loading<'_> {
             }
             Loading::Shadow(folder, driver) => Changes::from([
                 ("LD_LIBRARY_PATH".to_owned(), prepended(lookup("LD_LIBRARY_PATH").as_deref(), folder)),
-                (overtake::driver::LIBRARY_VARIABLE.to_owned(), driver.as_os_str().to_owned()),
+                (driver::LIBRARY_VARIABLE.to_owned(), driver.as_os_str().to_owned()),
             ]),
         }
     }

@@ -197,7 +197,7 @@ impl Report<'_> {
     pub fn json(&self) -> serde_json::Result<String> {
         let deadlock = self.outcome.deadlock.as_ref();
         serde_json::to_string_pretty(&Json {
-            version: crate::version::VERSION,
+            version: overtake::VERSION,
             name: &self.scenario.name,
             mode: self.setup.mode,
             chunk_bytes: self.chunk_bytes,

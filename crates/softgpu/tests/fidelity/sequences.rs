@@ -307,8 +307,8 @@ fn burst(row: &Row) -> Figures {
     Figures { p50_us: Some(p50(samples)), bulk_gbps: Some(bulk as f64 / span_us / 1e3) }
 }
 
-/// The copy kernel of the library, its descriptors and its gate as `src/kernel/copy.cu` declares them.
-const COPY_PTX: &str = include_str!("../../../../src/kernel/copy.ptx");
+/// The copy kernel of the library, its descriptors and its gate as `copies/src/kernel/copy.cu` declares them.
+const COPY_PTX: &str = include_str!("../../../../copies/src/kernel/copy.ptx");
 
 /// One copy of 64 KiB by the copy kernel on 16 multiprocessors, which yields to nobody.
 fn launch_copy(rig: &Rig, function: Function, direction: Direction, stream: Stream) {

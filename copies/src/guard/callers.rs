@@ -132,7 +132,7 @@ mod tests {
     use std::sync::atomic::{AtomicBool, AtomicU64};
 
     use super::*;
-    use crate::driver::RealHost;
+    use driver::RealHost;
 
     /// A host whose time passes by 50 us at each pause, when something may happen.
     struct Clock<F> {

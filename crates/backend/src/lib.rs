@@ -1,4 +1,9 @@
 //! Which driver: the real one or the software GPU.
+//!
+//! Only programs that want either depend on this crate: the command, tests and examples. The drop-in, the C library and
+//! a user of the Rust library contain no software GPU.
+#![deny(clippy::print_stderr, clippy::print_stdout)] // messages go through `log`
+#![deny(unsafe_code)]
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,7 +12,7 @@ use std::sync::Arc;
 use hal::{Code, Driver, Error, Result};
 use softgpu::{Builder, Clock, SoftGpu};
 
-use super::cuda::CudaDriver;
+use driver::CudaDriver;
 
 /// The environment variable that names the backend.
 pub const BACKEND_VARIABLE: &str = "OVERTAKE_BACKEND";

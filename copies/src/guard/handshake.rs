@@ -1,4 +1,4 @@
-//! The words of one carrier, and what they say. The kernel's side is in `src/kernel/copy.cu`.
+//! The words of one carrier, and what they say. The kernel's side is in `copies/src/kernel/copy.cu`.
 
 use std::sync::Arc;
 

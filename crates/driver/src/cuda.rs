@@ -2,7 +2,7 @@
 //!
 //! # Safety of the calls
 //!
-//! Every call was resolved with its own prototype ([`super::functions`]). Three kinds of argument go into them. *Out
+//! Every call was resolved with its own prototype ([`crate::functions`]). Three kinds of argument go into them. *Out
 //! parameters* are live locals of the type that the prototype names, written once before the call returns. *Handles*
 //! (streams, events, contexts, modules, graphs) and device addresses are numbers that the driver itself handed out; the
 //! seam's contract leaves their validation to the driver, which answers for stale ones as its manual says. *Host
@@ -19,11 +19,11 @@ use hal::{
 };
 use once_cell::sync::OnceCell;
 
-use super::functions::Functions;
-use super::handle::{number, pointer};
-use super::host::RealHost;
-use super::library::Library;
-use super::{copy, memop, memory, module};
+use crate::functions::Functions;
+use crate::handle::{number, pointer};
+use crate::host::RealHost;
+use crate::library::Library;
+use crate::{copy, memop, memory, module};
 
 /// The process's one real driver, once it has loaded.
 static LOADED: OnceCell<Arc<CudaDriver>> = OnceCell::new();

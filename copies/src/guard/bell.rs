@@ -75,8 +75,8 @@ impl Bell {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::driver::RealHost;
     use crate::rings::{self, LONG};
+    use driver::RealHost;
 
     const RINGS: u64 = if cfg!(miri) { 12 } else { 2000 };
 

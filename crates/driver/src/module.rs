@@ -6,8 +6,8 @@ use std::ffi::CString;
 use abi::types::*;
 use hal::{Code, Function, Module, Result};
 
-use super::functions::Functions;
-use super::handle::{number, pointer};
+use crate::functions::Functions;
+use crate::handle::{number, pointer};
 
 /// Room for what the PTX compiler says.
 const LOG_BYTES: usize = 4096;

@@ -7,7 +7,7 @@ use std::ffi::{CStr, CString, c_void};
 use abi::types::*;
 use hal::{Code, Error, Result};
 
-use super::library::Library;
+use crate::library::Library;
 
 /// `cuGetProcAddress_v2`: the one function that is found by symbol.
 type GetProcAddress = unsafe extern "C" fn(

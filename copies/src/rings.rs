@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use hal::{Host, Nanos};
 
-use crate::driver::RealHost;
+use driver::RealHost;
 
 /// A sleep that no test waits out.
 pub(crate) const LONG: Nanos = Nanos::from_ms(20_000);

@@ -4,8 +4,8 @@
 use abi::types::*;
 use hal::{Code, Device, DevicePtr, MemoryKind, PointerInfo, Result};
 
-use super::functions::Functions;
-use super::handle::{number, pointer};
+use crate::functions::Functions;
+use crate::handle::{number, pointer};
 
 /// Host memory that the driver has never heard of.
 const PAGEABLE: PointerInfo =

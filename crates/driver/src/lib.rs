@@ -7,12 +7,12 @@
 //! | `cuda.rs` | the implementation of the seam |
 //! | `copy.rs` `memop.rs` `memory.rs` `module.rs` `handle.rs` | how the seam's nouns look to the driver |
 //! | `host.rs` | real time |
-//! | `backend.rs` | which driver: the real one or the software GPU |
 //!
 //! Nothing here panics for want of a driver: an absent library, an absent function and a device-less machine are errors
 //! that name the cure.
+#![deny(clippy::print_stderr, clippy::print_stdout)] // messages go through `log`
+#![deny(unsafe_code)]
 
-mod backend;
 mod copy;
 mod cuda;
 mod functions;
@@ -23,7 +23,6 @@ mod memop;
 mod memory;
 mod module;
 
-pub use backend::{BACKEND_VARIABLE, Backend, Opened, SOFT_CLOCK_VARIABLE, open, open_with};
 pub use cuda::CudaDriver;
 pub use functions::{Functions, Pointers};
 pub use host::RealHost;

@@ -15,7 +15,7 @@ case "${1:-}" in
     if diff <(grep -v '^//' copy.ptx) <(grep -v '^//' "$fresh") >/dev/null; then
       echo "copy.ptx is what nvcc makes of copy.cu"
     else
-      echo "copy.ptx differs from what nvcc makes of copy.cu: run src/kernel/ptx.sh and commit the result" >&2
+      echo "copy.ptx differs from what nvcc makes of copy.cu: run copies/src/kernel/ptx.sh and commit the result" >&2
       exit 1
     fi ;;
   "") cp "$fresh" copy.ptx; echo "copy.ptx regenerated" ;;

@@ -3,7 +3,7 @@
 use abi::types::*;
 use hal::{Copy2d, Copy3d, Endpoint};
 
-use super::handle::pointer;
+use crate::handle::pointer;
 
 /// One end of a copy: the memory type, the host pointer and the device pointer. The driver reads the one that the type
 /// names.

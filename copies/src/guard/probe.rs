@@ -76,7 +76,7 @@ mod tests {
     use softgpu::Connections;
 
     use super::*;
-    use crate::driver::RealHost;
+    use driver::RealHost;
 
     #[test]
     fn a_host_that_lets_nobody_run_is_waited_for() {

@@ -93,7 +93,7 @@ struct Guard {
     reserved: u32,
 }
 
-/// The words over which a guarded launch and the host agree on who makes the copy; `src/guard` has the whole story.
+/// The words over which a guarded launch and the host agree on which of them makes the copy (`copies/src/guard`).
 /// Launches that share them follow each other in one stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Handshake {

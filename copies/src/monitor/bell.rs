@@ -92,8 +92,8 @@ mod tests {
     use std::sync::atomic::AtomicBool;
 
     use super::*;
-    use crate::driver::RealHost;
     use crate::rings::{self, LONG};
+    use driver::RealHost;
 
     const RINGS: u64 = if cfg!(miri) { 12 } else { 500 };
 
