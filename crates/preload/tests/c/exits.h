@@ -57,15 +57,21 @@ static void *exit_from_here(void *argument)
     exit(9);
 }
 
-static void *copy_for_ever(void *argument)
+/* Until the driver refuses a copy: it does so in a thread that still copies when the process has begun to end. */
+static void *copy_until_refused(void *argument)
 {
     (void)argument;
     OK(cuCtxSetCurrent(context));
     Traffic mine = new_traffic();
-    for (;;) {
-        send_traffic(&mine);
-        cuStreamSynchronize(mine.urgent);
+    CUresult result = CUDA_SUCCESS;
+    while (result == CUDA_SUCCESS) {
+        result = cuMemcpyHtoDAsync(mine.device, mine.in, TRAFFIC_BULK, mine.bulk);
+        if (result == CUDA_SUCCESS)
+            result = cuMemcpyDtoHAsync(mine.small_out, mine.small_device, TRAFFIC_SMALL, mine.urgent);
+        if (result == CUDA_SUCCESS)
+            result = cuStreamSynchronize(mine.urgent);
     }
+    return NULL;
 }
 
 static pthread_t start(void *(*run)(void *))
@@ -101,8 +107,8 @@ static void leave(const char *way)
     else if (strcmp(way, "thread") == 0)
         REQUIRE(pthread_join(start(exit_from_here), NULL) == 0);
     else if (strcmp(way, "others") == 0) {
-        start(copy_for_ever);
-        start(copy_for_ever);
+        start(copy_until_refused);
+        start(copy_until_refused);
         nap_us(30000);
         exit(10);
     } else if (strcmp(way, "pthread_exit") == 0) {
