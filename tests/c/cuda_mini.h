@@ -8,6 +8,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 typedef unsigned int CUresult;
 typedef int CUdevice;
 typedef unsigned long long CUdeviceptr;
@@ -359,5 +363,9 @@ CUresult cuLaunchKernel(CUfunction function, unsigned int grid_x, unsigned int g
                         unsigned int block_x, unsigned int block_y, unsigned int block_z, unsigned int shared_bytes,
                         CUstream stream, void **parameters, void **extra);
 CUresult cuLaunchHostFunc(CUstream stream, CUhostFn function, void *data);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

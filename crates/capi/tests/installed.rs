@@ -1,4 +1,5 @@
-//! `cargo xtask install` into a folder of the test's, and what a stranger does with it: pkg-config, CMake, Python.
+//! `cargo xtask install` into a folder of the test's, and what a stranger does with it: the first programs of the
+//! READMEs, pkg-config, CMake, Python.
 
 mod common;
 #[path = "../../../tests/support/needs.rs"]
@@ -14,6 +15,10 @@ const PROGRAM: &str = "#include <overtake.h>\n#include <stdio.h>\n\
 
 /// Installs what cargo built for this test, and leaves out what it did not.
 fn install(test: &str) -> PathBuf {
+    install_with(test, &[])
+}
+
+fn install_with(test: &str, options: &[&str]) -> PathBuf {
     let prefix = common::folder(test).join("prefix");
     let deps = common::built("libovertake_c.so").parent().expect("a file has a folder").to_owned();
     // Where this test was built, so that cargo does not build the chores anew elsewhere.
@@ -21,7 +26,8 @@ fn install(test: &str) -> PathBuf {
     let mut cargo = Command::new(env!("CARGO"));
     cargo.current_dir(common::here()).env("CARGO_TARGET_DIR", target);
     cargo.args(["run", "--quiet", "--package", "overtake-xtask", "--", "install"]);
-    let report = common::succeed(cargo.arg("--prefix").arg(&prefix).arg("--from").arg(deps));
+    cargo.arg("--prefix").arg(&prefix).arg("--from").arg(deps).args(options);
+    let report = common::succeed(&mut cargo);
     assert!(report.as_ref().is_ok_and(|report| report.contains("libovertake.so.0")), "{report:?}");
     prefix
 }
@@ -52,6 +58,101 @@ fn programs_are_built_with_pkg_config() -> Result<(), Failed> {
     Ok(())
 }
 
+/// The first block of a Markdown page in this language.
+fn block<'page>(page: &'page str, language: &str) -> &'page str {
+    let begin = page.split_once(&format!("\n```{language}\n")).unwrap_or_else(|| panic!("no block of {language}")).1;
+    begin.split_once("\n```\n").expect("a block ends").0
+}
+
+/// The first C program of a page, built by the commands of the page, with the prefix of the test in place of theirs.
+fn first_program(page: &str, name: &str) -> Result<(), Failed> {
+    let prefix = install(name);
+    let soft = prefix.join("lib/overtake/soft");
+    let page = std::fs::read_to_string(common::here().join(page))?;
+    std::fs::write(prefix.join("program.c"), block(&page, "c"))?;
+    let (mut compiled, mut install) = (0, false);
+    for line in block(&page, "sh").lines() {
+        install |= line.starts_with("cargo xtask install --prefix /usr/local ");
+        if !line.starts_with("gcc program.c ") {
+            continue;
+        }
+        let mut shell = Command::new("sh");
+        shell.current_dir(&prefix).env("PKG_CONFIG_PATH", prefix.join("lib/pkgconfig")).args(["-ec", line]);
+        let mut program = common::program(&prefix.join("program"));
+        // Where CUDA is installed the compiler finds its header and its library; here those of the software GPU.
+        if line.contains("-lcuda") {
+            shell.env("C_INCLUDE_PATH", soft.join("include")).env("LIBRARY_PATH", &soft);
+            program.env("LD_LIBRARY_PATH", std::env::join_paths([&prefix.join("lib"), &soft])?);
+        }
+        succeed(&mut shell);
+        runs_with_priorities(&mut program, &prefix.join(format!("reports_{compiled}")))?;
+        compiled += 1;
+    }
+    match (install, compiled, block(&page, "sh").ends_with("./program")) {
+        (true, 2, true) => Ok(()),
+        found => Err(format!("the page installs, compiles with CUDA and without, and runs: {found:?}").into()),
+    }
+}
+
+/// Runs a program that copies four layers and four tokens; its report says that the copies had their priorities.
+fn runs_with_priorities(program: &mut Command, reports: &Path) -> Result<(), Failed> {
+    std::fs::create_dir_all(reports)?;
+    common::run(program.env("OVERTAKE_REPORT_DIR", reports))?;
+    let report = std::fs::read_dir(reports)?.next().ok_or("the program wrote no report")??.path();
+    let report = std::fs::read_to_string(report)?;
+    // The first copy of bulk finds nothing to yield to; the others do.
+    match ["\"urgent\":{\"copies\":4,", "\"kernel\":{\"copies\":3,"].iter().all(|part| report.contains(part)) {
+        true => Ok(()),
+        false => Err(format!("not four urgent copies beside bulk that yields: {report}").into()),
+    }
+}
+
+/// Everything below a folder that is no folder itself.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path());
+    entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
+}
+
+/// No name or line of a source is left in the libraries, and the soft driver is only where it is asked for.
+fn libraries_are_stripped_and_the_soft_driver_stands_aside() -> Result<(), Failed> {
+    let prefix = install_with("installed_stripped", &["--libdir", "lib64"]);
+    let files = files(&prefix);
+    let libraries: Vec<&PathBuf> = files.iter().filter(|file| file.to_string_lossy().contains(".so")).collect();
+    for library in &libraries {
+        let sections = succeed(Command::new("readelf").args(["--sections", "--wide"]).arg(library));
+        if !sections.contains(" .dynsym") || sections.contains(" .symtab") || sections.contains(" .debug_") {
+            return Err(format!("{}: {sections}", library.display()).into());
+        }
+    }
+    let archive =
+        succeed(Command::new("readelf").args(["--sections", "--wide"]).arg(prefix.join("lib64/libovertake.a")));
+    if !archive.contains(" .symtab") || archive.contains(" .debug_info") {
+        return Err("libovertake.a: a linker needs its symbols, and no debug information".into());
+    }
+    let named = |name: &&&PathBuf| name.file_name().is_some_and(|name| name.to_string_lossy().contains("libcuda"));
+    let mut soft: Vec<&Path> = libraries.iter().filter(named).map(|file| file.as_path()).collect();
+    soft.sort();
+    let expected = ["libcuda.so", "libcuda.so.1"].map(|name| prefix.join("lib64/overtake/soft").join(name));
+    match soft == expected && libraries.len() == 6 {
+        true => Ok(()),
+        false => Err(format!("{libraries:?}").into()),
+    }
+}
+
+/// The same from a folder of libraries of another name.
+fn another_folder_of_libraries() -> Result<(), Failed> {
+    let prefix = install_with("installed_lib64", &["--libdir", "lib64"]);
+    let source = prefix.join("program.c");
+    std::fs::write(&source, PROGRAM)?;
+    let mut pkg_config = Command::new("pkg-config");
+    pkg_config.env("PKG_CONFIG_PATH", prefix.join("lib64/pkgconfig")).args(["--cflags", "--libs", "overtake-soft"]);
+    let flags = succeed(&mut pkg_config);
+    let binary = prefix.join("program");
+    succeed(Command::new("gcc").arg(&source).args(flags.split_whitespace()).arg("-o").arg(&binary));
+    assert_runs(&binary, Path::new(""));
+    Ok(())
+}
+
 fn python_finds_the_library() -> Result<(), Failed> {
     let prefix = install("installed_python");
     let mut python = common::program("python3".as_ref());
@@ -61,8 +162,8 @@ fn python_finds_the_library() -> Result<(), Failed> {
     Ok(())
 }
 
-fn programs_are_built_with_cmake() -> Result<(), Failed> {
-    let prefix = install("installed_cmake");
+fn programs_are_built_with_cmake(libdir: &str) -> Result<(), Failed> {
+    let prefix = install_with(&format!("installed_cmake_{libdir}"), &["--libdir", libdir]);
     let project = prefix.join("project");
     std::fs::create_dir_all(&project).expect("a project");
     std::fs::write(project.join("program.c"), PROGRAM).expect("a program");
@@ -73,19 +174,30 @@ fn programs_are_built_with_cmake() -> Result<(), Failed> {
     let build = project.join("build");
     let mut configure = Command::new("cmake");
     configure.arg("-S").arg(&project).arg("-B").arg(&build);
-    succeed(configure.arg(format!("-DCMAKE_PREFIX_PATH={}", prefix.display())));
+    // Not every CMake looks in `lib64` by itself.
+    let hint = if libdir == "lib" { "CMAKE_PREFIX_PATH" } else { "Overtake_DIR" };
+    let folder = if libdir == "lib" { prefix.clone() } else { prefix.join(libdir).join("cmake/Overtake") };
+    succeed(configure.arg(format!("-D{hint}={}", folder.display())));
     succeed(Command::new("cmake").arg("--build").arg(&build));
     for name in ["shared", "static"] {
-        assert_runs(&build.join(name), &prefix.join("lib"));
+        assert_runs(&build.join(name), &prefix.join(libdir));
     }
     Ok(())
 }
 
 fn main() {
+    let readme = || first_program("../../README.md", "installed_readme");
+    let page = || first_program("README.md", "installed_page");
+    let stripped = libraries_are_stripped_and_the_soft_driver_stands_aside;
     let trials = vec![
+        needs::trial("first_program_of_the_readme", &["pkg-config"], readme),
+        needs::trial("first_program_of_the_page", &["pkg-config"], page),
+        needs::trial("libraries_are_stripped_and_the_soft_driver_stands_aside", &["readelf"], stripped),
+        needs::trial("another_folder_of_libraries", &["pkg-config"], another_folder_of_libraries),
         needs::trial("programs_are_built_with_pkg_config", &["pkg-config"], programs_are_built_with_pkg_config),
         needs::trial("python_finds_the_library", &["python3"], python_finds_the_library),
-        needs::trial("programs_are_built_with_cmake", &["cmake"], programs_are_built_with_cmake),
+        needs::trial("programs_are_built_with_cmake", &["cmake"], || programs_are_built_with_cmake("lib")),
+        needs::trial("programs_are_built_with_cmake_lib64", &["cmake"], || programs_are_built_with_cmake("lib64")),
     ];
     libtest_mimic::run(&Arguments::from_args(), trials).exit();
 }

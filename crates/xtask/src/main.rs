@@ -35,10 +35,11 @@ Chores:
   header --check    compare instead of writing: 1 if they differ
   headline          write the figures of all Markdown pages and the pictures of reports/ from the stored runs
   headline --check  compare instead of writing: 1 if they differ; names the runs of older products
-  install --prefix FOLDER [--destdir FOLDER] [--from FOLDER]
+  install --prefix FOLDER [--libdir FOLDER] [--destdir FOLDER] [--from FOLDER]
                     build everything for release and install it: libraries, headers, pkg-config and CMake files,
-                    overtake.py, the drop-in and the command. --destdir goes in front of every path that is written
-                    to, and into no file; --from takes what is built already, and leaves out what is not
+                    overtake.py, the drop-in, the software GPU and the command (`cargo xtask install --help`)
+  uninstall --prefix FOLDER [--destdir FOLDER]
+                    remove what `install` put there, and nothing else
   mutants [FILE...] change the parts that decide with cargo-mutants, one thing at a time, and compare what no test finds
                     with reports/mutants/survivors.toml: 1 for a survivor that has no reason there (takes an hour)
   planted [NAME...] plant the changes of reports/mutants/planted.toml in a copy of the tree, one at a time, and run the
@@ -88,6 +89,7 @@ fn run(words: &[&str]) -> Outcome {
         #[cfg(feature = "header")]
         ["generate-header", file] => header::generator::run(&root(), Path::new(file)),
         ["install", options @ ..] => install::run(&root(), options),
+        ["uninstall", options @ ..] => install::uninstall(options),
         ["mutants", files @ ..] => mutants::run(&root(), files),
         ["planted", names @ ..] => planted::run(&root(), names),
         ["agreement", device] => agreement::run(&root(), device),
@@ -118,6 +120,7 @@ mod tests {
             "codegen --check",
             "header --check",
             "install --prefix",
+            "uninstall --prefix",
             "tidy",
             "agreement DEVICE",
             "headline --check",

@@ -11,6 +11,8 @@ use crate::failure::{Failure, Result};
 pub const VARIABLE: &str = "OVERTAKE_PRELOAD_LIBRARY";
 /// Its file name.
 pub const FILE: &str = "libovertake_preload.so";
+/// Where distributions have their libraries, beside `bin`.
+const INSTALLED: [&str; 3] = ["lib", "lib64", "lib/x86_64-linux-gnu"];
 /// Every ELF file begins so.
 const MAGIC: &[u8; 4] = b"\x7fELF";
 
@@ -36,7 +38,7 @@ pub fn find(named: Option<&Path>, variable: Option<OsString>, executable: Option
 fn folders(beside: &Path) -> Vec<PathBuf> {
     let mut folders = vec![beside.to_owned()];
     if let Some(parent) = beside.parent() {
-        folders.push(parent.join("lib"));
+        folders.extend(INSTALLED.map(|name| parent.join(name)));
         if ["deps", "examples"].iter().any(|name| beside.ends_with(name)) {
             folders.push(parent.to_owned());
         }
@@ -123,6 +125,8 @@ mod tests {
         let root = folder.path();
         for (at, executable) in [
             ("installed/lib", "installed/bin/overtake"),
+            ("fedora/lib64", "fedora/bin/overtake"),
+            ("debian/lib/x86_64-linux-gnu", "debian/bin/overtake"),
             ("debug", "debug/deps/cli-0123"),
             ("release/deps", "release/overtake"),
         ] {

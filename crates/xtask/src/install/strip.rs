@@ -1,0 +1,38 @@
+//! What `strip` takes away from the kinds of built files.
+
+use std::path::Path;
+use std::process::Command;
+
+/// A kind of built file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    Program,
+    Library,
+    Archive,
+}
+
+impl Kind {
+    /// Takes away what neither the loader nor a linker needs.
+    pub fn strip(self, file: &Path) -> Result<(), String> {
+        let flags: &[&str] = match self {
+            Kind::Program => &["--strip-all"],
+            Kind::Library => &["--strip-unneeded"],
+            // The bitcode of Rust's own library is of use to no linker of C.
+            Kind::Archive => &["--strip-debug", "--remove-section=.llvmbc", "--remove-section=.llvmcmd"],
+        };
+        let output = Command::new("strip").args(flags).arg(file).output();
+        let output = output.map_err(|error| format!("strip does not start ({error}): install binutils\n"))?;
+        match output.status.success() {
+            true => Ok(()),
+            false => Err(format!("strip: {}\n", String::from_utf8_lossy(&output.stderr).trim_end())),
+        }
+    }
+
+    /// The permissions of an installed file.
+    pub fn mode(self) -> u32 {
+        match self {
+            Kind::Program | Kind::Library => 0o755,
+            Kind::Archive => 0o644,
+        }
+    }
+}
