@@ -9,6 +9,7 @@ mod generate;
 mod header;
 mod headline;
 mod install;
+mod items;
 mod mentions;
 mod mutants;
 mod planted;
@@ -54,8 +55,9 @@ Chores:
                     run random driver programs natively and in three deployments, on the software GPU; what differs
                     is made small and printed with the command that runs it again (crates/preload/tests/c/fuzz)
   tidy              check what rustfmt and clippy do not: length of functions, files and lines, banned words,
-                    where unsafe code may stand, paths of one machine, paths and links that lead nowhere, and
-                    that every stored run says where it comes from
+                    where unsafe code may stand, paths of one machine, paths, links and items of the source that
+                    lead nowhere, words of the glossary that are no name in the source, and that every stored run
+                    says where it comes from
   --help            this text
 ";
 

@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::Path;
 use std::process::Command;
 
-use crate::{Outcome, mentions, stored};
+use crate::{Outcome, items, mentions, stored};
 
 /// A line is no longer than this.
 const LINE_WIDTH: usize = 120;
@@ -68,7 +68,11 @@ pub fn run(root: &Path) -> Outcome {
         checked += 1;
         let mut found = check(name, &text);
         if is_kind(name, &TEXT) {
-            let missing = mentions::missing(name, &text, &exists);
+            let mut missing = mentions::missing(name, &text, &exists);
+            if is_kind(name, &["md"]) {
+                missing.extend(items::missing(&text, &|path| std::fs::read_to_string(root.join(path)).ok()));
+                missing.extend(items::unnamed(name, &text));
+            }
             found.extend(missing.into_iter().map(|(line, what)| Finding { line, what }));
         }
         for finding in found {

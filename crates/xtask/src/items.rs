@@ -1,0 +1,122 @@
+//! Items of the source that pages name, written as `folder/file.rs::Item::part`: they have to exist, and every word of
+//! the glossary has to be one.
+
+/// Kinds of source file that an item can stand in.
+const SOURCES: [&str; 2] = [".rs", ".cu"];
+
+/// What stands in front of the name of an item where Rust defines it.
+const KEYWORDS: [&str; 8] = ["fn", "struct", "enum", "trait", "const", "static", "type", "mod"];
+
+/// The page that has the glossary, and the heading that it stands under.
+const GLOSSARY: (&str, &str) = ("ARCHITECTURE.md", "## Words");
+
+/// Every item that the page names and that is not there, with its line. `read` gives the text of a file.
+pub fn missing(page: &str, read: &dyn Fn(&str) -> Option<String>) -> Vec<(usize, String)> {
+    let mut found = Vec::new();
+    for (index, line) in page.lines().enumerate() {
+        for (path, item) in references(line) {
+            if let Some(why) = why_missing(path, item, read) {
+                found.push((index + 1, format!("`{path}::{item}`: {why}")));
+            }
+        }
+    }
+    found
+}
+
+fn why_missing(path: &str, item: &str, read: &dyn Fn(&str) -> Option<String>) -> Option<String> {
+    let Some(text) = read(path) else { return Some(format!("there is no file {path}")) };
+    let gone = item.split("::").find(|part| !defines(&text, part))?;
+    Some(format!("{path} defines no `{gone}`"))
+}
+
+/// The items that a line names: path and item of each.
+fn references(line: &str) -> Vec<(&str, &str)> {
+    let quoted = line.split('`').skip(1).step_by(2);
+    quoted.filter_map(|text| text.split_once("::")).filter(|(path, _)| is_source(path)).collect()
+}
+
+fn is_source(path: &str) -> bool {
+    SOURCES.iter().any(|kind| path.ends_with(kind))
+}
+
+/// Whether a source defines an item, a variant or a field of this name: after a keyword, or at the start of a line.
+fn defines(text: &str, name: &str) -> bool {
+    let is_word = |letter: char| letter.is_alphanumeric() || letter == '_';
+    text.match_indices(name).any(|(at, _)| {
+        let (before, after) = (&text[..at], &text[at + name.len()..]);
+        if after.starts_with(is_word) || before.ends_with(is_word) {
+            return false;
+        }
+        let line = &before[before.rfind('\n').map_or(0, |end| end + 1)..];
+        let last = line.split_whitespace().next_back();
+        let is_part = line.trim().is_empty() && after.starts_with(['(', ',', ' ', '{', ':']);
+        is_part || last.is_some_and(|word| KEYWORDS.contains(&word)) || is_c_function(line, after)
+    })
+}
+
+/// Whether this is where C defines a function: its type stands before the name, at the start of the line.
+fn is_c_function(line: &str, after: &str) -> bool {
+    after.starts_with('(') && line.starts_with(|letter: char| letter.is_ascii_lowercase()) && !line.contains('(')
+}
+
+/// Every row of the glossary that names no item, folder or command of its own name, with its line.
+pub fn unnamed(name: &str, page: &str) -> Vec<(usize, String)> {
+    if name != GLOSSARY.0 {
+        return Vec::new();
+    }
+    let rows = page.lines().enumerate().skip_while(|(_, line)| *line != GLOSSARY.1).skip(1);
+    let rows = rows.take_while(|(_, line)| !line.starts_with("## ")).filter(|(_, line)| line.starts_with('|')).skip(2);
+    rows.filter_map(|(index, line)| why_unnamed(line).map(|why| (index + 1, why))).collect()
+}
+
+fn why_unnamed(row: &str) -> Option<String> {
+    let mut cells = row.trim_matches('|').split('|').map(str::trim);
+    let word = cells.next().unwrap_or_default();
+    let place = cells.next_back().unwrap_or_default();
+    let plain = |text: &str| text.to_lowercase().replace(['_', '-', ' ', '`'], "");
+    let is_named = word.split(',').any(|word| plain(place).contains(&plain(word)));
+    let is_code = place.contains('`');
+    (!is_named || !is_code).then(|| format!("the word {word} names no type, module, function or command: {place}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SOURCE: &str =
+        "pub struct Copy {\n    size: u64,\n}\npub(crate) fn submit(copy: Copy) {}\nenum Way {\n    Urgent,\n}\n";
+
+    fn missing_in(page: &str) -> Vec<String> {
+        let read = |path: &str| (path == "copies/src/copy.rs").then(|| SOURCE.to_owned());
+        missing(page, &read).into_iter().map(|(_, what)| what).collect()
+    }
+
+    #[test]
+    fn items_that_pages_name_have_to_exist() {
+        for good in ["Copy", "submit", "Way::Urgent", "Copy::size"] {
+            assert_eq!(missing_in(&format!("see `copies/src/copy.rs::{good}`")), [""; 0], "{good}");
+        }
+        assert_eq!(missing_in("plain `code::of_another` kind, and `copies/src/copy.rs`"), [""; 0]);
+        let gone = missing_in("see `copies/src/copy.rs::submits` and `copies/src/gone.rs::submit`");
+        assert!(
+            gone[0].ends_with("defines no `submits`") && gone[1].ends_with("no file copies/src/gone.rs"),
+            "{gone:?}"
+        );
+        assert_eq!(missing_in("`copies/src/copy.rs::Copy::gone`").len(), 1);
+        assert_eq!(missing_in("`copies/src/copy.rs::u64`").len(), 1, "a mention is no definition");
+    }
+
+    #[test]
+    fn words_of_the_glossary_are_names_of_the_source() {
+        let page = |row: &str| {
+            format!("# Map\n## Words\n| word | meaning | in the source |\n|---|---|---|\n{row}\n## Rooms\n| a |")
+        };
+        let wrong = |row: &str| unnamed("ARCHITECTURE.md", &page(row));
+        assert_eq!(wrong("| copy | bytes that move | `copies/src/copy.rs::Copy` |"), []);
+        assert_eq!(wrong("| soft GPU | a model | `crates/softgpu` |"), []);
+        assert_eq!(wrong("| drop-in, preload | a library | `crates/preload` |"), []);
+        assert_eq!(wrong("| ride | a copy without a ticket | `copies/src/copy.rs::Copy` |").len(), 1);
+        assert_eq!(wrong("| copy | bytes that move |").len(), 1);
+        assert_eq!(unnamed("README.md", &page("| ride | | |")), [], "only one page has the glossary");
+    }
+}
