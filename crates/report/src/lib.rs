@@ -12,6 +12,7 @@
 #![forbid(unsafe_code)]
 
 pub mod figure;
+pub mod font;
 pub mod format;
 mod page;
 mod record;

@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use crate::font::{ASCENT, DESCENT, Font};
+
 /// Where a text's anchor is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Anchor {
@@ -9,6 +11,55 @@ pub(crate) enum Anchor {
     Middle,
     End,
 }
+
+/// The font of a text with these classes, as the style sheet below sets it.
+pub(crate) fn font(class: &str) -> Font {
+    let has = |wanted: &str| class.split(' ').any(|name| name == wanted);
+    let size_px = match class {
+        _ if has("title") => 17.0,
+        _ if has("small") => 11.5,
+        _ => 13.0,
+    };
+    Font { size_px, is_bold: has("title") || has("head") }
+}
+
+/// A rectangle of the drawing.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Area {
+    pub(crate) left: f64,
+    pub(crate) top: f64,
+    pub(crate) right: f64,
+    pub(crate) bottom: f64,
+}
+
+impl Area {
+    /// The room that a text needs.
+    pub(crate) fn of_text(class: &str, (x, y): (f64, f64), anchor: Anchor, text: &str) -> Area {
+        let font = font(class);
+        let width = font.width_px(text);
+        let left = match anchor {
+            Anchor::Start => x,
+            Anchor::Middle => x - width / 2.0,
+            Anchor::End => x - width,
+        };
+        Area { left, top: y - ASCENT * font.size_px, right: left + width, bottom: y + DESCENT * font.size_px }
+    }
+
+    fn touches(&self, other: &Area) -> bool {
+        let apart = self.right + AIR <= other.left
+            || other.right + AIR <= self.left
+            || self.bottom <= other.top
+            || other.bottom <= self.top;
+        !apart
+    }
+
+    fn holds(&self, other: &Area) -> bool {
+        self.left <= other.left && other.right <= self.right && self.top <= other.top && other.bottom <= self.bottom
+    }
+}
+
+/// Pixels that stay free between two labels side by side.
+const AIR: f64 = 3.0;
 
 /// The figure brings its own panel, so it reads well on a page that does not follow the reader's colour scheme.
 const STYLE: &str = "\
@@ -42,16 +93,20 @@ pub(crate) fn escape(text: &str) -> String {
 }
 
 /// A drawing under way. Coordinates are pixels, written with one decimal so that output is stable and small.
+///
+/// It remembers where texts and curves stand, so that a label can be offered several places and takes a free one.
 pub(crate) struct Canvas {
     width: f64,
     height: f64,
     body: String,
+    texts: Vec<Area>,
+    marks: Vec<Area>,
 }
 
 impl Canvas {
     /// A drawing with the figure's own rounded panel.
     pub(crate) fn new(width: f64, height: f64) -> Canvas {
-        let mut canvas = Canvas { width, height, body: String::new() };
+        let mut canvas = Canvas { width, height, body: String::new(), texts: Vec::new(), marks: Vec::new() };
         canvas.rounded("figure-panel", (0.5, 0.5), (width - 1.0, height - 1.0), 8.0);
         canvas
     }
@@ -75,6 +130,7 @@ impl Canvas {
 
     pub(crate) fn dot(&mut self, class: &str, centre: (f64, f64), radius: f64) {
         let (x, y) = centre;
+        self.marks.push(Area { left: x - radius, top: y - radius, right: x + radius, bottom: y + radius });
         self.add(format_args!(r#"<circle class="{class}" cx="{x:.1}" cy="{y:.1}" r="{radius}"/>"#));
     }
 
@@ -84,6 +140,12 @@ impl Canvas {
             let letter = if index == 0 { 'M' } else { 'L' };
             write!(path, "{letter}{x:.1} {y:.1}").expect("writing to a String does not fail");
         }
+        self.marks.extend(points.windows(2).map(|ends| Area {
+            left: ends[0].0.min(ends[1].0),
+            top: ends[0].1.min(ends[1].1) - 1.2,
+            right: ends[0].0.max(ends[1].0),
+            bottom: ends[0].1.max(ends[1].1) + 1.2,
+        }));
         self.add(format_args!(r#"<path class="curve {class}" d="{path}"/>"#));
     }
 
@@ -96,14 +158,53 @@ impl Canvas {
         ));
     }
 
+    /// A text whose place the layout has kept free for it.
     pub(crate) fn text(&mut self, class: &str, at: (f64, f64), anchor: Anchor, text: &str) {
+        self.write(class, at, anchor, text, None);
+    }
+
+    /// A text of at most `width_px`. A longer one is shortened, and shows in full under the pointer.
+    pub(crate) fn text_within(&mut self, class: &str, at: (f64, f64), anchor: Anchor, text: &str, width_px: f64) {
+        let short = font(class).shortened(text, width_px);
+        self.write(class, at, anchor, &short, (short != text).then_some(text));
+    }
+
+    /// A label for the first of `places` inside `bounds` where it covers no text, and no curve either if there is such
+    /// a place. Where none is free the label is left out, because two labels over each other tell less than one.
+    pub(crate) fn label(&mut self, class: &str, text: &str, bounds: &Area, places: &[((f64, f64), Anchor)]) -> bool {
+        let area = |&(at, anchor): &((f64, f64), Anchor)| Area::of_text(class, at, anchor, text);
+        let touches_any = |area: &Area, others: &[Area]| others.iter().any(|other| area.touches(other));
+        let is_possible = |area: &Area| bounds.holds(area) && !touches_any(area, &self.texts);
+        // Labels are numbers, most of them: a curve may pass where only a few letters descend.
+        let is_clear = |at: f64, area: Area| !touches_any(&Area { bottom: at, ..area }, &self.marks);
+        let free = places.iter().filter(|place| is_possible(&area(place)));
+        let best = free.clone().find(|place| is_clear(place.0.1, area(place))).or_else(|| free.clone().next());
+        let Some(&(at, anchor)) = best else { return false };
+        self.text(class, at, anchor, text);
+        true
+    }
+
+    /// The whole drawing but for a margin.
+    pub(crate) fn inside(&self) -> Area {
+        const MARGIN: f64 = 6.0;
+        Area { left: MARGIN, top: MARGIN, right: self.width - MARGIN, bottom: self.height - MARGIN }
+    }
+
+    fn write(&mut self, class: &str, at: (f64, f64), anchor: Anchor, text: &str, full: Option<&str>) {
+        if text.is_empty() {
+            return;
+        }
+        self.texts.push(Area::of_text(class, at, anchor, text));
         let anchor = match anchor {
             Anchor::Start => "start",
             Anchor::Middle => "middle",
             Anchor::End => "end",
         };
         let ((x, y), text) = (at, escape(text));
-        self.add(format_args!(r#"<text class="{class}" x="{x:.1}" y="{y:.1}" text-anchor="{anchor}">{text}</text>"#));
+        let full = full.map_or_else(String::new, |full| format!("<title>{}</title>", escape(full)));
+        self.add(format_args!(
+            r#"<text class="{class}" x="{x:.1}" y="{y:.1}" text-anchor="{anchor}">{full}{text}</text>"#
+        ));
     }
 
     /// The document, with `title` for readers that cannot see it.

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use overtake_report as report;
-use report::figure::{Lane, LatencyFigure, Panel, Series, Span, Steps, Timeline, Tone};
+use report::figure::{Gap, Lane, LatencyFigure, Panel, Series, Span, Steps, Timeline, Tone};
 use report::{Column, Distribution, Header, Page, Section, Table};
 
 fn compare(name: &str, actual: &str) {
@@ -24,7 +24,7 @@ fn samples(count: u64, low_us: u64, tail_us: u64) -> Distribution {
 }
 
 fn latency_figure() -> LatencyFigure {
-    let series = |name: &str, tone, distribution| Series { name: name.into(), tone, distribution };
+    let series = |name: &str, tone, distribution| Series::new(name.into(), tone, distribution);
     let panel = |title: &str, shift: u64| Panel {
         title: title.into(),
         series: vec![
@@ -32,7 +32,7 @@ fn latency_figure() -> LatencyFigure {
             series("behind bulk", Tone::Orange, samples(200, 8_400, 4_000)),
             series("behind bulk, highest stream priority", Tone::Red, samples(200, 8_450, 9_000)),
         ],
-        gap: Some((0, 2)),
+        gap: Some(Gap { idle: 0, other: 2, factor: 974.0 }),
     };
     LatencyFigure {
         title: "A <small> copy behind bulk".into(),
@@ -94,7 +94,7 @@ fn a_figure_without_series_is_still_a_document() {
 #[test]
 fn an_axis_ends_at_the_last_percentile_that_samples_carry() {
     let figure = |count| {
-        let series = vec![Series { name: "x".into(), tone: Tone::Blue, distribution: samples(count, 10, 10) }];
+        let series = vec![Series::new("x".into(), Tone::Blue, samples(count, 10, 10))];
         let panels = vec![Panel { title: "x".into(), series, gap: None }];
         LatencyFigure { title: "x".into(), subtitle: "x".into(), panels }.to_svg()
     };

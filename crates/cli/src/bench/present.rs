@@ -157,7 +157,7 @@ pub fn latency_text(run: &Run, title: &str) -> String {
 fn series(row: &BenchRow) -> Option<Series> {
     let name = [Some(row.method.clone()), row.setting.clone()].into_iter().flatten().collect::<Vec<_>>().join(", ");
     let name = row.priority.map_or(name.clone(), |priority| format!("{name}, priority {priority}"));
-    Some(Series { name, tone: tone(&row.method), distribution: Distribution::new(row.latencies_ns.clone())? })
+    Some(Series::new(name, tone(&row.method), Distribution::new(row.latencies_ns.clone())?))
 }
 
 /// Latency against bulk bandwidth, one cloud for each method.

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use report::figure::{LatencyFigure, Panel, Series, Tone};
+use report::figure::{Gap, LatencyFigure, Panel, Series, Tone};
 use report::{BenchRow, Column, Distribution, Page, Run, Section, Table, format};
 
 use crate::bench::catalogue::{IDLE, MethodName, RAW};
@@ -54,8 +54,11 @@ pub fn figure(run: &Run) -> LatencyFigure {
         let rows = run.rows.iter().filter(|row| row.direction == *direction && !row.latencies_ns.is_empty());
         let rows: Vec<&BenchRow> = rows.collect();
         let index = |method: &str| rows.iter().position(|row| row.method == method);
-        let ours = OURS.into_iter().find_map(|method| index(name(method)));
-        let gap = ours.or(index(IDLE)).zip(index(name(MethodName::NativePriority)));
+        // The factor of the table, so that picture and table show one number.
+        let gap = index(IDLE).zip(index(name(MethodName::NativePriority))).and_then(|(idle, other)| {
+            let (p50_us, idle_us) = rows[other].p50_us.zip(rows[other].idle_p50_us)?;
+            Some(Gap { idle, other, factor: p50_us / idle_us })
+        });
         let series = rows.iter().filter_map(|row| series(row)).collect();
         Panel { title: direction_title(direction).to_owned(), series, gap }
     };
@@ -68,7 +71,7 @@ pub fn figure(run: &Run) -> LatencyFigure {
 
 fn series(row: &BenchRow) -> Option<Series> {
     let distribution = Distribution::new(row.latencies_ns.clone())?;
-    Some(Series { name: case(row).to_owned(), tone: tone(&row.method), distribution })
+    Some(Series::new(case(row).to_owned(), tone(&row.method), distribution))
 }
 
 /// The table.

@@ -1,21 +1,20 @@
 //! A legend below a figure, in as many rows as it needs.
 
 use super::Tone;
-use crate::svg::{Anchor, Canvas};
+use crate::svg::{Anchor, Canvas, font};
 
 /// Pixels from one row to the next.
 const ROW: f64 = 20.0;
 /// Pixels of the line before a name, of the gap behind it, and between two entries.
 const LINE: f64 = 26.0;
 const INDENT: f64 = 34.0;
-const BETWEEN: f64 = 26.0;
-/// Text cannot be measured here; this many pixels a character is generous for this font and size.
-const CHARACTER: f64 = 6.6;
+const BETWEEN: f64 = 18.0;
 
 struct Entry<'a> {
     name: &'a str,
     tone: Tone,
     x: f64,
+    width: f64,
     row: usize,
 }
 
@@ -30,11 +29,11 @@ impl<'a> Legend<'a> {
         let (mut x, mut row) = (left, 0);
         let mut entries = Vec::new();
         for &(name, tone) in names {
-            let width = INDENT + CHARACTER * name.chars().count() as f64;
+            let width = (INDENT + font("").width_px(name)).min(right - left);
             if x > left && x + width > right {
                 (x, row) = (left, row + 1);
             }
-            entries.push(Entry { name, tone, x, row });
+            entries.push(Entry { name, tone, x, width, row });
             x += width + BETWEEN;
         }
         Legend { entries }
@@ -47,10 +46,10 @@ impl<'a> Legend<'a> {
 
     /// Draws it with the first row's baseline at `y`.
     pub(super) fn draw(&self, canvas: &mut Canvas, y: f64) {
-        for Entry { name, tone, x, row } in &self.entries {
+        for Entry { name, tone, x, width, row } in &self.entries {
             let y = y + ROW * *row as f64;
-            canvas.line(&format!("curve {}", tone.stroke()), (*x, y - 4.0), (x + LINE, y - 4.0));
-            canvas.text("", (x + INDENT, y), Anchor::Start, name);
+            canvas.line(&format!("key curve {}", tone.stroke()), (*x, y - 4.0), (x + LINE, y - 4.0));
+            canvas.text_within("", (x + INDENT, y), Anchor::Start, name, width - INDENT);
         }
     }
 }

@@ -1,5 +1,8 @@
 //! Figures: SVG for pages, plain text for terminals.
 
+mod axes;
+mod grid;
+mod heading;
 mod latency;
 mod latency_text;
 mod legend;
@@ -9,35 +12,35 @@ mod scatter;
 mod timeline;
 mod timeline_text;
 
-pub use latency::{LatencyFigure, Panel, Series};
+pub use latency::{Gap, LatencyFigure, Panel, Series};
 pub use ranges::{RangeFigure, RangePanel, RangeRow};
 pub use scatter::{Cloud, Dot, Scatter, ScatterPanel};
 pub use timeline::{Lane, Span, Steps, Timeline};
 
-/// A colour by what it means; each has a shade for light and one for dark pages.
+/// A colour with a meaning; each has a shade for light and one for dark pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tone {
-    /// A reference: what is possible, what was before. Drawn dashed.
+    /// A reference, such as the idle device. Drawn dashed.
     Grey,
-    /// The problem.
+    /// Copies without overtake.
     Red,
-    /// The problem, another way.
+    /// Copies without overtake, set up in a second way.
     Orange,
-    /// The cure.
+    /// Copies through overtake.
     Green,
-    /// The cure, another way.
+    /// Copies through overtake, by a second method.
     Blue,
-    /// Anything else.
+    /// The first of six for the other methods.
     Violet,
-    /// Anything else, another way.
+    /// See [`Tone::Violet`].
     Teal,
-    /// Anything else, a third way.
+    /// See [`Tone::Violet`].
     Pink,
-    /// Anything else, a fourth way.
+    /// See [`Tone::Violet`].
     Olive,
-    /// Anything else, a fifth way: the colour of the text.
+    /// See [`Tone::Violet`]; the colour of the text.
     Ink,
-    /// Anything else, a sixth way.
+    /// See [`Tone::Violet`].
     Sky,
 }
 

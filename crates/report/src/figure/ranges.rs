@@ -1,23 +1,25 @@
-//! Medians and their ranges: one line for each figure, on a logarithmic axis for each panel, panels below each other.
+//! Medians and their ranges: one line for each value, on a logarithmic axis for each panel, panels below each other.
 
 use super::Tone;
+use super::axes::WIDTH;
+use super::heading::Heading;
 use super::scale::LogScale;
 use crate::format;
-use crate::svg::{Anchor, Canvas};
+use crate::svg::{Anchor, Canvas, font};
 
-/// One figure: lowest, median and highest of several runs.
+/// One value: lowest, median and highest of several runs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RangeRow {
-    /// What it is a figure of.
+    /// What was measured.
     pub name: String,
-    /// Its colour.
+    /// The colour of its line.
     pub tone: Tone,
     /// Lowest, median and highest, all above 0.
     pub values: [f64; 3],
 }
 
 impl RangeRow {
-    /// From the figures of several runs; nothing where there is none that an axis could show.
+    /// From the values of several runs; nothing where an axis could show none of them.
     #[must_use]
     pub fn new(name: String, tone: Tone, mut values: Vec<f64>) -> Option<RangeRow> {
         values.retain(|value| value.is_finite() && *value > 0.0);
@@ -28,10 +30,10 @@ impl RangeRow {
     }
 }
 
-/// Figures of one unit.
+/// Values of one unit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RangePanel {
-    /// What they are, with their unit.
+    /// Their name and their unit.
     pub title: String,
     /// The lines, from above.
     pub rows: Vec<RangeRow>,
@@ -48,51 +50,72 @@ pub struct RangeFigure {
     pub panels: Vec<RangePanel>,
 }
 
-const WIDTH: f64 = 960.0;
-const LEFT: f64 = 400.0;
-const RIGHT: f64 = 80.0;
+/// Left of every text at the left.
+const MARGIN: f64 = 24.0;
+/// The names of the rows have at least and at most this much room, and the medians at the right.
+const NAMES: (f64, f64) = (200.0, 520.0);
+const MEDIANS: (f64, f64) = (60.0, 220.0);
 const TOP: f64 = 100.0;
 const ROW: f64 = 18.0;
 /// Above the lines of a panel for its title, and below them for the axis.
 const PANEL: f64 = 64.0;
 
+/// Where the lines of all panels begin and end.
+struct Sides {
+    left: f64,
+    right: f64,
+}
+
 impl RangeFigure {
+    fn sides(&self) -> Sides {
+        let rows = || self.panels.iter().flat_map(|panel| &panel.rows);
+        let widest = |width: f64, text: &str| width.max(font("small").width_px(text));
+        let names = rows().fold(0.0, |width, row| widest(width, &row.name)) + 10.0 + MARGIN;
+        let medians = rows().fold(0.0, |width, row| widest(width, &format::us(row.values[1]))) + 8.0 + MARGIN;
+        Sides { left: names.clamp(NAMES.0, NAMES.1), right: WIDTH - medians.clamp(MEDIANS.0, MEDIANS.1) }
+    }
+
     /// As an SVG document.
     #[must_use]
     pub fn to_svg(&self) -> String {
+        let heading = Heading::new(&self.title, &self.subtitle, WIDTH);
         let height: f64 = self.panels.iter().map(|panel| PANEL + ROW * panel.rows.len() as f64).sum();
-        let mut canvas = Canvas::new(WIDTH, TOP + height);
-        canvas.text("title", (24.0, 34.0), Anchor::Start, &self.title);
-        canvas.text("muted", (24.0, 56.0), Anchor::Start, &self.subtitle);
-        let mut top = TOP;
+        let mut top = TOP + heading.extra_height();
+        let mut canvas = Canvas::new(WIDTH, top + height);
+        heading.draw(&mut canvas);
+        let sides = self.sides();
         for panel in &self.panels {
-            draw(&mut canvas, panel, top);
+            draw(&mut canvas, panel, top, &sides);
             top += PANEL + ROW * panel.rows.len() as f64;
         }
         canvas.finish(&format!("{}. {}", self.title, self.subtitle))
     }
 }
 
-fn draw(canvas: &mut Canvas, panel: &RangePanel, top: f64) {
+fn draw(canvas: &mut Canvas, panel: &RangePanel, top: f64, &Sides { left, right }: &Sides) {
     let lowest = panel.rows.iter().map(|row| row.values[0]).reduce(f64::min);
     let highest = panel.rows.iter().map(|row| row.values[2]).reduce(f64::max);
     let (Some(lowest), Some(highest)) = (lowest, highest) else { return };
     let scale = LogScale::covering(lowest, highest);
-    let (width, height) = (WIDTH - LEFT - RIGHT, ROW * panel.rows.len() as f64);
-    let x = |value: f64| LEFT + width * scale.share(value);
-    canvas.text("head", (24.0, top - 6.0), Anchor::Start, &panel.title);
-    canvas.rounded("plot", (LEFT, top), (width, height), 2.0);
-    for (value, is_labelled) in scale.ticks() {
+    let height = ROW * panel.rows.len() as f64;
+    let x = |value: f64| left + (right - left) * scale.share(value);
+    canvas.text_within("head", (MARGIN, top - 6.0), Anchor::Start, &panel.title, WIDTH - 2.0 * MARGIN);
+    canvas.rounded("plot", (left, top), (right - left, height), 2.0);
+    let (labelled, others): (Vec<_>, Vec<_>) = scale.ticks().into_iter().partition(|tick| tick.1);
+    let inside = canvas.inside();
+    for (value, is_labelled) in labelled.into_iter().chain(others) {
         let class = if is_labelled { "grid" } else { "faint" };
         canvas.line(class, (x(value), top), (x(value), top + height));
-        canvas.text("small muted", (x(value), top + height + 15.0), Anchor::Middle, &format::us(value));
+        let place = ((x(value), top + height + 15.0), Anchor::Middle);
+        canvas.label("small muted", &format::us(value), &inside, &[place]);
     }
     for (index, row) in panel.rows.iter().enumerate() {
         let y = top + ROW * (index as f64 + 0.5);
-        canvas.text("small", (LEFT - 10.0, y + 4.0), Anchor::End, &row.name);
+        let room = left - 10.0 - MARGIN;
+        canvas.text_within("small", (left - 10.0, y + 4.0), Anchor::End, &row.name, room);
         canvas.line(&format!("curve {}", row.tone.stroke()), (x(row.values[0]), y), (x(row.values[2]), y));
         canvas.dot(&row.tone.fill(), (x(row.values[1]), y), 4.0);
-        canvas.text("small", (WIDTH - RIGHT + 8.0, y + 4.0), Anchor::Start, &format::us(row.values[1]));
+        canvas.text("small", (right + 8.0, y + 4.0), Anchor::Start, &format::us(row.values[1]));
     }
 }
 

@@ -1,21 +1,21 @@
-//! Latency against bandwidth: one cloud of dots for each method, panels side by side.
+//! Latency against bandwidth: one cloud of dots for each method, in one panel or more.
 
-use super::Tone;
+use super::heading::Heading;
 use super::legend::Legend;
 use super::scale::{LogScale, linear_ticks};
-use crate::format;
-use crate::svg::{Anchor, Canvas};
+use super::{Tone, axes};
+use crate::svg::{Anchor, Area, Canvas};
 
 /// One measurement.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Dot {
-    /// Bandwidth of the bulk, in percent of what it has alone.
+    /// Bandwidth of the bulk, in percent of its bandwidth alone.
     pub percent: f64,
     /// Median latency.
     pub p50_us: f64,
-    /// How much of that the caller itself spent in the driver: drawn as a stem down to this height.
+    /// The part of that which the caller itself spent in the driver: drawn as a stem down to this height.
     pub enqueue_us: Option<f64>,
-    /// What tells it from the other dots of its cloud, such as a setting.
+    /// A setting or the like, which the other dots of its cloud do not share.
     pub label: String,
 }
 
@@ -48,38 +48,34 @@ pub struct Scatter {
     pub title: String,
     /// What was measured, where.
     pub subtitle: String,
-    /// The plots, left to right.
+    /// The plots, left to right and then downwards.
     pub panels: Vec<ScatterPanel>,
 }
 
-const WIDTH: f64 = 960.0;
-const HEIGHT: f64 = 500.0;
-const LEFT: f64 = 66.0;
-const RIGHT: f64 = 24.0;
-const TOP: f64 = 108.0;
-const BOTTOM: f64 = 104.0;
-const BETWEEN: f64 = 28.0;
+/// Height of a panel's frame, and of the legend's first row with the air around it.
+const HEIGHT: f64 = 288.0;
+const LEGEND: f64 = 104.0;
+/// Below a frame: the labels and the name of the axis, and the title of the panel of the next row.
+const BELOW: f64 = 88.0;
+/// Dots keep this far from the sides of the frame.
+const SIDE: f64 = 8.0;
 
 /// One panel's place, and the axes.
 struct Plot {
-    left: f64,
-    width: f64,
+    area: Area,
     scale: LogScale,
-    low_percent: f64,
+    percent: (f64, f64),
 }
 
 impl Plot {
-    fn bottom() -> f64 {
-        HEIGHT - BOTTOM
-    }
-
     fn x(&self, percent: f64) -> f64 {
-        let share = (percent - self.low_percent) / (100.0 - self.low_percent);
-        self.left + self.width * share.clamp(0.0, 1.03)
+        let (low, high) = self.percent;
+        let (left, right) = (self.area.left + SIDE, self.area.right - SIDE);
+        left + (right - left) * ((percent - low) / (high - low)).clamp(0.0, 1.0)
     }
 
     fn y(&self, us: f64) -> f64 {
-        TOP + (Plot::bottom() - TOP) * (1.0 - self.scale.share(us))
+        self.area.bottom - (self.area.bottom - self.area.top) * self.scale.share(us)
     }
 }
 
@@ -98,71 +94,65 @@ impl Scatter {
         legend
     }
 
-    /// From the lowest bandwidth, rounded down to tens, to all of it; from the smallest enqueueing to the highest
-    /// latency.
-    fn plot(&self, index: usize) -> Option<Plot> {
+    /// From the shortest enqueueing to the longest latency; nothing where there is no dot.
+    fn scale(&self) -> Option<LogScale> {
         let idle = self.panels.iter().filter_map(|panel| panel.idle_us);
-        let low = self.dots().map(|dot| dot.enqueue_us.unwrap_or(dot.p50_us)).chain(idle).reduce(f64::min)?;
+        let low = self.dots().map(|dot| dot.enqueue_us.unwrap_or(dot.p50_us)).chain(idle.clone()).reduce(f64::min)?;
         let high = self.dots().map(|dot| dot.p50_us).reduce(f64::max)?;
-        let least = self.dots().map(|dot| dot.percent).reduce(f64::min)?;
-        let count = self.panels.len() as f64;
-        let width = (WIDTH - LEFT - RIGHT - BETWEEN * (count - 1.0)) / count;
-        Some(Plot {
-            left: LEFT + index as f64 * (width + BETWEEN),
-            width,
-            scale: LogScale::covering(low, high),
-            low_percent: ((least - 2.0) / 10.0).floor().clamp(0.0, 9.0) * 10.0,
-        })
+        Some(LogScale::covering(low, idle.fold(high, f64::max)))
+    }
+
+    /// From the lowest bandwidth, rounded down to tens, to all of it, or to the highest where that is more.
+    fn percent(&self) -> (f64, f64) {
+        let least = self.dots().map(|dot| dot.percent).fold(100.0, f64::min);
+        let most = self.dots().map(|dot| dot.percent).fold(100.0, f64::max);
+        (((least - 2.0) / 10.0).floor().clamp(0.0, 9.0) * 10.0, most)
     }
 
     /// As an SVG document.
     #[must_use]
     pub fn to_svg(&self) -> String {
+        let heading = Heading::new(&self.title, &self.subtitle, axes::WIDTH);
+        let scale = self.scale();
+        let grid = axes::grid(self.panels.len(), scale, &heading, HEIGHT, BELOW);
+        let first = grid.area(0);
         let entries = self.legend();
-        let legend = Legend::new(&entries, LEFT, WIDTH - RIGHT);
-        let mut canvas = Canvas::new(WIDTH, HEIGHT + legend.extra_height());
-        canvas.text("title", (24.0, 34.0), Anchor::Start, &self.title);
-        canvas.text("muted", (24.0, 56.0), Anchor::Start, &self.subtitle);
+        let legend = Legend::new(&entries, first.left, axes::WIDTH - axes::RIGHT);
+        let bottom = first.bottom + grid.extra_height() + LEGEND;
+        let mut canvas = Canvas::new(axes::WIDTH, bottom + legend.extra_height());
+        heading.draw(&mut canvas);
         for (index, panel) in self.panels.iter().enumerate() {
-            if let Some(plot) = self.plot(index) {
-                draw_axes(&mut canvas, &plot, panel, index == 0);
-                panel.clouds.iter().for_each(|cloud| draw_cloud(&mut canvas, &plot, cloud));
+            if let Some(scale) = scale {
+                let plot = Plot { area: grid.area(index), scale, percent: self.percent() };
+                draw_axes(&mut canvas, &plot, panel, grid.is_first_of_row(index));
+                panel.clouds.iter().for_each(|cloud| draw_marks(&mut canvas, &plot, cloud));
+                draw_labels(&mut canvas, &plot, panel);
             }
         }
-        legend.draw(&mut canvas, HEIGHT - 26.0);
+        legend.draw(&mut canvas, bottom - 26.0);
         canvas.finish(&format!("{}. {}", self.title, self.subtitle))
     }
 }
 
-fn draw_axes(canvas: &mut Canvas, plot: &Plot, panel: &ScatterPanel, is_first: bool) {
-    let (right, bottom) = (plot.left + plot.width, Plot::bottom());
-    canvas.text("head", (plot.left, TOP - 14.0), Anchor::Start, &panel.title);
-    canvas.rounded("plot", (plot.left, TOP), (plot.width, bottom - TOP), 2.0);
-    for (value, is_labelled) in plot.scale.ticks() {
-        let y = plot.y(value);
-        canvas.line(if is_labelled { "grid" } else { "faint" }, (plot.left, y), (right, y));
-        if is_labelled && is_first {
-            canvas.text("small muted", (plot.left - 8.0, y + 4.0), Anchor::End, &format::span_us(value));
-        }
+fn draw_axes(canvas: &mut Canvas, plot: &Plot, panel: &ScatterPanel, has_labels: bool) {
+    let Area { left, top, right, bottom } = plot.area;
+    axes::draw(canvas, &plot.area, &panel.title, plot.scale, has_labels);
+    for tick in linear_ticks(plot.percent.1 - plot.percent.0, 5) {
+        let percent = plot.percent.0 + tick;
+        let x = plot.x(percent);
+        canvas.line("faint", (x, top), (x, bottom));
+        axes::label_below(canvas, &plot.area, x, &format!("{percent:.0} %"));
     }
-    for tick in linear_ticks(100.0 - plot.low_percent, 5) {
-        let x = plot.x(plot.low_percent + tick);
-        canvas.line("faint", (x, TOP), (x, bottom));
-        canvas.text("small muted", (x, bottom + 18.0), Anchor::Middle, &format!("{:.0} %", plot.low_percent + tick));
-    }
-    let middle = plot.left + plot.width / 2.0;
-    canvas.text("small muted", (middle, bottom + 40.0), Anchor::Middle, "bulk bandwidth, of what it has alone");
-    canvas.line("axis", (plot.left, bottom), (right, bottom));
+    let middle = ((left + right) / 2.0, bottom + 40.0);
+    canvas.text_within("small muted", middle, Anchor::Middle, "bulk bandwidth, % of bulk alone", right - left);
+    canvas.line("axis", (left, bottom), (right, bottom));
     if let Some(idle) = panel.idle_us {
-        let y = plot.y(idle);
-        canvas.line("curve s-grey dashed", (plot.left, y), (right, y));
-        canvas.text("small muted", (plot.left + 6.0, y - 6.0), Anchor::Start, "idle device");
+        canvas.line("curve s-grey dashed", (left, plot.y(idle)), (right, plot.y(idle)));
     }
 }
 
-fn draw_cloud(canvas: &mut Canvas, plot: &Plot, cloud: &Cloud) {
-    let at = |dot: &Dot| (plot.x(dot.percent), plot.y(dot.p50_us));
-    let points: Vec<(f64, f64)> = cloud.dots.iter().map(at).collect();
+fn draw_marks(canvas: &mut Canvas, plot: &Plot, cloud: &Cloud) {
+    let points: Vec<(f64, f64)> = cloud.dots.iter().map(|dot| (plot.x(dot.percent), plot.y(dot.p50_us))).collect();
     if points.len() > 1 {
         canvas.curve(&cloud.tone.stroke(), &points);
     }
@@ -171,7 +161,21 @@ fn draw_cloud(canvas: &mut Canvas, plot: &Plot, cloud: &Cloud) {
             canvas.line(&cloud.tone.stroke(), point, (point.0, plot.y(enqueue)));
         }
         canvas.dot(&cloud.tone.fill(), point, 4.5);
-        canvas.text("small muted", (point.0 + 7.0, point.1 - 6.0), Anchor::Start, &dot.label);
+    }
+}
+
+fn draw_labels(canvas: &mut Canvas, plot: &Plot, panel: &ScatterPanel) {
+    if let Some(idle) = panel.idle_us {
+        let y = plot.y(idle);
+        let at = |x: f64, anchor| [((x, y - 6.0), anchor), ((x, y + 15.0), anchor)];
+        let places = [at(plot.area.left + 6.0, Anchor::Start), at(plot.area.right - 6.0, Anchor::End)].concat();
+        canvas.label("small muted", "idle device", &plot.area, &places);
+    }
+    for dot in panel.clouds.iter().flat_map(|cloud| &cloud.dots) {
+        let (x, y) = (plot.x(dot.percent), plot.y(dot.p50_us));
+        let beside = |x: f64, anchor| [-6.0, 4.0, 15.0, -18.0, 27.0].map(|offset| ((x, y + offset), anchor));
+        let places = [beside(x + 7.0, Anchor::Start), beside(x - 7.0, Anchor::End)].concat();
+        canvas.label("small muted", &dot.label, &plot.area, &places);
     }
 }
 
@@ -192,9 +196,10 @@ mod tests {
     #[test]
     fn better_is_lower_and_further_right() {
         let scatter = scatter(vec![dot(80.0, 20.0), dot(95.0, 60.0)]);
-        let plot = scatter.plot(0).unwrap();
+        let area = Area { left: 0.0, top: 0.0, right: 100.0, bottom: 100.0 };
+        let plot = Plot { area, scale: scatter.scale().unwrap(), percent: scatter.percent() };
         assert!(plot.x(95.0) > plot.x(80.0) && plot.y(60.0) < plot.y(20.0));
-        assert_eq!(plot.low_percent, 70.0);
+        assert_eq!(plot.percent, (70.0, 100.0));
         let svg = scatter.to_svg();
         assert_eq!(svg.matches("<circle").count(), 2);
         assert!(svg.contains("engine/hold") && svg.contains("idle device"), "{svg}");

@@ -1,40 +1,42 @@
-//! What ran where and when: lanes of spans over one time axis, and stepped values such as a semaphore's history.
+//! Lanes of spans over one time axis, and values that change in steps, such as a semaphore's history.
 
 use super::Tone;
+use super::axes::{RIGHT, WIDTH};
+use super::heading::Heading;
 use super::scale::linear_ticks;
 use crate::format;
-use crate::svg::{Anchor, Canvas};
+use crate::svg::{Anchor, Area, Canvas, font};
 
-/// Something that took time.
+/// One piece of work, such as a copy, on one lane.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Span {
-    /// When it began.
+    /// The time at which it began.
     pub start_us: f64,
-    /// When it ended.
+    /// The time at which it ended.
     pub end_us: f64,
-    /// What it was; drawn where it fits.
+    /// Its name; drawn where it fits.
     pub label: String,
-    /// Its colour.
+    /// The colour of its bar.
     pub tone: Tone,
 }
 
-/// A place where things happen one after another: a stream, an engine.
+/// A stream or an engine, whose work is done one piece after another.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Lane {
-    /// Its name.
+    /// The name at its left.
     pub name: String,
-    /// What happened there.
+    /// Its work.
     pub spans: Vec<Span>,
 }
 
 /// A value that changes in steps.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Steps {
-    /// Its name.
+    /// The name at its left.
     pub name: String,
-    /// Its colour.
+    /// The colour of its line.
     pub tone: Tone,
-    /// From when on it had which value, in order of time; before the first point it is 0.
+    /// The times of its changes and the values from then on, in order of time; before the first it is 0.
     pub points: Vec<(f64, u64)>,
 }
 
@@ -49,65 +51,82 @@ pub struct Timeline {
     pub steps: Vec<Steps>,
 }
 
-const WIDTH: f64 = 960.0;
-const LEFT: f64 = 150.0;
-const RIGHT: f64 = 24.0;
+/// Left of the names, and the room that they have with it: at least and at most.
+const MARGIN: f64 = 24.0;
+const NAMES: (f64, f64) = (150.0, 420.0);
+const NAME_GAP: f64 = 12.0;
 const TOP: f64 = 62.0;
 const ROW: f64 = 34.0;
 const BAR: f64 = 22.0;
 const BOTTOM: f64 = 44.0;
 
 impl Timeline {
-    /// When the last thing ended.
+    /// The time of the last end or change.
     pub(super) fn end_us(&self) -> f64 {
         let spans = self.lanes.iter().flat_map(|lane| &lane.spans).map(|span| span.end_us);
         let steps = self.steps.iter().flat_map(|steps| &steps.points).map(|point| point.0);
         spans.chain(steps).fold(0.0, f64::max)
     }
 
+    /// Where the axis begins: right of the longest name.
+    fn left(&self) -> f64 {
+        let names = self.lanes.iter().map(|lane| &lane.name).chain(self.steps.iter().map(|steps| &steps.name));
+        let widest = names.map(|name| font("").width_px(name)).fold(0.0, f64::max);
+        (MARGIN + widest + NAME_GAP).clamp(NAMES.0, NAMES.1)
+    }
+
     /// As an SVG document.
     #[must_use]
     pub fn to_svg(&self) -> String {
+        let heading = Heading::new(&self.title, "", WIDTH);
         let rows = (self.lanes.len() + self.steps.len()) as f64;
-        let bottom = TOP + rows * ROW;
+        let (left, top) = (self.left(), TOP + heading.extra_height());
+        let bottom = top + rows * ROW;
         let mut canvas = Canvas::new(WIDTH, bottom + BOTTOM);
         let end = self.end_us();
-        let x = |us: f64| LEFT + (WIDTH - LEFT - RIGHT) * if end > 0.0 { us / end } else { 0.0 };
-        canvas.text("title", (24.0, 36.0), Anchor::Start, &self.title);
-        canvas.rounded("plot", (LEFT, TOP), (WIDTH - LEFT - RIGHT, rows * ROW), 2.0);
+        let x = |us: f64| left + (WIDTH - left - RIGHT) * if end > 0.0 { us / end } else { 0.0 };
+        heading.draw(&mut canvas);
+        canvas.rounded("plot", (left, top), (WIDTH - left - RIGHT, rows * ROW), 2.0);
+        let inside = canvas.inside();
         for tick in linear_ticks(end, 8) {
-            canvas.line("grid", (x(tick), TOP), (x(tick), bottom));
-            canvas.text("small muted", (x(tick), bottom + 20.0), Anchor::Middle, &format::span_us(tick));
+            canvas.line("grid", (x(tick), top), (x(tick), bottom));
+            let places = [Anchor::Middle, Anchor::End].map(|anchor| ((x(tick), bottom + 20.0), anchor));
+            canvas.label("small muted", &format::span_us(tick), &inside, &places);
         }
         for (index, lane) in self.lanes.iter().enumerate() {
-            draw_lane(&mut canvas, lane, TOP + index as f64 * ROW, &x);
+            draw_lane(&mut canvas, lane, (left, top + index as f64 * ROW), &x);
         }
         for (index, steps) in self.steps.iter().enumerate() {
-            draw_steps(&mut canvas, steps, TOP + (self.lanes.len() + index) as f64 * ROW, x(end), &x);
+            draw_steps(&mut canvas, steps, (left, top + (self.lanes.len() + index) as f64 * ROW), x(end), &x);
         }
         canvas.finish(&self.title)
     }
 }
 
-fn draw_name(canvas: &mut Canvas, name: &str, top: f64) {
-    canvas.text("", (LEFT - 12.0, top + ROW / 2.0 + 4.5), Anchor::End, name);
-    canvas.line("faint", (LEFT, top), (WIDTH - RIGHT, top));
+fn draw_name(canvas: &mut Canvas, name: &str, (left, top): (f64, f64)) {
+    let room = left - NAME_GAP - MARGIN;
+    canvas.text_within("", (left - NAME_GAP, top + ROW / 2.0 + 4.5), Anchor::End, name, room);
+    canvas.line("faint", (left, top), (WIDTH - RIGHT, top));
 }
 
-fn draw_lane(canvas: &mut Canvas, lane: &Lane, top: f64, x: &dyn Fn(f64) -> f64) {
-    draw_name(canvas, &lane.name, top);
+fn draw_lane(canvas: &mut Canvas, lane: &Lane, corner: (f64, f64), x: &dyn Fn(f64) -> f64) {
+    draw_name(canvas, &lane.name, corner);
+    let top = corner.1;
     for span in &lane.spans {
         // A hair between neighbours, and never so thin that it cannot be seen.
-        let (left, width) = (x(span.start_us), (x(span.end_us) - x(span.start_us) - 1.0).max(1.5));
-        canvas.rounded(&span.tone.fill(), (left, top + (ROW - BAR) / 2.0), (width, BAR), 3.0);
-        if width > 7.0 * span.label.chars().count() as f64 + 8.0 {
-            canvas.text("small on", (left + width / 2.0, top + ROW / 2.0 + 4.0), Anchor::Middle, &span.label);
-        }
+        let (start, width) = (x(span.start_us), (x(span.end_us) - x(span.start_us) - 1.0).max(1.5));
+        let start = start.min(WIDTH - RIGHT - width);
+        let bar =
+            Area { left: start, top: top + (ROW - BAR) / 2.0, right: start + width, bottom: top + (ROW + BAR) / 2.0 };
+        canvas.rounded(&span.tone.fill(), (bar.left, bar.top), (width, BAR), 3.0);
+        let place = ((start + width / 2.0, top + ROW / 2.0 + 4.0), Anchor::Middle);
+        canvas.label("small on", &span.label, &bar, &[place]);
     }
 }
 
-fn draw_steps(canvas: &mut Canvas, steps: &Steps, top: f64, right: f64, x: &dyn Fn(f64) -> f64) {
-    draw_name(canvas, &steps.name, top);
+fn draw_steps(canvas: &mut Canvas, steps: &Steps, corner: (f64, f64), right: f64, x: &dyn Fn(f64) -> f64) {
+    draw_name(canvas, &steps.name, corner);
+    let top = corner.1;
     let highest = steps.points.iter().map(|point| point.1).max().unwrap_or(0).max(1) as f64;
     let y = |value: u64| top + (ROW + BAR) / 2.0 - BAR * value as f64 / highest;
     let mut last = y(0);

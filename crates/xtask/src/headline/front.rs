@@ -21,6 +21,12 @@ const METHODS: [(&str, &str); 4] = [
 /// A copy that takes at most this many times what it takes idle is as good as not held up.
 const CLOSE_TO_IDLE: f64 = 1.3;
 
+/// What the front page calls a method, as a picture writes it: without the marks of Markdown.
+pub fn plain_title(method: &str) -> Option<String> {
+    let (_, title) = METHODS.into_iter().find(|(known, _)| *known == method)?;
+    Some(title.replace(['*', '`'], ""))
+}
+
 /// `drop-in DEVICE`: the unmodified program whose small copies meet bulk on a side stream.
 pub fn drop_in(runs: &[Stored], words: &[&str]) -> Result<String, String> {
     let runs = asked(runs, "contended", words)?;

@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use report::figure::{LatencyFigure, Panel, RangeFigure, RangePanel, RangeRow, Series, Tone};
+use report::figure::{Gap, LatencyFigure, Panel, RangeFigure, RangePanel, RangeRow, Series, Tone};
 use report::{Distribution, format};
 
-use super::groups::{Group, bulk_percent, current, groups};
+use super::cells::median;
+use super::front;
+use super::groups::{Group, bulk_percent, current, groups, over_idle};
 use super::programs::rows_of;
 use crate::stored::{FOLDER, Stored};
 
@@ -98,27 +100,75 @@ pub fn shown(runs: &[Stored], words: &[&str]) -> Result<String, String> {
     })
 }
 
-/// All samples of all runs together, 64 KiB, both directions.
+/// All samples of all runs together, 64 KiB, both directions. Medians and factors are those of the table beside it.
 fn distributions(runs: &[&Stored]) -> Option<LatencyFigure> {
     let groups = groups(runs);
     let first = runs.first()?;
     let panel = |direction: &str, title: &str| {
-        let series = |(method, tone): (&str, Tone)| {
+        let find = |method: &str| {
             let is_its = |group: &&Group| {
                 group.key.method == method && group.key.direction == direction && group.key.bytes.0 == 64 << 10
             };
-            let samples = groups.iter().find(is_its)?.rows.iter().flat_map(|row| row.latencies_ns.clone()).collect();
-            Some(Series { name: method.to_owned(), tone, distribution: Distribution::new(samples)? })
+            groups.iter().find(is_its)
         };
-        let series: Vec<Series> = SHOWN.into_iter().filter_map(series).collect();
-        let place = |method: &str| series.iter().position(|series| series.name == method);
-        let gap = place("kernel/hold").zip(place("native+priority"));
-        Panel { title: title.to_owned(), series, gap }
+        let shown: Vec<(&str, Series)> =
+            SHOWN.into_iter().filter_map(|(method, tone)| Some((method, series(find(method)?, tone)?))).collect();
+        let place = |wanted: &str| shown.iter().position(|(method, _)| *method == wanted);
+        let gap = place("idle").zip(place("native+priority")).and_then(|(idle, other)| {
+            let factor = median_of(find("native+priority")?, over_idle)?;
+            Some(Gap { idle, other, factor })
+        });
+        Panel { title: title.to_owned(), series: shown.into_iter().map(|(_, series)| series).collect(), gap }
     };
     let panels = vec![panel("h2d", "host to device"), panel("d2h", "device to host")];
     panels.iter().any(|panel| !panel.series.is_empty()).then(|| LatencyFigure {
         title: "How long a 64 KiB copy takes behind bulk".to_owned(),
-        subtitle: format!("{}; all samples of {} runs", first.header.device, runs.len()),
+        subtitle: format!("{}; all samples of {} runs, and the medians of the runs", first.header.device, runs.len()),
         panels,
     })
+}
+
+fn series(group: &Group, tone: Tone) -> Option<Series> {
+    let samples = group.rows.iter().flat_map(|row| row.latencies_ns.clone()).collect();
+    let name = front::plain_title(&group.key.method)?;
+    Some(Series { p50_us: median_of(group, |row| row.p50_us)?, ..Series::new(name, tone, Distribution::new(samples)?) })
+}
+
+/// The median over runs of one value, as a table's cell has it.
+fn median_of(group: &Group, figure: impl Fn(&report::BenchRow) -> Option<f64>) -> Option<f64> {
+    let mut values = group.values(figure);
+    values.sort_by(f64::total_cmp);
+    (!values.is_empty()).then(|| median(&values))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::headline::example;
+
+    #[test]
+    fn picture_and_table_show_one_factor_and_one_median() {
+        let run = |p50_us: f64| {
+            let row = |method: &str, p50_us: f64| {
+                serde_json::json!(report::BenchRow {
+                    method: method.into(),
+                    direction: "h2d".into(),
+                    high_bytes: 64 << 10,
+                    samples: 3,
+                    p50_us: Some(p50_us),
+                    idle_p50_us: Some(10.0),
+                    latencies_ns: vec![(p50_us * 1e3) as u64; 3],
+                    ..report::BenchRow::default()
+                })
+            };
+            example::run("latency", "h100", vec![row("idle", 10.0), row("native+priority", p50_us)])
+        };
+        // The samples of both runs together have their median in one of them, the runs between both.
+        let runs = [run(8_000.0), run(9_000.0)];
+        let picture = distributions(&current(&runs, "latency", "h100")).unwrap().to_svg();
+        let table = front::library(&runs, &["h100"]).unwrap();
+        assert!(table.contains("8,500 (8,000 to 9,000) | 850 (800 to 900)"), "{table}");
+        assert!(picture.contains(">8.5 ms<") && picture.contains(">850x<"), "{picture}");
+        assert!(picture.contains(">CUDA's highest against lowest stream priority<"), "{picture}");
+    }
 }
