@@ -1,8 +1,11 @@
-//! What the tree says of its own files: paths of stored runs, and links between pages, which have to exist.
+//! Paths that files of the tree mention: stored runs, links between pages, files that probes include. All must exist.
 
 use std::path::{Component, Path, PathBuf};
 
 use crate::stored::FOLDER;
+
+/// Programs that no test builds, because they need nvcc and a GPU.
+const PROBES: &str = "probes/";
 
 /// Characters of a path as it stands in text.
 fn is_of_path(letter: char) -> bool {
@@ -16,6 +19,9 @@ pub fn missing(name: &str, text: &str, exists: &dyn Fn(&str) -> bool) -> Vec<(us
         let mut mentioned = stored_paths(line);
         if name.ends_with(".md") {
             mentioned.extend(links(line).into_iter().map(|link| beside(name, link)));
+        }
+        if name.starts_with(PROBES) {
+            mentioned.extend(included(line).map(|file| beside(name, file)));
         }
         for path in mentioned.into_iter().filter(|path| !exists(path)) {
             found.push((index + 1, format!("`{path}` does not exist")));
@@ -46,6 +52,11 @@ fn links(line: &str) -> Vec<&str> {
     let targets = line.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(target, _)| target);
     let stays = |target: &&str| !target.contains("://") && !target.starts_with(['#', '`']) && !target.contains(' ');
     targets.filter(stays).map(|target| target.split('#').next().unwrap_or(target)).collect()
+}
+
+/// The file of this project that a line of C includes.
+fn included(line: &str) -> Option<&str> {
+    line.strip_prefix("#include \"")?.split('"').next()
 }
 
 /// A path as seen from the folder of the file `name`, from the root of the repository.
@@ -85,6 +96,14 @@ mod tests {
             assert_eq!(whats("src/a.rs", &text(bad)).len(), 1, "{bad}");
         }
         assert_eq!(whats("a.sh", &format!("$out/{FOLDER}/gone")), [""; 0], "another folder of that name");
+    }
+
+    #[test]
+    fn files_that_probes_include_have_to_exist() {
+        assert_eq!(whats("probes/driver/a.cu", "#include <cuda.h>"), [""; 0]);
+        assert_eq!(whats("probes/driver/a.cu", "#include \"../../crates/capi/README.md\""), [""; 0]);
+        assert_eq!(whats("probes/driver/a.cu", "#include \"gone.h\""), ["`probes/driver/gone.h` does not exist"]);
+        assert_eq!(whats("crates/capi/a.c", "#include \"gone.h\""), [""; 0], "a compiler finds that out");
     }
 
     #[test]

@@ -1,5 +1,5 @@
-// How many warps a copy kernel needs: bandwidth of bulk, and what a 64 KiB copy by the engine waits for, by the number
-// of blocks and of warps in each.
+// How many warps a copy kernel needs: bandwidth of bulk, and the wait of a 64 KiB copy by the engine, by the number of
+// blocks and of warps in each.
 // nvcc -O3 -std=c++17 -arch=sm_90 workers.cu -lcuda && ./a.out
 #include <cuda.h>
 #include <cuda_runtime.h>
@@ -14,7 +14,7 @@
 #include <unistd.h>
 #include <vector>
 
-#include "../../../src/kernel/copy.cu"
+#include "../../copies/src/kernel/copy.cu"
 
 #define OK(call)                                                   \
   do {                                                             \

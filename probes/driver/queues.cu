@@ -1,5 +1,6 @@
-// Lab probe 9: are hardware copy queues bound to streams statically or assigned at submission? Which H2D sizes use
-// the copy queue at all?
+// Are hardware copy queues bound to streams statically or assigned at submission? Which H2D sizes use the copy queue at
+// all?
+// nvcc -O2 -std=c++17 -arch=sm_90 queues.cu -lcuda && ./a.out
 #include <cuda.h>
 #include <cuda_runtime.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 // The guarded copy kernel on a real GPU: the hang that it is for, its rescue, its order and its cost.
-// nvcc -O2 -std=c++17 -arch=sm_90 guard.cu -lcuda && ./a.out ../../../../src/kernel/copy.ptx
+// nvcc -O2 -std=c++17 -arch=sm_90 guard.cu -lcuda && ./a.out ../../copies/src/kernel/copy.ptx
 #include <cuda.h>
 #include <cuda_runtime.h>
 
@@ -15,7 +15,7 @@
 #include <thread>
 #include <vector>
 
-#include "../../../src/kernel/copy.cu"
+#include "../../copies/src/kernel/copy.cu"
 
 #define OK(call)                                                                     \
   do {                                                                               \
