@@ -1,6 +1,6 @@
 // How the types are generated; `build.rs` and `cargo xtask codegen` both include this file.
 
-/// Types and constants by name. What they refer to comes along.
+/// Types and constants by name. bindgen adds the types that they refer to.
 const TYPES: &[&str] = &[
     "cudaError_enum",
     "CU(device|deviceptr|context|stream|event|module|function|array|mipmappedArray|memoryPool|greenCtx|uuid)",
@@ -20,7 +20,7 @@ const TYPES: &[&str] = &[
     "cuuint32_t|cuuint64_t",
 ];
 
-/// Macros that stand for plain numbers.
+/// Macros that are plain numbers.
 const CONSTANTS: &[&str] = &["CUDA_VERSION", "CU_MEMHOST(ALLOC|REGISTER)_.*", "CU_IPC_HANDLE_SIZE"];
 
 /// The bindings of the header in `include`, as bindgen is to make them.

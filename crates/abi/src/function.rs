@@ -1,6 +1,6 @@
-//! The list as data, for whoever looks functions up by name.
+//! The list of driver functions as data, for lookups by name.
 
-/// What handle 0 means to an entry point.
+/// The stream that handle 0 names in an entry point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Flavour {
     /// The legacy default stream, or the function takes no stream.
@@ -23,7 +23,7 @@ pub enum Need {
 /// One row of the list, without its prototype.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Function {
-    /// The room it belongs to, such as `copy`.
+    /// The section of the list that it belongs to, such as `copy`.
     pub noun: &'static str,
     /// The name that the library exports.
     pub symbol: &'static str,
@@ -33,7 +33,7 @@ pub struct Function {
     pub base: &'static str,
     /// The CUDA version that introduced this prototype.
     pub version: i32,
-    /// What handle 0 means to it.
+    /// The stream that handle 0 names in it.
     pub flavour: Flavour,
     /// Whether a driver may lack it.
     pub need: Need,
@@ -51,7 +51,7 @@ macro_rules! need {
 macro_rules! functions {
     ({} $([$noun:ident $symbol:ident = $plain:ident, $base:literal, $version:literal,
         $flavour:ident, $need:ident; ($($argument:ident: $type:ty),*)])*) => {
-        /// Every function of the list, in its order.
+        /// Every function of the list, in the order of the list.
         pub static FUNCTIONS: &[Function] = &[$(Function {
             noun: stringify!($noun),
             symbol: stringify!($symbol),

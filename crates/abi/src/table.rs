@@ -1,8 +1,8 @@
 //! The one list of driver functions.
 //!
-//! [`for_each_driver_function!`](crate::for_each_driver_function) hands every row to a macro of the caller's. The
-//! loader's table, the exports of the soft GPU, hooks and call tracing all expand this list, so that a function is
-//! added in one place. The tests compare every row with the prototype and the version that NVIDIA's header gives it.
+//! [`for_each_driver_function!`](crate::for_each_driver_function) hands every row to a macro that the caller names.
+//! The loader's table, the exports of the soft GPU, hooks and call tracing all expand this list, so that a function
+//! is added in one place. The tests compare every row with the prototype and the version in NVIDIA's header.
 //!
 //! # A row
 //!
@@ -13,21 +13,22 @@
 //!
 //! | part | here | meaning |
 //! |---|---|---|
-//! | noun | `copy` | the room it belongs to: `driver device context stream event memory copy set memop module graph` |
+//! | noun | `copy` | the section it belongs to: `driver device context stream event memory copy set memop module graph` |
 //! | symbol | `cuMemcpyHtoDAsync_v2_ptsz` | the name that `libcuda.so.1` exports |
 //! | plain | `cuMemcpyHtoDAsync_v2` | the same function for the legacy default stream; equals the symbol when `Plain` |
 //! | base | `"cuMemcpyHtoDAsync"` | the name that `cuGetProcAddress` takes |
 //! | version | `7000` | the CUDA version that introduced this prototype, which `cuGetProcAddress` takes as well |
-//! | flavour | `Ptsz` | `Plain`, or what handle 0 means the per-thread stream in: `Ptsz` (asynchronous), `Ptds` |
+//! | flavour | `Ptsz` | `Plain`; where handle 0 is the per-thread stream, `Ptsz` (asynchronous) or `Ptds` |
 //! | need | `optional` | `required`: a driver without it cannot be used; `optional`: calling it may find it absent |
 //! | arguments | `(…)` | names and types; every function returns [`CUresult`](crate::types::CUresult) |
 //!
-//! The types are written without a path: bring them in with `use abi::types::*`. Not listed are the 32-bit prototypes
-//! of CUDA 2 and 3, which no client of this century asks for.
+//! The types are written without a path: bring them in with `use abi::types::*`. The list leaves out the 32-bit
+//! prototypes of CUDA 2 and 3, which no client of this century asks for.
 //!
 //! # Expanding it
 //!
-//! The callback is named first; whatever follows a comma is handed through in front of the rows, between braces.
+//! The macro that receives the rows is named first. Any tokens after a comma are handed to it in braces, before the
+//! rows.
 //!
 //! ```
 //! # use overtake_abi as abi; // the name that the workspace gives this crate

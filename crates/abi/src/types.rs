@@ -9,8 +9,8 @@ pub const CU_STREAM_LEGACY: CUstream = core::ptr::without_provenance_mut(1);
 /// `CU_STREAM_PER_THREAD`: the calling thread's default stream by name.
 pub const CU_STREAM_PER_THREAD: CUstream = core::ptr::without_provenance_mut(2);
 
-// What every driver since CUDA 11.7 agrees on, said a second time by hand: should the generator or the header's macros
-// ever change what these types are, nothing that uses them compiles.
+// Sizes and types that every driver since CUDA 11.7 agrees on, written a second time by hand. If the generator or the
+// header's macros ever change one of these types, the code that uses it does not compile.
 const _: () = {
     use core::mem::{align_of, size_of};
     assert!(size_of::<CUresult>() == 4 && size_of::<Option<unsafe extern "C" fn() -> CUresult>>() == 8);

@@ -1,4 +1,4 @@
-//! Bytes to a descriptor that belongs to the program: at once and in one piece, or not at all.
+//! Writes to a descriptor that belongs to the program: at once and in one piece, or not at all.
 #![allow(unsafe_code)] // system calls on descriptors
 
 use std::ffi::{CStr, CString, c_int};
@@ -6,10 +6,10 @@ use std::mem::MaybeUninit;
 
 use crate::signals::Held;
 
-/// A pipe takes so many bytes in one piece.
+/// A pipe takes this many bytes in one piece.
 pub(crate) const BYTES_MAX: usize = libc::PIPE_BUF;
 
-/// Writes all of it without waiting, without raising a signal; says whether all of it went.
+/// Writes all bytes without waiting and without raising a signal. Returns whether all of them were written.
 pub(crate) fn write_at_once(descriptor: c_int, bytes: &[u8]) -> bool {
     let Some(held) = Held::new() else { return false };
     match kind(descriptor) {
@@ -29,7 +29,7 @@ pub(crate) fn write_at_once(descriptor: c_int, bytes: &[u8]) -> bool {
     }
 }
 
-/// Lets writes to a descriptor of our own wait from now on.
+/// Makes later writes to a descriptor of our own wait for room.
 pub(crate) fn let_wait(descriptor: c_int) -> std::io::Result<()> {
     // SAFETY: plain numbers.
     let flags = unsafe { libc::fcntl(descriptor, libc::F_GETFL) };
@@ -38,29 +38,29 @@ pub(crate) fn let_wait(descriptor: c_int) -> std::io::Result<()> {
     if flags < 0 || set < 0 { Err(std::io::Error::last_os_error()) } else { Ok(()) }
 }
 
-/// What a descriptor leads to; `None` where it is closed.
+/// The type of the file behind a descriptor; `None` where the descriptor is closed.
 fn kind(descriptor: c_int) -> Option<libc::mode_t> {
     let mut status = MaybeUninit::<libc::stat>::uninit();
-    // SAFETY: the place is ours, and read only where the call has filled it in.
+    // SAFETY: `status` is a local, and it is read only after the call has filled it in.
     unsafe { (libc::fstat(descriptor, status.as_mut_ptr()) == 0).then(|| status.assume_init().st_mode & libc::S_IFMT) }
 }
 
-/// Our own way to what a descriptor leads to.
+/// The attempt to open the file behind a descriptor a second time.
 enum Reopened {
     Own(c_int),
     NoReader,
     Impossible,
 }
 
-/// Opens a pipe or a device anew, without waiting: that a write shall not wait cannot be said of the program's own
-/// descriptor, because all processes that inherited it would find it so.
+/// Opens a pipe or a device a second time, so that writes do not wait. The flag must not be set on the program's own
+/// descriptor: every process that inherited the descriptor would see the flag.
 fn reopen(descriptor: c_int) -> Reopened {
     let path = CString::new(format!("/proc/thread-self/fd/{descriptor}")).unwrap_or_default();
     let flags = libc::O_WRONLY | libc::O_NONBLOCK | libc::O_NOCTTY | libc::O_CLOEXEC;
     match open(&path, flags) {
         Ok(own) => Reopened::Own(own),
         Err(libc::ENXIO) => Reopened::NoReader,
-        // No /proc, or a terminal of another user's.
+        // There is no /proc, or the terminal belongs to another user.
         Err(_) => Reopened::Impossible,
     }
 }
@@ -71,24 +71,24 @@ fn open(path: &CStr, flags: c_int) -> Result<c_int, c_int> {
     if opened >= 0 { Ok(opened) } else { Err(error()) }
 }
 
-/// Whether a write of [`BYTES_MAX`] finds room now. Another process may take it first, which is why [`reopen`] is tried
-/// before.
+/// Whether a write of [`BYTES_MAX`] finds room now. Another process may take that room first; therefore [`reopen`] is
+/// tried before.
 fn has_room(descriptor: c_int) -> bool {
     let mut asked = libc::pollfd { fd: descriptor, events: libc::POLLOUT, revents: 0 };
-    // SAFETY: one structure of ours.
+    // SAFETY: one local structure.
     let answered = unsafe { libc::poll(&mut asked, 1, 0) };
     answered == 1 && asked.revents == libc::POLLOUT
 }
 
 fn write(descriptor: c_int, bytes: &[u8], held: &Held) -> bool {
-    // SAFETY: the bytes are there for the call.
+    // SAFETY: the bytes live as long as the call.
     let written = unsafe { libc::write(descriptor, bytes.as_ptr().cast(), bytes.len()) };
     went(written, bytes, held)
 }
 
 fn send(descriptor: c_int, bytes: &[u8], held: &Held) -> bool {
     let flags = libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL;
-    // SAFETY: the bytes are there for the call.
+    // SAFETY: the bytes live as long as the call.
     let sent = unsafe { libc::send(descriptor, bytes.as_ptr().cast(), bytes.len(), flags) };
     went(sent, bytes, held)
 }
@@ -113,27 +113,28 @@ mod tests {
 
     use super::*;
 
-    /// Lets signals end the process again, as they do in a program that is not Rust's: the test would end with it.
+    /// Restores the default action of these signals, as in a program that is not written in Rust: a raised signal
+    /// ends the test.
     fn let_signals_kill() {
         for signal in [libc::SIGPIPE, libc::SIGXFSZ] {
-            // SAFETY: the default action of a signal.
+            // SAFETY: restoring a default action touches no memory.
             unsafe { libc::signal(signal, libc::SIG_DFL) };
         }
     }
 
     fn fill(descriptor: c_int) {
         let own = match reopen(descriptor) {
-            // SAFETY: opened just now, and nobody else's.
+            // SAFETY: it was opened just now, and no other owner exists.
             Reopened::Own(own) => unsafe { OwnedFd::from_raw_fd(own) },
             _ => panic!("a pipe can be opened anew"),
         };
         let block = [b'x'; BYTES_MAX];
-        // SAFETY: the block is there for the call.
+        // SAFETY: the block lives as long as the call.
         while unsafe { libc::write(own.as_raw_fd(), block.as_ptr().cast(), block.len()) } > 0 {}
     }
 
     #[test]
-    fn a_pipe_without_a_reader_kills_nobody() {
+    fn a_write_to_a_pipe_without_a_reader_raises_no_signal() {
         let_signals_kill();
         let (reader, writer) = pipe().unwrap();
         drop(reader);
@@ -143,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_pipe_makes_nobody_wait_and_takes_messages_again_later() {
+    fn a_write_to_a_full_pipe_does_not_wait_and_later_ones_succeed() {
         let (mut reader, writer) = pipe().unwrap();
         fill(writer.as_raw_fd());
         assert!(!write_at_once(writer.as_raw_fd(), b"a message\n"));

@@ -1,28 +1,28 @@
-//! What is wrong with a text that a person has written, and where.
+//! A mistake in a text that a person has written, and its place in the text.
 
 use std::fmt;
 use std::ops::Range;
 
-/// More of a line is not shown.
+/// Longer lines are shown in part.
 const EXCERPT_CHARACTERS: usize = 100;
 
-/// A text, and what it is called: mostly a path.
+/// A text and its name.
 #[derive(Clone, Copy, Debug)]
 pub struct Source<'a> {
-    /// What it is called.
+    /// The name of the text, mostly a path.
     pub origin: &'a str,
-    /// The text.
+    /// The whole text.
     pub text: &'a str,
 }
 
-/// What is wrong.
+/// A mistake in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
-    /// What the text is called.
+    /// The name of the text, mostly a path.
     pub origin: String,
-    /// Where; `None` where it is about all of it.
+    /// The place; `None` where the mistake concerns the whole text.
     pub place: Option<Place>,
-    /// What, and what would be right.
+    /// What is wrong, and what would be right.
     pub message: String,
 }
 
@@ -34,23 +34,23 @@ pub struct Place {
     /// The column, from 1, in characters.
     pub column: usize,
     excerpt: String,
-    /// Characters of the excerpt before what is meant, and how many are meant.
+    /// The marked part of the excerpt: how many characters stand before it, and how many it has.
     marked: (usize, usize),
 }
 
-/// Puts faults in the order of the text.
+/// Sorts mistakes by their place in the text.
 pub fn sort(faults: &mut [Fault]) {
     faults.sort_by_key(|fault| fault.place.as_ref().map(|place| (place.line, place.column)));
 }
 
 impl Source<'_> {
-    /// A fault at some bytes of the text.
+    /// A mistake at these bytes of the text.
     #[must_use]
     pub fn fault(&self, bytes: Range<usize>, message: impl Into<String>) -> Fault {
         Fault { place: Some(self.place(bytes)), ..self.fault_of_all(message) }
     }
 
-    /// A fault that is in no place in particular.
+    /// A mistake that has no particular place in the text.
     #[must_use]
     pub fn fault_of_all(&self, message: impl Into<String>) -> Fault {
         Fault { origin: self.origin.to_owned(), place: None, message: message.into() }
@@ -63,7 +63,7 @@ impl Source<'_> {
         let line = self.text[line_start..].lines().next().unwrap_or_default();
         let column = before[line_start..].chars().count();
         let meant = after.get(..bytes.len()).unwrap_or(after).lines().next().unwrap_or_default().chars().count();
-        // A long line is shown from a little before what is meant.
+        // A long line is shown from a little before the marked part.
         let hidden = column.saturating_sub(EXCERPT_CHARACTERS / 2);
         let shown = line.chars().skip(hidden).take(EXCERPT_CHARACTERS);
         let excerpt: String = shown.map(|c| if c.is_control() { ' ' } else { c }).collect();

@@ -1,6 +1,6 @@
-//! The one door for files: what a person or a variable names is read where it is a regular file of bounded size, and
-//! written whole or not at all. A pipe that nobody writes, a device that never ends, and a file that would fill the
-//! memory are errors that say so.
+//! The one door for files that a person or a variable names. Only regular files of bounded size are read, and files
+//! are written whole or not at all. A pipe without a writer, a device that never ends, and a file that would fill the
+//! memory are reported as errors.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Error, ErrorKind, Read as _, Write as _};
@@ -10,26 +10,26 @@ use std::path::Path;
 
 use crate::descriptor;
 
-/// Texts that people write are no longer than this.
+/// The most bytes in a text that a person has written.
 pub const TEXT_BYTES_MAX: u64 = 1 << 20;
 
 /// Reads a text that a person has written: rules, options, a scenario.
 ///
 /// # Errors
-/// Besides what the system says: it is no regular file, longer than [`TEXT_BYTES_MAX`], or not UTF-8.
+/// The system's own errors. Further: the file is not regular, is longer than [`TEXT_BYTES_MAX`], or is not UTF-8.
 pub fn read_text(path: &Path) -> io::Result<String> {
     let bytes = read(path, TEXT_BYTES_MAX)?;
     String::from_utf8(bytes).map_err(|_| Error::new(ErrorKind::InvalidData, "it is no text: not UTF-8"))
 }
 
-/// Reads a file of at most so many bytes.
+/// Reads a file of at most `bytes_max` bytes.
 ///
 /// # Errors
-/// Besides what the system says: it is no regular file, or longer.
+/// The system's own errors. Further: the file is not regular, or is longer.
 pub fn read(path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
     let file = open(path)?;
     let mut bytes = Vec::new();
-    // What a file says of its length need not be true: those of /proc say 0.
+    // The length that the system reports need not be true: for files of /proc it is 0.
     file.take(bytes_max.saturating_add(1)).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > bytes_max {
         return Err(Error::new(ErrorKind::FileTooLarge, format!("it is longer than {bytes_max} bytes")));
@@ -37,18 +37,18 @@ pub fn read(path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Writes a file whole or not at all: a reader never sees half of it. What lies there under that name is replaced, and
+/// Writes a file whole or not at all: a reader never sees half of it. A file or pipe of that name is replaced and
 /// never opened.
 ///
 /// # Errors
-/// What the system says.
+/// The system's own errors.
 pub fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut draft_name = path.as_os_str().to_owned();
     draft_name.push(".part");
     let draft = Path::new(&draft_name);
     let create = || OpenOptions::new().write(true).create_new(true).open(draft);
     let created = create().or_else(|error| match error.kind() {
-        // Left behind by a process that was killed.
+        // A process that was killed has left its draft behind.
         ErrorKind::AlreadyExists => std::fs::remove_file(draft).and_then(|()| create()),
         _ => Err(error),
     });
@@ -57,14 +57,14 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     })
 }
 
-/// Empties or makes a file that a person has named for output. A pipe that is read, and a device, will do too.
+/// Empties or makes a file that a person has named for output. A device, or a pipe that has a reader, will do too.
 ///
 /// # Errors
-/// Besides what the system says: it is a pipe that nobody reads.
+/// The system's own errors. Further: the path is a pipe without a reader.
 pub fn create(path: &Path) -> io::Result<File> {
     let opened = waitless(OpenOptions::new().write(true).create(true)).open(path);
     let file = opened.map_err(|error| match error.raw_os_error() {
-        Some(libc::ENXIO) => Error::new(ErrorKind::InvalidInput, "it is a pipe that nobody reads"),
+        Some(libc::ENXIO) => Error::new(ErrorKind::InvalidInput, "it is a pipe without a reader"),
         _ => error,
     })?;
     if file.metadata()?.is_file() {
@@ -82,7 +82,7 @@ fn waitless(options: &mut OpenOptions) -> &mut OpenOptions {
 /// Opens a regular file for reading, without waiting.
 ///
 /// # Errors
-/// Besides what the system says: it is no regular file.
+/// The system's own errors. Further: the file is not regular.
 pub fn open(path: &Path) -> io::Result<File> {
     let file = waitless(OpenOptions::new().read(true)).open(path)?;
     let kind = file.metadata()?.file_type();
@@ -117,7 +117,7 @@ mod tests {
             let error = read_text(path).unwrap_err().to_string();
             assert!(error.contains(word) && error.contains("not a regular file"), "{error}");
         }
-        assert!(create(&pipe).unwrap_err().to_string().contains("a pipe that nobody reads"));
+        assert!(create(&pipe).unwrap_err().to_string().contains("a pipe without a reader"));
     }
 
     #[test]
@@ -130,7 +130,7 @@ mod tests {
         writer.write_all(b"all of it").unwrap();
         drop(writer);
         assert_eq!(io::read_to_string(reader).unwrap(), "all of it");
-        std::fs::write(&path, "what was there").unwrap();
+        std::fs::write(&path, "the old text").unwrap();
         create(&path).unwrap().write_all(b"new").unwrap();
         assert_eq!(read_text(&path).unwrap(), "new");
     }
@@ -142,11 +142,11 @@ mod tests {
         File::create(&path).unwrap().set_len(TEXT_BYTES_MAX).unwrap();
         assert_eq!(read(&path, TEXT_BYTES_MAX).unwrap().len() as u64, TEXT_BYTES_MAX);
         assert!(read(&path, TEXT_BYTES_MAX - 1).unwrap_err().to_string().contains("longer than 1048575 bytes"));
-        assert!(read("/proc/self/maps".as_ref(), 10).is_err(), "it says that it has no bytes");
+        assert!(read("/proc/self/maps".as_ref(), 10).is_err(), "the system reports a length of 0");
     }
 
     #[test]
-    fn a_file_is_written_whole_and_never_into_what_lies_there() {
+    fn a_file_is_written_whole_and_never_into_an_existing_pipe() {
         let folder = tempfile::tempdir().unwrap();
         let (path, draft) = (folder.path().join("report"), folder.path().join("report.part"));
         pipe_at(&path);

@@ -1,16 +1,16 @@
-//! What passes between a process and its surroundings, through one door each. The libraries are guests in programs that
-//! they know nothing of, so a door never harms the program that it opens into.
+//! The doors between a process and its surroundings, one for each kind of traffic. The libraries are guests in
+//! programs that they know nothing about, so a door never harms the program around it.
 //!
-//! | file | what passes |
+//! | file | traffic |
 //! |---|---|
-//! | `messages.rs` | messages, on their way out: to the program's own callback, else to standard error |
-//! | `listener.rs` | the same, to a function of the program's |
+//! | `messages.rs` | messages, to the program's own callback or else to standard error |
+//! | `listener.rs` | the thread that calls the program's callback |
 //! | `panics.rs` | panics of the layer, which become messages |
-//! | `descriptor.rs` | bytes to a descriptor, at once or not at all |
-//! | `file.rs` | files, in and out |
-//! | `fault.rs` | what is wrong with one, and where |
+//! | `descriptor.rs` | writes to a descriptor, at once or not at all |
+//! | `file.rs` | reading and writing files |
+//! | `fault.rs` | mistakes in a text, with their place |
 //! | `variable.rs` | variables that name files |
-//! | `signals.rs` | signals that a write would raise, kept from the program |
+//! | `signals.rs` | keeps signals that a write raises from the program |
 #![deny(clippy::print_stderr, clippy::print_stdout)] // messages go through `log`
 #![deny(unsafe_code)]
 

@@ -1,5 +1,6 @@
-//! The program's own function for messages. It is called on a thread of its own: what it waits for, such as a lock of
-//! an interpreter, may be held by a thread that waits for the very thread that has something to say.
+//! The program's own function for messages. It is called on a thread of its own, because it may wait, for example for
+//! the lock of an interpreter. The thread that holds that lock may be waiting for the very thread that sends the
+//! message.
 
 use std::cell::Cell;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -7,20 +8,19 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use log::Level;
 
-/// What receives messages, one at a time.
+/// A function that receives messages, one at a time.
 pub type Listener = Box<dyn Fn(Level, &str) + Send + Sync>;
 
-/// Messages that may wait for a listener.
+/// The most messages that may wait for a listener.
 const WAITING_MAX: usize = 256;
 
-/// A message on its way.
 type Message = (Level, String);
 
 struct Post {
     listener: Option<Arc<Listener>>,
     /// To the thread that calls listeners, once there is one.
     queue: Option<SyncSender<Message>>,
-    /// Whom that thread is calling.
+    /// The listener that this thread is calling now.
     called: Option<Arc<Listener>>,
 }
 
@@ -40,7 +40,8 @@ fn calls_listeners() -> bool {
     CALLS.try_with(Cell::get).unwrap_or(false)
 }
 
-/// Replaces the listener. When this returns, no call of the one before is under way, save one that has led here.
+/// Replaces the listener. When this returns, no call of the former listener is running, unless this is called from
+/// within that listener.
 pub(crate) fn replace(listener: Option<Listener>) -> std::io::Result<()> {
     let mut post = post();
     if listener.is_some() && post.queue.is_none() {
@@ -53,14 +54,14 @@ pub(crate) fn replace(listener: Option<Listener>) -> std::io::Result<()> {
         let is_called = |post: &mut Post| post.called.as_ref().is_some_and(|called| Arc::ptr_eq(called, before));
         post = RETURNED.wait_while(post, is_called).unwrap_or_else(PoisonError::into_inner);
     }
-    // What the listener holds may have a destructor of the program's: it runs without the lock.
+    // Dropping the former listener may run a destructor of the program, so the lock is released first.
     drop(post);
     drop(before);
     Ok(())
 }
 
-/// Hands a message to the listener's thread; whether it found room, or `None` where there is no listener. A listener
-/// that causes messages itself does not hear them: that would never end.
+/// Hands a message to the listener's thread. Returns whether there was room for it, or `None` without a listener.
+/// Messages that the listener itself causes are not handed over: they would never end.
 pub(crate) fn hand_over(level: Level, text: &str) -> Option<bool> {
     let post = post();
     post.listener.as_ref()?;

@@ -1,8 +1,8 @@
-//! The one door for messages. A message never panics, raises no signal and never blocks: what finds no room is dropped,
-//! and counted.
+//! The one door for messages. Sending a message never panics, raises no signal and never blocks. A message for which
+//! there is no room is dropped and counted.
 //!
-//! Everything above speaks through the `log` crate. In the drop-in and the C library, which are libraries of their own,
-//! [`install`] makes this door the place where that ends; in a Rust program that has a logger, the logger stays.
+//! All other code sends messages through the `log` crate. In the drop-in and the C library, which are libraries of
+//! their own, [`install`] makes this door the receiver. In a Rust program that has a logger, that logger stays.
 
 use std::ffi::OsStr;
 use std::sync::Once;
@@ -14,26 +14,27 @@ use crate::descriptor;
 use crate::listener;
 pub use crate::listener::Listener;
 
-/// The variable that says which messages are wanted.
+/// The variable that selects the levels of message that are shown.
 pub const VARIABLE: &str = "OVERTAKE_LOG";
 
-/// What it may say.
+/// The values that [`VARIABLE`] may have.
 pub const WORDS: &str = "off, error, warn, info or debug";
 
-/// What is wanted where it says nothing.
+/// The level without the variable.
 const DEFAULT: LevelFilter = LevelFilter::Warn;
 
 const STANDARD_ERROR: i32 = 2;
 
-/// Messages that found no room since the process began.
+/// Messages dropped since the process began.
 static DROPPED: AtomicU64 = AtomicU64::new(0);
 
-/// Those of them that no later message has told of.
+/// Dropped messages that no later message has reported yet.
 static UNTOLD: AtomicU64 = AtomicU64::new(0);
 
 struct Door;
 
-/// Makes this door the sink of the `log` crate, unless the program has set one; `OVERTAKE_LOG` says what passes.
+/// Makes this door the receiver of the `log` crate, unless the program has set one. `OVERTAKE_LOG` selects the
+/// levels.
 pub fn install() {
     static INSTALLED: Once = Once::new();
     INSTALLED.call_once(|| {
@@ -44,13 +45,16 @@ pub fn install() {
         let known = value.as_deref().map(wanted);
         log::set_max_level(known.flatten().unwrap_or(DEFAULT));
         if let (Some(value), Some(None)) = (value, known) {
-            log::warn!("{VARIABLE}={} is none of {WORDS}; warnings and errors are shown", value.display());
+            log::warn!(
+                "{VARIABLE}={} is not a level, so warnings and errors are shown; the levels are {WORDS}",
+                value.display()
+            );
         }
     });
 }
 
-/// Turns panics of this library into messages. For a library with a copy of Rust's runtime to itself only: in a Rust
-/// program the hook belongs to the program.
+/// Turns panics of this library into messages. Only for a library with its own copy of Rust's runtime: in a Rust
+/// program the panic hook belongs to the program.
 pub fn catch_panics() {
     static CAUGHT: Once = Once::new();
     CAUGHT.call_once(crate::panics::speak);
@@ -62,16 +66,16 @@ fn wanted(word: &OsStr) -> Option<LevelFilter> {
     levels.into_iter().find(|level| word.eq_ignore_ascii_case(level.as_str()))
 }
 
-/// Sends messages to `listener` from now on, which is called on a thread of its own; `None`: to standard error again.
-/// When this returns, no call of the listener before is under way, save one that has led here.
+/// Sends later messages to `listener`, which is called on a thread of its own; with `None`, to standard error again.
+/// When this returns, no call of the former listener is running, unless this is called from within that listener.
 ///
 /// # Errors
-/// There is no thread to be had; then nothing has changed.
+/// The system gives no thread. Nothing has changed then.
 pub fn listen(listener: Option<Listener>) -> std::io::Result<()> {
     listener::replace(listener)
 }
 
-/// How many messages found no room.
+/// The number of messages that were dropped.
 #[must_use]
 pub fn dropped() -> u64 {
     DROPPED.load(Ordering::Relaxed)
@@ -91,7 +95,7 @@ impl Log for Door {
     fn flush(&self) {}
 }
 
-/// Lets a message out.
+/// Sends a message to the listener, or else to standard error.
 pub(crate) fn pass(level: Level, text: &str) {
     match listener::hand_over(level, text) {
         Some(true) => {}
@@ -102,14 +106,14 @@ pub(crate) fn pass(level: Level, text: &str) {
     }
 }
 
-/// Writes a message to standard error, where there is room.
+/// Writes a message to standard error, if there is room.
 pub(crate) fn write(level: Level, text: &str) {
     if !write_to(STANDARD_ERROR, level, text) {
         DROPPED.fetch_add(1, Ordering::Relaxed);
     }
 }
 
-/// Writes one line, or none. The next one that is written tells how many were not.
+/// Writes one line or nothing. The next line that is written tells how many were dropped before it.
 fn write_to(descriptor: i32, level: Level, text: &str) -> bool {
     let untold = UNTOLD.swap(0, Ordering::Relaxed);
     let written = descriptor::write_at_once(descriptor, line(level, text, untold).as_bytes());
@@ -119,7 +123,7 @@ fn write_to(descriptor: i32, level: Level, text: &str) -> bool {
     written
 }
 
-/// A message as it is written: it begins with the project's name, and is short enough to be written in one piece.
+/// The line of a message. It begins with the project's name and is short enough to be written in one piece.
 fn line(level: Level, text: &str, untold: u64) -> String {
     let kind = match level {
         Level::Error | Level::Warn => "",
@@ -134,7 +138,7 @@ fn line(level: Level, text: &str, untold: u64) -> String {
     format!("overtake: {kind}{}{before}\n", cut(text, room))
 }
 
-/// The beginning of a text, of so many bytes at most.
+/// The longest beginning of a text that fits into `bytes` bytes.
 fn cut(text: &str, bytes: usize) -> &str {
     let end = (0..=bytes.min(text.len())).rev().find(|at| text.is_char_boundary(*at));
     &text[..end.unwrap_or(0)]
@@ -157,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_tells_its_level_and_what_was_lost_and_fits() {
+    fn a_line_fits_and_tells_its_level_and_how_many_were_dropped() {
         assert_eq!(line(Level::Warn, "a", 0), "overtake: a\n");
         assert_eq!(line(Level::Debug, "a", 3), "overtake: debug: a (messages before this one that found no room: 3)\n");
         let long = line(Level::Info, &"ä".repeat(descriptor::BYTES_MAX), 1);
@@ -177,13 +181,13 @@ mod tests {
     }
 
     #[test]
-    fn a_listener_hears_messages_but_not_its_own_and_holds_nobody_up() {
+    fn a_slow_listener_delays_no_caller_and_gets_no_message_of_its_own() {
         let (told, heard) = mpsc::channel();
         let (release, held) = mpsc::channel::<()>();
         let held = Mutex::new(held);
         let slow = move |level, text: &str| {
             pass(Level::Error, "an echo");
-            let _nobody_listens = told.send((level, text.to_owned()));
+            let _the_test_has_ended = told.send((level, text.to_owned()));
             let _released = held.lock().unwrap().recv();
         };
         listen(Some(Box::new(slow))).unwrap();

@@ -1,5 +1,5 @@
-//! Panics of the layer as messages. The runtime's own way writes to standard error without asking whether there is
-//! room, or a reader.
+//! Turns panics of the layer into messages. The runtime's own hook writes to standard error without checking that
+//! there is room, or a reader.
 
 use std::panic::PanicHookInfo;
 
@@ -7,7 +7,7 @@ use log::Level;
 
 use crate::messages;
 
-/// From now on a panic is told through the door.
+/// Sends every later panic through the door of messages.
 pub(crate) fn speak() {
     std::panic::set_hook(Box::new(|panic| messages::pass(Level::Error, &text(panic))));
 }

@@ -1,24 +1,24 @@
-//! Signals that a write can raise, kept from the program while a message is written.
+//! Keeps the signals that a write raises from the program while a message is written.
 #![allow(unsafe_code)] // signal masks
 
 use std::ffi::c_int;
 use std::mem::MaybeUninit;
 
-/// What a write can raise: no reader, a file that has reached its limit, a terminal that belongs to another job.
+/// A write raises these: without a reader, at the size limit of a file, and on a terminal of another job.
 const RAISED_BY_WRITES: [c_int; 3] = [libc::SIGPIPE, libc::SIGXFSZ, libc::SIGTTOU];
 
-/// Holds those signals back on this thread; what a write of ours has raised is taken away again.
+/// Blocks those signals on this thread while it lives. Signals that our own write has raised are removed.
 pub(crate) struct Held {
     mask_before: libc::sigset_t,
     pending_before: libc::sigset_t,
 }
 
 impl Held {
-    /// `None` where the thread's signals cannot be held back: then nothing may be written.
+    /// `None` where the thread's signals cannot be blocked: then nothing may be written.
     pub(crate) fn new() -> Option<Held> {
         let set = set_of(&RAISED_BY_WRITES);
         let (mut mask, mut pending) = (MaybeUninit::uninit(), MaybeUninit::uninit());
-        // SAFETY: `set` is initialised, and both places are ours; they are read only where the calls that fill them in
+        // SAFETY: `set` is initialised, and both masks are locals; they are read only where the calls that fill them in
         // have succeeded.
         unsafe {
             if libc::sigpending(pending.as_mut_ptr()) != 0
@@ -30,7 +30,7 @@ impl Held {
         }
     }
 
-    /// Takes away what a write has raised, by the error that it ended with.
+    /// Removes the signal that a write has raised. The write's error tells which one.
     pub(crate) fn take(&self, error: c_int) {
         let signal = match error {
             libc::EPIPE => libc::SIGPIPE,
@@ -49,7 +49,7 @@ impl Held {
 
 impl Drop for Held {
     fn drop(&mut self) {
-        // SAFETY: the mask was filled in by `new`; a null pointer asks for nothing back.
+        // SAFETY: the mask was filled in by `new`; a null pointer means that the old mask is not returned.
         unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &self.mask_before, std::ptr::null_mut()) };
     }
 }
@@ -80,7 +80,7 @@ mod tests {
 
     #[test]
     fn the_signals_of_the_program_stay_as_they_were() {
-        // SAFETY: the default action of a signal, as in a program that is not Rust's.
+        // SAFETY: restoring the default action, as in a program that is not written in Rust, touches no memory.
         unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
         let (reader, writer) = pipe().unwrap();
         drop(reader);
@@ -92,7 +92,7 @@ mod tests {
     #[test]
     fn a_signal_that_the_program_holds_back_itself_is_left_to_it() {
         let program = Held::new().unwrap();
-        // SAFETY: to this thread alone, which holds the signal back.
+        // SAFETY: the signal goes to this thread alone, which blocks it.
         unsafe { libc::pthread_kill(libc::pthread_self(), libc::SIGPIPE) };
         let ours = Held::new().unwrap();
         ours.take(libc::EPIPE);

@@ -1,19 +1,19 @@
-//! The one door for variables that name a file or a folder. A program that runs with other rights than its caller's
-//! does not hear them: its caller would choose what it loads, reads and writes with those rights.
-#![allow(unsafe_code)] // it asks the kernel
+//! The one door for variables that name a file or a folder. A program with more rights than its caller ignores them:
+//! its caller would otherwise choose which files it loads, reads and writes with those rights.
+#![allow(unsafe_code)] // a question to the kernel
 
 use std::ffi::OsString;
 use std::sync::Once;
 
-/// Whether this program runs with other rights than its caller's, by the kernel's own word: set-user-id, set-group-id,
-/// file capabilities, or a security module.
+/// Whether the kernel says that this program runs with other rights than its caller: set-user-id, set-group-id, file
+/// capabilities, or a security module.
 #[must_use]
 pub fn is_privileged() -> bool {
-    // SAFETY: it takes a number and touches nothing.
+    // SAFETY: the call takes a number and touches no memory.
     unsafe { libc::getauxval(libc::AT_SECURE) != 0 }
 }
 
-/// The value of a variable that names a file or a folder, unless it is empty or must not be heard.
+/// The value of a variable that names a file or a folder, unless it is empty or must be ignored.
 #[must_use]
 pub fn path(name: &str) -> Option<OsString> {
     let value = path_from(name, is_privileged(), |name| std::env::var_os(name));
@@ -23,7 +23,7 @@ pub fn path(name: &str) -> Option<OsString> {
     value
 }
 
-/// The same, of any surroundings.
+/// As [`path`], with the rights and the variables as arguments.
 #[must_use]
 pub fn path_from(name: &str, is_privileged: bool, lookup: impl FnOnce(&str) -> Option<OsString>) -> Option<OsString> {
     if is_privileged { None } else { lookup(name).filter(|value| !value.is_empty()) }
@@ -33,7 +33,7 @@ fn warn_of(name: &str) {
     static WARNED: Once = Once::new();
     WARNED.call_once(|| {
         log::warn!(
-            "{name} is not heard, nor is any other variable that names a file or a folder: this program runs with \
+            "{name} is ignored, and so is every other variable that names a file or a folder: this program runs with \
              other rights than its caller's"
         );
     });

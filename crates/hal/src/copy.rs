@@ -9,16 +9,17 @@ pub enum Endpoint {
     Host(u64),
     /// Device memory (`CU_MEMORYTYPE_DEVICE`).
     Device(DevicePtr),
-    /// Whatever the address turns out to be (`CU_MEMORYTYPE_UNIFIED`).
+    /// An address whose kind the driver finds out by itself (`CU_MEMORYTYPE_UNIFIED`).
     Unified(DevicePtr),
 }
 
 /// One side of a 2D copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Plane {
-    /// Where the plane starts.
+    /// The first byte of the plane, not of the rectangle.
     pub base: Endpoint,
-    /// Bytes from one row to the next; 0 means tightly packed: a row begins where the one before ends, offset included.
+    /// Bytes from one row to the next. 0 means tightly packed: each row begins where the row before it ends, with the
+    /// offset.
     pub pitch_bytes: u64,
     /// Offset of the rectangle inside the plane, in bytes.
     pub x_bytes: u64,
@@ -29,9 +30,9 @@ pub struct Plane {
 /// A 2D copy (`CUDA_MEMCPY2D`). Arrays are not part of the seam.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Copy2d {
-    /// Where from.
+    /// The side that is read.
     pub source: Plane,
-    /// Where to.
+    /// The side that is written.
     pub target: Plane,
     /// Width of the rectangle in bytes.
     pub width_bytes: u64,
@@ -42,9 +43,10 @@ pub struct Copy2d {
 /// One side of a 3D copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Volume {
-    /// Where the volume starts.
+    /// The first byte of the volume, not of the box.
     pub base: Endpoint,
-    /// Bytes from one row to the next; 0 means tightly packed: a row begins where the one before ends, offset included.
+    /// Bytes from one row to the next. 0 means tightly packed: each row begins where the row before it ends, with the
+    /// offset.
     pub pitch_bytes: u64,
     /// Rows from one slice to the next; 0 means tightly packed, as for the pitch.
     pub slice_rows: u64,
@@ -59,9 +61,9 @@ pub struct Volume {
 /// A 3D copy (`CUDA_MEMCPY3D`). Arrays are not part of the seam.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Copy3d {
-    /// Where from.
+    /// The side that is read.
     pub source: Volume,
-    /// Where to.
+    /// The side that is written.
     pub target: Volume,
     /// Width of the box in bytes.
     pub width_bytes: u64,

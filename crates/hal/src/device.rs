@@ -1,4 +1,4 @@
-//! Devices and what can be asked about them.
+//! Devices and their attributes.
 
 /// A device ordinal (`CUdevice`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -9,7 +9,8 @@ pub struct Device(pub i32);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Uuid(pub [u8; 16]);
 
-/// A device attribute (`CUdevice_attribute`), by its number: a driver may know numbers that we do not.
+/// A device attribute (`CUdevice_attribute`), by its number: a driver may have attributes that this crate has no name
+/// for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(transparent)]
 pub struct Attribute(pub i32);

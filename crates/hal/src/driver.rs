@@ -15,20 +15,20 @@ pub trait Driver: Send + Sync {
     fn backend(&self) -> &'static str;
     /// The CUDA version the driver speaks, as `1000 * major + 10 * minor`.
     fn version(&self) -> Result<i32>;
-    /// Time and threads.
+    /// The host's time and threads. All code above the seam uses these and no clock of its own.
     fn host(&self) -> &dyn Host;
 
     // --- devices ---
 
-    /// How many devices there are.
+    /// The number of devices.
     fn device_count(&self) -> Result<i32>;
-    /// A device's marketing name.
+    /// The marketing name of a device.
     fn device_name(&self, device: Device) -> Result<String>;
     /// A device's UUID.
     fn device_uuid(&self, device: Device) -> Result<Uuid>;
     /// One attribute of a device.
     fn device_attribute(&self, attribute: Attribute, device: Device) -> Result<i32>;
-    /// Bytes of memory on the device.
+    /// Memory of the device in bytes.
     fn device_total_memory(&self, device: Device) -> Result<u64>;
     /// Whether `device` can reach the memory of `peer`.
     fn device_can_access_peer(&self, device: Device, peer: Device) -> Result<bool>;
@@ -72,7 +72,8 @@ pub trait Driver: Send + Sync {
     fn stream_flags(&self, stream: Stream) -> Result<StreamFlags>;
     /// The stream's context.
     fn stream_context(&self, stream: Stream) -> Result<Context>;
-    /// Later work in the stream waits for what the event captured; no wait if it was never recorded.
+    /// Later work in the stream waits for the work that the event captured; there is no wait if the event was never
+    /// recorded.
     fn stream_wait_event(&self, stream: Stream, event: Event) -> Result<()>;
     /// Begins to capture the stream into a graph.
     fn stream_begin_capture(&self, stream: Stream, mode: CaptureMode) -> Result<()>;
@@ -80,7 +81,7 @@ pub trait Driver: Send + Sync {
     fn stream_end_capture(&self, stream: Stream) -> Result<Graph>;
     /// Whether the stream captures.
     fn stream_capture_status(&self, stream: Stream) -> Result<CaptureStatus>;
-    /// Sets how far captures under way prohibit calls on the calling thread, and returns how far they did.
+    /// Sets how far captures of other threads restrict calls on the calling thread. Returns the mode before.
     fn exchange_capture_mode(&self, mode: CaptureMode) -> Result<CaptureMode>;
     /// Destroys a captured graph.
     fn graph_destroy(&self, graph: Graph) -> Result<()>;
@@ -89,13 +90,13 @@ pub trait Driver: Send + Sync {
 
     /// Makes an event.
     fn event_create(&self, flags: EventFlags) -> Result<Event>;
-    /// Destroys an event; a pending record or wait keeps what it needs.
+    /// Destroys an event. A pending record or wait of it still completes.
     fn event_destroy(&self, event: Event) -> Result<()>;
-    /// Captures the work that is in the stream now.
+    /// Makes the event stand for all work that is in the stream now.
     fn event_record(&self, event: Event, stream: Stream) -> Result<()>;
-    /// `true` when the captured work has completed, or nothing was ever captured.
+    /// `true` when the work of the last record has completed, or when the event was never recorded.
     fn event_query(&self, event: Event) -> Result<bool>;
-    /// Waits for the captured work.
+    /// Waits for the work of the last record.
     fn event_synchronize(&self, event: Event) -> Result<()>;
     /// Milliseconds from one recorded event to another.
     fn event_elapsed_ms(&self, start: Event, end: Event) -> Result<f32>;
@@ -115,22 +116,24 @@ pub trait Driver: Send + Sync {
     /// # Safety
     /// `pointer` came from [`Driver::host_alloc`] and nothing on the host refers to it any more.
     unsafe fn host_free(&self, pointer: *mut u8) -> Result<()>;
-    /// Pins memory that exists.
+    /// Pins existing memory.
     ///
     /// # Safety
     /// The range is mapped and stays so until it is unregistered.
     unsafe fn host_register(&self, pointer: *mut u8, bytes: u64, flags: HostRegisterFlags) -> Result<()>;
     /// Undoes a registration.
     fn host_unregister(&self, pointer: *mut u8) -> Result<()>;
-    /// Where the device sees mapped host memory.
+    /// The address at which the device sees mapped host memory.
     fn host_device_pointer(&self, pointer: *mut u8) -> Result<DevicePtr>;
-    /// What an address is. Never an error for plain host memory: that is [`crate::MemoryKind::Pageable`].
+    /// The kind and the owner of the memory at an address. Unpinned host memory is no error but
+    /// [`crate::MemoryKind::Pageable`].
     fn pointer_info(&self, address: u64) -> Result<PointerInfo>;
-    /// The kind and the device pointer of what an address is; the rest may be left out, for copies in a hurry.
+    /// As [`Driver::pointer_info`], but only the kind and the device pointer need be filled in: for copies in a
+    /// hurry.
     fn pointer_kind(&self, address: u64) -> Result<PointerInfo> {
         self.pointer_info(address)
     }
-    /// How many bytes of its allocation lie from `address` on; 0 where the driver knows of none.
+    /// The bytes of the allocation from `address` to its end; 0 if the driver knows no allocation there.
     fn pointer_bytes_left(&self, address: u64) -> Result<u64>;
 
     // --- copies ---
@@ -188,7 +191,7 @@ pub trait Driver: Send + Sync {
     /// # Safety
     /// As for the 1D copy of the same kind, for every row.
     unsafe fn copy_3d_async(&self, copy: &Copy3d, stream: Stream) -> Result<()>;
-    /// `cuMemsetD8Async`. The range is checked by the driver; a set past its allocation is an error, not a danger.
+    /// `cuMemsetD8Async`. The driver checks the range, so a set past its allocation is an error and no danger.
     fn memset_d8_async(&self, target: DevicePtr, value: u8, bytes: u64, stream: Stream) -> Result<()>;
     /// `cuMemsetD32Async`: `count` words of 32 bits.
     fn memset_d32_async(&self, target: DevicePtr, value: u32, count: u64, stream: Stream) -> Result<()>;
@@ -221,19 +224,19 @@ pub trait Driver: Send + Sync {
     /// Launches a kernel.
     ///
     /// # Safety
-    /// The parameters are as many, and each as large, as the kernel declares; what the kernel does with the addresses
-    /// among them is sound.
+    /// There are as many parameters as the kernel declares, each as large as declared. The kernel uses the addresses
+    /// among them soundly.
     unsafe fn launch(&self, launch: &Launch<'_>) -> Result<()>;
 }
 
-/// Runs `body` beside whatever captures are under way: calls that those would prohibit, and be spoilt by, are permitted
-/// on this thread meanwhile. A library that works for itself has to do so under this, because the application's capture
-/// is none of its business.
+/// Runs `body` beside captures of other threads: calls that would otherwise be prohibited, and would spoil a capture,
+/// are permitted on this thread meanwhile. A library's own calls need this, because it does not know whether the
+/// application is capturing.
 pub fn beside_captures<T>(driver: &dyn Driver, body: impl FnOnce() -> T) -> T {
     let before = driver.exchange_capture_mode(CaptureMode::Relaxed);
     let result = body();
     if let Ok(before) = before {
-        // A driver that has taken the one mode takes the other.
+        // A driver that accepted the first mode accepts the former one.
         let _ = driver.exchange_capture_mode(before);
     }
     result

@@ -3,10 +3,11 @@
 use std::fmt;
 use std::num::NonZeroU32;
 
-/// What a driver call returns.
+/// The result of a driver call.
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// A CUresult other than success. A newtype and not an enum: a newer driver may send numbers that we do not know.
+/// A CUresult other than success. It is a newtype and no enum, because a newer driver may send numbers that are
+/// unknown here.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(transparent)]
 pub struct Code(NonZeroU32);
@@ -16,7 +17,7 @@ macro_rules! codes {
         impl Code {
             $(#[doc = $text] pub const $name: Code = Code(NonZeroU32::new($value).expect("a code is not 0"));)*
 
-            /// The driver's own name of the code, if we know it.
+            /// The driver's own name of the code, if it is known.
             #[must_use]
             pub fn name(self) -> Option<&'static str> {
                 match self.get() {
@@ -25,7 +26,7 @@ macro_rules! codes {
                 }
             }
 
-            /// What the code means, in a few words, if we know it.
+            /// The meaning of the code in a few words, if it is known.
             #[must_use]
             pub fn text(self) -> Option<&'static str> {
                 match self.get() {
@@ -119,7 +120,7 @@ impl fmt::Display for Code {
     }
 }
 
-/// A driver call that failed: which call, with which code, and what more is known.
+/// A failed driver call: its name, its code, and possibly a detail.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Error {
     code: Code,
@@ -140,13 +141,13 @@ impl Error {
         self.call
     }
 
-    /// What more is known: what was asked for, what to do about it.
+    /// A detail beyond the code: the request that failed, or the remedy.
     #[must_use]
     pub fn detail(&self) -> Option<&str> {
         self.detail.as_deref()
     }
 
-    /// The same error with a detail that helps the reader to cure it.
+    /// The same error with a detail that helps the reader to remedy it.
     #[must_use]
     pub fn because(self, detail: impl Into<String>) -> Error {
         Error { detail: Some(detail.into().into_boxed_str()), ..self }

@@ -54,7 +54,7 @@ impl Stream {
     /// `CU_STREAM_PER_THREAD`.
     pub const PER_THREAD: Stream = Stream(2);
 
-    /// Whether this names a default stream, which every context has under the same handle.
+    /// Whether this is one of the default streams. They have the same handles in every context.
     #[must_use]
     pub fn is_default(self) -> bool {
         matches!(self, Stream::DEFAULT | Stream::LEGACY | Stream::PER_THREAD)
@@ -65,7 +65,7 @@ impl DevicePtr {
     /// The null address.
     pub const NULL: DevicePtr = DevicePtr(0);
 
-    /// The address `bytes` further on. Wraps like the hardware's arithmetic would; bounds are the driver's business.
+    /// The address `bytes` further on. It wraps like the hardware's arithmetic; the driver checks bounds.
     #[must_use]
     pub fn offset(self, bytes: u64) -> DevicePtr {
         DevicePtr(self.0.wrapping_add(bytes))

@@ -1,10 +1,10 @@
-//! Host time and host threads, as the device's model of time wants them.
+//! Host time and host threads, which must agree with the device's model of time.
 //!
-//! With a real GPU this is the operating system's monotonic clock. With the stepped software GPU, time is virtual: each
-//! host thread has a clock of its own that moves when the thread pays for a call, sleeps or waits, and the thread that
-//! is furthest behind runs next. That makes programs with several host threads deterministic, but it needs to know the
-//! threads: start them with [`spawn`], and wrap what blocks outside the seam (a channel, a real join) in
-//! [`Host::outside`].
+//! With a real GPU, time is the operating system's monotonic clock. With the stepped software GPU it is virtual: each
+//! host thread has its own clock, which moves when the thread pays for a call, sleeps or waits. The thread that is
+//! furthest behind runs next. Programs with several host threads are therefore deterministic, but the software GPU
+//! has to know the threads: start them with [`spawn`], and wrap blocking operations outside the seam (a channel, a
+//! real join) in [`Host::outside`].
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -18,58 +18,58 @@ pub enum Wait {
     Met,
     /// The deadline passed first.
     Deadline,
-    /// It can never hold: a model of the device has proven that nothing is left that could run. A real device never
-    /// says this.
+    /// The condition can never hold: a model of the device has proven that no thread and no device work can run any
+    /// more. A real device never answers this.
     Stuck,
 }
 
-/// A thread that its parent has announced and that has not begun yet.
+/// A thread that its parent has announced and that has not begun to run.
 #[derive(Debug)]
 pub struct ThreadToken(pub u64);
 
 /// Time and threads of the host.
 pub trait Host: Send + Sync {
-    /// Now, on the calling thread.
+    /// The calling thread's time.
     fn now(&self) -> Nanos;
 
-    /// Lets `span` pass on the calling thread.
+    /// Sleeps on the calling thread.
     fn sleep(&self, span: Nanos);
 
-    /// A spin-loop hint: lets a little time pass, so that whatever the caller polls can change.
+    /// A spin-loop hint. A little time passes, so that the polled state can change.
     fn pause(&self);
 
-    /// Waits until `condition` holds or `deadline` has passed. The condition may be evaluated any number of times, with
-    /// locks of the implementation held: it may read memory and atomics and must not call the driver or the host.
+    /// Waits until `condition` holds or `deadline` has passed. The condition is evaluated any number of times, and
+    /// under locks of the implementation. It may read memory and atomics, but must not call the driver or the host.
     fn wait_until(&self, deadline: Option<Nanos>, condition: &mut dyn FnMut() -> bool) -> Wait;
 
-    /// Announces a thread that the caller is about to start; it begins at the caller's time.
+    /// Announces a thread that the caller is about to start. Its clock begins at the caller's time.
     fn announce(&self, name: &str) -> ThreadToken;
 
-    /// An announced thread never begins: time does not wait for it.
+    /// Takes back the announcement of a thread that will not run, so that time does not wait for it.
     fn retract(&self, token: ThreadToken);
 
-    /// Called by the announced thread first of all.
+    /// The announced thread calls this first.
     fn enter(&self, token: ThreadToken);
 
-    /// Called by a thread last of all; afterwards it may not use the host.
+    /// A thread calls this last; afterwards it may not use the host.
     fn leave(&self);
 
-    /// Runs `block`, which blocks on something that is not the device (a channel, a join, standard input), without
-    /// holding up the other threads' time.
+    /// Runs `block`, which waits for something other than the device (a channel, a join, standard input). The time of
+    /// other threads goes on meanwhile.
     fn outside(&self, block: &mut dyn FnMut());
 
-    /// Whether time is virtual: a caller that prints progress or adapts to real time may want to know.
+    /// Whether time is virtual. Programs that print progress or adapt to real time may need to know.
     fn is_virtual(&self) -> bool;
 }
 
-/// A host thread that its device knows about. Join it, or it is detached.
+/// A host thread that its device knows about. Dropping it without a join detaches the thread.
 #[derive(Debug)]
 pub struct HostThread<T> {
     done: Arc<AtomicBool>,
     handle: std::thread::JoinHandle<T>,
 }
 
-/// Leaves the host even when the thread's body panics; otherwise virtual time would wait for a dead thread.
+/// Leaves the host even when the thread's body panics. Otherwise virtual time would wait for a dead thread.
 struct LeaveOnDrop<'a> {
     host: &'a dyn Host,
     done: &'a AtomicBool,
@@ -82,8 +82,8 @@ impl Drop for LeaveOnDrop<'_> {
     }
 }
 
-/// Starts a thread that takes part in the time of `driver`'s host. An error means that the operating system has none to
-/// give, and that `body` has been dropped without running.
+/// Starts a thread that takes part in the time of `driver`'s host. On an error the operating system has no thread to
+/// give, and `body` has been dropped without running.
 pub fn spawn<T: Send + 'static>(
     driver: &Arc<dyn Driver>,
     name: &str,
@@ -121,8 +121,7 @@ impl<T> HostThread<T> {
         self.done.load(Ordering::Acquire)
     }
 
-    /// Waits for the thread, in the host's time, and returns what it returned. A panic of the thread goes on in the
-    /// caller.
+    /// Waits for the thread in the host's time and returns its result. A panic of the thread continues in the caller.
     pub fn join(self, host: &dyn Host) -> T {
         let done = Arc::clone(&self.done);
         host.wait_until(None, &mut || done.load(Ordering::Acquire));

@@ -7,7 +7,7 @@ use crate::{Function, Stream};
 /// A kernel launch (`cuLaunchKernel`).
 #[derive(Clone, Copy, Debug)]
 pub struct Launch<'a> {
-    /// What to run.
+    /// The kernel.
     pub function: Function,
     /// Blocks in each dimension.
     pub grid: [u32; 3],
@@ -15,7 +15,7 @@ pub struct Launch<'a> {
     pub block: [u32; 3],
     /// Dynamic shared memory of a block.
     pub shared_bytes: u32,
-    /// Where to run it.
+    /// The stream that the kernel runs in.
     pub stream: Stream,
     /// One pointer to each parameter, as many as the kernel declares.
     pub parameters: &'a [*mut c_void],

@@ -1,32 +1,60 @@
 //! The seam between overtake and a CUDA driver.
 //!
-//! Everything above this crate talks to a [`Driver`]; two implementations stand below it: the real `libcuda.so.1`
-//! (`overtake::driver`) and the software GPU (`overtake-softgpu`). This page is the contract between the two sides; it
-//! was written before the second implementation existed, and `tests/conformance` holds both to it.
+//! All code above this crate talks to a [`Driver`]. Two implementations stand below it: the real `libcuda.so.1`
+//! (`overtake::driver`) and the software GPU (`overtake-softgpu`). This page is the contract between the two sides.
+//! It was written before the second implementation existed, and `tests/conformance` holds both to it.
 //!
 //! # Contract
 //!
-//! **Who validates.** The implementation does, exactly as the CUDA driver would: a bad argument comes back as an
-//! [`Error`] with the driver's own code, never as a panic. The trait adds no checks of its own.
+//! **Validation.** The implementation validates arguments exactly as the CUDA driver does: a bad argument comes back
+//! as an [`Error`] with the driver's own code, never as a panic. The trait adds no checks of its own.
 //!
-//! **What blocks.** Only these may block the calling thread until the device has made progress: `*_synchronize`,
-//! the synchronous copies, copies from or to pageable host memory, `host_free`, `mem_free`, `module_load` and
+//! **Blocking.** Only these may block the calling thread until the device has made progress: `*_synchronize`, the
+//! synchronous copies, copies from or to pageable host memory, `host_free`, `mem_free`, `module_load` and
 //! [`Host::wait_until`]. Any submission may block when its stream already holds as many operations as the hardware
-//! takes (about a thousand). Everything else returns without waiting for the device.
+//! takes (about a thousand). All other methods return without waiting for the device.
 //!
 //! **Threads.** Every method may be called from any thread. A thread must have a current context
 //! ([`Driver::context_set_current`]) before it calls anything that needs one; the current context is a property of the
-//! thread. Two threads that submit to the same stream are ordered by the driver, in whichever order they enter it.
+//! thread. Two threads that submit to the same stream are ordered by the driver, in the order in which they enter it.
 //!
-//! **Memory.** Host pointers handed to an asynchronous copy must stay valid until the copy has completed, unless the
-//! memory is pageable: then the source has been consumed (H2D) or the copy has completed (D2H) on return. That duty
+//! **Memory.** Host pointers given to an asynchronous copy must stay valid until the copy has completed. With
+//! pageable memory they need not: on return the source has been read (H2D) or the copy has completed (D2H). This duty
 //! makes the copy methods `unsafe`.
 //!
-//! **Time.** Nobody above the seam reads a clock, sleeps or spins on its own: time belongs to the device, because the
-//! software GPU's is virtual. All of it goes through [`Driver::host`].
+//! **Time.** Code above the seam never reads a clock, sleeps or spins on its own. Time belongs to the device, because
+//! the time of the software GPU is virtual. All of it goes through [`Driver::host`].
 //!
-//! **Errors.** An error names the call ([`Error::call`]) and carries the CUresult as a newtype ([`Code`]), so a code
-//! that this crate has never heard of is still carried faithfully.
+//! **Errors.** An error names the call ([`Error::call`]) and carries the CUresult as a newtype ([`Code`]), so codes
+//! that this crate has no name for are carried faithfully.
+//!
+//! # Example
+//!
+//! Code above the seam takes a `&dyn Driver`, so it runs on a GPU and on the software GPU alike:
+//!
+//! ```
+//! # use overtake_hal as hal; // the name that the workspace gives this crate
+//! use hal::{Code, DevicePtr, Driver, Nanos, Stream, Wait};
+//!
+//! /// Fills device memory, and waits for it no longer than `patience`.
+//! fn fill(driver: &dyn Driver, target: DevicePtr, bytes: u64, stream: Stream, patience: Nanos) -> hal::Result<()> {
+//!     driver.memset_d8_async(target, 0xff, bytes, stream)?;
+//!     let deadline = driver.host().now() + patience;
+//!     while !driver.stream_query(stream)? {
+//!         if driver.host().now() > deadline {
+//!             return Err(Code::LAUNCH_TIMEOUT.at("fill").because("is another program using the device?"));
+//!         }
+//!         driver.host().sleep(Nanos::from_us(10));
+//!     }
+//!     Ok(())
+//! }
+//!
+//! let error = Code::OUT_OF_MEMORY.at("cuMemAlloc_v2").because("free some memory first");
+//! assert_eq!(
+//!     error.to_string(),
+//!     "cuMemAlloc_v2 failed: CUDA_ERROR_OUT_OF_MEMORY (2): free some memory first"
+//! );
+//! ```
 #![deny(clippy::print_stderr, clippy::print_stdout)] // messages go through `log`
 #![deny(unsafe_code)]
 

@@ -2,17 +2,17 @@
 
 use crate::DevicePtr;
 
-/// How wide a word is.
+/// The width of a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Width {
     /// 32 bits.
     W32,
-    /// 64 bits; an attribute says whether the device has it.
+    /// 64 bits. [`crate::Attribute::CAN_USE_64_BIT_STREAM_MEM_OPS`] tells whether the device supports it.
     W64,
 }
 
 impl Width {
-    /// In bytes.
+    /// The width in bytes.
     #[must_use]
     pub fn bytes(self) -> u64 {
         match self {
@@ -22,7 +22,7 @@ impl Width {
     }
 }
 
-/// When a wait is over (`CUstreamWaitValue_flags`).
+/// How a wait compares the word with its value (`CUstreamWaitValue_flags`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WaitCondition {
     /// `(signed)(word - value) >= 0`, cyclically.
@@ -63,20 +63,20 @@ pub enum MemOp {
     Wait {
         /// Device memory, or the device pointer of mapped host memory. Aligned to the width.
         address: DevicePtr,
-        /// What the word is compared with.
+        /// The value that the word is compared with.
         value: u64,
-        /// How wide the word is.
+        /// The width of word and value.
         width: Width,
-        /// How it is compared.
+        /// The comparison.
         condition: WaitCondition,
     },
     /// The stream stores `value` at `address`, after everything before it in the stream is visible.
     Write {
         /// Device memory, or the device pointer of mapped host memory. Aligned to the width.
         address: DevicePtr,
-        /// What is stored.
+        /// The value that is stored.
         value: u64,
-        /// How wide the word is.
+        /// The width of word and value.
         width: Width,
     },
 }

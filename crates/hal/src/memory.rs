@@ -1,4 +1,4 @@
-//! Memory kinds, flags and what a pointer is.
+//! Memory kinds, flags, and the driver's knowledge of a pointer.
 
 use crate::{Context, Device, DevicePtr};
 
@@ -34,30 +34,30 @@ impl HostRegisterFlags {
     pub const DEVICEMAP: HostRegisterFlags = HostRegisterFlags(2);
 }
 
-/// What kind of memory an address belongs to.
+/// The kind of memory that an address belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MemoryKind {
-    /// Host memory that the driver has never heard of: pageable.
+    /// Host memory that the driver does not know: pageable.
     Pageable,
     /// Host memory that is pinned: allocated by the driver or registered with it.
     Pinned,
     /// Device memory.
     Device,
-    /// Managed memory: wherever it was touched last.
+    /// Managed memory: it is on the side that touched it last.
     Managed,
 }
 
-/// What the driver knows about an address.
+/// The driver's knowledge about an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PointerInfo {
     /// The kind of memory.
     pub kind: MemoryKind,
-    /// Where the device sees it; `None` where it does not.
+    /// The address at which the device sees the memory; `None` where it does not see it.
     pub device_pointer: Option<DevicePtr>,
-    /// The device that owns it (for pinned memory: under whose context it was made).
+    /// The device that owns the memory. For pinned memory it is the device of the context that pinned it.
     pub device: Option<Device>,
-    /// The context that owns it; `None` for pageable memory.
+    /// The context that owns the memory; `None` for pageable memory.
     pub context: Option<Context>,
-    /// A number that is unique for the life of the process and never reused; `None` for pageable memory.
+    /// A number that is unique in the life of the process and never reused; `None` for pageable memory.
     pub buffer_id: Option<u64>,
 }

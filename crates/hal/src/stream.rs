@@ -22,7 +22,7 @@ impl EventFlags {
     pub const DEFAULT: EventFlags = EventFlags(0);
     /// Blocks instead of spinning in `event_synchronize`.
     pub const BLOCKING_SYNC: EventFlags = EventFlags(1);
-    /// Takes no time stamps: cheaper, and what every ordering event should use.
+    /// Takes no time stamps. This is cheaper and right for every event that only orders work.
     pub const DISABLE_TIMING: EventFlags = EventFlags(2);
 }
 
@@ -35,24 +35,24 @@ pub struct PriorityRange {
     pub greatest: i32,
 }
 
-/// What other threads may do while a stream captures (`CUstreamCaptureMode`).
+/// How far a capture restricts the calls of threads (`CUstreamCaptureMode`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CaptureMode {
     /// Potentially unsafe calls are prohibited on every thread.
     Global,
-    /// … on the capturing thread only.
+    /// Potentially unsafe calls are prohibited on the capturing thread only.
     ThreadLocal,
-    /// … nowhere.
+    /// No calls are prohibited.
     Relaxed,
 }
 
-/// Whether a stream captures (`CUstreamCaptureStatus`).
+/// The state of a stream's capture (`CUstreamCaptureStatus`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CaptureStatus {
-    /// It does not.
+    /// The stream does not capture.
     None,
-    /// It does.
+    /// The stream captures.
     Active,
-    /// It did, and an error spoilt the capture.
+    /// The stream captured, and an error has spoilt the capture.
     Invalidated,
 }

@@ -1,4 +1,4 @@
-//! Time as the host sees it.
+//! Host time.
 
 use std::fmt;
 use std::ops::{Add, AddAssign, Sub};

@@ -114,7 +114,7 @@ impl Settings {
 }
 
 fn unheard(name: &str) -> String {
-    format!("{name} is not heard: this program runs with other rights than its caller's")
+    format!("{name} is ignored: this program runs with other rights than its caller's")
 }
 
 #[cfg(test)]
