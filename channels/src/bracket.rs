@@ -1,15 +1,15 @@
 //! Brackets: the command sequence of one copy on a channel.
 //!
-//! Pure: given where the words are, the emulation, a priority and how many chunks there are, it says what to submit. In
-//! [`Kind::Bracket`](semaphores::Kind::Bracket) mode the sequence is the patent's, literally (PC-03): acquire every
-//! higher semaphore in ascending order, inc unless lowest, copy, dec unless lowest.
+//! Pure: from the addresses of the words, the emulation, a priority and the number of chunks it makes the steps to
+//! submit. In [`Kind::Bracket`](semaphores::Kind::Bracket) mode the sequence is literally the patent's (PC-03):
+//! acquire every higher semaphore in ascending order, inc unless lowest, copy, dec unless lowest.
 
 use semaphores::{Emulation, Layout, Priority, Step};
 
 /// The steps that submit `chunks` chunks of one copy at `priority`.
 ///
-/// The acquire stands before every chunk, because a chunk is what may be overtaken; inc and dec stand around the whole
-/// copy, because it stays pending until its last chunk has executed.
+/// The acquire stands before every chunk, because an urgent copy may overtake at every chunk. Inc and dec stand
+/// around the whole copy, because it stays pending until its last chunk has executed.
 #[must_use]
 pub fn bracket(words: &dyn Layout, emulation: &dyn Emulation, priority: Priority, chunks: usize) -> Vec<Step> {
     let mut steps = Vec::new();

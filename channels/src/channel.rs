@@ -1,4 +1,4 @@
-//! A channel: a stream that only ever copies.
+//! A channel: a stream that holds nothing but copies.
 #![allow(unsafe_code)] // copies are unsafe; the caller's promise is passed on
 
 use std::sync::{Arc, Mutex, PoisonError};
@@ -14,18 +14,19 @@ use crate::shape::Shape;
 use crate::submit::copy_shape;
 use crate::turn::Turns;
 
-/// Adds to a word by a kernel, for the emulation that counts on the device.
+/// Launches a kernel that adds to a word, for the emulation that counts on the device.
 pub trait Adder: Send + Sync {
-    /// Launches the kernel in `stream`.
+    /// Launches the kernel in `stream`. It adds `value` to `word`.
     fn add(&self, stream: Stream, word: DevicePtr, value: i32) -> Result<()>;
 }
 
-/// What bounds a channel.
+/// The limits of a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChannelOptions {
-    /// Operations queued at most; past that the submitter waits. Must stay below the hardware's limit of about 1 000.
+    /// The most operations that are queued; beyond that the submitter waits. It must stay below the hardware's limit
+    /// of about 1 000.
     pub queued_max: u32,
-    /// Where the count of operations begins, which wraps. Only tests set it.
+    /// The first value of the operation count, which wraps. Only tests set it.
     pub counted_from: u32,
 }
 
@@ -35,10 +36,10 @@ impl Default for ChannelOptions {
     }
 }
 
-/// How often a channel reports how far it is, in operations.
+/// A channel reports its progress after this many operations.
 const REPORT_EVERY: u32 = 32;
 
-/// How often a submitter that waits for room asks the driver whether something went wrong meanwhile.
+/// A submitter that waits for room asks the driver this often whether an error has occurred.
 const ASK_EVERY: Nanos = Nanos::from_ms(10);
 
 /// A channel of one device, one direction and one group of priorities.
@@ -50,21 +51,21 @@ pub struct Channel {
     progress: Words,
     options: ChannelOptions,
     turns: Turns,
-    /// Locked only by whoever has the turn.
+    /// Locked only by the thread that has the turn.
     order: Mutex<Order>,
 }
 
-/// What only the submitter in turn may touch.
+/// The state that only the submitter in turn touches.
 struct Order {
     enter: Event,
     leave: Event,
-    /// The stream of the last submission, while it is not known that everything before that has completed there.
+    /// The stream of the last submission, until all its earlier work is known to have completed.
     unready: Option<Stream>,
     submitted: u32,
     reported: u32,
 }
 
-/// A bracket under way: operations that are not submitted yet, and whether those that are have counted up last.
+/// A bracket being submitted: the operations not submitted yet, and whether the last submitted count went up.
 struct Bracket {
     ops: Vec<MemOp>,
     up: bool,
@@ -106,25 +107,25 @@ impl Channel {
         }
     }
 
-    /// The channel's stream, for probes and tests.
+    /// For probes and tests.
     #[must_use]
     pub fn stream(&self) -> Stream {
         self.stream
     }
 
-    /// The priorities it serves.
+    /// The priorities that share this channel.
     #[must_use]
     pub fn group(&self) -> Group {
         self.group
     }
 
-    /// Submits one copy, cut into `chunks`, on behalf of the application's stream `from`: after everything in `from`,
-    /// and before everything that `from` gets later. It is refused while copies of another stream stand here that are
-    /// not ready.
+    /// Submits one copy, cut into `chunks`, for the application's stream `from`. The copy comes after all earlier
+    /// work in `from` and before all later work there. It is refused while the channel holds copies of another stream
+    /// that still waits for earlier work.
     ///
-    /// On an error nothing more is submitted, `from` comes after what was, and what the bracket has counted up is
-    /// counted down behind it: the copy is then either done in part or not at all, as with a failed driver call, and
-    /// may be done again.
+    /// After an error nothing more is submitted. `from` waits for the part that was submitted, and a count that went
+    /// up goes down again behind that part. As with a failed driver call, the copy is done in part or not at all, and
+    /// the caller may make it again.
     ///
     /// # Safety
     /// As for [`copy_shape`], for every chunk.
@@ -145,17 +146,18 @@ impl Channel {
         }
         let joined = self.join(order.leave, to, copy.from);
         drop((order, turn));
-        // Later work of `from` must not overtake the chunks: if the driver cannot be told, we wait for them here.
+        // Later work of `from` must not overtake the chunks. If the driver cannot order them, we wait for the chunks
+        // here.
         Ok(submitted.and(joined.or_else(|_| self.driver.stream_synchronize(to)))?)
     }
 
-    /// Whether copies of a stream other than `from` stand here and wait for earlier work of that stream. Nobody else's
-    /// copy may get behind them: that work may itself be waiting for what comes after that copy in its own stream, and
-    /// a copy that went natively would not stand in the way of that.
+    /// Whether copies of a stream other than `from` stand here and wait for earlier work of that stream. A copy of
+    /// `from` must not stand behind them: their work may itself wait for later work of `from`, and then neither would
+    /// ever run. A copy that goes natively is not in the way.
     fn is_unready_for(&self, from: Stream, order: &mut Order) -> Result<bool> {
         if order.unready.is_some_and(|stream| stream != from) {
-            // The last one's event tells of those before it too: they are of the same stream, or were ready when it
-            // came.
+            // The event of the last submission covers the earlier ones: they are of the same stream, or were ready
+            // when it was submitted.
             let is_ready = hal::beside_captures(&*self.driver, || self.driver.event_query(order.enter))?;
             order.unready = order.unready.filter(|_| !is_ready);
             return Ok(!is_ready);
@@ -163,7 +165,7 @@ impl Channel {
         Ok(false)
     }
 
-    /// Ends a bracket that a failed call has left half open.
+    /// Ends a bracket that a failed call has left half submitted.
     fn count_down(&self, copy: &Submission<'_>, to: Stream) {
         let mut steps = Vec::new();
         copy.emulation.dec(copy.bank, self.level(copy), &mut steps);
@@ -181,7 +183,7 @@ impl Channel {
         copy.priority.max(self.group.highest)
     }
 
-    /// What `to` gets from now on comes after everything in `from`.
+    /// Makes later work of `to` wait for all present work of `from`.
     fn join(&self, event: Event, from: Stream, to: Stream) -> Result<()> {
         if from == to {
             return Ok(());
@@ -238,7 +240,7 @@ impl Channel {
         self.count(count, to, order)
     }
 
-    /// Bounds what is queued: reports progress through a word, and waits when too much is outstanding.
+    /// Limits the queued operations: reports progress through a word, and waits when too many are outstanding.
     fn count(&self, operations: u32, to: Stream, order: &mut Order) -> Result<()> {
         order.submitted = order.submitted.wrapping_add(operations);
         if order.submitted.wrapping_sub(order.reported) < REPORT_EVERY {
@@ -253,11 +255,11 @@ impl Channel {
         let host = self.driver.host();
         let mut room = || submitted.wrapping_sub(self.progress.load(0)) < self.options.queued_max;
         loop {
-            // A model proves a deadlock only where nobody waits for a time to come.
+            // The software GPU proves a deadlock only while no thread waits for a deadline.
             let deadline = (!host.is_virtual()).then(|| host.now() + ASK_EVERY);
             match host.wait_until(deadline, &mut room) {
                 Wait::Met => return Ok(()),
-                // A context that has failed never makes room; the driver says so when it is asked.
+                // A failed context never makes room; this query then returns its error.
                 Wait::Deadline => _ = hal::beside_captures(&*self.driver, || self.driver.stream_query(to))?,
                 Wait::Stuck => {
                     self.driver.stream_query(to)?;
@@ -273,7 +275,7 @@ impl Channel {
     }
 }
 
-/// Why a channel did not take a copy. Nothing of it is on its way, or it may be done again.
+/// The reason why a channel did not take a copy. No part of it is on its way, or the copy may be made again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Refusal {
     /// Copies of another stream stand in the channel and wait for that stream.
@@ -294,24 +296,24 @@ pub struct Submission<'a> {
     pub from: Stream,
     /// The copy's priority.
     pub priority: Priority,
-    /// What to copy, in order.
+    /// The parts of the copy, in order.
     pub chunks: &'a [Shape],
-    /// Whose semaphores.
+    /// The semaphores that the copy respects.
     pub bank: &'a Bank,
-    /// How they are said.
+    /// The way in which it waits and counts.
     pub emulation: &'a dyn Emulation,
-    /// For the emulation that counts on the device.
+    /// Used by the emulation that counts on the device.
     pub adder: &'a dyn Adder,
     /// Urgent callers go first; `None` for a copy that is urgent itself.
     pub pace: Option<&'a Pace>,
-    /// Puts the steps into the application's own stream instead of the channel's. This deadlocks as soon as streams
-    /// share hardware queues; it exists so that tests can show that they would notice.
+    /// Puts the steps into the application's stream instead of the channel's. This deadlocks as soon as streams share
+    /// hardware queues. It exists so that tests can show that they would notice.
     pub in_stream: bool,
 }
 
 impl Drop for Channel {
     fn drop(&mut self) {
-        // Work already submitted still completes; errors mean that the context is gone, and the handles with it.
+        // Submitted work still completes. An error means that the context is gone, and its handles with it.
         let order = self.order.get_mut().unwrap_or_else(PoisonError::into_inner);
         let _ = self.driver.stream_synchronize(self.stream);
         let _ = self.driver.event_destroy(order.enter);

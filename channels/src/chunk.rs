@@ -1,8 +1,8 @@
 //! Chunks: the preemption unit of a bulk copy.
 //!
-//! A copy on an engine cannot be interrupted, so what an urgent copy waits for is the rest of the chunk that runs. The
-//! chunk size comes from how long that may take and how fast the engine is, not from a constant; a copy is cut only
-//! while someone more urgent is about ("armed"), because every cut costs bandwidth (facts, section 2).
+//! A copy on an engine cannot be interrupted, so an urgent copy waits for the rest of the chunk that is running. The
+//! chunk size follows from the permitted wait and the speed of the engine, and is no constant. A copy is cut only
+//! while more urgent streams are active ("armed"), because every cut costs bandwidth (facts, section 2).
 
 use hal::Nanos;
 
@@ -11,7 +11,7 @@ use crate::shape::Shape;
 /// Chunks are a multiple of this, so that no chunk begins in the middle of a page or a bus burst.
 const GRAIN_BYTES: u64 = 64 * 1024;
 
-/// The size of chunks that keeps an engine of `bytes_per_second` busy for at most `blocking_max` each.
+/// The size of a chunk that occupies an engine of `bytes_per_second` for at most `blocking_max`.
 #[must_use]
 pub fn chunk_bytes(blocking_max: Nanos, bytes_per_second: u64, fixed_cost: Nanos) -> u64 {
     let moving = blocking_max.since(fixed_cost);
@@ -20,8 +20,8 @@ pub fn chunk_bytes(blocking_max: Nanos, bytes_per_second: u64, fixed_cost: Nanos
     (bytes / GRAIN_BYTES * GRAIN_BYTES).max(GRAIN_BYTES)
 }
 
-/// Cuts a copy into chunks of at most `chunk_bytes`, in address order; together they move exactly the bytes of the
-/// copy, each once. A row wider than a chunk is cut inside; otherwise chunks are whole rows.
+/// Cuts a copy into chunks of at most `chunk_bytes`, in address order. Together they move every byte of the copy
+/// exactly once. A row wider than a chunk is cut; otherwise chunks are whole rows.
 #[must_use]
 pub fn cut(shape: &Shape, chunk_bytes: u64) -> Vec<Shape> {
     let shape = shape.flattened();

@@ -1,4 +1,4 @@
-//! Which engine a copy needs.
+//! The engine that a copy needs.
 
 /// The direction of a copy. Each direction is an engine of its own: H2D never contends with D2H (facts, section 1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

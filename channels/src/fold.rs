@@ -1,8 +1,8 @@
 //! Folding: more priorities than hardware queues.
 //!
-//! A channel that waits occupies a hardware queue, and what must not wait may not stand behind it. So there are at most
-//! as many channels as queues; priorities share channels in groups, and copies of one group do not wait for each other:
-//! they are in order on one channel, and a copy that waited for one behind it would wait for ever.
+//! A waiting channel occupies a hardware queue, and work that must not wait may not stand behind it. So there are at
+//! most as many channels as queues, and neighbouring priorities share a channel. Copies of one group do not wait for
+//! each other: they run in order on one channel, and a copy that waited for a later one would wait for ever.
 
 use semaphores::{Priorities, Priority};
 
@@ -11,11 +11,11 @@ use semaphores::{Priorities, Priority};
 pub struct Group {
     /// The lowest priority of the group.
     pub lowest: Priority,
-    /// The highest; copies of the whole group wait only for what is above it.
+    /// The highest priority of the group; its copies wait only for priorities above this one.
     pub highest: Priority,
 }
 
-/// The groups, the lowest first: one per priority where there are queues enough, else as even as it gets.
+/// The groups, the lowest first: one per priority if there are enough queues, else of sizes as equal as possible.
 #[must_use]
 pub fn groups(priorities: Priorities, queues: usize) -> Vec<Group> {
     let count = usize::from(priorities.count());
@@ -30,7 +30,7 @@ pub fn groups(priorities: Priorities, queues: usize) -> Vec<Group> {
         .collect()
 }
 
-/// The group of a priority.
+/// The index of the group that `priority` belongs to.
 #[must_use]
 pub fn group_of(groups: &[Group], priority: Priority) -> usize {
     groups.iter().position(|group| priority <= group.highest).unwrap_or(groups.len().saturating_sub(1))
@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn one_queue_means_nobody_waits_for_anybody() {
+    fn with_one_queue_no_priority_waits_for_another() {
         assert_eq!(bounds(8, 1), [(1, 8)]);
         assert_eq!(bounds(8, 0), [(1, 8)]);
     }

@@ -1,13 +1,13 @@
 //! Pace: bulk submission yields to urgent submission.
 //!
-//! The driver has one lock. While a thread feeds it bulk chunks, an urgent caller's calls take 7 to 20 us instead of 4
-//! (facts, section 5). So an urgent caller says that it is on its way, and bulk submitters hold off between chunks.
+//! The driver has one lock. While a thread submits bulk chunks, each call of an urgent caller takes 7 to 20 us
+//! instead of 4 (facts, section 5). So an urgent caller announces itself, and bulk submitters pause between chunks.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use hal::{Host, Nanos};
 
-/// How many urgent callers are inside the driver.
+/// The number of urgent callers that are inside the driver.
 #[derive(Debug, Default)]
 pub struct Pace {
     urgent: AtomicU32,
@@ -19,11 +19,11 @@ pub struct Urgent<'a> {
     pace: &'a Pace,
 }
 
-/// A submitter waits for others at most this long per chunk: politeness must not become a deadlock of its own.
+/// A submitter waits for urgent callers at most this long per chunk, so that waiting cannot become a deadlock.
 const YIELD_MAX: Nanos = Nanos::from_us(200);
 
 impl Pace {
-    /// Nobody is urgent.
+    /// No urgent caller is inside the driver.
     #[must_use]
     pub fn new() -> Pace {
         Pace::default()
@@ -35,7 +35,7 @@ impl Pace {
         Urgent { pace: self }
     }
 
-    /// Lets urgent callers go first.
+    /// Waits until no urgent caller is inside the driver, but not for long.
     pub fn yield_to_urgent(&self, host: &dyn Host) {
         if self.urgent.load(Ordering::SeqCst) == 0 {
             return;

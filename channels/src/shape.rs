@@ -1,11 +1,10 @@
-//! What is copied: rows of bytes from somewhere to somewhere.
+//! The geometry of a copy: rows of bytes on either side.
 //!
-//! 1D, 2D and 3D copies are one thing here: `depth` slices of `rows` rows of `width_bytes` bytes, with a pitch between
-//! rows and one between slices on either side. That is what chunking and the copy kernel need to know, and all they
-//! need.
+//! 1D, 2D and 3D copies have one form here: `depth` slices of `rows` rows of `width_bytes` bytes, with a pitch
+//! between rows and one between slices on either side. Chunking and the copy kernel need no more than that.
 //!
-//! Whoever makes a shape of more than one row from numbers that a program gave asks [`Shape::fits`]; from then on no
-//! address in it, and no sum, goes past 64 bits.
+//! Code that makes a shape of several rows from a program's numbers must ask [`Shape::fits`]. From then on no address
+//! in the shape, and no sum, exceeds 64 bits.
 
 use hal::DevicePtr;
 
@@ -23,20 +22,20 @@ pub struct Side {
 /// A copy's geometry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
-    /// Where to.
+    /// The side that is written.
     pub target: Side,
-    /// Where from.
+    /// The side that is read.
     pub source: Side,
     /// Bytes of a row.
     pub width_bytes: u64,
     /// Rows of a slice.
     pub rows: u64,
-    /// Slices.
+    /// The number of slices.
     pub depth: u64,
 }
 
 impl Side {
-    /// A side that is one run of bytes.
+    /// A side whose bytes follow each other without gaps.
     #[must_use]
     pub fn linear(address: u64) -> Side {
         Side { address, row_pitch_bytes: 0, slice_pitch_bytes: 0 }
@@ -47,7 +46,7 @@ impl Side {
         Side { address: self.address + offset, ..self }
     }
 
-    /// From its first byte to its last, pitches included; `None` past 64 bits.
+    /// The bytes from the first to the last, pitches included; `None` past 64 bits.
     fn extent_bytes(self, shape: &Shape) -> Option<u64> {
         let rows = self.row_pitch_bytes.checked_mul(shape.rows.checked_sub(1)?)?;
         let slices = self.slice_pitch_bytes.checked_mul(shape.depth.checked_sub(1)?)?;
@@ -62,19 +61,19 @@ impl Side {
 }
 
 impl Shape {
-    /// `bytes` in one run.
+    /// A copy of `bytes` that follow each other without gaps.
     #[must_use]
     pub fn linear(target: u64, source: u64, bytes: u64) -> Shape {
         Shape { target: Side::linear(target), source: Side::linear(source), width_bytes: bytes, rows: 1, depth: 1 }
     }
 
-    /// How many bytes are moved; never fewer than there are.
+    /// The number of bytes moved; it saturates.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.width_bytes.saturating_mul(self.rows).saturating_mul(self.depth)
     }
 
-    /// Whether there is something to copy, and all of it, on both sides, lies within 64 bits.
+    /// Whether there is something to copy, and all of it lies within 64 bits on both sides.
     #[must_use]
     pub fn fits(&self) -> bool {
         let bytes = self.width_bytes.checked_mul(self.rows).and_then(|bytes| bytes.checked_mul(self.depth));
@@ -83,13 +82,13 @@ impl Shape {
         bytes.is_some_and(|bytes| bytes > 0) && inside(&self.target) && inside(&self.source)
     }
 
-    /// The ranges of both sides, target first, from the first byte to the last. Of a shape that fits.
+    /// The ranges of both sides, target first, from the first byte to the last. Only for a shape that fits.
     #[must_use]
     pub fn extents(&self) -> [(u64, u64); 2] {
         [self.target, self.source].map(|side| (side.address, side.extent_bytes(self).unwrap_or(u64::MAX)))
     }
 
-    /// Whether it is one run of bytes.
+    /// Whether the bytes follow each other without gaps.
     #[must_use]
     pub fn is_linear(&self) -> bool {
         self.rows == 1 && self.depth == 1
@@ -139,7 +138,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Small numbers, and such as products and sums of them leave 64 bits.
+    /// Small numbers, and numbers whose products and sums exceed 64 bits.
     fn numbers() -> impl Strategy<Value = u64> {
         let shifted = (0u32..64, -2i64..3).prop_map(|(shift, by)| (1u64 << shift).wrapping_add_signed(by));
         prop_oneof![0u64..5, shifted, any::<u64>()]
@@ -152,7 +151,7 @@ mod tests {
         }
     }
 
-    /// The same in numbers without an end in sight; `None` past 128 bits.
+    /// The same in 128 bits; `None` beyond.
     fn end(side: &Side, shape: &Shape) -> Option<u128> {
         let [width, rows, depth] = [shape.width_bytes, shape.rows, shape.depth].map(u128::from);
         let rows = u128::from(side.row_pitch_bytes).checked_mul(rows.checked_sub(1)?)?;

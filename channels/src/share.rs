@@ -1,21 +1,20 @@
 //! The starvation bound: bulk copies get a share of the time even under endless urgent traffic (T6).
 //!
-//! Pure. While a word has been up, a debt grows; while it is down, the debt shrinks. When the debt says that bulk has
-//! had less than its share, waiters are let through for one slice, in which they share the link with what they waited
-//! for.
+//! Pure. A debt grows while a word is up, and shrinks while it is down. When the debt shows that bulk has had less
+//! than its share, waiting copies pass for one slice. During the slice they share the link with the urgent copies.
 
 use hal::Nanos;
 
-/// What a slice is worth to bulk, because urgent copies go on during it: on an H100 bulk that was let through for 5 %
-/// of the time got 4.2 % of its bandwidth.
+/// The part of a slice that bulk really gets, because urgent copies go on during it. On an H100, bulk that passed for
+/// 5 % of the time got 4.2 % of its bandwidth.
 const WORTH: f64 = 0.7;
 
-/// What share bulk is guaranteed, and in slices of what length.
+/// The guaranteed share of bulk, and the length of a slice.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ShareOptions {
     /// The guaranteed share of the time, `0.0..1.0`; 0 means none.
     pub share: f64,
-    /// How long bulk is let through at a time.
+    /// Bulk passes for this long at a time.
     pub slice: Nanos,
 }
 
@@ -35,14 +34,14 @@ pub struct Share {
 }
 
 impl Share {
-    /// No debt at `now`.
+    /// Begins without debt.
     #[must_use]
     pub fn new(options: ShareOptions, now: Nanos) -> Share {
         Share { options, seen_at: now, debt: 0.0, exempt_until: None }
     }
 
-    /// Accounts for the time since the last step, during which something above was pending or not (`held`), and says
-    /// whether waiters are exempt from now on.
+    /// Accounts for the time since the last step, in which a more urgent copy was pending or not (`held`). Returns
+    /// whether waiting copies are exempt from now on.
     pub fn step(&mut self, now: Nanos, held: bool) -> bool {
         let passed = now.since(self.seen_at).0 as f64;
         self.seen_at = now;
@@ -65,13 +64,13 @@ impl Share {
         self.exempt_until.is_some()
     }
 
-    /// The debt that a slice pays off: what bulk gets of it beyond its share of that time. Never nothing, so that
-    /// shares beyond the worth of a slice leave urgent copies something too.
+    /// The debt that a slice pays off: the time that bulk gets in it beyond its share. It is never zero, so that
+    /// shares beyond the worth of a slice leave some time to urgent copies too.
     fn price(&self) -> f64 {
         self.options.slice.0 as f64 * (WORTH - self.options.share).max(0.01)
     }
 
-    /// When it must be stepped again at the latest, if something above stays pending.
+    /// The latest time of the next step, if a more urgent copy stays pending.
     #[must_use]
     pub fn deadline(&self) -> Nanos {
         if let Some(until) = self.exempt_until {
@@ -90,7 +89,7 @@ impl Share {
 mod tests {
     use super::*;
 
-    /// The share of the time that waiters are let through when something above is pending for `held_percent` of it.
+    /// The share of time in which waiting copies pass while a more urgent copy is pending for `held_percent` of it.
     fn open_share(options: ShareOptions, held_percent: u64) -> f64 {
         let mut share = Share::new(options, Nanos::ZERO);
         let (mut open, mut exempt, total) = (0u64, false, 100_000u64);

@@ -1,4 +1,4 @@
-//! One copy, as the driver call that fits its shape.
+//! Submits one copy by the driver call that fits its shape.
 #![allow(unsafe_code)] // the copy calls are unsafe; the caller's promise is passed on
 
 use hal::{Copy2d, Copy3d, DevicePtr, Driver, Endpoint, Plane, Result, Stream, Volume};
@@ -43,7 +43,7 @@ unsafe fn copy_rows(driver: &dyn Driver, direction: Direction, shape: &Shape, st
             // SAFETY: passed on to the caller.
             unsafe { driver.copy_3d_async(&copy, stream) }
         }
-        // Slices that are not a whole number of rows apart cannot be said in one call.
+        // One call cannot describe slices that are not a whole number of rows apart.
         _ => (0..shape.depth).try_for_each(|slice| {
             let slice = shape.rows_from(slice, 0, shape.rows);
             // SAFETY: passed on to the caller; a slice's rows are among the shape's.
@@ -54,7 +54,7 @@ unsafe fn copy_rows(driver: &dyn Driver, direction: Direction, shape: &Shape, st
 
 unsafe fn copy_linear(driver: &dyn Driver, direction: Direction, shape: &Shape, stream: Stream) -> Result<()> {
     let (target, source, bytes) = (shape.target, shape.source, shape.width_bytes);
-    // SAFETY: passed on to the caller; host addresses came from pointers that the caller vouches for.
+    // SAFETY: passed on to the caller; the caller vouches for the host addresses.
     unsafe {
         match direction {
             Direction::HostToDevice => {

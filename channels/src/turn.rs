@@ -1,30 +1,30 @@
-//! Turns: whoever comes first goes first. (`docs/counters.md` has what wraps here and elsewhere.)
+//! Turns: threads are served in the order in which they come. (`docs/counters.md` lists the counters that wrap.)
 //!
-//! A lock that is free goes to whoever asks next, and that is the thread that has just let go of it: on an H100 a
-//! thread that kept a channel full made another one's copy take 17 ms in the median, and 114 ms at worst, where a
-//! lock was free every 7 ms (`reports/priorities/h100/2026-11-21-42a01e3-no-turns.json`).
+//! A free lock goes to the next thread that asks, which is mostly the thread that has just released it. On an H100, a
+//! thread that kept a channel full made another thread's copy take 17 ms in the median and 114 ms at worst, although
+//! the lock was free every 7 ms (`reports/priorities/h100/2026-11-21-42a01e3-no-turns.json`).
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use hal::{Host, Nanos};
 
-/// So often a thread looks before it naps between looks.
+/// A thread looks this many times before it naps between looks.
 const LOOKS: u32 = 64;
 const NAP: Nanos = Nanos::from_us(20);
 
-/// Who comes next, and whose turn it is.
+/// The next number to give out, and the number that has the turn now.
 #[derive(Debug, Default)]
 pub(crate) struct Turns {
     next: AtomicU32,
     serving: AtomicU32,
 }
 
-/// It is somebody's turn while this lives.
+/// The holder has the turn while this lives.
 #[derive(Debug)]
 pub(crate) struct Turn<'a>(&'a Turns);
 
 impl Turns {
-    /// Waits for a turn in the host's time: whoever has it may be waiting inside the driver.
+    /// Waits for a turn in the host's time: the thread that has it may be waiting inside the driver.
     pub(crate) fn wait(&self, host: &dyn Host) -> Turn<'_> {
         let mine = self.next.fetch_add(1, Ordering::Relaxed);
         let mut looks = 0;
@@ -56,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whoever_lets_go_and_comes_again_comes_last() {
+    fn a_thread_that_leaves_and_returns_comes_last() {
         // Also where numbers wrap before the second, and before the third.
         for start in [0, u32::MAX, u32::MAX - 1] {
             comes_last(&Turns { next: AtomicU32::new(start), serving: AtomicU32::new(start) }, start);

@@ -1,52 +1,54 @@
-//! The watchdog's decisions. Pure: it is told the time and what completed, and says what to do.
+//! The watchdog's decisions. Pure: its caller passes in the time and the completed copies.
 //!
-//! Hanging is the one thing that must not happen, and a wait on a word can hang when the copy that would lower the word
-//! sits behind it in a hardware queue. Clearing the word always drains that, and is always safe, because the word
-//! expresses preference only (facts, section 4). So: when a word is up and nothing pending completes for long enough,
-//! open everything; when that had to be done too often, stop raising words for a while (see [`crate::retreat`]).
+//! Hanging is the one thing that must not happen. A wait on a word can hang when the copy that would lower the word
+//! stands behind it in a hardware queue. Clearing the word always drains the queue and is always safe, because the
+//! word expresses preference only (facts, section 4). So when a word is up and no pending copy completes for long
+//! enough, the watchdog opens every word. When that happens too often, no word is raised for a while (see
+//! [`crate::retreat`]).
 //!
-//! A rescue counts only if the device had the time: if the host let the thread that looks run when it wanted to (see
-//! [`crate::attention`]). Where it did not, the words are opened just the same, and it counts for nothing.
+//! A rescue counts only if the device had the time to make progress. That is so if the host let the watching thread
+//! run when it wanted to (see [`crate::attention`]). Otherwise the words are opened just the same, but the rescue
+//! does not count.
 
 use hal::Nanos;
 
-/// When to rescue, and when to give up.
+/// The limits for rescuing and for giving up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Patience {
     /// How long a word may be up without progress, beyond the time that the pending copies themselves need.
     pub rescue_after: Nanos,
-    /// Rescues after which the shim stands down to plain copies for a while. One is forgiven every second: a job of
-    /// days with a stumble now and then is no reason to give up.
+    /// After this many rescues the layer stands down to plain copies for a while. One rescue a second is forgiven: a
+    /// job of days with rare rescues is no reason to give up.
     pub rescues_max: u32,
 }
 
 impl Default for Patience {
     fn default() -> Patience {
-        // 300 us is ten times what an urgent copy takes and short enough that a rescued program only stumbles (facts,
-        // section 10).
+        // 300 us are ten times as long as an urgent copy takes, and short enough that a rescued program is only
+        // delayed a little (facts, section 10).
         Patience { rescue_after: Nanos::from_us(300), rescues_max: 100 }
     }
 }
 
-/// What the watchdog looks at.
+/// The facts that the watchdog decides on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Observation {
-    /// Now.
+    /// The time of the look.
     pub now: Nanos,
     /// Whether any word is up.
     pub raised: bool,
-    /// How many pending copies have completed so far; only whether it changes matters.
+    /// How many pending copies have completed so far. Only changes matter.
     pub completed: u64,
-    /// How long the pending copies would take on an idle engine.
+    /// The time that the pending copies would take on an idle engine.
     pub expected: Nanos,
-    /// Whether the host has kept the thread that looks waiting: [`crate::attention::Attention::is_starved`].
+    /// Whether the host has kept the watching thread waiting: [`crate::attention::Attention::is_starved`].
     pub starved: bool,
 }
 
-/// What it decides.
+/// The watchdog's decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// All is well.
+    /// Nothing to do.
     Fine,
     /// Open every word now.
     Rescue,
@@ -66,7 +68,7 @@ pub struct Watchdog {
     forgave_at: Nanos,
 }
 
-/// How often one rescue is forgiven.
+/// One rescue is forgiven each time this span has passed.
 const FORGIVE_EVERY: Nanos = Nanos::from_ms(1_000);
 
 impl Watchdog {
@@ -76,9 +78,9 @@ impl Watchdog {
         Watchdog { patience, quiet_since: now, raised: false, completed: 0, rescues: 0, unforgiven: 0, forgave_at: now }
     }
 
-    /// Looks once.
+    /// Looks once and decides.
     pub fn step(&mut self, seen: Observation) -> Verdict {
-        // It looks only when woken: a word that it sees up for the first time may have gone up just now.
+        // It looks only when woken, so a word that it sees up for the first time may have gone up just now.
         let was_raised = std::mem::replace(&mut self.raised, seen.raised);
         let went_up = seen.raised && !was_raised;
         if !seen.raised || went_up || seen.completed != self.completed {
@@ -96,7 +98,7 @@ impl Watchdog {
         if self.unforgiven < self.patience.rescues_max {
             return Verdict::Rescue;
         }
-        // Whatever is tried again begins anew.
+        // A later attempt begins without a record.
         self.unforgiven = 0;
         Verdict::StandDown
     }
@@ -107,13 +109,13 @@ impl Watchdog {
         self.unforgiven = self.unforgiven.saturating_sub(u32::try_from(seconds).unwrap_or(u32::MAX));
     }
 
-    /// When it must look again at the latest, if nothing changes.
+    /// The latest time of the next look, if nothing changes.
     #[must_use]
     pub fn deadline(&self, expected: Nanos) -> Nanos {
         self.quiet_since + self.patience.rescue_after + expected
     }
 
-    /// How often it had to rescue.
+    /// The number of rescues so far.
     #[must_use]
     pub fn rescues(&self) -> u32 {
         self.rescues
@@ -140,7 +142,7 @@ mod tests {
         assert_eq!(
             look(&mut watchdog, 10_100, true, 0),
             Verdict::Fine,
-            "it has just gone up, however long nobody looked"
+            "it has just gone up, however long ago the last look was"
         );
         assert_eq!(look(&mut watchdog, 10_340, true, 1), Verdict::Fine, "something completed");
         assert_eq!(look(&mut watchdog, 10_680, true, 1), Verdict::Fine, "still within patience");
@@ -148,7 +150,11 @@ mod tests {
         assert_eq!(look(&mut watchdog, 10_700, true, 1), Verdict::Fine, "it lets the work drain first");
         assert_eq!(watchdog.rescues(), 1);
         assert_eq!(look(&mut watchdog, 11_000, false, 2), Verdict::Fine);
-        assert_eq!(look(&mut watchdog, 20_000, true, 2), Verdict::Fine, "up again, and again nobody looked meanwhile");
+        assert_eq!(
+            look(&mut watchdog, 20_000, true, 2),
+            Verdict::Fine,
+            "up again, and again without a look in between"
+        );
     }
 
     #[test]
@@ -176,7 +182,7 @@ mod tests {
         let mut watchdog = Watchdog::new(patience, Nanos::ZERO);
         seen(&mut watchdog, 1_000, true, 0, true);
         let starved = (2..=50).map(|n| seen(&mut watchdog, n * 1_000, true, 0, true));
-        assert!(starved.into_iter().all(|verdict| verdict == Verdict::Rescue), "rescued it is all the same");
+        assert!(starved.into_iter().all(|verdict| verdict == Verdict::Rescue), "it is rescued all the same");
         let fed = (51..=53).map(|n| look(&mut watchdog, n * 1_000, true, 0));
         assert_eq!(fed.collect::<Vec<_>>(), [Verdict::Rescue, Verdict::Rescue, Verdict::StandDown]);
         assert_eq!(watchdog.rescues(), 52);

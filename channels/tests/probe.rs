@@ -1,4 +1,4 @@
-//! The probes, on the software GPU: what they find is what it was built with, and they leave nothing behind.
+//! The probes find the properties that the software GPU was built with, and they leave nothing behind.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ fn open(gpu: &SoftGpu) -> Arc<dyn Driver> {
     Arc::new(gpu.clone())
 }
 
-/// What a probe must leave as it was: unfinished operations, streams, allocations.
+/// Counts that a probe must leave unchanged: unfinished operations, streams, allocations.
 fn left(gpu: &SoftGpu) -> (usize, usize, usize) {
     let live = gpu.live();
     (live.operations, live.streams, live.allocations)
@@ -100,7 +100,7 @@ fn an_operation_that_is_refused_is_told_from_one_that_works() {
     assert!(support.write32.works());
 }
 
-/// Whichever call fails, the probe returns with its error in bounded time and frees what it made.
+/// If any call fails, the probe returns with its error in bounded time and frees everything that it made.
 #[test]
 fn a_call_that_fails_is_an_error_and_neither_a_hang_nor_a_leak() {
     let calls = [

@@ -1,4 +1,4 @@
-//! How much a channel lets stand in its stream, wherever its count is.
+//! The number of operations that a channel lets stand in its stream, at any value of its count.
 #![allow(unsafe_code)] // copies are unsafe
 
 use std::sync::Arc;
@@ -13,7 +13,7 @@ const QUEUED_MAX: u32 = 100;
 const CHUNK_BYTES: u64 = 4096;
 const CHUNKS: u64 = 400;
 
-/// Stands where nothing is added.
+/// An adder for emulations that add nothing.
 struct NoAdder;
 
 impl Adder for NoAdder {
@@ -22,7 +22,7 @@ impl Adder for NoAdder {
     }
 }
 
-/// A channel that counts from there, and what a copy of [`CHUNKS`] chunks needs.
+/// A channel whose count starts at a given value, and the parts of a copy of [`CHUNKS`] chunks.
 struct Bed {
     gpu: SoftGpu,
     bank: Bank,
@@ -65,7 +65,7 @@ impl Bed {
     }
 }
 
-/// A channel that stands still takes no more than it may, and one that moves takes everything.
+/// A channel that stands still takes no more than its limit, and a moving one takes everything.
 #[test]
 fn no_more_stands_there_than_may_wherever_the_count_wraps() {
     for counted_from in [0, 0x7fff_ffff - 50, 0x7fff_ffff, u32::MAX - 50, u32::MAX] {

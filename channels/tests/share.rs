@@ -9,12 +9,13 @@ fn at(us: u64) -> Nanos {
     Nanos::from_us(us)
 }
 
-/// Whether that is the deadline. Shares are rounded, and deadlines up.
+/// Whether the deadline is `expected`. Shares are rounded, and deadlines are rounded up.
 fn is_due(share: &Share, expected: Nanos) -> bool {
     share.deadline().0.abs_diff(expected.0) <= 1
 }
 
-/// A slice of 1 ms is worth 0.7 ms to bulk, 0.5 of which are its share of that time anyway: it costs 0.2 ms of debt.
+/// A slice of 1 ms is worth 0.7 ms to bulk. 0.5 ms of it are its share of that time anyway, so it costs 0.2 ms of
+/// debt.
 #[test]
 fn debt_grows_while_held_and_shrinks_while_not() {
     let mut share = Share::new(HALF, at(100));
@@ -46,7 +47,7 @@ fn no_share_is_never_let_through_whatever_the_slice() {
     }
 }
 
-/// What is asked for beyond the worth of a slice still leaves urgent copies a hundredth of the time.
+/// A share beyond the worth of a slice still leaves urgent copies a hundredth of the time.
 #[test]
 fn a_share_beyond_the_worth_of_a_slice_has_a_price() {
     let mut share = Share::new(ShareOptions { share: 0.8, slice: at(1_000) }, at(0));

@@ -13,7 +13,7 @@ fn look(watchdog: &mut Watchdog, at_ms: u64, completed: u64) -> Verdict {
     })
 }
 
-/// Two are too many unless a second has passed since the first was forgiven.
+/// Two rescues are too many unless a second has passed since the first was forgiven.
 #[test]
 fn one_rescue_a_second_is_forgiven() {
     let patience = Patience { rescues_max: 2, ..Patience::default() };
@@ -35,6 +35,6 @@ fn progress_begins_the_wait_anew() {
     assert_eq!(watchdog.deadline(Nanos::from_ms(3)), Nanos::from_ms(23));
     assert_eq!(look(&mut watchdog, 19, 1), Verdict::Fine);
     assert_eq!(look(&mut watchdog, 20, 1), Verdict::Rescue);
-    assert_eq!(watchdog.deadline(Nanos::ZERO), Nanos::from_ms(30), "it gives what it opened time to drain");
+    assert_eq!(watchdog.deadline(Nanos::ZERO), Nanos::from_ms(30), "it gives the opened work time to drain");
     assert_eq!((look(&mut watchdog, 29, 1), look(&mut watchdog, 30, 1)), (Verdict::Fine, Verdict::Rescue));
 }

@@ -9,47 +9,47 @@ use crate::primitive::{AtomicU64, Mutex, Ordering, lock};
 use crate::words::Words;
 use crate::{Layout, Priorities, Priority};
 
-/// Where the words of a ledger are published: mapped memory, or anything a test wants to look at.
+/// Publishes the words of a ledger: in mapped memory, or where a test looks at them.
 pub trait Publish: Send + Sync {
     /// The word of `level` changed between 0 and 1.
     fn publish(&self, level: Priority, word: u32);
 }
 
-/// A ledger behind a lock, and its words published as they change.
+/// A ledger behind a lock. Its words are published as they change.
 ///
 /// The words change inside the lock, so that they change in the order in which the ledger does.
 pub struct Counts<P> {
     ledger: Mutex<(Ledger, Vec<u32>)>,
-    /// The ledger's, for whoever only wants to know whether the words have been opened since.
+    /// A copy of the ledger's epoch, for threads that only ask whether the words have been opened since.
     epoch: AtomicU64,
     words: P,
 }
 
 impl<P: Publish> Counts<P> {
-    /// Nothing pending. The words must read 0 already.
+    /// Nothing is pending. The words must read 0 already.
     pub fn new(priorities: Priorities, words: P) -> Counts<P> {
         let ledger = (Ledger::new(priorities), vec![0; usize::from(priorities.count())]);
         Counts { ledger: Mutex::new(ledger), epoch: AtomicU64::new(0), words }
     }
 
-    /// Where the words are.
+    /// The publisher of the words.
     pub fn words(&self) -> &P {
         &self.words
     }
 
-    /// A copy of `priority` is pending now. Raise only what is schedulable: a copy that still waits for earlier work
-    /// must not hold others back, least of all the work it waits for (traps T1, T2).
+    /// Counts a copy of `priority` as pending. Raise only for schedulable copies: a copy that still waits for earlier
+    /// work must not hold others back, least of all the work that it waits for (traps T1, T2).
     pub fn raise(&self, priority: Priority) -> Pending {
         let mut guard = lock(&self.ledger);
         let pending = guard.0.raise(priority);
-        // Words tell 0 from more, so only the first and the last of a priority change any.
+        // A word only tells 0 from more, so only the first and the last copy of a priority change any word.
         if guard.0.pending_at(priority) == 1 {
             self.publish(&mut guard);
         }
         pending
     }
 
-    /// That copy is not pending any more.
+    /// The copy is no longer pending.
     pub fn lower(&self, pending: Pending) {
         let mut guard = lock(&self.ledger);
         guard.0.lower(pending);
@@ -58,13 +58,14 @@ impl<P: Publish> Counts<P> {
         }
     }
 
-    /// Whether nothing has been opened since that copy was raised: it still counts.
+    /// Whether the copy still counts: no opening has happened since it was raised.
     #[must_use]
     pub fn is_current(&self, pending: Pending) -> bool {
         self.epoch.load(Ordering::Acquire) == pending.epoch()
     }
 
-    /// Waiters of `level` pass as if they had priority `to`, because a copy of that priority depends on one of them.
+    /// Lets waiters of `level` pass as if they had priority `to`, because a copy of that priority depends on one of
+    /// them.
     pub fn boost(&self, level: Priority, to: Priority) -> Boost {
         self.change(|ledger| ledger.boost(level, to))
     }
@@ -74,13 +75,13 @@ impl<P: Publish> Counts<P> {
         self.change(|ledger| ledger.unboost(boost));
     }
 
-    /// Lets waiters of `level` pass whatever is pending, or stops doing so: the starvation bound.
+    /// Lets waiters of `level` pass whatever is pending, or ends that. This is the starvation bound.
     pub fn set_exempt(&self, level: Priority, exempt: bool) {
         self.change(|ledger| ledger.set_exempt(level, exempt));
     }
 
-    /// Opens everything: nothing is pending any more, and lowers still to come are void. Returns how many were pending.
-    /// No driver call, only stores.
+    /// Opens everything: no copy is pending any more, and lowers still to come do nothing. Returns how many were
+    /// pending. It makes no driver call, only stores.
     pub fn open(&self) -> u32 {
         self.change(|ledger| {
             let pending = ledger.open();
@@ -89,13 +90,13 @@ impl<P: Publish> Counts<P> {
         })
     }
 
-    /// How many copies of exactly that priority are pending: its semaphore.
+    /// The number of pending copies of exactly this priority: its semaphore.
     #[must_use]
     pub fn pending_at(&self, priority: Priority) -> u32 {
         lock(&self.ledger).0.pending_at(priority)
     }
 
-    /// How many copies above `priority` are pending.
+    /// The number of pending copies above `priority`.
     #[must_use]
     pub fn pending_above(&self, priority: Priority) -> u32 {
         lock(&self.ledger).0.pending_above(priority)
@@ -110,7 +111,7 @@ impl<P: Publish> Counts<P> {
 
     fn publish(&self, (ledger, published): &mut (Ledger, Vec<u32>)) {
         for level in ledger.priorities().iter() {
-            // Only whether it is 0 matters to whoever waits, and a store to a line that the device polls is not cheap.
+            // Waiters only compare the word with 0, and a store to a line that the device polls is not cheap.
             let (word, seen) = (ledger.word(level).min(1), &mut published[usize::from(level.get()) - 1]);
             if *seen != word {
                 *seen = word;
@@ -146,13 +147,13 @@ impl Bank {
         Ok(Bank { counts: Counts::new(priorities, words), priorities })
     }
 
-    /// What the word that waiters of `level` compare with 0 reads: 0, or 1 while something above is pending.
+    /// The word that waiters of `level` compare with 0: 1 while a more urgent copy is pending, else 0.
     #[must_use]
     pub fn gate_word(&self, level: Priority) -> u32 {
         self.counts.words.load(gate_index(level))
     }
 
-    /// What the word of `priority` that streams write reads.
+    /// The value of the word that streams write for `priority`.
     #[must_use]
     pub fn stream_word(&self, priority: Priority) -> u32 {
         self.counts.words.load(stream_index(priority))
@@ -164,10 +165,9 @@ impl Bank {
         self.priorities.iter().any(|priority| self.gate_word(priority) != 0 || self.stream_word(priority) != 0)
     }
 
-    /// Opens every word in host memory by plain stores, and returns how many copies were pending. This is what the
-    /// watchdog does while every other thread is stuck inside the driver. Words in device memory
-    /// ([`crate::Kind::Atomics`]) are out of the CPU's reach: that emulation must not be used where a hang would
-    /// matter.
+    /// Opens every word in host memory by plain stores, and returns how many copies were pending. The watchdog does
+    /// this while all other threads are stuck inside the driver. The CPU cannot reach words in device memory
+    /// ([`crate::Kind::Atomics`]), so that emulation must not be used where a hang would matter.
     pub fn open_all(&self) -> u32 {
         let pending = self.open();
         for priority in self.priorities.iter() {
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_has_raised_finds_the_word_up() {
+    fn a_thread_that_has_raised_finds_the_word_up() {
         let counts = counts();
         std::thread::scope(|scope| {
             for priority in [2, 2, 3] {
@@ -256,7 +256,8 @@ mod tests {
         assert!(!is_up(&counts) && counts.pending_above(Priority::LOWEST) == 0);
     }
 
-    /// The epoch is read without the lock: whoever sees the word go down under his raise is told that it was opened.
+    /// The epoch is read without the lock: a thread that sees the word go down during its raise finds that it was
+    /// opened.
     #[test]
     fn openings_leave_nothing_behind_and_are_seen() {
         let counts = counts();
@@ -269,12 +270,12 @@ mod tests {
                         while is_up(counts) {
                             std::thread::yield_now();
                         }
-                        assert!(!counts.is_current(pending), "the word went down, and nobody had opened it");
+                        assert!(!counts.is_current(pending), "the word went down, and it had not been opened");
                         counts.lower(pending);
                     }
                 })
             });
-            // Where one has panicked the other still needs openings.
+            // If one thread has panicked, the other still needs openings.
             while raisers.iter().any(|raiser| !raiser.is_finished()) {
                 counts.open();
                 std::thread::yield_now();

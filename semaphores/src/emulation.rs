@@ -1,4 +1,4 @@
-//! Three ways to say acquire-zero, inc and dec to a device.
+//! Three ways to perform acquire-zero, inc and dec on a device.
 
 use hal::DevicePtr;
 
@@ -17,7 +17,7 @@ pub enum Step {
     Copy(usize),
 }
 
-/// Which emulation.
+/// The way in which semaphores are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// The CPU counts, one wait per chunk: the default.
@@ -29,7 +29,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// All of them.
+    /// Every kind, the default first.
     pub const ALL: [Kind; 3] = [Kind::Hold, Kind::Bracket, Kind::Atomics];
 
     /// The name used in options and results.
@@ -49,13 +49,13 @@ impl Kind {
     }
 }
 
-/// Where the words of a set of semaphores are.
+/// The addresses of the words of a set of semaphores.
 pub trait Layout {
     /// How many priorities there are.
     fn priorities(&self) -> Priorities;
-    /// The word that counts what is pending above `level`.
+    /// The word that counts the pending copies above `level`.
     fn gate_address(&self, level: Priority) -> DevicePtr;
-    /// The word of `priority` that streams write.
+    /// The word of `priority` that streams write to.
     fn stream_address(&self, priority: Priority) -> DevicePtr;
     /// The word of `priority` that kernels add to.
     fn device_address(&self, priority: Priority) -> DevicePtr;
@@ -63,13 +63,13 @@ pub trait Layout {
 
 /// How a copy of one priority acquires, increments and decrements.
 pub trait Emulation: Send + Sync {
-    /// Which one this is.
+    /// The kind of this emulation.
     fn kind(&self) -> Kind;
     /// The steps before a chunk: wait until every semaphore above `priority` reads 0, without changing it.
     fn acquire(&self, words: &dyn Layout, priority: Priority, steps: &mut Vec<Step>);
-    /// The step that says a copy of `priority` is pending.
+    /// The step that counts a copy of `priority` as pending.
     fn inc(&self, words: &dyn Layout, priority: Priority, steps: &mut Vec<Step>);
-    /// The step that says it is not any more.
+    /// The step that ends this.
     fn dec(&self, words: &dyn Layout, priority: Priority, steps: &mut Vec<Step>);
     /// Whether the CPU must call [`crate::Counts::raise`] before the submission and [`crate::Counts::lower`] after the
     /// completion.

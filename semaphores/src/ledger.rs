@@ -1,10 +1,10 @@
-//! The ledger: how many copies are pending at each priority, and what each waiting priority's word must therefore read.
+//! The ledger: how many copies are pending at each priority, and the word that each waiting priority must read.
 //!
 //! Pure bookkeeping; [`crate::Bank`] keeps it behind a lock and publishes the words. See `README.md` beside this file.
 
 use crate::{Priorities, Priority};
 
-/// Proof that a copy is pending; give it back to the bank. It travels with the copy.
+/// Proof that a copy is pending; it travels with the copy and goes back to the bank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pending {
     priority: Priority,
@@ -23,7 +23,7 @@ impl Pending {
     }
 }
 
-/// Proof that waiters of one priority may pass as if they had a higher one; give it back to the bank.
+/// Proof that waiters of one priority may pass as if they had a higher one; it goes back to the bank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Boost {
     level: Priority,
@@ -33,13 +33,13 @@ pub struct Boost {
 #[derive(Clone, Debug)]
 pub(crate) struct Ledger {
     priorities: Priorities,
-    /// Moves on at every opening; a lower of an earlier epoch is void.
+    /// Moves on at every opening; a lower of an earlier epoch does nothing.
     epoch: u64,
     /// Pending copies by priority - 1.
     pending: Vec<u32>,
     /// Live boosts by level - 1.
     boosts: Vec<Vec<Priority>>,
-    /// Levels that are let through whatever is pending (the starvation bound), by level - 1.
+    /// Levels that pass whatever is pending (the starvation bound), by level - 1.
     exempt: Vec<bool>,
 }
 
@@ -86,7 +86,7 @@ impl Ledger {
         self.exempt[index(level)] = exempt;
     }
 
-    /// Nothing is pending any more, and the lowers still to come are void. Returns how many were pending.
+    /// No copy is pending any more, and lowers still to come do nothing. Returns how many were pending.
     pub(crate) fn open(&mut self) -> u32 {
         let pending = self.pending.iter().sum();
         self.epoch += 1;
@@ -102,7 +102,8 @@ impl Ledger {
         self.pending[usize::from(priority.get())..].iter().sum()
     }
 
-    /// What waiters of `level` compare with 0: the pending copies above the priority they pass as.
+    /// The value that waiters of `level` compare with 0: the number of pending copies above the priority they pass
+    /// as.
     pub(crate) fn word(&self, level: Priority) -> u32 {
         if self.exempt[index(level)] { 0 } else { self.pending_above(self.effective(level)) }
     }
@@ -156,7 +157,7 @@ mod tests {
         let boost = ledger.boost(at(1), at(3));
         assert_eq!(ledger.word(at(1)), 0);
         ledger.raise(at(4));
-        assert_eq!(ledger.word(at(1)), 1, "what is more urgent than the boost still holds it");
+        assert_eq!(ledger.word(at(1)), 1, "a copy more urgent than the boost still holds it");
         ledger.unboost(boost);
         assert_eq!(ledger.word(at(1)), 3);
     }
@@ -190,7 +191,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against the obvious model: a list of what is pending.
+        /// Compares with the obvious model: a list of the pending copies.
         #[test]
         fn a_word_is_nonzero_exactly_while_something_above_is_pending(script in acts()) {
             let mut ledger = Ledger::new(Priorities::new(5).unwrap());

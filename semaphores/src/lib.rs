@@ -1,8 +1,8 @@
 //! Counting semaphores that tell bulk copies when an urgent copy is pending.
 //!
 //! A [`Bank`] belongs to one device and one engine and knows priorities `1..=P`, higher = more urgent. A copy of
-//! priority `n` may start while no copy of a priority above `n` is *pending*, that is schedulable and not yet executed
-//! (PC-01, PC-04). Three emulations say the same in different words ([`Emulation`]):
+//! priority `n` may start while no copy of a higher priority is *pending*, that is, schedulable and not yet executed
+//! (PC-01, PC-04). Three emulations keep the same semaphores in different ways ([`Emulation`]):
 //!
 //! * [`Kind::Hold`]: the CPU counts. One word per waiting priority says whether anything above it is pending; the CPU
 //!   raises it before it submits an urgent copy and lowers it when that copy has completed. One wait per chunk, however
@@ -12,13 +12,37 @@
 //! * [`Kind::Atomics`]: one-thread kernels add and subtract on device words.
 //!
 //! A fourth would be the atomic stream memory operations of CUDA 13.1
-//! (`CU_DEVICE_ATTRIBUTE_ATOMIC_REDUCTION_SUPPORTED`). No driver we could measure has them, so nothing here pretends to
-//! use them.
+//! (`CU_DEVICE_ATTRIBUTE_ATOMIC_REDUCTION_SUPPORTED`). No measured driver has them, so no code here pretends to use
+//! them.
 //!
-//! **A semaphore expresses preference, never correctness.** Opening it ([`Bank::open_all`]) is always safe, takes plain
-//! stores and no driver call; the watchdog relies on that.
+//! **A semaphore expresses preference, never correctness.** Opening it ([`Bank::open_all`]) is always safe and takes
+//! plain stores and no driver call. The watchdog relies on that.
 //!
-//! This crate never submits anything: it hands out [`Step`]s. It knows no channel and no chunk.
+//! This crate submits nothing: it hands out [`Step`]s. It knows no channel and no chunk.
+//!
+//! # Example
+//!
+//! ```
+//! # use overtake_semaphores as semaphores; // the name that the workspace gives this crate
+//! use std::sync::Arc;
+//!
+//! use hal::{Device, Driver};
+//! use semaphores::{Bank, Priorities, Priority};
+//!
+//! let driver: Arc<dyn Driver> = Arc::new(softgpu::SoftGpu::builder().build());
+//! let context = driver.primary_context_retain(Device(0))?;
+//! driver.context_set_current(Some(context))?;
+//! let bank = Bank::new(&driver, Priorities::new(3).expect("1 to 32"))?;
+//! let urgent = Priority::new(3).expect("not 0");
+//!
+//! let pending = bank.raise(urgent); // before the urgent copy is submitted
+//! assert_eq!(bank.gate_word(Priority::LOWEST), 1, "bulk copies wait");
+//! assert_eq!(bank.gate_word(urgent), 0, "copies of the same priority do not");
+//!
+//! bank.lower(pending); // when the urgent copy has completed
+//! assert_eq!(bank.gate_word(Priority::LOWEST), 0, "bulk copies go on");
+//! # Ok::<(), hal::Error>(())
+//! ```
 #![deny(clippy::print_stderr, clippy::print_stdout)] // messages go through `log`
 #![deny(unsafe_code)]
 

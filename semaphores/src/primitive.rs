@@ -1,4 +1,4 @@
-//! The one door through which this crate reaches concurrency, so that loom can stand in it.
+//! The one source of atomics and locks in this crate, so that loom can replace them.
 
 #[cfg(loom)]
 pub(crate) use loom::sync::atomic::{AtomicU64, Ordering};
@@ -9,7 +9,7 @@ pub(crate) use std::sync::atomic::{AtomicU64, Ordering};
 #[cfg(not(loom))]
 pub(crate) use std::sync::{Mutex, MutexGuard};
 
-/// Locks, whatever a panicking holder left behind: a ledger is consistent after every statement.
+/// Locks, even if a holder has panicked: a ledger is consistent after every statement.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }

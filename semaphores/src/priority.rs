@@ -39,12 +39,12 @@ impl fmt::Display for Priority {
     }
 }
 
-/// How many priorities there are.
+/// The number of priorities; they run from 1 to this.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Priorities(u8);
 
 impl Priorities {
-    /// The most priorities a bank takes.
+    /// The most priorities that a bank takes.
     pub const MAX: u8 = 32;
 
     /// `count` priorities, or `None` outside `1..=MAX`.

@@ -1,4 +1,4 @@
-//! The memory of a bank: cache lines of host memory that the device sees, and of device memory.
+//! The memory of a bank: cache lines of host memory that the device sees, and cache lines of device memory.
 #![allow(unsafe_code)] // the one place where raw mapped memory becomes atomics
 
 use std::sync::Arc;
@@ -6,17 +6,18 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use hal::{Code, DevicePtr, Driver, HostRegisterFlags, Result, Stream};
 
-/// One word per 128 bytes: neighbours must not share a line, neither the CPU's nor the bus's.
+/// One word per 128 bytes: two words must not share a cache line of the CPU or a burst of the bus.
 const LINE_BYTES: u64 = 128;
 
-/// What a registration is rounded up to.
+/// The size of a registration is a multiple of this.
 const PAGE_BYTES: u64 = 4096;
 
-/// Words that both sides see, one to a cache line: some in pinned, mapped host memory, and as many in device memory.
+/// Words that host and device see, each on its own cache line: some in pinned, mapped host memory, and as many in
+/// device memory.
 ///
-/// The host memory is ours and only registered with the driver: it outlives a context that an application destroys, so
-/// that a thread that watches words never faults. It is shared with children of a fork, because pages that were copied
-/// on the parent's next write would part the CPU's view from the device's.
+/// The host memory is ours and only registered with the driver. It outlives a context that an application destroys,
+/// so that a thread that watches words never faults. It is shared with children of a fork: otherwise the parent's
+/// next write would copy the page, and CPU and device would see different pages.
 pub struct Words {
     driver: Arc<dyn Driver>,
     host: *mut u8,
@@ -26,7 +27,7 @@ pub struct Words {
     count: u64,
 }
 
-// SAFETY: `host` points to pinned memory that lives as long as `Words` does and is only ever reached through the
+// SAFETY: `host` points to pinned memory that lives as long as `Words` and is only reached through the
 // atomics that `host_word` hands out; the other fields are plain values.
 unsafe impl Send for Words {}
 // SAFETY: as above; every access through a shared `Words` is an atomic access.
@@ -41,7 +42,7 @@ impl Words {
         // SAFETY: the range was mapped just now and is unmapped only after it has been unregistered.
         let registered = unsafe { driver.host_register(host, mapped_bytes as u64, flags) };
         registered.inspect_err(|_| unmap(host, mapped_bytes))?;
-        // Built before the next call that can fail, so that Drop frees what there is.
+        // It is built before the next call that can fail, so that Drop frees the registration.
         let mut words = Words {
             driver: Arc::clone(driver),
             host,
@@ -65,7 +66,7 @@ impl Words {
         unsafe { &*self.host.add((index * LINE_BYTES) as usize).cast::<AtomicU32>() }
     }
 
-    /// Stores to a host word. A plain store as far as the bus is concerned.
+    /// Stores to a host word. For the bus it is a plain store.
     pub fn store(&self, index: u64, value: u32) {
         // SeqCst: the raise must be globally visible before the urgent copy is submitted after it.
         self.host_word(index).store(value, Ordering::SeqCst);
@@ -76,7 +77,7 @@ impl Words {
         self.host_word(index).load(Ordering::SeqCst)
     }
 
-    /// Where the device sees the `index`th host word.
+    /// The address at which the device sees the `index`th host word.
     pub fn host_address(&self, index: u64) -> DevicePtr {
         self.host_seen_by_device.offset(index * LINE_BYTES)
     }
@@ -89,18 +90,18 @@ impl Words {
 
 impl Drop for Words {
     fn drop(&mut self) {
-        // Errors are swallowed: the process or the context may be going away, and then the memory goes with it.
+        // Errors are ignored: the process or the context may be going away, and the memory goes with it.
         if self.device != DevicePtr::NULL {
             let _ = self.driver.mem_free(self.device);
         }
-        // Where it cannot be unregistered the device may still see it: then it stays.
+        // If it cannot be unregistered, the device may still see the memory. Then it stays mapped.
         if self.driver.host_unregister(self.host).is_ok() {
             unmap(self.host, self.mapped_bytes);
         }
     }
 }
 
-/// Whether a fork shares the pages. Miri, which knows no fork, has no shared mappings.
+/// Whether a fork shares the pages. Miri has neither fork nor shared mappings.
 const SHARING: libc::c_int = if cfg!(miri) { libc::MAP_PRIVATE } else { libc::MAP_SHARED };
 
 /// Pages of zeroes that a fork shares.
@@ -115,7 +116,7 @@ fn map(bytes: usize) -> Result<*mut u8> {
     Ok(memory.cast())
 }
 
-/// Gives back what `map` gave.
+/// Unmaps memory that `map` returned.
 fn unmap(memory: *mut u8, bytes: usize) {
     // SAFETY: `memory` came from `map` with the same size, the driver knows it no more, and no reference that
     // `host_word` handed out outlives its `Words`.

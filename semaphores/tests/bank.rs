@@ -1,4 +1,4 @@
-//! A bank in memory that a device sees: what streams read and write there, and what opening leaves of it.
+//! A bank in memory that a device sees: the values that streams read and write there, and the state after an opening.
 #![cfg(not(loom))]
 
 use std::sync::Arc;
@@ -22,13 +22,13 @@ fn bank(driver: &Arc<dyn Driver>, priorities: u8) -> Bank {
     Bank::new(driver, Priorities::new(priorities).unwrap()).unwrap()
 }
 
-/// What a copy that says its own semaphore does in its stream.
+/// The write that a copy makes in its stream under an emulation that streams count in.
 fn write(driver: &dyn Driver, bank: &Bank, priority: Priority, value: u32) {
     driver.mem_op(Stream::PER_THREAD, MemOp::write32(bank.stream_address(priority), value)).unwrap();
     driver.stream_synchronize(Stream::PER_THREAD).unwrap();
 }
 
-/// Streams may die between the two writes of a copy, so whoever opens the words opens theirs too.
+/// A stream may die between the two writes of a copy, so an opening also opens the words that streams write.
 #[test]
 fn opening_opens_the_words_that_streams_write() {
     let driver = driver();
@@ -42,7 +42,7 @@ fn opening_opens_the_words_that_streams_write() {
     }
 }
 
-/// Every word is a word of its own, and the device finds it where the bank says.
+/// Every word has an address of its own, and the device finds it at the address that the bank gives.
 #[test]
 fn the_device_sees_each_word_where_the_bank_says() {
     let driver = driver();
@@ -65,7 +65,7 @@ fn the_device_sees_each_word_where_the_bank_says() {
     assert!((1..=4).all(|level| bank.gate_word(at(level)) == 0), "streams do not write to gates");
 }
 
-/// However many priorities there are.
+/// This holds for every number of priorities.
 #[test]
 fn every_word_has_a_line_of_its_own() {
     let driver = driver();
@@ -76,7 +76,7 @@ fn every_word_has_a_line_of_its_own() {
     assert!(addresses.windows(2).all(|pair| pair[1] - pair[0] >= 128), "a cache line each: {addresses:x?}");
 }
 
-/// What the watchdog returns, and what it leaves behind: counts of before are void, and copies after it count.
+/// The return value of an opening, and the state after it: earlier counts do nothing, and later copies count.
 #[test]
 fn opening_forgets_what_is_pending_and_counts_anew() {
     let driver = driver();
@@ -93,7 +93,7 @@ fn opening_forgets_what_is_pending_and_counts_anew() {
     assert_eq!((bank.pending_above(at(1)), bank.is_raised()), (0, false));
 }
 
-/// What lets waiters pass is in the words at once, and so is its end.
+/// The device sees boosts and exemptions in the words at once, and their end too.
 #[test]
 fn boosts_and_exemptions_are_seen_by_the_device() {
     let driver = driver();

@@ -1,9 +1,9 @@
-//! The three emulations step by step, over words that lie where their names say.
+//! The three emulations step by step, over words at known addresses.
 
 use hal::DevicePtr;
 use overtake_semaphores::{Kind, Layout, Priorities, Priority, Step, emulation};
 
-/// Gates from 100 on, the words of streams from 200 on, those of kernels from 300 on.
+/// Gates begin at 100, the words of streams at 200, those of kernels at 300.
 struct Words(Priorities);
 
 impl Layout for Words {
@@ -49,7 +49,11 @@ fn hold_waits_at_one_word_and_leaves_counting_to_the_cpu() {
 #[test]
 fn bracket_waits_for_each_word_above_and_writes_its_own() {
     let write = |value| vec![Step::Write(DevicePtr(202), value)];
-    assert_eq!(steps(Kind::Bracket, 1), [vec![wait(202), wait(203)], vec![], vec![]], "nobody waits for the lowest");
+    assert_eq!(
+        steps(Kind::Bracket, 1),
+        [vec![wait(202), wait(203)], vec![], vec![]],
+        "no priority waits for the lowest"
+    );
     assert_eq!(steps(Kind::Bracket, 2), [vec![wait(203)], write(1), write(0)]);
     assert_eq!(steps(Kind::Bracket, 3)[0], []);
 }
@@ -63,7 +67,7 @@ fn atomics_wait_for_each_word_above_and_add_to_their_own() {
 }
 
 #[test]
-fn each_kind_has_a_name_and_says_who_counts() {
+fn each_kind_has_a_name_and_says_whether_the_cpu_counts() {
     let names: Vec<&str> = Kind::ALL.into_iter().map(Kind::name).collect();
     assert_eq!(names, ["hold", "bracket", "atomics"]);
     for kind in Kind::ALL {

@@ -31,7 +31,7 @@ fn urgent() -> Priority {
     Priority::new(2).unwrap()
 }
 
-/// While a thread holds a raise, nobody reads 0: a raise is never lost to a concurrent lower.
+/// While a thread holds a raise, no thread reads 0: a concurrent lower never loses a raise.
 #[test]
 fn a_raise_is_never_lost_to_a_concurrent_lower() {
     loom::model(|| {
@@ -50,7 +50,7 @@ fn a_raise_is_never_lost_to_a_concurrent_lower() {
     });
 }
 
-/// An opening in the middle: afterwards the word is what was raised since, never negative, never stuck.
+/// After an opening in between, the word is the number of later raises: never negative, never stuck.
 #[test]
 fn an_opening_voids_earlier_lowers_only() {
     loom::model(|| {

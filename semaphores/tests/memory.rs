@@ -1,4 +1,5 @@
-//! The memory of a bank goes with it. One test, because mappings are counted, and a process has one list of them.
+//! The memory of a bank is freed with it. One test only, because it counts mappings, and a process has one list of
+//! them.
 #![cfg(not(loom))]
 
 use std::sync::Arc;

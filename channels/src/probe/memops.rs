@@ -1,4 +1,5 @@
-//! Which stream memory operations work: each is tried with a word that must hold the stream and one that must not.
+//! Finds out which stream memory operations work. Each is tried with a word that must hold the stream and with one
+//! that must not.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -7,19 +8,19 @@ use hal::{Driver, Error, MemOp, Nanos, Result, Stream, WaitCondition, Width};
 
 use super::{Rig, STREAM_PRIORITY_DEFAULT};
 
-/// What became of an operation that was tried.
+/// The result of trying an operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Support {
     /// It did what it should.
     Works,
     /// The driver refused it.
     Refused(Error),
-    /// The driver took it, and it did something else: the text says what.
+    /// The driver accepted it, and it did something else: the text describes it.
     Wrong(&'static str),
 }
 
 impl Support {
-    /// Whether it can be relied on.
+    /// Whether the operation can be relied on.
     #[must_use]
     pub fn works(&self) -> bool {
         *self == Support::Works
@@ -29,15 +30,15 @@ impl Support {
 /// One kind of wait.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WaitSupport {
-    /// How it compares.
+    /// The comparison.
     pub condition: WaitCondition,
-    /// How wide the word is.
+    /// The width of the word.
     pub width: Width,
-    /// What became of it.
+    /// The result of trying it.
     pub support: Support,
 }
 
-/// What became of every stream memory operation.
+/// The results for every stream memory operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MemOpSupport {
     /// Every condition at both widths.
@@ -51,7 +52,7 @@ pub struct MemOpSupport {
 }
 
 impl MemOpSupport {
-    /// What became of a kind of wait.
+    /// The result for one kind of wait.
     #[must_use]
     pub fn wait(&self, condition: WaitCondition, width: Width) -> Option<&Support> {
         let found = self.waits.iter().find(|wait| wait.condition == condition && wait.width == width);
@@ -59,18 +60,18 @@ impl MemOpSupport {
     }
 }
 
-/// How long a stream must stand still before we believe that it waits.
+/// A stream must stand still for this long before it counts as waiting.
 const STANDS: Nanos = Nanos::from_us(500);
-/// How long a stream may take to go on.
+/// A stream may take this long to go on.
 const GOES_ON: Nanos = Nanos::from_ms(200);
 
-/// The word under test, and the word that says how far the stream has come.
+/// The word under test, and the word that shows the stream's progress.
 const TESTED: usize = 0;
 const MARK: usize = 1;
 
 const CONDITIONS: [WaitCondition; 4] = [WaitCondition::Eq, WaitCondition::Geq, WaitCondition::And, WaitCondition::Nor];
 
-/// A wait's value, and two words: one that holds the stream and one that lets it go.
+/// The value of a wait, a word that holds the stream, and a word that lets it go.
 struct Case {
     value: u64,
     holds_up: u64,
@@ -78,7 +79,7 @@ struct Case {
 }
 
 impl Case {
-    /// Values whose halves all matter at the wider width.
+    /// Values in which both halves matter at the wider width.
     fn new(condition: WaitCondition, width: Width) -> Case {
         let high = if width == Width::W64 { 1_u64 << 40 } else { 0 };
         let all = if width == Width::W64 { u64::MAX } else { u64::from(u32::MAX) };
@@ -135,7 +136,7 @@ fn load(rig: &Rig, slot: usize, width: Width) -> u64 {
     }
 }
 
-/// `None` when all is well, else what is wrong.
+/// `None` if the write works, else a description of the mistake.
 fn write(rig: &Rig, width: Width) -> Result<Option<&'static str>> {
     let value = if width == Width::W64 { 0x1234_5678_9abc_def0 } else { 0x9abc_def0 };
     let stream = rig.stream(STREAM_PRIORITY_DEFAULT)?;
@@ -166,7 +167,7 @@ fn batch(rig: &Rig) -> Result<Option<&'static str>> {
     Ok(observed.or((!has_written).then_some("the write of the batch did not arrive")))
 }
 
-/// The stream waits for the tested word: it must stand while the word holds it up, and go on once it does not.
+/// Makes the stream wait for the tested word. It must stand while the word holds it, and go on afterwards.
 fn observe(rig: &Rig, stream: Stream, width: Width, case: &Case) -> Result<Option<&'static str>> {
     let stood = !rig.look(&[stream], STANDS)?[0];
     store(rig, TESTED, width, case.lets_go);
@@ -181,7 +182,8 @@ fn observe(rig: &Rig, stream: Stream, width: Width, case: &Case) -> Result<Optio
     })
 }
 
-/// A wait that compares in some way of its own: one of these opens it, or the rig leaves its memory allocated.
+/// A wait may compare in a way of its own. One of these values opens it; otherwise the rig leaves its memory
+/// allocated.
 fn open_by_any_value(rig: &Rig, stream: Stream, width: Width, case: &Case) -> Result<()> {
     for value in [0, u64::MAX, case.value, !case.value, 1, case.value.wrapping_add(1)] {
         store(rig, TESTED, width, value);

@@ -1,9 +1,9 @@
-//! What this machine really does with copies: how many hardware queues they have and how streams get one, which stream
-//! memory operations work. Measured, not assumed: a stream that waits also holds up every stream that shares its queue,
-//! the sharing follows neither from documentation nor from an attribute, and environment variables change it.
+//! Measures how this machine executes copies: how many hardware queues copies have, how streams get one, and which
+//! stream memory operations work. A waiting stream also holds up every stream that shares its queue. The sharing
+//! follows from neither documentation nor attributes, and environment variables change it, so it is measured.
 //!
-//! Nothing here can hang. A stream is only ever made to wait for a word that the CPU opens with a plain store, every
-//! look has a deadline in host time, and what has not drained by its deadline is left allocated and reported.
+//! Nothing here can hang. A stream only waits for a word that the CPU opens with a plain store, and every look has a
+//! deadline in host time. A stream that has not drained by its deadline is reported, and its memory stays allocated.
 
 mod memops;
 mod queues;

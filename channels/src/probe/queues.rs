@@ -1,10 +1,10 @@
 //! How many hardware queues copies have, and how streams get one.
 //!
-//! Every stream gets a word to wait for and a copy behind it; then the words are opened from the last stream to the
-//! first. A copy that completes at once was first in its queue; the others complete together with the one that they
-//! stood behind. All streams are held at the same time, because on real hardware nothing ties a stream to a queue: a
-//! stream takes one whenever it becomes busy, a free one if there is any, so a probe that lets streams finish in
-//! between sees more queues than there are.
+//! Every stream gets a word to wait for and a copy behind it. Then the words are opened from the last stream to the
+//! first. A copy that completes at once was first in its queue; the others complete together with the copy in front
+//! of them. All streams are held at the same time, because real hardware binds no stream to a queue: a stream takes
+//! one whenever it becomes busy, a free one if there is any. A probe that let streams finish in between would see
+//! more queues than there are.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -14,16 +14,16 @@ use hal::{Code, Driver, MemOp, Nanos, Result, Stream, WaitCondition};
 use super::rig::{Rig, SLOTS, STREAM_PRIORITY_DEFAULT};
 use crate::Direction;
 
-/// How to probe.
+/// The settings of the probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProbeOptions {
-    /// Streams to make, at most 32; more queues than streams cannot be told apart.
+    /// The number of streams to make, at most 32. The probe cannot see more queues than streams.
     pub streams: usize,
     /// Size of each copy.
     pub copy_bytes: u64,
-    /// How long a copy may take before it counts as blocked. Raised by itself on a machine that is slow right now.
+    /// A copy that takes longer counts as blocked. The probe raises this by itself on a machine that is slow now.
     pub patience: Nanos,
-    /// How long streams may take to drain once they may run; past that the probe gives up with an error.
+    /// Streams may take this long to drain once they may run; then the probe gives up with an error.
     pub drain: Nanos,
 }
 
@@ -33,42 +33,42 @@ impl Default for ProbeOptions {
     }
 }
 
-/// By what rule streams get their queues, each time in turn.
+/// The rule by which streams get their queues, each time in turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Assignment {
-    /// There is one queue, or as many as streams: nothing to tell.
+    /// There is one queue, or one per stream: the rules cannot be told apart.
     Trivial,
     /// For good, in the order in which streams are created.
     ByCreation,
     /// For good, in the order in which streams are first used for this direction.
     ByFirstUse,
-    /// Anew whenever an idle stream becomes busy: nothing ties a stream to a queue.
+    /// At every change from idle to busy: nothing binds a stream to a queue.
     ByUse,
-    /// By no rule that we know.
+    /// By no rule that this probe knows.
     Irregular,
 }
 
-/// Which streams share a queue.
+/// The sharing of queues among streams.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QueueMap {
-    /// Which engine's queues.
+    /// The engine whose queues these are.
     pub direction: Direction,
     /// For each probe stream in the order of creation, all of them made busy in that order: the number of its queue.
     pub queue_of: Vec<usize>,
-    /// By what rule.
+    /// The rule by which streams get queues.
     pub assignment: Assignment,
-    /// Whether a stream avoids the queue of a stream that waits while another queue is free.
+    /// Whether a stream avoids the queue of a waiting stream while another queue is free.
     pub avoids_waiting: bool,
 }
 
 impl QueueMap {
-    /// How many distinct queues were seen.
+    /// The number of distinct queues that were seen.
     #[must_use]
     pub fn queues(&self) -> usize {
         count(&self.queue_of)
     }
 
-    /// Whether there may be more queues than that: every stream had one to itself.
+    /// Whether there may be more queues than were seen: every stream had its own.
     #[must_use]
     pub fn may_have_more(&self) -> bool {
         self.queues() == self.queue_of.len()
@@ -87,7 +87,7 @@ impl QueueMap {
 
 const CLOSED: u32 = 1;
 const OPEN: u32 = 0;
-/// A copy may take this many times as long as all of them took unhindered.
+/// A copy may take this many times as long as all copies together took unhindered.
 const SLOWDOWN: u64 = 20;
 
 /// Makes streams in the current context and finds out how they share queues for copies in `direction`.
@@ -109,7 +109,7 @@ struct Prober {
     options: ProbeOptions,
 }
 
-/// Opens every gate whatever happens.
+/// Opens every word, also on an error.
 struct OpenOnDrop<'a>(&'a Prober);
 
 impl Drop for OpenOnDrop<'_> {
@@ -121,7 +121,8 @@ impl Drop for OpenOnDrop<'_> {
 impl Prober {
     fn run(&mut self) -> Result<QueueMap> {
         let by_creation: Vec<usize> = (0..self.streams.len()).collect();
-        // First use in another order than creation, or the rules could not be told apart: 0, 2, 4, …, 1, 3, 5, …
+        // The order of first use differs from that of creation, so that the rules can be told apart: 0, 2, 4, …, 1,
+        // 3, 5, …
         let by_first_use: Vec<usize> = by_creation.iter().copied().step_by(2).chain(odd(&by_creation)).collect();
         self.patience(&by_first_use)?;
         let patience = self.patience(&by_creation)?;
@@ -158,7 +159,8 @@ impl Prober {
         Err(Code::LAUNCH_TIMEOUT.at("cuStreamQuery").because(text))
     }
 
-    /// How long a copy may take here and now: the options' patience, or more where copies alone are slow already.
+    /// The time that a copy may take here and now: the patience of the options, or more if copies alone are slow
+    /// already.
     fn patience(&self, order: &[usize]) -> Result<Nanos> {
         let host = self.rig.driver().host();
         let start = host.now();
@@ -168,8 +170,8 @@ impl Prober {
         Ok(self.options.patience.max(Nanos(unhindered.0.saturating_mul(SLOWDOWN))))
     }
 
-    /// Holds all streams, made busy in this order, and lets them go from the last to the first: the queue of each
-    /// stream.
+    /// Holds all streams, made busy in this order, and releases them from the last to the first. Returns the queue of
+    /// each stream.
     fn hold_all(&self, order: &[usize], patience: Nanos) -> Result<Vec<usize>> {
         let open_at_last = OpenOnDrop(self);
         for stream in order {
@@ -178,7 +180,7 @@ impl Prober {
             self.copy(*stream)?;
         }
         let mut queue_of = vec![usize::MAX; order.len()];
-        // Streams whose own gate is open and whose copy still stands behind another's gate.
+        // Streams whose own word is open while their copy still stands behind another stream's word.
         let mut behind: Vec<usize> = Vec::new();
         let mut queues = 0;
         for stream in order.iter().rev() {
@@ -194,12 +196,12 @@ impl Prober {
         }
         drop(open_at_last);
         self.drain()?;
-        // What never ran before its gate and all others were open was held up by something that is no queue of ours.
+        // A copy that ran only after all words were open was held up by something other than these queues.
         queue_of.iter_mut().filter(|queue| **queue == usize::MAX).for_each(|queue| *queue = queues);
         Ok(numbered_as_they_appear(&queue_of))
     }
 
-    /// While one stream waits, the others copy one at a time: does any of them run into its queue?
+    /// While one stream waits, the others copy one at a time. Whether none of them gets into its queue.
     fn avoids_waiting(&self, patience: Nanos) -> Result<bool> {
         let open_at_last = OpenOnDrop(self);
         self.set_gate(0, CLOSED);
@@ -245,7 +247,7 @@ fn is_in_turn(queue_of: &[usize], order: &[usize]) -> bool {
     (0..order.len()).all(|a| (a + 1..order.len()).all(|b| same(a, b) == (a % queues == b % queues)))
 }
 
-/// From the queues of streams that were made busy in the order of creation, and in that of first use.
+/// Compares the queues of streams made busy in the order of creation with those in the order of first use.
 fn assignment(queue_of: &[usize], reordered: &[usize], by_creation: &[usize], by_first_use: &[usize]) -> Assignment {
     let queues = count(queue_of);
     match queues {

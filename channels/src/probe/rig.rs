@@ -1,6 +1,6 @@
-//! The rig of an experiment: streams, pairs of buffers to copy between, and words that host and device share. It owns
-//! all of them, so a copy cannot outlive its memory, and that makes submitting copies safe.
-#![allow(unsafe_code)] // the one file here that touches raw memory
+//! The equipment of an experiment: streams, pairs of buffers to copy between, and words that host and device share.
+//! The rig owns all of them, so a copy cannot outlive its memory. Submitting copies is therefore safe.
+#![allow(unsafe_code)] // the one file of the probe that touches raw memory
 
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, AtomicU64};
@@ -10,23 +10,23 @@ use hal::{Code, Context, DevicePtr, Driver, HostAllocFlags, Nanos, Result, Strea
 
 use crate::Direction;
 
-/// The directions between host and device: those that a rig can copy in.
+/// The directions in which a rig can copy.
 pub const HOST_DIRECTIONS: [Direction; 2] = [Direction::HostToDevice, Direction::DeviceToHost];
 
-/// CUDA's number of the priority that a stream has when nobody asks for one.
+/// CUDA's number of the priority that a stream has by default.
 pub const STREAM_PRIORITY_DEFAULT: i32 = 0;
 
-/// A word to itself on a cache line: host and device must not fight over neighbours.
+/// Each word has a cache line to itself, so that host and device do not compete for neighbours.
 const SLOT_BYTES: usize = 64;
-/// Slots of each width.
+/// The number of words of each width.
 pub(super) const SLOTS: usize = 32;
 const WORDS_BYTES: usize = 2 * SLOTS * SLOT_BYTES;
-/// How long a rig that is dropped waits for its streams before it leaves its memory to them.
+/// A rig that is dropped waits this long for its streams before it leaves its memory to them.
 const DRAIN: Nanos = Nanos::from_ms(10_000);
-/// Between two looks at a stream.
+/// The pause between two looks at a stream.
 const LOOK_EVERY: Nanos = Nanos::from_us(20);
 
-/// A buffer on each side, of the same size.
+/// A buffer on the host and one on the device, of the same size.
 struct Lane {
     host: NonNull<u8>,
     device: DevicePtr,
@@ -64,8 +64,8 @@ impl Rig {
             words,
             words_device: DevicePtr::NULL,
         };
-        // From here on an error drops the rig, which frees what it has so far.
-        // SAFETY: `words` is WORDS_BYTES of fresh memory that nobody else refers to yet.
+        // Later errors drop the rig, which frees everything made so far.
+        // SAFETY: `words` is WORDS_BYTES of fresh memory without any other reference.
         unsafe { words.as_ptr().write_bytes(0, WORDS_BYTES) };
         rig.words_device = driver.host_device_pointer(words.as_ptr())?;
         for bytes in lane_bytes {
@@ -92,7 +92,7 @@ impl Rig {
         &self.driver
     }
 
-    /// Makes the rig's context current on the calling thread; a thread of one's own needs it once.
+    /// Makes the rig's context current on the calling thread. Each further thread needs this once.
     pub fn make_current(&self) -> Result<()> {
         self.driver.context_set_current(Some(self.context))
     }
@@ -104,8 +104,8 @@ impl Rig {
         Ok(stream)
     }
 
-    /// Submits a copy of the first `bytes` of a lane, in one of the [`HOST_DIRECTIONS`]. What the bytes are is nobody's
-    /// business: no one can read them.
+    /// Submits a copy of the first `bytes` of a lane, in one of the [`HOST_DIRECTIONS`]. The contents do not matter:
+    /// no caller can read them.
     pub fn copy(&self, direction: Direction, lane: usize, bytes: u64, stream: Stream) -> Result<()> {
         let lane = &self.lanes[lane];
         assert!(bytes <= lane.bytes, "a copy of {bytes} bytes in a lane of {}", lane.bytes);
@@ -114,7 +114,7 @@ impl Rig {
             // SAFETY: the lane has `bytes` on both sides, pinned, never written by the host, and is freed only by
             // `drop` after every stream of the rig has drained.
             Direction::HostToDevice => unsafe { self.driver.copy_htod_async(lane.device, host, bytes, stream) },
-            // SAFETY: as above; nobody on the host reads or writes the target.
+            // SAFETY: as above; the host neither reads nor writes the target.
             Direction::DeviceToHost => unsafe { self.driver.copy_dtoh_async(host, lane.device, bytes, stream) },
             Direction::DeviceToDevice | Direction::Peer => {
                 Err(Code::INVALID_VALUE.at("cuMemcpyAsync").because("a rig copies between host and device only"))
@@ -131,7 +131,7 @@ impl Rig {
         unsafe { self.words.add(slot * SLOT_BYTES).cast().as_ref() }
     }
 
-    /// Where the device sees [`Rig::word`].
+    /// The address at which the device sees [`Rig::word`].
     #[must_use]
     pub fn word_address(&self, slot: usize) -> DevicePtr {
         self.words_device.offset((slot * SLOT_BYTES) as u64)
@@ -145,18 +145,18 @@ impl Rig {
         unsafe { self.words.add((SLOTS + slot) * SLOT_BYTES).cast().as_ref() }
     }
 
-    /// Where the device sees [`Rig::wide_word`].
+    /// The address at which the device sees [`Rig::wide_word`].
     #[must_use]
     pub fn wide_word_address(&self, slot: usize) -> DevicePtr {
         self.words_device.offset(((SLOTS + slot) * SLOT_BYTES) as u64)
     }
 
-    /// Looks at `streams` until all are done or `patience` is over, and says for each whether it is done.
+    /// Looks at `streams` until all are done or `patience` is over. Returns for each whether it is done.
     pub fn look(&self, streams: &[Stream], patience: Nanos) -> Result<Vec<bool>> {
         let host = self.driver.host();
         let deadline = host.now() + patience;
         loop {
-            // The clock first: a look that began before the deadline counts, however long the calls take.
+            // The clock comes first: a look that began before the deadline counts, however long the calls take.
             let is_late = host.now() >= deadline;
             let done = streams.iter().map(|stream| self.driver.stream_query(*stream)).collect::<Result<Vec<_>>>()?;
             if is_late || done.iter().all(|done| *done) {
@@ -175,15 +175,15 @@ impl Rig {
 
     fn free(&mut self) -> Result<()> {
         let streams = std::mem::take(self.streams.get_mut().unwrap_or_else(PoisonError::into_inner));
-        // Whatever failed before may have been this very call; it gets a second chance before everything is left where
-        // it is.
+        // The earlier failure may have come from this very call, so it gets a second chance before everything stays
+        // allocated.
         let seen = self.look(&streams, DRAIN).or_else(|_| self.look(&streams, DRAIN))?;
         let is_drained = seen.into_iter().all(|done| done);
         if !is_drained {
-            // Freeing would wait for the device, perhaps for ever, or pull memory from under a copy.
+            // Freeing would wait for the device, perhaps for ever, or free memory that a copy still uses.
             return Err(Code::LAUNCH_TIMEOUT.at("cuStreamQuery"));
         }
-        // One that cannot be given back must not keep the others.
+        // A buffer that cannot be freed must not keep the others.
         let mut freed = Ok(());
         for stream in streams {
             freed = freed.and(self.driver.stream_destroy(stream));
@@ -201,7 +201,7 @@ impl Rig {
 impl Drop for Rig {
     fn drop(&mut self) {
         let before = self.driver.context_current();
-        // A driver that fails here has lost its context, and everything in it with it: nothing is left to free.
+        // A driver that fails here has lost its context and everything in it, so nothing is left to free.
         if before == Ok(Some(self.context)) {
             let _ = self.free();
             return;

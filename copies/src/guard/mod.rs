@@ -252,7 +252,7 @@ impl Guard {
     fn retry(&self, now: Nanos, wanted: Option<Nanos>) -> Option<Nanos> {
         let mut strikes = lock(&self.strikes);
         strikes.attention.look(now, wanted.unwrap_or(now));
-        let (ends, until) = (strikes.retreat.ends(now), strikes.retreat.until());
+        let (ends, until) = (strikes.retreat.end_if_over(now), strikes.retreat.until());
         drop(strikes);
         if ends {
             self.retreated.store(false, Ordering::Relaxed);

@@ -353,7 +353,7 @@ impl<'a> Watch<'a> {
             outlooks.inspect(|outlooks| watched.outlooks = *outlooks).is_some()
         });
         self.doubt(now);
-        if self.retreat.ends(now) {
+        if self.retreat.end_if_over(now) {
             self.shared.resume();
             log::warn!("copies are prioritised again, after a pause: see the message before about why it was made");
         }
