@@ -13,7 +13,7 @@
 //!
 //! | part | here | meaning |
 //! |---|---|---|
-//! | noun | `copy` | the section it belongs to: `driver device context stream event memory copy set memop module graph` |
+//! | noun | `copy` | its section: `driver device context stream event memory copy set memop module graph` |
 //! | symbol | `cuMemcpyHtoDAsync_v2_ptsz` | the name that `libcuda.so.1` exports |
 //! | plain | `cuMemcpyHtoDAsync_v2` | the same function for the legacy default stream; equals the symbol when `Plain` |
 //! | base | `"cuMemcpyHtoDAsync"` | the name that `cuGetProcAddress` takes |

@@ -1,4 +1,4 @@
-//! What the devices say about themselves.
+//! The attributes of the devices.
 
 use hal::{Attribute, Uuid};
 
@@ -22,7 +22,7 @@ pub(crate) fn attribute(attribute: Attribute, parameters: &Parameters, device: u
         Attribute::COMPUTE_CAPABILITY_MAJOR => about.compute_capability[0],
         Attribute::COMPUTE_CAPABILITY_MINOR => about.compute_capability[1],
         Attribute::HOST_NATIVE_ATOMIC_SUPPORTED | Attribute::ATOMIC_REDUCTION_SUPPORTED => 0,
-        // Warp size, and the largest block and grid: what launch code asks everywhere.
+        // Warp size, and the largest block and grid: launch code often asks for these.
         Attribute(10) => 32,
         Attribute(2 | 3) => 1024,
         Attribute(4) => 64,

@@ -1,4 +1,4 @@
-//! How a software GPU is configured.
+//! The configuration of a software GPU.
 
 use crate::fault::Fault;
 use crate::gpu::SoftGpu;
@@ -10,16 +10,16 @@ use crate::planted::Planted;
 
 /// The variable that sets every pool of hardware queues.
 pub const MAX_CONNECTIONS: &str = "CUDA_DEVICE_MAX_CONNECTIONS";
-/// The variable that sets the pools of copy queues, and wins over the other one there.
+/// The variable that sets the pools of copy queues. There it takes precedence over [`MAX_CONNECTIONS`].
 pub const MAX_COPY_CONNECTIONS: &str = "CUDA_DEVICE_MAX_COPY_CONNECTIONS";
 /// The variable that names a preset or a TOML file.
 pub const PRESET: &str = "OVERTAKE_SOFT_PRESET";
-/// The variable that plans faults; see [`Fault::parse_all`].
+/// The variable that plans faults; [`Fault::parse_all`] describes its format.
 pub const FAULTS: &str = "OVERTAKE_SOFT_FAULTS";
-/// The variable that says how many devices there are.
+/// The variable with the number of devices.
 pub const DEVICES: &str = "OVERTAKE_SOFT_DEVICES";
 
-/// Hardware queues as the application's environment asks for them.
+/// The numbers of hardware queues that the application's environment sets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Connections {
     /// `CUDA_DEVICE_MAX_CONNECTIONS`: queues of every class.
@@ -29,7 +29,7 @@ pub struct Connections {
 }
 
 impl Connections {
-    /// The driver takes 1 to 32 and clamps what lies outside.
+    /// The driver takes 1 to 32 and clamps other numbers.
     fn apply(self, parameters: &mut Parameters) {
         let clamp = |count: u32| count.clamp(1, 32);
         let queue = &mut parameters.queue;
@@ -77,7 +77,7 @@ impl Builder {
     /// Takes the parameters of a preset, or of a TOML file.
     ///
     /// # Errors
-    /// What [`Parameters::named`] says.
+    /// The errors of [`Parameters::named`].
     pub fn preset(mut self, name: &str) -> Result<Builder, String> {
         self.parameters = Parameters::named(name)?;
         Ok(self)
@@ -89,19 +89,19 @@ impl Builder {
         self
     }
 
-    /// So many devices, at most 64.
+    /// Sets the number of devices, at most 64.
     pub fn devices(mut self, devices: usize) -> Builder {
         self.devices = devices.min(64);
         self
     }
 
-    /// What moves time.
+    /// Chooses how time moves.
     pub fn clock(mut self, clock: Clock) -> Builder {
         self.clock = clock;
         self
     }
 
-    /// The hardware queues that the application's environment asks for.
+    /// Sets the numbers of hardware queues, as the application's environment would.
     pub fn connections(mut self, connections: Connections) -> Builder {
         self.connections = connections;
         self
@@ -125,7 +125,7 @@ impl Builder {
         self
     }
 
-    /// Plants a bug, for tests of tests.
+    /// Plants a bug, for tests that must find it.
     pub fn plant(mut self, bug: Planted) -> Builder {
         self.planted.push(bug);
         self
@@ -137,16 +137,16 @@ impl Builder {
         self
     }
 
-    /// Takes what the process's environment says: the two connection variables of CUDA, [`PRESET`], [`FAULTS`] and
-    /// [`DEVICES`].
+    /// Takes the settings of the process's environment: the two connection variables of CUDA, [`PRESET`], [`FAULTS`]
+    /// and [`DEVICES`].
     ///
     /// # Errors
-    /// A variable of our own that does not parse. CUDA's are ignored then, as the driver ignores them.
+    /// A variable of ours that does not parse. CUDA's variables are then ignored, as the driver ignores them.
     pub fn environment(self) -> Result<Builder, String> {
         self.environment_from(|name| std::env::var(name).ok())
     }
 
-    /// The same, from any source of variables.
+    /// As [`Builder::environment`], from any source of variables.
     ///
     /// # Errors
     /// As [`Builder::environment`].
@@ -167,7 +167,7 @@ impl Builder {
         Ok(self)
     }
 
-    /// Makes it.
+    /// Makes the software GPU.
     #[must_use]
     pub fn build(self) -> SoftGpu {
         let mut parameters = self.parameters;

@@ -8,7 +8,7 @@ pub const BUILTIN_PTX: &str = include_str!("builtin.ptx");
 /// Nanoseconds of a kernel that does next to nothing, beyond its start.
 const SHORT_NS: u64 = 500;
 
-/// How often a waiting kernel looks at its word: a read over the link and back.
+/// A waiting kernel looks at its word this often: a read over the link and back.
 const LOOK_NS: u64 = 1_000;
 
 /// Holds its multiprocessors until a word has a value.
@@ -33,7 +33,7 @@ pub(crate) fn register(add: &mut dyn FnMut(&str, KernelSpec)) {
             io.add32(io.parameter(0), io.parameter(1) as u32);
         },
     );
-    // The library's own, for the emulation that counts on the device, does the same.
+    // The library's own kernel, for the emulation that counts on the device, does the same.
     add("overtake_add", atomic_add.clone());
     add("soft_atomic_add_u32", atomic_add);
     let store = KernelSpec::once(&[8, 4], |_| SHORT_NS, |io| io.store32(io.parameter(0), io.parameter(1) as u32));

@@ -1,12 +1,12 @@
-//! The model of overtake's copy kernel: its descriptors, its gate and how fast it goes.
+//! The model of overtake's copy kernel: its descriptors, its gate and its speed.
 //!
-//! The library's `copies/src/kernel/copy.cu` is the original. There, warps take granules of the rows in turn, and a
-//! block of its own mirrors a word of host memory into the device word that the warps look at. Here, tiles of the rows
-//! flow over the link one after the other, each as long as the model looks away from the word; what is in flight when
-//! the word goes up still lands. Rows narrower than a granule go at the full rate, which nobody measured.
+//! It models the library's `copies/src/kernel/copy.cu`. There, warps take granules of the rows in turn, and a block
+//! of its own mirrors a word of host memory into the device word that the warps look at. Here, tiles of the rows flow
+//! over the link one after the other. Each tile lasts as long as the model looks away from the word, and the tile in
+//! flight when the word goes up still lands. Rows narrower than a granule go at the full rate; this was not measured.
 //!
-//! The guarded kernel asks first whether it shall copy at all. There, blocks wait for the last of them to arrive; here
-//! all begin at once, because the model gives a launch all of its multiprocessors or none.
+//! The guarded kernel first asks whether it may copy at all. On the GPU, blocks wait for the last of them to arrive.
+//! Here all begin at once, because the model gives a launch either all of its multiprocessors or none.
 
 use std::collections::VecDeque;
 
@@ -18,7 +18,7 @@ use crate::parameters::{CopyKernelParameters, span_ns};
 const DESCRIPTOR_BYTES: u32 = 64;
 /// Descriptors of a launch by value.
 const INLINE_DESCRIPTORS: u32 = 8;
-/// The same of the guarded kernel.
+/// Descriptors of a launch of the guarded kernel.
 const GUARDED_DESCRIPTORS: u32 = 64;
 /// `sizeof(Gate)` in `copy.cu`.
 const GATE_BYTES: u32 = 32;
@@ -30,7 +30,7 @@ const HANDSHAKE_NS: Ns = 2_000;
 const WARP_THREADS: u32 = 32;
 /// Blocks of 512 threads that fit a multiprocessor of 2 048.
 const BLOCKS_PER_MULTIPROCESSOR: u32 = 4;
-/// A tile of a launch that yields to nobody.
+/// The size of a tile in a launch that never yields.
 const UNGATED_TILE_BYTES: u64 = 1 << 20;
 
 /// Registers the kernels of `copy.ptx`.
@@ -46,7 +46,7 @@ pub(crate) fn register(add: &mut dyn FnMut(&str, KernelSpec)) {
     add("overtake_copy_table", spec(8, Place::Memory));
 }
 
-/// Where the descriptors are.
+/// The place of the descriptors.
 #[derive(Clone, Copy)]
 enum Place {
     /// In the first parameter.
@@ -64,12 +64,12 @@ struct Descriptor {
     rows: u64,
     target_pitch_bytes: u64,
     source_pitch_bytes: u64,
-    /// The 4 bytes to fill with, where it is a fill.
+    /// The 4 bytes to fill with, if it is a fill.
     fill: Option<u32>,
 }
 
 impl Descriptor {
-    /// From its eight words in memory.
+    /// Reads a descriptor from its eight words in memory.
     fn from_words(words: [u64; 8]) -> Descriptor {
         let [target, source, width_bytes, rows, target_pitch_bytes, source_pitch_bytes, kind, _] = words;
         let fill = (kind as u32 == 1).then_some((kind >> 32) as u32);
@@ -80,7 +80,7 @@ impl Descriptor {
         self.width_bytes.saturating_mul(self.rows)
     }
 
-    /// Which link a tile of it takes; nothing for addresses that are nowhere, which moving them will find out.
+    /// The link that a tile takes. For invalid addresses it does not matter: moving the bytes finds the error.
     fn direction(&self, io: &Io<'_>) -> Direction {
         let on_device = |address| io.space.region(address).is_some_and(|(_, region)| region.is_device());
         match (on_device(self.target), self.fill.is_some() || on_device(self.source)) {
@@ -123,13 +123,13 @@ fn fill(io: &mut Io<'_>, target: u64, value: u32, bytes: u64) {
 struct Gate {
     host: u64,
     left_ns: Ns,
-    /// What the word read when, as far as that has not reached the warps.
+    /// The values of the word and their times, until they reach the warps.
     mirrored: VecDeque<(Ns, u32)>,
     standing_since: Option<Ns>,
 }
 
 impl Gate {
-    /// Whether the warps stand still now. They do so for `left_ns` in all; then there is no gate any more.
+    /// Whether the warps stand still now. They do so for `left_ns` in all; then the gate is gone.
     fn holds(&mut self, io: &mut Io<'_>, mirror_ns: Ns) -> bool {
         let now = io.now_ns();
         if let Some(since) = self.standing_since.take() {
@@ -149,10 +149,10 @@ impl Gate {
     }
 }
 
-/// A launch under way.
+/// A running launch.
 struct Launch {
     descriptors: VecDeque<Descriptor>,
-    /// Bytes of the first descriptor that have been moved, and that will have been when the tile has flowed.
+    /// Bytes of the first descriptor that have moved, including the tile in flight.
     moved: u64,
     flowing: u64,
     /// Blocks that move bytes, and warps of each.
@@ -176,7 +176,7 @@ impl Running for CopyKernel {
     }
 }
 
-/// What a guarded launch tells the host and is told: `Guard` in `copy.cu`.
+/// The words between a guarded launch and the host: `Guard` in `copy.cu`.
 #[derive(Clone, Copy)]
 struct Guard {
     started: u64,
@@ -194,7 +194,8 @@ impl Guard {
     }
 }
 
-/// A guarded launch under way: it says that it has started, looks whether it is cancelled, and says which it was.
+/// A running guarded launch. It reports its start, looks whether it is cancelled, and reports which of the two
+/// happened.
 enum Guarded {
     Beginning,
     Asking(Guard),
@@ -247,13 +248,13 @@ impl Launch {
         let (host, wait_ns_max) = (word(io.parameter_bytes(2), 0), word(io.parameter_bytes(2), 3));
         let gate =
             (host != 0).then(|| Gate { host, left_ns: wait_ns_max, mirrored: VecDeque::new(), standing_since: None });
-        // The last block of a gated launch mirrors.
+        // The last block of a gated launch mirrors the word.
         let workers = io.blocks() as u32 - u32::from(gate.is_some());
         let warps = (io.block_threads() as u32).div_ceil(WARP_THREADS);
         Launch { descriptors, moved: 0, flowing: 0, workers, warps, gate }
     }
 
-    /// The word is mirrored, where there is one, and what is read over the bus comes.
+    /// Mirrors the word, if there is one, while the first bytes come over the bus.
     fn first(&mut self, io: &mut Io<'_>) -> Step {
         let constants = &io.constants.copy_kernel;
         let gated_ns = if self.gate.is_some() { constants.gated_ns } else { 0 };
@@ -299,7 +300,7 @@ impl Launch {
         }
     }
 
-    /// The warps come to stand still, and what they have asked for or sent is still under way.
+    /// The warps have stopped, and the bytes that they asked for or sent are still in flight.
     fn drain(&self, io: &mut Io<'_>, constants: &CopyKernelParameters) {
         if let Some(descriptor) = self.descriptors.front().filter(|_| self.moved > 0) {
             let direction = descriptor.direction(io);

@@ -1,5 +1,5 @@
 //! The software GPU behind the seam: each method takes the turn, asks the model, and pays.
-#![allow(unsafe_code)] // implements unsafe methods; what their callers promise goes into `Lent` and `Backing`
+#![allow(unsafe_code)] // implements unsafe methods; `Lent` and `Backing` carry their callers' promises
 
 use hal::{
     Attribute, CaptureMode, CaptureStatus, Code, Context, Copy2d, Copy3d, Device, DevicePtr, Event, EventFlags,
@@ -403,7 +403,7 @@ impl hal::Driver for SoftGpu {
     // --- copies ---
 
     unsafe fn copy_htod(&self, target: DevicePtr, source: *const u8, bytes: u64) -> Result<()> {
-        // SAFETY: the caller promises that the source is readable, and an address that is the device's is never
+        // SAFETY: the caller promises that the source is readable, and a device address is never
         // touched.
         let request = unsafe { flat((target.0, Declared::Device), (source as u64, Declared::Host), bytes) };
         self.copy("cuMemcpyHtoD_v2", request, Stream::LEGACY, true)
@@ -434,7 +434,7 @@ impl hal::Driver for SoftGpu {
     }
 
     unsafe fn copy_async(&self, target: DevicePtr, source: DevicePtr, bytes: u64, stream: Stream) -> Result<()> {
-        // SAFETY: the caller promises what the kind of the copy asks for, pageable sides included.
+        // SAFETY: the caller keeps the rules for this kind of copy, pageable sides included.
         let request = unsafe { flat((target.0, Declared::Any), (source.0, Declared::Any), bytes) };
         self.copy("cuMemcpyAsync", request, stream, false)
     }

@@ -4,51 +4,51 @@ use hal::Code;
 
 use crate::Direction;
 
-/// A failure to come.
+/// A planned failure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// The `nth` call of a name from now on fails, and does nothing else.
+    /// The `nth` call of this name from now on fails and has no effect.
     Call {
         /// The driver's name, such as `cuMemcpyHtoDAsync_v2`.
         name: String,
         /// 1 is the next one.
         nth: u64,
-        /// What it returns.
+        /// The code that the call returns.
         code: Code,
     },
-    /// The `nth` copy to complete from now on fails in flight: its context returns the code for good.
+    /// The `nth` copy to complete from now on fails in flight: its context returns the code from then on.
     Copy {
         /// 1 is the next one.
         nth: u64,
         /// Usually `ILLEGAL_ADDRESS` or `LAUNCH_FAILED`.
         code: Code,
     },
-    /// The device falls off the bus: every context on it returns `UNKNOWN` for good.
+    /// The device falls off the bus: every context on it returns `UNKNOWN` from then on.
     LoseDevice {
-        /// Its ordinal.
+        /// The ordinal of the device.
         device: usize,
     },
-    /// The device has only so much memory.
+    /// The device's memory is limited.
     MemoryLimit {
-        /// Its ordinal.
+        /// The ordinal of the device.
         device: usize,
-        /// Bytes in all; what is allocated beyond stays.
+        /// The total in bytes; allocations beyond it stay.
         bytes: u64,
     },
     /// An engine starts no copy for a while.
     DelayEngine {
-        /// Ordinal of the device.
+        /// The ordinal of the device.
         device: usize,
-        /// Which engine.
+        /// The engine's direction.
         direction: Direction,
-        /// For how long from now, in nanoseconds.
+        /// The delay from now on, in nanoseconds.
         span_ns: u64,
     },
 }
 
 impl Fault {
-    /// Parses what `OVERTAKE_SOFT_FAULTS` holds: faults separated by semicolons, each `CALL:NTH=CODE`, `copy:NTH=CODE`,
-    /// `lose:DEVICE`, `memory:DEVICE=BYTES` or `delay:DEVICE:h2d|d2h|d2d=NANOSECONDS`.
+    /// Parses the value of `OVERTAKE_SOFT_FAULTS`: faults separated by semicolons, each `CALL:NTH=CODE`,
+    /// `copy:NTH=CODE`, `lose:DEVICE`, `memory:DEVICE=BYTES` or `delay:DEVICE:h2d|d2h|d2d=NANOSECONDS`.
     ///
     /// # Errors
     /// The part that does not parse.
@@ -59,8 +59,8 @@ impl Fault {
     fn parse(part: &str) -> Result<Fault, String> {
         let bad = || {
             format!(
-                "fault `{part}`: want CALL:NTH=CODE, copy:NTH=CODE, lose:DEVICE, memory:DEVICE=BYTES or \
-                 delay:DEVICE:h2d=NS"
+                "fault `{part}` is not understood: write CALL:NTH=CODE, copy:NTH=CODE, lose:DEVICE, \
+                 memory:DEVICE=BYTES or delay:DEVICE:h2d=NS"
             )
         };
         let (left, right) = part.split_once('=').unwrap_or((part, ""));

@@ -1,4 +1,4 @@
-//! The handle that everything above the seam holds.
+//! The handle through which all code above the seam uses the software GPU.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use crate::host::{Shared, Turn};
 use crate::model::{Counts, Deadlock, Live, Outcome, TraceEntry};
 use crate::parameters::Parameters;
 
-/// Ends the free-running clock with the last handle.
+/// Ends the free-running clock when the last handle is dropped.
 pub(crate) struct LastOne(Arc<Shared>);
 
 impl Drop for LastOne {
@@ -38,7 +38,7 @@ impl SoftGpu {
         SoftGpu { shared, process: 0, last }
     }
 
-    /// Begins to configure one.
+    /// Begins a configuration.
     pub fn builder() -> crate::Builder {
         crate::Builder::default()
     }
@@ -51,49 +51,50 @@ impl SoftGpu {
         SoftGpu { shared: Arc::clone(&self.shared), process, last: Arc::clone(&self.last) }
     }
 
-    /// Which process this handle is; 0 is the first.
+    /// The number of the process that this handle belongs to; 0 is the first.
     #[must_use]
     pub fn process_number(&self) -> usize {
         self.process
     }
 
-    /// The parameters it was built with.
+    /// The parameters that it was built with.
     #[must_use]
     pub fn parameters(&self) -> Parameters {
         self.shared.lock().model.parameters.clone()
     }
 
-    /// What has been asked of it so far.
+    /// The operations that it has been given so far.
     #[must_use]
     pub fn counts(&self) -> Counts {
         self.shared.lock().model.counts
     }
 
-    /// What is alive.
+    /// The numbers of live objects.
     #[must_use]
     pub fn live(&self) -> Live {
         self.shared.lock().model.live()
     }
 
-    /// What was executed, in order of completion, since the last call; empty unless the builder asked for a trace.
+    /// The operations executed since the last call, in order of completion; empty unless the builder asked for a
+    /// trace.
     #[must_use]
     pub fn take_trace(&self) -> Vec<TraceEntry> {
         self.shared.lock().model.trace.as_mut().map(std::mem::take).unwrap_or_default()
     }
 
-    /// The last deadlock that was proven, if there ever was one. It stays after a rescue.
+    /// The last proven deadlock, if there ever was one. It stays after a rescue.
     #[must_use]
     pub fn deadlock(&self) -> Option<Deadlock> {
         self.shared.lock().deadlock.clone()
     }
 
-    /// The device's time: that of the thread which is furthest behind, and never ahead of the caller's.
+    /// The device's time: that of the thread that is furthest behind. It is never ahead of the caller's.
     #[must_use]
     pub fn device_now(&self) -> Nanos {
         Nanos(self.shared.lock().model.now)
     }
 
-    /// Nodes of a captured graph; `None` for a handle that is none.
+    /// The number of nodes of a captured graph; `None` for any other handle.
     #[must_use]
     pub fn graph_nodes(&self, graph: hal::Graph) -> Option<usize> {
         self.shared.lock().model.graph_nodes(graph)
@@ -104,7 +105,8 @@ impl SoftGpu {
         self.shared.lock().model.inject(fault);
     }
 
-    /// One call of the driver: takes the turn, counts the call, does it, and gives the turn to whoever is behind.
+    /// One driver call: takes the turn, counts the call, performs it, and gives the turn to the thread that is
+    /// furthest behind.
     pub(crate) fn call<T>(&self, name: &'static str, body: impl FnOnce(&mut Turn<'_>) -> Outcome<T>) -> hal::Result<T> {
         let mut turn = Turn::begin(&self.shared);
         let outcome = turn.model().call_fault(name).and_then(|()| body(&mut turn));

@@ -8,7 +8,7 @@ use crate::parameters::Parameters;
 use crate::{builtin, copy_kernel};
 use hal::Width;
 
-/// Which way bytes go.
+/// The direction of a move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
     /// From host memory to device memory.
@@ -19,16 +19,16 @@ pub enum Direction {
     OnDevice,
 }
 
-/// What a kernel wants next.
+/// The next step of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Step {
-    /// It computes for so many nanoseconds; then it is asked again.
+    /// The kernel computes for this many nanoseconds before its next step.
     Busy(Ns),
-    /// It moves bytes over a link that it shares with the copy engine and other kernels; then it is asked again.
+    /// The kernel moves bytes over a link that it shares with the copy engine and other kernels.
     Move {
-        /// Which link.
+        /// The link.
         direction: Direction,
-        /// How many bytes.
+        /// The number of bytes.
         bytes: u64,
         /// Address of the first byte to write.
         target: u64,
@@ -37,29 +37,30 @@ pub enum Step {
         /// The most that this launch can move, in GB/s.
         limit_gbps: f64,
     },
-    /// As [`Step::Move`], but the kernel moves the bytes itself when it is asked again: for what is not one run.
+    /// As [`Step::Move`], but the kernel moves the bytes itself at its next step: for bytes that do not follow each
+    /// other.
     Flow {
-        /// Which link.
+        /// The link.
         direction: Direction,
-        /// How many bytes.
+        /// The number of bytes.
         bytes: u64,
         /// The most that this launch can move, in GB/s.
         limit_gbps: f64,
     },
-    /// Nothing that it waits for has changed; it looks again after so many nanoseconds. A kernel that returns this
-    /// would return it for ever while memory stays as it is: the proof of a deadlock rests on that.
+    /// The memory that the kernel waits for has not changed; it looks again after this many nanoseconds. A kernel
+    /// that returns this must return it for ever while memory stays as it is: the proof of a deadlock rests on that.
     Poll(Ns),
-    /// It has ended.
+    /// The kernel has ended.
     Done,
 }
 
-/// A kernel that runs.
+/// A running kernel.
 pub trait Running: Send {
     /// Goes on after the last step is over.
     fn step(&mut self, io: &mut Io<'_>) -> Step;
 }
 
-/// What a running kernel sees: its launch, the time and memory.
+/// The surroundings of a running kernel: its launch, the time and memory.
 pub struct Io<'a> {
     pub(crate) now: Ns,
     pub(crate) parameters: &'a [Vec<u8>],
@@ -70,9 +71,9 @@ pub struct Io<'a> {
     pub(crate) payload: Payload,
     pub(crate) stores: &'a mut u64,
     pub(crate) fault: &'a mut bool,
-    /// Whether it has looked at the host's memory.
+    /// Whether the kernel has looked at the host's memory.
     pub(crate) looked: &'a mut bool,
-    /// Bytes of it that are under way, and for how long their link is not another's.
+    /// The direction of bytes in flight that keep their link occupied, and for how long they do so.
     pub(crate) drains: &'a mut Option<(Direction, Ns)>,
 }
 
@@ -95,7 +96,7 @@ impl Io<'_> {
         self.block.iter().map(|&n| u64::from(n)).product()
     }
 
-    /// A parameter's bytes, zero-extended.
+    /// The bytes of a parameter, zero-extended.
     ///
     /// # Panics
     /// When the kernel was registered with fewer parameters.
@@ -108,7 +109,7 @@ impl Io<'_> {
         u64::from_le_bytes(wide)
     }
 
-    /// A parameter's bytes as they are, for parameters that are structures.
+    /// The bytes of a parameter that is a structure.
     ///
     /// # Panics
     /// When the kernel was registered with fewer parameters.
@@ -140,27 +141,27 @@ impl Io<'_> {
         }
     }
 
-    /// Reads 32 bits. A bad address ends the context with `ILLEGAL_ADDRESS` after this step, and reads 0.
+    /// Reads 32 bits. A bad address reads 0 and ends the context with `ILLEGAL_ADDRESS` after this step.
     pub fn load32(&mut self, address: u64) -> u32 {
         self.load(address, Width::W32) as u32
     }
 
-    /// Reads 64 bits, likewise.
+    /// Reads 64 bits, with the same errors.
     pub fn load64(&mut self, address: u64) -> u64 {
         self.load(address, Width::W64)
     }
 
-    /// Writes 32 bits, likewise.
+    /// Writes 32 bits, with the same errors.
     pub fn store32(&mut self, address: u64, value: u32) {
         self.store(address, Width::W32, u64::from(value));
     }
 
-    /// Writes 64 bits, likewise.
+    /// Writes 64 bits, with the same errors.
     pub fn store64(&mut self, address: u64, value: u64) {
         self.store(address, Width::W64, value);
     }
 
-    /// Adds to 32 bits and returns what was there, likewise.
+    /// Adds to 32 bits and returns the old value, with the same errors.
     pub fn add32(&mut self, address: u64, value: u32) -> u32 {
         match self.space.word(address, Width::W32) {
             Ok((span, _)) => {
@@ -174,7 +175,7 @@ impl Io<'_> {
         }
     }
 
-    /// Copies bytes at once; the time it takes is the kernel's to report, with [`Step::Busy`] or [`Step::Flow`].
+    /// Copies bytes at once. The kernel reports the time that this takes, with [`Step::Busy`] or [`Step::Flow`].
     pub fn copy(&mut self, target: u64, source: u64, bytes: u64) {
         match (self.space.span(target, bytes), self.space.span(source, bytes)) {
             (Some((target, _)), Some((source, _))) => {
@@ -187,7 +188,7 @@ impl Io<'_> {
         }
     }
 
-    /// Sets bytes at once, likewise.
+    /// Sets bytes at once. The kernel reports the time in the same way.
     pub fn fill(&mut self, target: u64, value: u8, bytes: u64) {
         match self.space.span(target, bytes) {
             Some((span, _)) => {
@@ -202,7 +203,7 @@ impl Io<'_> {
 /// Makes a kernel's state for a launch.
 type Start = dyn Fn() -> Box<dyn Running> + Send + Sync;
 
-/// What the model knows about a kernel.
+/// A kernel as the model knows it.
 #[derive(Clone)]
 pub struct KernelSpec {
     pub(crate) parameter_bytes: Vec<u32>,
@@ -216,7 +217,7 @@ impl KernelSpec {
         KernelSpec { parameter_bytes: parameter_bytes.to_vec(), blocks_per_multiprocessor: 16, start: Arc::new(start) }
     }
 
-    /// A kernel that computes for as long as `cost` says and then acts once, with `act`.
+    /// A kernel that computes for the time that `cost` returns and then acts once, with `act`.
     pub fn once(
         parameter_bytes: &[u32],
         cost: impl Fn(&mut Io<'_>) -> Ns + Send + Sync + Clone + 'static,
@@ -225,7 +226,7 @@ impl KernelSpec {
         KernelSpec::new(parameter_bytes, move || Box::new(Once { cost: cost.clone(), act: act.clone(), begun: false }))
     }
 
-    /// How many of its blocks fit on one multiprocessor; 16 unless said otherwise.
+    /// The number of its blocks that fit on one multiprocessor; 16 by default.
     #[must_use]
     pub fn blocks_per_multiprocessor(mut self, blocks: u32) -> KernelSpec {
         self.blocks_per_multiprocessor = blocks.max(1);

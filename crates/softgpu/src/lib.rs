@@ -1,8 +1,8 @@
 //! A software GPU: hardware queues, copy engines, stream memory operations and virtual time.
 //!
-//! It stands behind [`hal::Driver`], so that everything above the seam can be tested without a GPU, deterministically,
-//! against the hazards that the hardware really has. Every constant of it is a parameter ([`Parameters`]) that was
-//! fitted to measurements; `model/README.md` explains the mechanisms, and `tests/fidelity.rs` replays the measurements.
+//! It stands behind [`hal::Driver`], so that all code above the seam can be tested without a GPU, deterministically,
+//! against the hazards of real hardware. Every constant is a parameter ([`Parameters`]) that was fitted to
+//! measurements. `model/README.md` explains the mechanisms, and `tests/fidelity.rs` replays the measurements.
 //!
 //! # What is supported
 //! - Devices and attributes, primary and own contexts, several processes ([`SoftGpu::process`]) on several devices.
@@ -11,18 +11,18 @@
 //! - Device, pinned and registered memory under unified addressing; copies in 1D, 2D and 3D of every kind, peer copies,
 //!   memsets, pageable copies that consume their source before they return.
 //! - Waits and writes of 32 and 64 bits with all four conditions, and batches of up to 255.
-//! - PTX modules whose kernels are registered by name ([`KernelSpec`]; [`BUILTIN_PTX`] names those that always are).
+//! - PTX modules whose kernels are registered by name ([`KernelSpec`]; [`BUILTIN_PTX`] lists those that always are).
 //! - Injected faults ([`Fault`]), a trace, counts, and the proof of a deadlock with its report ([`Deadlock`]).
 //!
 //! # What is rejected
-//! - An image that is not PTX, or PTX with a kernel that nobody registered: `INVALID_IMAGE`. PTX that does not parse,
-//!   or whose parameters are not the registered ones: `INVALID_PTX`.
-//! - Attributes that are not modelled: `INVALID_VALUE`. Everything else is refused as the driver refuses it.
+//! - An image that is not PTX, or PTX with a kernel that is not registered: `INVALID_IMAGE`. PTX that does not parse,
+//!   or whose parameters differ from the registered ones: `INVALID_PTX`.
+//! - Attributes that are not modelled: `INVALID_VALUE`. All other mistakes are refused as the driver refuses them.
 //! - Stuck for ever under the stepped clock: a blocked call returns `LAUNCH_TIMEOUT` with the report of the deadlock,
 //!   where a real driver would never return.
 //!
-//! `OVERTAKE_SOFT_PRESET`, `OVERTAKE_SOFT_FAULTS`, `OVERTAKE_SOFT_DEVICES` and CUDA's two connection variables are read
-//! by [`Builder::environment`] alone.
+//! Only [`Builder::environment`] reads `OVERTAKE_SOFT_PRESET`, `OVERTAKE_SOFT_FAULTS`, `OVERTAKE_SOFT_DEVICES` and
+//! CUDA's two connection variables.
 //!
 //! ```
 //! use hal::Driver;

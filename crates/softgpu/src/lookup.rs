@@ -1,4 +1,4 @@
-//! What the C ABI has to know and the seam does not tell.
+//! Answers that the C ABI needs and the seam does not give.
 
 use hal::{CaptureMode, Device, DevicePtr, Function, Result, Stream};
 
@@ -15,7 +15,7 @@ impl SoftGpu {
         found
     }
 
-    /// How many parameters a kernel of the current context declares: C's launch passes no count.
+    /// The number of parameters that a kernel of the current context declares. C's launch passes no count.
     ///
     /// # Errors
     /// No context is current, or the handle names no kernel of it.
@@ -24,20 +24,20 @@ impl SoftGpu {
         outcome.map(|(_, parameter_bytes)| parameter_bytes.len()).map_err(|failure| failure.at("cuLaunchKernel"))
     }
 
-    /// Base and size of the allocation or registration that an address lies in.
+    /// Base and size of the allocation or registration that holds an address.
     #[must_use]
     pub fn allocation(&self, address: u64) -> Option<(u64, u64)> {
         self.look(|model, caller| model.allocation(caller, address))
     }
 
-    /// Whether a device's primary context is alive. A device that does not exist has none.
+    /// Whether a device's primary context is alive; `false` for a device that does not exist.
     #[must_use]
     pub fn primary_context_is_active(&self, device: Device) -> bool {
         let ordinal = usize::try_from(device.0);
         ordinal.is_ok_and(|ordinal| self.look(|model, caller| model.has_primary(caller, ordinal)))
     }
 
-    /// Sets how far stream captures prohibit calls on the calling thread, and returns how far they did.
+    /// Sets how far stream captures restrict calls on the calling thread. Returns the mode before.
     #[must_use]
     pub fn exchange_capture_mode(&self, mode: CaptureMode) -> CaptureMode {
         self.look(|model, caller| model.exchange_capture_mode(caller, mode))
@@ -55,7 +55,7 @@ impl SoftGpu {
         outcome.map_err(|failure| failure.at("cuStreamGetCaptureInfo"))
     }
 
-    /// Frees device memory once the stream gets there. Until then it stays allocated.
+    /// Frees device memory when the stream reaches this operation. Until then it stays allocated.
     ///
     /// # Errors
     /// As [`hal::Driver::mem_free`], and an unknown stream.
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_relaxed_thread_may_do_what_a_capture_prohibits() {
+    fn a_relaxed_thread_may_make_calls_that_a_capture_prohibits() {
         let gpu = with_context();
         let stream = gpu.stream_create(StreamFlags::NON_BLOCKING, 0).unwrap();
         gpu.stream_begin_capture(stream, CaptureMode::Global).unwrap();

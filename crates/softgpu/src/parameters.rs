@@ -1,8 +1,8 @@
 //! Every constant of the model, each with the measurement that it was fitted to.
 //!
-//! `facts N` below is section N of the measurements on one H100 (SXM, PCIe Gen5 x16, driver 580); the rows themselves
-//! are in `facts.toml`, and `tests/fidelity.rs` replays them. A file may override any subset of the keys; what it
-//! leaves out keeps the value of the preset.
+//! `facts N` below is section N of the measurements on one H100 (SXM, PCIe Gen5 x16, driver 580). The rows are in
+//! `facts.toml`, and `tests/fidelity.rs` replays them. A file may override any subset of the keys; the others keep
+//! the values of the preset.
 
 use std::path::Path;
 
@@ -13,9 +13,9 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Parameters {
-    /// What the device says about itself.
+    /// The device's answers about itself.
     pub device: DeviceParameters,
-    /// What calls cost the host.
+    /// The host's cost of calls.
     pub host: HostParameters,
     /// Streams and hardware queues.
     pub queue: QueueParameters,
@@ -29,7 +29,7 @@ pub struct Parameters {
     pub copy_kernel: CopyKernelParameters,
 }
 
-/// What the device says about itself.
+/// The device's answers about itself.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct DeviceParameters {
@@ -45,7 +45,7 @@ pub struct DeviceParameters {
     pub driver_version: i32,
     /// The number of the most urgent stream priority (facts: -5).
     pub greatest_priority: i32,
-    /// What `ASYNC_ENGINE_COUNT` reads.
+    /// The value of `ASYNC_ENGINE_COUNT`.
     pub async_engines: i32,
 }
 
@@ -63,7 +63,7 @@ impl Default for DeviceParameters {
     }
 }
 
-/// What calls cost the host, in nanoseconds of the caller's time.
+/// The host's cost of calls, in nanoseconds of the caller's time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct HostParameters {
@@ -75,8 +75,8 @@ pub struct HostParameters {
     pub batch_each_ns: u64,
     /// An asynchronous copy or memset (facts 5: 2.2 to 2.5 us).
     pub copy_ns: u64,
-    /// The same for a copy to the host (fits the measured queue map: sixteen of them submitted back to back drain as
-    /// fast as they come. One of a burst was measured to cost 2.2 to 2.5 us).
+    /// The same for a copy to the host. It fits the measured queue map: sixteen of them, submitted back to back,
+    /// drain as fast as they come. In a burst, one was measured to cost 2.2 to 2.5 us.
     pub copy_d2h_ns: u64,
     /// An event record (facts 5: 0.24 us).
     pub event_record_ns: u64,
@@ -84,8 +84,8 @@ pub struct HostParameters {
     pub stream_wait_event_ns: u64,
     /// A stream or event query (facts 5: 1.7 us).
     pub query_ns: u64,
-    /// A kernel launch (facts 5: 4.7 us; on later hosts a request by kernel, its write and what is asked before take
-    /// 4.4 to 4.9).
+    /// A kernel launch (facts 5: 4.7 us; on later hosts a request by kernel, with its write and the queries before
+    /// it, takes 4.4 to 4.9).
     pub launch_ns: u64,
     /// The capture status (facts 5: 0.03 us).
     pub capture_status_ns: u64,
@@ -95,21 +95,21 @@ pub struct HostParameters {
     pub lookup_ns: u64,
     /// Making and destroying streams, events, allocations and modules. Not measured; of the order of a microsecond.
     pub manage_ns: u64,
-    /// What a synchronisation adds to the wait itself.
+    /// The cost of a synchronisation beyond the wait itself.
     pub synchronize_ns: u64,
-    /// How long a sleep has to be to leave the thread's core cold.
+    /// A sleep of at least this length leaves the thread's core cold.
     pub cold_after_ns: u64,
-    /// What each nanosecond of a cold thread's calls costs more, times the square of what is drawn for each sleep and
-    /// exponential (measured: a plain 64 KiB copy and its completion word cost 8 us at least, 8 to 20 in the median and
-    /// 9 to 36 in the 90th percentile when the caller has slept a millisecond).
+    /// The additional cost of each nanosecond of a cold thread's calls, times the square of an exponential draw for
+    /// each sleep (measured: a plain 64 KiB copy and its completion word cost 8 us at least, 8 to 20 in the median
+    /// and 9 to 36 in the 90th percentile when the caller has slept a millisecond).
     pub cold_slowdown: f64,
-    /// The slowdown is never more (measured: the 90th percentile is at most three times the fastest).
+    /// The upper limit of the slowdown (measured: the 90th percentile is at most three times the fastest).
     pub cold_slowdown_max: f64,
-    /// What entering a call, of the driver or of the clock, costs a cold thread, before the slowdown, whatever the call
-    /// does: the caller's own code before it misses the caches as well (measured: a copy with a word to raise, five
+    /// The cost of entering a call of the driver or the clock on a cold thread, before the slowdown and independent
+    /// of the call: the caller's own code misses the caches as well (measured: a copy with a word to raise, five
     /// look-ups more, costs its caller 4 us more).
     pub cold_entry_ns: u64,
-    /// How much of its calls, in warm time, a thread is cold for (measured: 65 calls in a row cost 2.3 us each).
+    /// A thread is cold for this much of its calls, in warm time (measured: 65 calls in a row cost 2.3 us each).
     pub cold_span_ns: u64,
     /// Reading the clock.
     pub clock_ns: u64,
@@ -119,7 +119,7 @@ pub struct HostParameters {
     pub pageable_ns: u64,
     /// Rate of the first bytes of a pageable copy, in GB/s (facts 8: 1 MiB takes 109 us).
     pub pageable_cached_gbps: f64,
-    /// How many bytes go at that rate.
+    /// The number of bytes at that rate.
     pub pageable_cached_bytes: u64,
     /// Rate of the rest, in GB/s (facts 8: 64 MiB go at 6.4 GB/s).
     pub pageable_gbps: f64,
@@ -171,24 +171,24 @@ pub struct QueueParameters {
     pub peer: u32,
     /// Hardware queues for kernels; 0 gives each stream one of its own (facts 4: kernels of 64 streams shared nothing).
     pub compute: u32,
-    /// How long after its last operation a queue is taken to be idle, when a stream looks for one (fits the measured
+    /// A queue counts as idle this long after its last operation, when a stream looks for one (fits the measured
     /// queue map: the fourth of sixteen copies submitted back to back finds no idle queue).
     pub idle_after_ns: u64,
-    /// Operations that a stream holds; the next submission blocks (facts 5: roughly 1 000).
+    /// Operations that a stream holds; the next submission blocks (facts 5: about 1 000).
     pub stream_operations: usize,
     /// Streams that a context has room for at first. Making one more waits for everything in the context (measured:
     /// 35). 0: there is always room.
     pub streams: u32,
-    /// How many more there is room for after that wait, which it keeps when streams go (measured: 43).
+    /// The room for more streams after that wait. It stays when streams are destroyed (measured: 43).
     pub streams_more: u32,
-    /// From the end of a call to the device seeing its operation (fits the 8.1 us of facts 5 together with the
-    /// host cost, the engine's set-up and the completion word).
+    /// From the end of a call until the device sees its operation (fits the 8.1 us of facts 5 together with the host
+    /// cost, the engine's set-up and the completion word).
     pub submit_latency_ns: u64,
     /// Device time of an event record or an event wait (facts 5: a hop through a channel adds 0.3 us).
     pub bookkeeping_ns: u64,
-    /// From the end of a kernel to the beginning of a copy that is queued behind it, or the other way round: queues
-    /// hand over by a word that the other one looks at, so it is evenly spread from 0 to twice this (measured: a kernel
-    /// that does nothing between two chunks costs bulk 9 us).
+    /// From the end of a kernel to the beginning of a copy that is queued behind it, or the other way round. The
+    /// queues hand over by a word that the other queue polls, so the time is evenly spread from 0 to twice this
+    /// (measured: an empty kernel between two chunks costs bulk 9 us).
     pub crossing_ns: u64,
 }
 
@@ -217,21 +217,21 @@ impl Default for QueueParameters {
 pub struct MemopParameters {
     /// A write (facts 5: each adds 1.4 us to its stream).
     pub write_ns: u64,
-    /// A write while an engine of the device reads the host's memory at full rate: its barrier's answer comes back
-    /// behind what that engine has asked for (measured: a copy to the host takes 8 to 11 us longer then).
+    /// A write while an engine of the device reads the host's memory at full rate: the answer to its barrier comes
+    /// after the bytes that the engine has requested (measured: a copy to the host takes 8 to 11 us longer then).
     pub write_behind_reads_ns: u64,
-    /// A write while an engine of the device writes the host's memory at full rate: it goes behind what that engine has
-    /// sent (measured: a copy to the device takes 2 us longer then).
+    /// A write while an engine of the device writes the host's memory at full rate: it goes after the bytes that the
+    /// engine has sent (measured: a copy to the device takes 2 us longer then).
     pub write_behind_writes_ns: u64,
-    /// A write while a kernel looks at a word of the host's memory over and over: its barrier waits for those,
-    /// too (measured: beside a copy kernel that stands still, 4.0 to 4.3 us of a 64 KiB copy come after its caller's
-    /// last call, without one 2.6 to 2.9, in either direction).
+    /// A write while a kernel polls a word of the host's memory: its barrier waits for those reads too (measured:
+    /// beside a copy kernel that stands still, 4.0 to 4.3 us of a 64 KiB copy come after its caller's last call, and
+    /// 2.6 to 2.9 without, in either direction).
     pub write_beside_looks_ns: u64,
-    /// From an event to the wait behind it (measured: requests of 64 KiB to 1 MiB through a channel, which are joined
-    /// by events and have a wait before each chunk, take 9 to 10 us beside their bytes).
+    /// From an event to the wait behind it (measured: requests of 64 KiB to 1 MiB through a channel take 9 to 10 us
+    /// beside their bytes; events join them, and a wait stands before each chunk).
     pub event_to_wait_ns: u64,
-    /// From an event to the write behind it while an engine runs (fits what a bracket costs an urgent copy beside
-    /// chunks: 11 to 13 us at the least, 15 to 25 in the median).
+    /// From an event to the write behind it while an engine runs (fits the cost of a bracket for an urgent copy
+    /// beside chunks: 11 to 13 us at the least, 15 to 25 in the median).
     pub event_to_write_busy_ns: u64,
     /// Each further write of a batch (facts 5: a channel with one batched lower adds 2.2 us, not 2.8).
     pub batched_write_ns: u64,
@@ -239,13 +239,13 @@ pub struct MemopParameters {
     pub wait_host_ns: u64,
     /// A satisfied wait on device memory (facts 2: 0.5 us).
     pub wait_device_ns: u64,
-    /// How long before the end of a copy the wait behind it is looked at (fits the chunk sweep of facts 2: an urgent
-    /// copy that comes in the last microseconds of a chunk waits for the next one too).
+    /// The wait behind a copy is looked at this long before the copy's end (fits the chunk sweep of facts 2: an
+    /// urgent copy that comes in the last microseconds of a chunk waits for the next one too).
     pub wait_lead_ns: u64,
-    /// How often an unsatisfied wait looks again (fits the bracket per copy of facts 3: 657 us for 64 copies).
+    /// An unsatisfied wait looks again after this time (fits the bracket per copy of facts 3: 657 us for 64 copies).
     pub wait_poll_ns: u64,
-    /// How much earlier or later than that it may be, evenly spread: the hardware's looks are in no step with the
-    /// commands of other queues.
+    /// The spread of that time, evenly earlier or later: the hardware's looks are out of step with the commands of
+    /// other queues.
     pub wait_poll_spread_ns: u64,
 }
 
@@ -272,18 +272,18 @@ impl Default for MemopParameters {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct EngineParameters {
-    /// Before the bytes of a copy move (facts 2: the gap between consecutive copies; facts 3: 64 copies of 64 KiB in
-    /// 251 us).
+    /// The time before the bytes of a copy move (facts 2: the gap between consecutive copies; facts 3: 64 copies of
+    /// 64 KiB in 251 us).
     pub h2d_setup_ns: u64,
     /// The same for copies to the host (measured: 64 copies of 64 KiB take 194 to 199 us).
     pub d2h_setup_ns: u64,
     /// The same for copies on the device and between devices. Not measured.
     pub d2d_setup_ns: u64,
-    /// What the engine needs to turn from a queue that still holds work to another one (fits the chunk sweep of facts 2
-    /// and the raise per copy of facts 3).
+    /// The time that the engine needs to turn from a queue that still holds work to another one (fits the chunk sweep
+    /// of facts 2 and the raise per copy of facts 3).
     pub switch_ns: u64,
-    /// Copies to the device of at most so many bytes never see the engine: they run among the stream's
-    /// kernels (measured: up to 24 KiB are not held up by bulk copies, 32 KiB are).
+    /// Copies to the device of at most this many bytes need no engine: they run among the stream's kernels (measured:
+    /// up to 24 KiB are not held up by bulk copies, 32 KiB are).
     pub inline_bytes_max: u64,
     /// Device time of such a copy, without its bytes (measured: 4 B 17 us, 24 KiB 25 us, synchronisation included).
     pub inline_ns: u64,
@@ -326,10 +326,10 @@ impl Default for EngineParameters {
 pub struct KernelParameters {
     /// From the head of the queue to the first instruction. Not measured by itself; the usual 2 us.
     pub start_ns: u64,
-    /// How much longer it is while an engine of the device reads the host's memory at full rate: the launch is fetched
-    /// from there (measured: 64 copies of 64 KiB by kernel beside bulk to the device take 27 us each).
+    /// The additional time while an engine of the device reads the host's memory at full rate, because the launch is
+    /// fetched from there (measured: 64 copies of 64 KiB by kernel beside bulk to the device take 27 us each).
     pub start_behind_reads_ns: u64,
-    /// The same while another kernel looks at a word of the host's memory (fits copies of three priorities at once, of
+    /// The same while another kernel polls a word of the host's memory (fits copies of three priorities at once, of
     /// which the lower two go by copy kernel beside one that stands still).
     pub start_beside_looks_ns: u64,
     /// From the end of a kernel to the write behind it (measured, with `gated_ns` and `h2d_latency_ns` of the copy
@@ -338,25 +338,25 @@ pub struct KernelParameters {
     pub end_to_write_ns: u64,
     /// Ceiling of multiprocessors reading host memory, in GB/s (facts 6: about 51).
     pub h2d_gbps: f64,
-    /// What they get of the link to the device while the engine copies over it (measured: 1 MiB by 16 blocks takes
-    /// 33 us longer then, of which 9 are the write behind it).
+    /// Their share of the link to the device while the engine copies over it (measured: 1 MiB by 16 blocks takes 33
+    /// us longer then, of which 9 are the write behind it).
     pub h2d_contended_gbps: f64,
-    /// Until the first bytes of a move come then: reads wait behind those of the engine (measured: each round of reads
-    /// of a kernel of few warps takes 3 us longer then).
+    /// The time until the first bytes of a move come in that case: reads wait behind those of the engine (measured:
+    /// each round of reads of a kernel of few warps takes 3 us longer then).
     pub h2d_contended_latency_ns: u64,
     /// Ceiling of multiprocessors writing host memory, in GB/s (facts 6: 52.3).
     pub d2h_gbps: f64,
-    /// What they get of the link to the host while the engine copies over it (measured: 1 MiB by 16 blocks takes 9 us
+    /// Their share of the link to the host while the engine copies over it (measured: 1 MiB by 16 blocks takes 9 us
     /// longer then, of which 2 are the write behind it).
     pub d2h_contended_gbps: f64,
-    /// What they get, either way, while the engine makes copies of less than 256 KiB (fits what bulk by kernel gets
-    /// of its share of the time under endless urgent copies: 3.1 to 3.6 GB/s of 7 %).
+    /// Their rate, either way, while the engine makes copies of less than 256 KiB (fits the rate of bulk by kernel in
+    /// its share of the time under endless urgent copies: 3.1 to 3.6 GB/s of 7 %).
     pub beside_short_gbps: f64,
     /// Ceiling of multiprocessors moving bytes on the device, in GB/s. Not measured.
     pub d2d_gbps: f64,
     /// Rate of a memset, in GB/s. Not measured.
     pub memset_gbps: f64,
-    /// Dynamic shared memory of a block, at most (measured: a launch that asks for more is refused).
+    /// The most dynamic shared memory of a block (measured: a launch that asks for more is refused).
     pub shared_bytes_max: u32,
 }
 
@@ -385,16 +385,17 @@ impl Default for KernelParameters {
 #[serde(default, deny_unknown_fields)]
 pub struct CopyKernelParameters {
     /// Rate to the device, in GB/s, by the number of warps that move bytes (measured alone on the link). Between two
-    /// numbers it is interpolated, below the first proportional, beyond the last constant.
+    /// numbers it is interpolated; it is proportional below the first and constant beyond the last.
     pub h2d_gbps: Vec<(u32, f64)>,
     /// The same to the host.
     pub d2h_gbps: Vec<(u32, f64)>,
-    /// What one multiprocessor sends to the host at most, in GB/s (measured: 16 warps in one block).
+    /// The most that one multiprocessor sends to the host, in GB/s (measured: 16 warps in one block).
     pub d2h_block_gbps: f64,
-    /// By the number of warps: for how long the link is not another's once they stand still, because of what they have
-    /// asked for (measured: an urgent copy beside 64 and 96 warps takes 1 and 3 us longer than beside 16).
+    /// By the number of warps: the time that the link stays occupied after the warps stop, by bytes that they have
+    /// requested (measured: an urgent copy beside 64 and 96 warps takes 1 and 3 us longer than beside 16).
     pub h2d_drain_ns: Vec<(u32, f64)>,
-    /// The same for what they have sent (measured: beside 24, 64 and 96 warps it takes 3, 6 and 12 to 50 us longer).
+    /// The same for bytes that they have sent (measured: beside 24, 64 and 96 warps it takes 3, 6 and 12 to 50 us
+    /// longer).
     pub d2h_drain_ns: Vec<(u32, f64)>,
     /// Rate of fills, in GB/s. Not measured.
     pub fill_gbps: f64,
@@ -402,10 +403,11 @@ pub struct CopyKernelParameters {
     pub gated_ns: u64,
     /// Until the first bytes come from the host's memory.
     pub h2d_latency_ns: u64,
-    /// From a change of the host word to the warps seeing it: the mirroring block reads it over the bus (measured: a 64
-    /// KiB urgent copy on the engine, with the word raised by the CPU, takes 1 to 2 us longer than on an idle GPU).
+    /// From a change of the host word until the warps see it: the mirroring block reads it over the bus (measured: a
+    /// 64 KiB urgent copy on the engine, with the word raised by the CPU, takes 1 to 2 us longer than on an idle
+    /// GPU).
     pub mirror_ns: u64,
-    /// How long the model looks away from the word: what flows meanwhile is in flight when the word goes up.
+    /// The model looks at the word this often. Bytes that flow in between are in flight when the word goes up.
     pub look_ns: u64,
 }
 
@@ -427,7 +429,7 @@ impl Default for CopyKernelParameters {
 }
 
 impl CopyKernelParameters {
-    /// The rate of so many blocks of so many warps; infinite on the device, where the link bounds it.
+    /// The rate of this many blocks of this many warps; infinite on the device, where the link bounds it.
     pub(crate) fn gbps(&self, direction: crate::Direction, blocks: u32, warps: u32) -> f64 {
         match direction {
             crate::Direction::HostToDevice => interpolated(&self.h2d_gbps, blocks * warps),
@@ -438,7 +440,7 @@ impl CopyKernelParameters {
         }
     }
 
-    /// How long the link is not another's when so many warps have come to stand still.
+    /// The time that the link stays occupied after this many warps have stopped.
     pub(crate) fn drain_ns(&self, direction: crate::Direction, warps: u32) -> u64 {
         match direction {
             crate::Direction::HostToDevice => interpolated(&self.h2d_drain_ns, warps) as u64,
@@ -478,10 +480,10 @@ impl Parameters {
         (name == Parameters::PRESETS[0]).then(Parameters::default)
     }
 
-    /// From TOML that overrides some keys of the preset `h100-sxm-pcie5`.
+    /// Reads TOML that overrides keys of the preset `h100-sxm-pcie5`.
     ///
     /// # Errors
-    /// What the parser says: an unknown key is an error and not ignored.
+    /// The parser's message: an unknown key is an error and not ignored.
     pub fn from_toml(text: &str) -> Result<Parameters, String> {
         Parameters::read(&Source { origin: "the parameters", text }).map_err(|fault| fault.to_string())
     }
@@ -496,10 +498,10 @@ impl Parameters {
         Ok(parameters)
     }
 
-    /// By preset name, or from a TOML file where the name is a path.
+    /// The preset of this name, or a TOML file if the name is a path.
     ///
     /// # Errors
-    /// A name that is neither, or a file that does not parse.
+    /// The name is neither, or the file does not parse.
     pub fn named(name: &str) -> Result<Parameters, String> {
         if let Some(preset) = Parameters::preset(name) {
             return Ok(preset);
@@ -508,13 +510,15 @@ impl Parameters {
             return Err(format!("no preset {name}: there is {:?}, or the path of a .toml file", Parameters::PRESETS));
         }
         if doors::variable::is_privileged() {
-            return Err(format!("{name} is not read: this program runs with other rights than its caller's"));
+            return Err(format!(
+                "{name} is not read, because this program runs with other rights than its caller: use a preset"
+            ));
         }
         let text = doors::file::read_text(Path::new(name)).map_err(|e| format!("{name}: {e}"))?;
         Parameters::read(&Source { origin: name, text: &text }).map_err(|fault| fault.to_string())
     }
 
-    /// As TOML, every key.
+    /// All parameters as TOML.
     #[must_use]
     pub fn to_toml(&self) -> String {
         toml::to_string_pretty(self).expect("plain numbers and strings always serialise")
@@ -570,7 +574,7 @@ impl Parameters {
     }
 }
 
-/// How long `bytes` take at `gbps`, in nanoseconds (1 GB/s is 1 byte a nanosecond).
+/// The time of `bytes` at `gbps`, in nanoseconds (1 GB/s is 1 byte a nanosecond).
 pub(crate) fn span_ns(bytes: u64, gbps: f64) -> u64 {
     (bytes as f64 / gbps).round() as u64
 }
@@ -615,7 +619,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_what_is_read() {
+    fn written_parameters_are_read_back() {
         let preset = Parameters::preset("h100-sxm-pcie5").unwrap();
         assert_eq!(Parameters::from_toml(&preset.to_toml()).unwrap(), preset);
         assert!(Parameters::named("h200").unwrap_err().contains("h100-sxm-pcie5"));

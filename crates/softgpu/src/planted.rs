@@ -1,4 +1,4 @@
-//! Bugs that can be planted in the model, so that the conformance suite can show that it would find them.
+//! Bugs to plant in the model, so that the conformance suite can show that it finds them.
 
 /// A bug to plant. Each is one that a CUDA shim or a model of one could really have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -7,7 +7,7 @@ pub enum Planted {
     EventWaitIgnored,
     /// The last byte of every row of a 2D or 3D copy stays behind.
     RowTailDropped,
-    /// GEQ compares as signed numbers and not cyclically, and EQ compares 64 bits whatever the width.
+    /// GEQ compares as signed numbers and not cyclically, and EQ compares 64 bits at every width.
     WaitComparesWrong,
     /// An asynchronous copy from pageable memory reads its source when it executes, not before the call returns.
     PageableReadLate,

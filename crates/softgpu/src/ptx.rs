@@ -1,4 +1,4 @@
-//! As much of PTX as loading a module of known kernels needs: its entries and their parameters.
+//! The part of PTX that loading a module of known kernels needs: its entries and their parameters.
 
 /// An entry of a module.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -7,7 +7,7 @@ pub(crate) struct Entry {
     pub(crate) parameter_bytes: Vec<u32>,
 }
 
-/// The entries of a PTX text; an error says what is wrong with it.
+/// The entries of a PTX text; the error describes the mistake in it.
 pub(crate) fn entries(text: &str) -> Result<Vec<Entry>, String> {
     let text = without_comments(text);
     for directive in [".version", ".target"] {

@@ -1,8 +1,9 @@
 //! The one file that touches memory by address: the backing of allocations, and moves between them.
 //!
-//! A [`Span`] is a range of this process's memory that is valid for reads and writes while it is used. There are three
-//! ways to one: from [`Backing`] that we own; from a promise of the caller of an `unsafe` driver method, kept in
-//! [`Backing::promised`] for as long as the promise holds; and as a part of another span. Everything else in this file
+//! A [`Span`] is a range of this process's memory that is valid for reads and writes while it is used. There are
+//! three ways to one: from [`Backing`] that we own; from the promise of the caller of an `unsafe` driver method,
+//! which [`Backing::promised`] holds as long as the promise holds; and as a part of another span. The rest of this
+//! file follows from that invariant.
 //! follows from that invariant.
 #![allow(unsafe_code)]
 
@@ -27,7 +28,8 @@ pub(crate) struct Backing {
 unsafe impl Send for Backing {}
 
 impl Backing {
-    /// Zeroed, page-aligned memory. Pages come into being when they are touched; `None` where there are not so many.
+    /// Zeroed, page-aligned memory. Its pages come into being when they are touched; `None` if the system lacks
+    /// memory.
     pub(crate) fn zeroed(bytes: u64) -> Option<Backing> {
         // The allocator zeroes lazily at its own alignment only, so the page alignment is made here.
         let total = usize::try_from(bytes).ok()?.checked_add(PAGE_BYTES)?;
@@ -40,7 +42,7 @@ impl Backing {
         Some(Backing { start, bytes, owned: Some((base, layout)) })
     }
 
-    /// Memory of the caller's.
+    /// Memory of the caller.
     ///
     /// # Safety
     /// The range is mapped for reads and writes until this value is dropped.
@@ -106,8 +108,8 @@ impl<'a> Span<'a> {
         }
     }
 
-    /// Copies `source`, which is as long, overlap allowed. Four and eight aligned bytes go in one piece, because such
-    /// copies are completion words that a CPU polls.
+    /// Copies `source`, which has the same length; both may overlap. Four and eight aligned bytes go in one piece,
+    /// because such copies are completion words that a CPU polls.
     pub(crate) fn copy_from(self, source: Span<'_>) {
         assert_eq!(self.bytes, source.bytes, "both sides of a move are equally long");
         let aligned = (self.start.as_ptr() as u64 | source.start.as_ptr() as u64).is_multiple_of(self.bytes.max(1));
@@ -152,7 +154,7 @@ impl<'a> Span<'a> {
         }
     }
 
-    /// Writes a word that CPU threads and the device share; everything moved before is visible with it.
+    /// Writes a word that CPU threads and the device share. All bytes moved before are visible with it.
     pub(crate) fn store(self, offset: u64, width: Width, value: u64) {
         let word = self.word(offset, width).as_ptr();
         match width {
@@ -163,7 +165,7 @@ impl<'a> Span<'a> {
         }
     }
 
-    /// Adds to a 32-bit word in one step and returns what was there.
+    /// Adds to a 32-bit word atomically and returns the old value.
     pub(crate) fn add32(self, offset: u64, value: u32) -> u32 {
         let word = self.word(offset, Width::W32).as_ptr();
         // SAFETY: `word` checked that four aligned bytes of the span lie there; they stay valid for this call.
@@ -180,8 +182,8 @@ pub(crate) struct Lent {
 
 impl Lent {
     /// # Safety
-    /// The range is valid, for reads where the driver reads and for writes where it writes, until the call returns (and
-    /// for the planted bug of a late read: until the copy has executed).
+    /// The range stays valid until the call returns, for reads where the driver reads and for writes where it writes.
+    /// For the planted bug of a late read it stays valid until the copy has executed.
     pub(crate) unsafe fn for_call(start: u64, bytes: u64) -> Lent {
         Lent { start, bytes }
     }
@@ -190,7 +192,7 @@ impl Lent {
         self.start
     }
 
-    /// Reads part of it; `offset + bytes` is inside, which the caller has checked.
+    /// Reads a part of the range. The caller has checked that `offset + bytes` is inside.
     pub(crate) fn read(self, offset: u64, bytes: u64) -> Vec<u8> {
         match self.span(offset, bytes) {
             Some(span) => span.to_vec(),

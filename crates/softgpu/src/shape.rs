@@ -1,5 +1,5 @@
-//! Shapes of copies, as the driver's structures give them, in the model's terms.
-#![allow(unsafe_code)] // what callers promise about pageable memory is passed on into `Lent`
+//! Translates the shapes of copies from the driver's structures into the model's.
+#![allow(unsafe_code)] // `Lent` carries the callers' promises about pageable memory
 
 use hal::{Endpoint, Plane, Volume};
 
@@ -9,10 +9,10 @@ use crate::raw::Lent;
 /// One side of a 1D copy.
 ///
 /// # Safety
-/// Should the address turn out to be pageable, it is valid for `bytes` until the call returns.
+/// If the address turns out to be pageable, it is valid for `bytes` until the call returns.
 unsafe fn line(address: u64, declared: Declared, bytes: u64) -> End {
     let layout = Layout { row_bytes: bytes, slice_bytes: bytes };
-    // SAFETY: the caller's promise is the one that is asked for.
+    // SAFETY: the caller makes the same promise.
     End { address, declared, layout, lent: unsafe { Lent::for_call(address, bytes) } }
 }
 
@@ -21,7 +21,7 @@ unsafe fn line(address: u64, declared: Declared, bytes: u64) -> End {
 /// # Safety
 /// As [`line()`], for both sides.
 pub(crate) unsafe fn flat(target: (u64, Declared), source: (u64, Declared), bytes: u64) -> Option<Request> {
-    // SAFETY: the caller's promise is the one that is asked for.
+    // SAFETY: the caller makes the same promise.
     let (target, source) = unsafe { (line(target.0, target.1, bytes), line(source.0, source.1, bytes)) };
     Some(Request { target, source, width_bytes: bytes, height: 1, depth: 1, shaped: false })
 }
@@ -34,10 +34,10 @@ fn endpoint(endpoint: Endpoint) -> (u64, Declared) {
     }
 }
 
-/// A box inside a volume; `None` where its numbers make no sense.
+/// A box inside a volume; `None` if its numbers exceed 64 bits.
 ///
 /// # Safety
-/// Should the volume turn out to be pageable, every row of the box is valid until the call returns.
+/// If the volume turns out to be pageable, every row of the box is valid until the call returns.
 unsafe fn side(volume: &Volume, width_bytes: u64, height: u64, depth: u64) -> Option<End> {
     let (base, declared) = endpoint(volume.base);
     let row_end = volume.x_bytes.checked_add(width_bytes)?;
@@ -53,7 +53,7 @@ unsafe fn side(volume: &Volume, width_bytes: u64, height: u64, depth: u64) -> Op
     let address = base.checked_add(start)?.checked_add(volume.x_bytes)?;
     let bytes = extent_bytes(layout, width_bytes, height, depth)?;
     address.checked_add(bytes)?;
-    // SAFETY: the range from the first row's begin to the last row's end is what the caller promises.
+    // SAFETY: the caller promises the range from the beginning of the first row to the end of the last.
     Some(End { address, declared, layout, lent: unsafe { Lent::for_call(address, bytes) } })
 }
 
@@ -73,7 +73,7 @@ pub(crate) unsafe fn shaped(
         return unsafe { flat((0, Declared::Any), (0, Declared::Any), 0) };
     }
     width_bytes.checked_mul(height)?.checked_mul(depth)?;
-    // SAFETY: the caller's promise is the one that is asked for.
+    // SAFETY: the caller makes the same promise.
     let (target, source) =
         unsafe { (side(target, width_bytes, height, depth)?, side(source, width_bytes, height, depth)?) };
     Some(Request { target, source, width_bytes, height, depth, shaped: true })

@@ -1,4 +1,4 @@
-//! How calls are made: what they cost, when they block, and what they put into streams.
+//! The mechanics of calls: their cost, the waits in them, and the operations that they put into streams.
 
 use hal::{Code, MemOp, Result, Stream};
 
@@ -7,7 +7,7 @@ use crate::host::{Await, Turn};
 use crate::model::{Caller, ContextKey, Failure, FillJob, Model, Ns, Outcome, Request, StreamKey, scatter};
 use crate::parameters::HostParameters;
 
-/// What a kind of call costs.
+/// The cost of a kind of call.
 pub(crate) type Cost = fn(&HostParameters) -> Ns;
 
 pub(crate) const LOOKUP: Cost = |host| host.lookup_ns;
@@ -15,7 +15,7 @@ pub(crate) const MANAGE: Cost = |host| host.manage_ns;
 pub(crate) const COPY: Cost = |host| host.copy_ns;
 
 impl SoftGpu {
-    /// A call that looks something up.
+    /// A call that only looks something up.
     pub(crate) fn look_up<T>(
         &self,
         name: &'static str,
@@ -50,7 +50,7 @@ impl SoftGpu {
         turn.caller(self.process)
     }
 
-    /// A call that puts something into a stream, and blocks while that is full.
+    /// A call that puts an operation into a stream, and blocks while the stream is full.
     pub(crate) fn submit<T>(
         &self,
         name: &'static str,
@@ -84,13 +84,13 @@ impl SoftGpu {
             return Ok((caller, key));
         }
         turn.block(Await::Room(key))?;
-        // The wait may have ended because the context did.
+        // The wait may have ended because the context has ended.
         let caller = turn.caller(self.process);
         let key = turn.model().stream(caller, stream)?;
         Ok((caller, key))
     }
 
-    /// Blocks until the device has got so far, pays for it, and reports what went wrong meanwhile.
+    /// Blocks until the device has got that far, pays for it, and reports an error that has occurred meanwhile.
     pub(crate) fn block(&self, turn: &mut Turn<'_>, what: Await) -> Outcome<()> {
         turn.block(what)?;
         let synchronize_ns = turn.model().parameters.host.synchronize_ns;
@@ -99,9 +99,9 @@ impl SoftGpu {
         turn.model().verdict(caller)
     }
 
-    /// Ends a context once it is idle, or at once where it never will be.
+    /// Ends a context once it is idle, or at once if it never will be.
     pub(crate) fn end_context(&self, turn: &mut Turn<'_>, context: ContextKey) {
-        // A deadlocked context is ended all the same: what is stuck in it is dropped.
+        // A deadlocked context is ended all the same, and its stuck operations are dropped.
         let _ = turn.block(Await::Idle(context));
         if turn.model().contexts.get(context).is_some() {
             turn.model().context_drop(context);

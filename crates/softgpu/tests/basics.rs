@@ -1,4 +1,4 @@
-//! What everything else stands on: order, bytes, time and deadlocks.
+//! The foundations of all other tests: order, bytes, time and deadlocks.
 
 use std::sync::Arc;
 
@@ -24,7 +24,7 @@ fn bytes_go_there_and_back_in_order() {
     let stream = stream(&gpu);
     let host = gpu.host_alloc(2 * MIB, HostAllocFlags::PORTABLE).unwrap();
     let device = gpu.mem_alloc(MIB).unwrap();
-    // SAFETY: the allocation has two mebibytes and nobody else has it yet.
+    // SAFETY: the allocation has two mebibytes and no other reference yet.
     let bytes = unsafe { std::slice::from_raw_parts_mut(host, 2 * MIB as usize) };
     bytes[..MIB as usize].iter_mut().enumerate().for_each(|(i, b)| *b = i as u8 ^ 0x5a);
     // SAFETY: both halves stay pinned and untouched until the stream is done.
@@ -38,7 +38,7 @@ fn bytes_go_there_and_back_in_order() {
 }
 
 #[test]
-fn a_small_copy_takes_what_was_measured() {
+fn a_small_copy_takes_the_measured_time() {
     let gpu = ready();
     let stream = stream(&gpu);
     let host = gpu.host_alloc(MIB, HostAllocFlags::PORTABLE).unwrap();
@@ -56,7 +56,7 @@ fn a_small_copy_takes_what_was_measured() {
 }
 
 #[test]
-fn a_wait_that_nobody_can_end_is_proven_and_a_store_ends_it() {
+fn a_wait_that_no_thread_can_end_is_proven_and_a_store_ends_it() {
     let gpu = ready();
     let stream = stream(&gpu);
     let word = gpu.host_alloc(4096, HostAllocFlags::DEVICEMAP).unwrap();

@@ -1,4 +1,4 @@
-//! The free-running clock, for programs that poll memory without telling anybody.
+//! The free-running clock, for programs that poll memory without calling the host.
 
 #[allow(dead_code)]
 #[path = "../../../tests/support/patience.rs"]
@@ -58,7 +58,7 @@ fn a_store_by_any_thread_ends_a_wait() {
     thread.join().unwrap();
 }
 
-/// Looks every nanosecond, which no host keeps up with, until its word is 1.
+/// A kernel that looks every nanosecond until its word is 1. No host keeps up with that.
 struct Hasty;
 
 impl Running for Hasty {
@@ -126,11 +126,11 @@ fn it_may_live_in_a_static_and_serve_threads_that_come_and_go() {
 
 #[test]
 fn its_thread_ends_with_the_last_handle() {
-    // A weak reference is not at hand from outside, so the kernel's list of threads is asked, where there is one.
+    // A test cannot get at a weak reference, so it counts the process's threads, where the kernel lists them.
     let threads = || std::fs::read_dir("/proc/self/task").map(Iterator::count).ok();
     let gpus: Vec<SoftGpu> = (0..16).map(|_| SoftGpu::builder().clock(Clock::FreeRunning).build()).collect();
     let Some(before) = threads() else { return };
     drop(gpus);
-    // The other tests of this file come and go meanwhile; they are fewer than eight.
+    // The other tests of this file start and end threads meanwhile, but fewer than eight.
     eventually("sixteen threads go", || threads().is_none_or(|now| now + 8 <= before));
 }

@@ -1,4 +1,4 @@
-//! The copy kernel's model: what it moves, how fast, and what it yields to.
+//! The copy kernel's model: the bytes that it moves, its speed, and the copies that it yields to.
 
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -105,7 +105,7 @@ impl Bench {
         unsafe { self.gpu.launch(&launch).unwrap() };
     }
 
-    /// How long the launch takes, from submission to the end of a synchronisation.
+    /// The time from submission to the end of a synchronisation.
     fn timed(&self, launch: impl FnOnce()) -> f64 {
         let before = self.gpu.host().now();
         launch();

@@ -1,4 +1,4 @@
-//! Who gets the engine, seen from outside.
+//! The order in which streams get an engine, seen from outside.
 
 mod support;
 
@@ -14,7 +14,7 @@ fn ready() -> (SoftGpu, Pinned, hal::DevicePtr, [Stream; 2]) {
     (gpu, host, device, streams)
 }
 
-/// Queues 200 copies of 2 MiB with `between` after each, and returns how long a small copy of another stream takes.
+/// Queues 200 copies of 2 MiB with `between` after each. Returns the time that a small copy of another stream takes.
 fn small_copy_us(between: impl Fn(&SoftGpu, Stream)) -> f64 {
     let (gpu, host, device, [bulk, small]) = ready();
     for _ in 0..200 {
@@ -28,7 +28,7 @@ fn small_copy_us(between: impl Fn(&SoftGpu, Stream)) -> f64 {
 }
 
 #[test]
-fn copies_without_a_memory_operation_between_them_let_nobody_in() {
+fn copies_without_a_memory_operation_between_them_let_no_stream_in() {
     let plain_us = small_copy_us(|_, _| {});
     let recorded_us = small_copy_us(|gpu, stream| {
         let event = gpu.event_create(EventFlags::DISABLE_TIMING).unwrap();
@@ -84,8 +84,8 @@ fn the_legacy_stream_waits_for_blocking_streams_and_they_for_it() {
     assert!(gpu.stream_query(Stream::LEGACY).unwrap());
 }
 
-/// Queues a copy, `between`, and a copy that waits for an event behind a copy of another stream, which comes to the
-/// same engine only when the first has ended. Both streams are to end.
+/// Queues a copy, `between`, and a copy that waits for an event behind a copy of another stream. That copy uses the
+/// same engine, and is submitted only when the first has ended. Both streams must end.
 fn lets_in_what_its_next_copy_waits_for(between: impl Fn(&SoftGpu, Stream)) -> hal::Result<()> {
     let (gpu, host, device, [first, second]) = ready();
     let gate = Pinned::new(&gpu, 4_096);
@@ -116,8 +116,8 @@ fn the_engine_is_kept_for_no_copy_whose_stream_waits_for_another() {
     .expect("a satisfied wait between");
 }
 
-/// What lands in which order when small copies with a write behind the last come to four large ones with a write behind
-/// each: `B` and `b` for the large ones and their writes, `U` and `u` for the small.
+/// The order in which copies land when small copies with a write behind the last meet four large ones with a write
+/// behind each. `B` and `b` are the large ones and their writes, `U` and `u` the small ones.
 fn turns(small_streams: usize, copies: usize) -> String {
     let gpu = SoftGpu::builder().payload(Payload::TimingOnly).trace(true).build();
     enter(&gpu);
@@ -148,5 +148,5 @@ fn turns(small_streams: usize, copies: usize) -> String {
 fn writes_behind_copies_wait_for_their_turn_and_a_burst_begins_alone() {
     assert_eq!(turns(1, 1), "BbBUbBubBb", "the write behind the small copy comes behind the next large one");
     assert_eq!(turns(1, 3), "BbBUbBUUbBub", "the first small copy has a turn of its own");
-    assert_eq!(turns(3, 1), "BbBUUUbBuuubBb", "nobody overtakes anybody");
+    assert_eq!(turns(3, 1), "BbBUUUbBuuubBb", "no stream overtakes another");
 }

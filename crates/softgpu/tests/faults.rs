@@ -1,4 +1,4 @@
-//! Injected faults fail where they should, and nothing else.
+//! Injected faults fail where they should, and nowhere else.
 
 mod support;
 
@@ -35,7 +35,7 @@ fn a_copy_that_fails_in_flight_ends_its_context_and_no_other() {
     (0..4).for_each(|_| upload(&gpu, device, host, MIB, stream).unwrap());
     assert_eq!(gpu.stream_synchronize(stream).unwrap_err().code(), Code::ILLEGAL_ADDRESS);
     assert_eq!(gpu.mem_alloc(1).unwrap_err().code(), Code::ILLEGAL_ADDRESS, "sticky");
-    assert_eq!(gpu.live().operations, 0, "what was queued is dropped");
+    assert_eq!(gpu.live().operations, 0, "queued operations are dropped");
     other.mem_alloc(MIB).unwrap();
 }
 
@@ -50,12 +50,12 @@ fn what_waited_for_an_engine_to_be_idle_goes_on_when_its_copy_dies() {
     upload(&gpu, device, host, MIB, stream).unwrap();
     gpu.mem_op(stream, MemOp::write32(device, 7)).unwrap();
     upload(&other, target, theirs, 64 * MIB, bulk).unwrap();
-    // The write's own copy is long over, and theirs is not.
+    // The copy before the write is long over, and the copy of the other context is not.
     other.host().sleep(Nanos::from_us(500));
-    assert!(!gpu.stream_query(stream).unwrap(), "the write waits for their copy");
+    assert!(!gpu.stream_query(stream).unwrap(), "the write waits for the copy of the other context");
     support::launch(&other, store, 1, support::stream(&other), &[0, 1]).unwrap();
     assert_eq!(other.context_synchronize().unwrap_err().code(), Code::ILLEGAL_ADDRESS);
-    gpu.stream_synchronize(stream).expect("their context is done for, and not this one");
+    gpu.stream_synchronize(stream).expect("the other context has failed, and not this one");
 }
 
 #[test]

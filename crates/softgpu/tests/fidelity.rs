@@ -1,7 +1,7 @@
 //! Fidelity: the measured rows, replayed on the model.
 //!
-//! Prints a table (row, fact, model, deviation) and fails where a figure is off by more than the tolerance, where the
-//! queue map differs, or where a design hangs that does not, or does not hang that does. It takes
+//! Prints a table (row, fact, model, deviation). It fails if a figure is off by more than the tolerance, if the queue
+//! map differs, or if a design hangs in the model and not in the measurement, or the other way round. It takes
 //! `OVERTAKE_SOFT_PRESET` into account, so that a wrong parameter can be shown to fail.
 
 #[path = "fidelity/facts.rs"]

@@ -1,4 +1,4 @@
-//! Kernels: the budget of multiprocessors, the shared link, polling, and what loading refuses.
+//! Kernels: the budget of multiprocessors, the shared link, polling, and images that loading refuses.
 
 mod support;
 
@@ -6,7 +6,7 @@ use hal::{Code, DevicePtr, Driver};
 use softgpu::{BUILTIN_PTX, Direction, Io, KernelSpec, Running, SoftGpu, Step};
 use support::{MIB, Pinned, enter, kernel, launch, stream, upload};
 
-/// Copies what its parameters say over a link, in one move.
+/// A kernel that copies over a link in one move, as its parameters say.
 struct Mover {
     direction: Direction,
     moved: bool,
@@ -22,7 +22,7 @@ impl Running for Mover {
     }
 }
 
-/// Waits until a word reads 1, for ever if need be.
+/// A kernel that waits, for ever if need be, until a word reads 1.
 struct Poller;
 
 impl Running for Poller {
@@ -88,8 +88,8 @@ fn a_kernel_gets_little_of_a_link_that_the_engine_fills_and_all_of_it_afterwards
     let begin = gpu.host().now();
     run();
     let beside_us = gpu.host().now().since(begin).as_us();
-    // The launch and the first reads wait behind the engine's, and the bytes get less than half of the link: 3 us,
-    // 3 us and 1.4 us.
+    // The launch and the first reads wait behind the engine's reads, and the bytes get less than half of the link: 3
+    // us, 3 us and 1.4 us.
     assert!((alone_us + 6.7..alone_us + 7.7).contains(&beside_us), "alone {alone_us}, beside bulk {beside_us}");
     gpu.context_synchronize().unwrap();
 }
@@ -136,7 +136,7 @@ fn atomics_and_stores_reach_memory_and_bad_addresses_end_the_context() {
 }
 
 #[test]
-fn loading_refuses_what_it_cannot_run_and_says_why() {
+fn loading_refuses_unknown_kernels_with_the_reason() {
     let gpu = ready();
     let refused = |image: &str| gpu.module_load(image.as_bytes()).unwrap_err();
     let unknown = refused(".version 7.0\n.target sm_70\n.entry mystery() {}");

@@ -1,4 +1,4 @@
-//! A million stream operations: memory is flat once everything has completed.
+//! A million stream operations: memory use does not grow once everything has completed.
 
 use hal::{DevicePtr, Driver, EventFlags, HostAllocFlags, MemOp, Stream, StreamFlags, WaitCondition};
 use softgpu::{Live, SoftGpu};
@@ -9,7 +9,7 @@ const ROUNDS: u64 = 125_000;
 fn round(gpu: &SoftGpu, streams: [Stream; 2], event: hal::Event, host: *mut u8, device: DevicePtr) {
     let word = DevicePtr(host as u64);
     gpu.mem_op(streams[0], MemOp::wait32(word, 0, WaitCondition::Eq)).unwrap();
-    // SAFETY: both buffers live until the test has synchronised, and nobody looks at the bytes.
+    // SAFETY: both buffers live until the test has synchronised, and the host never reads the bytes.
     unsafe {
         gpu.copy_htod_async(device, host.add(4096), 65_536, streams[0]).unwrap();
         gpu.copy_dtoh_async(host.add(4096), device, 65_536, streams[1]).unwrap();

@@ -42,8 +42,8 @@ fn a_slice_of_one_process_is_not_the_others() {
         })
         .collect();
     waits_us.sort_by(f64::total_cmp);
-    assert!(waits_us[7] < 1_150.0, "nobody waits longer than a slice: {waits_us:?}");
-    assert!(waits_us[4] > 100.0, "and most wait for much of one: {waits_us:?}");
+    assert!(waits_us[7] < 1_150.0, "no copy waits longer than a slice: {waits_us:?}");
+    assert!(waits_us[4] > 100.0, "and most wait for a large part of one: {waits_us:?}");
     gpu.stream_synchronize(saturated).unwrap();
 }
 
@@ -72,7 +72,7 @@ fn devices_have_memory_and_engines_of_their_own_and_a_path_between() {
 }
 
 #[test]
-fn a_trace_tells_what_ran_where_and_when() {
+fn a_trace_lists_operations_with_their_engine_and_times() {
     let gpu = SoftGpu::builder().trace(true).build();
     enter(&gpu);
     let (host, device, stream) = (Pinned::new(&gpu, MIB), gpu.mem_alloc(MIB).unwrap(), stream(&gpu));

@@ -61,7 +61,7 @@ fn every_thread_of_a_deadlock_is_told_and_one_store_drains_it() {
 }
 
 #[test]
-fn a_host_wait_that_nobody_can_meet_is_stuck_and_one_with_a_deadline_is_not() {
+fn a_host_wait_that_no_thread_can_meet_is_stuck_and_one_with_a_deadline_is_not() {
     let (gpu, _) = ready();
     assert_eq!(gpu.host().wait_until(None, &mut || false), Wait::Stuck);
     let deadline = gpu.host().now() + Nanos::from_ms(3);
@@ -71,7 +71,7 @@ fn a_host_wait_that_nobody_can_meet_is_stuck_and_one_with_a_deadline_is_not() {
 }
 
 #[test]
-fn a_thread_outside_holds_nobody_up_and_can_still_store() {
+fn a_thread_outside_delays_no_other_and_can_still_store() {
     let (gpu, driver) = ready();
     let (word, stream) = (Pinned::new(&gpu, 4096), stream(&gpu));
     let (sender, receiver) = mpsc::channel::<()>();
@@ -93,7 +93,7 @@ fn a_thread_outside_holds_nobody_up_and_can_still_store() {
 }
 
 #[test]
-fn a_thread_that_never_begins_holds_up_nobody() {
+fn a_thread_that_never_begins_delays_no_other() {
     let (gpu, _) = ready();
     let token = gpu.host().announce("refused");
     gpu.host().retract(token);
@@ -102,7 +102,7 @@ fn a_thread_that_never_begins_holds_up_nobody() {
 }
 
 #[test]
-fn a_thread_that_nobody_announced_takes_part_and_goes() {
+fn a_thread_that_was_not_announced_takes_part_and_goes() {
     let (gpu, _) = ready();
     let context = gpu.context_current().unwrap();
     let own = gpu.clone();
@@ -148,7 +148,7 @@ fn the_drivers_lock_makes_submitters_wait_for_each_other() {
 }
 
 #[test]
-fn a_full_stream_blocks_its_submitter_and_nobody_else() {
+fn a_full_stream_blocks_only_its_submitter() {
     let (gpu, driver) = ready();
     let (word, full) = (Pinned::new(&gpu, 4096), stream(&gpu));
     let (host, device) = (Pinned::new(&gpu, MIB), gpu.mem_alloc(MIB).unwrap());

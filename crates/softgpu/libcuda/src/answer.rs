@@ -1,4 +1,4 @@
-//! What an entry point answers, and the fence that keeps panics on this side of it.
+//! The answers of entry points, and the fence that keeps panics away from C.
 #![allow(unsafe_code)]
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -9,7 +9,7 @@ use hal::Code;
 
 use crate::loading;
 
-/// A refusal: a code other than success. What else an error knows does not fit through the ABI.
+/// A refusal: a code other than success. An error's other details do not fit through the ABI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Refusal(pub Code);
 
@@ -45,15 +45,15 @@ pub fn fence(body: impl FnOnce() -> Answer) -> CUresult {
         Ok(Ok(())) => CUresult(0),
         Ok(Err(Refusal(code))) => CUresult(code.get()),
         Err(payload) => {
-            // Dropping the payload runs code of whoever panicked, which could panic again.
+            // Dropping the payload runs code of the panicking caller, which could panic again.
             std::mem::forget(payload);
             CUresult(Code::UNKNOWN.get())
         }
     }
 }
 
-/// A place that the caller gave for a result. Taking it first means that nothing is made whose handle has nowhere to
-/// go.
+/// A caller's place for a result. Entry points take it first, so that they never make a handle that they cannot
+/// return.
 pub struct Out<T>(NonNull<T>);
 
 impl<T> Out<T> {

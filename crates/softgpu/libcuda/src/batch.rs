@@ -1,4 +1,4 @@
-//! Batches of copies: submitted one after the other, which the manual allows.
+//! Batches of copies. They are submitted one after the other, which the manual allows.
 #![allow(unsafe_code)]
 #![allow(non_snake_case)]
 
@@ -9,10 +9,10 @@ use hal::{Code, DevicePtr, Driver, Stream};
 use crate::answer::{Answer, Out, Refusal, array, refuse, require};
 use crate::soft::{gpu, stream};
 
-/// What `failIdx` says when no single copy is to blame.
+/// The value of `failIdx` when no single copy is to blame.
 const NO_COPY: usize = usize::MAX;
 
-/// A batch that has been looked through.
+/// A batch whose attributes have been checked.
 struct Batch<'call> {
     targets: &'call [CUdeviceptr],
     sources: &'call [CUdeviceptr],
@@ -24,11 +24,12 @@ struct Batch<'call> {
 /// A refusal, and the copy that is to blame.
 type Blame = (Refusal, usize);
 
-fn nobody(refusal: Refusal) -> Blame {
+fn no_copy(refusal: Refusal) -> Blame {
     (refusal, NO_COPY)
 }
 
-/// Whether attributes that cover the copies from `starts[i]` on make sense, and whether a source has to be consumed.
+/// Checks the attributes that cover the copies from `starts[i]` on. Returns whether a source has to be read before
+/// the call returns.
 fn look_through(attributes: &[CUmemcpyAttributes], starts: &[usize], count: usize) -> Answer<bool> {
     let ordered = starts.first() == Some(&0) && starts.is_sorted_by(|a, b| a < b);
     require(ordered && starts.iter().all(|start| *start < count), Code::INVALID_VALUE)?;
@@ -45,7 +46,7 @@ fn look_through(attributes: &[CUmemcpyAttributes], starts: &[usize], count: usiz
 
 impl Batch<'_> {
     unsafe fn submit(&self, stream: Stream) -> Result<(), Blame> {
-        let gpu = gpu().map_err(nobody)?;
+        let gpu = gpu().map_err(no_copy)?;
         for (index, bytes) in self.sizes.iter().enumerate() {
             let (target, source) = (DevicePtr(self.targets[index]), DevicePtr(self.sources[index]));
             require(*bytes > 0, Code::INVALID_VALUE).map_err(|refusal| (refusal, index))?;
@@ -54,14 +55,14 @@ impl Batch<'_> {
             outcome.map_err(|error| (error.into(), index))?;
         }
         if self.consumes {
-            // The sources may be overwritten as soon as this call returns: it returns when they have been read.
-            gpu.stream_synchronize(stream).map_err(|error| nobody(error.into()))?;
+            // The sources may be overwritten as soon as this call returns, so it waits until they have been read.
+            gpu.stream_synchronize(stream).map_err(|error| no_copy(error.into()))?;
         }
         Ok(())
     }
 }
 
-/// What both prototypes have in common.
+/// The arguments that both prototypes share.
 struct Arguments {
     targets: *const CUdeviceptr,
     sources: *const CUdeviceptr,
@@ -70,7 +71,7 @@ struct Arguments {
     attributes: *const CUmemcpyAttributes,
     starts: *const usize,
     attribute_count: usize,
-    /// As the program passed it.
+    /// The handle that the program passed.
     handle: CUstream,
     stream: Stream,
 }
@@ -92,11 +93,11 @@ impl Arguments {
 
     unsafe fn run(&self) -> Result<(), Blame> {
         // SAFETY: the same promise.
-        unsafe { self.look_through().map_err(nobody)?.submit(self.stream) }
+        unsafe { self.look_through().map_err(no_copy)?.submit(self.stream) }
     }
 }
 
-/// The prototype of CUDA 12.8, which says which copy failed.
+/// The prototype of CUDA 12.8, which reports the copy that failed.
 pub unsafe fn cuMemcpyBatchAsync(
     flavour: Flavour,
     dsts: *mut CUdeviceptr,
@@ -143,7 +144,7 @@ pub unsafe fn cuMemcpyBatchAsync_v2(
     h_stream: CUstream,
 ) -> Answer {
     let nowhere = std::ptr::null_mut();
-    // SAFETY: the same promise; nowhere to store the index of a failed copy.
+    // SAFETY: the same promise; there is no place for the index of a failed copy.
     unsafe { cuMemcpyBatchAsync(flavour, dsts, srcs, sizes, count, attrs, attrs_idxs, num_attrs, nowhere, h_stream) }
 }
 

@@ -1,4 +1,4 @@
-//! Stream capture. Graphs can be made and destroyed; they cannot be launched.
+//! Stream capture. Graphs can be made and destroyed, but not launched.
 #![allow(unsafe_code)]
 #![allow(non_snake_case)]
 
@@ -23,7 +23,7 @@ pub unsafe fn cuStreamBeginCapture_v2(flavour: Flavour, h_stream: CUstream, mode
     Ok(gpu.stream_begin_capture(stream(flavour, h_stream), capture_mode(mode)?)?)
 }
 
-/// As the driver does it, a null output ends the capture all the same and drops the graph.
+/// As in the driver, a null output ends the capture all the same and drops the graph.
 pub unsafe fn cuStreamEndCapture(flavour: Flavour, h_stream: CUstream, ph_graph: *mut CUgraph) -> Answer {
     let gpu = gpu()?;
     let graph = gpu.stream_end_capture(stream(flavour, h_stream))?;
@@ -55,8 +55,7 @@ fn status_number(status: CaptureStatus) -> CUstreamCaptureStatus {
     }
 }
 
-/// Status and number of a capture. Of the graph in the making nothing can be shown: whoever asks for that of a stream
-/// that captures is refused.
+/// Status and number of a capture. The graph being made cannot be shown: requests for it are refused.
 pub unsafe fn cuStreamGetCaptureInfo_v2(
     flavour: Flavour,
     h_stream: CUstream,
@@ -83,7 +82,7 @@ pub unsafe fn cuStreamGetCaptureInfo_v2(
     Ok(())
 }
 
-/// The same with the data of edges, which belongs to the graph.
+/// As the function above, with the data of edges, which belongs to the graph.
 pub unsafe fn cuStreamGetCaptureInfo_v3(
     flavour: Flavour,
     h_stream: CUstream,
@@ -94,7 +93,7 @@ pub unsafe fn cuStreamGetCaptureInfo_v3(
     edge_data_out: *mut *const CUgraphEdgeData,
     num_dependencies_out: *mut usize,
 ) -> Answer {
-    // A request for edges is a request for dependencies: passed on as one, it is refused where those are.
+    // A request for edges is a request for dependencies. It is passed on as one and refused in the same cases.
     let wanted = if edge_data_out.is_null() { dependencies_out } else { edge_data_out.cast() };
     // SAFETY: the same promise; the callee looks at `wanted` for being null alone.
     unsafe {

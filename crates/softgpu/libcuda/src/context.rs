@@ -1,4 +1,4 @@
-//! Contexts. The seam knows which context is current; the stack beneath it is kept here, per thread.
+//! Contexts. The seam knows the current context; this file keeps the stack below it, per thread.
 #![allow(unsafe_code)]
 #![allow(non_snake_case)]
 
@@ -17,12 +17,12 @@ thread_local! {
     static BENEATH: RefCell<Vec<Context>> = const { RefCell::new(Vec::new()) };
 }
 
-/// What lies beneath on the calling thread; nothing on a thread that is going away.
+/// The contexts below the current one on the calling thread; none on a thread that is ending.
 fn beneath<T: Default>(body: impl FnOnce(&mut Vec<Context>) -> T) -> T {
     BENEATH.try_with(|contexts| body(&mut contexts.borrow_mut())).unwrap_or_default()
 }
 
-/// Makes `context` current and keeps what was current beneath it.
+/// Makes `context` current. The former current context lies below it then.
 fn push(gpu: &SoftGpu, context: Context) -> Answer {
     let before = gpu.context_current()?;
     gpu.context_set_current(Some(context))?;
@@ -30,7 +30,7 @@ fn push(gpu: &SoftGpu, context: Context) -> Answer {
     Ok(())
 }
 
-/// Makes current what lies beneath. A context that another thread has destroyed in the meantime is skipped.
+/// Makes the context below current. A context that another thread has destroyed meanwhile is skipped.
 fn pop(gpu: &SoftGpu) -> Answer {
     while let Some(context) = beneath(Vec::pop) {
         if gpu.context_set_current(Some(context)).is_ok() {
@@ -40,7 +40,7 @@ fn pop(gpu: &SoftGpu) -> Answer {
     Ok(gpu.context_set_current(None)?)
 }
 
-/// Runs `body` with `context` current: the null handle means the one that already is.
+/// Runs `body` with `context` current: the null handle means the one that is current already.
 fn within<T>(gpu: &SoftGpu, context: CUcontext, body: impl FnOnce() -> hal::Result<T>) -> Answer<T> {
     if context.is_null() {
         return Ok(body()?);
@@ -64,7 +64,7 @@ pub unsafe fn cuDevicePrimaryCtxRelease_v2(_: Flavour, dev: CUdevice) -> Answer 
     Ok(gpu()?.primary_context_release(Device(dev))?)
 }
 
-/// The flags are always 0: nothing here would follow them.
+/// The flags are always 0, because this library does not act on them.
 pub unsafe fn cuDevicePrimaryCtxGetState(_: Flavour, dev: CUdevice, flags: *mut c_uint, active: *mut c_int) -> Answer {
     let gpu = gpu()?;
     require((0..gpu.device_count()?).contains(&dev), Code::INVALID_DEVICE)?;
@@ -128,7 +128,7 @@ pub unsafe fn cuCtxPopCurrent_v2(_: Flavour, pctx: *mut CUcontext) -> Answer {
     Ok(())
 }
 
-/// Null takes the top off the stack, as the manual has it.
+/// Null removes the top of the stack, as the manual says.
 pub unsafe fn cuCtxSetCurrent(_: Flavour, ctx: CUcontext) -> Answer {
     let gpu = gpu()?;
     if ctx.is_null() {
@@ -167,7 +167,7 @@ pub unsafe fn cuCtxSynchronize_v2(_: Flavour, ctx: CUcontext) -> Answer {
     within(gpu, ctx, || gpu.context_synchronize())
 }
 
-/// Handles are never used again for another context, so the handle is the id.
+/// Handles are never reused for another context, so the handle is the id.
 pub unsafe fn cuCtxGetId(_: Flavour, ctx: CUcontext, ctx_id: *mut c_ulonglong) -> Answer {
     let gpu = gpu()?;
     let context = within(gpu, ctx, || gpu.context_current())?.ok_or(Refusal(Code::INVALID_CONTEXT))?;

@@ -69,7 +69,7 @@ pub unsafe fn cuMemcpyDtoH_v2(
     synchronously(flavour, |stream| unsafe { gpu.copy_dtoh_async(target, source, bytes, stream) })
 }
 
-/// A copy on the device is not waited for, even by the synchronous call: what follows in the stream sees it.
+/// Even the synchronous call does not wait for a copy on the device: later work in the stream sees it.
 pub unsafe fn cuMemcpyDtoD_v2(
     flavour: Flavour,
     dst_device: CUdeviceptr,

@@ -25,7 +25,7 @@ pub unsafe fn cuDeviceGetCount(_: Flavour, count: *mut c_int) -> Answer {
     Ok(())
 }
 
-/// A name that does not fit is cut; what is stored always ends in a zero byte.
+/// A name that does not fit is cut. The stored bytes always end in a zero byte.
 pub unsafe fn cuDeviceGetName(_: Flavour, name: *mut c_char, len: c_int, dev: CUdevice) -> Answer {
     let full = gpu()?.device_name(Device(dev))?;
     let room = usize::try_from(len).unwrap_or(0);

@@ -25,10 +25,11 @@ pub unsafe fn cuDriverGetVersion(_: Flavour, driver_version: *mut c_int) -> Answ
     Ok(())
 }
 
-/// Name and text of a code, as C wants them.
+/// Name and text of a code, as C strings.
 type Words = (CString, CString);
 
-/// The words of every code that the seam knows. Built once; the pointers handed out live as long as the process.
+/// Name and text of every code that the seam knows. They are built once, and the pointers stay valid for the life of
+/// the process.
 fn words(error: CUresult) -> Option<&'static Words> {
     static WORDS: OnceLock<HashMap<u32, Words>> = OnceLock::new();
     let all = WORDS.get_or_init(|| {
@@ -40,7 +41,7 @@ fn words(error: CUresult) -> Option<&'static Words> {
     all.get(&error.0)
 }
 
-/// Stores one of a code's words. An unknown code stores null and is an invalid value, as the driver has it.
+/// Stores a code's name or text. An unknown code stores null and is an invalid value, as in the driver.
 unsafe fn put_words(
     place: *mut *const c_char,
     error: CUresult,
@@ -112,7 +113,7 @@ pub unsafe fn cuGetProcAddress(
     Ok(())
 }
 
-/// The ABI of CUDA 12: absence is a success with a null pointer, and the optional status says why.
+/// The ABI of CUDA 12: absence is a success with a null pointer, and the optional status gives the reason.
 pub unsafe fn cuGetProcAddress_v2(
     _: Flavour,
     symbol: *const c_char,

@@ -1,7 +1,7 @@
 //! The exported symbols: the one list of driver functions, expanded.
 //!
-//! Each row becomes an `extern "C"` shell around the function of the row's plain name in [`supported`]; what is not
-//! named there falls back to the refusal of that name in [`unsupported`].
+//! Each row becomes an `extern "C"` shell around the function of the row's plain name in [`supported`]. A function
+//! that is not named there falls back to the refusal of that name in [`unsupported`].
 #![allow(unsafe_code)]
 #![allow(non_snake_case)]
 
@@ -40,13 +40,13 @@ mod unsupported {
 
 macro_rules! supported {
     ($($room:ident: $($function:ident)*;)*) => {
-        /// What each plain function of the list does.
+        /// The implementation of each plain function of the list.
         mod supported {
             pub use super::unsupported::*;
             $(pub use crate::$room::{$($function),*};)*
         }
 
-        /// The plain functions that do something other than refuse.
+        /// The plain functions that do more than refuse.
         #[cfg(test)]
         const SUPPORTED: &[&str] = &[$($(stringify!($function)),*),*];
     };
@@ -94,13 +94,13 @@ macro_rules! exports {
         $(
             #[unsafe(no_mangle)]
             unsafe extern "C" fn $symbol($($argument: $type),*) -> CUresult {
-                // SAFETY: the caller vouches for its arguments as the CUDA manual demands of this function, which is
-                // all that the function behind it relies on.
+                // SAFETY: the caller keeps the rules of the CUDA manual for the arguments of this function, and the
+                // function behind it relies on nothing else.
                 fence(|| unsafe { supported::$plain(Flavour::$flavour, $($argument),*) })
             }
         )*
 
-        /// Where each function of the list lies, in the list's order.
+        /// The addresses of the functions of the list, in the list's order.
         static ADDRESSES: &[Address] = &[$(Address($symbol as *const c_void),)*];
     };
 }

@@ -4,20 +4,20 @@
 //! Put the directory of the library, with a link named `libcuda.so.1` to it, on `LD_LIBRARY_PATH`. The device runs on a
 //! thread of its own in real time, so a program may poll memory. The environment variables of [`softgpu`] apply
 //! (`OVERTAKE_SOFT_PRESET`, `OVERTAKE_SOFT_DEVICES`, `OVERTAKE_SOFT_FAULTS`, `CUDA_DEVICE_MAX_CONNECTIONS` and
-//! `CUDA_DEVICE_MAX_COPY_CONNECTIONS`), and `OVERTAKE_SOFT_LOADING=lazy` has the first launch of each kernel wait for
-//! the context and keep all other threads out meanwhile, as a driver may that loads kernels lazily.
+//! `CUDA_DEVICE_MAX_COPY_CONNECTIONS`). With `OVERTAKE_SOFT_LOADING=lazy` the first launch of each kernel waits for
+//! the context and keeps all other threads out meanwhile, as a driver may that loads kernels lazily.
 //!
 //! # How it is made
 //!
-//! [`abi::for_each_driver_function`] is the one list of symbols; `exports` expands it. Each export is a shell that
-//! converts C's arguments into a call of [`hal::Driver`] on the one [`softgpu::SoftGpu`] of the process, which `cuInit`
-//! makes. A panic never crosses the ABI: it becomes `CUDA_ERROR_UNKNOWN`. Calls before `cuInit`, and all calls in a
-//! forked child, are `CUDA_ERROR_NOT_INITIALIZED`; a null output is `CUDA_ERROR_INVALID_VALUE`; outputs are written on
-//! success alone, save where the driver's manual wants otherwise (names of unknown errors, entry points that are
-//! absent, the index of a failed copy).
+//! [`abi::for_each_driver_function`] is the one list of symbols, and `exports` expands it. Each export is a shell
+//! that converts C's arguments into a call of [`hal::Driver`] on the one [`softgpu::SoftGpu`] of the process, which
+//! `cuInit` makes. A panic never crosses the ABI: it becomes `CUDA_ERROR_UNKNOWN`. Calls before `cuInit`, and all
+//! calls in a forked child, are `CUDA_ERROR_NOT_INITIALIZED`. A null output is `CUDA_ERROR_INVALID_VALUE`. Outputs
+//! are written on success only, except where the driver's manual says otherwise (names of unknown errors, absent
+//! entry points, the index of a failed copy).
 //!
-//! Pointers: the crate is a boundary, so its functions are unsafe, and every safety comment there goes back to one
-//! promise: whoever calls an entry point passes what the CUDA manual demands of it. Nothing else is relied upon.
+//! Pointers: the crate is a boundary, so its functions are unsafe. Every safety comment rests on one promise: the
+//! caller of an entry point keeps the rules of the CUDA manual for it.
 //!
 //! # Supported
 //!
@@ -25,18 +25,20 @@
 //! - Devices and their attributes, UUIDs, memory size, peer access.
 //! - Primary contexts, own contexts, the stack of contexts, stream priorities. Scheduling flags change nothing.
 //! - Streams with priorities, legacy and per-thread default streams, every `_ptsz` and `_ptds` variant; events.
-//! - Capture: begin, end, status and number, modes of threads; graphs can be destroyed but not looked at or launched.
-//! - Device memory, pitched or in stream order too; pinned memory, registration, device pointers of pinned memory; what
-//!   an address is (context, type, device and host pointer, buffer id, managed, ordinal, range, mapped).
+//! - Capture: begin, end, status and number, modes of threads. Graphs can be destroyed, but not inspected or
+//!   launched.
+//! - Device memory, pitched or in stream order too; pinned memory, registration, device pointers of pinned memory;
+//!   the attributes of an address (context, type, device and host pointer, buffer id, managed, ordinal, range,
+//!   mapped).
 //! - Copies: host, device, unified and peer in one dimension; host, device and unified in two and three dimensions;
-//!   batches in both prototypes. A batch whose sources may vanish is waited for. Sets of 8, 16 and 32 bits.
+//!   batches in both prototypes. The call waits for a batch whose sources may vanish. Sets of 8, 16 and 32 bits.
 //! - Stream memory operations of 32 and 64 bits, also in batches.
 //! - Modules from PTX that declares kernels known by name; launches with `kernelParams`. Of the options of
-//!   `cuModuleLoadDataEx` nothing but the length of the logs (0) comes back.
+//!   `cuModuleLoadDataEx` only the length of the logs (0) is written back.
 //!
-//! What a supported function refuses: copies from and to arrays, `extra` launch arguments, launch attributes, flushes
+//! Supported functions refuse these: copies from and to arrays, `extra` launch arguments, launch attributes, flushes
 //! of remote writes, external event flags, events between processes, registration of device registers
-//! (`CUDA_ERROR_NOT_SUPPORTED`); a write value without a memory barrier (`CUDA_ERROR_INVALID_VALUE`, as drivers do).
+//! (`CUDA_ERROR_NOT_SUPPORTED`); a write value without a memory barrier (`CUDA_ERROR_INVALID_VALUE`, as in drivers).
 //!
 //! # Refused
 //!
@@ -64,7 +66,7 @@
 //!
 //! # Absent
 //!
-//! Symbols outside the list, among them the 32-bit prototypes of CUDA 2, do not exist: `dlsym` finds nothing, and
+//! Symbols outside the list, among them the 32-bit prototypes of CUDA 2, do not exist. `dlsym` finds nothing, and
 //! `cuGetProcAddress` answers as for a version that is too old or a name that is unknown.
 #![deny(clippy::print_stderr, clippy::print_stdout)] // messages go through `log`
 #![deny(unsafe_code)]

@@ -1,8 +1,9 @@
-//! When kernels are loaded: with their module, or lazily, at their first launch.
+//! The time at which kernels are loaded: with their module, or lazily at their first launch.
 //!
-//! A driver that loads a kernel may need memory for it. Then it waits for everything in the context, and lets no other
-//! thread in until it has got the memory (measured on an H100: a few of 41 first launches do). The model waits at every
-//! first launch, because a program cannot know which. Threads that are inside already are not waited for.
+//! A driver that loads a kernel may need memory for it. It then waits for everything in the context, and lets no
+//! other thread in until it has the memory (measured on an H100: a few of 41 first launches do). A program cannot
+//! know which launches wait, so the model waits at every first launch. It does not wait for threads that are inside
+//! already.
 
 use std::collections::HashSet;
 use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -13,12 +14,12 @@ use softgpu::SoftGpu;
 
 use crate::answer::{Answer, Refusal};
 
-/// The variable that says when: `eager`, which is the default, or `lazy`.
+/// The variable that selects the time: `eager`, which is the default, or `lazy`.
 pub const VARIABLE: &str = "OVERTAKE_SOFT_LOADING";
 
 static LAZY: OnceLock<bool> = OnceLock::new();
 static LOADED: Mutex<Option<HashSet<Function>>> = Mutex::new(None);
-/// The thread that lets no other in.
+/// The thread that is loading and keeps all others out.
 static LOADER: Mutex<Option<ThreadId>> = Mutex::new(None);
 static LET_IN: Condvar = Condvar::new();
 
@@ -32,7 +33,7 @@ pub fn start() -> Answer {
         None | Some("" | "eager") => false,
         Some("lazy") => true,
         Some(other) => {
-            log::error!("{VARIABLE}: {other:?} is neither eager nor lazy");
+            log::error!("{VARIABLE}={other:?} is neither eager nor lazy, so cuInit fails: set one of the two");
             return Err(Refusal(Code::INVALID_VALUE));
         }
     };
@@ -44,7 +45,7 @@ fn is_lazy() -> bool {
     LAZY.get().copied().unwrap_or(false)
 }
 
-/// A call comes in: it waits while another thread loads.
+/// Called at the beginning of each call. It waits while another thread loads.
 pub fn come_in() {
     if is_lazy() {
         let here = std::thread::current().id();
@@ -53,7 +54,7 @@ pub fn come_in() {
     }
 }
 
-/// A kernel is about to be launched.
+/// Called before a kernel is launched.
 pub fn load(gpu: &SoftGpu, function: Function) {
     if !is_lazy() || !lock(&LOADED).get_or_insert_default().insert(function) {
         return;
@@ -62,7 +63,7 @@ pub fn load(gpu: &SoftGpu, function: Function) {
         LET_IN.wait_while(lock(&LOADER), |loader| loader.is_some()).unwrap_or_else(PoisonError::into_inner);
     *loader = Some(std::thread::current().id());
     drop(loader);
-    // Where waiting is refused, as during a capture, the launch itself says so.
+    // Where waiting is refused, as during a capture, the launch reports the error itself.
     let _ = gpu.context_synchronize();
     *lock(&LOADER) = None;
     LET_IN.notify_all();

@@ -9,11 +9,11 @@ use hal::{Code, DevicePtr, Driver, MemOp, WaitCondition, Width};
 use crate::answer::{Answer, array, refuse, require};
 use crate::soft::{gpu, stream};
 
-/// More than this many operations in one batch are refused by the driver.
+/// The driver refuses batches with more operations than this.
 const BATCH_LEN_MAX: u32 = 255;
 
 fn wait(address: CUdeviceptr, value: u64, width: Width, flags: c_uint) -> Answer<MemOp> {
-    // There are no remote writes to flush here.
+    // This device has no remote writes to flush.
     require(flags & CU_STREAM_WAIT_VALUE_FLUSH == 0, Code::NOT_SUPPORTED)?;
     let condition = match flags {
         CU_STREAM_WAIT_VALUE_GEQ => WaitCondition::Geq,
@@ -25,13 +25,13 @@ fn wait(address: CUdeviceptr, value: u64, width: Width, flags: c_uint) -> Answer
     Ok(MemOp::Wait { address: DevicePtr(address), value, width, condition })
 }
 
-/// A write without a barrier is in the manual, but the drivers measured refuse it.
+/// The manual permits a write without a barrier, but the measured drivers refuse it.
 fn write(address: CUdeviceptr, value: u64, width: Width, flags: c_uint) -> Answer<MemOp> {
     require(flags == CU_STREAM_WRITE_VALUE_DEFAULT, Code::INVALID_VALUE)?;
     Ok(MemOp::Write { address: DevicePtr(address), value, width })
 }
 
-/// One entry of a batch. Of a memory barrier nothing is left to do: every write here is visible when it is made.
+/// One entry of a batch. A memory barrier needs nothing here, because every write is visible at once.
 fn entry(params: &CUstreamBatchMemOpParams) -> Answer<Option<MemOp>> {
     // SAFETY: the union is plain old data without invalid values, and C initialised all of the entry that its
     // operation gives a meaning to; `operation` is the first member of every part.

@@ -44,7 +44,8 @@ pub unsafe fn cuMemFree_v2(_: Flavour, dptr: CUdeviceptr) -> Answer {
     Ok(gpu()?.mem_free(DevicePtr(dptr))?)
 }
 
-/// Memory that is there at once: the stream is looked at for being one. A capture would make it a part of its graph.
+/// The memory exists at once; the stream is only checked to be valid. A capture would make the allocation a part of
+/// its graph.
 pub unsafe fn cuMemAllocAsync(flavour: Flavour, dptr: *mut CUdeviceptr, bytesize: usize, h_stream: CUstream) -> Answer {
     let gpu = gpu()?;
     // SAFETY: the caller's promise for this output.
@@ -55,7 +56,7 @@ pub unsafe fn cuMemAllocAsync(flavour: Flavour, dptr: *mut CUdeviceptr, bytesize
     Ok(())
 }
 
-/// Memory that goes when the stream gets there.
+/// The memory is freed when the stream reaches this operation.
 pub unsafe fn cuMemFreeAsync(flavour: Flavour, dptr: CUdeviceptr, h_stream: CUstream) -> Answer {
     Ok(gpu()?.mem_free_async(DevicePtr(dptr), stream(flavour, h_stream))?)
 }
@@ -106,14 +107,14 @@ pub unsafe fn cuMemHostAlloc(_: Flavour, pp: *mut *mut c_void, bytesize: usize, 
 
 pub unsafe fn cuMemFreeHost(_: Flavour, p: *mut c_void) -> Answer {
     let gpu = gpu()?;
-    // SAFETY: the caller's promise that nothing uses the memory any more; what else the address must be is checked
+    // SAFETY: the caller's promise that nothing uses the memory any more; the other demands on the address are checked
     // by the callee.
     Ok(unsafe { gpu.host_free(p.cast()) }?)
 }
 
 pub unsafe fn cuMemHostRegister_v2(_: Flavour, p: *mut c_void, bytesize: usize, flags: c_uint) -> Answer {
     let gpu = gpu()?;
-    let ignored = CU_MEMHOSTREGISTER_READ_ONLY; // the device may read what it may write
+    let ignored = CU_MEMHOSTREGISTER_READ_ONLY; // this device may also write such memory
     let known = CU_MEMHOSTREGISTER_PORTABLE | CU_MEMHOSTREGISTER_DEVICEMAP;
     require(flags & CU_MEMHOSTREGISTER_IOMEMORY == 0, Code::NOT_SUPPORTED)?;
     require(flags & !(known | ignored) == 0, Code::INVALID_VALUE)?;

@@ -35,8 +35,8 @@ pub unsafe fn cuModuleLoad(_: Flavour, module: *mut CUmodule, fname: *const c_ch
     load(out, &image)
 }
 
-/// An image has no length. PTX is a C string; of any other image the software GPU needs to see no more than what lies
-/// before the first zero byte to refuse it.
+/// An image has no length. PTX is a C string. The software GPU refuses any other image, and needs only the bytes
+/// before the first zero byte to do so.
 pub unsafe fn cuModuleLoadData(_: Flavour, module: *mut CUmodule, image: *const c_void) -> Answer {
     gpu()?;
     // SAFETY: the caller's promise for this output.
@@ -45,7 +45,8 @@ pub unsafe fn cuModuleLoadData(_: Flavour, module: *mut CUmodule, image: *const 
     load(out, unsafe { string(image.cast()) }?.to_bytes())
 }
 
-/// The options steer a compiler that is not there: they are accepted, and the logs that they ask for are empty.
+/// The options belong to a compiler, which this library does not have. They are accepted, and the logs that they ask
+/// for are empty.
 pub unsafe fn cuModuleLoadDataEx(
     flavour: Flavour,
     module: *mut CUmodule,
@@ -117,7 +118,7 @@ pub unsafe fn cuLaunchKernel(
     Ok(unsafe { gpu.launch(&launch) }?)
 }
 
-/// Launch attributes change what the model does not have; a launch with none is a plain one.
+/// Launch attributes change properties that the model does not have. A launch without attributes is a plain one.
 pub unsafe fn cuLaunchKernelEx(
     flavour: Flavour,
     config: *const CUlaunchConfig,

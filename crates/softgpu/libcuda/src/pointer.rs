@@ -1,4 +1,4 @@
-//! What the driver knows about an address.
+//! Attributes of addresses.
 #![allow(unsafe_code)]
 #![allow(non_snake_case)]
 
@@ -9,7 +9,7 @@ use hal::{Code, Driver, MemoryKind, PointerInfo};
 use crate::answer::{Answer, Out, array, refuse, require};
 use crate::soft::{gpu, pointer};
 
-/// The device ordinal of memory that no device knows.
+/// The device ordinal of memory that belongs to no device.
 const NO_DEVICE: c_int = -2;
 
 /// The value of one attribute, in the type that the manual gives it.
@@ -22,7 +22,7 @@ enum Value {
 }
 
 impl Value {
-    /// Stores the value as its type demands.
+    /// Stores the value at its own width.
     unsafe fn store(self, place: *mut c_void) -> Answer {
         // SAFETY: the caller's promise that the place fits the attribute's type.
         unsafe {
@@ -52,7 +52,7 @@ fn host_pointer(address: u64, kind: MemoryKind) -> u64 {
     }
 }
 
-/// What is known of an address.
+/// The knowledge about an address.
 struct Known {
     address: u64,
     info: PointerInfo,
@@ -87,7 +87,7 @@ fn attribute(name: CUpointer_attribute, known: &Known) -> Answer<Value> {
     })
 }
 
-/// One attribute of memory that the driver knows; of any other address it is an invalid value.
+/// One attribute of an address. An address that the driver does not know is an invalid value.
 pub unsafe fn cuPointerGetAttribute(
     _: Flavour,
     data: *mut c_void,
@@ -104,7 +104,7 @@ pub unsafe fn cuPointerGetAttribute(
     unsafe { attribute(name, &known)?.store(data) }
 }
 
-/// Several attributes of any address: nothing known is not an error here.
+/// Several attributes of an address. An unknown address is no error here.
 pub unsafe fn cuPointerGetAttributes(
     _: Flavour,
     num_attributes: c_uint,
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn device_memory_says_what_it_is() {
+    fn device_memory_has_its_attributes() {
         let range = Some((0x1000, 64));
         let value = |name| attribute(name, &Known { address: 0x1010, info: DEVICE_MEMORY, range });
         assert_eq!(value(CU_POINTER_ATTRIBUTE_RANGE_START_ADDR), Ok(Value::Address(0x1000)));

@@ -1,4 +1,4 @@
-//! Sets. Words of 16 bits and planes of wider elements are put together from the sets that the seam has.
+//! Sets. Words of 16 bits and planes of wider elements are composed from the sets that the seam has.
 #![allow(unsafe_code)]
 #![allow(non_snake_case)]
 
@@ -10,7 +10,7 @@ use softgpu::SoftGpu;
 use crate::answer::{Answer, Refusal, require};
 use crate::soft::{default_stream, gpu, stream};
 
-/// What is set, once per element.
+/// The value of one element.
 #[derive(Clone, Copy)]
 enum Element {
     Byte(u8),
@@ -95,7 +95,7 @@ fn half_words(gpu: &SoftGpu, start: u64, value: u16, count: u64, stream: Stream)
     Ok(())
 }
 
-/// A synchronous set waits only where the CPU could see that it does not: on pinned host memory.
+/// A synchronous set waits only where the CPU could see a difference: on pinned host memory.
 fn set_synchronously(flavour: Flavour, rows: &Rows, element: Element) -> Answer {
     let (gpu, stream) = (gpu()?, default_stream(flavour));
     rows.submit(gpu, element, stream)?;

@@ -10,7 +10,7 @@ use crate::answer::{Answer, Refusal, refuse, require};
 use crate::copy::synchronously;
 use crate::soft::{gpu, stream};
 
-/// What a copy structure says of one side. Arrays are not modelled, so no handle to one can be valid.
+/// One side of a copy structure. Arrays are not modelled, so no handle to one can be valid.
 fn endpoint(kind: CUmemorytype, host: *const c_void, device: CUdeviceptr, array: CUarray) -> Answer<Endpoint> {
     match kind {
         CU_MEMORYTYPE_HOST => Ok(Endpoint::Host(host.addr() as u64)),
@@ -75,7 +75,7 @@ pub unsafe fn cuMemcpy2D_v2(flavour: Flavour, p_copy: *const CUDA_MEMCPY2D) -> A
     synchronously(flavour, |stream| unsafe { gpu.copy_2d_async(&copy, stream) })
 }
 
-/// No pitch is too odd here, so both entry points do the same.
+/// Every pitch is permitted here, so both entry points do the same.
 pub unsafe fn cuMemcpy2DUnaligned_v2(flavour: Flavour, p_copy: *const CUDA_MEMCPY2D) -> Answer {
     // SAFETY: the same promise.
     unsafe { cuMemcpy2D_v2(flavour, p_copy) }

@@ -17,15 +17,15 @@ pub const VERSION: i32 = 13000;
 
 static GPU: OnceCell<SoftGpu> = OnceCell::new();
 
-/// Set in a forked child: the thread that runs the device stayed in the parent, so no call here could ever complete.
+/// Set in a forked child: the device's thread stayed in the parent, so no call could ever complete here.
 static FORKED: AtomicBool = AtomicBool::new(false);
 
 extern "C" fn in_forked_child() {
     FORKED.store(true, Ordering::Relaxed);
 }
 
-/// Makes the GPU, once. What the environment asks for may be impossible; the reason becomes a message, as the ABI
-/// has no room for it.
+/// Makes the GPU, once. The environment may ask for something impossible. The reason is sent as a message, because
+/// the ABI has no room for it.
 pub fn start() -> Answer {
     if FORKED.load(Ordering::Relaxed) {
         return refuse(Code::NOT_INITIALIZED);
@@ -62,7 +62,7 @@ pub fn gpu() -> Answer<&'static SoftGpu> {
     GPU.get().ok_or(Refusal(Code::NOT_INITIALIZED))
 }
 
-/// The stream that a handle means to an entry point of this flavour.
+/// The stream that a handle names in an entry point of this flavour.
 pub fn stream(flavour: Flavour, handle: CUstream) -> Stream {
     match (flavour, handle.addr()) {
         (Flavour::Ptds | Flavour::Ptsz, 0) => Stream::PER_THREAD,
@@ -70,12 +70,12 @@ pub fn stream(flavour: Flavour, handle: CUstream) -> Stream {
     }
 }
 
-/// The stream that a synchronous entry point of this flavour works in.
+/// The stream that a synchronous entry point of this flavour uses.
 pub fn default_stream(flavour: Flavour) -> Stream {
     stream(flavour, std::ptr::null_mut())
 }
 
-/// A handle as C sees it: a number in a pointer's clothes, never dereferenced.
+/// A handle as C sees it: a number in the form of a pointer that is never dereferenced.
 pub fn pointer<T>(number: u64) -> *mut T {
     std::ptr::without_provenance_mut(number as usize)
 }

@@ -65,7 +65,7 @@ pub unsafe fn cuStreamGetCtx(flavour: Flavour, h_stream: CUstream, pctx: *mut CU
     Ok(())
 }
 
-/// There are no green contexts here: that output is always null.
+/// Green contexts are not modelled: that output is always null.
 pub unsafe fn cuStreamGetCtx_v2(
     flavour: Flavour,
     h_stream: CUstream,

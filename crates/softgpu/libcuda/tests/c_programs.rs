@@ -17,7 +17,7 @@ const STRICT: &[&str] = &["-std=c11", "-Wall", "-Wextra", "-Werror", "-O1", "-g"
 const SANITIZERS: &[&str] = &["-fsanitize=address,undefined", "-fno-sanitize-recover=all"];
 const PER_THREAD: &[&str] = &["-DCUDA_API_PER_THREAD_DEFAULT_STREAM"];
 
-/// Programs that have a per-thread flavour worth running: what they do goes through `_ptsz` and `_ptds` symbols.
+/// Programs whose calls also go through `_ptsz` and `_ptds` symbols in a second build.
 const ALSO_PER_THREAD: &[&str] = &["copies", "default_streams", "events", "memory_operations", "shapes", "threads"];
 /// Programs that find the library themselves.
 const NOT_LINKED: &[&str] = &["dlopened", "get_proc_address"];
@@ -43,7 +43,7 @@ impl Build {
         build
     }
 
-    /// The program's own name, without the suffixes of its variants.
+    /// The program's name, without the suffixes of its variants.
     fn program(&self) -> String {
         self.source.file_stem().expect("a C file has a name").to_string_lossy().into_owned()
     }
@@ -85,7 +85,7 @@ impl Build {
     }
 }
 
-/// What would change the model under a program that expects the defaults.
+/// Variables that would change the model for a program that expects the defaults.
 const SOFT_GPU_VARIABLES: &[&str] = &[
     "CUDA_DEVICE_MAX_CONNECTIONS",
     "CUDA_DEVICE_MAX_COPY_CONNECTIONS",
@@ -94,12 +94,12 @@ const SOFT_GPU_VARIABLES: &[&str] = &[
     "OVERTAKE_SOFT_PRESET",
 ];
 
-/// Tells the programs where the text of the built-in kernels lies.
+/// The folder with the text of the built-in kernels, for the programs.
 fn kernels() -> String {
     format!("-DKERNELS_PTX=\"{}\"", Path::new(env!("CARGO_MANIFEST_DIR")).join("../src/builtin.ptx").display())
 }
 
-/// Waits for the program; `None` when it hung and was killed.
+/// Waits for the program; `None` if it hung and was killed.
 fn wait(mut child: Child) -> std::io::Result<Option<ExitStatus>> {
     let status = patience::end_of(&mut child)?;
     if status.is_none() {

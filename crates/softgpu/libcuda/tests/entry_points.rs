@@ -1,4 +1,4 @@
-//! The library from outside: what it exports, under which name, and how every row of the list is found.
+//! The library from outside: its exports, their names, and the ways to find every row of the list.
 
 mod common;
 
@@ -54,7 +54,7 @@ struct Library(*mut c_void);
 impl Library {
     fn open(folder: &Path) -> Library {
         let path = CString::new(folder.join("libcuda.so.1").to_str().expect("a path of text")).expect("no zero byte");
-        // SAFETY: the path is a live C string; the library's initialisers do nothing that this process forbids.
+        // SAFETY: the path is a live C string; the library's initialisers need nothing that this process lacks.
         let library = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
         assert!(!library.is_null(), "dlopen of {path:?} failed");
         Library(library)
@@ -66,7 +66,7 @@ impl Library {
         unsafe { libc::dlsym(self.0, name.as_ptr()) }
     }
 
-    /// What `cuGetProcAddress_v2` answers.
+    /// The address that `cuGetProcAddress_v2` returns.
     fn ask(&self, function: &Function) -> *mut c_void {
         let ask = self.symbol("cuGetProcAddress_v2");
         assert!(!ask.is_null());

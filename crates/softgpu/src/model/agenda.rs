@@ -1,4 +1,4 @@
-//! The virtual clock's agenda: what happens when, in a total order.
+//! The virtual clock's agenda: all coming events, in a total order.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
@@ -8,9 +8,9 @@ use super::OpKey;
 /// Virtual nanoseconds since the model was made.
 pub(crate) type Ns = u64;
 
-/// What happens.
+/// A coming event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum What {
+pub(crate) enum Due {
     /// An operation becomes visible to the device.
     Visible(OpKey),
     /// An operation that only takes time is over.
@@ -21,7 +21,7 @@ pub(crate) enum What {
     Poll(OpKey),
     /// The wait behind a running copy is looked at before the copy ends.
     Lead(OpKey),
-    /// A flow over an engine's link has moved its bytes, if its stamp is still this.
+    /// A flow over an engine's link has moved its bytes, if its stamp is still the same.
     Flow { engine: usize, stamp: u64 },
     /// A kernel goes on.
     Kernel(OpKey),
@@ -31,10 +31,10 @@ pub(crate) enum What {
     Engine(usize),
 }
 
-impl What {
-    /// Whether it changes nothing by itself, only looks.
+impl Due {
+    /// Whether it only looks at memory and changes nothing by itself.
     fn is_poll(self) -> bool {
-        matches!(self, What::Poll(_) | What::KernelPoll(_))
+        matches!(self, Due::Poll(_) | Due::KernelPoll(_))
     }
 }
 
@@ -42,7 +42,7 @@ impl What {
 struct Entry {
     at: Ns,
     sequence: u64,
-    what: What,
+    due: Due,
 }
 
 impl Ord for Entry {
@@ -57,7 +57,7 @@ impl PartialOrd for Entry {
     }
 }
 
-/// Events in order of time, and of entry where the time is the same.
+/// Events in order of time, and of entry where the times are equal.
 #[derive(Default)]
 pub(crate) struct Agenda {
     heap: BinaryHeap<Reverse<Entry>>,
@@ -66,23 +66,23 @@ pub(crate) struct Agenda {
 }
 
 impl Agenda {
-    pub(crate) fn push(&mut self, at: Ns, what: What) {
+    pub(crate) fn push(&mut self, at: Ns, due: Due) {
         self.sequence += 1;
-        self.polls += usize::from(what.is_poll());
-        self.heap.push(Reverse(Entry { at, sequence: self.sequence, what }));
+        self.polls += usize::from(due.is_poll());
+        self.heap.push(Reverse(Entry { at, sequence: self.sequence, due }));
     }
 
-    pub(crate) fn pop(&mut self) -> Option<(Ns, What)> {
+    pub(crate) fn pop(&mut self) -> Option<(Ns, Due)> {
         let Reverse(entry) = self.heap.pop()?;
-        self.polls -= usize::from(entry.what.is_poll());
-        Some((entry.at, entry.what))
+        self.polls -= usize::from(entry.due.is_poll());
+        Some((entry.at, entry.due))
     }
 
     pub(crate) fn next_at(&self) -> Option<Ns> {
         self.heap.peek().map(|Reverse(entry)| entry.at)
     }
 
-    /// Whether nothing is left but looking.
+    /// Whether only looks are left.
     pub(crate) fn only_polls(&self) -> bool {
         self.polls == self.heap.len()
     }
@@ -91,7 +91,7 @@ impl Agenda {
         self.heap.len()
     }
 
-    /// When the last entry is due.
+    /// The time of the last entry.
     pub(crate) fn last_at(&self) -> Ns {
         self.heap.iter().map(|Reverse(entry)| entry.at).max().unwrap_or(0)
     }
@@ -104,10 +104,10 @@ mod tests {
     #[test]
     fn time_first_then_order_of_entry() {
         let mut agenda = Agenda::default();
-        agenda.push(5, What::Engine(1));
-        agenda.push(3, What::Engine(2));
-        agenda.push(5, What::Engine(3));
+        agenda.push(5, Due::Engine(1));
+        agenda.push(3, Due::Engine(2));
+        agenda.push(5, Due::Engine(3));
         let order: Vec<_> = std::iter::from_fn(|| agenda.pop()).collect();
-        assert_eq!(order, [(3, What::Engine(2)), (5, What::Engine(1)), (5, What::Engine(3))]);
+        assert_eq!(order, [(3, Due::Engine(2)), (5, Due::Engine(1)), (5, Due::Engine(3))]);
     }
 }

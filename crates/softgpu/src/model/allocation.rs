@@ -1,4 +1,4 @@
-//! Allocations, registrations, and what an address is.
+//! Allocations, registrations, and the kinds of addresses.
 
 use hal::{Code, DevicePtr, HostAllocFlags, HostRegisterFlags, MemoryKind, PointerInfo};
 
@@ -9,7 +9,7 @@ use super::{Caller, ContextKey, Failure, Model, Outcome, StreamKey, handles};
 use crate::raw::Backing;
 
 impl Model {
-    /// Base and size of the region that an address lies in.
+    /// Base and size of the region that holds an address.
     pub(crate) fn allocation(&self, caller: Caller, address: u64) -> Option<(u64, u64)> {
         let (base, region) = self.processes[caller.process].space.region(address)?;
         Some((base, region.bytes))
@@ -41,7 +41,7 @@ impl Model {
         Ok(DevicePtr(start))
     }
 
-    /// What `mem_free` is about to free; `None` for null.
+    /// The context of the allocation that `mem_free` is about to free; `None` for null.
     pub(crate) fn mem_free_check(&self, caller: Caller, pointer: DevicePtr) -> Outcome<Option<ContextKey>> {
         self.current(caller)?;
         if pointer == DevicePtr::NULL {

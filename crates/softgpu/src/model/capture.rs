@@ -9,21 +9,21 @@ use super::{Caller, ContextKey, EventKey, Failure, Model, Outcome, StreamKey, ha
 
 pub(crate) type CaptureKey = Key<Capture>;
 
-/// A capture under way.
+/// A running capture.
 pub(crate) struct Capture {
     pub(crate) process: usize,
     pub(crate) context: ContextKey,
     origin: StreamKey,
     mode: CaptureMode,
     thread: u64,
-    /// What each node depends on.
+    /// The nodes that each node depends on.
     nodes: Vec<Vec<u32>>,
     /// The last nodes of each stream that takes part.
     frontiers: BTreeMap<StreamKey, Vec<u32>>,
     invalidated: bool,
 }
 
-/// What an event captured: some nodes of a capture.
+/// The nodes of a capture that an event stands for.
 #[derive(Clone, Debug)]
 pub(crate) struct CaptureMark {
     capture: CaptureKey,
@@ -45,7 +45,7 @@ impl Model {
         }
     }
 
-    /// Work in the legacy default stream would depend on blocking streams that capture.
+    /// Work in the legacy default stream would depend on blocking streams that are capturing.
     fn refuse_implicit(&mut self, stream: StreamKey) -> Outcome<()> {
         if self.captures.len() == 0 || self.streams[stream].role != Role::Legacy {
             return Ok(());
@@ -60,7 +60,7 @@ impl Model {
         Err(Code::STREAM_CAPTURE_IMPLICIT.into())
     }
 
-    /// Adds a node where the stream captures; `false` where the operation is to be executed.
+    /// Adds a node if the stream captures; `false` if the operation is to be executed.
     pub(crate) fn capture_node(&mut self, stream: StreamKey) -> Outcome<bool> {
         let Some(key) = self.active_capture(stream)? else { return Ok(false) };
         let capture = &mut self.captures[key];
@@ -200,7 +200,7 @@ impl Model {
         self.graphs.get(key).map(|graph| graph.nodes)
     }
 
-    /// Refuses what may not be done to a capturing stream, and spoils the capture, as the driver does.
+    /// Refuses an operation that a capturing stream may not have, and spoils the capture, as the driver does.
     pub(crate) fn refuse_on_capturing(&mut self, stream: StreamKey) -> Outcome<()> {
         if let Some(key) = self.streams[stream].capture {
             self.captures[key].invalidated = true;
@@ -209,7 +209,7 @@ impl Model {
         self.refuse_implicit(stream)
     }
 
-    /// Refuses to look at an event that was last recorded in a capture, and spoils that, as the driver does.
+    /// Refuses to query an event that was last recorded in a capture, and spoils that capture, as the driver does.
     pub(crate) fn refuse_captured(&mut self, event: EventKey) -> Outcome<()> {
         let Some(mark) = &self.events[event].captured else { return Ok(()) };
         match self.captures.get_mut(mark.capture) {
@@ -244,7 +244,7 @@ impl Model {
         Err(Failure::new(Code::STREAM_CAPTURE_UNSUPPORTED, "a stream capture under way prohibits this call"))
     }
 
-    /// Sets how far captures prohibit calls on the caller's thread; returns how far they did.
+    /// Sets how far captures restrict calls on the caller's thread. Returns the mode before.
     pub(crate) fn exchange_capture_mode(&mut self, caller: Caller, mode: CaptureMode) -> CaptureMode {
         self.capture_modes.insert(caller.thread, mode).unwrap_or(CaptureMode::Global)
     }
@@ -254,7 +254,7 @@ impl Model {
         self.streams[stream].capture.map(|key| key.handle(handles::CAPTURE))
     }
 
-    /// A capturing stream is destroyed.
+    /// Drops the capture of a stream that is destroyed.
     pub(crate) fn abandon_capture(&mut self, stream: StreamKey) {
         let Some(key) = self.streams[stream].capture.take() else { return };
         if self.captures[key].origin != stream {

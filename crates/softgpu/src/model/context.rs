@@ -25,13 +25,13 @@ pub(crate) struct DeviceState {
     pub(crate) memory_used: u64,
     pub(crate) memory_limit: u64,
     pub(crate) cursor: u64,
-    /// Parts of multiprocessors that no kernel has.
+    /// Parts of multiprocessors that are free.
     pub(crate) free_parts: u64,
     /// Kernels that wait for multiprocessors.
     pub(crate) waiting_kernels: std::collections::VecDeque<OpKey>,
-    /// When a kernel has last looked at a word of the host's memory.
+    /// The time at which a kernel last looked at a word of the host's memory.
     pub(crate) looked_at: Option<Ns>,
-    /// What every call says once the device is lost.
+    /// The error of every call once the device is lost.
     pub(crate) lost: Option<Code>,
 }
 
@@ -45,7 +45,7 @@ impl DeviceState {
         }
     }
 
-    /// A device and its engines, which go to the end of `engines`.
+    /// A device and its engines, which are added at the end of `engines`.
     pub(crate) fn new(device: usize, parameters: &Parameters, engines: &mut Vec<Engine>) -> DeviceState {
         use super::engine::EngineKind;
         use super::link::Link;
@@ -88,7 +88,7 @@ pub(crate) struct Context {
     pub(crate) process: usize,
     pub(crate) device: usize,
     pub(crate) primary: bool,
-    /// The error that every call returns from now on.
+    /// The error that every later call returns.
     pub(crate) sticky: Option<Code>,
     pub(crate) legacy: StreamKey,
     pub(crate) per_thread: BTreeMap<u64, StreamKey>,
@@ -98,13 +98,13 @@ pub(crate) struct Context {
     pub(crate) unfinished: u64,
     /// Streams that were made in it and have not been destroyed.
     pub(crate) streams_made: u32,
-    /// How many of them it has room for.
+    /// The number of streams that it has room for.
     pub(crate) streams_room: u32,
     pub(crate) peers: BTreeSet<ContextKey>,
 }
 
 impl Context {
-    /// An error once something has gone wrong for good.
+    /// The sticky error, if the context has failed.
     pub(crate) fn healthy(&self) -> Outcome<()> {
         match self.sticky {
             Some(code) => Err(Failure::new(code, "an earlier failure has ended this context")),
@@ -120,7 +120,7 @@ impl Model {
     }
 
     fn add_context(&mut self, process: usize, device: usize, primary: bool) -> ContextKey {
-        // The legacy stream needs the context's key and the context needs the stream's, so one of them comes first.
+        // The legacy stream needs the context's key and the context needs the stream's, so a stand-in comes first.
         let stand_in = StreamKey::from_handle(0, 0).expect("kind 0 was asked for");
         let context = self.contexts.insert(Context {
             process,
@@ -155,12 +155,12 @@ impl Model {
         Ok(context)
     }
 
-    /// Whether a device has a primary context that somebody retains.
+    /// Whether a device has a primary context with references.
     pub(crate) fn has_primary(&self, caller: Caller, device: usize) -> bool {
         self.processes[caller.process].primary.contains_key(&device)
     }
 
-    /// Releases the primary context; returns it when that was the last reference.
+    /// Releases the primary context. Returns it after the last reference.
     pub(crate) fn primary_release(&mut self, caller: Caller, device: hal::Device) -> Outcome<Option<ContextKey>> {
         let device = self.device(device)?;
         let primary = &mut self.processes[caller.process].primary;
@@ -196,7 +196,7 @@ impl Model {
         Ok(key)
     }
 
-    /// The caller's current context, if it has one that works.
+    /// The caller's current context, if there is one and it works.
     pub(crate) fn current(&self, caller: Caller) -> Outcome<ContextKey> {
         let none = || Failure::new(Code::INVALID_CONTEXT, "no context is current on this thread: set one");
         let key = caller.context.ok_or_else(none)?;
@@ -206,7 +206,7 @@ impl Model {
         }
     }
 
-    /// Ends a context: drops what is still queued and everything that belongs to it.
+    /// Ends a context: drops its queued operations and all its objects.
     pub(crate) fn context_drop(&mut self, key: ContextKey) {
         self.purge(key);
         let process = self.contexts[key].process;

@@ -1,8 +1,8 @@
-//! Copies and memsets: what the driver accepts, which engine moves it, and the bytes themselves.
+//! Copies and memsets: checks, choice of the engine, and the bytes themselves.
 
 use hal::Code;
 
-use super::agenda::What;
+use super::agenda::Due;
 use super::engine::{Engine, EngineKind};
 use super::link::Link;
 use super::memory::{DEVICE_BASE, DEVICE_STRIDE};
@@ -14,7 +14,7 @@ use crate::parameters::span_ns;
 use crate::planted::Planted;
 use crate::raw::{Lent, Span};
 
-/// What the caller of a copy says that an address is.
+/// The kind of memory that the caller of a copy declares for an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Declared {
     Host,
@@ -28,11 +28,11 @@ pub(crate) struct End {
     pub(crate) address: u64,
     pub(crate) declared: Declared,
     pub(crate) layout: Layout,
-    /// The same range, should it turn out to be pageable.
+    /// The same range, in case it turns out to be pageable.
     pub(crate) lent: Lent,
 }
 
-/// A requested copy. Its extents fit into 64 bits: whoever makes one has checked.
+/// A requested copy. Its maker has checked that its extents fit into 64 bits.
 #[derive(Clone, Copy)]
 pub(crate) struct Request {
     pub(crate) target: End,
@@ -50,14 +50,14 @@ impl Request {
     }
 }
 
-/// From the first byte to the last, pitches included; `None` past 64 bits.
+/// The bytes from the first to the last, pitches included; `None` past 64 bits.
 pub(crate) fn extent_bytes(layout: Layout, width_bytes: u64, height: u64, depth: u64) -> Option<u64> {
     let rows = layout.row_bytes.checked_mul(height.checked_sub(1)?)?;
     let slices = layout.slice_bytes.checked_mul(depth.checked_sub(1)?)?;
     width_bytes.checked_add(rows)?.checked_add(slices)
 }
 
-/// Where a side of a copy really is.
+/// The real place of one side of a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     Device(usize),
@@ -71,13 +71,13 @@ pub(crate) struct Plan {
     class: Class,
     /// Whether it runs among the kernels.
     inline: bool,
-    /// Bytes that have to be written to the caller's memory once the copy has completed.
+    /// Bytes to write to the caller's memory when the copy has completed.
     pub(crate) write_back: Option<(Staging, Lent)>,
-    /// What the call costs.
+    /// The cost of the call.
     pub(crate) call_ns: u64,
-    /// What staging costs the caller beyond the call.
+    /// The cost of staging for the caller, beyond the call.
     pub(crate) staging_ns: u64,
-    /// How much of the staging the engine's own time overlaps with.
+    /// The part of the staging that overlaps with the engine's own time.
     pub(crate) overlap_ns: u64,
 }
 
@@ -124,7 +124,7 @@ impl Model {
         engine
     }
 
-    /// Checks a copy and decides how it goes. Pageable sources are consumed here.
+    /// Checks a copy and plans it. Pageable sources are read here.
     pub(crate) fn copy_plan(&mut self, caller: Caller, request: &Request) -> Outcome<Plan> {
         let target_place = self.place(caller, &request.target, request)?;
         let source_place = self.place(caller, &request.source, request)?;
@@ -195,8 +195,8 @@ impl Model {
         self.submit(stream, caller.at, Route::Class(plan.class), Kind::Copy(Box::new(plan.job)))
     }
 
-    /// Where the stream is idle itself the source is read at the call, pinned memory too, whatever the legacy stream's
-    /// implicit order lets it wait for.
+    /// If the stream itself is idle, the source is read at the call, even pinned memory, and even while the legacy
+    /// stream's implicit order makes the copy wait.
     fn consume_source(&self, stream: StreamKey, job: &mut CopyJob) {
         if !self.streams[stream].ops.is_empty() {
             return;
@@ -210,12 +210,12 @@ impl Model {
         let Kind::Inline(job) = &self.ops[key].kind else { return };
         let engine = &self.parameters.engine;
         let span = engine.inline_ns + engine.inline_kib_ns * job.bytes() / 1024;
-        self.agenda.push(self.now + span, What::Elapsed(key));
+        self.agenda.push(self.now + span, Due::Elapsed(key));
     }
 
     /// Moves the bytes of a copy that has completed.
     pub(crate) fn copy_bytes(&mut self, key: OpKey) {
-        // The job is out of its operation while its bytes move, because the move needs the rest of the model.
+        // The job is taken out of its operation while its bytes move, because the move needs the rest of the model.
         let Some(op) = self.ops.get_mut(key) else { return };
         let kind = std::mem::replace(&mut op.kind, Kind::Join);
         let (Kind::Copy(job) | Kind::Inline(job)) = &kind else { unreachable!("only copies move bytes") };
@@ -313,10 +313,10 @@ impl Model {
         let Kind::Fill(job) = &self.ops[key].kind else { return };
         let kernel = &self.parameters.kernel;
         let span = kernel.start_ns + span_ns(job.width_bytes * job.height, kernel.memset_gbps);
-        self.agenda.push(self.now + span, What::Elapsed(key));
+        self.agenda.push(self.now + span, Due::Elapsed(key));
     }
 
-    /// Sets the bytes; `None` when they are gone.
+    /// Sets the bytes; `None` if they are gone.
     pub(crate) fn fill_bytes(&mut self, job: &FillJob) -> Option<()> {
         let space = &self.processes[job.process].space;
         for row in 0..job.height {
@@ -344,7 +344,7 @@ fn gather(request: &Request) -> Vec<u8> {
     bytes
 }
 
-/// Writes staged bytes to where the caller wants them.
+/// Writes staged bytes to the caller's memory.
 pub(crate) fn scatter(request: &Request, staging: &Staging, target: Lent) {
     let staged = staging.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     let layout = request.target.layout;

@@ -1,4 +1,4 @@
-//! The proof that nothing can run any more, and the report of who waits for what.
+//! The proof that nothing can run any more, and a report of every wait.
 
 use std::fmt;
 
@@ -10,11 +10,11 @@ use super::{Model, OpKey, StreamKey, handles};
 /// A proven deadlock: no operation can run, no thread can go on, and no time will change that.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Deadlock {
-    /// When it was proven.
+    /// The time of the proof.
     pub at: Nanos,
-    /// Each stream with unfinished work, and what the first of that waits for.
+    /// Each stream with unfinished work, and the wait of its first operation.
     pub streams: Vec<Blocked>,
-    /// Each host thread, and what it waits for.
+    /// Each host thread, and its wait.
     pub threads: Vec<String>,
 }
 
@@ -23,11 +23,11 @@ pub struct Deadlock {
 pub struct Blocked {
     /// The stream's handle.
     pub stream: hal::Stream,
-    /// What is first in it.
+    /// The first operation of the stream.
     pub first: String,
-    /// What that waits for.
+    /// The thing that this operation waits for.
     pub because: String,
-    /// How many operations are behind it.
+    /// The number of operations behind it.
     pub behind: usize,
 }
 
@@ -46,7 +46,7 @@ impl fmt::Display for Deadlock {
 }
 
 impl Model {
-    /// Steps through one full round of looking. `true` when nothing came of it: then nothing ever will.
+    /// Steps through one full round of looks. `true` if it changed nothing: then nothing will ever change.
     pub(crate) fn is_stuck(&mut self) -> bool {
         if !self.agenda.only_polls() {
             return false;

@@ -1,15 +1,15 @@
-//! Copy engines: who runs next, what continues without asking, and what is committed ahead. README.md beside this file
-//! tells the whole story.
+//! Copy engines: which copy runs next, which copies continue without arbitration, and which queue is committed ahead.
+//! README.md beside this file explains all of it.
 
 use std::collections::VecDeque;
 
-use super::agenda::{Ns, What};
+use super::agenda::{Due, Ns};
 use super::link::{FlowOwner, Link};
 use super::op::{Kind, Lead};
 use super::{Model, OpKey, QueueKey};
 use hal::MemOp;
 
-/// Which engine of a device this is.
+/// The kind of an engine of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum EngineKind {
     /// To the device.
@@ -27,7 +27,7 @@ pub(crate) enum EngineKind {
 pub(crate) struct Running {
     pub(crate) op: OpKey,
     pub(crate) queue: QueueKey,
-    /// Whether its turn ends with it, whatever has come behind it meanwhile.
+    /// Whether its turn ends with it, even if operations have come behind it meanwhile.
     is_alone: bool,
 }
 
@@ -35,7 +35,7 @@ pub(crate) struct Running {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reservation {
     queue: QueueKey,
-    /// Whether its next copy belongs to the segment that runs, and does not begin a new one.
+    /// Whether its next copy belongs to the running segment, and does not begin a new one.
     continues: bool,
 }
 
@@ -50,16 +50,16 @@ pub(crate) struct Engine {
     pub(crate) ready: VecDeque<OpKey>,
     /// The queue that the engine is committed to.
     pub(crate) reserved: Option<Reservation>,
-    /// Until then bytes of kernels that stand still are under way over the link, before a copy's.
+    /// Until this time, bytes of stopped kernels occupy the link before a copy's bytes.
     pub(crate) drained_at: Ns,
     /// The queue of the last copy.
     last: Option<QueueKey>,
     /// While a completion is being worked off, nothing starts.
     completing: bool,
-    /// The process whose slice it is, and when that ends.
+    /// The process whose slice is running, and the end of the slice.
     owner: usize,
     slice_ends: Ns,
-    /// A fault holds the engine until then.
+    /// A fault holds the engine until this time.
     pub(crate) delayed_until: Ns,
     pub(crate) copies: u64,
     pub(crate) bytes: u64,
@@ -85,7 +85,7 @@ impl Engine {
         }
     }
 
-    /// As reports name it.
+    /// The name in reports.
     pub(crate) fn name(&self) -> String {
         match self.kind {
             EngineKind::H2d => format!("device {} H2D engine", self.device),
@@ -101,7 +101,7 @@ impl Model {
         self.ops[op].queue.expect("a ready copy is the head of its queue")
     }
 
-    /// A copy has come to the head of everything and wants the engine.
+    /// A copy has come to the head of everything and asks for the engine.
     pub(crate) fn engine_request(&mut self, engine: usize, op: OpKey) {
         self.plan_slice(engine, op);
         let state = &self.engines[engine];
@@ -115,7 +115,7 @@ impl Model {
         self.engine_dispatch(engine);
     }
 
-    /// Starts whatever may start now, if the engine is free. A write that has its turn does not take the engine.
+    /// Starts the next operation if the engine is free. A write that has its turn does not occupy the engine.
     pub(crate) fn engine_dispatch(&mut self, engine: usize) {
         while self.engine_is_free(engine) {
             self.engine_pass_slice(engine);
@@ -134,7 +134,7 @@ impl Model {
         state.running.is_none() && !state.completing && state.delayed_until <= self.now
     }
 
-    /// Whose turn it is: a committed engine waits for its queue.
+    /// The place of the next operation to have a turn. A committed engine waits for its queue.
     fn engine_next(&self, engine: usize) -> Option<usize> {
         let state = &self.engines[engine];
         state.ready.iter().position(|&op| match state.reserved {
@@ -143,7 +143,7 @@ impl Model {
         })
     }
 
-    /// A write behind a copy has its turn. It is still its queue's when a copy follows.
+    /// A write behind a copy has its turn. If a copy follows, its queue keeps the turn.
     fn engine_write(&mut self, engine: usize, place: usize) {
         let key = self.engines[engine].ready.remove(place).expect("the place was just found");
         let queue = self.queue_of_ready(key);
@@ -154,8 +154,8 @@ impl Model {
         }
     }
 
-    /// The first to wait for another process's engine waits for the rest of a slice. Slices tick whether or not anybody
-    /// waits, in no step with what the host does, so the rest is drawn.
+    /// The first operation to wait for another process's engine waits for the rest of a slice. Slices pass even if no
+    /// process waits, and out of step with the host, so the rest is drawn at random.
     fn plan_slice(&mut self, engine: usize, newcomer: OpKey) {
         let state = &self.engines[engine];
         let stranger = |op: &OpKey| self.ops[*op].process != state.owner;
@@ -165,7 +165,7 @@ impl Model {
         }
     }
 
-    /// Ends the owner's slice where another process waits and the time has come, or the owner has nothing to run.
+    /// Ends the owner's slice if another process waits and the time has come, or the owner has nothing to run.
     fn engine_pass_slice(&mut self, engine: usize) {
         let now = self.now;
         let slice_ends = now + self.parameters.engine.slice_ns;
@@ -180,7 +180,7 @@ impl Model {
         }
     }
 
-    /// Whether the owner's slice is over and somebody else waits.
+    /// Whether the owner's slice is over and another process waits.
     fn slice_over(&self, engine: usize) -> bool {
         let state = &self.engines[engine];
         self.now >= state.slice_ends && state.ready.iter().any(|op| self.ops[*op].process != state.owner)
@@ -194,7 +194,7 @@ impl Model {
         let (bytes, is_alone) = (job.bytes(), job.is_alone);
         let state = &mut self.engines[engine];
         state.running = Some(Running { op, queue, is_alone });
-        // A commitment to the next segment outlasts the copies of this one.
+        // A commitment to the next segment outlasts the copies of this segment.
         state.reserved = state.reserved.filter(|reserved| continues && !reserved.continues);
         state.copies += 1;
         state.bytes += bytes;
@@ -215,7 +215,7 @@ impl Model {
         }
     }
 
-    /// Turning from a queue that still holds work to another one takes time.
+    /// The time to turn from a queue that still holds work to another queue.
     fn switch_ns(&self, engine: usize, queue: QueueKey) -> Ns {
         let left = self.engines[engine].last.filter(|&last| last != queue);
         let busy = left.and_then(|last| self.queues.get(last)).is_some_and(|last| !last.ops.is_empty());
@@ -237,8 +237,9 @@ impl Model {
         self.engine_release(engine, running);
     }
 
-    /// After a completion: the same queue goes on if its head is a copy that is ready now, or that nothing but the
-    /// bookkeeping of its stream precedes; a committed engine waits for its queue; else everybody has a turn.
+    /// After a completion, the same queue goes on if its head is a copy that is ready, or that only the bookkeeping
+    /// of its stream precedes. A committed engine waits for its queue. Otherwise the waiting operations have their
+    /// turns.
     fn engine_release(&mut self, engine: usize, done: Running) {
         let Running { queue, is_alone, .. } = done;
         let state = &self.engines[engine];
@@ -258,8 +259,8 @@ impl Model {
         }
     }
 
-    /// Whether a write has to wait for its turn: one behind a copy is done when the engine is idle, and until then
-    /// others may have come between.
+    /// Whether a write has to wait for its turn: one behind a copy is done when the engine is idle, and other copies
+    /// may come before that.
     pub(crate) fn waits_for_turn(&mut self, key: OpKey) -> bool {
         let Some(queue) = self.ops[key].queue else { return false };
         let busy = |engine: &usize| {
@@ -276,12 +277,12 @@ impl Model {
     }
 
     /// Whether the operation is a copy for this engine. Peer engines share queues, so a queue's next copy may be for
-    /// another one: committing to that would leave the engine waiting for ever.
+    /// another engine. Committing to that copy would leave this engine waiting for ever.
     fn is_for(&self, engine: usize, key: OpKey) -> bool {
         matches!(&self.ops[key].kind, Kind::Copy(job) if job.engine == engine)
     }
 
-    /// Whether the head of the queue is a copy that only event records and satisfied event waits keep.
+    /// Whether the head of the queue is a copy that waits only for event records and satisfied event waits.
     fn copy_behind_bookkeeping(&self, engine: usize, queue: QueueKey) -> bool {
         let Some(&head) = self.queues.get(queue).and_then(|queue| queue.ops.front()) else { return false };
         let certain = |key: OpKey| {
@@ -301,7 +302,7 @@ impl Model {
         self.engines[job.engine].running.is_some_and(|running| running.op == head).then_some(job.engine)
     }
 
-    /// Whether the operation is a wait, second in its queue, whose stream has only the running copy before it.
+    /// Whether the operation is a wait, second in its queue, with only the running copy before it in its stream.
     fn leads(&self, queue: QueueKey, key: OpKey) -> bool {
         let ops = &self.queues[queue].ops;
         let (Some(&head), Some(&second)) = (ops.front(), ops.get(1)) else { return false };
@@ -322,7 +323,7 @@ impl Model {
             let look = end.saturating_sub(self.parameters.memop.wait_lead_ns);
             let at = look.max(self.ops[key].visible_at).max(self.now);
             if at < end {
-                self.agenda.push(at, What::Lead(key));
+                self.agenda.push(at, Due::Lead(key));
             }
         }
     }
@@ -333,8 +334,8 @@ impl Model {
         }
     }
 
-    /// Looks at the wait behind a running copy before that copy ends. Satisfied, with a copy behind it and nobody else
-    /// at the engine, it commits the engine.
+    /// Looks at the wait behind a running copy before that copy ends. If it is satisfied, a copy follows, and no
+    /// other operation waits for the engine, the engine becomes committed.
     pub(crate) fn lead_due(&mut self, key: OpKey) {
         let Some(queue) = self.ops.get(key).and_then(|op| op.queue) else { return };
         let Some(engine) = self.engine_running(queue) else { return };
@@ -357,8 +358,8 @@ impl Model {
         }
     }
 
-    /// Whether next in the queue, after the one in this place, is a copy of the same stream that only that keeps. Both
-    /// have that place in their stream as well.
+    /// Whether the next operation in the queue, after the one in this place, is a copy of the same stream that waits
+    /// only for that one. Both have the same place in their stream as well.
     fn copy_follows(&self, engine: usize, queue: QueueKey, place: usize) -> bool {
         let ops = &self.queues[queue].ops;
         let (Some(&before), Some(&copy)) = (ops.get(place), ops.get(place + 1)) else { return false };

@@ -1,4 +1,4 @@
-//! Events: what was in a stream at some moment, and when it was done.
+//! Events: the work in a stream at some moment, and the time at which it was done.
 
 use hal::{Code, EventFlags};
 
@@ -14,11 +14,11 @@ pub(crate) struct Event {
     pub(crate) process: usize,
     pub(crate) context: ContextKey,
     pub(crate) flags: EventFlags,
-    /// The last record; it is done when its operation is gone.
+    /// The last record. It is done when its operation is gone.
     pub(crate) record: Option<OpKey>,
-    /// When the last record was done.
+    /// The time at which the last record was done.
     pub(crate) done_at: Option<Ns>,
-    /// Set while the last record was made inside a capture.
+    /// Set if the last record was made inside a capture.
     pub(crate) captured: Option<CaptureMark>,
 }
 
@@ -88,7 +88,7 @@ impl Model {
         self.events.get(event).and_then(|event| event.record).is_none_or(|op| self.ops.get(op).is_none())
     }
 
-    /// Whether what the event captured is done, as the application may ask.
+    /// Whether the work of the last record is done, as the application may ask.
     pub(crate) fn event_query(&mut self, caller: Caller, event: EventKey) -> Outcome<bool> {
         self.refuse_captured(event)?;
         self.refuse_while_capturing(caller)?;

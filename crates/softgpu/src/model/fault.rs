@@ -1,4 +1,4 @@
-//! Faults: planned failures, and what a failure does to a context.
+//! Faults: planned failures, and the effect of a failure on a context.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use super::op::{Kind, State};
 use super::{Caller, ContextKey, Failure, Model, OpKey, Outcome};
 use crate::fault::Fault;
 
-/// Failures that are planned.
+/// The planned failures.
 #[derive(Default)]
 pub(crate) struct Faults {
     calls: Vec<(String, u64, Code)>,
@@ -38,14 +38,14 @@ impl Model {
                     let engine = device.engine(direction);
                     let until = self.now + span_ns;
                     self.engines[engine].delayed_until = until;
-                    self.agenda.push(until, super::agenda::What::Engine(engine));
+                    self.agenda.push(until, super::agenda::Due::Engine(engine));
                 }
             }
         }
     }
 
-    /// Counts a call, and fails it if that was planned. Counting costs a map lookup, so it is done only while failures
-    /// are planned.
+    /// Counts a call, and fails it if that was planned. Counting costs a map lookup, so it happens only while
+    /// failures are planned.
     pub(crate) fn call_fault(&mut self, name: &'static str) -> Outcome<()> {
         if self.faults.calls.is_empty() {
             return Ok(());
@@ -63,7 +63,7 @@ impl Model {
         }
     }
 
-    /// Counts a completed copy, and returns the code it is to fail with.
+    /// Counts a completed copy. Returns the code that it must fail with, if any.
     pub(crate) fn take_copy_fault(&mut self) -> Option<Code> {
         self.faults.copies_done += 1;
         let done = self.faults.copies_done;
@@ -79,7 +79,7 @@ impl Model {
         }
     }
 
-    /// An operation has failed: its context is done for.
+    /// An operation has failed, and its context with it.
     pub(crate) fn poison_of(&mut self, op: OpKey, code: Code) {
         if let Some(op) = self.ops.get(op) {
             self.poison(op.context, code);
@@ -102,7 +102,7 @@ impl Model {
         }
     }
 
-    /// Drops every unfinished operation of a context, wherever it is.
+    /// Drops every unfinished operation of a context, at any stage.
     pub(crate) fn purge(&mut self, context: ContextKey) {
         let doomed = self.ops.keys_where(|op| op.context == context);
         let mut engines = Vec::new();
@@ -157,7 +157,7 @@ impl Model {
         }
     }
 
-    /// Takes an operation that is gone out of an engine.
+    /// Removes a dropped operation from an engine.
     fn engine_forget(&mut self, engine: usize, key: OpKey) {
         let state = &mut self.engines[engine];
         state.reserved = None;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use hal::Code;
 
-use super::agenda::What;
+use super::agenda::Due;
 use super::context::PARTS;
 use super::link::FlowOwner;
 use super::op::Kind;
@@ -38,18 +38,18 @@ pub(crate) struct KernelJob {
     grid: [u32; 3],
     block: [u32; 3],
     pub(crate) device: usize,
-    /// Parts of multiprocessors that it takes.
+    /// Parts of multiprocessors that it occupies.
     pub(crate) parts: u64,
     pub(crate) admitted: bool,
     running: Option<Box<dyn Running>>,
-    /// The engine whose link it moves bytes over, and what arrives then.
+    /// The engine whose link it moves bytes over.
     pub(crate) moving: Option<usize>,
     moved: Moving,
-    /// When its last flow was over: what goes on at that moment has its reads under way already.
+    /// The end of its last flow. A move that begins at that moment has its reads in flight already.
     moved_at: Option<Ns>,
 }
 
-/// What arrives when a flow is over; nothing, where the kernel moves the bytes itself.
+/// The bytes that arrive when a flow is over; none if the kernel moves the bytes itself.
 #[derive(Clone, Copy, Default)]
 struct Moving {
     target: u64,
@@ -57,7 +57,7 @@ struct Moving {
     bytes: u64,
 }
 
-/// What a launch asks for, with its parameters copied out.
+/// A requested launch, with its parameters copied.
 pub(crate) struct LaunchRequest {
     pub(crate) function: FunctionKey,
     pub(crate) grid: [u32; 3],
@@ -67,7 +67,7 @@ pub(crate) struct LaunchRequest {
 }
 
 impl Model {
-    /// Loads PTX whose every entry is a registered kernel with the same parameters.
+    /// Loads PTX in which every entry is a registered kernel with the same parameters.
     pub(crate) fn module_load(&mut self, caller: Caller, image: &[u8]) -> Outcome<hal::Module> {
         let context = self.current(caller)?;
         let text = std::str::from_utf8(image).ok().map(|text| text.trim_end_matches('\0'));
@@ -180,7 +180,7 @@ impl Model {
         })
     }
 
-    /// The kernel is at the head of its queue and wants multiprocessors.
+    /// The kernel is at the head of its queue and asks for multiprocessors.
     pub(crate) fn kernel_begin(&mut self, key: OpKey) {
         let Kind::Kernel(job) = &self.ops[key].kind else { return };
         let device = job.device;
@@ -188,8 +188,8 @@ impl Model {
         self.admit_kernels(device);
     }
 
-    /// Starts waiting kernels in order, while there are multiprocessors for the next. A started kernel leaves its
-    /// queue, so the next stream's kernels run beside it.
+    /// Starts waiting kernels in order while there are multiprocessors for the next. A started kernel leaves its
+    /// queue, so the kernels of the next stream run beside it.
     pub(crate) fn admit_kernels(&mut self, device: usize) {
         while let Some(&key) = self.devices[device].waiting_kernels.front() {
             let Kind::Kernel(job) = &mut self.ops[key].kind else { return };
@@ -202,7 +202,7 @@ impl Model {
             job.running = Some(job.spec.start());
             self.ops[key].started = self.now;
             let start = self.now + self.kernel_start_ns(device);
-            self.agenda.push(start, What::Kernel(key));
+            self.agenda.push(start, Due::Kernel(key));
             let queue = self.ops[key].queue;
             self.leave_queue(key);
             if let Some(queue) = queue {
@@ -211,8 +211,8 @@ impl Model {
         }
     }
 
-    /// Fetching a launch from the host's memory shares the link to the device with the engine's bytes and with kernels
-    /// that look at a word there, as a write does.
+    /// A launch is fetched from the host's memory. It shares the link to the device with the engine's bytes and with
+    /// kernels that look at a word there, as a write does.
     fn kernel_start_ns(&self, device: usize) -> Ns {
         let (kernel, state) = (&self.parameters.kernel, &self.devices[device]);
         let reads_ns = self.behind_ns(state.h2d, kernel.start_behind_reads_ns);
@@ -253,8 +253,8 @@ impl Model {
             return self.poison_of(key, Code::ILLEGAL_ADDRESS);
         }
         match step {
-            Step::Busy(span) => self.agenda.push(self.now + span, What::Kernel(key)),
-            Step::Poll(span) => self.agenda.push(self.now + span.max(1), What::KernelPoll(key)),
+            Step::Busy(span) => self.agenda.push(self.now + span, Due::Kernel(key)),
+            Step::Poll(span) => self.agenda.push(self.now + span.max(1), Due::KernelPoll(key)),
             Step::Done => self.kernel_done(key),
             Step::Move { direction, bytes, target, source, limit_gbps } => {
                 self.kernel_move(key, Moving { target, source, bytes });

@@ -1,12 +1,12 @@
-//! The link of an engine: bytes flow over it at rates that all who move at the time share.
+//! The link of an engine: concurrent flows share its rate.
 
-use super::agenda::{Ns, What};
+use super::agenda::{Due, Ns};
 use super::{Model, OpKey};
 
-/// A copy of fewer bytes is over before its reads or writes have come up to their share of a link that kernels fill.
+/// A shorter copy is over before its reads or writes get their share of a link that kernels fill.
 const SHORT_BYTES: u64 = 256 << 10;
 
-/// Whose bytes flow.
+/// The owner of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FlowOwner {
     /// The engine's copy.
@@ -23,20 +23,20 @@ struct Flow {
     remaining_bytes: f64,
     limit_gbps: f64,
     rate_gbps: f64,
-    /// Since when it flows at this rate; in the future while it is being set up.
+    /// The beginning of this rate; in the future while the flow is being set up.
     since: Ns,
     ends: Ns,
     stamp: u64,
 }
 
-/// A link, its capacity and what flows over it.
+/// A link, its capacity and its flows.
 pub(crate) struct Link {
     capacity_gbps: f64,
-    /// Multiprocessors together do not reach the capacity.
+    /// The rate of all multiprocessors together, which is below the capacity.
     kernels_gbps: f64,
-    /// What they get while the engine copies.
+    /// Their rate while the engine copies.
     contended_gbps: f64,
-    /// What they get while it makes short copies, with their set-up.
+    /// Their rate while the engine makes short copies, with their set-up.
     beside_short_gbps: f64,
     flows: Vec<Flow>,
 }
@@ -47,17 +47,17 @@ impl Link {
         Link { capacity_gbps, kernels_gbps, contended_gbps, beside_short_gbps: contended_gbps, flows: Vec::new() }
     }
 
-    /// The same where kernels get this much beside short copies of the engine.
+    /// The same link with this rate for kernels beside short copies of the engine.
     pub(crate) fn beside_short(self, gbps: f64) -> Link {
         Link { beside_short_gbps: gbps.max(self.contended_gbps).min(self.kernels_gbps), ..self }
     }
 
-    /// When the engine's copy ends, as things stand.
+    /// The end of the engine's copy at the present rates.
     pub(crate) fn engine_end(&self) -> Option<Ns> {
         self.flows.iter().find(|flow| flow.owner == FlowOwner::Engine).map(|flow| flow.ends)
     }
 
-    /// When the engine's copy ends, if its bytes flow now.
+    /// The end of the engine's copy, if its bytes flow now.
     pub(crate) fn engine_flows_until(&self, now: Ns) -> Option<Ns> {
         let flows = |flow: &&Flow| flow.owner == FlowOwner::Engine && flow.since <= now && flow.ends > now;
         self.flows.iter().find(flows).map(|flow| flow.ends)
@@ -71,7 +71,7 @@ impl Link {
         }
     }
 
-    /// The kernels share what they get together, as far as each can take its share; the engine has the rest.
+    /// The kernels share their common rate, each up to its own limit. The engine has the rest.
     fn share(&mut self) {
         let is_kernel = |flow: &Flow| flow.owner != FlowOwner::Engine;
         let mut kernels: Vec<usize> = (0..self.flows.len()).filter(|&index| is_kernel(&self.flows[index])).collect();
@@ -107,7 +107,7 @@ impl Model {
         self.flow_replan(engine);
     }
 
-    /// Takes a flow away before it is done.
+    /// Removes a flow before it is done.
     pub(crate) fn flow_leave(&mut self, engine: usize, owner: FlowOwner) {
         let now = self.now;
         let link = &mut self.engines[engine].link;
@@ -128,12 +128,12 @@ impl Model {
             if ends != flow.ends || flow.stamp == 0 {
                 self.stamps += 1;
                 (flow.ends, flow.stamp) = (ends, self.stamps);
-                self.agenda.push(ends, What::Flow { engine, stamp: self.stamps });
+                self.agenda.push(ends, Due::Flow { engine, stamp: self.stamps });
             }
         }
     }
 
-    /// A planned end of a flow has come; one that was planned anew since is ignored.
+    /// The planned end of a flow has come. It is ignored if the flow has been planned anew since.
     pub(crate) fn flow_due(&mut self, engine: usize, stamp: u64) {
         let flows = &self.engines[engine].link.flows;
         let Some(owner) = flows.iter().find(|flow| flow.stamp == stamp).map(|flow| flow.owner) else { return };

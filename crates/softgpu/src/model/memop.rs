@@ -1,8 +1,8 @@
-//! Stream memory operations: the queue's front end works them off without an engine.
+//! Stream memory operations. The queue's front end executes them without an engine.
 
 use hal::{Code, MemOp, WaitCondition, Width};
 
-use super::agenda::{Ns, What};
+use super::agenda::{Due, Ns};
 use super::op::{Kind, Lead, MemopJob, State};
 use super::queue::Queue;
 use super::stream::Route;
@@ -58,23 +58,23 @@ impl Model {
         if let Kind::Memops(job) = &mut self.ops[key].kind {
             job.is_written = true;
         }
-        self.agenda.push(self.now + cost, What::Memop(key));
+        self.agenda.push(self.now + cost, Due::Memop(key));
     }
 
     /// A write that has waited for its turn takes its time now, unless it has taken it before.
     pub(crate) fn write_has_turn(&mut self, key: OpKey) {
         match &self.ops[key].kind {
-            Kind::Memops(job) if job.is_written => self.agenda.push(self.now, What::Memop(key)),
+            Kind::Memops(job) if job.is_written => self.agenda.push(self.now, Due::Memop(key)),
             _ => self.write_begins(key),
         }
     }
 
-    /// Whether nothing of its batch follows.
+    /// Whether it is the last operation of its batch.
     pub(crate) fn is_last_memop(&self, key: OpKey) -> bool {
         matches!(&self.ops[key].kind, Kind::Memops(job) if job.position + 1 == job.ops.len())
     }
 
-    /// What a write takes: its way to memory and the answer that it got there share the links with the engines' bytes.
+    /// The time of a write. Its way to memory and the acknowledgement share the links with the engines' bytes.
     fn write_ns(&self, key: OpKey) -> Ns {
         let number = self.contexts[self.ops[key].context].device;
         let (memop, device) = (&self.parameters.memop, &self.devices[number]);
@@ -84,13 +84,14 @@ impl Model {
         behind(device.h2d, reads_ns).max(behind(device.d2h, writes_ns)).max(looks_ns)
     }
 
-    /// Whether a kernel looks at a word of the host's memory: it does so all the time, and is seen to now and then.
+    /// Whether a kernel is looking at a word of the host's memory. It looks all the time, but the model sees it only
+    /// at its steps.
     pub(crate) fn is_looked_at(&self, device: usize) -> bool {
         let look_ns = self.parameters.copy_kernel.look_ns;
         self.devices[device].looked_at.is_some_and(|at| self.now <= at + look_ns)
     }
 
-    /// What something takes longer behind an engine's bytes; a link that falls idle meanwhile holds nothing up any
+    /// The delay of an operation behind an engine's bytes. A link that becomes idle meanwhile delays nothing any
     /// more.
     pub(crate) fn behind_ns(&self, engine: usize, span: Ns) -> Ns {
         let left = self.engines[engine].link.engine_flows_until(self.now).map_or(0, |end| end - self.now);
@@ -106,10 +107,10 @@ impl Model {
         let space = &self.processes[self.ops[key].process].space;
         let on_device = space.region(address.0).is_some_and(|(_, region)| region.is_device());
         let cost = if on_device { memop.wait_device_ns } else { memop.wait_host_ns };
-        self.agenda.push(self.now + cost, What::Memop(key));
+        self.agenda.push(self.now + cost, Due::Memop(key));
     }
 
-    /// Whether the wait at hand is satisfied; `None` when its word is gone.
+    /// Whether the current wait is satisfied; `None` if its word is gone.
     pub(crate) fn wait_holds(&self, key: OpKey) -> Option<bool> {
         let (MemOp::Wait { address, value, width, condition }, ..) = self.memop_at(key)? else { return None };
         let space = &self.processes[self.ops[key].process].space;
@@ -124,7 +125,7 @@ impl Model {
         })
     }
 
-    /// When an unsatisfied wait looks again.
+    /// The time of an unsatisfied wait's next look.
     pub(crate) fn next_look(&mut self) -> Ns {
         let spread = self.draw(2 * self.parameters.memop.wait_poll_spread_ns);
         let memop = &self.parameters.memop;
@@ -134,11 +135,11 @@ impl Model {
     fn plan_look(&mut self, key: OpKey, at: Ns) {
         if let Kind::Memops(job) = &mut self.ops[key].kind {
             job.look_at = Some(at);
-            self.agenda.push(at, What::Poll(key));
+            self.agenda.push(at, Due::Poll(key));
         }
     }
 
-    /// The time has come for an unsatisfied wait to look again, unless it has looked since this was planned.
+    /// An unsatisfied wait looks again, unless it has looked since this was planned.
     pub(crate) fn look_due(&mut self, key: OpKey, at: Ns) {
         if self.looks_at(key) == Some(at) {
             self.wait_look(key);
@@ -164,8 +165,8 @@ impl Model {
         }
     }
 
-    /// The next in a queue waits for something else, so the front end turns to the others of its kind: those that hang
-    /// at a wait look at once.
+    /// The next operation of a queue waits for something else, so the front end turns to the other queues of its
+    /// class. Queues that hang at a wait look at once.
     pub(crate) fn others_look(&mut self, yielding: QueueKey) {
         let Some(Queue { class, context: Some(context), .. }) = self.queues.get(yielding) else { return };
         let (class, context) = (*class, *context);
@@ -181,7 +182,7 @@ impl Model {
         }
     }
 
-    /// Whether a queue holds something and cannot go on with it.
+    /// Whether a queue holds operations and cannot go on.
     fn hangs(&self, queue: QueueKey) -> bool {
         self.queues[queue].ops.front().is_some_and(|&head| self.ops[head].state == State::Pending)
     }
@@ -209,7 +210,7 @@ impl Model {
     }
 }
 
-/// The planted bug: GEQ signed instead of cyclic, EQ on 64 bits whatever the width.
+/// The planted bug: GEQ signed instead of cyclic, EQ on 64 bits at every width.
 fn wrong_holds(condition: WaitCondition, word: u64, value: u64, width: Width) -> bool {
     match (condition, width) {
         (WaitCondition::Geq, Width::W32) => word as i32 >= value as i32,

@@ -12,10 +12,10 @@ use crate::raw::{Backing, Span};
 pub(crate) const DEVICE_BASE: u64 = 0x2000_0000_0000;
 /// Each device has a terabyte of addresses to itself.
 pub(crate) const DEVICE_STRIDE: u64 = 1 << 40;
-/// CUDA aligns device allocations so.
+/// The alignment of CUDA's device allocations.
 pub(crate) const DEVICE_ALIGN: u64 = 512;
 
-/// What a region is.
+/// The kind of a region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RegionKind {
     /// Device memory.
@@ -34,8 +34,8 @@ pub(crate) struct Region {
     pub(crate) device: usize,
     pub(crate) buffer_id: u64,
     pub(crate) backing: Backing,
-    /// Freed in a stream that has not got there yet: what is submitted from now on may not name it, what has been
-    /// submitted still uses it.
+    /// Freed in a stream that has not reached the free yet. New operations may not name the region; submitted ones
+    /// still use it.
     pub(crate) going: bool,
 }
 
@@ -52,18 +52,18 @@ pub(crate) struct AddressSpace {
 }
 
 impl AddressSpace {
-    /// The region that an address lies in, and where it begins.
+    /// The region that holds an address, and its beginning.
     pub(crate) fn region(&self, address: u64) -> Option<(u64, &Region)> {
         let (&start, region) = self.regions.range((Bound::Unbounded, Bound::Included(address))).next_back()?;
         (address - start < region.bytes).then_some((start, region))
     }
 
-    /// The region that an address lies in, for whoever submits something new.
+    /// The region that holds an address, for new operations.
     pub(crate) fn nameable(&self, address: u64) -> Option<(u64, &Region)> {
         self.region(address).filter(|(_, region)| !region.going)
     }
 
-    /// Nothing that is submitted from now on may name the region that begins here.
+    /// From now on, new operations may not name the region that begins here.
     pub(crate) fn let_go(&mut self, start: u64) {
         if let Some(region) = self.regions.get_mut(&start) {
             region.going = true;
@@ -87,7 +87,7 @@ impl AddressSpace {
         self.span(address, width.bytes()).ok_or_else(unknown)
     }
 
-    /// What kind of region touches the range, if any does.
+    /// The kind of region that overlaps the range, if there is one.
     pub(crate) fn overlapping(&self, start: u64, bytes: u64) -> Option<RegionKind> {
         let end = start.saturating_add(bytes);
         let (&other, region) = self.regions.range((Bound::Unbounded, Bound::Excluded(end))).next_back()?;
@@ -125,7 +125,7 @@ impl AddressSpace {
         self.regions.remove(&start)
     }
 
-    /// Removes what belongs to a context and returns it.
+    /// Removes the regions of a context and returns them.
     pub(crate) fn remove_context(&mut self, context: ContextKey) -> Vec<Region> {
         let starts: Vec<u64> = self.regions.iter().filter(|(_, r)| r.context == context).map(|(&s, _)| s).collect();
         starts.into_iter().filter_map(|start| self.regions.remove(&start)).collect()

@@ -1,7 +1,7 @@
 //! The device as a plain deterministic struct: no threads, no clock of its own, no globals.
 //!
-//! Time moves when somebody calls [`Model::step`]; everything that will happen is in the agenda. README.md beside this
-//! file explains queues, engines and arbitration.
+//! Time moves only in [`Model::step`], and the agenda holds all coming events. README.md beside this file explains
+//! queues, engines and arbitration.
 
 mod agenda;
 mod allocation;
@@ -29,7 +29,7 @@ use hal::{CaptureMode, Code};
 use crate::kernel::Registry;
 use crate::parameters::Parameters;
 use crate::planted::Planted;
-use agenda::{Agenda, What};
+use agenda::{Agenda, Due};
 use capture::{Capture, Graph};
 use context::{Context, DeviceState, Process};
 use engine::Engine;
@@ -69,7 +69,7 @@ pub(crate) mod handles {
     pub(crate) const CAPTURE: u8 = 0x0a;
 }
 
-/// Who calls, and when the call takes effect.
+/// The caller of a driver call, and the time at which the call takes effect.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Caller {
     pub(crate) process: usize,
@@ -78,7 +78,7 @@ pub(crate) struct Caller {
     pub(crate) at: Ns,
 }
 
-/// Why a call fails.
+/// The reason why a call fails.
 #[derive(Clone, Debug)]
 pub(crate) struct Failure {
     pub(crate) code: Code,
@@ -90,7 +90,7 @@ impl Failure {
         Failure { code, detail: Some(detail.into()) }
     }
 
-    /// As the seam's error, raised by `call`.
+    /// The failure as the seam's error, raised by `call`.
     pub(crate) fn at(self, call: &'static str) -> hal::Error {
         let error = self.code.at(call);
         match self.detail {
@@ -113,7 +113,7 @@ pub(crate) type Outcome<T> = Result<T, Failure>;
 pub enum Payload {
     /// Every byte moves, at the time that the model says.
     Real,
-    /// Copies beyond a page take their time and move nothing: for tests of timing with hundreds of gigabytes.
+    /// Copies beyond a page take their time and move no bytes: for tests of timing with hundreds of gigabytes.
     TimingOnly,
 }
 
@@ -150,7 +150,7 @@ pub(crate) struct Model {
     faults: Faults,
     planted: Vec<Planted>,
     pub(crate) counts: Counts,
-    /// Counts what the device has done to memory: a host thread that waits looks again when it moves.
+    /// Counts the device's effects on memory. A waiting host thread looks again when this changes.
     pub(crate) effects: u64,
     pub(crate) trace: Option<Vec<TraceEntry>>,
 }
@@ -189,7 +189,7 @@ impl Model {
         }
     }
 
-    /// Another process on the same devices.
+    /// Adds another process on the same devices.
     pub(crate) fn add_process(&mut self) -> usize {
         self.processes.push(Process::default());
         self.processes.len() - 1
@@ -216,7 +216,7 @@ impl Model {
         self.events[event].record.filter(|&op| !self.op_done(op))
     }
 
-    /// A number from 0 to `limit`, from a generator with a fixed start: runs repeat.
+    /// A number from 0 to `limit`, from a generator with a fixed start, so that runs repeat.
     fn draw(&mut self, limit: u64) -> u64 {
         self.random = self.random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         (u64::from(self.random >> 8) * (limit + 1)) >> 24
@@ -224,40 +224,40 @@ impl Model {
 
     // --- time ---
 
-    /// When something happens next.
+    /// The time of the next event.
     pub(crate) fn next_at(&self) -> Option<Ns> {
         self.agenda.next_at()
     }
 
-    /// Whether nothing but looking is planned.
+    /// Whether only looks are planned.
     pub(crate) fn only_polls(&self) -> bool {
         self.agenda.only_polls()
     }
 
-    /// Lets the next thing happen.
+    /// Executes the next event.
     pub(crate) fn step(&mut self) {
-        let Some((at, what)) = self.agenda.pop() else { return };
+        let Some((at, due)) = self.agenda.pop() else { return };
         self.now = self.now.max(at);
-        match what {
-            What::Visible(op) => self.touch(op),
-            What::Elapsed(op) => self.elapsed(op),
-            What::Memop(op) => self.memop_done(op),
-            What::Poll(op) => self.look_due(op, at),
-            What::Lead(op) => self.lead_due(op),
-            What::Flow { engine, stamp } => self.flow_due(engine, stamp),
-            What::Kernel(op) | What::KernelPoll(op) => self.kernel_step(op),
-            What::Engine(engine) => self.engine_dispatch(engine),
+        match due {
+            Due::Visible(op) => self.touch(op),
+            Due::Elapsed(op) => self.elapsed(op),
+            Due::Memop(op) => self.memop_done(op),
+            Due::Poll(op) => self.look_due(op, at),
+            Due::Lead(op) => self.lead_due(op),
+            Due::Flow { engine, stamp } => self.flow_due(engine, stamp),
+            Due::Kernel(op) | Due::KernelPoll(op) => self.kernel_step(op),
+            Due::Engine(engine) => self.engine_dispatch(engine),
         }
     }
 
-    /// Moves the clock where nothing happens.
+    /// Moves the clock over a time without events.
     pub(crate) fn pass(&mut self, now: Ns) {
         self.now = self.now.max(now);
     }
 
-    /// Lets everything happen up to a time that is the present already. Where nothing is planned but looks at memory,
-    /// each looks once, now: what they would have seen in between is what is there. Otherwise a host that is slower
-    /// than its device's looks would never be done with them.
+    /// Executes all events up to a time that has come already. If only looks at memory are planned, each looks once,
+    /// now: looks in between would have seen the same memory. Otherwise a host that is slower than its device's looks
+    /// would never finish them.
     pub(crate) fn advance(&mut self, now: Ns) {
         while self.next_at().is_some_and(|at| at <= now) {
             if self.only_polls() {

@@ -1,4 +1,4 @@
-//! Operations: what streams hold until it is done.
+//! Operations: the entries of streams.
 
 use std::sync::{Arc, Mutex};
 
@@ -9,16 +9,16 @@ use super::kernel::KernelJob;
 use super::{ContextKey, EventKey, OpKey, QueueKey, StreamKey};
 use crate::raw::Lent;
 
-/// How far an operation is.
+/// The progress of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum State {
-    /// Not at the head of everything it must head, or not visible yet.
+    /// Not at the head of its stream and queue, or not visible yet.
     Pending,
-    /// Begun: the front end, an engine or the multiprocessors have it.
+    /// Begun: the front end, an engine or the multiprocessors execute it.
     Begun,
 }
 
-/// Bytes that wait outside any address space: the staging of a pageable copy.
+/// Bytes outside any address space: the staging of a pageable copy.
 pub(crate) type Staging = Arc<Mutex<Vec<u8>>>;
 
 /// One side of a copy.
@@ -28,7 +28,7 @@ pub(crate) enum Side {
     Address { process: usize, address: u64 },
     /// Staged bytes, tightly packed.
     Staged(Staging),
-    /// Memory of the caller's, read late: only the planted bug does that.
+    /// Memory of the caller that is read late: only the planted bug does that.
     Late(LateSource),
 }
 
@@ -42,14 +42,14 @@ impl std::fmt::Debug for LateSource {
     }
 }
 
-/// Rows, their pitches, slices, their pitches: the shape of a copy seen from one side.
+/// Rows, slices and their pitches: the shape of one side of a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Layout {
     pub(crate) row_bytes: u64,
     pub(crate) slice_bytes: u64,
 }
 
-/// What a copy moves.
+/// The work of a copy.
 #[derive(Clone, Debug)]
 pub(crate) struct CopyJob {
     pub(crate) engine: usize,
@@ -71,7 +71,7 @@ impl CopyJob {
     }
 }
 
-/// What a memset sets.
+/// The work of a memset.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct FillJob {
     pub(crate) process: usize,
@@ -89,7 +89,7 @@ pub(crate) enum FillValue {
     Word(u32),
 }
 
-/// How a wait behind a running copy was found.
+/// The result of the early look at a wait behind a running copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Lead {
     /// Not looked at yet.
@@ -105,14 +105,14 @@ pub(crate) enum Lead {
 pub(crate) struct MemopJob {
     pub(crate) ops: Vec<MemOp>,
     pub(crate) position: usize,
-    /// Whether the write at hand has taken its time, and only its turn may be left to wait for.
+    /// Whether the current write has taken its time, so that it waits at most for its turn.
     pub(crate) is_written: bool,
     pub(crate) lead: Lead,
-    /// When its unsatisfied wait looks next; looks planned for other times have been overtaken.
+    /// The next look of its unsatisfied wait. Looks planned for other times are ignored.
     pub(crate) look_at: Option<Ns>,
 }
 
-/// What runs an operation.
+/// The unit that runs an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RunsOn {
     /// A copy engine.
@@ -121,11 +121,11 @@ pub(crate) enum RunsOn {
     Multiprocessors,
 }
 
-/// What an operation does.
+/// The work of an operation.
 pub(crate) enum Kind {
     /// Moves bytes.
     Copy(Box<CopyJob>),
-    /// A small copy to the device, which runs among the kernels and never sees an engine.
+    /// A small copy to the device. It runs among the kernels and needs no engine.
     Inline(Box<CopyJob>),
     /// Sets bytes.
     Fill(Box<FillJob>),
@@ -135,14 +135,14 @@ pub(crate) enum Kind {
     Kernel(Box<KernelJob>),
     /// Records an event.
     Record(EventKey),
-    /// Waits for what an event captured, or for nothing: a marker.
+    /// Waits for the work that an event stands for. Without an event it is a marker.
     Join,
-    /// Gives device memory back.
+    /// Frees device memory.
     Free { process: usize, address: u64 },
 }
 
 impl Kind {
-    /// The first memory operation, where it is one or some.
+    /// The first memory operation, if there is one.
     pub(crate) fn first_memop(&self) -> Option<&MemOp> {
         match self {
             Kind::Memops(job) => job.ops.first(),
@@ -150,7 +150,7 @@ impl Kind {
         }
     }
 
-    /// Whether engines or multiprocessors run it; nothing for what neither do, or what was not measured.
+    /// The unit that runs it; `None` if neither does, or if that was not measured.
     pub(crate) fn runs_on(&self) -> Option<RunsOn> {
         match self {
             Kind::Copy(_) => Some(RunsOn::Engine),
@@ -159,7 +159,7 @@ impl Kind {
         }
     }
 
-    /// In a word.
+    /// The operation in a word.
     pub(crate) fn noun(&self) -> &'static str {
         match self {
             Kind::Copy(_) => "copy",
@@ -179,18 +179,18 @@ pub(crate) struct Op {
     pub(crate) process: usize,
     pub(crate) context: ContextKey,
     pub(crate) stream: StreamKey,
-    /// The hardware queue it is in, until it leaves it.
+    /// The hardware queue that it is in, until it leaves the queue.
     pub(crate) queue: Option<QueueKey>,
     pub(crate) kind: Kind,
     pub(crate) state: State,
-    /// When the device can see it.
+    /// The time at which the device can see it.
     pub(crate) visible_at: Ns,
-    /// Whether the agenda holds its becoming visible.
+    /// Whether the agenda holds the moment at which it becomes visible.
     pub(crate) announced: bool,
     /// Unfinished operations that it depends on, beyond its predecessor in the stream.
     pub(crate) dependencies: u32,
     /// Operations that depend on it.
     pub(crate) dependents: Vec<OpKey>,
-    /// When it began.
+    /// The time at which it began.
     pub(crate) started: Ns,
 }

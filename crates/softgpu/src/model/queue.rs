@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use super::stream::Stream;
 use super::{ContextKey, Model, Ns, OpKey, QueueKey, StreamKey};
 
-/// What kind of work a queue takes.
+/// The kind of work that a queue takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Class {
     /// Copies to the device.
@@ -21,10 +21,10 @@ pub(crate) enum Class {
 }
 
 impl Class {
-    /// How many there are.
+    /// The number of classes.
     pub(crate) const COUNT: usize = 5;
 
-    /// As reports name it.
+    /// The name in reports.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Class::H2d => "H2D",
@@ -41,14 +41,15 @@ pub(crate) struct Queue {
     pub(crate) class: Class,
     /// Number in its pool.
     pub(crate) number: u32,
-    /// Whether it belongs to one stream and goes with it.
+    /// Whether it belongs to one stream and is dropped with it.
     pub(crate) private: bool,
-    /// The context whose streams share it; nothing where it is private.
+    /// The context whose streams share it; `None` if it is private.
     pub(crate) context: Option<ContextKey>,
     pub(crate) ops: VecDeque<OpKey>,
     /// The engine of its last copy, as long as no write has followed.
     pub(crate) unflushed: Option<usize>,
-    /// When it is idle enough for a stream that looks for a queue; meaningless while it holds operations.
+    /// The time from which it counts as idle for a stream that looks for a queue; meaningless while it holds
+    /// operations.
     idle_at: Ns,
 }
 
@@ -56,19 +57,19 @@ pub(crate) struct Queue {
 #[derive(Default)]
 pub(crate) struct Pool {
     queues: Vec<QueueKey>,
-    /// Whose turn it is.
+    /// The queue that is next in turn.
     next: u32,
 }
 
 impl Pool {
-    /// All of them.
+    /// All queues of the pool.
     pub(crate) fn queues(&self) -> &[QueueKey] {
         &self.queues
     }
 }
 
 impl Model {
-    /// How many queues a class has; `None` for one per stream.
+    /// The number of queues of a class; `None` for one per stream.
     fn pool_limit(&self, class: Class) -> Option<u32> {
         let queue = &self.parameters.queue;
         match class {
@@ -86,7 +87,7 @@ impl Model {
         self.queues.insert(Queue { class, number, private, context, ops, unflushed: None, idle_at: 0 })
     }
 
-    /// The next idle queue of a pool, in turn; where none is idle, the next in turn.
+    /// The next idle queue of a pool in turn; if none is idle, the next in turn.
     fn pick_queue(&mut self, context: ContextKey, class: Class) -> QueueKey {
         let Some(limit) = self.pool_limit(class) else {
             let pool = &mut self.contexts[context].pools[class as usize];
@@ -111,8 +112,8 @@ impl Model {
         queue
     }
 
-    /// The queue for the stream's next operation of a class. A stream with unfinished work of that class stays where
-    /// that is; else it takes the next idle queue.
+    /// The queue for the stream's next operation of a class. While the stream has unfinished work of that class, it
+    /// stays on the same queue. Otherwise it takes the next idle one.
     pub(crate) fn queue_of(&mut self, stream: StreamKey, class: Class) -> QueueKey {
         let own = &self.streams[stream];
         if let Some(queue) = own.queues[class as usize]
@@ -132,13 +133,13 @@ impl Model {
         self.queues[queue].ops.push_back(op);
     }
 
-    /// Where the stream's next memory operation goes: behind its last copy, else among its kernels.
+    /// The queue of the stream's next memory operation: behind its last copy, else among its kernels.
     pub(crate) fn memop_queue(&mut self, stream: StreamKey) -> QueueKey {
         let class = self.streams[stream].memop_class;
         self.queue_of(stream, class)
     }
 
-    /// Drops the queues that belong to one stream alone.
+    /// Drops the queues that belong to this stream alone.
     pub(crate) fn drop_private_queues(&mut self, stream: &Stream) {
         for queue in stream.queues.iter().flatten() {
             if self.queues.get(*queue).is_some_and(|q| q.private) {
@@ -154,7 +155,7 @@ impl Model {
         }
     }
 
-    /// Takes an operation off its queue; it is the head.
+    /// Takes an operation off its queue. It must be the head.
     pub(crate) fn leave_queue(&mut self, op: OpKey) {
         let Some(queue) = self.ops[op].queue.take() else { return };
         let idle_at = self.now + self.parameters.queue.idle_after_ns;

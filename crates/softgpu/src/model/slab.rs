@@ -1,9 +1,9 @@
-//! Storage with generation-tagged keys, so that a stale key is noticed and memory is used again.
+//! Storage with generation-tagged keys: a stale key is noticed, and memory is reused.
 
 use std::fmt;
 use std::marker::PhantomData;
 
-/// Where a value is in a [`Slab`], and which of the values that were ever there.
+/// The place of a value in a [`Slab`], and its generation there.
 pub(crate) struct Key<T> {
     index: u32,
     generation: u32,
@@ -19,12 +19,12 @@ impl<T> Key<T> {
         self.index as usize
     }
 
-    /// As a handle of the driver, tagged with its kind so that an event is never taken for a stream.
+    /// The key as a handle of the driver. It is tagged with its kind, so that an event is never taken for a stream.
     pub(crate) fn handle(self, kind: u8) -> u64 {
         (u64::from(kind) << 56) | (u64::from(self.generation) << 32) | u64::from(self.index)
     }
 
-    /// From a handle, if it is of that kind.
+    /// The key in a handle, if the handle is of that kind.
     pub(crate) fn from_handle(handle: u64, kind: u8) -> Option<Key<T>> {
         let generation = ((handle >> 32) as u32) & (GENERATIONS - 1);
         ((handle >> 56) as u8 == kind).then_some(Key { index: handle as u32, generation, kind: PhantomData })
@@ -64,7 +64,7 @@ struct Slot<T> {
     value: Option<T>,
 }
 
-/// Values by key; removed places are used again under a new generation.
+/// Values by key. Free places are reused under a new generation.
 pub(crate) struct Slab<T> {
     slots: Vec<Slot<T>>,
     free: Vec<u32>,
@@ -110,7 +110,7 @@ impl<T> Slab<T> {
         self.slots.len() - self.free.len()
     }
 
-    /// The living, in order of their place.
+    /// The live values, in order of their place.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (Key<T>, &T)> {
         self.slots.iter().enumerate().filter_map(|(index, slot)| {
             let key = Key { index: index as u32, generation: slot.generation, kind: PhantomData };
@@ -118,7 +118,7 @@ impl<T> Slab<T> {
         })
     }
 
-    /// Keys of the living that satisfy a condition.
+    /// The keys of live values that satisfy a condition.
     pub(crate) fn keys_where(&self, mut wanted: impl FnMut(&T) -> bool) -> Vec<Key<T>> {
         self.iter().filter(|(_, value)| wanted(value)).map(|(key, _)| key).collect()
     }

@@ -1,16 +1,16 @@
-//! Streams: order among operations, and what the default streams add to it.
+//! Streams: the order of operations, and the additional order of the default streams.
 
 use std::collections::VecDeque;
 
 use hal::{Code, MemOp, StreamFlags};
 
-use super::agenda::{Ns, What};
+use super::agenda::{Due, Ns};
 use super::capture::CaptureKey;
 use super::op::{Kind, Op, RunsOn, State};
 use super::queue::Class;
 use super::{Caller, ContextKey, Failure, Model, OpKey, Outcome, QueueKey, StreamKey, handles};
 
-/// Which stream of its context a stream is.
+/// The role of a stream in its context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Role {
     /// Made by the application.
@@ -34,11 +34,11 @@ pub(crate) struct Stream {
     pub(crate) queues: [Option<QueueKey>; Class::COUNT],
     /// Operations of each class that are in that queue.
     pub(crate) queued: [u32; Class::COUNT],
-    /// Where memory operations go: behind the last operation, if that was a copy, else among the kernels.
+    /// The class of memory operations: that of the last operation if it was a copy, else that of kernels.
     pub(crate) memop_class: Class,
-    /// What ran the last finished operation of the stream, if the one at hand was queued by then.
+    /// The unit that ran the stream's last finished operation, if the current one was queued by then.
     pub(crate) ran_on: Option<RunsOn>,
-    /// Whether the application has destroyed it; it lives on until it is empty.
+    /// Whether the application has destroyed it. It lives on until it is empty.
     pub(crate) destroyed: bool,
     pub(crate) capture: Option<CaptureKey>,
 }
@@ -50,14 +50,14 @@ impl Stream {
     }
 }
 
-/// Where an operation is to be queued.
+/// The queue in which an operation is placed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Route {
-    /// Nowhere: bookkeeping of the stream.
+    /// No queue: bookkeeping of the stream.
     None,
     /// In the stream's queue of a class.
     Class(Class),
-    /// Where memory operations go.
+    /// The queue of memory operations.
     Memop,
 }
 
@@ -140,7 +140,7 @@ impl Model {
         stream
     }
 
-    /// Destroys a stream; what is in it still runs.
+    /// Destroys a stream. Its operations still run.
     pub(crate) fn stream_destroy(&mut self, caller: Caller, handle: hal::Stream) -> Outcome<()> {
         self.current(caller)?;
         if matches!(handle, hal::Stream::DEFAULT | hal::Stream::LEGACY | hal::Stream::PER_THREAD) {
@@ -155,7 +155,7 @@ impl Model {
         Ok(())
     }
 
-    /// Forgets a thread that is gone: its default streams, once they are empty.
+    /// Drops the default streams of a thread that has ended, once they are empty.
     pub(crate) fn forget_thread(&mut self, thread: u64) {
         self.capture_modes.remove(&thread);
         let contexts = self.contexts.keys_where(|context| context.per_thread.contains_key(&thread));
@@ -180,15 +180,15 @@ impl Model {
         self.streams.get(stream).is_none_or(|s| s.ops.len() < self.parameters.queue.stream_operations)
     }
 
-    /// Whether everything in the stream, and what its order hangs on, has completed.
+    /// Whether all work of the stream, and all work that its order depends on, has completed.
     pub(crate) fn stream_idle(&self, key: StreamKey) -> bool {
         let stream = &self.streams[key];
         let joined = stream.role != Role::Legacy || self.contexts[stream.context].busy_blocking.is_empty();
         stream.ops.is_empty() && joined
     }
 
-    /// The operation whose completion means that the stream is done with what it holds now. In the legacy default
-    /// stream that is a marker, which waits for all blocking streams.
+    /// The operation whose completion means that all present work of the stream is done. In the legacy default stream
+    /// it is a marker that waits for all blocking streams.
     pub(crate) fn last_to_wait_for(&mut self, caller: Caller, key: StreamKey) -> Option<OpKey> {
         let stream = &self.streams[key];
         if stream.role == Role::Legacy && !self.contexts[stream.context].busy_blocking.is_empty() {
@@ -202,7 +202,7 @@ impl Model {
         self.submit_after(stream, at, route, kind, None)
     }
 
-    /// The same, for an operation that also waits for another one.
+    /// As [`Model::submit`], for an operation that also waits for another one.
     pub(crate) fn submit_after(
         &mut self,
         stream: StreamKey,
@@ -270,7 +270,7 @@ impl Model {
         }
     }
 
-    /// Lets an operation begin, if everything that it waits for is there.
+    /// Lets an operation begin, if everything that it waits for is done.
     pub(crate) fn touch(&mut self, key: OpKey) {
         let Some(op) = self.ops.get(key) else { return };
         if op.state != State::Pending || op.dependencies > 0 || self.streams[op.stream].ops.front() != Some(&key) {
@@ -283,7 +283,7 @@ impl Model {
             let (at, announced) = (op.visible_at, op.announced);
             if !announced {
                 self.ops[key].announced = true;
-                self.agenda.push(at, What::Visible(key));
+                self.agenda.push(at, Due::Visible(key));
             }
             return;
         }
@@ -305,12 +305,12 @@ impl Model {
             Kind::Fill(_) => self.fill_begin(key),
             Kind::Inline(_) => self.inline_begin(key),
             Kind::Record(_) | Kind::Join | Kind::Free { .. } => {
-                self.agenda.push(now + self.parameters.queue.bookkeeping_ns, What::Elapsed(key));
+                self.agenda.push(now + self.parameters.queue.bookkeeping_ns, Due::Elapsed(key));
             }
         }
     }
 
-    /// Takes a finished operation out of everything, and lets begin what waited for it.
+    /// Removes a finished operation, and lets the operations begin that waited for it.
     pub(crate) fn finish(&mut self, key: OpKey) {
         let queue = self.ops[key].queue;
         self.leave_queue(key);
@@ -340,7 +340,7 @@ impl Model {
         }
     }
 
-    /// An operation has finished that others depend on.
+    /// An operation that others depend on has finished.
     pub(crate) fn release_dependents(&mut self, dependents: Vec<OpKey>) {
         for dependent in dependents {
             if let Some(waiting) = self.ops.get_mut(dependent) {
@@ -350,7 +350,7 @@ impl Model {
         }
     }
 
-    /// A kernel follows a copy or the other way round: it hears of the end of the last operation a little later.
+    /// A kernel follows a copy, or a copy a kernel. It learns of the end of the earlier operation a little later.
     fn cross(&mut self, next: OpKey) {
         let op = &self.ops[next];
         let (ran_on, runs_on) = (self.streams[op.stream].ran_on, op.kind.runs_on());
@@ -373,7 +373,7 @@ impl Model {
         self.hear(next, self.now + span);
     }
 
-    /// Whether the stream is one that copies, and an engine runs meanwhile.
+    /// Whether the stream copies while an engine runs.
     fn must_be_turned_to(&self, op: OpKey) -> bool {
         let (stream, context) = (&self.streams[self.ops[op].stream], self.ops[op].context);
         let device = &self.devices[self.contexts[context].device];
@@ -381,7 +381,7 @@ impl Model {
         busy && [Class::H2d, Class::D2h].iter().any(|&class| stream.queues[class as usize].is_some())
     }
 
-    /// The operation is not visible before that.
+    /// The operation does not begin before this time.
     fn hear(&mut self, key: OpKey, at: Ns) {
         let op = &mut self.ops[key];
         if at > op.visible_at {

@@ -1,10 +1,10 @@
-//! What was executed: counts, what is alive, and the order of everything.
+//! Executed operations: counts, live objects, and the order of operations.
 
 use super::op::{Kind, Op};
 use super::{Model, QueueKey, handles};
 use hal::{Nanos, Stream};
 
-/// What has been asked of the model since it was made.
+/// The operations of the model since it was made.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Operations that were queued.
@@ -35,7 +35,7 @@ pub struct Counts {
     pub event_waits: u64,
 }
 
-/// What is alive: flat once everything has completed and been given back.
+/// The numbers of live objects. They stay constant when everything has completed and been freed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Live {
     /// Unfinished operations.
@@ -58,22 +58,22 @@ pub struct Live {
     pub agenda: usize,
 }
 
-/// An operation that was executed.
+/// An executed operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TraceEntry {
-    /// When it began.
+    /// The time at which it began.
     pub start: Nanos,
-    /// When it was done.
+    /// The time at which it was done.
     pub end: Nanos,
     /// The process that it belongs to; 0 is the first.
     pub process: usize,
     /// The handle of its stream; the legacy default stream appears under a handle of its own.
     pub stream: Stream,
-    /// The hardware queue that it was in to the end, if any.
+    /// The hardware queue in which it stayed to its end, if any.
     pub queue: Option<String>,
     /// The copy engine that ran it, if any.
     pub engine: Option<String>,
-    /// What it was.
+    /// The operation in a few words, such as `copy of 65536 bytes`.
     pub what: String,
 }
 
@@ -96,7 +96,7 @@ impl Model {
         self.queues.get(key).map(|queue| format!("{} queue {}", queue.class.name(), queue.number))
     }
 
-    /// In a few words, for traces and reports.
+    /// The operation in a few words, for traces and reports.
     pub(crate) fn describe(&self, op: &Op) -> String {
         match &op.kind {
             Kind::Copy(job) => format!("copy of {} bytes", job.bytes()),

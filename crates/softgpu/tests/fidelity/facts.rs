@@ -6,7 +6,7 @@ use serde::Deserialize;
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Facts {
-    /// How far a figure may be off.
+    /// The permitted deviation of a figure, as a share of it.
     pub tolerance: f64,
     pub row: Vec<Row>,
     pub map: Vec<Map>,
@@ -23,7 +23,7 @@ pub struct Row {
     pub method: String,
     #[serde(default)]
     pub chunk_kib: u64,
-    /// The urgent copy; 64 KiB where it is not said.
+    /// The size of the urgent copy; 64 KiB if it is absent.
     pub urgent_kib: Option<u64>,
     #[serde(default)]
     pub priority: bool,
@@ -38,12 +38,12 @@ pub struct Row {
     #[serde(default)]
     pub device_word: bool,
     pub p50_us: Option<f64>,
-    /// The highest of several measurements, where `p50_us` is the lowest: the model may be anywhere between.
+    /// The highest of several measurements, while `p50_us` is the lowest. The model may be anywhere between.
     pub p50_us_max: Option<f64>,
     pub bulk_gbps: Option<f64>,
 }
 
-/// Which way.
+/// The direction of the copies.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
 #[serde(rename_all = "lowercase")]
 pub enum Direction {
@@ -80,7 +80,6 @@ pub struct Hang {
     pub hangs: bool,
 }
 
-/// Reads them.
 pub fn read() -> Facts {
     toml::from_str(include_str!("../../facts.toml")).expect("facts.toml is as this file describes it")
 }

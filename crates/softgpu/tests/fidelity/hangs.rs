@@ -1,4 +1,4 @@
-//! Which streams share a queue, and which designs hang.
+//! The streams that share a queue, and the designs that hang.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -65,7 +65,7 @@ impl Kernels {
     }
 }
 
-/// What came of a design.
+/// The outcome of a design.
 pub struct Verdict {
     pub hung: bool,
     /// Whether plain stores of the host drained it.
@@ -73,7 +73,7 @@ pub struct Verdict {
     pub report: String,
 }
 
-/// Tries a design until it hangs, or for long enough.
+/// Runs a design until it hangs, or for long enough.
 pub fn hunt(row: &Hang) -> Verdict {
     let rig = Rig::new(Connections { max: row.connections, copy: row.copy_connections });
     if row.design == "late ticket" {
@@ -94,7 +94,7 @@ pub fn hunt(row: &Hang) -> Verdict {
 fn verdict(rig: &Rig, hung: bool, open: impl Fn()) -> Verdict {
     let report = rig.gpu.deadlock().map(|deadlock| deadlock.to_string()).unwrap_or_default();
     let mut drained = !hung;
-    // An application's own writes may raise the word again while it drains, so the store is repeated.
+    // An application's own writes may raise the word again while the queues drain, so the store is repeated.
     for _ in 0..10_000 {
         if drained {
             break;
@@ -233,23 +233,23 @@ impl Hunt {
         Ok(())
     }
 
-    /// Takes a lock that is held across calls of the driver: the wait for it is the host's.
+    /// Takes a lock that is held across driver calls. The wait for it is in the host's time.
     fn hold<'a>(&self, lock: &'a Mutex<()>) -> std::sync::MutexGuard<'a, ()> {
         let mut held = None;
         self.rig.driver.host().wait_until(None, &mut || {
             held = lock.try_lock().ok();
             held.is_some()
         });
-        // Where the proof of a deadlock ended the wait, the holder lets go as soon as it has its error.
+        // After the proof of a deadlock, the holder releases the lock as soon as its call returns the error.
         held.unwrap_or_else(|| {
             let mut late = None;
             self.rig.driver.host().outside(&mut || late = lock.lock().ok());
-            late.expect("nobody panics while holding a channel")
+            late.expect("no thread panics while holding a channel")
         })
     }
 }
 
-/// User streams wait for tickets that the host raises only after copies which are submitted later.
+/// User streams wait for tickets. The host raises these only after copies that are submitted later.
 fn late_ticket(rig: &Rig, users: usize) -> Verdict {
     let kernels = Kernels::load(rig);
     let ticket = rig.word(1);

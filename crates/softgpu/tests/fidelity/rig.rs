@@ -1,4 +1,5 @@
-//! What every sequence needs: a GPU, memory for bulk and for urgent copies, and words that both sides see.
+//! The equipment of every sequence: a GPU, memory for bulk and for urgent copies, and words that host and device
+//! share.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -12,9 +13,9 @@ use crate::facts::Direction;
 
 pub const KIB: u64 = 1 << 10;
 pub const MIB: u64 = 1 << 20;
-/// The urgent copy.
+/// The size of the urgent copy.
 pub const SMALL: u64 = 64 * KIB;
-/// Bulk buffers.
+/// The size of a bulk buffer.
 pub const BULK: u64 = 256 * MIB;
 
 /// A word in pinned memory. The allocation is freed with the process only, so the word outlives every thread.
@@ -23,7 +24,7 @@ pub struct Word(u64);
 
 impl Word {
     fn atomic(&self) -> &AtomicU32 {
-        // SAFETY: the address is four-byte aligned inside a pinned allocation that is never freed, and everybody goes
+        // SAFETY: the address is four-byte aligned inside a pinned allocation that is never freed, and all accesses go
         // through atomics: this type here, the model on its side.
         unsafe { AtomicU32::from_ptr(self.0 as *mut u32) }
     }
@@ -49,13 +50,13 @@ pub struct Pair {
 }
 
 impl Pair {
-    /// Of the host's side and of the device's.
+    /// The addresses on the host and on the device.
     pub fn addresses(self) -> (u64, u64) {
         (self.host, self.device.0)
     }
 }
 
-/// The bench.
+/// The equipment.
 #[derive(Clone)]
 pub struct Rig {
     pub gpu: SoftGpu,
@@ -68,14 +69,14 @@ pub struct Rig {
 }
 
 impl Rig {
-    /// A GPU with what the environment and the row ask for.
+    /// A GPU with the settings of the environment and the row.
     pub fn new(connections: Connections) -> Rig {
         let builder = SoftGpu::builder().environment().expect("OVERTAKE_SOFT_* as documented");
         let gpu = builder.connections(connections).payload(Payload::TimingOnly).build();
         Rig::on(gpu)
     }
 
-    /// A bench of a process.
+    /// The equipment of one process.
     pub fn on(gpu: SoftGpu) -> Rig {
         let driver: Arc<dyn Driver> = Arc::new(gpu.clone());
         let context = driver.primary_context_retain(Device(0)).unwrap();
@@ -120,8 +121,8 @@ impl Rig {
         stream: Stream,
     ) -> hal::Result<()> {
         let (host, device) = ((pair.host + offset) as *mut u8, pair.device.offset(offset));
-        // SAFETY: both buffers are pinned or the device's, and are never freed while the bench lives; nobody looks at
-        // the bytes.
+        // SAFETY: both buffers are pinned or the device's, and are never freed while the bench lives; the host never
+        // reads the bytes.
         unsafe {
             match direction {
                 Direction::D2h => self.driver.copy_dtoh_async(host, device, bytes, stream),
@@ -153,7 +154,7 @@ impl Rig {
     }
 }
 
-/// The little generator that the measurements used.
+/// The pseudo-random generator that the measurements used.
 pub struct Random(u32);
 
 impl Random {
@@ -167,7 +168,7 @@ impl Random {
     }
 }
 
-/// The middle of the samples.
+/// The median of the samples.
 pub fn p50(mut samples: Vec<f64>) -> f64 {
     samples.sort_by(f64::total_cmp);
     samples[samples.len() / 2]

@@ -9,7 +9,7 @@ use softgpu::{BUILTIN_PTX, Connections};
 use crate::facts::{Direction, Row};
 use crate::rig::{BULK, KIB, MIB, Random, Rig, SMALL, Word, p50};
 
-/// What a sequence gives.
+/// The figures of a sequence.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Figures {
     pub p50_us: Option<f64>,
@@ -34,7 +34,7 @@ pub fn replay(row: &Row) -> Figures {
     }
 }
 
-/// A thread that keeps a stream saturated, and what it has put there.
+/// A thread that keeps a stream saturated, and counts its copies.
 struct Feeder {
     stop: Arc<AtomicBool>,
     bytes: Arc<AtomicU64>,
@@ -42,8 +42,8 @@ struct Feeder {
 }
 
 impl Feeder {
-    /// `group` submits one group of copies and returns its bytes; after each group the progress word is written, and at
-    /// most `outstanding` groups are under way.
+    /// `group` submits one group of copies and returns its bytes. After each group the progress word is written, and
+    /// at most `outstanding` groups are queued.
     fn start(
         rig: &Rig,
         stream: Stream,
@@ -80,7 +80,7 @@ impl Feeder {
     }
 }
 
-/// Walks through the bulk buffer.
+/// Moves on through the bulk buffer.
 fn walk(offset: &mut u64, chunk: u64) -> u64 {
     if *offset + chunk > BULK {
         *offset = 0;
@@ -121,8 +121,8 @@ fn contended(row: &Row) -> Figures {
     Figures { p50_us: Some(p50(samples)), bulk_gbps: Some(bulk as f64 / span_us / 1e3) }
 }
 
-/// `overtake bench latency`: an urgent copy after a sleep; alone, while bulk goes the other way, or beside bulk in
-/// chunks with a kernel behind each.
+/// The sequence of `overtake bench latency`: an urgent copy after a sleep, alone, while bulk goes the other way, or
+/// beside bulk in chunks with a kernel behind each.
 fn latency(row: &Row) -> Figures {
     let rig = Rig::new(Connections::default());
     let (range, direction, chunk) = (rig.driver.priority_range().unwrap(), row.direction, row.chunk_kib * KIB);
@@ -310,7 +310,7 @@ fn burst(row: &Row) -> Figures {
 /// The copy kernel of the library, its descriptors and its gate as `copies/src/kernel/copy.cu` declares them.
 const COPY_PTX: &str = include_str!("../../../../copies/src/kernel/copy.ptx");
 
-/// One copy of 64 KiB by the copy kernel on 16 multiprocessors, which yields to nobody.
+/// One copy of 64 KiB by the copy kernel on 16 multiprocessors; it never yields.
 fn launch_copy(rig: &Rig, function: Function, direction: Direction, stream: Stream) {
     let (host, device) = rig.small.addresses();
     let (target, source) = if direction == Direction::D2h { (host, device) } else { (device, host) };
@@ -413,12 +413,12 @@ fn link(row: &Row) -> Figures {
     Figures { p50_us: Some(p50(samples.collect())), bulk_gbps: None }
 }
 
-/// Bulk in requests of eight chunks over many streams, a kernel before each, and at most twelve outstanding.
+/// Bulk in requests of eight chunks over many streams, with a kernel before each and at most twelve outstanding.
 struct Feed {
     rig: Rig,
     noop: Function,
     bulk: Vec<Stream>,
-    /// Where the chunks go, each behind a wait for the word; `None`: into the request's own stream, ungated.
+    /// The channel of the chunks, each behind a wait for the word; `None`: the request's own stream, without waits.
     channel: Option<Stream>,
     word: Word,
 }
@@ -478,8 +478,8 @@ impl Feed {
     }
 }
 
-/// Bulk over many streams with kernels between, small copies over as many others: as they are, or the bulk through one
-/// dedicated channel whose chunks are gated by a word that the CPU raises and lowers.
+/// Bulk over many streams with kernels between, and small copies over as many others. Bulk goes natively, or through
+/// one dedicated channel whose chunks wait for a word that the CPU raises and lowers.
 fn many(row: &Row) -> Figures {
     let rig = Rig::new(Connections::default());
     let module = rig.driver.module_load(BUILTIN_PTX.as_bytes()).unwrap();
@@ -508,8 +508,8 @@ fn many(row: &Row) -> Figures {
         rig.spin(flag, index);
         word.store(0);
         samples.push(rig.now_us() - begin_us);
-        // What was measured asked for 600; there a sleep lasts at least 60 us longer than asked, and its end wanders.
-        // Without that the copies fall into step with the chunks, and a figure says which step it was.
+        // The measurement asked for 600 us. There a sleep lasts at least 60 us longer than asked, and its end varies.
+        // Without that variation the copies fall into step with the chunks, and the figure depends on the step.
         rig.sleep_us(660 + u64::from(random.below(40)));
     }
     let span_us = rig.now_us() - started_us;
@@ -519,7 +519,7 @@ fn many(row: &Row) -> Figures {
     Figures { p50_us: Some(p50(samples)), bulk_gbps: Some(bulk as f64 / span_us / 1e3) }
 }
 
-/// Bulk in one process, a small copy in another; the word is registered in both.
+/// Bulk in one process and a small copy in another. The word is registered in both.
 fn processes(row: &Row) -> Figures {
     let rig = Rig::new(Connections::default());
     let other = Rig::on(rig.gpu.process());
@@ -571,7 +571,7 @@ fn processes(row: &Row) -> Figures {
     Figures { p50_us: Some(p50(samples)), bulk_gbps: Some(bulk_gbps) }
 }
 
-/// A copy from memory that nobody pinned.
+/// A copy from unpinned memory.
 fn pageable(row: &Row) -> Figures {
     let rig = Rig::new(Connections::default());
     let stream = rig.stream(0);

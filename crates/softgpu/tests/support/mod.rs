@@ -1,4 +1,4 @@
-//! What several test files need.
+//! Helpers of several test files.
 #![allow(dead_code)] // each test file uses its own part
 
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -27,7 +27,7 @@ impl Pinned {
         Pinned(gpu.host_alloc(bytes, HostAllocFlags::PORTABLE.and(HostAllocFlags::DEVICEMAP)).unwrap() as u64)
     }
 
-    /// The same, under a context that need not be current yet.
+    /// As [`Pinned::new`], under a context that need not be current yet.
     pub fn new_in(gpu: &SoftGpu, context: hal::Context, bytes: u64) -> Pinned {
         gpu.context_set_current(Some(context)).unwrap();
         Pinned::new(gpu, bytes)
@@ -38,7 +38,7 @@ impl Pinned {
     }
 
     fn atomic(&self) -> &AtomicU32 {
-        // SAFETY: the first word of a page-aligned pinned allocation that is never freed; everybody uses atomics.
+        // SAFETY: the first word of a page-aligned pinned allocation that is never freed; every access is atomic.
         unsafe { AtomicU32::from_ptr(self.0 as *mut u32) }
     }
 
@@ -52,13 +52,13 @@ impl Pinned {
 
     /// The bytes, copied out.
     pub fn bytes(self, count: usize) -> Vec<u8> {
-        // SAFETY: callers ask for no more than they allocated, after the device is done with it.
+        // SAFETY: callers ask for no more than they allocated, and the device has finished with it.
         unsafe { std::slice::from_raw_parts(self.0 as *const u8, count) }.to_vec()
     }
 }
 
 pub fn upload(gpu: &SoftGpu, target: DevicePtr, source: Pinned, bytes: u64, stream: Stream) -> hal::Result<()> {
-    // SAFETY: pinned memory of these tests is never freed, and nobody writes it while a copy may run.
+    // SAFETY: pinned memory of these tests is never freed, and no thread writes it while a copy may run.
     unsafe { gpu.copy_htod_async(target, source.0 as *const u8, bytes, stream) }
 }
 

@@ -1,15 +1,15 @@
-//! The library as programs find it: a folder of its own that holds it under both of its names.
+//! Installs the library as programs find it: in a folder of its own, under both of its names.
 
 use std::path::{Path, PathBuf};
 
-/// A folder under the target directory that belongs to the test of this name alone.
+/// A folder under the target directory for the test of this name only.
 pub fn folder(test: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(test);
     std::fs::create_dir_all(&folder).unwrap_or_else(|error| panic!("create {}: {error}", folder.display()));
     folder
 }
 
-/// The library that cargo built for this test: it lies beside the test itself.
+/// The library that cargo built for this test; it lies beside the test itself.
 fn built_library() -> PathBuf {
     let test = std::env::current_exe().expect("the path of the running test");
     let library = test.parent().expect("a file has a folder").join("libcuda.so");
