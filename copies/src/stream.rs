@@ -10,7 +10,7 @@ use semaphores::Priority;
 
 use crate::ahead::Ahead;
 use crate::copy::submit::{submit, submit_all};
-use crate::copy::{CopyHandle, Door, Plan, Reason, Request};
+use crate::copy::{CopyHandle, Native, Plan, Reason, Request};
 use crate::overtake::Inner;
 use crate::run::Run;
 use crate::shadow::Shadow;
@@ -192,17 +192,22 @@ impl PriorityStream {
     /// completed; pageable host memory follows the driver's own rules.
     pub unsafe fn memcpy_async(&self, request: &Request) -> Result<CopyHandle> {
         // SAFETY: passed on to the caller.
-        unsafe { submit(&self.state, request, &Door::default()) }
+        unsafe { submit(&self.state, request, None) }
     }
 
-    /// The same for a copy that somebody else has already decided how to hand to the driver: where it goes natively,
-    /// it goes through `door`.
+    /// The copies of one driver call that a program has made. They have no order among them, and the first one's
+    /// priority is that of all. Where they go natively, that call is made; where bulk goes by kernel, several share a
+    /// launch.
     ///
     /// # Safety
-    /// As for [`PriorityStream::memcpy_async`]; the door makes the copy of the request and nothing else.
-    pub unsafe fn memcpy_through(&self, request: &Request, door: &Door<'_>) -> Result<CopyHandle> {
+    /// As for [`PriorityStream::memcpy_async`], for each request; `native` makes the copies of all requests and nothing
+    /// else.
+    pub unsafe fn memcpy_through(&self, requests: &[Request], native: &Native<'_>) -> Result<CopyHandle> {
+        if requests.is_empty() {
+            return Err(Code::INVALID_VALUE.at("overtake memcpy_through").because("no copies"));
+        }
         // SAFETY: passed on to the caller.
-        unsafe { submit(&self.state, request, door) }
+        unsafe { submit_all(&self.state, requests, native) }
     }
 
     /// Copies several, in order. The first that fails ends the batch; those before it are on their way.
@@ -212,19 +217,6 @@ impl PriorityStream {
     pub unsafe fn memcpy_batch_async(&self, requests: &[Request]) -> Result<Vec<CopyHandle>> {
         // SAFETY: passed on to the caller.
         requests.iter().map(|request| unsafe { self.memcpy_async(request) }).collect()
-    }
-
-    /// The same for several that have no order among them, in one call of the door; the first one's priority is that
-    /// of all. Where bulk goes by kernel, several share a launch.
-    ///
-    /// # Safety
-    /// As for [`PriorityStream::memcpy_through`], for each.
-    pub unsafe fn memcpy_batch_through(&self, requests: &[Request], door: &Door<'_>) -> Result<CopyHandle> {
-        if requests.is_empty() || door.native.is_none() {
-            return Err(Code::INVALID_VALUE.at("overtake memcpy_batch_through").because("no copies, or no door"));
-        }
-        // SAFETY: passed on to the caller.
-        unsafe { submit_all(&self.state, requests, door) }
     }
 
     /// Host to device.

@@ -6,7 +6,7 @@
 #![allow(unsafe_code)]
 
 use hal::{Code, Copy2d, Copy3d, Driver, Function, Launch, Plane, Stream, Volume};
-use overtake::copy::{CopyHandle, Door, Request};
+use overtake::copy::{CopyHandle, Native, Request};
 use overtake::{Overtake, Priority, PriorityStream};
 
 use crate::memory::Pinned;
@@ -15,6 +15,11 @@ use crate::rig::Rig;
 
 fn at(request: Request, priority: Option<Priority>) -> Request {
     priority.map_or(request, |priority| request.at(priority))
+}
+
+/// What a driver call would have answered.
+fn code_of(result: hal::Result<()>) -> u32 {
+    result.map_or_else(|error| error.code().get(), |()| 0)
 }
 
 /// What a linear copy asks for. The sides say whether the direction is named or has to be inferred.
@@ -63,9 +68,9 @@ pub fn htod_blocking(
         rig.htod((device, 0), (host, 0), bytes, stream.raw())?;
         rig.driver().stream_synchronize(stream.raw())
     };
-    let door = Door { native: Some(&native), blocking: true, ..Door::default() };
+    let native = || code_of(native());
     // SAFETY: both ranges lie inside buffers of a rig (checked by `request`), which outlive the copy (the rule above).
-    unsafe { stream.memcpy_through(&request, &door) }
+    unsafe { stream.memcpy_through(&[request], &Native::blocking(&native)) }
 }
 
 /// Pinned host memory to the device, in any stream and as the driver does it.
@@ -84,9 +89,9 @@ pub fn batch(stream: &PriorityStream, requests: &[Request]) -> hal::Result<Vec<C
 
 /// Several linear copies without order among them, as one; fails where they would go natively.
 pub fn unordered(stream: &PriorityStream, requests: &[Request]) -> hal::Result<CopyHandle> {
-    let native = || Err(Code::NOT_SUPPORTED.at("a batch that is to go by kernel"));
-    // SAFETY: as for `batch`; the door makes no copy at all.
-    unsafe { stream.memcpy_batch_through(requests, &Door { native: Some(&native), ..Door::default() }) }
+    let native = || Code::NOT_SUPPORTED.get();
+    // SAFETY: as for `batch`; the native call makes no copy at all.
+    unsafe { stream.memcpy_through(requests, &Native::asynchronous(&native)) }
 }
 
 /// The same; where they go natively, `native` makes them.
@@ -95,8 +100,9 @@ pub fn unordered_through(
     requests: &[Request],
     native: &dyn Fn() -> hal::Result<()>,
 ) -> hal::Result<CopyHandle> {
+    let native = || code_of(native());
     // SAFETY: as for `batch`; callers make the same copies.
-    unsafe { stream.memcpy_batch_through(requests, &Door { native: Some(native), ..Door::default() }) }
+    unsafe { stream.memcpy_through(requests, &Native::asynchronous(&native)) }
 }
 
 /// Several linear copies without order among them, of lengths that a driver refuses, which is asked by `native`.
@@ -105,8 +111,9 @@ pub fn attempt_batch(
     requests: &[Request],
     native: &dyn Fn() -> hal::Result<()>,
 ) -> hal::Result<CopyHandle> {
-    // SAFETY: no request lies in its buffers, so that only the door may be tried, which makes no copy.
-    unsafe { stream.memcpy_batch_through(requests, &Door { native: Some(native), ..Door::default() }) }
+    let native = || code_of(native());
+    // SAFETY: no request lies in its buffers, so that only the native call may be tried, which makes no copy.
+    unsafe { stream.memcpy_through(requests, &Native::asynchronous(&native)) }
 }
 
 /// A rectangle where the depth is 1, else a box.

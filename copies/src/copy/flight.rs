@@ -25,7 +25,7 @@ impl Job<'_> {
         let passenger = self.passenger();
         if plan == Plan::Urgent
             && self.below.is_empty()
-            && !self.door.blocking
+            && !self.is_blocking()
             && let Some(ride) = passenger.enter(doubtful)
         {
             return match passenger.ride(&ride, copy) {
@@ -91,7 +91,7 @@ impl Job<'_> {
         let tracked = match (&submitted, flight.raises) {
             (Err(_), _) => false,
             // It has completed: there is nothing to wait for in any stream.
-            (Ok(()), _) if self.door.blocking && matches!(plan, Plan::Native(_) | Plan::Urgent) => {
+            (Ok(()), _) if self.is_blocking() && matches!(plan, Plan::Native(_) | Plan::Urgent) => {
                 inner.shared.ring.complete(ticket);
                 true
             }
@@ -104,7 +104,7 @@ impl Job<'_> {
             // SAFETY: passed on to the caller.
             return unsafe { self.after_failure(plan, submitted) };
         }
-        if flight.raises && !self.door.blocking {
+        if flight.raises && !self.is_blocking() {
             flight.expected += self.stream.run.begin(ticket, flight.pending.is_some());
         }
         self.boost_dependencies(&mut flight);
@@ -182,7 +182,6 @@ mod tests {
     use hal::{HostAllocFlags, Nanos};
     use semaphores::Priority;
 
-    use crate::copy::door::Door;
     use crate::copy::job::Job;
     use crate::copy::request::{Request, place};
     use crate::options::Options;
@@ -212,7 +211,7 @@ mod tests {
             placement: place(&*driver, &request),
             below: Vec::new(),
             fits_kernel: false,
-            door: &Door::default(),
+            native: None,
             doubtful: None,
             pieces: Vec::new(),
             requests: std::slice::from_ref(&request),

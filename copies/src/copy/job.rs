@@ -6,8 +6,8 @@ use channels::{Direction, Shape};
 use semaphores::{Priority, emulation};
 
 use crate::ahead::Dependency;
-use crate::copy::door::Door;
 use crate::copy::handle::CopyHandle;
+use crate::copy::native::Native;
 use crate::copy::plan::{Plan, Reason};
 use crate::copy::request::{Placement, Request, is_allocated};
 use crate::engine::Engine;
@@ -27,7 +27,8 @@ pub(super) struct Job<'a> {
     pub(super) below: Vec<Dependency>,
     /// Whether it could go by kernel, if the channel does not take it.
     pub(super) fits_kernel: bool,
-    pub(super) door: &'a Door<'a>,
+    /// The program's own call; `None` for a copy of the layer's user.
+    pub(super) native: Option<&'a Native<'a>>,
     /// Whether its stream is to be treated with care, if that has been asked.
     pub(super) doubtful: Option<bool>,
     /// What the kernel has to do where that is not just the shape.
@@ -65,6 +66,11 @@ impl Job<'_> {
 
     pub(super) fn handle(&self, plan: Plan, ticket: Option<Ticket>) -> CopyHandle {
         CopyHandle { stream: Arc::clone(self.stream), ticket, plan }
+    }
+
+    /// Whether the copy has completed when its call returns.
+    pub(super) fn is_blocking(&self) -> bool {
+        self.native.is_some_and(Native::is_blocking)
     }
 
     fn counts_on_cpu(&self) -> bool {

@@ -10,15 +10,15 @@
 //! | `flight.rs` | copies with one |
 //! | `ways.rs` | the ways into the driver |
 //! | `batch.rs` | several copies as one |
-//! | `door.rs` | how a copy reaches the driver where it goes natively |
+//! | `native.rs` | the driver call that a program has made, and the driver's answer |
 //! | `passing.rs` | copies that are left alone |
 //! | `handle.rs` | what the caller gets back |
 
 mod batch;
-mod door;
 mod flight;
 pub(crate) mod handle;
 mod job;
+mod native;
 mod passing;
 pub(crate) mod plan;
 pub(crate) mod request;
@@ -26,7 +26,7 @@ mod ride;
 pub(crate) mod submit;
 mod ways;
 
-pub use door::Door;
 pub use handle::{CopyHandle, Status};
+pub use native::Native;
 pub use plan::{Plan, Reason};
 pub use request::Request;

@@ -2,11 +2,24 @@
 #![allow(unsafe_code)] // copies are unsafe; the caller's promise is passed on
 
 use channels::{Direction, copy_shape};
-use hal::{Result, Stream};
+use hal::{Driver, Result, Stream};
 
 use crate::copy::plan::{Plan, Reason};
-use crate::copy::request::{Request, place};
+use crate::copy::request::Request;
 use crate::overtake::Overtake;
+
+impl Request {
+    /// Makes the copy as the driver does it.
+    ///
+    /// # Safety
+    /// As for [`crate::PriorityStream::memcpy_async`].
+    pub unsafe fn copy_by(&self, driver: &dyn Driver, stream: Stream) -> Result<()> {
+        // Where the caller has not named the direction, the driver finds it, as it does between devices.
+        let direction = self.direction.unwrap_or(Direction::Peer);
+        // SAFETY: passed on to the caller.
+        unsafe { copy_shape(driver, direction, &self.shape, stream) }
+    }
+}
 
 impl Overtake {
     /// Makes a copy as the driver does it, in any stream, and counts it as left alone.
@@ -15,11 +28,9 @@ impl Overtake {
     /// As for [`crate::PriorityStream::memcpy_async`].
     pub unsafe fn leave_alone(&self, request: &Request, stream: Stream) -> Result<()> {
         self.loss()?;
-        let (driver, counters) = (&**self.driver(), &self.shared().counters);
-        let inferred = || place(driver, request).map(|placement| placement.direction);
-        let direction = request.direction.or_else(inferred).unwrap_or(Direction::Peer);
+        let counters = &self.shared().counters;
         // SAFETY: passed on to the caller.
-        let copied = unsafe { copy_shape(driver, direction, &request.shape, stream) };
+        let copied = unsafe { request.copy_by(&**self.driver(), stream) };
         match copied {
             Ok(()) => counters.copied(Plan::Native(Reason::LeftAlone), request.bytes()),
             Err(_) => counters.failed(),

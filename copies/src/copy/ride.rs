@@ -9,8 +9,8 @@ use channels::{Direction, Shape};
 use hal::{Nanos, Result};
 use semaphores::Priority;
 
-use crate::copy::door::Door;
 use crate::copy::handle::CopyHandle;
+use crate::copy::native::Native;
 use crate::copy::plan::{Plan, Reason};
 use crate::copy::request::{Placement, Request};
 use crate::run::{Ask, Ride};
@@ -56,14 +56,14 @@ impl Passenger<'_> {
         submitted
     }
 
-    unsafe fn alone(&self, shape: &Shape, door: &Door<'_>) -> Result<CopyHandle> {
+    unsafe fn alone(&self, shape: &Shape, native: Option<&Native<'_>>) -> Result<CopyHandle> {
         let began = self.stream.began();
         // SAFETY: passed on to the caller.
-        let submitted = unsafe { self.stream.copy_natively(self.direction, shape, door) };
+        let submitted = unsafe { self.stream.copy_natively(self.direction, shape, native) };
         self.told(submitted, Plan::Native(Reason::Alone), began)
     }
 
-    unsafe fn urgently(&self, shape: &Shape, door: &Door<'_>) -> AtOnce {
+    unsafe fn urgently(&self, shape: &Shape, native: Option<&Native<'_>>) -> AtOnce {
         let Passenger { stream, direction, priority, .. } = *self;
         let supposed = Placement { direction, pinned: true, managed: false, host_seen_by_device: None };
         if stream.ahead.may_be_below(priority) || !supposed.meets_engine(&shape.flattened()) {
@@ -73,7 +73,7 @@ impl Passenger<'_> {
         let Some(ride) = self.enter(doubtful) else { return AtOnce::Not { doubtful: Some(doubtful) } };
         let began = stream.began();
         // SAFETY: passed on to the caller.
-        let submitted = self.ride(&ride, || unsafe { stream.copy_natively(direction, shape, door) });
+        let submitted = self.ride(&ride, || unsafe { stream.copy_natively(direction, shape, native) });
         AtOnce::Went(self.told(submitted, Plan::Urgent, began))
     }
 
@@ -102,7 +102,7 @@ pub(super) enum AtOnce {
 ///
 /// # Safety
 /// As for [`super::submit::submit`].
-pub(super) unsafe fn at_once(stream: &Arc<StreamState>, request: &Request, door: &Door<'_>) -> AtOnce {
+pub(super) unsafe fn at_once(stream: &Arc<StreamState>, request: &Request, native: Option<&Native<'_>>) -> AtOnce {
     let (inner, priority) = (&*stream.inner, request.priority.unwrap_or(stream.priority));
     let valid = request.priority.is_none_or(|priority| inner.options.priorities.contains(priority));
     let Some(direction) = request.direction.filter(|_| valid && inner.is_enabled) else {
@@ -115,13 +115,13 @@ pub(super) unsafe fn at_once(stream: &Arc<StreamState>, request: &Request, door:
     let passenger = Passenger { stream, direction, priority, bytes: request.bytes() };
     if lowest == highest {
         // SAFETY: passed on to the caller.
-        return AtOnce::Went(unsafe { passenger.alone(&request.shape, door) });
+        return AtOnce::Went(unsafe { passenger.alone(&request.shape, native) });
     }
-    if priority != highest || door.blocking || !inner.lets_ride {
+    if priority != highest || native.is_some_and(Native::is_blocking) || !inner.lets_ride {
         return AtOnce::Not { doubtful: None };
     }
     // SAFETY: passed on to the caller.
-    unsafe { passenger.urgently(&request.shape, door) }
+    unsafe { passenger.urgently(&request.shape, native) }
 }
 
 #[cfg(test)]

@@ -7,9 +7,9 @@ use hal::{Nanos, Result};
 use semaphores::Priority;
 
 use crate::copy::batch;
-use crate::copy::door::Door;
 use crate::copy::handle::CopyHandle;
 use crate::copy::job::Job;
+use crate::copy::native::Native;
 use crate::copy::plan::{Plan, Reason, Situation, fits_kernel, plan};
 use crate::copy::request::{Request, place};
 use crate::copy::ride::{AtOnce, at_once};
@@ -23,30 +23,34 @@ const URGENT: Workers = Workers { blocks: 16, warps: 16 };
 ///
 /// # Safety
 /// The ranges of the request stay valid until the copy has completed, as the driver's copy of that kind demands.
-pub(crate) unsafe fn submit(stream: &Arc<StreamState>, request: &Request, door: &Door<'_>) -> Result<CopyHandle> {
+pub(crate) unsafe fn submit(
+    stream: &Arc<StreamState>,
+    request: &Request,
+    native: Option<&Native<'_>>,
+) -> Result<CopyHandle> {
     // SAFETY: passed on to the caller.
-    match unsafe { at_once(stream, request, door) } {
+    match unsafe { at_once(stream, request, native) } {
         AtOnce::Went(result) => result,
         // SAFETY: passed on to the caller.
-        AtOnce::Not { doubtful } => unsafe { submit_asking(stream, std::slice::from_ref(request), door, doubtful) },
+        AtOnce::Not { doubtful } => unsafe { submit_asking(stream, std::slice::from_ref(request), native, doubtful) },
     }
 }
 
 /// Submits several requests that have no order among them, as one copy of all their bytes with the first one's
-/// priority. Where they do not go one way together, the door takes them.
+/// priority. Where they do not go one way together, `native` makes them.
 ///
 /// # Safety
 /// As for [`submit`], for each.
 pub(crate) unsafe fn submit_all(
     stream: &Arc<StreamState>,
     requests: &[Request],
-    door: &Door<'_>,
+    native: &Native<'_>,
 ) -> Result<CopyHandle> {
     // SAFETY: passed on to the caller.
     unsafe {
         match requests {
-            [request] => submit(stream, request, door),
-            _ => submit_asking(stream, requests, door, None),
+            [request] => submit(stream, request, Some(native)),
+            _ => submit_asking(stream, requests, Some(native), None),
         }
     }
 }
@@ -56,7 +60,7 @@ pub(crate) unsafe fn submit_all(
 unsafe fn submit_asking(
     stream: &Arc<StreamState>,
     requests: &[Request],
-    door: &Door<'_>,
+    native: Option<&Native<'_>>,
     doubtful: Option<bool>,
 ) -> Result<CopyHandle> {
     let inner = &*stream.inner;
@@ -73,7 +77,7 @@ unsafe fn submit_asking(
         placement: None,
         below: Vec::new(),
         fits_kernel: false,
-        door,
+        native,
         doubtful,
         pieces: Vec::new(),
         requests,
@@ -93,7 +97,7 @@ unsafe fn submit_asking(
     let mut capturing = false;
     if lowest != highest {
         job.below = stream.ahead.below(priority, &inner.shared.ring);
-        capturing = !door.no_captures && inner.is_capturing(stream.stream);
+        capturing = !native.is_some_and(Native::no_captures) && inner.is_capturing(stream.stream);
         if requests.len() > 1 {
             let combined = batch::combine(&*inner.driver, requests);
             (job.placement, job.pieces) = combined.map_or((None, Vec::new()), |(place, pieces)| (Some(place), pieces));
@@ -170,7 +174,7 @@ impl Job<'_> {
 
     /// Waits for a copy that has to have completed when its call returns.
     fn settle(&self, copied: CopyHandle) -> Result<CopyHandle> {
-        if self.door.blocking && !matches!(copied.plan, Plan::Native(_) | Plan::Urgent) {
+        if self.is_blocking() && !matches!(copied.plan, Plan::Native(_) | Plan::Urgent) {
             self.inner.driver.stream_synchronize(self.stream.stream)?;
             self.inner.shared.loss()?;
         }

@@ -5,8 +5,8 @@ use channels::{Direction, Refusal, Shape, Submission, chunk, copy_shape};
 use hal::{Result, Stream};
 use semaphores::{Layout, emulation};
 
-use crate::copy::door::Door;
 use crate::copy::job::Job;
+use crate::copy::native::Native;
 use crate::copy::plan::{Plan, Reason};
 use crate::guard::Guarded;
 use crate::kernel::{Descriptor, GUARDED_DESCRIPTORS, INLINE_DESCRIPTORS, Workers, Yield};
@@ -17,9 +17,14 @@ pub(super) type Submitted = std::result::Result<(), Refusal>;
 
 impl StreamState {
     /// A copy as the driver does it.
-    pub(super) unsafe fn copy_natively(&self, direction: Direction, shape: &Shape, door: &Door<'_>) -> Result<()> {
-        self.inner.natively(|| match door.native {
-            Some(native) => native(),
+    pub(super) unsafe fn copy_natively(
+        &self,
+        direction: Direction,
+        shape: &Shape,
+        native: Option<&Native<'_>>,
+    ) -> Result<()> {
+        self.inner.natively(|| match native {
+            Some(native) => native.result(),
             // SAFETY: passed on to the caller.
             None => unsafe { copy_shape(&*self.inner.driver, direction, shape, self.stream) },
         })
@@ -31,7 +36,7 @@ impl Job<'_> {
     /// `Peer` does.
     pub(super) unsafe fn native(&self) -> Result<()> {
         // SAFETY: passed on to the caller.
-        unsafe { self.stream.copy_natively(self.direction(), &self.shape, self.door) }
+        unsafe { self.stream.copy_natively(self.direction(), &self.shape, self.native) }
     }
 
     /// Lets other streams have their turn behind a bulk copy that went natively: the engine would otherwise go on with

@@ -5,8 +5,8 @@
 
 use abi::types::*;
 use copies::copy::Request;
-use hal::{DevicePtr, Stream};
-use shim::Call;
+use hal::DevicePtr;
+use shim::{Call, Native};
 
 use crate::copy::submit;
 use crate::hooks::Hook;
@@ -36,7 +36,7 @@ impl Arrays {
     ///
     /// # Safety
     /// The arrays are null or as long as the counts say.
-    unsafe fn decode(&self, stream: Stream) -> Option<Vec<Call>> {
+    unsafe fn decode(&self) -> Option<Vec<Request>> {
         // SAFETY: the caller's promise.
         let (attributes, starts) =
             unsafe { (array(self.attributes, self.attribute_count)?, array(self.starts, self.attribute_count)?) };
@@ -50,8 +50,7 @@ impl Arrays {
         let request = |((&target, &source), &bytes): ((&CUdeviceptr, &CUdeviceptr), &usize)| {
             Request::linear(DevicePtr(target), DevicePtr(source), bytes as u64)
         };
-        let requests = targets.iter().zip(sources).zip(sizes).map(request);
-        Some(requests.map(|request| Call::new(request, stream, false)).collect())
+        Some(targets.iter().zip(sources).zip(sizes).map(request).collect())
     }
 }
 
@@ -72,16 +71,19 @@ fn is_plain(attributes: &CUmemcpyAttributes) -> bool {
 /// The arrays are what the program passed.
 unsafe fn batch(hook: Hook, native: impl Fn() -> CUresult, arrays: &Arrays, stream: CUstream) -> CUresult {
     let stream = hook.stream(stream);
-    submit(hook, native, |native| {
+    let native = || native().0;
+    let native = Native::asynchronous(&native);
+    submit(hook, &native, || {
         // A batch in a default stream is an error, the per-thread one included (seen on an H100, driver 580), and
         // the driver is to say so.
         if stream.is_default() {
             return None;
         }
         // SAFETY: the caller's promise.
-        let calls = unsafe { arrays.decode(stream) }?;
+        let requests = unsafe { arrays.decode() }?;
+        let call = Call { requests: &requests, stream, caller: 0, native: &native };
         // SAFETY: the program vouches for the ranges of every copy.
-        Some(unsafe { shim::copy_batch(&calls, native) })
+        Some(unsafe { shim::copy(&call) })
     })
 }
 
@@ -144,7 +146,7 @@ mod tests {
             attribute_count: attributes.len(),
         };
         // SAFETY: every array is a live local of the length that is said.
-        unsafe { arrays.decode(Stream(5)) }.map(|calls| calls.len())
+        unsafe { arrays.decode() }.map(|requests| requests.len())
     }
 
     #[test]

@@ -6,39 +6,35 @@ use std::ffi::c_void;
 
 use abi::types::*;
 use copies::copy::Request;
-use hal::DevicePtr;
-use shim::{Call, Passed};
+use hal::{DevicePtr, Stream};
+use shim::{Call, Native, Passed};
 
 use crate::hooks::Hook;
 use crate::{fence, state};
 
-/// One copy: to the layer, if it is awake and `decode` makes a call of the arguments; else to the driver.
+/// One copy: to the layer, if it is awake and `decode` makes a request of the arguments; else to the driver.
 ///
 /// # Safety
 /// The ranges that `decode` names are what the program passed to this entry point.
 #[inline]
-pub unsafe fn copy(hook: Hook, native: impl Fn() -> CUresult, decode: impl FnOnce() -> Option<Call>) -> CUresult {
-    submit(hook, native, |native| {
-        let Some(call) = decode() else {
-            shim::natively(native);
+unsafe fn copy(hook: Hook, native: &Native<'_>, stream: Stream, decode: impl FnOnce() -> Option<Request>) -> CUresult {
+    submit(hook, native, || {
+        let Some(request) = decode() else {
+            shim::natively(|| native.answer());
             return None;
         };
-        let call = Call { caller: hook.caller, ..call };
+        let call = Call { requests: &[request], stream, caller: hook.caller, native };
         // SAFETY: the caller's promise, handed on.
-        Some(unsafe { shim::copy(&call, native) })
+        Some(unsafe { shim::copy(&call) })
     })
 }
 
 /// Hands a call to the layer if it is awake, and counts.
 #[inline]
-pub fn submit(
-    hook: Hook,
-    native: impl Fn() -> CUresult,
-    layer: impl FnOnce(&mut dyn FnMut() -> u32) -> Option<u32>,
-) -> CUresult {
+pub fn submit(hook: Hook, native: &Native<'_>, layer: impl FnOnce() -> Option<u32>) -> CUresult {
     if !state::ready() {
         hook.copy_passed_on(Passed::NotAwake);
-        return native();
+        return CUresult(native.answer());
     }
     let outcome = fence::run(native, layer);
     if outcome.intercepted {
@@ -81,7 +77,7 @@ pub unsafe fn blocking(
     decode: impl FnOnce() -> Option<Request>,
 ) -> CUresult {
     // SAFETY: the caller's promise, handed on.
-    unsafe { copy(hook, native, || Some(Call::new(decode()?, hook.default_stream(), true))) }
+    unsafe { copy(hook, &Native::blocking(&|| native().0), hook.default_stream(), decode) }
 }
 
 /// A copy in the program's stream.
@@ -96,7 +92,7 @@ pub unsafe fn asynchronous(
     decode: impl FnOnce() -> Option<Request>,
 ) -> CUresult {
     // SAFETY: the caller's promise, handed on.
-    unsafe { copy(hook, native, || Some(Call::new(decode()?, hook.stream(stream), false))) }
+    unsafe { copy(hook, &Native::asynchronous(&|| native().0), hook.stream(stream), decode) }
 }
 
 pub unsafe fn cuMemcpy(

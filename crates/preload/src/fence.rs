@@ -1,9 +1,9 @@
 //! Between the program and the layer: a call of ours can fail to return a result, but never the program's.
 
-use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use abi::types::CUresult;
+use shim::Native;
 
 /// How a call came out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -18,24 +18,15 @@ pub struct Outcome {
 
 /// Runs `layer`, which may make the real call, once, and answers with its result; `None` means that it wants nothing to
 /// do with this call. Whatever happens, the real call is made at most once, and always if the layer has no result.
-pub fn run(native: impl Fn() -> CUresult, layer: impl FnOnce(&mut dyn FnMut() -> u32) -> Option<u32>) -> Outcome {
-    let made = Cell::new(None);
-    let mut once = || match made.get() {
-        Some(result) => result,
-        None => {
-            let CUresult(result) = native();
-            made.set(Some(result));
-            result
-        }
-    };
-    let answer = catch_unwind(AssertUnwindSafe(|| layer(&mut once)));
+pub fn run(native: &Native<'_>, layer: impl FnOnce() -> Option<u32>) -> Outcome {
+    let answer = catch_unwind(AssertUnwindSafe(layer));
     let panicked = answer.is_err();
     // Dropping what was thrown could throw again.
     let answer = answer.unwrap_or_else(|thrown| {
         std::mem::forget(thrown);
         None
     });
-    let result = answer.unwrap_or_else(&mut once);
+    let result = answer.unwrap_or_else(|| native.answer());
     Outcome { result: CUresult(result), intercepted: answer.is_some(), panicked }
 }
 
@@ -46,21 +37,24 @@ pub fn ask<T>(layer: impl FnOnce() -> T) -> Option<T> {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+
     use super::*;
 
     /// Runs a layer over a real call that answers 7; returns the outcome and how often the call was made.
-    fn with(layer: impl FnOnce(&mut dyn FnMut() -> u32) -> Option<u32>) -> (Outcome, u32) {
+    fn with(layer: impl FnOnce(&Native<'_>) -> Option<u32>) -> (Outcome, u32) {
         let calls = Cell::new(0);
         let native = || {
             calls.set(calls.get() + 1);
-            CUresult(7)
+            7
         };
-        (run(native, layer), calls.get())
+        let native = Native::asynchronous(&native);
+        (run(&native, || layer(&native)), calls.get())
     }
 
     #[test]
     fn the_layers_result_is_the_programs() {
-        let (outcome, calls) = with(|native| Some(native()));
+        let (outcome, calls) = with(|native| Some(native.answer()));
         assert_eq!((outcome.result, calls, outcome.intercepted, outcome.panicked), (CUresult(7), 1, true, false));
         let (outcome, calls) = with(|_| Some(0));
         assert_eq!((outcome.result, calls), (CUresult(0), 0));
@@ -77,7 +71,7 @@ mod tests {
         let (outcome, calls) = with(|_| panic!("before"));
         assert_eq!((outcome.result, calls, outcome.panicked), (CUresult(7), 1, true));
         let (outcome, calls) = with(|native| {
-            native();
+            native.answer();
             panic!("after")
         });
         assert_eq!((outcome.result, calls, outcome.panicked), (CUresult(7), 1, true));

@@ -1,33 +1,31 @@
-//! A copy as a hook or a C function hands it over.
+//! A call of the program that copies, as a hook or a C function hands it over.
 
 use copies::Direction;
-use copies::copy::Request;
+use copies::copy::{Native, Request};
 use hal::Stream;
 
-/// One copy on its way into the driver.
-#[derive(Clone, Copy, Debug)]
-pub struct Call {
-    /// What is copied.
-    pub request: Request,
+/// One call of the program on its way into the driver.
+#[derive(Clone, Copy)]
+pub struct Call<'a> {
+    /// What is copied. Several requests have no order among them, and the first one speaks for all.
+    pub requests: &'a [Request],
     /// The stream, with handle 0 already read as the entry point reads it: [`Stream::LEGACY`] or
     /// [`Stream::PER_THREAD`].
     pub stream: Stream,
-    /// Whether the real call returns only when the copy has completed, or may (pageable memory).
-    pub blocking: bool,
-    /// The address the hook was called from, for rules by library; 0 where nobody knows.
+    /// The address the hook was called from, for rules by library; 0 where it is not known.
     pub caller: usize,
+    /// The driver call that the program has made.
+    pub native: &'a Native<'a>,
 }
 
-impl Call {
-    /// A copy whose caller nobody knows.
-    #[must_use]
-    pub fn new(request: Request, stream: Stream, blocking: bool) -> Call {
-        Call { request, stream, blocking, caller: 0 }
+impl Call<'_> {
+    /// Which engine it needs, where its entry point says so.
+    pub(crate) fn direction(&self) -> Option<Direction> {
+        self.requests.first().and_then(Request::direction)
     }
 
-    /// Which engine it needs, where its entry point says so.
-    #[must_use]
-    pub fn direction(&self) -> Option<Direction> {
-        self.request.direction()
+    /// How many bytes it moves; never fewer than it does.
+    pub(crate) fn bytes(&self) -> u64 {
+        Request::total_bytes(self.requests)
     }
 }

@@ -19,7 +19,7 @@ thread_local! {
 
 impl Process {
     /// What priority a copy has; `None`: it is left alone.
-    pub(crate) fn priority(&self, call: &Call, bytes: u64, adopted: &Adopted) -> Option<Priority> {
+    pub(crate) fn priority(&self, call: &Call<'_>, bytes: u64, adopted: &Adopted) -> Option<Priority> {
         let said = thread_priority().or_else(|| adopted.given());
         if said.is_some() {
             return said;
@@ -49,7 +49,7 @@ impl Process {
 
 /// What rules may ask.
 struct Seen<'a> {
-    call: &'a Call,
+    call: &'a Call<'a>,
     adopted: &'a Adopted,
 }
 

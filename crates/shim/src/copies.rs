@@ -1,11 +1,11 @@
 //! Copies, and what else of the program's calls concerns them.
 #![allow(unsafe_code)] // copies are unsafe; the caller's promise is passed on
 
-use std::cell::{Cell, RefCell};
 use std::sync::Arc;
 
-use copies::copy::{Door, Reason, Request};
-use hal::{Code, DevicePtr, Stream};
+use copies::Priority;
+use copies::copy::{Reason, Request};
+use hal::{DevicePtr, Stream};
 
 use crate::call::Call;
 use crate::context::Adopted;
@@ -13,79 +13,76 @@ use crate::contexts::is_open;
 use crate::passed::{Passed, passed_on};
 use crate::process::{Process, process};
 
-/// One copy. Returns what the driver returned; `native` makes the real call, and is called at most once.
+/// Makes the copies of a call. Returns what the program is to hear: the driver's answer, or why the layer refuses.
 ///
 /// # Safety
-/// The ranges of the call are valid as the real call demands.
-pub unsafe fn copy(call: &Call, native: &mut dyn FnMut() -> u32) -> u32 {
+/// The real call makes the copies of the requests, and their ranges are valid as it demands.
+pub unsafe fn copy(call: &Call<'_>) -> u32 {
+    if !is_open() {
+        passed_on(Passed::NotOpen, call.bytes());
+        return call.native.answer();
+    }
+    let (process, adopted) = match addressee(call) {
+        Ok(found) => found,
+        Err(reason) => return without_layer(reason, call),
+    };
     // SAFETY: passed on to the caller.
-    unsafe { copy_batch(std::slice::from_ref(call), native) }
+    unsafe { submit(process, &adopted, call, None) }.unwrap_or_else(|error| {
+        passed_on(Passed::Refused, call.bytes());
+        error.code().get()
+    })
 }
 
-/// Several copies of one stream that have no order among them, made by one real call. Copies elsewhere, or of another
-/// kind, than the first make the whole go natively.
+/// The one way of a program's copies into the copy layer, from hooks and from C functions. The priority is the one that
+/// the call itself names, or what thread, stream and rules say. Returns the driver's answer where the real call was
+/// made here, and 0 where the copies go another way.
 ///
 /// # Safety
-/// As for [`copy`], for each.
-pub unsafe fn copy_batch(calls: &[Call], native: &mut dyn FnMut() -> u32) -> u32 {
-    let bytes = calls.iter().fold(0_u64, |sum, call| sum.saturating_add(call.request.bytes()));
-    if !is_open() {
-        passed_on(Passed::NotOpen, bytes);
-        return native();
+/// As for [`copy`].
+#[inline]
+pub(crate) unsafe fn submit(
+    process: &Process,
+    adopted: &Adopted,
+    call: &Call<'_>,
+    named: Option<Priority>,
+) -> hal::Result<u32> {
+    let (bytes, native, stream) = (call.bytes(), call.native, &adopted.copies);
+    if copies::is_any_copy_lost() {
+        stream.loss()?;
     }
-    let (process, adopted, call) = match addressee(calls) {
-        Ok(found) => found,
-        Err(reason) => return without_layer(reason, bytes, native),
+    let left_to_the_driver = |reason| {
+        stream.passed_on(reason, bytes);
+        Ok(stream.natively(|| native.answer()))
     };
-    if copies::is_any_copy_lost()
-        && let Err(error) = adopted.copies.loss()
-    {
-        passed_on(Passed::Refused, bytes);
-        return error.code().get();
-    }
-    let Some(priority) = process.priority(call, bytes, &adopted) else {
-        adopted.copies.passed_on(Reason::LeftAlone, bytes);
-        return adopted.copies.natively(native);
+    let Some(priority) = named.or_else(|| process.priority(call, bytes, adopted)) else {
+        return left_to_the_driver(Reason::LeftAlone);
     };
-    if let [one] = calls
-        && adopted.copies.is_alone(&one.request, priority)
+    if let [one] = call.requests
+        && stream.is_alone(one, priority)
     {
-        adopted.copies.passed_on(Reason::Alone, bytes);
-        return adopted.copies.natively(native);
+        return left_to_the_driver(Reason::Alone);
     }
-    if !process.is_current(&adopted) {
+    if !process.is_current(adopted) {
         passed_on(Passed::NotCurrent, bytes);
-        return adopted.copies.natively(native);
+        return Ok(stream.natively(|| native.answer()));
     }
-    // To wait for a copy of ours may spoil a capture of the same thread that the driver's own copy leaves alone.
-    let no_captures = process.captures() == 0;
-    if call.blocking && !no_captures {
-        adopted.copies.passed_on(Reason::Capturing, bytes);
-        return adopted.copies.natively(native);
+    // Waiting for a copy of ours may spoil a capture of the same thread that the driver's own copy leaves alone.
+    if process.captures() == 0 {
+        native.without_captures();
+    } else if native.is_blocking() {
+        return left_to_the_driver(Reason::Capturing);
     }
-    let made = Cell::new(None);
-    let native = RefCell::new(native);
-    let through = || {
-        let result = (*native.borrow_mut())();
-        made.set(Some(result));
-        Code::new(result).map_or(Ok(()), |code| Err(code.at("the driver's copy")))
-    };
-    let door = Door { native: Some(&through), blocking: call.blocking, no_captures };
     // SAFETY: passed on to the caller.
-    let result = unsafe {
-        match calls {
-            [one] => adopted.copies.memcpy_through(&one.request.at(priority), &door),
-            many => {
-                let requests: Vec<Request> = many.iter().map(|call| call.request.at(priority)).collect();
-                adopted.copies.memcpy_batch_through(&requests, &door)
+    let submitted = unsafe {
+        match call.requests {
+            [one] => stream.memcpy_through(&[one.at(priority)], native),
+            several => {
+                let requests: Vec<Request> = several.iter().map(|request| request.at(priority)).collect();
+                stream.memcpy_through(&requests, native)
             }
         }
     };
-    if result.is_err() {
-        passed_on(Passed::Refused, bytes);
-    }
-    // What the driver said to the call itself is what the application hears.
-    made.get().unwrap_or_else(|| result.err().map_or(0, |error| error.code().get()))
+    submitted.map(|_| 0)
 }
 
 /// Makes a real call that may wait inside the driver and keep everybody out, as copies of all kinds may. Nothing of the
@@ -107,18 +104,19 @@ pub fn lost() -> Option<u32> {
     here.overtake.loss().err().map(|error| error.code().get())
 }
 
-fn addressee(calls: &[Call]) -> Result<(&'static Process, Arc<Adopted>, &Call), Passed> {
+fn addressee(call: &Call<'_>) -> Result<(&'static Process, Arc<Adopted>), Passed> {
     let process = process().ok_or(Passed::NotAwake)?;
-    let call = calls.first().ok_or(Passed::OtherKind)?;
-    let adopted = process.adopted(call.stream)?;
-    Ok((process, adopted, call))
+    if call.requests.is_empty() {
+        return Err(Passed::OtherKind);
+    }
+    Ok((process, process.adopted(call.stream)?))
 }
 
 /// A copy in a stream that the layer does not have.
-fn without_layer(reason: Passed, bytes: u64, native: &mut dyn FnMut() -> u32) -> u32 {
+fn without_layer(reason: Passed, call: &Call<'_>) -> u32 {
     let lost = lost();
-    passed_on(if lost.is_some() { Passed::Refused } else { reason }, bytes);
-    lost.unwrap_or_else(|| natively(native))
+    passed_on(if lost.is_some() { Passed::Refused } else { reason }, call.bytes());
+    lost.unwrap_or_else(|| natively(|| call.native.answer()))
 }
 
 /// The application is about to make a driver call that may wait for the device and let no other thread into the driver

@@ -4,20 +4,20 @@
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::Arc;
 
-use copies::Priority;
-use copies::copy::Request;
+use ::copies::Priority;
+use ::copies::copy::{Native, Request};
 use driver::CudaDriver;
 use hal::{Code, Copy2d, DevicePtr, Driver, Endpoint, Plane, Stream};
 
-use crate::choice;
+use crate::call::Call;
 use crate::context::{Adopted, Local};
 use crate::failure::Failure;
 use crate::lease::Lease;
 use crate::listener::listen;
 use crate::process::{self, Process, Start};
-use crate::report;
 use crate::table::{LogCallback, TABLE_ABI, Table, Totals};
 use crate::trouble::{self, Trouble, answer};
+use crate::{choice, copies, report};
 
 static TABLE: Table = Table {
     struct_size: size_of::<Table>() as u32,
@@ -187,22 +187,35 @@ fn request_of(target: u64, source: u64, bytes: u64, kind: c_int) -> Result<Reque
 /// to a stream that is not known here, is left alone.
 unsafe fn submit(requests: &[Request], stream: *mut c_void, priority: c_int) -> Result<(), Trouble> {
     let process = running()?;
-    let explicit = priority_of(priority, process)?;
+    let named = priority_of(priority, process)?;
     let (local, adopted) = (opened(process)?, known(process, stream));
-    let bytes = Request::total_bytes(requests);
     for request in requests {
-        let call = crate::Call::new(*request, stream_of(stream), false);
-        let decide = |adopted: &Adopted| explicit.or_else(|| process.priority(&call, bytes, adopted));
-        let decided = adopted.as_ref().and_then(|adopted| Some((adopted, decide(adopted)?)));
         // SAFETY: passed on to the caller.
-        unsafe {
-            match decided {
-                Some((adopted, priority)) => adopted.copies.memcpy_async(&request.at(priority)).map(drop),
-                None => local.overtake.leave_alone(request, call.stream),
-            }
-        }?;
+        unsafe { submit_one(process, &local, adopted.as_deref(), request, stream_of(stream), named) }?;
     }
     Ok(())
+}
+
+unsafe fn submit_one(
+    process: &Process,
+    local: &Local,
+    adopted: Option<&Adopted>,
+    request: &Request,
+    stream: Stream,
+    named: Option<Priority>,
+) -> hal::Result<()> {
+    let Some(adopted) = adopted else {
+        // SAFETY: passed on to the caller.
+        return unsafe { local.overtake.leave_alone(request, stream) };
+    };
+    // SAFETY: passed on to the caller.
+    let copy = || unsafe { request.copy_by(&**local.overtake.driver(), stream) };
+    let copy = || copy().map_or_else(|error| error.code().get(), |()| 0);
+    let native = Native::asynchronous(&copy);
+    let call = Call { requests: std::slice::from_ref(request), stream, caller: 0, native: &native };
+    // SAFETY: passed on to the caller.
+    let answer = unsafe { copies::submit(process, adopted, &call, named) }?;
+    Code::new(answer).map_or(Ok(()), |code| Err(code.at("the driver's copy")))
 }
 
 /// For a rectangle that the driver may not take: it says so itself.

@@ -95,6 +95,7 @@ impl Process {
             settings.apply_toml(&Source { origin: "the options", text });
         }
         settings.options.trace |= trace::folder().is_some();
+        let unseen_captures = i64::from(start.deployment == c"c");
         Process {
             start,
             began: SystemTime::now(),
@@ -104,7 +105,7 @@ impl Process {
             driver: OnceCell::new(),
             contexts: Contexts::default(),
             streams: Streams::default(),
-            captures: AtomicI64::new(0),
+            captures: AtomicI64::new(unseen_captures),
             closed: Mutex::default(),
             closed_traces: Mutex::default(),
         }
@@ -118,7 +119,8 @@ impl Process {
         self.settings.options.priorities
     }
 
-    /// Captures under way, as far as the program has told.
+    /// Captures under way, as far as hooks have seen. Where there are no hooks one is always counted, since a capture
+    /// would not be seen.
     pub(crate) fn captures(&self) -> i64 {
         self.captures.load(Ordering::Relaxed)
     }

@@ -193,7 +193,7 @@ impl Rules {
 
     /// What the first rule that matches says.
     #[must_use]
-    pub fn decide(&self, call: &Call, bytes: u64, witness: &dyn Witness) -> Option<Decision> {
+    pub fn decide(&self, call: &Call<'_>, bytes: u64, witness: &dyn Witness) -> Option<Decision> {
         self.rules.iter().find(|rule| rule.matches(call, bytes, witness)).map(|rule| rule.decision)
     }
 }
@@ -227,10 +227,10 @@ impl Rule {
         })
     }
 
-    fn matches(&self, call: &Call, bytes: u64, witness: &dyn Witness) -> bool {
+    fn matches(&self, call: &Call<'_>, bytes: u64, witness: &dyn Witness) -> bool {
         (self.bytes_min..=self.bytes_max).contains(&bytes)
             && self.direction.is_none_or(|direction| call.direction() == Some(direction))
-            && self.blocking.is_none_or(|blocking| call.blocking == blocking)
+            && self.blocking.is_none_or(|blocking| call.native.is_blocking() == blocking)
             && self.stream_priority.is_none_or(|priority| witness.stream_priority() == Some(priority))
             && self.thread.as_ref().is_none_or(|pattern| fits(pattern, &witness.thread()))
             && self.library.as_ref().is_none_or(|pattern| fits(pattern, &witness.library()))
@@ -254,7 +254,7 @@ fn fits(pattern: &str, text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use copies::copy::Request;
+    use copies::copy::{Native, Request};
     use hal::{DevicePtr, Stream};
 
     use super::*;
@@ -282,7 +282,9 @@ mod tests {
 
     fn decide(rule: &str, bytes: u64) -> Option<Decision> {
         let rules = read(&format!("[[rule]]\n{rule}\n")).unwrap();
-        let call = Call::new(Request::htod(DevicePtr(1), std::ptr::null(), bytes), Stream::LEGACY, false);
+        let request = Request::htod(DevicePtr(1), std::ptr::null(), bytes);
+        let native = Native::asynchronous(&|| 0);
+        let call = Call { requests: &[request], stream: Stream::LEGACY, caller: 0, native: &native };
         rules.decide(&call, bytes, &Known)
     }
 

@@ -2,6 +2,7 @@
 //! is made, and nothing has waited for those threads. One test, because a process has one layer.
 #![allow(unsafe_code)] // copies are unsafe: the memory lives until the process ends
 
+use std::cell::Cell;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
@@ -10,7 +11,7 @@ use copies::copy::Request;
 use hal::{
     Attribute, Context, Device, DevicePtr, Driver, HostAllocFlags, Launch, MemOp, Stream, StreamFlags, WaitCondition,
 };
-use shim::{Call, Start};
+use shim::{Call, Native, Start};
 use softgpu::{Clock, SoftGpu};
 
 const BULK_BYTES: u64 = 4 << 20;
@@ -150,17 +151,18 @@ fn fill() -> Gate {
 
 /// Copies to the device as a hook would, and says whether the driver was called natively.
 fn copy(driver: &dyn Driver, device: DevicePtr, host: *mut u8, bytes: u64, stream: Stream) -> bool {
-    let call = Call::new(Request::htod(device, host, bytes), stream, false);
-    let mut natively = false;
-    let mut native = || {
-        natively = true;
+    let natively = Cell::new(false);
+    let native = || {
+        natively.set(true);
         // SAFETY: both sides are as large and live until the context ends.
         let copied = unsafe { driver.copy_htod_async(device, host, bytes, stream) };
         copied.map_or_else(|error| error.code().get(), |()| 0)
     };
+    let (request, native) = (Request::htod(device, host, bytes), Native::asynchronous(&native));
+    let call = Call { requests: &[request], stream, caller: 0, native: &native };
     // SAFETY: as above.
-    assert_eq!(unsafe { shim::copy(&call, &mut native) }, 0);
-    natively
+    assert_eq!(unsafe { shim::copy(&call) }, 0);
+    natively.get()
 }
 
 /// Ends the process where it hangs: a test that waits for a thread that waits would never say so.

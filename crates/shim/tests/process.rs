@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock};
 use copies::copy::Request;
 use hal::{Device, DevicePtr, Driver, HostAllocFlags, Stream, StreamFlags};
 use shim::table::{Table, Totals};
-use shim::{Call, Start};
+use shim::{Call, Native, Start};
 use softgpu::{Clock, SoftGpu};
 
 #[allow(dead_code)]
@@ -60,16 +60,18 @@ impl Application {
 
     /// Copies to the device as a hook would, and says whether the driver was called natively.
     fn copy(&self, bytes: u64, stream: Stream, blocking: bool) -> bool {
-        let call = Call::new(Request::htod(self.device, self.host, bytes), stream, blocking);
         let before = self.natively.get();
-        let mut native = || {
+        let native = || {
             self.natively.set(self.natively.get() + 1);
             // SAFETY: both sides are as large and live until the test ends.
             let copied = unsafe { self.driver.copy_htod_async(self.device, self.host, bytes, stream) };
             copied.map_or_else(|error| error.code().get(), |()| 0)
         };
+        let native = if blocking { Native::blocking(&native) } else { Native::asynchronous(&native) };
+        let request = Request::htod(self.device, self.host, bytes);
+        let call = Call { requests: &[request], stream, caller: 0, native: &native };
         // SAFETY: as above.
-        let result = unsafe { shim::copy(&call, &mut native) };
+        let result = unsafe { shim::copy(&call) };
         assert_eq!(result, 0);
         self.natively.get() > before
     }

@@ -1,0 +1,78 @@
+//! The driver call that a program has made, where the layer stands between the two.
+
+use std::cell::Cell;
+
+use hal::{Code, Result};
+
+/// The driver call of a copy, as the program made it, and what the driver answered. It is made at most once, whoever
+/// asks for it how often.
+pub struct Native<'a> {
+    call: &'a dyn Fn() -> u32,
+    answer: Cell<Option<u32>>,
+    is_blocking: bool,
+    no_captures: Cell<bool>,
+}
+
+impl<'a> Native<'a> {
+    /// A call that may return before the copy has completed; it answers with the driver's code, which is 0 for success.
+    #[must_use]
+    pub fn asynchronous(call: &'a dyn Fn() -> u32) -> Native<'a> {
+        Native { call, answer: Cell::new(None), is_blocking: false, no_captures: Cell::new(false) }
+    }
+
+    /// A call that returns when the copy has completed. The layer keeps that promise, whichever way the copy goes.
+    #[must_use]
+    pub fn blocking(call: &'a dyn Fn() -> u32) -> Native<'a> {
+        Native { is_blocking: true, ..Native::asynchronous(call) }
+    }
+
+    /// No stream of the process is being captured. The layer need not ask the driver.
+    pub fn without_captures(&self) {
+        self.no_captures.set(true);
+    }
+
+    /// Whether the copy has completed when the call returns.
+    #[inline]
+    #[must_use]
+    pub fn is_blocking(&self) -> bool {
+        self.is_blocking
+    }
+
+    pub(crate) fn no_captures(&self) -> bool {
+        self.no_captures.get()
+    }
+
+    /// The driver's answer to the call, which is made now if it has not been made before.
+    #[inline]
+    pub fn answer(&self) -> u32 {
+        self.answer.get().unwrap_or_else(|| {
+            let answer = (self.call)();
+            self.answer.set(Some(answer));
+            answer
+        })
+    }
+
+    /// The answer as the layer's own calls have it.
+    pub(crate) fn result(&self) -> Result<()> {
+        Code::new(self.answer()).map_or(Ok(()), |code| Err(code.at("the driver's copy")))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_driver_is_asked_once_and_its_answer_kept() {
+        let calls = Cell::new(0);
+        let call = || {
+            calls.set(calls.get() + 1);
+            700
+        };
+        let native = Native::asynchronous(&call);
+        assert_eq!(calls.get(), 0, "nothing is called before it is asked for");
+        assert_eq!((native.answer(), native.answer()), (700, 700));
+        assert_eq!(native.result().unwrap_err().code(), Code::ILLEGAL_ADDRESS);
+        assert_eq!(calls.get(), 1);
+    }
+}
