@@ -2,6 +2,7 @@
 #![deny(unsafe_code)]
 
 mod agreement;
+mod arrows;
 mod codegen;
 mod fuzz;
 #[cfg(feature = "codegen")]
@@ -29,6 +30,7 @@ Usage: cargo xtask <chore>
 
 Chores:
   agreement DEVICE  print how far the stored runs of the software GPU are from those of a device
+  arrows            print the circles between files of the stack, and dependencies of crates that run up
   codegen           write crates/abi/src/generated.rs and prototypes.rs from cuda.h of CUDA 13.0
                     (fetched with pip into a temporary folder, together with libclang)
   codegen --check   compare instead of writing: 1 if they differ, 0 with `skipped: …` if pip cannot fetch
@@ -56,8 +58,8 @@ Chores:
                     is made small and printed with the command that runs it again (crates/preload/tests/c/fuzz)
   tidy              check what rustfmt and clippy do not: length of functions, files and lines, banned words,
                     where unsafe code may stand, paths of one machine, paths, links and items of the source that
-                    lead nowhere, words of the glossary that are no name in the source, and that every stored run
-                    says where it comes from
+                    lead nowhere, words of the glossary that are no name in the source, arrows (as `arrows` does),
+                    and that every stored run says where it comes from
   --help            this text
 ";
 
@@ -94,6 +96,7 @@ fn run(words: &[&str]) -> Outcome {
         ["uninstall", options @ ..] => install::uninstall(options),
         ["mutants", files @ ..] => mutants::run(&root(), files),
         ["planted", names @ ..] => planted::run(&root(), names),
+        ["arrows"] => arrows::run(&root()),
         ["agreement", device] => agreement::run(&root(), device),
         ["headline"] => headline::run(&root(), codegen::Mode::Write),
         ["headline", "--check"] => headline::run(&root(), codegen::Mode::Check),
@@ -125,6 +128,7 @@ mod tests {
             "uninstall --prefix",
             "tidy",
             "agreement DEVICE",
+            "\n  arrows",
             "headline --check",
             "store-run FILE",
             "planted --check",

@@ -69,7 +69,8 @@ impl Tree {
     }
 }
 
-fn names(root: &Path) -> Result<BTreeSet<String>, String> {
+/// The files that git knows or would add, without the stored runs.
+pub fn names(root: &Path) -> Result<BTreeSet<String>, String> {
     let output = Command::new("git")
         .current_dir(root)
         .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])

@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::Path;
 use std::process::Command;
 
-use crate::{Outcome, items, mentions, stored};
+use crate::{Outcome, arrows, items, mentions, stored};
 
 /// A line is no longer than this.
 const LINE_WIDTH: usize = 120;
@@ -79,7 +79,7 @@ pub fn run(root: &Path) -> Outcome {
             findings += &format!("{name}:{finding}\n");
         }
     }
-    for wrong in stored::read_all(root).err().unwrap_or_default() {
+    for wrong in stored::read_all(root).err().unwrap_or_default().into_iter().chain(arrows::findings(root)?) {
         findings += &format!("{wrong}\n");
     }
     match (checked, findings.is_empty()) {
