@@ -2,11 +2,26 @@
 #![allow(unsafe_code)] // machine code
 
 use std::arch::naked_asm;
-use std::ffi::c_void;
+use std::ffi::{CStr, c_void};
 
-use crate::exports::FORWARDED;
-use crate::rows;
+use crate::rows::{self, for_each_forwarded};
 use crate::slots::{self, SLOTS};
+
+macro_rules! names {
+    ($($symbol:ident)*) => {
+        /// The forwarded names, in the order of their numbers.
+        pub static FORWARDED: [&CStr; COUNT] = [$(name(concat!(stringify!($symbol), "\0"))),*];
+        const COUNT: usize = [$(stringify!($symbol)),*].len();
+    };
+}
+for_each_forwarded! { names }
+
+const fn name(text: &str) -> &CStr {
+    match CStr::from_bytes_with_nul(text.as_bytes()) {
+        Ok(name) => name,
+        Err(_) => panic!("the macro ends every name with its one NUL"),
+    }
+}
 
 /// Finds the real function for a forwarder that has not been called before, and jumps to it. Every register that can
 /// hold an argument is as it was.
@@ -108,7 +123,7 @@ macro_rules! forwarders {
         )*
     };
 }
-crate::exports::for_each_forwarded! { forwarders }
+for_each_forwarded! { forwarders }
 
 /// The forwarder to the function that a driver has answered `cuGetProcAddress` of this name with.
 pub fn to(base: &[u8], answer: *const c_void) -> Option<*const c_void> {

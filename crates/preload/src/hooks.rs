@@ -11,7 +11,7 @@ use abi::types::*;
 use hal::Stream;
 use shim::Passed;
 
-use crate::rows::{COUNT, Number, for_each_row, is_copy, select};
+use crate::rows::{COUNT, Number, for_each_room, for_each_row, select};
 use crate::{count, slots, state};
 
 /// The entry point that was called.
@@ -46,7 +46,7 @@ impl Hook {
 
     /// This call is only counted.
     #[inline]
-    fn observed(self, is_copy: bool) {
+    pub fn observed(self, is_copy: bool) {
         match (is_copy, state::ready()) {
             (false, _) => self.passed_on(),
             (true, true) => self.copy_passed_on(Passed::OtherKind),
@@ -71,61 +71,23 @@ impl Hook {
     }
 }
 
-/// What is done where nothing more is to be done: the call is counted.
-#[allow(dead_code)] // those that `handlers` shadows
-#[allow(clippy::too_many_arguments)] // the prototypes are NVIDIA's
-#[allow(non_snake_case)]
-mod observed {
-    use super::*;
+macro_rules! define_handlers {
+    (($d:tt) nouns: $($noun:ident)*; $($module:ident $how:ident: $($plain:ident)*;)*) => {
+        /// What each hooked entry point does, by its plain name. A function that no module of the list handles is only
+        /// counted.
+        mod handlers {
+            pub use crate::observed::*;
+            $(pub use crate::$module::{$($plain),*};)*
+        }
 
-    macro_rules! observed {
-        (Plain $plain:ident ($($type:ty),*)) => {
-            pub unsafe fn $plain(hook: Hook, native: impl Fn() -> CUresult, $(_: $type),*) -> CUresult {
-                hook.observed(const { is_copy(stringify!($plain)) });
-                native()
-            }
-        };
-        ($flavour:ident $plain:ident $types:tt) => {};
-    }
-    macro_rules! all_observed {
-        ({ $($extra:tt)* } $($row:tt)*) => { all_observed! { @ $($extra)* $($row)* } };
-        (@ $([$noun:ident $symbol:ident = $plain:ident, $base:literal, $version:literal,
-            $flavour:ident, $need:ident; ($($argument:ident: $type:ty),*)])*) => {
-            $(select!($noun $plain, { observed! { $flavour $symbol ($($type),*) } } {});)*
-        };
-    }
-    for_each_row! { all_observed }
-}
-
-/// What each hooked entry point does, by its plain name.
-mod handlers {
-    pub use super::observed::*;
-    pub use crate::address::{cuGetProcAddress, cuGetProcAddress_v2};
-    pub use crate::batch::{cuMemcpyBatchAsync, cuMemcpyBatchAsync_v2};
-    pub use crate::copy::{
-        cuMemcpy, cuMemcpyAsync, cuMemcpyDtoH_v2, cuMemcpyDtoHAsync_v2, cuMemcpyHtoD_v2, cuMemcpyHtoDAsync_v2,
-    };
-    pub use crate::launch::{
-        cuFuncGetAttribute, cuFuncSetAttribute, cuGraphLaunch, cuLaunchCooperativeKernel, cuLaunchKernel,
-        cuLaunchKernelEx, cuOccupancyMaxActiveBlocksPerMultiprocessor,
-    };
-    pub use crate::life::{
-        cuCtxCreate_v2, cuCtxCreate_v4, cuCtxDestroy, cuCtxDestroy_v2, cuCtxSynchronize, cuCtxSynchronize_v2,
-        cuDevicePrimaryCtxRelease, cuDevicePrimaryCtxRelease_v2, cuDevicePrimaryCtxReset, cuDevicePrimaryCtxReset_v2,
-        cuDevicePrimaryCtxRetain, cuEventQuery, cuEventSynchronize, cuFuncLoad, cuGraphInstantiateWithFlags,
-        cuGraphInstantiateWithParams, cuGraphUpload, cuInit, cuKernelGetFunction, cuLibraryGetModule,
-        cuLibraryLoadData, cuLibraryLoadFromFile, cuLibraryUnload, cuMemAlloc_v2, cuMemAllocHost_v2, cuMemAllocManaged,
-        cuMemAllocPitch_v2, cuMemFree_v2, cuMemFreeAsync, cuMemFreeHost, cuMemHostAlloc, cuMemHostRegister,
-        cuMemHostRegister_v2, cuMemHostUnregister, cuModuleGetFunction, cuModuleGetGlobal_v2, cuModuleLoad,
-        cuModuleLoadData, cuModuleLoadDataEx, cuModuleLoadFatBinary, cuModuleUnload, cuStreamBeginCapture,
-        cuStreamBeginCapture_v2, cuStreamBeginCaptureToCig, cuStreamBeginCaptureToGraph, cuStreamBeginRecaptureToGraph,
-        cuStreamCreate, cuStreamCreateWithPriority, cuStreamDestroy, cuStreamDestroy_v2, cuStreamEndCapture,
-        cuStreamQuery, cuStreamSynchronize,
-    };
-    pub use crate::shape::{
-        cuMemcpy2D_v2, cuMemcpy2DAsync_v2, cuMemcpy2DUnaligned_v2, cuMemcpy3D_v2, cuMemcpy3DAsync_v2,
+        /// The exported function of one row.
+        macro_rules! hook {
+            $($(($plain $d($d row:tt)*) => { $how! { $plain $d($d row)* } };)*)*
+            ($d($d row:tt)*) => { direct! { $d($d row)* } };
+        }
     };
 }
+for_each_room! { define_handlers }
 
 /// The address of a function.
 struct Address(*const c_void);
@@ -145,19 +107,8 @@ macro_rules! hooks {
     };
 }
 
-/// The exported function of one row; for those with a direction that rules can be about, one that knows its caller.
-macro_rules! hook {
-    (cuMemcpy $($row:tt)*) => { called! { cuMemcpy $($row)* } };
-    (cuMemcpyAsync $($row:tt)*) => { called! { cuMemcpyAsync $($row)* } };
-    (cuMemcpyHtoD_v2 $($row:tt)*) => { called! { cuMemcpyHtoD_v2 $($row)* } };
-    (cuMemcpyDtoH_v2 $($row:tt)*) => { called! { cuMemcpyDtoH_v2 $($row)* } };
-    (cuMemcpyHtoDAsync_v2 $($row:tt)*) => { called! { cuMemcpyHtoDAsync_v2 $($row)* } };
-    (cuMemcpyDtoHAsync_v2 $($row:tt)*) => { called! { cuMemcpyDtoHAsync_v2 $($row)* } };
-    (cuMemcpy2D_v2 $($row:tt)*) => { called! { cuMemcpy2D_v2 $($row)* } };
-    (cuMemcpy2DUnaligned_v2 $($row:tt)*) => { called! { cuMemcpy2DUnaligned_v2 $($row)* } };
-    (cuMemcpy2DAsync_v2 $($row:tt)*) => { called! { cuMemcpy2DAsync_v2 $($row)* } };
-    (cuMemcpy3D_v2 $($row:tt)*) => { called! { cuMemcpy3D_v2 $($row)* } };
-    (cuMemcpy3DAsync_v2 $($row:tt)*) => { called! { cuMemcpy3DAsync_v2 $($row)* } };
+/// A function that does not know where it was called from.
+macro_rules! direct {
     ($plain:ident $symbol:ident $flavour:ident ($($argument:ident: $type:ty),*)) => {
         #[allow(non_snake_case)]
         #[unsafe(no_mangle)]

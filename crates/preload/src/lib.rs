@@ -6,8 +6,9 @@
 //!
 //! | file | what it holds |
 //! |---|---|
-//! | `rows.rs` `exports.rs` | the names: hooked ones, and those that are only forwarded |
-//! | `hooks.rs` | the hooked entry points |
+//! | `list.rs` | the names: hooked ones, and those that are only forwarded |
+//! | `rows.rs` | the hooked names as a table, for lookups |
+//! | `hooks.rs` `observed.rs` | the hooked entry points; those that are only counted |
 //! | `copy.rs` `shape.rs` `batch.rs` `life.rs` `launch.rs` `address.rs` | what they do |
 //! | `fence.rs` | panics stop here |
 //! | `forward.rs` `slots.rs` | the other entry points, and where the real functions are |
@@ -29,7 +30,6 @@ mod cache;
 mod copy;
 mod count;
 mod driver;
-mod exports;
 mod fence;
 mod forward;
 mod hooks;
@@ -39,6 +39,7 @@ mod loader;
 mod locate;
 mod lookup;
 mod object;
+mod observed;
 mod pages;
 mod rows;
 mod shape;

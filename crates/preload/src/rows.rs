@@ -1,139 +1,23 @@
-//! The entry points that the drop-in looks at: which rows of the one list, and the older ones beside it.
+//! The rows of the one list as a table: names, versions, and which of them are hooked.
 //!
-//! [`for_each_row!`] hands the list of [`abi`] and, in the same form, what it leaves out to a macro; [`select!`]
-//! expands to its first branch for a row that is hooked and to its second for one that is not.
+//! `for_each_row!` hands the list of [`abi`] and, in the same form, what it leaves out to a macro. [`select!`] expands
+//! to its first branch for a row that is hooked and to its second for one that is not.
 
-/// The one list of driver functions, with older prototypes in front that programs are still linked with. They are not
-/// in the list because nothing of ours calls them; here they must not slip by.
-macro_rules! for_each_row {
-    ($callback:ident) => {
-        abi::for_each_driver_function! { $callback,
-            [context cuDevicePrimaryCtxRelease = cuDevicePrimaryCtxRelease,
-                "cuDevicePrimaryCtxRelease", 7000, Plain, optional; (dev: CUdevice)]
-            [context cuDevicePrimaryCtxReset = cuDevicePrimaryCtxReset,
-                "cuDevicePrimaryCtxReset", 7000, Plain, optional; (dev: CUdevice)]
-            [context cuCtxDestroy = cuCtxDestroy, "cuCtxDestroy", 2000, Plain, optional; (ctx: CUcontext)]
-            [stream cuStreamDestroy = cuStreamDestroy, "cuStreamDestroy", 2000, Plain, optional; (h_stream: CUstream)]
-            [stream cuStreamBeginCapture = cuStreamBeginCapture, "cuStreamBeginCapture", 10000, Plain, optional;
-                (h_stream: CUstream)]
-            [stream cuStreamBeginCapture_ptsz = cuStreamBeginCapture, "cuStreamBeginCapture", 10000, Ptsz, optional;
-                (h_stream: CUstream)]
-            [stream cuStreamBeginCaptureToCig = cuStreamBeginCaptureToCig,
-                "cuStreamBeginCaptureToCig", 13010, Plain, optional; (h_stream: CUstream, params: *mut c_void)]
-            [stream cuStreamBeginCaptureToCig_ptsz = cuStreamBeginCaptureToCig,
-                "cuStreamBeginCaptureToCig", 13010, Ptsz, optional; (h_stream: CUstream, params: *mut c_void)]
-            [stream cuStreamBeginRecaptureToGraph = cuStreamBeginRecaptureToGraph,
-                "cuStreamBeginRecaptureToGraph", 13030, Plain, optional;
-                (h_stream: CUstream, mode: CUstreamCaptureMode, h_graph: CUgraph, callback: *mut c_void,
-                 user_data: *mut c_void)]
-            [stream cuStreamBeginRecaptureToGraph_ptsz = cuStreamBeginRecaptureToGraph,
-                "cuStreamBeginRecaptureToGraph", 13030, Ptsz, optional;
-                (h_stream: CUstream, mode: CUstreamCaptureMode, h_graph: CUgraph, callback: *mut c_void,
-                 user_data: *mut c_void)]
-            [module cuLibraryLoadData = cuLibraryLoadData, "cuLibraryLoadData", 12000, Plain, optional;
-                (library: *mut *mut c_void, code: *const c_void, jit_options: *mut CUjit_option,
-                 jit_values: *mut *mut c_void, jit_count: c_uint, options: *mut c_uint, values: *mut *mut c_void,
-                 count: c_uint)]
-            [module cuLibraryLoadFromFile = cuLibraryLoadFromFile, "cuLibraryLoadFromFile", 12000, Plain, optional;
-                (library: *mut *mut c_void, name: *const c_char, jit_options: *mut CUjit_option,
-                 jit_values: *mut *mut c_void, jit_count: c_uint, options: *mut c_uint, values: *mut *mut c_void,
-                 count: c_uint)]
-            [module cuLibraryUnload = cuLibraryUnload, "cuLibraryUnload", 12000, Plain, optional;
-                (library: *mut c_void)]
-            [module cuLibraryGetModule = cuLibraryGetModule, "cuLibraryGetModule", 12000, Plain, optional;
-                (module: *mut CUmodule, library: *mut c_void)]
-            [module cuKernelGetFunction = cuKernelGetFunction, "cuKernelGetFunction", 12000, Plain, optional;
-                (function: *mut CUfunction, kernel: *mut c_void)]
-            [module cuFuncLoad = cuFuncLoad, "cuFuncLoad", 12040, Plain, optional; (function: CUfunction)]
-            [graph cuGraphInstantiateWithParams = cuGraphInstantiateWithParams,
-                "cuGraphInstantiateWithParams", 12000, Plain, optional;
-                (graph_exec: *mut CUgraphExec, graph: CUgraph, parameters: *mut c_void)]
-            [graph cuGraphInstantiateWithParams_ptsz = cuGraphInstantiateWithParams,
-                "cuGraphInstantiateWithParams", 12000, Ptsz, optional;
-                (graph_exec: *mut CUgraphExec, graph: CUgraph, parameters: *mut c_void)]
-            [graph cuGraphUpload = cuGraphUpload, "cuGraphUpload", 11010, Plain, optional;
-                (graph_exec: CUgraphExec, h_stream: CUstream)]
-            [graph cuGraphUpload_ptsz = cuGraphUpload, "cuGraphUpload", 11010, Ptsz, optional;
-                (graph_exec: CUgraphExec, h_stream: CUstream)]
-            [memory cuMemHostRegister = cuMemHostRegister, "cuMemHostRegister", 4000, Plain, optional;
-                (p: *mut c_void, bytesize: usize, flags: c_uint)]
+include!("list.rs");
+pub(crate) use {for_each_forwarded, for_each_room, for_each_row};
+
+macro_rules! define_select {
+    (($d:tt) nouns: $($noun:ident)*; $($module:ident $how:ident: $($plain:ident)*;)*) => {
+        /// `select!(noun plain, { if hooked } { if not })`.
+        macro_rules! select {
+            $(($noun $d plain:ident, { $d($d yes:tt)* } { $d($d no:tt)* }) => { $d($d yes)* };)*
+            $($(($d noun:ident $plain, { $d($d yes:tt)* } { $d($d no:tt)* }) => { $d($d yes)* };)*)*
+            ($d noun:ident $d plain:ident, { $d($d yes:tt)* } { $d($d no:tt)* }) => { $d($d no)* };
         }
+        pub(crate) use select;
     };
 }
-pub(crate) use for_each_row;
-
-/// `select!(noun plain, { if hooked } { if not })`.
-macro_rules! select {
-    (copy $plain:ident, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
-    (set $plain:ident, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
-    (event cuEventRecord, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
-    (event cuEventRecordWithFlags, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
-    (event cuEventQuery, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
-    (event cuEventSynchronize, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
-    (driver cuInit, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
-    (driver cuGetProcAddress, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
-    (driver cuGetProcAddress_v2, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
-    (context cuDevicePrimaryCtxRetain, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
-    (context cuDevicePrimaryCtxRelease, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
-    (context cuDevicePrimaryCtxRelease_v2, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
-    (context cuDevicePrimaryCtxReset, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
-    (context cuDevicePrimaryCtxReset_v2, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
-    (context cuCtxSynchronize, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
-    (context cuCtxSynchronize_v2, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
-    (context cuCtxCreate_v2, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
-    (context cuCtxCreate_v4, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
-    (context cuCtxDestroy, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
-    (context cuCtxDestroy_v2, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
-    (stream cuStreamCreate, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
-    (stream cuStreamCreateWithPriority, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
-    (stream cuStreamDestroy, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
-    (stream cuStreamDestroy_v2, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
-    (stream cuStreamQuery, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
-    (stream cuStreamSynchronize, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
-    (stream cuStreamWaitEvent, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
-    (stream cuStreamBeginCapture, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
-    (stream cuStreamBeginCapture_v2, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
-    (stream cuStreamBeginCaptureToGraph, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
-    (stream cuStreamBeginCaptureToCig, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
-    (stream cuStreamBeginRecaptureToGraph, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
-    (stream cuStreamEndCapture, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
-    (memory cuMemAllocHost_v2, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
-    (memory cuMemHostAlloc, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
-    (memory cuMemHostRegister, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
-    (memory cuMemHostRegister_v2, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
-    (memory cuMemAlloc_v2, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
-    (memory cuMemAllocPitch_v2, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
-    (memory cuMemAllocManaged, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
-    (memory cuMemFree_v2, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
-    (memory cuMemFreeAsync, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
-    (memory cuMemFreeHost, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
-    (memory cuMemHostUnregister, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
-    (module cuModuleLoad, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
-    (module cuModuleLoadData, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
-    (module cuModuleLoadDataEx, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
-    (module cuModuleLoadFatBinary, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
-    (module cuModuleUnload, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
-    (module cuLibraryLoadData, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
-    (module cuLibraryLoadFromFile, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
-    (module cuLibraryUnload, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
-    (module cuModuleGetFunction, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
-    (module cuModuleGetGlobal_v2, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
-    (module cuLibraryGetModule, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
-    (module cuKernelGetFunction, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
-    (module cuFuncLoad, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
-    (module cuFuncGetAttribute, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
-    (module cuFuncSetAttribute, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
-    (module cuOccupancyMaxActiveBlocksPerMultiprocessor, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
-    (module cuLaunchKernel, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
-    (module cuLaunchKernelEx, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
-    (module cuLaunchCooperativeKernel, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
-    (graph cuGraphInstantiateWithFlags, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
-    (graph cuGraphInstantiateWithParams, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
-    (graph cuGraphUpload, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
-    (graph cuGraphLaunch, { $($yes:tt)* } { $($no:tt)* }) => { $($yes)* };
-    ($noun:ident $plain:ident, { $($yes:tt)* } { $($no:tt)* }) => { $($no)* };
-}
-pub(crate) use select;
+for_each_room! { define_select }
 
 use std::ffi::CStr;
 

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicPtr, Ordering};
 
 use abi::types::CUresult;
 
-use crate::exports::FORWARDED;
+use crate::forward::FORWARDED;
 use crate::object::{self, Deployment};
 use crate::{driver, loader, rows};
 

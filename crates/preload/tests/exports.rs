@@ -22,105 +22,62 @@ fn exported() -> BTreeSet<String> {
     listing.lines().filter_map(|line| line.split_whitespace().last()).map(str::to_owned).collect()
 }
 
-/// The names in the macro of `exports.rs`.
-fn forwarded() -> BTreeSet<String> {
-    let text = include_str!("../src/exports.rs");
-    let names = text.split("$callback! {").nth(1).and_then(|rest| rest.split('}').next()).expect("the list is there");
-    names.split_whitespace().map(str::to_owned).collect()
+// The list from which the library's exports are made.
+include!("../src/list.rs");
+
+macro_rules! define_rooms {
+    (($d:tt) nouns: $($noun:ident)*; $($module:ident $how:ident: $($plain:ident)*;)*) => {
+        const NOUNS: &[&str] = &[$(stringify!($noun)),*];
+        const NAMES: &[&str] = &[$($(stringify!($plain)),*),*];
+    };
+}
+for_each_room! { define_rooms }
+
+macro_rules! define_rows {
+    ({ $($extra:tt)* } $($row:tt)*) => { define_rows! { @ $($extra)* $($row)* } };
+    (@ $([$noun:ident $symbol:ident = $plain:ident, $base:literal, $version:literal, $flavour:ident, $need:ident;
+        $arguments:tt])*) => {
+        /// Noun, exported name and plain name of every row.
+        const ROWS: &[[&str; 3]] = &[$([stringify!($noun), stringify!($symbol), stringify!($plain)]),*];
+    };
+}
+for_each_row! { define_rows }
+
+macro_rules! define_forwarded {
+    ($($symbol:ident)*) => {
+        const FORWARDED: &[&str] = &[$(stringify!($symbol)),*];
+    };
+}
+for_each_forwarded! { define_forwarded }
+
+fn is_hooked(noun: &str, plain: &str) -> bool {
+    NOUNS.contains(&noun) || NAMES.contains(&plain)
 }
 
-/// Whether a name of the one list is hooked, as the README says it: by room, or by name.
-fn is_hooked(function: &abi::Function) -> bool {
-    const NAMES: [&str; 49] = [
-        "cuInit",
-        "cuGetProcAddress",
-        "cuGetProcAddress_v2",
-        "cuDevicePrimaryCtxRetain",
-        "cuDevicePrimaryCtxRelease_v2",
-        "cuDevicePrimaryCtxReset_v2",
-        "cuCtxCreate_v2",
-        "cuCtxCreate_v4",
-        "cuCtxDestroy_v2",
-        "cuStreamDestroy_v2",
-        "cuCtxSynchronize",
-        "cuCtxSynchronize_v2",
-        "cuStreamQuery",
-        "cuStreamSynchronize",
-        "cuEventQuery",
-        "cuEventSynchronize",
-        "cuStreamWaitEvent",
-        "cuStreamBeginCapture_v2",
-        "cuStreamBeginCaptureToGraph",
-        "cuStreamEndCapture",
-        "cuEventRecord",
-        "cuEventRecordWithFlags",
-        "cuMemAllocHost_v2",
-        "cuMemHostAlloc",
-        "cuMemHostRegister_v2",
-        "cuMemAlloc_v2",
-        "cuMemAllocPitch_v2",
-        "cuMemAllocManaged",
-        "cuMemFree_v2",
-        "cuMemFreeHost",
-        "cuMemHostUnregister",
-        "cuMemFreeAsync",
-        "cuStreamCreate",
-        "cuStreamCreateWithPriority",
-        "cuModuleLoad",
-        "cuModuleLoadData",
-        "cuModuleLoadDataEx",
-        "cuModuleLoadFatBinary",
-        "cuModuleUnload",
-        "cuModuleGetFunction",
-        "cuModuleGetGlobal_v2",
-        "cuFuncGetAttribute",
-        "cuFuncSetAttribute",
-        "cuOccupancyMaxActiveBlocksPerMultiprocessor",
-        "cuLaunchKernel",
-        "cuLaunchKernelEx",
-        "cuLaunchCooperativeKernel",
-        "cuGraphInstantiateWithFlags",
-        "cuGraphLaunch",
-    ];
-    matches!(function.noun, "copy" | "set") || NAMES.contains(&function.plain)
+fn names(names: impl IntoIterator<Item = &'static str>) -> BTreeSet<String> {
+    names.into_iter().map(str::to_owned).collect()
 }
-
-/// Older and newer entry points that the one list does not have.
-const BESIDE_THE_LIST: [&str; 21] = [
-    "cuDevicePrimaryCtxRelease",
-    "cuDevicePrimaryCtxReset",
-    "cuCtxDestroy",
-    "cuStreamDestroy",
-    "cuStreamBeginCapture",
-    "cuStreamBeginCapture_ptsz",
-    "cuStreamBeginCaptureToCig",
-    "cuStreamBeginCaptureToCig_ptsz",
-    "cuStreamBeginRecaptureToGraph",
-    "cuStreamBeginRecaptureToGraph_ptsz",
-    "cuMemHostRegister",
-    "cuLibraryLoadData",
-    "cuLibraryLoadFromFile",
-    "cuLibraryUnload",
-    "cuLibraryGetModule",
-    "cuKernelGetFunction",
-    "cuFuncLoad",
-    "cuGraphInstantiateWithParams",
-    "cuGraphInstantiateWithParams_ptsz",
-    "cuGraphUpload",
-    "cuGraphUpload_ptsz",
-];
 
 #[test]
 fn the_exports_are_the_hooks_the_forwarders_and_five_more() {
-    let hooked = abi::FUNCTIONS.iter().filter(|function| is_hooked(function)).map(|function| function.symbol);
-    let others = ["dlsym", "la_version", "la_objopen", "la_objsearch", "overtake_shared"];
-    let hooked: BTreeSet<String> = hooked.chain(BESIDE_THE_LIST).map(str::to_owned).collect();
-    let forwarded = forwarded();
+    let hooked = names(ROWS.iter().filter(|[noun, _, plain]| is_hooked(noun, plain)).map(|[_, symbol, _]| *symbol));
+    let forwarded = names(FORWARDED.iter().copied());
     assert!(hooked.is_disjoint(&forwarded));
-    let allowed: BTreeSet<String> = hooked.into_iter().chain(forwarded).chain(others.map(str::to_owned)).collect();
+    let others = names(["dlsym", "la_version", "la_objopen", "la_objsearch", "overtake_shared"]);
+    let allowed: BTreeSet<String> = hooked.into_iter().chain(forwarded).chain(others).collect();
     let exported = exported();
     assert_eq!(exported.difference(&allowed).collect::<Vec<_>>(), Vec::<&String>::new(), "not allowed");
     assert_eq!(allowed.difference(&exported).collect::<Vec<_>>(), Vec::<&String>::new(), "not exported");
+}
+
+#[test]
+fn every_name_of_the_list_of_hooks_has_a_row() {
+    for plain in NAMES {
+        assert!(ROWS.iter().any(|[_, symbol, _]| symbol == plain), "{plain}");
+    }
+    for noun in NOUNS {
+        assert!(ROWS.iter().any(|[other, _, _]| other == noun), "{noun}");
+    }
 }
 
 #[test]

@@ -1,9 +1,98 @@
-//! The names that are exported for programs that link to the driver, and that only jump on: everything that the headers
-//! of CUDA 11.8 to 13.5 declare and that no hook stands for. Names alone; the driver says what it has.
+// The one list of exported entry points: hooked ones, and those that are only forwarded. Exports, lookups and tests are
+// expanded from it: a name is written here and nowhere else. It has no module documentation, because the tests include
+// this file as it is.
 
-use std::ffi::CStr;
+/// The one list of driver functions, with older prototypes in front that programs are still linked with. They are not
+/// in the list because nothing of ours calls them; here they must not slip by.
+macro_rules! for_each_row {
+    ($callback:ident) => {
+        abi::for_each_driver_function! { $callback,
+            [context cuDevicePrimaryCtxRelease = cuDevicePrimaryCtxRelease,
+                "cuDevicePrimaryCtxRelease", 7000, Plain, optional; (dev: CUdevice)]
+            [context cuDevicePrimaryCtxReset = cuDevicePrimaryCtxReset,
+                "cuDevicePrimaryCtxReset", 7000, Plain, optional; (dev: CUdevice)]
+            [context cuCtxDestroy = cuCtxDestroy, "cuCtxDestroy", 2000, Plain, optional; (ctx: CUcontext)]
+            [stream cuStreamDestroy = cuStreamDestroy, "cuStreamDestroy", 2000, Plain, optional; (h_stream: CUstream)]
+            [stream cuStreamBeginCapture = cuStreamBeginCapture, "cuStreamBeginCapture", 10000, Plain, optional;
+                (h_stream: CUstream)]
+            [stream cuStreamBeginCapture_ptsz = cuStreamBeginCapture, "cuStreamBeginCapture", 10000, Ptsz, optional;
+                (h_stream: CUstream)]
+            [stream cuStreamBeginCaptureToCig = cuStreamBeginCaptureToCig,
+                "cuStreamBeginCaptureToCig", 13010, Plain, optional; (h_stream: CUstream, params: *mut c_void)]
+            [stream cuStreamBeginCaptureToCig_ptsz = cuStreamBeginCaptureToCig,
+                "cuStreamBeginCaptureToCig", 13010, Ptsz, optional; (h_stream: CUstream, params: *mut c_void)]
+            [stream cuStreamBeginRecaptureToGraph = cuStreamBeginRecaptureToGraph,
+                "cuStreamBeginRecaptureToGraph", 13030, Plain, optional;
+                (h_stream: CUstream, mode: CUstreamCaptureMode, h_graph: CUgraph, callback: *mut c_void,
+                 user_data: *mut c_void)]
+            [stream cuStreamBeginRecaptureToGraph_ptsz = cuStreamBeginRecaptureToGraph,
+                "cuStreamBeginRecaptureToGraph", 13030, Ptsz, optional;
+                (h_stream: CUstream, mode: CUstreamCaptureMode, h_graph: CUgraph, callback: *mut c_void,
+                 user_data: *mut c_void)]
+            [module cuLibraryLoadData = cuLibraryLoadData, "cuLibraryLoadData", 12000, Plain, optional;
+                (library: *mut *mut c_void, code: *const c_void, jit_options: *mut CUjit_option,
+                 jit_values: *mut *mut c_void, jit_count: c_uint, options: *mut c_uint, values: *mut *mut c_void,
+                 count: c_uint)]
+            [module cuLibraryLoadFromFile = cuLibraryLoadFromFile, "cuLibraryLoadFromFile", 12000, Plain, optional;
+                (library: *mut *mut c_void, name: *const c_char, jit_options: *mut CUjit_option,
+                 jit_values: *mut *mut c_void, jit_count: c_uint, options: *mut c_uint, values: *mut *mut c_void,
+                 count: c_uint)]
+            [module cuLibraryUnload = cuLibraryUnload, "cuLibraryUnload", 12000, Plain, optional;
+                (library: *mut c_void)]
+            [module cuLibraryGetModule = cuLibraryGetModule, "cuLibraryGetModule", 12000, Plain, optional;
+                (module: *mut CUmodule, library: *mut c_void)]
+            [module cuKernelGetFunction = cuKernelGetFunction, "cuKernelGetFunction", 12000, Plain, optional;
+                (function: *mut CUfunction, kernel: *mut c_void)]
+            [module cuFuncLoad = cuFuncLoad, "cuFuncLoad", 12040, Plain, optional; (function: CUfunction)]
+            [graph cuGraphInstantiateWithParams = cuGraphInstantiateWithParams,
+                "cuGraphInstantiateWithParams", 12000, Plain, optional;
+                (graph_exec: *mut CUgraphExec, graph: CUgraph, parameters: *mut c_void)]
+            [graph cuGraphInstantiateWithParams_ptsz = cuGraphInstantiateWithParams,
+                "cuGraphInstantiateWithParams", 12000, Ptsz, optional;
+                (graph_exec: *mut CUgraphExec, graph: CUgraph, parameters: *mut c_void)]
+            [graph cuGraphUpload = cuGraphUpload, "cuGraphUpload", 11010, Plain, optional;
+                (graph_exec: CUgraphExec, h_stream: CUstream)]
+            [graph cuGraphUpload_ptsz = cuGraphUpload, "cuGraphUpload", 11010, Ptsz, optional;
+                (graph_exec: CUgraphExec, h_stream: CUstream)]
+            [memory cuMemHostRegister = cuMemHostRegister, "cuMemHostRegister", 4000, Plain, optional;
+                (p: *mut c_void, bytesize: usize, flags: c_uint)]
+        }
+    };
+}
 
-/// Hands the names to a macro.
+/// The hooked functions, by the module that has a function of the same name to handle them, and by how the exported
+/// function is made: `called` knows the address that it was called from, which rules by library need, and has at most
+/// four arguments; `direct` does not. All functions of the nouns are hooked, and those without a handler are counted.
+macro_rules! for_each_room {
+    ($callback:ident) => {
+        $callback! {
+            ($)
+            nouns: copy set;
+            copy called: cuMemcpy cuMemcpyAsync cuMemcpyDtoH_v2 cuMemcpyDtoHAsync_v2 cuMemcpyHtoD_v2
+                cuMemcpyHtoDAsync_v2;
+            shape called: cuMemcpy2D_v2 cuMemcpy2DAsync_v2 cuMemcpy2DUnaligned_v2 cuMemcpy3D_v2 cuMemcpy3DAsync_v2;
+            batch direct: cuMemcpyBatchAsync cuMemcpyBatchAsync_v2;
+            address direct: cuGetProcAddress cuGetProcAddress_v2;
+            life direct: cuCtxCreate_v2 cuCtxCreate_v4 cuCtxDestroy cuCtxDestroy_v2 cuCtxSynchronize
+                cuCtxSynchronize_v2 cuDevicePrimaryCtxRelease cuDevicePrimaryCtxRelease_v2 cuDevicePrimaryCtxReset
+                cuDevicePrimaryCtxReset_v2 cuDevicePrimaryCtxRetain cuEventQuery cuEventSynchronize cuFuncLoad
+                cuGraphInstantiateWithFlags cuGraphInstantiateWithParams cuGraphUpload cuInit cuKernelGetFunction
+                cuLibraryGetModule cuLibraryLoadData cuLibraryLoadFromFile cuLibraryUnload cuMemAlloc_v2
+                cuMemAllocHost_v2 cuMemAllocManaged cuMemAllocPitch_v2 cuMemFree_v2 cuMemFreeAsync cuMemFreeHost
+                cuMemHostAlloc cuMemHostRegister cuMemHostRegister_v2 cuMemHostUnregister cuModuleGetFunction
+                cuModuleGetGlobal_v2 cuModuleLoad cuModuleLoadData cuModuleLoadDataEx cuModuleLoadFatBinary
+                cuModuleUnload cuStreamBeginCapture cuStreamBeginCapture_v2 cuStreamBeginCaptureToCig
+                cuStreamBeginCaptureToGraph cuStreamBeginRecaptureToGraph cuStreamCreate cuStreamCreateWithPriority
+                cuStreamDestroy cuStreamDestroy_v2 cuStreamEndCapture cuStreamQuery cuStreamSynchronize;
+            launch direct: cuFuncGetAttribute cuFuncSetAttribute cuGraphLaunch cuLaunchCooperativeKernel
+                cuLaunchKernel cuLaunchKernelEx cuOccupancyMaxActiveBlocksPerMultiprocessor;
+            observed direct: cuEventRecord cuEventRecordWithFlags cuStreamWaitEvent;
+        }
+    };
+}
+
+/// The names that are exported for programs that link to the driver, and that only jump on: everything that the headers
+/// of CUDA 11.8 to 13.5 declare and that no hook stands for. Names alone; the driver says what it has.
 macro_rules! for_each_forwarded {
     ($callback:ident) => {
         $callback! {
@@ -142,21 +231,4 @@ macro_rules! for_each_forwarded {
             cuWaitExternalSemaphoresAsync cuWaitExternalSemaphoresAsync_ptsz
         }
     };
-}
-pub(crate) use for_each_forwarded;
-
-macro_rules! names {
-    ($($symbol:ident)*) => {
-        /// The forwarded names, in the order of their numbers.
-        pub static FORWARDED: [&CStr; COUNT] = [$(name(concat!(stringify!($symbol), "\0"))),*];
-        const COUNT: usize = [$(stringify!($symbol)),*].len();
-    };
-}
-for_each_forwarded! { names }
-
-const fn name(text: &str) -> &CStr {
-    match CStr::from_bytes_with_nul(text.as_bytes()) {
-        Ok(name) => name,
-        Err(_) => panic!("the macro ends every name with its one NUL"),
-    }
 }

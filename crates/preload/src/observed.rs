@@ -1,0 +1,28 @@
+//! Calls that are only counted: those of hooked functions that need no handler, or have none yet.
+#![allow(unsafe_code)] // the prototypes are the driver's
+#![allow(dead_code)] // a handler of the same name stands before it
+#![allow(clippy::too_many_arguments)] // the prototypes are NVIDIA's
+#![allow(non_snake_case)]
+
+use abi::types::*;
+
+use crate::hooks::Hook;
+use crate::rows::{for_each_row, is_copy, select};
+
+macro_rules! observed {
+    (Plain $plain:ident ($($type:ty),*)) => {
+        pub unsafe fn $plain(hook: Hook, native: impl Fn() -> CUresult, $(_: $type),*) -> CUresult {
+            hook.observed(const { is_copy(stringify!($plain)) });
+            native()
+        }
+    };
+    ($flavour:ident $plain:ident $types:tt) => {};
+}
+macro_rules! all_observed {
+    ({ $($extra:tt)* } $($row:tt)*) => { all_observed! { @ $($extra)* $($row)* } };
+    (@ $([$noun:ident $symbol:ident = $plain:ident, $base:literal, $version:literal,
+        $flavour:ident, $need:ident; ($($argument:ident: $type:ty),*)])*) => {
+        $(select!($noun $plain, { observed! { $flavour $symbol ($($type),*) } } {});)*
+    };
+}
+for_each_row! { all_observed }
