@@ -12,13 +12,13 @@ use crate::simulate::SimulateArguments;
 const AFTER_HELP: &str = "\
 Examples:
   overtake run -- python serve.py      a program, unchanged: its urgent copies pass its bulk copies
-  overtake info                        what this machine has, and what to set differently
+  overtake info                        the properties of this machine, with advice
   overtake demo                        the problem and the cure, measured here, with a picture
   overtake --backend soft demo         the same on the software GPU: no GPU needed
   overtake demo --json - | jq .rows    the numbers alone
   overtake bench latency --frontier    latency against bandwidth, method against method
-  overtake options                     everything that can be set
-  overtake check rules.toml            whether a file says what it should
+  overtake options                     every option and variable
+  overtake check rules.toml            the mistakes in a file of rules or options
   overtake bench hunt                  random copies from many threads: hunts for hangs and wrong bytes
 
 Without --backend, the variable OVERTAKE_BACKEND decides; without that, the real driver where there is one, else the
@@ -28,13 +28,13 @@ software GPU. Exit codes: 0 done, 1 failed, 2 the command line makes no sense; `
 #[derive(Debug, Parser)]
 #[command(name = "overtake", version = VERSION_AND_COMMIT, after_help = AFTER_HELP, arg_required_else_help = true)]
 pub struct Arguments {
-    /// Which driver to use.
+    /// The driver to use.
     #[arg(long, global = true, value_enum, value_name = "BACKEND")]
     pub backend: Option<BackendName>,
-    /// Say nothing on standard error but errors.
+    /// Print only errors on standard error.
     #[arg(long, short, global = true)]
     pub quiet: bool,
-    /// What to do.
+    /// The command.
     #[command(subcommand)]
     pub command: Command,
 }
@@ -50,22 +50,22 @@ pub enum BackendName {
     Soft,
 }
 
-/// What to do.
+/// The commands.
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Show driver, devices, stream memory operations and copy queues, probed on this machine, and warn of traps.
     Info(InfoArguments),
     /// Measure how long a small copy waits behind bulk copies, natively and through overtake, and draw it.
     Demo(DemoArguments),
-    /// Measure overtake against what CUDA does by itself, or hunt for hangs and wrong bytes.
+    /// Measure overtake against CUDA alone, or hunt for hangs and wrong bytes.
     Bench(BenchArguments),
-    /// Run a program with priorities for its copies, unchanged, and report what happened to them.
+    /// Run a program with priorities for its copies, unchanged, and report what became of them.
     Run(RunArguments),
-    /// Run a scenario on a small exact machine, with or without semaphores: which copy runs when, and why.
+    /// Run a scenario on a small exact machine, with or without semaphores: the order of copies, with reasons.
     Simulate(SimulateArguments),
-    /// List every option and variable: what it takes, its default, what it means.
+    /// List every option and variable: its values, its default, its meaning.
     Options(OptionsArguments),
-    /// Judge files of rules and options: everything that is wrong with them, and where.
+    /// Check files of rules and options: every mistake and its place.
     Check(CheckArguments),
 }
 
@@ -80,7 +80,7 @@ pub struct OptionsArguments {
 /// Arguments of `check`.
 #[derive(Debug, Args)]
 pub struct CheckArguments {
-    /// Files of rules and options (TOML), as --rules, --config, OVERTAKE_RULES and OVERTAKE_CONFIG take them.
+    /// Files of rules and options (TOML), in the format of --rules, --config, OVERTAKE_RULES and OVERTAKE_CONFIG.
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
     /// Print JSON.
@@ -116,7 +116,7 @@ pub struct DemoArguments {
     pub html: Option<PathBuf>,
 }
 
-/// Seconds within reason.
+/// Parses a number of seconds within reason.
 pub fn seconds(text: &str) -> Result<f64, String> {
     let seconds: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
     if (0.1..=3600.0).contains(&seconds) { Ok(seconds) } else { Err("must lie between 0.1 and 3600".to_owned()) }

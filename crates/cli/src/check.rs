@@ -1,4 +1,4 @@
-//! `overtake check`: files of rules and options, judged as the drop-in will read them.
+//! `overtake check`: checks files of rules and options as the drop-in will read them.
 
 use std::path::Path;
 
@@ -10,7 +10,7 @@ use crate::args::CheckArguments;
 use crate::failure::{Failure, Result};
 use crate::output;
 
-/// What is wrong, for a script.
+/// A mistake, for a script.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 struct FaultRow {
     line: Option<usize>,
@@ -29,7 +29,7 @@ struct Judgement {
     text: String,
 }
 
-/// Runs the command; it fails where a file is not good.
+/// Runs the command. It fails if a file has mistakes.
 pub fn run(arguments: &CheckArguments) -> Result<()> {
     let judgements: Vec<Judgement> = arguments.files.iter().map(|path| judge(path)).collect();
     if arguments.json {

@@ -21,7 +21,7 @@ impl OpenDevice {
         }
         let device = Device(ordinal);
         let context = driver.primary_context_retain(device)?;
-        // Built before the next call that can fail, so that an error releases the context.
+        // It is built before the next call that can fail, so that an error releases the context.
         let open = OpenDevice { driver: Arc::clone(driver), device };
         driver.context_set_current(Some(context))?;
         Ok(open)

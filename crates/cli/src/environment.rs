@@ -1,4 +1,4 @@
-//! Environment variables that change what is measured.
+//! Environment variables that change measurements.
 
 use std::collections::BTreeMap;
 
@@ -7,10 +7,10 @@ pub const MAX_CONNECTIONS: &str = "CUDA_DEVICE_MAX_CONNECTIONS";
 /// Hardware connections for copies.
 pub const MAX_COPY_CONNECTIONS: &str = "CUDA_DEVICE_MAX_COPY_CONNECTIONS";
 
-/// The variables that decide how many queues there are.
+/// The variables that set the number of queues.
 pub const CONNECTIONS: [&str; 2] = [MAX_CONNECTIONS, MAX_COPY_CONNECTIONS];
 
-/// Those of the driver that change timing or visibility; ours are `OVERTAKE` and what begins with `OVERTAKE_`.
+/// Variables of the driver that change timing or visibility. Ours are `OVERTAKE` and all that begin with `OVERTAKE_`.
 const DRIVER: [&str; 7] = [
     MAX_CONNECTIONS,
     MAX_COPY_CONNECTIONS,
@@ -21,14 +21,14 @@ const DRIVER: [&str; 7] = [
     "LD_PRELOAD",
 ];
 
-/// Those that are set, with their values.
+/// The relevant variables that are set, with their values.
 #[must_use]
 pub fn relevant(variables: impl Iterator<Item = (String, String)>) -> BTreeMap<String, String> {
     let is_ours = |name: &str| name == "OVERTAKE" || name.starts_with("OVERTAKE_");
     variables.filter(|(name, _)| is_ours(name) || DRIVER.contains(&name.as_str())).collect()
 }
 
-/// The process's variables. What is not Unicode is shown as near as can be.
+/// The process's variables. Bytes that are not Unicode are replaced.
 pub fn variables() -> impl Iterator<Item = (String, String)> {
     std::env::vars_os().map(|(name, value)| (name.to_string_lossy().into(), value.to_string_lossy().into()))
 }
@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_matters_is_kept() {
+    fn only_relevant_variables_are_kept() {
         let all = [("HOME", "/root"), ("OVERTAKE", "off"), ("OVERTAKE_BACKEND", "soft"), (MAX_CONNECTIONS, "1")];
         let kept = relevant(all.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())));
         assert_eq!(kept.into_keys().collect::<Vec<_>>(), [MAX_CONNECTIONS, "OVERTAKE", "OVERTAKE_BACKEND"]);

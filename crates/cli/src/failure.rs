@@ -1,4 +1,4 @@
-//! Why a command failed, with its cure.
+//! Failures of a command, with their cure.
 
 use std::fmt;
 use std::io;
@@ -6,20 +6,20 @@ use std::path::PathBuf;
 
 use hal::Code;
 
-/// Why a command failed.
+/// The reason why a command failed.
 #[derive(Debug)]
 pub enum Failure {
-    /// A driver call.
+    /// A driver call failed.
     Driver(hal::Error),
-    /// A file that cannot be written.
+    /// A file cannot be written.
     File(PathBuf, io::Error),
-    /// Standard output.
+    /// Standard output cannot be written.
     Output(io::Error),
-    /// Anything else: what, and what to do about it.
+    /// Another failure, with its cure.
     Other(String),
 }
 
-/// What a command returns.
+/// The result of a command.
 pub type Result<T> = std::result::Result<T, Failure>;
 
 impl From<hal::Error> for Failure {
@@ -44,7 +44,7 @@ impl fmt::Display for Failure {
     }
 }
 
-/// What to do about a driver's error that does not say so itself.
+/// The cure for a driver's error that names none itself.
 fn cure(error: &hal::Error) -> Option<&'static str> {
     if error.detail().is_some() {
         return None;
@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_failure_says_what_to_do() {
+    fn every_failure_names_a_cure() {
         let bare = Failure::from(Code::OUT_OF_MEMORY.at("cuMemAlloc_v2")).to_string();
         assert!(bare.starts_with("cuMemAlloc_v2 failed") && bare.contains("nvidia-smi"), "{bare}");
         let detailed = Failure::from(Code::NO_DEVICE.at("cuInit").because("plug one in")).to_string();

@@ -1,4 +1,4 @@
-//! Where numbers come from: the header of everything that is written as JSON.
+//! The origin of numbers: the header of all JSON.
 
 use backend::Opened;
 use hal::Device;
@@ -25,7 +25,7 @@ pub fn header(opened: &Opened, device: Device) -> Result<Header> {
     })
 }
 
-/// A word without the folder of an absolute path, which exists on one machine only and tells nothing of a run.
+/// A word without the folder of an absolute path: folders exist on one machine only and say nothing about a run.
 fn without_folder(word: &str) -> String {
     let (option, path) = word.split_once('=').filter(|(_, path)| path.starts_with('/')).unwrap_or(("", word));
     if !path.starts_with('/') {

@@ -1,5 +1,5 @@
 //! The command `overtake`.
-#![deny(clippy::print_stderr, clippy::print_stdout)] // they panic where nobody reads: see `output.rs`
+#![deny(clippy::print_stderr, clippy::print_stdout)] // they panic without a reader: see `output.rs`
 #![deny(unsafe_code)]
 
 mod args;

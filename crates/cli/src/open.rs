@@ -1,4 +1,4 @@
-//! Which driver a command uses: chosen, opened and said once.
+//! The driver of a command: chosen, opened and reported once.
 
 use backend::{Backend, Opened};
 use softgpu::{Builder, Planted};
@@ -7,21 +7,21 @@ use crate::args::{Arguments, BackendName};
 use crate::failure::Result;
 use crate::output;
 
-/// Whether copies on the software GPU move bytes. A benchmark of gigabytes needs only their timing.
+/// Whether copies on the software GPU move bytes. A benchmark of gigabytes only needs their timing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Payload {
-    /// They do.
+    /// They move bytes.
     Real,
-    /// They take their time and move nothing.
+    /// They take their time and move no bytes.
     TimingOnly,
 }
 
-/// Opens the driver that the command line asks for, or else the environment, and says on standard error which it is.
+/// Opens the driver that the command line or else the environment selects, and reports the choice on standard error.
 pub fn open(arguments: &Arguments, payload: Payload) -> Result<Opened> {
     open_with_bug(arguments, payload, None)
 }
 
-/// The same, with a bug planted in the software GPU: for tests of what is to find it.
+/// As [`open`], with a bug planted in the software GPU, for commands that must find it.
 pub fn open_with_bug(arguments: &Arguments, payload: Payload, bug: Option<Planted>) -> Result<Opened> {
     let backend = match arguments.backend {
         Some(BackendName::Auto) => Backend::Auto,
@@ -46,7 +46,7 @@ pub fn open_with_bug(arguments: &Arguments, payload: Payload, bug: Option<Plante
     Ok(opened)
 }
 
-/// The reason without its cure: whoever is content with the choice needs none, and `info` prints it all.
+/// The reason without its cure. Users who accept the choice need none, and `info` prints the whole text.
 fn briefly(reason: &str) -> &str {
     reason.split_once("; ").map_or(reason, |(why, _)| why)
 }

@@ -1,4 +1,4 @@
-//! `overtake options`: everything that can be set, from the one table.
+//! `overtake options`: every setting, from the one table.
 
 use overtake::Options;
 use overtake::options::Tunable;

@@ -21,18 +21,17 @@ pub fn print_json(value: &impl Serialize) -> Result<()> {
     print(&(json + "\n"))
 }
 
-/// Says something on standard error. Where that is closed or full the command goes on: its result does not depend on
-/// who listens.
+/// Writes to standard error. If that is closed or full the command goes on: its result does not depend on a reader.
 pub fn say(text: impl Display) {
     let _unheard = writeln!(io::stderr().lock(), "{text}");
 }
 
-/// The same, with the command's name before it.
+/// As [`say`], with the command's name before the text.
 pub fn complain(text: impl Display) {
     say(format_args!("overtake: {text}"));
 }
 
-/// Prints to standard output. A reader that has gone away (`| head`) is no error.
+/// Prints to standard output. A reader that has ended (`| head`) is no error.
 pub fn print(text: &str) -> Result<()> {
     let mut output = io::stdout().lock();
     match output.write_all(text.as_bytes()).and_then(|()| output.flush()) {

@@ -1,14 +1,14 @@
-//! Progress on standard error, for what takes longer than a moment.
+//! Progress on standard error, for long operations.
 
 use std::time::{Duration, Instant};
 
 use crate::output;
 
-/// Shorter than this, nobody wonders what is going on.
+/// An operation that is shorter than this needs no announcement.
 const MOMENT: Duration = Duration::from_secs(2);
 
-/// Says what is being done, once it has become clear that it takes a while. Reads real time, also where the device's
-/// time is virtual: it is the person at the terminal who waits.
+/// Announces the steps of an operation once it has taken a while. It reads real time even if the device's time is
+/// virtual, because the user at the terminal waits in real time.
 pub struct Progress {
     start: Instant,
     is_quiet: bool,
@@ -16,13 +16,13 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// `is_long`: it is known beforehand that this takes a while.
+    /// `is_long`: the caller knows beforehand that the operation takes a while.
     #[must_use]
     pub fn new(is_quiet: bool, is_long: bool) -> Progress {
         Progress { start: Instant::now(), is_quiet, is_long }
     }
 
-    /// What comes next.
+    /// Announces the next step.
     pub fn step(&self, text: &str) {
         if !self.is_quiet && (self.is_long || self.start.elapsed() > MOMENT) {
             output::say(format!("  {text}"));

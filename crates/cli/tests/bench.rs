@@ -1,4 +1,4 @@
-//! `overtake bench` as a user runs it, on the software GPU, with as little time as gives every row a figure.
+//! `overtake bench` as a user runs it, on the software GPU, with the least time that gives every row a figure.
 
 mod common;
 
@@ -118,7 +118,7 @@ fn a_burst_is_one_sample() {
 }
 
 #[test]
-fn overhead_says_what_a_call_costs() {
+fn overhead_reports_the_cost_of_a_call() {
     let run = bench("overhead", &["overhead", "--direction", "h2d", "--seconds", "0.2", "--bulk-bytes", "64M"]);
     let call = |method: &str| {
         let its = |row: &&Value| row["method"] == method && row["call_ns"].is_number();
@@ -218,7 +218,7 @@ fn what_cannot_be_measured_is_left_out_with_a_note() {
 const SMALL_HUNT: [&str; 9] = ["bench", "hunt", "--threads", "4", "--streams", "24", "--bulk-bytes", "1M", "--json"];
 
 #[test]
-fn a_hunt_finds_nothing_and_says_what_it_did() {
+fn a_hunt_finds_nothing_and_reports_its_work() {
     let folder = Folder::new("hunt");
     let arguments = [&["--backend", "soft", "--quiet"], &SMALL_HUNT[..], &["-", "--seconds", "1"]].concat();
     let (out, _) = succeed(&folder, &arguments, &[]);
@@ -232,7 +232,7 @@ fn a_hunt_finds_nothing_and_says_what_it_did() {
     assert!(FIELDS.split(' ').all(|field| record["rows"][0].get(field).is_some()), "{record}");
 }
 
-/// Hunts with brackets in the application's own streams and nobody to rescue them; returns what was found.
+/// Hunts with brackets in the application's own streams and without the watchdog. Returns the finding.
 fn hang(threads: &str) -> String {
     let folder = Folder::new(&format!("hang-{threads}"));
     let arguments = [

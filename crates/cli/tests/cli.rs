@@ -50,7 +50,7 @@ fn info_for_people_names_the_backend_once() {
 }
 
 #[test]
-fn demo_prints_the_table_and_writes_what_it_is_asked_for() {
+fn demo_prints_the_table_and_writes_the_requested_files() {
     let folder = Folder::new("demo");
     let arguments =
         ["--backend", "soft", "demo", "--seconds", "1", "--json", "run.json", "--svg", "x.svg", "--html", "x.html"];
@@ -64,7 +64,7 @@ fn demo_prints_the_table_and_writes_what_it_is_asked_for() {
     assert_the_problem_and_the_cure_show(&run);
 }
 
-/// Within wide bounds: exact figures are the fidelity test's business.
+/// The bounds are wide: the fidelity test checks exact figures.
 fn assert_the_problem_and_the_cure_show(run: &Value) {
     for row in run["rows"].as_array().unwrap() {
         let number = |name: &str| row[name].as_f64().unwrap_or_else(|| panic!("{name} is not measured in {row}"));

@@ -1,4 +1,4 @@
-//! Files that people name: what is wrong with them is said with its place, and what never ends is no file.
+//! Files that users name: mistakes are reported with their place, and endless files are refused.
 
 mod common;
 
@@ -7,9 +7,9 @@ use std::process::{Command, Output};
 
 use common::{Folder, overtake, succeed, text};
 
-/// Far more than any of them needs.
+/// A limit far beyond the need of any command.
 const SECONDS_MAX: &str = "30";
-/// How `timeout` says that it had to end the program.
+/// The status of `timeout` when it had to end the program.
 const TIMED_OUT: i32 = 124;
 
 fn pipe(folder: &Folder) -> String {
@@ -18,7 +18,7 @@ fn pipe(folder: &Folder) -> String {
     path.to_str().unwrap().to_owned()
 }
 
-/// Runs the command for a while.
+/// Runs the command under a time limit.
 fn run(folder: &Path, arguments: &[&str]) -> Output {
     let mut command = Command::new("timeout");
     command.args(["--kill-after=1", SECONDS_MAX, env!("CARGO_BIN_EXE_overtake")]).args(arguments).current_dir(folder);
@@ -47,7 +47,7 @@ fn what_never_ends_is_refused_at_once() {
 }
 
 #[test]
-fn output_into_a_pipe_that_nobody_reads_is_refused_at_once() {
+fn output_into_a_pipe_without_a_reader_is_refused_at_once() {
     let folder = Folder::new("files-output");
     let pipe = pipe(&folder);
     let scenario = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/scenarios/worked-example.toml");

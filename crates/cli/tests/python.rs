@@ -1,4 +1,4 @@
-//! `overtake run` with Python: as the program, and as what only Python does without a compiler.
+//! `overtake run` with Python: as the program, and for operations that need a compiler in other languages.
 
 #[allow(dead_code)]
 mod common;

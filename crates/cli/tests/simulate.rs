@@ -1,4 +1,4 @@
-//! `overtake simulate` as a user runs it: every shipped scenario, and what goes wrong with scenarios that are not.
+//! `overtake simulate` as a user runs it: every shipped scenario, and mistakes in scenarios.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 const MODES: [&str; 4] = ["none", "bracket", "atomics", "hold"];
 
-/// A folder of its own, removed at the end.
+/// A folder that is removed at the end.
 struct Folder(PathBuf);
 
 impl Folder {
@@ -46,7 +46,7 @@ fn text(bytes: &[u8]) -> &str {
     std::str::from_utf8(bytes).unwrap()
 }
 
-/// Runs `scenario`, which must fail, and returns what it says.
+/// Runs `scenario`, which must fail, and returns the message.
 fn complaint(scenario: &str, arguments: &[&str]) -> String {
     let folder = Folder::new(&format!("{:?}", std::thread::current().id()).replace(['(', ')'], "-"));
     let output = simulate(&folder.write("scenario.toml", scenario), arguments);
@@ -132,7 +132,7 @@ fn wrong_expectations_fail() {
 
 /// Each correction fails in the literal mode and holds by default.
 #[test]
-fn what_hold_corrects_fails_in_the_literal_sequence() {
+fn corrections_of_hold_fail_in_the_literal_sequence() {
     for name in ["five-queued.toml", "dependency.toml", "window.toml", "ascending-acquires.toml", "shared-channel.toml"]
     {
         let scenario = shipped(name);

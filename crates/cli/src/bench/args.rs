@@ -11,27 +11,27 @@ use super::catalogue::MethodName;
 /// Arguments of `bench`.
 #[derive(Debug, Args)]
 pub struct BenchArguments {
-    /// What to measure.
+    /// The measurement.
     #[command(subcommand)]
-    pub what: What,
+    pub measurement: Measurement,
 }
 
-/// What to measure.
+/// The measurements.
 #[derive(Debug, Subcommand)]
-pub enum What {
-    /// How long an urgent copy takes behind saturating bulk, and what bulk keeps, method against method.
+pub enum Measurement {
+    /// How long an urgent copy takes behind saturating bulk, and the bandwidth of that bulk, method against method.
     Latency(LatencyArguments),
     /// How long a burst of urgent copies takes behind saturating bulk.
     Burst(BurstArguments),
-    /// What overtake costs while nothing is armed: bulk, an idle small copy, one call.
+    /// The cost of overtake while nothing is armed: bulk, an idle small copy, one call.
     Overhead(OverheadArguments),
-    /// How fast bulk goes alone, by transport, direction and size.
+    /// The speed of bulk alone, by transport, direction and size.
     Bandwidth(BandwidthArguments),
     /// Random copies of all kinds from many threads: hunts for hangs and wrong bytes.
     Hunt(HuntArguments),
 }
 
-/// Which way copies go.
+/// The direction of copies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum DirectionName {
     /// Host to device.
@@ -43,7 +43,7 @@ pub enum DirectionName {
 }
 
 impl DirectionName {
-    /// The directions it means.
+    /// The directions that the name stands for.
     #[must_use]
     pub fn directions(self) -> Vec<Direction> {
         match self {
@@ -54,22 +54,22 @@ impl DirectionName {
     }
 }
 
-/// What all measurements take.
+/// Arguments of all measurements.
 #[derive(Debug, Args)]
 pub struct Common {
     /// The device to measure, by its ordinal.
     #[arg(long, default_value_t = 0, value_name = "ORDINAL")]
     pub device: i32,
-    /// Which way copies go.
+    /// The direction of copies.
     #[arg(long, value_enum, default_value_t = DirectionName::Both)]
     pub direction: DirectionName,
     /// The methods to compare, by name; each bench has its own choice.
     #[arg(long, value_enum, value_delimiter = ',', value_name = "A,B")]
     pub methods: Vec<MethodName>,
-    /// How long to measure, everything together (virtual time on the software GPU).
+    /// How long to measure, all cases together (virtual time on the software GPU).
     #[arg(long, default_value_t = 20.0, value_parser = crate::args::seconds, value_name = "SECONDS")]
     pub seconds: f64,
-    /// An option of overtake, for every method of it; may be given several times.
+    /// An option of overtake, for every method that uses it; may be given several times.
     #[arg(long = "set", value_name = "NAME=VALUE")]
     pub options: Vec<String>,
     /// Write the numbers to this file; `-` prints them instead of the table.
@@ -86,7 +86,6 @@ pub struct Common {
 /// Arguments of `bench latency`.
 #[derive(Debug, Args)]
 pub struct LatencyArguments {
-    /// What every bench takes.
     #[command(flatten)]
     pub common: Common,
     /// Sizes of the urgent copy.
@@ -101,10 +100,10 @@ pub struct LatencyArguments {
     /// Measure the frontier: latency against bulk bandwidth over many settings.
     #[arg(long)]
     pub frontier: bool,
-    /// Measure so many priorities at once, each with urgent copies of its own.
+    /// Measure this many priorities at once, each with urgent copies of its own.
     #[arg(long, value_parser = clap::value_parser!(u8).range(2..=8), conflicts_with_all = ["frontier", "endless"])]
     pub priorities: Option<u8>,
-    /// Measure what share bulk gets while urgent copies never end.
+    /// Measure the share of bulk while urgent copies never end.
     #[arg(long, conflicts_with = "frontier")]
     pub endless: bool,
 }
@@ -112,7 +111,6 @@ pub struct LatencyArguments {
 /// Arguments of `bench burst`.
 #[derive(Debug, Args)]
 pub struct BurstArguments {
-    /// What every bench takes.
     #[command(flatten)]
     pub common: Common,
     /// Size of an urgent copy.
@@ -129,7 +127,6 @@ pub struct BurstArguments {
 /// Arguments of `bench overhead`.
 #[derive(Debug, Args)]
 pub struct OverheadArguments {
-    /// What every bench takes.
     #[command(flatten)]
     pub common: Common,
     /// Size of the small copy.
@@ -146,7 +143,6 @@ pub struct OverheadArguments {
 /// Arguments of `bench bandwidth`.
 #[derive(Debug, Args)]
 pub struct BandwidthArguments {
-    /// What every bench takes.
     #[command(flatten)]
     pub common: Common,
     /// Sizes of a bulk request.
@@ -160,16 +156,16 @@ pub struct HuntArguments {
     /// The device to hunt on, by its ordinal.
     #[arg(long, default_value_t = 0, value_name = "ORDINAL")]
     pub device: i32,
-    /// Threads that submit.
+    /// Threads that submit copies.
     #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=64))]
     pub threads: u32,
-    /// Streams that they share.
+    /// Streams that the threads share.
     #[arg(long, default_value_t = 256, value_parser = clap::value_parser!(u32).range(2..=1024))]
     pub streams: u32,
     /// How long to hunt: of the device's time, and on the software GPU of real time at most.
     #[arg(long, default_value_t = 60.0, value_parser = crate::args::seconds, value_name = "SECONDS")]
     pub seconds: f64,
-    /// Where chance begins.
+    /// The seed of all random choices.
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
     /// Size of the largest copies.
@@ -205,7 +201,7 @@ pub enum BugName {
 }
 
 impl BugName {
-    /// The bug.
+    /// The bug of this name.
     #[must_use]
     pub fn bug(self) -> Planted {
         match self {

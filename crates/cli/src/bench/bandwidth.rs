@@ -8,7 +8,7 @@ use super::stage::{Shown, Stage, finish, methods_or};
 use crate::args::Arguments;
 use crate::failure::Result;
 
-/// One method for each way that bulk can go, with its semaphores armed.
+/// One method for each way of bulk, with its semaphores armed.
 const METHODS: [MethodName; 5] = [
     MethodName::Chunks,
     MethodName::EngineHold,
@@ -16,7 +16,7 @@ const METHODS: [MethodName; 5] = [
     MethodName::EngineAtomics,
     MethodName::KernelHold,
 ];
-/// The urgent stream is there, so that bulk is armed, and gets no copy but the first.
+/// The urgent stream exists, so that bulk is armed. It gets only its first copy.
 const URGENT_BYTES: u64 = 64 << 10;
 
 /// Runs the command.
@@ -32,7 +32,7 @@ pub fn run(arguments: &Arguments, bandwidth: &BandwidthArguments) -> Result<()> 
             cases.push(sizes.raw(&stage.shop)?);
             for method in methods_or(common, &METHODS) {
                 let mut case = sizes.method(&stage.shop, method, Load::Bulk, &options, None)?;
-                case.scenario.weight = 2; // nothing is slow here
+                case.scenario.weight = 2; // none of these is slow
                 cases.push(case);
             }
         }

@@ -1,4 +1,4 @@
-//! The feeder: a thread that keeps copies of a flow outstanding and notes when they complete.
+//! The feeder: a thread that keeps copies of a flow outstanding and notes their completions.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,16 +7,16 @@ use hal::{Code, HostThread, Nanos, Result, Wait};
 
 use super::flow::Flow;
 
-/// A bulk request that takes longer than this will not come.
+/// A bulk request that takes longer than this has failed.
 const PATIENCE: Nanos = Nanos::from_ms(10_000);
 
-/// Requests of at least this size take so long that their completion is looked for in naps of [`NAP`]: a thread that
-/// polled for it all the time would take a processor, or half of one, from the urgent copies.
+/// Larger requests take so long that their completion is looked for in naps of [`NAP`]. A thread that polled all the
+/// time would take a processor, or half of one, from the urgent copies.
 const LARGE_BYTES: u64 = 16 << 20;
-/// Short beside a large request.
+/// A nap that is short beside a large request.
 const NAP: Nanos = Nanos::from_us(250);
 
-/// What completed between two completions, the first and the last that were seen.
+/// The work between the first and the last completion that were seen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Throughput {
     /// Bytes that completed in between.
@@ -26,21 +26,21 @@ pub struct Throughput {
 }
 
 impl Throughput {
-    /// Both together.
+    /// Both measurements together.
     #[must_use]
     pub fn and(self, other: Throughput) -> Throughput {
         Throughput { bytes: self.bytes + other.bytes, span: self.span + other.span }
     }
 
-    /// In 10^9 bytes a second; `None` where fewer than two requests completed.
+    /// In 10^9 bytes a second; `None` if fewer than two requests completed.
     #[must_use]
     pub fn gbps(self) -> Option<f64> {
         (self.bytes > 0 && self.span > Nanos::ZERO).then(|| self.bytes as f64 / self.span.0 as f64)
     }
 }
 
-/// A thread that feeds a flow until it is stopped, and one that watches it: a feeder that is blocked inside a call
-/// would see completions late.
+/// A thread that feeds a flow until it is stopped, and another one that watches it: a feeder that is blocked inside a
+/// call would see completions late.
 pub struct Feeder {
     flow: Arc<dyn Flow>,
     stop: Arc<AtomicBool>,
@@ -49,7 +49,7 @@ pub struct Feeder {
 }
 
 impl Feeder {
-    /// Starts to feed, and returns when the first request is complete: from then on the engine is busy.
+    /// Starts to feed. Returns when the first request is complete: from then on the engine is busy.
     pub fn start(flow: &Arc<dyn Flow>) -> Result<Feeder> {
         let (stop, driver) = (Arc::new(AtomicBool::new(false)), flow.ground().driver());
         let (its_flow, its_stop) = (Arc::clone(flow), Arc::clone(&stop));
@@ -65,17 +65,17 @@ impl Feeder {
         Ok(feeder)
     }
 
-    /// How many requests have completed.
+    /// The number of completed requests.
     pub fn completed(&self) -> u32 {
         self.flow.done()
     }
 
-    /// Whether the thread has given up; `stop` says why.
+    /// Whether the thread has given up; `stop` returns the reason.
     pub fn has_failed(&self) -> bool {
         self.feeding.is_done()
     }
 
-    /// Stops feeding, waits until everything outstanding is complete, and says how fast it went while it was fed.
+    /// Stops feeding, waits for all outstanding requests, and returns their throughput while they were fed.
     pub fn stop(self) -> Result<Throughput> {
         self.stop.store(true, Ordering::Release);
         let host = self.flow.ground().driver().host();
@@ -107,7 +107,7 @@ fn feed(flow: &dyn Flow, stop: &AtomicBool) -> Result<()> {
     }
 }
 
-/// Waits until `condition` holds, sparing the processor where the flow is slow. `false` when it takes too long.
+/// Waits until `condition` holds. It leaves the processor to others if the flow is slow. `false` after too long.
 fn look_out(flow: &dyn Flow, condition: &dyn Fn() -> bool) -> bool {
     let host = flow.ground().driver().host();
     let deadline = host.now() + PATIENCE;
@@ -123,14 +123,15 @@ fn look_out(flow: &dyn Flow, condition: &dyn Fn() -> bool) -> bool {
     true
 }
 
-/// From the first completion seen to the last: the time after that belongs to a request that is under way.
+/// Returns the throughput from the first completion seen to the last. Time after the last belongs to a request that
+/// has not completed.
 fn watch(flow: &dyn Flow, stop: &AtomicBool) -> Throughput {
     let host = flow.ground().driver().host();
     let mut first: Option<(Nanos, u32)> = None;
     let mut last = (Nanos::ZERO, 0);
     loop {
         let before = last.1;
-        // Who is late is told by the feeder.
+        // The feeder reports a request that is late.
         let _is_on_time = look_out(flow, &|| flow.done() != before || stop.load(Ordering::Acquire));
         if stop.load(Ordering::Acquire) {
             break;

@@ -1,4 +1,4 @@
-//! Cases: scenarios with a place in the table, and the rows that come of them.
+//! Cases: scenarios with a place in the table, and their rows.
 
 use std::sync::Arc;
 
@@ -19,26 +19,26 @@ pub const URGENT_WORD: usize = 1;
 /// The word that counts bulk requests.
 pub const BULK_WORD: usize = 2;
 
-/// A scenario, and what its row says beside what it measures.
+/// A scenario, and the parts of its row that are not measured.
 pub struct Case {
-    /// What runs.
+    /// The scenario.
     pub scenario: Scenario,
-    /// By which method.
+    /// The method.
     pub label: Label,
-    /// Which way.
+    /// The direction.
     pub direction: Direction,
     /// Sizes of the urgent copy and of the bulk request.
     pub bytes: (u64, u64),
-    /// What tells it from others of the same method.
+    /// The setting that distinguishes it from other cases of the same method.
     pub setting: Option<String>,
     /// The size of chunks that the bench itself cuts.
     pub chunk_bytes: Option<u64>,
 }
 
-/// Sizes and lanes of what a case copies.
+/// Sizes and lanes of a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sizes {
-    /// Which way.
+    /// The direction.
     pub direction: Direction,
     /// Bytes of an urgent copy, and the lane it uses.
     pub urgent: (u64, usize),
@@ -47,7 +47,7 @@ pub struct Sizes {
 }
 
 impl Sizes {
-    /// As two cargoes.
+    /// The cargo of the urgent copies and that of the bulk.
     #[must_use]
     pub fn cargo(self) -> (Cargo, Cargo) {
         let of = |(bytes, lane), word| Cargo { direction: self.direction, lane, bytes, word };
@@ -93,7 +93,7 @@ impl Sizes {
         Ok(self.case(Label::plain(OTHER_ENGINE), Load::Both, &method, 2))
     }
 
-    /// A method under a load, with options that are called `setting`.
+    /// A method under a load. `setting` names its options in the table.
     pub fn method(
         self,
         shop: &Workshop,
@@ -103,7 +103,8 @@ impl Sizes {
         setting: Option<String>,
     ) -> Result<Case> {
         let method = name.make(shop, options, self.cargo())?;
-        // Copies behind bulk take a thousand times longer: more time, or there are too few samples for a p99.
+        // Copies behind bulk take a thousand times longer. They get more time, so that there are enough samples for a
+        // p99.
         let mut case = self.case(name.label(), load, &method, if name.is_slow() { 4 } else { 2 });
         if let Some(setting) = &setting {
             case.scenario.name = format!("{} ({setting})", case.scenario.name);
@@ -113,8 +114,8 @@ impl Sizes {
     }
 }
 
-/// The rows of the cases, each with the references of its direction and sizes, without those that could not be measured
-/// here.
+/// The rows of the cases, each with the references of its direction and sizes. Cases that could not be measured here
+/// have none.
 pub fn rows(cases: &[Case], measured: &[Measured], burst: u32) -> Vec<BenchRow> {
     let all = || cases.iter().zip(measured).filter(|(_, measured)| measured.unavailable.is_none());
     let idle = |of: &Case| {
@@ -123,7 +124,7 @@ pub fn rows(cases: &[Case], measured: &[Measured], burst: u32) -> Vec<BenchRow> 
         all().find(|(case, _)| is_its(case)).and_then(|(_, measured)| latency(measured))
     };
     let raw = |of: &Case| {
-        // Bulk that goes the other way has the other direction's reference, in the other direction's rows.
+        // Bulk that goes the other way has its reference in the rows of the other direction.
         if of.label.method == OTHER_ENGINE {
             return None;
         }
@@ -138,7 +139,7 @@ pub fn rows(cases: &[Case], measured: &[Measured], burst: u32) -> Vec<BenchRow> 
     all().map(row).collect()
 }
 
-/// What could not be measured, and why; each method once.
+/// The cases that could not be measured, with reasons; each method once.
 pub fn notes(cases: &[Case], measured: &[Measured]) -> Vec<String> {
     let mut notes: Vec<String> = Vec::new();
     for (case, measured) in cases.iter().zip(measured) {

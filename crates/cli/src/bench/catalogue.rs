@@ -1,4 +1,4 @@
-//! The methods by name: what they are called, what moves their bytes, how they are made.
+//! The methods by name: their labels, their transports, their construction.
 
 use std::sync::Arc;
 
@@ -21,11 +21,12 @@ pub const IDLE: &str = "idle";
 /// The bulk without urgent copies.
 pub const RAW: &str = "raw";
 
-/// The urgent copy while bulk goes the other way, on another engine: what a busy host does to it, and nothing else.
+/// The urgent copy while bulk goes the other way, on another engine. The difference to idle is the cost of a busy
+/// host alone.
 pub const OTHER_ENGINE: &str = "other engine";
 
-/// What naive chunks are sized for: the bandwidth and the gap between copies that overtake assumes too, so that one
-/// latency target means one size.
+/// The bandwidth that naive chunks are sized for. Overtake assumes the same bandwidth and the same gap between
+/// copies, so one latency target means one size.
 const BYTES_PER_SECOND: u64 = 55_000_000_000;
 const GAP: Nanos = Nanos(2_600);
 
@@ -64,16 +65,16 @@ pub enum MethodName {
     ExpressChunks,
 }
 
-/// What a row says of a method.
+/// The description of a method in a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Label {
     /// Its name.
     pub method: &'static str,
-    /// What moves bulk.
+    /// The transport of bulk.
     pub transport: &'static str,
-    /// What moves urgent copies, where that differs.
+    /// The transport of urgent copies, if it differs.
     pub urgent_transport: Option<&'static str>,
-    /// How the semaphore is said.
+    /// The emulation of semaphores.
     pub emulation: &'static str,
 }
 
@@ -85,7 +86,7 @@ impl Label {
     }
 }
 
-/// What all methods of a run are made from.
+/// The common parts of all methods of a run.
 pub struct Workshop {
     /// Memory and streams.
     pub ground: Arc<Ground>,
@@ -98,7 +99,7 @@ pub struct Workshop {
 }
 
 impl MethodName {
-    /// All of them, the baselines first.
+    /// Every method, the baselines first.
     pub const ALL: [MethodName; 10] = [
         MethodName::Native,
         MethodName::NativePriority,
@@ -112,7 +113,7 @@ impl MethodName {
         MethodName::ExpressChunks,
     ];
 
-    /// What a row says of it.
+    /// Its description in a row.
     #[must_use]
     pub fn label(self) -> Label {
         let of =
@@ -131,7 +132,7 @@ impl MethodName {
         }
     }
 
-    /// Its colour.
+    /// Its colour in pictures.
     #[must_use]
     pub fn tone(self) -> Tone {
         match self {
@@ -155,14 +156,14 @@ impl MethodName {
         matches!(self, Chunks | ChunksDummy | EngineHold | EngineBracket | EngineAtomics | ExpressChunks)
     }
 
-    /// Whether urgent copies wait for whole bulk requests: then each takes milliseconds, and samples take their time.
+    /// Whether urgent copies wait for whole bulk requests. Each sample then takes milliseconds.
     #[must_use]
     pub fn is_slow(self) -> bool {
         use MethodName::{Chunks, ChunksDummy, Native, NativePriority};
         matches!(self, Native | NativePriority | Chunks | ChunksDummy)
     }
 
-    /// The ways of urgent copies and of bulk requests; `None` where overtake is not involved.
+    /// The ways of urgent copies and of bulk requests; `None` without overtake.
     fn ways(self) -> Option<(Way, Way)> {
         match self {
             MethodName::EngineHold => Some((Way::OwnStream, Way::Channel)),
@@ -203,7 +204,7 @@ impl MethodName {
         }
     }
 
-    /// Its chunk where the bench itself cuts; what overtake cuts, overtake tells.
+    /// The chunk size if the bench itself cuts. If overtake cuts, its statistics tell the size.
     #[must_use]
     pub fn own_chunk_bytes(self, options: &Options) -> Option<u64> {
         match self.cut(options) {
@@ -212,7 +213,7 @@ impl MethodName {
         }
     }
 
-    /// Makes it: first the urgent cargo, then the bulk's.
+    /// Makes the method: first the urgent cargo, then that of the bulk.
     pub fn make(self, shop: &Workshop, options: &Options, cargo: (Cargo, Cargo)) -> Result<Arc<dyn Method>> {
         if let Some(ways) = self.ways() {
             let setup = Setup { options: self.options(options), ways, is_alone: false, device: shop.device };

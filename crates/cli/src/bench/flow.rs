@@ -8,29 +8,29 @@ use hal::{MemOp, Result, Stream};
 
 use super::ground::{Adopted, Ground};
 
-/// Copies of at least this many bytes in all are kept outstanding, if that takes no more than [`MOST_OUTSTANDING`].
+/// At least this many bytes are kept outstanding, if that takes no more than [`MOST_OUTSTANDING`] copies.
 const OUTSTANDING_BYTES: u64 = 64 << 20;
 const LEAST_OUTSTANDING: u32 = 4;
 const MOST_OUTSTANDING: u32 = 64;
 
-/// What a flow copies, and how it counts.
+/// The copies of a flow, and the word that counts them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cargo {
-    /// Which way.
+    /// The direction.
     pub direction: Direction,
-    /// Between the two sides of which lane.
+    /// The lane between whose two sides it copies.
     pub lane: usize,
-    /// How much at a time.
+    /// Bytes of one copy.
     pub bytes: u64,
-    /// The word that counts what has completed.
+    /// The word that counts completed copies.
     pub word: usize,
 }
 
 /// Copies of one size on one stream.
 pub trait Flow: Send + Sync {
-    /// Where it submits.
+    /// The ground whose memory and streams it uses.
     fn ground(&self) -> &Ground;
-    /// What it copies.
+    /// The copies that it makes.
     fn cargo(&self) -> Cargo;
     /// The stream that is idle when everything has completed.
     fn stream(&self) -> Stream;
@@ -43,18 +43,18 @@ pub trait Flow: Send + Sync {
         u32::try_from(enough).unwrap_or(MOST_OUTSTANDING).clamp(LEAST_OUTSTANDING, MOST_OUTSTANDING)
     }
 
-    /// Submits the write of `sequence` to the word, behind everything submitted so far.
+    /// Submits a write of `sequence` to the word, behind everything submitted so far.
     fn count(&self, sequence: u32) -> Result<()> {
         let address = self.ground().rig().word_address(self.cargo().word);
         self.ground().driver().mem_op(self.stream(), MemOp::write32(address, sequence))
     }
 
-    /// What the device wrote last.
+    /// The last number that the device wrote.
     fn done(&self) -> u32 {
         self.ground().rig().word(self.cargo().word).load(Ordering::Acquire)
     }
 
-    /// Sets the word to 0. Only while nothing is outstanding.
+    /// Sets the word to 0. Only permitted while no copy is outstanding.
     fn reset(&self) {
         self.ground().rig().word(self.cargo().word).store(0, Ordering::Release);
     }
@@ -62,9 +62,7 @@ pub trait Flow: Send + Sync {
 
 /// Plain copies.
 pub struct Plain {
-    /// Where it submits.
     pub ground: Arc<Ground>,
-    /// What it copies.
     pub cargo: Cargo,
     /// A stream of the ground.
     pub stream: Stream,
@@ -88,17 +86,15 @@ impl Flow for Plain {
     }
 }
 
-/// Plain copies cut into chunks, with nothing or a kernel that does nothing between them.
+/// Plain copies cut into chunks, without or with an empty kernel between them.
 pub struct Chunked {
-    /// The flow that is cut.
     pub whole: Plain,
-    /// The size of a chunk.
     pub chunk_bytes: u64,
     /// Whether a kernel is launched after each chunk.
     pub has_kernels: bool,
 }
 
-/// Operations that a stream holds before it blocks its submitter, with room to spare.
+/// Operations that a stream holds before it blocks its submitter, with a margin.
 const QUEUED: u64 = 900;
 
 impl Flow for Chunked {
@@ -126,8 +122,8 @@ impl Flow for Chunked {
         Ok(())
     }
 
-    /// Fewer than whole copies: a full stream would block the submitter inside the driver, and the driver's lock with
-    /// it.
+    /// Fewer than for whole copies: a full stream would block the submitter inside the driver, and with it the
+    /// driver's lock.
     fn outstanding(&self) -> u32 {
         let operations = self.whole.cargo.bytes.div_ceil(self.chunk_bytes) * (1 + u64::from(self.has_kernels)) + 1;
         u32::try_from(QUEUED / operations).unwrap_or(u32::MAX).clamp(1, self.whole.outstanding())
@@ -138,7 +134,6 @@ impl Flow for Chunked {
 pub struct Through {
     /// The stream, with its priority.
     pub adopted: Adopted,
-    /// What it copies.
     pub cargo: Cargo,
 }
 

@@ -1,6 +1,6 @@
-//! The ground that a benchmark stands on: pinned and device memory, streams and words, owned until everything submitted
-//! to its streams has completed. That ownership makes submitting copies safe, natively and through overtake alike.
-#![allow(unsafe_code)] // the one file here that touches raw memory
+//! The ground of a benchmark: pinned and device memory, streams and words. It owns them until everything submitted to
+//! its streams has completed. That ownership makes submitting copies safe, natively and through overtake alike.
+#![allow(unsafe_code)] // the one file of the bench that touches raw memory
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -10,10 +10,10 @@ use hal::{Code, DevicePtr, Driver, Function, HostAllocFlags, Launch, Module, Nan
 use overtake::copy::CopyHandle;
 use overtake::{Overtake, Priority, PriorityStream};
 
-/// How long ground that is dropped waits for its streams before it leaves its memory to them.
+/// A ground that is dropped waits this long for its streams before it leaves its memory to them.
 const DRAIN: Nanos = Nanos::from_ms(10_000);
 
-/// A buffer on each side, of the same size. Nobody on the host ever reads or writes the bytes.
+/// A buffer on each side, of the same size. The host never reads or writes the bytes.
 struct Lane {
     host: u64,
     device: DevicePtr,
@@ -53,7 +53,7 @@ impl Ground {
         Ok(ground)
     }
 
-    /// Its words, its clock and its driver.
+    /// The ground's words, clock and driver.
     #[must_use]
     pub fn rig(&self) -> &Rig {
         &self.rig
@@ -85,7 +85,7 @@ impl Ground {
         ((lane.host + offset) as *mut u8, lane.device.offset(offset))
     }
 
-    /// Submits a copy of `bytes` at `offset` of a lane, between host and device, natively.
+    /// Submits a native copy of `bytes` at `offset` of a lane, between host and device.
     pub fn copy(&self, direction: Direction, lane: usize, offset: u64, bytes: u64, stream: Stream) -> Result<()> {
         let (host, device) = self.lane(lane, offset, bytes);
         match direction {
@@ -100,7 +100,7 @@ impl Ground {
         }
     }
 
-    /// Launches a kernel that does nothing.
+    /// Launches an empty kernel.
     pub fn launch_nothing(&self, stream: Stream) -> Result<()> {
         let function = match self.noop.get() {
             Some((_, function)) => *function,
@@ -119,7 +119,7 @@ impl Ground {
         let streams = std::mem::take(self.streams.get_mut().unwrap_or_else(PoisonError::into_inner));
         let is_drained = self.rig.look(&streams, DRAIN)?.into_iter().all(|done| done);
         if !is_drained {
-            // Freeing would wait for the device, perhaps for ever, or pull memory from under a copy.
+            // Freeing would wait for the device, perhaps for ever, or free memory that a copy still uses.
             return Err(Code::LAUNCH_TIMEOUT.at("cuStreamQuery"));
         }
         if let Some((module, _)) = self.noop.take() {
@@ -127,7 +127,7 @@ impl Ground {
         }
         for lane in self.lanes.drain(..) {
             self.rig.driver().mem_free(lane.device)?;
-            // SAFETY: it came from host_alloc; whatever overtake submits on behalf of a stream completes before that
+            // SAFETY: it came from host_alloc; all work that overtake submits for a stream completes before that
             // stream is idle, and all streams are; nothing on the host refers to it.
             unsafe { self.rig.driver().host_free(lane.host as *mut u8)? };
         }
@@ -137,8 +137,8 @@ impl Ground {
 
 impl Drop for Ground {
     fn drop(&mut self) {
-        // A driver that fails here has lost its context, and everything in it with it; otherwise the memory stays where
-        // copies that never completed can still find it.
+        // A driver that fails here has lost its context and everything in it. Otherwise the memory stays where
+        // unfinished copies still find it.
         let _ = self.rig.make_current().and_then(|()| self.free());
     }
 }

@@ -18,7 +18,7 @@ use crate::failure::Result;
 const FRONTIER_US: [u64; 5] = [10, 20, 40, 80, 160];
 /// Blocks of bulk copy kernels in the frontier, and warps of each.
 const FRONTIER_WORKERS: [(u32, u32); 8] = [(1, 16), (2, 8), (4, 4), (2, 12), (4, 10), (5, 10), (4, 16), (6, 16)];
-/// Methods of the frontier: those that have something to set, and CUDA's own answer.
+/// Methods of the frontier: those that have a setting, and CUDA's own priorities.
 const FRONTIER_METHODS: [MethodName; 8] = [
     MethodName::NativePriority,
     MethodName::Chunks,
@@ -29,7 +29,7 @@ const FRONTIER_METHODS: [MethodName; 8] = [
     MethodName::Express,
     MethodName::ExpressChunks,
 ];
-/// Methods that promise bulk a share.
+/// Methods that guarantee a share to bulk.
 const SHARING: [MethodName; 2] = [MethodName::EngineHold, MethodName::KernelHold];
 /// A bulk request small enough that many complete even within a small share.
 const ENDLESS_BULK_BYTES: u64 = 16 << 20;
@@ -115,7 +115,7 @@ fn add_method(
     Ok(())
 }
 
-/// Urgent copies without end: what bulk gets, beside what it was promised.
+/// Urgent copies without end: the share of bulk, beside its guarantee.
 fn endless(arguments: &Arguments, latency: &LatencyArguments) -> Result<()> {
     let common = &latency.common;
     let bytes = latency.high_bytes.iter().copied().max().unwrap_or(1);

@@ -7,7 +7,7 @@ use hal::Result;
 
 use super::flow::Flow;
 
-/// What a method submits while it is open.
+/// The flows of a method while it is open.
 #[derive(Clone)]
 pub struct Flows {
     /// Urgent copies.
@@ -16,24 +16,24 @@ pub struct Flows {
     pub bulk: Arc<dyn Flow>,
 }
 
-/// What opening a method came to.
+/// The result of opening a method.
 pub enum Opened {
     /// It is open.
     Flows(Flows),
-    /// This machine cannot do it, and why.
+    /// This machine does not support it, for this reason.
     Unavailable(String),
 }
 
-/// What overtake says of itself since a method was opened.
+/// The statistics of overtake since a method was opened.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// How often the watchdog had to open the semaphores.
+    /// The number of times that the watchdog opened the semaphores.
     pub rescues: u64,
     /// Copies that went another way than the method's, by reason.
     pub fallbacks: BTreeMap<String, u64>,
-    /// Bulk bytes that went in chunks, and in how many.
+    /// Bulk bytes that went in chunks, and the number of these chunks.
     pub chunked: (u64, u64),
-    /// Whether it has stood down.
+    /// Whether overtake has stood down.
     pub stood_down: bool,
 }
 
@@ -61,12 +61,12 @@ impl Tally {
 
 /// One way to submit urgent copies and bulk requests.
 ///
-/// A method is open only while it is measured: what it needs beside its streams, such as a thread that watches
-/// completions, must not disturb the others.
+/// A method is open only while it is measured: its helpers, such as a thread that watches completions, must not
+/// disturb other measurements.
 pub trait Method: Send + Sync {
-    /// Opens it; both flows have been used once and everything is idle.
+    /// Opens the method. Both flows have been used once then, and everything is idle.
     fn open(&self) -> Result<Opened>;
-    /// Closes it, when nothing is outstanding and its flows are dropped, and says what overtake said. It has made so
-    /// many urgent copies.
+    /// Closes the method and returns overtake's statistics. Nothing may be outstanding, and its flows must have been
+    /// dropped. It has made this many urgent copies.
     fn close(&self, urgent_copies: u64) -> Tally;
 }

@@ -1,4 +1,4 @@
-//! What CUDA does by itself: two streams, with or without stream priorities, whole copies or chunks.
+//! CUDA alone: two streams, with or without stream priorities, whole copies or chunks.
 
 use std::sync::Arc;
 
@@ -8,14 +8,14 @@ use super::flow::{Cargo, Chunked, Flow, Plain};
 use super::ground::Ground;
 use super::method::{Flows, Method, Opened, Tally};
 
-/// How bulk requests are cut.
+/// The cutting of bulk requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cut {
     /// Not at all.
     Whole,
     /// Into chunks of this size, back to back.
     Chunks(u64),
-    /// Into chunks of this size, each followed by a kernel that does nothing.
+    /// Into chunks of this size, each followed by an empty kernel.
     ChunksAndKernels(u64),
 }
 
@@ -27,11 +27,11 @@ pub struct Native {
     cut: Cut,
 }
 
-/// First copies that take longer than this will not come.
+/// First copies that take longer than this have failed.
 const FIRST_COPIES: Nanos = Nanos::from_ms(5_000);
 
 impl Native {
-    /// Two streams with these CUDA priorities (lower is more urgent): first that of the urgent copies.
+    /// Two streams with these CUDA priorities (lower is more urgent); the first is for urgent copies.
     pub fn new(ground: &Arc<Ground>, priorities: (i32, i32), cargo: (Cargo, Cargo), cut: Cut) -> Result<Native> {
         let bulk = (ground.stream(priorities.1)?, cargo.1);
         let urgent = (ground.stream(priorities.0)?, cargo.0);
@@ -61,7 +61,8 @@ impl Method for Native {
     }
 }
 
-/// One copy of each flow, and everything idle again: what the first use of a stream or a kernel costs is not measured.
+/// Makes one copy of each flow and waits for it, so that the cost of the first use of a stream or a kernel is not
+/// measured.
 pub fn warm_up(ground: &Ground, flows: &Flows) -> Result<()> {
     flows.bulk.copy()?;
     flows.urgent.copy()?;

@@ -1,9 +1,9 @@
-//! `bench overhead`: what overtake costs while nothing is armed, and what it adds to a copy on an idle device when it
-//! is.
+//! `bench overhead`: the cost of overtake while nothing is armed, and its cost for a copy on an idle device when
+//! something is.
 //!
-//! What is compared here differs by less than a machine drifts in a second. So small copies and calls are measured in
-//! pairs that alternate, native and through overtake, and every figure of overtake has the native figure of its own
-//! pair beside it.
+//! The differences here are smaller than a machine's drift in a second. So small copies and calls are measured in
+//! pairs that alternate, native and through overtake. Every figure of overtake stands beside the native figure of its
+//! own pair.
 
 use std::sync::Arc;
 
@@ -28,12 +28,12 @@ use crate::failure::{Failure, Result};
 /// Through overtake, with streams of one priority only.
 const ALONE: Label =
     Label { method: "overtake, alone", transport: "engine", urgent_transport: None, emulation: "none" };
-/// Through overtake, with a stream of a lower priority about.
+/// Through overtake, with a stream of a lower priority beside it.
 const ARMED: Label =
     Label { method: "overtake, armed", transport: "kernel", urgent_transport: None, emulation: "hold" };
 /// The other half of every pair.
 const NATIVE: Label = Label::plain("native");
-/// Turns that the pairs take.
+/// The number of turns of each pair.
 const ROUNDS: u32 = 3;
 /// A batch of calls must have completed within this.
 const DRAIN: Nanos = Nanos::from_ms(5_000);
@@ -48,11 +48,11 @@ struct Pair {
     ours: Arc<dyn Method>,
 }
 
-/// What one half of a pair measured.
+/// The measurements of one half of a pair.
 #[derive(Default)]
 struct Half {
     copies: UrgentSamples,
-    /// Mean times of a call, in picoseconds, so that fractions of a nanosecond survive.
+    /// Mean times of a call, in picoseconds, so that fractions of a nanosecond are kept.
     calls_ps: Vec<u64>,
 }
 
@@ -128,7 +128,7 @@ fn alternate_copies(flows: &[Flows; 2], span: Nanos, halves: &mut [Half; 2]) -> 
     let plan = UrgentPlan { span: Nanos::ZERO, least_samples: 1, burst, gap, jitter };
     let mut count = 0_u32;
     while host.now() < end || count < 3 {
-        // Both count in the same word.
+        // Both halves count in the same word.
         for (flows, half) in flows.iter().zip(halves.iter_mut()) {
             let one = measure_urgent(&*flows.urgent, plan, Watch::NONE)?;
             half.copies.latency_ns.extend(one.latency_ns);
@@ -185,7 +185,7 @@ fn pair_rows(overhead: &OverheadArguments, pair: &Pair, [native, ours]: &[Half; 
     })
 }
 
-/// What it costs, in words.
+/// The costs in words.
 fn verdict(run: &Run) -> String {
     let mut text = Vec::new();
     for raw in run.rows.iter().filter(|row| row.method == RAW) {

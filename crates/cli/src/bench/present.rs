@@ -1,4 +1,4 @@
-//! Rows as a table and as pictures. Everything is drawn from the rows, as it could be from a saved file.
+//! Shows rows as a table and as pictures. Everything is drawn from the rows, as it could be from a saved file.
 
 use clap::ValueEnum;
 use report::figure::{Cloud, Dot, LatencyFigure, Panel, Scatter, ScatterPanel, Series, Tone};
@@ -9,7 +9,7 @@ use super::catalogue::{IDLE, MethodName, OTHER_ENGINE};
 /// Columns of a picture in the terminal.
 const TEXT_WIDTH: usize = 104;
 
-/// What a direction is called.
+/// The title of a direction.
 #[must_use]
 pub fn direction_title(name: &str) -> &str {
     match name {
@@ -23,7 +23,7 @@ fn tone(method: &str) -> Tone {
     MethodName::ALL.into_iter().find(|name| name.label().method == method).map_or(Tone::Grey, MethodName::tone)
 }
 
-/// What was measured, in one line.
+/// A line about the measurement.
 #[must_use]
 pub fn subtitle(run: &Run) -> String {
     let bulk = run.rows.iter().map(|row| row.bulk_bytes).max().unwrap_or(0);
@@ -36,7 +36,7 @@ pub fn subtitle(run: &Run) -> String {
     format!("{urgent}bulk requests of {}; {}{modelled}", format::size(bulk), run.header.device)
 }
 
-/// How a column shows a row.
+/// The content of a column for a row.
 type Cell = fn(&BenchRow) -> String;
 
 const NONE: &str = "-";
@@ -52,7 +52,7 @@ fn over(value: Option<f64>, reference: Option<f64>) -> String {
         .map_or(NONE.to_owned(), |ratio| if ratio < 9.995 { format!("{ratio:.2}") } else { format::grouped(ratio, 0) })
 }
 
-/// Bulk bandwidth in percent of what bulk has alone.
+/// Bulk bandwidth in percent of the bandwidth of bulk alone.
 #[must_use]
 pub fn percent_of_raw(row: &BenchRow) -> Option<f64> {
     let (bulk, raw) = row.bulk_gbps.zip(row.raw_gbps)?;
@@ -63,7 +63,7 @@ fn percent(value: Option<f64>) -> String {
     optional(value, |percent| format!("{percent:.1}"))
 }
 
-/// Name, whether it is a word, and content of every column that a table may have; columns that stay empty are left out.
+/// Name, whether it is text, and content of every possible column. Columns that stay empty are left out.
 const COLUMNS: &[(&str, bool, Cell)] = &[
     ("direction", true, |row| row.direction.clone()),
     ("method", true, |row| row.method.clone()),
@@ -103,7 +103,7 @@ pub fn table(run: &Run) -> Table {
     table
 }
 
-/// The values of `key` in the order in which rows first show them.
+/// The values of `key` in the order of their first rows.
 fn in_order<K: PartialEq>(rows: &[BenchRow], key: impl Fn(&BenchRow) -> K) -> Vec<K> {
     let mut keys = Vec::new();
     for row in rows {
@@ -136,7 +136,7 @@ fn panels(run: &Run) -> Vec<(String, u64, String)> {
 #[must_use]
 pub fn latency_figure(run: &Run, title: &str) -> LatencyFigure {
     let panel = |(direction, bytes, title): (String, u64, String)| {
-        // The other engine's row is for the table: two grey curves could not be told apart.
+        // The row of the other engine is for the table only: two grey curves could not be told apart.
         let is_its =
             |row: &&BenchRow| row.direction == direction && row.high_bytes == bytes && row.method != OTHER_ENGINE;
         Panel { title, series: run.rows.iter().filter(is_its).filter_map(series).collect(), gap: None }
@@ -148,7 +148,7 @@ pub fn latency_figure(run: &Run, title: &str) -> LatencyFigure {
     }
 }
 
-/// The same, as text.
+/// The same figure as text.
 #[must_use]
 pub fn latency_text(run: &Run, title: &str) -> String {
     latency_figure(run, title).to_text(TEXT_WIDTH)
@@ -170,7 +170,7 @@ pub fn frontier(run: &Run) -> Scatter {
         ScatterPanel { title, clouds: clouds(&rows), idle_us }
     };
     Scatter {
-        title: "Latency against what bulk keeps (a stem's foot: the caller's own enqueueing)".to_owned(),
+        title: "Latency against the bandwidth of bulk (a stem's foot: the caller's own enqueueing)".to_owned(),
         subtitle: subtitle(run),
         panels: panels(run).into_iter().map(panel).collect(),
     }

@@ -22,9 +22,9 @@ use super::urgent::{UrgentPlan, UrgentSamples, Watch, measure_urgent};
 use crate::args::Arguments;
 use crate::failure::{Failure, Result};
 
-/// What is compared unless the command line names methods.
+/// The methods that are compared unless the command line names others.
 const METHODS: [MethodName; 3] = [MethodName::NativePriority, MethodName::EngineHold, MethodName::KernelHold];
-/// Between two copies of one priority: short, so that priorities meet.
+/// The pause between two copies of one priority. It is short, so that priorities meet.
 const GAP: Nanos = Nanos::from_us(20);
 const JITTER: Nanos = Nanos::from_us(60);
 const ROUNDS: u32 = 3;
@@ -38,11 +38,11 @@ const LEAST_SAMPLES: usize = 5;
 struct Crowd {
     levels: Vec<Arc<dyn Flow>>,
     bulk: Arc<dyn Flow>,
-    /// Open as long as its flows.
+    /// It is open as long as its flows.
     overtake: Option<Overtake>,
 }
 
-/// What the crowd measured.
+/// The measurements of the crowd.
 #[derive(Default)]
 struct Outcome {
     levels: Vec<UrgentSamples>,
@@ -114,7 +114,7 @@ impl Bench<'_> {
         Cargo { direction, lane, bytes: self.bytes, word: BULK_WORD + usize::from(level) }
     }
 
-    /// The flows of a method, or why it cannot have them here.
+    /// The flows of a method, or the reason why this machine does not support them.
     fn crowd(&self, direction: Direction, method: MethodName) -> Result<std::result::Result<Crowd, String>> {
         let bulk = Cargo { direction, lane: usize::from(self.count), bytes: self.bulk_bytes, word: BULK_WORD };
         match method {
@@ -186,7 +186,7 @@ impl Bench<'_> {
             fill_latency(&mut row, &samples.latency_ns, &samples.enqueue_ns);
             row
         };
-        // The most urgent first, as a reader looks for it.
+        // The most urgent comes first, because readers look for it.
         outcome.levels.iter().enumerate().rev().map(row).collect()
     }
 }
@@ -203,7 +203,7 @@ impl Outcome {
 }
 
 impl Crowd {
-    /// Everybody at once for so long.
+    /// Runs all flows at once for `span`.
     fn measure(self, span: Nanos) -> Result<Outcome> {
         let rig = self.bulk.ground().rig();
         let everyone = || self.levels.iter().chain([&self.bulk]);

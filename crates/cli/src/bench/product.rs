@@ -1,4 +1,4 @@
-//! Overtake as a method: opened with the options that make it that method, and only while it is measured.
+//! Overtake as a method: it is opened with the options of that method, and only while it is measured.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -11,7 +11,7 @@ use super::ground::{Adopted, Ground};
 use super::method::{Flows, Method, Opened, Tally};
 use super::native::warm_up;
 
-/// The way that copies of a method must go. If the first copy goes another way, the method is not to be had here.
+/// The way of a method's copies. If the first copy goes another way, this machine does not support the method.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
     /// By the engine, in its own stream.
@@ -20,7 +20,7 @@ pub enum Way {
     Channel,
     /// By the copy kernel.
     Kernel,
-    /// As the driver does it, unasked.
+    /// By the driver's own call, without any question.
     Unchanged,
 }
 
@@ -36,16 +36,16 @@ impl Way {
     }
 }
 
-/// How overtake is to be opened.
+/// The settings for opening overtake.
 #[derive(Clone, Debug)]
 pub struct Setup {
-    /// With these options.
+    /// The options.
     pub options: Options,
     /// The way of urgent copies and the way of bulk requests.
     pub ways: (Way, Way),
     /// Whether both have the same priority, so that nothing is armed.
     pub is_alone: bool,
-    /// On this device.
+    /// The device.
     pub device: Device,
 }
 
@@ -72,7 +72,7 @@ impl Product {
         self.ground.adopt(overtake, stream, priority)
     }
 
-    /// Sends one copy each way, and says which went where it should not.
+    /// Makes one copy each way. Returns a description of one that went the wrong way.
     fn stray(&self, urgent: &Adopted, bulk: &Adopted) -> Result<Option<String>> {
         let flows = [(urgent, self.urgent.1, self.setup.ways.0), (bulk, self.bulk.1, self.setup.ways.1)];
         for (adopted, cargo, way) in flows {
@@ -115,7 +115,7 @@ impl Method for Product {
     }
 }
 
-/// What happened between two statistics, in which there were so many urgent copies of that many bytes.
+/// The difference between two statistics. Between them there were this many urgent copies of this many bytes.
 fn tally(setup: &Setup, (urgent_copies, urgent_bytes): (u64, u64), before: &Statistics, after: &Statistics) -> Tally {
     let expected = |reason: Reason| setup.ways.0.is(Plan::Native(reason)) || setup.ways.1.is(Plan::Native(reason));
     let mut tally = Tally { rescues: after.rescues - before.rescues, stood_down: after.stood_down, ..Tally::default() };
@@ -134,7 +134,7 @@ fn tally(setup: &Setup, (urgent_copies, urgent_bytes): (u64, u64), before: &Stat
     tally
 }
 
-/// Bytes and chunks less those of so many urgent copies, which went through a channel too.
+/// Bytes and chunks without those of this many urgent copies, which went through a channel too.
 fn without_urgent((bytes, chunks): (u64, u64), copies: u64, urgent_bytes: u64) -> (u64, u64) {
     let Some(mean) = bytes.checked_div(chunks).filter(|mean| *mean > 0) else { return (0, 0) };
     let urgent_chunks = copies * urgent_bytes.div_ceil(mean);

@@ -8,7 +8,7 @@ use super::bulk::{Feeder, Throughput};
 use super::method::{Flows, Method, Opened, Tally};
 use super::urgent::{UrgentPlan, UrgentSamples, Watch, measure_urgent};
 
-/// What runs in a scenario.
+/// The work of a scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Load {
     /// Urgent copies on an idle device.
@@ -17,35 +17,35 @@ pub enum Load {
     Bulk,
     /// Urgent copies beside bulk requests.
     Both,
-    /// As many urgent copies as it takes to keep them coming without end, beside bulk requests.
+    /// Urgent copies in an endless sequence, beside bulk requests.
     Endless,
 }
 
 /// A method under a load.
 #[derive(Clone)]
 pub struct Scenario {
-    /// What a reader calls it.
+    /// The name for readers.
     pub name: String,
-    /// What runs.
+    /// The work.
     pub load: Load,
-    /// By which method.
+    /// The method.
     pub method: Arc<dyn Method>,
     /// Its share of a round's time, relative to the other scenarios.
     pub weight: u32,
 }
 
-/// How long and how often.
+/// The times of a measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Pace {
-    /// For all scenarios together.
+    /// The time for all scenarios together.
     pub span: Nanos,
-    /// Every scenario runs once in each round.
+    /// The number of rounds; every scenario runs once in each.
     pub rounds: u32,
     /// Urgent copies in a sample.
     pub burst: u32,
     /// The shortest pause between two samples.
     pub gap: Nanos,
-    /// By how much that pause varies.
+    /// The variation of that pause.
     pub jitter: Nanos,
 }
 
@@ -58,31 +58,31 @@ impl Pace {
     }
 }
 
-/// What a scenario has measured in all rounds.
+/// The measurements of a scenario in all rounds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Measured {
-    /// Latencies of urgent copies; empty where none ran one at a time.
+    /// Latencies of urgent copies; empty if none ran one at a time.
     pub urgent: UrgentSamples,
-    /// Bulk bytes and time; zero where no bulk ran.
+    /// Bulk bytes and time; zero if no bulk ran.
     pub bulk: Throughput,
-    /// Urgent bytes and time; zero where urgent copies ran one at a time.
+    /// Urgent bytes and time; zero if urgent copies ran one at a time.
     pub endless: Throughput,
-    /// What overtake says.
+    /// The statistics of overtake.
     pub tally: Tally,
-    /// Why it could not be measured here.
+    /// The reason why it could not be measured here.
     pub unavailable: Option<String>,
 }
 
-/// A slice of a round takes at least this many samples, or a slow scenario might have none.
+/// A slice of a round takes at least this many samples; otherwise a slow scenario might have none.
 const LEAST_SAMPLES: usize = 5;
-/// A slice lasts until this many bulk requests have completed, or a short one might have no bandwidth.
+/// A slice lasts until this many bulk requests have completed; otherwise a short one might have no bandwidth.
 const LEAST_REQUESTS: u32 = 4;
-/// If they ever do.
+/// A slice waits no longer than this for these requests.
 const PATIENCE: Nanos = Nanos::from_ms(10_000);
-/// Between two scenarios everything must drain within this.
+/// Everything must drain within this time between two scenarios.
 const DRAIN: Nanos = Nanos::from_ms(10_000);
 
-/// Runs all scenarios. `progress` hears of each slice before it begins: its round and its scenario.
+/// Runs all scenarios. Calls `progress` before each slice, with its round and its scenario.
 pub fn run(scenarios: &[Scenario], pace: Pace, progress: &mut dyn FnMut(u32, &Scenario)) -> Result<Vec<Measured>> {
     let weights: u64 = scenarios.iter().map(|scenario| u64::from(scenario.weight)).sum();
     let mut measured = vec![Measured::default(); scenarios.len()];
@@ -156,7 +156,8 @@ fn under_load(load: Load, flows: &Flows, plan: UrgentPlan) -> Result<Measured> {
             let watch =
                 Watch { should_stop: &|| feeder.has_failed(), is_enough: &|| feeder.completed() >= LEAST_REQUESTS };
             let urgent = measure_urgent(&*flows.urgent, plan, watch);
-            // The feeder's error first: an urgent copy that fails beside it most likely fails for the same reason.
+            // The feeder's error comes first: an urgent copy that fails beside it most likely fails for the same
+            // reason.
             let bulk = feeder.stop()?;
             Measured { urgent: urgent?, bulk, ..Measured::default() }
         }
@@ -165,7 +166,7 @@ fn under_load(load: Load, flows: &Flows, plan: UrgentPlan) -> Result<Measured> {
             let urgent = Feeder::start(&flows.urgent)?;
             host.sleep(plan.span);
             let _is_enough = flows.bulk.ground().rig().wait_for(PATIENCE, &mut || feeder.completed() >= LEAST_REQUESTS);
-            // Bulk first: once the urgent copies stop, it has the engine to itself.
+            // The bulk stops first: after the urgent copies it would have the engine to itself.
             let bulk = feeder.stop();
             let endless = urgent.stop()?;
             Measured { bulk: bulk?, endless, ..Measured::default() }

@@ -1,4 +1,4 @@
-//! What every bench sets up first, and what it writes at the end.
+//! The common beginning and end of every bench.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -19,14 +19,14 @@ use crate::failure::{Failure, Result};
 use crate::progress::Progress;
 use crate::{header, open, output};
 
-/// From here on, it is announced what is being measured.
+/// A measurement that takes at least this long announces its steps.
 const LONG_SECONDS: f64 = 2.0;
 
-/// A driver, a device and what methods are made from.
+/// A driver, a device and the common parts of methods.
 pub struct Stage {
-    /// What methods are made from. Dropped before the device.
+    /// The common parts of methods. It is dropped before the device.
     pub shop: Workshop,
-    /// Where the numbers come from.
+    /// The origin of the numbers.
     pub header: Header,
     is_quiet: bool,
     _device: OpenDevice,
@@ -54,13 +54,13 @@ impl Stage {
         self.shop.ground.driver().host().is_virtual()
     }
 
-    /// Says what comes next, if all of it takes long.
+    /// Announces the steps, if all of them take long.
     #[must_use]
     pub fn progress(&self, seconds: f64) -> Progress {
         Progress::new(self.is_quiet, seconds > LONG_SECONDS && !self.is_virtual())
     }
 
-    /// Runs cases, and says what came of them: rows and notes.
+    /// Runs cases. Returns their rows and notes.
     pub fn run(&self, cases: &[Case], pace: Pace) -> Result<(Run, Vec<String>)> {
         let progress = self.progress(pace.span.as_secs());
         let scenarios: Vec<_> = cases.iter().map(|case| case.scenario.clone()).collect();
@@ -78,7 +78,7 @@ impl Stage {
     }
 }
 
-/// Overtake's options: the environment's, then those of the command line.
+/// Overtake's options: those of the environment, changed by those of the command line.
 pub fn product_options(changes: &[String]) -> Result<Options> {
     let mut options = Options::from_environment().map_err(|error| Failure::Other(error.to_string()))?;
     for change in changes {
@@ -92,17 +92,17 @@ pub fn product_options(changes: &[String]) -> Result<Options> {
     Ok(options)
 }
 
-/// The methods that were asked for, or else these.
+/// The requested methods, or else these.
 #[must_use]
 pub fn methods_or(common: &Common, these: &[MethodName]) -> Vec<MethodName> {
     if common.methods.is_empty() { these.to_vec() } else { common.methods.clone() }
 }
 
-/// What a bench shows of its run.
+/// The output of a bench.
 pub struct Shown {
     /// The title of the page.
     pub title: String,
-    /// A line or two that say what was measured.
+    /// A line or two about the measurement.
     pub summary: String,
     /// The table.
     pub table: Table,
@@ -110,11 +110,11 @@ pub struct Shown {
     pub picture: Option<String>,
     /// The picture.
     pub svg: Option<String>,
-    /// What a reader must know beside the numbers.
+    /// Notes that a reader needs beside the numbers.
     pub notes: Vec<String>,
 }
 
-/// Prints a run and writes the files that were asked for.
+/// Prints a run and writes the requested files.
 pub fn finish(common: &Common, run: &Run, shown: &Shown) -> Result<()> {
     let mut written: Vec<&PathBuf> = Vec::new();
     if let (Some(path), Some(svg)) = (&common.svg, &shown.svg) {
@@ -144,7 +144,7 @@ pub fn finish(common: &Common, run: &Run, shown: &Shown) -> Result<()> {
     output::print(&text)
 }
 
-/// Writes a record where it was asked for. `true` when that was standard output, which then holds nothing else.
+/// Writes a record to the requested place. `true` if that was standard output, which must then hold nothing else.
 pub fn write_json<T: Serialize>(path: Option<&PathBuf>, record: &T) -> Result<bool> {
     let Some(path) = path else { return Ok(false) };
     let json = serde_json::to_string_pretty(record)
@@ -162,7 +162,7 @@ fn page(header: &Header, shown: &Shown) -> Page {
     Page { title: format!("overtake bench: {}", shown.title), header: header.clone(), sections: vec![section] }
 }
 
-/// A span of so many seconds.
+/// Converts seconds.
 #[must_use]
 pub fn span(seconds: f64) -> Nanos {
     Nanos((seconds * 1e9) as u64)

@@ -1,25 +1,25 @@
-//! The urgent loop: one small copy at a time, or one burst, timed as the application sees it.
+//! The urgent loop: one small copy at a time, or one burst, timed as an application sees it.
 
 use hal::{Code, Nanos, Result};
 
 use super::flow::Flow;
 
-/// How to pace urgent copies.
+/// The pace of urgent copies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UrgentPlan {
-    /// For how long.
+    /// The length of the loop.
     pub span: Nanos,
-    /// Samples to take even if that takes longer.
+    /// The number of samples to take even if that takes longer.
     pub least_samples: usize,
     /// Copies in a sample, back to back.
     pub burst: u32,
     /// The shortest pause between two samples.
     pub gap: Nanos,
-    /// The pause varies by up to this, so that copies do not fall into step with the bulk.
+    /// The variation of the pause, so that copies do not fall into step with the bulk.
     pub jitter: Nanos,
 }
 
-/// An urgent copy that takes longer than this will not come.
+/// An urgent copy that takes longer than this has failed.
 const PATIENCE: Nanos = Nanos::from_ms(5_000);
 
 /// Latencies in nanoseconds: the whole, and the part that the caller spent in the driver.
@@ -31,21 +31,21 @@ pub struct UrgentSamples {
     pub enqueue_ns: Vec<u64>,
 }
 
-/// What else may shorten or lengthen a loop.
+/// Other conditions that end or prolong a loop.
 #[derive(Clone, Copy)]
 pub struct Watch<'a> {
-    /// There is no sense in going on.
+    /// Returns whether going on makes no sense.
     pub should_stop: &'a dyn Fn() -> bool,
-    /// Others have what they need too.
+    /// Returns whether other threads have finished too.
     pub is_enough: &'a dyn Fn() -> bool,
 }
 
 impl Watch<'_> {
-    /// Nothing else.
+    /// No other condition.
     pub const NONE: Watch<'static> = Watch { should_stop: &|| false, is_enough: &|| true };
 }
 
-/// Takes samples until the plan is fulfilled and everybody has enough, or until it should stop.
+/// Takes samples until the plan is fulfilled and `is_enough` agrees, or until `should_stop`.
 pub fn measure_urgent(flow: &dyn Flow, plan: UrgentPlan, watch: Watch<'_>) -> Result<UrgentSamples> {
     let host = flow.ground().driver().host();
     let end = host.now() + plan.span;

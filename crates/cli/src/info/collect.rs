@@ -1,4 +1,4 @@
-//! What is known, as data: the JSON of `overtake info --json`.
+//! The data of `overtake info --json`.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,50 +15,50 @@ use crate::failure::Result;
 use crate::{environment, version};
 use backend::Opened;
 
-/// Everything that `info` shows.
+/// All data that `info` shows.
 #[derive(Debug, Serialize)]
 pub struct Report {
     /// Version of overtake.
     pub version: &'static str,
     /// Commit it was built from.
     pub commit: &'static str,
-    /// The number of the product: runs of different ones are not to be compared.
+    /// The number of the product: runs of different products must not be compared.
     pub product: u32,
-    /// Which driver, and why this one.
+    /// The driver, and the reason for its choice.
     pub backend: Backend,
     /// CUDA version that the driver speaks.
     pub driver: String,
-    /// The release of the driver, where the system tells it.
+    /// The release of the driver, if the system knows it.
     pub driver_release: Option<String>,
-    /// The variables that decide how many copy queues there are; `null` where unset.
+    /// The variables that set the number of copy queues; `null` if unset.
     pub connections: BTreeMap<&'static str, Option<String>>,
-    /// All variables that matter and are set.
+    /// All relevant variables that are set.
     pub environment: BTreeMap<String, String>,
-    /// What `overtake run` would do here.
+    /// The behaviour of `overtake run` here.
     pub drop_in: DropIn,
     /// The devices.
     pub devices: Vec<DeviceReport>,
-    /// What to set differently.
+    /// Settings that should be changed.
     pub warnings: Vec<Warning>,
 }
 
-/// Which driver, and why this one.
+/// The driver, and the reason for its choice.
 #[derive(Debug, Serialize)]
 pub struct Backend {
     /// `cuda` or `soft`.
     pub name: &'static str,
-    /// Why.
+    /// The reason for its choice.
     pub reason: String,
 }
 
 /// One device.
 #[derive(Debug, Serialize)]
 pub struct DeviceReport {
-    /// Its number.
+    /// Counted from 0.
     pub ordinal: i32,
-    /// Its name.
+    /// The driver's name for it.
     pub name: String,
-    /// Its UUID.
+    /// In the form of `nvidia-smi -L`.
     pub uuid: String,
     /// Its memory.
     pub memory_bytes: u64,
@@ -66,19 +66,19 @@ pub struct DeviceReport {
     pub compute_capability: String,
     /// Its multiprocessors.
     pub multiprocessors: i32,
-    /// Its copy engines, as the driver counts those that work at the same time.
+    /// The number of copy engines that work at the same time, as the driver counts them.
     pub copy_engines: i32,
     /// CUDA's stream priorities, least urgent and most urgent.
     pub stream_priorities: Option<(i32, i32)>,
     /// Whether atomics of the device on host memory are atomic against the CPU.
     pub host_atomics: bool,
-    /// Stream memory operations, probed; `null` where the probe failed.
+    /// Stream memory operations, probed; `null` if the probe failed.
     pub memory_operations: Option<MemOps>,
-    /// Copy queues, probed, one map for each direction; one is missing where its probe failed.
+    /// Copy queues, probed, one map for each direction; a direction is missing if its probe failed.
     pub copy_queues: Vec<Queues>,
 }
 
-/// How streams share the copy queues of one direction.
+/// The sharing of copy queues in one direction.
 #[derive(Debug, Serialize)]
 pub struct Queues {
     /// `h2d` or `d2h`.
@@ -89,7 +89,8 @@ pub struct Queues {
     pub may_have_more: bool,
     /// Streams that the probe made.
     pub streams: usize,
-    /// By what rule streams get queues, in turn: `trivial`, `by-creation`, `by-first-use`, `by-use` or `irregular`.
+    /// The rule by which streams get queues in turn: `trivial`, `by-creation`, `by-first-use`, `by-use` or
+    /// `irregular`.
     pub assignment: &'static str,
     /// Whether a stream avoids the queue of a stream that waits while another queue is free.
     pub avoids_waiting: bool,
@@ -117,7 +118,7 @@ impl From<QueueMap> for Queues {
     }
 }
 
-/// Collects everything. A probe that fails is a warning, not the end: `info` is what people run when something is
+/// Collects all data. A probe that fails is a warning and no failure, because people run `info` when something is
 /// wrong.
 pub fn collect(opened: &Opened) -> Result<Report> {
     let driver = &opened.driver;
@@ -191,7 +192,7 @@ fn probe_device(driver: &Arc<dyn Driver>, report: &mut DeviceReport, warnings: &
     Ok(())
 }
 
-/// As `nvidia-smi -L` shows it.
+/// The form of `nvidia-smi -L`.
 fn uuid(uuid: hal::Uuid) -> String {
     let hex: String = uuid.0.iter().map(|byte| format!("{byte:02x}")).collect();
     format!("GPU-{}-{}-{}-{}-{}", &hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..])

@@ -1,4 +1,4 @@
-//! What `overtake run` would do here: the library it would load, and what it makes of the environment.
+//! The behaviour of `overtake run` here: the library that it would load, and the meaning of the environment.
 
 use std::collections::BTreeMap;
 
@@ -10,16 +10,16 @@ use super::warnings::Warning;
 use crate::environment::{MAX_CONNECTIONS, MAX_COPY_CONNECTIONS};
 use crate::run;
 
-/// What `overtake run` would do here.
+/// The behaviour of `overtake run` here.
 #[derive(Debug, Serialize)]
 pub struct DropIn {
-    /// The library it would load; `null` where it would find none.
+    /// The library that it would load; `null` if it would find none.
     pub library: Option<String>,
-    /// What it does, by subject.
+    /// Its behaviour, by subject.
     pub notes: BTreeMap<&'static str, String>,
 }
 
-/// Looks, and warns of what cannot be understood.
+/// Looks, and warns of settings that are not understood.
 pub fn drop_in(environment: &BTreeMap<String, String>) -> (DropIn, Vec<Warning>) {
     let settings = Settings::from_environment(|name| environment.get(name).cloned());
     let faults = settings.faults.iter().map(ToString::to_string);
@@ -57,13 +57,14 @@ fn bulk(settings: &Settings) -> String {
     }
     match settings.options.bulk_bytes_min {
         Some(bytes) => {
-            format!("copies of {} and more, where nothing else says how urgent they are", format::size(bytes))
+            format!("copies of {} and more, unless rules or the program give them a priority", format::size(bytes))
         }
-        None => "only what rules, streams or the C interface call so".to_owned(),
+        None => "only copies that rules, streams or the C interface make bulk".to_owned(),
     }
 }
 
-/// A kernel that keeps every multiprocessor until data arrives leaves a copy kernel that carries the data none.
+/// A kernel that occupies every multiprocessor until data arrives leaves none to the copy kernel that brings the
+/// data.
 fn full(settings: &Settings) -> String {
     match settings.options.guard_bytes_min {
         Some(bytes) => format!(

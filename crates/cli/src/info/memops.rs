@@ -6,12 +6,12 @@ use channels::probe::{MemOpSupport, Support};
 use hal::{WaitCondition, Width};
 use serde::Serialize;
 
-/// What became of each operation: `works`, or what went wrong.
+/// The result for each operation: `works`, or the mistake.
 #[derive(Debug, Serialize)]
 #[serde(transparent)]
 pub struct MemOps(BTreeMap<String, String>);
 
-/// What became of an operation that does what it should.
+/// The result for an operation that works.
 const WORKS: &str = "works";
 
 impl From<&MemOpSupport> for MemOps {
@@ -47,23 +47,23 @@ fn wait_name(condition: WaitCondition, width: Width) -> String {
 }
 
 impl MemOps {
-    /// The names of those that do what they should.
+    /// The names of the operations that work.
     pub fn working(&self) -> impl Iterator<Item = &str> {
         self.0.iter().filter(|(_, outcome)| *outcome == WORKS).map(|(name, _)| name.as_str())
     }
 
-    /// The others, with what went wrong.
+    /// The other operations, with their mistakes.
     pub fn failing(&self) -> impl Iterator<Item = (&str, &str)> {
         let failing = self.0.iter().filter(|(_, outcome)| *outcome != WORKS);
         failing.map(|(name, outcome)| (name.as_str(), outcome.as_str()))
     }
 
-    /// Whether this one does what it should.
+    /// Whether this operation works.
     pub fn has(&self, name: &str) -> bool {
         self.0.get(name).is_some_and(|outcome| outcome == WORKS)
     }
 
-    /// From names and outcomes.
+    /// Makes a report from names and results.
     #[cfg(test)]
     pub fn of(all: &[(&str, &str)]) -> MemOps {
         MemOps(all.iter().map(|(name, outcome)| ((*name).to_owned(), (*outcome).to_owned())).collect())

@@ -1,4 +1,4 @@
-//! `overtake info`: what this machine has, probed, and what to set differently.
+//! `overtake info`: the properties of this machine, probed, and the settings that should be changed.
 
 mod collect;
 mod drop_in;

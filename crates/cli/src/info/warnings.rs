@@ -1,4 +1,4 @@
-//! What to set differently, and why.
+//! Settings that should be changed, with reasons.
 
 use std::collections::BTreeMap;
 
@@ -10,22 +10,22 @@ use crate::environment::{MAX_CONNECTIONS, MAX_COPY_CONNECTIONS};
 /// A trap of this machine, with its cure.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Warning {
-    /// What is the matter.
+    /// The trap.
     pub what: String,
-    /// What to do about it.
+    /// The cure.
     pub cure: String,
 }
 
-/// Fewer queues than this, and the default priorities have to share.
+/// With fewer queues than this, the default priorities have to share.
 const ENOUGH_QUEUES: usize = 4;
 
 impl Warning {
-    /// What, and what to do about it.
+    /// A trap and its cure.
     pub fn new(what: impl Into<String>, cure: impl Into<String>) -> Warning {
         Warning { what: what.into(), cure: cure.into() }
     }
 
-    /// A probe that came back with an error.
+    /// A probe that returned an error.
     pub fn probe_failed(ordinal: i32, what: &str, error: &hal::Error) -> Warning {
         Warning::new(
             format!("device {ordinal}: probing {what} failed: {error}"),
@@ -42,14 +42,14 @@ pub fn environment_warnings(environment: &BTreeMap<String, String>) -> Vec<Warni
     blocking.map(warning).into_iter().collect()
 }
 
-/// Too few queues, and which variable made them so.
+/// The warning about too few queues, with the variable that causes it.
 fn queue_warning(device: &DeviceReport, environment: &BTreeMap<String, String>) -> Option<Warning> {
     let few = device.copy_queues.iter().filter(|map| map.queues < ENOUGH_QUEUES);
     let few: Vec<String> = few.map(|map| format!("{} {}", map.direction, map.queues)).collect();
     if few.is_empty() {
         return None;
     }
-    // The variable for copies wins over the general one.
+    // The variable for copies takes precedence over the general one.
     let setter = [MAX_COPY_CONNECTIONS, MAX_CONNECTIONS]
         .into_iter()
         .find_map(|name| environment.get(name).map(|value| format!(", because {name}={value}")));

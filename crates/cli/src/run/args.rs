@@ -9,23 +9,23 @@ use overtake::Options;
 const AFTER_HELP: &str = "\
 Examples:
   overtake run -- python serve.py                     urgent copies pass bulk copies; nothing else changes
-  overtake run --report -- python serve.py            the same, and what happened, on standard error at exit
+  overtake run --report -- python serve.py            the same, with a report on standard error at exit
   overtake run --json run.json --trace run.trace.json -- ./program --its-own-option
   overtake run --set max_blocking_us=30 --bulk-bytes-min 4M -- torchrun --nproc-per-node 2 train.py
   overtake run --deployment shadow -- ./program       where a program escapes the preloaded library
 
-Which copies go first, strongest first: what the program says through the C interface, the rules, the priority of the
-copy's stream, and else its size: copies of --bulk-bytes-min and more yield to smaller ones.
+A copy's priority comes from the first of these that applies: the program's own calls of the C interface, the rules,
+the priority of the copy's stream, its size. Copies of --bulk-bytes-min and more yield to smaller ones.
 
 The program inherits everything: standard streams, environment, process group; so do its children, through shells, exec,
 Python's multiprocessing and torchrun. Without --report, --json and --trace (and without --deployment shadow)
 `overtake run` becomes the program, and no other process stays. With them it stays until the program ends, passes on
-the signals that are sent to it, and stops when the program is stopped. Children that outlive the program are reported
-as far as they had come by then.
+the signals that are sent to it, and stops when the program is stopped. For children that outlive the program, the
+report covers the time until the program ended.
 
-CUDA_DEVICE_MAX_COPY_CONNECTIONS is left as it is: with another number of queues than its own a program may copy in
-another order. Where many streams copy and wait, 8 leaves urgent copies a free queue more often. Shadow and audit are
-for programs that take their symbols past LD_PRELOAD, such as plugins loaded with RTLD_DEEPBIND. No deployment reaches
+CUDA_DEVICE_MAX_COPY_CONNECTIONS is left as it is, because another number of queues may change the order of a program's
+copies. If many streams copy and wait, 8 leaves urgent copies a free queue more often. Shadow and audit are for programs
+that take their symbols past LD_PRELOAD, such as plugins loaded with RTLD_DEEPBIND. No deployment reaches
 statically linked programs without a loader, or programs with set-user-id.
 
 Exit status: the program's own; when a signal ended it, `overtake run` ends by the same signal. 125 when overtake itself
@@ -39,47 +39,47 @@ pub struct RunArguments {
     /// ../lib.
     #[arg(long, value_name = "FILE")]
     pub library: Option<PathBuf>,
-    /// How the library gets between the program and the driver.
+    /// How the library is loaded into the program.
     #[arg(long, value_enum, default_value_t = Deployment::Preload, value_name = "WAY")]
     pub deployment: Deployment,
-    /// Copies of this size and more are bulk where nothing else says what they are (1M when not given); `off`: only
-    /// rules, streams and the C interface say what is urgent.
+    /// Copies of at least this size are bulk unless a rule or the program says otherwise (default 1M); `off`: only
+    /// rules, streams and the C interface decide.
     #[arg(long, value_parser = size, value_name = "SIZE")]
     pub bulk_bytes_min: Option<String>,
     /// Rules that give copies their priority (TOML).
     #[arg(long, value_name = "FILE")]
     pub rules: Option<PathBuf>,
-    /// Options from a file (TOML); --set wins over it.
+    /// Options from a file (TOML); --set takes precedence.
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
     /// Sets one option, as the variable OVERTAKE_NAME does. May be repeated.
     #[arg(long = "set", value_parser = setting, value_name = "NAME=VALUE")]
     pub settings: Vec<Setting>,
-    /// Load the library with everything switched off: for comparison.
+    /// Load the library with everything switched off, for comparison.
     #[arg(long)]
     pub off: bool,
-    /// Print on standard error, when the program has ended, what happened to its copies.
+    /// Print on standard error, when the program has ended, what became of its copies.
     #[arg(long)]
     pub report: bool,
-    /// Write the same as JSON, all processes together and each; `-` is standard output.
+    /// Write the same as JSON, for all processes together and for each; `-` is standard output.
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
     /// Write a trace of all processes that Perfetto (ui.perfetto.dev) and chrome://tracing open.
     #[arg(long, value_name = "FILE")]
     pub trace: Option<PathBuf>,
-    /// The program, and its arguments.
+    /// The program and its arguments.
     #[arg(required = true, trailing_var_arg = true, value_name = "PROGRAM")]
     pub program: Vec<OsString>,
 }
 
 impl RunArguments {
-    /// Whether anything is to be written when the program has ended.
+    /// Whether a report must be written when the program has ended.
     pub fn wants_reports(&self) -> bool {
         self.report || self.json.is_some() || self.trace.is_some()
     }
 }
 
-/// How the library gets between the program and the driver.
+/// How the library is loaded into the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Deployment {
     /// LD_PRELOAD.
@@ -91,7 +91,7 @@ pub enum Deployment {
 }
 
 impl Deployment {
-    /// Its name on the command line.
+    /// The name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Deployment::Preload => "preload",
@@ -104,13 +104,11 @@ impl Deployment {
 /// One option with its value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setting {
-    /// The option.
     pub name: String,
-    /// Its value.
     pub value: String,
 }
 
-/// `name=value`, checked here: the drop-in can only complain of what it does not understand.
+/// Parses `name=value` and checks the option here, because the drop-in can only warn of mistakes.
 fn setting(text: &str) -> Result<Setting, String> {
     let (name, value) = text.split_once('=').ok_or("expected NAME=VALUE, such as max_blocking_us=30")?;
     let name = name.replace('-', "_").to_lowercase();
@@ -118,7 +116,7 @@ fn setting(text: &str) -> Result<Setting, String> {
     Ok(Setting { name, value: value.to_owned() })
 }
 
-/// A size, kept as it was written: the variable takes the same form.
+/// A size in its original spelling: the variable takes the same form.
 fn size(text: &str) -> Result<String, String> {
     setting(&format!("bulk_bytes_min={text}")).map(|setting| setting.value)
 }

@@ -1,4 +1,4 @@
-//! Where the drop-in library is.
+//! Finds the drop-in library.
 
 use std::ffi::OsString;
 use std::io::Read;
@@ -11,12 +11,12 @@ use crate::failure::{Failure, Result};
 pub const VARIABLE: &str = "OVERTAKE_PRELOAD_LIBRARY";
 /// Its file name.
 pub const FILE: &str = "libovertake_preload.so";
-/// Where distributions have their libraries, beside `bin`.
+/// The folders of libraries in distributions, beside `bin`.
 const INSTALLED: [&str; 3] = ["lib", "lib64", "lib/x86_64-linux-gnu"];
-/// Every ELF file begins so.
+/// The first bytes of every ELF file.
 const MAGIC: &[u8; 4] = b"\x7fELF";
 
-/// The library's absolute path: named on the command line, else by the variable, else beside the executable.
+/// The library's absolute path: from the command line, else from the variable, else beside the executable.
 pub fn find(named: Option<&Path>, variable: Option<OsString>, executable: Option<&Path>) -> Result<PathBuf> {
     if let Some(path) = named {
         return check(path, "--library");
@@ -32,9 +32,9 @@ pub fn find(named: Option<&Path>, variable: Option<OsString>, executable: Option
     }
 }
 
-/// Where the library may lie, for an executable in this folder: installed (`bin` beside `lib`), unpacked beside the
-/// executable, or built by cargo (which leaves a library that nobody asked for by name in `deps`, and puts test
-/// programs and examples into folders of their own).
+/// The folders of the library for an executable in this folder: installed (`bin` beside `lib`), unpacked beside the
+/// executable, or built by cargo. Cargo leaves a library that was not requested by name in `deps`, and puts test
+/// programs and examples into their own folders.
 fn folders(beside: &Path) -> Vec<PathBuf> {
     let mut folders = vec![beside.to_owned()];
     if let Some(parent) = beside.parent() {
@@ -56,7 +56,8 @@ fn absent(folders: &[PathBuf]) -> Failure {
     ))
 }
 
-/// Makes sure that the loader can take it: what it cannot load it leaves out, with a line on standard error at most.
+/// Checks that the loader can load it: the loader skips a library that it cannot load, with one line on standard
+/// error at most.
 fn check(path: &Path, origin: &str) -> Result<PathBuf> {
     let refused = |why: &str| {
         Failure::Other(format!(
@@ -73,11 +74,11 @@ fn check(path: &Path, origin: &str) -> Result<PathBuf> {
         Ok(()) if magic == *MAGIC => {}
         _ => return Err(refused("is not a shared library")),
     }
-    // Children may live in other folders.
+    // Children may run in other folders.
     path.canonicalize().map_err(|error| refused(&format!("has no absolute path: {error}")))
 }
 
-/// Refuses a path that the variable of this deployment cannot carry: there is no way to quote a separator in it.
+/// Refuses a path that the variable of this deployment cannot hold: a separator in it cannot be quoted.
 pub fn check_separators(path: &Path, deployment: Deployment) -> Result<()> {
     let separators: &[u8] = match deployment {
         Deployment::Preload => b": \t\n",
@@ -107,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_named_wins_over_what_is_found() {
+    fn a_named_library_takes_precedence() {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path();
         let (named, by_variable, beside) =

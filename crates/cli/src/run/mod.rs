@@ -1,12 +1,12 @@
-//! `overtake run`: a program under the drop-in, and what happened to its copies.
+//! `overtake run`: runs a program under the drop-in and reports what became of its copies.
 //!
-//! | file | what it decides |
+//! | file | task |
 //! |---|---|
-//! | `library.rs` | which library |
-//! | `variables.rs` | what the program finds in its environment |
-//! | `supervise.rs` | which signals the program gets, when this process stops and how it ends |
-//! | `system.rs` | nothing: the system calls |
-//! | `reports/` | what the processes have written, added up |
+//! | `library.rs` | finds the library |
+//! | `variables.rs` | sets the program's environment |
+//! | `supervise.rs` | passes signals on, stops and ends as the program does |
+//! | `system.rs` | makes the system calls |
+//! | `reports/` | adds up the reports of the processes |
 
 mod args;
 mod library;
@@ -32,16 +32,16 @@ use crate::args::Arguments;
 use crate::failure::{Failure, Result};
 use crate::output;
 
-/// The status when overtake itself fails, as `env` and `timeout` have it.
+/// The status when overtake itself fails, as in `env` and `timeout`.
 const OWN_FAILURE: u8 = 125;
-/// The status when the program cannot be executed, as shells have it.
+/// The status when the program cannot be executed, as in shells.
 const NOT_EXECUTABLE: u8 = 126;
-/// The status when the program is not found, as shells have it.
+/// The status when the program is not found, as in shells.
 const NOT_FOUND: u8 = 127;
-/// The driver's library, and so the shadow's name.
+/// The name of the driver's library, and of the shadow.
 const DRIVER: &str = "libcuda.so.1";
 
-/// Runs the command: becomes the program, or stays until it has ended and ends as it did.
+/// Runs the command. It becomes the program, or stays until the program has ended and ends in the same way.
 pub fn run(arguments: &Arguments, run: &RunArguments) -> ExitCode {
     match start(arguments, run) {
         Ok(code) => code,
@@ -80,7 +80,7 @@ fn start(arguments: &Arguments, run: &RunArguments) -> Result<ExitCode> {
     }
 }
 
-/// The library that would be loaded, where the command line names none.
+/// The library that would be loaded if the command line names none.
 pub fn library() -> Result<PathBuf> {
     library::find(None, env::var_os(library::VARIABLE), env::current_exe().ok().as_deref())
 }
@@ -89,7 +89,7 @@ fn lookup(name: &str) -> Option<OsString> {
     env::var_os(name)
 }
 
-/// The variables that get the library into the program.
+/// The variables that load the library into the program.
 fn loading(deployment: Deployment, library: &Path, folder: Option<&Folder>) -> Result<Changes> {
     match (deployment, folder) {
         (Deployment::Shadow, Some(folder)) => {
@@ -109,7 +109,7 @@ fn loading(deployment: Deployment, library: &Path, folder: Option<&Folder>) -> R
     }
 }
 
-/// The driver's own library, which the program no longer finds when the shadow comes first.
+/// The driver's own library, which the program does not find when the shadow comes first.
 fn real_driver() -> Result<PathBuf> {
     let named = env::var_os(driver::LIBRARY_VARIABLE).filter(|name| !name.is_empty());
     let path = system::loaded_path(named.as_deref().unwrap_or(OsStr::new(DRIVER)));
@@ -128,8 +128,8 @@ fn command(run: &RunArguments, changes: &Changes) -> Command {
     command
 }
 
-/// Runs the program as a child, and writes the reports. Once the program has run, its result stands, whatever becomes
-/// of the reports.
+/// Runs the program as a child and writes the reports. Once the program has run, its result stands, even if the
+/// reports cannot be written.
 fn stay(run: &RunArguments, library: &Path, changes: &Changes, folder: Folder) -> Result<ExitCode> {
     let reports = Reports::open(run)?;
     let mut command = command(run, changes);
@@ -157,12 +157,12 @@ fn stay(run: &RunArguments, library: &Path, changes: &Changes, folder: Folder) -
         output::complain(&failure);
     }
     asked_for.iter().for_each(|other| folder.copy_to(other));
-    // A signal may be about to end this process, and then nothing is dropped.
+    // A signal may be about to end this process, and then destructors do not run.
     drop(folder);
     Ok(ending.repeat())
 }
 
-/// Says why the program did not start.
+/// Explains why the program did not start.
 fn refused(program: &OsStr, error: &io::Error) -> ExitCode {
     let (status, what) = refusal(program, error);
     output::complain(&what);

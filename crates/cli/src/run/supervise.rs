@@ -1,22 +1,22 @@
-//! The life of the program: started, signalled, stopped, ended.
+//! The life of the program: start, signals, stops, end.
 //!
-//! The program stays in our process group, so that a terminal and a shell treat both as the one job that they are. What
-//! a terminal sends (interrupt, quit, stop, a new window size) therefore reaches the program without us, and is not
-//! sent a second time. Everything else that reaches us was sent to us alone, or may have been, and is passed on.
+//! The program stays in our process group, so that a terminal and a shell treat both as one job. The signals of a
+//! terminal (interrupt, quit, stop, a new window size) reach the program directly and are not sent a second time. All
+//! other signals that reach us were sent to us alone, or may have been, and are passed on.
 
 use std::io;
 use std::process::{Command, ExitCode};
 
 use super::system::{self, Arrival, Change, Signals};
 
-/// What a terminal sends to a whole process group.
+/// Signals that a terminal sends to a whole process group.
 const TERMINAL: [i32; 6] = [libc::SIGINT, libc::SIGQUIT, libc::SIGTSTP, libc::SIGTTIN, libc::SIGTTOU, libc::SIGWINCH];
-/// Stops that are a shell's to undo. A child stopped in another way (by a debugger, say) is left to whoever stopped it.
+/// Stops that a shell ends. If another process, such as a debugger, has stopped the child, it also continues it.
 const JOB_CONTROL: [i32; 3] = [libc::SIGTSTP, libc::SIGTTIN, libc::SIGTTOU];
-/// What a shell adds to the number of a signal.
+/// The number that a shell adds to that of a signal.
 const SIGNAL_BASE: u8 = 128;
 
-/// How the program ended.
+/// The way in which the program ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
     /// With this status.
@@ -26,7 +26,8 @@ pub enum Ending {
 }
 
 impl Ending {
-    /// Ends this process in the same way; where the signal cannot be had, with the status that a shell shows for it.
+    /// Ends this process in the same way. If the signal does not end it, it ends with the status that a shell shows
+    /// for the signal.
     pub fn repeat(self) -> ExitCode {
         match self {
             Ending::Exited(status) => ExitCode::from(status as u8),
@@ -63,7 +64,8 @@ pub fn supervise(command: &mut Command) -> io::Result<Ending> {
     }
 }
 
-/// Whether the program has not got this signal yet. What the program itself sends to its group it has got.
+/// Whether the program has not received this signal yet. A signal that the program sent to its own group has reached
+/// it.
 fn is_for_the_program(arrival: Arrival, child: i32) -> bool {
     match arrival.sender {
         None => !TERMINAL.contains(&arrival.signal),

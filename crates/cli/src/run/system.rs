@@ -1,6 +1,6 @@
-//! The system calls of `run` that the standard library lacks: signals with their sender, stops of a child, where the
-//! loader found a library. The decisions are in `supervise.rs`.
-// What follows is unsafe because it calls C functions with pointers; every one of them points to a local variable.
+//! The system calls of `run` that the standard library lacks: signals with their sender, stops of a child, the path
+//! of a loaded library. The decisions are in `supervise.rs`.
+// The functions below are unsafe because they call C functions with pointers. Every pointer is to a local variable.
 #![allow(unsafe_code)]
 
 use std::ffi::{CStr, CString, OsStr, OsString, c_int};
@@ -10,20 +10,19 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-/// Signals that are an error of the process itself: holding one back would hide the error.
+/// Signals that mean an error of the process itself: blocking one would hide the error.
 const OWN: [c_int; 7] =
     [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL, libc::SIGTRAP, libc::SIGSYS, libc::SIGABRT];
 
 /// A signal that has arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrival {
-    /// Its number.
     pub signal: c_int,
-    /// The process that sent it; none when it was the kernel, which signals for the terminal.
+    /// The process that sent it; `None` if it was the kernel, which signals for the terminal.
     pub sender: Option<i32>,
 }
 
-/// What has become of a child.
+/// A change in the state of a child.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
     /// Stopped by this signal.
@@ -34,8 +33,8 @@ pub enum Change {
     Killed(c_int),
 }
 
-/// All signals that others send are held back and taken one by one, from construction on. What was inherited comes back
-/// when this is dropped, and in the child.
+/// From construction on, all signals from other processes are blocked and taken one by one. The inherited state comes
+/// back when this is dropped, and in the child.
 pub struct Signals {
     held: libc::sigset_t,
     inherited_mask: libc::sigset_t,
@@ -43,7 +42,7 @@ pub struct Signals {
 }
 
 impl Signals {
-    /// Holds them back on this thread, which must be the only one.
+    /// Blocks them on this thread, which must be the only one.
     pub fn hold() -> io::Result<Signals> {
         let held = all_but_own();
         let mut inherited_mask = MaybeUninit::uninit();
@@ -59,8 +58,8 @@ impl Signals {
         Ok(Signals { held, inherited_mask, inherited_child_action })
     }
 
-    /// Lets a child begin as this process began, and end when this process is killed: whoever kills the one means the
-    /// other.
+    /// Makes a child begin with the signal state of this process, and end when this process is killed: killing the
+    /// command is meant to end the program.
     pub fn prepare(&self, command: &mut Command) {
         let (mask, action, parent) = (self.inherited_mask, self.inherited_child_action, std::process::id());
         // SAFETY: the closure runs between fork and exec and makes system calls only, all of them async-signal-safe,
@@ -81,7 +80,7 @@ impl Signals {
     pub fn next(&self) -> Arrival {
         loop {
             let mut info = MaybeUninit::<libc::siginfo_t>::uninit();
-            // SAFETY: both pointers are to values that live on; what the call has filled in is read only when it says
+            // SAFETY: both pointers are to values that live on; their contents are read only when the call reports
             // that it has, and the sender only for the codes that have one.
             unsafe {
                 let signal = libc::sigwaitinfo(&self.held, info.as_mut_ptr());
@@ -95,8 +94,8 @@ impl Signals {
         }
     }
 
-    /// Stops this process as a terminal does, until somebody continues it. Does nothing where nobody could: in a
-    /// process group without a shell.
+    /// Stops this process as a terminal does, until another process continues it. In a process group without a shell
+    /// nothing could continue it, so it does not stop there.
     pub fn stop(&self) {
         with_unblocked(libc::SIGTSTP, || send(std::process::id() as i32, libc::SIGTSTP));
     }
@@ -107,7 +106,7 @@ impl Drop for Signals {
         let now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
         // SAFETY: the set, the action and the mask were filled in by `hold`; a null pointer asks for no details.
         unsafe {
-            // What came with the end of the program was meant for the program: it must not end the report.
+            // Signals that came with the end of the program were meant for the program: they must not end the report.
             while libc::sigtimedwait(&self.held, std::ptr::null_mut(), &now) > 0 {}
             libc::sigaction(libc::SIGCHLD, &self.inherited_child_action, std::ptr::null_mut());
             libc::sigprocmask(libc::SIG_SETMASK, &self.inherited_mask, std::ptr::null_mut());
@@ -143,7 +142,7 @@ fn call(result: c_int) -> io::Result<()> {
     if result == -1 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
-/// Sends a signal. One that cannot be delivered has no one to be reported to.
+/// Sends a signal. If it cannot be delivered, there is no caller to tell.
 pub fn send(process: i32, signal: c_int) {
     // SAFETY: plain numbers.
     unsafe {
@@ -151,7 +150,7 @@ pub fn send(process: i32, signal: c_int) {
     }
 }
 
-/// What has become of this child since the last call, without waiting. A child that has ended is gone afterwards.
+/// The change of this child since the last call, without waiting. A child that has ended is reaped by this.
 pub fn change(child: i32) -> Option<Change> {
     let mut status = 0;
     // SAFETY: the pointer is to a local.
@@ -168,7 +167,7 @@ pub fn change(child: i32) -> Option<Change> {
     Some(Change::Exited(libc::WEXITSTATUS(status)))
 }
 
-/// Ends this process by a signal, without a second core file. Returns where the signal does not end it.
+/// Ends this process by a signal, without a second core file. Returns if the signal does not end it.
 pub fn die(signal: c_int) {
     // SAFETY: an action of zeros is the default action; the other arguments are plain numbers.
     unsafe {
@@ -198,7 +197,7 @@ pub fn loaded_path(name: &OsStr) -> Option<OsString> {
     }
 }
 
-/// The beginning of the loader's `struct link_map`, which is all that is public of it.
+/// The public beginning of the loader's `struct link_map`.
 #[repr(C)]
 struct LinkMap {
     address: usize,

@@ -1,4 +1,4 @@
-//! What the program finds in its environment.
+//! The environment of the program.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -10,18 +10,18 @@ use super::args::RunArguments;
 use crate::environment::{MAX_CONNECTIONS, MAX_COPY_CONNECTIONS};
 use crate::failure::{Failure, Result};
 
-/// Where a process writes its report.
+/// The folder for a process's report.
 pub const REPORT_FOLDER: &str = "OVERTAKE_REPORT_DIR";
-/// Where a process writes its trace.
+/// The folder for a process's trace.
 pub const TRACE_FOLDER: &str = "OVERTAKE_TRACE_DIR";
 /// The kill switch.
 const SWITCH: &str = "OVERTAKE";
-/// The environment as it is.
+/// Looks up a variable of the present environment.
 pub type Lookup<'a> = &'a dyn Fn(&str) -> Option<OsString>;
-/// What changes in it.
+/// The changes to it.
 pub type Changes = BTreeMap<String, OsString>;
 
-/// What the deployment needs: the variables of the dynamic loader.
+/// The dynamic loader's variables for each deployment.
 pub enum Loading<'a> {
     /// The library, into `LD_PRELOAD`.
     Preload(&'a Path),
@@ -32,7 +32,7 @@ pub enum Loading<'a> {
 }
 
 impl Loading<'_> {
-    /// Its variables. Libraries that are there already keep their places: ours comes last, and only once.
+    /// The variables of this deployment. Libraries in them keep their places; ours comes last, and only once.
     pub fn changes(&self, lookup: Lookup<'_>) -> Changes {
         match self {
             Loading::Preload(library) => {
@@ -76,7 +76,7 @@ fn joined(first: &OsStr, second: &OsStr) -> OsString {
     list
 }
 
-/// What the options on the command line say, as the variables that say the same.
+/// The options on the command line, as variables of the same meaning.
 pub fn settings(run: &RunArguments) -> Result<Changes> {
     let mut changes = Changes::new();
     for (name, path) in [("OVERTAKE_CONFIG", &run.config), ("OVERTAKE_RULES", &run.rules)] {
@@ -96,7 +96,7 @@ pub fn settings(run: &RunArguments) -> Result<Changes> {
     Ok(changes)
 }
 
-/// Makes sure that the drop-in will understand all of it: it can only complain, once in every process.
+/// Checks that the drop-in will understand all variables, because it can only warn, once in every process.
 pub fn check(changes: &Changes, lookup: Lookup<'_>) -> Result<()> {
     let value = |name: &str| changes.get(name).cloned().or_else(|| lookup(name));
     let settings = Settings::from_environment(|name| value(name).map(|value| value.display().to_string()));
@@ -104,19 +104,19 @@ pub fn check(changes: &Changes, lookup: Lookup<'_>) -> Result<()> {
     if faults.is_empty() { Ok(()) } else { Err(Failure::Other(faults.join("\n"))) }
 }
 
-/// Whether the drop-in will do nothing, so that everything else must be left alone as well.
+/// Whether the drop-in will do nothing. Then the command must change nothing else either.
 fn is_off(run: &RunArguments, lookup: Lookup<'_>) -> bool {
     let switch = lookup(SWITCH).is_some_and(|value| ["off", "0", "false", "no"].iter().any(|off| value == *off));
     run.off || switch
 }
 
-/// The absolute path of a file that can be read: children may live in other folders.
+/// The absolute path of a file that can be read. Children may run in other folders.
 fn readable(path: &Path) -> Result<PathBuf> {
     let opened = doors::file::open(path).and_then(|_| path.canonicalize());
     opened.map_err(|error| Failure::Other(format!("cannot read {}: {error}; name another file", path.display())))
 }
 
-/// What is set so that copies or kernels have to wait for one another, with the cure.
+/// Warnings about settings that make copies or kernels wait for one another, with the cure.
 pub fn warnings(run: &RunArguments, lookup: Lookup<'_>) -> Vec<String> {
     let mut warnings = Vec::new();
     if is_off(run, lookup) {
@@ -124,9 +124,9 @@ pub fn warnings(run: &RunArguments, lookup: Lookup<'_>) -> Vec<String> {
     }
     if lookup(MAX_CONNECTIONS).is_some_and(|value| value == "1") {
         warnings.push(format!(
-            "{MAX_CONNECTIONS}=1: all kernels share one hardware queue, where a kernel that copies could wait for a \
-             kernel that waits for it; so bulk copies are left to the driver, and urgent copies wait for them as they \
-             do without overtake; unset it, or set it to 8, if the program lets you"
+            "{MAX_CONNECTIONS}=1: all kernels share one hardware queue, where a copy kernel could wait for a kernel \
+             that waits for its data; bulk copies are therefore left to the driver, and urgent copies wait for them \
+             as they do without overtake; unset it, or set it to 8, if the program permits that"
         ));
     }
     let queues = lookup(MAX_COPY_CONNECTIONS).and_then(|value| value.to_str()?.parse::<u32>().ok());
@@ -194,8 +194,8 @@ mod tests {
         run.settings = vec![settings_of("max_blocking_us", "10"), settings_of("max_blocking_us", "30")];
         let changes = settings(&run).unwrap();
         assert_eq!(changes["OVERTAKE_BULK_BYTES_MIN"], "4M");
-        assert_eq!(changes["OVERTAKE_MAX_BLOCKING_US"], "30", "the last one wins");
-        assert!(!changes.contains_key(MAX_COPY_CONNECTIONS), "how many queues a program has is its own affair");
+        assert_eq!(changes["OVERTAKE_MAX_BLOCKING_US"], "30", "the last one takes precedence");
+        assert!(!changes.contains_key(MAX_COPY_CONNECTIONS), "the program chooses its number of queues");
         run.rules = Some("/nonexistent/rules.toml".into());
         assert!(settings(&run).unwrap_err().to_string().contains("/nonexistent/rules.toml"));
     }

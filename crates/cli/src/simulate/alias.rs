@@ -1,4 +1,4 @@
-//! Aliases: which channel a stream's copies go into (PC-02).
+//! Aliases: the channel that a stream's copies use (PC-02).
 
 use channels::fold::{group_of, groups};
 use semaphores::{Priorities, Priority};
@@ -9,19 +9,19 @@ use super::setup::{EngineSetup, StreamSetup};
 /// A channel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChannelSetup {
-    /// What it is called in messages.
+    /// The name in messages.
     pub name: String,
-    /// The engine it feeds.
+    /// The engine that it feeds.
     pub engine: usize,
-    /// The priority as which its copies wait: the highest that it serves.
+    /// The priority at which its copies wait: the highest that the channel serves.
     pub level: Priority,
 }
 
 /// Aliases every stream to a channel, and returns the channels.
 ///
 /// Without semaphores the driver knows no priorities: streams take the queues in turn. With semaphores every group of
-/// priorities has a channel. In the mode `hold`, copies that never wait stay in their application's stream, as overtake
-/// leaves them there, which to the machine is a channel of their own.
+/// priorities has a channel. In the mode `hold`, copies that never wait stay in their application's stream, as in
+/// overtake. The machine treats each such stream as a channel of its own.
 pub fn assign(
     mode: Mode,
     priorities: Priorities,

@@ -8,10 +8,10 @@ use semaphores::{Kind, Priority, Step, emulation};
 use super::scenario::{Inc, Mode};
 use super::words::Words;
 
-/// What a channel is told to do.
+/// The action of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Op {
-    /// Stand still until that copy has completed: an event.
+    /// Wait until that copy has completed: an event.
     Join(usize),
     /// A step of the copy's bracket.
     Step(Step),
@@ -22,7 +22,7 @@ pub enum Op {
 pub struct Command {
     /// The copy that it belongs to.
     pub copy: usize,
-    /// What to do.
+    /// The action.
     pub op: Op,
     /// Its place in the order in which all commands were received.
     pub received: u64,
@@ -31,7 +31,7 @@ pub struct Command {
 /// A channel.
 #[derive(Debug, Default)]
 pub struct Channel {
-    /// What has not been executed, the head first.
+    /// The commands that have not been executed, the head first.
     pub commands: VecDeque<Command>,
     /// Its unfinished copies, in issue order.
     pub copies: VecDeque<usize>,
@@ -46,16 +46,16 @@ pub struct Channel {
 }
 
 impl Channel {
-    /// The first of its copies has completed.
+    /// Removes the first copy, which has completed.
     pub fn complete(&mut self) -> Option<usize> {
-        // Without the mode `hold` nobody counts.
+        // Copies are counted only in the mode `hold`.
         self.met = self.met.saturating_sub(1);
         self.counted = self.counted.saturating_sub(1);
         self.copies.pop_front()
     }
 }
 
-/// The commands of one copy: it waits for what it comes after, and then follows its bracket.
+/// The commands of one copy: waits for the copies before it, and then its bracket.
 pub fn commands(words: &Words, mode: Mode, inc: Inc, level: Priority, after: &[usize], chunks: usize) -> Vec<Op> {
     let steps = match mode.kind() {
         None => (0..chunks).map(Step::Copy).collect(),

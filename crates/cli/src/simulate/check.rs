@@ -1,10 +1,10 @@
-//! Whether what came out is what the scenario expects.
+//! Compares an outcome with the expectations of the scenario.
 
 use super::outcome::{self, Outcome, Semaphore};
 use super::scenario::{Expectation, Names, Unit, Values};
 use super::setup::{Setup, find};
 
-/// Says what is not as expected; an error is an expectation that makes no sense.
+/// Describes every difference; an error is an expectation that makes no sense.
 pub fn unmet(expected: &Expectation, setup: &Setup, outcome: &Outcome) -> Result<Vec<String>, String> {
     let mut unmet = Vec::new();
     unmet.extend(expected.order.as_ref().map(|order| check_order(order, setup, outcome)).transpose()?.flatten());

@@ -1,4 +1,4 @@
-//! What comes after what: names become indices, and copies are put into the order in which they are submitted.
+//! The order of copies: names become indices, and copies are sorted by submission.
 
 use super::setup::{CopySetup, find};
 
@@ -19,7 +19,7 @@ pub fn resolve(copies: Vec<CopySetup>, afters: &[&Vec<String>]) -> Result<Vec<Co
     let mut place = vec![0; copies.len()];
     order.iter().enumerate().for_each(|(at, copy)| place[*copy] = at);
     for (copy, after) in edges.iter().enumerate() {
-        // A driver's wait for an event sees only what was recorded before it: nobody would wait for a later copy.
+        // A driver's wait for an event covers only earlier records, so the wait would not cover a later copy.
         if let Some(later) = after.iter().find(|other| place[**other] > place[copy]) {
             return Err(format!(
                 "copy `{0}` comes after `{1}`, which is submitted later, and a stream can only wait for what has been \
@@ -35,7 +35,7 @@ pub fn resolve(copies: Vec<CopySetup>, afters: &[&Vec<String>]) -> Result<Vec<Co
     Ok(order.into_iter().map(placed).collect())
 }
 
-/// A circle among the edges, its first copy repeated at the end.
+/// A circle among the dependencies, with its first copy repeated at the end.
 fn cycle(edges: &[Vec<usize>]) -> Option<Vec<usize>> {
     let mut finished = vec![false; edges.len()];
     for start in 0..edges.len() {

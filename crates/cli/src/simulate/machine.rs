@@ -10,7 +10,7 @@ use super::scenario::Mode;
 use super::setup::Setup;
 use super::words::Words;
 
-/// A copy on its way.
+/// An unfinished copy.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Copy {
     pub(super) began: Option<Nanos>,
@@ -30,12 +30,12 @@ pub(super) struct Engine {
     pub(super) words: Words,
     pub(super) channels: Vec<usize>,
     pub(super) running: Option<Running>,
-    /// The channel whose head the host scheduler executes, and until when.
+    /// The channel whose head the host scheduler executes, and the end of that.
     pub(super) executing: Option<(usize, Nanos)>,
-    /// The channel whose slice it is, and until when.
+    /// The channel that has the slice, and the end of the slice.
     pub(super) current: Option<(usize, Nanos)>,
     pub(super) turn: u64,
-    /// The starvation bound of each level that may have to wait, and whether it is let through now.
+    /// The starvation bound of each level that may have to wait, and whether the level passes now.
     pub(super) shares: Vec<(Priority, Share, bool)>,
 }
 
@@ -89,14 +89,14 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// When something happens next; `None` when nothing ever will.
+    /// The time of the next event; `None` if there will never be one.
     fn next_event(&self) -> Option<Nanos> {
         let arrival = self.setup.copies.get(self.submitted).map(|copy| copy.arrival);
         let running = self.engines.iter().filter_map(|engine| engine.running.map(|running| running.run.end));
         let executing = self.engines.iter().filter_map(|engine| engine.executing.map(|(_, ends)| ends));
         let moving = running.chain(executing).chain(arrival).min();
         let is_held = |engine: &Engine| engine.channels.iter().any(|channel| self.waits_at_gate(*channel));
-        // A share that nobody waits for must not keep the clock going for ever.
+        // A share without waiting copies must not keep the clock going for ever.
         let shares = self.engines.iter().filter(|engine| moving.is_some() || is_held(engine));
         shares.filter_map(|engine| engine.share_deadline()).chain(moving).min()
     }
@@ -143,7 +143,7 @@ impl<'a> Machine<'a> {
         self.channels[channel].copies.push_back(copy);
     }
 
-    /// The command that the host scheduler was busy with takes effect.
+    /// The command that the host scheduler has executed takes effect.
     fn finish_command(&mut self, engine: usize) {
         if let Some((channel, _)) = self.engines[engine].executing.filter(|(_, ends)| *ends <= self.now) {
             self.engines[engine].executing = None;
@@ -185,7 +185,7 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// The chunk that has ended makes room, and perhaps completes its copy. Says whether it does.
+    /// The chunk that has ended frees the engine, and perhaps completes its copy. Returns whether it does.
     fn finish_chunk(&mut self, engine: usize) -> bool {
         let running = self.engines[engine].running.filter(|running| running.run.end <= self.now);
         let Some(Running { channel, run }) = running else { return false };
@@ -237,8 +237,9 @@ impl<'a> Machine<'a> {
             (Op::Join(other), _) => format!("{copy} waits for {}", name(other)),
             (_, Some(word)) => {
                 let (priority, value) = (Words::priority_at(word), words.read(word));
-                let what = if Words::is_gate(word) { "what is pending above priority" } else { "semaphore" };
-                format!("{copy} waits until {what} {priority} is 0; it is {value}")
+                let counter =
+                    if Words::is_gate(word) { "the number of pending copies above priority" } else { "semaphore" };
+                format!("{copy} waits until {counter} {priority} is 0; it is {value}")
             }
             (op, None) => unreachable!("a channel never stands still at {op:?} while its engine is idle"),
         }
@@ -254,7 +255,7 @@ fn shares(setup: &Setup) -> Vec<(Priority, Share, bool)> {
 }
 
 impl Engine {
-    /// When a level must be let through, or no longer, at the latest.
+    /// The time at which a level must begin or stop to pass, at the latest.
     fn share_deadline(&self) -> Option<Nanos> {
         let counts = self.words.counts();
         let live = self.shares.iter().filter(|(level, _, exempt)| *exempt || counts.pending_above(*level) > 0);

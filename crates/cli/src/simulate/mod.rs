@@ -1,6 +1,6 @@
 //! `overtake simulate`: the order in which copies run, on a small exact machine without a driver.
 //!
-//! `README.md` beside this file tells the machine's rules.
+//! `README.md` beside this file has the machine's rules.
 
 mod alias;
 mod channel;
@@ -35,16 +35,16 @@ pub struct SimulateArguments {
     /// The scenario, for instance examples/scenarios/worked-example.toml.
     #[arg(value_name = "FILE.toml")]
     file: PathBuf,
-    /// What orders the copies, instead of what the file says.
+    /// The order of copies, instead of the file's mode.
     #[arg(long, value_enum, value_name = "MODE")]
     mode: Option<Mode>,
-    /// Cut copies below the highest priority into chunks of so many bytes, instead of what the file says.
+    /// Cut copies below the highest priority into chunks of this many bytes, instead of the file's chunks.
     #[arg(long, value_name = "BYTES")]
     chunk_bytes: Option<u64>,
     /// Write the timeline to this file.
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
-    /// Write what came out to this file; `-` prints it instead of the text.
+    /// Write the outcome to this file; `-` prints it instead of the text.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
 }
@@ -58,7 +58,7 @@ pub fn run(arguments: &SimulateArguments) -> Result<()> {
     let setup = Setup::new(&scenario, mode, chunk_bytes).map_err(explain)?;
     let outcome = machine::simulate(&setup).map_err(explain)?;
     let expected = scenario.expect.of(mode, scenario.mode).map_err(explain)?;
-    // What is expected is expected of the file's own chunks.
+    // The expectations are about the file's own chunks.
     let expected = expected.filter(|_| chunk_bytes == scenario.chunk_bytes);
     let unmet = expected.map(|expected| check::unmet(&expected, &setup, &outcome)).transpose().map_err(explain)?;
     let report = Report { scenario: &scenario, setup: &setup, chunk_bytes, outcome: &outcome, unmet: unmet.as_deref() };

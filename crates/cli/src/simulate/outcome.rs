@@ -1,4 +1,4 @@
-//! What came out.
+//! The outcome of a scenario.
 
 use hal::Nanos;
 use semaphores::Priority;
@@ -10,7 +10,7 @@ use super::words::History;
 pub struct Run {
     /// The copy.
     pub copy: usize,
-    /// Which of its chunks.
+    /// The index of the chunk in its copy.
     pub chunk: usize,
     /// When it began.
     pub start: Nanos,
@@ -25,36 +25,36 @@ pub struct Semaphore {
     pub engine: usize,
     /// The priority.
     pub priority: Priority,
-    /// From when on it read what.
+    /// Its values, each with the time from which it had them.
     pub history: History,
 }
 
-/// Nothing moves any more, and not all is done.
+/// Nothing moves any more, and some copies are unfinished.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Deadlock {
-    /// Since when.
+    /// The time from which nothing moved.
     pub since: Nanos,
-    /// What each channel that has work waits for.
+    /// The wait of each channel that has work.
     pub waits: Vec<String>,
 }
 
-/// What came out.
+/// The outcome of a scenario.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
     /// The chunks in the order in which they began.
     pub runs: Vec<Run>,
-    /// When each copy began, by index; `None` where it never did.
+    /// The time at which each copy began, by index; `None` if it never did.
     pub began: Vec<Option<Nanos>>,
-    /// When the last chunk of each copy ended.
+    /// The time at which the last chunk of each copy ended.
     pub completed: Vec<Option<Nanos>>,
     /// The semaphores, by engine and priority.
     pub semaphores: Vec<Semaphore>,
-    /// Whether the machine stood still before all was done.
+    /// Set if the machine stood still before all was done.
     pub deadlock: Option<Deadlock>,
 }
 
 impl Outcome {
-    /// The copies in the order in which they ran; one that was interrupted appears again.
+    /// The copies in the order in which they ran. A copy that was interrupted appears again.
     pub fn order(&self) -> Vec<usize> {
         let mut order: Vec<usize> = self.runs.iter().map(|run| run.copy).collect();
         order.dedup();

@@ -1,4 +1,4 @@
-//! Which copies count as pending, and who inherits whose priority: what the CPU knows in the mode `hold`.
+//! Pending copies and inherited priorities: the knowledge of the CPU in the mode `hold`.
 
 use semaphores::Priority;
 
@@ -29,7 +29,8 @@ impl Machine<'_> {
         state.met += state.copies.range(state.met..).take_while(|copy| is_met(**copy)).count();
     }
 
-    /// A copy that waits for another is not schedulable, nor is what stands behind it in its channel (PC-04, T2).
+    /// A copy that waits for another is not schedulable, and neither are the copies behind it in its channel (PC-04,
+    /// T2).
     fn count_channel(&mut self, channel: usize) {
         let state = &mut self.channels[channel];
         let until = match self.setup.inc {
@@ -45,8 +46,8 @@ impl Machine<'_> {
         state.counted = until;
     }
 
-    /// Lets what the channel's first waiting copy depends on pass as the most urgent copy that stands behind (T1). The
-    /// boost ends when the dependency does, so that it carries nothing past that was merely in the same channel.
+    /// Lets the copies that the channel's first waiting copy depends on pass as the most urgent copy behind it (T1).
+    /// The boost ends with the dependency, so that other copies of the same channel do not pass.
     fn boost_for(&mut self, channel: usize) {
         let state = &self.channels[channel];
         let Some(waiting) = state.copies.get(state.met).copied() else { return };
@@ -64,13 +65,13 @@ impl Machine<'_> {
     /// The channels of every unfinished copy that `copy` waits for, directly or not, by its own dependencies or by its
     /// place in a channel.
     fn channels_ahead_of(&self, copy: usize) -> Vec<usize> {
-        // How many copies of each channel, from the first, have been followed.
+        // The number of copies of each channel, from the first, that have been followed.
         let mut followed = vec![0; self.channels.len()];
         let mut open: Vec<usize> = self.unfinished(copy).collect();
         while let Some(next) = open.pop() {
             let channel = self.setup.streams[self.setup.copies[next].stream].channel;
             let queued = &self.channels[channel].copies;
-            // Copies are numbered in order of submission, so a channel's are sorted.
+            // Copies are numbered in order of submission, so the copies of a channel are sorted.
             let end = queued.partition_point(|other| *other <= next);
             let from = followed[channel].min(end);
             queued.range(from..end).for_each(|other| open.extend(self.unfinished(*other)));

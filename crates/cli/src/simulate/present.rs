@@ -1,4 +1,4 @@
-//! What came out as text, picture and JSON.
+//! Shows the outcome as text, picture and JSON.
 
 use std::fmt::Write as _;
 
@@ -13,20 +13,20 @@ use super::setup::Setup;
 
 /// Columns of the timeline in the terminal.
 const TEXT_WIDTH: usize = 110;
-/// Longer lists are cut in the middle for people; JSON has all of it.
+/// Longer lists are cut in the middle in the text; JSON has all items.
 const ITEMS_MAX: usize = 60;
 
-/// A scenario, what ran and what came out.
+/// A scenario, its setup and its outcome.
 pub struct Report<'a> {
     /// The file.
     pub scenario: &'a Scenario,
-    /// What ran.
+    /// The resolved scenario.
     pub setup: &'a Setup,
-    /// The size of chunks, where copies were cut.
+    /// The size of chunks, if copies were cut.
     pub chunk_bytes: Option<u64>,
-    /// What came out.
+    /// Its outcome.
     pub outcome: &'a Outcome,
-    /// What is not as expected; `None` where nothing was expected of this mode and chunk size.
+    /// The unmet expectations; `None` if the file has none for this mode and chunk size.
     pub unmet: Option<&'a [String]>,
 }
 
@@ -77,7 +77,7 @@ fn mode_text(mode: Mode) -> &'static str {
     }
 }
 
-/// The items, those in the middle left out where there are many.
+/// The items. If there are many, those in the middle are left out.
 fn abridged(items: &[String], separator: &str) -> String {
     if items.len() <= ITEMS_MAX {
         return items.join(separator);
@@ -103,7 +103,7 @@ impl Report<'_> {
         }
     }
 
-    /// For the terminal.
+    /// The text for the terminal.
     pub fn text(&self) -> String {
         let mode = self.setup.mode;
         let mut text = format!("{}\nmode {}: {}\n\n", self.scenario.name, mode.name(), mode_text(mode));
@@ -193,7 +193,7 @@ impl Report<'_> {
         Steps { name, tone: Tone::Violet, points: points.collect() }
     }
 
-    /// For programs.
+    /// The JSON for programs.
     pub fn json(&self) -> serde_json::Result<String> {
         let deadlock = self.outcome.deadlock.as_ref();
         serde_json::to_string_pretty(&Json {

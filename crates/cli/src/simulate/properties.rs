@@ -1,4 +1,4 @@
-//! What holds of every scenario, tried on many.
+//! Properties of every scenario, tried on many.
 
 use proptest::prelude::*;
 
@@ -9,7 +9,7 @@ use super::setup::Setup;
 
 const MODES: [Mode; 4] = [Mode::None, Mode::Bracket, Mode::Atomics, Mode::Hold];
 
-/// A copy: its stream, arrival, kilobytes, and how far back the copies are that it comes after.
+/// A copy: its stream, arrival and kilobytes, and the distances back to the copies that it comes after.
 type Draw = (usize, u64, u64, Vec<usize>);
 
 #[derive(Clone, Debug)]
@@ -89,7 +89,7 @@ fn check(setup: &Setup, outcome: &Outcome) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    /// Whatever comes after whatever, in every mode all of it is done, once, in order, and every semaphore is down.
+    /// With any dependencies and in every mode, all copies are done, once and in order, and every semaphore is down.
     #[test]
     fn everything_is_done_once_and_in_order(drawn in drawn()) {
         for mode in MODES {
@@ -98,15 +98,15 @@ proptest! {
         }
     }
 
-    /// With priorities inherited, counting too early costs order but never progress.
+    /// With inherited priorities, counting too early costs order but never progress.
     #[test]
     fn inheriting_makes_up_for_counting_too_early(drawn in drawn()) {
         let setup = drawn.setup(Mode::Hold, Inc::Submitted);
         check(&setup, &simulate(&setup).unwrap())?;
     }
 
-    /// What goes before an urgent copy although it is less urgent is what had found its way clear when the urgent copy
-    /// came: one chunk for each channel.
+    /// A less urgent chunk runs before an urgent copy only if its wait was satisfied before the urgent copy came: at
+    /// most one chunk for each channel.
     #[test]
     fn at_most_one_chunk_for_each_channel_goes_before_an_urgent_copy(mut drawn in drawn()) {
         drawn.copies.iter_mut().for_each(|copy| copy.3.clear());

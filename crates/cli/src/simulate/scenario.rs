@@ -1,4 +1,4 @@
-//! The scenario file, as it is written.
+//! The scenario file.
 
 use std::collections::BTreeMap;
 
@@ -7,23 +7,23 @@ use hal::Nanos;
 use semaphores::Kind;
 use serde::{Deserialize, Serialize};
 
-/// What orders the copies.
+/// The way in which copies are ordered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum Mode {
-    /// Nothing but time slices: no semaphores.
+    /// Time slices only: no semaphores.
     None,
     /// The patent's literal sequence: channels write the semaphores.
     Bracket,
     /// The same with kernels that add and subtract.
     Atomics,
-    /// The default of overtake: the CPU counts what is schedulable.
+    /// The default of overtake: the CPU counts schedulable copies.
     #[default]
     Hold,
 }
 
 impl Mode {
-    /// The emulation of the semaphores, where there are any.
+    /// The emulation of the semaphores, if there are any.
     pub fn kind(self) -> Option<Kind> {
         match self {
             Mode::None => None,
@@ -39,14 +39,14 @@ impl Mode {
     }
 }
 
-/// When a copy begins to count as pending, and so to hold others back.
+/// The time from which a copy counts as pending and so holds others back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Inc {
-    /// When nothing that it comes after is unfinished any more.
+    /// When all copies that it comes after have completed.
     #[default]
     Schedulable,
-    /// When it is submitted, whatever it still waits for: the hazard.
+    /// When it is submitted, whatever it still waits for. This is the hazard.
     Submitted,
 }
 
@@ -64,7 +64,6 @@ pub enum Unit {
 }
 
 impl Unit {
-    /// Its name.
     pub fn name(self) -> &'static str {
         match self {
             Unit::Ns => "ns",
@@ -81,7 +80,7 @@ impl Unit {
         }
     }
 
-    /// `value` of this unit, or `None` where that is more than a clock can hold.
+    /// `value` of this unit, or `None` beyond the range of a clock.
     pub fn time(self, value: u64) -> Option<Nanos> {
         value.checked_mul(self.nanos()).filter(|nanos| *nanos <= u64::MAX / 4).map(Nanos)
     }
@@ -99,44 +98,43 @@ impl Unit {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scenario {
-    /// What it is called.
     pub name: String,
-    /// The mode that it is about; `--mode` overrides it.
+    /// The mode that the expectations are about; `--mode` overrides it.
     #[serde(default)]
     pub mode: Mode,
     /// The unit of every time below.
     #[serde(default)]
     pub unit: Unit,
-    /// How long a channel keeps its engine while others have work.
+    /// The time that a channel keeps its engine while others have work.
     pub slice: u64,
-    /// What the host scheduler spends on one semaphore command.
+    /// The time that the host scheduler needs for one semaphore command.
     #[serde(default)]
     pub command: u64,
-    /// How many priorities there are.
+    /// The number of priorities.
     pub priorities: u8,
     /// Cuts copies below the highest priority; `--chunk-bytes` overrides it.
     #[serde(default)]
     pub chunk_bytes: Option<u64>,
-    /// When copies begin to count.
+    /// The time from which copies count.
     #[serde(default)]
     pub inc: Inc,
-    /// Whether what an urgent copy depends on inherits its priority; by default in the mode `hold` only.
+    /// Whether the copies that an urgent copy depends on inherit its priority; by default only in the mode `hold`.
     #[serde(default)]
     pub boost: Option<bool>,
     /// The share of the time that waiters get under endless urgent traffic, in the mode `hold`.
     #[serde(default)]
     pub bulk_share: f64,
-    /// How long they are let through at a time.
+    /// The time that they pass at once.
     #[serde(default = "default_bulk_slice")]
     pub bulk_slice: u64,
-    /// The devices; one with four queues where none is named.
+    /// The devices; one with four queues if there are none.
     #[serde(default)]
     pub devices: Vec<Device>,
     /// The application's streams.
     pub streams: Vec<Stream>,
-    /// What is copied, in order of submission where arrivals are equal.
+    /// The copies, in order of submission where arrivals are equal.
     pub copies: Vec<Copies>,
-    /// What must come out.
+    /// The expected outcome.
     #[serde(default)]
     pub expect: Expectations,
 }
@@ -149,7 +147,6 @@ fn default_bulk_slice() -> u64 {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Device {
-    /// Its name.
     pub name: String,
     /// Copy channels of each engine, at most.
     #[serde(default = "default_queues")]
@@ -160,7 +157,7 @@ pub struct Device {
     /// Bandwidth from the device.
     #[serde(default = "default_gbps")]
     pub d2h_gbps: f64,
-    /// What an engine spends on every copy or chunk besides moving bytes.
+    /// The time that an engine needs for every copy or chunk besides moving bytes.
     #[serde(default)]
     pub gap: u64,
 }
@@ -185,7 +182,7 @@ impl Default for Device {
     }
 }
 
-/// Which engine of its device a stream's copies need.
+/// The engine of its device that a stream's copies need.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Way {
@@ -197,7 +194,6 @@ pub enum Way {
 }
 
 impl Way {
-    /// Its name.
     pub fn name(self) -> &'static str {
         match self {
             Way::H2d => "h2d",
@@ -210,14 +206,13 @@ impl Way {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Stream {
-    /// Its name.
     pub name: String,
     /// Higher is more urgent; 1 is the lowest.
     pub priority: u8,
-    /// Its device; the first where none is named.
+    /// Its device; by default the first.
     #[serde(default)]
     pub device: Option<String>,
-    /// Which way its copies go.
+    /// The direction of its copies.
     #[serde(default)]
     pub direction: Way,
 }
@@ -228,29 +223,28 @@ pub struct Stream {
 pub struct Copies {
     /// Its name; of several, the stem to which their number is added.
     pub name: String,
-    /// Its stream.
     pub stream: String,
-    /// How many bytes it moves; or else:
+    /// Its bytes; or else:
     #[serde(default)]
     pub bytes: Option<u64>,
-    /// How long it takes.
+    /// Its duration.
     #[serde(default)]
     pub duration: Option<u64>,
-    /// When it is submitted.
+    /// The time of its submission.
     #[serde(default)]
     pub arrival: u64,
     /// The copies that it waits for.
     #[serde(default)]
     pub after: Vec<String>,
-    /// How many there are.
+    /// The number of copies; by default one.
     #[serde(default)]
     pub count: Option<u32>,
-    /// How far apart they arrive.
+    /// The time between their arrivals.
     #[serde(default)]
     pub every: u64,
 }
 
-/// What must come out, by mode.
+/// The expected outcomes, by mode.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Expectations {
@@ -265,17 +259,17 @@ pub struct Expectations {
     hold: Option<Expectation>,
 }
 
-/// What must come out in one mode.
+/// The expected outcome in one mode.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Expectation {
-    /// The copies in the order in which they run; one that was interrupted appears again.
+    /// The copies in the order in which they run. A copy that was interrupted appears again.
     pub order: Option<Names>,
     /// The history of semaphores, by `PRIORITY`, or `DEVICE.DIRECTION.PRIORITY` where several engines are in use.
     pub semaphore: BTreeMap<String, Values>,
     /// Pairs of copies: the first has completed before the second begins.
     pub before: Vec<[String; 2]>,
-    /// When a copy must have completed at the latest.
+    /// The latest time at which a copy must have completed.
     pub done_by: BTreeMap<String, u64>,
     /// Whether nothing moves any more before all is done.
     pub deadlock: bool,
@@ -322,7 +316,7 @@ impl Values {
 }
 
 impl Expectations {
-    /// What `[expect]` itself says: it is about the file's own mode.
+    /// The keys of `[expect]` itself: they are about the file's own mode.
     fn own(&self) -> Expectation {
         Expectation {
             order: self.order.clone(),
@@ -342,7 +336,7 @@ impl Expectations {
         }
     }
 
-    /// What must come out in `mode`, where the file says anything about it.
+    /// The expected outcome in `mode`, if the file has one.
     pub fn of(&self, mode: Mode, own_mode: Mode) -> Result<Option<Expectation>, String> {
         let own = (mode == own_mode).then(|| self.own()).filter(|own| *own != Expectation::default());
         match (own, self.table(mode)) {

@@ -1,5 +1,5 @@
-//! The host scheduler of an engine, as the patent tells it (PC-07): slices, least recently served first, in order
-//! within a channel.
+//! The host scheduler of an engine, as in the patent (PC-07): slices, least recently served first, in order within a
+//! channel.
 
 use semaphores::Step;
 
@@ -7,7 +7,7 @@ use super::channel::Op;
 use super::machine::Machine;
 
 impl Machine<'_> {
-    /// Executes what can be executed now.
+    /// Executes every command that can be executed now.
     pub(super) fn schedule(&mut self, engine: usize) {
         while self.engines[engine].executing.is_none() {
             let Some(channel) = self.choose(engine) else { return };
@@ -15,11 +15,11 @@ impl Machine<'_> {
         }
     }
 
-    /// The channel that the host scheduler turns to.
+    /// The channel that the host scheduler serves next.
     ///
-    /// While a copy runs, commands that need no engine are executed wherever they head a channel, and the slice stays
-    /// where it is. When the engine is free, the channel whose slice it is goes on until that is over or nothing of it
-    /// could be executed.
+    /// While a copy runs, commands that need no engine are executed at the head of any channel, and the slice stays
+    /// with its channel. When the engine is free, the channel that has the slice goes on until the slice is over or
+    /// none of its commands can be executed.
     fn choose(&mut self, engine: usize) -> Option<usize> {
         let able: Vec<usize> =
             self.engines[engine].channels.iter().copied().filter(|channel| self.can_execute(*channel)).collect();

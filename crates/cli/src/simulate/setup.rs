@@ -1,4 +1,4 @@
-//! The scenario with every name resolved and every number checked: what the machine runs.
+//! The scenario with every name resolved and every number checked, for the machine.
 
 use channels::share::ShareOptions;
 use channels::{Shape, chunk};
@@ -9,28 +9,28 @@ use super::alias::{self, ChannelSetup};
 use super::dependencies;
 use super::scenario::{Copies, Device, Inc, Mode, Scenario, Stream, Unit, Way};
 
-/// What the machine runs.
+/// The input of the machine.
 #[derive(Clone, Debug)]
 pub struct Setup {
-    /// What orders the copies.
+    /// The way in which copies are ordered.
     pub mode: Mode,
     /// The unit in which times are shown.
     pub unit: Unit,
-    /// How long a channel keeps its engine while others have work.
+    /// The time that a channel keeps its engine while others have work.
     pub slice: Nanos,
-    /// What the host scheduler spends on one semaphore command.
+    /// The time that the host scheduler needs for one semaphore command.
     pub command: Nanos,
-    /// How many priorities there are.
+    /// The number of priorities.
     pub priorities: Priorities,
-    /// When copies begin to count.
+    /// The time from which copies count.
     pub inc: Inc,
     /// Whether dependencies inherit priority.
     pub boost: bool,
     /// The starvation bound.
     pub share: ShareOptions,
-    /// The engines that some stream uses.
+    /// The engines that are used by some stream.
     pub engines: Vec<EngineSetup>,
-    /// The channels that some stream is aliased to.
+    /// The channels that are used by some stream.
     pub channels: Vec<ChannelSetup>,
     /// The application's streams.
     pub streams: Vec<StreamSetup>,
@@ -45,9 +45,9 @@ pub struct EngineSetup {
     pub name: String,
     /// Its device, by index in the file.
     pub device: usize,
-    /// Which way it copies.
+    /// The direction of its copies.
     pub way: Way,
-    /// Its channels, at most.
+    /// The most channels that it can have.
     pub queues: usize,
     bytes_per_ns: f64,
     gap: Nanos,
@@ -56,39 +56,35 @@ pub struct EngineSetup {
 /// A stream of the application.
 #[derive(Clone, Debug)]
 pub struct StreamSetup {
-    /// Its name.
     pub name: String,
-    /// Its priority.
     pub priority: Priority,
     /// The engine that its copies need.
     pub engine: usize,
     /// Whether no stream of its device is more urgent.
     pub is_top: bool,
-    /// The channel it is aliased to.
+    /// The channel that its copies use.
     pub channel: usize,
 }
 
 /// A copy.
 #[derive(Clone, Debug)]
 pub struct CopySetup {
-    /// Its name.
     pub name: String,
-    /// Its stream.
     pub stream: usize,
-    /// When it is submitted.
+    /// The time of its submission.
     pub arrival: Nanos,
-    /// The copies it waits for, each submitted earlier.
+    /// The copies that it waits for, each submitted earlier.
     pub after: Vec<usize>,
-    /// How long each of its chunks takes.
+    /// The duration of each of its chunks.
     pub chunks: Vec<Nanos>,
 }
 
-/// More would not be a small model any more.
+/// A scenario with more copies is not a small model.
 const COPIES_MAX: usize = 10_000;
 const CHUNKS_MAX: usize = 100_000;
 
 impl Setup {
-    /// Resolves and checks.
+    /// Resolves and checks a scenario.
     pub fn new(scenario: &Scenario, mode: Mode, chunk_bytes: Option<u64>) -> Result<Setup, String> {
         let unit = scenario.unit;
         let priorities = Priorities::new(scenario.priorities)
@@ -118,7 +114,7 @@ impl Setup {
     }
 }
 
-/// Finds `name` among the names there are.
+/// The index of `name` among the given names.
 pub fn find<'a>(what: &str, name: &str, mut names: impl Iterator<Item = &'a str> + Clone) -> Result<usize, String> {
     let known = names.clone();
     names.position(|known| known == name).ok_or_else(|| {
@@ -214,7 +210,7 @@ fn engine(
     Ok(engines.len() - 1)
 }
 
-/// Priorities are compared within a device, as overtake does.
+/// Priorities are compared within a device, as in overtake.
 fn mark_top(engines: &[EngineSetup], streams: &mut [StreamSetup]) {
     for at in 0..streams.len() {
         let device = |stream: &StreamSetup| engines[stream.engine].device;
@@ -278,7 +274,7 @@ fn chunks(entry: &Copies, setup: &Setup, stream: usize, chunk_bytes: Option<u64>
         (Some(0), _) | (_, Some(0)) => Err("it moves nothing; give it at least 1".to_owned()),
         (None, Some(duration)) => Ok(vec![time(setup.unit, "duration", duration)?]),
         (Some(bytes), None) => {
-            // Nobody overtakes a copy of the highest priority, so nothing is gained by cutting it.
+            // No copy overtakes one of the highest priority, so cutting it gains nothing.
             let size = chunk_bytes.filter(|_| !stream.is_top).unwrap_or(bytes);
             if bytes.div_ceil(size) > CHUNKS_MAX as u64 {
                 return Err(format!("chunks of {size} bytes would be more than {CHUNKS_MAX}; make them larger"));
@@ -286,12 +282,12 @@ fn chunks(entry: &Copies, setup: &Setup, stream: usize, chunk_bytes: Option<u64>
             let cut = chunk::cut(&Shape::linear(0, 0, bytes), size);
             cut.iter().map(|chunk| engine.takes(chunk.bytes())).collect()
         }
-        _ => Err("say how large it is with either `bytes` or `duration`".to_owned()),
+        _ => Err("give its size with either `bytes` or `duration`".to_owned()),
     }
 }
 
 impl EngineSetup {
-    /// How long the engine is busy with so many bytes.
+    /// The time that the engine needs for this many bytes.
     fn takes(&self, bytes: u64) -> Result<Nanos, String> {
         let moving = (bytes as f64 / self.bytes_per_ns).ceil();
         if moving > (u64::MAX / 4) as f64 {

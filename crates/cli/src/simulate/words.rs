@@ -14,10 +14,10 @@ impl Publish for Gates {
     }
 }
 
-/// How a semaphore's value changed: from when on it read what.
+/// The values of a semaphore, each with the time from which it had them.
 pub type History = Vec<(Nanos, u32)>;
 
-/// The semaphores of one engine: the words of every emulation, and what they have read so far.
+/// The semaphores of one engine: the words of every emulation, and their histories.
 pub struct Words {
     kind: Option<Kind>,
     priorities: Priorities,
@@ -73,23 +73,23 @@ impl Words {
         }
     }
 
-    /// The ledger of the mode `hold`. Whoever changes it calls [`Words::note`] afterwards.
+    /// The ledger of the mode `hold`. Callers that change it must call [`Words::note`] afterwards.
     pub fn counts(&self) -> &Counts<Gates> {
         &self.counts
     }
 
-    /// Which priority's word is at `address`.
+    /// The priority of the word at `address`.
     pub fn priority_at(address: DevicePtr) -> Priority {
         let number = u8::try_from(address.0 & PRIORITY_MASK).expect("masked to eight bits");
         Priority::new(number).expect("addresses are made from priorities")
     }
 
-    /// Whether `address` is that of a word which the ledger publishes.
+    /// Whether the ledger publishes the word at `address`.
     pub fn is_gate(address: DevicePtr) -> bool {
         address.0 & !PRIORITY_MASK == GATE
     }
 
-    /// What the word at `address` reads.
+    /// The value of the word at `address`.
     pub fn read(&self, address: DevicePtr) -> u32 {
         let at = index(Words::priority_at(address));
         match address.0 & !PRIORITY_MASK {
@@ -121,7 +121,7 @@ impl Words {
         }
     }
 
-    /// Writes down which semaphores have changed.
+    /// Records the semaphores that have changed.
     pub fn note(&mut self, now: Nanos) {
         for priority in self.priorities.above(Priority::LOWEST) {
             let value = self.value(priority);
@@ -132,7 +132,7 @@ impl Words {
         }
     }
 
-    /// What every semaphore has read, the lowest priority that has one first. The mode without semaphores has none.
+    /// The histories of all semaphores, the lowest priority first. Without semaphores there are none.
     pub fn into_histories(self) -> Vec<(Priority, History)> {
         let Words { kind, priorities, histories, .. } = self;
         let named = priorities.iter().zip(histories).skip(1);

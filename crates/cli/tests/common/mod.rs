@@ -1,9 +1,9 @@
-//! What the tests of the command share.
+//! Helpers of the command's tests.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// A folder of its own, removed at the end.
+/// A folder that is removed at the end.
 pub struct Folder(PathBuf);
 
 impl Folder {

@@ -1,4 +1,4 @@
-//! How `overtake run` ends: as its program did.
+//! The endings of `overtake run`: they equal those of its program.
 
 use std::os::unix::process::ExitStatusExt;
 

@@ -1,4 +1,4 @@
-//! What the program finds in its environment, and how far it is inherited.
+//! The environment of the program, and its inheritance.
 
 use std::process::Stdio;
 
@@ -124,7 +124,7 @@ fn one_connection_is_warned_of_unless_quiet() {
 }
 
 #[test]
-fn help_says_what_changes_and_how_it_ends() {
+fn help_describes_the_changes_and_the_endings() {
     let (out, _) = succeed(&Folder::new("run-help"), &["run", "--help"], &[]);
     for part in ["--deployment", "CUDA_DEVICE_MAX_COPY_CONNECTIONS", "Exit status", "torchrun", "set-user-id"] {
         assert!(out.contains(part), "{part} is not in:\n{out}");

@@ -1,4 +1,4 @@
-//! What is made of the reports that processes write.
+//! The combination of the reports that processes write.
 
 use std::path::Path;
 
@@ -37,7 +37,7 @@ fn trace(pid: u32) -> Value {
     ])
 }
 
-/// Puts the files of two processes where a program finds them.
+/// Puts the files of two processes into the folder where the program looks for them.
 fn prepare(folder: &Folder) {
     for (pid, urgent) in [(41, 10), (42, 20)] {
         let write = |name: String, value: Value| std::fs::write(folder.path().join(name), value.to_string()).unwrap();
@@ -46,7 +46,7 @@ fn prepare(folder: &Folder) {
     }
 }
 
-/// A program that leaves the files of two processes, and says where.
+/// A program that leaves the files of two processes, and prints their folder.
 const PROGRAM: &str = "cp 41.json 42.json $OVERTAKE_REPORT_DIR; \
                        [ -z \"$OVERTAKE_TRACE_DIR\" ] || cp 41.trace.json 42.trace.json $OVERTAKE_TRACE_DIR; \
                        echo $OVERTAKE_REPORT_DIR; exit 9";

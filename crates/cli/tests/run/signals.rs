@@ -1,4 +1,4 @@
-//! Signals, and who is whose parent.
+//! Signals, and the parents of processes.
 
 use std::io::{BufRead, BufReader, Read};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -8,13 +8,13 @@ use crate::common::{Folder, text};
 use crate::patience::wait_for;
 use crate::stand_ins::{command, library};
 
-/// A while for a shell, in small steps: it looks at its signals between them.
+/// A short wait for a shell, in small steps, because it handles signals between them.
 const DAWDLE: &str = "for i in 0 1 2 3 4 5 6 7 8 9; do sleep 0.02; done";
 
-/// The same, for far longer than any signal takes to come.
+/// The same, for far longer than any signal needs.
 const WAIT: &str = "i=0; while [ $i -lt 15000 ]; do sleep 0.02; i=$((i + 1)); done";
 
-/// A program that has said its first line, and that may wait for its input to end.
+/// A program that has printed its first line, and that may wait for its input to end.
 struct Started {
     child: Child,
     input: Option<ChildStdin>,
@@ -31,7 +31,7 @@ impl Started {
 
 impl Drop for Started {
     fn drop(&mut self) {
-        // A test that fails leaves nothing behind: with the command goes the program.
+        // A failed test leaves no process behind: the program ends with the command.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -53,7 +53,7 @@ fn kill(signal: &str, process: u32) {
     assert!(status.success(), "kill -{signal} {process}");
 }
 
-/// The state of a process as the kernel has it, such as `T` for stopped; none when it is gone.
+/// The kernel's state of a process, such as `T` for stopped; `None` when it is gone.
 fn state(process: u32) -> Option<char> {
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
     stat.rsplit_once(") ")?.1.chars().next()
@@ -117,7 +117,7 @@ fn a_program_that_a_debugger_stops_does_not_stop_the_command() {
     kill("CONT", program);
     assert_ne!(state(command), Some('T'));
     started.end_input();
-    assert_eq!(started.child.wait().unwrap().code(), Some(0), "nobody has to continue the command");
+    assert_eq!(started.child.wait().unwrap().code(), Some(0), "the command needs no other process to continue it");
 }
 
 #[test]

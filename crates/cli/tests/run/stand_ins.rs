@@ -1,11 +1,11 @@
-//! What stands in for the drop-in and for programs, and how `overtake run` is started with it.
+//! Stand-ins for the drop-in and for programs, and the start of `overtake run` with them.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use crate::common::Folder;
 
-/// Variables of the environment of the tests that would change what is tested.
+/// Variables of the tests' environment that would change the results.
 const CLEARED: [&str; 6] = [
     "LD_PRELOAD",
     "OVERTAKE",
@@ -24,7 +24,7 @@ pub fn compile(folder: &Folder, name: &str, text: &str, flags: &[&str]) -> PathB
     built
 }
 
-/// A library that the loader takes in all three ways, and that says its name.
+/// A library that the loader accepts in all three ways, with a function that returns its name.
 pub fn library(folder: &Folder, name: &str) -> PathBuf {
     let text = format!(
         "const char *whose(void) {{ return \"{name}\"; }}\nunsigned int la_version(unsigned int v) {{ return v; }}\n"
@@ -33,7 +33,7 @@ pub fn library(folder: &Folder, name: &str) -> PathBuf {
     compile(folder, name, &text, &flags)
 }
 
-/// `overtake run` with this library and these arguments, ready to start.
+/// The command `overtake run` with this library and these arguments.
 pub fn command(folder: &Folder, library: &Path, arguments: &[&str], environment: &[(&str, &str)]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_overtake"));
     for name in CLEARED {
@@ -44,7 +44,7 @@ pub fn command(folder: &Folder, library: &Path, arguments: &[&str], environment:
     command
 }
 
-/// The same, run to its end.
+/// Runs it to its end.
 pub fn run(folder: &Folder, arguments: &[&str], environment: &[(&str, &str)]) -> Output {
     command(folder, &library(folder, "dropin.so"), arguments, environment).output().unwrap()
 }

@@ -1,15 +1,15 @@
-//! Chance, from a seed: the same in every run.
+//! Random numbers from a seed: the same in every run.
 
 use crate::bench::urgent::scatter;
 
-/// A stream of numbers (SplitMix64).
+/// A sequence of numbers (SplitMix64).
 #[derive(Clone, Debug)]
 pub struct Chance {
     state: u64,
 }
 
 impl Chance {
-    /// The `stream`th stream of numbers of a seed.
+    /// The `stream`th sequence of a seed.
     #[must_use]
     pub fn new(seed: u64, stream: u64) -> Chance {
         Chance { state: scatter(seed ^ scatter(stream)) }

@@ -1,5 +1,5 @@
-//! The guard: a plain thread that never calls the driver and watches, in real time, whether the hunt makes progress. It
-//! is the one that notices when every other thread is stuck inside the driver.
+//! The guard: a thread that never calls the driver and watches, in real time, whether the hunt makes progress. It
+//! notices when all other threads are stuck inside the driver.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,21 +8,21 @@ use std::time::{Duration, Instant};
 
 use super::worker::Field;
 
-/// Between two looks.
+/// The pause between two looks.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// Once something is found, the other threads have so long to end by themselves.
+/// After a finding, the other threads have this long to end by themselves.
 const AFTERMATH: Duration = Duration::from_secs(2);
 
-/// A guard; it goes home when dropped.
+/// The thread that guards a hunt; dropping it ends the thread.
 pub struct Guard {
     is_over: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Guard {
-    /// Watches `field`: after `seconds` it stops the hunt, after `patience` without progress it calls `give_up`, which
-    /// ends the process.
+    /// Watches `field`. After `seconds` it stops the hunt. After `patience` without progress it calls `give_up`,
+    /// which ends the process.
     pub fn watch(
         field: &Arc<Field>,
         seconds: f64,
@@ -59,7 +59,7 @@ impl Guard {
 impl Drop for Guard {
     fn drop(&mut self) {
         self.is_over.store(true, Ordering::SeqCst);
-        // It looks often, and it must be gone before what it watches is.
+        // The thread looks often, so this join is short. It must end before the field is dropped.
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }

@@ -1,32 +1,32 @@
-//! Journeys: what happens to one piece of memory, decided by chance before anything is submitted. Pure.
+//! Journeys: the operations on one piece of memory, chosen at random before any of them is submitted. Pure.
 
 use super::chance::Chance;
 
-/// Gap between rows on the device, where there is one.
+/// Gaps between rows on the device.
 const GAPS: [u64; 4] = [16, 32, 64, 48];
 /// Offsets of the first byte: aligned, aligned to a word, odd.
 const OFFSETS: [u64; 6] = [0, 0, 16, 64, 4, 1];
-/// Room that offsets and gaps take beside the bytes.
+/// Room for offsets and gaps beside the bytes.
 pub const SLACK_BYTES: u64 = 4096;
 /// A kernel spins for at most this long.
 const SPIN_NS_MAX: u64 = 60_000;
 /// Pieces of a batch.
 const PIECES_MAX: u64 = 6;
-/// Pageable copies are staged by the driver; large ones would only test its patience.
+/// The driver stages pageable copies; large ones would only take time.
 const PAGEABLE_BYTES_MAX: u64 = 256 << 10;
 
-/// How bytes lie on the device. On the host they are always one run.
+/// The layout of the bytes on the device. On the host they always follow each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Layout {
-    /// One run.
+    /// The bytes follow each other.
     Run,
     /// Rows with a gap behind each.
     Rows {
         /// Bytes of a row.
         width: u64,
-        /// How many.
+        /// The number of rows.
         rows: u64,
-        /// Bytes between two.
+        /// Bytes between two rows.
         gap: u64,
     },
     /// Slices of rows, with a gap behind each row and an empty row behind each slice.
@@ -42,12 +42,12 @@ pub enum Layout {
     },
 }
 
-/// How a leg between host and device is submitted.
+/// The way in which a leg between host and device is submitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Leg {
     /// One call.
     Whole,
-    /// A batch of so many pieces; runs only.
+    /// A batch of this many pieces; runs only.
     Batch(u64),
     /// One call, and the host side is pageable; runs only.
     Pageable,
@@ -56,26 +56,26 @@ pub enum Leg {
 /// A journey of bytes from the host to the device, on the device, and back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Journey {
-    /// How the bytes lie.
+    /// The layout of the bytes on the device.
     pub layout: Layout,
-    /// How many there are.
+    /// The number of bytes.
     pub bytes: u64,
-    /// Where they begin, on the host and on the device.
+    /// The offset of the first byte, on the host and on the device.
     pub offsets: (u64, u64),
-    /// To the device.
+    /// The leg to the device.
     pub up: Leg,
-    /// How long a kernel spins in between.
+    /// The time that a kernel spins in between.
     pub spin_ns: Option<u64>,
-    /// Whether they are copied on the device before they go back.
+    /// Whether the bytes are copied on the device before they go back.
     pub crosses: bool,
-    /// Back to the host.
+    /// The leg back to the host.
     pub down: Leg,
-    /// The priority of both legs, from 0 (the lowest), where it is not the stream's.
+    /// The priority of both legs, from 0 (the lowest), if it differs from the stream's.
     pub level: Option<u64>,
 }
 
 impl Layout {
-    /// How many bytes there are.
+    /// The number of bytes.
     #[must_use]
     pub fn bytes(self) -> u64 {
         match self {
@@ -85,7 +85,7 @@ impl Layout {
         }
     }
 
-    /// How many bytes of device memory that takes.
+    /// The device memory that these bytes take.
     #[must_use]
     pub fn device_bytes(self) -> u64 {
         match self {
@@ -103,7 +103,7 @@ pub fn device_room(bytes: u64) -> u64 {
 }
 
 impl Journey {
-    /// A journey of at most `bytes_max` bytes, among `levels` priorities.
+    /// Chooses a journey of at most `bytes_max` bytes, among `levels` priorities.
     #[must_use]
     pub fn chosen(chance: &mut Chance, bytes_max: u64, levels: u64) -> Journey {
         let bytes = size(chance, bytes_max);
@@ -123,7 +123,7 @@ impl Journey {
     }
 }
 
-/// Small ones often, the largest seldom.
+/// A size: small ones often, the largest seldom.
 fn size(chance: &mut Chance, bytes_max: u64) -> u64 {
     let high = match chance.below(10) {
         0..=2 => 4 << 10,

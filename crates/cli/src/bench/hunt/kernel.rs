@@ -1,4 +1,4 @@
-//! The kernel that hunts put between copies, and the way out of a process that hangs.
+//! The kernel that hunts put between copies, and the exit from a process that hangs.
 #![allow(unsafe_code)] // a launch is unsafe, and so is leaving at once
 
 use std::ffi::c_void;
@@ -21,7 +21,7 @@ impl Spin {
         Ok(Spin { driver: Arc::clone(driver), function })
     }
 
-    /// Spins for so long.
+    /// Spins for `span_ns`.
     pub fn launch(&self, stream: &PriorityStream, span_ns: u64) -> Result<()> {
         let mut span_ns = span_ns;
         let parameters: [*mut c_void; 1] = [(&raw mut span_ns).cast()];
@@ -39,7 +39,7 @@ impl Spin {
     }
 }
 
-/// Ends the process at once: no destructor runs, because a driver that hangs would keep it from ending.
+/// Ends the process at once. No destructor runs, because a hanging driver would keep it from ending.
 pub fn leave(code: i32) -> ! {
     // SAFETY: `_exit` takes any code, touches no memory of the program and does not return.
     unsafe { libc::_exit(code) }

@@ -1,6 +1,6 @@
 //! `bench hunt`: random copies of all kinds, from many threads over many streams, with kernels, events and priorities
-//! between them; every byte is compared at the end of its journey, and every wait ends: by completion, by deadline, or
-//! by proof.
+//! between them. Every byte is compared at the end of its journey. Every wait ends: by completion, by deadline, or by
+//! proof.
 
 mod chance;
 mod guard;
@@ -35,15 +35,15 @@ use slot::Slot;
 use tally::Tallies;
 use worker::{Field, Finding};
 
-/// One slot in so many takes the largest copies; the others at most [`SMALL_BYTES`].
+/// One slot in this many takes the largest copies; the others take at most [`SMALL_BYTES`].
 const LARGE_ONE_IN: u32 = 16;
 const SMALL_BYTES: u64 = 1 << 20;
-/// The guard waits this much longer than the workers, who can say more about what they wait for.
+/// The guard waits this much longer than the workers, which can describe their waits better.
 const GUARD_MARGIN: Duration = Duration::from_secs(2);
 /// Exit code of a hunt that found something.
 const FOUND: i32 = 1;
 
-/// Everything that a report needs, so that the guard can write one while all other threads are stuck.
+/// All parts of a report, so that the guard can write one while all other threads are stuck.
 struct Reporter {
     arguments: HuntArguments,
     header: Header,
@@ -73,10 +73,10 @@ pub fn run(arguments: &Arguments, hunt: &HuntArguments) -> Result<()> {
     });
     let is_ok = reporter.hunt()?;
     if !is_ok {
-        // What hangs would keep destructors from ending.
+        // A hang would keep destructors from ending.
         leave(FOUND);
     }
-    // The reporter drops its slots, then overtake; the device goes last.
+    // The reporter drops its slots, then overtake; the device is dropped last.
     drop(reporter);
     drop(device);
     Ok(())
@@ -91,8 +91,7 @@ fn options(hunt: &HuntArguments) -> Result<Options> {
         options.in_stream_brackets = true;
         options.transport = Transport::Engine;
         options.emulation = Kind::Bracket;
-        // Nor does anybody open words because it is time: a deadlock is proven only where nobody waits for a time to
-        // come.
+        // The starvation bound is off as well: a deadlock is proven only while no thread waits for a deadline.
         options.share.share = 0.0;
     }
     Ok(options)
@@ -134,7 +133,7 @@ fn field(overtake: &Overtake, hunt: &HuntArguments) -> Result<Field> {
 }
 
 impl Reporter {
-    /// Hunts, reports, and says whether nothing was found.
+    /// Hunts and reports. Returns whether nothing was found.
     fn hunt(self: &Arc<Reporter>) -> Result<bool> {
         let patience = Duration::from_secs_f64(self.arguments.patience) + GUARD_MARGIN;
         let for_guard = Arc::clone(self);
@@ -147,8 +146,8 @@ impl Reporter {
                 hal::spawn(&self.field.driver, &format!("hunter {number}"), move || field.work(chance))
             })
             .collect::<hal::Result<Vec<_>>>()?;
-        // Not joined at once: a thread that joins is no party to the proof of a deadlock, and one proof may not be
-        // enough for all workers to return.
+        // The workers are not joined at once: a joining thread does not take part in the proof of a deadlock, and
+        // several proofs may be needed before all workers return.
         while !workers.iter().all(hal::HostThread::is_done) {
             let _told = host.wait_until(None, &mut || workers.iter().all(hal::HostThread::is_done));
         }
@@ -159,7 +158,7 @@ impl Reporter {
         self.report(seconds)
     }
 
-    /// What is still on its way arrives, or does not.
+    /// Waits for the last journeys, or for their deadlines.
     fn settle_all(&self) {
         let host = self.field.driver.host();
         let mut slots = std::mem::take(&mut *self.field.slots.lock().unwrap_or_else(PoisonError::into_inner));
@@ -172,8 +171,7 @@ impl Reporter {
         *self.field.slots.lock().unwrap_or_else(PoisonError::into_inner) = slots;
     }
 
-    /// Where a hang was proven, the driver's own error says who waits for what; nobody else is about whom asking could
-    /// block.
+    /// After a proof of a hang, the driver's own error lists the waits. Only then can this question not block.
     fn explain(&self, slots: &[Slot]) {
         let mut finding = self.field.finding.lock().unwrap_or_else(PoisonError::into_inner).clone();
         let Some(Finding::Hung(what)) = &mut finding else { return };
@@ -200,11 +198,11 @@ impl Reporter {
         Ok(is_ok)
     }
 
-    /// The guard saw no progress: reports without calling the driver, and ends the process.
+    /// Called by the guard without progress: reports without calling the driver, and ends the process.
     fn give_up(&self, patience: Duration) {
         let what = format!("nothing moved for {:.0} s of real time", patience.as_secs_f64());
-        self.field.found(Finding::Hung(what)); // which changes nothing where something was found before
-        // The driver's clock is not asked: it may be what everybody waits for.
+        self.field.found(Finding::Hung(what)); // an earlier finding stays
+        // The driver's clock is not read: the hang may be there.
         if let Err(failure) = self.report(self.arguments.seconds) {
             output::complain(&failure);
         }

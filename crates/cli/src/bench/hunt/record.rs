@@ -1,4 +1,4 @@
-//! What a hunt says in the end: text for people, JSON for programs.
+//! The result of a hunt: text for people, JSON for programs.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -11,31 +11,31 @@ use super::tally::Tallies;
 use super::worker::Finding;
 use crate::bench::args::HuntArguments;
 
-/// A hunt's JSON: a header, a row for each priority, and what was found.
+/// A hunt's JSON: a header, a row for each priority, and the finding.
 #[derive(Debug, Serialize)]
 pub struct Record {
-    /// Where it comes from.
+    /// The origin of the numbers.
     pub header: Header,
-    /// Latencies of tracked copies, by priority, from submission to completion as overtake saw it.
+    /// Latencies of tracked copies by priority, from submission to completion as overtake saw it.
     pub rows: Vec<BenchRow>,
-    /// What was found.
+    /// The result.
     pub hunt: Hunt,
 }
 
-/// What was found.
+/// The result of a hunt.
 #[derive(Debug, Serialize)]
 pub struct Hunt {
     /// `ok`, `HUNG`, `WRONG BYTES` or `FAILED`.
     pub verdict: &'static str,
-    /// What hung, what is wrong, what failed.
+    /// The operation that hung, the wrong byte, or the failure.
     pub finding: Option<String>,
     /// Threads that submitted.
     pub threads: u32,
     /// Streams they shared.
     pub streams: u32,
-    /// Where chance began.
+    /// The seed of all random choices.
     pub seed: u64,
-    /// How long it took, in the device's time.
+    /// The length of the hunt, in the device's time.
     pub seconds: f64,
     /// Copies submitted.
     pub copies: u64,
@@ -43,26 +43,26 @@ pub struct Hunt {
     pub bytes: u64,
     /// Bytes compared at the end of their journeys.
     pub verified_bytes: u64,
-    /// How many of each kind.
+    /// The number of operations of each kind.
     pub kinds: BTreeMap<String, u64>,
-    /// How many copies went each way through overtake.
+    /// The number of copies by their way through overtake.
     pub ways: BTreeMap<String, u64>,
     /// Copies that were passed on unchanged, by reason.
     pub fallbacks: BTreeMap<String, u64>,
     /// Chunks that engine copies were cut into.
     pub chunks: u64,
-    /// How often the watchdog had to open the semaphores.
+    /// The number of times that the watchdog opened the semaphores.
     pub rescues: u64,
-    /// How often a copy was boosted because something urgent depended on it.
+    /// The number of times that a copy was boosted because an urgent copy depended on it.
     pub boosts: u64,
-    /// Driver calls of overtake's that failed.
+    /// Driver calls of overtake that failed.
     pub errors: u64,
     /// Whether overtake stood down to plain copies.
     pub stood_down: bool,
 }
 
 impl Hunt {
-    /// What a hunt has come to.
+    /// Collects the result of a hunt.
     #[must_use]
     pub fn new(
         arguments: &HuntArguments,
@@ -106,7 +106,7 @@ impl Hunt {
         self.verdict == "ok"
     }
 
-    /// For people.
+    /// The result as text.
     #[must_use]
     pub fn text(&self) -> String {
         let count = |number: u64| format::grouped(number as f64, 0);

@@ -1,7 +1,7 @@
-//! A slot: one stream with a priority and memory of its own, whose bytes are checked after every journey.
+//! A slot: one stream with a priority and its own memory, whose bytes are checked after every journey.
 //!
-//! A slot is in one thread's hands at a time. Between [`Slot::depart`] and the moment when its word says that
-//! everything has completed, nobody touches its memory; `settle` enforces that.
+//! Only one thread uses a slot at a time. Between [`Slot::depart`] and the moment when its word shows that everything
+//! has completed, no thread touches its memory; `settle` enforces that.
 #![allow(unsafe_code)] // raw memory that copies write and the host then reads
 
 use std::sync::Arc;
@@ -13,23 +13,23 @@ use overtake::{Priority, PriorityStream, Words};
 use super::journey::{Journey, Layout, Leg, SLACK_BYTES, device_room};
 use super::tally::{Kind, Tallies};
 
-/// What a slot ends up as when it is waited for.
+/// The result of waiting for a slot.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Settled {
-    /// Everything has completed and every byte is right; how many were checked.
+    /// Everything has completed, and this many bytes are right.
     Right(u64),
     /// The first byte that is wrong.
     Wrong(String),
     /// It did not complete in time.
     Late,
-    /// It can never complete: that has been proven.
+    /// It can never complete: this has been proven.
     Stuck,
 }
 
-/// What is known of a proven deadlock without asking the driver.
+/// The text about a proven deadlock when the driver cannot be asked.
 pub const PROVEN: &str = "a deadlock was proven";
 
-/// Which way one leg of a journey goes.
+/// The direction of one leg of a journey.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
     Up,
@@ -37,7 +37,7 @@ enum Way {
     Down,
 }
 
-/// What is on its way.
+/// The journey that is on its way.
 #[derive(Clone, Copy, Debug)]
 struct Expected {
     pattern: u64,
@@ -48,7 +48,7 @@ struct Expected {
 
 /// A stream and its memory.
 pub struct Slot {
-    /// The stream; outlives everything submitted to it.
+    /// The stream. It outlives everything submitted to it.
     pub stream: PriorityStream,
     driver: Arc<dyn Driver>,
     words: Arc<Words>,
@@ -64,12 +64,12 @@ pub struct Slot {
     in_flight: bool,
 }
 
-// SAFETY: the pointers are to pinned memory that the slot alone owns; whoever holds the slot is the only one who uses
+// SAFETY: the pointers are to pinned memory that the slot alone owns; only the thread that holds the slot uses
 // them.
 unsafe impl Send for Slot {}
 
 impl Slot {
-    /// A slot for journeys of at most `bytes`, whose completions go to the `number`th word.
+    /// A slot for journeys of at most `bytes`. The `number`th word counts its completions.
     pub fn new(
         stream: PriorityStream,
         driver: &Arc<dyn Driver>,
@@ -93,7 +93,7 @@ impl Slot {
             expected: None,
             in_flight: false,
         };
-        // From here on an error drops the slot, which frees what it has so far.
+        // Later errors drop the slot, which frees everything made so far.
         slot.source = driver.host_alloc(bytes + SLACK_BYTES, flags)?;
         slot.sink = driver.host_alloc(bytes + SLACK_BYTES, flags)?;
         slot.front = driver.mem_alloc(device_room(bytes))?;
@@ -101,13 +101,13 @@ impl Slot {
         Ok(slot)
     }
 
-    /// The largest journey.
+    /// The most bytes in a journey.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.bytes
     }
 
-    /// Submits a journey, and behind it the write of its number to the slot's word.
+    /// Submits a journey, and behind it a write of its number to the slot's word.
     pub fn depart(
         &mut self,
         journey: &Journey,
@@ -128,7 +128,7 @@ impl Slot {
         self.seal()
     }
 
-    /// A journey over two slots: up in `other`, across from its memory to this one's, down in both. `order` makes one
+    /// A journey over two slots: up in `other`, from its memory to this one's, and down in both. `order` makes one
     /// stream wait for the other.
     pub fn depart_with(
         &mut self,
@@ -196,7 +196,7 @@ impl Slot {
         self.expected = Some(Expected { pattern, bytes: journey.bytes, offset: journey.offsets.0, is_pageable });
     }
 
-    /// The write that says that everything so far has completed.
+    /// Submits the write that shows that everything so far has completed.
     fn seal(&self) -> Result<()> {
         self.driver.mem_op(self.stream.raw(), MemOp::write32(self.words.host_address(self.number), self.round))
     }
@@ -226,8 +226,8 @@ impl Slot {
         }
         let request = self.request(way, journey, source, target);
         // SAFETY: both sides have room for the journey (`new` and `device_room`); the slot is in flight, so until its
-        // word says that this copy has completed, nobody fills, reads or frees them. A pageable source is consumed, and
-        // a pageable target written, before the call returns; the vector is not touched before `settle`.
+        // word shows that this copy has completed, no thread fills, reads or frees them. A pageable source is read,
+        // and a pageable target written, before the call returns; the vector is not touched before `settle`.
         unsafe { self.stream.memcpy_async(&request).map(drop) }
     }
 
@@ -263,7 +263,7 @@ impl Slot {
         self.prioritised(request, journey)
     }
 
-    /// Whether its word says that everything has completed. Reads memory only.
+    /// Whether its word shows that everything has completed. Reads memory only.
     #[must_use]
     pub fn is_done(&self) -> bool {
         !self.in_flight || self.words.load(self.number) == self.round
@@ -305,12 +305,12 @@ impl Slot {
 impl Drop for Slot {
     fn drop(&mut self) {
         if self.in_flight {
-            // Copies may still come; their memory stays.
+            // Copies may still arrive, so their memory is leaked.
             std::mem::take(&mut self.pageable).leak();
             return;
         }
         for device in [self.front, self.back].into_iter().filter(|device| *device != DevicePtr::NULL) {
-            // An error means that the context is gone, and the memory with it.
+            // An error means that the context is gone, and its memory with it.
             let _ = self.driver.mem_free(device);
         }
         for host in [self.source, self.sink].into_iter().filter(|host| !host.is_null()) {
@@ -358,7 +358,7 @@ fn kind(way: Way, layout: Layout, leg: Leg) -> Kind {
     }
 }
 
-/// Advances a pattern from word to word; odd, so that it takes 2^64 words to repeat.
+/// Advances a pattern from word to word; odd, so that it repeats only after 2^64 words.
 const STRIDE: u64 = 0x9e37_79b9_7f4a_7c15;
 
 fn fill(bytes: &mut [u8], pattern: u64) {
@@ -372,7 +372,7 @@ fn fill(bytes: &mut [u8], pattern: u64) {
     rest.copy_from_slice(&word.to_le_bytes()[..rest.len()]);
 }
 
-/// The index of the first byte that is not the pattern's.
+/// The index of the first byte that differs from the pattern.
 fn first_wrong(bytes: &[u8], pattern: u64) -> Option<usize> {
     let mut word = pattern;
     for (index, chunk) in bytes.chunks(8).enumerate() {

@@ -1,4 +1,4 @@
-//! What a hunt has done so far, counted by all threads.
+//! The work of a hunt so far, counted by all threads.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -6,17 +6,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Kinds of work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Runs to the device.
+    /// Linear copies to the device.
     H2d,
-    /// Runs to the host.
+    /// Linear copies to the host.
     D2h,
     /// Copies on the device.
     D2d,
-    /// Rectangles, whichever way.
+    /// Rectangles, in any direction.
     Rows,
-    /// Boxes, whichever way.
+    /// Boxes, in any direction.
     Slices,
-    /// Batches of runs.
+    /// Batches of linear copies.
     Batch,
     /// Copies whose host side is pageable.
     Pageable,
@@ -57,19 +57,19 @@ pub struct Tallies {
 }
 
 impl Tallies {
-    /// One more of a kind, which moves `bytes`.
+    /// Counts an operation of a kind that moves `bytes`.
     pub fn count(&self, kind: Kind, bytes: u64) {
         self.kinds[kind as usize].fetch_add(1, Ordering::Relaxed);
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
     }
 
-    /// A journey has ended well.
+    /// Counts a journey that has ended well.
     pub fn settle(&self, verified_bytes: u64) {
         self.verified_bytes.fetch_add(verified_bytes, Ordering::Relaxed);
         self.settled.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Moves whenever anything does.
+    /// A number that changes with every operation.
     #[must_use]
     pub fn progress(&self) -> u64 {
         let kinds: u64 = self.kinds.iter().map(|count| count.load(Ordering::Relaxed)).sum();
@@ -92,7 +92,7 @@ impl Tallies {
         (self.bytes.load(Ordering::Relaxed), self.verified_bytes.load(Ordering::Relaxed))
     }
 
-    /// How many of each kind.
+    /// The number of operations of each kind.
     #[must_use]
     pub fn by_kind(&self) -> BTreeMap<String, u64> {
         Kind::ALL.iter().map(|(kind, name)| ((*name).to_owned(), self.of(*kind))).collect()

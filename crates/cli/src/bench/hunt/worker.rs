@@ -1,4 +1,4 @@
-//! Workers: threads that take slots, check what has arrived in them, and send them off again.
+//! Workers: threads that take slots, check the bytes that have arrived, and start the next journey.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,10 +12,10 @@ use super::kernel::Spin;
 use super::slot::{PROVEN, Settled, Slot};
 use super::tally::{Kind, Tallies};
 
-/// What ends a hunt early.
+/// The reason for ending a hunt early.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Finding {
-    /// Something does not complete.
+    /// A journey does not complete.
     Hung(String),
     /// A byte is wrong.
     WrongBytes(String),
@@ -23,7 +23,7 @@ pub enum Finding {
     Failed(String),
 }
 
-/// What all threads of a hunt share.
+/// The state that all threads of a hunt share.
 pub struct Field {
     /// The driver.
     pub driver: Arc<dyn Driver>,
@@ -33,25 +33,25 @@ pub struct Field {
     pub slots: Mutex<Vec<Slot>>,
     /// The kernel between copies.
     pub spin: Spin,
-    /// What was done.
+    /// The counters.
     pub tallies: Tallies,
-    /// What was found, if anything.
+    /// The first finding, if there is one.
     pub finding: Mutex<Option<Finding>>,
-    /// Nobody sends off any more.
+    /// Set when no new journeys begin.
     pub stop: AtomicBool,
-    /// When to stop, in the device's time.
+    /// The end of the hunt, in the device's time.
     pub end: Nanos,
-    /// How long a journey may take; `None` where a deadlock is proven instead of suspected.
+    /// The most time for a journey; `None` if deadlocks are proven instead.
     pub patience: Option<Nanos>,
-    /// How many priorities there are.
+    /// The number of priorities.
     pub levels: u64,
 }
 
-/// Journeys over two slots are so rare.
+/// One journey in this many uses two slots.
 const TOGETHER_ONE_IN: u64 = 6;
 
 impl Field {
-    /// Notes the first finding, and stops everybody.
+    /// Notes the first finding and stops all threads.
     pub fn found(&self, finding: Finding) {
         self.finding.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(finding);
         self.stop.store(true, Ordering::SeqCst);
@@ -63,7 +63,7 @@ impl Field {
         self.finding.lock().unwrap_or_else(PoisonError::into_inner).is_some()
     }
 
-    /// Whether to go on.
+    /// Whether to begin new journeys.
     #[must_use]
     pub fn goes_on(&self) -> bool {
         !self.stop.load(Ordering::SeqCst)
@@ -97,7 +97,7 @@ impl Field {
         false
     }
 
-    /// Makes `later` wait for `earlier`, by chance so that overtake knows or by a plain event.
+    /// Makes `later` wait for `earlier`, either through overtake or by a plain event.
     fn order(&self, is_told: bool, later: &PriorityStream, earlier: &PriorityStream) -> Result<()> {
         if is_told {
             self.tallies.count(Kind::Wait, 0);
@@ -112,7 +112,7 @@ impl Field {
         ordered.and(self.driver.event_destroy(event))
     }
 
-    /// A worker's life.
+    /// The loop of a worker.
     pub fn work(&self, mut chance: Chance) {
         if let Err(error) = self.driver.context_set_current(Some(self.context)) {
             return self.found(Finding::Failed(error.to_string()));
@@ -125,8 +125,8 @@ impl Field {
             let result = if self.settle(&mut slot) { self.send(&mut slot, &mut chance) } else { Ok(()) };
             self.put(slot);
             if let Err(error) = result {
-                // Where time is virtual, a call that would block for ever says so instead; that is a hang, not a
-                // failure.
+                // In virtual time, a call that would block for ever returns an error instead. That is a hang and not
+                // a failure.
                 let text = error.to_string();
                 let is_hang = text.contains("deadlock") || text.contains("never drain");
                 return self.found(if is_hang { Finding::Hung(text) } else { Finding::Failed(text) });

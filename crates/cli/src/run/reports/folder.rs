@@ -1,4 +1,4 @@
-//! The private folder that the processes of a run write into, and what is found there.
+//! The private folder that the processes of a run write into, and the files found there.
 
 use std::ffi::OsString;
 use std::fs;
@@ -11,9 +11,9 @@ use serde_json::Value;
 use super::record::{FORMAT, ProcessRecord};
 use crate::failure::{Failure, Result};
 
-/// A report is no longer, whatever has happened.
+/// The most bytes in a report.
 const REPORT_BYTES_MAX: u64 = 16 << 20;
-/// Nor is a trace: it leaves copies out before.
+/// The most bytes in a trace; it leaves copies out before.
 const TRACE_BYTES_MAX: u64 = 4 << 30;
 
 /// The end of the name of a trace; the rest is the process's number.
@@ -21,18 +21,18 @@ const TRACE_ENDING: &str = ".trace.json";
 /// The end of the name of a report.
 const REPORT_ENDING: &str = ".json";
 
-/// A folder that is removed with all it holds when this goes away.
+/// A folder that is removed with its files when this is dropped.
 pub struct Folder(tempfile::TempDir);
 
-/// One process: as it was written, and as it is understood.
+/// The report of one process: the original and its parsed form.
 pub struct Process {
-    /// As it was written.
+    /// The original.
     pub raw: Value,
-    /// As it is understood.
+    /// The parsed form.
     pub record: ProcessRecord,
 }
 
-/// What was found, and what could not be used.
+/// The reports that were found, and complaints about others.
 #[derive(Default)]
 pub struct Found {
     /// The processes, in the order of their start.
@@ -42,7 +42,7 @@ pub struct Found {
 }
 
 impl Folder {
-    /// Makes it where temporary files belong, readable for this user alone.
+    /// Makes the folder in the place for temporary files, readable for this user only.
     pub fn new() -> Result<Folder> {
         let made = tempfile::Builder::new().prefix("overtake-run-").tempdir();
         made.map(Folder).map_err(|error| {
@@ -54,7 +54,6 @@ impl Folder {
         })
     }
 
-    /// Its path.
     pub fn path(&self) -> &Path {
         self.0.path()
     }
@@ -72,7 +71,7 @@ impl Folder {
         found
     }
 
-    /// All traces: the number of the process, and the text.
+    /// All traces: the number of the process and the text.
     pub fn traces(&self) -> Vec<(u32, String)> {
         let read = |path: PathBuf| {
             let pid = number(&name(&path), TRACE_ENDING)?;
@@ -81,17 +80,17 @@ impl Folder {
         self.numbered(TRACE_ENDING).into_iter().filter_map(read).collect()
     }
 
-    /// Copies everything into another folder too: the one that somebody outside had asked for.
+    /// Copies all files into another folder too, which the environment of this command named.
     pub fn copy_to(&self, other: &OsString) {
         for path in [REPORT_ENDING, TRACE_ENDING].iter().flat_map(|ending| self.numbered(ending)) {
             if let (Some(name), Ok(_)) = (path.file_name(), file::open(&path)) {
-                // Whoever asked for it misses a file; the program's own result must not suffer from that.
+                // A file that cannot be copied is missing there; the program's own result must not suffer from that.
                 let _ = fs::copy(&path, Path::new(other).join(name));
             }
         }
     }
 
-    /// The files named by a number and this ending. Others are being written, or are not ours.
+    /// The files named by a number and this ending. Other files are unfinished or not ours.
     fn numbered(&self, ending: &str) -> Vec<PathBuf> {
         let entries = fs::read_dir(self.path()).into_iter().flatten().flatten();
         let mut paths: Vec<_> =
@@ -128,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reports_come_in_order_and_what_is_broken_is_complained_of() {
+    fn reports_come_in_order_with_complaints_about_broken_ones() {
         let folder = Folder::new().unwrap();
         let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
         write("12.json", r#"{"format": 1, "pid": 12, "started_unix_ms": 20, "later": true}"#);
@@ -140,7 +139,7 @@ mod tests {
         let found = folder.reports();
         let pids: Vec<u32> = found.processes.iter().map(|process| process.record.pid).collect();
         assert_eq!(pids, [99, 12]);
-        assert_eq!(found.processes[1].raw["later"], true, "what is not understood is kept");
+        assert_eq!(found.processes[1].raw["later"], true, "unknown fields are kept");
         assert_eq!(found.complaints.len(), 2, "{:?}", found.complaints);
         assert!(found.complaints[0].starts_with("13.json: is not whole"), "{:?}", found.complaints);
         assert!(found.complaints[1].contains("format 2"), "{:?}", found.complaints);

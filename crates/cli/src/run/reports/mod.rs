@@ -1,4 +1,4 @@
-//! What the processes of a run have written, put together.
+//! The combined reports of the processes of a run.
 
 mod folder;
 mod record;
@@ -24,8 +24,8 @@ use super::variables::Changes;
 use crate::failure::{Failure, Result};
 use crate::output;
 
-/// What is to be written, and where. Files are made beforehand: a name that cannot be written is found out before the
-/// program has run for hours.
+/// The outputs of a run. Their files are made beforehand, so that a bad name is found before the program has run for
+/// hours.
 pub struct Reports {
     is_text: bool,
     json: Option<Target>,
@@ -38,19 +38,18 @@ enum Target {
     File(PathBuf, File),
 }
 
-/// What is known of a run beside what its processes say.
+/// Facts about a run that its processes do not report.
 pub struct Run<'a> {
     /// The program with its arguments.
     pub command: Vec<String>,
-    /// How it ended.
+    /// The way in which it ended.
     pub ending: Ending,
-    /// How long it ran.
+    /// Its running time.
     pub wall_ms: u64,
-    /// How the library got into it.
+    /// The deployment of the library.
     pub deployment: &'static str,
-    /// The library.
     pub library: &'a Path,
-    /// What was changed in its environment.
+    /// The changes to its environment.
     pub variables: &'a Changes,
 }
 
@@ -84,7 +83,7 @@ impl Reports {
         self.trace.is_some()
     }
 
-    /// Writes everything.
+    /// Writes all outputs.
     pub fn write(self, run: &Run<'_>, folder: &Folder) -> Result<()> {
         let found = folder.reports();
         let records: Vec<&ProcessRecord> = found.processes.iter().map(|process| &process.record).collect();
@@ -109,7 +108,7 @@ impl Reports {
 }
 
 impl Run<'_> {
-    /// Such as `python serve.py (ended with 0 after 12.5 s)`.
+    /// A line such as `python serve.py (ended with 0 after 12.5 s)`.
     fn heading(&self) -> String {
         let ending = match self.ending {
             Ending::Exited(status) => format!("ended with {status}"),

@@ -1,53 +1,49 @@
-//! What one process says about itself: the file that the drop-in writes. Fields that a file lacks are zero or empty,
-//! and fields that it has beyond these are kept as they are where processes are listed.
+//! The report of one process: the file that the drop-in writes. Fields that a file lacks are zero or empty. Unknown
+//! fields of a file are kept where processes are listed.
 
 use serde::{Deserialize, Serialize};
 
-/// The version of the format that is understood.
+/// The version of the format that this command understands.
 pub const FORMAT: u32 = 1;
 
 /// One process.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default)]
 pub struct ProcessRecord {
-    /// Version of the format.
     pub format: u32,
-    /// Its number.
+    /// The process's number.
     pub pid: u32,
-    /// What it ran.
+    /// The program that it ran.
     pub program: String,
-    /// The same with arguments.
+    /// The program with its arguments.
     pub command: Vec<String>,
-    /// When it began.
+    /// The time at which it began.
     pub started_unix_ms: u64,
-    /// Whether this was written at its end.
+    /// Whether it was written at the end of the process.
     #[serde(rename = "final")]
     pub is_final: bool,
-    /// How far the drop-in had come.
+    /// The state that the drop-in had reached.
     pub state: String,
-    /// How the library got into it.
+    /// The deployment of the library.
     pub deployment: String,
-    /// Its devices.
     pub devices: Vec<DeviceRecord>,
-    /// Copies that went to the driver without any context having a say in it.
+    /// Copies that went to the driver before any context was found for them.
     pub passed_on: Vec<ReasonRecord>,
-    /// Its calls.
     pub calls: Vec<CallRecord>,
-    /// What its user should know.
+    /// Warnings for the user.
     pub warnings: Vec<String>,
 }
 
-/// One device, as one process has used it.
+/// One device, as one process used it.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default)]
 pub struct DeviceRecord {
     /// Its number in that process.
     pub device: i32,
-    /// Its name.
     pub name: String,
     /// Copies by class.
     pub copies: Classes,
-    /// Copies that went to the driver untouched.
+    /// Copies that went to the driver unchanged.
     pub passed_on: Vec<ReasonRecord>,
     /// Chunks of copies on the copy engine.
     pub chunks: u64,
@@ -55,19 +51,19 @@ pub struct DeviceRecord {
     pub guard_rescues: u64,
     /// Copies that could not be made in any way.
     pub lost: u64,
-    /// Times that overtake did without something for a while, because it had gone wrong too often.
+    /// The number of pauses that overtake made because something had failed too often.
     pub stand_downs: u64,
-    /// Times that it has tried again after that.
+    /// The number of times that it tried again after a pause.
     pub resumptions: u64,
-    /// Times that the watchdog opened everything.
+    /// The number of times that the watchdog opened all words.
     pub rescues: u64,
-    /// Times that a copy took over a higher priority.
+    /// The number of times that a copy was given a higher priority.
     pub boosts: u64,
-    /// Calls of the driver that failed inside overtake.
+    /// Driver calls inside overtake that failed.
     pub errors: u64,
-    /// Whether overtake gave up on this device, and left all further copies to the driver.
+    /// Whether overtake gave up on this device and left all later copies to the driver.
     pub stood_down: bool,
-    /// How long copies took.
+    /// Latencies by priority.
     pub latencies: Vec<LatencyRecord>,
 }
 
@@ -87,44 +83,37 @@ pub struct Classes {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default)]
 pub struct Amount {
-    /// How many.
     pub copies: u64,
-    /// How much.
     pub bytes: u64,
 }
 
 impl Amount {
-    /// Adds another amount.
     pub fn add(&mut self, other: Amount) {
         self.copies += other.copies;
         self.bytes += other.bytes;
     }
 }
 
-/// Copies that went to the driver untouched, for one reason.
+/// Copies that went to the driver unchanged, for one reason.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default)]
 pub struct ReasonRecord {
-    /// Why.
     pub reason: String,
-    /// How many, and how much.
     #[serde(flatten)]
     pub amount: Amount,
 }
 
-/// How long the copies of one priority took.
+/// The latencies of the copies of one priority.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
 #[serde(default)]
 pub struct LatencyRecord {
-    /// The priority.
     pub priority: u8,
-    /// How many were measured.
+    /// The number of measured copies.
     pub count: u64,
-    /// Half of them took no longer.
+    /// The median.
     pub p50_us: f64,
-    /// All but one in a hundred took no longer.
+    /// The 99th percentile.
     pub p99_us: f64,
-    /// The longest.
     pub max_us: f64,
 }
 
@@ -132,10 +121,9 @@ pub struct LatencyRecord {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default)]
 pub struct CallRecord {
-    /// The driver's function.
     pub symbol: String,
-    /// Those that overtake dealt with.
+    /// Calls that overtake handled.
     pub intercepted: u64,
-    /// Those that it left to the driver.
+    /// Calls that it left to the driver.
     pub passed_on: u64,
 }

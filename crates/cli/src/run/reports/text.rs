@@ -10,7 +10,7 @@ use super::total::{DeviceTotal, LatencyTotal, Total};
 /// A command is shown up to this length.
 const COMMAND_LENGTH: usize = 40;
 
-/// The report, headed by what ran.
+/// The report, headed by the command.
 pub fn render(heading: &str, total: &Total, processes: &[&ProcessRecord], complaints: &[String]) -> String {
     let mut text = format!("\novertake run: {heading}\n");
     if processes.is_empty() {
@@ -55,7 +55,8 @@ fn named(process: &ProcessRecord) -> String {
     format!("{} ({})", shown(process), process.pid)
 }
 
-/// What a process runs, short enough for a line of a table: many of one job differ in their arguments alone.
+/// The command of a process, short enough for a line of a table: the processes of one job often differ only in their
+/// arguments.
 fn shown(process: &ProcessRecord) -> String {
     let whole = if process.command.is_empty() { process.program.clone() } else { process.command.join(" ") };
     if whole.chars().count() <= COMMAND_LENGTH {
@@ -168,7 +169,7 @@ fn process_table(processes: &[&ProcessRecord]) -> Table {
     ];
     let mut table = Table::new(columns);
     for process in processes {
-        // The sum over one process keeps its percentiles where it used one device, and drops them where it used more.
+        // The sum over one process keeps its percentiles if it used one device, and drops them otherwise.
         let sum = Total::of([*process]);
         let copies = |of: fn(&DeviceTotal) -> u64| count(sum.devices.iter().map(of).sum());
         let first = sum.most_urgent();
@@ -189,7 +190,7 @@ fn process_table(processes: &[&ProcessRecord]) -> Table {
     table
 }
 
-/// What all of it comes down to: the last thing that is read.
+/// The conclusion. It comes last, where users look first.
 fn render_verdict(text: &mut String, total: &Total) {
     if !total.verdict.is_empty() {
         text.push_str("\nverdict\n");

@@ -1,5 +1,5 @@
-//! All processes together. Percentiles do not add up: they are shown where they come from one context of one process,
-//! and left out where they would have to be made up.
+//! The sum of all processes. Percentiles cannot be added: they are shown if one context of one process had such
+//! copies, and left out otherwise.
 
 use std::collections::BTreeMap;
 
@@ -8,92 +8,86 @@ use shim::verdict::{Facts, Finding, Measured, verdict};
 
 use super::record::{Amount, CallRecord, Classes, DeviceRecord, LatencyRecord, ProcessRecord, ReasonRecord};
 
-/// All processes together.
+/// The sum of all processes.
 #[derive(Debug, Default, PartialEq, Serialize)]
 pub struct Total {
-    /// How many there were.
+    /// The number of processes.
     pub processes: usize,
-    /// How many were cut off: their last numbers are missing.
+    /// The number of processes that were cut off: their last numbers are missing.
     pub processes_cut_off: usize,
-    /// How many there were by state.
+    /// The number of processes in each state.
     pub states: BTreeMap<String, usize>,
-    /// The devices, by the number that the processes know them by.
+    /// The devices, by the number that the processes use.
     pub devices: Vec<DeviceTotal>,
-    /// Copies that went to the driver without any context having a say in it, most frequent reason first.
+    /// Copies that went to the driver before any context was found for them, most frequent reason first.
     pub passed_on: Vec<ReasonRecord>,
     /// The calls, most frequent first.
     pub calls: Vec<CallRecord>,
-    /// What the processes warn of, each once.
+    /// The warnings of the processes, each once.
     pub warnings: Vec<WarningTotal>,
-    /// What all of it comes down to.
+    /// The conclusion.
     pub verdict: Vec<Finding>,
 }
 
 /// One device in all processes.
 #[derive(Debug, Default, PartialEq, Serialize)]
 pub struct DeviceTotal {
-    /// Its number.
     pub device: i32,
-    /// Its name.
     pub name: String,
-    /// How many processes used it.
+    /// The number of processes that used it.
     pub processes: usize,
-    /// How many contexts they had on it.
+    /// The number of their contexts on it.
     pub contexts: usize,
     /// Copies by class.
     pub copies: Classes,
-    /// Copies that went to the driver untouched, most frequent reason first.
+    /// Copies that went to the driver unchanged, most frequent reason first.
     pub passed_on: Vec<ReasonRecord>,
     /// Chunks of copies on the copy engine.
     pub chunks: u64,
     /// Copies by kernel that the copy engine replaced, because the kernel found no multiprocessor.
     pub guard_rescues: u64,
-    /// Times that overtake did without something for a while, because it had gone wrong too often.
+    /// The number of pauses that overtake made because something had failed too often.
     pub stand_downs: u64,
-    /// Times that it has tried again after that.
+    /// The number of times that it tried again after a pause.
     pub resumptions: u64,
     /// Copies that could not be made in any way: their bytes are missing.
     pub lost: u64,
-    /// Times that the watchdog opened everything.
+    /// The number of times that the watchdog opened all words.
     pub rescues: u64,
-    /// Times that a copy took over a higher priority.
+    /// The number of times that a copy was given a higher priority.
     pub boosts: u64,
-    /// Calls of the driver that failed inside overtake.
+    /// Driver calls inside overtake that failed.
     pub errors: u64,
     /// Contexts in which overtake gave up.
     pub contexts_stood_down: usize,
-    /// How long copies took, most urgent first.
+    /// Latencies by priority, most urgent first.
     pub latencies: Vec<LatencyTotal>,
 }
 
-/// How long the copies of one priority took in all processes.
+/// The latencies of the copies of one priority in all processes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct LatencyTotal {
-    /// The priority.
     pub priority: u8,
-    /// How many contexts had such copies.
+    /// The number of contexts with such copies.
     pub contexts: usize,
-    /// How many were measured.
+    /// The number of measured copies.
     pub count: u64,
-    /// The median, where one context had such copies.
+    /// The median, if one context had such copies.
     pub p50_us: Option<f64>,
-    /// The 99th percentile, where one context had such copies, and enough of them.
+    /// The 99th percentile, if one context had such copies, and enough of them.
     pub p99_us: Option<f64>,
-    /// The longest.
     pub max_us: f64,
 }
 
 /// One warning.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub struct WarningTotal {
-    /// The text.
     pub text: String,
-    /// How many processes say so.
+    /// The number of processes that reported it.
     pub processes: usize,
 }
 
 impl Total {
-    /// Adds them up.
     pub fn of<'a>(processes: impl IntoIterator<Item = &'a ProcessRecord>) -> Total {
         let mut total = Total::default();
         for process in processes {
@@ -106,7 +100,7 @@ impl Total {
             most_frequent_first(&mut device.passed_on);
             device.latencies.sort_by_key(|latency| std::cmp::Reverse(latency.priority));
         }
-        // Where nothing was copied there is nothing to judge.
+        // Without any copy there is nothing to judge.
         if !total.devices.is_empty() {
             total.verdict = verdict(&total.facts());
         }
@@ -137,7 +131,7 @@ impl Total {
         }
     }
 
-    /// The latencies of the most urgent priority; percentiles only where one device had such copies.
+    /// The latencies of the most urgent priority; with percentiles only if one device had such copies.
     pub fn most_urgent(&self) -> Option<LatencyTotal> {
         let all = || self.devices.iter().flat_map(|device| &device.latencies);
         let priority = all().map(|latency| latency.priority).max()?;
@@ -198,7 +192,7 @@ impl DeviceTotal {
         }
     }
 
-    /// All copies that went to the driver untouched.
+    /// All copies that went to the driver unchanged.
     pub fn passed_on_amount(&self) -> Amount {
         let mut all = Amount::default();
         self.passed_on.iter().for_each(|passed| all.add(passed.amount));
@@ -235,7 +229,7 @@ fn most_frequent_first(passed_on: &mut [ReasonRecord]) {
     passed_on.sort_by(|a, b| (b.amount.copies, &a.reason).cmp(&(a.amount.copies, &b.reason)));
 }
 
-/// The entry that is the same, or a new one. The lists are short: devices, priorities, reasons, symbols.
+/// The equal entry, or a new one. The lists are short: devices, priorities, reasons, symbols.
 fn entry<T>(list: &mut Vec<T>, same: impl Fn(&T) -> bool, new: impl FnOnce() -> T) -> &mut T {
     let at = list.iter().position(same).unwrap_or_else(|| {
         list.push(new());

@@ -1,13 +1,13 @@
-//! One trace out of the traces of all processes, in the format that Perfetto and chrome://tracing open.
+//! Merges the traces of all processes into one, in the format that Perfetto and chrome://tracing open.
 //!
-//! Each process writes an array of events with its tracks named; all processes of a machine read the same clock. What
-//! is added here is the name of each process and, where a file was cut off, its end.
+//! Each process writes an array of events with named tracks, and all processes of a machine read the same clock. This
+//! file adds the name of each process and, if a file was cut off, its end.
 
 use serde_json::{Value, json};
 
 use super::record::ProcessRecord;
 
-/// The traces as one JSON document, and what could not be used.
+/// The traces as one JSON document, and complaints about unusable ones.
 pub fn merge(traces: &[(u32, String)], processes: &[&ProcessRecord]) -> (Value, Vec<String>) {
     let (mut events, mut complaints) = (Vec::new(), Vec::new());
     for (pid, text) in traces {
@@ -24,7 +24,7 @@ pub fn merge(traces: &[(u32, String)], processes: &[&ProcessRecord]) -> (Value, 
     if missing > 0 {
         complaints.push(format!("{missing} of {} processes left no trace", processes.len()));
     }
-    // Viewers want no order, but a reader of the file has one: names first, then time.
+    // Viewers need no order, but readers of the file do: names first, then time.
     events.sort_by(|a, b| time(a).total_cmp(&time(b)));
     (json!({ "displayTimeUnit": "ns", "traceEvents": events }), complaints)
 }
@@ -33,7 +33,7 @@ fn time(event: &Value) -> f64 {
     if event["ph"] == "M" { f64::NEG_INFINITY } else { event["ts"].as_f64().unwrap_or(0.0) }
 }
 
-/// How a viewer calls the process, and where it puts it.
+/// The events that give a viewer the process's name and its place.
 fn heading(pid: u32, order: usize, process: Option<&ProcessRecord>) -> [Value; 2] {
     let name = match process {
         Some(process) if !process.command.is_empty() => process.command.join(" "),
@@ -46,8 +46,8 @@ fn heading(pid: u32, order: usize, process: Option<&ProcessRecord>) -> [Value; 2
     ]
 }
 
-/// The events of a text, and whether that is all of them. A process that is killed while it writes leaves an array
-/// without end; every event is on a line of its own.
+/// The events of a text, and whether it is complete. A process that is killed while it writes leaves an array without
+/// end. Every event has a line of its own.
 fn parse(text: &str) -> (Vec<Value>, bool) {
     match serde_json::from_str(text) {
         Ok(Value::Array(events)) => return (events, true),
@@ -62,7 +62,8 @@ fn parse(text: &str) -> (Vec<Value>, bool) {
     (lines.filter_map(|line| serde_json::from_str(line).ok()).collect(), false)
 }
 
-/// The event as one of this process, whose number is in the file's name; what names the process has been said already.
+/// The event with the number of this process, which is in the file's name. Events that name the process are dropped,
+/// because `heading` makes them.
 fn owned_by(mut event: Value, pid: u32) -> Option<Value> {
     let fields = event.as_object_mut()?;
     let names_process =
@@ -103,11 +104,14 @@ mod tests {
         assert_eq!(named[1]["args"]["name"], "process 9");
         let kinds: Vec<_> = events.iter().map(|event| event["ph"].as_str().unwrap()).collect();
         assert_eq!(kinds, ["M", "M", "M", "M", "M", "C", "X"]);
-        assert!(events.iter().take(3).all(|event| event["pid"] == 7), "the file's name says whose it is: {events:?}");
+        assert!(
+            events.iter().take(3).all(|event| event["pid"] == 7),
+            "the file's name has the process's number: {events:?}"
+        );
     }
 
     #[test]
-    fn a_trace_that_was_cut_off_keeps_what_it_has() {
+    fn a_trace_that_was_cut_off_keeps_its_complete_events() {
         let cut = &TRACE[..TRACE.find("\"dur\"").unwrap()];
         let (trace, complaints) = merge(&[(7, cut.to_owned())], &[]);
         assert_eq!(trace["traceEvents"].as_array().unwrap().len(), 3, "{trace}");
