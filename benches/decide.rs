@@ -1,5 +1,5 @@
-//! What deciding costs the submitting thread: brackets, the alias of a priority, chunks. Pure, so the CPU is all there
-//! is.
+//! The cost of decisions for the submitting thread: brackets, the alias of a priority, chunks. All of them are pure,
+//! so only the CPU counts.
 
 use std::hint::black_box;
 
@@ -11,7 +11,7 @@ use overtake::hal::DevicePtr;
 use overtake::{Priorities, Priority};
 use semaphores::{Kind, Layout, emulation};
 
-/// Words at made-up addresses.
+/// Words at invented addresses.
 struct Words(Priorities);
 
 impl Layout for Words {
@@ -51,7 +51,7 @@ fn brackets(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// Which channel a priority is aliased to.
+/// The channel of a priority.
 fn aliases(criterion: &mut Criterion) {
     let folded = groups(priorities(8), 4);
     let wide = groups(priorities(32), 32);
@@ -63,7 +63,7 @@ fn aliases(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// How a copy is cut.
+/// The cutting of a copy.
 fn chunks(criterion: &mut Criterion) {
     let linear = Shape::linear(1 << 40, 1 << 30, 256 << 20);
     criterion.bench_function("256 MiB into chunks", |bencher| {

@@ -1,5 +1,5 @@
-//! What raising and lowering a semaphore costs, alone and when several threads do it at once. The words are memory of
-//! the software GPU, which plain stores do not ask.
+//! The cost of raising and lowering a semaphore, alone and on several threads at once. The words are memory of the
+//! software GPU, but plain stores do not involve it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -23,7 +23,7 @@ fn raise_and_lower(bank: &Bank, priority: Priority) {
     bank.lower(pending);
 }
 
-/// Other threads that raise and lower until they are told to stop.
+/// Runs `measure` while other threads raise and lower.
 fn beside<T>(bank: &Arc<Bank>, others: u8, measure: impl FnOnce() -> T) -> T {
     let stop = AtomicBool::new(false);
     std::thread::scope(|scope| {

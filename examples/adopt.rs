@@ -1,4 +1,4 @@
-//! Streams that exist already, a priority for a single copy, and what happened: `cargo run --example adopt`.
+//! Existing streams, a priority for a single copy, and its statistics: `cargo run --example adopt`.
 
 use std::error::Error;
 
@@ -14,7 +14,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let overtake = Overtake::open(&opened.driver, Device(0), Options::from_environment()?)?;
     let driver = overtake.driver();
 
-    // Streams that the program has anyway. They stay its own: overtake only gives their copies a priority.
+    // Streams that the program already has. They stay its own: overtake only gives their copies a priority.
     let (background, foreground) =
         (driver.stream_create(StreamFlags::NON_BLOCKING, 0)?, driver.stream_create(StreamFlags::NON_BLOCKING, 0)?);
     let background = overtake.adopt(background, Priority::LOWEST)?;

@@ -1,4 +1,4 @@
-//! What a bulk request costs its caller and the device, by size, by copy kernel and through a channel:
+//! The cost of a bulk request for its caller and for the device, by size, by copy kernel and through a channel:
 //! `cargo run --release --example request_cost`.
 
 use std::error::Error;
@@ -10,7 +10,7 @@ use overtake::{Options, Overtake, Priority, PriorityStream};
 
 const BYTES_MAX: u64 = 1 << 20;
 const SIZES: [u64; 4] = [4 << 10, 64 << 10, 256 << 10, BYTES_MAX];
-/// Fewer than a stream holds, so that no call waits for the device.
+/// Fewer requests than a stream holds, so that no call waits for the device.
 const REQUESTS: u32 = 40;
 const ROUNDS: u32 = 20;
 
@@ -42,7 +42,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// The least that a request took its caller, and the least until it was done, of several rounds; and the way it went.
+/// Of several rounds, the shortest time of a request for its caller, and until it was done; and the way that it went.
 fn cheapest(overtake: &Overtake, bulk: &PriorityStream, copy: &Request) -> Result<(f64, f64, String), Box<dyn Error>> {
     let (driver, clock) = (overtake.driver(), overtake.driver().host());
     let (mut caller_ns, mut all_ns, mut plan) = (u64::MAX, u64::MAX, String::new());

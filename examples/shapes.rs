@@ -22,7 +22,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let flags = HostAllocFlags::PORTABLE.and(HostAllocFlags::DEVICEMAP);
     let (source, back) = (driver.host_alloc(BYTES, flags)?, driver.host_alloc(BYTES, flags)?);
     let device = driver.mem_alloc(BYTES)?;
-    // SAFETY: both allocations are `BYTES` long, zeroed or not, and nobody else uses them yet.
+    // SAFETY: both allocations are `BYTES` long, and no other reference to them exists yet.
     let (sent, received) = unsafe {
         source.write_bytes(0, BYTES as usize);
         back.write_bytes(0, BYTES as usize);

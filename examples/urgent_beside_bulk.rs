@@ -30,7 +30,7 @@ impl Pair {
 
     /// Host to device or back, and wait for it.
     fn copy(self, stream: &PriorityStream, to_host: bool) -> overtake::hal::Result<overtake::copy::CopyHandle> {
-        // SAFETY: both sides are `bytes` long and live until the program ends; nobody else touches them.
+        // SAFETY: both sides are `bytes` long and live until the program ends; no other thread touches them.
         unsafe {
             if to_host {
                 stream.memcpy_dtoh_async(self.host as *mut u8, self.device, self.bytes)
@@ -100,7 +100,7 @@ fn measure(overtake: &Overtake, to_host: bool, bytes: u64, load: bool) -> Result
     let mut latencies = Vec::new();
     for sample in 0..SAMPLES {
         if latencies.len() > 20 && latencies.iter().sum::<f64>() > 1e6 {
-            break; // natively each takes milliseconds: twenty tell enough
+            break; // native copies take milliseconds: twenty samples are enough
         }
         let began = host.now();
         small.copy(&urgent, to_host)?;
@@ -115,9 +115,9 @@ fn measure(overtake: &Overtake, to_host: bool, bytes: u64, load: bool) -> Result
     Ok((latencies, gbps))
 }
 
-/// Keeps four bulk copies outstanding; returns GB/s. Each is followed by the write of its number: without any such
-/// operation between them, the engine never leaves a stream whose next copy is ready, and the urgent copy would
-/// natively wait for ever.
+/// Keeps four bulk copies outstanding. Returns GB/s. Each copy is followed by a write of its number: without such an
+/// operation between them, the engine never leaves a stream whose next copy is ready, and a native urgent copy would
+/// wait for ever.
 fn feed(
     driver: &Arc<dyn Driver>,
     bulk: &PriorityStream,

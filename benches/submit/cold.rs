@@ -1,5 +1,5 @@
-//! What a submission costs a caller who finds none of it in his caches, as one who has slept for a while does.
-//! `cargo bench --bench submit -- cold` prints it.
+//! The cost of a submission whose code and data are not in the caches, as after a long sleep of the caller. `cargo
+//! bench --bench submit -- cold` prints it.
 
 use std::hint::black_box;
 use std::process::ExitCode;
@@ -8,11 +8,11 @@ use std::time::Instant;
 use crate::ways::{Bench, DIRECTIONS, names, print_head, print_row};
 
 const ROUNDS: usize = 400;
-/// Several times what a core has for itself.
+/// Several times the size of a core's own caches.
 const OTHERS_BYTES: usize = 16 << 20;
 const LINE_BYTES: usize = 64;
 
-/// What others do meanwhile: afterwards the core's caches are full of it.
+/// The work of other programs: afterwards the core's caches hold only their memory.
 fn others(memory: &mut [u8]) {
     memory.iter_mut().step_by(LINE_BYTES).for_each(|byte| *byte = byte.wrapping_add(1));
     black_box(memory);
@@ -23,7 +23,7 @@ fn median_ns(mut samples: Vec<u64>) -> u64 {
     samples[samples.len() / 2]
 }
 
-/// Prints a row for each way; all ways in turn, so that whatever else the machine does is in all of them.
+/// Prints a row for each way. All ways are measured in turn, so that other load on the machine affects all of them.
 pub fn report() -> ExitCode {
     let new = |name| DIRECTIONS.map(|(direction, _)| (Bench::new(name, direction), Vec::new()));
     let mut ways: Vec<_> = names().map(|name| (name, new(name))).collect();

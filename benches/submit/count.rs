@@ -1,5 +1,5 @@
-//! How many instructions a submission takes, counted by callgrind. `cargo bench --bench submit -- instructions` prints
-//! them; it needs valgrind.
+//! The number of instructions of a submission, counted by callgrind. `cargo bench --bench submit -- instructions`
+//! prints them; it needs valgrind.
 
 use std::process::{Command, ExitCode};
 
@@ -7,13 +7,13 @@ use crate::ways::{Bench, DIRECTIONS, names, print_head, print_row};
 
 const COPIES: u32 = 200;
 
-/// The calls that callgrind counts, by this name.
+/// callgrind counts the calls of the function of this name.
 #[inline(never)]
 fn counted_copies(bench: &Bench) {
     (0..COPIES).for_each(|_| bench.copy());
 }
 
-/// Runs under callgrind.
+/// The part that runs under callgrind.
 pub fn counted(name: &str, direction: &str) -> ExitCode {
     let direction = DIRECTIONS.iter().find(|(_, known)| *known == direction);
     let Some((direction, _)) = direction else { return ExitCode::FAILURE };
@@ -36,7 +36,7 @@ pub fn report() -> ExitCode {
 }
 
 fn callgrind(name: &str, direction: &str) -> Result<u64, String> {
-    let this = std::env::current_exe().map_err(|error| format!("where is this program: {error}"))?;
+    let this = std::env::current_exe().map_err(|error| format!("the path of this program is not known: {error}"))?;
     let output = Command::new("valgrind")
         .args([
             "--tool=callgrind",

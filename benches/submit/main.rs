@@ -1,5 +1,5 @@
-//! What submitting one copy costs the calling thread, in real time, on the software GPU: the driver call alone, and the
-//! same copy through overtake along each way it can go. The software GPU's own calls are in all of them, so the
+//! The cost of submitting one copy for the calling thread, in real time, on the software GPU: the driver call alone,
+//! and the same copy along each way through overtake. All of them contain the software GPU's own calls, so only the
 //! differences count.
 #![allow(unsafe_code)] // copies are unsafe: the memory is described where it is made
 
@@ -19,10 +19,10 @@ use overtake::{Options, Overtake, Priority, PriorityStream};
 use softgpu::{Payload, SoftGpu};
 
 const BYTES: u64 = 1 << 20;
-/// Copies submitted before the stream is drained, untimed: far fewer than it holds.
+/// Untimed copies before the stream is drained: far fewer than it holds.
 const BATCH: u64 = 64;
 
-/// Pinned memory and device memory; lives as long as the process.
+/// Pinned memory and device memory. It lives as long as the process.
 #[derive(Clone, Copy)]
 struct Pair {
     host: *const u8,
@@ -35,7 +35,7 @@ fn pair(driver: &dyn Driver) -> Pair {
     Pair { host, device: driver.mem_alloc(BYTES).expect("there is device memory") }
 }
 
-/// The time of `times` submissions, with untimed pauses in which everything completes.
+/// The time of `times` submissions, with untimed pauses in which all of them complete.
 fn time(times: u64, submit: impl Fn(), drain: impl Fn()) -> Duration {
     let mut spent = Duration::ZERO;
     let mut left = times;
@@ -55,7 +55,7 @@ fn direct(criterion: &mut Criterion, overtake: &Overtake, pair: Pair, stream: &P
     criterion.bench_function("submit, driver call alone", |bencher| {
         bencher.iter_custom(|times| {
             let submit = || {
-                // SAFETY: both sides have BYTES and live as long as the process; nobody touches the source.
+                // SAFETY: both sides have BYTES and live as long as the process; no thread touches the source.
                 unsafe { driver.copy_htod_async(pair.device, pair.host, BYTES, stream.raw()) }
                     .expect("the copy is valid");
             };
@@ -68,7 +68,7 @@ fn through(criterion: &mut Criterion, name: &str, pair: Pair, stream: &PriorityS
     criterion.bench_function(name, |bencher| {
         bencher.iter_custom(|times| {
             let submit = || {
-                // SAFETY: both sides have BYTES and live as long as the process; nobody touches the source.
+                // SAFETY: both sides have BYTES and live as long as the process; no thread touches the source.
                 unsafe { stream.memcpy_htod_async(pair.device, pair.host, BYTES) }.expect("the copy is valid");
             };
             time(times, submit, || stream.synchronize().expect("copies complete"))

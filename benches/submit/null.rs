@@ -1,5 +1,5 @@
-//! A driver whose calls of the submit path cost nothing, and whose device completes everything at once: what is left is
-//! what overtake itself costs.
+//! A driver whose calls on the submit path cost nothing, and whose device completes everything at once: the cost that
+//! remains is overtake's own.
 #![allow(unsafe_code)] // copies are passed on, with the caller's own promise; completions are stored as by a device
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -13,8 +13,8 @@ use overtake::hal::{
 };
 use softgpu::{Clock, SoftGpu};
 
-/// Real threads, and a time that stands still on demand: under callgrind everything is so slow that copies would be
-/// late, and be doubted.
+/// Real threads, and a clock that stops on demand. Under callgrind everything is so slow that copies would be late,
+/// and their streams would be doubted.
 struct Frozen {
     host: RealHost,
     since: AtomicU64,
@@ -22,7 +22,7 @@ struct Frozen {
 
 impl Host for Frozen {
     fn now(&self) -> Nanos {
-        // Asked for either way: what it costs counts.
+        // It is called in either case, because its cost counts.
         let now = self.host.now();
         match self.since.load(Ordering::Relaxed) {
             0 => now,
@@ -70,10 +70,10 @@ impl Host for Frozen {
 /// Host memory that the device sees.
 struct Mapped(*mut u8);
 
-// SAFETY: the pointer is only used for atomic stores, by whichever thread.
+// SAFETY: the pointer is only used for atomic stores, on any thread.
 unsafe impl Send for Mapped {}
 
-/// The software GPU until it is told to be instant.
+/// The software GPU until it is made instant.
 pub struct Null {
     inner: Arc<dyn Driver>,
     host: Frozen,
@@ -83,7 +83,7 @@ pub struct Null {
 }
 
 impl Null {
-    /// Still the software GPU.
+    /// Behaves as the software GPU at first.
     pub fn new() -> Arc<Null> {
         let inner: Arc<dyn Driver> = Arc::new(SoftGpu::builder().clock(Clock::FreeRunning).build());
         let host = Frozen { host: RealHost::new(), since: AtomicU64::new(0) };
@@ -91,7 +91,7 @@ impl Null {
         Arc::new(Null { inner, host, instant, withheld, mapped: Mutex::default() })
     }
 
-    /// From now on nothing of the submit path costs anything, and time stands still.
+    /// From now on no call of the submit path costs anything, and time stands still.
     pub fn be_instant(&self, instant: bool) {
         self.host.since.store(if instant { self.host.host.now().0 } else { 0 }, Ordering::Relaxed);
         self.instant.store(instant, Ordering::Relaxed);
@@ -114,7 +114,7 @@ impl Null {
         if self.withheld.load(Ordering::Relaxed) {
             return;
         }
-        let mapped = self.mapped.lock().expect("nobody panics with it");
+        let mapped = self.mapped.lock().expect("no thread panics with it");
         // The allocation that begins closest before the address holds it.
         let (seen, memory) =
             mapped.iter().filter(|(seen, _)| *seen <= address).max_by_key(|(seen, _)| *seen).expect("a mapped address");
@@ -132,7 +132,7 @@ macro_rules! pass_on {
     };
     (unsafe: $($name:ident($($argument:ident: $kind:ty),*) -> $result:ty;)+) => {
         $(unsafe fn $name(&self, $($argument: $kind),*) -> Result<$result> {
-            // SAFETY: the caller's promise to this driver is the one that the driver underneath asks for.
+            // SAFETY: the inner driver makes the same demands as this one.
             unsafe { self.inner.$name($($argument),*) }
         })+
     };
@@ -175,7 +175,7 @@ impl Driver for Null {
 
     fn host_device_pointer(&self, pointer: *mut u8) -> Result<DevicePtr> {
         let seen = self.inner.host_device_pointer(pointer)?;
-        self.mapped.lock().expect("nobody panics with it").push((seen, Mapped(pointer)));
+        self.mapped.lock().expect("no thread panics with it").push((seen, Mapped(pointer)));
         Ok(seen)
     }
 
@@ -191,17 +191,17 @@ impl Driver for Null {
     }
 
     unsafe fn copy_htod_async(&self, target: DevicePtr, source: *const u8, bytes: u64, stream: Stream) -> Result<()> {
-        // SAFETY: the caller's promise is the one that the driver underneath asks for.
+        // SAFETY: the inner driver makes the same demands as this one.
         self.or((), |inner| unsafe { inner.copy_htod_async(target, source, bytes, stream) })
     }
 
     unsafe fn copy_async(&self, target: DevicePtr, source: DevicePtr, bytes: u64, stream: Stream) -> Result<()> {
-        // SAFETY: the caller's promise is the one that the driver underneath asks for.
+        // SAFETY: the inner driver makes the same demands as this one.
         self.or((), |inner| unsafe { inner.copy_async(target, source, bytes, stream) })
     }
 
     unsafe fn copy_dtoh_async(&self, target: *mut u8, source: DevicePtr, bytes: u64, stream: Stream) -> Result<()> {
-        // SAFETY: the caller's promise is the one that the driver underneath asks for.
+        // SAFETY: the inner driver makes the same demands as this one.
         self.or((), |inner| unsafe { inner.copy_dtoh_async(target, source, bytes, stream) })
     }
 

@@ -1,4 +1,4 @@
-//! The ways that a copy is submitted here, and one copy along one of them.
+//! The measured ways of a copy, and the submission of one copy along one of them.
 #![allow(unsafe_code)] // copies are unsafe: the memory is described where it is made
 
 use std::sync::Arc;
@@ -9,10 +9,10 @@ use overtake::{Direction, Options, Overtake, Priority, PriorityStream};
 use crate::null::Null;
 
 const BYTES: u64 = 64 << 10;
-/// Copies before the measured ones: whatever happens once has happened.
+/// Copies before the measured ones, so that one-time costs are not measured.
 const WARM_UP: u32 = 20;
 
-/// The name, the copies that a ticket serves, and whether their tickets stay out.
+/// The name, the number of copies that share a ticket, and whether their tickets stay out.
 struct Way {
     name: &'static str,
     armed: bool,
@@ -24,10 +24,10 @@ const fn way(name: &'static str, armed: bool, ticket_every: u32, withheld: bool)
     Way { name, armed, ticket_every, withheld }
 }
 
-/// The copy without any of ours.
+/// The copy without overtake.
 const DRIVER_CALL: &str = "driver call";
 
-/// All ways through ours.
+/// All ways through overtake.
 const WAYS: [Way; 5] = [
     way("alone", false, 8, false),
     way("covered", true, u32::MAX, true),
@@ -39,12 +39,12 @@ const WAYS: [Way; 5] = [
 /// The directions, with their names.
 pub const DIRECTIONS: [(Direction, &str); 2] = [(Direction::HostToDevice, "h2d"), (Direction::DeviceToHost, "d2h")];
 
-/// The names of everything that is measured.
+/// The names of all measured ways.
 pub fn names() -> impl Iterator<Item = &'static str> {
     [DRIVER_CALL].into_iter().chain(WAYS.iter().map(|way| way.name))
 }
 
-/// Prints what the numbers are, above their columns.
+/// Prints a description of the numbers, above their columns.
 pub fn print_head(what: &str) {
     println!("{what}\n{:<18}{:>8}{:>8}", "", DIRECTIONS[0].1, DIRECTIONS[1].1);
 }
@@ -54,10 +54,10 @@ pub fn print_row(name: &str, numbers: [u64; 2]) {
     println!("{name:<18}{:>8}{:>8}", numbers[0], numbers[1]);
 }
 
-/// Two streams of which one copies along a way, on a driver whose calls do nothing.
+/// Two streams on a driver whose calls do nothing. One of them copies along a way.
 pub struct Bench {
     null: Arc<Null>,
-    /// Dropped before the overtake that they belong to.
+    /// Dropped before the overtake that it belongs to.
     urgent: PriorityStream,
     _bulk: PriorityStream,
     _overtake: Overtake,
@@ -69,12 +69,12 @@ pub struct Bench {
 }
 
 impl Bench {
-    /// For a way, or for the driver call where no way has that name; warm.
+    /// Prepares the way of this name, or else the driver call, and makes the warm-up copies.
     pub fn new(name: &str, direction: Direction) -> Bench {
         let way = WAYS.iter().find(|way| way.name == name);
         let null = Null::new();
         let driver: Arc<dyn Driver> = Arc::clone(&null) as Arc<dyn Driver>;
-        // Without channels no queue is probed, which would take callgrind minutes.
+        // Without channels no queue is probed; a probe would take callgrind minutes.
         let options =
             Options { ticket_every: way.map_or(8, |way| way.ticket_every), channels: false, ..Options::default() };
         let overtake = Overtake::open(&driver, Device(0), options).expect("the software GPU opens");
@@ -97,11 +97,11 @@ impl Bench {
         bench
     }
 
-    /// One copy.
+    /// Submits one copy.
     #[inline(always)]
     pub fn copy(&self) {
         let (driver, stream, host, device) = (&*self.null, &self.urgent, self.host, self.device);
-        // SAFETY: both sides have BYTES and live as long as the process; nobody touches either.
+        // SAFETY: both sides have BYTES and live as long as the process; no thread touches either.
         let submitted = unsafe {
             match (self.through, self.direction) {
                 (true, Direction::DeviceToHost) => stream.memcpy_dtoh_async(host, device, BYTES).map(drop),
@@ -116,7 +116,7 @@ impl Bench {
 
 impl Drop for Bench {
     fn drop(&mut self) {
-        // The device is the software GPU again, which has nothing to do.
+        // The device is the software GPU again, and idle.
         self.null.be_instant(false);
         self.null.withhold(false);
     }

@@ -1,5 +1,6 @@
-/* A program that loads weights in the background and copies a token behind each layer, and what overtake changes in it:
- * the four lines marked "overtake". (Opening could be left out: it moves the cost of the first copies to the start.)
+/* A program that loads weights in the background and copies a token behind each layer. The four lines marked
+ * "overtake" are the changes for overtake. (Opening could be left out: it moves the cost of the first copies to the
+ * start.)
  *
  *     gcc priority.c -I$CUDA_HOME/include $(pkg-config --cflags --libs overtake) -lcuda -o priority
  *

@@ -60,14 +60,14 @@ void run()
     CUstream loader = stream(), worker = stream();
     std::memset(layer, 1, layer_bytes);
 
-    overtake::adopted_stream bulk(loader, OVERTAKE_PRIORITY_LOWEST); // whatever goes through this stream is bulk
+    overtake::adopted_stream bulk(loader, OVERTAKE_PRIORITY_LOWEST); // all copies of this stream are bulk
     std::vector<double> took_us;
     for (int i = 0; i < layers; i++) {
         char *place = weights + i % places * layer_bytes;
         overtake::memcpy_async(place, layer, layer_bytes, direction::host_to_device, bulk.get());
         std::memset(token, i, token_bytes);
 
-        overtake::scoped_priority urgent(5); // whatever this thread copies from here to the end of the scope is urgent
+        overtake::scoped_priority urgent(5); // this thread's copies are urgent until the scope ends
         auto began = std::chrono::steady_clock::now();
         overtake::memcpy_async(token_on_device, token, token_bytes, direction::host_to_device, worker);
         cuda(cuStreamSynchronize(worker));

@@ -2,7 +2,7 @@
 
     PYTHONPATH=PREFIX/lib/overtake/python overtake run -- python examples/python/priority.py
 
-Without the drop-in it runs as well, and the copies keep CUDA's order; without PyTorch and CuPy it says so.
+Without the drop-in it runs as well, and the copies keep CUDA's order. Without PyTorch and CuPy it prints a message.
 """
 
 import importlib.util
@@ -29,13 +29,13 @@ def with_torch():
     weights_on_device, token_on_device = weights.cuda(), token.cuda()
     loader, worker = torch.cuda.Stream(), torch.cuda.Stream()
 
-    overtake.set_stream_priority(loader, 1)  # what goes through this stream is bulk
+    overtake.set_stream_priority(loader, 1)  # all copies of this stream are bulk
     times_us = []
     for _ in range(ROUNDS):
         with torch.cuda.stream(loader):
             weights_on_device.copy_(weights, non_blocking=True)
         began = time.perf_counter()
-        with torch.cuda.stream(worker), overtake.priority(5):  # what this thread copies in here is urgent
+        with torch.cuda.stream(worker), overtake.priority(5):  # this thread's copies in the block are urgent
             token_on_device.copy_(token, non_blocking=True)
         worker.synchronize()
         times_us.append((time.perf_counter() - began) * 1e6)
@@ -54,7 +54,7 @@ def with_cupy():
     loader, worker = cupy.cuda.Stream(non_blocking=True), cupy.cuda.Stream(non_blocking=True)
 
     overtake.set_stream_priority(loader, 1)
-    overtake.set_stream_priority(worker, 5)  # by stream, where PyTorch above goes by thread
+    overtake.set_stream_priority(worker, 5)  # by stream; PyTorch above goes by thread
     times_us = []
     for _ in range(ROUNDS):
         weights_on_device.set(weights, stream=loader)

@@ -13,19 +13,19 @@ use crate::stored::{self, Stored};
 pub const BENCHES: [&str; 7] = ["latency", "burst", "overhead", "priorities", "endless", "frontier", "bandwidth"];
 /// The folder of the model's runs.
 const MODEL: &str = "soft";
-/// How far a figure may be off.
+/// The permitted deviation of a figure.
 const TOLERANCE: f64 = 0.20;
-/// What is compared.
+/// The figures that are compared.
 const FIGURES: [(&str, Figure); 2] = [("p50 us", |row| row.p50_us), ("bulk GB/s", |row| row.bulk_gbps)];
 
 /// A figure of a row.
 type Figure = fn(&BenchRow) -> Option<f64>;
 
-/// One figure of one row: lowest and highest of what was measured, and what the model gave.
+/// One figure of one row: the lowest and the highest measurement, and the model's value.
 pub struct Line {
-    /// Which of [`BENCHES`].
+    /// The index in [`BENCHES`].
     pub bench: usize,
-    /// Which figure.
+    /// The name of the figure.
     pub figure: &'static str,
     key: Key,
     lowest: f64,
@@ -34,7 +34,7 @@ pub struct Line {
 }
 
 impl Line {
-    /// How far the model is from what was measured; 1 where it lies between two measurements.
+    /// The model's value over the nearest measurement; 1 if it lies between two measurements.
     pub fn ratio(&self) -> f64 {
         self.model / self.model.clamp(self.lowest, self.highest)
     }
@@ -45,7 +45,7 @@ pub fn is_off(ratio: f64) -> bool {
     (ratio - 1.0).abs() > TOLERANCE
 }
 
-/// Every figure that the model and the runs of a device both have.
+/// Every figure that both the model and the runs of a device have.
 pub fn lines(runs: &[Stored], device: &str) -> Vec<Line> {
     let mut lines = Vec::new();
     for (bench, question) in BENCHES.into_iter().enumerate() {
@@ -115,7 +115,7 @@ mod tests {
         let runs = [("soft", "idle", 9.0), ("soft", "new", 9.0), ("h100", "idle", 12.0), ("h100", "idle", 19.0)]
             .map(|(device, method, p50_us)| example::bench("latency", device, method, p50_us));
         let lines = lines(&runs, "h100");
-        assert_eq!(lines.len(), FIGURES.len(), "what only the model has is compared with nothing");
+        assert_eq!(lines.len(), FIGURES.len(), "rows of the model alone are not compared");
         assert_eq!((lines[0].lowest, lines[0].highest), (12.0, 19.0));
         assert!(is_off(lines[0].ratio()));
     }

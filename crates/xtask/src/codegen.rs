@@ -1,4 +1,4 @@
-//! `codegen`: the committed types against NVIDIA's header.
+//! `codegen`: compares the committed types with NVIDIA's header.
 
 use std::path::Path;
 use std::process::Command;
@@ -6,10 +6,10 @@ use std::process::Command;
 use crate::Outcome;
 use crate::wheels::{self, Scratch, Wheels};
 
-/// The files that are generated, in `crates/abi/src`.
+/// The generated files in `crates/abi/src`.
 pub const FILES: [&str; 2] = ["generated.rs", "prototypes.rs"];
 
-/// What to do with what was generated.
+/// The use of generated files.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
     /// Write it into the tree.
@@ -74,7 +74,7 @@ pub fn read(path: &Path) -> Result<String, String> {
     std::fs::read_to_string(path).map_err(|error| format!("{}: {error}\n", path.display()))
 }
 
-/// Where a committed file and what was generated part, and the chore that writes the file.
+/// The first difference between a committed file and the generated one, and the chore that writes the file.
 pub fn difference(name: &str, source: &str, chore: &str, committed: &str, fresh: &str) -> String {
     let (mut old, mut new) = (committed.lines(), fresh.lines());
     let mut number = 0;

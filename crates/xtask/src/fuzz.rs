@@ -1,14 +1,15 @@
-//! `fuzz`: many random programs under the drop-in. The test of that name does the work; cargo builds what it needs.
+//! `fuzz`: runs many random programs under the drop-in. The test of that name does the work, and cargo builds its
+//! needs.
 
 use std::path::Path;
 use std::process::Command;
 
 use crate::Outcome;
 
-/// How many programs there are where no number is given.
+/// The number of programs by default.
 const PROGRAMS: &str = "1000";
 
-/// Runs them; the test prints what it finds.
+/// Runs them; the test prints its findings.
 pub fn run(root: &Path, options: &[&str]) -> Outcome {
     let status = command(root, options).status().map_err(|error| format!("cargo does not start: {error}\n"))?;
     if status.success() { Ok(String::new()) } else { Err(format!("the random programs: {status}\n")) }

@@ -23,7 +23,7 @@ fn write(folder: &Path, name: &str, text: &str) -> Result<(), String> {
     std::fs::write(folder.join(name), text).map_err(|error| format!("{name}: {error}\n"))
 }
 
-/// libclang comes without its own headers; gcc's serve as well.
+/// libclang comes without headers of its own, but gcc's serve as well.
 fn clang_arguments() -> Vec<String> {
     let output = Command::new("gcc").arg("-print-file-name=include").output();
     let folder = output.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned()).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! `header`: the committed `overtake.h` against the Rust sources of the C library.
+//! `header`: compares the committed `overtake.h` with the Rust sources of the C library.
 
 use std::path::Path;
 use std::process::Command;
@@ -7,7 +7,7 @@ use crate::Outcome;
 use crate::codegen::{Mode, difference, read, succeed};
 use crate::wheels::Scratch;
 
-/// Where the header is committed.
+/// The path of the committed header.
 const HEADER: &str = "crates/capi/include/overtake.h";
 
 /// Generates the header, and writes or compares.
@@ -26,7 +26,7 @@ pub fn run(root: &Path, mode: Mode) -> Outcome {
     }
 }
 
-/// Runs this program once more with cbindgen built in: nobody else has to build that.
+/// Runs this program once more with cbindgen built in, so that other chores need not build it.
 fn generate(root: &Path, file: &Path) -> Result<(), String> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
@@ -41,7 +41,7 @@ pub mod generator {
 
     use crate::Outcome;
 
-    /// In the order of the header. Other files of the crate export nothing.
+    /// In the order of the header. Other files of the crate export no function.
     const SOURCES: [&str; 4] = ["exports.rs", "codes.rs", "statistics.rs", "copies.rs"];
 
     /// Writes the header to `file`.
@@ -59,7 +59,7 @@ pub mod generator {
         Ok(String::new())
     }
 
-    /// What Rust calls safety is what the call demands of C programmers, and a negative number needs brackets.
+    /// Rust's safety section lists the demands on C callers, and a negative number needs brackets.
     fn for_c(text: &str) -> String {
         let text = text.replace(" * # Safety\n", " * Demands:\n");
         text.lines().map(|line| bracketed(line) + "\n").collect()

@@ -1,5 +1,5 @@
-//! `mutants`: what `cargo-mutants` changes in the parts that decide, and no test finds, against the list of those that
-//! are known, each with its reason.
+//! `mutants`: compares the changes of `cargo-mutants` that no test finds, in the parts that decide, with the list of
+//! known ones and their reasons.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -11,10 +11,10 @@ use crate::Outcome;
 use crate::codegen::{read, succeed};
 use crate::scratch::Tree;
 
-/// The survivors that are known.
+/// The known survivors.
 const LIST: &str = "reports/mutants/survivors.toml";
 
-/// What is looked at together: a package, its files, and the tests that have to find what is changed there.
+/// A unit of work: a package, its files, and the tests that have to find changes there.
 struct Part {
     package: &'static str,
     files: &'static [&'static str],
@@ -55,7 +55,7 @@ const PARTS: [Part; 4] = [
     },
 ];
 
-/// Longer than any of those tests takes beside other work.
+/// No such test takes this long, even beside other work.
 const TEST_SECONDS_MAX: &str = "60";
 
 #[derive(Deserialize)]
@@ -65,16 +65,16 @@ struct List {
     survivor: Vec<Survivor>,
 }
 
-/// A change that no test finds, and why that is well.
+/// A change that no test finds, and the reason why that is acceptable.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Survivor {
-    /// The file, and what is changed there as `cargo-mutants` says it, without line and column.
+    /// The file, and the change in the words of `cargo-mutants`, without line and column.
     mutant: String,
-    /// In so many places.
+    /// The number of places.
     #[serde(default = "one")]
     count: usize,
-    /// Why no test finds it.
+    /// The reason why no test finds it.
     reason: String,
 }
 
@@ -85,7 +85,7 @@ fn one() -> usize {
 /// Changes these files, or all of the parts above.
 pub fn run(root: &Path, files: &[&str]) -> Outcome {
     if let Some(file) = files.iter().find(|file| !PARTS.iter().any(|part| part.files.contains(file))) {
-        return Err(format!("mutants does not look at {file}; crates/xtask/src/mutants.rs says at which it does\n"));
+        return Err(format!("mutants does not look at {file}; crates/xtask/src/mutants.rs lists its files\n"));
     }
     let known = known(&read(&root.join(LIST))?)?;
     have_tool()?;
@@ -113,7 +113,7 @@ fn have_tool() -> Result<(), String> {
     succeed(cargo().args(["install", "cargo-mutants", "--locked"]))
 }
 
-/// What survives in a file. A change that makes the tests hang does not.
+/// The survivors in a file. A change that makes the tests hang is found.
 fn survivors_of(tree: &Tree, part: &Part, file: &str) -> Result<Vec<String>, String> {
     let output = tree.folder().with_file_name("out");
     let mut command = cargo();
@@ -154,7 +154,7 @@ fn known(text: &str) -> Result<BTreeMap<String, usize>, String> {
     Ok(known)
 }
 
-/// Fails for a survivor that has no reason, and for a reason whose survivor is found by now.
+/// Fails for a survivor without a reason, and for a reason whose survivor is found by now.
 fn compare(known: &BTreeMap<String, usize>, survivors: &[String], files: &BTreeSet<&str>) -> Outcome {
     let mut counts: BTreeMap<&str, (usize, usize)> = BTreeMap::new();
     survivors.iter().for_each(|survivor| counts.entry(survivor).or_default().0 += 1);
@@ -165,7 +165,7 @@ fn compare(known: &BTreeMap<String, usize>, survivors: &[String], files: &BTreeS
     let problem = |(mutant, (seen, kept)): (&str, (usize, usize))| match seen.cmp(&kept) {
         std::cmp::Ordering::Equal => None,
         std::cmp::Ordering::Greater => {
-            Some(format!("survives in {seen} places, {kept} with a reason: {mutant}\n  Write a test, or why not.\n"))
+            Some(format!("survives in {seen} places, {kept} with a reason: {mutant}\n  Write a test, or a reason.\n"))
         }
         std::cmp::Ordering::Less => {
             Some(format!("survives in {seen} places, and {LIST} has {kept}: {mutant}\n  Take it out there.\n"))

@@ -1,4 +1,4 @@
-//! A copy of the tree to break things in, kept between runs so that little has to be built again.
+//! A copy of the tree for experiments, kept between runs so that little has to be built again.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -6,19 +6,19 @@ use std::process::Command;
 
 use crate::codegen::read;
 
-/// The copy, and what is built from it.
+/// The copy, and its build products.
 pub struct Tree {
     top: PathBuf,
 }
 
 impl Tree {
-    /// Brings the copy of that name up to date with what git knows or would add. Files that are the same are not
-    /// touched: cargo goes by their times.
+    /// Updates the copy of that name to the files that git tracks or would add. Equal files are not touched, because
+    /// cargo compares their times.
     pub fn of(root: &Path, name: &str) -> Result<Tree, String> {
         let tree = Tree { top: root.join("target").join(name) };
         let names = names(root)?;
         for name in &names {
-            // A link, or a file that git knows and that is gone, is nothing that a test of ours builds from.
+            // Links, and tracked files that have been deleted, are not needed by the builds of tests.
             let Ok(content) = std::fs::read(root.join(name)) else { continue };
             let copy = tree.folder().join(name);
             if std::fs::read(&copy).is_ok_and(|there| there == content) {
@@ -32,7 +32,7 @@ impl Tree {
         Ok(tree)
     }
 
-    /// Removes what the last run copied and git has no more.
+    /// Removes files that the last run copied and git no longer has.
     fn forget_others(&self, names: &BTreeSet<String>) -> Result<(), String> {
         let known = self.top.join("files");
         for gone in std::fs::read_to_string(&known).unwrap_or_default().lines().filter(|name| !names.contains(*name)) {
@@ -42,17 +42,16 @@ impl Tree {
         std::fs::write(&known, list).map_err(|error| format!("{}: {error}\n", known.display()))
     }
 
-    /// Where the copy is.
     pub fn folder(&self) -> PathBuf {
         self.top.join("tree")
     }
 
-    /// What is built from it.
+    /// The folder of its build products.
     pub fn build(&self) -> PathBuf {
         self.top.join("build")
     }
 
-    /// What the last command said.
+    /// The output of the last command.
     pub fn log(&self) -> PathBuf {
         self.top.join("log")
     }

@@ -1,4 +1,4 @@
-//! `store-run`: puts what was measured where `headline` finds it.
+//! `store-run`: stores measurements where `headline` finds them.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use crate::headline;
 use crate::stored::{self, FOLDER};
 use crate::{codegen::Mode, tidy};
 
-/// What is asked for.
+/// The request.
 #[derive(Default)]
 struct Asked<'a> {
     question: Option<&'a str>,
@@ -54,7 +54,7 @@ pub fn run(root: &Path, words: &[&str]) -> Outcome {
     Ok(text + &headline::run(root, Mode::Write)?)
 }
 
-/// Stores one file, in as many as it answers questions; their new names.
+/// Stores one file as one run for each question that it answers. Returns the new names.
 fn store(root: &Path, file: &Path, asked: &Asked<'_>) -> Result<Vec<String>, String> {
     let date = date_of(file)?;
     if file.extension().is_some_and(|extension| extension == "json") {
@@ -63,7 +63,7 @@ fn store(root: &Path, file: &Path, asked: &Asked<'_>) -> Result<Vec<String>, Str
             header.product = asked.product.unwrap_or(header.product);
             let own = rest.get("question").and_then(Value::as_str).map(str::to_owned);
             let question = asked.question.map(str::to_owned).or(own).or_else(|| question_of(&header.command));
-            let question = question.ok_or("which question does it answer? Say it: --question NAME")?;
+            let question = question.ok_or("the question that it answers is not known: give --question NAME")?;
             let text = compact(&header, rows, rest);
             by_question.entry(question).or_insert_with(|| (header, Vec::new())).1.push(text);
         }
@@ -82,7 +82,7 @@ fn store(root: &Path, file: &Path, asked: &Asked<'_>) -> Result<Vec<String>, Str
     Ok(vec![put(root, question, asked.device, &header, &format!("{date}.txt"), &text)?])
 }
 
-/// Writes a run into the folder of its question and device; its name.
+/// Writes a run into the folder of its question and device. Returns its name.
 fn put(
     root: &Path,
     question: &str,
@@ -103,7 +103,7 @@ fn put(
     Ok(target.strip_prefix(root).unwrap_or(&target).to_string_lossy().into_owned())
 }
 
-/// The question that a command of ours answers.
+/// The question that one of our commands answers.
 fn question_of(command: &str) -> Option<String> {
     let words: Vec<&str> = command.split_whitespace().collect();
     let special = ["priorities", "endless", "frontier"];
@@ -131,7 +131,7 @@ fn date_of(file: &Path) -> Result<String, String> {
     Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
-/// A name that is not taken.
+/// A name that is free.
 fn free(folder: &Path, name: &str, extension: &str) -> PathBuf {
     let numbered = |number: u32| folder.join(format!("{name}-{number}.{extension}"));
     let plain = folder.join(format!("{name}.{extension}"));
@@ -139,7 +139,7 @@ fn free(folder: &Path, name: &str, extension: &str) -> PathBuf {
     if is_first { plain } else { (1..).map(numbered).find(|path| !path.exists()).expect("numbers do not end") }
 }
 
-/// A run with a line for its header, and one for each row.
+/// A run with one line for its header, and one for each row.
 fn compact(header: &Header, rows: Vec<Value>, rest: Map<String, Value>) -> String {
     let mut text = format!("{{\"header\":{},\n", without_paths(json!(header)));
     for (name, value) in rest {
@@ -149,7 +149,7 @@ fn compact(header: &Header, rows: Vec<Value>, rest: Map<String, Value>) -> Strin
     text + &format!("\"rows\":[\n{}\n]}}", rows.join(",\n"))
 }
 
-/// Every text in it without paths of the machine: of those only the last part stays.
+/// Every text in it without paths of the machine: only their last part stays.
 fn without_paths(value: Value) -> Value {
     match value {
         Value::String(text) => Value::String(tidy::without_machine_paths(&text)),
@@ -162,7 +162,7 @@ fn without_paths(value: Value) -> Value {
 /// A text with the header of a run and its own command, which is its first line after `$ `.
 fn with_header(header: Header, text: &str) -> Result<(Header, String), String> {
     let (first, body) = text.split_once('\n').ok_or("it is empty")?;
-    let command = first.strip_prefix("$ ").ok_or("its first line does not say `$ COMMAND`")?.to_owned();
+    let command = first.strip_prefix("$ ").ok_or("its first line is not `$ COMMAND`")?.to_owned();
     let release = header.driver_release.as_ref().map_or(String::new(), |release| format!(", {release}"));
     let lines = [
         format!("device: {}", header.device),

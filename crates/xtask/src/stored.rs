@@ -1,7 +1,7 @@
-//! Stored runs: the files of `reports/QUESTION/DEVICE`, and what each has to say of itself.
+//! Stored runs: the files of `reports/QUESTION/DEVICE`, and their headers.
 //!
-//! A run is JSON as `overtake bench --json` and the scripts of `tests/gpu` write it (a header and rows; or a list of
-//! such runs that were made in turn), or text whose first lines are its header and whose text comes after an empty one.
+//! A run is JSON in the format of `overtake bench --json` and the scripts of `tests/gpu`: a header and rows, or a
+//! list of such runs that were made in turn. Or it is text: the lines of its header, an empty line, and the text.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -9,13 +9,13 @@ use std::path::{Path, PathBuf};
 use report::{BenchRow, Header};
 use serde_json::{Map, Value};
 
-/// The folder of all of them.
+/// The folder of all runs.
 pub const FOLDER: &str = "reports";
 /// Folders of `reports` that hold no runs: lists of mutants, and logs of the fuzzers.
 const OTHER_FOLDERS: [&str; 2] = ["mutants", "fuzz"];
 /// The folder of a question for programs that were only written to answer it.
 const PROBES: &str = "probes";
-/// What the header of a text has to say, in this order.
+/// The header of a text has these lines in this order.
 const TEXT_HEADER: [&str; 5] = ["device", "driver", "commit", "product", "command"];
 
 /// One stored run.
@@ -27,11 +27,11 @@ pub struct Stored {
     pub question: String,
     /// The folder of the device that it ran on.
     pub device: String,
-    /// Where it comes from.
+    /// Its origin.
     pub header: Header,
-    /// What it measured; nothing where it is text.
+    /// Its measurements; none if it is text.
     pub rows: Vec<Value>,
-    /// What it says beside header and rows.
+    /// The other parts of its JSON.
     pub rest: Map<String, Value>,
 }
 
@@ -41,17 +41,17 @@ impl Stored {
         self.header.product == report::PRODUCT
     }
 
-    /// Whether it is of an older product: to be measured again, or to be removed.
+    /// Whether it is of an older product: it must be measured again or removed.
     pub fn is_stale(&self) -> bool {
         self.header.product != 0 && self.header.product < report::PRODUCT
     }
 
-    /// Rows as the benches write them.
+    /// Its rows in the format of the benches.
     pub fn bench_rows(&self) -> Vec<BenchRow> {
         self.rows.iter().filter_map(|row| serde_json::from_value(row.clone()).ok()).collect()
     }
 
-    /// What of its environment tells it from other runs that answer the same question.
+    /// The part of its environment that distinguishes it from other runs for the same question.
     pub fn variant(&self) -> String {
         let tells = |name: &str| name != "OVERTAKE_BACKEND";
         let words = self.header.environment.iter().filter(|(name, _)| tells(name));
@@ -59,7 +59,7 @@ impl Stored {
     }
 }
 
-/// All stored runs, in the order of their files; or everything that is wrong with them.
+/// All stored runs, in the order of their files; or all mistakes in them.
 pub fn read_all(root: &Path) -> Result<Vec<Stored>, Vec<String>> {
     let (mut runs, mut wrong) = (Vec::new(), Vec::new());
     for question in entries(&root.join(FOLDER)) {
@@ -73,7 +73,7 @@ pub fn read_all(root: &Path) -> Result<Vec<Stored>, Vec<String>> {
 
 fn read_question(root: &Path, folder: &Path, question: &str, runs: &mut Vec<Stored>, wrong: &mut Vec<String>) {
     if !folder.join("README.md").is_file() {
-        wrong.push(format!("{FOLDER}/{question} has no README.md that says what is asked there"));
+        wrong.push(format!("{FOLDER}/{question} has no README.md that states its question"));
     }
     for entry in entries(folder) {
         let name = name_of(&entry);
@@ -99,7 +99,7 @@ fn read_question(root: &Path, folder: &Path, question: &str, runs: &mut Vec<Stor
     }
 }
 
-/// A header, rows, and the rest.
+/// A header, rows, and the other parts.
 type Parts = (Header, Vec<Value>, Map<String, Value>);
 
 /// The runs of one file.
@@ -157,7 +157,7 @@ fn complete(header: &Header) -> Result<(), String> {
     let said = [("device", &header.device), ("driver", &header.driver), ("commit", &header.commit)];
     for (name, value) in said.into_iter().chain([("command", &header.command)]) {
         if value.trim().is_empty() || value == "unknown" {
-            return Err(format!("the header does not say its {name}"));
+            return Err(format!("the header has no {name}"));
         }
     }
     if header.product > report::PRODUCT {
@@ -171,7 +171,7 @@ fn name_of(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// What lies in a folder, in order.
+/// The files and folders in a folder, in order.
 fn entries(folder: &Path) -> Vec<PathBuf> {
     let Ok(read) = std::fs::read_dir(folder) else { return Vec::new() };
     let mut paths: Vec<PathBuf> = read.filter_map(Result::ok).map(|entry| entry.path()).collect();
@@ -213,7 +213,7 @@ mod tests {
         assert_eq!(read_all(store("latency/h100/a.json", &list).path()).unwrap().len(), 2);
         let runs = read_all(store("latency/h100/a.txt", TEXT).path()).unwrap();
         assert_eq!((runs[0].header.product, runs[0].header.command.as_str()), (0, "./a.out"));
-        assert!(!runs[0].is_stale() && !runs[0].is_current(), "what is only compared with is neither");
+        assert!(!runs[0].is_stale() && !runs[0].is_current(), "runs for comparison only are neither");
     }
 
     #[test]
@@ -225,7 +225,7 @@ mod tests {
             assert!(wrong("latency/h100/a.txt", &text).contains(name), "{name}");
         }
         let unknown = JSON.replace("abc", "unknown");
-        assert!(wrong("latency/h100/a.json", &unknown).contains("does not say its commit"));
+        assert!(wrong("latency/h100/a.json", &unknown).contains("has no commit"));
         let later = JSON.replace("\"product\":1", "\"product\":999");
         assert!(wrong("latency/h100/a.json", &later).contains("product 999"));
     }

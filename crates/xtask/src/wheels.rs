@@ -1,4 +1,4 @@
-//! What pip brings: the CUDA headers and libclang, in a folder that goes away again.
+//! Fetches the CUDA headers and libclang by pip, into a folder that is removed again.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -22,7 +22,6 @@ impl Scratch {
         Ok(Scratch(folder))
     }
 
-    /// Where it is.
     pub fn path(&self) -> &Path {
         &self.0
     }
@@ -44,7 +43,7 @@ pub struct Wheels {
     pub libclang: PathBuf,
 }
 
-/// Fetches both wheels into `folder` and unpacks them; the error says why they cannot be had.
+/// Fetches both wheels into `folder` and unpacks them. The error tells why they cannot be fetched.
 pub fn fetch(folder: &Path) -> Result<Wheels, String> {
     let destination = folder.join("wheels");
     let mut pip = Command::new("python3");

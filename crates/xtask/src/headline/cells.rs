@@ -1,11 +1,11 @@
-//! Cells of tables: what several runs say of one figure.
+//! Cells of tables: one figure of several runs.
 
 use report::format;
 
 /// A cell without content.
 pub const NONE: &str = "-";
 
-/// The median of values, and their range where there are several: `13.2 (11.9 to 15.1)`.
+/// The median of values, and their range if there are several: `13.2 (11.9 to 15.1)`.
 pub fn spread(values: &[f64], show: impl Fn(f64) -> String) -> String {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -26,7 +26,7 @@ pub fn range(values: &[f64], show: impl Fn(f64) -> String) -> String {
     }
 }
 
-/// The median of sorted values: the middle one, or between the two in the middle.
+/// The median of sorted values: the middle one, or the mean of the two in the middle.
 pub fn median(sorted: &[f64]) -> f64 {
     let (low, high) = ((sorted.len() - 1) / 2, sorted.len() / 2);
     f64::midpoint(sorted[low], sorted[high])
@@ -42,20 +42,20 @@ pub fn gbps(value: f64) -> String {
     format!("{value:.1}")
 }
 
-/// What one run says of the tail of one distribution.
+/// The tail of the distribution of one run.
 pub struct Tail<'a> {
-    /// How many samples it has.
+    /// The number of samples.
     pub samples: usize,
-    /// Its 99th percentile, where it says it.
+    /// Its 99th percentile, if the run has it.
     pub p99_us: Option<f64>,
     /// Its maximum.
     pub max_us: Option<f64>,
-    /// All samples, where they are stored.
+    /// All samples, if they are stored.
     pub latencies_ns: &'a [u64],
 }
 
-/// The 99th percentile: median and range where every run carries one; of all samples together where those do; else the
-/// maximum, and of how many.
+/// The 99th percentile. If every run has one: median and range. Else, if the samples are stored: that of all samples
+/// together. Else the maximum, with the number of samples.
 pub fn tail(runs: &[Tail<'_>]) -> String {
     let samples: usize = runs.iter().map(|run| run.samples).sum();
     let carried: Vec<f64> =

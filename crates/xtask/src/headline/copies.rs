@@ -1,4 +1,4 @@
-//! The table of a bench: what each method does to urgent copies and to bulk.
+//! The table of a bench: the effect of each method on urgent copies and on bulk.
 
 use report::{BenchRow, Column, Table, format};
 
@@ -7,7 +7,7 @@ use super::groups::{Group, bulk_percent, current, groups, over_idle};
 use super::sources;
 use crate::stored::Stored;
 
-/// How a column shows a group.
+/// The content of a column for a group.
 type Cell = fn(&Group) -> String;
 
 fn word(text: &str) -> String {
@@ -18,7 +18,7 @@ fn size(bytes: u64) -> String {
     if bytes == 0 { NONE.to_owned() } else { format::size(bytes) }
 }
 
-/// How long copies take in the tail.
+/// The tail of the latencies.
 pub fn group_tail(group: &Group) -> String {
     let of = |row: &BenchRow| (row.samples, row.p99_us, row.max_us);
     let tails = group.rows.iter().filter(|row| row.samples > 0).map(|row| {
@@ -28,7 +28,7 @@ pub fn group_tail(group: &Group) -> String {
     tail(&tails.collect::<Vec<_>>())
 }
 
-/// Name, whether it is a word, and content of the columns; those that stay empty are left out.
+/// Name, whether it is text, and content of the columns. Columns that stay empty are left out.
 const COLUMNS: [(&str, bool, Cell); 15] = [
     ("environment", true, |group| word(&group.key.variant)),
     ("direction", true, |group| word(&group.key.direction)),
@@ -50,7 +50,7 @@ const COLUMNS: [(&str, bool, Cell); 15] = [
     }),
 ];
 
-/// `bench QUESTION DEVICE`: everything that the runs of a bench measured.
+/// `bench QUESTION DEVICE`: all measurements of the runs of a bench.
 pub fn bench_table(runs: &[Stored], words: &[&str]) -> Result<String, String> {
     let [question, device] = words else { return Err("`bench` is followed by a question and a device".to_owned()) };
     let runs = current(runs, question, device);

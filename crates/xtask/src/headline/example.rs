@@ -1,4 +1,4 @@
-//! Made-up runs for tests.
+//! Invented runs for tests.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use crate::stored::Stored;
 
-/// A stored run of these rows.
+/// A stored run with these rows.
 pub fn run(question: &str, device: &str, rows: Vec<Value>) -> Stored {
     let header = Header {
         version: "0.1.0".into(),

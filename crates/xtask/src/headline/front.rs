@@ -1,4 +1,4 @@
-//! What the front page and the map quote.
+//! The figures that the front page and the map quote.
 
 use report::{BenchRow, Column, Table, format};
 
@@ -9,19 +9,19 @@ use super::programs::{cases, lines_table, rows_of};
 use super::sources::{self, asked, device};
 use crate::stored::Stored;
 
-/// Urgent copies of these sizes, and bulk of this one, are what the front page shows.
+/// The front page shows urgent copies of these sizes, and bulk of this one.
 const URGENT_BYTES: [u64; 2] = [64 << 10, 1 << 20];
-/// What the front page calls the methods that it shows.
+/// The front page's titles of the methods that it shows.
 const METHODS: [(&str, &str); 4] = [
     ("idle", "idle device"),
     ("native+priority", "CUDA's highest against lowest stream priority"),
     ("kernel/hold", "**overtake**"),
     ("express", "overtake, `urgent_transport = kernel`"),
 ];
-/// A copy that takes at most this many times what it takes idle is as good as not held up.
+/// A copy that takes at most this many times its idle time counts as unhindered.
 const CLOSE_TO_IDLE: f64 = 1.3;
 
-/// What the front page calls a method, as a picture writes it: without the marks of Markdown.
+/// The front page's title of a method, without the marks of Markdown, for pictures.
 pub fn plain_title(method: &str) -> Option<String> {
     let (_, title) = METHODS.into_iter().find(|(known, _)| *known == method)?;
     Some(title.replace(['*', '`'], ""))
@@ -38,7 +38,7 @@ pub fn drop_in(runs: &[Stored], words: &[&str]) -> Result<String, String> {
     Ok(format!("{}\n{}", lines_table(&runs, &cases).to_markdown(), sources::line(&runs, "contended")))
 }
 
-/// `library DEVICE`: urgent copies beside bulk through the library, with what is possible and what CUDA has.
+/// `library DEVICE`: urgent copies beside bulk through the library, with the idle device and CUDA's own priorities.
 pub fn library(runs: &[Stored], words: &[&str]) -> Result<String, String> {
     let runs = asked(runs, "latency", words)?;
     let groups = groups(&runs);
@@ -78,7 +78,7 @@ pub fn library(runs: &[Stored], words: &[&str]) -> Result<String, String> {
     Ok(format!("{}\n{}", table.to_markdown(), sources::line(&runs, "latency")))
 }
 
-/// `express DEVICE`: what copies by kernel beside whole bulk copies take, and what bulk keeps.
+/// `express DEVICE`: the time of copies by kernel beside whole bulk copies, and the bandwidth of that bulk.
 pub fn express(runs: &[Stored], words: &[&str]) -> Result<String, String> {
     let runs = asked(runs, "latency", words)?;
     let rows: Vec<BenchRow> = of_method(&groups(&runs), "express");
@@ -99,7 +99,7 @@ fn of_method(groups: &[Group], method: &str) -> Vec<BenchRow> {
     groups.iter().filter(|group| group.key.method == method).flat_map(|group| group.rows.clone()).collect()
 }
 
-/// What a copy of a method takes more than the native one that it is paired with: idle, in microseconds, and its call.
+/// The additional cost of a method's copy over its native pair: idle, in microseconds, and its call.
 fn added(groups: &[Group], method: &str) -> (Vec<f64>, Vec<f64>) {
     let (mut copy_us, mut call_ns) = (Vec::new(), Vec::new());
     for group in groups.iter().filter(|group| group.key.method == method && group.key.setting == "paired with native") {
@@ -117,7 +117,7 @@ fn added(groups: &[Group], method: &str) -> (Vec<f64>, Vec<f64>) {
     (copy_us, call_ns)
 }
 
-/// `call-cost DEVICE`: what a copy costs its caller more than a plain one, where the host sleeps in between.
+/// `call-cost DEVICE`: the additional cost of a copy for its caller, if the host sleeps in between.
 pub fn call_cost(runs: &[Stored], words: &[&str]) -> Result<String, String> {
     let runs = asked(runs, "overhead", words)?;
     let groups = groups(&runs);
@@ -134,7 +134,7 @@ pub fn call_cost(runs: &[Stored], words: &[&str]) -> Result<String, String> {
     ))
 }
 
-/// `burst-cost DEVICE`: what a call costs more in a row of calls.
+/// `burst-cost DEVICE`: the additional cost of a call in a row of calls.
 pub fn burst_cost(runs: &[Stored], words: &[&str]) -> Result<String, String> {
     let runs = asked(runs, "overhead", words)?;
     let (_, armed_ns) = added(&groups(&runs), "overtake, armed");
@@ -208,7 +208,7 @@ pub fn short_way(runs: &[Stored], words: &[&str]) -> Result<String, String> {
     Ok(table.to_markdown() + &before_and_after(runs, &its, device))
 }
 
-/// `close-to-idle DEVICE METHOD`: in how many runs and directions a 64 KiB copy took about what it takes idle.
+/// `close-to-idle DEVICE METHOD`: the number of runs and directions in which a 64 KiB copy took about its idle time.
 pub fn close_to_idle(runs: &[Stored], words: &[&str]) -> Result<String, String> {
     let (runs, method) = (asked(runs, "latency", words)?, words[1..].join(" "));
     let is_small = |row: &BenchRow| row.high_bytes == URGENT_BYTES[0];
@@ -236,7 +236,7 @@ pub fn batches(runs: &[Stored], words: &[&str]) -> Result<String, String> {
     }
 }
 
-/// What a copy cost before and after copies that are alone had that way too.
+/// The cost of a copy before and after lone copies got the short way too.
 fn before_and_after(runs: &[Stored], before: &[&Stored], device: &str) -> String {
     let mut table = Table::new(vec![
         Column::words("commit"),

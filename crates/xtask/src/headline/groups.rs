@@ -1,4 +1,4 @@
-//! Rows of several runs that measured the same: what a line of a table is made of.
+//! Rows of several runs with the same key: the material of a line of a table.
 
 use report::BenchRow;
 
@@ -10,18 +10,18 @@ pub fn current<'a>(runs: &'a [Stored], question: &str, device: &str) -> Vec<&'a 
     runs.iter().filter(is_its).collect()
 }
 
-/// What tells rows of a bench apart.
+/// The properties that distinguish the rows of a bench.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Key {
-    /// What of the environment matters.
+    /// The relevant part of the environment.
     pub variant: String,
-    /// Which way.
+    /// The direction.
     pub direction: String,
-    /// By which method.
+    /// The method.
     pub method: String,
-    /// With which setting, or share.
+    /// The setting or the share.
     pub setting: String,
-    /// Of which priority.
+    /// The priority.
     pub priority: Option<u8>,
     /// Sizes of the urgent copy and of a bulk request.
     pub bytes: (u64, u64),
@@ -44,20 +44,19 @@ impl Key {
 /// The rows of one key.
 #[derive(Clone, Debug)]
 pub struct Group {
-    /// What they have in common.
     pub key: Key,
-    /// One of each run that has it.
+    /// One row of each run that has it.
     pub rows: Vec<BenchRow>,
 }
 
 impl Group {
-    /// A figure of every row that has it.
+    /// The figure of every row that has it.
     pub fn values(&self, figure: impl Fn(&BenchRow) -> Option<f64>) -> Vec<f64> {
         self.rows.iter().filter_map(figure).collect()
     }
 }
 
-/// The rows of runs by what tells them apart, in the order in which they first come.
+/// The rows of runs by key, in the order of their first appearance.
 pub fn groups(runs: &[&Stored]) -> Vec<Group> {
     let mut groups: Vec<Group> = Vec::new();
     for run in runs {
@@ -72,12 +71,12 @@ pub fn groups(runs: &[&Stored]) -> Vec<Group> {
     groups
 }
 
-/// How many times the idle median a row takes.
+/// A row's median over the idle median.
 pub fn over_idle(row: &BenchRow) -> Option<f64> {
     row.p50_us.zip(row.idle_p50_us).map(|(p50_us, idle_us)| p50_us / idle_us)
 }
 
-/// How much of what it has alone bulk keeps, in percent.
+/// The bandwidth of bulk in percent of its bandwidth alone.
 pub fn bulk_percent(row: &BenchRow) -> Option<f64> {
     row.bulk_gbps.zip(row.raw_gbps).map(|(bulk, raw)| 100.0 * bulk / raw)
 }

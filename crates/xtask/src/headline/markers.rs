@@ -1,15 +1,15 @@
-//! The places in a page that are filled.
+//! The marked places of a page that are filled with figures.
 
-/// What a place begins with; its name and words follow.
+/// The beginning of a place; its name and words follow.
 const BEGIN: &str = "<!-- headline:";
-/// What its name and words end with.
+/// The end of its name and words.
 const BEGIN_END: &str = " -->";
-/// What a place ends with.
+/// The end of a place.
 const END: &str = "<!-- /headline -->";
 /// Units that only a measured figure has.
 const UNITS: [&str; 6] = ["us", "ms", "ns", "GB/s", "%", "x"];
 
-/// The page with every place filled. A place that begins at the end of its line is filled with lines of its own.
+/// The page with every place filled. A place that begins at the end of its line gets lines of its own.
 pub fn fill(page: &str, make: impl Fn(&str, &[&str]) -> Result<String, String>) -> Result<String, String> {
     let (mut filled, mut rest) = (String::with_capacity(page.len()), page);
     while let Some(at) = place_in(rest) {
@@ -32,12 +32,12 @@ pub fn fill(page: &str, make: impl Fn(&str, &[&str]) -> Result<String, String>) 
     Ok(filled + rest)
 }
 
-/// Where a place begins that is not only spoken of, in code.
+/// The beginning of a place, unless it is only mentioned in code.
 fn place_in(text: &str) -> Option<usize> {
     text.match_indices(BEGIN).map(|(at, _)| at).find(|at| !text[..*at].ends_with('`'))
 }
 
-/// Lines of a page that hold a measured figure outside of such places and of code: typed by hand.
+/// Lines of a page with a measured figure outside of such places and of code: these were typed by hand.
 pub fn typed_figures(page: &str) -> Vec<(usize, String)> {
     let (mut found, mut is_inside, mut is_code) = (Vec::new(), false, false);
     for (index, line) in page.lines().enumerate() {
@@ -65,7 +65,7 @@ pub fn typed_figures(page: &str) -> Vec<(usize, String)> {
     found
 }
 
-/// The first number with a unit of what is measured.
+/// The first number with a unit of measurement.
 fn figure_in(prose: &str) -> Option<String> {
     let words: Vec<&str> =
         prose.split_whitespace().map(|word| word.trim_matches(['(', ')', ',', '.', ';', ':', '*', '|'])).collect();
@@ -97,7 +97,7 @@ mod tests {
                         <!-- headline:table -->\ntable of \n<!-- /headline -->\nc\n";
         let once = filled(page).unwrap();
         assert_eq!(once.replace("of \n", "of\n"), expected.replace("of \n", "of\n"));
-        assert_eq!(filled(&once).unwrap(), once, "what is filled stays as it is");
+        assert_eq!(filled(&once).unwrap(), once, "a filled page stays as it is");
     }
 
     #[test]

@@ -1,7 +1,7 @@
-//! `headline`: every figure in the READMEs comes from the stored runs, and from nowhere else.
+//! `headline`: takes every figure in the READMEs from the stored runs.
 //!
-//! Figures stand between `<!-- headline:NAME DEVICE -->` and `<!-- /headline -->`. The command writes what stands
-//! there, and a picture for each question and device; `--check` says where they differ from the stored runs.
+//! Figures stand between `<!-- headline:NAME DEVICE -->` and `<!-- /headline -->`. The command writes them, and a
+//! picture for each question and device. `--check` lists the places that differ from the stored runs.
 
 mod cells;
 mod copies;
@@ -23,10 +23,10 @@ use crate::Outcome;
 use crate::codegen::Mode;
 use crate::stored::{self, FOLDER, Stored};
 
-/// What may be asked for between markers: its name, and how it is made of the runs and the words that follow the name.
+/// A maker of the text between markers, from the runs and the words that follow its name.
 type Maker = fn(&[Stored], &[&str]) -> Result<String, String>;
 
-/// All that may be asked for.
+/// All makers by name.
 const MAKERS: [(&str, Maker); 19] = [
     ("agreement", others::agreement),
     ("batches", front::batches),
@@ -49,7 +49,7 @@ const MAKERS: [(&str, Maker); 19] = [
     ("startup", others::startup),
 ];
 
-/// Writes what differs, or says what does.
+/// Writes the differing places, or lists them.
 pub fn run(root: &Path, mode: Mode) -> Outcome {
     let runs = stored::read_all(root).map_err(|wrong| wrong.join("\n") + "\n")?;
     let mut wanted: BTreeMap<String, Option<String>> = pictures::all(&runs);
@@ -76,7 +76,7 @@ pub fn run(root: &Path, mode: Mode) -> Outcome {
             continue;
         }
         match (mode, content) {
-            (Mode::Check, _) => differing.push(format!("{file} does not say what the stored runs say")),
+            (Mode::Check, _) => differing.push(format!("{file} differs from the stored runs")),
             (Mode::Write, Some(content)) => {
                 std::fs::write(&path, content).map_err(|error| format!("{file}: {error}\n"))?
             }
@@ -103,7 +103,7 @@ fn make(runs: &[Stored], name: &str, words: &[&str]) -> Result<String, String> {
     maker(runs, words)
 }
 
-/// Every Markdown file that git knows or would add.
+/// Every Markdown file that git tracks or would add.
 fn pages(root: &Path) -> Result<Vec<String>, String> {
     let output = Command::new("git")
         .current_dir(root)
@@ -114,7 +114,7 @@ fn pages(root: &Path) -> Result<Vec<String>, String> {
     Ok(names.split('\0').filter(|name| !name.is_empty()).map(str::to_owned).collect())
 }
 
-/// The pictures that are there, of questions that may have lost their runs.
+/// The existing pictures, including those of questions that have lost their runs.
 fn old_pictures(root: &Path) -> Vec<String> {
     let folders = std::fs::read_dir(root.join(FOLDER)).into_iter().flatten().filter_map(Result::ok);
     let files =
@@ -123,7 +123,7 @@ fn old_pictures(root: &Path) -> Vec<String> {
     paths.filter_map(|path| Some(path.strip_prefix(root).ok()?.to_string_lossy().into_owned())).collect()
 }
 
-/// What is to be measured again.
+/// The runs that must be measured again.
 fn warnings(runs: &[Stored]) -> String {
     let mut stale: Vec<&str> = runs.iter().filter(|run| run.is_stale()).map(|run| run.file.as_str()).collect();
     stale.dedup();

@@ -10,7 +10,7 @@ use super::sources::{self, asked, device};
 use crate::agreement;
 use crate::stored::Stored;
 
-/// `hunts DEVICE`: what each hunt copied, and whether it says anything of our copies.
+/// `hunts DEVICE`: the copies of each hunt, and whether they include copies of overtake.
 pub fn hunts(runs: &[Stored], words: &[&str]) -> Result<String, String> {
     let runs = asked(runs, "hunt", words)?;
     let mut table = Table::new(vec![
@@ -75,7 +75,7 @@ pub fn nccl(runs: &[Stored], words: &[&str]) -> Result<String, String> {
     if table.is_empty() { Ok(sources::none("nccl")) } else { Ok(table.to_markdown()) }
 }
 
-/// `startup DEVICE`: what calls and starts take natively and with the drop-in.
+/// `startup DEVICE`: the cost of calls and starts, natively and with the drop-in.
 pub fn startup(runs: &[Stored], words: &[&str]) -> Result<String, String> {
     let runs = asked(runs, "startup", words)?;
     let mut table = Table::new(vec![
@@ -120,7 +120,7 @@ fn median_of(values: &Value) -> Option<f64> {
     (!sorted.is_empty()).then(|| super::cells::median(&sorted))
 }
 
-/// `agreement DEVICE`: how far the software GPU is from the stored runs of a GPU.
+/// `agreement DEVICE`: the distance of the software GPU from the stored runs of a GPU.
 pub fn agreement(runs: &[Stored], words: &[&str]) -> Result<String, String> {
     let lines = agreement::lines(runs, device(words)?);
     let mut table = Table::new(vec![

@@ -90,7 +90,7 @@ fn program_panels(runs: &[&Stored]) -> Vec<RangePanel> {
     vec![RangePanel { title: "median latency, us".to_owned(), rows }]
 }
 
-/// `distributions DEVICE [FOLDER]`: the picture of the distributions, from a page that is not beside it.
+/// `distributions DEVICE [FOLDER]`: the picture of the distributions, for a page in another folder.
 pub fn shown(runs: &[Stored], words: &[&str]) -> Result<String, String> {
     let runs = super::sources::asked(runs, "latency", words)?;
     let folder = words.get(1).copied().unwrap_or_default();
@@ -134,7 +134,7 @@ fn series(group: &Group, tone: Tone) -> Option<Series> {
     Some(Series { p50_us: median_of(group, |row| row.p50_us)?, ..Series::new(name, tone, Distribution::new(samples)?) })
 }
 
-/// The median over runs of one value, as a table's cell has it.
+/// The median over runs of one value, as in a table's cell.
 fn median_of(group: &Group, figure: impl Fn(&report::BenchRow) -> Option<f64>) -> Option<f64> {
     let mut values = group.values(figure);
     values.sort_by(f64::total_cmp);
@@ -163,7 +163,7 @@ mod tests {
             };
             example::run("latency", "h100", vec![row("idle", 10.0), row("native+priority", p50_us)])
         };
-        // The samples of both runs together have their median in one of them, the runs between both.
+        // The median of all samples lies in one of the runs, and the median of the runs lies between both.
         let runs = [run(8_000.0), run(9_000.0)];
         let picture = distributions(&current(&runs, "latency", "h100")).unwrap().to_svg();
         let table = front::library(&runs, &["h100"]).unwrap();

@@ -1,4 +1,4 @@
-//! Tables of programs that know nothing of overtake, natively and under it.
+//! Tables of programs that do not know overtake, natively and under it.
 
 use report::{Column, ProgramRow, Table, format};
 use serde_json::Value;
@@ -17,7 +17,7 @@ pub fn rows_of(run: &Stored) -> Vec<ProgramRow> {
     run.rows.iter().filter_map(|row| serde_json::from_value(row.clone()).ok()).collect()
 }
 
-/// The same line of every run: the row, and the native idle row of the same case and run that it is compared with.
+/// The same line of every run: the row, and the native idle row of the same case and run to compare it with.
 pub struct Line {
     rows: Vec<(ProgramRow, Option<f64>)>,
 }
@@ -39,7 +39,7 @@ impl Line {
         spread(&self.rows.iter().filter_map(|(row, _)| row.p50_us).collect::<Vec<_>>(), format::us)
     }
 
-    /// How many times the native idle median.
+    /// The median over the native idle median.
     pub fn over_idle(&self) -> String {
         let over = |(row, idle_us): &(ProgramRow, Option<f64>)| Some(row.p50_us? / (*idle_us)?);
         spread(&self.rows.iter().filter_map(over).collect::<Vec<_>>(), factor)
@@ -109,7 +109,7 @@ pub fn script_table(runs: &[Stored], words: &[&str]) -> Result<String, String> {
     Ok(format!("![medians]({device}.svg)\n\n{table}\n{}", sources::line(&runs, question)))
 }
 
-/// `programs DEVICE`: in how many runs each unmodified program had the same result, and what became of its copies.
+/// `programs DEVICE`: in how many runs each unmodified program had the same result, and the way of its copies.
 pub fn table(runs: &[Stored], words: &[&str]) -> Result<String, String> {
     let runs = sources::asked(runs, "programs", words)?;
     let mut table = Table::new(vec![
@@ -147,7 +147,7 @@ pub fn table(runs: &[Stored], words: &[&str]) -> Result<String, String> {
     if own.is_empty() { Ok(sources::none("programs")) } else { Ok(table.to_markdown() + &suite(&own)) }
 }
 
-/// What PyTorch's own tests came to, run by run.
+/// The results of PyTorch's own tests, run by run.
 fn suite(runs: &[&Stored]) -> String {
     let of = |run: &&Stored| {
         let tests = run.rows.iter().filter(|row| row.get("test").is_some());

@@ -1,16 +1,16 @@
-//! Where figures come from.
+//! The sources of figures.
 
 use report::{Column, Table};
 
 use super::groups::current;
 use crate::stored::{FOLDER, Stored};
 
-/// The device that a page names, which is the first word.
+/// The device that a page names: the first word.
 pub fn device<'a>(words: &[&'a str]) -> Result<&'a str, String> {
     words.first().copied().ok_or_else(|| "the name of the device's folder is missing".to_owned())
 }
 
-/// A line below a table: how many runs, of what, on what.
+/// The line below a table: the number of runs, their product and their device.
 pub fn line(runs: &[&Stored], question: &str) -> String {
     let Some(first) = runs.first() else { return none(question) };
     let mut commits: Vec<&str> = runs.iter().map(|run| &run.header.commit[..run.header.commit.len().min(7)]).collect();
@@ -31,7 +31,7 @@ pub fn line(runs: &[&Stored], question: &str) -> String {
     )
 }
 
-/// What stands where there is nothing to quote.
+/// The text for a question without runs.
 pub fn none(question: &str) -> String {
     format!("No run of product {} is stored for `{FOLDER}/{question}/` yet.\n", report::PRODUCT)
 }
@@ -44,7 +44,7 @@ fn driver(run: &Stored) -> String {
     }
 }
 
-/// A table of the stored runs of a question, whatever they hold; each of a list once.
+/// A table of the stored runs of a question, of any content; runs of one list appear once.
 pub fn runs(runs: &[Stored], words: &[&str]) -> Result<String, String> {
     let question = words.first().ok_or("the question is missing")?;
     let mut table = Table::new(vec![
@@ -78,7 +78,7 @@ pub fn runs(runs: &[Stored], words: &[&str]) -> Result<String, String> {
     Ok(table.to_markdown())
 }
 
-/// `questions`: every question, with how many current runs of each device answer it.
+/// `questions`: every question, with the number of current runs of each device.
 pub fn questions(runs: &[Stored], _: &[&str]) -> Result<String, String> {
     let mut table =
         Table::new(vec![Column::words("question"), Column::words("runs of the product"), Column::words("others")]);

@@ -8,33 +8,33 @@ use serde::Deserialize;
 use super::LIST;
 use crate::codegen::read;
 
-/// All of them.
+/// The whole list.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct List {
     change: Vec<Change>,
 }
 
-/// One change: what is found in a file is replaced.
+/// A change: a text in a file is replaced.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq)]
 #[serde(deny_unknown_fields)]
 pub struct Change {
-    /// By which it is asked for.
+    /// The name on the command line.
     pub name: String,
-    /// What it breaks, in words.
+    /// The damage that it does, in words.
     pub what: String,
-    /// Where.
+    /// The file.
     pub file: String,
-    /// A text that the file has once.
+    /// A text that occurs once in the file.
     pub find: String,
-    /// What takes its place.
+    /// The text that replaces it.
     pub replace: String,
-    /// The arguments of `cargo test` that run what finds it.
+    /// The arguments of `cargo test` that run the test which finds the change.
     pub test: String,
 }
 
 impl Change {
-    /// The file's text with the change. A change that is not found, or found twice, is an error.
+    /// The file's text with the change. It is an error if the text to replace occurs never or twice.
     pub fn applied_to(&self, text: &str) -> Result<String, String> {
         match text.matches(&self.find).count() {
             1 if self.find != self.replace => Ok(text.replacen(&self.find, &self.replace, 1)),

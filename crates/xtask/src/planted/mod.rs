@@ -1,5 +1,5 @@
-//! `planted`: changes to the product that a test must find. Each is planted in a copy of the tree, one at a time, and
-//! the test that is named for it has to fail.
+//! `planted`: changes to the product that a test must find. Each is planted alone in a copy of the tree, and the test
+//! that is named for it has to fail.
 
 mod list;
 mod timed;
@@ -17,10 +17,10 @@ use timed::End;
 
 /// The changes.
 pub const LIST: &str = "reports/mutants/planted.toml";
-/// The same for readers.
+/// The same as a page.
 pub const TABLE: &str = "reports/mutants/planted.md";
 
-/// Far more than a build or a named test needs. A test that hangs with a change planted has found it.
+/// Far more than a build or a named test needs. A test that hangs with a planted change has found it.
 const BUILD_TIME_MAX: Duration = Duration::from_secs(1_200);
 const TEST_TIME_MAX: Duration = Duration::from_secs(180);
 
@@ -39,7 +39,7 @@ fn write_table(root: &Path) -> Outcome {
     Ok(format!("{TABLE} is written\n"))
 }
 
-/// Whether every change still applies, and the table says what the list says.
+/// Whether every change still applies, and the page equals the list.
 pub fn check(root: &Path) -> Outcome {
     let changes = list::read_from(root)?;
     for change in &changes {
@@ -77,7 +77,8 @@ fn plant(root: &Path, names: &[&str]) -> Outcome {
     }
 }
 
-/// Plants a change, and takes it out again whatever comes of it. How it was found, if it was.
+/// Plants a change, runs its test, and takes the change out again in every case. Returns how the test found it, or
+/// `None`.
 fn find(tree: &Tree, change: &Change) -> Result<Option<String>, String> {
     let original = tree.read(&change.file)?;
     tree.write(&change.file, &change.applied_to(&original)?)?;
@@ -86,7 +87,7 @@ fn find(tree: &Tree, change: &Change) -> Result<Option<String>, String> {
     found.map_err(|why| format!("{}: {why}", change.name))
 }
 
-/// How the test fails, if it does. A tree that does not build is an error: that finds nothing.
+/// The failure of the test, if it fails. A tree that does not build is an error, because that finds nothing.
 fn fails(tree: &Tree, test: &str) -> Result<Option<String>, String> {
     let words: Vec<&str> = test.split_whitespace().collect();
     let split = words.iter().position(|word| *word == "--").unwrap_or(words.len());
@@ -118,7 +119,7 @@ fn cargo(tree: &Tree, words: &[&str]) -> Command {
 
 #[cfg(test)]
 mod tests {
-    /// Whoever changes a line that a planted change names has to say where that is now.
+    /// After editing a line that a planted change names, the author must update the change.
     #[test]
     fn every_change_still_applies_and_the_table_is_true() {
         super::check(&crate::root()).unwrap_or_else(|why| panic!("{why}"));

@@ -1,4 +1,4 @@
-//! A command that ends in time, with all that it started.
+//! Runs a command with a time limit, and ends all its processes.
 
 use std::fs::File;
 use std::os::unix::process::CommandExt;
@@ -6,18 +6,18 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// How it ended.
+/// The ending of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     /// With status 0.
     Good,
-    /// Otherwise.
+    /// With another status.
     Bad,
-    /// It had to be ended.
+    /// It exceeded its time and was ended.
     Late,
 }
 
-/// Runs a command; what it says goes to the file `log`.
+/// Runs a command; its output goes to the file `log`.
 pub fn run(command: &mut Command, log: &Path, limit: Duration) -> Result<End, String> {
     let file = File::create(log).map_err(|error| format!("{}: {error}\n", log.display()))?;
     let twin = file.try_clone().map_err(|error| format!("{}: {error}\n", log.display()))?;
@@ -31,25 +31,25 @@ pub fn run(command: &mut Command, log: &Path, limit: Duration) -> Result<End, St
         }
         std::thread::sleep(Duration::from_millis(20));
     }
-    // The group is the command's own: its children go with it.
+    // The command has a process group of its own, so its children end with it.
     let group = format!("-{}", child.id());
     Command::new("kill").args(["-KILL", "--", &group]).status().map_err(failed)?;
     child.wait().map_err(failed)?;
     Ok(End::Late)
 }
 
-/// What it said.
+/// The output of the command.
 pub fn said(log: &Path) -> String {
     std::fs::read(log).map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default()
 }
 
-/// The end of it.
+/// The end of the output.
 pub fn tail(said: &str) -> String {
     let lines: Vec<&str> = said.lines().collect();
     lines[lines.len().saturating_sub(60)..].join("\n")
 }
 
-/// The line that says why a test failed, as far as that can be told.
+/// The line with the reason of a failed test, as far as it can be recognised.
 pub fn reason(said: &str) -> String {
     let lines = || said.lines().map(str::trim).filter(|line| !line.starts_with("-->"));
     let panic = lines().find(|line| line.contains("panicked at"));
