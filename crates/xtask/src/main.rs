@@ -13,6 +13,7 @@ mod install;
 mod items;
 mod mentions;
 mod mutants;
+mod persons;
 mod planted;
 mod scratch;
 mod store;
@@ -29,7 +30,7 @@ Chores of the repository.
 Usage: cargo xtask <chore>
 
 Chores:
-  agreement DEVICE  print how far the stored runs of the software GPU are from those of a device
+  agreement DEVICE  print the distance of the software GPU's stored runs from those of a device
   arrows            print the circles between files of the stack, and dependencies of crates that run up
   codegen           write crates/abi/src/generated.rs and prototypes.rs from cuda.h of CUDA 13.0
                     (fetched with pip into a temporary folder, together with libclang)
@@ -42,28 +43,29 @@ Chores:
                     build everything for release and install it: libraries, headers, pkg-config and CMake files,
                     overtake.py, the drop-in, the software GPU and the command (`cargo xtask install --help`)
   uninstall --prefix FOLDER [--destdir FOLDER]
-                    remove what `install` put there, and nothing else
-  mutants [FILE...] change the parts that decide with cargo-mutants, one thing at a time, and compare what no test finds
-                    with reports/mutants/survivors.toml: 1 for a survivor that has no reason there (takes an hour)
+                    remove the files that `install` put there, and no others
+  mutants [FILE...] change the parts that decide with cargo-mutants, one thing at a time, and compare the changes that
+                    no test finds with reports/mutants/survivors.toml: 1 if one has no reason there (takes an hour)
   planted [NAME...] plant the changes of reports/mutants/planted.toml in a copy of the tree, one at a time, and run the
                     test that has to fail with each (takes a while)
-  planted --check   whether each of them can still be planted, and planted.md says what the list says
+  planted --check   check that each of them can still be planted, and that planted.md equals the list
   planted --table   write planted.md
   store-run FILE... [--question NAME] [--device NAME] [--like RUN.json] [--product N]
-                    store what `overtake bench --json` or a script of tests/gpu wrote as a run in reports/, and fill
-                    the pages anew; a text needs --question, and --like with a run of the same build and machine;
-                    --product where a build was made before its number was raised
+                    store the output of `overtake bench --json` or of a script of tests/gpu as a run in reports/, and
+                    fill the pages anew; a text needs --question, and --like with a run of the same build and
+                    machine; --product for a build from before its number was raised
   fuzz [--programs N] [--first SEED] [--each N] [--jobs N] [--json] [-- arguments of the program]
-                    run random driver programs natively and in three deployments, on the software GPU; what differs
-                    is made small and printed with the command that runs it again (crates/preload/tests/c/fuzz)
-  tidy              check what rustfmt and clippy do not: length of functions, files and lines, banned words,
-                    where unsafe code may stand, paths of one machine, paths, links and items of the source that
-                    lead nowhere, words of the glossary that are no name in the source, arrows (as `arrows` does),
-                    and that every stored run says where it comes from
+                    run random driver programs natively and in three deployments, on the software GPU; a program that
+                    differs is made small and printed with the command that runs it again
+                    (crates/preload/tests/c/fuzz)
+  tidy              check more than rustfmt and clippy do: length of functions, files and lines, banned words, words for
+                    persons, the places of unsafe code, paths of one machine, paths, links and items of the source
+                    that lead nowhere, words of the glossary that are no name in the source, arrows (as `arrows`
+                    does), and the origin of every stored run
   --help            this text
 ";
 
-/// How a chore ends: what to print, and whether it is good.
+/// The result of a chore: the text to print, as a success or as a failure.
 type Outcome = Result<String, String>;
 
 fn main() -> ExitCode {

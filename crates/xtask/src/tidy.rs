@@ -1,29 +1,29 @@
-//! `tidy`: what rustfmt and clippy do not check.
+//! `tidy`: checks that rustfmt and clippy do not make.
 
 use std::fmt;
 use std::path::Path;
 use std::process::Command;
 
-use crate::{Outcome, arrows, items, mentions, stored};
+use crate::{Outcome, arrows, items, mentions, persons, stored};
 
-/// A line is no longer than this.
+/// The most columns of a line.
 const LINE_WIDTH: usize = 120;
-/// A file is no longer than this.
+/// The most lines of a file.
 const FILE_LINES: usize = 700;
-/// A function is no longer than this.
+/// The most lines of a function.
 const FUNCTION_LINES: usize = 70;
 
-/// Generated files and tables are as long as they are.
+/// Generated files and tables may be longer.
 const ANY_LENGTH: [&str; 3] =
     ["crates/abi/src/generated.rs", "crates/abi/src/prototypes.rs", "crates/abi/src/table.rs"];
 
 /// Kinds of file whose text is checked.
 const TEXT: [&str; 9] = ["rs", "c", "h", "cu", "py", "sh", "toml", "md", "yml"];
 
-/// Kinds of file that only hold what was measured: no path of a machine may stand in them.
+/// Kinds of file that hold measurements only: no path of a machine may stand in them.
 const DATA: [&str; 3] = ["json", "txt", "svg"];
 
-/// Words that promise instead of doing. Written in halves, so that this file does not find itself.
+/// Words that promise work instead of doing it. They are written in halves, so that this file does not find itself.
 const PROMISES: [&str; 5] = [
     concat!("TO", "DO"),
     concat!("FIX", "ME"),
@@ -36,10 +36,10 @@ const PROMISES: [&str; 5] = [
 const MACHINE_FOLDERS: [&str; 4] =
     [concat!("/wo", "rk/"), concat!("/t", "mp/"), concat!("/ro", "ot/"), concat!("/ho", "me/")];
 
-/// What every library declares: what it prints would block, kill or confuse the program that it is a guest in.
+/// Every library declares this: printing could block, kill or confuse the program that it is a guest in.
 const QUIET: &str = "deny(clippy::print_stderr, clippy::print_stdout)";
 
-/// One thing that is not tidy.
+/// A line that is not tidy, with the reason.
 #[derive(Debug, PartialEq, Eq)]
 struct Finding {
     line: usize,
@@ -52,7 +52,7 @@ impl fmt::Display for Finding {
     }
 }
 
-/// Checks every file that git knows or would add.
+/// Checks every file that git tracks or would add.
 pub fn run(root: &Path) -> Outcome {
     let output = Command::new("git")
         .current_dir(root)
@@ -63,12 +63,13 @@ pub fn run(root: &Path) -> Outcome {
     let (mut checked, mut findings) = (0, String::new());
     let exists = |path: &str| root.join(path).exists();
     for name in names.split('\0').filter(|name| is_kind(name, &TEXT) || is_kind(name, &DATA)) {
-        // A file that git knows and that is gone has nothing to check.
+        // A tracked file that has been deleted has nothing to check.
         let Ok(text) = std::fs::read_to_string(root.join(name)) else { continue };
         checked += 1;
         let mut found = check(name, &text);
         if is_kind(name, &TEXT) {
             let mut missing = mentions::missing(name, &text, &exists);
+            missing.extend(persons::found(name, &text));
             if is_kind(name, &["md"]) {
                 missing.extend(items::missing(&text, &|path| std::fs::read_to_string(root.join(path)).ok()));
                 missing.extend(items::unnamed(name, &text));
@@ -133,7 +134,7 @@ fn check_folders(text: &str, findings: &mut Vec<Finding>) {
     }
 }
 
-/// A text in which every path into such a folder is cut down to its last part.
+/// A text in which every path into such a folder is cut to its last part.
 pub fn without_machine_paths(text: &str) -> String {
     let ends = |letter: char| letter.is_whitespace() || "\"',;:)".contains(letter);
     let mut rest = text;
@@ -149,7 +150,7 @@ pub fn without_machine_paths(text: &str) -> String {
     kept + rest
 }
 
-/// Where an absolute path begins with `folder`, and not in the middle of another path.
+/// The place where an absolute path begins with `folder`, unless it is in the middle of another path.
 fn place_of(text: &str, folder: &str) -> Option<usize> {
     let begins = |at: &usize| {
         let before = text[..*at].chars().next_back();
@@ -175,7 +176,7 @@ fn check_lengths(name: &str, text: &str, findings: &mut Vec<Finding>) {
     if count > FILE_LINES && !ANY_LENGTH.contains(&name) {
         findings.push(Finding { line: count, what: format!("{count} lines in the file, at most {FILE_LINES}") });
     }
-    // rustfmt puts the closing brace of a function on a line of its own, as far in as its first line.
+    // rustfmt puts the closing brace of a function on a line of its own, indented as its first line.
     let mut open: Vec<(usize, usize)> = Vec::new();
     for (number, line) in lines(text) {
         let indent = line.len() - line.trim_start().len();
@@ -193,7 +194,7 @@ fn check_lengths(name: &str, text: &str, findings: &mut Vec<Finding>) {
     }
 }
 
-/// Whether a line begins the definition of a function that has a body of several lines or may have one.
+/// Whether a line begins the definition of a function that has, or may have, a body of several lines.
 fn begins_function(line: &str) -> bool {
     let code = line.trim_start();
     let mut rest = code;
@@ -300,14 +301,14 @@ mod tests {
     }
 
     #[test]
-    fn machine_paths_are_found_in_what_was_measured() {
+    fn machine_paths_are_found_in_measurements() {
         for folder in MACHINE_FOLDERS {
             let json = format!("{{\"command\":\"overtake demo --json {folder}a.json\"}}");
             assert_eq!(whats("data/a.json", &json).len(), 1, "{folder}");
             assert_eq!(whats("data/a.txt", &format!("({folder}a)")).len(), 1, "{folder}");
         }
         let wide = "x".repeat(1_000);
-        assert_eq!(whats("data/a.json", &wide), [""; 0], "data is as wide as it is");
+        assert_eq!(whats("data/a.json", &wide), [""; 0], "data may have any width");
     }
 
     #[test]
