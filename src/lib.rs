@@ -31,3 +31,8 @@ pub const COMMIT: &str = env!("OVERTAKE_COMMIT");
 
 /// Both, for a person: `0.1.0 (commit 0123456789ab)`.
 pub const VERSION_AND_COMMIT: &str = concat!(env!("CARGO_PKG_VERSION"), " (commit ", env!("OVERTAKE_COMMIT"), ")");
+
+/// The programs in Rust of the pages, compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -4,11 +4,14 @@
 mod common;
 #[path = "../../../tests/support/needs.rs"]
 mod needs;
+#[path = "../../../tests/support/pages.rs"]
+mod pages;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use libtest_mimic::{Arguments, Failed};
+use pages::block;
 
 const PROGRAM: &str = "#include <overtake.h>\n#include <stdio.h>\n\
                        int main(void) { puts(overtake_version_text()); return overtake_priorities() != 7; }\n";
@@ -58,20 +61,14 @@ fn programs_are_built_with_pkg_config() -> Result<(), Failed> {
     Ok(())
 }
 
-/// The first block of a Markdown page in this language.
-fn block<'page>(page: &'page str, language: &str) -> &'page str {
-    let begin = page.split_once(&format!("\n```{language}\n")).unwrap_or_else(|| panic!("no block of {language}")).1;
-    begin.split_once("\n```\n").expect("a block ends").0
-}
-
 /// The first C program of a page, built by the commands of the page, with the prefix of the test in place of theirs.
 fn first_program(page: &str, name: &str) -> Result<(), Failed> {
     let prefix = install(name);
     let soft = prefix.join("lib/overtake/soft");
     let page = std::fs::read_to_string(common::here().join(page))?;
-    std::fs::write(prefix.join("program.c"), block(&page, "c"))?;
+    std::fs::write(prefix.join("program.c"), block(&page, "c", "main"))?;
     let (mut compiled, mut install) = (0, false);
-    for line in block(&page, "sh").lines() {
+    for line in block(&page, "sh", "gcc program.c ").lines() {
         install |= line.starts_with("cargo xtask install --prefix /usr/local ");
         if !line.starts_with("gcc program.c ") {
             continue;
@@ -88,7 +85,7 @@ fn first_program(page: &str, name: &str) -> Result<(), Failed> {
         runs_with_priorities(&mut program, &prefix.join(format!("reports_{compiled}")))?;
         compiled += 1;
     }
-    match (install, compiled, block(&page, "sh").ends_with("./program")) {
+    match (install, compiled, block(&page, "sh", "gcc program.c ").ends_with("./program")) {
         (true, 2, true) => Ok(()),
         found => Err(format!("the page installs, compiles with CUDA and without, and runs: {found:?}").into()),
     }

@@ -3,6 +3,8 @@
 mod common;
 #[path = "../../../tests/support/needs.rs"]
 mod needs;
+#[path = "../../../tests/support/pages.rs"]
+mod pages;
 
 use std::process::Command;
 
@@ -39,12 +41,32 @@ fn without_a_driver_the_library_says_what_is_missing() -> Result<(), Failed> {
     })
 }
 
+/// The program of a page, with streams and tensors of the test's own. The page starts it under `overtake run`, which
+/// prepares more than this; the copies of `on_device` go through the library itself.
+fn program_of(page: &'static str, name: &str) -> Result<(), Failed> {
+    let folder = common::folder(name);
+    let (driver, library) = (common::driver(&folder), common::library(&folder));
+    let page = std::fs::read_to_string(common::here().join(page))?;
+    std::fs::write(folder.join("page.py"), pages::block(&page, "python", "overtake"))?;
+    let mut python = common::program("python3".as_ref());
+    python.arg("-B").arg(common::here().join("tests/python/run_page.py")).arg(folder.join("page.py"));
+    python.env("PYTHONPATH", common::here().join("python"));
+    python.env("LD_LIBRARY_PATH", std::env::join_paths([library, driver])?);
+    let said = common::run(&mut python)?;
+    match said.lines().last() {
+        Some("1 copy of priority 5") => Ok(()),
+        _ => Err(format!("not one copy, an urgent one: {said}").into()),
+    }
+}
+
 fn main() {
     let trial = |name, body: fn() -> Result<(), Failed>| needs::trial(name, &["python3"], body);
     let trials = vec![
         trial("without_the_library", without_the_library_everything_is_a_no_op_that_says_so_once),
         trial("with_the_library_on_the_software_gpu", with_the_library_on_the_software_gpu),
         trial("without_a_driver", without_a_driver_the_library_says_what_is_missing),
+        trial("program_of_the_readme", || program_of("../../README.md", "python_readme")),
+        trial("program_of_the_page", || program_of("README.md", "python_page")),
     ];
     libtest_mimic::run(&Arguments::from_args(), trials).exit();
 }

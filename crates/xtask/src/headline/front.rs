@@ -1,17 +1,17 @@
-//! The figures that the front page and the map quote.
+//! Figures that pages quote in their text, and the table of the library.
 
 use report::{BenchRow, Column, Table, format};
 
 use super::cells::{factor, gbps, range, spread};
 use super::copies::group_tail;
 use super::groups::{Group, Key, bulk_percent, current, groups, over_idle};
-use super::programs::{cases, lines_table, rows_of};
+use super::programs::rows_of;
 use super::sources::{self, asked, device};
 use crate::stored::Stored;
 
-/// The front page shows urgent copies of these sizes, and bulk of this one.
+/// The sizes of the urgent copies of the library's table.
 const URGENT_BYTES: [u64; 2] = [64 << 10, 1 << 20];
-/// The front page's titles of the methods that it shows.
+/// The names of the methods in the table and in the picture of the distributions.
 const METHODS: [(&str, &str); 4] = [
     ("idle", "idle device"),
     ("native+priority", "CUDA's highest against lowest stream priority"),
@@ -21,21 +21,10 @@ const METHODS: [(&str, &str); 4] = [
 /// A copy that takes at most this many times its idle time counts as unhindered.
 const CLOSE_TO_IDLE: f64 = 1.3;
 
-/// The front page's title of a method, without the marks of Markdown, for pictures.
+/// The name of a method as a picture writes it: without the marks of Markdown.
 pub fn plain_title(method: &str) -> Option<String> {
     let (_, title) = METHODS.into_iter().find(|(known, _)| *known == method)?;
     Some(title.replace(['*', '`'], ""))
-}
-
-/// `drop-in DEVICE`: the unmodified program whose small copies meet bulk on a side stream.
-pub fn drop_in(runs: &[Stored], words: &[&str]) -> Result<String, String> {
-    let runs = asked(runs, "contended", words)?;
-    if runs.is_empty() {
-        return Ok(sources::none("contended"));
-    }
-    let title = |case: String| case.strip_suffix(" side").map(|direction| (case.clone(), direction.to_owned()));
-    let cases: Vec<_> = cases(&runs).into_iter().filter_map(title).collect();
-    Ok(format!("{}\n{}", lines_table(&runs, &cases).to_markdown(), sources::line(&runs, "contended")))
 }
 
 /// `library DEVICE`: urgent copies beside bulk through the library, with the idle device and CUDA's own priorities.
@@ -88,11 +77,15 @@ pub fn express(runs: &[Stored], words: &[&str]) -> Result<String, String> {
     let over: Vec<f64> = rows.iter().filter_map(over_idle).collect();
     let kept: Vec<f64> = rows.iter().filter_map(bulk_percent).collect();
     Ok(format!(
-        "{} times the idle median at {} % of the bandwidth that bulk has alone in the same run ({} runs)",
+        "{} times the idle median at {} % of the bandwidth that bulk has alone in the same run ({})",
         range(&over, |factor| format!("{factor:.1}")),
         range(&kept, |percent| format!("{percent:.0}")),
-        runs.len()
+        count(runs.len())
     ))
+}
+
+fn count(runs: usize) -> String {
+    if runs == 1 { "1 run".to_owned() } else { format!("{runs} runs") }
 }
 
 fn of_method(groups: &[Group], method: &str) -> Vec<BenchRow> {
@@ -127,10 +120,10 @@ pub fn call_cost(runs: &[Stored], words: &[&str]) -> Result<String, String> {
     }
     let us = |us: f64| format!("{us:.2}");
     Ok(format!(
-        "{} us more than plain ones while nothing is armed, and {} us once a direction is ({} runs, both directions)",
+        "{} us more than plain ones while nothing is armed, and {} us once a direction is ({}, both directions)",
         spread(&alone_us, us),
         spread(&armed_us, us),
-        runs.len()
+        count(runs.len())
     ))
 }
 
@@ -232,7 +225,7 @@ pub fn batches(runs: &[Stored], words: &[&str]) -> Result<String, String> {
     let kept: Vec<f64> = runs.iter().filter_map(kept).collect();
     match kept.is_empty() {
         true => Ok("a part that is not measured yet".to_owned()),
-        false => Ok(format!("{} % ({} runs)", spread(&kept, |percent| format!("{percent:.0}")), kept.len())),
+        false => Ok(format!("{} % ({})", spread(&kept, |percent| format!("{percent:.0}")), count(kept.len()))),
     }
 }
 

@@ -14,6 +14,7 @@ mod others;
 mod pictures;
 mod programs;
 mod sources;
+mod summary;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -35,7 +36,6 @@ const MAKERS: [(&str, Maker); 19] = [
     ("call-cost", front::call_cost),
     ("close-to-idle", front::close_to_idle),
     ("distributions", pictures::shown),
-    ("drop-in", front::drop_in),
     ("express", front::express),
     ("guarded-bulk", front::guarded_bulk),
     ("hunts", others::hunts),
@@ -47,7 +47,11 @@ const MAKERS: [(&str, Maker); 19] = [
     ("scripts", programs::script_table),
     ("short-way", front::short_way),
     ("startup", others::startup),
+    ("summary", summary::table),
 ];
+
+/// Pages that may quote figures of stored runs, and no others.
+const QUOTING: [&str; 2] = ["README.md", "docs/limits.md"];
 
 /// Writes the differing places, or lists them.
 pub fn run(root: &Path, mode: Mode) -> Outcome {
@@ -58,7 +62,7 @@ pub fn run(root: &Path, mode: Mode) -> Outcome {
         let Ok(text) = std::fs::read_to_string(root.join(&page)) else { continue };
         let filled = markers::fill(&text, |name, words| make(&runs, name, words))
             .map_err(|error| format!("{page}: {error}\n"))?;
-        if page == "README.md" {
+        if QUOTING.contains(&page.as_str()) {
             typed.extend(
                 markers::typed_figures(&filled).into_iter().map(|(line, what)| format!("{page}:{line}: {what}")),
             );

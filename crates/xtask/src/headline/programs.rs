@@ -55,6 +55,14 @@ impl Line {
         tail(&tails.collect::<Vec<_>>())
     }
 
+    /// How much of the native bandwidth bulk keeps, in percent, run by run.
+    pub fn bulk_percent(&self, native: &Line) -> String {
+        let bulk = |line: &Line| line.rows.iter().map(|(row, _)| row.bulk_gbps).collect::<Vec<_>>();
+        let kept = |(ours, native): (Option<f64>, Option<f64>)| Some(100.0 * ours? / native?);
+        let kept: Vec<f64> = bulk(self).into_iter().zip(bulk(native)).filter_map(kept).collect();
+        spread(&kept, |percent| format!("{percent:.0}"))
+    }
+
     /// Bandwidth of the bulk.
     pub fn bulk(&self) -> String {
         spread(&self.rows.iter().filter_map(|(row, _)| row.bulk_gbps).collect::<Vec<_>>(), gbps)

@@ -12,23 +12,41 @@ pub fn device<'a>(words: &[&'a str]) -> Result<&'a str, String> {
 
 /// The line below a table: the number of runs, their product and their device.
 pub fn line(runs: &[&Stored], question: &str) -> String {
-    let Some(first) = runs.first() else { return none(question) };
+    let tails = "A p99 *together* is that of the samples of all runs; where those are too few for one, their maximum \
+                 stands.";
+    match runs.first() {
+        Some(first) => format!("{} {tails} {}\n", origin(runs, first), raw(question, first)),
+        None => none(question),
+    }
+}
+
+/// The same below a table that has no tails.
+pub fn line_of_medians(runs: &[&Stored], question: &str) -> String {
+    match runs.first() {
+        Some(first) => format!("{} {}\n", origin(runs, first), raw(question, first)),
+        None => none(question),
+    }
+}
+
+fn origin(runs: &[&Stored], first: &Stored) -> String {
     let mut commits: Vec<&str> = runs.iter().map(|run| &run.header.commit[..run.header.commit.len().min(7)]).collect();
     commits.dedup();
     let count = match runs.len() {
         1 => "One run".to_owned(),
         count => format!("Median (lowest to highest) of {count} runs"),
     };
+    let plural = if commits.len() == 1 { "" } else { "s" };
     format!(
-        "{count}; {}, {}; product {}, commit{} {}. A p99 *together* is that of the samples of all runs; \
-         where those are too few for one, their maximum stands. Raw data: `{FOLDER}/{question}/{}/`.\n",
+        "{count}; {}, {}; product {}, commit{plural} {}.",
         first.header.device,
         driver(first),
         first.header.product,
-        if commits.len() == 1 { "" } else { "s" },
         commits.join(", "),
-        first.device,
     )
+}
+
+fn raw(question: &str, first: &Stored) -> String {
+    format!("Raw data: `{FOLDER}/{question}/{}/`.", first.device)
 }
 
 /// The text for a question without runs.
