@@ -1,5 +1,5 @@
-//! The loader against libraries that are not there, not drivers, or poor ones. One process for each environment: the
-//! fixtures read it.
+//! The loader with libraries that are missing, are no drivers, or lack functions. There is one process for each
+//! environment, because the fixtures read it.
 
 use std::ffi::{CString, OsStr, c_void};
 use std::path::PathBuf;
@@ -25,7 +25,7 @@ fn build(name: &str, source: &str) -> PathBuf {
     library
 }
 
-/// The library in which POOR_DRIVER_LACKS and POOR_DRIVER_RESULT choose what goes wrong.
+/// The library whose faults POOR_DRIVER_LACKS and POOR_DRIVER_RESULT choose.
 fn poor_driver(name: &str) -> PathBuf {
     build(name, include_str!("fixtures/poor_driver.c"))
 }
@@ -124,7 +124,7 @@ fn not_ready_is_an_answer() {
     assert_eq!(driver.stream_synchronize(Stream::DEFAULT).unwrap_err().code(), Code::NOT_READY);
 }
 
-/// The function that `cuGetProcAddress` of this driver gives for a row.
+/// The function that `cuGetProcAddress` of this driver returns for a row.
 fn given(functions: &Functions, row: &abi::Function) -> *mut c_void {
     let flags = match row.flavour {
         abi::Flavour::Plain => CU_GET_PROC_ADDRESS_LEGACY_STREAM,
@@ -136,7 +136,7 @@ fn given(functions: &Functions, row: &abi::Function) -> *mut c_void {
     let result = unsafe {
         functions.cuGetProcAddress_v2(name.as_ptr(), &mut address, row.version, u64::from(flags), &mut status)
     };
-    // A driver answers for what it lacks with an error or with null.
+    // For a missing function a driver answers with an error or with null.
     if result.is_ok() { address } else { std::ptr::null_mut() }
 }
 
@@ -146,7 +146,7 @@ fn the_driver_at_hand_gives_for_each_row_the_symbol_that_the_row_names() {
         Ok(library) => library,
         Err(error) => return eprintln!("no driver to compare with: {error}"),
     };
-    let functions = Functions::load(library).expect("a driver that loads has what is required");
+    let functions = Functions::load(library).expect("a driver that loads has the required functions");
     let export = |symbol: &str| {
         let name = CString::new(symbol).expect("no NUL in the list");
         functions.library().symbol(&name).map_or(std::ptr::null_mut(), NonNull::as_ptr)
@@ -177,7 +177,7 @@ fn auto_wants_a_device_and_not_only_a_library() {
     if in_child("auto_wants_a_device_and_not_only_a_library", &[(LIBRARY_VARIABLE, &library.display().to_string())]) {
         return;
     }
-    // The poor driver succeeds at everything and writes nothing: it counts no devices.
+    // The poor driver succeeds at every call and writes nothing: it counts no devices.
     assert_eq!(open(Backend::Cuda).unwrap_err().code(), Code::NO_DEVICE);
     let opened = open(Backend::Auto).expect("there is always a software GPU");
     assert_eq!(opened.backend, Backend::Soft);

@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
-# What the drop-in costs a process that starts, and a copy that never contends, in instructions of the program's own
-# thread: counted, so almost the same on a busy machine as on an idle one. Needs gcc and valgrind, and no GPU.
+# The cost of the drop-in for a process that starts, and for a copy that never contends, in instructions of the
+# program's own thread. They are counted, so load on the machine hardly changes them. Needs gcc and valgrind, and no
+# GPU.
 # Usage: tests/startup.sh [folder of libovertake_preload.so and of the soft GPU's libcuda.so; default target/release]
 #
-# Of a process all instructions count, natively and preloaded. Of a copy those count that are the drop-in's own, beside
-# the driver calls that are made for it (natively it is one): the soft GPU's share depends on what its thread does.
+# For a process all instructions count, natively and preloaded. For a copy only the drop-in's own count, beside the
+# driver calls that are made for it (natively it is one): the soft GPU's share depends on the work of its thread.
 #
 # Fails above the limits. They are times (0.5 ms a process, 0.3 us a copy call), taken at 3 instructions a nanosecond.
 set -euo pipefail

@@ -1,4 +1,4 @@
-/* Before cuInit only what needs no device answers. */
+/* Before cuInit only functions that need no device work. */
 #include "check.h"
 
 static void refused_before_init(void)

@@ -1,4 +1,4 @@
-/* Stream capture: what is captured does not run, and what would break a capture is refused. */
+/* Stream capture: captured work does not run, and calls that would break a capture are refused. */
 #include "device.h"
 
 static int status_of(CUstream stream)

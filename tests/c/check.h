@@ -1,4 +1,4 @@
-/* What every program needs: checks that name their line, a device to work on, reproducible bytes. */
+/* Helpers of every program: checks that name their line, a device to work on, reproducible bytes. */
 #ifndef CHECK_H
 #define CHECK_H
 
@@ -28,15 +28,15 @@
 
 #define OK(call) EXPECT(CUDA_SUCCESS, call)
 
-/* The programs pass on a real driver as well, which leaves some things undefined (null outputs, destroyed handles) and
- * may fill the outputs of a failed call. SOFTWARE_GPU adds the checks of what the software GPU promises beyond that. */
+/* The programs also pass on a real driver. That leaves some cases undefined (null outputs, destroyed handles) and may
+ * fill the outputs of a failed call. SOFTWARE_GPU adds checks of the software GPU's own promises. */
 #ifdef SOFTWARE_GPU
 #define REQUIRE_UNTOUCHED(condition) REQUIRE(condition)
 #else
 #define REQUIRE_UNTOUCHED(condition) ((void)(condition))
 #endif
 
-/* A handle or pointer that no call could have returned: shows whether an output was written. */
+/* A handle or pointer that no call returns: it shows whether an output was written. */
 #define UNTOUCHED ((uintptr_t)0x5eed5eed5eed5eedULL)
 
 static inline uint32_t next_random(uint32_t *state)

@@ -1,4 +1,4 @@
-/* Devices and contexts: what is current, the stack, the primary context. */
+/* Devices and contexts: the current context, the stack, the primary context. */
 #include "device.h"
 
 static void devices(void)

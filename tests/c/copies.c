@@ -1,4 +1,4 @@
-/* One-dimensional copies and sets of every kind, byte by byte against what the CPU computes. */
+/* One-dimensional copies and sets of every kind, compared byte by byte with the CPU's result. */
 #include "device.h"
 
 enum { ROOM = 300000, GUARD = 64 };
@@ -25,7 +25,7 @@ static void free_bench(Bench *bench)
     OK(cuStreamDestroy(bench->stream));
 }
 
-/* Every byte of the output: the copied range from the input, the guards around it as they were. */
+/* Every byte of the output: the copied range equals the input, and the guards around it are unchanged. */
 static void require_copied(const unsigned char *out, const unsigned char *in, size_t bytes)
 {
     for (size_t i = 0; i < GUARD; i++)
@@ -69,7 +69,7 @@ static void sync_kinds(Bench *bench, size_t bytes, size_t shift)
     memset(out, 0xa5, bytes + 2 * GUARD);
     OK(cuMemcpyHtoD(bench->first + shift, in, bytes));
     OK(cuMemcpyDtoD(bench->second + shift, bench->first + shift, bytes));
-    /* A copy on the device need not have finished when the call returns; what follows in the stream sees it. */
+    /* A copy on the device need not have finished when the call returns; later work in the stream sees it. */
     OK(cuMemcpyDtoH(out + GUARD, bench->second + shift, bytes));
     require_copied(out, in, bytes);
     memset(out, 0xa5, bytes + 2 * GUARD);

@@ -1,5 +1,5 @@
-/* What stream 0 means: the legacy stream in plain symbols, the thread's own where CUDA_API_PER_THREAD_DEFAULT_STREAM is
- * defined. */
+/* The meaning of stream 0: the legacy stream in plain symbols, the thread's own with
+ * CUDA_API_PER_THREAD_DEFAULT_STREAM. */
 #define _POSIX_C_SOURCE 200809L
 #include <pthread.h>
 
@@ -23,7 +23,7 @@ static void *set_on_stream_zero(void *argument)
     return NULL;
 }
 
-/* This thread's stream 0 is held: another thread's is the same stream, or another one. */
+/* While this thread's stream 0 is held, another thread's stream 0 is the same stream or another one. */
 static void stream_zero_across_threads(CUcontext context)
 {
     pthread_t thread;
@@ -44,8 +44,8 @@ static void stream_zero_across_threads(CUcontext context)
     free_gate(gate);
 }
 
-/* Small pinned memory is read at the call where the stream is idle itself and only the legacy stream's implicit order
- * stands in between: the copy is in its place, but what it reads is not. With anything of its own before it, it is. */
+/* Small pinned memory is read at the call if the stream itself is idle and only the legacy stream's implicit order
+ * delays the copy: the copy keeps its place, but its source is read early. With own work before it, it is not. */
 static void small_sources_are_read_at_the_call(void)
 {
     Gate gate = new_gate();

@@ -1,4 +1,5 @@
-/* For programs that are linked with the driver: a context on device 0, pinned memory, words that both sides see. */
+/* For programs that are linked with the driver: a context on device 0, pinned memory, words that host and device
+ * share. */
 #ifndef DEVICE_H
 #define DEVICE_H
 

@@ -1,4 +1,4 @@
-/* The driver as programs find it that were not linked with it. */
+/* Finds the driver as programs do that are not linked with it. */
 #ifndef DLOPENED_H
 #define DLOPENED_H
 
@@ -25,7 +25,7 @@ static inline Symbol to_symbol(void *address)
     return symbol;
 }
 
-/* `name` as the manual spells it: the header's mapping to the exported symbol has been applied before it is quoted. */
+/* `name` is in the manual's spelling: the header's mapping to the exported symbol is applied before it is quoted. */
 #define FIND(library, name) FIND_SYMBOL(library, name)
 #define FIND_SYMBOL(library, symbol) ((__typeof__(&symbol))to_symbol(dlsym(library, #symbol)))
 

@@ -1,4 +1,4 @@
-/* Events: order across streams, what a query sees, elapsed time. */
+/* Events: order across streams, results of queries, elapsed time. */
 #include "device.h"
 
 static void never_recorded(CUstream stream)
@@ -29,7 +29,7 @@ static void query_follows_the_stream(CUstream stream)
     free_gate(gate);
 }
 
-/* The second stream must not overtake the first, and a wait means the record that was there when it was made. */
+/* The second stream must not overtake the first, and a wait uses the record that existed when the wait was made. */
 static void order_across_streams(CUstream first, CUstream second)
 {
     CUevent event = NULL;

@@ -1,4 +1,4 @@
-/* A forked child has no device: its calls are refused, not hung, and it ends, whatever it was forked in. */
+/* A forked child has no device: its calls are refused and do not hang, and it ends, forked from any state. */
 #define _POSIX_C_SOURCE 200809L
 #include <pthread.h>
 #include <sys/wait.h>
@@ -19,13 +19,14 @@ static void *call_until_forked(void *context)
     return NULL;
 }
 
-/* After what a thread leaves behind, and before a sanitizer looks for what the parent's threads own. */
+/* For use after a thread's state was left behind, and before a sanitizer looks for the memory of the parent's
+ * threads. */
 static void leave_child(void)
 {
     _exit(42);
 }
 
-/* The child ends by itself, with what a thread of the driver's leaves behind. */
+/* The child ends by itself, with the state that a thread of the driver leaves behind. */
 static void fork_beside_calls(void)
 {
     int status = -1;

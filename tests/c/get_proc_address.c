@@ -1,4 +1,4 @@
-/* cuGetProcAddress in both ABIs: versions, flags, what is not there, and the order in which the CUDA runtime asks. */
+/* cuGetProcAddress in both ABIs: versions, flags, absent names, and the order of the CUDA runtime's requests. */
 #include "dlopened.h"
 
 static __typeof__(&cuGetProcAddress_v2) ask;
@@ -70,11 +70,11 @@ static void flags(void)
     found("cuMemcpyBatchAsync", 13000, CU_GET_PROC_ADDRESS_PER_THREAD, "cuMemcpyBatchAsync_v2_ptsz");
     found("cuMemFree", 13000, CU_GET_PROC_ADDRESS_PER_THREAD, "cuMemFree_v2");
     found("cuInit", 2000, CU_GET_PROC_ADDRESS_LEGACY_STREAM | CU_GET_PROC_ADDRESS_PER_THREAD, "cuInit");
-    /* The plain variant is older, but no stand-in for the one that was asked for. */
+    /* The plain variant is older, but it does not replace the requested one. */
     absent("cuMemcpyHtoDAsync", 6000, CU_GET_PROC_ADDRESS_PER_THREAD, CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT);
 }
 
-/* What libcudart asks first: an empty name, then the function itself at the version of each ABI. */
+/* The first requests of libcudart: an empty name, then the function itself at the version of each ABI. */
 static void as_the_runtime_asks(void)
 {
     void *function = NULL;

@@ -1,11 +1,11 @@
-/* Modules and kernels: the built-in ones run, everything else is refused by name. */
+/* Modules and kernels: the built-in ones run, and all others are refused by name. */
 #include "device.h"
 
 #ifdef SOFTWARE_GPU
-/* A kernel is a function of the model here, so a name that nobody has registered cannot be run. */
+/* A kernel is a function of the model here, so a name that is not registered cannot run. */
 enum { UNKNOWN_KERNEL = CUDA_ERROR_INVALID_IMAGE };
 static const char unknown[] = ".version 7.0\n.target sm_70\n.address_size 64\n"
-                              ".visible .entry somebody_elses_kernel() { ret; }\n";
+                              ".visible .entry unregistered_kernel() { ret; }\n";
 #endif
 
 /* The kernels that the software GPU knows by name and a real driver compiles; KERNELS_PTX is the path of their text. */
@@ -64,7 +64,7 @@ static void unknown_names_are_refused(CUmodule module)
 {
     CUfunction function = (CUfunction)UNTOUCHED;
     CUmodule other = (CUmodule)UNTOUCHED;
-    EXPECT(CUDA_ERROR_NOT_FOUND, cuModuleGetFunction(&function, module, "somebody_elses_kernel"));
+    EXPECT(CUDA_ERROR_NOT_FOUND, cuModuleGetFunction(&function, module, "unregistered_kernel"));
     REQUIRE_UNTOUCHED(function == (CUfunction)UNTOUCHED);
 #ifdef SOFTWARE_GPU
     EXPECT(CUDA_ERROR_INVALID_VALUE, cuModuleGetFunction(&function, module, NULL));

@@ -1,4 +1,4 @@
-/* Allocation, pinning, and what the driver knows about an address. */
+/* Allocation, pinning, and the driver's knowledge about an address. */
 #include "device.h"
 
 static void device_memory(void)
@@ -20,7 +20,7 @@ static void device_memory(void)
     OK(cuMemFree(0));
 }
 
-/* What is freed in a stream is good until the stream gets there. */
+/* Memory that is freed in a stream stays valid until the stream reaches the free. */
 static void memory_in_stream_order(void)
 {
     Gate gate = new_gate();
@@ -34,7 +34,7 @@ static void memory_in_stream_order(void)
     OK(cuMemcpyDtoHAsync(seen, pointer, 1000, stream));
     OK(cuMemFreeAsync(pointer, stream));
     EXPECT(CUDA_ERROR_NOT_READY, cuStreamQuery(stream));
-    /* Yet whoever comes later may not name it any more, even in front of the free. */
+    /* Yet later calls may not name it any more, even in front of the free. */
     EXPECT(CUDA_ERROR_INVALID_VALUE, cuMemcpyDtoHAsync(seen, pointer, 1000, other));
     EXPECT(CUDA_ERROR_INVALID_VALUE, cuMemsetD8Async(pointer, 1, 1000, other));
     open_gate(gate);
@@ -133,7 +133,7 @@ static void attributes_one_by_one(CUcontext context)
     OK(cuMemFreeHost(pinned));
 }
 
-/* Of plain memory the plural form says "nothing known" and succeeds. */
+/* For plain memory the plural form succeeds and reports that nothing is known. */
 static void attributes_together(CUcontext context)
 {
     unsigned int type = 99, managed = 99;

@@ -151,7 +151,7 @@ static void refusals(CUstream stream, uint32_t *word)
     EXPECT(CUDA_ERROR_INVALID_VALUE, cuStreamWriteValue32(stream, 0, 0, CU_STREAM_WRITE_VALUE_DEFAULT));
     EXPECT(CUDA_ERROR_INVALID_VALUE, cuStreamWaitValue32(stream, address, 0, 1u << 29));
     EXPECT(CUDA_ERROR_NOT_SUPPORTED, cuStreamWaitValue32(stream, address, 0, 1u << 30)); /* a flush */
-    /* As the H100's driver does, whatever the manual offers. */
+    /* As the H100's driver does, although the manual permits it. */
     EXPECT(CUDA_ERROR_INVALID_VALUE,
            cuStreamWriteValue32(stream, address, 0, CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER));
     OK(cuStreamSynchronize(stream));

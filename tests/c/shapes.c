@@ -10,7 +10,7 @@ static size_t below(size_t limit)
     return next_random(&state) % limit;
 }
 
-/* One memory to copy from or to, and how a copy structure names it. */
+/* One memory to copy from or to, and its description in a copy structure. */
 typedef struct {
     int place;
     unsigned int type;

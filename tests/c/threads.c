@@ -45,7 +45,7 @@ static void *work(void *argument)
     return NULL;
 }
 
-/* One thread sleeps in the driver; another lets it go. */
+/* One thread sleeps in the driver, and another one releases it. */
 static void *synchronise(void *argument)
 {
     Task *task = argument;
@@ -54,7 +54,7 @@ static void *synchronise(void *argument)
     return NULL;
 }
 
-static void a_blocked_thread_blocks_nobody(CUcontext context, CUevent event)
+static void a_blocked_thread_blocks_no_other(CUcontext context, CUevent event)
 {
     pthread_t thread;
     Task task = {.context = context, .shared = event};
@@ -93,7 +93,7 @@ int main(void)
     for (uint32_t i = 0; i < THREADS; i++)
         REQUIRE(pthread_join(threads[i], NULL) == 0);
     OK(cuEventSynchronize(event));
-    a_blocked_thread_blocks_nobody(context, event);
+    a_blocked_thread_blocks_no_other(context, event);
     OK(cuEventDestroy(event));
     close_device();
     return 0;

@@ -1,4 +1,4 @@
-/* What the software GPU does not do, it refuses as documented, and writes nothing. For the software GPU alone. */
+/* The software GPU refuses unsupported calls as documented, and writes nothing. For the software GPU only. */
 #include "device.h"
 
 typedef struct CUgraphExec_st *CUgraphExec;

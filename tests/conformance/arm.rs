@@ -1,4 +1,4 @@
-//! Which driver the suite runs on.
+//! The driver that the suite runs on.
 
 use std::sync::{Arc, OnceLock};
 
@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::place::Side;
 use crate::rig::{self, Rig};
 
-/// How many devices a model has here: enough for copies between two.
+/// The number of devices of a model: enough for copies between two.
 const MODEL_DEVICES: i32 = 2;
 
 /// A driver under test.
@@ -22,7 +22,7 @@ pub enum Arm {
 }
 
 impl Arm {
-    /// As `OVERTAKE_BACKEND` says; the software GPU if it says nothing.
+    /// The arm that `OVERTAKE_BACKEND` selects; the software GPU by default.
     pub fn from_environment() -> Result<Arm, String> {
         match std::env::var("OVERTAKE_BACKEND").unwrap_or_default().as_str() {
             "" | "soft" => Ok(Arm::Soft),
@@ -32,7 +32,7 @@ impl Arm {
         }
     }
 
-    /// How the arm is called in the names of trials.
+    /// The arm's name in the names of trials.
     pub fn name(self) -> &'static str {
         match self {
             Arm::Soft => "soft",
@@ -48,7 +48,8 @@ impl Arm {
         }
     }
 
-    /// How many devices there are. A driver that cannot be opened has one: its trials then fail and say why.
+    /// The number of devices. A driver that cannot be opened counts as one device: its trials then fail with the
+    /// reason.
     pub fn devices(self) -> i32 {
         match self {
             Arm::Soft => MODEL_DEVICES,
@@ -67,8 +68,8 @@ fn shared_driver() -> &'static Result<Arc<dyn Driver>, String> {
     })
 }
 
-/// Keeps the primary context for the life of the process, and runs one of everything that a driver may load lazily:
-/// loading can wait for the device, which must not happen while a check holds a stream back.
+/// Keeps the primary context for the life of the process, and uses once every feature that a driver may load lazily.
+/// Loading can wait for the device, which must not happen while a check holds a stream.
 fn keep_warm(driver: &Arc<dyn Driver>) -> Result<Context, Failure> {
     let context = driver.primary_context_retain(Device(0))?;
     rig::run(warm_up, driver)?;

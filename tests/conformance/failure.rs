@@ -1,4 +1,4 @@
-//! What a check says when it fails: a sentence and the line that found out.
+//! The failure of a check: a sentence and the line that detected it.
 
 use std::fmt;
 use std::panic::Location;
@@ -8,7 +8,7 @@ use hal::Code;
 /// Why a check failed.
 pub struct Failure(String);
 
-/// What a check returns.
+/// The result of a check.
 pub type Outcome = Result<(), Failure>;
 
 impl Failure {
@@ -19,7 +19,7 @@ impl Failure {
         Failure(format!("{}:{}: {text}", place.file(), place.line()))
     }
 
-    /// A failure whose text says where already.
+    /// A failure whose text names the place already.
     pub fn from_text(text: String) -> Failure {
         Failure(text)
     }

@@ -1,4 +1,4 @@
-//! The suite once more, on the software GPU's own `libcuda.so.1`: in a child process, through the loader.
+//! Runs the suite again on the software GPU's own `libcuda.so.1`: in a child process, through the loader.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

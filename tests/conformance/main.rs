@@ -6,8 +6,8 @@
 //! built. `OVERTAKE_BACKEND=cuda` runs the checks on the library that the loader finds. The binary needs nothing beside
 //! it, so that it can be carried to a machine with a GPU.
 //!
-//! Checks return what went wrong instead of panicking, wait in the host's time with a deadline, and give back
-//! all they took; real time has the last word, by far more than any of them needs.
+//! Checks return failures instead of panicking, wait in the host's time with a deadline, and free everything they
+//! made. A limit in real time, far longer than any check needs, ends a check that hangs.
 #![deny(unsafe_code)]
 
 mod arm;
@@ -35,7 +35,7 @@ use checks::Case;
 use failure::Outcome;
 use patience::Patience;
 
-/// For the whole suite in a child.
+/// The limit of the whole suite in a child.
 const SUITE_LIMIT: Duration = Duration::from_secs(1800);
 
 fn trial(name: String, patience: Patience, body: impl FnOnce() -> Outcome + Send + 'static) -> Trial {
@@ -51,7 +51,7 @@ fn check_trial(arm: Arm, case: Case, devices: i32) -> Trial {
     trial(format!("{}::{}", arm.name(), case.name), Patience::new(), run).with_ignored_flag(ignored)
 }
 
-/// What only the soft arm adds: the planted bugs, and the whole suite through the loader.
+/// The trials that only the soft arm has: the planted bugs, and the whole suite through the loader.
 fn soft_trials() -> Vec<Trial> {
     let bugs = softgpu::Planted::ALL;
     let mut trials: Vec<Trial> = bugs
@@ -77,7 +77,7 @@ fn main() -> ExitCode {
     let mut trials: Vec<Trial> = checks::all().map(|case| check_trial(arm, case, devices)).collect();
     match arm {
         Arm::Soft => trials.extend(soft_trials()),
-        // The trials share one driver: what holds the legacy stream or a copy queue in one would delay another.
+        // The trials share one driver: a stream or a copy queue that one trial holds would delay another trial.
         Arm::Cuda => arguments.test_threads = Some(1),
     }
     libtest_mimic::run(&arguments, trials).exit_code()

@@ -1,7 +1,7 @@
-//! Buffers, and safe doors to the unsafe methods of the seam. The only file of the suite with unsafe code.
+//! Buffers, and safe wrappers of the unsafe methods of the seam. This is the only file of the suite with unsafe code.
 //!
-//! What makes the doors safe: every buffer belongs to a [`Rig`], which frees nothing before all its streams have come
-//! to rest (else it leaks), and every door checks its range against the buffers before it calls.
+//! Two rules make the wrappers safe. Every buffer belongs to a [`Rig`], which frees nothing before all its streams
+//! are idle (else it leaks). Every wrapper checks its range against the buffers before the call.
 #![allow(unsafe_code)]
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
@@ -17,7 +17,7 @@ use crate::rig::Rig;
 
 const PAGE_BYTES: usize = 4096;
 
-/// A block of the program's own heap, on pages of its own.
+/// A block of the program's own heap, on separate pages.
 struct HeapBlock {
     base: NonNull<u8>,
     layout: Layout,
@@ -40,13 +40,14 @@ impl Drop for HeapBlock {
     }
 }
 
-/// Where pinned memory came from.
+/// The origin of pinned memory.
 enum Origin {
     Driver,
     Registered(ManuallyDrop<HeapBlock>),
 }
 
-/// Pinned host memory: the CPU and the device both read and write it. Forgotten, it is leaked: the device may be at it.
+/// Pinned host memory that the CPU and the device both read and write. A forgotten value is leaked, because the
+/// device may still use it.
 pub struct Pinned {
     base: NonNull<u8>,
     bytes: u64,
@@ -89,12 +90,12 @@ impl Pinned {
         }
     }
 
-    /// Where it starts, for the host.
+    /// The start, for the host.
     pub fn pointer(&self) -> *mut u8 {
         self.base.as_ptr()
     }
 
-    /// Where it starts, as a number.
+    /// The start, as a number.
     pub fn address(&self) -> u64 {
         self.base.as_ptr() as u64
     }
@@ -121,19 +122,19 @@ impl Pinned {
         result
     }
 
-    /// All of it.
+    /// All bytes.
     pub fn read_all(&self) -> Vec<u8> {
         self.read(0, self.bytes)
     }
 
-    /// A word that CPU and device may both touch at any time.
+    /// A word that CPU and device may both access at any time.
     pub fn word32(&self, offset: u64) -> &AtomicU32 {
         assert!(offset.is_multiple_of(4), "a word must be aligned");
         // SAFETY: in range and aligned (the base is page-aligned); the memory outlives `self`'s borrow.
         unsafe { AtomicU32::from_ptr(self.range(offset, 4).cast()) }
     }
 
-    /// The same, 64 bits wide.
+    /// As [`Pinned::word32`], with 64 bits.
     pub fn word64(&self, offset: u64) -> &AtomicU64 {
         assert!(offset.is_multiple_of(8), "a word must be aligned");
         // SAFETY: in range and aligned (the base is page-aligned); the memory outlives `self`'s borrow.
@@ -141,7 +142,7 @@ impl Pinned {
     }
 }
 
-/// The doors. Each range is inside a buffer of a rig, and a rig frees no buffer before its streams are at rest.
+/// The wrappers. Each range is inside a buffer of a rig, and a rig frees no buffer before its streams are idle.
 impl Rig {
     /// Pinned host memory to device memory.
     pub fn htod(&self, target: (Buffer, u64), source: (&Pinned, u64), bytes: u64, stream: Stream) -> hal::Result<()> {
@@ -164,7 +165,7 @@ impl Rig {
         unsafe { self.driver().copy_dtod_async(to, from, bytes, stream) }
     }
 
-    /// Whatever the addresses are.
+    /// A copy between addresses of any kind.
     pub fn copy_any(&self, target: (Side, u64), source: (Side, u64), bytes: u64, stream: Stream) -> hal::Result<()> {
         let (to, from) = (target.0.range(target.1, bytes), source.0.range(source.1, bytes));
         // SAFETY: both ranges are valid (checked) and outlive the copy (the rig's rule above).
@@ -272,8 +273,8 @@ impl Rig {
     }
 }
 
-/// Calls that a driver has to refuse. They break the letter of the seam's safety rules, in ways that the driver finds
-/// out before it touches memory; that it does is what the checks are about.
+/// Calls that a driver has to refuse. They break the seam's safety rules in ways that the driver detects before it
+/// touches memory. That it does so is the subject of the checks.
 pub mod attempt {
     use super::*;
 
@@ -291,13 +292,13 @@ pub mod attempt {
 
     /// A synchronous copy to the device, which cannot be carried out.
     pub fn htod_now(driver: &dyn Driver, target: DevicePtr, source: &[u8]) -> hal::Result<()> {
-        // SAFETY: the source is a live slice; whether the target is valid is the driver's to find out.
+        // SAFETY: the source is a live slice; the driver checks the target.
         unsafe { driver.copy_htod(target, source.as_ptr(), source.len() as u64) }
     }
 
     /// A synchronous copy from the device, which cannot be carried out.
     pub fn dtoh_now(driver: &dyn Driver, target: &mut [u8], source: DevicePtr) -> hal::Result<()> {
-        // SAFETY: the target is a live exclusive slice; whether the source is valid is the driver's to find out.
+        // SAFETY: the target is a live exclusive slice; the driver checks the source.
         unsafe { driver.copy_dtoh(target.as_mut_ptr(), source, target.len() as u64) }
     }
 
@@ -313,7 +314,7 @@ pub mod attempt {
         unsafe { driver.copy_dtod_async(target, source, bytes, stream) }
     }
 
-    /// A copy of whatever kind, which cannot be carried out.
+    /// A copy between addresses of any kind, which cannot be carried out.
     pub fn copy_any(
         driver: &dyn Driver,
         target: DevicePtr,

@@ -1,4 +1,4 @@
-//! Where a copy goes: device buffers, sides of copies, and boxes inside them.
+//! The places of copies: device buffers, sides of copies, and boxes inside them.
 
 use hal::{DevicePtr, Endpoint, Plane, Volume};
 
@@ -7,9 +7,9 @@ use crate::memory::Pinned;
 /// Device memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Buffer {
-    /// Where it starts.
+    /// The start.
     pub base: DevicePtr,
-    /// How long it is.
+    /// The length.
     pub bytes: u64,
 }
 
@@ -26,7 +26,7 @@ impl Buffer {
     }
 }
 
-/// One side of a copy, and how the copy is told what it is.
+/// One side of a copy, and the way in which the copy names it.
 #[derive(Clone, Copy)]
 pub enum Side<'a> {
     /// Pinned memory, as host memory.
@@ -75,7 +75,7 @@ pub struct Block<'a> {
     pub z: u64,
 }
 
-/// How much a 3D copy copies.
+/// The size of a 3D copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent {
     /// Bytes of a row.
@@ -87,7 +87,7 @@ pub struct Extent {
 }
 
 impl Block<'_> {
-    /// Where a row of the box starts in the buffer. Tightly packed: the next row begins where the box ends.
+    /// The start of a row of the box in the buffer. Tightly packed, the next row begins where the box ends.
     pub fn row(&self, extent: Extent, y: u64, z: u64) -> u64 {
         let pitch = if self.pitch_bytes == 0 { self.x_bytes + extent.width_bytes } else { self.pitch_bytes };
         let rows = if self.slice_rows == 0 { self.y + extent.height } else { self.slice_rows };
@@ -101,13 +101,13 @@ impl Block<'_> {
         }
     }
 
-    /// As a side of a 2D copy.
+    /// The block as a side of a 2D copy.
     pub fn plane(&self) -> Plane {
         assert!(self.z == 0, "a plane has no depth");
         Plane { base: self.side.endpoint(), pitch_bytes: self.pitch_bytes, x_bytes: self.x_bytes, y: self.y }
     }
 
-    /// As a side of a 3D copy.
+    /// The block as a side of a 3D copy.
     pub fn volume(&self) -> Volume {
         let (base, pitch_bytes, slice_rows) = (self.side.endpoint(), self.pitch_bytes, self.slice_rows);
         Volume { base, pitch_bytes, slice_rows, x_bytes: self.x_bytes, y: self.y, z: self.z }

@@ -1,7 +1,7 @@
-//! What a check stands on: a current context, buffers, streams and words, and the ways to wait for them.
+//! The equipment of a check: a current context, buffers, streams and words, and the ways to wait for them.
 //!
-//! [`Rig::finish`] gives everything back, also when the check has failed half way with a stream that stands still: it
-//! opens every gate by a plain store, waits for its streams, and only then frees. What does not come to rest is leaked.
+//! [`Rig::finish`] frees everything, even if the check has failed while a stream stands still. It opens every gate by
+//! a plain store, waits for its streams, and only then frees. Memory of a stream that does not become idle is leaked.
 
 use std::cell::{Cell, RefCell};
 use std::sync::Arc;
@@ -16,21 +16,21 @@ use crate::memory::Pinned;
 use crate::place::Buffer;
 use crate::word::{Gate, Word};
 
-/// What is checked: a plain function, so that it can run on any driver, also on one that must fail it.
+/// A check: a plain function, so that it can run on any driver, even on one that must fail it.
 pub type Check = fn(&Rig) -> Outcome;
 
-/// The host time that a check has where time is virtual.
+/// The time that a check has in virtual time.
 const SPAN_VIRTUAL: Nanos = Nanos::from_ms(2_000);
-/// The same where it is real: it only ends what hangs, because a device that is modelled shares its processor with
-/// everything else.
+/// The same in real time. It is long, because it only ends checks that hang: a modelled device shares its processor
+/// with all other programs.
 const SPAN_REAL: Nanos = Nanos::from_ms(120_000);
 
-/// How long a check waits, in the host's time, for something that must happen.
+/// The time that a check waits, in the host's time, for something that must happen.
 pub fn span(driver: &dyn Driver) -> Nanos {
     if driver.host().is_virtual() { SPAN_VIRTUAL } else { SPAN_REAL }
 }
 
-/// How long "it stays so" is watched.
+/// The time for which a state that must not change is watched.
 const WATCHED: Nanos = Nanos::from_us(300);
 const WORD_BYTES: u64 = 64;
 const WORDS: u64 = 512;
@@ -61,7 +61,7 @@ struct Owned {
     contexts: Vec<(Context, Device)>,
 }
 
-/// A current context and what was made in it.
+/// A current context and the objects made in it.
 pub struct Rig {
     driver: Arc<dyn Driver>,
     context: Context,
@@ -89,7 +89,7 @@ impl Rig {
         &*self.driver
     }
 
-    /// The same, for whoever keeps it.
+    /// As [`Rig::driver`], for callers that keep it.
     pub fn shared_driver(&self) -> &Arc<dyn Driver> {
         &self.driver
     }
@@ -106,17 +106,17 @@ impl Rig {
         Ok(context)
     }
 
-    /// A stream that does not know the legacy default stream.
+    /// A stream that does not synchronise with the legacy default stream.
     pub fn stream(&self) -> Result<Stream, Failure> {
         self.stream_with(StreamFlags::NON_BLOCKING, 0)
     }
 
-    /// Several of them.
+    /// Several such streams.
     pub fn streams(&self, count: usize) -> Result<Vec<Stream>, Failure> {
         (0..count).map(|_| self.stream()).collect()
     }
 
-    /// Any stream.
+    /// A stream with any flags and priority.
     #[track_caller]
     pub fn stream_with(&self, flags: StreamFlags, priority: i32) -> Result<Stream, Failure> {
         let stream = self.driver.stream_create(flags, priority)?;
@@ -124,7 +124,7 @@ impl Rig {
         Ok(stream)
     }
 
-    /// The check destroys the stream itself.
+    /// For a check that destroys the stream itself.
     pub fn disown_stream(&self, stream: Stream) {
         self.owned.borrow_mut().streams.retain(|s| *s != stream);
     }
@@ -134,7 +134,7 @@ impl Rig {
         self.event_with(EventFlags::DISABLE_TIMING)
     }
 
-    /// Any event.
+    /// An event with any flags.
     #[track_caller]
     pub fn event_with(&self, flags: EventFlags) -> Result<Event, Failure> {
         let event = self.driver.event_create(flags)?;
@@ -142,12 +142,12 @@ impl Rig {
         Ok(event)
     }
 
-    /// The check destroys the event itself.
+    /// For a check that destroys the event itself.
     pub fn disown_event(&self, event: Event) {
         self.owned.borrow_mut().events.retain(|e| *e != event);
     }
 
-    /// Device memory in the current context; what is in it is anybody's guess.
+    /// Device memory in the current context, with undefined contents.
     #[track_caller]
     pub fn buffer(&self, bytes: u64) -> Result<Buffer, Failure> {
         let buffer = Buffer { base: self.driver.mem_alloc(bytes)?, bytes };
@@ -164,7 +164,7 @@ impl Rig {
         Ok(buffer)
     }
 
-    /// The check frees the buffer itself.
+    /// For a check that frees the buffer itself.
     pub fn disown_buffer(&self, buffer: Buffer) {
         self.owned.borrow_mut().buffers.retain(|b| *b != buffer);
     }
@@ -195,7 +195,7 @@ impl Rig {
         pinned
     }
 
-    /// Gives pinned memory back before the rig goes.
+    /// Frees pinned memory before the rig ends.
     #[track_caller]
     pub fn release_pinned(&self, pinned: Arc<Pinned>) -> Outcome {
         self.owned.borrow_mut().pinned.retain(|p| !Arc::ptr_eq(p, &pinned));
@@ -211,7 +211,7 @@ impl Rig {
         Word::new(Arc::clone(&self.words), self.words_base, offset)
     }
 
-    /// Holds the stream back until the gate is opened.
+    /// Holds the stream until the gate is opened.
     #[track_caller]
     pub fn gate(&self, stream: Stream) -> Result<Gate, Failure> {
         let gate = self.new_gate();
@@ -219,27 +219,27 @@ impl Rig {
         Ok(gate)
     }
 
-    /// A gate that holds nothing back yet.
+    /// A gate that holds no stream yet.
     pub fn new_gate(&self) -> Gate {
         let gate = Gate::new(self.word());
         self.owned.borrow_mut().gates.push(gate.clone());
         gate
     }
 
-    /// Holds one more stream back.
+    /// Holds one more stream.
     #[track_caller]
     pub fn wait_at(&self, gate: &Gate, stream: Stream) -> Outcome {
         Ok(self.driver.mem_op(stream, gate.wait())?)
     }
 
-    /// The stream stores `value` when it gets there.
+    /// The stream stores `value` when it reaches this operation.
     #[track_caller]
     pub fn mark(&self, stream: Stream, word: &Word, value: u32) -> Outcome {
         Ok(self.driver.mem_op(stream, MemOp::write32(word.address, value))?)
     }
 
-    /// Loads the built-in kernels and runs each once: a driver that loads lazily may wait for the device to do so,
-    /// which must not happen while a stream stands at a gate.
+    /// Loads the built-in kernels and runs each once. A driver that loads lazily may wait for the device, which must
+    /// not happen while a stream stands at a gate.
     pub fn kernels(&self) -> Result<Kernels, Failure> {
         let module = self.driver.module_load(softgpu::BUILTIN_PTX.as_bytes())?;
         self.owned.borrow_mut().modules.push(module);
@@ -255,7 +255,7 @@ impl Rig {
         Ok(Kernels { module, noop, spin, add, store })
     }
 
-    /// Waits until the stream has come to rest.
+    /// Waits until the stream is idle.
     #[track_caller]
     pub fn settle(&self, stream: Stream) -> Outcome {
         let host = self.driver.host();
@@ -270,7 +270,7 @@ impl Rig {
         Ok(())
     }
 
-    /// Waits until all the streams have.
+    /// Waits until all the streams are idle.
     #[track_caller]
     pub fn settle_all(&self, streams: &[Stream]) -> Outcome {
         for stream in streams {
@@ -288,7 +288,7 @@ impl Rig {
         }
     }
 
-    /// Watches that the word does not leave `value` for a while.
+    /// Watches for a while that the word keeps `value`.
     #[track_caller]
     pub fn stays(&self, what: &str, word: &Word, value: u32) -> Outcome {
         let host = self.driver.host();
@@ -300,7 +300,7 @@ impl Rig {
         }
     }
 
-    /// Watches that the stream does not come to rest for a while.
+    /// Watches for a while that the stream does not become idle.
     #[track_caller]
     pub fn held(&self, what: &str, stream: Stream) -> Outcome {
         self.driver.host().sleep(WATCHED);
@@ -334,12 +334,12 @@ impl Rig {
         })
     }
 
-    /// Waits for a thread and passes its failure on.
+    /// Waits for a thread and returns its failure.
     pub fn join<T>(&self, thread: HostThread<Result<T, Failure>>) -> Result<T, Failure> {
         thread.join(self.driver.host())
     }
 
-    /// Downloads a whole buffer, behind everything in `stream`.
+    /// Downloads a whole buffer, behind all work in `stream`.
     #[track_caller]
     pub fn download(&self, buffer: Buffer, stream: Stream) -> Result<Vec<u8>, Failure> {
         let pinned = self.pinned(buffer.bytes)?;
@@ -363,7 +363,7 @@ impl Rig {
         self.settle_all(&[Stream::LEGACY, Stream::PER_THREAD])
     }
 
-    /// Gives everything back; a driver that refuses to take it has failed the check.
+    /// Frees everything. A driver that refuses to free something has failed the check.
     pub fn finish(mut self) -> Outcome {
         self.come_to_rest()?;
         let Rig { driver, words, owned, .. } = self;

@@ -1,15 +1,15 @@
-//! Real time's last word: a trial that hangs ends the process, with its name.
+//! A limit in real time: a trial that hangs ends the process, with its name.
 
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::Duration;
 
 use crate::patience::Patience;
 
-/// Between two looks at whether the trial hangs.
+/// The pause between two looks at the trial.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
-/// Runs `body`; aborts the process when it exhausts this patience. Nothing gentler helps against a thread that is
-/// blocked inside a driver.
+/// Runs `body`. Aborts the process when it exhausts this patience, because a thread that is blocked inside a driver
+/// cannot be ended in any other way.
 pub fn guarded<T>(name: &str, mut patience: Patience, body: impl FnOnce() -> T) -> T {
     let (done, waiting) = channel::<()>();
     let label = name.to_owned();

@@ -1,4 +1,4 @@
-//! Words that host and device both see, and gates made of them.
+//! Words that host and device share, and gates made of them.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -12,7 +12,7 @@ use crate::memory::Pinned;
 pub struct Word {
     memory: Arc<Pinned>,
     offset: u64,
-    /// Where the device sees it.
+    /// The address at which the device sees it.
     pub address: DevicePtr,
 }
 
@@ -45,7 +45,7 @@ impl Word {
     }
 }
 
-/// A word that holds streams back until it is opened.
+/// A word that holds streams until it is opened.
 #[derive(Clone)]
 pub struct Gate {
     word: Word,
@@ -57,12 +57,12 @@ impl Gate {
         Gate { word }
     }
 
-    /// What a stream has to wait for.
+    /// The operation that makes a stream wait.
     pub fn wait(&self) -> MemOp {
         MemOp::wait32(self.word.address, 1, WaitCondition::Geq)
     }
 
-    /// Lets the streams go. A plain store: any thread may do it at any time.
+    /// Releases the streams by a plain store: any thread may do it at any time.
     pub fn open(&self) {
         self.word.store(1);
     }

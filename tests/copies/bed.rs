@@ -1,4 +1,4 @@
-//! What several checks do alike: options, opening, waiting.
+//! Common steps of several checks: options, opening, waiting.
 
 use hal::{Nanos, Wait};
 use overtake::options::{Transport, UrgentTransport};
@@ -21,7 +21,7 @@ pub fn small_options() -> Options {
     }
 }
 
-/// The same, with one transport for bulk.
+/// The same options, with one transport for bulk.
 pub fn transport(transport: Transport) -> Options {
     Options { transport, urgent_transport: UrgentTransport::Engine, ..small_options() }
 }
@@ -41,7 +41,7 @@ pub fn eventually(rig: &Rig, what: &str, mut condition: impl FnMut() -> bool) ->
     }
 }
 
-/// How many copies hold others back, on both engines.
+/// The number of copies that hold others back, on both engines.
 pub fn raised(overtake: &Overtake) -> u32 {
     DIRECTIONS.into_iter().map(|direction| overtake.pending_above(direction, Priority::LOWEST)).sum()
 }

@@ -1,8 +1,9 @@
-//! Safe doors to the unsafe methods of priority streams, and to launches. The only file of this suite with unsafe code.
+//! Safe wrappers of the unsafe methods of priority streams, and of launches. Of the suite's files only this one, and
+//! the faulty driver, have unsafe code.
 //!
-//! What makes them safe is what makes the rig's own safe: every range lies in a buffer of a rig, which frees nothing
-//! before its streams have come to rest, and priority streams adopt the rig's. Later work of an adopted stream comes
-//! after its copies, on whichever way they go.
+//! They are safe for the same reasons as the rig's own wrappers: every range lies in a buffer of a rig, which frees
+//! nothing before its streams are idle, and priority streams adopt the rig's streams. Later work of an adopted stream
+//! comes after its copies, on every way.
 #![allow(unsafe_code)]
 
 use hal::{Code, Copy2d, Copy3d, Driver, Function, Launch, Plane, Stream, Volume};
@@ -17,12 +18,12 @@ fn at(request: Request, priority: Option<Priority>) -> Request {
     priority.map_or(request, |priority| request.at(priority))
 }
 
-/// What a driver call would have answered.
+/// The code that a driver call would have returned.
 fn code_of(result: hal::Result<()>) -> u32 {
     result.map_or_else(|error| error.code().get(), |()| 0)
 }
 
-/// What a linear copy asks for. The sides say whether the direction is named or has to be inferred.
+/// The request of a linear copy. Its sides decide whether the direction is named or has to be inferred.
 pub fn request(target: (Side, u64), source: (Side, u64), bytes: u64) -> Request {
     let (to, from) = (target.0.range(target.1, bytes), source.0.range(source.1, bytes));
     match (target.0, source.0) {
@@ -32,7 +33,7 @@ pub fn request(target: (Side, u64), source: (Side, u64), bytes: u64) -> Request 
     }
 }
 
-/// Along one dimension.
+/// A linear copy.
 pub fn linear(
     stream: &PriorityStream,
     target: (Side, u64),
@@ -55,7 +56,7 @@ pub fn dtoh(stream: &PriorityStream, host: &Pinned, device: Buffer, bytes: u64) 
     linear(stream, (Side::Host(host), 0), (Side::Device(device), 0), bytes, None)
 }
 
-/// Pinned host memory to the device; complete on return, as when the caller asked for a blocking copy.
+/// Pinned host memory to the device; complete on return, as for a caller of a blocking copy.
 pub fn htod_blocking(
     rig: &Rig,
     stream: &PriorityStream,
@@ -73,7 +74,7 @@ pub fn htod_blocking(
     unsafe { stream.memcpy_through(&[request], &Native::blocking(&native)) }
 }
 
-/// Pinned host memory to the device, in any stream and as the driver does it.
+/// Pinned host memory to the device, in any stream, by the driver's own call.
 pub fn leave_alone(overtake: &Overtake, device: Buffer, host: &Pinned, bytes: u64, stream: Stream) -> hal::Result<()> {
     let request = request((Side::Device(device), 0), (Side::Host(host), 0), bytes);
     // SAFETY: both ranges lie inside buffers of a rig (checked by `range`), which outlive the copy (the rule above).
@@ -82,19 +83,19 @@ pub fn leave_alone(overtake: &Overtake, device: Buffer, host: &Pinned, bytes: u6
 
 /// Several linear copies in one call.
 pub fn batch(stream: &PriorityStream, requests: &[Request]) -> hal::Result<Vec<CopyHandle>> {
-    // SAFETY: requests are made by `request`, whose ranges lie inside buffers of a rig, or name what the driver
+    // SAFETY: requests are made by `request`, whose ranges lie inside buffers of a rig, or name memory that the driver
     // refuses.
     unsafe { stream.memcpy_batch_async(requests) }
 }
 
-/// Several linear copies without order among them, as one; fails where they would go natively.
+/// Several linear copies without order among them, as one; fails if they would go natively.
 pub fn unordered(stream: &PriorityStream, requests: &[Request]) -> hal::Result<CopyHandle> {
     let native = || Code::NOT_SUPPORTED.get();
     // SAFETY: as for `batch`; the native call makes no copy at all.
     unsafe { stream.memcpy_through(requests, &Native::asynchronous(&native)) }
 }
 
-/// The same; where they go natively, `native` makes them.
+/// The same; if they go natively, `native` makes them.
 pub fn unordered_through(
     stream: &PriorityStream,
     requests: &[Request],
@@ -105,7 +106,7 @@ pub fn unordered_through(
     unsafe { stream.memcpy_through(requests, &Native::asynchronous(&native)) }
 }
 
-/// Several linear copies without order among them, of lengths that a driver refuses, which is asked by `native`.
+/// Several linear copies without order among them, of lengths that a driver refuses; `native` asks the driver.
 pub fn attempt_batch(
     stream: &PriorityStream,
     requests: &[Request],
@@ -116,7 +117,7 @@ pub fn attempt_batch(
     unsafe { stream.memcpy_through(requests, &Native::asynchronous(&native)) }
 }
 
-/// A rectangle where the depth is 1, else a box.
+/// A rectangle if the depth is 1, else a box.
 pub fn boxed(
     stream: &PriorityStream,
     target: Block,
@@ -137,7 +138,7 @@ pub fn boxed(
     unsafe { stream.memcpy_async(&at(request, priority)) }
 }
 
-/// A rectangle or box that begins in buffers of the rig, and which the driver refuses where it leaves them.
+/// A rectangle or box that begins in buffers of the rig. The driver refuses it if it leaves them.
 pub fn attempt(stream: &PriorityStream, copy: &Copy3d) -> hal::Result<CopyHandle> {
     // SAFETY: the device's side leaves its buffer wherever the host's does, and the driver refuses before a byte moves.
     unsafe {
@@ -148,7 +149,7 @@ pub fn attempt(stream: &PriorityStream, copy: &Copy3d) -> hal::Result<CopyHandle
     }
 }
 
-/// The rectangle that a box is which says nothing of slices.
+/// A box as a rectangle, if it has no slices.
 pub fn plane_of(copy: &Copy3d) -> Option<Copy2d> {
     let plane =
         |side: &Volume| Plane { base: side.base, pitch_bytes: side.pitch_bytes, x_bytes: side.x_bytes, y: side.y };
@@ -161,7 +162,7 @@ pub fn plane_of(copy: &Copy3d) -> Option<Copy2d> {
     })
 }
 
-/// Pinned host memory to the device or back, of a length that the driver refuses where it leaves the buffer.
+/// Pinned host memory to the device or back. The driver refuses a length that leaves the buffer.
 pub fn attempt_line(
     stream: &PriorityStream,
     device: Buffer,
@@ -201,8 +202,8 @@ pub fn spin(driver: &dyn Driver, spin: Function, mut span_ns: u64, stream: Strea
     unsafe { driver.launch(&launch) }
 }
 
-/// `soft_wait_u32` in as many blocks as the device holds at once and more, from any thread: nothing else begins until
-/// the word at `address` is 1.
+/// `soft_wait_u32` in at least as many blocks as the device holds at once, from any thread: no other kernel begins
+/// until the word at `address` is 1.
 pub fn fill(driver: &dyn Driver, wait: Function, address: u64, stream: Stream) -> hal::Result<()> {
     let device = driver.context_device()?;
     let multiprocessors = driver.device_attribute(hal::Attribute::MULTIPROCESSOR_COUNT, device)?;

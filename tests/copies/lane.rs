@@ -1,7 +1,7 @@
-//! A lane: one priority stream with memory of its own, and what must be in that memory if copies keep their order.
+//! A lane: one priority stream with its own memory, and the contents of that memory if copies keep their order.
 //!
-//! Copies of a lane overlap each other at random, so a byte that moves too early, too late or to the wrong place is
-//! seen at the end, whichever way the copies went.
+//! Copies of a lane overlap each other at random. A byte that moves too early, too late or to the wrong place is
+//! detected at the end, on every way of the copies.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::place::{Block, Buffer, Extent, Side};
 use crate::prng::Prng;
 use crate::rig::Rig;
 
-/// Which way a copy of a lane goes.
+/// The direction of a copy of a lane.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Way {
     ToDevice,
@@ -23,7 +23,7 @@ enum Way {
     OnDevice,
 }
 
-/// A stream, its memory and its expectation.
+/// A stream, its memory and its expected contents.
 pub struct Lane {
     /// The stream.
     pub stream: PriorityStream,
@@ -89,7 +89,7 @@ impl Lane {
         self.copy()
     }
 
-    /// Submits a copy of most of the memory, each way: large enough to wait for words.
+    /// Submits a copy of most of the memory in each direction: large enough to wait for words.
     pub fn bulk(&mut self) -> Outcome {
         let bytes = self.bytes / 4 * 3;
         for way in [Way::ToDevice, Way::ToHost] {
@@ -186,7 +186,7 @@ impl Lane {
         Layout { pitch_bytes: width_bytes, slice_rows: height, x_bytes: 0, y: 0 }
     }
 
-    /// Compares what is there with what must be. Everything submitted has completed.
+    /// Compares the contents with the expected ones. Everything submitted must have completed.
     pub fn verify(&self, rig: &Rig) -> Outcome {
         let name = format!("the lane of priority {}", self.stream.priority());
         same_bytes(&format!("host memory of {name}"), &self.host.read_all(), &self.expected_host)?;
@@ -195,7 +195,7 @@ impl Lane {
     }
 }
 
-/// Where a box lies.
+/// The place of a box.
 #[derive(Clone, Copy)]
 struct Layout {
     pitch_bytes: u64,

@@ -56,7 +56,7 @@ use failure::Outcome;
 use patience::Patience;
 use rig::Rig;
 
-/// For the whole suite in a child.
+/// The limit of the whole suite in a child.
 const SUITE_LIMIT: Duration = Duration::from_secs(1800);
 
 fn trial(name: String, patience: Patience, body: impl FnOnce() -> Outcome + Send + 'static) -> Trial {
@@ -74,7 +74,7 @@ fn check_trial(arm: Arm, name: &str, check: impl FnOnce(&Rig) -> Outcome + Send 
     })
 }
 
-/// Every way of moving bulk, of moving urgent copies and of saying semaphores.
+/// Every transport of bulk, every transport of urgent copies, and every emulation.
 fn byte_trials(arm: Arm) -> Vec<Trial> {
     let mut trials = Vec::new();
     for (transport, name) in [
@@ -94,20 +94,20 @@ fn byte_trials(arm: Arm) -> Vec<Trial> {
 }
 
 fn trials(arm: Arm) -> Vec<Trial> {
-    // In real time such a check depends on what else the machine does.
+    // In real time the result of such a check depends on other load on the machine.
     let real_time = arm == Arm::Cuda;
     let case = |case: Case| check_trial(arm, case.name, case.check).with_ignored_flag(case.model_only && real_time);
     byte_trials(arm).into_iter().chain(checks::all().map(case)).collect()
 }
 
-/// What only the soft arm adds.
+/// The trials that only the soft arm has.
 fn soft_trials() -> Vec<Trial> {
     let ignored = loader::library().is_none() && !loader::is_required();
     let through = trial("through_the_loader".to_owned(), Patience::of(SUITE_LIMIT), loader::through_the_loader);
     let mut trials = vec![through.with_ignored_flag(ignored)];
     type OnModel = fn() -> Outcome;
     let named: &[(&str, OnModel)] = &[
-        ("rescue::opens_what_stays_up", model::rescue::opens_what_stays_up),
+        ("rescue::opens_words_that_stay_up", model::rescue::opens_words_that_stay_up),
         ("rescue::raises_nothing_afterwards", model::rescue::raises_nothing_afterwards),
         ("rescue::stands_down", model::rescue::stands_down),
         ("rescue::tries_again", model::rescue::tries_again),
@@ -123,7 +123,7 @@ fn soft_trials() -> Vec<Trial> {
         (model::flat::NAME, model::flat::memory),
         ("guard::without_it_that_hangs", model::guard::without_it_that_hangs),
         ("guard::one_queue_for_kernels", model::guard::one_queue_for_kernels),
-        ("guard::closing_leaves_nobody_waiting", model::guard::closing_leaves_nobody_waiting),
+        ("guard::closing_leaves_no_stream_waiting", model::guard::closing_leaves_no_stream_waiting),
         ("guard::enough_is_enough", model::guard::enough_is_enough),
         ("guard::copies_make_nothing", model::guard::copies_make_nothing),
         ("guard::leaves_nothing", model::guard::leaves_nothing),
@@ -164,7 +164,7 @@ fn main() -> ExitCode {
     let mut all = trials(arm);
     match arm {
         Arm::Soft => all.extend(soft_trials()),
-        // The trials share one driver, and each would hold back another's copies.
+        // The trials share one driver, and each would hold back copies of the others.
         Arm::Cuda => arguments.test_threads = Some(1),
     }
     libtest_mimic::run(&arguments, all).exit_code()

@@ -12,9 +12,9 @@ use crate::failure::{Failure, Outcome};
 use crate::lane::level;
 use crate::rig::Rig;
 
-/// Streams with one copy out each, so that two are pending while a third is submitted anew.
+/// Streams with one pending copy each, so that two are pending while a third is submitted anew.
 const STREAMS: usize = 3;
-/// Nobody listens any more: the check has failed.
+/// The traffic ends by itself after this: the check has failed.
 const SPAN_MAX: Nanos = Nanos::from_ms(1_000);
 
 /// Traffic that goes on until it is stopped.
@@ -25,18 +25,18 @@ pub struct Traffic {
 }
 
 impl Drop for Traffic {
-    /// A check that fails early must not take the streams away from under the traffic.
+    /// A check that fails early must not destroy the streams while the traffic uses them.
     fn drop(&mut self) {
         self.stop.store(true, Ordering::SeqCst);
         if let Some(thread) = self.thread.take() {
-            // The check has failed for a reason of its own; what the traffic says of its end adds nothing.
+            // The check has failed for another reason, so an error of the traffic adds nothing.
             let _ = thread.join(self.driver.host());
         }
     }
 }
 
 impl Traffic {
-    /// Starts copies of `bytes` at the highest priority, and returns when the first is under way.
+    /// Starts copies of `bytes` at the highest priority. Returns when the first has been submitted.
     pub fn start(rig: &Rig, overtake: &Overtake, direction: Direction, bytes: u64) -> Result<Traffic, Failure> {
         let (host, device) = (rig.pinned(bytes)?, rig.buffer(bytes)?);
         let highest = level(overtake.priorities().count());
@@ -64,7 +64,7 @@ impl Traffic {
         Ok(Traffic { driver: Arc::clone(rig.shared_driver()), stop, thread: Some(thread) })
     }
 
-    /// Ends it, and says whether it went on until now.
+    /// Ends the traffic. Fails if it had ended before.
     pub fn stop(mut self) -> Outcome {
         let Some(thread) = self.thread.take() else { return Ok(()) };
         let ended_before = thread.is_done();
@@ -82,7 +82,7 @@ pub fn is_done(handle: &overtake::copy::CopyHandle) -> Result<bool, Failure> {
     Ok(handle.status()? == Status::Done)
 }
 
-/// Waits at most `span` for the copy, and says whether it has completed.
+/// Waits at most `span` for the copy. Returns whether it has completed.
 pub fn done_within(rig: &Rig, handle: &overtake::copy::CopyHandle, span: Nanos) -> Result<bool, Failure> {
     let host = rig.driver().host();
     let end = host.now() + span;

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Everything, most important first, within a budget: what no longer fits is left out and said so. Summary last.
+# Runs everything, most important first, within a budget. Steps that no longer fit are left out with a line in the
+# summary.
 # Usage: OVERTAKE_BIN=folder BUDGET_S=540 [TORCH_TESTS=folder] [OUT=folder] tests/gpu/all.sh
 set -uo pipefail
 cd "$(dirname "$0")"
@@ -7,7 +8,7 @@ export OUT=${OUT:-$(mktemp -d)}
 budget_s=${BUDGET_S:-540}
 rows=()
 
-# step NAME LEAST_S COMMAND...: runs the command if at least LEAST_S are left, and never longer than what is left.
+# step NAME LEAST_S COMMAND...: runs the command if at least LEAST_S are left, for no longer than the time left.
 step() {
   local name=$1 least_s=$2 began=$SECONDS left_s=$((budget_s - SECONDS)) status=0
   shift 2

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Unmodified programs, natively and under `overtake run`: same results, no hang, and what became of their copies.
+# Unmodified programs, natively and under `overtake run`: same results, no hang, and the ways of their copies.
 # Usage: OVERTAKE_BIN=folder tests/gpu/clients.sh [--only NAME]... [--jobs N] [--limit-s N]
 #        [--deployment preload|shadow|audit]
 set -euo pipefail

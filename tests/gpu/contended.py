@@ -25,7 +25,7 @@ def random_bytes(count, seed):
 
 
 class Side:
-    """One direction: what is copied, where to, and how to see that it arrived."""
+    """One direction: sources, targets, and the check that the bytes arrived."""
 
     def __init__(self, direction, bulk_bytes):
         self.direction = direction
@@ -66,7 +66,7 @@ class Side:
 
 
 class Round:
-    """One round: the samples, and how long the bulk copies took on their stream."""
+    """One round: the samples, and the time of the bulk copies on their stream."""
 
     def __init__(self, side, urgent, bulk_stream, samples_max):
         self.samples_us, self.bulk_ms, self.slots = [], None, 0
@@ -102,7 +102,7 @@ class Round:
 
 
 def bulk_alone_gbs(side, stream, bulk_bytes):
-    """The rate of the bulk copies with nobody beside them."""
+    """The rate of the bulk copies alone."""
     return rate_gbs(Round(side, torch.cuda.Stream(), stream, 0).bulk_ms, bulk_bytes)
 
 

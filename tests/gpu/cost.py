@@ -15,7 +15,7 @@ START_LIMIT_MS = 0.5
 
 
 def environment(mode):
-    """`overtake run` ends in exec with the library preloaded: the same without the command's own start."""
+    """The environment of `overtake run`, which ends in exec, without the start of the command itself."""
     variables = dict(os.environ)
     if mode == "overtake":
         variables["LD_PRELOAD"] = harness.preload_library()

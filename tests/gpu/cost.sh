@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What the drop-in costs a program that never contends: per copy call, and per process start.
+# The cost of the drop-in for a program that never contends: per copy call, and per process start.
 # Usage: OVERTAKE_BIN=folder tests/gpu/cost.sh [--runs N] [--calls N] [--starts N] [--driver-starts N]
 set -euo pipefail
 here=$(dirname "$0")

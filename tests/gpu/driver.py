@@ -1,4 +1,4 @@
-"""The part of the CUDA driver API that these scripts use, through ctypes, found as CUDA's own runtime finds it."""
+"""The part of the CUDA driver API that these scripts use, through ctypes, found in the way of CUDA's own runtime."""
 
 import ctypes
 
@@ -110,7 +110,7 @@ class Driver:
         return value.value
 
     def batch(self, batch, stream):
-        """cuMemcpyBatchAsync in the form of this driver: up to 12.9 it also says which copy failed."""
+        """cuMemcpyBatchAsync in the form of this driver: up to 12.9 it also returns the copy that failed."""
         byref, last = ctypes.byref, []
         if self.batch_version < 13000:
             last = [byref(SIZE(0))]

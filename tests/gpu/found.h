@@ -24,7 +24,7 @@ static void *found(const char *name)
 
 #define TEXT_OF(name) #name
 #define TEXT(name) TEXT_OF(name)
-/* The exported name is what the header's macro makes of the manual's name. */
+/* The exported name: the header's macro makes it from the manual's name. */
 #define FUNCTION(name) ((__typeof__(&name))found(TEXT(name)))
 
 static inline void ok(CUresult status, const char *what)

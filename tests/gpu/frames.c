@@ -42,7 +42,7 @@ typedef struct {
     size_t count;
 } Samples;
 
-/* What the threads of the frames and the one of the bulk copies agree on before each phase. */
+/* The state that the threads of the frames and the thread of the bulk copies share in each phase. */
 typedef struct {
     pthread_barrier_t begins, ends;
     double from_ns, until_ns;
@@ -98,7 +98,7 @@ static CUstream stream(void)
     return made;
 }
 
-/* One frame there and its last row back. */
+/* Copies one frame to the device and its last row back. */
 static double one_frame_us(Camera *camera)
 {
     const size_t last = (size_t)(ROWS - 1);
@@ -138,7 +138,7 @@ static void *film(void *argument)
             double us = one_frame_us(camera);
             if (phase->recorded)
                 keep(phase->loaded ? &camera->loaded : &camera->idle, us);
-            /* A frame that came too late is dropped, as a camera's would be. */
+            /* A frame that is late is dropped, as a camera would drop it. */
             while ((due_ns += 1e9 / FRAMES_PER_S) < now_ns())
                 ;
         }
@@ -146,7 +146,7 @@ static void *film(void *argument)
     }
 }
 
-/* Keeps `QUEUED` bulk copies queued until then; returns their rate. */
+/* Keeps `QUEUED` bulk copies queued until `until_ns`; returns their rate. */
 static double bulk_until(Bulk *bulk, double until_ns)
 {
     size_t made = 0, done = 0;

@@ -16,7 +16,7 @@ import time
 
 MODES = ("native", "overtake")
 CLASSES = ("urgent", "kernel", "engine")
-# A 99th percentile that fewer samples give is an anecdote.
+# Fewer samples give no reliable 99th percentile.
 P99_SAMPLES = 1000
 RUNNING = set()
 
@@ -31,7 +31,7 @@ def tools():
 
 
 def preload_library():
-    """The drop-in itself, for what measures it without the command around it."""
+    """The drop-in itself, for measurements without the command around it."""
     path = os.path.join(os.path.dirname(tools()), "libovertake_preload.so")
     if not os.path.exists(path):
         sys.exit(f"{path} is missing: build the package overtake-preload and put the library beside `overtake`")
@@ -39,7 +39,7 @@ def preload_library():
 
 
 def out_folder():
-    """Where results go: $OUT, else a new temporary folder whose name is printed."""
+    """The folder of results: $OUT, else a new temporary folder whose name is printed."""
     folder = os.environ.get("OUT")
     if not folder:
         folder = os.environ["OUT"] = tempfile.mkdtemp(prefix="overtake-gpu-")
@@ -49,7 +49,7 @@ def out_folder():
 
 
 def answer(*command):
-    """What a small command says, or None where it cannot."""
+    """The output of a small command, or None if it fails."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
     except (OSError, subprocess.SubprocessError):
@@ -58,8 +58,8 @@ def answer(*command):
 
 
 def header():
-    """What figures are of no use without, as `overtake` says it of this machine and of its own build, and the command.
-    $COMMIT says it of a build that does not know its commit."""
+    """The facts without which figures are useless, as `overtake` reports them for this machine and its own build, and
+    the command. $COMMIT gives the commit of a build that does not know it."""
     said = answer(tools(), "info", "--json")
     if not said:
         sys.exit("`overtake info --json` fails here: without it no result says where it comes from")
@@ -81,13 +81,13 @@ def without_folder(word):
 
 
 def steps_ns(samples_us):
-    """Samples as they are stored: ascending, the first and what each is above the one before it, in nanoseconds."""
+    """Samples in their stored form: ascending, the first and then the differences, in nanoseconds."""
     ascending = sorted(round(sample * 1000) for sample in samples_us)
     return [after - before for before, after in zip([0, *ascending], ascending)]
 
 
 def phase_row(case, mode, phase, samples_us, **more):
-    """The row of one phase of a program: what its samples say, as far as they carry it, and the samples themselves."""
+    """The row of one phase of a program: the figures that its samples support, and the samples themselves."""
     ascending = sorted(samples_us)
     p99_us = percentile(ascending, 0.99) if len(ascending) >= P99_SAMPLES else None
     return {"case": case, "mode": mode, "phase": phase, "samples": len(ascending), "p50_us": median(ascending),
@@ -96,8 +96,8 @@ def phase_row(case, mode, phase, samples_us, **more):
 
 
 def save(path, value):
-    """Writes one JSON file of results, into the folder of results unless its path says another: lists of numbers on one
-    line."""
+    """Writes one JSON file of results, into the folder of results unless its path names another. Lists of numbers are
+    on one line."""
     path = os.path.join(out_folder(), path) if os.path.basename(path) == path else path
     text = json.dumps(value, indent=1)
     with open(path, "w") as file:
@@ -106,7 +106,7 @@ def save(path, value):
 
 
 def stop_group(process):
-    """Ends a program that ran out of time, with all that it started."""
+    """Ends a program that ran out of time, with all its processes."""
     for number in (signal.SIGTERM, signal.SIGKILL):
         try:
             os.killpg(process.pid, number)
@@ -119,7 +119,7 @@ def stop_group(process):
 
 
 def end_everything(number, _frame):
-    """A script that is ended takes along what it started: those programs are process groups of their own."""
+    """Ends the programs of a script that is ended, because they are process groups of their own."""
     for process in list(RUNNING):
         stop_group(process)
     os._exit(128 + number)
@@ -168,7 +168,7 @@ def read_report(path):
 
 
 def processes(report):
-    """The reports of single processes inside what `overtake run --json` wrote."""
+    """The reports of single processes in the output of `overtake run --json`."""
     if not isinstance(report, dict):
         return []
     inner = report.get("processes")
@@ -232,7 +232,7 @@ def percentile(sorted_values, share):
 
 
 def median(values):
-    """The middle value, or None where there is none."""
+    """The median, or None without values."""
     return statistics.median(values) if values else None
 
 

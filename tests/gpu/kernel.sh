@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# The copy kernel by itself: its PTX is what nvcc makes of its source, its entries move every byte, and the sanitizer
-# finds nothing in them, nor in the same PTX as the library launches it (where the program `copies` is there).
+# The copy kernel by itself: its PTX equals the output of nvcc for its source, its entries move every byte, and the
+# sanitizer finds nothing in them, nor in the same PTX as the library launches it (if the program `copies` is there).
 # Usage: OVERTAKE_BIN=folder tests/gpu/kernel.sh
 set -uo pipefail
 cd "$(dirname "$0")"
@@ -18,14 +18,14 @@ step() {
 }
 
 step 'PTX is of this source' 60 ../../copies/src/kernel/ptx.sh --check
-# As the library has it: PTX for the oldest device, which the driver translates when it is loaded.
+# As in the library: PTX for the oldest device, which the driver translates when it loads it.
 step 'entries: build' 90 \
   nvcc -O3 -std=c++17 -lineinfo -gencode arch=compute_75,code=compute_75 kernel/entries.cu -o "$work/entries"
 step 'entries' 60 "$work/entries"
 for tool in memcheck racecheck synccheck; do
   step "entries, $tool" 120 compute-sanitizer --tool "$tool" --error-exitcode 9 "$work/entries" 12
 done
-# Not the group `guard`: the sanitizer lets one kernel run at a time, so guarded copies stand down, as they should.
+# Without the group `guard`: the sanitizer runs one kernel at a time, so guarded copies rightly stand down.
 if [[ -x ${OVERTAKE_BIN:-}/copies ]]; then
   export OVERTAKE_BACKEND=cuda
   step 'library, memcheck' 120 \

@@ -166,12 +166,12 @@ def with_torch_ranks():
 
 
 def with_torchrun_rank():
-    """What torchrun starts."""
+    """The program that torchrun starts."""
     with_torch(int(os.environ["LOCAL_RANK"]), int(os.environ["WORLD_SIZE"]), "env://", "torchrun")
 
 
 def command_of(program):
-    """How a program is started."""
+    """The command of a program."""
     this = os.path.abspath(__file__)
     if program == "torchrun":
         return [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=gpu", this,
@@ -206,7 +206,7 @@ def stored(seen):
 
 
 def rows_of(seen):
-    """One line per program: the best bandwidth of each mode, and what is lost."""
+    """One line per program: the best bandwidth of each mode, and the loss."""
     rows = []
     for (program, world), modes in seen.items():
         if set(modes) == set(harness.MODES):

@@ -110,7 +110,7 @@ class Small:
 
 
 def measured_round(driver, small, offloader, seconds, loud):
-    """Samples of one round and the rate of the batches; if not `loud` there is nothing beside the small copies."""
+    """Samples of one round and the rate of the batches; without `loud` the small copies run alone."""
     samples_us, first, last = [], driver.event(True), driver.event(True)
     began, offloader.bytes = time.perf_counter(), 0
     driver.record(first, offloader.stream)

@@ -1,12 +1,12 @@
-"""Runs the programs natively and under `overtake run`, in turn, and prints one table of what they took and what holds.
+"""Runs the programs natively and under `overtake run`, in turn, and prints one table of their times and limits.
 
 Usage: OVERTAKE_BIN=folder python3 tests/gpu/pair.py [PROGRAM]... [--rounds N] [--budget-s N] [--limit-s N]
        [--json FILE] [-- ARGUMENT of the one PROGRAM...]
 
 Every program has an idle and a loaded phase, and prints its samples. A round is one run of each program in both modes;
 the mode that goes first changes from round to round. Factors are formed within a round; the table has their median,
-least and greatest. What no longer fits into the budget is left out: the column "rounds" says what was run. Where no
-program is named all are run, and all clients once.
+least and greatest. Runs that no longer fit into the budget are left out: the column "rounds" has the number that ran.
+Without a PROGRAM all are run, and all clients once.
 """
 
 import argparse
@@ -23,7 +23,7 @@ COLUMNS = ("program", "case", "what", "rounds", "native", "overtake", "factor", 
 
 
 class Case:
-    """What one case of a program gave: per round and mode one row of its output."""
+    """The results of one case of a program: per round and mode one row of its output."""
 
     def __init__(self, program, name):
         self.program, self.name, self.rounds = program, name, []
@@ -34,7 +34,7 @@ class Case:
         return [pair for pair in both if None not in pair]
 
     def tail(self, phase, mode):
-        """The p99 of all rounds' samples, or None where too few carry it."""
+        """The p99 of all rounds' samples, or None if there are too few."""
         samples = sorted(sample for rows in self.rounds for sample in rows[mode][phase])
         return harness.percentile(samples, 0.99) if len(samples) >= harness.P99_SAMPLES else None
 
@@ -50,7 +50,7 @@ class Case:
         return [self.program.name, self.name, what, len(values), *figures, limit, holds]
 
     def count(self, what, ours, limit):
-        """One line of a figure that is compared with nothing native."""
+        """One line of a figure without a native counterpart."""
         return [self.program.name, self.name, what, len(self.rounds), None, ours, *[None] * 3, limit, ours <= limit]
 
     def lines(self):
@@ -68,7 +68,7 @@ class Case:
         yield self.count("runs with wrong bytes", wrong, 0)
 
     def tails(self, limits):
-        """The far ends of the distributions: over all rounds together, since one round has too few samples."""
+        """The tails of the distributions: over all rounds together, since one round has too few samples."""
         idle = {mode: self.tail("idle_us", mode) for mode in harness.MODES}
         loaded = {mode: self.tail("loaded_us", mode) for mode in harness.MODES}
         for what, native, ours, limit in (("idle p99, us", idle["native"], idle["overtake"], None),
@@ -145,7 +145,7 @@ def parsed():
 
 
 def stored(done):
-    """The runs as `cargo xtask store-run` keeps them: one for each program and round, with every sample."""
+    """The runs in the format of `cargo xtask store-run`: one for each program and round, with every sample."""
     header, kept = harness.header(), []
     for program, turn, runs in done:
         is_client = program in programs.CLIENTS

@@ -1,4 +1,4 @@
-"""The programs that run natively and under `overtake run`: how each is built and started, and what has to hold."""
+"""The programs that run natively and under `overtake run`: their builds, their commands and their limits."""
 
 import concurrent.futures
 import dataclasses
@@ -17,11 +17,11 @@ ENVIRONMENT = {"XLA_PYTHON_CLIENT_PREALLOCATE": "false", "PYTHONDONTWRITEBYTECOD
 
 @dataclasses.dataclass(frozen=True)
 class Limits:
-    """What may not be exceeded; None: not judged. Factors are medians over the rounds, each within one round."""
+    """Limits that must hold; None: not judged. Factors are medians over the rounds, each within one round."""
     # The median of the idle phase, and that of the loaded one, on the native median of the same phase.
     idle: float | None = 1.05
     loaded: float | None = 1.05
-    # Under load, on the native median and the native p99 of the idle phase: for copies that are to overtake the load.
+    # Under load, on the native median and the native p99 of the idle phase: for copies that should overtake the load.
     loaded_on_idle: float | None = None
     loaded_p99_on_idle: float | None = None
     # The p99 under load, in microseconds.
@@ -30,7 +30,7 @@ class Limits:
     bulk: float | None = 0.9
 
 
-# A client is judged by how long all of its work takes; what it shows besides is a matter of `run_clients.py`.
+# A client is judged by the time of all its work; `run_clients.py` checks the other results.
 WHOLE = Limits(bulk=None)
 
 
@@ -88,7 +88,7 @@ def has_module(name):
 
 
 def library_flags():
-    """Where the toolkit's libraries are, for the linker and the loader, and the stub of libcuda for the linker."""
+    """The folders of the toolkit's libraries, for linker and loader, and of the stub of libcuda, for the linker."""
     root = os.path.dirname(os.path.dirname(os.path.realpath(shutil.which("nvcc"))))
     folders = [os.path.join(root, *parts) for parts in (["lib64"], ["lib"], ["targets", "x86_64-linux", "lib"])]
     flags = []
@@ -98,7 +98,7 @@ def library_flags():
 
 
 def compiled(program, folder):
-    """The program's path, or None with a word on standard error if it does not compile."""
+    """The program's path, or None with a message on standard error if it does not compile."""
     path = os.path.join(folder, program.name.replace(" ", "-"))
     libraries = library_flags() if program.needs == "nvcc" else ["-ldl"]
     command = [*COMPILERS[program.needs], os.path.join(HERE, program.source), *program.flags, *libraries, "-o", path]
@@ -110,7 +110,7 @@ def compiled(program, folder):
 
 
 def gather(wanted, folder):
-    """What of these programs can run here, [(program, command without its arguments)]; what cannot, with the reason."""
+    """The programs that can run here, [(program, command without its arguments)]; the others, with the reason."""
     found, left_out, sources = [], [], []
     for program in wanted:
         if program.needs in COMPILERS:

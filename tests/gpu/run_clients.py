@@ -1,4 +1,4 @@
-"""Runs every client natively and under `overtake run`, compares what they print, and tabulates what was intercepted."""
+"""Runs every client natively and under `overtake run`, compares their output, and tabulates the intercepted calls."""
 
 import argparse
 import concurrent.futures
@@ -10,7 +10,7 @@ import programs
 
 
 def result_of(done):
-    """What must be the same: everything that a C program prints, the result line of a Python one, and the status."""
+    """The results that must be equal: all output of a C program, the result line of a Python one, and the status."""
     lines = [line for line in done["out"].splitlines() if not line.startswith("{")]
     marked = [line for line in lines if line.startswith("RESULT {")]
     return done["status"], marked or lines
@@ -37,7 +37,7 @@ def row_of(name, runs):
 
 
 def explain(row, runs):
-    """Says what differs."""
+    """Prints the differences."""
     for mode, done in runs.items():
         print(f"  {row['client']}, {mode}: status {done['status']}\n{harness.tail(done['err'])}")
     before, after = (result_of(runs[mode])[1] for mode in harness.MODES)

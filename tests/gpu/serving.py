@@ -84,7 +84,7 @@ class Scheduler:
 
 
 def segment(scheduler, loader, seconds):
-    """Steps for some seconds, with layers being loaded if there is a loader; returns samples and bytes per second."""
+    """Steps for some seconds, while layers are loaded if there is a loader; returns samples and bytes per second."""
     samples_us, began = [], time.perf_counter()
     bytes_before = loader.loaded_bytes if loader else 0
     while (elapsed := time.perf_counter() - began) < seconds:

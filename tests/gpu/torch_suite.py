@@ -1,4 +1,4 @@
-"""Runs a selection of PyTorch's test files in both modes and compares what passes. See torch_suite.sh."""
+"""Runs a selection of PyTorch's test files in both modes and compares the outcomes. See torch_suite.sh."""
 
 import argparse
 import importlib.metadata
@@ -9,14 +9,15 @@ import sys
 import harness
 
 FILES = ("test_cuda.py", "test_cuda_primary_ctx.py", "test_cuda_trace.py", "test_cuda_multigpu.py")
-# What copies, streams, events, pinned memory and graphs are called there; optimisers are many, slow and about neither.
+# PyTorch's test names for copies, streams, events, pinned memory and graphs. Tests of optimisers are many, slow and
+# about neither.
 EXPRESSION = "(stream or event or pin or graph or non_blocking or copy) and not optim"
 LINE = re.compile(r"^(\S+\.py::\S+) (PASSED|FAILED|ERROR|SKIPPED|XFAIL|XPASS)\b", re.MULTILINE)
 TEST_LIMIT_S = 40
 
 
 def pytest_command(arguments):
-    """pytest with a line a test; a test that hangs ends by itself where pytest-timeout is there."""
+    """pytest with a line a test; pytest-timeout, if installed, ends a test that hangs."""
     command = [sys.executable, "-m", "pytest", "-v", "--tb=line", "--color=no", "-p", "no:cacheprovider",
                "--continue-on-collection-errors"]
     try:
@@ -45,7 +46,7 @@ def differing(outcomes):
 
 
 def second_look(folder, tests, limit_s):
-    """Runs the tests that differ once more by themselves in both modes: what differs again is no chance."""
+    """Runs the tests that differ once more by themselves in both modes: a difference that repeats is no chance."""
     return {mode: run(mode, folder, tests, limit_s)[0] for mode in harness.MODES}
 
 

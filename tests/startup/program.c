@@ -1,6 +1,6 @@
-/* What a process does at most before it copies, and then copies that never contend: `program empty`, `program init`,
- * `program context`, `program to_device BYTES`, `program to_host BYTES`. Only the instructions of `group` count for the
- * last two. */
+/* The most work of a process before it copies, and then copies that never contend: `program empty`, `program init`,
+ * `program context`, `program to_device BYTES`, `program to_host BYTES`. Only the instructions of `group` count for
+ * the last two. */
 #include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>

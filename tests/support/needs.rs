@@ -1,5 +1,5 @@
-//! What some tests need beside the Rust toolchain and gcc. Where it is missing the test is left out, and its result
-//! says so. Included by `#[path]`.
+//! Programs that some tests need beside the Rust toolchain and gcc. If one is missing, the test is left out and its
+//! result names it. Included by `#[path]`.
 
 use std::process::Command;
 

@@ -1,17 +1,17 @@
-//! The end of what hangs, and of nothing else: no verdict may depend on how fast the machine is or what else it does.
+//! The end of tests that hang, and of no others: no verdict may depend on the speed or the load of the machine.
 //! Included by `#[path]` wherever tests wait for something.
 
 use std::process::{Child, ExitStatus};
 use std::time::{Duration, Instant};
 
-/// Far more than anything here takes on a machine that does nothing else.
+/// Far more than any step here takes on an idle machine.
 pub const HANGS_AFTER: Duration = Duration::from_secs(180);
-/// Between two looks at what else the machine does.
+/// The pause between two looks at the load.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
-/// Between two looks at what is waited for.
+/// The pause between two looks at the condition.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// A wait that ends when what is waited for hangs. Time counts by the share of the machine that each thread gets: with
+/// A wait that ends when its condition hangs. Time counts by the share of the machine that each thread gets: with
 /// four runnable threads for each processor a second counts as a quarter of one.
 pub struct Patience {
     left: Duration,
@@ -19,17 +19,17 @@ pub struct Patience {
 }
 
 impl Patience {
-    /// For what takes seconds at most.
+    /// For operations of a few seconds at most.
     pub fn new() -> Patience {
         Patience::of(HANGS_AFTER)
     }
 
-    /// For what may take longer.
+    /// For operations that may take longer.
     pub fn of(limit: Duration) -> Patience {
         Patience { left: limit, looked_at: Instant::now() }
     }
 
-    /// Whether what is waited for will never come. Ask again and again.
+    /// Whether the condition will never hold. Call it again and again.
     pub fn is_over(&mut self) -> bool {
         let passed = self.looked_at.elapsed();
         if passed >= LOOK_EVERY {
@@ -46,7 +46,7 @@ impl Patience {
     }
 }
 
-/// Waits until the condition holds; a panic names what has not happened.
+/// Waits until the condition holds. A panic names the condition that does not.
 pub fn wait_for(what: &str, condition: impl Fn() -> bool) {
     let mut patience = Patience::new();
     while !condition() {
@@ -59,7 +59,7 @@ pub fn end_of(child: &mut Child) -> std::io::Result<Option<ExitStatus>> {
     end_within(child, HANGS_AFTER)
 }
 
-/// The same for what hangs if it takes longer than this.
+/// The same with another limit.
 pub fn end_within(child: &mut Child, limit: Duration) -> std::io::Result<Option<ExitStatus>> {
     let mut patience = Patience::of(limit);
     loop {
@@ -70,14 +70,14 @@ pub fn end_within(child: &mut Child, limit: Duration) -> std::io::Result<Option<
     }
 }
 
-/// How many threads each processor has to run, one at least; one where the system does not say.
+/// The number of runnable threads per processor, at least one; one if the system does not tell.
 fn threads_per_processor() -> f64 {
     let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     (runnable(&load).unwrap_or(1.0) / processors as f64).max(1.0)
 }
 
-/// The fourth figure of `/proc/loadavg`: threads that run or could, of all.
+/// The fourth figure of `/proc/loadavg`: the number of runnable threads.
 fn runnable(load: &str) -> Option<f64> {
     load.split_whitespace().nth(3)?.split('/').next()?.parse().ok()
 }

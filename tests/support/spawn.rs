@@ -1,4 +1,4 @@
-//! Starting a program that has just been linked. Included by `#[path]` wherever tests build programs and run them.
+//! Starts a program that has just been linked. Included by `#[path]` wherever tests build programs and run them.
 
 use std::io;
 use std::process::{Child, Command};
@@ -7,8 +7,8 @@ use std::time::Duration;
 const TRIES: u32 = 100;
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// Starts the program. A child of another trial, forked while the linker wrote, may for a moment still hold the binary
-/// open for writing: the kernel refuses to execute it until that child has executed something itself.
+/// Starts the program. A child of another trial, forked while the linker wrote, may still hold the binary open for
+/// writing for a moment. The kernel refuses to execute it until that child has executed something itself.
 pub fn spawn(command: &mut Command) -> io::Result<Child> {
     for _ in 0..TRIES {
         match command.spawn() {

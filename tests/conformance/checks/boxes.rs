@@ -12,7 +12,7 @@ use crate::rig::Rig;
 
 const ARENA_BYTES: u64 = 1 << 20;
 
-/// Which memories a copy goes between, and how it is told.
+/// The memories that a copy connects, and the way in which the copy names them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Up,
@@ -54,7 +54,7 @@ impl Arenas {
         }
     }
 
-    /// What the target must hold after one copy.
+    /// The bytes that the target must hold after one copy.
     fn expected(&self, target: &Block, source: &Block, extent: Extent) -> Vec<u8> {
         let mut expected = self.before.clone();
         for (z, y) in (0..extent.depth).flat_map(|z| (0..extent.height).map(move |y| (z, y))) {
@@ -65,7 +65,7 @@ impl Arenas {
         expected
     }
 
-    /// Compares the target with what it must hold and restores it.
+    /// Compares the target with the expected bytes and restores it.
     fn verify(&self, rig: &Rig, what: &str, kind: Kind, expected: &[u8], stream: Stream) -> Outcome {
         let seen = match kind {
             Kind::Down | Kind::UnifiedDown => {

@@ -1,4 +1,4 @@
-//! Stream capture: what is captured does not run, and what cannot be captured is refused.
+//! Stream capture: captured work does not run, and calls that cannot be captured are refused.
 
 use hal::{
     CaptureMode, CaptureStatus, Code, DevicePtr, Event, EventFlags, HostAllocFlags, MemOp, Stream, StreamFlags,
@@ -12,7 +12,7 @@ use crate::rig::Rig;
 
 const MODES: [CaptureMode; 3] = [CaptureMode::Global, CaptureMode::ThreadLocal, CaptureMode::Relaxed];
 
-/// Ends a capture that is expected to be good.
+/// Ends a capture that is expected to succeed.
 #[track_caller]
 fn end(rig: &Rig, stream: Stream) -> Outcome {
     let graph = rig.driver().stream_end_capture(stream)?;
@@ -111,7 +111,7 @@ pub fn synchronize_is_refused(rig: &Rig) -> Outcome {
     rig.settle(stream)
 }
 
-/// Asking a capturing stream whether it is done is refused and spoils the capture.
+/// Querying a capturing stream is refused and spoils the capture.
 pub fn query_is_refused(rig: &Rig) -> Outcome {
     let stream = rig.stream()?;
     rig.driver().stream_begin_capture(stream, CaptureMode::Relaxed)?;
@@ -181,7 +181,8 @@ pub fn ending_on_another_thread(rig: &Rig) -> Outcome {
     Ok(())
 }
 
-/// The legacy stream would tie a capturing blocking stream to work outside: refused. A non-blocking one is left alone.
+/// The legacy stream would connect a capturing blocking stream with work outside: refused. A non-blocking stream is
+/// unaffected.
 pub fn legacy_stream_beside_a_capture(rig: &Rig) -> Outcome {
     let buffer = rig.buffer_of(&[0; 64])?;
     let blocking = rig.stream_with(StreamFlags::DEFAULT, 0)?;
@@ -197,10 +198,10 @@ pub fn legacy_stream_beside_a_capture(rig: &Rig) -> Outcome {
     same_bytes("the legacy memset", &rig.dtoh_now((buffer, 0), 64)?, &[2; 64])
 }
 
-/// A call that may wait for the device, or not.
+/// A driver call.
 type Call = fn(&Rig, Buffer, Stream, Event) -> hal::Result<()>;
 
-/// What a capturing thread must not do, unless the capture is relaxed.
+/// Calls that a capturing thread must not make, unless the capture is relaxed.
 const UNSAFE: [(&str, Call); 7] = [
     ("mem_alloc", |rig, _, _, _| rig.driver().mem_alloc(1 << 20).and_then(|pointer| rig.driver().mem_free(pointer))),
     ("mem_free", |rig, _, _, _| rig.driver().mem_free(DevicePtr::NULL)),
@@ -211,7 +212,7 @@ const UNSAFE: [(&str, Call); 7] = [
     ("host_alloc", |rig, _, _, _| rig.driver().host_alloc(0, HostAllocFlags::PORTABLE).map(drop)),
 ];
 
-/// What it may do.
+/// Calls that it may make.
 const SAFE: [(&str, Call); 7] = [
     ("stream_create", |rig, _, _, _| {
         rig.driver().stream_create(StreamFlags::NON_BLOCKING, 0).and_then(|stream| rig.driver().stream_destroy(stream))

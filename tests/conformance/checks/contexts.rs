@@ -6,7 +6,7 @@ use crate::failure::{Failure, Outcome, ensure, refused, same, same_bytes};
 use crate::place::Buffer;
 use crate::rig::{Rig, span};
 
-/// Runs `body` with a context of one's own current, which is destroyed afterwards.
+/// Runs `body` with a newly made context current, and destroys that afterwards.
 fn in_own_context(rig: &Rig, body: impl FnOnce(hal::Context) -> Outcome) -> Outcome {
     let own = rig.driver().context_create(Device(0))?;
     let outcome = body(own);
@@ -30,7 +30,7 @@ pub fn current_per_thread(rig: &Rig) -> Outcome {
     same("still here", &rig.driver().context_current()?, &Some(context))
 }
 
-/// Without a current context, what needs one is refused.
+/// Calls that need a current context are refused without one.
 pub fn none_current(rig: &Rig) -> Outcome {
     let driver = rig.driver();
     driver.context_set_current(None)?;
@@ -48,7 +48,7 @@ pub fn none_current(rig: &Rig) -> Outcome {
     outcome
 }
 
-/// The primary context is one, however often it is retained.
+/// Retaining the primary context again returns the same one.
 pub fn primary_is_one(rig: &Rig) -> Outcome {
     let destroyed = rig.driver().context_destroy(rig.context());
     refused("a destroy of the primary context", destroyed, &[Code::INVALID_CONTEXT])?;
@@ -59,7 +59,7 @@ pub fn primary_is_one(rig: &Rig) -> Outcome {
     same_bytes("still alive", &rig.dtoh_now((buffer, 0), 16)?, &[1; 16])
 }
 
-/// The primary context goes with the last release, and what was in it too; it is released as often as it was retained.
+/// The last release destroys the primary context and its objects. It must be released as often as it was retained.
 pub fn last_release(rig: &Rig) -> Outcome {
     let (driver, device) = (rig.driver(), Device(1));
     let context = driver.primary_context_retain(device)?;
@@ -72,7 +72,7 @@ pub fn last_release(rig: &Rig) -> Outcome {
     same("its memory", &driver.pointer_info(pointer.0)?.kind, &MemoryKind::Pageable)
 }
 
-/// A context of one's own becomes current and is another than the primary.
+/// A newly made context becomes current and differs from the primary one.
 pub fn own_becomes_current(rig: &Rig) -> Outcome {
     in_own_context(rig, |own| {
         ensure!(own != rig.context(), "an own context is not the primary one");
@@ -94,7 +94,7 @@ pub fn destroyed_is_not_current(rig: &Rig) -> Outcome {
     Ok(())
 }
 
-/// A thread whose context another thread has destroyed is told so.
+/// A thread whose context another thread has destroyed gets an error.
 pub fn destroyed_under_a_thread(rig: &Rig) -> Outcome {
     let own = rig.driver().context_create(Device(0))?;
     rig.driver().context_set_current(Some(rig.context()))?;
@@ -157,7 +157,8 @@ pub fn events_between_contexts(rig: &Rig) -> Outcome {
     outcome
 }
 
-/// Work may be pushed to a stream of another context than the current one, but a kernel has to be of the stream's.
+/// Work may be submitted to a stream of a context that is not current, but a kernel has to be of the stream's
+/// context.
 pub fn streams_of_another_context(rig: &Rig) -> Outcome {
     let driver = rig.driver();
     let (kernels, word, event) = (rig.kernels()?, rig.word(), rig.event()?);
@@ -178,7 +179,7 @@ pub fn streams_of_another_context(rig: &Rig) -> Outcome {
     })
 }
 
-/// Threads push work to one context, each on a stream of its own.
+/// Threads submit work to one context, each on its own stream.
 pub fn threads_with_streams(rig: &Rig) -> Outcome {
     let kernels = rig.kernels()?;
     let counter = rig.buffer_of(&[0; 64])?;

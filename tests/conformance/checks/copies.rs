@@ -12,11 +12,11 @@ use crate::rig::Rig;
 
 const ARENA_BYTES: u64 = (2 << 20) + 77;
 
-/// Sizes around the places where implementations change their minds.
+/// Sizes around the limits at which implementations change their method.
 const SIZES: [u64; 22] =
     [1, 2, 3, 4, 7, 8, 15, 16, 17, 63, 64, 65, 255, 256, 257, 4_095, 4_096, 4_097, 65_535, 65_536, 65_537, 1_048_589];
 
-/// A source with known bytes and a target full of others.
+/// A source with known bytes and a target with others.
 struct Pair<S, T> {
     source: S,
     target: T,
@@ -24,7 +24,7 @@ struct Pair<S, T> {
     expected: Vec<u8>,
 }
 
-/// Calls `copy(to, from, bytes)` for every size, at random places and at both ends, and applies it to what is expected.
+/// Calls `copy(to, from, bytes)` for every size, at random places and at both ends, and updates the expected bytes.
 fn at_many_places<S, T>(
     pair: &mut Pair<S, T>,
     prng: &mut Prng,

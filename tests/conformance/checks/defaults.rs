@@ -1,4 +1,4 @@
-//! The default streams: the legacy one, which joins all blocking streams, and the one that each thread has.
+//! The default streams: the legacy one, which joins all blocking streams, and the one of each thread.
 
 use hal::{Stream, StreamFlags};
 
@@ -41,10 +41,10 @@ pub fn legacy_orders_blocking_streams(rig: &Rig) -> Outcome {
     rig.dtod((buffers[2], 0), (buffers[1], 0), 512, streams[1])?;
     rig.held("the second stream", streams[1])?;
     gate.open();
-    same_bytes("what came through", &rig.download(buffers[2], streams[1])?, &[7; 512])
+    same_bytes("the bytes that came through", &rig.download(buffers[2], streams[1])?, &[7; 512])
 }
 
-/// Non-blocking streams and the legacy stream do not know each other.
+/// Non-blocking streams and the legacy stream do not wait for each other.
 pub fn non_blocking_is_free(rig: &Rig) -> Outcome {
     let (free, marks) = (rig.stream()?, [rig.word(), rig.word()]);
     let gate = rig.gate(Stream::LEGACY)?;
@@ -126,7 +126,7 @@ pub fn per_thread_blocks_with_legacy(rig: &Rig) -> Outcome {
     rig.reaches("the per-thread stream", &marks[1], 1)
 }
 
-/// The legacy stream is at rest only when the blocking streams are; a blocking stream knows its own work only.
+/// The legacy stream is idle only when the blocking streams are; a blocking stream reports only its own work.
 pub fn queries(rig: &Rig) -> Outcome {
     for stream in [rig.stream_with(StreamFlags::DEFAULT, 0)?, Stream::PER_THREAD] {
         let gate = rig.gate(stream)?;

@@ -25,7 +25,7 @@ pub fn description(rig: &Rig) -> Outcome {
     same("different ids", &ids.len(), &(count as usize))
 }
 
-/// The attributes that the rest of the project asks for.
+/// The attributes that the rest of the project uses.
 pub fn attributes(rig: &Rig) -> Outcome {
     let ask = |attribute| rig.driver().device_attribute(attribute, Device(0));
     same("unified addressing", &ask(Attribute::UNIFIED_ADDRESSING)?, &1)?;
@@ -63,7 +63,7 @@ pub fn host_time(rig: &Rig) -> Outcome {
     let late = host.now().since(deadline);
     // In real time other processes may have the processor meanwhile.
     ensure!(!host.is_virtual() || late <= Nanos::from_ms(200), "a wait ended {late} after its deadline");
-    same("a wait for what is", &host.wait_until(Some(host.now()), &mut || true), &Wait::Met)
+    same("a wait for a condition that holds", &host.wait_until(Some(host.now()), &mut || true), &Wait::Met)
 }
 
 /// A wait ends as soon as the device has done what it waits for.

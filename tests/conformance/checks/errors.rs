@@ -12,7 +12,7 @@ use crate::rig::Rig;
 /// An address that no allocation holds.
 const NOWHERE: DevicePtr = DevicePtr(0x0123_4567_8000);
 
-/// Allocations of nothing, of too much and of more than a number can say.
+/// Allocations of zero bytes, of too many, and of more than 64 bits can express.
 pub fn allocation_sizes(rig: &Rig) -> Outcome {
     let driver = rig.driver();
     let total = driver.device_total_memory(Device(0))?;
@@ -27,7 +27,7 @@ pub fn allocation_sizes(rig: &Rig) -> Outcome {
     same_bytes("an allocation after the refusals", &rig.dtoh_now((buffer, 0), 16)?, &[1; 16])
 }
 
-/// Frees of what is not there.
+/// Frees of unknown addresses.
 pub fn frees(rig: &Rig) -> Outcome {
     let driver = rig.driver();
     let pointer = driver.mem_alloc(4096)?;
@@ -43,7 +43,7 @@ pub fn frees(rig: &Rig) -> Outcome {
     Ok(attempt::host_free(driver, std::ptr::null_mut())?)
 }
 
-/// Registrations and their opposite.
+/// Registrations and their ends.
 pub fn registrations(rig: &Rig) -> Outcome {
     let driver = rig.driver();
     let memory = rig.registered(8192)?;
@@ -64,7 +64,7 @@ pub fn registrations(rig: &Rig) -> Outcome {
     refused("unregistered twice", twice, &[Code::HOST_MEMORY_NOT_REGISTERED])
 }
 
-/// Pinned memory of one origin is not given back the other way.
+/// Pinned memory of one origin cannot be freed in the way of the other.
 pub fn registered_is_not_allocated(rig: &Rig) -> Outcome {
     let (driver, codes) = (rig.driver(), &[Code::INVALID_VALUE]);
     let (registered, allocated) = (rig.registered(65_536)?, rig.pinned(65_536)?);
@@ -94,7 +94,7 @@ pub fn copies_of_freed_memory(rig: &Rig) -> Outcome {
         refused(&format!("up at once, {what}"), attempt::htod_now(driver, gone, &[0; 16]), codes)?;
         refused(&format!("down at once, {what}"), attempt::dtoh_now(driver, &mut [0; 16], gone), codes)?;
     }
-    // Of whatever kind: an unknown address is pageable host memory then, so that only null is sure to be refused.
+    // Any kind is possible: an unknown address may be pageable host memory, so only null is sure to be refused.
     let null = DevicePtr::NULL;
     refused("any kind to null", attempt::copy_any(driver, null, live.base, 4096, stream), codes)?;
     refused("any kind from null", attempt::copy_any(driver, live.base, null, 4096, stream), codes)?;
@@ -104,7 +104,7 @@ pub fn copies_of_freed_memory(rig: &Rig) -> Outcome {
     same_bytes("the device", &rig.download(live, stream)?, &[4; 4096])
 }
 
-/// Copies that go past the end of an allocation, or past the end of all numbers.
+/// Copies that go past the end of an allocation, or past 64 bits.
 pub fn copies_past_the_end(rig: &Rig) -> Outcome {
     let driver = rig.driver();
     for bytes in [4096, 32 << 20] {
@@ -139,7 +139,7 @@ pub fn null_host_memory(rig: &Rig) -> Outcome {
     same_bytes("the device", &rig.download(buffer, stream)?, &[6; 64])
 }
 
-/// 2D and 3D copies whose pitches do not hold their rows.
+/// 2D and 3D copies whose pitches are smaller than their rows.
 pub fn shapes(rig: &Rig) -> Outcome {
     let (driver, stream) = (rig.driver(), rig.stream()?);
     let (pinned, buffer) = (rig.pinned(65_536)?, rig.buffer_of(&[2; 65_536])?);
@@ -211,14 +211,14 @@ pub fn devices(rig: &Rig) -> Outcome {
     refused("an unknown attribute", unknown, &[Code::INVALID_VALUE])
 }
 
-/// A refusal says which call it was.
+/// A refusal names its call.
 pub fn errors_name_their_call(rig: &Rig) -> Outcome {
     let error = rig.driver().mem_alloc(0).expect_err("an allocation of nothing is refused");
     same("the call", &error.call(), &"cuMemAlloc_v2")?;
     same("the text", &error.to_string().contains("CUDA_ERROR_INVALID_VALUE"), &true)
 }
 
-/// Handles that were destroyed. CUDA leaves this undefined, a model need not.
+/// Destroyed handles. CUDA leaves this undefined; a model need not.
 pub fn stale_handles(rig: &Rig) -> Outcome {
     let driver = rig.driver();
     let (stream, event) = (driver.stream_create(StreamFlags::NON_BLOCKING, 0)?, driver.event_create(EventFlags(2))?);

@@ -7,7 +7,7 @@ use crate::place::Buffer;
 use crate::prng::Prng;
 use crate::rig::Rig;
 
-/// A stream waits for what an event captured in another.
+/// A stream waits for the work that an event stands for in another stream.
 pub fn wait_orders_streams(rig: &Rig) -> Outcome {
     let (first, second, event) = (rig.stream()?, rig.stream()?, rig.event()?);
     let (buffer, copy) = (rig.buffer_of(&[1; 4096])?, rig.buffer_of(&[0; 4096])?);
@@ -18,10 +18,10 @@ pub fn wait_orders_streams(rig: &Rig) -> Outcome {
     rig.dtod((copy, 0), (buffer, 0), 4096, second)?;
     rig.held("the waiting stream", second)?;
     gate.open();
-    same_bytes("what the second stream saw", &rig.download(copy, second)?, &[2; 4096])
+    same_bytes("the bytes that the second stream saw", &rig.download(copy, second)?, &[2; 4096])
 }
 
-/// A buffer handed from stream to stream arrives unchanged, whatever the way.
+/// A buffer handed from stream to stream arrives unchanged on every path.
 pub fn random_relay(rig: &Rig) -> Outcome {
     const BYTES: u64 = 3_000;
     let mut prng = Prng::new(11);
@@ -65,7 +65,7 @@ pub fn fork_and_join(rig: &Rig) -> Outcome {
     same_bytes("after the join", &rig.download(buffer, root)?, &expected)
 }
 
-/// An event that was never recorded is complete, and nobody waits for it.
+/// An event that was never recorded is complete, and no stream waits for it.
 pub fn never_recorded(rig: &Rig) -> Outcome {
     let (stream, event, mark) = (rig.stream()?, rig.event_with(EventFlags::DEFAULT)?, rig.word());
     ensure!(rig.driver().event_query(event)?, "an event that was never recorded is complete");
@@ -90,7 +90,7 @@ pub fn query_and_synchronize(rig: &Rig) -> Outcome {
     rig.join(opener)
 }
 
-/// An event captures what is in the stream when it is recorded, not what comes later.
+/// An event stands for the work that is in the stream when it is recorded, not for later work.
 pub fn later_work_is_not_captured(rig: &Rig) -> Outcome {
     let (stream, event) = (rig.stream()?, rig.event()?);
     rig.driver().event_record(event, stream)?;
@@ -101,7 +101,7 @@ pub fn later_work_is_not_captured(rig: &Rig) -> Outcome {
     rig.settle(stream)
 }
 
-/// A wait means the record that was latest when the wait was submitted.
+/// A wait uses the latest record at the time when the wait was submitted.
 pub fn wait_is_captured_at_the_call(rig: &Rig) -> Outcome {
     let (first, later, waiter) = (rig.stream()?, rig.stream()?, rig.stream()?);
     let (event, mark) = (rig.event()?, rig.word());
@@ -120,7 +120,7 @@ pub fn wait_is_captured_at_the_call(rig: &Rig) -> Outcome {
     Ok(())
 }
 
-/// A wait after a second record means the second.
+/// A wait after a second record uses the second.
 pub fn record_again(rig: &Rig) -> Outcome {
     let (first, later, waiter) = (rig.stream()?, rig.stream()?, rig.stream()?);
     let (event, mark) = (rig.event()?, rig.word());
@@ -135,7 +135,7 @@ pub fn record_again(rig: &Rig) -> Outcome {
     rig.reaches("after the second record", &mark, 1)
 }
 
-/// A destroyed event still holds back who waits for it.
+/// A destroyed event still holds back the streams that wait for it.
 pub fn destroyed_event_keeps_its_waiters(rig: &Rig) -> Outcome {
     let (first, waiter, event, mark) = (rig.stream()?, rig.stream()?, rig.event()?, rig.word());
     let gate = rig.gate(first)?;
@@ -149,7 +149,7 @@ pub fn destroyed_event_keeps_its_waiters(rig: &Rig) -> Outcome {
     rig.reaches("after its work", &mark, 1)
 }
 
-/// Waiting for an event of one's own stream changes nothing.
+/// Waiting for an event of the same stream changes nothing.
 pub fn wait_in_the_same_stream(rig: &Rig) -> Outcome {
     let (stream, event, mark) = (rig.stream()?, rig.event()?, rig.word());
     rig.driver().event_record(event, stream)?;

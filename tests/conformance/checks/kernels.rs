@@ -44,7 +44,7 @@ pub fn spin(rig: &Rig) -> Outcome {
     let (kernels, stream) = (rig.kernels()?, rig.stream()?);
     let before = rig.driver().host().now();
     rig.launch_spin(kernels.spin, 3_000_000, stream)?;
-    // Unless this thread had to wait that long itself.
+    // Unless this thread itself was delayed for that long.
     let is_over = rig.driver().stream_query(stream)?;
     let looked = rig.driver().host().now().since(before);
     ensure!(!is_over || looked >= Nanos::from_us(2_900), "3 ms of spinning are over after {looked}");
@@ -61,7 +61,7 @@ pub fn concurrent(rig: &Rig) -> Outcome {
     const SPAN_NS: u64 = 20_000_000;
     let (kernels, streams) = (rig.kernels()?, rig.streams(4)?);
     let mut quickest = Nanos::MAX;
-    // Once is proof enough: on a busy machine the host may be slower than the kernels, but never quicker.
+    // Once is proof enough: on a busy machine the host may be slower than the kernels, but never faster.
     for _ in 0..5 {
         let before = rig.driver().host().now();
         for stream in &streams {
@@ -77,7 +77,7 @@ pub fn concurrent(rig: &Rig) -> Outcome {
     Ok(())
 }
 
-/// A launch waits for what is before it in its stream, and what is behind it waits for the launch.
+/// A launch waits for earlier work of its stream, and later work waits for the launch.
 pub fn stream_order(rig: &Rig) -> Outcome {
     let (kernels, stream) = (rig.kernels()?, rig.stream()?);
     let (source, buffer) = (rig.pinned_of(&5_u32.to_le_bytes())?, rig.buffer_of(&[0; 16])?);
@@ -104,7 +104,7 @@ pub fn unknown_function(rig: &Rig) -> Outcome {
     same("the same kernel twice", &again, &kernels.noop)
 }
 
-/// Images that are not images.
+/// Images that are neither PTX nor a binary.
 pub fn bad_images(rig: &Rig) -> Outcome {
     let broken = ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry soft_noop( { ret }";
     let loaded = rig.driver().module_load(b"this is no kernel\0");

@@ -10,19 +10,19 @@ use crate::rig::{Rig, span};
 
 const CONDITIONS: [WaitCondition; 4] = [WaitCondition::Geq, WaitCondition::Eq, WaitCondition::And, WaitCondition::Nor];
 
-/// The widths that the device says it has.
+/// The widths that the device supports.
 fn widths(rig: &Rig) -> Result<Vec<Width>, Failure> {
     let wide = rig.driver().device_attribute(Attribute::CAN_USE_64_BIT_STREAM_MEM_OPS, Device(0))?;
     Ok(if wide == 1 { vec![Width::W32, Width::W64] } else { vec![Width::W32] })
 }
 
-/// The conditions that the device says it has.
+/// The conditions that the device supports.
 fn conditions(rig: &Rig) -> Result<Vec<WaitCondition>, Failure> {
     let nor = rig.driver().device_attribute(Attribute::CAN_USE_STREAM_WAIT_VALUE_NOR, Device(0))?;
     Ok(CONDITIONS.into_iter().filter(|condition| nor == 1 || *condition != WaitCondition::Nor).collect())
 }
 
-/// A word that waits look at, in either memory, and how to change it from outside the waiting stream.
+/// A word that waits look at, in either memory, and a way to change it from outside the waiting stream.
 enum Cell<'a> {
     Host(&'a Pinned, DevicePtr),
     Device(Buffer),
@@ -53,7 +53,7 @@ impl Cell<'_> {
     }
 }
 
-/// A waited-for value with a word that does not satisfy it and one that does.
+/// A value to wait for, a word that does not satisfy it, and a word that does.
 fn words_around(prng: &mut Prng, condition: WaitCondition, width: Width) -> (u64, u64, u64) {
     let junk = prng.bits() << 32;
     loop {
@@ -86,7 +86,7 @@ fn around_geq(prng: &mut Prng, width: Width) -> (u64, u64, u64) {
     (value, value.wrapping_sub(below), value.wrapping_add(above))
 }
 
-/// One wait on one word: it holds exactly while the condition does not hold.
+/// One wait on one word: it holds exactly while the condition does not.
 fn wait_case(
     rig: &Rig,
     cell: &Cell,
@@ -113,7 +113,7 @@ fn wait_case(
     rig.reaches(&format!("{what}, satisfied at once"), &end, 1)
 }
 
-/// Tries words until the stream goes on: a check that has failed must not leave a stream that stands still.
+/// Tries words until the stream goes on, because a failed check must not leave a stream that stands still.
 fn rescue(rig: &Rig, cell: &Cell, wait: (WaitCondition, Width, u64), other: hal::Stream) -> Outcome {
     let value = wait.2;
     for word in [value, !value, 0, u64::MAX, value.wrapping_add(1), value & u64::from(u32::MAX)] {
@@ -180,7 +180,7 @@ pub fn width_of_waits(rig: &Rig) -> Outcome {
     Ok(())
 }
 
-/// A write stores its width and no more.
+/// A write stores exactly its width.
 pub fn width_of_writes(rig: &Rig) -> Outcome {
     let (stream, pinned, buffer) = (rig.stream()?, rig.pinned_of(&[0xff; 64])?, rig.buffer_of(&[0xff; 64])?);
     let mapped = rig.driver().host_device_pointer(pinned.pointer())?;
@@ -223,7 +223,7 @@ pub fn batch(rig: &Rig) -> Outcome {
     stayed.and(on).and(stayed_again)
 }
 
-/// A long batch, of writes to many words, arrives whole.
+/// A long batch of writes to many words takes effect completely.
 pub fn long_batch(rig: &Rig) -> Outcome {
     let (stream, buffer) = (rig.stream()?, rig.buffer_of(&[0; 1024])?);
     let ops: Vec<MemOp> = (0..200).map(|index| MemOp::write32(buffer.at(4 * index), 1 + index as u32)).collect();
@@ -233,7 +233,7 @@ pub fn long_batch(rig: &Rig) -> Outcome {
     same_bytes("the device", &rig.download(buffer, stream)?, &expected)
 }
 
-/// A batch is taken whole or not at all.
+/// A batch is accepted completely or refused.
 pub fn batch_limits(rig: &Rig) -> Outcome {
     let (driver, stream, word) = (rig.driver(), rig.stream()?, rig.word());
     let good = MemOp::write32(word.address, 9);
@@ -245,7 +245,7 @@ pub fn batch_limits(rig: &Rig) -> Outcome {
     same("the good operation of a bad batch", &word.load(), &0)
 }
 
-/// What a stream wrote before a write is visible to whoever sees the write.
+/// A thread that sees a write also sees all bytes that the stream wrote before.
 pub fn write_publishes_copies(rig: &Rig) -> Outcome {
     const BYTES: u64 = 1 << 20;
     let (mut prng, stream, flag) = (Prng::new(53), rig.stream()?, rig.word());
@@ -256,7 +256,7 @@ pub fn write_publishes_copies(rig: &Rig) -> Outcome {
         rig.dtoh((&target, 0), (source, 0), BYTES, stream)?;
         rig.mark(stream, &flag, round)?;
         rig.reaches("the flag", &flag, round)?;
-        same_bytes("what the flag publishes", &target.read_all(), &sent)?;
+        same_bytes("the bytes that the flag publishes", &target.read_all(), &sent)?;
     }
     Ok(())
 }

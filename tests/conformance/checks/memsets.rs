@@ -38,7 +38,7 @@ pub fn words(rig: &Rig) -> Outcome {
     same_bytes("the device", &rig.download(buffer, stream)?, &expected)
 }
 
-/// Rectangles: what lies between the rows stays.
+/// Rectangles: the bytes between the rows stay unchanged.
 pub fn rectangles(rig: &Rig) -> Outcome {
     let (mut prng, stream) = (Prng::new(43), rig.stream()?);
     let mut expected = prng.bytes(ARENA_BYTES);
@@ -65,7 +65,7 @@ pub fn mapped_memory(rig: &Rig) -> Outcome {
     same_bytes("the host", &pinned.read_all(), &expected)
 }
 
-/// Setting nothing succeeds and changes nothing; setting what is not there is refused.
+/// Setting nothing succeeds and changes nothing; setting unknown memory is refused.
 pub fn edges(rig: &Rig) -> Outcome {
     let (driver, stream, buffer) = (rig.driver(), rig.stream()?, rig.buffer_of(&[5; 256])?);
     driver.memset_d8_async(buffer.at(0), 1, 0, stream)?;

@@ -18,16 +18,16 @@ mod pageable;
 mod pointers;
 mod priorities;
 
-/// A check with its name and what it needs.
+/// A check with its name and its needs.
 #[derive(Clone, Copy)]
 pub struct Case {
-    /// `noun::what`.
+    /// The noun and the property, such as `events::elapsed`.
     pub name: &'static str,
     /// The check.
     pub check: Check,
-    /// How many devices it needs.
+    /// The number of devices that it needs.
     pub devices: i32,
-    /// Whether it tries what CUDA leaves undefined: only a model in the same process can be asked.
+    /// Whether it tries a case that CUDA leaves undefined. Only a model in the same process can be asked that.
     pub model_only: bool,
 }
 
@@ -42,7 +42,7 @@ macro_rules! cases {
     };
 }
 
-/// What every driver with one device must pass.
+/// The checks that every driver with one device must pass.
 const PLAIN: &[Case] = cases! {
     boxes: random_rectangles random_boxes tightly_packed in_stream_order empty_boxes;
     capture: status captured_work_does_not_run earlier_work_runs fork_and_join unjoined_fork synchronize_is_refused
@@ -78,7 +78,7 @@ const PLAIN: &[Case] = cases! {
     priorities: range inside_the_range clamped default_streams both_ends_work;
 };
 
-/// What needs more than one device, or a model.
+/// The checks that need more than one device, or a model.
 const SPECIAL: &[Case] = &[
     Case { name: "copies::peer", check: copies::peer, devices: 2, model_only: false },
     Case { name: "contexts::last_release", check: contexts::last_release, devices: 2, model_only: false },

@@ -1,4 +1,4 @@
-//! Streams: what one orders, and what two do not.
+//! Streams: the order within one, and the independence of two.
 
 use hal::{MemOp, Nanos, Stream, StreamFlags};
 
@@ -10,7 +10,7 @@ use crate::rig::Rig;
 
 const ARENA_BYTES: u64 = 256 * 1024;
 
-/// Two device arenas and one pinned one, and what they must hold in the end.
+/// Two device arenas and one pinned one, and the bytes that they must hold in the end.
 struct World {
     device: [Buffer; 2],
     pinned: std::sync::Arc<Pinned>,
@@ -27,7 +27,7 @@ impl World {
         Ok(World { device, pinned, expected_device, expected_pinned })
     }
 
-    /// One random operation, on the stream and on what is expected.
+    /// One random operation, on the stream and on the expected bytes.
     fn step(&mut self, rig: &Rig, prng: &mut Prng, stream: Stream) -> Outcome {
         let longest = prng.pick(&[16, 300, 5_000, 100_000]);
         let bytes = prng.between(1, longest);
@@ -78,7 +78,7 @@ impl World {
     }
 }
 
-/// Copies of all kinds and memsets on one stream act in the order they were submitted in.
+/// Copies of all kinds and memsets on one stream take effect in the order of their submission.
 pub fn random_program(rig: &Rig) -> Outcome {
     for seed in 1..=3 {
         let mut prng = Prng::new(seed);
@@ -107,7 +107,7 @@ pub fn copy_then_memset(rig: &Rig) -> Outcome {
     same_bytes("set last", &rig.download(target, stream)?, &vec![0xa5; BYTES as usize])
 }
 
-/// A stream that stands still holds back exactly itself.
+/// A stream that stands still holds back only itself.
 pub fn streams_are_independent(rig: &Rig) -> Outcome {
     let kernels = rig.kernels()?;
     let streams = rig.streams(3)?;
@@ -126,7 +126,7 @@ pub fn streams_are_independent(rig: &Rig) -> Outcome {
     rig.reaches("the opened stream", &marks[0], 1)
 }
 
-/// A query tells work from rest.
+/// A query distinguishes a busy stream from an idle one.
 pub fn query(rig: &Rig) -> Outcome {
     let stream = rig.stream()?;
     ensure!(rig.driver().stream_query(stream)?, "a fresh stream is at rest");
@@ -173,7 +173,7 @@ pub fn synchronize_waits_for_its_own_stream_only(rig: &Rig) -> Outcome {
     rig.settle(held)
 }
 
-/// A destroyed stream finishes what it holds.
+/// A destroyed stream finishes its operations.
 pub fn destroyed_stream_finishes(rig: &Rig) -> Outcome {
     let (stream, mark, buffer) = (rig.stream()?, rig.word(), rig.buffer_of(&[1; 512])?);
     let reader = rig.stream()?;
@@ -188,7 +188,7 @@ pub fn destroyed_stream_finishes(rig: &Rig) -> Outcome {
     same_bytes("its memset", &rig.download(buffer, reader)?, &[2; 512])
 }
 
-/// More operations than a stream holds at a time: the submitter waits for room and nothing is lost.
+/// With more operations than a stream holds, the submitter waits for room and no operation is lost.
 pub fn more_operations_than_fit(rig: &Rig) -> Outcome {
     const COUNT: u32 = 5_000;
     let (stream, word) = (rig.stream()?, rig.word());
@@ -199,7 +199,7 @@ pub fn more_operations_than_fit(rig: &Rig) -> Outcome {
     rig.settle(stream)
 }
 
-/// Two threads may feed one stream: everything arrives.
+/// Two threads may submit to one stream: all operations take effect.
 pub fn two_threads_feed_one_stream(rig: &Rig) -> Outcome {
     const EACH: i32 = 200;
     let (kernels, stream, counter) = (rig.kernels()?, rig.stream()?, rig.buffer_of(&[0; 64])?);
@@ -224,7 +224,7 @@ pub fn two_threads_feed_one_stream(rig: &Rig) -> Outcome {
     same_bytes("the launches", &rig.download(counter, stream)?[..4], &EACH.to_le_bytes())
 }
 
-/// What a stream was made with can be read back.
+/// The properties that a stream was made with can be read back.
 pub fn properties(rig: &Rig) -> Outcome {
     for flags in [StreamFlags::DEFAULT, StreamFlags::NON_BLOCKING] {
         let stream = rig.stream_with(flags, 0)?;

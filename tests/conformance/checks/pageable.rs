@@ -21,7 +21,7 @@ pub fn source_is_consumed(rig: &Rig) -> Outcome {
     Ok(())
 }
 
-/// The same, when the stream stands still at the time of the call.
+/// The same while the stream stands still at the time of the call.
 pub fn source_is_consumed_behind_a_gate(rig: &Rig) -> Outcome {
     let (mut prng, stream) = (Prng::new(62), rig.stream()?);
     for bytes in SIZES {
@@ -79,7 +79,7 @@ pub fn order_with_pinned(rig: &Rig) -> Outcome {
     same_bytes("pinned last", &rig.download(buffer, stream)?, &first)
 }
 
-/// An upload from pinned memory reads its source when it runs, and does not hold up the caller.
+/// An upload from pinned memory reads its source when it runs, and does not block the caller.
 pub fn pinned_does_not_block(rig: &Rig) -> Outcome {
     const BYTES: u64 = 1 << 20;
     let (stream, pinned, buffer) = (rig.stream()?, rig.pinned_of(&[1; BYTES as usize])?, rig.buffer(BYTES)?);

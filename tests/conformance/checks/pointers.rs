@@ -1,4 +1,4 @@
-//! What the driver knows about an address.
+//! The driver's knowledge about an address.
 
 use hal::{Device, MemoryKind, PointerInfo};
 
@@ -33,7 +33,7 @@ pub fn pinned_memory(rig: &Rig) -> Outcome {
     Ok(())
 }
 
-/// Memory that the driver has never heard of.
+/// Memory that the driver does not know.
 pub fn pageable_memory(rig: &Rig) -> Outcome {
     let (heap, local) = (vec![0_u8; 100_000], [0_u8; 16]);
     for address in [heap.as_ptr() as u64, local.as_ptr() as u64] {
@@ -45,7 +45,7 @@ pub fn pageable_memory(rig: &Rig) -> Outcome {
     Ok(())
 }
 
-/// Addresses without memory are nobody's.
+/// Addresses without memory belong to no device and no context.
 pub fn nowhere(rig: &Rig) -> Outcome {
     for address in [0, 1, 0x0123_4567_8000] {
         let PointerInfo { kind, buffer_id, .. } = rig.driver().pointer_info(address)?;
@@ -54,7 +54,7 @@ pub fn nowhere(rig: &Rig) -> Outcome {
     Ok(())
 }
 
-/// What was given back is forgotten.
+/// Freed memory is forgotten.
 pub fn forgotten(rig: &Rig) -> Outcome {
     let freed = rig.driver().mem_alloc(64 << 20)?;
     rig.driver().mem_free(freed)?;
@@ -67,7 +67,7 @@ pub fn forgotten(rig: &Rig) -> Outcome {
     Ok(())
 }
 
-/// Buffer ids tell allocations apart, also when an address is used again.
+/// Buffer ids distinguish allocations, even if an address is used again.
 pub fn buffer_ids(rig: &Rig) -> Outcome {
     let mut ids = Vec::new();
     for _ in 0..8 {

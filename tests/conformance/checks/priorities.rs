@@ -5,7 +5,7 @@ use hal::{PriorityRange, Stream, StreamFlags};
 use crate::failure::{Outcome, ensure, same};
 use crate::rig::Rig;
 
-/// The range runs from 0 downwards and says something.
+/// The range runs from 0 downwards and is not empty.
 pub fn range(rig: &Rig) -> Outcome {
     let PriorityRange { least, greatest } = rig.driver().priority_range()?;
     same("the least urgent", &least, &0)?;
@@ -13,7 +13,7 @@ pub fn range(rig: &Rig) -> Outcome {
     Ok(())
 }
 
-/// What is asked for inside the range is had.
+/// A requested priority inside the range is granted.
 pub fn inside_the_range(rig: &Rig) -> Outcome {
     let PriorityRange { least, greatest } = rig.driver().priority_range()?;
     for priority in greatest..=least {
@@ -23,7 +23,7 @@ pub fn inside_the_range(rig: &Rig) -> Outcome {
     Ok(())
 }
 
-/// What is asked for outside the range is clamped.
+/// A requested priority outside the range is clamped.
 pub fn clamped(rig: &Rig) -> Outcome {
     let PriorityRange { least, greatest } = rig.driver().priority_range()?;
     for (asked, had) in [(greatest - 7, greatest), (i32::MIN, greatest), (least + 1, least), (i32::MAX, least)] {
@@ -43,7 +43,7 @@ pub fn default_streams(rig: &Rig) -> Outcome {
     Ok(())
 }
 
-/// A priority changes when work runs, not whether: both ends of the range work.
+/// A priority changes the time at which work runs, but work runs at both ends of the range.
 pub fn both_ends_work(rig: &Rig) -> Outcome {
     let PriorityRange { least, greatest } = rig.driver().priority_range()?;
     for priority in [least, greatest] {

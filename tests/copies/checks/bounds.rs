@@ -20,7 +20,7 @@ const BYTES: u64 = 512 << 10;
 const WIDTH_BYTES: u64 = 16 << 10;
 const ROWS: u64 = BYTES / WIDTH_BYTES;
 
-/// Memory that is `BYTES` long, and some that is longer.
+/// Memory of `BYTES`, and longer memory.
 struct Memory {
     host: Arc<Pinned>,
     long_host: Arc<Pinned>,
@@ -30,7 +30,7 @@ struct Memory {
 
 impl Memory {
     fn new(rig: &Rig) -> Result<Memory, Failure> {
-        // What is made last has no neighbour behind it.
+        // The allocation that is made last has no neighbour behind it.
         let (long_host, long_device) = (rig.pinned(4 * BYTES)?, rig.buffer(4 * BYTES)?);
         let (host, device) = (rig.pinned_of(&[3; BYTES as usize])?, rig.buffer(BYTES)?);
         Ok(Memory { host, long_host, device, long_device })
@@ -57,7 +57,7 @@ fn rectangle_back(host: &Pinned, device: Buffer, height: u64) -> Request {
     Request::two_d(&Copy2d { source, target, width_bytes: WIDTH_BYTES, height }).expect("its numbers are sound")
 }
 
-/// Past the end of the device's memory, there and back, in one dimension and in two.
+/// Past the end of device memory, in both directions, in one dimension and in two.
 pub fn beyond_device_memory(rig: &Rig) -> Outcome {
     are_refused(rig, |memory| {
         vec![
@@ -69,7 +69,7 @@ pub fn beyond_device_memory(rig: &Rig) -> Outcome {
     })
 }
 
-/// The same past the end of pinned memory. For the model only: what a driver makes of that is its own business.
+/// The same past the end of pinned memory. For the model only: a real driver's answer is not defined.
 pub fn beyond_host_memory(rig: &Rig) -> Outcome {
     are_refused(rig, |memory| {
         vec![
@@ -94,7 +94,7 @@ fn are_refused(rig: &Rig, requests: impl Fn(&Memory) -> Vec<Request>) -> Outcome
     Ok(())
 }
 
-/// The context has survived, and what just fits goes by kernel.
+/// The context has survived, and a copy that just fits goes by kernel.
 fn works(rig: &Rig, overtake: &Overtake, low: &PriorityStream, memory: &Memory) -> Outcome {
     let fitting = [
         to_device(memory.device, &memory.host, BYTES),

@@ -1,4 +1,4 @@
-//! Every byte goes where it would go without us, and no copy of a stream overtakes another of the same stream.
+//! Every byte goes to the same place as without overtake, and no copy overtakes another of its own stream.
 
 use hal::{HostThread, Nanos};
 use overtake::options::{Transport, UrgentTransport};
@@ -13,8 +13,8 @@ use crate::rig::Rig;
 const LANE_BYTES: u64 = 300_000;
 const COPIES: usize = 48;
 
-/// Random copies on lanes of three priorities, with kernels between, every other lane waiting for its neighbour now and
-/// then; under one way of moving bulk, one of moving urgent copies and one of saying semaphores.
+/// Random copies on lanes of three priorities, with kernels between. Every other lane waits for its neighbour now and
+/// then. The arguments choose the transport of bulk, the transport of urgent copies, and the emulation.
 pub fn under(rig: &Rig, transport: Transport, urgent_transport: UrgentTransport, emulation: Kind) -> Outcome {
     let options = Options { transport, urgent_transport, emulation, ..bed::small_options() };
     let overtake = bed::open(rig, options)?;

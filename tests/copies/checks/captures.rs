@@ -1,4 +1,4 @@
-//! The capture mode of a thread is its own: whatever we do on it, it is the same afterwards.
+//! The capture mode of a thread is the same before and after every call of the layer.
 
 use hal::CaptureMode;
 
@@ -11,7 +11,7 @@ use crate::rig::Rig;
 
 const BYTES: u64 = 512 << 10;
 
-/// Every way into the layer, from a thread of each mode.
+/// Every entrance of the layer, from a thread of each mode.
 pub fn modes_are_kept(rig: &Rig) -> Outcome {
     let before = rig.driver().exchange_capture_mode(CaptureMode::Global)?;
     let outcome = [CaptureMode::Global, CaptureMode::ThreadLocal, CaptureMode::Relaxed]

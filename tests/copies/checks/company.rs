@@ -1,4 +1,4 @@
-//! Which other copies a copy has to reckon with: those of other streams, on its own engine.
+//! The other copies that a copy has to consider: those of other streams, on its own engine.
 
 use overtake::copy::{Plan, Reason};
 
@@ -39,7 +39,7 @@ pub fn not_the_other_engine(rig: &Rig) -> Outcome {
     bed::at_rest(rig, &overtake)
 }
 
-/// Large and small copies that all go through one stream: none could overtake another.
+/// Large and small copies of one stream only: none could overtake another.
 pub fn not_its_own_stream(rig: &Rig) -> Outcome {
     let overtake = bed::open(rig, bed::small_options())?;
     let (host, device) = (rig.pinned(FRAME_BYTES)?, rig.buffer(FRAME_BYTES)?);

@@ -1,4 +1,4 @@
-//! Counters that wrap, begun just below where they do. `docs/counters.md` lists them.
+//! Counters that wrap, started just below their wrap. `docs/counters.md` lists them.
 
 use overtake::copy::{Plan, Status};
 use overtake::options::Transport;
@@ -11,7 +11,7 @@ use crate::failure::{Failure, Outcome, ensure, same, same_bytes};
 use crate::lane::{Lane, level};
 use crate::rig::Rig;
 
-/// Some counts before half the circle, where signed comparisons turn round, and before all of it.
+/// Counts shortly before half the range, where signed comparisons change their sign, and before its end.
 const EDGES: [u32; 2] = [i32::MAX as u32 - 3, u32::MAX - 3];
 
 /// Opens just below each of them.
@@ -24,7 +24,7 @@ fn across(rig: &Rig, options: impl Fn() -> Options, check: impl Fn(&Overtake) ->
     Ok(())
 }
 
-/// Guarded kernels copy, and none of them takes itself for cancelled.
+/// Guarded kernels copy, and none of them is mistaken for a cancelled one.
 pub fn launches(rig: &Rig) -> Outcome {
     across(rig, guard::options, |overtake| {
         let (low, _high) = (overtake.adopt(rig.stream()?, level(1))?, overtake.adopt(rig.stream()?, level(3))?);
@@ -35,7 +35,7 @@ pub fn launches(rig: &Rig) -> Outcome {
             same("the plan", &bulk.plan(), &Plan::Kernel { raises: false })?;
             doors::dtoh(&low, &back, between, BYTES)?;
             low.synchronize()?;
-            same_bytes("what came back", &back.read_all(), &vec![content; BYTES as usize])?;
+            same_bytes("the bytes that came back", &back.read_all(), &vec![content; BYTES as usize])?;
         }
         same("rescued copies", &overtake.statistics().guard_rescues, &0)
     })
@@ -53,7 +53,7 @@ pub fn take_overs(rig: &Rig) -> Outcome {
         let again = filled.bring_back()?;
         same("the plan afterwards", &again.plan(), &Plan::Kernel { raises: false })?;
         filled.low.synchronize()?;
-        same_bytes("what came back", &filled.brought_back(), &vec![3; BYTES as usize])
+        same_bytes("the bytes that came back", &filled.brought_back(), &vec![3; BYTES as usize])
     })
 }
 
@@ -83,7 +83,7 @@ pub fn tickets(rig: &Rig) -> Outcome {
     )
 }
 
-/// A channel reports how far it is, again and again.
+/// A channel reports its progress again and again.
 pub fn channel_operations(rig: &Rig) -> Outcome {
     across(
         rig,
@@ -99,7 +99,7 @@ pub fn channel_operations(rig: &Rig) -> Outcome {
     )
 }
 
-/// Random copies of everybody, on every way that a copy can go.
+/// Random copies of all streams, on every way that a copy can go.
 pub fn bytes(rig: &Rig) -> Outcome {
     across(rig, guard::options, |overtake| {
         let lanes = [1, 2, 3].into_iter().zip(700..);

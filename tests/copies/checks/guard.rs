@@ -1,4 +1,5 @@
-//! Guarded copies: programs that end natively end, and every byte goes where it would go without us.
+//! Guarded copies: programs that end natively also end here, and every byte goes to the same place as without
+//! overtake.
 
 use std::sync::Arc;
 
@@ -14,11 +15,11 @@ use crate::memory::Pinned;
 use crate::place::{Buffer, Side};
 use crate::rig::Rig;
 
-/// What bulk moves here.
+/// The size of a bulk copy here.
 pub const BYTES: u64 = 1 << 20;
 const LANE_BYTES: u64 = 300_000;
 
-/// As the drop-in has it, with small copies for large ones: no channels, and every kernel guarded.
+/// The options of the drop-in, with small copies for large ones: no channels, and every kernel guarded.
 pub fn options() -> Options {
     Options { channels: false, guard_bytes_min: Some(48 << 10), ..bed::small_options() }
 }
@@ -49,7 +50,7 @@ pub fn bytes(rig: &Rig) -> Outcome {
     same("errors", &statistics.errors, &0)
 }
 
-/// Batches of more pieces than one launch takes, of sizes that leave parts of granules over.
+/// Batches of more pieces than one launch takes, of sizes that leave remainders of granules.
 pub fn batches(rig: &Rig) -> Outcome {
     const PIECES: u64 = 150;
     let sizes: Vec<u64> = (0..PIECES).map(|index| 16 * (1 + index * 37 % 400)).collect();
@@ -68,11 +69,11 @@ pub fn batches(rig: &Rig) -> Outcome {
         ensure!(matches!(copied.plan(), Plan::Kernel { .. }), "{:?}", copied.plan());
     }
     low.synchronize()?;
-    same_bytes("what came back", &back.read_all(), &content)?;
+    same_bytes("the bytes that came back", &back.read_all(), &content)?;
     same("errors", &overtake.statistics().errors, &0)
 }
 
-/// A program that natively ends: a kernel fills all multiprocessors and waits for a word that arrives behind bulk.
+/// A program that ends natively: a kernel fills all multiprocessors and waits for a word that arrives behind bulk.
 pub struct Filled<'a> {
     rig: &'a Rig,
     /// Priority 1.
@@ -88,7 +89,7 @@ pub struct Filled<'a> {
 }
 
 impl<'a> Filled<'a> {
-    /// Its streams and memory.
+    /// Makes its streams and memory.
     pub fn new(rig: &'a Rig, overtake: &Overtake) -> Result<Filled<'a>, Failure> {
         let module = rig.kernels()?.module;
         Ok(Filled {
@@ -105,7 +106,7 @@ impl<'a> Filled<'a> {
         })
     }
 
-    /// Fills the device, and queues `copies` bulk copies and the word. What was copied before is forgotten.
+    /// Fills the device, and queues `copies` bulk copies and the word. Earlier contents are cleared.
     pub fn begin(&self, copies: usize, content: u8) -> Result<Vec<CopyHandle>, Failure> {
         let rig = self.rig;
         rig.htod_now((self.word, 0), &[0; 4])?;
@@ -117,23 +118,23 @@ impl<'a> Filled<'a> {
         bulk.collect()
     }
 
-    /// Queues the word that lets the kernel go.
+    /// Queues the word that releases the kernel.
     pub fn release(&self) -> Outcome {
         Ok(self.rig.htod((self.word, 0), (&*self.one, 0), 4, self.low.raw())?)
     }
 
-    /// Lets the kernel go in spite of everything.
+    /// Releases the kernel in any case.
     pub fn let_go(&self) -> Outcome {
         Ok(self.rig.htod_now((self.word, 0), &1u32.to_le_bytes())?)
     }
 
-    /// Waits for all of it, and looks at the bytes: also whether a kernel that was given up copied later nevertheless.
+    /// Waits for all work and checks the bytes, also for copies by kernels that were given up.
     pub fn end(&self, content: u8) -> Outcome {
         self.low.synchronize()?;
         self.source.write(0, &vec![0xee; BYTES as usize]);
         self.rig.driver().context_synchronize()?;
         let there = self.rig.download(self.target, self.beside)?;
-        same_bytes("what bulk brought", &there, &vec![content; BYTES as usize])
+        same_bytes("the bytes of the bulk copies", &there, &vec![content; BYTES as usize])
     }
 
     /// Queues a copy back to the host, which goes by kernel too.
@@ -141,12 +142,12 @@ impl<'a> Filled<'a> {
         Ok(doors::dtoh(&self.low, &self.back, self.target, BYTES)?)
     }
 
-    /// Queues a small plain copy over the first bytes of what bulk brought.
+    /// Queues a small plain copy over the first bytes of the bulk copy.
     pub fn overwrite(&self) -> Outcome {
         Ok(self.rig.htod((self.target, 0), (&*self.one, 0), 4, self.low.raw())?)
     }
 
-    /// What came back.
+    /// The bytes that came back.
     pub fn brought_back(&self) -> Vec<u8> {
         self.back.read_all()
     }
@@ -170,7 +171,7 @@ pub fn ends_as_natively(rig: &Rig) -> Outcome {
     rescued(rig, &overtake, 1)
 }
 
-/// Several: the carrier stands still behind the first kernel, so that none of the others is ever seen to be ready.
+/// Several copies: the carrier stands still behind the first kernel, so none of the others is ever seen to be ready.
 pub fn ends_behind_several(rig: &Rig) -> Outcome {
     let overtake = bed::open(rig, options())?;
     let filled = Filled::new(rig, &overtake)?;
@@ -180,7 +181,7 @@ pub fn ends_behind_several(rig: &Rig) -> Outcome {
     rescued(rig, &overtake, 3)
 }
 
-/// There and back again, and the carrier serves again when its cancelled kernels have gone.
+/// Copies in both directions. The carrier is reused when its cancelled kernels have ended.
 pub fn ends_both_ways(rig: &Rig) -> Outcome {
     let overtake = bed::open(rig, options())?;
     let filled = Filled::new(rig, &overtake)?;
@@ -192,7 +193,7 @@ pub fn ends_both_ways(rig: &Rig) -> Outcome {
     rig.driver().host().sleep(hal::Nanos::from_ms(60));
     gate.open();
     filled.low.synchronize()?;
-    // A rescue that does not wait for its turn in the stream misses what was written between the two.
+    // A rescue that does not wait for its turn in the stream misses the bytes that were written between the two.
     let mut expected = vec![5; BYTES as usize];
     expected[..4].copy_from_slice(&1u32.to_le_bytes());
     same_bytes("what came back", &filled.brought_back(), &expected)?;
@@ -209,7 +210,8 @@ pub fn ends_both_ways(rig: &Rig) -> Outcome {
     Err(Failure::new("the carrier takes nothing any more"))
 }
 
-/// Whoever is going to block inside the driver, where it lets nobody in, leaves nothing behind that needs a rescuer.
+/// A thread that is about to block inside the driver, and keeps others out, first takes over every copy that might
+/// need a rescue.
 pub fn blocking(rig: &Rig) -> Outcome {
     let mut options = options();
     options.guard.patience = hal::Nanos::from_ms(60_000);
@@ -230,8 +232,8 @@ pub fn blocking(rig: &Rig) -> Outcome {
     rescued(rig, &overtake, 2)
 }
 
-/// Copies that touch memory which is about to be freed in stream order, where the copy engine does not take them
-/// afterwards, are taken over first; for other memory nothing is.
+/// Copies that use memory which is about to be freed in stream order are taken over first, if the copy engine could
+/// not make them afterwards. A free of other memory takes nothing over.
 pub fn freeing(rig: &Rig) -> Outcome {
     let mut options = options();
     options.guard.patience = hal::Nanos::from_ms(60_000);
@@ -248,8 +250,8 @@ pub fn freeing(rig: &Rig) -> Outcome {
     rescued(rig, &overtake, 2)
 }
 
-/// What is not ready is left alone by whoever is going to block, and by everybody else as long as he may be in the
-/// driver: who took over then would not get to copy.
+/// Copies that are not ready are not taken over by a thread that is about to block. No other thread takes anything
+/// over while that thread may be inside the driver, because its copy could not enter.
 pub fn left_alone(rig: &Rig) -> Outcome {
     let overtake = bed::open(rig, options())?;
     let filled = Filled::new(rig, &overtake)?;
@@ -267,7 +269,7 @@ pub fn left_alone(rig: &Rig) -> Outcome {
     rescued(rig, &overtake, 1)
 }
 
-/// A stream has a carrier while it has guarded copies under way; where none is free, copies go natively.
+/// A stream has a carrier while it has guarded copies queued. If no carrier is free, copies go natively.
 pub fn a_carrier_for_each(rig: &Rig) -> Outcome {
     let overtake = bed::open(rig, options())?;
     let _high = overtake.adopt(rig.stream()?, level(3))?;
@@ -288,7 +290,7 @@ pub fn a_carrier_for_each(rig: &Rig) -> Outcome {
     lows[2].synchronize()?;
     gates[0].open();
     lows[0].synchronize()?;
-    // Whoever comes with the handle of a stream that has gone is a stranger, and every carrier is taken again.
+    // A call with the handle of a destroyed stream counts as another stream, and every carrier is taken again.
     let handle = lows[1].raw();
     drop(lows.remove(1));
     let stranger = overtake.adopt(handle, level(1))?;
@@ -304,7 +306,7 @@ pub fn a_carrier_for_each(rig: &Rig) -> Outcome {
     bed::at_rest(rig, &overtake)
 }
 
-/// The legacy stream, and the per-thread stream of two threads, which are two streams: neither waits for the other.
+/// The legacy stream, and the per-thread streams of two threads: neither of the latter waits for the other.
 pub fn default_streams(rig: &Rig) -> Outcome {
     let overtake = Arc::new(bed::open(rig, options())?);
     let _high = overtake.adopt(rig.stream()?, level(3))?;
@@ -315,7 +317,7 @@ pub fn default_streams(rig: &Rig) -> Outcome {
         doors::htod(&legacy, between, &there, BYTES)?;
         doors::linear(&legacy, (Side::Host(&back), 0), (Side::Device(between), 0), BYTES, None)?;
         legacy.synchronize()?;
-        same_bytes("what came back", &back.read_all(), &vec![7; BYTES as usize])?;
+        same_bytes("the bytes that came back", &back.read_all(), &vec![7; BYTES as usize])?;
     }
     let gate = rig.gate(Stream::PER_THREAD)?;
     let mine = overtake.adopt(Stream::PER_THREAD, level(1))?;
@@ -335,8 +337,8 @@ pub fn default_streams(rig: &Rig) -> Outcome {
     bed::at_rest(rig, &overtake)
 }
 
-/// A thread that is about to block in the driver does not wait for copies that stand behind one which is being made:
-/// they cannot begin before that is done, and nothing is learnt by waiting.
+/// A thread that is about to block in the driver does not wait for copies that stand behind a running copy. They
+/// cannot begin before that has ended, so waiting would tell nothing.
 pub fn behind_a_copy_that_is_made(rig: &Rig) -> Outcome {
     const LARGE_BYTES: u64 = 32 << 20;
     let overtake = bed::open(rig, options())?;

@@ -1,4 +1,5 @@
-//! An urgent copy that depends on bulk lifts the bulk: it neither deadlocks nor waits for others' urgent copies.
+//! An urgent copy that depends on bulk lifts the bulk: it neither deadlocks nor waits for urgent copies of other
+//! streams.
 
 use hal::Nanos;
 use overtake::options::Transport;
@@ -15,15 +16,15 @@ const BULK_BYTES: u64 = 4 << 20;
 const TRAFFIC_BYTES: u64 = 1 << 20;
 const URGENT_BYTES: u64 = 64 << 10;
 
-/// Nothing but a boost lets bulk pass urgent traffic here.
+/// Options under which only a boost lets bulk pass urgent traffic.
 fn relentless(transport: Transport) -> Options {
     let mut options = Options { kernel_wait_max: Nanos::from_ms(10_000), ..bed::transport(transport) };
     options.share.share = 0.0;
     options
 }
 
-/// Bulk at the lowest priority, a copy at the middle one that depends on it, and an urgent one that depends on that;
-/// all behind urgent traffic that never ends.
+/// Bulk at the lowest priority, a copy at the middle one that depends on it, and an urgent one that depends on that
+/// copy. All of them stand behind urgent traffic that never ends.
 fn chain(rig: &Rig, transport: Transport, depth: u8, urgent_bytes: u64) -> Outcome {
     let overtake = bed::open(rig, relentless(transport))?;
     let streams = [1, 2, 3].map(|priority| rig.stream().map(|stream| overtake.adopt(stream, level(priority))));
@@ -42,7 +43,7 @@ fn chain(rig: &Rig, transport: Transport, depth: u8, urgent_bytes: u64) -> Outco
     high.wait_for(last)?;
     let urgent = doors::htod(&high, memory.1, &memory.0, urgent_bytes)?;
     let done = done_within(rig, &urgent, Nanos::from_ms(30))?;
-    ensure!(!done || is_done(&bulk)?, "the urgent copy overtook what it depends on");
+    ensure!(!done || is_done(&bulk)?, "the urgent copy overtook its dependency");
     let going_on = traffic.stop();
     ensure!(done, "an urgent copy waits for bulk that waits for others' urgent copies");
     going_on?;
@@ -71,7 +72,7 @@ pub fn chain_by_engine(rig: &Rig) -> Outcome {
     chain(rig, Transport::Engine, 3, URGENT_BYTES)
 }
 
-/// An urgent copy that is so small that it goes natively lifts what it depends on all the same.
+/// An urgent copy that is so small that it goes natively lifts its dependencies all the same.
 pub fn small_urgent_copy(rig: &Rig) -> Outcome {
     chain(rig, Transport::Kernel, 2, 4 << 10)
 }

@@ -21,15 +21,15 @@ use crate::rig::Rig;
 /// A check.
 pub type Check = fn(&Rig) -> Outcome;
 
-/// A check with its name and what it needs.
+/// A check with its name and its needs.
 #[derive(Clone, Copy)]
 pub struct Case {
-    /// `noun::what`.
+    /// The noun and the property, such as `order::three_priorities`.
     pub name: &'static str,
     /// The check.
     pub check: Check,
-    /// Whether it runs on the model in virtual time alone: because it watches what happens within fractions of a
-    /// millisecond, or asks for what a real driver carries out however long that takes.
+    /// Whether it runs only on the model in virtual time: it watches events within fractions of a millisecond, or
+    /// makes requests that a real driver carries out for any length of time.
     pub model_only: bool,
 }
 

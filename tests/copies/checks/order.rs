@@ -1,4 +1,4 @@
-//! Who finishes first: the more urgent; and bulk gets its share nevertheless.
+//! The order of completion: the more urgent first; and bulk gets its share nevertheless.
 
 use hal::{Event, EventFlags, Nanos};
 use overtake::options::Transport;
@@ -21,7 +21,7 @@ pub fn three_priorities(rig: &Rig) -> Outcome {
         let streams = (1..=3).map(|priority| Ok(overtake.adopt(rig.stream()?, level(priority))?));
         let streams = streams.collect::<Result<Vec<PriorityStream>, Failure>>()?;
         for direction in DIRECTIONS {
-            // The first time makes channels.
+            // The first run makes channels.
             finishing_times(rig, &streams, direction, MIB)?;
             let ms = finishing_times(rig, &streams, direction, 32 * MIB)?;
             ensure!(
@@ -46,7 +46,7 @@ fn finishing_times(
     driver.event_record(start, streams[0].raw())?;
     let mut ends: Vec<Event> = Vec::new();
     for (stream, index) in streams.iter().zip(0..) {
-        // The more urgent, the less there is to copy: otherwise the order would not have to mean anything.
+        // The more urgent copy is smaller: otherwise the order would prove nothing.
         let bytes = bytes >> index;
         let (host, device) = (rig.pinned(bytes)?, rig.buffer(bytes)?);
         match direction {

@@ -1,4 +1,4 @@
-//! What is passed on: pageable memory, captures, and everything while we are off, alone or asked to.
+//! Copies that are passed on: pageable memory, captures, and all copies while the layer is off, alone or told to.
 
 use hal::{CaptureMode, CaptureStatus, Copy3d, Endpoint, Volume};
 use overtake::copy::{Plan, Reason};
@@ -19,7 +19,7 @@ fn pair(rig: &Rig, overtake: &Overtake) -> Result<(PriorityStream, PriorityStrea
     Ok((overtake.adopt(rig.stream()?, level(1))?, overtake.adopt(rig.stream()?, level(3))?))
 }
 
-/// Pageable memory goes as it always went: consumed on return, complete on return.
+/// Pageable copies go as without overtake: consumed or complete on return.
 pub fn pageable(rig: &Rig) -> Outcome {
     let overtake = bed::open(rig, bed::small_options())?;
     let (low, high) = pair(rig, &overtake)?;
@@ -37,7 +37,7 @@ pub fn pageable(rig: &Rig) -> Outcome {
     Ok(())
 }
 
-/// A copy in a capture becomes part of the graph and is not touched; after the capture all is as before.
+/// A copy in a capture becomes part of the graph and stays unchanged. Afterwards copies are handled as before.
 pub fn capture(rig: &Rig) -> Outcome {
     let overtake = bed::open(rig, bed::small_options())?;
     let (low, high) = pair(rig, &overtake)?;
@@ -57,7 +57,7 @@ pub fn capture(rig: &Rig) -> Outcome {
     same_bytes("it ran", &rig.download(memory.1, low.raw())?, &[7; BYTES as usize])
 }
 
-/// Copies on other streams do not spoil a capture, however strict it is about what else is called.
+/// Copies on other streams do not spoil a capture, even one that prohibits other calls.
 pub fn beside_a_capture(rig: &Rig) -> Outcome {
     for transport in [Transport::Kernel, Transport::Engine] {
         let overtake = bed::open(rig, bed::transport(transport))?;
@@ -80,7 +80,7 @@ pub fn beside_a_capture(rig: &Rig) -> Outcome {
     Ok(())
 }
 
-/// Each reason to do nothing, by name.
+/// Each reason for passing a copy on, by name.
 pub fn reasons(rig: &Rig) -> Outcome {
     let memory = (rig.pinned(BYTES)?, rig.buffer(BYTES)?);
     let plan_with = |options: Options, with_urgent: bool| -> Result<Plan, Failure> {
@@ -102,12 +102,12 @@ pub fn reasons(rig: &Rig) -> Outcome {
     same("no channel", &plan_with(unchannelled, true)?, &Plan::Native(Reason::Unchannelled))?;
     left_alone(rig)?;
     misshapen(rig)?;
-    // `guard::a_carrier_for_each` has the one that is missing here.
+    // `guard::a_carrier_for_each` checks the one that is missing here.
     ensure!(Reason::ALL.len() == 18, "a reason was added: add a check for it");
     Ok(())
 }
 
-/// An empty rectangle is none that the layer could do anything with; what else is none, `sizes` has.
+/// The layer cannot handle an empty rectangle; `sizes` has the other shapes that it cannot handle.
 fn misshapen(rig: &Rig) -> Outcome {
     let overtake = bed::open(rig, bed::small_options())?;
     let (low, _high) = pair(rig, &overtake)?;
@@ -119,7 +119,7 @@ fn misshapen(rig: &Rig) -> Outcome {
     same("copies counted", &overtake.statistics().native[&Reason::Misshapen].copies, &1)
 }
 
-/// Nobody decides about it, and it counts nevertheless.
+/// A copy that is left alone is not planned, but it counts.
 fn left_alone(rig: &Rig) -> Outcome {
     let overtake = bed::open(rig, bed::small_options())?;
     let (low, _high) = pair(rig, &overtake)?;
@@ -132,8 +132,8 @@ fn left_alone(rig: &Rig) -> Outcome {
     same("the bytes counted", &counted[&Reason::LeftAlone].bytes, &(BYTES + 3))
 }
 
-/// Streams that wait for each other by words in memory, or for long kernels, do so as they would without us: a copy
-/// never stands behind another stream's copy that cannot run yet.
+/// Streams that wait for each other by words in memory, or for long kernels, do so as without overtake: a copy never
+/// stands behind another stream's copy that cannot run yet.
 pub fn streams_release_each_other(rig: &Rig) -> Outcome {
     let spin = rig.kernels()?.spin;
     for (transport, bytes) in [(Transport::Auto, BYTES / 16), (Transport::Engine, BYTES), (Transport::Kernel, BYTES)] {
@@ -141,7 +141,7 @@ pub fn streams_release_each_other(rig: &Rig) -> Outcome {
         let (first, _high) = pair(rig, &overtake)?;
         let (second, _other) = pair(rig, &overtake)?;
         let memory = (rig.pinned(BYTES)?, rig.buffer(BYTES)?);
-        // Makes the channel, and leaves it with nobody in it.
+        // This makes the channel, and leaves it empty.
         doors::htod(&second, memory.1, &memory.0, bytes)?.wait()?;
         let (gate, done) = (rig.gate(first.raw())?, rig.word());
         let held = doors::htod(&first, memory.1, &memory.0, bytes)?;

@@ -14,8 +14,8 @@ use crate::rig::Rig;
 
 const BYTES: u64 = 256 << 10;
 
-/// A request may be more urgent than its stream. From the first such request on, bulk of other streams reckons with
-/// more; bulk of the same stream need not, because no copy overtakes in its own stream.
+/// A request may be more urgent than its stream. From the first such request on, bulk of other streams yields to it.
+/// Bulk of the same stream need not, because no copy overtakes in its own stream.
 pub fn priority_of_its_own(rig: &Rig) -> Outcome {
     let overtake = bed::open(rig, bed::small_options())?;
     let (stream, other) = (overtake.adopt(rig.stream()?, level(1))?, overtake.adopt(rig.stream()?, level(1))?);
@@ -72,10 +72,10 @@ pub fn batches(rig: &Rig) -> Outcome {
     refused("a batch with a bad request", doors::batch(&low, &[first, bad]), &[Code::INVALID_VALUE])?;
     low.synchronize()?;
     expected[..BYTES as usize / 4].fill(2);
-    same_bytes("what came before it", &rig.download(buffer, low.raw())?, &expected)
+    same_bytes("the bytes before it", &rig.download(buffer, low.raw())?, &expected)
 }
 
-/// Copies without order among them arrive where they are meant to, each, whichever way bulk goes.
+/// Copies without order among them all arrive at their targets, by every transport of bulk.
 pub fn unordered(rig: &Rig) -> Outcome {
     for transport in [Transport::Auto, Transport::Engine, Transport::Kernel, Transport::Native] {
         let overtake = bed::open(rig, bed::transport(transport))?;
@@ -98,7 +98,7 @@ pub fn unordered(rig: &Rig) -> Outcome {
     Ok(())
 }
 
-/// Streams of ours go with their owner, adopted ones stay; handles outlive both.
+/// Streams made by the layer end with their owner, and adopted ones stay; handles outlive both.
 pub fn streams_and_handles(rig: &Rig) -> Outcome {
     let overtake = bed::open(rig, bed::small_options())?;
     let (raw, memory) = (rig.stream()?, (rig.pinned(BYTES)?, rig.buffer(BYTES)?));
@@ -132,7 +132,7 @@ pub fn default_streams(rig: &Rig) -> Outcome {
     bed::at_rest(rig, &overtake)
 }
 
-/// Statistics say what happened, each copy once.
+/// Statistics count each copy once.
 pub fn statistics(rig: &Rig) -> Outcome {
     let priorities = Priorities::new(3).expect("3 is a valid count");
     let overtake = bed::open(rig, Options { priorities, ticket_every: 1, ..Options::default() })?;
@@ -142,7 +142,7 @@ pub fn statistics(rig: &Rig) -> Outcome {
     doors::htod(&low, device, &host, 128 << 10)?;
     doors::dtoh(&low, &host, device, 512 << 10)?;
     doors::htod(&high, device, &host, 16 << 10)?;
-    // Waited for, so that the next is not taken to be of one run with it.
+    // The copy is waited for, so that the next one does not belong to the same run.
     doors::dtoh(&high, &host, device, 16 << 10)?.wait()?;
     doors::htod(&high, device, &host, 64 << 10)?;
     doors::htod_pageable(&high, (device, 0), &[0; 1_000])?;
@@ -163,8 +163,8 @@ pub fn statistics(rig: &Rig) -> Outcome {
     same("trouble", &(seen.errors, seen.rescues, seen.stood_down), &(0, 0, false))
 }
 
-/// Every eighth urgent copy of a stream gets a ticket; the others hold bulk off all the same, for about as long as they
-/// take.
+/// Every eighth urgent copy of a stream gets a ticket. The others hold bulk back all the same, for about their
+/// duration.
 pub fn tickets_serve_several(rig: &Rig) -> Outcome {
     let priorities = Priorities::new(2).expect("2 is a valid count");
     let overtake = bed::open(rig, Options { priorities, ticket_every: 8, ..Options::default() })?;
@@ -172,7 +172,7 @@ pub fn tickets_serve_several(rig: &Rig) -> Outcome {
     let (host, device) = (rig.pinned(BYTES)?, rig.buffer(BYTES)?);
     for copy in 0..16 {
         let handle = doors::htod(&high, device, &host, 64 << 10)?;
-        ensure!(overtake.pending_above(Direction::HostToDevice, level(1)) > 0, "copy {copy} holds nobody off");
+        ensure!(overtake.pending_above(Direction::HostToDevice, level(1)) > 0, "copy {copy} holds no bulk back");
         handle.wait()?;
         bed::at_rest(rig, &overtake)?;
     }

@@ -1,4 +1,4 @@
-//! Urgent copies that go without a ticket of their own, behind the last one of their stream: only those that may.
+//! Urgent copies that go without a ticket of their own, behind the last one of their stream: only permitted ones.
 
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ fn rider(rig: &Rig, overtake: &Overtake, priority: u8) -> Result<Rider, Failure>
     Ok(Rider { stream, host: rig.pinned(BULK_BYTES)?, device: rig.buffer(BULK_BYTES)? })
 }
 
-/// One urgent copy that gets a ticket, behind which others may ride.
+/// One urgent copy that gets a ticket, so that later ones may go without.
 fn first(rig: &Rig, overtake: &Overtake, urgent: &Rider) -> Outcome {
     next("the first copy", urgent, BYTES, None, Plan::Urgent)?;
     urgent.stream.synchronize()?;
@@ -44,7 +44,7 @@ fn next(what: &str, rider: &Rider, bytes: u64, priority: Option<u8>, plan: Plan)
     same(what, &handle.plan(), &plan)
 }
 
-/// What the driver inlines holds nobody off, and neither does who has nobody below him any more.
+/// A copy that the driver inlines holds no copy back, and neither does a copy when no lower priority is left.
 pub fn not_for_nothing(rig: &Rig) -> Outcome {
     let overtake = bed::open(rig, bed::small_options())?;
     let (low, high) = (rider(rig, &overtake, 1)?, rider(rig, &overtake, 3)?);
@@ -56,7 +56,7 @@ pub fn not_for_nothing(rig: &Rig) -> Outcome {
     bed::at_rest(rig, &overtake)
 }
 
-/// A priority that the stream has not had on this engine is made known there, or bulk would not hold back for it.
+/// A priority that is new to the stream on this engine is announced there; otherwise bulk would not hold back for it.
 pub fn not_unannounced(rig: &Rig) -> Outcome {
     let overtake = bed::open(rig, bed::small_options())?;
     let (low, other) = (rider(rig, &overtake, 1)?, rider(rig, &overtake, 1)?);
@@ -70,18 +70,18 @@ pub fn not_unannounced(rig: &Rig) -> Outcome {
     bed::at_rest(rig, &overtake)
 }
 
-/// Whoever was asked to go by kernel does, also right behind a copy that others could ride behind.
+/// A copy that must go by kernel does so, even right behind a copy that others could ride behind.
 pub fn not_another_way(rig: &Rig) -> Outcome {
     let options = Options { urgent_transport: UrgentTransport::Kernel, ..bed::small_options() };
     let overtake = bed::open(rig, options)?;
     let (_low, middle, high) = (rider(rig, &overtake, 1)?, rider(rig, &overtake, 2)?, rider(rig, &overtake, 3)?);
-    next("a copy that has somebody above it", &middle, BULK_BYTES, None, Plan::Kernel { raises: true })?;
+    next("a copy below another priority", &middle, BULK_BYTES, None, Plan::Kernel { raises: true })?;
     drop(high);
     next("the most urgent", &middle, BYTES, None, Plan::UrgentKernel)?;
     bed::at_rest(rig, &overtake)
 }
 
-/// A copy that is complete when its call returns needs no estimate of when it is: bulk goes on at once.
+/// A copy that is complete when its call returns needs no estimate of its end: bulk goes on at once.
 pub fn not_blocking(rig: &Rig) -> Outcome {
     let overtake = bed::open(rig, bed::small_options())?;
     let (_low, high) = (rider(rig, &overtake, 1)?, rider(rig, &overtake, 3)?);

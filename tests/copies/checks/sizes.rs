@@ -1,8 +1,9 @@
-//! Sizes, pitches and offsets up to where 64 bits end: what the driver refuses is refused with the same code, and
-//! moves nothing.
+//! Sizes, pitches and offsets up to the end of 64 bits. Requests that the driver refuses are refused with the same
+//! code, and move nothing.
 //!
-//! Boxes of such sizes are for the model alone. An H100's driver (580) takes 2^43 + 1 rows of 2 MiB, whose bytes come
-//! to 2 MiB past 64 bits, and others keep its engine busy without end. Through the layer they reach it as they are.
+//! Boxes of such sizes are for the model only. An H100's driver (580) accepts 2^43 + 1 rows of 2 MiB, whose bytes add
+//! up to 2 MiB past 64 bits, and other boxes keep its engine busy without end. The layer passes them to the driver
+//! unchanged.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -24,7 +25,7 @@ use crate::rig::Rig;
 
 const BYTES: u64 = 4 << 20;
 
-/// Where arithmetic goes wrong if it does, and some that are harmless.
+/// Numbers at which arithmetic may overflow, and some harmless ones.
 const NUMBERS: [u64; 18] = [
     0,
     1,
@@ -46,13 +47,13 @@ const NUMBERS: [u64; 18] = [
     u64::MAX,
 ];
 
-/// Options under which bulk, and urgent copies, go each way that there is.
+/// Options under which bulk and urgent copies take every way.
 fn ways() -> [Options; 4] {
     let urgent_kernel = Options { urgent_transport: UrgentTransport::Kernel, ..bed::small_options() };
     [guard::options(), bed::transport(Transport::Kernel), bed::transport(Transport::Engine), urgent_kernel]
 }
 
-/// A stream without us, and one of each urgency.
+/// A native stream, and one of each urgency.
 struct Streams<'a> {
     rig: &'a Rig,
     overtake: Overtake,
@@ -70,7 +71,7 @@ impl<'a> Streams<'a> {
         Ok(Streams { rig, plain: rig.stream()?, ours, host, device, overtake })
     }
 
-    /// A box whose sides begin where the buffers do, towards the device or back.
+    /// A box whose sides begin at the beginning of the buffers, towards the device or back.
     fn copy(&self, device: Volume, host: Volume, extent: [u64; 3], to_device: bool) -> Copy3d {
         let device = Volume { base: Endpoint::Device(self.device.base), ..device };
         let host = Volume { base: Endpoint::Host(self.host.address()), ..host };
@@ -79,7 +80,7 @@ impl<'a> Streams<'a> {
         Copy3d { source, target, width_bytes, height, depth }
     }
 
-    /// What the driver says to it without us, and that it says the same through us.
+    /// Checks that the driver's answer is the same with and without the layer. Returns it.
     fn compare(&self, copy: &Copy3d) -> Result<Option<Code>, Failure> {
         let driver = self.rig.driver();
         let natively = match doors::plane_of(copy) {
@@ -107,7 +108,7 @@ fn pitched(pitch_bytes: u64, slice_rows: u64) -> Volume {
     Volume { pitch_bytes, slice_rows, ..PACKED }
 }
 
-/// Products and sums that come to something small past 64 bits.
+/// Products and sums that wrap to a small number past 64 bits.
 pub fn directed(rig: &Rig) -> Outcome {
     const MIB: u64 = 1 << 20;
     for options in ways() {
@@ -136,7 +137,7 @@ pub fn directed(rig: &Rig) -> Outcome {
     Ok(())
 }
 
-/// Boxes of random numbers, half of them harmless. What leaves the host's buffer leaves the device's too.
+/// Boxes of random numbers, half of them harmless. A box that leaves the host's buffer leaves the device's too.
 pub fn random(rig: &Rig) -> Outcome {
     for (options, seed) in ways().into_iter().zip(90..) {
         let (streams, mut prng) = (Streams::new(rig, options)?, Prng::new(seed));
@@ -167,7 +168,7 @@ pub fn random(rig: &Rig) -> Outcome {
     Ok(())
 }
 
-/// One run of bytes of every length. One that the driver refuses holds nobody up.
+/// Linear copies of every length. One that the driver refuses holds no other copy back.
 pub fn lines(rig: &Rig) -> Outcome {
     for options in ways() {
         let streams = Streams::new(rig, options)?;
@@ -188,7 +189,7 @@ pub fn lines(rig: &Rig) -> Outcome {
     Ok(())
 }
 
-/// Batches whose sum is small past 64 bits go to the driver, whatever it says.
+/// Batches whose sum is small past 64 bits go to the driver, which decides.
 pub fn batches(rig: &Rig) -> Outcome {
     for options in ways() {
         let streams = Streams::new(rig, options)?;

@@ -1,4 +1,4 @@
-//! Priority streams: what CUDA is told of them, what others reckon with, and what ends with them.
+//! Priority streams: their CUDA priorities, their effect on others, and the end of that effect.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::rig::Rig;
 const BYTES: u64 = 512 << 10;
 const URGENT_BYTES: u64 = 64 << 10;
 
-/// The kernels of a stream get the CUDA priority that corresponds: bulk the least, the most urgent the greatest.
+/// The kernels of a stream get the corresponding CUDA priority: bulk the least, the most urgent the greatest.
 pub fn cuda_priorities(rig: &Rig) -> Outcome {
     let range = rig.driver().priority_range()?;
     ensure!(range.greatest < range.least, "{range:?}: the device has one priority only");
@@ -56,7 +56,7 @@ impl Memory {
         Ok(doors::linear(stream, host, device, bytes, priority.map(level))?)
     }
 
-    /// How bulk goes, to the device and to the host.
+    /// The plans of bulk to the device and to the host.
     fn bulk(&self, rig: &Rig, overtake: &Overtake, stream: &PriorityStream) -> Result<[Plan; 2], Failure> {
         let plans = [self.to_device(stream, BYTES, None)?.plan(), self.to_host(stream, BYTES, None)?.plan()];
         stream.synchronize()?;
@@ -65,8 +65,8 @@ impl Memory {
     }
 }
 
-/// A stream takes the priorities with it that its requests have brought: when it has gone, bulk is alone again on each
-/// engine that it had them announced on.
+/// A stream's announced priorities end with it: after it is dropped, bulk is alone again on each engine where they
+/// were announced.
 pub fn announcements_end(rig: &Rig) -> Outcome {
     let overtake = bed::open(rig, bed::small_options())?;
     let (low, memory) = (overtake.adopt(rig.stream()?, level(1))?, Memory::new(rig)?);
@@ -81,8 +81,8 @@ pub fn announcements_end(rig: &Rig) -> Outcome {
     same("after", &memory.bulk(rig, &overtake, &low)?, &[alone, alone])
 }
 
-/// What follows a wait for another stream may not be schedulable: it is tracked by itself, not taken to be running
-/// because the copies before it have been.
+/// A copy behind a wait for another stream may not be schedulable. It is tracked by itself and not taken for running
+/// because the copies before it were running.
 pub fn waiting_ends_a_run(rig: &Rig) -> Outcome {
     let overtake = bed::open(rig, Options { ticket_every: 8, ..bed::small_options() })?;
     let (low, high) = (overtake.adopt(rig.stream()?, level(1))?, overtake.adopt(rig.stream()?, level(3))?);

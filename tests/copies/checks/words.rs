@@ -15,9 +15,9 @@ use crate::rig::Rig;
 use crate::traffic::is_done;
 
 const URGENT_BYTES: u64 = 64 << 10;
-/// Keeps an engine for more than half a millisecond, and is nothing that waits for a word.
+/// Occupies an engine for more than half a millisecond, and waits for no word.
 const OCCUPANT_BYTES: u64 = 32 << 20;
-/// Keeps it for so short that nobody doubts the copy behind it.
+/// Occupies it for so short a time that the copy behind it is not doubted.
 const SHORT_BYTES: u64 = 1 << 20;
 
 struct Occupant {
@@ -31,7 +31,7 @@ impl Occupant {
         Ok(Occupant { host: rig.pinned(OCCUPANT_BYTES)?, device: rig.buffer(OCCUPANT_BYTES)?, stream: rig.stream()? })
     }
 
-    /// A copy that nobody told us of.
+    /// A copy that the layer does not know.
     fn occupy(&self, rig: &Rig, direction: Direction, bytes: u64) -> Outcome {
         match direction {
             Direction::DeviceToHost => rig.dtoh((&self.host, 0), (self.device, 0), bytes, self.stream)?,
@@ -58,11 +58,10 @@ fn copy(
     }
 }
 
-/// Looks at the word until the copy is done: it has to be up at every look before that. Returns how many looks there
-/// were.
+/// Looks at the word until the copy is done: it has to be up at every look before that. Returns the number of looks.
 fn watch(rig: &Rig, overtake: &Overtake, direction: Direction, urgent: &CopyHandle) -> Result<u32, Failure> {
     for looks in 0.. {
-        // Read first: if the copy is still pending afterwards, it was so at the time of the reading.
+        // The word is read first: if the copy is still pending afterwards, it was pending at the time of the reading.
         let up = overtake.pending_above(direction, level(1));
         if is_done(urgent)? {
             return Ok(looks);
@@ -73,7 +72,7 @@ fn watch(rig: &Rig, overtake: &Overtake, direction: Direction, urgent: &CopyHand
     unreachable!("the loop above has no end")
 }
 
-/// An urgent copy that has to wait for the engine holds bulk off all the while, and no longer.
+/// An urgent copy that has to wait for the engine holds bulk back until it has completed, and no longer.
 pub fn up_while_pending(rig: &Rig) -> Outcome {
     for direction in DIRECTIONS {
         let overtake = bed::open(rig, bed::small_options())?;
@@ -85,13 +84,13 @@ pub fn up_while_pending(rig: &Rig) -> Outcome {
         ensure!(watch(rig, &overtake, direction, &urgent)? > 0, "the copy did not have to wait");
         bed::at_rest(rig, &overtake)?;
         rig.settle(occupant.stream)?;
-        same("rescues, where nobody waits for a word", &overtake.statistics().rescues, &0)?;
+        same("rescues while no copy waits for a word", &overtake.statistics().rescues, &0)?;
     }
     Ok(())
 }
 
-/// A copy that takes suspiciously long may be waiting for its own stream, so it ceases to hold bulk off. The next
-/// copies of the stream are submitted with care: for them it is known when they can run.
+/// A copy that takes suspiciously long may be waiting for its own stream, so it stops holding bulk back. The next
+/// copies of the stream are submitted with care: the layer then knows when they can run.
 pub fn doubt_and_care(rig: &Rig) -> Outcome {
     let direction = Direction::HostToDevice;
     let overtake = bed::open(rig, bed::small_options())?;
@@ -131,7 +130,7 @@ pub fn down_while_not_ready(rig: &Rig) -> Outcome {
     Ok(())
 }
 
-/// When the kernel has ended, the copy can run, and from then on it does hold bulk off.
+/// When the kernel has ended, the copy can run, and from then on it holds bulk back.
 pub fn up_when_it_becomes_ready(rig: &Rig) -> Outcome {
     let overtake = bed::open(rig, bed::small_options())?;
     let (_low, high) = pair(rig, &overtake)?;
@@ -147,7 +146,7 @@ pub fn up_when_it_becomes_ready(rig: &Rig) -> Outcome {
     bed::at_rest(rig, &overtake)
 }
 
-/// Whether one stream's copy can run is not held up by another stream's kernel.
+/// Another stream's kernel does not delay the news that a stream's copy can run.
 pub fn readiness_of_streams_is_independent(rig: &Rig) -> Outcome {
     let overtake = bed::open(rig, bed::small_options())?;
     let (_low, first) = pair(rig, &overtake)?;

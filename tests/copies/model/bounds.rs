@@ -1,4 +1,4 @@
-//! What a driver would have to be trusted with: ranges of host memory that nobody allocated.
+//! A case in which a real driver's answer is not defined: ranges of host memory outside any allocation.
 
 use crate::checks::bounds;
 use crate::failure::Outcome;

@@ -1,4 +1,4 @@
-//! A driver that does not say whether a stream captures.
+//! A driver that fails to tell whether a stream captures.
 
 use std::sync::Arc;
 
@@ -14,10 +14,10 @@ use crate::lane::level;
 use crate::model::on;
 
 const BYTES: u64 = 512 << 10;
-/// More calls than a copy makes before it has asked.
+/// More calls than a copy makes before its question.
 const CALLS_MAX: u64 = 20;
 
-/// Whatever the driver answers, only "it does not" means that a copy may go another way than the program's: asking
+/// Only the answer "not capturing" permits a copy to go another way than the program's. Any error does not: asking
 /// about the legacy stream while another captures is an error, and so is a copy there.
 pub fn doubt_is_a_capture() -> Outcome {
     on(

@@ -1,4 +1,4 @@
-//! Closing with work in flight: it is let through, it arrives, and nothing is left behind.
+//! Closing while work is queued: the work passes, it arrives, and no object is left behind.
 
 use hal::Nanos;
 use overtake::copy::{CopyHandle, Plan, Reason};
@@ -17,7 +17,7 @@ use crate::traffic::is_done;
 
 const BYTES: u64 = 1 << 20;
 
-/// Bulk that an urgent copy holds off goes on when the shim closes, and handles still tell the truth.
+/// When the layer closes, bulk that an urgent copy held back goes on, and handles stay correct.
 pub fn lets_bulk_through() -> Outcome {
     for transport in [Transport::Kernel, Transport::Engine] {
         on(
@@ -28,14 +28,14 @@ pub fn lets_bulk_through() -> Outcome {
                 let urgent = stall.stalled(5)?;
                 let bulk = [stall.bulk()?, doors::dtoh(&stall.low, &back, source, BYTES)?];
                 rig.driver().host().sleep(Nanos::from_ms(1));
-                ensure!(!is_done(&bulk[0])? && !is_done(&bulk[1])?, "the urgent copy holds nobody off");
+                ensure!(!is_done(&bulk[0])? && !is_done(&bulk[1])?, "the urgent copy holds no bulk back");
                 let Stall { overtake, low, .. } = stall;
                 drop(overtake);
                 urgent.wait()?;
                 bulk.iter().try_for_each(CopyHandle::wait)?;
-                // A handle that said done too early would be found out here.
+                // This would detect a handle that reported completion too early.
                 same_bytes("to the host", &back.read_all(), &[2; BYTES as usize])?;
-                // Streams outlive the shim, natively.
+                // Streams outlive the layer and then copy natively.
                 let after = doors::dtoh(&low, &back, source, BYTES)?;
                 same("the plan", &after.plan(), &Plan::Native(Reason::StoodDown))?;
                 Ok(after.wait()?)
@@ -59,7 +59,7 @@ fn leave_nothing(rig: &Rig, options: Options, gpu: &softgpu::SoftGpu) -> Outcome
     drop((own, overtake));
     lanes.iter().try_for_each(|lane| lane.stream.synchronize())?;
     lanes.iter().try_for_each(|lane| lane.verify(rig))?;
-    // The lanes' memory and streams, and what their verification took, are the rig's.
+    // The lanes' memory and streams, and those of their verification, belong to the rig.
     let rigs =
         Held { allocations: before.allocations + 3 * lanes.len(), streams: before.streams + lanes.len(), ..before };
     drop(lanes);
@@ -67,7 +67,7 @@ fn leave_nothing(rig: &Rig, options: Options, gpu: &softgpu::SoftGpu) -> Outcome
     same("what is held after closing", &Held::by(gpu), &rigs)
 }
 
-/// Streams, events, memory and modules: all given back, whichever ways the copies went.
+/// Streams, events, memory and modules are all freed, on every way of the copies.
 pub fn leaves_nothing() -> Outcome {
     for transport in [Transport::Auto, Transport::Engine, Transport::Kernel] {
         for emulation in Kind::ALL {
@@ -78,7 +78,7 @@ pub fn leaves_nothing() -> Outcome {
     Ok(())
 }
 
-/// Whoever drops the last handle, on whatever thread, with whatever context current.
+/// The last handle may be dropped on any thread, with any context current.
 pub fn on_any_thread() -> Outcome {
     on(
         |builder| builder,

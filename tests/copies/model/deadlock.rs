@@ -1,4 +1,4 @@
-//! Waits in the application's own streams deadlock: the suite would notice, and the watchdog ends it.
+//! Waits in the application's own streams deadlock: the suite would notice, and the watchdog ends the deadlock.
 
 use overtake::copy::CopyHandle;
 use overtake::options::Transport;
@@ -15,7 +15,7 @@ use crate::rig::Rig;
 /// More streams than there are hardware queues.
 const WAITING: usize = 5;
 
-/// Streams that wait occupy every hardware queue, and what would release them is submitted behind them.
+/// Waiting streams occupy every hardware queue, and the copies that would release them are submitted behind them.
 fn entangle(rig: &Rig, stall: &Stall<'_>) -> Result<Vec<CopyHandle>, Failure> {
     let bytes = 1 << 20;
     let memory = (rig.pinned(bytes)?, rig.buffer(bytes)?);
@@ -41,7 +41,7 @@ fn in_stream(watchdog: bool) -> Options {
     Options { in_stream_brackets: true, watchdog, ..bed::transport(Transport::Engine) }
 }
 
-/// Without a watchdog it hangs, and the model proves that.
+/// Without a watchdog it hangs, as the model proves.
 pub fn is_real() -> Outcome {
     on(
         |builder| builder,
@@ -50,21 +50,21 @@ pub fn is_real() -> Outcome {
             let handles = entangle(rig, &stall)?;
             let end = rig.driver().context_synchronize();
             ensure!(end.is_err() && gpu.deadlock().is_some(), "it should have hung");
-            // Closing opens every word, and all that hung goes on.
+            // Closing opens every word, and all hanging work goes on.
             drop(stall);
             Ok(handles.iter().try_for_each(CopyHandle::wait)?)
         },
     )
 }
 
-/// With a watchdog it stumbles on.
+/// With a watchdog it goes on after a short delay.
 pub fn is_ended_by_the_watchdog() -> Outcome {
     on(
         |builder| builder,
         |gpu, rig| {
             let stall = Stall::new(gpu, rig, in_stream(true))?;
             entangle(rig, &stall)?.iter().try_for_each(CopyHandle::wait)?;
-            ensure!(stall.overtake.statistics().rescues > 0, "nobody had to be rescued, so this shows nothing");
+            ensure!(stall.overtake.statistics().rescues > 0, "there was no rescue, so this shows nothing");
             ensure!(gpu.deadlock().is_none(), "the watchdog came too late");
             bed::at_rest(rig, &stall.overtake)
         },

@@ -1,5 +1,5 @@
-//! Every driver call on the way of a copy fails once: no hang, no leak, no wrong byte, no word left up, and the next
-//! copy works.
+//! Every driver call on the way of a copy fails once: there is no hang, no leak, no wrong byte, no word left up, and
+//! the next copy works.
 
 use std::sync::Arc;
 
@@ -20,10 +20,10 @@ use crate::rig::Rig;
 
 const LANE_BYTES: u64 = 150_000;
 const ROUNDS: usize = 4;
-/// A program that never ends: some call is repeated because it fails.
+/// A program that makes more calls never ends: some call is repeated because it fails.
 const CALLS_MAX: u64 = 5_000;
 
-/// Calls that give something back: when they fail, it stays.
+/// Calls that free something. If they fail, it stays.
 const GIVING_BACK: [&str; 7] = [
     "stream_destroy",
     "event_destroy",
@@ -34,7 +34,7 @@ const GIVING_BACK: [&str; 7] = [
     "primary_context_release",
 ];
 
-/// A call that is allowed to fail, if it says that it was made to.
+/// Accepts a failure if it was injected.
 fn tolerate(outcome: Outcome) -> Outcome {
     match outcome {
         Err(failure) if !failure.to_string().contains(INJECTED) => Err(failure),
@@ -42,7 +42,7 @@ fn tolerate(outcome: Outcome) -> Outcome {
     }
 }
 
-/// A few rounds of random copies, kernels and waits. A copy that fails has not happened, so the lanes' expectations
+/// A few rounds of random copies, kernels and waits. A copy that fails has no effect, so the lanes' expectations
 /// hold.
 fn program(rig: &Rig, lanes: &mut [Lane], spin: hal::Function) -> Outcome {
     for round in 0..ROUNDS {
@@ -57,8 +57,8 @@ fn program(rig: &Rig, lanes: &mut [Lane], spin: hal::Function) -> Outcome {
     Ok(())
 }
 
-/// Opens on `driver`, runs the program with the `nth` of its calls failing, and looks at everything. Returns how many
-/// calls there were.
+/// Opens on `driver`, runs the program while the `nth` of its calls fails, and checks everything. Returns the number
+/// of calls.
 fn once(gpu: &SoftGpu, rig: &Rig, options: &Options, nth: u64) -> Result<u64, Failure> {
     let faulty = Faulty::new(rig.shared_driver(), Code::OUT_OF_MEMORY);
     let driver: Arc<dyn Driver> = Arc::clone(&faulty) as Arc<dyn Driver>;
@@ -76,7 +76,7 @@ fn once(gpu: &SoftGpu, rig: &Rig, options: &Options, nth: u64) -> Result<u64, Fa
     let statistics = overtake.statistics();
     ensure!(
         faulty.failed().is_none() || statistics.errors > 0 || is_asked_only(faulty.failed()),
-        "nobody noticed that {:?} failed: {statistics:?}",
+        "no statistic counts that {:?} failed: {statistics:?}",
         faulty.failed()
     );
     let streams = lanes.len();
@@ -87,7 +87,7 @@ fn once(gpu: &SoftGpu, rig: &Rig, options: &Options, nth: u64) -> Result<u64, Fa
     Ok(calls)
 }
 
-/// Calls whose failure changes which way a copy goes, and nothing else; and those that the application makes itself.
+/// Calls whose failure only changes the way of a copy, and calls that the application makes itself.
 fn is_asked_only(call: Option<&str>) -> bool {
     let asks = [
         "pointer_info",
@@ -109,12 +109,12 @@ fn after(rig: &Rig, overtake: &Overtake, lanes: &mut [Lane]) -> Outcome {
     lanes.iter().try_for_each(|lane| lane.verify(rig))
 }
 
-/// Fails every call of the program in turn, each on a machine of its own.
+/// Fails every call of the program in turn, each on a new machine.
 pub fn every_call(transport: Transport, urgent_transport: UrgentTransport, emulation: Kind) -> Outcome {
     every_call_with(&Options { transport, urgent_transport, emulation, ..bed::small_options() })
 }
 
-/// The same where bulk is guarded.
+/// The same with guarded bulk.
 pub fn every_call_guarded() -> Outcome {
     every_call_with(&guard::options())
 }
@@ -139,7 +139,7 @@ fn every_call_with(options: &Options) -> Outcome {
     Ok(())
 }
 
-/// Fails every call of opening in turn: an error and nothing left, or a shim that works.
+/// Fails every call of opening in turn: the result is an error without leftovers, or a layer that works.
 pub fn opening() -> Outcome {
     opening_with(&bed::small_options())
 }
@@ -171,7 +171,7 @@ fn opening_with(options: &Options) -> Outcome {
                     Err(error) => ensure!(error.to_string().contains(INJECTED), "call {nth}: {error}"),
                 }
                 let at = |e: Failure| Failure::from_text(format!("call {nth} ({:?}) failed: {e}", faulty.failed()));
-                // What cannot be given back stays, and nothing else.
+                // Only objects that cannot be freed stay.
                 let spared = faulty.failed().is_some_and(|call| GIVING_BACK.contains(&call));
                 ensure!(Held::by(gpu).sum() <= held.sum() + usize::from(spared), "{}", at(Failure::new("it leaks")));
                 same("what is held", &(Held::by(gpu) == held || spared), &true).map_err(at)
@@ -183,7 +183,7 @@ fn opening_with(options: &Options) -> Outcome {
     Ok(())
 }
 
-/// A copy fails in flight, and its context with it: every call says so, nothing hangs, and closing works.
+/// A copy fails in flight, and its context with it: every call reports that, none hangs, and closing works.
 pub fn in_flight() -> Outcome {
     for transport in [Transport::Kernel, Transport::Engine, Transport::Auto] {
         for nth in [1, 2, 3, 5, 8, 13, 21] {
@@ -194,7 +194,7 @@ pub fn in_flight() -> Outcome {
     Ok(())
 }
 
-/// The same where bulk is guarded: nobody waits for a copy that nobody makes.
+/// The same with guarded bulk: no thread waits for a copy that will not be made.
 pub fn in_flight_guarded() -> Outcome {
     [1, 2, 3, 5, 8].into_iter().try_for_each(|nth| dying(guard::options(), nth))
 }
@@ -233,7 +233,7 @@ fn dying(options: Options, nth: u64) -> Outcome {
             first = first.or(Some((12, error)));
         }
     }
-    let Some((_, error)) = first else { return Err(Failure::new("nobody was told that the context is done for")) };
+    let Some((_, error)) = first else { return Err(Failure::new("no call reported that the context has failed")) };
     ensure!(dead(error.code()), "the first error was {error}");
     bed::eventually(&rig, "semaphores go down", || bed::raised(&overtake) == 0)?;
     let refused = doors::htod(&low, memory.1, &memory.0, BYTES).err();

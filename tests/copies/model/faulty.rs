@@ -1,4 +1,4 @@
-//! A driver that fails one call on purpose, whichever it is.
+//! A driver in which a chosen call fails on purpose.
 #![allow(unsafe_code)] // the copies are passed on, with the caller's own promise
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,7 +13,7 @@ use hal::{
 /// Queries that are counted.
 const QUERIES_MAX: u64 = 20;
 
-/// What the failing call says.
+/// The detail of the injected error.
 pub const INJECTED: &str = "failed on purpose";
 
 /// A driver that counts calls, and fails one of them.
@@ -28,7 +28,7 @@ pub struct Faulty {
 }
 
 impl Faulty {
-    /// A driver that fails nothing yet; when it does, with this code.
+    /// A driver in which no call fails yet. Later failures have this code.
     pub fn new(inner: &Arc<dyn Driver>, code: Code) -> Arc<Faulty> {
         let none = || AtomicU64::new(0);
         let (calls, fails, queries) = (none(), none(), none());
@@ -54,12 +54,12 @@ impl Faulty {
         *self.refused.lock().unwrap_or_else(PoisonError::into_inner) = names;
     }
 
-    /// How many calls there were since.
+    /// The number of calls since then.
     pub fn calls(&self) -> u64 {
         self.calls.load(Ordering::SeqCst)
     }
 
-    /// Which call failed, if one did.
+    /// The call that failed, if one did.
     pub fn failed(&self) -> Option<&'static str> {
         *self.failed.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -68,7 +68,7 @@ impl Faulty {
         if self.refused.lock().unwrap_or_else(PoisonError::into_inner).contains(&name) {
             return Err(self.code.at(name).because(INJECTED));
         }
-        // Whoever polls makes as many calls as the wait lasts: only the first of them are told apart.
+        // A polling thread makes as many calls as the wait lasts: only the first of them are counted.
         if name == "stream_query" && self.queries.fetch_add(1, Ordering::SeqCst) >= QUERIES_MAX {
             return Ok(());
         }
@@ -91,7 +91,7 @@ macro_rules! pass_on {
     (unsafe: $($name:ident($($argument:ident: $kind:ty),*) -> $result:ty;)+) => {
         $(unsafe fn $name(&self, $($argument: $kind),*) -> Result<$result> {
             self.enter(stringify!($name))?;
-            // SAFETY: the caller's promise to this driver is the one that the driver underneath asks for.
+            // SAFETY: the inner driver makes the same demands as this one.
             unsafe { self.inner.$name($($argument),*) }
         })+
     };

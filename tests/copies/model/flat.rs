@@ -1,4 +1,4 @@
-//! After a hundred thousand copies nothing has grown.
+//! After a hundred thousand copies no memory use has grown.
 
 use std::path::Path;
 use std::process::Command;
@@ -18,7 +18,7 @@ use crate::rig::Rig;
 const ROUNDS: [(Transport, u64); 2] = [(Transport::Auto, 25_000), (Transport::Engine, 2_500)];
 const BYTES: u64 = 192 << 10;
 const DRAIN_EVERY: u64 = 16;
-/// The allocator keeps some of what it gave out once.
+/// The allocator keeps some of the memory that it once gave out.
 const GROWTH_MAX: u64 = 4 << 20;
 
 /// Bytes of this process that are in memory.
@@ -28,12 +28,12 @@ fn resident_bytes() -> u64 {
     pages.unwrap_or(0) * 4096
 }
 
-/// Four copies a round, two streams that wait for each other.
+/// Four copies a round, and two streams that wait for each other.
 fn rounds(rig: &Rig, overtake: &Overtake, count: u64) -> Outcome {
     let memory = (rig.pinned(BYTES)?, rig.buffer(BYTES)?);
     let (low, high) = (overtake.adopt(rig.stream()?, level(1))?, overtake.adopt(rig.stream()?, level(3))?);
     for round in 0..count {
-        // The caller is quicker than the device, and what is out together costs its monitor more and more.
+        // The caller is faster than the device, and the monitor's work grows with the number of pending copies.
         if round % DRAIN_EVERY == 0 {
             [&low, &high].into_iter().try_for_each(overtake::PriorityStream::synchronize)?;
         }
@@ -48,10 +48,10 @@ fn rounds(rig: &Rig, overtake: &Overtake, count: u64) -> Outcome {
     bed::at_rest(rig, overtake)
 }
 
-/// The trial that a child runs, and nothing beside it: other trials' memory would be counted.
+/// The only trial that a child runs, because other trials' memory would be counted.
 pub const NAME: &str = "flat::memory";
 
-/// The variable that tells a child that it is one.
+/// The variable that marks a child.
 const CHILD_VARIABLE: &str = "OVERTAKE_COPIES_CHILD";
 
 /// Tickets, events, memory of the device and of the host.
@@ -69,8 +69,8 @@ pub fn memory() -> Outcome {
     Ok(())
 }
 
-/// The child's threads hand the turn to each other all the time, which is quick on one processor only. Nothing where
-/// this machine cannot say so.
+/// The child's threads pass the turn to each other all the time, which is fast on one processor only. `None` if this
+/// machine has no command for that.
 fn on_one_processor(executable: &Path) -> Option<Command> {
     const PINNED: [&str; 2] = ["-c", "0"];
     let can = Command::new("taskset").args(PINNED).arg("true").output().is_ok_and(|output| output.status.success());

@@ -1,4 +1,4 @@
-//! What only a model can show of guarded copies: that the hang is real, and what happens when a rescue goes wrong.
+//! Properties of guarded copies that only a model can show: the hang is real, and rescues that fail are handled.
 
 use std::sync::Arc;
 
@@ -17,7 +17,7 @@ use crate::model::{Held, on};
 use crate::place::Side;
 use crate::rig::Rig;
 
-/// A program that never ends: some call is repeated because it fails.
+/// A program that makes more calls never ends: some call is repeated because it fails.
 const CALLS_MAX: u64 = 2_000;
 
 /// Unguarded, the copy kernel never begins, and the model proves that nothing ever will.
@@ -36,7 +36,7 @@ pub fn without_it_that_hangs() -> Outcome {
     )
 }
 
-/// With one queue for all kernels a copy kernel that waits holds up all others, so there are none.
+/// With one queue for all kernels, a waiting copy kernel holds up all others, so none is used.
 pub fn one_queue_for_kernels() -> Outcome {
     on(
         |builder| builder.connections(Connections { max: Some(1), copy: Some(8) }),
@@ -51,13 +51,13 @@ pub fn one_queue_for_kernels() -> Outcome {
     )
 }
 
-/// What has not begun when the shim closes is made by the copy engine, before anybody could miss it.
-pub fn closing_leaves_nobody_waiting() -> Outcome {
+/// When the layer closes, the copy engine makes every copy that has not begun, before a stream waits for it.
+pub fn closing_leaves_no_stream_waiting() -> Outcome {
     on(
         |builder| builder,
         |_, rig| {
             let mut options = options();
-            // Too long for the rescuer to act of its own accord before the check has ended.
+            // Too long for the rescuer to act by itself before the check has ended.
             options.guard.patience = Nanos::from_ms(500);
             let overtake = bed::open(rig, options)?;
             let filled = Filled::new(rig, &overtake)?;
@@ -74,7 +74,7 @@ pub fn closing_leaves_nobody_waiting() -> Outcome {
     )
 }
 
-/// A program that fills its multiprocessors again and again gets no copy kernels any more.
+/// A program that fills its multiprocessors again and again gets no more copy kernels.
 pub fn enough_is_enough() -> Outcome {
     on(
         |builder| builder,
@@ -94,7 +94,7 @@ pub fn enough_is_enough() -> Outcome {
             same("rounds until it went natively", &first, &Some(4))?;
             ensure!(plans[4..].iter().all(|plan| *plan == natively), "{plans:?}");
             same("rescues", &overtake.statistics().guard_rescues, &4)?;
-            // … until a while has passed.
+            // … until a pause is over.
             rig.driver().host().sleep(Nanos::from_ms(10_000));
             let bulk = filled.begin(1, 9)?;
             ensure!(matches!(bulk[0].plan(), Plan::Kernel { .. }), "{:?}", bulk[0].plan());
@@ -106,7 +106,7 @@ pub fn enough_is_enough() -> Outcome {
     )
 }
 
-/// Making a stream, memory or an event may wait for the device, and a copy that does not must not.
+/// Making a stream, memory or an event may wait for the device, and a copy must not.
 pub fn copies_make_nothing() -> Outcome {
     on(
         |builder| builder,
@@ -120,7 +120,7 @@ pub fn copies_make_nothing() -> Outcome {
             for lane in &lanes {
                 doors::htod(lane, memory.1, &memory.0, if lane.priority() == level(1) { BYTES } else { 40 << 10 })?;
             }
-            // More streams with urgent copies than shadows: the copies are made and seen to be nevertheless.
+            // More streams with urgent copies than shadows: their copies are made and tracked nevertheless.
             let (to, from) = ((Side::Device(memory.1), 0), (Side::Host(&memory.0), 0));
             let urgent = plain.iter().map(|stream| doors::linear(stream, to, from, 40 << 10, Some(level(3))));
             let handles = urgent.collect::<Result<Vec<_>, _>>()?;
@@ -133,7 +133,7 @@ pub fn copies_make_nothing() -> Outcome {
     )
 }
 
-/// Carriers, their words and their events go with the shim.
+/// Carriers, their words and their events are freed with the layer.
 pub fn leaves_nothing() -> Outcome {
     on(
         |builder| builder,
@@ -174,8 +174,8 @@ pub fn every_call_of_a_rescue() -> Outcome {
     Ok(())
 }
 
-/// A copy that neither its kernel nor the copy engine can make any more: its bytes are missing, so nothing may say that
-/// all is well, and nobody may wait for ever.
+/// A copy that neither its kernel nor the copy engine can make any more: its bytes are missing, so no call may report
+/// success, and no thread may wait for ever.
 pub fn a_lost_copy_is_an_error() -> Outcome {
     on(
         |builder| builder,
@@ -189,7 +189,7 @@ pub fn a_lost_copy_is_an_error() -> Outcome {
             faulty.refuse(&["copy_htod_async", "launch"]);
             let lost = |what: &str, result: hal::Result<()>| match result {
                 Err(error) => same(what, &error.code(), &Code::LAUNCH_FAILED),
-                Ok(()) => Err(Failure::new(format_args!("{what} says that all is well"))),
+                Ok(()) => Err(Failure::new(format_args!("{what} reports success"))),
             };
             lost("the stream", filled.low.synchronize())?;
             faulty.refuse(&[]);
@@ -216,7 +216,7 @@ fn rescue_failing(gpu: &SoftGpu, rig: &Rig, nth: u64) -> Result<u64, Failure> {
     let calls = faulty.calls();
     faulty.fail(0);
     match outcome {
-        // A copy that the driver refuses outright is an error of the application's, as it is natively.
+        // A copy that the driver refuses at once is an error of the application, as it is natively.
         Err(failure) if failure.to_string().contains(INJECTED) => {
             filled.release().map_err(at)?;
             filled.low.synchronize()?;

@@ -1,4 +1,4 @@
-//! What only a model can show: faults, machines with few queues, and what is left behind.
+//! Properties that only a model can show: faults, machines with few queues, and leftovers.
 
 pub mod bounds;
 pub mod captures;
@@ -26,13 +26,13 @@ fn on(configure: impl FnOnce(Builder) -> Builder, check: impl FnOnce(&SoftGpu, &
     let gpu = configure(SoftGpu::builder()).build();
     let driver: Arc<dyn Driver> = Arc::new(gpu.clone());
     let rig = Rig::new(&driver)?;
-    // Made when first asked for, and nobody's to give back.
+    // This stream is made at its first use, and the program does not free it.
     driver.stream_query(hal::Stream::PER_THREAD)?;
     let outcome = check(&gpu, &rig);
     outcome.and(rig.finish())
 }
 
-/// What a model holds that its user has to give back.
+/// The objects of a model that its user has to free.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Held {
     allocations: usize,

@@ -1,4 +1,4 @@
-//! A logger of the program's that panics on a thread of the layer's: the program goes on.
+//! The program's logger panics on a thread of the layer: the program goes on.
 
 use std::sync::Once;
 
@@ -14,7 +14,7 @@ use crate::failure::{Outcome, ensure, same};
 use crate::model::on;
 use crate::model::stall::Stall;
 
-/// What no other check says: the numbers of those here.
+/// A number that appears in no other check's messages; it identifies those of these checks.
 const PATIENCE: Nanos = Nanos::from_us(21_017);
 const RESCUES_MAX: u32 = 4;
 
@@ -43,7 +43,7 @@ fn log_clumsily() {
     });
 }
 
-/// The rescuer says that it has had enough, and the copy that it was about is made nevertheless.
+/// The rescuer's message about giving up panics, and its copy is made nevertheless.
 pub fn of_the_rescuer() -> Outcome {
     log_clumsily();
     on(
@@ -66,7 +66,7 @@ pub fn of_the_rescuer() -> Outcome {
     )
 }
 
-/// The monitor says that it stands down, and copies go natively from then on.
+/// The monitor's message about standing down panics, and copies go natively from then on.
 pub fn of_the_monitor() -> Outcome {
     log_clumsily();
     on(

@@ -11,7 +11,7 @@ use crate::model::on;
 
 const BYTES: u64 = 512 << 10;
 
-/// Where all copies share one queue, whatever waits blocks everything: nothing ever waits there.
+/// If all copies share one queue, a wait blocks everything. So nothing ever waits there.
 pub fn one_copy_queue() -> Outcome {
     for connections in [Connections { max: Some(1), copy: None }, Connections { max: None, copy: Some(1) }] {
         on(
@@ -34,7 +34,7 @@ pub fn one_copy_queue() -> Outcome {
     Ok(())
 }
 
-/// The cure that the message names: one queue for kernels, eight for copies.
+/// The remedy in the message: one queue for kernels, eight for copies.
 pub fn one_kernel_queue() -> Outcome {
     on(
         |builder| builder.connections(Connections { max: Some(1), copy: Some(8) }),

@@ -1,4 +1,4 @@
-//! The watchdog: it opens words that stay up too long, and gives up when it had to do that too often.
+//! The watchdog opens words that stay up too long, and gives up after doing so too often.
 
 use hal::Nanos;
 use overtake::Options;
@@ -13,7 +13,7 @@ use crate::model::stall::Stall;
 use crate::rig::Rig;
 use crate::traffic::done_within;
 
-/// Whether bulk comes through while an urgent copy does not.
+/// Whether bulk completes while an urgent copy does not.
 fn bulk_passes(rig: &Rig, stall: &Stall<'_>) -> Result<bool, Failure> {
     let urgent = stall.stalled(20)?;
     let bulk = stall.bulk()?;
@@ -24,8 +24,8 @@ fn bulk_passes(rig: &Rig, stall: &Stall<'_>) -> Result<bool, Failure> {
     Ok(passes)
 }
 
-/// Bulk does not wait for an urgent copy that does not move; without a watchdog it would.
-pub fn opens_what_stays_up() -> Outcome {
+/// Bulk does not wait for an urgent copy that makes no progress; without a watchdog it would.
+pub fn opens_words_that_stay_up() -> Outcome {
     for watchdog in [true, false] {
         on(
             |builder| builder,
@@ -39,7 +39,7 @@ pub fn opens_what_stays_up() -> Outcome {
     Ok(())
 }
 
-/// After too many rescues everything goes natively, and every byte still arrives.
+/// After too many rescues all copies go natively, and every byte still arrives.
 pub fn stands_down() -> Outcome {
     on(
         |builder| builder,
@@ -47,7 +47,7 @@ pub fn stands_down() -> Outcome {
             let mut options = bed::transport(Transport::Kernel);
             options.patience.rescues_max = 3;
             let stall = Stall::new(gpu, rig, options)?;
-            // Its next copies need no ticket, until words are no use any more.
+            // Its next copies need no ticket, until words are not used any more.
             let rider = stall.overtake.adopt(rig.stream()?, level(3))?;
             stall.urgent_of(&rider)?.wait()?;
             bed::at_rest(rig, &stall.overtake)?;
@@ -60,7 +60,7 @@ pub fn stands_down() -> Outcome {
             let (bulk, urgent) = (stall.bulk()?, stall.urgent()?);
             same("bulk", &bulk.plan(), &Plan::Native(Reason::StoodDown))?;
             same("urgent", &urgent.plan(), &Plan::Native(Reason::StoodDown))?;
-            same("what rode", &stall.urgent_of(&rider)?.plan(), &Plan::Native(Reason::StoodDown))?;
+            same("the copy without a ticket", &stall.urgent_of(&rider)?.plan(), &Plan::Native(Reason::StoodDown))?;
             same("copies that hold others off", &bed::raised(&stall.overtake), &0)?;
             let mut lane = Lane::new(rig, &stall.overtake, 2, 100_000, 5)?;
             (0..20).try_for_each(|_| lane.copy())?;
@@ -70,7 +70,7 @@ pub fn stands_down() -> Outcome {
     )
 }
 
-/// What stood down tries again after a while, which is longer each time.
+/// A layer that stood down tries again after a pause, which is longer each time.
 pub fn tries_again() -> Outcome {
     on(
         |builder| builder,
@@ -98,7 +98,7 @@ pub fn tries_again() -> Outcome {
     )
 }
 
-/// What becomes schedulable after that raises nothing any more: no thread would open the word again.
+/// A copy that becomes schedulable after that raises nothing: no thread would open the word again.
 pub fn raises_nothing_afterwards() -> Outcome {
     on(
         |builder| builder,
@@ -114,7 +114,7 @@ pub fn raises_nothing_afterwards() -> Outcome {
             let (urgent, bulk) = (stall.stalled(20)?, stall.bulk()?);
             bed::eventually(rig, "it stands down", || stall.overtake.statistics().stood_down)?;
             gate.open();
-            // The engine gets to neither of the urgent copies meanwhile.
+            // The engine starts neither of the urgent copies meanwhile.
             for _ in 0..100 {
                 same("copies that hold others off", &bed::raised(&stall.overtake), &0)?;
                 rig.driver().host().sleep(Nanos::from_us(20));

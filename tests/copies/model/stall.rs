@@ -1,4 +1,4 @@
-//! An urgent copy that does not move, with the word up: what has to be survived, on demand.
+//! An urgent copy that makes no progress while its word is up: the situation that the layer must survive, on demand.
 
 use std::sync::Arc;
 
@@ -15,16 +15,15 @@ use crate::memory::Pinned;
 use crate::place::Buffer;
 use crate::rig::Rig;
 
-/// What an urgent copy moves here.
+/// The size of an urgent copy here.
 pub const URGENT_BYTES: u64 = 64 << 10;
-/// What bulk moves here.
+/// The size of a bulk copy here.
 pub const BULK_BYTES: u64 = 1 << 20;
 
-/// A low and a high stream, and an engine that stands still now and then.
+/// A low and a high stream, and an engine that can be stopped.
 pub struct Stall<'a> {
     gpu: &'a SoftGpu,
     rig: &'a Rig,
-    /// The shim.
     pub overtake: Overtake,
     /// Priority 1.
     pub low: PriorityStream,
@@ -34,7 +33,7 @@ pub struct Stall<'a> {
 }
 
 impl<'a> Stall<'a> {
-    /// Nothing but the watchdog lets bulk pass here.
+    /// Options under which only the watchdog lets bulk pass.
     pub fn new(gpu: &'a SoftGpu, rig: &'a Rig, options: Options) -> Result<Stall<'a>, Failure> {
         let mut options = Options { kernel_wait_max: Nanos::from_ms(10_000), ..options };
         options.share.share = 0.0;
@@ -46,15 +45,15 @@ impl<'a> Stall<'a> {
         Ok(stall)
     }
 
-    /// Lets a copy of the stream take too long, so that it is doubted; from then on it is known when its copies can
-    /// run, and only their completion or the watchdog lowers what they raise.
+    /// Makes a copy of the stream take too long, so that the stream is doubted. From then on the layer knows when its
+    /// copies can run, and only their completion or the watchdog lowers their raises.
     pub fn make_careful(&self, stream: &PriorityStream) -> Outcome {
         self.stop_the_engine(5);
         self.urgent_of(stream)?.wait()?;
         bed::at_rest(self.rig, &self.overtake)
     }
 
-    /// The engine to the device starts nothing for `ms` milliseconds.
+    /// The engine to the device starts no copy for `ms` milliseconds.
     fn stop_the_engine(&self, ms: u64) {
         let direction = Direction::HostToDevice;
         self.gpu.inject(Fault::DelayEngine { device: 0, direction, span_ns: ms * 1_000_000 });
@@ -70,7 +69,7 @@ impl<'a> Stall<'a> {
         Ok(doors::htod(stream, self.memory.1, &self.memory.0, URGENT_BYTES)?)
     }
 
-    /// An urgent copy that the engine does not get to for `ms` milliseconds, with the word up.
+    /// An urgent copy that the engine does not start for `ms` milliseconds, while its word is up.
     pub fn stalled(&self, ms: u64) -> Result<CopyHandle, Failure> {
         self.stop_the_engine(ms);
         let urgent = self.urgent()?;

@@ -31,7 +31,7 @@ def order(name):
 
 
 def batch(targets, sources, sizes, access, stream):
-    """One batch of one kind of attributes. The binding of CUDA 12 also returns which copy failed."""
+    """One batch of one kind of attributes. The binding of CUDA 12 also returns the copy that failed."""
     attributes = driver.CUmemcpyAttributes()
     attributes.srcAccessOrder = order(access)
     pointers = [[driver.CUdeviceptr(address) for address in group] for group in (targets, sources)]

@@ -236,7 +236,7 @@ int main(int count, char **arguments)
     OK(cudaStreamCreateWithFlags(&loading, cudaStreamNonBlocking));
     uint8_t *host = pinned(LOAD_BYTES, 50), *there = device(LOAD_BYTES);
     phases(count, arguments, work, [=] {
-        // The client may capture meanwhile: what is called here has nothing to do with that.
+        // The client may be capturing meanwhile, and the calls here must not affect that.
         cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
         OK(cudaThreadExchangeStreamCaptureMode(&mode));
         for (int i = 0; i < LOADS_QUEUED; i++)

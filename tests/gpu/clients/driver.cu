@@ -202,7 +202,7 @@ int main(int count, char **arguments)
     uint8_t *host = pinned(LOAD_BYTES, 50);
     CUdeviceptr there = device(LOAD_BYTES);
     phases(count, arguments, [=] { work(bytes, one, two, high, blocking); }, [=] {
-        // The client may capture meanwhile: what is called here has nothing to do with that.
+        // The client may be capturing meanwhile, and the calls here must not affect that.
         CUstreamCaptureMode mode = CU_STREAM_CAPTURE_MODE_RELAXED;
         OK(cuThreadExchangeStreamCaptureMode(&mode));
         OK(cuCtxSetCurrent(context));

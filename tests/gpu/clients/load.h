@@ -49,8 +49,8 @@ template <typename Work> static double taken_us(Work work)
     return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - began).count();
 }
 
-// The work, idle and loaded. With `--timed` a run to warm up comes first, and a line for `pair.py` says how long the
-// work took in each phase.
+// The work, idle and loaded. With `--timed` a run to warm up comes first, and a line for `pair.py` gives the time of
+// the work in each phase.
 template <typename Work, typename Copies> static void phases(int count, char **arguments, Work work, Copies copies)
 {
     bool timed = count > 1 && strcmp(arguments[1], "--timed") == 0;

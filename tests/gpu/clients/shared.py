@@ -1,5 +1,5 @@
-"""What the clients share: known bytes, a result line of digests that must not depend on how copies are made, and the
-phases of a client: idle, and beside copies of 64 MiB that a thread keeps under way on a stream of its own."""
+"""Common parts of the clients: known bytes, a result line of digests that must not depend on how copies are made, and
+the phases of a client: idle, and beside copies of 64 MiB that a thread keeps under way on a stream of its own."""
 
 import ctypes
 import hashlib
@@ -25,7 +25,7 @@ def known_bytes(count, seed):
 
 
 class Result:
-    """Digests by name, printed as one line. `must` is for what the client itself can tell to be wrong."""
+    """Digests by name, printed as one line. `must` is for mistakes that the client itself detects."""
 
     def __init__(self, client):
         self.client, self.values, self.wrong = client, {}, []
@@ -35,7 +35,7 @@ class Result:
         self.value(name, hashlib.sha256(flat.view(numpy.uint8).tobytes()).hexdigest()[:16])
 
     def value(self, name, value):
-        """Keeps a value; a later phase has to come to the same."""
+        """Keeps a value; a later phase must have the same."""
         self.must(f"{name} as in the first phase", self.values.setdefault(name, value) == value)
 
     def must(self, name, truth):
@@ -64,7 +64,7 @@ class Load:
             self.error = error
 
     def work(self):
-        # The client may capture meanwhile: what is asked here has nothing to do with that.
+        # The client may be capturing meanwhile, and the calls here must not affect that.
         self.driver.use()
         self.driver.call("cuThreadExchangeStreamCaptureMode", ctypes.byref(ctypes.c_int(RELAXED)))
         made, done, began = 0, 0, time.perf_counter()
@@ -93,7 +93,7 @@ class Load:
 
 def phases(result, work):
     """Does the work idle and loaded, and ends with the result. With `--timed` a run to warm up comes first, and a line
-    for `pair.py` says how long the work took in each phase."""
+    for `pair.py` gives the time of the work in each phase."""
     def once():
         began = time.perf_counter()
         work()

@@ -15,7 +15,7 @@ side, loader = torch.cuda.Stream(), torch.cuda.Stream()
 
 
 def body():
-    """What the graph holds: copies of both sizes in both directions with work between."""
+    """The contents of the graph: copies of both sizes in both directions with work between."""
     small_there.copy_(small, non_blocking=True)
     large_there.copy_(large, non_blocking=True)
     small_there.add_(1)

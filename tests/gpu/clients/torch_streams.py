@@ -55,7 +55,7 @@ def blocking_copies():
 
 
 def a_pageable_source_is_free_on_return():
-    """The source may be overwritten as soon as the call is back."""
+    """The source may be overwritten as soon as the call has returned."""
     source, stream = torch.from_numpy(known_bytes(5 << 20, 3)), torch.cuda.Stream()
     kept, there = source.clone(), torch.empty(5 << 20, dtype=torch.uint8, device="cuda")
     torch.cuda.synchronize()
@@ -67,7 +67,7 @@ def a_pageable_source_is_free_on_return():
 
 
 def items_under_bulk():
-    """.item() waits for its own stream's work, whatever else is queued."""
+    """.item() waits for its own stream's work, with any other work queued."""
     bulk, there = pinned(BULK_BYTES, 5), torch.empty(BULK_BYTES, dtype=torch.uint8, device="cuda")
     side, values = torch.cuda.Stream(), []
     counter = torch.zeros(1, dtype=torch.int64, device="cuda")

@@ -1,6 +1,6 @@
-/* What one copy call costs a program that never contends: small copies and sets on one stream, in groups that never
- * fill it. Only the calls are timed, not the waiting. Prints one JSON object: per kind of call the median and the
- * minimum over the groups, in nanoseconds a call. */
+/* The cost of one copy call for a program that never contends: small copies and sets on one stream, in groups that
+ * never fill it. Only the calls are timed, not the waiting. Prints one JSON object: per kind of call the median and
+ * the minimum over the groups, in nanoseconds a call. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>

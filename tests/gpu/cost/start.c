@@ -1,4 +1,4 @@
-/* A program that opens the driver and ends: what a process start costs. */
+/* A program that opens the driver and ends, to measure the cost of a process start. */
 #include <dlfcn.h>
 
 int main(void)

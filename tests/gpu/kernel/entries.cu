@@ -1,6 +1,5 @@
-// Every entry of copies/src/kernel/copy.cu against a copy that the host makes, byte for byte, with bytes around
-// each target that have to stay as they are. Meant to be run under compute-sanitizer too (kernel.sh), so the sizes
-// are small.
+// Compares every entry of copies/src/kernel/copy.cu with a copy by the host, byte for byte, with bytes around each
+// target that must stay unchanged. The sizes are small, because it also runs under compute-sanitizer (kernel.sh).
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -48,7 +47,7 @@ struct Bench {
   }
 };
 
-// A launch's descriptors and the whole of the target arena as it has to be afterwards.
+// A launch's descriptors and the expected contents of the whole target arena afterwards.
 struct Work {
   std::vector<Descriptor> descriptors;
   std::vector<unsigned char> expected;
@@ -102,7 +101,7 @@ static void check(const char *name, const std::function<bool(int turn)> &turn_ho
   failures += held != turns;
 }
 
-// `Held` by value, as a launch's parameter wants it.
+// `Held` by value, the form of a launch's parameter.
 template <typename Held>
 static Held inlined(const Work &work) {
   Held held;
@@ -128,7 +127,7 @@ static bool table_turn(Bench &bench, Descriptor *table) {
   return is_as_expected(bench, work) && bench.slots_are_zero();
 }
 
-// Raised for good: the launch ends by its own bound and copies all the same.
+// The word stays up: the launch ends by its own bound and copies all the same.
 static bool held_turn(Bench &bench) {
   Work work = random_work(bench, 4);
   *(volatile u32 *)(bench.words + HELD) = 1;
@@ -172,7 +171,7 @@ int main(int argc, char **argv) {
   check("overtake_copy_table, gated", [&](int) { return table_turn(bench, table); }, turns);
   // The numbers pass zero on the way, as those of a long-lived application do.
   check("overtake_copy_guarded", [&](int turn) { return guarded_turn(bench, turn - turns / 2, turn % 4 == 3); }, turns);
-  // And half the circle, where signed comparisons turn round.
+  // They also pass half the range, where signed comparisons change their sign.
   auto far_turn = [&](int turn) { return guarded_turn(bench, 0x80000000u + turn - turns / 2, turn % 4 == 3); };
   check("overtake_copy_guarded, after 2^31 launches", far_turn, turns);
   check("overtake_add", [&](int) { return add_turn(bench); }, turns);
