@@ -8,7 +8,7 @@ use channels::{Channel, ChannelOptions, Direction, chunk};
 use hal::{Driver, Nanos, Result};
 use semaphores::{Bank, Priorities, Priority};
 
-use crate::census::Census;
+use crate::records::Census;
 
 /// The bandwidth assumed for an engine until something better is known: PCIe 5 x16 as measured (facts, section 2). It
 /// only sizes chunks and the watchdog's patience.

@@ -19,40 +19,29 @@
 #![deny(clippy::print_stderr, clippy::print_stdout)] // messages go through `log`
 #![deny(unsafe_code)]
 
-mod ahead;
-mod census;
+mod bell;
 pub mod copy;
 mod engine;
-mod events;
 mod guard;
-mod hold;
 pub mod kernel;
 mod lock;
-mod loss;
-mod monitor;
 pub mod options;
 mod overtake;
-mod persist;
+mod pool;
 mod primary;
-#[cfg(test)]
-mod rings;
-mod run;
-mod shadow;
+mod records;
 #[cfg(test)]
 mod soft;
-mod statistics;
 mod stream;
-mod trace;
-mod trust;
 pub mod variables;
+mod watch;
+mod worker;
 
 pub use channels::Direction;
 pub use guard::Blocking;
 pub use hal;
-pub use loss::is_any_copy_lost;
 pub use options::Options;
 pub use overtake::Overtake;
+pub use records::{ClassSnapshot, Latency, Statistics, TracedCopy, is_any_copy_lost};
 pub use semaphores::{Priorities, Priority, Words};
-pub use statistics::{ClassSnapshot, Latency, Statistics};
 pub use stream::PriorityStream;
-pub use trace::TracedCopy;

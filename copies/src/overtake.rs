@@ -4,27 +4,26 @@ use std::sync::{Arc, Mutex};
 
 use channels::probe;
 use channels::{Adder, Direction, Pace};
-use hal::{CaptureStatus, Code, Context, Device, DevicePtr, Driver, Result, Stream, StreamFlags};
-use semaphores::{Kind, Layout, Priorities, Priority};
+use hal::{CaptureMode, CaptureStatus, Code, Context, Device, DevicePtr, Driver, Event, Result, Stream, StreamFlags};
+use semaphores::{Kind, Layout, Priorities, Priority, Words};
 
 use crate::engine::Engine;
-use crate::events::Events;
-use crate::guard::{Blocking, Guard, Rescuer};
+use crate::guard::{Blocking, Guard};
 use crate::kernel::{CopyKernel, Yield};
 use crate::lock::lock;
-use crate::monitor::{Monitor, Ring, Shared};
 use crate::options::{Options, UrgentTransport};
+use crate::pool::Pool;
 use crate::primary::Primary;
-use crate::shadow::Shadows;
-use crate::statistics::{Counters, Statistics};
+use crate::records::{Counters, Records, Standing, Statistics, Tickets, Trace, TracedCopy};
 use crate::stream::PriorityStream;
-use crate::trace::{Trace, TracedCopy};
+use crate::watch::watch;
+use crate::worker::Worker;
 
-/// What streams, handles and the monitor share. What a copy needs that goes at once comes first, on one cache line.
+/// What streams and handles share. What a copy needs that goes at once comes first, on one cache line.
 #[repr(C, align(64))]
 pub(crate) struct Inner {
     pub(crate) driver: Arc<dyn Driver>,
-    pub(crate) shared: Arc<Shared>,
+    pub(crate) records: Arc<Records>,
     pub(crate) guard: Option<Arc<Guard>>,
     to_device: Arc<Engine>,
     to_host: Arc<Engine>,
@@ -35,8 +34,8 @@ pub(crate) struct Inner {
     pub(crate) lets_ride: bool,
     pub(crate) options: Options,
     pub(crate) kernel: Option<Arc<CopyKernel>>,
-    pub(crate) events: Events,
-    pub(crate) shadows: Shadows,
+    pub(crate) events: Pool<Event>,
+    pub(crate) shadows: Pool<Stream>,
     // Dropped last: everything above was made in it.
     pub(crate) primary: Primary,
 }
@@ -45,20 +44,14 @@ const _: () = assert!(std::mem::offset_of!(Inner, options) <= 64);
 
 /// Prioritised copies on one device, in its primary context.
 pub struct Overtake {
-    threads: Mutex<Threads>,
+    /// Dropped in this order: the watcher must end before the copies that it watches go.
+    threads: Mutex<Vec<Worker>>,
     inner: Arc<Inner>,
-}
-
-/// The threads of ours, dropped in this order: the monitor must end before what it watches goes.
-#[derive(Default)]
-struct Threads {
-    monitor: Option<Monitor>,
-    rescuer: Option<Rescuer>,
 }
 
 impl Overtake {
     /// Opens the device's primary context, makes it current on the calling thread, probes the hardware queues and
-    /// starts the monitor.
+    /// starts the watcher.
     pub fn open(driver: &Arc<dyn Driver>, device: Device, options: Options) -> Result<Overtake> {
         Overtake::begin(driver, || Inner::new(driver, Primary::retain(driver, device)?, options))
     }
@@ -71,7 +64,7 @@ impl Overtake {
 
     fn begin(driver: &Arc<dyn Driver>, make: impl FnOnce() -> Result<Inner>) -> Result<Overtake> {
         let inner = Arc::new(hal::beside_captures(&**driver, make)?);
-        let watched = inner.options.enabled && !inner.shared.has_stood_down();
+        let watched = inner.options.enabled && !inner.records.standing.has_stood_down();
         let overtake = Overtake { threads: Mutex::default(), inner };
         // What has been started when the next is refused ends with `overtake`.
         if watched {
@@ -82,9 +75,9 @@ impl Overtake {
 
     fn start_threads(&self) -> Result<()> {
         let (inner, mut threads) = (&self.inner, lock(&self.threads));
-        threads.monitor = Some(Monitor::start(&inner.driver, &inner.shared, &inner.options)?);
+        threads.push(inner.start_watcher()?);
         if let Some(guard) = &inner.guard {
-            threads.rescuer = Some(Rescuer::start(&inner.driver, guard, inner.primary.context())?);
+            threads.push(inner.start_rescuer(guard)?);
         }
         Ok(())
     }
@@ -167,7 +160,7 @@ impl Overtake {
         let threads = std::mem::take(&mut *lock(&self.threads));
         drop(threads);
         // What is still queued must not wait for words that nobody will lower any more.
-        self.inner.shared.leave_for_good();
+        self.inner.records.standing.leave();
     }
 
     /// Whether dropping this waits for nobody: no stream or handle is left that keeps what was made in the context, and
@@ -181,7 +174,7 @@ impl Overtake {
 
     /// The error of every call since a copy that had been accepted could not be made: its bytes are missing.
     pub fn loss(&self) -> Result<()> {
-        self.inner.shared.loss()
+        self.inner.records.standing.check()
     }
 
     /// Waits for everything in the context.
@@ -189,28 +182,27 @@ impl Overtake {
         self.inner.driver.context_synchronize().and_then(|()| self.loss())
     }
 
-    /// What the monitor and those who copy share.
-    pub(crate) fn shared(&self) -> &Shared {
-        &self.inner.shared
+    /// What is pending, and what became of it.
+    pub(crate) fn records(&self) -> &Records {
+        &self.inner.records
     }
 
     /// What happened so far.
     #[must_use]
     pub fn statistics(&self) -> Statistics {
-        let shared = &self.inner.shared;
-        shared.counters.snapshot(shared.has_stood_down(), shared.lost())
+        self.inner.records.statistics()
     }
 
     /// Every copy so far, where the option `trace` is on, and how many there was no room for.
     #[must_use]
     pub fn trace(&self) -> (Vec<TracedCopy>, u64) {
-        self.inner.shared.trace.copies()
+        self.inner.records.trace.copies()
     }
 
-    /// Copies that are tracked and have not completed, as far as the monitor has seen.
+    /// Copies that are tracked and have not completed, as far as the watcher has seen.
     #[must_use]
     pub fn outstanding(&self) -> usize {
-        self.inner.shared.ring.outstanding()
+        self.inner.records.tickets.outstanding()
     }
 
     /// How many copies above `priority` are pending on the engine of `direction`: what its semaphores say.
@@ -239,11 +231,11 @@ impl Inner {
         let queues = (queues(Direction::HostToDevice)?, queues(Direction::DeviceToHost)?);
         let engine = |queues| Engine::new(driver, options.priorities, queues, options.counters_from).map(Arc::new);
         let (to_device, to_host) = (engine(queues.0)?, engine(queues.1)?);
-        let banks = vec![Arc::clone(&to_device.bank), Arc::clone(&to_host.bank)];
-        let shared =
-            Shared::new(Ring::new(driver)?, Counters::new(options.priorities), Trace::new(options.trace), banks);
+        let tickets = Tickets::new(Words::new(driver, Tickets::WORDS)?);
+        let standing = Standing::new([Arc::clone(&to_device.bank), Arc::clone(&to_host.bank)]);
+        let records = Records::new(tickets, standing, Counters::new(options.priorities), Trace::new(options.trace));
         if options.counters_from > 0 {
-            shared.ring.skip_to(options.counters_from.into());
+            records.tickets.skip_to(options.counters_from.into());
         }
         if queues.0.min(queues.1) < 2 {
             log::warn!(
@@ -251,21 +243,20 @@ impl Inner {
                  everything. Set CUDA_DEVICE_MAX_COPY_CONNECTIONS=8 before the program starts \
                  (CUDA_DEVICE_MAX_CONNECTIONS=1 may stay)."
             );
-            shared.stand_down();
+            records.stand_down();
         }
-        let (shared, kernel) = (Arc::new(shared), CopyKernel::load(driver).ok().map(Arc::new));
+        let (records, kernel) = (Arc::new(records), CopyKernel::load(driver).ok().map(Arc::new));
         kernel.iter().for_each(|kernel| kernel.skip_to(options.counters_from));
         let guarded = options.enabled && options.guard_bytes_min.is_some();
         let guard = match kernel.as_ref().filter(|_| guarded) {
             Some(kernel) => {
                 let word = to_device.bank.gate_address(Priority::LOWEST);
                 let yields = Yield { word, wait_max: options.kernel_wait_max };
-                Guard::new(driver, &shared, kernel, options.guard, yields, options.counters_from)?.map(Arc::new)
+                Guard::new(driver, &records, kernel, options.guard, yields, options.counters_from)?.map(Arc::new)
             }
             None => None,
         };
-        let shadows = Shadows::default();
-        let events = Events::default();
+        let (shadows, events) = (Pool::<Stream>::default(), Pool::<Event>::default());
         let provided = shadows.provide(&**driver).and_then(|()| events.provide(&**driver));
         provided.inspect_err(|_| {
             events.clear(&**driver);
@@ -277,7 +268,7 @@ impl Inner {
             events,
             shadows,
             pace: Pace::new(),
-            shared,
+            records,
             driver: Arc::clone(driver),
             is_enabled: options.enabled,
             lets_ride: options.emulation == Kind::Hold && options.urgent_transport == UrgentTransport::Engine,
@@ -286,6 +277,42 @@ impl Inner {
             to_host,
             primary,
         })
+    }
+
+    /// Starts the thread that watches completions; it is given no driver.
+    fn start_watcher(&self) -> Result<Worker> {
+        let [ends, watched, lost] = [(); 3].map(|()| Arc::clone(&self.records));
+        let options = self.options.clone();
+        let watcher = Worker::start(
+            &self.driver,
+            "overtake-watcher",
+            move || ends.bell.end(),
+            move |host| watch(&watched, host, &options),
+            // What it had out is lost, and with it when to lower for it.
+            move || lost.stand_down(),
+        )?;
+        // Not before: what is handed over has to be seen to.
+        self.records.open();
+        Ok(watcher)
+    }
+
+    /// Starts the thread that looks after guarded copies, in the layer's context. Unlike the watcher it calls the
+    /// driver.
+    fn start_rescuer(&self, guard: &Arc<Guard>) -> Result<Worker> {
+        let [ends, looks, given_up] = [(); 3].map(|()| Arc::clone(guard));
+        let (driver, context) = (Arc::clone(&self.driver), self.primary.context());
+        Worker::start(
+            &self.driver,
+            "overtake-rescuer",
+            move || ends.end(),
+            move |host| {
+                // Errors mean that the context is gone; every later call will say so too.
+                let _ = driver.context_set_current(Some(context));
+                let _ = driver.exchange_capture_mode(CaptureMode::Relaxed);
+                looks.look_after(host);
+            },
+            move || given_up.give_up(),
+        )
     }
 
     /// Whether copies may go by kernel: where they are to be guarded, only as long as the guard can be trusted.

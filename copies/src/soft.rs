@@ -3,6 +3,9 @@
 use std::sync::Arc;
 
 use hal::{Device, Driver};
+use semaphores::{Bank, Priorities, Words};
+
+use crate::records::{Counters, Records, Standing, Tickets, Trace};
 
 /// A fresh one, its primary context current.
 pub(crate) fn driver() -> Arc<dyn Driver> {
@@ -10,4 +13,15 @@ pub(crate) fn driver() -> Arc<dyn Driver> {
     let context = driver.primary_context_retain(Device(0)).unwrap();
     driver.context_set_current(Some(context)).unwrap();
     driver
+}
+
+/// Its tickets.
+pub(crate) fn tickets(driver: &Arc<dyn Driver>) -> Tickets {
+    Tickets::new(Words::new(driver, Tickets::WORDS).unwrap())
+}
+
+/// Its records, with these priorities on both engines.
+pub(crate) fn records(driver: &Arc<dyn Driver>, priorities: Priorities) -> Records {
+    let banks = [(); 2].map(|()| Arc::new(Bank::new(driver, priorities).unwrap()));
+    Records::new(tickets(driver), Standing::new(banks), Counters::new(priorities), Trace::default())
 }

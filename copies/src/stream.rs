@@ -1,35 +1,32 @@
 //! A stream with a priority that copies heed.
 #![allow(unsafe_code)] // copies are unsafe; the caller's promise is passed on
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use channels::Direction;
 use hal::{Code, Copy2d, Copy3d, DevicePtr, Driver, Nanos, Result, Stream};
 use semaphores::Priority;
 
-use crate::ahead::Ahead;
 use crate::copy::submit::{submit, submit_all};
 use crate::copy::{CopyHandle, Native, Plan, Reason, Request};
+use crate::lock::lock;
 use crate::overtake::Inner;
-use crate::run::Run;
-use crate::shadow::Shadow;
-use crate::trace::TracedCopy;
-use crate::trust::Trust;
+use crate::records::{Ahead, Burst, TracedCopy};
 
 /// A stream as the copy layer sees it. Handles of its copies keep it, so that they can ask it when its owner has gone.
 pub(crate) struct StreamState {
     pub(crate) stream: Stream,
     pub(crate) priority: Priority,
-    pub(crate) run: Arc<Run>,
-    pub(crate) trust: Arc<Trust>,
-    pub(crate) shadow: Shadow,
+    pub(crate) burst: Arc<Mutex<Burst>>,
+    /// Its shadow, if it has needed one and one was there.
+    pub(crate) shadow: OnceLock<Stream>,
     pub(crate) ahead: Ahead,
     /// The priorities that it copies with, one bit each: H2D in the lower half, D2H in the upper. A stream with a
     /// priority of its own has it in both, whether it has copied or not; requests bring others.
     announced: AtomicU64,
     owned: bool,
-    // Dropped last: the run keeps words, which go back to the context that this keeps.
+    // Dropped last: the burst tells of words, which go back to the context that this keeps.
     pub(crate) inner: Arc<Inner>,
 }
 
@@ -55,7 +52,7 @@ impl StreamState {
 
     /// When a copy began, if anybody wants to know.
     pub(crate) fn began(&self) -> Option<Nanos> {
-        self.inner.shared.trace.is_on().then(|| self.inner.driver.host().now())
+        self.inner.records.trace.is_on().then(|| self.inner.driver.host().now())
     }
 
     /// What became of a copy, for the books.
@@ -67,13 +64,13 @@ impl StreamState {
         bytes: u64,
         began: Option<Nanos>,
     ) {
-        let shared = &self.inner.shared;
-        let Ok(handle) = result else { return shared.counters.failed() };
-        shared.counters.copied(handle.plan, bytes);
+        let records = &self.inner.records;
+        let Ok(handle) = result else { return records.counters.failed() };
+        records.counters.copied(handle.plan, bytes);
         if let Some(began) = began {
             let (returned, stream, plan) = (self.inner.driver.host().now(), self.stream, handle.plan);
             let copy = TracedCopy { began, returned, landed: None, stream, priority, direction, bytes, plan };
-            shared.trace.submitted(copy, handle.ticket);
+            records.trace.submitted(copy, handle.ticket);
         }
     }
 
@@ -112,7 +109,8 @@ fn half(direction: Direction) -> u32 {
 
 impl Drop for StreamState {
     fn drop(&mut self) {
-        self.shadow.end(&self.inner.shadows);
+        // What it was asked for still happens.
+        self.shadow.take().into_iter().for_each(|shadow| self.inner.shadows.give(shadow));
         if self.owned {
             // The last handle may go on a thread that has nothing to do with the context. Work in the stream still
             // completes; an error means that the context is gone.
@@ -128,15 +126,12 @@ pub struct PriorityStream {
 
 impl PriorityStream {
     pub(crate) fn new(inner: &Arc<Inner>, stream: Stream, priority: Option<Priority>, owned: bool) -> PriorityStream {
-        let bank = |direction| &inner.engine(direction).bank;
-        let run = Run::new(bank(Direction::HostToDevice), bank(Direction::DeviceToHost));
         let state = StreamState {
             inner: Arc::clone(inner),
             stream,
             priority: priority.unwrap_or(Priority::LOWEST),
-            run: Arc::new(run),
-            trust: Arc::default(),
-            shadow: Shadow::default(),
+            burst: Arc::new(Mutex::new(Burst::new(inner.options.ticket_every))),
+            shadow: OnceLock::new(),
             ahead: Ahead::default(),
             announced: AtomicU64::new(0),
             owned,
@@ -171,13 +166,13 @@ impl PriorityStream {
         };
         // What never meets an engine is never announced, and need not be.
         (announced || request.is_inlined())
-            && !state.inner.shared.trace.is_on()
+            && !state.inner.records.trace.is_on()
             && directions(request.direction).all(alone)
     }
 
     /// A copy of so many bytes has gone to the driver without being asked for here.
     pub fn passed_on(&self, reason: Reason, bytes: u64) {
-        self.state.inner.shared.counters.copied(Plan::Native(reason), bytes);
+        self.state.inner.records.counters.copied(Plan::Native(reason), bytes);
     }
 
     /// Has the driver make a copy of its own, which may wait for the device and keep everybody else out.
@@ -283,20 +278,20 @@ impl PriorityStream {
             .event_record(event, other.state.stream)
             .and_then(|()| inner.driver.stream_wait_event(self.state.stream, event));
         inner.events.give(event);
-        self.state.run.end();
-        self.state.ahead.inherit(&other.state.ahead, &inner.shared.ring);
+        lock(&self.state.burst).end();
+        self.state.ahead.inherit(&other.state.ahead, &inner.records.tickets);
         waited
     }
 
     /// The error of every call since a copy of the context that had been accepted could not be made.
     pub fn loss(&self) -> Result<()> {
-        self.state.inner.shared.loss()
+        self.state.inner.records.standing.check()
     }
 
     /// The handle means another stream from now on, as that of the per-thread default stream does on another thread:
     /// what is known of the copies so far says nothing of those to come, except of what kind they may be.
     pub fn renew(&self) {
-        self.state.run.end();
+        lock(&self.state.burst).end();
         self.state.ahead.clear();
     }
 

@@ -11,8 +11,9 @@ use crate::copy::job::Job;
 use crate::copy::plan::{Plan, Reason};
 use crate::copy::ride::Passenger;
 use crate::copy::ways::Submitted;
-use crate::monitor::{Flight, Lift, Ticket};
-use crate::shadow;
+use crate::lock::lock;
+use crate::pool::follow;
+use crate::records::{Dependency, Flight, Raise, Ticket};
 
 impl Job<'_> {
     /// Submits by `copy`, watched until it has completed and, if it raises, with the word up from now on.
@@ -20,28 +21,28 @@ impl Job<'_> {
     /// The word is raised before the submission, because that is when bulk must begin to hold back. A copy that may
     /// have to wait, or whose stream is not trusted, raises when a marker says that it has become schedulable.
     pub(super) unsafe fn tracked(&self, plan: Plan, copy: impl FnOnce() -> Submitted) -> Result<CopyHandle> {
-        let (ring, raises, waits_at) = (&self.inner.shared.ring, self.raises(plan), self.waits_at(plan));
-        let doubtful = raises && self.doubtful.unwrap_or_else(|| self.stream.trust.is_careful());
+        let (raises, waits_at) = (self.raises(plan), self.waits_at(plan));
         let passenger = self.passenger();
         if plan == Plan::Urgent
             && self.below.is_empty()
             && !self.is_blocking()
-            && let Some(ride) = passenger.enter(doubtful)
+            && let Some(pass) = passenger.enter()
         {
-            return match passenger.ride(&ride, copy) {
+            return match passenger.ride(&pass, copy) {
                 Ok(()) => Ok(self.handle(plan, None)),
                 // SAFETY: passed on to the caller.
                 submitted => unsafe { self.after_failure(plan, submitted) },
             };
         }
-        let Some(ticket) = ring.take() else {
+        let doubtful = raises && lock(&self.stream.burst).take_care();
+        let Some(ticket) = self.inner.records.tickets.take() else {
             // SAFETY: passed on to the caller.
             unsafe { self.native()? };
             return Ok(self.handle(Plan::Native(Reason::RingFull), None));
         };
         let careful = raises && (waits_at.is_some() || !self.below.is_empty() || doubtful);
         // Without a marker it goes without raising.
-        let before = careful.then(|| self.mark().inspect_err(|_| self.inner.shared.counters.failed()).ok()).flatten();
+        let before = careful.then(|| self.mark().inspect_err(|_| self.inner.records.counters.failed()).ok()).flatten();
         let flight = Flight { waits_at, ..self.flight(ticket, raises, raises && !careful) };
         // SAFETY: passed on to the caller.
         unsafe { self.fly(plan, flight, before, copy) }
@@ -53,25 +54,18 @@ impl Job<'_> {
     }
 
     fn flight(&self, landing: Ticket, raises: bool, raise_now: bool) -> Flight {
-        let (shared, engine) = (&self.inner.shared, self.engine());
-        let mut pending = raise_now.then(|| engine.bank.raise(self.priority));
-        // Asked after the raise: whoever stands down opens the words after he has said so.
-        if shared.is_passive() {
-            pending.take().into_iter().for_each(|pending| engine.bank.lower(pending));
-        }
+        let raise = || self.inner.records.standing.raise(self.direction(), self.priority);
+        let raised = raise_now.then(raise).flatten().map_or(Raise::Over, Raise::OnTrust);
         Flight {
             landing,
-            ready: None,
-            trusted: pending.is_some(),
-            pending,
-            bank: Arc::clone(&engine.bank),
-            raises,
-            waits_at: None,
-            lifts: Vec::new(),
+            direction: self.direction(),
             priority: self.priority,
+            raise: if raises { raised } else { Raise::Never },
+            waits_at: None,
+            depends_on: Vec::new(),
             began: self.inner.driver.host().now(),
-            expected: engine.expected(self.shape.bytes()),
-            trust: Arc::clone(&self.stream.trust),
+            expected: self.engine().expected(self.shape.bytes()),
+            burst: Arc::clone(&self.stream.burst),
             landed: false,
         }
     }
@@ -88,28 +82,28 @@ impl Job<'_> {
         // Whoever waits in the driver for others must not be waited for.
         let _first = (plan != Plan::Engine { raises: false } && flight.waits_at.is_none()).then(|| inner.pace.urgent());
         let submitted = copy();
-        let tracked = match (&submitted, flight.raises) {
+        let tracked = match (&submitted, flight.raise.is_urgent()) {
             (Err(_), _) => false,
             // It has completed: there is nothing to wait for in any stream.
             (Ok(()), _) if self.is_blocking() && matches!(plan, Plan::Native(_) | Plan::Urgent) => {
-                inner.shared.ring.complete(ticket);
+                inner.records.tickets.complete(ticket);
                 true
             }
             (Ok(()), true) => self.complete_by_shadow(before, &mut flight).is_ok(),
-            (Ok(()), false) => inner.driver.mem_op(self.stream.stream, inner.shared.ring.write(ticket)).is_ok(),
+            (Ok(()), false) => inner.driver.mem_op(self.stream.stream, inner.records.tickets.write(ticket)).is_ok(),
         };
         before.into_iter().for_each(|event| inner.events.give(event));
         if !tracked {
-            flight.withdraw(&inner.shared);
+            inner.records.withdraw(flight);
             // SAFETY: passed on to the caller.
             return unsafe { self.after_failure(plan, submitted) };
         }
-        if flight.raises && !self.is_blocking() {
-            flight.expected += self.stream.run.begin(ticket, flight.pending.is_some());
+        if flight.raise.is_urgent() && !self.is_blocking() {
+            flight.expected += lock(&self.stream.burst).begin(flight.direction, ticket, flight.is_pending());
         }
         self.boost_dependencies(&mut flight);
-        self.stream.ahead.remember(ticket, self.priority, self.direction(), &inner.shared.ring);
-        inner.shared.watch(flight);
+        self.stream.ahead.remember(ticket, self.priority, self.direction(), &inner.records.tickets);
+        inner.records.watch(flight);
         Ok(self.handle(plan, Some(ticket)))
     }
 
@@ -117,12 +111,12 @@ impl Job<'_> {
     pub(super) unsafe fn after_failure(&self, plan: Plan, submitted: Submitted) -> Result<CopyHandle> {
         let reason = match (plan, submitted) {
             (_, Ok(())) => {
-                self.inner.shared.counters.failed();
+                self.inner.records.counters.failed();
                 return Ok(self.handle(plan, None));
             }
             (Plan::Native(_) | Plan::Urgent, Err(Refusal::Failed(error))) => return Err(error),
             (_, Err(Refusal::Failed(_))) => {
-                self.inner.shared.counters.failed();
+                self.inner.records.counters.failed();
                 Reason::Failed
             }
             (Plan::Engine { raises }, Err(Refusal::Unready)) if self.fits_kernel => {
@@ -141,26 +135,23 @@ impl Job<'_> {
     /// Has the shadow write that the copy has completed and, where it was submitted with care, that it has become
     /// schedulable.
     fn complete_by_shadow(&self, before: Option<Event>, flight: &mut Flight) -> Result<()> {
-        let (driver, ring) = (&*self.inner.driver, &self.inner.shared.ring);
-        let Some(shadow) = self.stream.shadow.of(&self.inner.shadows) else {
-            return driver.mem_op(self.stream.stream, ring.write(flight.landing));
+        let (driver, tickets) = (&*self.inner.driver, &self.inner.records.tickets);
+        let Some(shadow) = self.inner.shadows.shadow(&self.stream.shadow) else {
+            return driver.mem_op(self.stream.stream, tickets.write(flight.landing));
         };
-        if let Some((event, ready)) = before.and_then(|event| Some((event, ring.take()?))) {
-            shadow::follow(driver, shadow, event, ring.write(ready)).inspect_err(|_| ring.release(ready))?;
-            flight.ready = Some(ready);
+        if let Some((event, ready)) = before.and_then(|event| Some((event, tickets.take()?))) {
+            follow(driver, shadow, event, tickets.write(ready)).inspect_err(|_| tickets.release(ready))?;
+            flight.raise = Raise::WhenReady(ready);
         }
         let after = self.mark()?;
-        let written = shadow::follow(driver, shadow, after, ring.write(flight.landing));
+        let written = follow(driver, shadow, after, tickets.write(flight.landing));
         self.inner.events.give(after);
         written
     }
 
     /// An event that says whether everything in the stream so far has completed.
     fn mark(&self) -> Result<Event> {
-        let event = self.inner.events.take(&*self.inner.driver)?;
-        let recorded = self.inner.driver.event_record(event, self.stream.stream);
-        recorded.inspect_err(|_| self.inner.events.give(event))?;
-        Ok(event)
+        self.inner.events.mark(&*self.inner.driver, self.stream.stream)
     }
 
     /// Lets the copies that this one depends on pass as if they were as urgent (T1).
@@ -170,9 +161,9 @@ impl Job<'_> {
             // By kernel it waits at its own level, in a channel at that of its group.
             let mut levels = vec![dependency.priority, engine.level(dependency.priority)];
             levels.dedup();
-            let boosts = levels.into_iter().map(|level| engine.bank.boost(level, self.priority)).collect();
-            flight.lifts.push(Lift { bank: Arc::clone(&engine.bank), boosts, until: dependency.tickets.clone() });
-            self.inner.shared.counters.boosted();
+            let boosts: Vec<_> = levels.into_iter().map(|level| engine.bank.boost(level, self.priority)).collect();
+            flight.depends_on.push(Dependency { boosts, ..dependency.clone() });
+            self.inner.records.counters.boosted();
         }
     }
 }
@@ -212,7 +203,6 @@ mod tests {
             below: Vec::new(),
             fits_kernel: false,
             native: None,
-            doubtful: None,
             pieces: Vec::new(),
             requests: std::slice::from_ref(&request),
         };
@@ -220,12 +210,12 @@ mod tests {
         driver.host().wait_until(Some(Nanos::from_ms(1_000)), &mut || bank.pending_at(job.priority) == 0);
         for stood_down in [false, true] {
             if stood_down {
-                stream.inner.shared.stand_down();
+                stream.inner.records.stand_down();
             }
-            let flight = job.flight(stream.inner.shared.ring.take().unwrap(), true, true);
+            let flight = job.flight(stream.inner.records.tickets.take().unwrap(), true, true);
             assert_eq!(flight.is_pending(), !stood_down);
             assert_eq!(bank.pending_at(job.priority), u32::from(!stood_down));
-            flight.abandon();
+            flight.abandon(&stream.inner.records.standing);
             assert_eq!(bank.pending_at(job.priority), 0);
         }
         // SAFETY: nothing copies any more.

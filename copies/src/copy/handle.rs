@@ -5,7 +5,7 @@ use std::sync::Arc;
 use hal::{Nanos, Result, Wait};
 
 use crate::copy::Plan;
-use crate::monitor::Ticket;
+use crate::records::Ticket;
 use crate::stream::StreamState;
 
 /// How far a copy is.
@@ -39,18 +39,18 @@ impl CopyHandle {
     /// is.
     pub fn status(&self) -> Result<Status> {
         let done = self.has_landed() || self.stream.inner.driver.stream_query(self.stream.stream)?;
-        self.stream.inner.shared.loss()?;
+        self.stream.inner.records.standing.check()?;
         Ok(if done { Status::Done } else { Status::Pending })
     }
 
     fn has_landed(&self) -> bool {
-        self.ticket.is_some_and(|ticket| self.stream.inner.shared.ring.is_done(ticket))
+        self.ticket.is_some_and(|ticket| self.stream.inner.records.tickets.is_done(ticket))
     }
 
     /// Waits until it has completed; an error of the device comes back as that error, and so does a copy of the context
     /// that could not be made (see [`crate::Statistics::lost`]).
     pub fn wait(&self) -> Result<()> {
-        self.wait_for_landing().and_then(|()| self.stream.inner.shared.loss())
+        self.wait_for_landing().and_then(|()| self.stream.inner.records.standing.check())
     }
 
     fn wait_for_landing(&self) -> Result<()> {

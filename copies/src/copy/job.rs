@@ -5,15 +5,14 @@ use std::sync::Arc;
 use channels::{Direction, Shape};
 use semaphores::{Priority, emulation};
 
-use crate::ahead::Dependency;
 use crate::copy::handle::CopyHandle;
 use crate::copy::native::Native;
 use crate::copy::plan::{Plan, Reason};
 use crate::copy::request::{Placement, Request, is_allocated};
 use crate::engine::Engine;
 use crate::kernel::Descriptor;
-use crate::monitor::Ticket;
 use crate::overtake::Inner;
+use crate::records::{Dependency, Ticket};
 use crate::stream::StreamState;
 
 /// One copy on its way through the layer.
@@ -29,8 +28,6 @@ pub(super) struct Job<'a> {
     pub(super) fits_kernel: bool,
     /// The program's own call; `None` for a copy of the layer's user.
     pub(super) native: Option<&'a Native<'a>>,
-    /// Whether its stream is to be treated with care, if that has been asked.
-    pub(super) doubtful: Option<bool>,
     /// What the kernel has to do where that is not just the shape.
     pub(super) pieces: Vec<Descriptor>,
     pub(super) requests: &'a [Request],

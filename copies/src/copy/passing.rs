@@ -28,7 +28,7 @@ impl Overtake {
     /// As for [`crate::PriorityStream::memcpy_async`].
     pub unsafe fn leave_alone(&self, request: &Request, stream: Stream) -> Result<()> {
         self.loss()?;
-        let counters = &self.shared().counters;
+        let counters = &self.records().counters;
         // SAFETY: passed on to the caller.
         let copied = unsafe { request.copy_by(&**self.driver(), stream) };
         match copied {

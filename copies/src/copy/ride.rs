@@ -13,7 +13,8 @@ use crate::copy::handle::CopyHandle;
 use crate::copy::native::Native;
 use crate::copy::plan::{Plan, Reason};
 use crate::copy::request::{Placement, Request};
-use crate::run::{Ask, Ride};
+use crate::lock::lock;
+use crate::records::Pass;
 use crate::stream::StreamState;
 
 /// A copy that may go without a ticket of its own.
@@ -27,23 +28,18 @@ pub(super) struct Passenger<'a> {
 
 impl Passenger<'_> {
     /// A place behind the last ticket of its stream, if there is one.
-    pub(super) fn enter(&self, doubtful: bool) -> Option<Ride> {
+    pub(super) fn enter(&self) -> Option<Pass> {
         let inner = &self.stream.inner;
-        let engine = inner.engine(self.direction);
-        self.stream.run.enter(&Ask {
-            shared: &inner.shared,
-            direction: self.direction,
-            priority: self.priority,
-            expected: engine.expected(self.bytes),
-            ticket_every: inner.options.ticket_every,
-            timely: !doubtful && !engine.uses_channels(),
-        })
+        let (records, engine) = (&*inner.records, inner.engine(self.direction));
+        let (expected, timely) = (engine.expected(self.bytes), !engine.uses_channels());
+        let mut burst = lock(&self.stream.burst);
+        burst.enter(&records.standing, &records.tickets, self.direction, self.priority, expected, timely)
     }
 
     /// Submits by `copy`.
     pub(super) fn ride<E>(
         &self,
-        ride: &Ride,
+        pass: &Pass,
         copy: impl FnOnce() -> std::result::Result<(), E>,
     ) -> std::result::Result<(), E> {
         let inner = &self.stream.inner;
@@ -51,8 +47,8 @@ impl Passenger<'_> {
             let _first = inner.pace.urgent();
             copy()
         };
-        let now = if ride.is_timed() { inner.driver.host().now() } else { Nanos::ZERO };
-        inner.shared.leave(&self.stream.run, ride, submitted.is_err(), now);
+        let now = if pass.is_timed() { inner.driver.host().now() } else { Nanos::ZERO };
+        inner.records.leave(&self.stream.burst, pass, submitted.is_err(), now);
         submitted
     }
 
@@ -67,13 +63,12 @@ impl Passenger<'_> {
         let Passenger { stream, direction, priority, .. } = *self;
         let supposed = Placement { direction, pinned: true, managed: false, host_seen_by_device: None };
         if stream.ahead.may_be_below(priority) || !supposed.meets_engine(&shape.flattened()) {
-            return AtOnce::Not { doubtful: None };
+            return AtOnce::Not;
         }
-        let doubtful = stream.trust.is_careful();
-        let Some(ride) = self.enter(doubtful) else { return AtOnce::Not { doubtful: Some(doubtful) } };
+        let Some(pass) = self.enter() else { return AtOnce::Not };
         let began = stream.began();
         // SAFETY: passed on to the caller.
-        let submitted = self.ride(&ride, || unsafe { stream.copy_natively(direction, shape, native) });
+        let submitted = self.ride(&pass, || unsafe { stream.copy_natively(direction, shape, native) });
         AtOnce::Went(self.told(submitted, Plan::Urgent, began))
     }
 
@@ -88,8 +83,8 @@ impl Passenger<'_> {
 pub(super) enum AtOnce {
     /// It went, or the driver refused it.
     Went(Result<CopyHandle>),
-    /// There is more to ask first. Whether its stream is to be treated with care, if that has been asked.
-    Not { doubtful: Option<bool> },
+    /// There is more to ask first.
+    Not,
 }
 
 /// A copy that is alone, or urgent and needs no ticket of its own, goes before anything is asked about it: every
@@ -106,10 +101,10 @@ pub(super) unsafe fn at_once(stream: &Arc<StreamState>, request: &Request, nativ
     let (inner, priority) = (&*stream.inner, request.priority.unwrap_or(stream.priority));
     let valid = request.priority.is_none_or(|priority| inner.options.priorities.contains(priority));
     let Some(direction) = request.direction.filter(|_| valid && inner.is_enabled) else {
-        return AtOnce::Not { doubtful: None };
+        return AtOnce::Not;
     };
-    if !stream.is_announced(direction, priority) || inner.shared.is_passive() {
-        return AtOnce::Not { doubtful: None };
+    if !stream.is_announced(direction, priority) || inner.records.standing.is_passive() {
+        return AtOnce::Not;
     }
     let (lowest, highest) = stream.bounds_with(direction, priority);
     let passenger = Passenger { stream, direction, priority, bytes: request.bytes() };
@@ -118,7 +113,7 @@ pub(super) unsafe fn at_once(stream: &Arc<StreamState>, request: &Request, nativ
         return AtOnce::Went(unsafe { passenger.alone(&request.shape, native) });
     }
     if priority != highest || native.is_some_and(Native::is_blocking) || !inner.lets_ride {
-        return AtOnce::Not { doubtful: None };
+        return AtOnce::Not;
     }
     // SAFETY: passed on to the caller.
     unsafe { passenger.urgently(&request.shape, native) }
@@ -131,7 +126,7 @@ mod tests {
     use super::*;
     use crate::options::Options;
     use crate::overtake::Overtake;
-    use crate::trust::CAREFUL_COPIES;
+    use crate::records::CAREFUL_COPIES;
 
     const BYTES: u64 = 64 << 10;
 
@@ -147,13 +142,14 @@ mod tests {
         let copy = || unsafe { high.memcpy_htod_async(device, host, BYTES) }.unwrap();
         let first = copy();
         first.wait().unwrap();
-        let trust = &first.stream.trust;
+        let burst = &first.stream.burst;
         // The ticket of the first copy no longer tells about the next one, which has to ask therefore.
-        trust.doubt();
+        let landing = first.ticket.unwrap();
+        lock(burst).doubt(&first.stream.inner.records.standing, landing);
         let second = copy();
         second.wait().unwrap();
         assert!(second.ticket.is_some());
-        let left = std::iter::from_fn(|| trust.is_careful().then_some(())).count();
+        let left = std::iter::from_fn(|| lock(burst).take_care().then_some(())).count();
         assert_eq!(left, CAREFUL_COPIES as usize - 1);
         // SAFETY: nothing copies any more.
         unsafe { driver.host_free(host) }.unwrap();

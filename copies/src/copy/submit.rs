@@ -32,7 +32,7 @@ pub(crate) unsafe fn submit(
     match unsafe { at_once(stream, request, native) } {
         AtOnce::Went(result) => result,
         // SAFETY: passed on to the caller.
-        AtOnce::Not { doubtful } => unsafe { submit_asking(stream, std::slice::from_ref(request), native, doubtful) },
+        AtOnce::Not => unsafe { submit_asking(stream, std::slice::from_ref(request), native) },
     }
 }
 
@@ -50,22 +50,21 @@ pub(crate) unsafe fn submit_all(
     unsafe {
         match requests {
             [request] => submit(stream, request, Some(native)),
-            _ => submit_asking(stream, requests, Some(native), None),
+            _ => submit_asking(stream, requests, Some(native)),
         }
     }
 }
 
-/// Submits what does not go at once; whether its stream is `doubtful` may have been asked.
+/// Submits what does not go at once.
 #[inline(never)] // its frame is large, and copies that go at once need none of it
 unsafe fn submit_asking(
     stream: &Arc<StreamState>,
     requests: &[Request],
     native: Option<&Native<'_>>,
-    doubtful: Option<bool>,
 ) -> Result<CopyHandle> {
     let inner = &*stream.inner;
     // Copies that go at once do so only where nothing is lost.
-    inner.shared.loss()?;
+    inner.records.standing.check()?;
     let request = &requests[0];
     let priority = request.priority.unwrap_or(stream.priority);
     inner.check(priority, "overtake memcpy_async")?;
@@ -78,7 +77,6 @@ unsafe fn submit_asking(
         below: Vec::new(),
         fits_kernel: false,
         native,
-        doubtful,
         pieces: Vec::new(),
         requests,
     };
@@ -96,7 +94,7 @@ unsafe fn submit_asking(
     }
     let mut capturing = false;
     if lowest != highest {
-        job.below = stream.ahead.below(priority, &inner.shared.ring);
+        job.below = stream.ahead.below(priority, &inner.records.tickets);
         capturing = !native.is_some_and(Native::no_captures) && inner.is_capturing(stream.stream);
         if requests.len() > 1 {
             let combined = batch::combine(&*inner.driver, requests);
@@ -110,7 +108,7 @@ unsafe fn submit_asking(
         highest_open: highest,
         lowest_open: lowest,
         capturing,
-        stood_down: inner.shared.is_passive(),
+        stood_down: inner.records.standing.is_passive(),
         kernel_available: inner.may_use_kernel(),
     };
     let decided = plan(&inner.options, &situation);
@@ -176,7 +174,7 @@ impl Job<'_> {
     fn settle(&self, copied: CopyHandle) -> Result<CopyHandle> {
         if self.is_blocking() && !matches!(copied.plan, Plan::Native(_) | Plan::Urgent) {
             self.inner.driver.stream_synchronize(self.stream.stream)?;
-            self.inner.shared.loss()?;
+            self.inner.records.standing.check()?;
         }
         Ok(copied)
     }

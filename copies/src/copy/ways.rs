@@ -44,7 +44,7 @@ impl Job<'_> {
     pub(super) fn space(&self, reason: Reason) {
         if matches!(reason, Reason::Unchannelled | Reason::Unguarded) && self.stream.stream != Stream::LEGACY {
             // Not written: others wait longer. Nothing depends on it.
-            let _ = self.inner.driver.mem_op(self.stream.stream, self.inner.shared.ring.write_nothing());
+            let _ = self.inner.driver.mem_op(self.stream.stream, self.inner.records.tickets.write_nothing());
         }
     }
 
@@ -88,7 +88,7 @@ impl Job<'_> {
             // SAFETY: the plan made sure that the device sees both sides; the caller vouches for their lives.
             unsafe { guard.submit(&Guarded { stream, shapes, descriptors, direction, workers, yields })? };
         }
-        self.inner.shared.counters.guarded(self.shape.bytes());
+        self.inner.records.counters.guarded(self.shape.bytes());
         Ok(())
     }
 
@@ -101,7 +101,7 @@ impl Job<'_> {
             [_] => chunk::cut(&self.shape, chunk_bytes),
             several => several.iter().flat_map(|request| chunk::cut(&request.shape, chunk_bytes)).collect(),
         };
-        inner.shared.counters.chunked(chunks.len());
+        inner.records.counters.chunked(chunks.len());
         let submission = Submission {
             from: self.stream.stream,
             priority: self.priority,

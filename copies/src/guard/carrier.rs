@@ -11,9 +11,9 @@ use semaphores::Words;
 use super::book::{Book, Maker, Pending, User};
 use super::callers::Callers;
 use super::handshake::{Line, Verdict, is_reached, verdict};
-use crate::events::Events;
 use crate::kernel::{CopyKernel, Descriptor, INLINE_DESCRIPTORS, Workers, Yield};
-use crate::monitor::Shared;
+use crate::pool::Pool;
+use crate::records::Records;
 
 /// Copies on a carrier at once: well below what a stream holds before a submission blocks, because its lock is held.
 const PENDING_MAX: usize = 256;
@@ -124,7 +124,7 @@ impl Carrier {
             }
             Ok(())
         });
-        made.inspect_err(|_| carrier.end(&Events::default()))?;
+        made.inspect_err(|_| carrier.end(&Pool::default()))?;
         Ok(carrier)
     }
 
@@ -146,12 +146,12 @@ impl Carrier {
         }
     }
 
-    fn tidy(&self, book: &mut Book, events: &Events) {
+    fn tidy(&self, book: &mut Book, events: &Pool<Event>) {
         book.tidy(self.line.done()).into_iter().for_each(|event| events.give(event));
     }
 
     /// What this carrier is to `user`.
-    pub(super) fn offer(&self, user: User, events: &Events) -> Offer<'_> {
+    pub(super) fn offer(&self, user: User, events: &Pool<Event>) -> Offer<'_> {
         let mut book = self.book(self.driver.host());
         self.tidy(&mut book, events);
         match (book.user == Some(user), book.takes(user) && book.pending.len() < PENDING_MAX) {
@@ -220,8 +220,8 @@ impl Carrier {
         });
         // From here on the copy is under way, whatever fails.
         let waited = self.driver.mem_op(self.waits, self.line.wait_done(number));
-        let leave = waited.and_then(|()| mark(&*self.driver, tools.events, self.waits));
-        Ok(Carried { leave: leave.inspect_err(|_| tools.shared.counters.failed()).ok(), number })
+        let leave = waited.and_then(|()| tools.events.mark(&*self.driver, self.waits));
+        Ok(Carried { leave: leave.inspect_err(|_| tools.records.counters.failed()).ok(), number })
     }
 
     /// Waits on the host until a copy is done, where its stream cannot be made to.
@@ -292,7 +292,7 @@ impl Carrier {
         // A launch that has ended by copying is done before the next has started.
         self.tidy(book, tools.events);
         let (settled, rescued) = book.settle(started, self.line.outcome());
-        tools.shared.counters.guard_rescued(rescued);
+        tools.records.counters.guard_rescued(rescued);
         if settled {
             self.rescue(book, tools);
         } else if let Err(error) = self.driver.stream_query(self.copies) {
@@ -371,7 +371,7 @@ impl Carrier {
     /// A driver call failed. When that happens again and again, nobody shall wait for a copy that nobody makes: what is
     /// not done is lost, and the context fails from then on.
     fn note_failure(&self, book: &mut Book, error: &Error, tools: &Tools<'_>) {
-        tools.shared.counters.failed();
+        tools.records.counters.failed();
         book.failures += 1;
         if book.failures < FAILURES_MAX {
             return;
@@ -381,7 +381,7 @@ impl Carrier {
         self.tidy(book, tools.events);
         // Said before anybody is let go, who then asks. Where the context itself has failed, the driver says so.
         if !book.pending.is_empty() && self.driver.stream_query(self.rescues).is_ok() {
-            tools.shared.lose(book.pending.len() as u64, error);
+            tools.records.standing.lose(book.pending.len() as u64, error);
         }
         self.line.finish(book.last);
         self.tidy(book, tools.events);
@@ -461,7 +461,7 @@ impl Carrier {
     }
 
     /// Destroys the streams, when what is in them has ended.
-    pub(super) fn end(&mut self, events: &Events) {
+    pub(super) fn end(&mut self, events: &Pool<Event>) {
         for stream in [self.copies, self.waits, self.rescues] {
             if stream != Stream::DEFAULT {
                 // Kernels write to words that go next. An error means that the context is gone, and they with it.
@@ -476,18 +476,10 @@ impl Carrier {
 
 /// What carriers share.
 pub(super) struct Tools<'a> {
-    pub(super) events: &'a Events,
-    pub(super) shared: &'a Shared,
+    pub(super) events: &'a Pool<Event>,
+    pub(super) records: &'a Records,
     pub(super) kernel: &'a CopyKernel,
     pub(super) callers: &'a Callers,
-}
-
-/// An event that says whether everything in the stream so far has completed.
-pub(super) fn mark(driver: &dyn Driver, events: &Events, stream: Stream) -> Result<Event> {
-    let event = events.take(driver)?;
-    let recorded = driver.event_record(event, stream);
-    recorded.inspect_err(|_| events.give(event))?;
-    Ok(event)
 }
 
 #[cfg(test)]

@@ -1,13 +1,11 @@
 //! The guarded way of a bulk copy: a copy kernel beside the application's stream, which the copy engine replaces where
 //! the kernel finds no multiprocessor. `README.md` beside this file tells why and how.
 
-mod bell;
 mod book;
 mod callers;
 mod carrier;
 mod handshake;
 mod probe;
-mod rescuer;
 mod submit;
 
 use std::ops::Range;
@@ -16,21 +14,20 @@ use std::sync::{Arc, Mutex};
 
 use channels::attention::Attention;
 use channels::retreat::Retreat;
-use hal::{Driver, Nanos, Result, Stream};
+use hal::{Driver, Event, Host, Nanos, Result, Stream};
 use semaphores::Words;
 
-use crate::events::Events;
+use crate::bell::Bell;
 use crate::kernel::{CopyKernel, Yield};
 use crate::lock::lock;
-use crate::monitor::Shared;
 use crate::options::GuardOptions;
+use crate::pool::Pool;
+use crate::records::Records;
 
-use bell::Bell;
 pub use callers::Blocking;
 use callers::{Callers, Inside};
 pub(crate) use carrier::Guarded;
 use carrier::{Carrier, Notice, Tools};
-pub(crate) use rescuer::Rescuer;
 
 /// After how many take-overs in a row no more copies are guarded; one a second is forgiven.
 const TAKE_OVERS_MAX: u64 = 3;
@@ -82,9 +79,9 @@ enum Trial {
 /// All carriers.
 pub(crate) struct Guard {
     driver: Arc<dyn Driver>,
-    shared: Arc<Shared>,
+    records: Arc<Records>,
     kernel: Arc<CopyKernel>,
-    events: Events,
+    events: Pool<Event>,
     carriers: Vec<Carrier>,
     patience: Nanos,
     strikes: Mutex<Strikes>,
@@ -101,7 +98,7 @@ impl Guard {
     /// kernels: then no bulk copy may go by kernel.
     pub(crate) fn new(
         driver: &Arc<dyn Driver>,
-        shared: &Arc<Shared>,
+        records: &Arc<Records>,
         kernel: &Arc<CopyKernel>,
         options: GuardOptions,
         yields: Yield,
@@ -119,9 +116,9 @@ impl Guard {
         let words = Arc::new(Words::new(driver, count * handshake::WORDS)?);
         let mut guard = Guard {
             driver: Arc::clone(driver),
-            shared: Arc::clone(shared),
+            records: Arc::clone(records),
             kernel: Arc::clone(kernel),
-            events: Events::default(),
+            events: Pool::default(),
             carriers: Vec::new(),
             patience: options.patience,
             strikes: Mutex::default(),
@@ -231,7 +228,24 @@ impl Guard {
     }
 
     fn tools(&self) -> Tools<'_> {
-        Tools { events: &self.events, shared: &self.shared, kernel: &self.kernel, callers: &self.callers }
+        Tools { events: &self.events, records: &self.records, kernel: &self.kernel, callers: &self.callers }
+    }
+
+    /// Looks after what is under way until [`Guard::end`], and sees to it that no copy needs that any more.
+    pub(crate) fn look_after(&self, host: &dyn Host) {
+        self.bell.listen();
+        let mut again = None;
+        while !self.bell.has_ended() {
+            let seen = self.bell.count();
+            again = self.look(host.now(), again);
+            self.bell.wait(host, again, &mut || self.bell.count() != seen);
+        }
+        self.close();
+    }
+
+    /// The thread that looks after the copies shall end.
+    pub(crate) fn end(&self) {
+        self.bell.end();
     }
 
     /// Looks at all carriers; the rescuer had wanted to `at` that time, if at any. When to look again, if nobody rings
@@ -256,7 +270,7 @@ impl Guard {
         drop(strikes);
         if ends {
             self.retreated.store(false, Ordering::Relaxed);
-            self.shared.counters.resumed();
+            self.records.counters.resumed();
             log::warn!("bulk copies go by kernel again, after a pause: see the message before about why it was made");
         }
         until
@@ -275,7 +289,7 @@ impl Guard {
         }
         let pause = strikes.retreat.begin(now);
         drop(strikes);
-        self.shared.counters.stood_down();
+        self.records.counters.stood_down();
         log::warn!(
             "bulk copies go by copy engine for {:.0} s, unprioritised: {count} times in a row the program's kernels \
              left no multiprocessor to a copy kernel for {}.",

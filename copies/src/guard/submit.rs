@@ -6,7 +6,7 @@ use hal::{Event, Nanos};
 
 use super::Guard;
 use super::book::User;
-use super::carrier::{Carried, Carrier, Guarded, Offer, mark};
+use super::carrier::{Carried, Carrier, Guarded, Offer};
 
 /// How often whoever waits on the host asks the driver whether something went wrong meanwhile.
 const ASK_EVERY: Nanos = Nanos::from_ms(10);
@@ -17,7 +17,7 @@ impl Guard {
     /// # Safety
     /// The ranges stay valid until the copy has completed, and the device sees them as the descriptors say.
     pub(crate) unsafe fn submit(&self, copy: &Guarded<'_>) -> Result<(), Refusal> {
-        let ready = mark(&*self.driver, &self.events, copy.stream)?;
+        let ready = self.events.mark(&*self.driver, copy.stream)?;
         // SAFETY: passed on to the caller.
         let carried = unsafe { self.carry(copy, ready) };
         let (carrier, carried) = carried.inspect_err(|_| self.events.give(ready))?;
@@ -29,7 +29,7 @@ impl Guard {
         });
         if !joined {
             // The stream cannot be made to wait, so its user waits.
-            self.shared.counters.failed();
+            self.records.counters.failed();
             carrier.wait_here(carried.number, ASK_EVERY)?;
         }
         Ok(())

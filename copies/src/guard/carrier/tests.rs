@@ -6,10 +6,7 @@ use semaphores::{Bank, Layout, Priorities, Priority};
 
 use super::*;
 use crate::guard::Guard;
-use crate::monitor::Ring;
 use crate::options::GuardOptions;
-use crate::statistics::Counters;
-use crate::trace::Trace;
 
 const BYTES: u64 = 64 << 10;
 
@@ -28,10 +25,9 @@ impl Bed {
         let driver = crate::soft::driver();
         let priorities = Priorities::new(2).unwrap();
         let bank = Bank::new(&driver, priorities).unwrap();
-        let (ring, counters) = (Ring::new(&driver).unwrap(), Counters::new(priorities));
-        let shared = Arc::new(Shared::new(ring, counters, Trace::default(), Vec::new()));
+        let records = Arc::new(crate::soft::records(&driver, priorities));
         let kernel = Arc::new(CopyKernel::load(&driver).unwrap());
-        let guard = Guard::new(&driver, &shared, &kernel, GuardOptions::default(), yields(&bank), 0).unwrap().unwrap();
+        let guard = Guard::new(&driver, &records, &kernel, GuardOptions::default(), yields(&bank), 0).unwrap().unwrap();
         let host = driver.host_alloc(2 * BYTES, HostAllocFlags(3)).unwrap();
         let device = driver.mem_alloc(2 * BYTES).unwrap();
         let stream = driver.stream_create(StreamFlags::NON_BLOCKING, 0).unwrap();
@@ -60,7 +56,7 @@ impl Bed {
             yields: yields(&self.bank),
         };
         let tools = self.guard.tools();
-        let ready = mark(&*self.driver, tools.events, self.stream).unwrap();
+        let ready = tools.events.mark(&*self.driver, self.stream).unwrap();
         let book = self.carrier().book(self.driver.host());
         // SAFETY: the memory is as large on both sides, and lives as long as the bed.
         let carried = unsafe { self.carrier().carry(book, &copy, ready, &tools) };

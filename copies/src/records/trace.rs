@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use channels::Direction;
 use hal::{Nanos, Stream};
@@ -9,7 +10,7 @@ use semaphores::Priority;
 
 use crate::copy::Plan;
 use crate::lock::lock;
-use crate::monitor::Ticket;
+use crate::records::ticket::Ticket;
 
 /// Copies that are kept; what comes later is only counted.
 const COPIES_MAX: usize = 1 << 20;
@@ -39,19 +40,14 @@ pub struct TracedCopy {
 #[derive(Default)]
 pub(crate) struct Trace {
     is_on: bool,
-    kept: Mutex<Kept>,
-}
-
-#[derive(Default)]
-struct Kept {
-    copies: Vec<(TracedCopy, Option<Ticket>)>,
-    landings: HashMap<Ticket, Nanos>,
-    left_out: u64,
+    copies: Mutex<Vec<(TracedCopy, Option<Ticket>)>>,
+    landings: Mutex<HashMap<Ticket, Nanos>>,
+    left_out: AtomicU64,
 }
 
 impl Trace {
     pub(crate) fn new(is_on: bool) -> Trace {
-        Trace { is_on, kept: Mutex::default() }
+        Trace { is_on, ..Trace::default() }
     }
 
     pub(crate) fn is_on(&self) -> bool {
@@ -60,26 +56,26 @@ impl Trace {
 
     /// A copy has been handed over.
     pub(crate) fn submitted(&self, copy: TracedCopy, ticket: Option<Ticket>) {
-        let mut kept = lock(&self.kept);
-        if kept.copies.len() < COPIES_MAX {
-            kept.copies.push((copy, ticket));
+        let mut copies = lock(&self.copies);
+        if copies.len() < COPIES_MAX {
+            copies.push((copy, ticket));
         } else {
-            kept.left_out += 1;
+            self.left_out.fetch_add(1, Ordering::Relaxed);
         }
     }
 
     /// A ticket has been seen to be done; perhaps before the call that it belongs to has returned.
     pub(crate) fn landed(&self, ticket: Ticket, now: Nanos) {
         if self.is_on {
-            lock(&self.kept).landings.insert(ticket, now);
+            lock(&self.landings).insert(ticket, now);
         }
     }
 
     /// All copies in the order in which their calls returned, and how many more there were.
     pub(crate) fn copies(&self) -> (Vec<TracedCopy>, u64) {
-        let kept = lock(&self.kept);
-        let landed = |ticket: &Option<Ticket>| ticket.and_then(|ticket| kept.landings.get(&ticket).copied());
+        let (copies, landings) = (lock(&self.copies), lock(&self.landings));
+        let landed = |ticket: &Option<Ticket>| ticket.and_then(|ticket| landings.get(&ticket).copied());
         let whole = |(copy, ticket): &(TracedCopy, Option<Ticket>)| TracedCopy { landed: landed(ticket), ..*copy };
-        (kept.copies.iter().map(whole).collect(), kept.left_out)
+        (copies.iter().map(whole).collect(), self.left_out.load(Ordering::Relaxed))
     }
 }

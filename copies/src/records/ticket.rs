@@ -1,10 +1,9 @@
 //! Completion tickets: words that streams write when a copy has completed and that the CPU reads without the driver.
 
-use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use hal::{Driver, MemOp, Result};
+use hal::MemOp;
 use semaphores::Words;
 
 use crate::lock::lock;
@@ -38,25 +37,28 @@ impl Ticket {
     }
 }
 
-/// The words, and which are free.
-pub(crate) struct Ring {
-    /// One more than there are slots: the last is for writes that nobody reads.
+/// All tickets of a context: their words, and which are free.
+pub(crate) struct Tickets {
     words: Words,
     /// The generation that each slot is in use for, or was last.
     current: Vec<AtomicU64>,
     free: Mutex<Vec<u64>>,
 }
 
-impl Ring {
-    pub(crate) fn new(driver: &Arc<dyn Driver>) -> Result<Ring> {
-        Ok(Ring {
-            words: Words::new(driver, SLOTS + 1)?,
+impl Tickets {
+    /// How many words they need: the last is for writes that no thread reads.
+    pub(crate) const WORDS: u64 = SLOTS + 1;
+
+    /// Tickets over so many words.
+    pub(crate) fn new(words: Words) -> Tickets {
+        Tickets {
+            words,
             current: (0..SLOTS).map(|_| AtomicU64::new(0)).collect(),
             free: Mutex::new((0..SLOTS).rev().collect()),
-        })
+        }
     }
 
-    /// A ticket nobody else has, or `None` when all are out.
+    /// A ticket that no other copy has, or `None` when all are out.
     pub(crate) fn take(&self) -> Option<Ticket> {
         let slot = lock(&self.free).pop()?;
         let current = &self.current[slot as usize];
@@ -90,7 +92,7 @@ impl Ring {
         self.words.store(ticket.slot(), ticket.word());
     }
 
-    /// A write that nobody reads.
+    /// A write that no thread reads.
     pub(crate) fn write_nothing(&self) -> MemOp {
         MemOp::write32(self.words.host_address(SLOTS), 0)
     }
@@ -114,51 +116,54 @@ mod tests {
 
     #[test]
     fn a_ticket_that_is_kept_stays_done() {
-        let ring = Ring::new(&crate::soft::driver()).unwrap();
-        let kept = ring.take().unwrap();
-        ring.release(kept);
-        ring.skip_to(u64::from(u32::MAX) + 1);
-        let next = ring.take().unwrap();
+        let tickets = crate::soft::tickets(&crate::soft::driver());
+        let kept = tickets.take().unwrap();
+        tickets.release(kept);
+        tickets.skip_to(u64::from(u32::MAX) + 1);
+        let next = tickets.take().unwrap();
         assert_eq!((next.slot(), next.word()), (kept.slot(), kept.word()), "the slot has come round");
-        assert!(ring.is_done(kept) && !ring.is_done(next));
-        ring.release(next);
+        assert!(tickets.is_done(kept) && !tickets.is_done(next));
+        tickets.release(next);
     }
 
     /// Tickets of one slot follow each other on two threads, while a third watches every one of them for longer than
     /// it is out.
     #[test]
     fn a_ticket_has_one_holder_and_stays_done() {
-        let ring = Ring::new(&crate::soft::driver()).unwrap();
+        let tickets = crate::soft::tickets(&crate::soft::driver());
         let holders: Vec<AtomicU32> = (0..SLOTS).map(|_| AtomicU32::new(0)).collect();
         let (to_watcher, watched) = std::sync::mpsc::channel();
         std::thread::scope(|scope| {
             for by_release in [true, false] {
-                let (ring, holders, to_watcher) = (&ring, &holders, to_watcher.clone());
+                let (tickets, holders, to_watcher) = (&tickets, &holders, to_watcher.clone());
                 scope.spawn(move || {
                     for _ in 0..if cfg!(miri) { 12 } else { 2000 } {
-                        let ticket = ring.take().unwrap();
+                        let ticket = tickets.take().unwrap();
                         let holder = &holders[ticket.slot() as usize];
                         assert_eq!(holder.fetch_add(1, Ordering::Relaxed), 0, "{ticket:?} is out already");
-                        assert!(!ring.is_done(ticket), "{ticket:?} has not happened");
+                        assert!(!tickets.is_done(ticket), "{ticket:?} has not happened");
                         to_watcher.send(ticket).unwrap();
                         if !by_release {
-                            ring.complete(ticket);
-                            assert!(ring.is_done(ticket));
+                            tickets.complete(ticket);
+                            assert!(tickets.is_done(ticket));
                         }
                         holder.fetch_sub(1, Ordering::Relaxed);
-                        ring.release(ticket);
-                        assert!(ring.is_done(ticket), "{ticket:?} has happened, whoever has its slot now");
+                        tickets.release(ticket);
+                        assert!(
+                            tickets.is_done(ticket),
+                            "{ticket:?} has happened, although its slot has another holder"
+                        );
                     }
                 });
             }
             drop(to_watcher);
             for ticket in watched {
-                while !ring.is_done(ticket) {
+                while !tickets.is_done(ticket) {
                     std::thread::yield_now();
                 }
-                assert!(ring.is_done(ticket), "what is done stays done");
+                assert!(tickets.is_done(ticket), "what is done stays done");
             }
         });
-        assert_eq!(ring.outstanding(), 0);
+        assert_eq!(tickets.outstanding(), 0);
     }
 }

@@ -1,14 +1,49 @@
-//! Threads of the layer that outlive a panic: a program whose words nobody lowers, or whose copies nobody takes over,
-//! would wait for ever.
+//! Threads of the layer. They outlive a panic: a program whose words no thread lowers, or whose copies no thread takes
+//! over, would wait for ever.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use hal::{Driver, Host, HostThread, Result};
 
 /// After so many panics a thread ends: what makes it panic does not pass.
 const PANICS_MAX: u32 = 100;
 
+/// A thread of the layer; it ends when this is dropped.
+pub(crate) struct Worker {
+    driver: Arc<dyn Driver>,
+    end: Box<dyn Fn() + Send + Sync>,
+    thread: Option<HostThread<()>>,
+}
+
+impl Worker {
+    /// Starts a thread that runs `body` in the host's time, until `end` makes that return. After a panic, `retreat`
+    /// makes the layer ask as little as it can of the thread, and `body` begins anew.
+    pub(crate) fn start(
+        driver: &Arc<dyn Driver>,
+        name: &str,
+        end: impl Fn() + Send + Sync + 'static,
+        mut body: impl FnMut(&dyn Host) + Send + 'static,
+        retreat: impl Fn() + Send + 'static,
+    ) -> Result<Worker> {
+        let its_driver = Arc::clone(driver);
+        let thread = hal::spawn(driver, name, move || persist(|| body(its_driver.host()), retreat))?;
+        Ok(Worker { driver: Arc::clone(driver), end: Box::new(end), thread: Some(thread) })
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        (self.end)();
+        if let Some(thread) = self.thread.take() {
+            thread.join(self.driver.host());
+        }
+    }
+}
+
 /// Runs `body` until it returns; after each panic `retreat` makes the layer ask as little as it can of the thread, and
 /// `body` begins anew.
-pub(crate) fn persist(mut body: impl FnMut(), retreat: impl Fn()) {
+fn persist(mut body: impl FnMut(), retreat: impl Fn()) {
     for _ in 0..PANICS_MAX {
         match catch_unwind(AssertUnwindSafe(&mut body)) {
             Ok(()) => return,

@@ -1,4 +1,4 @@
-//! Which priorities the streams copy with on an engine, and so whether any copy there has another to overtake.
+//! The priorities that streams copy with on an engine, and so whether any copy there has another to overtake.
 //!
 //! A copy never overtakes a copy of its own stream. So a stream that copies with several priorities counts only for the
 //! others: a program whose copies all go through one stream is left alone.

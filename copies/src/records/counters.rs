@@ -1,6 +1,5 @@
-//! What happened: counts, bytes and latencies.
+//! Counts, bytes and latencies, as they happen.
 
-use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -10,6 +9,7 @@ use semaphores::{Priorities, Priority};
 
 use crate::copy::{Plan, Reason};
 use crate::lock::lock;
+use crate::records::statistics::{ClassSnapshot, Latency, Statistics};
 
 /// Latencies up to a minute, to 1 %.
 const LATENCY_NS_MAX: u64 = 60_000_000_000;
@@ -31,7 +31,8 @@ pub(crate) struct Counters {
     latencies: Mutex<Vec<Histogram<u64>>>,
 }
 
-/// On lines of its own: those who copy in bulk do not keep those in a hurry waiting for a line.
+/// Copies of one kind, on cache lines of their own: a thread that copies in bulk does not keep an urgent one waiting
+/// for a line.
 #[derive(Default)]
 #[repr(align(128))]
 struct Class {
@@ -111,7 +112,7 @@ impl Counters {
         self.guard_rescues.fetch_add(copies, Ordering::Relaxed);
     }
 
-    /// Called by the monitor only, so the lock is never contended by submitters.
+    /// Called by the watcher only, so the lock is never contended by submitters.
     pub(crate) fn completed(&self, priority: Priority, latency: Nanos) {
         let mut latencies = lock(&self.latencies);
         if let Some(histogram) = latencies.get_mut(usize::from(priority.get()) - 1) {
@@ -144,69 +145,4 @@ impl Counters {
             latencies: latencies.map(|(index, histogram)| (index as u8 + 1, Latency::of(histogram))).collect(),
         }
     }
-}
-
-/// Copies of one kind.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ClassSnapshot {
-    /// How many.
-    pub copies: u64,
-    /// How many bytes.
-    pub bytes: u64,
-}
-
-/// Latencies of the tracked copies of one priority, from submission to completion as the monitor saw it.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Latency {
-    /// How many.
-    pub count: u64,
-    /// The median.
-    pub p50_us: f64,
-    /// One in a hundred was slower.
-    pub p99_us: f64,
-    /// The slowest.
-    pub max_us: f64,
-}
-
-impl Latency {
-    fn of(histogram: &Histogram<u64>) -> Latency {
-        let at = |quantile| histogram.value_at_quantile(quantile) as f64 / 1e3;
-        Latency { count: histogram.len(), p50_us: at(0.5), p99_us: at(0.99), max_us: histogram.max() as f64 / 1e3 }
-    }
-}
-
-/// What happened so far.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Statistics {
-    /// Copies that held others off, or went beside them.
-    pub urgent: ClassSnapshot,
-    /// Copies that went by kernel.
-    pub kernel: ClassSnapshot,
-    /// Copies that went in chunks through a channel.
-    pub engine: ClassSnapshot,
-    /// Copies that were passed on, by reason.
-    pub native: BTreeMap<Reason, ClassSnapshot>,
-    /// Chunks that engine copies were cut into.
-    pub chunks: u64,
-    /// How often the watchdog had to open the words.
-    pub rescues: u64,
-    /// How often a copy was boosted because something urgent depended on it.
-    pub boosts: u64,
-    /// Driver calls of ours that failed.
-    pub errors: u64,
-    /// Those of the copies by kernel that were guarded.
-    pub guarded: ClassSnapshot,
-    /// Those of the guarded copies that the copy engine made in the end, because their kernel had not begun in time.
-    pub guard_rescues: u64,
-    /// Guarded copies that could not be made in any way. From the first on every call in the context fails.
-    pub lost: u64,
-    /// How often something has gone wrong too often, so that the shim did without it for a while: words that are raised
-    /// (`stood_down` then), or copies by kernel that are guarded.
-    pub stand_downs: u64,
-    /// How often it has been tried again after such a while.
-    pub resumptions: u64,
-    /// Whether the shim has stood down to plain copies.
-    pub stood_down: bool,
-    /// Latencies by priority.
-    pub latencies: BTreeMap<u8, Latency>,
 }

@@ -1,0 +1,203 @@
+//! The unfinished copies of ours that a stream's next copy comes after.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use channels::Direction;
+use semaphores::{Boost, Priority};
+
+use crate::lock::lock;
+use crate::records::standing::Standing;
+use crate::records::ticket::{Ticket, Tickets};
+
+/// Unfinished copies of one priority and engine that later copies of a stream come after.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Dependency {
+    pub(crate) priority: Priority,
+    pub(crate) direction: Direction,
+    /// The dependency is over when all of these are done.
+    pub(crate) tickets: Vec<Ticket>,
+    /// What lets them pass as if they were as urgent as a copy that depends on them. It ends with them: the copies
+    /// behind them have no claim to it.
+    pub(crate) boosts: Vec<Boost>,
+}
+
+impl Dependency {
+    pub(super) fn end_boosts(&mut self, standing: &Standing) {
+        self.boosts.drain(..).for_each(|boost| standing.bank(self.direction).unboost(boost));
+    }
+}
+
+/// The copies in flight that a stream's later work comes after, its own and those of streams that it has waited for.
+#[derive(Debug)]
+pub(crate) struct Ahead {
+    copies: Mutex<Vec<Dependency>>,
+    /// The least urgent among them, changed under their lock: most streams carry copies of one priority, which depend
+    /// on no copy that they could boost, and need not look.
+    least: AtomicU8,
+}
+
+/// The least urgent of none.
+const NONE: u8 = u8::MAX;
+
+impl Default for Ahead {
+    fn default() -> Ahead {
+        Ahead { copies: Mutex::default(), least: AtomicU8::new(NONE) }
+    }
+}
+
+impl Ahead {
+    /// Remembers a copy that everything later in the stream comes after.
+    pub(crate) fn remember(&self, ticket: Ticket, priority: Priority, direction: Direction, tickets: &Tickets) {
+        let mut copies = lock(&self.copies);
+        let known = group(&mut copies, priority, direction);
+        // Those that are done are forgotten when there is no room, so that there need not be more.
+        if known.len() == known.capacity() {
+            known.retain(|ticket| !tickets.is_done(*ticket));
+        }
+        known.push(ticket);
+        self.note(&copies);
+    }
+
+    fn note(&self, copies: &[Dependency]) {
+        let least = copies.iter().map(|known| known.priority.get()).min().unwrap_or(NONE);
+        self.least.store(least, Ordering::Release);
+    }
+
+    fn forget_done(&self, copies: &mut Vec<Dependency>, tickets: &Tickets) {
+        copies.retain_mut(|known| {
+            known.tickets.retain(|ticket| !tickets.is_done(*ticket));
+            !known.tickets.is_empty()
+        });
+        self.note(copies);
+    }
+
+    /// Whether there may be copies that are less urgent than `priority`. Costs one load.
+    pub(crate) fn may_be_below(&self, priority: Priority) -> bool {
+        self.least.load(Ordering::Acquire) < priority.get()
+    }
+
+    /// The unfinished copies that are less urgent than `priority`, by priority and engine.
+    pub(crate) fn below(&self, priority: Priority, tickets: &Tickets) -> Vec<Dependency> {
+        if !self.may_be_below(priority) {
+            return Vec::new();
+        }
+        let mut copies = lock(&self.copies);
+        self.forget_done(&mut copies, tickets);
+        copies.iter().filter(|known| known.priority < priority).cloned().collect()
+    }
+
+    /// Takes over what `other` comes after. Each copy is kept once: streams that wait for each other in turn would
+    /// otherwise double their lists every time.
+    pub(crate) fn inherit(&self, other: &Ahead, tickets: &Tickets) {
+        let theirs = lock(&other.copies).clone();
+        let mut copies = lock(&self.copies);
+        for Dependency { priority, direction, tickets, .. } in theirs {
+            let known = group(&mut copies, priority, direction);
+            known.extend(tickets);
+            known.sort_unstable();
+            known.dedup();
+        }
+        self.forget_done(&mut copies, tickets);
+    }
+
+    /// Forgets all of them.
+    pub(crate) fn clear(&self) {
+        let mut copies = lock(&self.copies);
+        copies.clear();
+        self.note(&copies);
+    }
+
+    /// How many copies are remembered.
+    #[cfg(test)]
+    fn len(&self) -> usize {
+        lock(&self.copies).iter().map(|known| known.tickets.len()).sum()
+    }
+}
+
+/// The tickets of one priority and engine.
+fn group(copies: &mut Vec<Dependency>, priority: Priority, direction: Direction) -> &mut Vec<Ticket> {
+    let same = |known: &Dependency| (known.priority, known.direction) == (priority, direction);
+    let place = copies.iter().position(same).unwrap_or_else(|| {
+        copies.push(Dependency { priority, direction, tickets: Vec::new(), boosts: Vec::new() });
+        copies.len() - 1
+    });
+    &mut copies[place].tickets
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tickets() -> Tickets {
+        crate::soft::tickets(&crate::soft::driver())
+    }
+
+    /// Two threads make their streams wait for each other while both copy.
+    #[test]
+    fn streams_wait_for_each_other_on_threads_of_their_own() {
+        let (tickets, streams) = (tickets(), [Ahead::default(), Ahead::default()]);
+        let high = Priority::new(3).unwrap();
+        std::thread::scope(|scope| {
+            for (index, other) in [(0, 1), (1, 0)] {
+                let (tickets, own, other): (_, &Ahead, _) = (&tickets, &streams[index], &streams[other]);
+                scope.spawn(move || {
+                    for _ in 0..if cfg!(miri) { 8 } else { 500 } {
+                        let ticket = tickets.take().unwrap();
+                        own.remember(ticket, Priority::LOWEST, Direction::HostToDevice, tickets);
+                        own.inherit(other, tickets);
+                        let known = own.below(high, tickets);
+                        assert!(known[0].tickets.contains(&ticket), "our own copy is on its way");
+                        tickets.release(ticket);
+                    }
+                });
+            }
+        });
+        assert!(streams.iter().all(|stream| stream.below(high, &tickets).is_empty()), "all are done");
+    }
+
+    #[test]
+    fn streams_that_wait_for_each_other_keep_every_copy_once() {
+        let (tickets, one, other) = (tickets(), Ahead::default(), Ahead::default());
+        let (low, middle, high) = (Priority::LOWEST, Priority::new(2).unwrap(), Priority::new(3).unwrap());
+        one.remember(tickets.take().unwrap(), low, Direction::HostToDevice, &tickets);
+        other.remember(tickets.take().unwrap(), middle, Direction::DeviceToHost, &tickets);
+        for _ in 0..20 {
+            one.inherit(&other, &tickets);
+            other.inherit(&one, &tickets);
+        }
+        assert_eq!((one.len(), other.len()), (2, 2));
+        let seen = |priority| {
+            let below = other.below(priority, &tickets);
+            let mut seen: Vec<_> = below.iter().map(|known| (known.priority, known.direction)).collect();
+            seen.sort_unstable();
+            seen
+        };
+        assert_eq!(seen(high), [(low, Direction::HostToDevice), (middle, Direction::DeviceToHost)]);
+        assert_eq!(seen(middle), [(low, Direction::HostToDevice)]);
+    }
+
+    #[test]
+    fn what_is_done_makes_room() {
+        let (tickets, ahead) = (tickets(), Ahead::default());
+        let high = Priority::new(3).unwrap();
+        for _ in 0..if cfg!(miri) { 50 } else { 1000 } {
+            let ticket = tickets.take().unwrap();
+            ahead.remember(ticket, high, Direction::HostToDevice, &tickets);
+            assert!(ahead.below(high, &tickets).is_empty(), "it is not less urgent");
+            tickets.release(ticket);
+        }
+        assert!(ahead.len() < 10, "{} copies are remembered, and all are done", ahead.len());
+    }
+
+    #[test]
+    fn what_is_done_is_forgotten() {
+        let (tickets, one, other) = (tickets(), Ahead::default(), Ahead::default());
+        let ticket = tickets.take().unwrap();
+        other.remember(ticket, Priority::LOWEST, Direction::HostToDevice, &tickets);
+        tickets.release(ticket);
+        one.inherit(&other, &tickets);
+        assert_eq!(one.len(), 0);
+        assert!(other.below(Priority::new(2).unwrap(), &tickets).is_empty());
+    }
+}

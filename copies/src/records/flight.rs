@@ -1,0 +1,302 @@
+//! A copy on its way that has a ticket of its own.
+
+use std::sync::{Arc, Mutex};
+
+use channels::Direction;
+use hal::Nanos;
+use semaphores::{Layout, Pending, Priority};
+
+use crate::lock::lock;
+use crate::records::ahead::Dependency;
+use crate::records::burst::Burst;
+use crate::records::standing::Standing;
+use crate::records::ticket::{Ticket, Tickets};
+
+/// What has become of holding off what is below a copy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Raise {
+    /// The copy holds nothing off.
+    Never,
+    /// Its word goes up when this ticket says that the copy has become schedulable.
+    WhenReady(Ticket),
+    /// Its word is up, and nothing proves that it was schedulable at submission.
+    OnTrust(Pending),
+    /// Its word is up, and it is schedulable.
+    Proven(Pending),
+    /// Its word is down again, or was of no use when it could have gone up.
+    Over,
+}
+
+impl Raise {
+    /// Whether the copy is one that holds others off, sooner or later.
+    pub(crate) fn is_urgent(self) -> bool {
+        self != Raise::Never
+    }
+
+    fn pending(self) -> Option<Pending> {
+        match self {
+            Raise::OnTrust(pending) | Raise::Proven(pending) => Some(pending),
+            Raise::Never | Raise::WhenReady(_) | Raise::Over => None,
+        }
+    }
+
+    fn marker(self) -> Option<Ticket> {
+        match self {
+            Raise::WhenReady(ticket) => Some(ticket),
+            _ => None,
+        }
+    }
+}
+
+/// A copy with a ticket of its own that has been submitted and has not completed. The copies between two of those
+/// belong to their stream's [`Burst`].
+pub(crate) struct Flight {
+    /// Done when it has completed.
+    pub(crate) landing: Ticket,
+    /// The engine whose words it holds up.
+    pub(crate) direction: Direction,
+    pub(crate) priority: Priority,
+    pub(crate) raise: Raise,
+    /// The level whose word it waits for itself, if it does.
+    pub(crate) waits_at: Option<Priority>,
+    /// The copies that it depends on, which are boosted for it.
+    pub(crate) depends_on: Vec<Dependency>,
+    /// When it was submitted.
+    pub(crate) began: Nanos,
+    /// How long it takes on an idle engine.
+    pub(crate) expected: Nanos,
+    /// The burst of its stream.
+    pub(crate) burst: Arc<Mutex<Burst>>,
+    /// Whether its completion has been seen; it stays until its readiness marker has been written too.
+    pub(crate) landed: bool,
+}
+
+impl Flight {
+    /// Whether its word is up.
+    pub(crate) fn is_pending(&self) -> bool {
+        self.raise.pending().is_some()
+    }
+
+    /// Whether a look at it would change something. Reads words only.
+    pub(crate) fn has_news(&self, tickets: &Tickets) -> bool {
+        let landed = !self.landed && tickets.is_done(self.landing);
+        landed || self.raise.marker().is_some_and(|ready| tickets.is_done(ready))
+    }
+
+    /// Whether nothing of it is outstanding any more.
+    pub(crate) fn is_over(&self) -> bool {
+        self.landed && self.raise.marker().is_none()
+    }
+
+    /// Ends the boosts whose copies have completed.
+    pub(crate) fn end_boosts(&mut self, standing: &Standing, tickets: &Tickets) {
+        self.depends_on.retain_mut(|dependency| {
+            dependency.tickets.retain(|ticket| !tickets.is_done(*ticket));
+            if dependency.tickets.is_empty() {
+                dependency.end_boosts(standing);
+            }
+            !dependency.tickets.is_empty()
+        });
+    }
+
+    /// Raises if it has become schedulable: published implies schedulable.
+    pub(crate) fn note_readiness(&mut self, standing: &Standing, tickets: &Tickets) {
+        if let Some(ready) = self.raise.marker().filter(|ready| tickets.is_done(*ready)) {
+            tickets.release(ready);
+            let too_late = tickets.is_done(self.landing);
+            let pending = if too_late { None } else { standing.raise(self.direction, self.priority) };
+            self.raise = pending.map_or(Raise::Over, Raise::Proven);
+        }
+    }
+
+    /// When it is doubted that it was schedulable at submission, if everything pending on its engine takes `expected`.
+    pub(crate) fn doubt_at(&self, expected: Nanos, grace: Nanos) -> Nanos {
+        if matches!(self.raise, Raise::OnTrust(_)) && !self.landed {
+            self.began + grace + expected + expected
+        } else {
+            Nanos::MAX
+        }
+    }
+
+    /// It has not completed in its time, so it must have been waiting for earlier work of its stream: it holds no copy
+    /// back any more, and the next copies of the stream are submitted with care.
+    pub(crate) fn doubt(&mut self, standing: &Standing) {
+        lock(&self.burst).doubt(standing, self.landing);
+        self.lower(standing);
+    }
+
+    fn lower(&mut self, standing: &Standing) {
+        if let Some(pending) = self.raise.pending() {
+            standing.bank(self.direction).lower(pending);
+            self.raise = Raise::Over;
+        }
+    }
+
+    /// Sees to its completion, once. Whether it did.
+    pub(crate) fn land(&mut self, standing: &Standing, tickets: &Tickets) -> bool {
+        if self.landed || !tickets.is_done(self.landing) {
+            return false;
+        }
+        self.landed = true;
+        self.let_through(standing);
+        tickets.release(self.landing);
+        true
+    }
+
+    /// Whether it stands at a word that is up.
+    pub(crate) fn is_held(&self, standing: &Standing) -> bool {
+        let Some(level) = self.waits_at.filter(|_| !self.landed) else { return false };
+        let bank = standing.bank(self.direction);
+        let mut above = bank.priorities().above(level);
+        bank.gate_word(level) != 0 || above.any(|higher| bank.stream_word(higher) != 0)
+    }
+
+    /// It was not submitted, or nothing will ever say that it has completed: it holds no copy back. Whether a marker
+    /// is still to be written.
+    pub(super) fn withdraw(&mut self, standing: &Standing, tickets: &Tickets) -> bool {
+        self.let_through(standing);
+        self.landed = true;
+        tickets.release(self.landing);
+        self.raise.marker().is_some()
+    }
+
+    /// No thread will watch it any more. Its tickets may still be written, so they are not given back.
+    pub(crate) fn abandon(mut self, standing: &Standing) {
+        self.let_through(standing);
+    }
+
+    fn let_through(&mut self, standing: &Standing) {
+        self.lower(standing);
+        self.depends_on.drain(..).for_each(|mut dependency| dependency.end_boosts(standing));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use semaphores::Priorities;
+
+    use super::*;
+    use crate::records::Records;
+
+    const DIRECTION: Direction = Direction::HostToDevice;
+
+    fn records() -> Records {
+        crate::soft::records(&crate::soft::driver(), Priorities::new(3).unwrap())
+    }
+
+    fn ticket(records: &Records) -> Ticket {
+        records.tickets.take().unwrap()
+    }
+
+    fn boosted(records: &Records, tickets: Vec<Ticket>, to: Priority) -> Vec<Dependency> {
+        let boosts = vec![records.standing.bank(DIRECTION).boost(at(1), to)];
+        vec![Dependency { priority: at(1), direction: DIRECTION, tickets, boosts }]
+    }
+
+    /// An urgent copy, with the word up.
+    fn flight(records: &Records) -> Flight {
+        Flight {
+            landing: ticket(records),
+            direction: DIRECTION,
+            priority: at(3),
+            raise: Raise::OnTrust(records.standing.raise(DIRECTION, at(3)).unwrap()),
+            waits_at: None,
+            depends_on: Vec::new(),
+            began: Nanos::ZERO,
+            expected: Nanos::ZERO,
+            burst: Arc::new(Mutex::new(Burst::new(1))),
+            landed: false,
+        }
+    }
+
+    /// The same for one that raises when a marker says that it is schedulable.
+    fn careful(records: &Records) -> (Flight, Ticket) {
+        let (mut flight, ready) = (flight(records), ticket(records));
+        flight.lower(&records.standing);
+        flight.raise = Raise::WhenReady(ready);
+        (flight, ready)
+    }
+
+    fn is_up(records: &Records) -> bool {
+        records.standing.bank(DIRECTION).gate_word(at(1)) != 0
+    }
+
+    fn at(priority: u8) -> Priority {
+        Priority::new(priority).unwrap()
+    }
+
+    #[test]
+    fn a_boost_ends_with_the_copies_that_it_is_for() {
+        let records = records();
+        let (bank, tickets) = (records.standing.bank(DIRECTION), [ticket(&records), ticket(&records)]);
+        let mut flight = Flight { depends_on: boosted(&records, tickets.to_vec(), at(3)), ..careful(&records).0 };
+        let _middle = bank.raise(at(2));
+        assert_eq!(bank.gate_word(at(1)), 0, "boosted copies pass what is less urgent than the boost");
+        records.tickets.release(tickets[0]);
+        flight.end_boosts(&records.standing, &records.tickets);
+        assert_eq!(bank.gate_word(at(1)), 0, "one of the two is still on its way");
+        records.tickets.release(tickets[1]);
+        flight.end_boosts(&records.standing, &records.tickets);
+        assert_eq!(bank.gate_word(at(1)), 1, "the copies behind them have no claim to the boost");
+    }
+
+    #[test]
+    fn a_copy_that_was_not_submitted_holds_off_and_boosts_no_other() {
+        let records = records();
+        let behind = ticket(&records);
+        let flight = Flight { depends_on: boosted(&records, vec![behind], at(2)), ..flight(&records) };
+        assert!(is_up(&records));
+        records.withdraw(flight);
+        assert!(!is_up(&records), "it holds no copy back");
+        assert_eq!(records.tickets.outstanding(), 1, "its ticket is free again");
+        let _middle = records.standing.raise(DIRECTION, at(2));
+        assert!(is_up(&records), "the boost has ended");
+    }
+
+    #[test]
+    fn a_copy_that_no_thread_watches_any_more_holds_none_off() {
+        let records = records();
+        flight(&records).abandon(&records.standing);
+        assert!(!is_up(&records));
+        assert_eq!(records.tickets.outstanding(), 1, "its ticket may still be written");
+    }
+
+    #[test]
+    fn a_copy_that_becomes_schedulable_raises_unless_the_layer_has_stood_down() {
+        let records = records();
+        let Records { standing, tickets, .. } = &records;
+        for stood_down in [false, true] {
+            let (mut flight, ready) = careful(&records);
+            flight.note_readiness(standing, tickets);
+            assert!(!is_up(&records), "it is not schedulable");
+            if stood_down {
+                records.stand_down();
+            }
+            tickets.complete(ready);
+            flight.note_readiness(standing, tickets);
+            assert_eq!(is_up(&records), !stood_down);
+            flight.abandon(standing);
+            assert!(!is_up(&records));
+        }
+    }
+
+    #[test]
+    fn a_copy_that_has_completed_when_it_is_seen_to_be_schedulable_raises_no_more() {
+        let records = records();
+        let (mut flight, ready) = careful(&records);
+        [ready, flight.landing].into_iter().for_each(|ticket| records.tickets.complete(ticket));
+        flight.note_readiness(&records.standing, &records.tickets);
+        assert!(!is_up(&records));
+    }
+
+    #[test]
+    fn a_copy_that_is_late_is_lowered_and_its_stream_doubted() {
+        let records = records();
+        let mut flight = flight(&records);
+        assert_eq!(flight.doubt_at(Nanos(10), Nanos(1)), Nanos(21));
+        flight.doubt(&records.standing);
+        assert!(!is_up(&records) && !flight.is_pending());
+        assert_eq!(flight.doubt_at(Nanos(10), Nanos(1)), Nanos::MAX, "once is enough");
+        assert!(lock(&flight.burst).take_care(), "the next copy is submitted with care");
+    }
+}

@@ -1,0 +1,202 @@
+//! The watcher: one thread that watches completions, lowers words, rescues, and keeps the starvation bound.
+//!
+//! It never calls the driver, and is given none: it reads words that streams write and stores to words that streams
+//! read. So it makes progress while every other thread is stuck inside the driver, which is when it is needed.
+//! `README.md` beside this file tells its life.
+
+mod engine;
+mod sleep;
+
+use std::sync::{Arc, Mutex};
+
+use channels::attention::Attention;
+use channels::retreat::Retreat;
+use channels::watchdog::Verdict;
+use hal::{Host, Nanos};
+
+use crate::lock::lock;
+use crate::options::Options;
+use crate::records::{Burst, Flight, Hold, Records, index};
+
+use engine::EngineWatch;
+
+/// Watches until the bell of `records` ends it.
+pub(crate) fn watch(records: &Records, host: &dyn Host, options: &Options) {
+    records.bell.listen();
+    let mut watcher = Watcher::new(records, host, options);
+    loop {
+        let rung = records.bell.count();
+        watcher.take();
+        watcher.look();
+        if records.bell.has_ended() {
+            return watcher.let_go();
+        }
+        watcher.wait_for_news(rung);
+    }
+}
+
+/// The state of the thread.
+struct Watcher<'a> {
+    records: &'a Records,
+    host: &'a dyn Host,
+    /// Whether words are opened that stay up for too long.
+    rescues: bool,
+    /// H2D and D2H, with the copies on their way there.
+    engines: [EngineWatch; 2],
+    /// Bursts of which something is left, and their holds at the last look.
+    bursts: Vec<Arc<Mutex<Burst>>>,
+    holds: Vec<[Hold; 2]>,
+    looked_at: Nanos,
+    /// Whether the host lets it look when it wants to.
+    attention: Attention,
+    /// When words are raised again after it has gone wrong too often.
+    retreat: Retreat,
+    urgent_at: Nanos,
+    /// For how long after an urgent copy it does not sleep.
+    awake: Nanos,
+    /// How long it sleeps between looks while copies are out: urgent copies do not wake it, and what they hold up
+    /// meanwhile is bulk.
+    nap: Nanos,
+}
+
+impl<'a> Watcher<'a> {
+    fn new(records: &'a Records, host: &'a dyn Host, options: &Options) -> Watcher<'a> {
+        let now = host.now();
+        Watcher {
+            records,
+            host,
+            rescues: options.watchdog,
+            engines: [0, 1].map(|engine| EngineWatch::new(engine, &records.standing.banks()[engine], options, now)),
+            bursts: Vec::new(),
+            holds: Vec::new(),
+            looked_at: now,
+            attention: Attention::default(),
+            retreat: Retreat::default(),
+            urgent_at: Nanos::ZERO,
+            awake: options.monitor_awake,
+            nap: options.monitor_nap,
+        }
+    }
+
+    /// Takes over what is new.
+    fn take(&mut self) {
+        let engines = &mut self.engines;
+        let flight = |flight: Flight| engines[index(flight.direction)].flights.push(flight);
+        self.records.hand_out(flight, &mut self.bursts);
+    }
+
+    fn is_raised(&self) -> bool {
+        self.engines.iter().any(|engine| engine.bank.is_raised())
+    }
+
+    fn flights(&self) -> impl Iterator<Item = &Flight> {
+        self.engines.iter().flat_map(|engine| &engine.flights)
+    }
+
+    /// How long the copies without tickets take, from the last look on, for which each engine's word is up.
+    fn expected_in_bursts(&self) -> [Nanos; 2] {
+        [0, 1].map(|engine| {
+            let holds = self.holds.iter().map(|holds| holds[engine].expected(self.looked_at));
+            holds.fold(Nanos::ZERO, |sum, expected| sum + expected)
+        })
+    }
+
+    /// Sleeps until a ticket is done, something is new, a word has gone up unseen or a decision is due.
+    fn wait_for_news(&mut self, rung: u64) {
+        let in_bursts = self.expected_in_bursts();
+        let decisions = self.engines.iter().map(|engine| engine.deadline(in_bursts, self.rescues));
+        let holds = self.holds.iter().flatten().map(|hold| hold.deadline(self.looked_at));
+        let deadline = decisions.chain(holds).chain(self.retreat.until()).fold(Nanos::MAX, Nanos::min);
+        let (raised, tickets) = (self.is_raised(), &self.records.tickets);
+        let mut news = || {
+            self.records.bell.count() != rung
+                || self.flights().any(|flight| flight.has_news(tickets))
+                || self.holds.iter().flatten().any(|hold| hold.has_news(tickets))
+                || (!raised && self.is_raised())
+        };
+        let is_watching = !self.bursts.is_empty() || self.flights().next().is_some();
+        let nap = if is_watching { self.nap } else { sleep::NAP_IDLE };
+        let awake_until = self.urgent_at + self.awake;
+        let nap_at = |now| if now < awake_until { Nanos::ZERO } else { nap };
+        let mut attention = self.attention;
+        sleep::sleep(&self.records.bell, self.host, deadline, nap_at, &mut news, &mut attention);
+        self.attention = attention;
+    }
+
+    /// Takes note of what completed, then decides.
+    fn look(&mut self) {
+        let now = self.host.now();
+        self.looked_at = now;
+        if self.flights().any(|flight| flight.raise.is_urgent()) || self.is_raised() {
+            self.urgent_at = now;
+        }
+        self.note_readiness(now);
+        self.note_completions(now);
+        let in_bursts = self.expected_in_bursts();
+        self.engines.iter_mut().for_each(|engine| engine.doubt(&self.records.standing, in_bursts, now));
+        if self.retreat.end_if_over(now) {
+            self.records.resume();
+            log::warn!("copies are prioritised again, after a pause: see the message before about why it was made");
+        }
+        for engine in 0..self.engines.len() {
+            self.engines[engine].keep_share(now);
+            if self.rescues {
+                self.rescue(engine, now);
+            }
+        }
+    }
+
+    /// Raises for all copies that have become schedulable: before any word is lowered, so that between two copies of a
+    /// burst it never reads 0.
+    fn note_readiness(&mut self, now: Nanos) {
+        let Records { standing, tickets, .. } = self.records;
+        for flight in self.engines.iter_mut().flat_map(|engine| &mut engine.flights) {
+            flight.end_boosts(standing, tickets);
+            flight.note_readiness(standing, tickets);
+        }
+        self.bursts.iter().for_each(|burst| lock(burst).note_readiness(standing, tickets, now));
+    }
+
+    fn note_completions(&mut self, now: Nanos) {
+        let (records, engines, holds) = (self.records, &mut self.engines, &mut self.holds);
+        engines.iter_mut().for_each(|engine| engine.land(records, now));
+        holds.clear();
+        self.bursts.retain(|burst| {
+            let left = lock(burst).settle(&records.standing, now, |engine| engines[engine].completed += 1);
+            holds.extend(left);
+            left.is_some()
+        });
+    }
+
+    fn rescue(&mut self, engine: usize, now: Nanos) {
+        let in_bursts = self.expected_in_bursts();
+        let engine = &mut self.engines[engine];
+        match engine.judge(&self.records.standing, in_bursts, now, self.attention.is_starved(now)) {
+            Verdict::Fine => return,
+            Verdict::Rescue => {
+                engine.bank.open_all();
+            }
+            Verdict::StandDown => {
+                self.records.stand_down();
+                let (rescues, pause) = (engine.rescues(), self.retreat.begin(now));
+                log::warn!(
+                    "stood down to plain copies for {:.0} s, after {rescues} rescues: copies waited on a hardware \
+                     queue that their releaser shares. `overtake info` shows the queues; \
+                     CUDA_DEVICE_MAX_COPY_CONNECTIONS=8 gives more.",
+                    pause.as_secs()
+                );
+            }
+        }
+        self.records.counters.rescued();
+    }
+
+    /// The layer is closing: whatever is still out is let through.
+    fn let_go(&mut self) {
+        let standing = &self.records.standing;
+        standing.open_all();
+        let (flights, bursts) = self.records.close();
+        let known = self.engines.iter_mut().flat_map(|engine| engine.flights.drain(..));
+        known.chain(flights).for_each(|flight| flight.abandon(standing));
+        self.bursts.drain(..).chain(bursts).for_each(|burst| lock(&burst).abandon(standing));
+    }
+}
