@@ -264,7 +264,7 @@ mod tests {
 
     /// Where nobody takes over, no launch takes itself for cancelled.
     #[test]
-    fn nothing_is_cancelled_that_nobody_has_cancelled() {
+    fn nothing_is_cancelled_without_a_cancellation() {
         for (base, strict) in BASES.into_iter().flat_map(|base| [(base, true), (base, false)]) {
             let by_host = |end: &World| end.copied.iter().any(|(_, who)| *who == "host");
             assert!(!ends(base, strict, false).iter().any(by_host));

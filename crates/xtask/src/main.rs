@@ -4,6 +4,7 @@
 mod agreement;
 mod arrows;
 mod codegen;
+mod columns;
 mod fuzz;
 #[cfg(feature = "codegen")]
 mod generate;
