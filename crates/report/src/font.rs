@@ -13,7 +13,7 @@ const REGULAR: [u8; 95] = [
     50, 62, 64, 55, 64, 62, 36, 64, 64, 28, 28, 58, 28, 98, 64, 62, // ` to o
     64, 64, 42, 53, 40, 64, 60, 82, 60, 60, 53, 64, 34, 64, 84, // p to ~
 ];
-/// The same for bold text, which is what browsers make of a weight of 600 in fonts that have no such weight.
+/// The same for bold text: browsers take it for a weight of 600 where a font has no such weight.
 const BOLD: [u8; 95] = [
     35, 46, 53, 84, 70, 101, 88, 31, 46, 46, 53, 84, 38, 42, 38, 37, // blank to /
     70, 70, 70, 70, 70, 70, 70, 70, 70, 70, 40, 40, 84, 84, 84, 62, // 0 to ?

@@ -1,4 +1,4 @@
-//! Numbers as people read them.
+//! Numbers, sizes and spans of time, written for people.
 
 /// A decimal number with commas between groups of three digits.
 #[must_use]

@@ -1,13 +1,14 @@
 //! Statistics, tables, figures and records of overtake's benchmarks.
 //!
-//! Pure: samples go in, text comes out. Nothing here knows a driver, a clock, a file or a terminal, so every figure can
-//! be compared with a golden file, and a figure can be drawn again from the JSON of a run that was made elsewhere.
+//! The crate is pure: samples go in, text comes out. It knows no driver, clock, file or terminal. So a test compares
+//! every figure with a golden file, and a figure can be drawn again from the JSON of a run on another machine.
 //!
 //! - [`Distribution`]: exact percentiles.
 //! - [`Table`]: aligned text, Markdown or HTML.
 //! - [`figure::LatencyFigure`], [`figure::Timeline`]: SVG that reads well on light and dark pages, and plain text.
 //! - [`Page`]: one self-contained HTML file.
 //! - [`Run`]: the JSON of a benchmark, a [`Header`] and its [`BenchRow`]s.
+//! - [`font`]: how wide a text can get; the figures are laid out by it.
 #![deny(clippy::print_stderr, clippy::print_stdout)] // messages go through `log`
 #![forbid(unsafe_code)]
 

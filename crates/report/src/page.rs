@@ -1,4 +1,4 @@
-//! One self-contained HTML file: nothing is fetched, so it can be mailed, archived or opened from a disk.
+//! One self-contained HTML file. It fetches nothing, so it can be mailed, archived or opened from a disk.
 
 use crate::svg::escape;
 use crate::{Header, Table};
@@ -6,7 +6,7 @@ use crate::{Header, Table};
 /// A part of a page, in the order text, figure, table.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Section {
-    /// Its heading.
+    /// The text of its `h2`.
     pub heading: String,
     /// A paragraph.
     pub text: String,
@@ -19,11 +19,11 @@ pub struct Section {
 /// A page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Page {
-    /// The title.
+    /// The text of its `h1`, and of the window.
     pub title: String,
-    /// Where the numbers come from.
+    /// The origin of the numbers.
     pub header: Header,
-    /// The parts.
+    /// The parts, in order.
     pub sections: Vec<Section>,
 }
 

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::Summary;
 
-/// Which product a run measured. It is raised by hand, with a line here, when a change could move figures; runs of
-/// older products are then stale: `cargo xtask headline` quotes them no more, and `--check` names them.
+/// The number of the product that a run measures. A change that could move figures raises it by hand and adds a line
+/// here. Runs of older products are then stale: `cargo xtask headline` no longer quotes them, and `--check` names them.
 ///
 /// * 0: no product of ours, or one that was only built to be compared with
 /// * 1: from 9a6df2f on
@@ -15,19 +15,19 @@ use crate::Summary;
 ///   queues is the program's own; every copy is accounted for
 pub const PRODUCT: u32 = 2;
 
-/// Where a run's numbers come from: all that is needed to make it again.
+/// The origin of a run's numbers: enough to make the run again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Header {
-    /// Version of overtake.
+    /// The version of overtake.
     pub version: String,
-    /// Commit it was built from, or `unknown`.
+    /// The commit that it was built from, or `unknown`.
     pub commit: String,
     /// [`PRODUCT`] when it was built.
     #[serde(default)]
     pub product: u32,
     /// The command line.
     pub command: String,
-    /// Name of the device.
+    /// The driver's name for the device.
     pub device: String,
     /// CUDA version that the driver speaks, such as `13.0`.
     pub driver: String,
@@ -36,17 +36,17 @@ pub struct Header {
     pub driver_release: Option<String>,
     /// `cuda` or `soft`.
     pub backend: String,
-    /// The environment variables that change what is measured, those that are set.
+    /// Those environment variables that are set and change the measurement.
     pub environment: BTreeMap<String, String>,
 }
 
-/// One method in one direction: latency of the urgent copy, bandwidth of the bulk meanwhile, and both references. What
-/// a row did not measure is `null`, never 0.
+/// One method in one direction: latency of the urgent copy, bandwidth of the bulk meanwhile, and both references. A
+/// value that was not measured is `null`, never 0.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct BenchRow {
-    /// The method's name.
+    /// A name as `overtake bench` lists it, such as `kernel/hold`.
     pub method: String,
-    /// What moves bytes: `engine` or `kernel`.
+    /// The transport of the bulk: `engine` or `kernel`.
     pub transport: String,
     /// How the semaphore is emulated: `none`, `hold`, `bracket` or `atomics`.
     pub emulation: String,
@@ -66,27 +66,27 @@ pub struct BenchRow {
     pub idle_p99_us: Option<f64>,
     /// Median latency of the urgent copy.
     pub p50_us: Option<f64>,
-    /// Its 90th percentile.
+    /// The 90th percentile of the latency.
     pub p90_us: Option<f64>,
-    /// Its 99th percentile.
+    /// The 99th percentile of the latency.
     pub p99_us: Option<f64>,
-    /// Its maximum.
+    /// The longest latency.
     pub max_us: Option<f64>,
-    /// The share of the median that is the host's own enqueueing.
+    /// The part of the median that the caller spends inside the calls.
     pub enqueue_p50_us: Option<f64>,
     /// Bandwidth of the bulk meanwhile, in 10^9 bytes a second.
     pub bulk_gbps: Option<f64>,
-    /// Bandwidth of the bulk alone, same run.
+    /// Bandwidth of the bulk alone, in the same run.
     pub raw_gbps: Option<f64>,
     /// How often the watchdog had to open the semaphores.
     pub rescues: u64,
-    /// What moves the bytes of the urgent copy, where that is not what `transport` says of the bulk.
+    /// The transport of the urgent copy, where it differs from that of the bulk.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub urgent_transport: Option<String>,
     /// The setting that tells this row from others of the same method, such as `max_blocking_us=40`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub setting: Option<String>,
-    /// The priority whose copies the latencies are of, where a run has several; higher is more urgent.
+    /// The priority of the copies that the latencies are of, where a run has several; higher is more urgent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub priority: Option<u8>,
     /// Copies in one sample; absent where a sample is one copy.
@@ -95,14 +95,14 @@ pub struct BenchRow {
     /// Host time of one copy call, in nanoseconds: the median over batches of the batch's mean.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call_ns: Option<f64>,
-    /// The share of the time that bulk was promised.
+    /// The share of time that the options promise to bulk.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub share_configured: Option<f64>,
-    /// Copies that went another way than the method's, by reason.
+    /// Numbers of copies that went another way than the method's, by reason.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub fallbacks: BTreeMap<String, u64>,
-    /// Every latency, ascending. In JSON `latency_steps_ns`: the first, and what each is above the one before it, in
-    /// nanoseconds, which takes a quarter of the room.
+    /// Every latency, ascending. In JSON `latency_steps_ns` has the first, and the difference of each to the one before
+    /// it, which takes a quarter of the room.
     #[serde(rename = "latency_steps_ns", with = "steps", default, skip_serializing_if = "Vec::is_empty")]
     pub latencies_ns: Vec<u64>,
 }
@@ -131,20 +131,20 @@ impl BenchRow {
 /// One distribution of a program of `tests/gpu`, natively or under `overtake run`, with nothing else or beside bulk.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct ProgramRow {
-    /// What the program did.
+    /// The name of the case, such as `H2D side`.
     pub case: String,
     /// `native` or `overtake`.
     pub mode: String,
     /// `idle` or `loaded`.
     pub phase: String,
-    /// How many were measured.
+    /// The number of measured latencies.
     pub samples: usize,
-    /// Their median.
+    /// Median of the latencies.
     pub p50_us: Option<f64>,
-    /// Their 99th percentile, where enough carry it.
+    /// Their 99th percentile, where there are enough of them.
     #[serde(default)]
     pub p99_us: Option<f64>,
-    /// Their maximum.
+    /// The longest of them.
     pub max_us: Option<f64>,
     /// Bandwidth of the bulk meanwhile, in 10^9 bytes a second.
     #[serde(default)]
@@ -152,7 +152,7 @@ pub struct ProgramRow {
     /// Bandwidth of the bulk alone, where it was measured.
     #[serde(default)]
     pub bulk_alone_gbps: Option<f64>,
-    /// Whether every byte arrived, where that was looked at.
+    /// Whether every byte arrived, where the program compares them.
     #[serde(default)]
     pub bytes_ok: Option<bool>,
     /// Every latency, as in [`BenchRow::latencies_ns`].
@@ -181,12 +181,12 @@ mod steps {
     }
 }
 
-/// A run: where it comes from and what it measured.
+/// A run: its origin and its measurements.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Run {
-    /// Where it comes from.
+    /// The origin.
     pub header: Header,
-    /// What it measured.
+    /// The measurements.
     pub rows: Vec<BenchRow>,
 }
 

@@ -8,10 +8,10 @@ pub struct Distribution {
     sorted_ns: Vec<u64>,
 }
 
-/// What a table shows of a distribution, in microseconds.
+/// The numbers of a distribution that a table shows, in microseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
-    /// How many samples there were.
+    /// The number of samples.
     pub samples: usize,
     /// The smallest.
     pub min_us: f64,
@@ -27,10 +27,10 @@ pub struct Summary {
 
 /// A rank within this of a whole number is that number: `0.07 * 100` is not 7 in binary floating point.
 const RANK_TOLERANCE: f64 = 1e-9;
-/// A percentile in the tail is only worth a word where this many samples lie beyond it: fewer are anecdotes.
+/// A percentile in the tail needs this many samples beyond it: fewer are anecdotes.
 const SAMPLES_BEYOND: f64 = 10.0;
 
-/// Whether `samples` are enough to speak of the percentile `share`: 1 000 for the 99th, 100 for the 90th.
+/// Whether `samples` are enough for the percentile `share`: 1 000 for the 99th, 100 for the 90th.
 #[must_use]
 pub fn carries(samples: usize, share: f64) -> bool {
     samples as f64 * (1.0 - share) >= SAMPLES_BEYOND - RANK_TOLERANCE
@@ -44,7 +44,7 @@ impl Distribution {
         (!samples_ns.is_empty()).then_some(Distribution { sorted_ns: samples_ns })
     }
 
-    /// How many samples there are; at least one.
+    /// The number of samples; at least one.
     #[must_use]
     pub fn samples(&self) -> usize {
         self.sorted_ns.len()
@@ -77,7 +77,7 @@ impl Distribution {
         carries(self.samples(), share).then(|| self.quantile_us(share))
     }
 
-    /// What a table shows.
+    /// The numbers that a table shows.
     #[must_use]
     pub fn summary(&self) -> Summary {
         Summary {

@@ -61,7 +61,7 @@ impl Area {
 /// Pixels that stay free between two labels side by side.
 const AIR: f64 = 3.0;
 
-/// The figure brings its own panel, so it reads well on a page that does not follow the reader's colour scheme.
+/// A figure has its own panel, so that it can be read on a page that ignores the reader's colour scheme.
 const STYLE: &str = "\
 text{font:13px system-ui,-apple-system,'Segoe UI',Helvetica,Arial,sans-serif;fill:#1f2328}
 .title{font-size:17px;font-weight:600}.head{font-weight:600}.small{font-size:11.5px}
@@ -92,7 +92,7 @@ pub(crate) fn escape(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
-/// A drawing under way. Coordinates are pixels, written with one decimal so that output is stable and small.
+/// An unfinished drawing. Coordinates are pixels, written with one decimal so that output is stable and small.
 ///
 /// It remembers where texts and curves stand, so that a label can be offered several places and takes a free one.
 pub(crate) struct Canvas {
@@ -184,6 +184,11 @@ impl Canvas {
         true
     }
 
+    /// Has later labels avoid an area, if they have another place.
+    pub(crate) fn keep_clear(&mut self, area: Area) {
+        self.marks.push(area);
+    }
+
     /// The whole drawing but for a margin.
     pub(crate) fn inside(&self) -> Area {
         const MARGIN: f64 = 6.0;
@@ -207,7 +212,7 @@ impl Canvas {
         ));
     }
 
-    /// The document, with `title` for readers that cannot see it.
+    /// The document, with `title` for screen readers.
     pub(crate) fn finish(self, title: &str) -> String {
         let (width, height, title) = (self.width, self.height, escape(title));
         format!(

@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::svg::escape;
 
-/// Where a column's cells lean.
+/// The side of a column on which its cells stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Align {
     /// Words.

@@ -18,8 +18,8 @@ const LEFT: f64 = 66.0;
 const LABEL_GAP: f64 = 8.0;
 const LABEL_MARGIN: f64 = 12.0;
 
-/// Where the panels of a figure with a logarithmic value axis stand: `height` is that of a frame, `below` of what
-/// belongs to it below.
+/// The places of the panels of a figure with a logarithmic value axis. A frame has `height`; its labels, and the title
+/// of the panel of the next row, take `below`.
 pub(super) fn grid(count: usize, scale: Option<LogScale>, heading: &Heading, height: f64, below: f64) -> Grid {
     let ticks = scale.map(LogScale::ticks).unwrap_or_default();
     let labels = ticks.into_iter().filter(|tick| tick.1).map(|tick| font("small").width_px(&format::span_us(tick.0)));

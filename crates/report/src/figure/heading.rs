@@ -1,4 +1,4 @@
-//! The lines above a figure's panels.
+//! The lines above the panels of a figure.
 
 use crate::svg::{Anchor, Canvas, font};
 
@@ -9,7 +9,7 @@ const FIRST: f64 = 34.0;
 const TITLE_ROW: f64 = 22.0;
 const SUBTITLE_ROW: f64 = 18.0;
 
-/// A headline and what was measured, where; in as many lines as they need.
+/// A headline, and the conditions of the measurement, in as many lines as they need.
 pub(super) struct Heading {
     title: Vec<String>,
     subtitle: Vec<String>,

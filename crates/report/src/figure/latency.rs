@@ -43,11 +43,11 @@ pub struct Gap {
 /// One plot of a figure.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Panel {
-    /// What is particular to this plot, such as the direction of the copies.
+    /// The condition of this plot, such as the direction of the copies.
     pub title: String,
     /// The curves.
     pub series: Vec<Series>,
-    /// Where an arrow shows how far apart two curves are.
+    /// The two curves between which an arrow stands.
     pub gap: Option<Gap>,
 }
 
@@ -56,7 +56,7 @@ pub struct Panel {
 pub struct LatencyFigure {
     /// The headline.
     pub title: String,
-    /// What was measured, where.
+    /// The conditions of the measurement, such as device and sizes.
     pub subtitle: String,
     /// The plots, left to right and then downwards.
     pub panels: Vec<Panel>,
@@ -71,8 +71,8 @@ const BELOW: f64 = 66.0;
 const STEPS: u32 = 120;
 /// The last percentiles that an axis may end at, by their count of nines.
 const LAST: [(f64, f64); 2] = [(0.999, 3.0), (0.99, 2.0)];
-/// The percentiles that have a line, with their names.
-const PERCENTILES: [(f64, &str); 5] = [(0.0, "min"), (0.5, "p50"), (0.9, "p90"), (0.99, "p99"), (0.999, "p99.9")];
+/// The percentiles that have a line, with their names; where there is no room for all names, the first ones have it.
+const PERCENTILES: [(f64, &str); 5] = [(0.5, "p50"), (0.9, "p90"), (0.99, "p99"), (0.999, "p99.9"), (0.0, "min")];
 /// Where the arrow of a gap stands, as a share of all samples: between the labels of p50 and p90.
 const GAP_SHARE: f64 = 0.82;
 /// Baselines of a median's label, from its dot on: above, below, then further off.
@@ -127,7 +127,7 @@ impl LatencyFigure {
         legend
     }
 
-    /// How far the axis goes: to the last percentile that the longest series carries.
+    /// The end of the axis: the last percentile that the longest series carries.
     fn nines(&self) -> f64 {
         let most = self.all_series().map(|series| series.distribution.samples()).max().unwrap_or(0);
         LAST.into_iter().find(|(share, _)| carries(most, *share)).map_or(1.0, |(_, nines)| nines)
@@ -151,6 +151,7 @@ impl LatencyFigure {
                 draw_axes(&mut canvas, &plot, panel, grid.is_first_of_row(index));
                 draw_series(&mut canvas, &plot, panel);
                 draw_gap(&mut canvas, &plot, panel);
+                draw_medians(&mut canvas, &plot, panel);
             }
         }
         legend.draw(&mut canvas, bottom - 26.0);
@@ -171,7 +172,7 @@ fn draw_axes(canvas: &mut Canvas, plot: &Plot, panel: &Panel, has_labels: bool) 
     canvas.line("axis", (left, bottom), (right, bottom));
 }
 
-/// How far a curve goes: to the last percentile that its samples carry, and to the median at least.
+/// The end of a curve: the last percentile that its samples carry, and the median at least.
 fn nines_carried(distribution: &Distribution) -> f64 {
     (1..=STEPS)
         .map(|step| 3.0 * f64::from(step) / f64::from(STEPS))
@@ -193,7 +194,6 @@ fn draw_series(canvas: &mut Canvas, plot: &Plot, panel: &Panel) {
     for series in &panel.series {
         canvas.dot(&series.tone.fill(), (plot.x(0.5), plot.y(series.p50_us)), 4.0);
     }
-    draw_medians(canvas, plot, panel);
 }
 
 /// Labels the dots: the lowest first, below it where that is free, then the others from above.
@@ -232,6 +232,7 @@ fn draw_gap(canvas: &mut Canvas, plot: &Plot, panel: &Panel) {
     if canvas.label("title", &format::ratio(gap.factor, 1.0), &plot.inside(), &places(2.0)) {
         canvas.label("small muted", "the idle p50", &plot.inside(), &places(19.0));
         canvas.line("axis", (x, from - 6.0), (x, to + 6.0));
+        canvas.keep_clear(Area { left: x - 4.0, top: to, right: x + 4.0, bottom: from });
         canvas.arrow_head("f-grey", (x, from), 1.0);
         canvas.arrow_head("f-grey", (x, to), -1.0);
     }

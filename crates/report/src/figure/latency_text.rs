@@ -7,7 +7,7 @@ use crate::{carries, format};
 /// Columns of the axis that are too few to tell anything apart.
 const LEAST_AXIS: usize = 20;
 
-/// A line of fixed width that is written into at columns.
+/// A line of fixed width into which texts are written at columns.
 struct Line(Vec<char>);
 
 impl Line {
@@ -19,7 +19,7 @@ impl Line {
         self.0[from..=to].fill(mark);
     }
 
-    /// Writes `text` around `column`, unless it would touch what is there already.
+    /// Writes `text` around `column`, unless it would touch an earlier text.
     fn centre(&mut self, column: usize, text: &str) {
         let length = text.chars().count();
         let start = column.saturating_sub(length / 2).min(self.0.len().saturating_sub(length));

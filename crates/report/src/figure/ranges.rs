@@ -44,7 +44,7 @@ pub struct RangePanel {
 pub struct RangeFigure {
     /// The headline.
     pub title: String,
-    /// What was measured, where.
+    /// The conditions of the measurement, such as device and number of runs.
     pub subtitle: String,
     /// From above.
     pub panels: Vec<RangePanel>,

@@ -1,4 +1,4 @@
-//! Scales: where a value lies on an axis, and which values get a tick.
+//! Scales: the place of a value on an axis, and the values that get a tick.
 
 /// A logarithmic scale that begins and ends on 1, 2 or 5 times a power of ten.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -24,16 +24,16 @@ pub struct Dot {
 pub struct Cloud {
     /// The same name in every panel: the legend shows it once.
     pub name: String,
-    /// Its colour.
+    /// The colour of its dots.
     pub tone: Tone,
-    /// Its measurements.
+    /// Measurements, in the order in which a line joins them.
     pub dots: Vec<Dot>,
 }
 
 /// One plot of a figure.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ScatterPanel {
-    /// What is particular to this plot.
+    /// The condition of this plot, such as the direction of the copies.
     pub title: String,
     /// The methods.
     pub clouds: Vec<Cloud>,
@@ -46,7 +46,7 @@ pub struct ScatterPanel {
 pub struct Scatter {
     /// The headline.
     pub title: String,
-    /// What was measured, where.
+    /// The conditions of the measurement, such as device and sizes.
     pub subtitle: String,
     /// The plots, left to right and then downwards.
     pub panels: Vec<ScatterPanel>,

@@ -1,4 +1,4 @@
-//! Figures as a run may give them, and harder ones: long names, many series, values at the ends of what a clock counts.
+//! Figures as a run may give them, and harder ones: long names, many series, values at the ends of a clock's range.
 
 use overtake_report as report;
 use report::Distribution;

@@ -49,7 +49,7 @@ pub struct Document {
 }
 
 impl Document {
-    /// Reads what this crate writes: one element in a line.
+    /// Reads the output of this crate: one element in a line.
     pub fn parse(svg: &str) -> Document {
         let style = between(svg, "<style>", "</style>").expect("a figure has a style sheet");
         let style = style.split("@media").next().unwrap_or_default();
