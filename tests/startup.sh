@@ -34,7 +34,7 @@ run() { # preloaded option arguments... : leaves the first thread's counts in ou
     "$build/program" "$@" 2>"$build/log" || { cat "$build/log" >&2; return 1; }
 }
 
-whole() { # preloaded what : all instructions
+whole() { # preloaded option : all instructions
   run "$1" --collect-atstart=yes "$2"
   awk '/^totals:/ { print $2; exit }' "$build/out-01"
 }

@@ -97,7 +97,6 @@ impl Bench {
         bench
     }
 
-    /// Submits one copy.
     #[inline(always)]
     pub fn copy(&self) {
         let (driver, stream, host, device) = (&*self.null, &self.urgent, self.host, self.device);

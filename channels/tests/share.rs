@@ -24,7 +24,7 @@ fn debt_grows_while_held_and_shrinks_while_not() {
     assert!(is_due(&share, at(500)));
     assert!(!share.step(at(400), false), "0.05 ms of debt");
     assert!(is_due(&share, at(700)));
-    assert!(!share.step(at(900), false), "none: what bulk had beyond its share is no credit");
+    assert!(!share.step(at(900), false), "no debt: time beyond the share gives bulk no credit");
     assert!(is_due(&share, at(1_300)));
     assert!(share.step(at(1_301), true));
 }

@@ -39,7 +39,7 @@ pub(crate) struct Ledger {
     pending: Vec<u32>,
     /// Live boosts by level - 1.
     boosts: Vec<Vec<Priority>>,
-    /// Levels that pass whatever is pending (the starvation bound), by level - 1.
+    /// Levels that pass even while more urgent copies are pending (the starvation bound), by level - 1.
     exempt: Vec<bool>,
 }
 

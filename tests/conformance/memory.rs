@@ -244,12 +244,10 @@ impl Rig {
         unsafe { self.driver().launch(&launch) }
     }
 
-    /// `soft_noop`.
     pub fn launch_noop(&self, noop: Function, stream: Stream) -> hal::Result<()> {
         self.launch(noop, &[], stream)
     }
 
-    /// `soft_spin_ns`.
     pub fn launch_spin(&self, spin: Function, mut span_ns: u64, stream: Stream) -> hal::Result<()> {
         self.launch(spin, &[(&raw mut span_ns).cast()], stream)
     }

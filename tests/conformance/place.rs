@@ -7,9 +7,7 @@ use crate::memory::Pinned;
 /// Device memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Buffer {
-    /// The start.
     pub base: DevicePtr,
-    /// The length.
     pub bytes: u64,
 }
 
@@ -61,7 +59,6 @@ impl Side<'_> {
 /// One side of a 3D copy; a 2D copy is one slice of it.
 #[derive(Clone, Copy)]
 pub struct Block<'a> {
-    /// The buffer.
     pub side: Side<'a>,
     /// Bytes from one row to the next; 0 means tightly packed.
     pub pitch_bytes: u64,
@@ -78,11 +75,8 @@ pub struct Block<'a> {
 /// The size of a 3D copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent {
-    /// Bytes of a row.
     pub width_bytes: u64,
-    /// Rows of a slice.
     pub height: u64,
-    /// Slices.
     pub depth: u64,
 }
 

@@ -40,13 +40,9 @@ const WORDS: u64 = 512;
 pub struct Kernels {
     /// The module they are in.
     pub module: Module,
-    /// `soft_noop`.
     pub noop: Function,
-    /// `soft_spin_ns`.
     pub spin: Function,
-    /// `soft_atomic_add_u32`.
     pub add: Function,
-    /// `soft_store_u32`.
     pub store: Function,
 }
 
@@ -84,7 +80,6 @@ impl Rig {
         Ok(Rig { driver: Arc::clone(driver), context, deadline, words, words_base, words_used: Cell::new(0), owned })
     }
 
-    /// The driver under test.
     pub fn driver(&self) -> &dyn Driver {
         &*self.driver
     }

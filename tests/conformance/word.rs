@@ -24,7 +24,6 @@ impl Word {
         word
     }
 
-    /// Reads 32 bits.
     pub fn load(&self) -> u32 {
         self.memory.word32(self.offset).load(Ordering::Acquire)
     }
@@ -34,7 +33,6 @@ impl Word {
         self.memory.word32(self.offset).store(value, Ordering::Release);
     }
 
-    /// Reads 64 bits.
     pub fn load64(&self) -> u64 {
         self.memory.word64(self.offset).load(Ordering::Acquire)
     }

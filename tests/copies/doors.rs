@@ -33,7 +33,6 @@ pub fn request(target: (Side, u64), source: (Side, u64), bytes: u64) -> Request 
     }
 }
 
-/// A linear copy.
 pub fn linear(
     stream: &PriorityStream,
     target: (Side, u64),

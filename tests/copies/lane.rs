@@ -25,7 +25,6 @@ enum Way {
 
 /// A stream, its memory and its expected contents.
 pub struct Lane {
-    /// The stream.
     pub stream: PriorityStream,
     host: Arc<Pinned>,
     device: Buffer,

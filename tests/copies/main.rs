@@ -1,9 +1,9 @@
 //! One suite for the copy layer: run on the software GPU, on the software GPU's own `libcuda.so.1`, and on a real GPU.
 //!
-//! `OVERTAKE_BACKEND` chooses, as for the conformance suite, whose rig and doors this suite shares: `soft` (the
-//! default) runs every check on a fresh software GPU in virtual time, adds what only a model can do (faults,
-//! inspection, a machine with one queue), and runs itself again as a child on the soft `libcuda.so.1` if that has been
-//! built; `cuda` runs the checks on the library that the loader finds.
+//! `OVERTAKE_BACKEND` chooses, as for the conformance suite, whose rig and doors this suite shares. `soft` (the
+//! default) runs every check on a fresh software GPU in virtual time, adds the trials that only a model can run
+//! (faults, inspection, a machine with one queue), and runs itself again as a child on the soft `libcuda.so.1` if
+//! that has been built. `cuda` runs the checks on the library that the loader finds.
 #![deny(unsafe_code)]
 
 // Shared with the conformance suite; neither suite needs all of it.

@@ -11,7 +11,7 @@ use super::{Rig, STREAM_PRIORITY_DEFAULT};
 /// The result of trying an operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Support {
-    /// It did what it should.
+    /// It had the effect that it should have.
     Works,
     /// The driver refused it.
     Refused(Error),

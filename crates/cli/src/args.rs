@@ -59,7 +59,7 @@ pub enum Command {
     Demo(DemoArguments),
     /// Measure overtake against CUDA alone, or hunt for hangs and wrong bytes.
     Bench(BenchArguments),
-    /// Run a program with priorities for its copies, unchanged, and report what became of them.
+    /// Run a program with priorities for its copies, unchanged, and report on them.
     Run(RunArguments),
     /// Run a scenario on a small exact machine, with or without semaphores: the order of copies, with reasons.
     Simulate(SimulateArguments),

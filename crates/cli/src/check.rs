@@ -18,7 +18,6 @@ struct FaultRow {
     message: String,
 }
 
-/// One file.
 #[derive(Debug, Serialize)]
 struct Judgement {
     file: String,

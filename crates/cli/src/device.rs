@@ -27,7 +27,6 @@ impl OpenDevice {
         Ok(open)
     }
 
-    /// The device.
     #[must_use]
     pub fn device(&self) -> Device {
         self.device

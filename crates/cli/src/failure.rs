@@ -9,7 +9,6 @@ use hal::Code;
 /// The reason why a command failed.
 #[derive(Debug)]
 pub enum Failure {
-    /// A driver call failed.
     Driver(hal::Error),
     /// A file cannot be written.
     File(PathBuf, io::Error),

@@ -11,7 +11,6 @@ use crate::args::OptionsArguments;
 use crate::failure::Result;
 use crate::output;
 
-/// One option.
 #[derive(Serialize)]
 struct OptionRow {
     name: &'static str,

@@ -8,7 +8,6 @@ use serde::Serialize;
 
 use crate::failure::{Failure, Result};
 
-/// Writes a file.
 pub fn write_file(path: &Path, contents: &str) -> Result<()> {
     let written = doors::file::create(path).and_then(|mut file| file.write_all(contents.as_bytes()));
     written.map_err(|error| Failure::File(path.to_owned(), error))

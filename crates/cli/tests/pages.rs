@@ -86,7 +86,7 @@ fn run(folder: &Folder, line: &str) -> Result<String, Failed> {
     if output.status.success() { Ok(said) } else { Err(format!("`{line}`: {}\n{said}", output.status).into()) }
 }
 
-/// What only cargo can run: the names of packages and of the alias have to exist.
+/// Checks a line that only cargo can run: the names of packages and of the alias have to exist.
 fn check_cargo(line: &str) -> Result<(), Failed> {
     let words: Vec<&str> = line.split_whitespace().collect();
     let exists = match &words[..] {

@@ -150,7 +150,7 @@ fn a_deadlock_is_reported_and_not_waited_for() {
     assert!(complaint(head, &[]).contains("nothing moves any more; try --mode hold"));
     let counted = replaced("deadlock.toml", "inc = \"submitted\"", "inc = \"submitted\"\nboost = false");
     let complaint = complaint(&counted, &["--mode", "hold"]);
-    assert!(complaint.contains("deadlock: not expected"), "boosting is what lets the dependency pass: {complaint}");
+    assert!(complaint.contains("deadlock: not expected"), "the boost lets the dependency pass: {complaint}");
 }
 
 #[test]

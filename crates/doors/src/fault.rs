@@ -22,7 +22,7 @@ pub struct Fault {
     pub origin: String,
     /// The place; `None` where the mistake concerns the whole text.
     pub place: Option<Place>,
-    /// What is wrong, and what would be right.
+    /// The mistake and its correction.
     pub message: String,
 }
 

@@ -131,7 +131,7 @@ impl Builder {
         self
     }
 
-    /// Keeps a trace of what is executed.
+    /// Keeps a trace of the executed operations.
     pub fn trace(mut self, keep: bool) -> Builder {
         self.trace = keep;
         self

@@ -4,7 +4,7 @@
 //! against the hazards of real hardware. Every constant is a parameter ([`Parameters`]) that was fitted to
 //! measurements. `model/README.md` explains the mechanisms, and `tests/fidelity.rs` replays the measurements.
 //!
-//! # What is supported
+//! # Supported
 //! - Devices and attributes, primary and own contexts, several processes ([`SoftGpu::process`]) on several devices.
 //! - Streams with both default streams, events with timing, capture in its three modes (graphs are counted, not
 //!   launched).
@@ -14,7 +14,7 @@
 //! - PTX modules whose kernels are registered by name ([`KernelSpec`]; [`BUILTIN_PTX`] lists those that always are).
 //! - Injected faults ([`Fault`]), a trace, counts, and the proof of a deadlock with its report ([`Deadlock`]).
 //!
-//! # What is rejected
+//! # Rejected
 //! - An image that is not PTX, or PTX with a kernel that is not registered: `INVALID_IMAGE`. PTX that does not parse,
 //!   or whose parameters differ from the registered ones: `INVALID_PTX`.
 //! - Attributes that are not modelled: `INVALID_VALUE`. All other mistakes are refused as the driver refuses them.

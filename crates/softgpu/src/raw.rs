@@ -24,7 +24,7 @@ pub(crate) struct Backing {
 }
 
 // SAFETY: the pointers name memory that is not tied to a thread: the heap's, or the caller's by a promise that names no
-// thread. All access goes through `Span`, whose methods say what they do about concurrent access.
+// thread. All access goes through `Span`, whose methods document concurrent access.
 unsafe impl Send for Backing {}
 
 impl Backing {

@@ -85,7 +85,7 @@ pub fn difference(name: &str, source: &str, chore: &str, committed: &str, fresh:
             (old, new) => {
                 let show = |line: Option<&str>| line.unwrap_or("(the end)").to_owned();
                 return format!(
-                    "{name} differs from what {source} gives, first at line {number}:\n- {}\n+ {}\n\
+                    "{name} differs from {source}, first at line {number}:\n- {}\n+ {}\n\
                      run `cargo xtask {chore}` and look at `git diff`\n",
                     show(old),
                     show(new)

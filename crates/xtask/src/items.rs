@@ -1,16 +1,16 @@
-//! Items of the source that pages name, written as `folder/file.rs::Item::part`: they have to exist, and every word of
-//! the glossary has to be one.
+//! Items of the source that pages name in the form `folder/file.rs::Item::part`. They have to exist, and every word
+//! of the glossary has to be one.
 
-/// Kinds of source file that an item can stand in.
+/// Kinds of source file that can define an item.
 const SOURCES: [&str; 2] = [".rs", ".cu"];
 
-/// What stands in front of the name of an item where Rust defines it.
+/// The keywords before the name of an item in Rust.
 const KEYWORDS: [&str; 8] = ["fn", "struct", "enum", "trait", "const", "static", "type", "mod"];
 
-/// The page that has the glossary, and the heading that it stands under.
+/// The page with the glossary, and its heading there.
 const GLOSSARY: (&str, &str) = ("ARCHITECTURE.md", "## Words");
 
-/// Every item that the page names and that is not there, with its line. `read` gives the text of a file.
+/// Every item that the page names and that does not exist, with its line. `read` returns the text of a file.
 pub fn missing(page: &str, read: &dyn Fn(&str) -> Option<String>) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     for (index, line) in page.lines().enumerate() {
@@ -54,7 +54,7 @@ fn defines(text: &str, name: &str) -> bool {
     })
 }
 
-/// Whether this is where C defines a function: its type stands before the name, at the start of the line.
+/// Whether C defines a function here: its type stands before the name, at the start of the line.
 fn is_c_function(line: &str, after: &str) -> bool {
     after.starts_with('(') && line.starts_with(|letter: char| letter.is_ascii_lowercase()) && !line.contains('(')
 }

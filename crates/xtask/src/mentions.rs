@@ -1,4 +1,4 @@
-//! Paths that files of the tree mention: stored runs, links between pages, files that probes include. All must exist.
+//! Paths that files mention: stored runs, links between pages, files that probes include. All must exist.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -12,7 +12,7 @@ fn is_of_path(letter: char) -> bool {
     letter.is_ascii_alphanumeric() || "._-/".contains(letter)
 }
 
-/// Every path that is mentioned in the text of the file `name` and does not exist, with its line.
+/// Every path that the text of the file `name` mentions and that does not exist, with its line.
 pub fn missing(name: &str, text: &str, exists: &dyn Fn(&str) -> bool) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     for (index, line) in text.lines().enumerate() {
@@ -31,7 +31,8 @@ pub fn missing(name: &str, text: &str, exists: &dyn Fn(&str) -> bool) -> Vec<(us
     found
 }
 
-/// Paths into the folder of stored runs. One that goes on with a pattern or a word to be replaced ends before that.
+/// Paths into the folder of stored runs. A path that continues with a pattern or a word to be replaced ends before
+/// that.
 fn stored_paths(line: &str) -> Vec<String> {
     let folder = format!("{FOLDER}/");
     let begins = |at: &usize| !line[..*at].chars().next_back().is_some_and(is_of_path);
@@ -40,26 +41,26 @@ fn stored_paths(line: &str) -> Vec<String> {
         let end = rest.find(|letter: char| !is_of_path(letter)).unwrap_or(rest.len());
         let is_pattern = rest[end..].starts_with(['*', '<', '{', '$']);
         let path = if is_pattern { &rest[..rest[..end].rfind('/').unwrap_or(0)] } else { &rest[..end] };
-        // Capitals are words to be replaced, save in the name of a page.
+        // Capitals are words to be replaced, except in the name of a page.
         let is_name = |part: &&str| part.chars().any(|c| c.is_ascii_lowercase()) && !part.is_empty();
         path.trim_end_matches(['.', '-', '/']).split('/').take_while(is_name).collect::<Vec<_>>().join("/")
     });
     paths.collect()
 }
 
-/// Where the links of a line of Markdown lead, those that do not leave the repository.
+/// The targets of the links of a line of Markdown that stay in the repository.
 fn links(line: &str) -> Vec<&str> {
     let targets = line.split("](").skip(1).filter_map(|rest| rest.split_once(')')).map(|(target, _)| target);
     let stays = |target: &&str| !target.contains("://") && !target.starts_with(['#', '`']) && !target.contains(' ');
     targets.filter(stays).map(|target| target.split('#').next().unwrap_or(target)).collect()
 }
 
-/// The file of this project that a line of C includes.
+/// The project's own file that a line of C includes.
 fn included(line: &str) -> Option<&str> {
     line.strip_prefix("#include \"")?.split('"').next()
 }
 
-/// A path as seen from the folder of the file `name`, from the root of the repository.
+/// A path relative to the folder of the file `name`, from the root of the repository.
 fn beside(name: &str, link: &str) -> String {
     let mut path = PathBuf::new();
     for part in Path::new(name).parent().unwrap_or(Path::new("")).join(link).components() {
@@ -82,7 +83,7 @@ mod tests {
         missing(name, text, &|path| known.contains(&path)).into_iter().map(|(_, what)| what).collect()
     }
 
-    /// The folder in halves, so that this file does not mention what does not exist.
+    /// The folder is in halves, so that this file does not mention a missing path.
     fn text(rest: &str) -> String {
         format!("see ({FOLDER}/{rest}), say")
     }

@@ -12,7 +12,6 @@ use crate::headline;
 use crate::stored::{self, FOLDER};
 use crate::{codegen::Mode, tidy};
 
-/// The request.
 #[derive(Default)]
 struct Asked<'a> {
     question: Option<&'a str>,

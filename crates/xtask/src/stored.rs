@@ -18,7 +18,6 @@ const PROBES: &str = "probes";
 /// The header of a text has these lines in this order.
 const TEXT_HEADER: [&str; 5] = ["device", "driver", "commit", "product", "command"];
 
-/// One stored run.
 #[derive(Clone, Debug)]
 pub struct Stored {
     /// Its file, from the root of the repository.

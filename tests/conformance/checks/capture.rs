@@ -198,7 +198,6 @@ pub fn legacy_stream_beside_a_capture(rig: &Rig) -> Outcome {
     same_bytes("the legacy memset", &rig.dtoh_now((buffer, 0), 64)?, &[2; 64])
 }
 
-/// A driver call.
 type Call = fn(&Rig, Buffer, Stream, Event) -> hal::Result<()>;
 
 /// Calls that a capturing thread must not make, unless the capture is relaxed.

@@ -66,7 +66,7 @@ pub fn host_time(rig: &Rig) -> Outcome {
     same("a wait for a condition that holds", &host.wait_until(Some(host.now()), &mut || true), &Wait::Met)
 }
 
-/// A wait ends as soon as the device has done what it waits for.
+/// A wait ends as soon as the device meets its condition.
 pub fn host_waits_for_the_device(rig: &Rig) -> Outcome {
     let (host, stream, word) = (rig.driver().host(), rig.stream()?, rig.word());
     let gate = rig.gate(stream)?;

@@ -23,7 +23,6 @@ mod priorities;
 pub struct Case {
     /// The noun and the property, such as `events::elapsed`.
     pub name: &'static str,
-    /// The check.
     pub check: Check,
     /// The number of devices that it needs.
     pub devices: i32,
@@ -85,7 +84,6 @@ const SPECIAL: &[Case] = &[
     Case { name: "errors::stale_handles", check: errors::stale_handles, devices: 1, model_only: true },
 ];
 
-/// All of them.
 pub fn all() -> impl Iterator<Item = Case> {
     PLAIN.iter().chain(SPECIAL).copied()
 }

@@ -196,7 +196,7 @@ pub fn ends_both_ways(rig: &Rig) -> Outcome {
     // A rescue that does not wait for its turn in the stream misses the bytes that were written between the two.
     let mut expected = vec![5; BYTES as usize];
     expected[..4].copy_from_slice(&1u32.to_le_bytes());
-    same_bytes("what came back", &filled.brought_back(), &expected)?;
+    same_bytes("the bytes that came back", &filled.brought_back(), &expected)?;
     rescued(rig, &overtake, 2)?;
     let host = rig.driver().host();
     for _ in 0..20 {

@@ -18,7 +18,6 @@ mod words;
 use crate::failure::Outcome;
 use crate::rig::Rig;
 
-/// A check.
 pub type Check = fn(&Rig) -> Outcome;
 
 /// A check with its name and its needs.
@@ -26,7 +25,6 @@ pub type Check = fn(&Rig) -> Outcome;
 pub struct Case {
     /// The noun and the property, such as `order::three_priorities`.
     pub name: &'static str,
-    /// The check.
     pub check: Check,
     /// Whether it runs only on the model in virtual time: it watches events within fractions of a millisecond, or
     /// makes requests that a real driver carries out for any length of time.
@@ -71,7 +69,6 @@ const MODEL_ONLY: &[Case] = cases! { true,
     passing: streams_release_each_other;
 };
 
-/// All of them.
 pub fn all() -> impl Iterator<Item = Case> {
     PLAIN.iter().chain(MODEL_ONLY).copied()
 }

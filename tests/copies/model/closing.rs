@@ -64,7 +64,7 @@ fn leave_nothing(rig: &Rig, options: Options, gpu: &softgpu::SoftGpu) -> Outcome
         Held { allocations: before.allocations + 3 * lanes.len(), streams: before.streams + lanes.len(), ..before };
     drop(lanes);
     rig.driver().context_synchronize()?;
-    same("what is held after closing", &Held::by(gpu), &rigs)
+    same("the objects after closing", &Held::by(gpu), &rigs)
 }
 
 /// Streams, events, memory and modules are all freed, on every way of the copies.
@@ -96,7 +96,7 @@ pub fn on_any_thread() -> Outcome {
             })?;
             same("the heir's context", &gone.join(rig.driver().host())?, &None)?;
             rig.driver().context_synchronize()?;
-            same("what is held", &Held::by(gpu), &Held { allocations: before.allocations + 2, ..before })
+            same("the objects", &Held::by(gpu), &Held { allocations: before.allocations + 2, ..before })
         },
     )
 }

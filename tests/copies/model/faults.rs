@@ -83,7 +83,7 @@ fn once(gpu: &SoftGpu, rig: &Rig, options: &Options, nth: u64) -> Result<u64, Fa
     drop((overtake, lanes));
     rig.driver().context_synchronize()?;
     let rigs = Held { allocations: held.allocations + 3 * streams, streams: held.streams + streams, ..held };
-    same("what is held after closing", &Held::by(gpu), &rigs).map_err(at)?;
+    same("the objects after closing", &Held::by(gpu), &rigs).map_err(at)?;
     Ok(calls)
 }
 
@@ -174,7 +174,7 @@ fn opening_with(options: &Options) -> Outcome {
                 // Only objects that cannot be freed stay.
                 let spared = faulty.failed().is_some_and(|call| GIVING_BACK.contains(&call));
                 ensure!(Held::by(gpu).sum() <= held.sum() + usize::from(spared), "{}", at(Failure::new("it leaks")));
-                same("what is held", &(Held::by(gpu) == held || spared), &true).map_err(at)
+                same("the objects", &(Held::by(gpu) == held || spared), &true).map_err(at)
             },
         )?;
         nth += 1;

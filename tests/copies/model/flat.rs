@@ -93,7 +93,7 @@ fn alone() -> Outcome {
                 let now = Held::by(gpu);
                 // The second pair of streams and its memory.
                 let expected = Held { allocations: held.allocations + 2, streams: held.streams + 2, ..held };
-                same("what is held", &now, &expected)?;
+                same("the objects", &now, &expected)?;
                 let growth = resident_bytes().saturating_sub(resident);
                 ensure!(growth < GROWTH_MAX, "the process has grown by {growth} bytes");
                 let copies = overtake.statistics();

@@ -124,7 +124,7 @@ pub fn copies_make_nothing() -> Outcome {
             let (to, from) = ((Side::Device(memory.1), 0), (Side::Host(&memory.0), 0));
             let urgent = plain.iter().map(|stream| doors::linear(stream, to, from, 40 << 10, Some(level(3))));
             let handles = urgent.collect::<Result<Vec<_>, _>>()?;
-            same("what is held after copying", &Held::by(gpu), &held)?;
+            same("the objects after copying", &Held::by(gpu), &held)?;
             gate.open();
             handles.iter().try_for_each(|handle| handle.wait())?;
             lanes.iter().try_for_each(|lane| lane.synchronize())?;
@@ -149,7 +149,7 @@ pub fn leaves_nothing() -> Outcome {
             drop((low, high, overtake));
             rig.driver().context_synchronize()?;
             let mine = Held { allocations: held.allocations + 2, streams: held.streams + 2, ..held };
-            same("what is held after closing", &Held::by(gpu), &mine)
+            same("the objects after closing", &Held::by(gpu), &mine)
         },
     )
 }

@@ -59,7 +59,6 @@ impl<'a> Stall<'a> {
         self.gpu.inject(Fault::DelayEngine { device: 0, direction, span_ns: ms * 1_000_000 });
     }
 
-    /// An urgent copy.
     pub fn urgent(&self) -> Result<CopyHandle, Failure> {
         self.urgent_of(&self.high)
     }
@@ -77,7 +76,6 @@ impl<'a> Stall<'a> {
         Ok(urgent)
     }
 
-    /// A bulk copy.
     pub fn bulk(&self) -> Result<CopyHandle, Failure> {
         Ok(doors::htod(&self.low, self.memory.1, &self.memory.0, BULK_BYTES)?)
     }

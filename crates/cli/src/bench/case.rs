@@ -21,11 +21,8 @@ pub const BULK_WORD: usize = 2;
 
 /// A scenario, and the parts of its row that are not measured.
 pub struct Case {
-    /// The scenario.
     pub scenario: Scenario,
-    /// The method.
     pub label: Label,
-    /// The direction.
     pub direction: Direction,
     /// Sizes of the urgent copy and of the bulk request.
     pub bytes: (u64, u64),
@@ -38,7 +35,6 @@ pub struct Case {
 /// Sizes and lanes of a case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sizes {
-    /// The direction.
     pub direction: Direction,
     /// Bytes of an urgent copy, and the lane it uses.
     pub urgent: (u64, usize),

@@ -68,7 +68,6 @@ pub enum MethodName {
 /// The description of a method in a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Label {
-    /// Its name.
     pub method: &'static str,
     /// The transport of bulk.
     pub transport: &'static str,
@@ -79,7 +78,6 @@ pub struct Label {
 }
 
 impl Label {
-    /// Plain copies.
     #[must_use]
     pub const fn plain(method: &'static str) -> Label {
         Label { method, transport: "engine", urgent_transport: None, emulation: "none" }
@@ -88,9 +86,7 @@ impl Label {
 
 /// The common parts of all methods of a run.
 pub struct Workshop {
-    /// Memory and streams.
     pub ground: Arc<Ground>,
-    /// The device.
     pub device: Device,
     /// CUDA's priorities there.
     pub range: PriorityRange,

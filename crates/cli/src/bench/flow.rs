@@ -16,7 +16,6 @@ const MOST_OUTSTANDING: u32 = 64;
 /// The copies of a flow, and the word that counts them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cargo {
-    /// The direction.
     pub direction: Direction,
     /// The lane between whose two sides it copies.
     pub lane: usize,
@@ -34,7 +33,6 @@ pub trait Flow: Send + Sync {
     fn cargo(&self) -> Cargo;
     /// The stream that is idle when everything has completed.
     fn stream(&self) -> Stream;
-    /// Submits one copy.
     fn copy(&self) -> Result<()>;
 
     /// Copies to keep outstanding so that the engine never runs dry.
@@ -60,7 +58,6 @@ pub trait Flow: Send + Sync {
     }
 }
 
-/// Plain copies.
 pub struct Plain {
     pub ground: Arc<Ground>,
     pub cargo: Cargo,

@@ -59,7 +59,6 @@ impl Ground {
         &self.rig
     }
 
-    /// The driver.
     #[must_use]
     pub fn driver(&self) -> &Arc<dyn Driver> {
         self.rig.driver()

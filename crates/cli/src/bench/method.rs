@@ -10,9 +10,7 @@ use super::flow::Flow;
 /// The flows of a method while it is open.
 #[derive(Clone)]
 pub struct Flows {
-    /// Urgent copies.
     pub urgent: Arc<dyn Flow>,
-    /// Bulk requests.
     pub bulk: Arc<dyn Flow>,
 }
 
@@ -38,7 +36,6 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Both together.
     #[must_use]
     pub fn and(mut self, other: Tally) -> Tally {
         for (reason, count) in other.fallbacks {

@@ -39,13 +39,11 @@ impl Way {
 /// The settings for opening overtake.
 #[derive(Clone, Debug)]
 pub struct Setup {
-    /// The options.
     pub options: Options,
     /// The way of urgent copies and the way of bulk requests.
     pub ways: (Way, Way),
     /// Whether both have the same priority, so that nothing is armed.
     pub is_alone: bool,
-    /// The device.
     pub device: Device,
 }
 

@@ -26,9 +26,7 @@ pub enum Load {
 pub struct Scenario {
     /// The name for readers.
     pub name: String,
-    /// The work.
     pub load: Load,
-    /// The method.
     pub method: Arc<dyn Method>,
     /// Its share of a round's time, relative to the other scenarios.
     pub weight: u32,

@@ -104,11 +104,9 @@ pub struct Shown {
     pub title: String,
     /// A line or two about the measurement.
     pub summary: String,
-    /// The table.
     pub table: Table,
     /// A picture in text.
     pub picture: Option<String>,
-    /// The picture.
     pub svg: Option<String>,
     /// Notes that a reader needs beside the numbers.
     pub notes: Vec<String>,

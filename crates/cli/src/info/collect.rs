@@ -18,7 +18,6 @@ use backend::Opened;
 /// All data that `info` shows.
 #[derive(Debug, Serialize)]
 pub struct Report {
-    /// Version of overtake.
     pub version: &'static str,
     /// Commit it was built from.
     pub commit: &'static str,
@@ -36,7 +35,6 @@ pub struct Report {
     pub environment: BTreeMap<String, String>,
     /// The behaviour of `overtake run` here.
     pub drop_in: DropIn,
-    /// The devices.
     pub devices: Vec<DeviceReport>,
     /// Settings that should be changed.
     pub warnings: Vec<Warning>,
@@ -51,7 +49,6 @@ pub struct Backend {
     pub reason: String,
 }
 
-/// One device.
 #[derive(Debug, Serialize)]
 pub struct DeviceReport {
     /// Counted from 0.
@@ -60,11 +57,9 @@ pub struct DeviceReport {
     pub name: String,
     /// In the form of `nvidia-smi -L`.
     pub uuid: String,
-    /// Its memory.
     pub memory_bytes: u64,
     /// Its compute capability, such as `9.0`.
     pub compute_capability: String,
-    /// Its multiprocessors.
     pub multiprocessors: i32,
     /// The number of copy engines that work at the same time, as the driver counts them.
     pub copy_engines: i32,

@@ -10,9 +10,7 @@ use crate::environment::{MAX_CONNECTIONS, MAX_COPY_CONNECTIONS};
 /// A trap of this machine, with its cure.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Warning {
-    /// The trap.
     pub what: String,
-    /// The cure.
     pub cure: String,
 }
 

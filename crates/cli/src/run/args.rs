@@ -58,7 +58,7 @@ pub struct RunArguments {
     /// Load the library with everything switched off, for comparison.
     #[arg(long)]
     pub off: bool,
-    /// Print on standard error, when the program has ended, what became of its copies.
+    /// Print a report on the program's copies on standard error when it has ended.
     #[arg(long)]
     pub report: bool,
     /// Write the same as JSON, for all processes together and for each; `-` is standard output.

@@ -1,4 +1,4 @@
-//! `overtake run`: runs a program under the drop-in and reports what became of its copies.
+//! `overtake run`: runs a program under the drop-in and reports on its copies.
 //!
 //! | file | task |
 //! |---|---|

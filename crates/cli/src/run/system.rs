@@ -63,7 +63,7 @@ impl Signals {
     pub fn prepare(&self, command: &mut Command) {
         let (mask, action, parent) = (self.inherited_mask, self.inherited_child_action, std::process::id());
         // SAFETY: the closure runs between fork and exec and makes system calls only, all of them async-signal-safe,
-        // with pointers to what it owns.
+        // with pointers to its own values.
         unsafe {
             command.pre_exec(move || {
                 call(libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL))?;

@@ -6,7 +6,6 @@ use semaphores::{Priorities, Priority};
 use super::scenario::Mode;
 use super::setup::{EngineSetup, StreamSetup};
 
-/// A channel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChannelSetup {
     /// The name in messages.

@@ -28,7 +28,6 @@ pub struct Command {
     pub received: u64,
 }
 
-/// A channel.
 #[derive(Debug, Default)]
 pub struct Channel {
     /// The commands that have not been executed, the head first.

@@ -22,8 +22,8 @@ pub fn resolve(copies: Vec<CopySetup>, afters: &[&Vec<String>]) -> Result<Vec<Co
         // A driver's wait for an event covers only earlier records, so the wait would not cover a later copy.
         if let Some(later) = after.iter().find(|other| place[**other] > place[copy]) {
             return Err(format!(
-                "copy `{0}` comes after `{1}`, which is submitted later, and a stream can only wait for what has been \
-                 submitted; let `{1}` arrive earlier, or list it above `{0}`",
+                "copy `{0}` comes after `{1}`, which is submitted later; a stream can only wait for submitted copies: \
+                 let `{1}` arrive earlier, or list it above `{0}`",
                 copies[copy].name, copies[*later].name
             ));
         }

@@ -10,7 +10,6 @@ use super::scenario::Mode;
 use super::setup::Setup;
 use super::words::Words;
 
-/// An unfinished copy.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Copy {
     pub(super) began: Option<Nanos>,
@@ -39,7 +38,6 @@ pub(super) struct Engine {
     pub(super) shares: Vec<(Priority, Share, bool)>,
 }
 
-/// The machine.
 pub(super) struct Machine<'a> {
     pub(super) setup: &'a Setup,
     pub(super) now: Nanos,

@@ -8,7 +8,6 @@ use super::words::History;
 /// One chunk on an engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Run {
-    /// The copy.
     pub copy: usize,
     /// The index of the chunk in its copy.
     pub chunk: usize,
@@ -21,9 +20,7 @@ pub struct Run {
 /// The semaphores of one engine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Semaphore {
-    /// The engine.
     pub engine: usize,
-    /// The priority.
     pub priority: Priority,
     /// Its values, each with the time from which it had them.
     pub history: History,

@@ -18,7 +18,6 @@ const ITEMS_MAX: usize = 60;
 
 /// A scenario, its setup and its outcome.
 pub struct Report<'a> {
-    /// The file.
     pub scenario: &'a Scenario,
     /// The resolved scenario.
     pub setup: &'a Setup,

@@ -46,7 +46,7 @@ pub enum Inc {
     /// When all copies that it comes after have completed.
     #[default]
     Schedulable,
-    /// When it is submitted, whatever it still waits for. This is the hazard.
+    /// When it is submitted, even while it still waits for other copies. This is the hazard.
     Submitted,
 }
 
@@ -54,12 +54,9 @@ pub enum Inc {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Unit {
-    /// Nanoseconds.
     Ns,
-    /// Microseconds.
     #[default]
     Us,
-    /// Milliseconds.
     Ms,
 }
 
@@ -94,7 +91,6 @@ impl Unit {
     }
 }
 
-/// A scenario.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Scenario {
@@ -110,7 +106,6 @@ pub struct Scenario {
     /// The time that the host scheduler needs for one semaphore command.
     #[serde(default)]
     pub command: u64,
-    /// The number of priorities.
     pub priorities: u8,
     /// Cuts copies below the highest priority; `--chunk-bytes` overrides it.
     #[serde(default)]
@@ -130,7 +125,6 @@ pub struct Scenario {
     /// The devices; one with four queues if there are none.
     #[serde(default)]
     pub devices: Vec<Device>,
-    /// The application's streams.
     pub streams: Vec<Stream>,
     /// The copies, in order of submission where arrivals are equal.
     pub copies: Vec<Copies>,
@@ -227,7 +221,6 @@ pub struct Copies {
     /// Its bytes; or else:
     #[serde(default)]
     pub bytes: Option<u64>,
-    /// Its duration.
     #[serde(default)]
     pub duration: Option<u64>,
     /// The time of its submission.

@@ -20,7 +20,6 @@ pub struct Setup {
     pub slice: Nanos,
     /// The time that the host scheduler needs for one semaphore command.
     pub command: Nanos,
-    /// The number of priorities.
     pub priorities: Priorities,
     /// The time from which copies count.
     pub inc: Inc,
@@ -32,7 +31,6 @@ pub struct Setup {
     pub engines: Vec<EngineSetup>,
     /// The channels that are used by some stream.
     pub channels: Vec<ChannelSetup>,
-    /// The application's streams.
     pub streams: Vec<StreamSetup>,
     /// The copies, in order of submission.
     pub copies: Vec<CopySetup>,
@@ -66,7 +64,6 @@ pub struct StreamSetup {
     pub channel: usize,
 }
 
-/// A copy.
 #[derive(Clone, Debug)]
 pub struct CopySetup {
     pub name: String,

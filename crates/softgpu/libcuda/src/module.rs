@@ -114,7 +114,7 @@ pub unsafe fn cuLaunchKernel(
         stream: stream(flavour, h_stream),
         parameters,
     };
-    // SAFETY: the caller's promise for the parameters, their sizes and what the kernel does with them.
+    // SAFETY: the caller's promise for the parameters, their sizes and their use by the kernel.
     Ok(unsafe { gpu.launch(&launch) }?)
 }
 

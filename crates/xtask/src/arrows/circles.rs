@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::modules::Arrows;
 
-/// For each node that lies on a circle the shortest one through it, each circle once: its nodes in order, from the
-/// least on.
+/// For each node on a circle the shortest circle through it, each circle once: its nodes in order, from the least one
+/// on.
 pub fn circles(arrows: &Arrows) -> BTreeSet<Vec<String>> {
     let circles = arrows.keys().filter_map(|node| through(node, arrows));
     circles.map(beginning_with_the_least).collect()
@@ -55,8 +55,7 @@ pub fn folded(arrows: &Arrows) -> Arrows {
     folded
 }
 
-/// Where two paths part: the path of each up to its first name that the other does not have. `a.rs` and `a/mod.rs`
-/// belong to `a`.
+/// The point where two paths part: each path up to its first name that differs. `a.rs` and `a/mod.rs` belong to `a`.
 fn parting(left: &str, right: &str) -> (String, String) {
     let names = |path: &str| -> Vec<String> {
         let path = path.trim_end_matches(".rs").trim_end_matches("/mod");
@@ -66,7 +65,7 @@ fn parting(left: &str, right: &str) -> (String, String) {
     let same = left.iter().zip(&right).take_while(|(left, right)| left == right).count();
     let up_to = |names: &[String]| names[..names.len().min(same + 1)].join("/");
     match same == left.len() || same == right.len() {
-        // A file and what lies in its folder.
+        // A file and the files in its folder.
         true => (left.join("/"), left.join("/")),
         false => (up_to(&left), up_to(&right)),
     }

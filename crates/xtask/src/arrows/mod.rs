@@ -1,7 +1,7 @@
 //! Arrows run downward: from crates to those of lower ranks, and between the files of a crate never in a circle.
 //!
-//! What is looked at is `use` and paths, tests aside. A method says nothing of the file that defines it, so that two
-//! files which only call methods of each other pass.
+//! Only `use` and paths are read, and tests are left out. A method call does not name the file that defines the
+//! method, so two files that only call methods of each other pass.
 
 mod circles;
 mod modules;
@@ -16,11 +16,11 @@ use self::modules::{Arrows, Modules};
 use crate::Outcome;
 use crate::codegen::read;
 
-/// The roots of the crates whose files are in no circle.
+/// The roots of the crates whose files must be in no circle.
 const STACK: [&str; 4] = ["semaphores/src/lib.rs", "channels/src/lib.rs", "copies/src/lib.rs", "src/lib.rs"];
 
-/// Files, and folders with what lies beside them, that are in a circle still. An entry that no circle has any more is a
-/// finding, too.
+/// Files, and folders with the files beside them, that still are in a circle. An entry without a circle is a finding,
+/// too.
 const KNOWN: [&str; 18] = [
     "copies/src/copy",
     "copies/src/copy/handle.rs",
@@ -42,14 +42,14 @@ const KNOWN: [&str; 18] = [
     "copies/src/watch",
 ];
 
-/// Everything that is wrong with the arrows of the repository.
+/// All mistakes in the arrows of the repository.
 pub fn findings(root: &Path) -> Result<Vec<String>, String> {
     let mut wrong = ranks::check(&files(root, "Cargo.toml")?)?;
     wrong.extend(judge(&circles_of_the_stack(root)?, &KNOWN));
     Ok(wrong)
 }
 
-/// `cargo xtask arrows`: prints every circle, known or not, and what is wrong.
+/// `cargo xtask arrows`: prints every circle, known or not, and all mistakes.
 pub fn run(root: &Path) -> Outcome {
     let text = circles_of_the_stack(root)?.iter().map(|circle| format!("{}\n", circle.text)).collect();
     match findings(root)?.is_empty() {
@@ -58,7 +58,7 @@ pub fn run(root: &Path) -> Outcome {
     }
 }
 
-/// A circle: what lies on it, and how it runs.
+/// A circle: its nodes, and its course.
 struct Circle {
     nodes: Vec<String>,
     text: String,
@@ -77,7 +77,7 @@ fn circles_of(root: &str, files: &BTreeMap<String, String>) -> Vec<Circle> {
         circles::circles(arrows).into_iter().map(|nodes| Circle { text: text(&nodes, arrows), nodes }).collect()
     };
     let mut all = told(&arrows);
-    // Where the files of two folders make a circle, so do the folders: that is one finding.
+    // If the files of two folders make a circle, so do the folders. That is one finding.
     let is_told = |circle: &Circle| all.iter().any(|other| other.text.trim_end_matches(".rs") == circle.text);
     let folders: Vec<Circle> = told(&folded).into_iter().filter(|circle| !is_told(circle)).collect();
     all.extend(folders);
@@ -90,7 +90,7 @@ fn text(nodes: &[String], arrows: &Arrows) -> String {
     format!("a circle: {} {}", steps.join(" "), nodes[0])
 }
 
-/// Circles that are not known, and what is known and no longer true.
+/// Unknown circles, and known ones that no longer exist.
 fn judge(circles: &[Circle], known: &[&str]) -> Vec<String> {
     let is_known = |node: &String| known.contains(&node.as_str());
     let fresh = circles.iter().filter(|circle| !circle.nodes.iter().all(is_known)).map(|circle| circle.text.clone());
@@ -101,7 +101,7 @@ fn judge(circles: &[Circle], known: &[&str]) -> Vec<String> {
     fresh.chain(gone).collect()
 }
 
-/// The files that git knows or would add whose names end so, by path.
+/// The tracked or new files whose names have this ending, by path.
 fn files(root: &Path, end: &str) -> Result<BTreeMap<String, String>, String> {
     let names = crate::scratch::names(root)?;
     let wanted = names.into_iter().filter(|name| name.ends_with(end) && root.join(name).exists());

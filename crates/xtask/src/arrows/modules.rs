@@ -1,4 +1,5 @@
-//! The modules of one crate, and which file uses what of which other: an arrow.
+//! The modules of one crate, and the arrows between files: an arrow runs from a file to each file whose items it
+//! uses.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,7 +16,7 @@ impl fmt::Display for Place {
     }
 }
 
-/// For each file those of which it uses something, and where it first does.
+/// For each file the files whose items it uses, with the place of the first use.
 pub type Arrows = BTreeMap<String, BTreeMap<String, Place>>;
 
 /// A module, in a file of its own or within one.
@@ -26,11 +27,11 @@ struct Module {
     source: Source,
 }
 
-/// What a path leads to.
+/// The target of a path.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Found {
     Module(usize),
-    /// Something that the module defines.
+    /// An item of the module.
     Item(usize),
 }
 
@@ -53,7 +54,7 @@ impl Modules {
         Some(self.add(file, folder(file), parent, source, files))
     }
 
-    /// Adds a module and those below it, whose files lie in `folder`.
+    /// Adds a module and its child modules, whose files lie in `folder`.
     fn add(
         &mut self,
         file: &str,
@@ -82,13 +83,13 @@ impl Modules {
         this
     }
 
-    /// Whether this file is one of the crate, and no test.
+    /// Whether this file belongs to the crate and not to its tests.
     #[cfg(test)]
     pub fn have(&self, file: &str) -> bool {
         self.0.iter().any(|module| module.file == file)
     }
 
-    /// Every arrow between two files. Declaring a module or exporting what it defines is none.
+    /// Every arrow between two files. Declaring a module, or exporting its items, makes no arrow.
     pub fn arrows(&self) -> Arrows {
         let mut arrows = Arrows::new();
         for (at, module) in self.0.iter().enumerate() {
@@ -103,7 +104,7 @@ impl Modules {
             };
             for import in &module.source.imports {
                 if let Some(line) = used_at(import, &module.source) {
-                    // The name of a module is no use of it: what is taken from it is.
+                    // A module's name alone is no use of it, but an item of it is.
                     let found = self.resolve(at, &import.path, DEPTH);
                     let is_name = matches!(found, Some(Found::Module(_))) && import.name.is_some();
                     add(found.filter(|_| !is_name), line);
@@ -131,14 +132,14 @@ impl Modules {
             found = match name.as_str() {
                 "super" => Found::Module(self.0[module].parent?),
                 "self" => found,
-                // Macros may define what is not to be seen here.
+                // A macro may define an item that is not visible here.
                 name => self.named(module, name, depth).unwrap_or(Found::Item(module)),
             };
         }
         Some(found)
     }
 
-    /// What a name stands for in a module.
+    /// The meaning of a name in a module.
     fn named(&self, at: usize, name: &str, depth: usize) -> Option<Found> {
         let module = &self.0[at];
         if let Some(child) = module.children.get(name) {
@@ -162,10 +163,11 @@ impl Modules {
     }
 }
 
-/// Imports of imports: more than a tree has.
+/// The most imports of imports; no tree has as many.
 const DEPTH: usize = 8;
 
-/// Where a module uses what it imports: what it exports only passes through, unless its own code uses it as well.
+/// The place where a module uses an import. An export alone only passes the name on, unless the module's own code
+/// uses it.
 fn used_at(import: &Import, source: &Source) -> Option<usize> {
     match (&import.name, import.is_exported) {
         (_, false) => Some(import.line),
@@ -174,7 +176,7 @@ fn used_at(import: &Import, source: &Source) -> Option<usize> {
     }
 }
 
-/// Where the modules lie that a file declares.
+/// The folder of the modules that a file declares.
 fn folder(file: &str) -> String {
     let (beside, name) = file.rsplit_once('/').unwrap_or(("", file));
     match name {

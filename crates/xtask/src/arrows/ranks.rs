@@ -1,10 +1,10 @@
-//! The crates, from the lowest rank to the highest: each stands on those of lower ranks alone.
+//! The crates, from the lowest rank to the highest: each depends on crates of lower ranks only.
 
 use std::collections::BTreeMap;
 
 use toml::{Table, Value};
 
-/// A crate of the workspace, and its rank. Those of one rank do not know each other.
+/// A crate of the workspace, and its rank. Crates of one rank do not know each other.
 const RANKS: [(&str, u8); 17] = [
     ("overtake-hal", 0),
     ("overtake-doors", 0),
@@ -25,7 +25,7 @@ const RANKS: [(&str, u8); 17] = [
     ("overtake-xtask", 9),
 ];
 
-/// Crates that stand on these alone.
+/// Crates that depend on these only.
 const STANDS_ON: [(&str, &[&str]); 4] = [
     ("overtake-softgpu", &["overtake-hal", "overtake-doors", "overtake-abi"]),
     ("overtake-softgpu-libcuda", &["overtake-hal", "overtake-doors", "overtake-abi", "overtake-softgpu"]),
@@ -33,14 +33,14 @@ const STANDS_ON: [(&str, &[&str]); 4] = [
     ("overtake-xtask", &["overtake-abi", "overtake-report"]),
 ];
 
-/// Crates that only these stand on: no other build contains the software GPU. Tests and examples may.
+/// Crates that only these depend on: no other build contains the software GPU. Tests and examples may use them.
 const CARRIES: [(&str, &[&str]); 3] = [
     ("overtake-softgpu", &["overtake-softgpu-libcuda", "overtake-backend", "overtake-cli"]),
     ("overtake-backend", &["overtake-cli"]),
     ("overtake-softgpu-libcuda", &[]),
 ];
 
-/// Everything that is wrong with the dependencies of these `Cargo.toml`; that of the root is `Cargo.toml`.
+/// All mistakes in the dependencies of these `Cargo.toml`; that of the root is `Cargo.toml`.
 pub fn check(manifests: &BTreeMap<String, String>) -> Result<Vec<String>, String> {
     let mut parsed = BTreeMap::new();
     for (file, text) in manifests {
@@ -54,7 +54,7 @@ pub fn check(manifests: &BTreeMap<String, String>) -> Result<Vec<String>, String
     for (file, manifest) in &parsed {
         let name = manifest.get("package").and_then(|package| package.get("name")).and_then(Value::as_str);
         let Some(name) = name else { continue };
-        // A workspace of its own, for a test.
+        // It is a workspace of its own, for a test.
         if *file != "Cargo.toml" && manifest.contains_key("workspace") {
             continue;
         }
@@ -75,7 +75,8 @@ fn rank(name: &str) -> Option<u8> {
     RANKS.iter().find(|(crate_name, _)| *crate_name == name).map(|(_, rank)| *rank)
 }
 
-/// What a crate's build needs: the key, and the name of the package. Dependencies of tests are not among them.
+/// The dependencies of a crate's build: the key, and the name of the package. Dependencies of tests are not among
+/// them.
 fn dependencies(manifest: &Table, shared: &Table) -> Vec<(String, String)> {
     let mut tables = vec![manifest];
     let targets = manifest.get("target").and_then(Value::as_table);
@@ -94,7 +95,7 @@ fn dependencies(manifest: &Table, shared: &Table) -> Vec<(String, String)> {
     found
 }
 
-/// Why a crate may not stand on another. Crates that are not ours have no rank.
+/// The reason why a crate may not depend on another. Other people's crates have no rank.
 fn judge(name: &str, dependency: &str) -> Option<String> {
     let (own, its) = (rank(name)?, rank(dependency)?);
     let listed = |list: &[(&str, &'static [&'static str])], of: &str| {

@@ -1,27 +1,27 @@
-//! What one file says of modules: those that it declares, what it imports, and the paths that it uses.
+//! The declarations of one file: its modules, its imports, and the paths that it uses.
 
 use std::collections::BTreeMap;
 
 use super::tokens::{Kind, Token, tokens};
 
-/// A path as it is written: `crate`, `self`, `super` or a name, and more names.
+/// A path in its written form: `crate`, `self`, `super` or a name, and more names.
 pub type Path = Vec<String>;
 
 /// `use` of one name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Import {
     pub path: Path,
-    /// The name that it has here; `None` for everything of a module.
+    /// The name that it has here; `None` for all items of a module.
     pub name: Option<String>,
-    /// Whether others may use it under this name.
+    /// Whether other modules may use it under this name.
     pub is_exported: bool,
     pub line: usize,
 }
 
-/// What a file, or a module within it, says.
+/// The declarations of a file, or of a module within it.
 #[derive(Debug, Default)]
 pub struct Source {
-    /// Modules in files of their own: name, and the path that an attribute gives.
+    /// Modules in their own files: name, and the path in an attribute.
     pub children: Vec<(String, Option<String>)>,
     /// Modules with their bodies.
     pub inline: Vec<(String, Source)>,
@@ -36,10 +36,10 @@ pub struct Source {
     pub is_test: bool,
 }
 
-/// Words before the name of what a file defines.
+/// Words before the name of a definition.
 const DEFINING: [&str; 10] =
     ["fn", "struct", "enum", "union", "trait", "type", "const", "static", "macro_rules", "mod"];
-/// Words that may stand before those.
+/// Words that may come before those.
 const BEFORE: [&str; 6] = ["pub", "unsafe", "async", "extern", "const", "default"];
 
 /// Reads a file without its tests.
@@ -54,7 +54,7 @@ struct Reader<'a> {
     at: usize,
 }
 
-/// What the attributes before an item say.
+/// The meaning of the attributes before an item.
 #[derive(Default)]
 struct Attributes {
     is_test: bool,
@@ -104,7 +104,7 @@ impl Reader<'_> {
         self.tokens.get(self.at + ahead).is_some_and(|token| token.is(mark))
     }
 
-    /// Whether `pub`, or `pub` with brackets, stands before this token.
+    /// Whether `pub`, or `pub` with brackets, comes before this token.
     fn is_public(&self) -> bool {
         let before = |back: usize| self.at.checked_sub(back).map(|at| &self.tokens[at]);
         match before(1) {
@@ -114,7 +114,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Reads attributes, and leaves out what belongs to the tests alone.
+    /// Reads attributes, and leaves out the items of tests.
     fn attributes(&mut self, source: &mut Source) {
         let mut found = Attributes::default();
         while self.is(0, '#') {
@@ -155,7 +155,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Skips from one bracket to that which closes it.
+    /// Skips from one bracket to the closing one.
     fn group(&mut self) {
         let mut depth = 0;
         while let Some(token) = self.tokens.get(self.at) {
@@ -171,7 +171,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Skips what an attribute stands before: an item, a field, a variant, a statement.
+    /// Skips the target of an attribute: an item, a field, a variant, a statement.
     fn item(&mut self) {
         let mut ahead = 0;
         while self.word(ahead).is_some_and(|word| BEFORE.contains(&word)) {
@@ -248,7 +248,7 @@ impl Reader<'_> {
         Import { path, name, is_exported, line }
     }
 
-    /// A word outside `use`: what it defines, or the path that it begins.
+    /// A word outside `use`: a definition, or the beginning of a path.
     fn path(&mut self, word: String, line: usize, is_outer: bool, source: &mut Source) {
         let defines = DEFINING.contains(&word.as_str());
         let is_field = self.at.checked_sub(1).is_some_and(|at| self.tokens[at].is('.'));
@@ -278,7 +278,6 @@ fn is_of_tests(attribute: &[Token]) -> bool {
     matches!(words[..], ["test"] | ["cfg", "test"] | ["cfg", "all", "test", ..])
 }
 
-/// `#[path = "…"]`.
 fn path_of(attribute: &[Token]) -> Option<String> {
     let is_path = attribute.iter().find_map(Token::word) == Some("path");
     attribute.iter().filter(|_| is_path).find_map(|token| match &token.kind {

@@ -1,16 +1,16 @@
 //! Rust source as words and marks, without comments.
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Kind {
     /// An identifier, a keyword or a number.
     Word(String),
-    /// What a string literal holds.
+    /// The contents of a string literal.
     Text(String),
     Mark(char),
 }
 
-/// A token and the line it stands on, from 1.
+/// A token and its line, from 1.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Token {
     pub kind: Kind,
@@ -30,7 +30,7 @@ impl Token {
     }
 }
 
-/// The tokens of a source. Lifetimes are left out, and `::` is one mark: `:` is not needed for anything else.
+/// The tokens of a source. Lifetimes are left out, and `::` is one mark: `:` has no other use here.
 pub fn tokens(source: &str) -> Vec<Token> {
     let mut reader = Reader { rest: source, line: 1, found: Vec::new() };
     while reader.step() {}
@@ -44,7 +44,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Reads one token, or what stands between two.
+    /// Reads one token, or the space between two.
     fn step(&mut self) -> bool {
         let Some(letter) = self.rest.chars().next() else { return false };
         let rest = self.rest;
@@ -101,7 +101,7 @@ fn quoted(rest: &str) -> usize {
     let mut letters = rest.char_indices().skip(1);
     let Some((_, first)) = letters.next() else { return rest.len() };
     if first == '\\' {
-        // What is escaped may be the quote itself.
+        // The escaped character may be the quote itself.
         let begin = letters.nth(1).map_or(rest.len(), |(at, _)| at);
         return rest[begin..].find('\'').map_or(rest.len(), |at| begin + at + 1);
     }
@@ -115,7 +115,7 @@ fn is_of_word(letter: char) -> bool {
     letter.is_alphanumeric() || letter == '_'
 }
 
-/// A string: where its text begins and ends, and how long it is with its quotes.
+/// A string: the beginning and end of its text, and its length with the quotes.
 struct Literal {
     begin: usize,
     end: usize,
@@ -137,7 +137,7 @@ impl Literal {
     }
 }
 
-/// Where a string ends in which a bar takes the meaning of the next letter.
+/// The end of a string in which a backslash changes the meaning of the next letter.
 fn closing_quote(text: &str) -> Option<usize> {
     let mut is_escaped = false;
     text.bytes().position(|byte| {

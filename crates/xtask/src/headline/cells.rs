@@ -44,11 +44,9 @@ pub fn gbps(value: f64) -> String {
 
 /// The tail of the distribution of one run.
 pub struct Tail<'a> {
-    /// The number of samples.
     pub samples: usize,
     /// Its 99th percentile, if the run has it.
     pub p99_us: Option<f64>,
-    /// Its maximum.
     pub max_us: Option<f64>,
     /// All samples, if they are stored.
     pub latencies_ns: &'a [u64],

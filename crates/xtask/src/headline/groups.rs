@@ -15,13 +15,10 @@ pub fn current<'a>(runs: &'a [Stored], question: &str, device: &str) -> Vec<&'a 
 pub struct Key {
     /// The relevant part of the environment.
     pub variant: String,
-    /// The direction.
     pub direction: String,
-    /// The method.
     pub method: String,
     /// The setting or the share.
     pub setting: String,
-    /// The priority.
     pub priority: Option<u8>,
     /// Sizes of the urgent copy and of a bulk request.
     pub bytes: (u64, u64),

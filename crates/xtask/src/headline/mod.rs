@@ -89,7 +89,7 @@ pub fn run(root: &Path, mode: Mode) -> Outcome {
         text += &format!("written: {file}\n");
     }
     if !differing.is_empty() {
-        differing.push("run `cargo xtask headline`, and look at what it changes".to_owned());
+        differing.push("run `cargo xtask headline`, and look at its changes".to_owned());
     }
     differing.extend(typed);
     match differing.is_empty() {

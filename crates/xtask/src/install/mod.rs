@@ -1,4 +1,4 @@
-//! `install`: what was built, to where compilers, the loader, Python and people look for it; and `uninstall`.
+//! `install`: puts the built files where compilers, the loader, Python and users look for them; and `uninstall`.
 
 mod receipt;
 mod request;
@@ -16,12 +16,12 @@ use self::tree::Tree;
 use crate::Outcome;
 use crate::codegen::{read, succeed};
 
-/// Everything of the workspace has one version.
+/// All crates of the workspace have one version.
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 /// The number in the library's soname.
 const SO_VERSION: &str = "0";
 
-/// What cargo leaves behind, and where it goes below the prefix; `lib/` stands for the folder of libraries.
+/// The built files, and their places below the prefix; `lib/` stands for the folder of libraries.
 const BUILT: [(&str, &str, Kind); 5] = [
     ("libovertake_c.so", concat!("lib/libovertake.so.", env!("CARGO_PKG_VERSION")), Kind::Library),
     ("libovertake_c.a", "lib/libovertake.a", Kind::Archive),
@@ -51,10 +51,10 @@ const LINKS: [(&str, &str); 3] = [
     ("libcuda.so.1", "lib/overtake/soft/libcuda.so"),
 ];
 
-/// Where `overtake run` looks for the drop-in, beside the folder of the command.
+/// The folders where `overtake run` looks for the drop-in, beside the folder of the command.
 const SEARCHED: [&str; 3] = ["lib", "lib64", "lib/x86_64-linux-gnu"];
 
-/// Builds unless it is told where the built files are, and installs.
+/// Builds, unless the built files are given, and installs.
 pub fn run(root: &Path, words: &[&str]) -> Outcome {
     if words.contains(&"--help") {
         return Ok(USAGE.to_owned());
@@ -69,7 +69,7 @@ pub fn run(root: &Path, words: &[&str]) -> Outcome {
     tree.finish(filled)
 }
 
-/// Puts everything in its place.
+/// Puts every file in its place.
 fn fill(tree: &mut Tree, root: &Path, built: &Path, request: &Request) -> Result<(), String> {
     for (name, below, kind) in BUILT {
         match find(built, name) {
@@ -98,7 +98,7 @@ fn fill(tree: &mut Tree, root: &Path, built: &Path, request: &Request) -> Result
     Ok(())
 }
 
-/// Removes what the last `install` put below the prefix, and the folders that it made where they are empty.
+/// Removes the files that the last `install` put below the prefix, and the folders that it made if they are empty.
 pub fn uninstall(words: &[&str]) -> Outcome {
     if words.contains(&"--help") {
         return Ok(USAGE.to_owned());
@@ -111,7 +111,7 @@ pub fn uninstall(words: &[&str]) -> Outcome {
         ));
     };
     let mut report = receipt.remove_files(&top, &BTreeSet::new())?;
-    // The list goes last: where a file cannot be removed, the next try still knows of it.
+    // The list goes last: if a file cannot be removed, the next try still knows of it.
     let list = Receipt { files: BTreeSet::from([receipt::PLACE.into()]), ..Receipt::default() };
     report += &list.remove_files(&top, &BTreeSet::new())?;
     receipt.remove_folders(&top)?;
@@ -134,12 +134,12 @@ fn build(root: &Path) -> Result<PathBuf, String> {
     Ok(Path::new(target).join("release"))
 }
 
-/// A built file: cargo leaves what was asked for in the folder itself, and what was built for tests in `deps`.
+/// A built file. Cargo leaves requested targets in the folder itself, and those built for tests in `deps`.
 fn find(folder: &Path, name: &str) -> Option<PathBuf> {
     [folder.join(name), folder.join("deps").join(name)].into_iter().find(|file| file.is_file())
 }
 
-/// The text of a file; of a template, with its words filled in.
+/// The text of a file. In a template its words are filled in.
 fn filled(source: &str, text: String, request: &Request) -> String {
     if !source.ends_with(".in") {
         return text;

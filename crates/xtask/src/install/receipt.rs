@@ -1,4 +1,4 @@
-//! The list of what was installed below a prefix, by which it is removed again.
+//! The list of the installed files below a prefix, used to remove them again.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use super::failed;
 use super::request::is_plain;
 
-/// Where the list lies below the prefix, wherever the libraries go.
+/// The place of the list below the prefix, for every folder of libraries.
 pub const PLACE: &str = "share/overtake/installed.txt";
 
 const HEAD: &str = "# What `cargo xtask install` put here; `cargo xtask uninstall` removes it.\n";
@@ -17,12 +17,12 @@ const HEAD: &str = "# What `cargo xtask install` put here; `cargo xtask uninstal
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Receipt {
     pub files: BTreeSet<PathBuf>,
-    /// Folders that were not there before; the empty path is the prefix itself.
+    /// Folders that did not exist before; the empty path is the prefix itself.
     pub folders: BTreeSet<PathBuf>,
 }
 
 impl Receipt {
-    /// The list of the last installation; `None` where there is none.
+    /// The list of the last installation, if there is one.
     pub fn read(top: &Path) -> Result<Option<Receipt>, String> {
         let place = top.join(PLACE);
         match std::fs::read_to_string(&place) {
@@ -37,7 +37,7 @@ impl Receipt {
         for line in text.lines().filter(|line| !line.starts_with('#')) {
             let (list, path) = match line.split_once(' ') {
                 Some(("folder", ".")) => (&mut receipt.folders, ""),
-                // Nothing outside the prefix is removed, whatever the list says.
+                // No file outside the prefix is removed, even if the list names it.
                 Some((_, path)) if !is_plain(Path::new(path)) => {
                     return Err(format!("`{path}` does not lie below the prefix"));
                 }
@@ -50,7 +50,7 @@ impl Receipt {
         Ok(receipt)
     }
 
-    /// The list as it is written.
+    /// The list in its written form.
     pub fn text(&self) -> String {
         let mut text = HEAD.to_owned();
         for file in &self.files {
@@ -63,7 +63,7 @@ impl Receipt {
         text
     }
 
-    /// Removes the files of the list that are not in `kept`, and says which.
+    /// Removes the files of the list that are not in `kept`. Returns a line for each.
     pub fn remove_files(&self, top: &Path, kept: &BTreeSet<PathBuf>) -> Result<String, String> {
         let mut report = String::new();
         for file in self.files.difference(kept) {
@@ -77,10 +77,10 @@ impl Receipt {
         Ok(report)
     }
 
-    /// Removes those folders of the list that hold nothing any more. Returns the others.
+    /// Removes the folders of the list that are empty. Returns the others.
     pub fn remove_folders(&self, top: &Path) -> Result<BTreeSet<PathBuf>, String> {
         let mut kept = BTreeSet::new();
-        // A folder comes after those that lie in it.
+        // A folder comes after the folders inside it.
         for folder in self.folders.iter().rev() {
             let path = top.join(folder);
             match std::fs::remove_dir(&path) {

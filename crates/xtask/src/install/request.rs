@@ -2,7 +2,7 @@
 
 use std::path::{Component, Path, PathBuf};
 
-/// What `cargo xtask install --help` and `cargo xtask uninstall --help` print.
+/// The output of `cargo xtask install --help` and `cargo xtask uninstall --help`.
 pub const USAGE: &str = "\
 Builds everything for release and installs it, or takes away what was installed.
 
@@ -33,7 +33,7 @@ What is installed, with LIBDIR for PREFIX/lib:
 Programs and libraries are stripped (strip, of binutils). Installing anew replaces what was installed before.
 ";
 
-/// What was asked for.
+/// The request on the command line.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Request {
     pub prefix: PathBuf,
@@ -43,7 +43,7 @@ pub struct Request {
 }
 
 impl Request {
-    /// Reads the words; `chore` takes only these options.
+    /// Reads the words; `chore` accepts only these options.
     pub fn parse(chore: &str, known: &[&str], words: &[&str]) -> Result<Request, String> {
         let (mut prefix, mut libdir, mut destdir, mut from) = (None, None, None, None);
         for pair in words.chunks(2) {
@@ -84,7 +84,7 @@ impl Request {
     }
 }
 
-/// The folder of libraries as it is below the prefix.
+/// The folder of libraries, relative to the prefix.
 fn inside(prefix: &Path, libdir: PathBuf) -> Result<PathBuf, String> {
     let relative = if libdir.is_absolute() { libdir.strip_prefix(prefix).ok() } else { Some(libdir.as_path()) };
     match relative {

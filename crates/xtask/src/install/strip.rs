@@ -1,4 +1,4 @@
-//! What `strip` takes away from the kinds of built files.
+//! The parts that `strip` removes from each kind of built file.
 
 use std::path::Path;
 use std::process::Command;
@@ -12,12 +12,12 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Takes away what neither the loader nor a linker needs.
+    /// Removes the parts that neither the loader nor a linker needs.
     pub fn strip(self, file: &Path) -> Result<(), String> {
         let flags: &[&str] = match self {
             Kind::Program => &["--strip-all"],
             Kind::Library => &["--strip-unneeded"],
-            // The bitcode of Rust's own library is of use to no linker of C.
+            // A C linker has no use for the bitcode of Rust's standard library.
             Kind::Archive => &["--strip-debug", "--remove-section=.llvmbc", "--remove-section=.llvmcmd"],
         };
         let output = Command::new("strip").args(flags).arg(file).output();

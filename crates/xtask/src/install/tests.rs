@@ -1,4 +1,4 @@
-//! Installing into a folder of the test's, and removing it again.
+//! Installs into a folder of the test, and removes the files again.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -44,7 +44,7 @@ impl Place {
         self.stage.join("usr").join(below)
     }
 
-    /// Everything that is there, folders as well.
+    /// All files and folders in it.
     fn everything(&self) -> BTreeSet<PathBuf> {
         let (mut found, mut open) = (BTreeSet::new(), vec![self.stage.clone()]);
         while let Some(folder) = open.pop() {
@@ -127,7 +127,7 @@ fn another_folder_of_libraries_takes_the_place_of_the_first() {
 }
 
 #[test]
-fn uninstalling_removes_what_was_installed_and_nothing_else() {
+fn uninstalling_removes_the_installed_files_and_no_others() {
     let place = Place::new();
     place.build("libovertake_c.so", "first");
     let foreign = place.installed("lib/pkgconfig/other.pc");
@@ -136,7 +136,7 @@ fn uninstalling_removes_what_was_installed_and_nothing_else() {
     std::fs::write(&foreign, "theirs").unwrap();
     let before = place.everything();
     place.install(&[]);
-    // A file that came later keeps its folder, which `install` made.
+    // A later file keeps its folder, which `install` made.
     let later = place.installed("lib/overtake/theirs");
     std::fs::write(&later, "theirs").unwrap();
     let report = place.uninstall().unwrap();

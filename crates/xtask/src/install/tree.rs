@@ -9,7 +9,7 @@ use super::receipt::{self, Receipt};
 use super::strip::Kind;
 use crate::Outcome;
 
-/// What stands below the prefix, and what was done to it.
+/// The files below the prefix, and a report of the changes to them.
 pub struct Tree {
     top: PathBuf,
     before: Receipt,
@@ -18,7 +18,7 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// The tree below `top`, with what the last installation left there.
+    /// The tree below `top`, with the files of the last installation.
     pub fn open(top: PathBuf) -> Result<Tree, String> {
         let before = Receipt::read(&top)?.unwrap_or_default();
         Ok(Tree { top, before, now: Receipt::default(), report: String::new() })
@@ -30,8 +30,8 @@ impl Tree {
         self.report.push('\n');
     }
 
-    /// Writes a file beside its place, strips it there, and then renames it: programs that have the old one open keep
-    /// it.
+    /// Writes a file beside its place, strips it there, and then renames it. Programs that have the old file open
+    /// keep it.
     pub fn put(&mut self, below: &Path, bytes: &[u8], kind: Option<Kind>) -> Result<(), String> {
         let fresh = self.beside(below)?;
         std::fs::write(&fresh, bytes).map_err(|error| failed(&fresh, &error))?;
@@ -51,8 +51,8 @@ impl Tree {
         self.put_in_place(&fresh, below)
     }
 
-    /// Writes the list of what is installed now. Where all went well, files of the last installation that this one does
-    /// not have are removed; else they stay on the list, so that `uninstall` still finds them.
+    /// Writes the list of the installed files. After a success, files of the last installation that are not in this
+    /// one are removed. Otherwise they stay on the list, so that `uninstall` still finds them.
     pub fn finish(mut self, filled: Result<(), String>) -> Outcome {
         match filled {
             Ok(()) => self.report += &self.before.remove_files(&self.top, &self.now.files)?,
@@ -66,7 +66,7 @@ impl Tree {
         filled.map(|()| self.report)
     }
 
-    /// A name beside the place of a file that no other file has.
+    /// A free name beside the place of a file.
     fn beside(&mut self, below: &Path) -> Result<PathBuf, String> {
         let folder = below.parent().unwrap_or(Path::new(""));
         self.make(folder)?;
@@ -76,7 +76,7 @@ impl Tree {
         Ok(fresh)
     }
 
-    /// Makes a folder, and remembers which of those on the way to it were not there.
+    /// Makes a folder, and remembers which folders on the way did not exist.
     fn make(&mut self, folder: &Path) -> Result<(), String> {
         let absent: BTreeSet<PathBuf> =
             folder.ancestors().filter(|folder| !self.top.join(folder).exists()).map(Path::to_owned).collect();

@@ -8,7 +8,6 @@ use serde::Deserialize;
 use super::LIST;
 use crate::codegen::read;
 
-/// The whole list.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct List {
@@ -23,7 +22,6 @@ pub struct Change {
     pub name: String,
     /// The damage that it does, in words.
     pub what: String,
-    /// The file.
     pub file: String,
     /// A text that occurs once in the file.
     pub find: String,

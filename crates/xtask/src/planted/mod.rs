@@ -15,7 +15,6 @@ use crate::scratch::Tree;
 use list::Change;
 use timed::End;
 
-/// The changes.
 pub const LIST: &str = "reports/mutants/planted.toml";
 /// The same as a page.
 pub const TABLE: &str = "reports/mutants/planted.md";

@@ -22,20 +22,15 @@ pub enum Layout {
     Run,
     /// Rows with a gap behind each.
     Rows {
-        /// Bytes of a row.
         width: u64,
-        /// The number of rows.
         rows: u64,
         /// Bytes between two rows.
         gap: u64,
     },
     /// Slices of rows, with a gap behind each row and an empty row behind each slice.
     Slices {
-        /// Bytes of a row.
         width: u64,
-        /// Rows of a slice.
         rows: u64,
-        /// How many slices.
         depth: u64,
         /// Bytes between two rows.
         gap: u64,
@@ -58,7 +53,6 @@ pub enum Leg {
 pub struct Journey {
     /// The layout of the bytes on the device.
     pub layout: Layout,
-    /// The number of bytes.
     pub bytes: u64,
     /// The offset of the first byte, on the host and on the device.
     pub offsets: (u64, u64),
@@ -75,7 +69,6 @@ pub struct Journey {
 }
 
 impl Layout {
-    /// The number of bytes.
     #[must_use]
     pub fn bytes(self) -> u64 {
         match self {

@@ -18,7 +18,6 @@ pub struct Record {
     pub header: Header,
     /// Latencies of tracked copies by priority, from submission to completion as overtake saw it.
     pub rows: Vec<BenchRow>,
-    /// The result.
     pub hunt: Hunt,
 }
 
@@ -37,7 +36,6 @@ pub struct Hunt {
     pub seed: u64,
     /// The length of the hunt, in the device's time.
     pub seconds: f64,
-    /// Copies submitted.
     pub copies: u64,
     /// Bytes submitted.
     pub bytes: u64,

@@ -20,7 +20,6 @@ pub enum Kind {
     Batch,
     /// Copies whose host side is pageable.
     Pageable,
-    /// Kernels.
     Kernel,
     /// One stream waits for another, and overtake is told.
     Wait,
@@ -47,7 +46,6 @@ impl Kind {
     }
 }
 
-/// Counters.
 #[derive(Debug, Default)]
 pub struct Tallies {
     kinds: [AtomicU64; 10],
@@ -76,7 +74,6 @@ impl Tallies {
         kinds + self.settled.load(Ordering::Relaxed)
     }
 
-    /// Copies submitted.
     #[must_use]
     pub fn copies(&self) -> u64 {
         Kind::ALL.iter().filter(|(kind, _)| kind.is_copy()).map(|(kind, _)| self.of(*kind)).sum()

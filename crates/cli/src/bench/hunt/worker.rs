@@ -19,13 +19,11 @@ pub enum Finding {
     Hung(String),
     /// A byte is wrong.
     WrongBytes(String),
-    /// A driver call failed.
     Failed(String),
 }
 
 /// The state that all threads of a hunt share.
 pub struct Field {
-    /// The driver.
     pub driver: Arc<dyn Driver>,
     /// The device's context.
     pub context: Context,
@@ -33,7 +31,6 @@ pub struct Field {
     pub slots: Mutex<Vec<Slot>>,
     /// The kernel between copies.
     pub spin: Spin,
-    /// The counters.
     pub tallies: Tallies,
     /// The first finding, if there is one.
     pub finding: Mutex<Option<Finding>>,
@@ -43,7 +40,6 @@ pub struct Field {
     pub end: Nanos,
     /// The most time for a journey; `None` if deadlocks are proven instead.
     pub patience: Option<Nanos>,
-    /// The number of priorities.
     pub levels: u64,
 }
 

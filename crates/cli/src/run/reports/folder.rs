@@ -26,9 +26,7 @@ pub struct Folder(tempfile::TempDir);
 
 /// The report of one process: the original and its parsed form.
 pub struct Process {
-    /// The original.
     pub raw: Value,
-    /// The parsed form.
     pub record: ProcessRecord,
 }
 
@@ -58,7 +56,6 @@ impl Folder {
         self.0.path()
     }
 
-    /// All reports.
     pub fn reports(&self) -> Found {
         let mut found = Found::default();
         for path in self.numbered(REPORT_ENDING) {

@@ -72,7 +72,6 @@ struct Document<'a> {
 }
 
 impl Reports {
-    /// Makes the files.
     pub fn open(run: &RunArguments) -> Result<Reports> {
         let open = |path: &Option<PathBuf>| path.as_deref().map(Target::open).transpose();
         Ok(Reports { is_text: run.report, json: open(&run.json)?, trace: open(&run.trace)? })
@@ -83,7 +82,6 @@ impl Reports {
         self.trace.is_some()
     }
 
-    /// Writes all outputs.
     pub fn write(self, run: &Run<'_>, folder: &Folder) -> Result<()> {
         let found = folder.reports();
         let records: Vec<&ProcessRecord> = found.processes.iter().map(|process| &process.record).collect();

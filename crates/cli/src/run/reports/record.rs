@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 /// The version of the format that this command understands.
 pub const FORMAT: u32 = 1;
 
-/// One process.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(default)]
 pub struct ProcessRecord {
@@ -41,7 +40,6 @@ pub struct DeviceRecord {
     /// Its number in that process.
     pub device: i32,
     pub name: String,
-    /// Copies by class.
     pub copies: Classes,
     /// Copies that went to the driver unchanged.
     pub passed_on: Vec<ReasonRecord>,
@@ -67,7 +65,6 @@ pub struct DeviceRecord {
     pub latencies: Vec<LatencyRecord>,
 }
 
-/// Copies by class.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default)]
 pub struct Classes {
@@ -110,9 +107,7 @@ pub struct LatencyRecord {
     pub priority: u8,
     /// The number of measured copies.
     pub count: u64,
-    /// The median.
     pub p50_us: f64,
-    /// The 99th percentile.
     pub p99_us: f64,
     pub max_us: f64,
 }

@@ -11,7 +11,6 @@ use super::record::{Amount, CallRecord, Classes, DeviceRecord, LatencyRecord, Pr
 /// The sum of all processes.
 #[derive(Debug, Default, PartialEq, Serialize)]
 pub struct Total {
-    /// The number of processes.
     pub processes: usize,
     /// The number of processes that were cut off: their last numbers are missing.
     pub processes_cut_off: usize,
@@ -38,7 +37,6 @@ pub struct DeviceTotal {
     pub processes: usize,
     /// The number of their contexts on it.
     pub contexts: usize,
-    /// Copies by class.
     pub copies: Classes,
     /// Copies that went to the driver unchanged, most frequent reason first.
     pub passed_on: Vec<ReasonRecord>,
@@ -79,7 +77,6 @@ pub struct LatencyTotal {
     pub max_us: f64,
 }
 
-/// One warning.
 #[derive(Debug, PartialEq, Eq, Serialize)]
 pub struct WarningTotal {
     pub text: String,
