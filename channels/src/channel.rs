@@ -1,8 +1,9 @@
 //! A channel: a stream that holds nothing but copies.
 #![allow(unsafe_code)] // copies are unsafe; the caller's promise is passed on
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
+use hal::locks::{lock, unpoisoned};
 use hal::{Code, DevicePtr, Driver, Event, EventFlags, MemOp, Nanos, Result, Stream, StreamFlags, Wait, WaitCondition};
 use semaphores::{Bank, Emulation, Priority, Step, Words};
 
@@ -131,7 +132,7 @@ impl Channel {
     /// As for [`copy_shape`], for every chunk.
     pub unsafe fn submit(&self, copy: &Submission<'_>) -> std::result::Result<(), Refusal> {
         let turn = self.turns.wait(self.driver.host());
-        let mut order = self.order.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut order = lock(&self.order);
         let to = if copy.in_stream { copy.from } else { self.stream };
         if to != copy.from && self.is_unready_for(copy.from, &mut order)? {
             return Err(Refusal::Unready);
@@ -314,7 +315,7 @@ pub struct Submission<'a> {
 impl Drop for Channel {
     fn drop(&mut self) {
         // Submitted work still completes. An error means that the context is gone, and its handles with it.
-        let order = self.order.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let order = unpoisoned(self.order.get_mut());
         let _ = self.driver.stream_synchronize(self.stream);
         let _ = self.driver.event_destroy(order.enter);
         let _ = self.driver.event_destroy(order.leave);

@@ -17,6 +17,7 @@
 //!
 //! Arrows point downward only: nothing that this crate stands on knows of it.
 #![deny(clippy::print_stderr, clippy::print_stdout)] // messages go through `log`
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))] // clippy.toml says what, and why
 #![deny(unsafe_code)]
 
 mod bell;
@@ -24,7 +25,6 @@ pub mod copy;
 mod engine;
 mod guard;
 pub mod kernel;
-mod lock;
 pub mod options;
 mod overtake;
 mod pool;

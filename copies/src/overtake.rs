@@ -10,7 +10,6 @@ use semaphores::{Kind, Layout, Priorities, Priority, Words};
 use crate::engine::Engine;
 use crate::guard::{Blocking, Guard};
 use crate::kernel::{CopyKernel, Yield};
-use crate::lock::lock;
 use crate::options::{Options, UrgentTransport};
 use crate::pool::Pool;
 use crate::primary::Primary;
@@ -18,6 +17,7 @@ use crate::records::{Counters, Records, Standing, Statistics, Tickets, Trace, Tr
 use crate::stream::PriorityStream;
 use crate::watch::watch;
 use crate::worker::Worker;
+use hal::locks::lock;
 
 /// What streams and handles share. What a copy needs that goes at once comes first, on one cache line.
 #[repr(C, align(64))]

@@ -5,7 +5,7 @@ use std::sync::{Mutex, OnceLock};
 
 use hal::{Driver, Event, EventFlags, MemOp, Result, Stream, StreamFlags};
 
-use crate::lock::lock;
+use hal::locks::lock;
 
 /// How many events there are to begin with.
 const EVENTS: usize = 16;

@@ -10,9 +10,9 @@ use semaphores::Priority;
 
 use crate::copy::submit::{submit, submit_all};
 use crate::copy::{CopyHandle, Native, Plan, Reason, Request};
-use crate::lock::lock;
 use crate::overtake::Inner;
 use crate::records::{Ahead, Burst, TracedCopy};
+use hal::locks::lock;
 
 /// A stream as the copy layer sees it. Handles of its copies keep it, so that they can ask it when its owner has gone.
 pub(crate) struct StreamState {

@@ -4,8 +4,9 @@
 
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, AtomicU64};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
+use hal::locks::{lock, unpoisoned};
 use hal::{Code, Context, DevicePtr, Driver, HostAllocFlags, Nanos, Result, Stream, StreamFlags, Wait};
 
 use crate::Direction;
@@ -100,7 +101,7 @@ impl Rig {
     /// Makes a stream that does not synchronise with the default stream. It lives as long as the rig.
     pub fn stream(&self, priority: i32) -> Result<Stream> {
         let stream = self.driver.stream_create(StreamFlags::NON_BLOCKING, priority)?;
-        self.streams.lock().unwrap_or_else(PoisonError::into_inner).push(stream);
+        lock(&self.streams).push(stream);
         Ok(stream)
     }
 
@@ -174,7 +175,7 @@ impl Rig {
     }
 
     fn free(&mut self) -> Result<()> {
-        let streams = std::mem::take(self.streams.get_mut().unwrap_or_else(PoisonError::into_inner));
+        let streams = std::mem::take(unpoisoned(self.streams.get_mut()));
         // The earlier failure may have come from this very call, so it gets a second chance before everything stays
         // allocated.
         let seen = self.look(&streams, DRAIN).or_else(|_| self.look(&streams, DRAIN))?;

@@ -11,9 +11,9 @@ use crate::copy::job::Job;
 use crate::copy::plan::{Plan, Reason};
 use crate::copy::ride::Passenger;
 use crate::copy::ways::Submitted;
-use crate::lock::lock;
 use crate::pool::follow;
 use crate::records::{Dependency, Flight, Raise, Ticket};
+use hal::locks::lock;
 
 impl Job<'_> {
     /// Submits by `copy`, watched until it has completed and, if it raises, with the word up from now on.

@@ -13,9 +13,9 @@ use crate::copy::handle::CopyHandle;
 use crate::copy::native::Native;
 use crate::copy::plan::{Plan, Reason};
 use crate::copy::request::{Placement, Request};
-use crate::lock::lock;
 use crate::records::Pass;
 use crate::stream::StreamState;
+use hal::locks::lock;
 
 /// A copy that may go without a ticket of its own.
 #[derive(Clone, Copy)]

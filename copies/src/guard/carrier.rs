@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 
 use channels::{Direction, Refusal, Shape, copy_shape};
+use hal::locks::unpoisoned;
 use hal::{Driver, Error, Event, Host, Nanos, Result, Stream, StreamFlags};
 use semaphores::Words;
 
@@ -170,7 +171,7 @@ impl Carrier {
 
     /// Counts launches on from `number`, as after so many of them without a take-over. Nothing is under way.
     pub(super) fn skip_to(&mut self, number: u32) {
-        self.book.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner).last = number;
+        unpoisoned(self.book.get_mut()).last = number;
         self.line.skip_to(number);
     }
 
@@ -469,7 +470,7 @@ impl Carrier {
                 let _ = self.driver.stream_destroy(stream);
             }
         }
-        let book = self.book.get_mut().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let book = unpoisoned(self.book.get_mut());
         book.pending.drain(..).for_each(|pending| events.give(pending.ready));
     }
 }

@@ -19,10 +19,10 @@ use semaphores::Words;
 
 use crate::bell::Bell;
 use crate::kernel::{CopyKernel, Yield};
-use crate::lock::lock;
 use crate::options::GuardOptions;
 use crate::pool::Pool;
 use crate::records::Records;
+use hal::locks::lock;
 
 pub use callers::Blocking;
 use callers::{Callers, Inside};

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 use channels::{Adder, Shape};
 use hal::{DevicePtr, Driver, Function, Launch, Module, Nanos, Result, Stream, StreamFlags};
 
-use crate::lock::lock;
+use hal::locks::lock;
 
 /// The PTX of `copy.cu`.
 pub const COPY_PTX: &str = include_str!("copy.ptx");

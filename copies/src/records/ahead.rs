@@ -6,9 +6,9 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use channels::Direction;
 use semaphores::{Boost, Priority};
 
-use crate::lock::lock;
 use crate::records::standing::Standing;
 use crate::records::ticket::{Ticket, Tickets};
+use hal::locks::lock;
 
 /// Unfinished copies of one priority and engine that later copies of a stream come after.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use semaphores::{Priorities, Priority};
 
-use crate::lock::lock;
+use hal::locks::lock;
 
 /// The counts, and in one word what a copy has to read to learn that it is alone.
 #[repr(C)]

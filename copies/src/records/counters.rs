@@ -8,8 +8,8 @@ use hdrhistogram::Histogram;
 use semaphores::{Priorities, Priority};
 
 use crate::copy::{Plan, Reason};
-use crate::lock::lock;
 use crate::records::statistics::{ClassSnapshot, Latency, Statistics};
+use hal::locks::lock;
 
 /// Latencies up to a minute, to 1 %.
 const LATENCY_NS_MAX: u64 = 60_000_000_000;

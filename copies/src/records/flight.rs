@@ -6,11 +6,11 @@ use channels::Direction;
 use hal::Nanos;
 use semaphores::{Layout, Pending, Priority};
 
-use crate::lock::lock;
 use crate::records::ahead::Dependency;
 use crate::records::burst::Burst;
 use crate::records::standing::Standing;
 use crate::records::ticket::{Ticket, Tickets};
+use hal::locks::lock;
 
 /// What has become of holding off what is below a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex};
 use hal::Nanos;
 
 use crate::bell::Bell;
-use crate::lock::lock;
+use hal::locks::lock;
 
 pub(crate) use ahead::{Ahead, Dependency};
 pub(crate) use burst::Burst;

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use hal::MemOp;
 use semaphores::Words;
 
-use crate::lock::lock;
+use hal::locks::lock;
 
 /// How many tickets there are: more copies than this are not tracked at once, they are passed on.
 const SLOTS: u64 = 2048;

@@ -9,8 +9,8 @@ use hal::{Nanos, Stream};
 use semaphores::Priority;
 
 use crate::copy::Plan;
-use crate::lock::lock;
 use crate::records::ticket::Ticket;
+use hal::locks::lock;
 
 /// Copies that are kept; what comes later is only counted.
 const COPIES_MAX: usize = 1 << 20;

@@ -11,6 +11,7 @@ pub(super) const NAP_IDLE: Nanos = Nanos::from_ms(5);
 
 /// Sleeps until `news` or the deadline, and notes whether the host lets the thread look when it wants to. In real time
 /// each nap is as long as `nap_at` says then; none at all keeps the thread awake.
+#[expect(clippy::disallowed_methods, reason = "a host with real time: others may have the processor")]
 pub(super) fn sleep(
     bell: &Bell,
     host: &dyn Host,

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::ffi::{CStr, CString, c_int};
-use std::sync::{Mutex, PoisonError};
+use std::sync::Mutex;
 
 use hal::Code;
+use hal::locks::lock;
 
 /// Success. Positive numbers are CUresult, as the driver returned them; negative ones are overtake's own.
 pub const OVERTAKE_OK: c_int = 0;
@@ -72,7 +73,7 @@ fn driver_code(code: c_int) -> Option<Code> {
 /// The same text with a NUL at its end, made once. There are no more than the driver has codes: they may stay for ever.
 fn interned(text: &'static str) -> &'static CStr {
     static TEXTS: Mutex<BTreeMap<&str, &CStr>> = Mutex::new(BTreeMap::new());
-    let mut texts = TEXTS.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut texts = lock(&TEXTS);
     texts.entry(text).or_insert_with(|| match CString::new(text) {
         Ok(text) => Box::leak(text.into_boxed_c_str()),
         Err(_) => c"unknown",

@@ -15,6 +15,7 @@
 //! `include/overtake.h` is generated from this crate (`cargo xtask header`), so the documentation of exports is written
 //! for C.
 #![deny(clippy::print_stderr, clippy::print_stdout)] // messages go through `log`
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))] // clippy.toml says what, and why
 #![deny(unsafe_code)]
 
 pub mod codes;

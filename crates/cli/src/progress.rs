@@ -18,6 +18,7 @@ pub struct Progress {
 impl Progress {
     /// `is_long`: the caller knows beforehand that the operation takes a while.
     #[must_use]
+    #[expect(clippy::disallowed_methods, reason = "the time of the person at the terminal")]
     pub fn new(is_quiet: bool, is_long: bool) -> Progress {
         Progress { start: Instant::now(), is_quiet, is_long }
     }

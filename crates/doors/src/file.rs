@@ -42,6 +42,7 @@ pub fn read(path: &Path, bytes_max: u64) -> io::Result<Vec<u8>> {
 ///
 /// # Errors
 /// The system's own errors.
+#[expect(clippy::disallowed_methods, reason = "a file of our own, made or not at all")]
 pub fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut draft_name = path.as_os_str().to_owned();
     draft_name.push(".part");
@@ -61,6 +62,7 @@ pub fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
 ///
 /// # Errors
 /// The system's own errors. Further: the path is a pipe without a reader.
+#[expect(clippy::disallowed_methods, reason = "without waiting, and looked at after")]
 pub fn create(path: &Path) -> io::Result<File> {
     let opened = waitless(OpenOptions::new().write(true).create(true)).open(path);
     let file = opened.map_err(|error| match error.raw_os_error() {
@@ -83,6 +85,7 @@ fn waitless(options: &mut OpenOptions) -> &mut OpenOptions {
 ///
 /// # Errors
 /// The system's own errors. Further: the file is not regular.
+#[expect(clippy::disallowed_methods, reason = "without waiting, and looked at after")]
 pub fn open(path: &Path) -> io::Result<File> {
     let file = waitless(OpenOptions::new().read(true)).open(path)?;
     let kind = file.metadata()?.file_type();

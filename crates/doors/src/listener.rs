@@ -32,6 +32,7 @@ thread_local! {
     static CALLS: Cell<bool> = const { Cell::new(false) };
 }
 
+#[expect(clippy::disallowed_methods, reason = "this crate stands beside hal, which has the others' way to take a lock")]
 fn post() -> MutexGuard<'static, Post> {
     POST.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -42,6 +43,7 @@ fn calls_listeners() -> bool {
 
 /// Replaces the listener. When this returns, no call of the former listener is running, unless this is called from
 /// within that listener.
+#[expect(clippy::disallowed_methods, reason = "it calls the program and no driver: no host need know it")]
 pub(crate) fn replace(listener: Option<Listener>) -> std::io::Result<()> {
     let mut post = post();
     if listener.is_some() && post.queue.is_none() {

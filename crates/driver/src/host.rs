@@ -22,11 +22,13 @@ pub struct RealHost {
 impl RealHost {
     /// A host whose time begins now.
     #[must_use]
+    #[expect(clippy::disallowed_methods, reason = "the machine's time begins here")]
     pub fn new() -> RealHost {
         RealHost { origin: Instant::now() }
     }
 
     /// Lets the processor rest a little, by how long the wait has lasted and how near its deadline is.
+    #[expect(clippy::disallowed_methods, reason = "the machine's time passes here")]
     fn rest(&self, waited: Nanos, left: Nanos) {
         if waited < SPIN_SPAN {
             std::hint::spin_loop();
@@ -50,6 +52,7 @@ impl Host for RealHost {
         Nanos(self.origin.elapsed().as_nanos() as u64)
     }
 
+    #[expect(clippy::disallowed_methods, reason = "the machine's time passes here")]
     fn sleep(&self, span: Nanos) {
         let end = self.now() + span;
         if span >= SLEEP_FLOOR {
@@ -60,6 +63,7 @@ impl Host for RealHost {
         }
     }
 
+    #[expect(clippy::disallowed_methods, reason = "the machine's time passes here")]
     fn pause(&self) {
         std::hint::spin_loop();
     }

@@ -11,6 +11,7 @@
 //! Nothing here panics for want of a driver: an absent library, an absent function and a device-less machine are errors
 //! that name the cure.
 #![deny(clippy::print_stderr, clippy::print_stdout)] // messages go through `log`
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))] // clippy.toml says what, and why
 #![deny(unsafe_code)]
 
 mod copy;

@@ -84,6 +84,7 @@ impl Drop for LeaveOnDrop<'_> {
 
 /// Starts a thread that takes part in the time of `driver`'s host. On an error the operating system has no thread to
 /// give, and `body` has been dropped without running.
+#[expect(clippy::disallowed_methods, reason = "all others come here")]
 pub fn spawn<T: Send + 'static>(
     driver: &Arc<dyn Driver>,
     name: &str,

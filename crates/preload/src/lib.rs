@@ -18,6 +18,7 @@
 //! | `loader.rs` `object.rs` `pages.rs` | the dynamic loader |
 //! | `state.rs` `count.rs` `shared.rs` | the life of the drop-in, its counters, the table that it shares |
 #![deny(clippy::print_stderr, clippy::print_stdout)] // messages go through `log`
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))] // clippy.toml says what, and why
 #![deny(unsafe_code)]
 
 #[cfg(not(all(target_os = "linux", target_env = "gnu", any(target_arch = "x86_64", target_arch = "aarch64"))))]

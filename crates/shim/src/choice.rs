@@ -1,11 +1,12 @@
 //! Which priority a copy has: the program's own word, rules, the stream's CUDA priority, else its size.
 
 use std::cell::Cell;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, PoisonError};
 
 use copies::Priority;
 use doors::fault::Source;
+use hal::locks;
 
 use crate::call::Call;
 use crate::context::Adopted;
@@ -25,7 +26,7 @@ impl Process {
             return said;
         }
         if self.has_rules.load(Ordering::Relaxed) {
-            let rules = Arc::clone(&self.rules.read().unwrap_or_else(PoisonError::into_inner));
+            let rules = Arc::clone(&locks::read(&self.rules));
             match rules.decide(call, bytes, &Seen { call, adopted }) {
                 Some(Decision::At(priority)) => return Some(priority),
                 Some(Decision::Pass) => return None,
@@ -42,7 +43,7 @@ impl Process {
         let rules = Rules::read_all(&Source { origin: "the rules", text }, self.priorities());
         let rules = rules.map_err(|faults| faults.first().map_or_else(String::new, ToString::to_string))?;
         self.has_rules.store(!rules.is_empty(), Ordering::Relaxed);
-        *self.rules.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(rules);
+        *locks::write(&self.rules) = Arc::new(rules);
         Ok(())
     }
 }

@@ -2,13 +2,14 @@
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, RwLock};
 
+use hal::locks::{self, lock};
 use hal::{Code, Context, Device, Driver, Nanos, Result};
 
 use crate::context::{Adopted, Local};
 use crate::lease::{Lease, Owner};
-use crate::process::{Process, lock, process};
+use crate::process::{Process, process};
 use crate::{report, trace};
 
 /// How long a context that goes waits for a thread that is opening it.
@@ -56,7 +57,7 @@ impl Contexts {
         &self,
         change: impl FnOnce(&mut HashMap<Context, Owner<Local>>) -> Option<Owner<Local>>,
     ) -> Option<Owner<Local>> {
-        let mut open = self.open.write().unwrap_or_else(PoisonError::into_inner);
+        let mut open = locks::write(&self.open);
         let changed = change(&mut open);
         OPEN.store(open.len(), Ordering::SeqCst);
         changed
@@ -75,7 +76,7 @@ impl Drop for UnderWay<'_> {
 impl Process {
     /// The contexts in which the layer is open.
     pub(crate) fn locals(&self) -> Vec<Lease<Local>> {
-        self.contexts.open.read().unwrap_or_else(PoisonError::into_inner).values().map(Owner::lease).collect()
+        locks::read(&self.contexts.open).values().map(Owner::lease).collect()
     }
 
     /// Why the layer could not be opened somewhere.
@@ -86,7 +87,7 @@ impl Process {
     /// The layer in the calling thread's current context, if it is open there.
     pub(crate) fn here(&self) -> Option<Lease<Local>> {
         let context = self.driver.get()?.context_current().ok()??;
-        self.contexts.open.read().unwrap_or_else(PoisonError::into_inner).get(&context).map(Owner::lease)
+        locks::read(&self.contexts.open).get(&context).map(Owner::lease)
     }
 
     /// Opens the layer in a context, on the calling thread, unless it is open or on its way.
@@ -96,7 +97,7 @@ impl Process {
     /// for would never get to make it (seen on an H100, with a thread of ours that opened in the background).
     fn open(&self, context: Context) {
         let mut opening = lock(&self.contexts.opening);
-        let known = self.contexts.open.read().unwrap_or_else(PoisonError::into_inner).contains_key(&context);
+        let known = locks::read(&self.contexts.open).contains_key(&context);
         if known || !self.settings.options.enabled || !opening.under_way.insert(context) {
             return;
         }
@@ -182,7 +183,7 @@ impl Process {
 
     /// Runs `body` if the layer is open in a context, which is not closed meanwhile.
     pub(crate) fn while_open<T>(&self, context: Context, body: impl FnOnce() -> Option<T>) -> Option<T> {
-        let contexts = self.contexts.open.read().unwrap_or_else(PoisonError::into_inner);
+        let contexts = locks::read(&self.contexts.open);
         contexts.contains_key(&context).then(body)?
     }
 

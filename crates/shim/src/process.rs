@@ -5,7 +5,7 @@
 //! made, copies go natively. A child of a fork, and a process that exits, pass everything through.
 
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, RwLock};
 use std::time::SystemTime;
 
 use copies::Priorities;
@@ -58,9 +58,9 @@ pub(crate) struct Process {
 static PROCESS: OnceCell<Process> = OnceCell::new();
 static OFF: AtomicBool = AtomicBool::new(false);
 
-/// Holds what no panic leaves half done.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+#[expect(clippy::disallowed_methods, reason = "for those who read reports and traces: nothing waits by it")]
+pub(crate) fn time_of_day() -> SystemTime {
+    SystemTime::now()
 }
 
 /// The process, if it has started and is neither a fork's child nor exiting.
@@ -98,7 +98,7 @@ impl Process {
         let unseen_captures = i64::from(start.deployment == c"c");
         Process {
             start,
-            began: SystemTime::now(),
+            began: time_of_day(),
             has_rules: AtomicBool::new(!settings.rules.is_empty()),
             rules: RwLock::new(Arc::new(settings.rules.clone())),
             settings,

@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
-use std::sync::{Arc, PoisonError, RwLock, RwLockWriteGuard};
+use std::sync::{Arc, RwLock, RwLockWriteGuard};
 
+use hal::locks;
 use hal::{Context, Stream};
 
 use crate::context::Adopted;
@@ -33,7 +34,7 @@ struct Known {
 impl Streams {
     /// The stream, if it has been kept.
     pub(crate) fn find(&self, which: &Anywhere) -> Option<Arc<Adopted>> {
-        self.known.read().unwrap_or_else(PoisonError::into_inner).table.get(which).cloned()
+        locks::read(&self.known).table.get(which).cloned()
     }
 
     /// Keeps a stream, unless another thread has been faster: its is the one then.
@@ -79,7 +80,7 @@ impl Streams {
     }
 
     fn write(&self) -> RwLockWriteGuard<'_, Known> {
-        self.known.write().unwrap_or_else(PoisonError::into_inner)
+        locks::write(&self.known)
     }
 }
 

@@ -7,14 +7,16 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::PathBuf;
+use std::time::SystemTime;
 
 use copies::TracedCopy;
 use copies::copy::Plan;
+use hal::locks::lock;
 use hal::{Driver, Nanos};
 use serde_json::{Value, json};
 
 use crate::context::Local;
-use crate::process::{Process, lock};
+use crate::process::{Process, time_of_day};
 
 /// Where traces go.
 const FOLDER_VARIABLE: &str = "OVERTAKE_TRACE_DIR";
@@ -41,7 +43,7 @@ impl Part {
 }
 
 fn origin_ns(driver: &dyn Driver) -> i128 {
-    let since = std::time::SystemTime::now().duration_since(std::time::SystemTime::UNIX_EPOCH);
+    let since = time_of_day().duration_since(SystemTime::UNIX_EPOCH);
     since.map_or(0, |since| since.as_nanos() as i128) - i128::from(driver.host().now().0)
 }
 

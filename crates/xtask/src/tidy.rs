@@ -37,8 +37,14 @@ const PROMISES: [&str; 5] = [
 const MACHINE_FOLDERS: [&str; 4] =
     [concat!("/wo", "rk/"), concat!("/t", "mp/"), concat!("/ro", "ot/"), concat!("/ho", "me/")];
 
-/// Every library declares this: printing could block, kill or confuse the program that it is a guest in.
-const QUIET: &str = "deny(clippy::print_stderr, clippy::print_stdout)";
+/// What every library and the command declare, because they are guests in programs and on devices.
+const GUEST: [(&str, &str); 2] = [
+    ("deny(clippy::print_stderr, clippy::print_stdout)", "its messages go through `log`"),
+    ("cfg_attr(not(test), deny(clippy::disallowed_methods))", "clippy.toml says what goes through one place"),
+];
+
+/// The root of the command.
+const COMMAND: &str = "crates/cli/src/main.rs";
 
 /// A line that is not tidy, with the reason.
 #[derive(Debug, PartialEq, Eq)]
@@ -106,9 +112,10 @@ fn check(name: &str, text: &str) -> Vec<Finding> {
         let wide = columns::too_wide(name, text);
         findings.extend(wide.into_iter().map(|(line, what)| Finding { line, what }));
     }
-    if name.ends_with("src/lib.rs") && !text.contains(QUIET) {
-        let what = format!("a library without `#![{QUIET}]`: its messages go through `log`");
-        findings.push(Finding { line: 1, what });
+    if name.ends_with("src/lib.rs") || name == COMMAND {
+        for (attribute, why) in GUEST.into_iter().filter(|(attribute, _)| !text.contains(attribute)) {
+            findings.push(Finding { line: 1, what: format!("a crate without `#![{attribute}]`: {why}") });
+        }
     }
     if name.ends_with(".rs") {
         check_lengths(name, text, &mut findings);
@@ -285,9 +292,13 @@ mod tests {
     }
 
     #[test]
-    fn libraries_are_quiet() {
-        assert_eq!(whats("crates/a/src/lib.rs", "mod b;\n").len(), 1);
-        assert_eq!(whats("crates/a/src/lib.rs", &format!("#![{QUIET}]\nmod b;\n")).len(), 0);
+    fn libraries_are_quiet_and_go_through_the_doors() {
+        let [quiet, bound] = GUEST.map(|(attribute, _)| format!("#![{attribute}]\n"));
+        for name in ["crates/a/src/lib.rs", COMMAND] {
+            assert_eq!(whats(name, "mod b;\n").len(), 2);
+            assert_eq!(whats(name, &format!("{quiet}mod b;\n")).len(), 1);
+            assert_eq!(whats(name, &format!("{quiet}{bound}mod b;\n")).len(), 0);
+        }
         assert_eq!(whats("crates/a/src/main.rs", "mod b;\n").len(), 0);
     }
 

@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use semaphores::Priorities;
 
 use super::*;
-use crate::lock::lock;
 use crate::records::Records;
+use hal::locks::lock;
 
 const TAKES: Nanos = Nanos::from_us(4);
 

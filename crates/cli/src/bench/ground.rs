@@ -2,10 +2,11 @@
 //! its streams has completed. That ownership makes submitting copies safe, natively and through overtake alike.
 #![allow(unsafe_code)] // the one file of the bench that touches raw memory
 
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use channels::Direction;
 use channels::probe::Rig;
+use hal::locks::{lock, unpoisoned};
 use hal::{Code, DevicePtr, Driver, Function, HostAllocFlags, Launch, Module, Nanos, Result, Stream};
 use overtake::copy::CopyHandle;
 use overtake::{Overtake, Priority, PriorityStream};
@@ -67,13 +68,13 @@ impl Ground {
     /// Makes a stream that lives as long as the ground.
     pub fn stream(&self, cuda_priority: i32) -> Result<Stream> {
         let stream = self.rig.stream(cuda_priority)?;
-        self.streams.lock().unwrap_or_else(PoisonError::into_inner).push(stream);
+        lock(&self.streams).push(stream);
         Ok(stream)
     }
 
     /// Gives a stream of this ground a priority.
     pub fn adopt(self: &Arc<Ground>, overtake: &Overtake, stream: Stream, priority: Priority) -> Result<Adopted> {
-        let is_ours = self.streams.lock().unwrap_or_else(PoisonError::into_inner).contains(&stream);
+        let is_ours = lock(&self.streams).contains(&stream);
         assert!(is_ours, "{stream:?} is not a stream of this ground, which could therefore not wait for it");
         Ok(Adopted { stream: overtake.adopt(stream, priority)?, ground: Arc::clone(self) })
     }
@@ -115,7 +116,7 @@ impl Ground {
     }
 
     fn free(&mut self) -> Result<()> {
-        let streams = std::mem::take(self.streams.get_mut().unwrap_or_else(PoisonError::into_inner));
+        let streams = std::mem::take(unpoisoned(self.streams.get_mut()));
         let is_drained = self.rig.look(&streams, DRAIN)?.into_iter().all(|done| done);
         if !is_drained {
             // Freeing would wait for the device, perhaps for ever, or free memory that a copy still uses.

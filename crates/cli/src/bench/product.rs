@@ -1,7 +1,8 @@
 //! Overtake as a method: it is opened with the options of that method, and only while it is measured.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
+use hal::locks::lock;
 use hal::{Device, Result, Stream};
 use overtake::copy::{Plan, Reason};
 use overtake::{Options, Overtake, Priority, Statistics};
@@ -83,7 +84,7 @@ impl Product {
     }
 
     fn keep(&self, overtake: Overtake, statistics: Statistics) {
-        *self.open.lock().unwrap_or_else(PoisonError::into_inner) = Some((overtake, statistics));
+        *lock(&self.open) = Some((overtake, statistics));
     }
 }
 
@@ -105,7 +106,7 @@ impl Method for Product {
     }
 
     fn close(&self, urgent_copies: u64) -> Tally {
-        let open = self.open.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let open = lock(&self.open).take();
         open.map_or_else(Tally::default, |(overtake, before)| {
             let urgent = (urgent_copies, self.urgent.1.bytes);
             tally(&self.setup, urgent, &before, &overtake.statistics())

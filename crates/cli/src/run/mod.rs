@@ -130,6 +130,7 @@ fn command(run: &RunArguments, changes: &Changes) -> Command {
 
 /// Runs the program as a child and writes the reports. Once the program has run, its result stands, even if the
 /// reports cannot be written.
+#[expect(clippy::disallowed_methods, reason = "how long the program ran, for its reader")]
 fn stay(run: &RunArguments, library: &Path, changes: &Changes, folder: Folder) -> Result<ExitCode> {
     let reports = Reports::open(run)?;
     let mut command = command(run, changes);

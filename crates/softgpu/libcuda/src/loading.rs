@@ -6,9 +6,10 @@
 //! already.
 
 use std::collections::HashSet;
-use std::sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Condvar, Mutex, OnceLock};
 use std::thread::ThreadId;
 
+use hal::locks::{lock, unpoisoned};
 use hal::{Code, Driver, Function};
 use softgpu::SoftGpu;
 
@@ -22,10 +23,6 @@ static LOADED: Mutex<Option<HashSet<Function>>> = Mutex::new(None);
 /// The thread that is loading and keeps all others out.
 static LOADER: Mutex<Option<ThreadId>> = Mutex::new(None);
 static LET_IN: Condvar = Condvar::new();
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// Reads the variable, once.
 pub fn start() -> Answer {
@@ -50,7 +47,7 @@ pub fn come_in() {
     if is_lazy() {
         let here = std::thread::current().id();
         let others = |loader: &mut Option<ThreadId>| loader.is_some_and(|loader| loader != here);
-        drop(LET_IN.wait_while(lock(&LOADER), others).unwrap_or_else(PoisonError::into_inner));
+        drop(unpoisoned(LET_IN.wait_while(lock(&LOADER), others)));
     }
 }
 
@@ -59,8 +56,7 @@ pub fn load(gpu: &SoftGpu, function: Function) {
     if !is_lazy() || !lock(&LOADED).get_or_insert_default().insert(function) {
         return;
     }
-    let mut loader =
-        LET_IN.wait_while(lock(&LOADER), |loader| loader.is_some()).unwrap_or_else(PoisonError::into_inner);
+    let mut loader = unpoisoned(LET_IN.wait_while(lock(&LOADER), |loader| loader.is_some()));
     *loader = Some(std::thread::current().id());
     drop(loader);
     // Where waiting is refused, as during a capture, the launch reports the error itself.

@@ -4,6 +4,7 @@
 
 use std::ffi::{CStr, OsStr};
 use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 use abi::Flavour;
 use abi::types::*;
@@ -12,6 +13,9 @@ use hal::{Code, Driver, Function, Launch, Module};
 use crate::answer::{Answer, Out, Refusal, array, refuse, require};
 use crate::loading;
 use crate::soft::{gpu, number, pointer, stream};
+
+/// The longest file of a module. PTX of whole libraries has a few mebibytes.
+const IMAGE_BYTES_MAX: u64 = 256 << 20;
 
 /// The C string at `text`; null is an invalid value.
 unsafe fn string<'call>(text: *const c_char) -> Answer<&'call CStr> {
@@ -31,7 +35,7 @@ pub unsafe fn cuModuleLoad(_: Flavour, module: *mut CUmodule, fname: *const c_ch
     let out = unsafe { Out::new(module) }?;
     // SAFETY: the caller's promise for the name.
     let path = OsStr::from_bytes(unsafe { string(fname) }?.to_bytes());
-    let image = std::fs::read(path).map_err(|_| Refusal(Code::FILE_NOT_FOUND))?;
+    let image = doors::file::read(Path::new(path), IMAGE_BYTES_MAX).map_err(|_| Refusal(Code::FILE_NOT_FOUND))?;
     load(out, &image)
 }
 

@@ -1,9 +1,10 @@
 //! The free-running clock: virtual time is real time, and a thread moves the device.
 
-use std::sync::{Arc, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, MutexGuard, Weak};
 use std::time::Duration;
 
 use hal::Wait;
+use hal::locks::unpoisoned;
 
 use super::{Await, Shared, State};
 use crate::model::Ns;
@@ -14,6 +15,7 @@ const LOOK: Duration = Duration::from_micros(20);
 const NAP: Duration = Duration::from_millis(50);
 
 /// Starts the thread that moves the device.
+#[expect(clippy::disallowed_methods, reason = "the device itself, as far as any thread can tell")]
 pub(super) fn start(shared: &Arc<Shared>) {
     let weak = Arc::downgrade(shared);
     let body = move || while tick(&weak) {};
@@ -22,6 +24,7 @@ pub(super) fn start(shared: &Arc<Shared>) {
 }
 
 /// Moves the device to the present and sleeps until its next event; `false` when the GPU is gone.
+#[expect(clippy::disallowed_methods, reason = "the machine's time, which a free-running device goes by")]
 fn tick(weak: &Weak<Shared>) -> bool {
     let Some(shared) = weak.upgrade() else { return false };
     let mut state = shared.lock();
@@ -34,7 +37,7 @@ fn tick(weak: &Weak<Shared>) -> bool {
         Some(at) => Duration::from_nanos(at.saturating_sub(shared.real_now())).clamp(LOOK, NAP),
         None => NAP,
     };
-    drop(shared.planned.wait_timeout(state, nap).unwrap_or_else(PoisonError::into_inner));
+    drop(unpoisoned(shared.planned.wait_timeout(state, nap)));
     true
 }
 
@@ -62,6 +65,7 @@ impl Shared {
         }
     }
 
+    #[expect(clippy::disallowed_methods, reason = "the machine's time, which a free-running device goes by")]
     pub(super) fn free_block<'a>(&'a self, mut state: MutexGuard<'a, State>, what: Await) -> MutexGuard<'a, State> {
         loop {
             self.catch_up(&mut state);
@@ -73,10 +77,11 @@ impl Shared {
                 Some(at) => Duration::from_nanos(at.saturating_sub(self.real_now())).clamp(LOOK, NAP),
                 None => NAP,
             };
-            state = self.moved.wait_timeout(state, nap).unwrap_or_else(PoisonError::into_inner).0;
+            state = unpoisoned(self.moved.wait_timeout(state, nap)).0;
         }
     }
 
+    #[expect(clippy::disallowed_methods, reason = "the machine's time, which a free-running device goes by")]
     pub(super) fn free_wait(&self, deadline: Option<Ns>, condition: &mut dyn FnMut() -> bool) -> Wait {
         loop {
             if condition() {

@@ -8,9 +8,10 @@ mod threads;
 mod turn;
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::Instant;
 
+use hal::locks::lock;
 use hal::{Host, Nanos, ThreadToken, Wait};
 
 use crate::model::{ContextKey, Deadlock, Model, Ns, OpKey, StreamKey};
@@ -74,6 +75,7 @@ pub(crate) struct Shared {
 static NEXT_ID: AtomicU64 = AtomicU64::new(1);
 
 impl Shared {
+    #[expect(clippy::disallowed_methods, reason = "the machine's time, which a free-running device goes by")]
     pub(crate) fn new(model: Model, clock: Clock) -> Arc<Shared> {
         let state = State { model, threads: Threads::default(), deadlock: None, closed: false };
         let shared = Arc::new(Shared {
@@ -94,7 +96,7 @@ impl Shared {
     /// The state. A panic while it was held leaves it consistent enough to go on: every change to it is made by code
     /// that panics only on a bug of its own, and a second panic would hide the first.
     pub(crate) fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 
     /// The last handle is gone.
@@ -113,6 +115,7 @@ impl Host for Shared {
         Nanos(now)
     }
 
+    #[expect(clippy::disallowed_methods, reason = "the machine's time, which a free-running device goes by")]
     fn sleep(&self, span: Nanos) {
         match self.clock {
             Clock::Stepped => self.stepped_sleep(span.0),
@@ -120,6 +123,7 @@ impl Host for Shared {
         }
     }
 
+    #[expect(clippy::disallowed_methods, reason = "the machine's time, which a free-running device goes by")]
     fn pause(&self) {
         match self.clock {
             Clock::Stepped => {

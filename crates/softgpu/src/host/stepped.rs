@@ -1,9 +1,10 @@
 //! The stepped clock: each thread has a time of its own, and the one that is furthest behind runs.
 
-use std::sync::{Arc, MutexGuard, PoisonError};
+use std::sync::{Arc, MutexGuard};
 use std::time::Duration;
 
 use hal::Wait;
+use hal::locks::unpoisoned;
 
 use super::threads::{On, Standing, ThreadKey};
 use super::turn::Turn;
@@ -80,12 +81,13 @@ impl Shared {
         self.await_turn(state, me)
     }
 
+    #[expect(clippy::disallowed_methods, reason = "a thread that never calls again is given up in real time")]
     fn await_turn<'a>(&'a self, mut state: MutexGuard<'a, State>, me: ThreadKey) -> MutexGuard<'a, State> {
         let signal = Arc::clone(&state.threads.all[me].signal);
         while state.threads.running != Some(me) {
             let calls = state.threads.calls;
             let patience = if state.threads.running.is_some() { PATIENCE } else { OUTSIDE_LOOK };
-            let (guard, timeout) = signal.wait_timeout(state, patience).unwrap_or_else(PoisonError::into_inner);
+            let (guard, timeout) = unpoisoned(signal.wait_timeout(state, patience));
             state = guard;
             if !timeout.timed_out() || state.threads.running == Some(me) {
                 continue;

@@ -1,6 +1,7 @@
 //! Copies and memsets: checks, choice of the engine, and the bytes themselves.
 
 use hal::Code;
+use hal::locks::lock;
 
 use super::agenda::Due;
 use super::engine::{Engine, EngineKind};
@@ -268,7 +269,7 @@ impl Model {
         let bytes = match &job.source {
             Side::Address { .. } => self.side_span(&job.source, source_offset, bytes)?.to_vec(),
             Side::Staged(staging) => {
-                let staged = staging.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+                let staged = lock(staging);
                 staged[source_offset as usize..(source_offset + bytes) as usize].to_vec()
             }
             Side::Late(source) => source.0.read(source_offset, bytes),
@@ -276,7 +277,7 @@ impl Model {
         match &job.target {
             Side::Address { .. } => target?.write(&bytes),
             Side::Staged(staging) => {
-                let mut staged = staging.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+                let mut staged = lock(staging);
                 staged[target_offset as usize..target_offset as usize + bytes.len()].copy_from_slice(&bytes);
             }
             Side::Late(_) => return None,
@@ -346,7 +347,7 @@ fn gather(request: &Request) -> Vec<u8> {
 
 /// Writes staged bytes to the caller's memory.
 pub(crate) fn scatter(request: &Request, staging: &Staging, target: Lent) {
-    let staged = staging.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let staged = lock(staging);
     let layout = request.target.layout;
     let mut rows = staged.chunks_exact(request.width_bytes as usize);
     for z in 0..request.depth {

@@ -23,6 +23,7 @@ pub struct Guard {
 impl Guard {
     /// Watches `field`. After `seconds` it stops the hunt. After `patience` without progress it calls `give_up`,
     /// which ends the process.
+    #[expect(clippy::disallowed_methods, reason = "where every other thread is stuck, so is the time of a host")]
     pub fn watch(
         field: &Arc<Field>,
         seconds: f64,

@@ -12,10 +12,11 @@ mod tally;
 mod worker;
 
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use hal::Nanos;
+use hal::locks::lock;
 use overtake::options::Transport;
 use overtake::{Options, Overtake, Priority, Words};
 use report::Header;
@@ -161,19 +162,19 @@ impl Reporter {
     /// Waits for the last journeys, or for their deadlines.
     fn settle_all(&self) {
         let host = self.field.driver.host();
-        let mut slots = std::mem::take(&mut *self.field.slots.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut slots = std::mem::take(&mut *lock(&self.field.slots));
         if !self.field.has_found() {
             let _all_settled = slots.iter_mut().all(|slot| self.field.settle(slot));
         }
         if host.is_virtual() {
             self.explain(&slots);
         }
-        *self.field.slots.lock().unwrap_or_else(PoisonError::into_inner) = slots;
+        *lock(&self.field.slots) = slots;
     }
 
     /// After a proof of a hang, the driver's own error lists the waits. Only then can this question not block.
     fn explain(&self, slots: &[Slot]) {
-        let mut finding = self.field.finding.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let mut finding = lock(&self.field.finding).clone();
         let Some(Finding::Hung(what)) = &mut finding else { return };
         if what != slot::PROVEN {
             return;
@@ -181,12 +182,12 @@ impl Reporter {
         let stuck = slots.iter().find(|slot| !slot.is_done());
         if let Some(error) = stuck.and_then(|slot| slot.stream.synchronize().err()) {
             *what = error.to_string();
-            *self.field.finding.lock().unwrap_or_else(PoisonError::into_inner) = finding;
+            *lock(&self.field.finding) = finding;
         }
     }
 
     fn report(&self, seconds: f64) -> Result<bool> {
-        let finding = self.field.finding.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let finding = lock(&self.field.finding).clone();
         let statistics = self.overtake.statistics();
         let hunt = Hunt::new(&self.arguments, seconds, &self.field.tallies, &statistics, finding);
         let is_ok = hunt.is_ok();

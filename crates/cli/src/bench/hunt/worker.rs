@@ -1,8 +1,9 @@
 //! Workers: threads that take slots, check the bytes that have arrived, and start the next journey.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 
+use hal::locks::lock;
 use hal::{Context, Driver, EventFlags, Nanos, Result};
 use overtake::PriorityStream;
 
@@ -49,14 +50,14 @@ const TOGETHER_ONE_IN: u64 = 6;
 impl Field {
     /// Notes the first finding and stops all threads.
     pub fn found(&self, finding: Finding) {
-        self.finding.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(finding);
+        lock(&self.finding).get_or_insert(finding);
         self.stop.store(true, Ordering::SeqCst);
     }
 
     /// Whether anything was found.
     #[must_use]
     pub fn has_found(&self) -> bool {
-        self.finding.lock().unwrap_or_else(PoisonError::into_inner).is_some()
+        lock(&self.finding).is_some()
     }
 
     /// Whether to begin new journeys.
@@ -66,13 +67,13 @@ impl Field {
     }
 
     fn take(&self, chance: &mut Chance) -> Option<Slot> {
-        let mut slots = self.slots.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut slots = lock(&self.slots);
         let at = chance.below(slots.len() as u64) as usize;
         (!slots.is_empty()).then(|| slots.swap_remove(at))
     }
 
     fn put(&self, slot: Slot) {
-        self.slots.lock().unwrap_or_else(PoisonError::into_inner).push(slot);
+        lock(&self.slots).push(slot);
     }
 
     /// Waits for a slot and checks its bytes. `false` when the hunt is over.
