@@ -6,6 +6,8 @@ mod binaries;
 mod common;
 #[path = "../../../tests/support/needs.rs"]
 mod needs;
+#[path = "../../../tests/support/pages.rs"]
+mod pages;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -55,6 +57,7 @@ impl Place {
         command.arg(if is_c { "-std=gnu11" } else { "-std=c++17" }).args(STRICT);
         command.arg("-I").arg(common::here().join("include")).arg("-I").arg(&self.driver);
         command.arg("-I").arg(common::here().join("../../tests/c"));
+        command.arg("-I").arg(common::here().join("tests/programs"));
         command
     }
 
@@ -82,6 +85,25 @@ impl Place {
         command.env("LD_LIBRARY_PATH", std::env::join_paths(folders).expect("no colon in a folder of cargo's"));
         command
     }
+}
+
+/// The lines in C++ of the crate's page, with streams and memory of the test's own.
+fn page_in_cpp(place: &Place) -> Result<(), Failed> {
+    let page = std::fs::read_to_string(common::here().join("README.md"))?;
+    let (includes, lines) =
+        pages::block(&page, "cpp", "overtake.hpp").split_once("\n\n").ok_or("includes, a blank line, a body")?;
+    let program = format!(
+        "{includes}\n#include \"expect.h\"\nint main()\n{{\nopen_device();\nsize_t bytes = 65536;\n\
+         CUstream loader = new_stream(), worker = new_stream();\n\
+         void *device = on_device(bytes), *token = pinned_bytes(bytes, 1);\n{lines}\n\
+         int priority = 0;\nOK(overtake_stream_priority(loader, &priority));\n\
+         REQUIRE(priority == OVERTAKE_PRIORITY_LOWEST);\nOK(cuCtxSynchronize());\n}}\n"
+    );
+    let source = place.folder.join("page.cpp");
+    std::fs::write(&source, program)?;
+    let binary = place.build(&source, Linked::Shared)?;
+    common::run(&mut place.program(&binary, true))?;
+    Ok(())
 }
 
 /// A program that is run with everything switched off.
@@ -274,6 +296,7 @@ fn main() {
         add(format!("report_{suffix}"), Box::new(move |place| reports(place, linked)));
         add(format!("no_driver_{suffix}"), Box::new(move |place| without_driver(place, linked)));
     }
+    add("page.cpp".to_owned(), Box::new(page_in_cpp));
     add("random".to_owned(), Box::new(|place| random(place, Linked::Shared, |_| {})));
     add("random_static".to_owned(), Box::new(|place| random(place, Linked::Static, |_| {})));
     let off = |program: &mut Command| {
