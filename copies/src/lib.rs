@@ -21,26 +21,42 @@
 #![deny(unsafe_code)]
 
 mod bell;
-pub mod copy;
+mod cargo;
+mod decide;
 mod engine;
 mod guard;
+mod handle;
+mod inner;
 pub mod kernel;
+mod left_alone;
+mod native;
 pub mod options;
 mod overtake;
+mod placement;
 mod pool;
 mod primary;
 mod records;
+mod request;
 #[cfg(test)]
 mod soft;
+mod state;
 mod stream;
-pub mod variables;
+mod submit;
 mod watch;
 mod worker;
+
+/// Copies: what is asked for, which way it goes, and what comes back.
+pub mod copy {
+    pub use crate::decide::{Plan, Reason};
+    pub use crate::handle::{CopyHandle, Status};
+    pub use crate::native::Native;
+    pub use crate::request::Request;
+}
 
 pub use channels::Direction;
 pub use guard::Blocking;
 pub use hal;
-pub use options::Options;
+pub use options::{Options, variables};
 pub use overtake::Overtake;
 pub use records::{ClassSnapshot, Latency, Statistics, TracedCopy, is_any_copy_lost};
 pub use semaphores::{Priorities, Priority, Words};

@@ -3,9 +3,9 @@
 use hal::Nanos;
 use semaphores::{Kind as Emulation, Priorities};
 
-use super::words::{fraction, size, size_text, switch};
-use super::{Options, Transport, UrgentTransport};
 use crate::kernel::BLOCK_WARPS_MAX;
+use crate::options::settings::{Options, Transport, UrgentTransport};
+use crate::options::words::{fraction, size, size_text, switch};
 
 /// A span that is longer than this is a mistake.
 const SPAN_MAX_US: u64 = 3_600_000_000;

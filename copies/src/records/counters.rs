@@ -7,7 +7,7 @@ use hal::Nanos;
 use hdrhistogram::Histogram;
 use semaphores::{Priorities, Priority};
 
-use crate::copy::{Plan, Reason};
+use crate::decide::{Plan, Reason};
 use crate::records::statistics::{ClassSnapshot, Latency, Statistics};
 use hal::locks::lock;
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use hdrhistogram::Histogram;
 
-use crate::copy::Reason;
+use crate::decide::Reason;
 
 /// Copies of one kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

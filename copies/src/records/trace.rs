@@ -8,7 +8,7 @@ use channels::Direction;
 use hal::{Nanos, Stream};
 use semaphores::Priority;
 
-use crate::copy::Plan;
+use crate::decide::Plan;
 use crate::records::ticket::Ticket;
 use hal::locks::lock;
 

@@ -47,9 +47,13 @@ const PARTS: [Part; 4] = [
         ],
         tests: &["--tests"],
     },
-    Part { package: "overtake", files: &["copies/src/copy/plan.rs"], tests: &["--lib", "--", "copy::"] },
     Part {
-        package: "overtake",
+        package: "overtake-copies",
+        files: &["copies/src/cargo.rs", "copies/src/decide/mod.rs"],
+        tests: &["--lib", "--", "decide::"],
+    },
+    Part {
+        package: "overtake-copies",
         files: &["copies/src/guard/book.rs", "copies/src/guard/callers.rs", "copies/src/guard/handshake.rs"],
         tests: &["--lib", "--", "guard::"],
     },

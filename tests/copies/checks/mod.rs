@@ -51,7 +51,7 @@ const PLAIN: &[Case] = cases! { false,
         a_carrier_for_each default_streams;
     passing: pageable capture beside_a_capture reasons;
     requests: priority_of_its_own unknown_priorities batches unordered streams_and_handles default_streams statistics;
-    rides: not_for_nothing not_unannounced;
+    rides: not_for_nothing not_unannounced supposed_in_vain;
     sizes: lines batches;
     streams: cuda_priorities announcements_end;
 };

@@ -2,21 +2,24 @@
 
 use std::sync::Arc;
 
-use hal::Nanos;
+use hal::{CaptureMode, Nanos, Wait};
 use overtake::copy::{Plan, Reason};
 use overtake::options::UrgentTransport;
 use overtake::{Options, Overtake, PriorityStream};
 
 use crate::bed;
 use crate::doors;
-use crate::failure::{Failure, Outcome, ensure, same};
+use crate::failure::{Failure, Outcome, ensure, same, same_bytes};
 use crate::lane::level;
 use crate::memory::Pinned;
 use crate::place::{Buffer, Side};
-use crate::rig::Rig;
+use crate::prng::Prng;
+use crate::rig::{Rig, span};
 
 const BYTES: u64 = 64 << 10;
 const INLINED_BYTES: u64 = 4 << 10;
+/// More than the driver inlines.
+const INLINE_END_BYTES: u64 = 25 << 10;
 const BULK_BYTES: u64 = 1 << 20;
 
 /// A stream, and memory for its copies.
@@ -104,4 +107,40 @@ pub fn not_behind_bulk(rig: &Rig) -> Outcome {
     let boosts = overtake.statistics().boosts;
     ensure!(boosts == 1, "{boosts} copies were lifted in place of one");
     bed::at_rest(rig, &overtake)
+}
+
+/// How long an early copy may hold others off: the time that its bytes take, what is added to that, and the watcher's
+/// look. On a real host that look depends on what else the machine does.
+const HOLDS_FOR: Nanos = Nanos::from_us(500);
+
+/// Where an early copy has been taken for a pinned one in a stream that is not captured, and is not, the driver gets
+/// the same call, and others are held off for no longer than the copy would have taken.
+pub fn supposed_in_vain(rig: &Rig) -> Outcome {
+    // One ticket covers all of them.
+    let overtake = bed::open(rig, Options { ticket_every: 1000, ..bed::small_options() })?;
+    let (_low, high) = (rider(rig, &overtake, 1)?, rider(rig, &overtake, 3)?);
+    let (driver, mut prng) = (rig.driver(), Prng::new(13));
+    for round in 0..16 {
+        let bytes = 8 * prng.between(INLINE_END_BYTES / 8, BYTES / 8);
+        first(rig, &overtake, &high)?;
+        let is_captured = round % 2 == 0;
+        if is_captured {
+            driver.stream_begin_capture(high.stream.raw(), CaptureMode::Relaxed)?;
+            next("a copy in a capture", &high, bytes, None, Plan::Urgent)?;
+            let graph = driver.stream_end_capture(high.stream.raw())?;
+            driver.graph_destroy(graph)?;
+        } else {
+            let (sent, mut got) = (prng.bytes(bytes), vec![0; bytes as usize]);
+            let there = doors::htod_pageable(&high.stream, (high.device, 0), &sent)?;
+            let back = doors::dtoh_pageable(&high.stream, &mut got, (high.device, 0))?;
+            same("the plan there", &there.plan(), &Plan::Urgent)?;
+            same("the plan back", &back.plan(), &Plan::Urgent)?;
+            same_bytes("there and back", &got, &sent)?;
+        }
+        let (host, down) = (driver.host(), || bed::raised(&overtake) == 0);
+        let patience = if host.is_virtual() { HOLDS_FOR } else { span(driver) };
+        let lowered = host.wait_until(Some(host.now() + patience), &mut { down });
+        ensure!(lowered == Wait::Met, "round {round}: a word is up {patience} after the copy: {lowered:?}");
+    }
+    Ok(())
 }

@@ -9,7 +9,7 @@ mod ranks;
 mod source;
 mod tokens;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use self::modules::{Arrows, Modules};
@@ -19,67 +19,33 @@ use crate::codegen::read;
 /// The roots of the crates whose files must be in no circle.
 const STACK: [&str; 4] = ["semaphores/src/lib.rs", "channels/src/lib.rs", "copies/src/lib.rs", "src/lib.rs"];
 
-/// Files, and folders with the files beside them, that still are in a circle. An entry without a circle is a finding,
-/// too.
-const KNOWN: [&str; 18] = [
-    "copies/src/copy",
-    "copies/src/copy/handle.rs",
-    "copies/src/copy/job.rs",
-    "copies/src/copy/plan.rs",
-    "copies/src/copy/request.rs",
-    "copies/src/copy/ride.rs",
-    "copies/src/copy/submit.rs",
-    "copies/src/engine",
-    "copies/src/guard",
-    "copies/src/options.rs",
-    "copies/src/options/tunable.rs",
-    "copies/src/overtake",
-    "copies/src/overtake.rs",
-    "copies/src/records",
-    "copies/src/stream",
-    "copies/src/stream.rs",
-    "copies/src/variables.rs",
-    "copies/src/watch",
-];
-
 /// All mistakes in the arrows of the repository.
 pub fn findings(root: &Path) -> Result<Vec<String>, String> {
     let mut wrong = ranks::check(&files(root, "Cargo.toml")?)?;
-    wrong.extend(judge(&circles_of_the_stack(root)?, &KNOWN));
+    let files = files(root, ".rs")?;
+    wrong.extend(STACK.iter().flat_map(|root| circles_of(root, &files)));
     Ok(wrong)
 }
 
-/// `cargo xtask arrows`: prints every circle, known or not, and all mistakes.
+/// `cargo xtask arrows`: prints all mistakes.
 pub fn run(root: &Path) -> Outcome {
-    let text = circles_of_the_stack(root)?.iter().map(|circle| format!("{}\n", circle.text)).collect();
-    match findings(root)?.is_empty() {
-        true => Ok(text),
-        false => Err(text + &findings(root)?.iter().map(|wrong| format!("{wrong}\n")).collect::<String>()),
+    let wrong = findings(root)?;
+    match wrong.is_empty() {
+        true => Ok(String::new()),
+        false => Err(wrong.iter().map(|wrong| format!("{wrong}\n")).collect()),
     }
 }
 
-/// A circle: its nodes, and its course.
-struct Circle {
-    nodes: Vec<String>,
-    text: String,
-}
-
-fn circles_of_the_stack(root: &Path) -> Result<Vec<Circle>, String> {
-    let files = files(root, ".rs")?;
-    Ok(STACK.iter().flat_map(|root| circles_of(root, &files)).collect())
-}
-
 /// The circles of files and of folders below the root file of a crate.
-fn circles_of(root: &str, files: &BTreeMap<String, String>) -> Vec<Circle> {
+fn circles_of(root: &str, files: &BTreeMap<String, String>) -> Vec<String> {
     let arrows = Modules::read(root, files).arrows();
     let folded = circles::folded(&arrows);
-    let told = |arrows: &Arrows| -> Vec<Circle> {
-        circles::circles(arrows).into_iter().map(|nodes| Circle { text: text(&nodes, arrows), nodes }).collect()
-    };
+    let told =
+        |arrows: &Arrows| -> Vec<String> { circles::circles(arrows).iter().map(|nodes| text(nodes, arrows)).collect() };
     let mut all = told(&arrows);
     // If the files of two folders make a circle, so do the folders. That is one finding.
-    let is_told = |circle: &Circle| all.iter().any(|other| other.text.trim_end_matches(".rs") == circle.text);
-    let folders: Vec<Circle> = told(&folded).into_iter().filter(|circle| !is_told(circle)).collect();
+    let is_told = |circle: &String| all.iter().any(|other| other.trim_end_matches(".rs") == circle);
+    let folders: Vec<String> = told(&folded).into_iter().filter(|circle| !is_told(circle)).collect();
     all.extend(folders);
     all
 }
@@ -88,17 +54,6 @@ fn text(nodes: &[String], arrows: &Arrows) -> String {
     let next = nodes.iter().cycle().skip(1);
     let steps: Vec<String> = nodes.iter().zip(next).map(|(from, to)| format!("{} ->", arrows[from][to])).collect();
     format!("a circle: {} {}", steps.join(" "), nodes[0])
-}
-
-/// Unknown circles, and known ones that no longer exist.
-fn judge(circles: &[Circle], known: &[&str]) -> Vec<String> {
-    let is_known = |node: &String| known.contains(&node.as_str());
-    let fresh = circles.iter().filter(|circle| !circle.nodes.iter().all(is_known)).map(|circle| circle.text.clone());
-    let on_circles: BTreeSet<&str> = circles.iter().flat_map(|circle| &circle.nodes).map(String::as_str).collect();
-    let gone = known.iter().filter(|node| !on_circles.contains(*node));
-    let gone = gone
-        .map(|node| format!("{node} is in no circle any more: take it off KNOWN in crates/xtask/src/arrows/mod.rs"));
-    fresh.chain(gone).collect()
 }
 
 /// The tracked or new files whose names have this ending, by path.
@@ -112,7 +67,7 @@ fn files(root: &Path, end: &str) -> Result<BTreeMap<String, String>, String> {
 mod tests {
     use super::*;
 
-    fn circles(files: &[(&str, &str)]) -> Vec<Circle> {
+    fn circles(files: &[(&str, &str)]) -> Vec<String> {
         let files = files.iter().map(|(name, text)| (format!("src/{name}"), (*text).to_owned())).collect();
         circles_of("src/lib.rs", &files)
     }
@@ -145,11 +100,11 @@ mod tests {
         let lib = ("lib.rs", "mod a; mod b; mod c;");
         let two =
             [lib, ("a.rs", "use super::b::B;\npub struct A;"), ("b.rs", "pub struct B(\ncrate::a::A);"), ("c.rs", "")];
-        assert_eq!(judge(&circles(&two), &[]), ["a circle: src/a.rs:1 -> src/b.rs:2 -> src/a.rs"]);
+        assert_eq!(circles(&two), ["a circle: src/a.rs:1 -> src/b.rs:2 -> src/a.rs"]);
         let three = [lib, ("a.rs", "use crate::b::B;"), ("b.rs", "use crate::c::C;"), ("c.rs", "use crate::a::A;")];
-        assert!(judge(&circles(&three), &[])[0].contains("src/a.rs:1 -> src/b.rs:1 -> src/c.rs:1 -> src/a.rs"));
+        assert!(circles(&three)[0].contains("src/a.rs:1 -> src/b.rs:1 -> src/c.rs:1 -> src/a.rs"));
         let none = [lib, ("a.rs", "use crate::b::B;"), ("b.rs", "use crate::c::C;"), ("c.rs", "")];
-        assert_eq!(judge(&circles(&none), &[]), [""; 0]);
+        assert_eq!(circles(&none), [""; 0]);
     }
 
     #[test]
@@ -158,25 +113,15 @@ mod tests {
         let a = [("a/mod.rs", "mod c; mod d;"), ("a/c.rs", "use crate::b::e::E;"), ("a/d.rs", "pub struct D;")];
         let b = [("b/mod.rs", "mod e; mod f;"), ("b/e.rs", "pub struct E;"), ("b/f.rs", "use crate::a::d::D;")];
         let files = [[lib].as_slice(), &a, &b].concat();
-        assert_eq!(judge(&circles(&files), &[]), ["a circle: src/a/c.rs:1 -> src/b/f.rs:1 -> src/a"]);
+        assert_eq!(circles(&files), ["a circle: src/a/c.rs:1 -> src/b/f.rs:1 -> src/a"]);
     }
 
     #[test]
     fn a_file_and_what_it_declares_are_a_circle_where_both_use_each_other() {
         let child = ("a/b.rs", "use super::A;\npub struct B;");
         let uses = [("lib.rs", "mod a;"), ("a.rs", "mod b;\npub struct A(b::B);"), child];
-        assert_eq!(judge(&circles(&uses), &[]), ["a circle: src/a.rs:2 -> src/a/b.rs:1 -> src/a.rs"]);
+        assert_eq!(circles(&uses), ["a circle: src/a.rs:2 -> src/a/b.rs:1 -> src/a.rs"]);
         let exports = [("lib.rs", "mod a;"), ("a.rs", "mod b;\npub use b::B;\npub struct A;"), child];
-        assert_eq!(judge(&circles(&exports), &[]), [""; 0]);
-    }
-
-    #[test]
-    fn what_is_known_may_be_there_and_has_to_be() {
-        let two = [("lib.rs", "mod a; mod b;"), ("a.rs", "use crate::b::B;"), ("b.rs", "use crate::a::A;")];
-        let known = ["src/a.rs", "src/b.rs"];
-        assert_eq!(judge(&circles(&two), &known), [""; 0]);
-        assert_eq!(judge(&circles(&two), &known[1..]).len(), 1);
-        let gone = judge(&circles(&two), &["src/a.rs", "src/b.rs", "src/c.rs"]);
-        assert!(gone[0].starts_with("src/c.rs is in no circle any more"), "{gone:?}");
+        assert_eq!(circles(&exports), [""; 0]);
     }
 }

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use hal::{Nanos, Result, Wait};
 
-use crate::copy::Plan;
+use crate::decide::Plan;
 use crate::records::Ticket;
-use crate::stream::StreamState;
+use crate::state::StreamState;
 
 /// How far a copy is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

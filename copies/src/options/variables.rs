@@ -1,6 +1,6 @@
 //! The variables that this project hears, and those that it does not: a misspelt one would be accepted in silence.
 
-use crate::options::Options;
+use crate::options::tunable::TUNABLES;
 
 /// What all of them begin with.
 const PREFIX: &str = "OVERTAKE_";
@@ -57,7 +57,7 @@ pub fn of_option(name: &str) -> String {
 
 /// What to say of the variables that look like ours and are not, by their names.
 pub fn unknown(names: impl IntoIterator<Item = String>) -> Vec<String> {
-    let options: Vec<String> = Options::tunables().map(|tunable| of_option(tunable.name)).collect();
+    let options: Vec<String> = TUNABLES.iter().map(|tunable| of_option(tunable.name)).collect();
     let known: Vec<&str> =
         VARIABLES.iter().map(|variable| variable.name).chain(options.iter().map(String::as_str)).collect();
     let is_unknown = |name: &String| {

@@ -1,21 +1,17 @@
-//! Several copies without order among them, as one: their sum, and what a kernel has to do for them.
+//! Several copies without order among them, as one: where they are, and what a kernel has to do for them.
 
 use channels::{Direction, Shape};
 use hal::Driver;
 
-use crate::copy::request::{Placement, Request, place};
 use crate::kernel::Descriptor;
-
-/// A stand-in for all of them: where the first is, with the bytes of all.
-pub(crate) fn sum(requests: &[Request]) -> Shape {
-    let bytes = Request::total_bytes(requests);
-    Shape::linear(requests[0].shape.target.address, requests[0].shape.source.address, bytes)
-}
+use crate::placement::Placement;
+use crate::request::Request;
+use crate::submit::place::place;
 
 /// Where all of them are, and the descriptors that a kernel needs for them: none where it cannot do all. `None` where
 /// they do not go the same way, or leave their allocations.
 pub(crate) fn combine(driver: &dyn Driver, requests: &[Request]) -> Option<(Placement, Vec<Descriptor>)> {
-    let (mut targets, mut sources) = (Known::default(), Known::default());
+    let (mut targets, mut sources) = (Span::default(), Span::default());
     let mut first: Option<Placement> = None;
     let mut pieces = Vec::with_capacity(requests.len());
     for request in requests.iter().filter(|request| request.bytes() > 0) {
@@ -25,15 +21,15 @@ pub(crate) fn combine(driver: &dyn Driver, requests: &[Request]) -> Option<(Plac
         }
         let (target, source, bytes) = (shape.target.address, shape.source.address, shape.bytes());
         // Most pieces lie in the allocations of those before: asking about each would cost more than copying it.
-        let known = targets.holds(target, bytes) && sources.holds(source, bytes);
-        if !known {
+        let is_known = targets.holds(target, bytes) && sources.holds(source, bytes);
+        if !is_known {
             let here = place(driver, request)?;
             if first.is_some_and(|first| !alike(&first, &here)) {
                 return None;
             }
             first = first.or(Some(here));
-            targets = Known::of(driver, target, &here, Direction::DeviceToHost)?;
-            sources = Known::of(driver, source, &here, Direction::HostToDevice)?;
+            targets = Span::of(driver, target, &here, Direction::DeviceToHost)?;
+            sources = Span::of(driver, source, &here, Direction::HostToDevice)?;
             if !targets.holds(target, bytes) || !sources.holds(source, bytes) {
                 return None;
             }
@@ -42,34 +38,34 @@ pub(crate) fn combine(driver: &dyn Driver, requests: &[Request]) -> Option<(Plac
         pieces.push(((target ^ source) & 15 == 0).then(|| Descriptor::copy(&seen)));
     }
     let by_kernel: Option<Vec<Descriptor>> = pieces.into_iter().collect();
-    // Without descriptors the kernel could only do the sum, which is no copy at all.
+    // A kernel that cannot make all of them makes none.
     let placement = Placement { host_seen_by_device: None, ..first? };
     Some(by_kernel.map_or((placement, Vec::new()), |pieces| (first.unwrap_or(placement), pieces)))
 }
 
 fn alike(one: &Placement, other: &Placement) -> bool {
     let kind = |placement: &Placement| {
-        let Placement { direction, pinned, managed, host_seen_by_device } = placement;
-        (*direction, *pinned, *managed, host_seen_by_device.is_some())
+        let Placement { direction, kind, host_seen_by_device } = placement;
+        (*direction, *kind, host_seen_by_device.is_some())
     };
     kind(one) == kind(other)
 }
 
 /// A part of an allocation that has been asked about, and how far from it the device sees it.
 #[derive(Default)]
-struct Known {
+struct Span {
     from: u64,
     bytes: u64,
     shift: u64,
 }
 
-impl Known {
+impl Span {
     /// What lies from `address` on; `host_when` is the direction in which this side is the host's.
-    fn of(driver: &dyn Driver, address: u64, placement: &Placement, host_when: Direction) -> Option<Known> {
+    fn of(driver: &dyn Driver, address: u64, placement: &Placement, host_when: Direction) -> Option<Span> {
         let on_host = placement.direction == host_when;
         let seen = placement.host_seen_by_device.filter(|_| on_host).map_or(address, |seen| seen.0);
         let bytes = driver.pointer_bytes_left(address).ok()?;
-        Some(Known { from: address, bytes, shift: seen.wrapping_sub(address) })
+        Some(Span { from: address, bytes, shift: seen.wrapping_sub(address) })
     }
 
     fn holds(&self, address: u64, bytes: u64) -> bool {

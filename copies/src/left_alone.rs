@@ -4,9 +4,9 @@
 use channels::{Direction, copy_shape};
 use hal::{Driver, Result, Stream};
 
-use crate::copy::plan::{Plan, Reason};
-use crate::copy::request::Request;
+use crate::decide::{Plan, Reason};
 use crate::overtake::Overtake;
+use crate::request::Request;
 
 impl Request {
     /// Makes the copy as the driver does it.

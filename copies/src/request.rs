@@ -1,10 +1,8 @@
-//! What is asked for, and where its bytes are.
+//! What a caller asks for.
 
 use channels::{Direction, Shape, Side};
-use hal::{Copy2d, Copy3d, DevicePtr, Driver, Endpoint, MemoryKind, Plane, PointerInfo, Volume};
+use hal::{Copy2d, Copy3d, DevicePtr, Endpoint, Plane, Volume};
 use semaphores::Priority;
-
-use crate::copy::plan::INLINE_BYTES_MAX;
 
 /// A copy as the caller asks for it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -13,36 +11,6 @@ pub struct Request {
     pub(crate) priority: Option<Priority>,
     /// The direction, where the caller named it: then only the host side needs to be asked about.
     pub(crate) direction: Option<Direction>,
-}
-
-/// Where the bytes of a request are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Placement {
-    /// Which engine it needs.
-    pub direction: Direction,
-    /// Whether the host side is pinned; `true` where there is no host side.
-    pub pinned: bool,
-    /// Whether either side is managed memory.
-    pub managed: bool,
-    /// The host side's address as the device sees it, if it does.
-    pub host_seen_by_device: Option<DevicePtr>,
-}
-
-impl Placement {
-    /// Whether the driver inlines a copy of this shape, so that it never meets the copy engine.
-    pub(crate) fn is_inlined(&self, shape: &Shape) -> bool {
-        is_inlined(self.direction, shape)
-    }
-
-    /// Whether a copy of this shape ever comes to a copy engine that others wait for.
-    pub(crate) fn meets_engine(&self, shape: &Shape) -> bool {
-        let across = matches!(self.direction, Direction::HostToDevice | Direction::DeviceToHost);
-        across && self.pinned && !self.managed && !self.is_inlined(shape)
-    }
-}
-
-fn is_inlined(direction: Direction, shape: &Shape) -> bool {
-    direction == Direction::HostToDevice && shape.is_linear() && shape.bytes() <= INLINE_BYTES_MAX
 }
 
 impl Request {
@@ -108,11 +76,6 @@ impl Request {
         self.direction
     }
 
-    /// Whether the caller has said enough to know that the driver inlines it.
-    pub(crate) fn is_inlined(&self) -> bool {
-        self.direction.is_some_and(|direction| is_inlined(direction, &self.shape))
-    }
-
     /// How many bytes it moves.
     #[must_use]
     pub fn bytes(&self) -> u64 {
@@ -154,61 +117,6 @@ fn side(volume: &Volume, width_bytes: u64, height: u64) -> Option<Side> {
         row_pitch_bytes: pitch,
         slice_pitch_bytes: pitch.checked_mul(rows)?,
     })
-}
-
-/// Asks the driver where the bytes are. `None` where it would not say: such a copy is passed on.
-pub(crate) fn place(driver: &dyn Driver, request: &Request) -> Option<Placement> {
-    let (target, source) = (request.shape.target.address, request.shape.source.address);
-    match request.direction {
-        Some(Direction::HostToDevice) => Some(with_host(Direction::HostToDevice, driver.pointer_kind(source).ok()?)),
-        Some(Direction::DeviceToHost) => Some(with_host(Direction::DeviceToHost, driver.pointer_kind(target).ok()?)),
-        _ => infer(driver.pointer_info(target).ok()?, driver.pointer_info(source).ok()?),
-    }
-}
-
-/// Allocations that one range may span: pieces of memory mapped next to each other (`cuMemMap`) count one by one.
-const ALLOCATIONS_MAX: usize = 1024;
-
-/// Whether a range lies in memory that the driver knows.
-pub(crate) fn is_allocated(driver: &dyn Driver, address: u64, bytes: u64) -> bool {
-    let (mut address, mut missing) = (address, bytes);
-    for _ in 0..ALLOCATIONS_MAX {
-        match driver.pointer_bytes_left(address) {
-            Ok(left) if left >= missing => return true,
-            Ok(left) if left > 0 => {
-                address += left;
-                missing -= left;
-            }
-            _ => return false,
-        }
-    }
-    false
-}
-
-fn with_host(direction: Direction, host: PointerInfo) -> Placement {
-    Placement {
-        direction,
-        pinned: host.kind == MemoryKind::Pinned,
-        managed: host.kind == MemoryKind::Managed,
-        host_seen_by_device: host.device_pointer,
-    }
-}
-
-fn infer(target: PointerInfo, source: PointerInfo) -> Option<Placement> {
-    let on_host = |info: PointerInfo| matches!(info.kind, MemoryKind::Pageable | MemoryKind::Pinned);
-    let direction = match (on_host(target), on_host(source)) {
-        (true, true) => return None,
-        (false, true) => return Some(managed(with_host(Direction::HostToDevice, source), target)),
-        (true, false) => return Some(managed(with_host(Direction::DeviceToHost, target), source)),
-        (false, false) if target.device == source.device => Direction::DeviceToDevice,
-        (false, false) => Direction::Peer,
-    };
-    let placement = Placement { direction, pinned: true, managed: false, host_seen_by_device: None };
-    Some(managed(managed(placement, target), source))
-}
-
-fn managed(placement: Placement, side: PointerInfo) -> Placement {
-    Placement { managed: placement.managed || side.kind == MemoryKind::Managed, ..placement }
 }
 
 #[cfg(test)]

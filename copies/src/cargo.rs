@@ -1,0 +1,75 @@
+//! What one call copies.
+
+use channels::{Direction, Shape};
+
+use crate::request::Request;
+
+/// Copies from pinned memory to the device of up to this size never use the copy engine: the driver puts their bytes
+/// into its commands (measured: 24 KiB yes, 32 KiB no).
+pub(crate) const INLINE_BYTES_MAX: u64 = 24 << 10;
+
+/// What one call copies.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Cargo<'a> {
+    /// One copy.
+    One(&'a Request),
+    /// Several copies without order among them. There is at least one.
+    Batch(&'a [Request]),
+}
+
+impl<'a> Cargo<'a> {
+    /// The request whose priority and direction count for all.
+    #[inline]
+    pub(crate) fn first(self) -> &'a Request {
+        match self {
+            Cargo::One(request) => request,
+            Cargo::Batch(requests) => &requests[0],
+        }
+    }
+
+    /// All of them.
+    pub(crate) fn requests(self) -> &'a [Request] {
+        match self {
+            Cargo::One(request) => std::slice::from_ref(request),
+            Cargo::Batch(requests) => requests,
+        }
+    }
+
+    /// The shapes of all of them, each in the fewest dimensions. An empty copy of a batch has none.
+    pub(crate) fn shapes(self) -> impl Iterator<Item = Shape> {
+        let counts = move |request: &&Request| request.bytes() > 0 || matches!(self, Cargo::One(_));
+        self.requests().iter().filter(counts).map(|request| request.shape.flattened())
+    }
+
+    #[inline]
+    pub(crate) fn bytes(self) -> u64 {
+        match self {
+            Cargo::One(request) => request.bytes(),
+            Cargo::Batch(requests) => Request::total_bytes(requests),
+        }
+    }
+
+    /// Whether the driver inlines it where the host side is pinned, so that it never meets the copy engine.
+    #[inline]
+    pub(crate) fn is_inlined(self, direction: Direction) -> bool {
+        let is_small = |bytes| direction == Direction::HostToDevice && bytes <= INLINE_BYTES_MAX;
+        match self {
+            Cargo::One(request) => {
+                let shape = request.shape.flattened();
+                shape.is_linear() && is_small(shape.bytes())
+            }
+            Cargo::Batch(_) => is_small(self.bytes()),
+        }
+    }
+
+    /// Whether the copy kernel moves it at full speed: rows are aligned alike on both sides. Of a batch the device sees
+    /// the host's side only where this holds for all of it (`submit/batch.rs`).
+    pub(crate) fn is_aligned(self) -> bool {
+        let Cargo::One(request) = self else { return true };
+        let shape = request.shape.flattened();
+        let alike = |a: u64, b: u64| (a ^ b) & 15 == 0;
+        shape.depth == 1
+            && alike(shape.target.address, shape.source.address)
+            && (shape.rows == 1 || alike(shape.target.row_pitch_bytes, shape.source.row_pitch_bytes))
+    }
+}

@@ -1,0 +1,243 @@
+//! The decision: which way a copy goes. Pure: it calls no driver, reads no clock and changes nothing.
+//!
+//! [`decide`] is given what is [`Known`] of a copy. It answers with a [`Plan`], or with the [`Question`] whose answer
+//! it needs first; `submit/` finds the answer and asks again. It asks as late as it can, because every question to the
+//! driver costs a thread that has slept for a while a quarter of what its copy costs.
+//!
+//! The first row that fits a copy decides:
+//!
+//! | a copy | goes |
+//! |---|---|
+//! | while `enabled` is off | natively |
+//! | while the layer has stood down | natively |
+//! | that meets no other priority in other streams on its engine | natively: one copy at full speed |
+//! | that may go *early*, see below | urgently |
+//! | whose stream is being captured | natively |
+//! | whose last plan came to nothing | natively; by kernel, if a channel was occupied and the kernel can |
+//! | whose memory is unknown, managed, on devices only, or pageable | natively |
+//! | that is below another and has `gate_bytes_min` | *gated*, see below |
+//! | that is below another and above none | natively: it delays an urgent copy by microseconds |
+//! | to the device, of `INLINE_BYTES_MAX` at most | natively: it meets no engine |
+//! | where `emulation` is not `hold` | in chunks through a channel |
+//! | where `urgent_transport` is `kernel`, bulk is unguarded and the kernel can | by a kernel that waits for nothing |
+//! | that is left | urgently |
+//!
+//! Urgently is natively in its own stream, with its word raised until the copy has completed.
+//!
+//! | a gated copy | goes |
+//! |---|---|
+//! | of `kernel_bytes_min` and `guard_bytes_min`, if the kernel can | by kernel, yielding; guarded if that is set |
+//! | while there are channels | in chunks through a channel |
+//! | that is left | natively, with a word behind it that lets other streams have their turn |
+//!
+//! No way but the native one is taken past the end of an allocation: a kernel would take the context down where the
+//! driver only refuses. A native copy gets a ticket where it comes after copies that are less urgent ([`is_tracked`]).
+//!
+//! A copy goes early if it is the most urgent on its engine, has its direction named, comes after nothing less urgent,
+//! and need not have completed when its call returns. It is supposed to be pinned, and its stream not to be captured.
+//! If that is true, the full table gives the same plan. If not, the driver has got the same call all the same, and
+//! other copies have been held off for the few microseconds that the copy was expected to take.
+//!
+//! Bulk goes by kernel wherever the kernel can make it. Measured on an H100 (`reports/latency`): while bulk goes by
+//! kernel, an urgent copy on the engine costs about what it costs on an idle GPU, bulk keeps nine tenths of its
+//! bandwidth, and no copy waits in a hardware queue. Chunks on the engine cost latency or bandwidth, and a channel that
+//! waits.
+
+mod known;
+mod plan;
+#[cfg(test)]
+mod tests;
+
+use channels::Direction;
+use hal::MemoryKind;
+use semaphores::{Kind, Priority};
+
+use crate::options::{Options, Transport, UrgentTransport};
+use crate::placement::Placement;
+
+pub(crate) use known::{Decision, Known, Question, Setback};
+pub use plan::{Plan, Reason};
+
+use Decision::{Ask, Go};
+
+/// The plan of a copy, or what has to be found out first.
+///
+/// A caller that knows little yet has all but the first rows compiled away.
+#[inline(always)]
+pub(crate) fn decide(known: &Known<'_>) -> Decision {
+    if !known.is_enabled {
+        return natively(Reason::Disabled);
+    }
+    let Some((lowest, highest)) = known.company else { return Ask(Question::Company) };
+    if known.is_passive {
+        return natively(Reason::StoodDown);
+    }
+    if lowest == highest {
+        return natively(Reason::Alone);
+    }
+    let Some(placement) = known.placement else {
+        return match known.depends {
+            None if may_go_early(known, highest) => Ask(Question::Dependencies),
+            Some(false) if may_go_early(known, highest) && !is_inlined(known) => Go(Plan::Urgent),
+            _ => Ask(Question::Placement),
+        };
+    };
+    decide_placed(known, placement, (lowest, highest))
+}
+
+/// Whether the options leave urgent copies in their own streams, with words that the CPU raises.
+pub(crate) fn leaves_urgent_copies(options: &Options) -> bool {
+    options.emulation == Kind::Hold && options.urgent_transport == UrgentTransport::Engine
+}
+
+/// Whether a copy that goes by this plan has a ticket, so that others know when it has completed.
+pub(crate) fn is_tracked(known: &Known<'_>, plan: Plan) -> bool {
+    match plan {
+        // The copies that it depends on are lifted for as long as it is pending.
+        Plan::Native(reason) => reason != Reason::Capturing && known.depends == Some(true) && !has_failed(known),
+        Plan::Urgent | Plan::UrgentKernel | Plan::Kernel { .. } | Plan::Engine { .. } => true,
+    }
+}
+
+fn natively(reason: Reason) -> Decision {
+    Go(Plan::Native(reason))
+}
+
+/// Whether the copy can be urgent before its placement and its stream's capture are known. One that has tried that
+/// already asks.
+#[inline(always)]
+fn may_go_early(known: &Known<'_>, highest: Priority) -> bool {
+    known.priority == highest
+        && !known.is_blocking
+        && known.leaves_urgent_copies
+        && known.setback.is_none()
+        && known.is_together == Some(true)
+        && known.direction.is_some_and(is_across)
+}
+
+/// Whether the driver inlines the copy, if it is pinned.
+#[inline(always)]
+fn is_inlined(known: &Known<'_>) -> bool {
+    known.direction.is_some_and(|direction| known.cargo.is_inlined(direction))
+}
+
+/// The rows for which it matters where the bytes are.
+fn decide_placed(known: &Known<'_>, placement: Placement, company: (Priority, Priority)) -> Decision {
+    if known.depends.is_none() {
+        return Ask(Question::Dependencies);
+    }
+    match known.is_captured {
+        None => return Ask(Question::Capture),
+        Some(true) => return natively(Reason::Capturing),
+        Some(false) => {}
+    }
+    if let Some(plan) = plan_after_setback(known) {
+        return Go(plan);
+    }
+    if known.is_together.is_none() {
+        return Ask(Question::Together);
+    }
+    let plan = match obstacle(&placement) {
+        Some(reason) => Plan::Native(reason),
+        None => plan_among(known, &placement, company),
+    };
+    match (plan, known.is_within) {
+        (Plan::Native(_) | Plan::Urgent, _) | (_, Some(true)) => Go(plan),
+        (_, None) => Ask(Question::Bounds),
+        // Only the driver can say what is wrong with it.
+        (_, Some(false)) => natively(Reason::Unknown),
+    }
+}
+
+fn has_failed(known: &Known<'_>) -> bool {
+    known.setback.as_ref().is_some_and(|(_, setback)| *setback != Setback::Uncovered)
+}
+
+/// What is left to do after a plan that came to nothing.
+fn plan_after_setback(known: &Known<'_>) -> Option<Plan> {
+    let (tried, setback) = known.setback.as_ref()?;
+    let reason = match (tried, setback) {
+        (_, Setback::Uncovered) => return None,
+        (_, Setback::RingFull) => Reason::RingFull,
+        (_, Setback::Failed(_)) => Reason::Failed,
+        (Plan::Engine { raises }, Setback::Occupied) if can_yield(known) => {
+            return Some(Plan::Kernel { raises: *raises });
+        }
+        (Plan::Kernel { .. }, Setback::Occupied) => Reason::Unguarded,
+        (_, Setback::Occupied) => Reason::Unready,
+    };
+    Some(Plan::Native(reason))
+}
+
+/// What keeps a copy from every way but the native one, wherever its priority stands.
+fn obstacle(placement: &Placement) -> Option<Reason> {
+    match placement.kind {
+        None => Some(Reason::Unknown),
+        Some(MemoryKind::Managed) => Some(Reason::Managed),
+        Some(_) if !is_across(placement.direction) => Some(Reason::OtherEngine),
+        Some(MemoryKind::Pinned) => None,
+        Some(MemoryKind::Pageable | MemoryKind::Device) => Some(Reason::Pageable),
+    }
+}
+
+fn is_across(direction: Direction) -> bool {
+    matches!(direction, Direction::HostToDevice | Direction::DeviceToHost)
+}
+
+/// The plan of a copy that meets others on its engine.
+fn plan_among(known: &Known<'_>, placement: &Placement, (lowest, highest): (Priority, Priority)) -> Plan {
+    let (waits, raises) = (known.priority < highest, known.priority > lowest);
+    let (options, bytes) = (known.options, known.cargo.bytes());
+    if waits && bytes >= options.gate_bytes_min && options.transport != Transport::Native {
+        return gated_plan(known, raises);
+    }
+    if !raises {
+        return Plan::Native(match options.transport {
+            Transport::Native => Reason::Asked,
+            _ => Reason::Small,
+        });
+    }
+    urgent_plan(known, placement)
+}
+
+fn gated_plan(known: &Known<'_>, raises: bool) -> Plan {
+    let (options, bytes) = (known.options, known.cargo.bytes());
+    let fits = can_yield(known) && options.guard_bytes_min.is_none_or(|bytes_min| bytes >= bytes_min);
+    let by_kernel = match options.transport {
+        Transport::Kernel => fits,
+        Transport::Auto => fits && bytes >= options.kernel_bytes_min,
+        Transport::Engine | Transport::Native => false,
+    };
+    match by_kernel {
+        true => Plan::Kernel { raises },
+        false if options.channels => Plan::Engine { raises },
+        false => Plan::Native(Reason::Unchannelled),
+    }
+}
+
+fn urgent_plan(known: &Known<'_>, placement: &Placement) -> Plan {
+    let options = known.options;
+    if known.cargo.is_inlined(placement.direction) {
+        return Plan::Native(Reason::Inlined);
+    }
+    if options.emulation != Kind::Hold && options.channels {
+        return Plan::Engine { raises: true };
+    }
+    // Nothing guards an urgent kernel.
+    let is_unguarded = options.guard_bytes_min.is_none();
+    if options.urgent_transport == UrgentTransport::Kernel && is_unguarded && kernel_can(known) {
+        return Plan::UrgentKernel;
+    }
+    Plan::Urgent
+}
+
+/// Whether a copy kernel that yields can make it.
+fn can_yield(known: &Known<'_>) -> bool {
+    kernel_can(known) && known.options.emulation == Kind::Hold
+}
+
+/// Whether the copy kernel moves it at full speed: the device sees the host's side, and rows are aligned alike.
+fn kernel_can(known: &Known<'_>) -> bool {
+    let is_seen = known.placement.is_some_and(|placement| placement.host_seen_by_device.is_some());
+    known.is_kernel_there && is_seen && known.cargo.is_aligned()
+}

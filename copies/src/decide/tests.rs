@@ -1,0 +1,373 @@
+//! The table row by row, and what holds for every copy.
+
+use std::sync::LazyLock;
+
+use channels::{Direction, Shape, Side};
+use hal::{Code, DevicePtr, MemoryKind};
+use proptest::prelude::*;
+use semaphores::{Kind, Priority};
+
+use super::*;
+use crate::cargo::{Cargo, INLINE_BYTES_MAX};
+use crate::request::Request;
+
+const MIB: u64 = 1 << 20;
+
+fn at(priority: u8) -> Priority {
+    Priority::new(priority).unwrap()
+}
+
+fn placement(direction: Direction) -> Placement {
+    Placement { direction, kind: Some(MemoryKind::Pinned), host_seen_by_device: Some(DevicePtr(0x1000)) }
+}
+
+/// A copy about which everything is known: a pinned one to the device.
+fn known<'a>(options: &'a Options, request: &'a Request) -> Known<'a> {
+    Known {
+        options,
+        is_enabled: options.enabled,
+        leaves_urgent_copies: leaves_urgent_copies(options),
+        cargo: Cargo::One(request),
+        priority: at(1),
+        direction: None,
+        is_blocking: false,
+        is_passive: false,
+        is_kernel_there: true,
+        company: Some((at(1), at(6))),
+        depends: Some(false),
+        placement: Some(placement(Direction::HostToDevice)),
+        is_captured: Some(false),
+        is_together: Some(true),
+        is_within: Some(true),
+        setback: None,
+    }
+}
+
+fn linear(bytes: u64) -> Request {
+    Request::linear(DevicePtr(0x2000_0000), DevicePtr(0x1000), bytes)
+}
+
+/// The plan of a copy of so many bytes and this priority, when `change` has been made.
+#[track_caller]
+fn plan(change: impl FnOnce(&mut Options, &mut Known<'_>), bytes: u64, priority: u8) -> Plan {
+    static DEFAULT: LazyLock<Options> = LazyLock::new(Options::default);
+    let (mut options, request) = (Options::default(), linear(bytes));
+    let mut known = Known { priority: at(priority), ..known(&DEFAULT, &request) };
+    change(&mut options, &mut known);
+    let (is_enabled, leaves_urgent_copies) = (options.enabled, leaves_urgent_copies(&options));
+    plan_of(&Known { options: &options, is_enabled, leaves_urgent_copies, ..known })
+}
+
+#[track_caller]
+fn plan_of(known: &Known<'_>) -> Plan {
+    match decide(known) {
+        Go(plan) => plan,
+        Ask(question) => panic!("{question:?} was asked, and the answer is known"),
+    }
+}
+
+#[test]
+fn nothing_goes_by_kernel_unguarded_where_bulk_is_guarded() {
+    let guard = |o: &mut Options| o.guard_bytes_min = Some(2 * MIB);
+    assert_eq!(plan(|o, _| guard(o), 2 * MIB, 1), Plan::Kernel { raises: false });
+    assert_eq!(plan(|o, _| guard(o), MIB, 1), Plan::Engine { raises: false });
+    let urgent_by_kernel = |o: &mut Options| o.urgent_transport = UrgentTransport::Kernel;
+    assert_eq!(plan(|o, _| urgent_by_kernel(o), 64 << 10, 6), Plan::UrgentKernel);
+    let both = |o: &mut Options| {
+        guard(o);
+        urgent_by_kernel(o);
+    };
+    assert_eq!(plan(|o, _| both(o), 64 << 10, 6), Plan::Urgent);
+}
+
+#[test]
+fn the_table_row_by_row() {
+    assert_eq!(plan(|_, _| {}, 64 * MIB, 1), Plan::Kernel { raises: false });
+    assert_eq!(plan(|_, _| {}, 64 * MIB, 3), Plan::Kernel { raises: true });
+    assert_eq!(plan(|_, _| {}, 128 << 10, 1), Plan::Engine { raises: false });
+    assert_eq!(plan(|_, _| {}, 32 << 10, 1), Plan::Native(Reason::Small));
+    assert_eq!(plan(|_, _| {}, 64 << 10, 6), Plan::Urgent);
+    assert_eq!(plan(|_, _| {}, 64 * MIB, 6), Plan::Urgent);
+    assert_eq!(plan(|_, _| {}, 16 << 10, 6), Plan::Native(Reason::Inlined));
+    assert_eq!(plan(|o, _| o.urgent_transport = UrgentTransport::Kernel, 64 << 10, 6), Plan::UrgentKernel);
+    assert_eq!(plan(|_, k| k.company = Some((at(1), at(1))), 64 * MIB, 1), Plan::Native(Reason::Alone));
+    assert_eq!(plan(|o, _| o.transport = Transport::Native, 64 * MIB, 1), Plan::Native(Reason::Asked));
+    assert_eq!(plan(|o, _| o.channels = false, 128 << 10, 1), Plan::Native(Reason::Unchannelled));
+}
+
+#[test]
+fn copies_that_cannot_be_handled_safely_are_passed_on() {
+    let placed = |kind, direction| {
+        move |_: &mut Options, k: &mut Known<'_>| {
+            k.placement = Some(Placement { kind, ..placement(direction) });
+        }
+    };
+    let (to_device, to_host) = (Direction::HostToDevice, Direction::DeviceToHost);
+    let pinned = placed(Some(MemoryKind::Pinned), to_host);
+    assert_eq!(plan(pinned, 16 << 10, 6), Plan::Urgent, "the driver inlines only towards the device");
+    assert_eq!(plan(|_, k| k.is_captured = Some(true), MIB, 1), Plan::Native(Reason::Capturing));
+    assert_eq!(plan(|_, k| k.is_passive = true, MIB, 6), Plan::Native(Reason::StoodDown));
+    assert_eq!(plan(|o, _| o.enabled = false, MIB, 6), Plan::Native(Reason::Disabled));
+    assert_eq!(plan(placed(None, to_device), MIB, 6), Plan::Native(Reason::Unknown));
+    assert_eq!(plan(placed(Some(MemoryKind::Pageable), to_device), MIB, 6), Plan::Native(Reason::Pageable));
+    assert_eq!(plan(placed(Some(MemoryKind::Managed), to_device), MIB, 6), Plan::Native(Reason::Managed));
+    let within = placed(Some(MemoryKind::Device), Direction::DeviceToDevice);
+    assert_eq!(plan(within, MIB, 1), Plan::Native(Reason::OtherEngine));
+    assert_eq!(plan(|_, k| k.is_within = Some(false), MIB, 1), Plan::Native(Reason::Unknown));
+    assert_eq!(plan(|_, k| k.is_within = Some(false), MIB, 6), Plan::Urgent, "the driver refuses it itself");
+}
+
+#[test]
+fn only_what_the_kernel_can_make_goes_by_kernel() {
+    let options = Options::default();
+    let way = |shape: Shape| {
+        let request = Request { shape, ..linear(0) };
+        plan_of(&known(&options, &request))
+    };
+    let side = |pitch| Side { address: 0x1000, row_pitch_bytes: pitch, slice_pitch_bytes: 4 * pitch };
+    let rows =
+        |target, source, rows| Shape { target: side(target), source: side(source), width_bytes: MIB, rows, depth: 1 };
+    let (kernel, engine) = (Plan::Kernel { raises: false }, Plan::Engine { raises: false });
+    assert_eq!(way(rows(2 * MIB, 3 * MIB, 4)), kernel);
+    assert_eq!(way(rows(MIB + 8, MIB + 24, 4)), kernel, "both 8 beyond a multiple of 16");
+    assert_eq!(way(rows(MIB + 8, MIB + 12, 4)), engine);
+    assert_eq!(way(rows(MIB + 8, 2 * MIB, 4)), engine);
+    assert_eq!(way(rows(MIB + 8, 2 * MIB, 1)), kernel, "one row has no distance to the next");
+    assert_eq!(way(Shape { depth: 2, ..rows(2 * MIB, 2 * MIB, 2) }), engine);
+}
+
+#[test]
+fn bounds_of_sizes_are_part_of_what_they_bound() {
+    let bounds = |o: &mut Options| {
+        (o.gate_bytes_min, o.kernel_bytes_min, o.guard_bytes_min) = (MIB, 2 * MIB, Some(2 * MIB));
+    };
+    assert_eq!(plan(|o, _| bounds(o), MIB - 16, 1), Plan::Native(Reason::Small));
+    assert_eq!(plan(|o, _| bounds(o), MIB, 1), Plan::Engine { raises: false }, "it waits at the gate");
+    assert_eq!(plan(|o, _| bounds(o), 2 * MIB - 16, 1), Plan::Engine { raises: false });
+    assert_eq!(plan(|o, _| bounds(o), 2 * MIB, 1), Plan::Kernel { raises: false });
+    let unguarded = |o: &mut Options| {
+        bounds(o);
+        o.guard_bytes_min = None;
+    };
+    assert_eq!(plan(|o, _| unguarded(o), 2 * MIB - 16, 1), Plan::Engine { raises: false });
+    assert_eq!(plan(|o, _| unguarded(o), 2 * MIB, 1), Plan::Kernel { raises: false });
+    assert_eq!(plan(|_, _| {}, INLINE_BYTES_MAX, 6), Plan::Native(Reason::Inlined));
+    assert_eq!(plan(|_, _| {}, INLINE_BYTES_MAX + 16, 6), Plan::Urgent);
+}
+
+#[test]
+fn other_emulations_put_urgent_copies_on_channels_too() {
+    assert_eq!(plan(|o, _| o.emulation = Kind::Bracket, 64 << 10, 6), Plan::Engine { raises: true });
+    assert_eq!(plan(|o, _| o.emulation = Kind::Atomics, 64 * MIB, 1), Plan::Engine { raises: false });
+}
+
+#[test]
+fn a_plan_that_came_to_nothing_leads_to_the_next() {
+    let (engine, kernel) = (Plan::Engine { raises: true }, Plan::Kernel { raises: true });
+    let failed = || Setback::Failed(Code::LAUNCH_FAILED.at("a test"));
+    let after = |plan_tried, setback| plan(|_, k| k.setback = Some((plan_tried, setback)), MIB, 3);
+    assert_eq!(after(engine, Setback::Occupied), kernel);
+    assert_eq!(after(kernel, Setback::Occupied), Plan::Native(Reason::Unguarded));
+    assert_eq!(after(engine, failed()), Plan::Native(Reason::Failed));
+    assert_eq!(after(kernel, Setback::RingFull), Plan::Native(Reason::RingFull));
+    let unseen = Placement { host_seen_by_device: None, ..placement(Direction::HostToDevice) };
+    let occupied = |_: &mut Options, k: &mut Known<'_>| {
+        (k.setback, k.placement) = (Some((engine, Setback::Occupied)), Some(unseen));
+    };
+    assert_eq!(plan(occupied, MIB, 3), Plan::Native(Reason::Unready), "the kernel cannot make it either");
+    let uncovered = |_: &mut Options, k: &mut Known<'_>| k.setback = Some((Plan::Urgent, Setback::Uncovered));
+    assert_eq!(plan(uncovered, MIB, 6), Plan::Urgent, "with a ticket of its own");
+}
+
+/// A native copy that comes after bulk lifts that bulk, but for those with which nothing of ours may be done.
+#[test]
+fn native_copies_are_tracked_while_they_lift_others() {
+    let (options, request) = (Options::default(), linear(MIB));
+    let tracked = |depends, reason, setback| {
+        is_tracked(&Known { depends, setback, ..known(&options, &request) }, Plan::Native(reason))
+    };
+    assert!(tracked(Some(true), Reason::Pageable, None));
+    assert!(!tracked(Some(false), Reason::Pageable, None));
+    assert!(!tracked(None, Reason::StoodDown, None), "it has not been asked");
+    assert!(!tracked(Some(true), Reason::Capturing, None));
+    assert!(!tracked(Some(true), Reason::RingFull, Some((Plan::Urgent, Setback::RingFull))));
+}
+
+/// Everything that a decision depends on, as it is for some copy.
+#[derive(Clone, Debug)]
+struct World {
+    options: Options,
+    request: Request,
+    priority: Priority,
+    is_blocking: bool,
+    is_passive: bool,
+    is_kernel_there: bool,
+    company: (Priority, Priority),
+    depends: bool,
+    placement: Placement,
+    is_captured: bool,
+    is_within: bool,
+}
+
+impl World {
+    /// A copy about which everything is known.
+    fn known(&self) -> Known<'_> {
+        Known {
+            priority: self.priority,
+            direction: self.request.direction,
+            is_blocking: self.is_blocking,
+            is_passive: self.is_passive,
+            is_kernel_there: self.is_kernel_there,
+            company: Some(self.company),
+            depends: Some(self.depends),
+            placement: Some(self.placement),
+            is_captured: Some(self.is_captured),
+            is_within: Some(self.is_within),
+            ..known(&self.options, &self.request)
+        }
+    }
+
+    /// A copy about which nothing is known.
+    fn asked(&self) -> Known<'_> {
+        let (company, depends, placement, is_captured, is_within) = (None, None, None, None, None);
+        Known { company, depends, placement, is_captured, is_within, ..self.known() }
+    }
+
+    fn answer(&self, question: Question, known: &mut Known<'_>) {
+        let truth = self.known();
+        match question {
+            Question::Company => known.company = truth.company,
+            Question::Dependencies => known.depends = truth.depends,
+            Question::Placement => known.placement = truth.placement,
+            Question::Capture => known.is_captured = truth.is_captured,
+            Question::Together => known.is_together = truth.is_together,
+            Question::Bounds => known.is_within = truth.is_within,
+        }
+    }
+
+    /// The plan that asking comes to, and the questions on the way.
+    fn ask(&self) -> (Plan, Vec<Question>) {
+        let (mut known, mut questions) = (self.asked(), Vec::new());
+        loop {
+            match decide(&known) {
+                Go(plan) => return (plan, questions),
+                Ask(question) => {
+                    assert!(!questions.contains(&question), "{question:?} is asked twice");
+                    questions.push(question);
+                    self.answer(question, &mut known);
+                }
+            }
+        }
+    }
+
+    /// The same copy, pinned and in a stream that is not captured.
+    fn as_supposed(&self) -> World {
+        let kind = Some(MemoryKind::Pinned);
+        let direction = self.request.direction.unwrap_or(self.placement.direction);
+        World { placement: Placement { kind, direction, ..self.placement }, is_captured: false, ..self.clone() }
+    }
+}
+
+fn options() -> impl Strategy<Value = Options> {
+    let transport =
+        prop::sample::select(vec![Transport::Auto, Transport::Engine, Transport::Kernel, Transport::Native]);
+    let urgent = prop::sample::select(vec![UrgentTransport::Engine, UrgentTransport::Kernel]);
+    let emulation = prop::sample::select(Kind::ALL.to_vec());
+    let guard = prop::sample::select(vec![None, Some(MIB)]);
+    (prop::bool::weighted(0.9), transport, urgent, emulation, guard, any::<bool>()).prop_map(
+        |(enabled, transport, urgent_transport, emulation, guard_bytes_min, channels)| Options {
+            enabled,
+            transport,
+            urgent_transport,
+            emulation,
+            guard_bytes_min,
+            channels,
+            ..Options::default()
+        },
+    )
+}
+
+fn worlds() -> impl Strategy<Value = World> {
+    let directions = [Direction::HostToDevice, Direction::DeviceToHost, Direction::DeviceToDevice, Direction::Peer];
+    let kinds = [MemoryKind::Pageable, MemoryKind::Pinned, MemoryKind::Managed, MemoryKind::Device];
+    let kind = prop_oneof![Just(None), prop::sample::select(kinds.to_vec()).prop_map(Some)];
+    let placement = (prop::sample::select(directions.to_vec()), kind, any::<bool>());
+    let bytes = prop::sample::select(vec![0, 8, INLINE_BYTES_MAX, INLINE_BYTES_MAX + 8, 64 << 10, MIB, 64 * MIB]);
+    let levels = (1..=3_u8, 1..=3_u8, 1..=3_u8);
+    let likely = prop::bool::weighted;
+    let facts = (likely(0.2), likely(0.2), any::<bool>(), likely(0.3), likely(0.3), likely(0.8));
+    (options(), bytes, any::<bool>(), placement, levels, facts).prop_map(
+        |(options, bytes, is_named, (direction, kind, is_seen), levels, facts)| {
+            let is_across = matches!(direction, Direction::HostToDevice | Direction::DeviceToHost);
+            let direction_named = (is_named && is_across).then_some(direction);
+            let (is_blocking, is_passive, is_kernel_there, depends, is_captured, is_within) = facts;
+            let priority = at(levels.0);
+            World {
+                options,
+                request: Request { direction: direction_named, ..linear(bytes) },
+                priority,
+                is_blocking,
+                is_passive,
+                is_kernel_there,
+                company: (priority.min(at(levels.1)), priority.max(at(levels.2))),
+                depends,
+                placement: Placement { direction, kind, host_seen_by_device: is_seen.then_some(DevicePtr(0x9000)) },
+                is_captured,
+                is_within,
+            }
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 20 } else { 4096 }))]
+
+    /// Asking for facts one by one comes to the plan that all of them together give; and where the driver has not been
+    /// asked, to the one that they give if the copy is pinned and its stream is not being captured.
+    #[test]
+    fn an_early_decision_is_the_full_one_under_the_facts_that_it_supposes(world in worlds()) {
+        let (plan, questions) = world.ask();
+        if questions.contains(&Question::Placement) {
+            prop_assert_eq!(plan, plan_of(&world.known()));
+        }
+        let supposed = world.as_supposed();
+        if questions == [Question::Company, Question::Dependencies] {
+            prop_assert_eq!(plan, Plan::Urgent);
+            prop_assert_eq!(plan, plan_of(&supposed.known()));
+        }
+        prop_assert!(questions.len() <= 5 && questions.first().is_none_or(|first| *first == Question::Company));
+    }
+
+    /// Where the supposed facts are wrong the driver still gets the call that the program made: an early decision is
+    /// only ever the native call, with the word raised or not.
+    #[test]
+    fn an_early_decision_leaves_the_copy_to_the_driver(world in worlds()) {
+        let (plan, questions) = world.ask();
+        if !questions.contains(&Question::Placement) {
+            let is_native = matches!(plan, Plan::Urgent | Plan::Native(_));
+            prop_assert!(is_native, "{plan:?}");
+            prop_assert!(plan != Plan::Urgent || !(world.is_blocking || world.is_passive || world.depends));
+        }
+    }
+
+    /// Whatever comes to nothing, asking goes on to a plan, and after two more at most the driver has the copy.
+    #[test]
+    fn setbacks_end_with_the_driver(world in worlds(), setbacks in prop::collection::vec(0..3_usize, 4)) {
+        let mut known = world.known();
+        let mut tried = Vec::new();
+        for setback in setbacks {
+            let plan = plan_of(&known);
+            if matches!(plan, Plan::Native(_)) && !is_tracked(&known, plan) {
+                break;
+            }
+            prop_assert!(!tried.contains(&plan), "{plan:?} is tried again");
+            tried.push(plan);
+            let error = || Setback::Failed(Code::LAUNCH_FAILED.at("a test"));
+            let setback = [Setback::RingFull, Setback::Occupied, error()][setback].clone();
+            known.setback = Some((plan, setback));
+        }
+        prop_assert!(tried.len() <= 2, "{tried:?}");
+        let last = plan_of(&known);
+        prop_assert!(matches!(last, Plan::Native(_)) && !is_tracked(&known, last));
+    }
+}

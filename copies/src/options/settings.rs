@@ -1,0 +1,171 @@
+//! Everything that can be set, and what it is where nothing sets it.
+
+use channels::share::ShareOptions;
+use channels::watchdog::Patience;
+use hal::Nanos;
+use semaphores::{Kind, Priorities};
+
+use crate::kernel::Workers;
+
+/// What moves the bytes of a copy that may have to wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Transport {
+    /// Chosen for each copy by the rules of `decide/mod.rs`.
+    Auto,
+    /// The copy engine, in chunks, through a channel.
+    Engine,
+    /// The copy kernel, in the application's own stream.
+    Kernel,
+    /// Nothing special: the copy as the driver does it, without ever waiting.
+    Native,
+}
+
+/// What moves the bytes of an urgent copy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UrgentTransport {
+    /// The copy engine, in the application's own stream, while bulk is held off.
+    Engine,
+    /// The copy kernel, beside whatever the engine is doing; bulk is not held off.
+    Kernel,
+}
+
+impl Transport {
+    const ALL: [Transport; 4] = [Transport::Auto, Transport::Engine, Transport::Kernel, Transport::Native];
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Transport::Auto => "auto",
+            Transport::Engine => "engine",
+            Transport::Kernel => "kernel",
+            Transport::Native => "native",
+        }
+    }
+
+    pub(super) fn from_name(name: &str) -> Option<Transport> {
+        Transport::ALL.into_iter().find(|transport| transport.name() == name)
+    }
+}
+
+impl UrgentTransport {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            UrgentTransport::Engine => "engine",
+            UrgentTransport::Kernel => "kernel",
+        }
+    }
+
+    pub(super) fn from_name(name: &str) -> Option<UrgentTransport> {
+        [UrgentTransport::Engine, UrgentTransport::Kernel].into_iter().find(|transport| transport.name() == name)
+    }
+}
+
+/// How guarded copies are guarded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GuardOptions {
+    /// How long a copy kernel that could run may wait for multiprocessors.
+    pub patience: Nanos,
+    /// How many streams may have guarded copies under way at once; copies of others go natively meanwhile. Copies
+    /// that these streams queue behind them occupy as many of the four hardware copy queues, and a rescue needs one.
+    pub streams_max: u32,
+    /// How many hardware queues copies of one direction have, as far as CUDA's own variables say. Copies behind a
+    /// guarded one may fill a queue for each stream, and a rescue needs one more.
+    pub copy_queues: u32,
+}
+
+impl Default for GuardOptions {
+    fn default() -> GuardOptions {
+        GuardOptions { patience: Nanos::from_ms(20), streams_max: 2, copy_queues: 4 }
+    }
+}
+
+/// Everything that can be set.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Options {
+    /// `false` turns the whole product into plain copies.
+    pub enabled: bool,
+    /// How many priorities there are, 1 to 32.
+    pub priorities: Priorities,
+    /// From how many bytes on a copy is bulk, where nothing else says how urgent it is; `None`: such copies are left
+    /// alone. Heard by the drop-in and by the C library: in Rust every stream has its priority.
+    pub bulk_bytes_min: Option<u64>,
+    /// What moves copies that may have to wait.
+    pub transport: Transport,
+    /// What moves urgent copies.
+    pub urgent_transport: UrgentTransport,
+    /// How the engine transport says its semaphores.
+    pub emulation: Kind,
+    /// How long one chunk may keep the engine busy, and so an urgent copy waiting.
+    pub blocking_max: Nanos,
+    /// Copies below this are never held up: one of them delays an urgent copy by a few microseconds at most.
+    pub gate_bytes_min: u64,
+    /// Copies below this go by engine rather than by kernel when the transport is chosen automatically.
+    pub kernel_bytes_min: u64,
+    /// Who copies towards the device where bulk goes by kernel.
+    pub kernel_h2d: Workers,
+    /// Who copies towards the host where bulk goes by kernel.
+    pub kernel_d2h: Workers,
+    /// How long the warps of one copy kernel stand still at most, all waits together.
+    pub kernel_wait_max: Nanos,
+    /// Every how many urgent copies of a stream one gets a completion ticket of its own; the others are estimated. In a
+    /// burst one in four of these is enough. 1 means all.
+    pub ticket_every: u32,
+    /// The share of the time that bulk gets even under endless urgent traffic, and in what slices.
+    pub share: ShareOptions,
+    /// Whether copies may wait in channels. Without them, whatever cannot go by kernel goes to the driver, and a word
+    /// written behind it lets other streams have their turn.
+    pub channels: bool,
+    /// Bulk copies of this size and more go by guarded kernel, which the copy engine replaces where the kernel finds no
+    /// free multiprocessor; smaller ones never go by kernel, and urgent ones neither. Then no program hangs on a copy
+    /// kernel that cannot begin. `None`: copy kernels go unguarded, in the application's streams, which costs a few
+    /// microseconds less.
+    pub guard_bytes_min: Option<u64>,
+    /// How guarded copies are guarded.
+    pub guard: GuardOptions,
+    /// When the watchdog opens everything, and when it gives up.
+    pub patience: Patience,
+    /// For how long after an urgent copy the monitor does not sleep. While it is awake it keeps a processor busy.
+    pub monitor_awake: Nanos,
+    /// How long the monitor sleeps between looks while copies are out: so long a word may stay up too long.
+    pub monitor_nap: Nanos,
+    /// Whether every copy is recorded ([`crate::Overtake::trace`]).
+    pub trace: bool,
+    /// Whether there is a watchdog at all. Only tests turn it off.
+    pub watchdog: bool,
+    /// Whether semaphore operations are put into the application's own streams. This deadlocks; only tests turn it on.
+    pub in_stream_brackets: bool,
+    /// Where the counters of `docs/counters.md` that wrap begin. Only tests set it, to just below where they do.
+    pub counters_from: u32,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        Options {
+            enabled: true,
+            priorities: Priorities::new(6).expect("6 is a valid count"),
+            bulk_bytes_min: Some(1 << 20),
+            transport: Transport::Auto,
+            urgent_transport: UrgentTransport::Engine,
+            emulation: Kind::Hold,
+            blocking_max: Nanos::from_us(45),
+            gate_bytes_min: 64 << 10,
+            kernel_bytes_min: 256 << 10,
+            // As few as fill the link: more only make urgent copies wait for what is in flight. Measured on an H100
+            // (`reports/driver/h100/2026-11-21-workers.txt`).
+            kernel_h2d: Workers { blocks: 5, warps: 10 },
+            kernel_d2h: Workers { blocks: 4, warps: 4 },
+            kernel_wait_max: Nanos::from_ms(20),
+            ticket_every: 8,
+            share: ShareOptions::default(),
+            patience: Patience::default(),
+            channels: true,
+            monitor_awake: Nanos::from_us(3000),
+            monitor_nap: Nanos::from_us(50),
+            trace: false,
+            guard_bytes_min: None,
+            guard: GuardOptions::default(),
+            watchdog: true,
+            in_stream_brackets: false,
+            counters_from: 0,
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! What the copy layer keeps of one stream.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
+
+use channels::Direction;
+use hal::{Nanos, Stream};
+use semaphores::Priority;
+
+use crate::inner::Inner;
+use crate::records::{Ahead, Burst};
+
+/// A stream as the copy layer sees it. Handles of its copies keep it, so that they can ask it when its owner has gone.
+pub(crate) struct StreamState {
+    pub(crate) stream: Stream,
+    pub(crate) priority: Priority,
+    pub(crate) burst: Arc<Mutex<Burst>>,
+    /// Its shadow, if it has needed one and one was there.
+    pub(crate) shadow: OnceLock<Stream>,
+    pub(crate) ahead: Ahead,
+    /// The priorities that it copies with, one bit each: H2D in the lower half, D2H in the upper. A stream with a
+    /// priority of its own has it in both, whether it has copied or not; requests bring others.
+    announced: AtomicU64,
+    owned: bool,
+    // Dropped last: the burst tells of words, which go back to the context that this keeps.
+    pub(crate) inner: Arc<Inner>,
+}
+
+impl StreamState {
+    /// A stream of the layer's own is destroyed with the last handle.
+    pub(crate) fn new(inner: &Arc<Inner>, stream: Stream, priority: Option<Priority>, owned: bool) -> StreamState {
+        let state = StreamState {
+            inner: Arc::clone(inner),
+            stream,
+            priority: priority.unwrap_or(Priority::LOWEST),
+            burst: Arc::new(Mutex::new(Burst::new(inner.options.ticket_every))),
+            shadow: OnceLock::new(),
+            ahead: Ahead::default(),
+            announced: AtomicU64::new(0),
+            owned,
+        };
+        for (direction, priority) in directions(None).zip(priority.into_iter().cycle()) {
+            state.announce(direction, priority);
+        }
+        state
+    }
+
+    /// Whether copies of others reckon with copies of `priority` in this stream already.
+    pub(crate) fn is_announced(&self, direction: Direction, priority: Priority) -> bool {
+        self.announced.load(Ordering::Relaxed) & announcement(direction, priority) != 0
+    }
+
+    /// The lowest and the highest priority of a copy of `priority` in this stream and of all other streams' copies on
+    /// that engine.
+    pub(crate) fn bounds_with(&self, direction: Direction, priority: Priority) -> (Priority, Priority) {
+        let own = self.announced.load(Ordering::Relaxed) >> half(direction);
+        self.inner.engine(direction).census.bounds_with(priority, own as u32)
+    }
+
+    /// A request has brought a priority of its own: from now on, and as long as the stream is open, copies of others
+    /// on that engine reckon with more of the kind.
+    pub(crate) fn announce(&self, direction: Direction, priority: Priority) {
+        let bit = announcement(direction, priority);
+        self.inner.engine(direction).census.open(priority, &self.announced, bit);
+    }
+
+    /// When a copy began, where the option `trace` is on.
+    pub(crate) fn began(&self) -> Option<Nanos> {
+        self.inner.records.trace.is_on().then(|| self.inner.driver.host().now())
+    }
+
+    /// The stream's owner lets go of it.
+    pub(crate) fn close(&self) {
+        // The handle of the per-thread stream is that of other threads' streams too, and no thread comes back.
+        if let Some(guard) = self.inner.guard.as_ref().filter(|_| self.stream != Stream::PER_THREAD) {
+            guard.forget(self.stream);
+        }
+        let announced = self.announced.load(Ordering::SeqCst);
+        for direction in directions(None) {
+            let census = &self.inner.engine(direction).census;
+            let priorities = self.inner.options.priorities.iter();
+            priorities
+                .filter(|priority| announced & announcement(direction, *priority) != 0)
+                .for_each(|priority| census.close(priority));
+        }
+    }
+}
+
+/// The bit that says that copies of `priority` have been seen on an engine.
+fn announcement(direction: Direction, priority: Priority) -> u64 {
+    1 << (u32::from(priority.get()) - 1 + half(direction))
+}
+
+/// The engines that a copy may come to whose direction may be known.
+pub(crate) fn directions(known: Option<Direction>) -> impl Iterator<Item = Direction> {
+    let both = [Direction::HostToDevice, Direction::DeviceToHost].into_iter();
+    both.filter(move |direction| known.is_none_or(|known| known == *direction))
+}
+
+/// Where an engine's announcements begin.
+fn half(direction: Direction) -> u32 {
+    if direction == Direction::DeviceToHost { 32 } else { 0 }
+}
+
+impl Drop for StreamState {
+    fn drop(&mut self) {
+        // What the shadow was asked for still happens.
+        self.shadow.take().into_iter().for_each(|shadow| self.inner.shadows.give(shadow));
+        if self.owned {
+            // The last handle may go on a thread that has nothing to do with the context. Work in the stream still
+            // completes; an error means that the context is gone.
+            let _ = self.inner.primary.visit(|| self.inner.driver.stream_destroy(self.stream));
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! A copy as it stands before and after its decision: asked for, placed, planned.
+
+use std::sync::Arc;
+
+use channels::{Direction, Shape};
+use semaphores::{Priority, emulation};
+
+use crate::cargo::Cargo;
+use crate::decide::{Known, Plan, Reason, Setback};
+use crate::engine::Engine;
+use crate::inner::Inner;
+use crate::kernel::Descriptor;
+use crate::native::Native;
+use crate::records::{Dependency, Ticket};
+use crate::state::StreamState;
+
+/// A copy as its caller asks for it.
+#[derive(Clone, Copy)]
+pub(super) struct Asked<'a> {
+    pub(super) stream: &'a Arc<StreamState>,
+    pub(super) cargo: Cargo<'a>,
+    pub(super) priority: Priority,
+    /// The program's own call; `None` for a copy of the layer's user.
+    pub(super) native: Option<&'a Native<'a>>,
+}
+
+/// A copy, and what has been found out about it.
+pub(super) struct Placed<'a> {
+    pub(super) asked: Asked<'a>,
+    pub(super) known: Known<'a>,
+    /// The unfinished copies before it in its stream that are less urgent.
+    pub(super) below: Vec<Dependency>,
+    /// What the kernel has to do for a batch; nothing where it cannot make all of it.
+    pub(super) pieces: Vec<Descriptor>,
+}
+
+/// A copy that goes one way now.
+pub(super) struct Planned<'a> {
+    pub(super) placed: &'a Placed<'a>,
+    pub(super) asked: &'a Asked<'a>,
+    pub(super) plan: Plan,
+}
+
+/// How handing a copy to the driver ended.
+pub(super) type Submitted = std::result::Result<(), Setback>;
+
+/// How an attempt to go a way ended: with the ticket that tells of the copy, if it has one of its own.
+pub(super) type Went = std::result::Result<Option<Ticket>, Setback>;
+
+impl<'a> Asked<'a> {
+    #[inline(always)]
+    pub(super) fn new(stream: &'a Arc<StreamState>, cargo: Cargo<'a>, native: Option<&'a Native<'a>>) -> Asked<'a> {
+        let priority = cargo.first().priority.unwrap_or(stream.priority);
+        Asked { stream, cargo, priority, native }
+    }
+
+    /// What is known before anything has been asked.
+    #[inline(always)]
+    pub(super) fn known(&self) -> Known<'a> {
+        let inner = self.inner();
+        Known {
+            is_enabled: inner.is_enabled,
+            leaves_urgent_copies: inner.leaves_urgent_copies,
+            is_blocking: self.is_blocking(),
+            is_passive: inner.records.standing.is_passive(),
+            ..Known::of(&inner.options, self.cargo, self.priority)
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn inner(&self) -> &'a Inner {
+        &self.stream.inner
+    }
+
+    /// Whether the copy has completed when its call returns.
+    #[inline(always)]
+    pub(super) fn is_blocking(&self) -> bool {
+        self.native.is_some_and(Native::is_blocking)
+    }
+}
+
+impl<'a> Placed<'a> {
+    /// Nothing has been found out yet.
+    pub(super) fn new(asked: Asked<'a>) -> Placed<'a> {
+        let known = Known { is_kernel_there: asked.inner().may_use_kernel(), ..asked.known() };
+        Placed { asked, known, below: Vec::new(), pieces: Vec::new() }
+    }
+
+    /// The direction, as far as anything has said it.
+    pub(super) fn known_direction(&self) -> Option<Direction> {
+        let placed = || self.known.placement?.known_direction();
+        self.known.direction.or_else(placed)
+    }
+}
+
+impl Planned<'_> {
+    pub(super) fn inner(&self) -> &Inner {
+        &self.asked.stream.inner
+    }
+
+    /// A direction that is not known is that which lets the driver find out.
+    pub(super) fn direction(&self) -> Direction {
+        self.placed.known_direction().unwrap_or(Direction::Peer)
+    }
+
+    pub(super) fn engine(&self) -> &Arc<Engine> {
+        self.inner().engine(self.direction())
+    }
+
+    /// Whether the CPU raises the word for it that holds off what is below.
+    pub(super) fn raises(&self) -> bool {
+        match self.plan {
+            Plan::Native(_) | Plan::UrgentKernel => false,
+            Plan::Urgent => true,
+            Plan::Kernel { raises } => raises,
+            Plan::Engine { raises } => raises && emulation(self.inner().options.emulation).counts_on_cpu(),
+        }
+    }
+
+    /// The level whose word it waits for, if it does.
+    pub(super) fn waits_at(&self) -> Option<Priority> {
+        let priority = self.asked.priority;
+        let level = match self.plan {
+            Plan::Kernel { .. } => priority,
+            Plan::Engine { .. } => self.engine().level(priority),
+            Plan::Native(_) | Plan::Urgent | Plan::UrgentKernel => return None,
+        };
+        (level < self.inner().options.priorities.highest()).then_some(level)
+    }
+
+    /// Whether the driver makes it in its own stream, so that the driver's answer is the answer.
+    pub(super) fn is_left_to_driver(&self) -> bool {
+        matches!(self.plan, Plan::Native(_) | Plan::Urgent)
+    }
+
+    /// Whether it would make way for others in a hardware queue if a word stood behind it.
+    pub(super) fn gives_way(&self) -> bool {
+        matches!(self.plan, Plan::Native(Reason::Unchannelled | Reason::Unguarded))
+    }
+
+    /// A shape of the cargo with the host side's address as the device sees it.
+    pub(super) fn seen_by_device(&self, mut shape: Shape) -> Shape {
+        let seen = self.placed.known.placement.and_then(|placement| placement.host_seen_by_device);
+        match (self.direction(), seen) {
+            (_, None) => {}
+            (Direction::HostToDevice, Some(seen)) => shape.source.address = seen.0,
+            (_, Some(seen)) => shape.target.address = seen.0,
+        }
+        shape
+    }
+
+    /// What a copy kernel has to do.
+    pub(super) fn descriptors(&self) -> Vec<Descriptor> {
+        match self.asked.cargo {
+            Cargo::One(request) => vec![Descriptor::copy(&self.seen_by_device(request.shape.flattened()))],
+            Cargo::Batch(_) => self.placed.pieces.clone(),
+        }
+    }
+}

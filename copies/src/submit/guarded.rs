@@ -1,0 +1,32 @@
+//! By a guarded copy kernel, beside the stream of the copy (`guard/README.md`).
+#![allow(unsafe_code)] // copies are unsafe; the caller's promise is passed on
+
+use channels::Shape;
+
+use crate::guard::{Guard, Guarded};
+use crate::kernel::GUARDED_DESCRIPTORS;
+use crate::submit::asked::{Planned, Submitted, Went};
+
+impl Planned<'_> {
+    /// # Safety
+    /// As for [`super::submit`].
+    pub(super) unsafe fn go_guarded(&self, guard: &Guard) -> Went {
+        // SAFETY: passed on to the caller.
+        self.go_tracked(|| unsafe { self.guard(guard) })
+    }
+
+    unsafe fn guard(&self, guard: &Guard) -> Submitted {
+        let ((yields, workers), direction) = (self.bulk_kernel(), self.direction());
+        // As many as there are descriptors, and in the same order.
+        let shapes: Vec<Shape> = self.asked.cargo.shapes().collect();
+        let descriptors = self.descriptors();
+        let launches = shapes.chunks(GUARDED_DESCRIPTORS).zip(descriptors.chunks(GUARDED_DESCRIPTORS));
+        for (shapes, descriptors) in launches {
+            let stream = self.asked.stream.stream;
+            // SAFETY: the plan made sure that the device sees both sides; the caller vouches for their lives.
+            unsafe { guard.submit(&Guarded { stream, shapes, descriptors, direction, workers, yields })? };
+        }
+        self.inner().records.counters.guarded(self.asked.cargo.bytes());
+        Ok(())
+    }
+}

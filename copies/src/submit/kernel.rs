@@ -1,0 +1,52 @@
+//! By copy kernel, in the stream of the copy.
+#![allow(unsafe_code)] // copies are unsafe; the caller's promise is passed on
+
+use channels::Direction;
+use hal::Result;
+use semaphores::Layout;
+
+use crate::kernel::{INLINE_DESCRIPTORS, Workers, Yield};
+use crate::submit::asked::{Planned, Went};
+
+/// The warps that carry an urgent copy: more than bulk gets, because it is short.
+const URGENT: Workers = Workers { blocks: 16, warps: 16 };
+
+impl Planned<'_> {
+    /// By a kernel that waits for nothing.
+    ///
+    /// # Safety
+    /// As for [`super::submit`].
+    pub(super) unsafe fn go_by_urgent_kernel(&self) -> Went {
+        // SAFETY: passed on to the caller.
+        self.go_tracked(|| Ok(unsafe { self.launch(None, URGENT) }?))
+    }
+
+    /// By a kernel that stands still while anything above it is pending.
+    ///
+    /// # Safety
+    /// As for [`super::submit`].
+    pub(super) unsafe fn go_by_kernel(&self) -> Went {
+        let (yields, workers) = self.bulk_kernel();
+        // SAFETY: passed on to the caller.
+        self.go_tracked(|| Ok(unsafe { self.launch(Some(yields), workers) }?))
+    }
+
+    /// What a bulk kernel yields to, and its warps.
+    pub(super) fn bulk_kernel(&self) -> (Yield, Workers) {
+        let options = &self.inner().options;
+        let workers = match self.direction() {
+            Direction::HostToDevice => options.kernel_h2d,
+            _ => options.kernel_d2h,
+        };
+        let word = self.engine().bank.gate_address(self.asked.priority);
+        (Yield { word, wait_max: options.kernel_wait_max }, workers)
+    }
+
+    unsafe fn launch(&self, yields: Option<Yield>, workers: Workers) -> Result<()> {
+        let kernel = self.inner().kernel.as_ref().expect("planned only where the kernel is there");
+        // SAFETY: the plan made sure that the device sees both sides; the caller vouches for their lives.
+        self.descriptors()
+            .chunks(INLINE_DESCRIPTORS)
+            .try_for_each(|some| unsafe { kernel.launch(some, workers, yields, self.asked.stream.stream) })
+    }
+}

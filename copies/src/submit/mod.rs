@@ -1,0 +1,261 @@
+//! Submission: asks what a decision needs to know, and goes the way that it comes to.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `asked.rs` | a copy as it is asked for, placed and planned |
+//! | `answer.rs` | answers to the questions of a decision |
+//! | `place.rs`, `batch.rs` | what the driver says of the memory of one copy, and of several |
+//! | `native.rs`, `urgent.rs`, `kernel.rs`, `guarded.rs`, `channel.rs` | a way each |
+//! | `tracked.rs` | what the ways share: a ticket, the raised word, the hand-over to the monitor |
+#![allow(unsafe_code)] // copies are unsafe; the caller's promise is passed on
+
+mod answer;
+mod asked;
+mod batch;
+mod channel;
+mod guarded;
+mod kernel;
+mod native;
+mod place;
+mod tracked;
+mod urgent;
+
+use std::ops::ControlFlow;
+use std::sync::Arc;
+
+use channels::Direction;
+use hal::{Nanos, Result};
+use semaphores::Priority;
+
+use crate::cargo::Cargo;
+use crate::decide::{Decision, Known, Plan, Question, Reason, Setback, decide};
+use crate::handle::CopyHandle;
+use crate::native::Native;
+use crate::records::{Ticket, TracedCopy};
+use crate::request::Request;
+use crate::state::StreamState;
+
+use asked::{Asked, Placed, Planned, Went};
+
+/// Submits one request.
+///
+/// # Safety
+/// The ranges of the request stay valid until the copy has completed, as the driver's copy of that kind demands.
+pub(crate) unsafe fn submit(
+    stream: &Arc<StreamState>,
+    request: &Request,
+    native: Option<&Native<'_>>,
+) -> Result<CopyHandle> {
+    let asked = Asked::new(stream, Cargo::One(request), native);
+    // SAFETY: passed on to the caller.
+    match unsafe { asked.submit_at_once() } {
+        ControlFlow::Break(result) => result,
+        // SAFETY: passed on to the caller.
+        ControlFlow::Continue(has_tried) => unsafe { submit_asking(stream, Cargo::One(request), native, has_tried) },
+    }
+}
+
+/// Submits several requests that have no order among them, as one copy of all their bytes with the first one's
+/// priority. Where they do not go one way together, `native` makes them.
+///
+/// # Safety
+/// As for [`submit`], for each.
+pub(crate) unsafe fn submit_all(
+    stream: &Arc<StreamState>,
+    requests: &[Request],
+    native: &Native<'_>,
+) -> Result<CopyHandle> {
+    // SAFETY: passed on to the caller.
+    unsafe {
+        match requests {
+            [request] => submit(stream, request, Some(native)),
+            _ => submit_asking(stream, Cargo::Batch(requests), Some(native), false),
+        }
+    }
+}
+
+/// Whether a copy would go natively because it is alone.
+pub(crate) fn is_alone(stream: &Arc<StreamState>, request: &Request, priority: Priority) -> bool {
+    let asked = Asked { priority, ..Asked::new(stream, Cargo::One(request), None) };
+    let direction = request.direction;
+    // A copy that never meets an engine is never announced, and need not be.
+    let is_inlined = || direction.is_some_and(|direction| asked.cargo.is_inlined(direction));
+    if !asked.is_announced(direction) && !is_inlined() {
+        return false;
+    }
+    let known = Known { company: Some(asked.company(direction)), ..asked.known() };
+    decide(&known) == Decision::Go(Plan::Native(Reason::Alone))
+}
+
+/// A copy of a shape that the driver may not take: it is asked, in the caller's own words.
+pub(crate) fn as_it_is(stream: &Arc<StreamState>, copy: impl FnOnce() -> Result<()>) -> Result<CopyHandle> {
+    let (began, plan) = (stream.began(), Plan::Native(Reason::Misshapen));
+    let went = stream.inner.natively(copy).map(|()| (plan, None));
+    finish(stream, went, (stream.priority, None, 0), began)
+}
+
+impl Asked<'_> {
+    /// A copy that is alone, or urgent and covered by a ticket of its stream, goes before the driver is asked anything
+    /// about it. Of any other copy this says whether it has been tried as an urgent one.
+    ///
+    /// A thread that has slept for a while finds little of this in its caches. So this stands by itself, before all
+    /// that other copies need.
+    ///
+    /// # Safety
+    /// As for [`submit`].
+    #[inline(always)]
+    unsafe fn submit_at_once(&self) -> ControlFlow<Result<CopyHandle>, bool> {
+        let (stream, inner, request) = (self.stream, self.inner(), self.cargo.first());
+        let is_valid = request.priority.is_none_or(|priority| inner.options.priorities.contains(priority));
+        let Some(direction) = request.direction.filter(|_| is_valid && inner.is_enabled) else {
+            return ControlFlow::Continue(false);
+        };
+        if !stream.is_announced(direction, self.priority) {
+            return ControlFlow::Continue(false);
+        }
+        let about = || (self.priority, Some(direction), request.bytes());
+        let mut known = self.known();
+        known.company = Some(stream.bounds_with(direction, self.priority));
+        match decide(&known) {
+            Decision::Go(Plan::Native(Reason::Alone)) => {
+                let began = stream.began();
+                // SAFETY: passed on to the caller.
+                let submitted = unsafe { self.copy_natively(direction) };
+                let went = submitted.map(|()| (Plan::Native(Reason::Alone), None));
+                return ControlFlow::Break(finish(stream, went, about(), began));
+            }
+            Decision::Ask(Question::Dependencies) => {}
+            _ => return ControlFlow::Continue(false),
+        }
+        known.depends = Some(stream.ahead.may_be_below(self.priority));
+        if decide(&known) != Decision::Go(Plan::Urgent) {
+            return ControlFlow::Continue(false);
+        }
+        let began = stream.began();
+        // SAFETY: passed on to the caller.
+        match unsafe { self.go_covered(direction) } {
+            None => ControlFlow::Continue(true),
+            Some(submitted) => {
+                let went = submitted.map(|()| (Plan::Urgent, None));
+                ControlFlow::Break(finish(stream, went, about(), began))
+            }
+        }
+    }
+}
+
+/// What becomes of a copy of this priority, direction and size: for its caller, and for the books.
+#[inline(always)]
+fn finish(
+    stream: &Arc<StreamState>,
+    went: Result<(Plan, Option<Ticket>)>,
+    (priority, direction, bytes): (Priority, Option<Direction>, u64),
+    began: Option<Nanos>,
+) -> Result<CopyHandle> {
+    let counters = &stream.inner.records.counters;
+    let (plan, ticket) = went.inspect_err(|_| counters.failed())?;
+    counters.copied(plan, bytes);
+    if let Some(began) = began {
+        let copy = TracedCopy {
+            began,
+            returned: began,
+            landed: None,
+            stream: stream.stream,
+            priority,
+            direction,
+            bytes,
+            plan,
+        };
+        trace(stream, copy, ticket);
+    }
+    Ok(CopyHandle { stream: Arc::clone(stream), ticket, plan })
+}
+
+#[cold]
+fn trace(stream: &StreamState, copy: TracedCopy, ticket: Option<Ticket>) {
+    let returned = stream.inner.driver.host().now();
+    stream.inner.records.trace.submitted(TracedCopy { returned, ..copy }, ticket);
+}
+
+/// Submits a copy that does not go at once, though it `has_tried` to, as an urgent one, or has not.
+///
+/// # Safety
+/// As for [`submit`], for each.
+#[inline(never)] // its frame is large, and copies that go at once need none of it
+unsafe fn submit_asking(
+    stream: &Arc<StreamState>,
+    cargo: Cargo<'_>,
+    native: Option<&Native<'_>>,
+    has_tried: bool,
+) -> Result<CopyHandle> {
+    let asked = Asked::new(stream, cargo, native);
+    let inner = asked.inner();
+    // Copies that go at once do so only where nothing is lost.
+    inner.records.standing.check()?;
+    inner.check(asked.priority, "overtake memcpy_async")?;
+    let began = stream.began();
+    let mut placed = Placed::new(asked);
+    placed.known.setback = has_tried.then_some((Plan::Urgent, Setback::Uncovered));
+    // SAFETY: passed on to the caller.
+    let went = unsafe { placed.submit() };
+    finish(stream, went, (asked.priority, placed.known_direction(), cargo.bytes()), began)
+}
+
+impl Placed<'_> {
+    /// Asks and decides until a way has been gone.
+    ///
+    /// # Safety
+    /// As for [`submit`], for each.
+    unsafe fn submit(&mut self) -> Result<(Plan, Option<Ticket>)> {
+        loop {
+            let plan = match decide(&self.known) {
+                Decision::Go(plan) => plan,
+                Decision::Ask(question) => {
+                    self.answer(question);
+                    continue;
+                }
+            };
+            let planned = Planned { placed: self, asked: &self.asked, plan };
+            // SAFETY: passed on to the caller.
+            match unsafe { planned.go() } {
+                Ok(ticket) => {
+                    planned.settle()?;
+                    return Ok((plan, ticket));
+                }
+                Err(Setback::Failed(error)) if planned.is_left_to_driver() => return Err(error),
+                Err(setback) => {
+                    if matches!(setback, Setback::Failed(_)) {
+                        self.asked.inner().records.counters.failed();
+                    }
+                    self.known.setback = Some((plan, setback));
+                }
+            }
+        }
+    }
+}
+
+impl Planned<'_> {
+    /// # Safety
+    /// As for [`submit`], for each.
+    unsafe fn go(&self) -> Went {
+        // SAFETY: passed on to the caller, in every arm.
+        unsafe {
+            match (self.plan, &self.inner().guard) {
+                (Plan::Native(_), _) => self.go_natively(),
+                (Plan::Urgent, _) => self.go_urgently(),
+                (Plan::UrgentKernel, _) => self.go_by_urgent_kernel(),
+                (Plan::Kernel { .. }, Some(guard)) => self.go_guarded(guard),
+                (Plan::Kernel { .. }, None) => self.go_by_kernel(),
+                (Plan::Engine { .. }, _) => self.go_by_channel(),
+            }
+        }
+    }
+
+    /// Waits for a copy that has to have completed when its call returns.
+    fn settle(&self) -> Result<()> {
+        if self.asked.is_blocking() && !self.is_left_to_driver() {
+            self.inner().driver.stream_synchronize(self.asked.stream.stream)?;
+            self.inner().records.standing.check()?;
+        }
+        Ok(())
+    }
+}

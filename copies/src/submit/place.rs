@@ -1,0 +1,60 @@
+//! Asks the driver where the bytes of a copy are.
+
+use channels::Direction;
+use hal::{Driver, MemoryKind, PointerInfo};
+
+use crate::placement::Placement;
+use crate::request::Request;
+
+/// Asks the driver where the bytes are. `None` where it would not say: such a copy is passed on.
+pub(crate) fn place(driver: &dyn Driver, request: &Request) -> Option<Placement> {
+    let (target, source) = (request.shape.target.address, request.shape.source.address);
+    match request.direction {
+        Some(Direction::HostToDevice) => Some(with_host(Direction::HostToDevice, driver.pointer_kind(source).ok()?)),
+        Some(Direction::DeviceToHost) => Some(with_host(Direction::DeviceToHost, driver.pointer_kind(target).ok()?)),
+        _ => infer(driver.pointer_info(target).ok()?, driver.pointer_info(source).ok()?),
+    }
+}
+
+/// Allocations that one range may span: pieces of memory mapped next to each other (`cuMemMap`) count one by one.
+const ALLOCATIONS_MAX: usize = 1024;
+
+/// Whether a range lies in memory that the driver knows.
+pub(crate) fn is_allocated(driver: &dyn Driver, address: u64, bytes: u64) -> bool {
+    let (mut address, mut missing) = (address, bytes);
+    for _ in 0..ALLOCATIONS_MAX {
+        match driver.pointer_bytes_left(address) {
+            Ok(left) if left >= missing => return true,
+            Ok(left) if left > 0 => {
+                address += left;
+                missing -= left;
+            }
+            _ => return false,
+        }
+    }
+    false
+}
+
+fn with_host(direction: Direction, host: PointerInfo) -> Placement {
+    Placement { direction, kind: Some(host.kind), host_seen_by_device: host.device_pointer }
+}
+
+fn infer(target: PointerInfo, source: PointerInfo) -> Option<Placement> {
+    let on_host = |info: PointerInfo| matches!(info.kind, MemoryKind::Pageable | MemoryKind::Pinned);
+    let direction = match (on_host(target), on_host(source)) {
+        (true, true) => return None,
+        (false, true) => return Some(managed(with_host(Direction::HostToDevice, source), target)),
+        (true, false) => return Some(managed(with_host(Direction::DeviceToHost, target), source)),
+        (false, false) if target.device == source.device => Direction::DeviceToDevice,
+        (false, false) => Direction::Peer,
+    };
+    let placement = Placement { direction, kind: Some(MemoryKind::Device), host_seen_by_device: None };
+    Some(managed(managed(placement, target), source))
+}
+
+fn managed(placement: Placement, side: PointerInfo) -> Placement {
+    match side.kind {
+        MemoryKind::Managed => Placement { kind: Some(MemoryKind::Managed), ..placement },
+        _ => placement,
+    }
+}

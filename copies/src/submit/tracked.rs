@@ -1,0 +1,199 @@
+//! Copies with a ticket of their own, from the raise to the hand-over to the monitor.
+#![allow(unsafe_code)] // copies are unsafe; the tests make some
+
+use std::sync::Arc;
+
+use hal::{Event, Result};
+
+use crate::decide::{Plan, Setback};
+use crate::pool::follow;
+use crate::records::{Dependency, Flight, Raise, Ticket};
+use crate::submit::asked::{Planned, Submitted, Went};
+use hal::locks::lock;
+
+impl Planned<'_> {
+    /// Submits by `copy`, watched until the copy has completed and, if it raises, with the word up from now on.
+    ///
+    /// The word is raised before the submission, because that is when bulk must begin to hold back. A copy that may
+    /// have to wait, or whose stream is not trusted, raises when a marker says that it has become schedulable.
+    pub(super) fn go_tracked(&self, copy: impl FnOnce() -> Submitted) -> Went {
+        let inner = self.inner();
+        let (raises, waits_at) = (self.raises(), self.waits_at());
+        let is_doubted = raises && lock(&self.asked.stream.burst).take_care();
+        let ticket = inner.records.tickets.take().ok_or(Setback::RingFull)?;
+        let careful = raises && (waits_at.is_some() || !self.placed.below.is_empty() || is_doubted);
+        // Without a marker it goes without raising.
+        let before = careful.then(|| self.mark().inspect_err(|_| inner.records.counters.failed()).ok()).flatten();
+        let flight = Flight { waits_at, ..self.flight(ticket, raises, raises && !careful) };
+        self.fly(flight, before, copy)
+    }
+
+    fn flight(&self, landing: Ticket, raises: bool, raise_now: bool) -> Flight {
+        let (inner, asked, direction) = (self.inner(), self.asked, self.direction());
+        let raise = || inner.records.standing.raise(direction, asked.priority);
+        let raised = raise_now.then(raise).flatten().map_or(Raise::Over, Raise::OnTrust);
+        Flight {
+            landing,
+            direction,
+            priority: asked.priority,
+            raise: if raises { raised } else { Raise::Never },
+            waits_at: None,
+            depends_on: Vec::new(),
+            began: inner.driver.host().now(),
+            expected: self.engine().expected(asked.cargo.bytes()),
+            burst: Arc::clone(&asked.stream.burst),
+            landed: false,
+        }
+    }
+
+    /// Submits the copy, and hands it to the monitor.
+    fn fly(&self, mut flight: Flight, before: Option<Event>, copy: impl FnOnce() -> Submitted) -> Went {
+        let (inner, stream, ticket) = (self.inner(), self.asked.stream, flight.landing);
+        // A thread that waits in the driver for others must not be waited for.
+        let goes_first = self.plan != Plan::Engine { raises: false } && flight.waits_at.is_none();
+        let _first = goes_first.then(|| inner.pace.urgent());
+        let submitted = copy();
+        let is_tracked = submitted.is_ok() && self.complete(before, &mut flight).is_ok();
+        before.into_iter().for_each(|event| inner.events.give(event));
+        if !is_tracked {
+            inner.records.withdraw(flight);
+            // What has been submitted is on its way, without anything that tells of it.
+            return submitted.map(|()| {
+                inner.records.counters.failed();
+                None
+            });
+        }
+        if flight.raise.is_urgent() && !self.asked.is_blocking() {
+            flight.expected += lock(&stream.burst).begin(flight.direction, ticket, flight.is_pending());
+        }
+        self.lift_dependencies(&mut flight);
+        stream.ahead.remember(ticket, self.asked.priority, self.direction(), &inner.records.tickets);
+        inner.records.watch(flight);
+        Ok(Some(ticket))
+    }
+
+    /// Has the ticket written when the copy has completed.
+    fn complete(&self, before: Option<Event>, flight: &mut Flight) -> Result<()> {
+        let (inner, ticket) = (self.inner(), flight.landing);
+        if self.asked.is_blocking() && self.is_left_to_driver() {
+            // It has completed: there is nothing to wait for in any stream.
+            inner.records.tickets.complete(ticket);
+            return Ok(());
+        }
+        match flight.raise.is_urgent() {
+            true => self.complete_by_shadow(before, flight),
+            false => inner.driver.mem_op(self.asked.stream.stream, inner.records.tickets.write(ticket)),
+        }
+    }
+
+    /// Has the shadow write that the copy has completed and, where it was submitted with care, that it has become
+    /// schedulable.
+    fn complete_by_shadow(&self, before: Option<Event>, flight: &mut Flight) -> Result<()> {
+        let (inner, stream) = (self.inner(), self.asked.stream);
+        let (driver, tickets) = (&*inner.driver, &inner.records.tickets);
+        let Some(shadow) = inner.shadows.shadow(&stream.shadow) else {
+            return driver.mem_op(stream.stream, tickets.write(flight.landing));
+        };
+        if let Some((event, ready)) = before.and_then(|event| Some((event, tickets.take()?))) {
+            follow(driver, shadow, event, tickets.write(ready)).inspect_err(|_| tickets.release(ready))?;
+            flight.raise = Raise::WhenReady(ready);
+        }
+        let after = self.mark()?;
+        let written = follow(driver, shadow, after, tickets.write(flight.landing));
+        inner.events.give(after);
+        written
+    }
+
+    /// An event that says whether everything in the stream so far has completed.
+    fn mark(&self) -> Result<Event> {
+        self.inner().events.mark(&*self.inner().driver, self.asked.stream.stream)
+    }
+
+    /// Lets the copies that this one depends on pass as if they were as urgent (T1).
+    fn lift_dependencies(&self, flight: &mut Flight) {
+        for dependency in &self.placed.below {
+            let engine = self.inner().engine(dependency.direction);
+            // By kernel a copy waits at its own level, in a channel at that of its group.
+            let mut levels = vec![dependency.priority, engine.level(dependency.priority)];
+            levels.dedup();
+            let boosts = levels.into_iter().map(|level| engine.bank.boost(level, self.asked.priority)).collect();
+            flight.depends_on.push(Dependency { boosts, ..dependency.clone() });
+            self.inner().records.counters.boosted();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hal::{HostAllocFlags, Nanos};
+    use semaphores::Priority;
+
+    use super::*;
+    use crate::cargo::Cargo;
+    use crate::decide::Question;
+    use crate::options::Options;
+    use crate::overtake::Overtake;
+    use crate::request::Request;
+    use crate::submit::asked::{Asked, Placed};
+
+    const BYTES: u64 = 64 << 10;
+
+    /// A thread that stands down says so before it opens the words, and a thread that raises looks after it has raised.
+    #[test]
+    fn nothing_is_raised_any_more_after_standing_down() {
+        let driver = crate::soft::driver();
+        let overtake = Overtake::attach(&driver, Options::default()).unwrap();
+        let _low = overtake.stream(Priority::LOWEST).unwrap();
+        let high = overtake.stream(overtake.priorities().highest()).unwrap();
+        let host = driver.host_alloc(BYTES, HostAllocFlags::PORTABLE).unwrap();
+        let device = driver.mem_alloc(BYTES).unwrap();
+        let request = Request::htod(device, host, BYTES);
+        // SAFETY: both sides have BYTES and live until the copy has completed.
+        let handle = unsafe { high.memcpy_async(&request) }.unwrap();
+        handle.wait().unwrap();
+        let stream = &handle.stream;
+        let mut placed = Placed::new(Asked::new(stream, Cargo::One(&request), None));
+        placed.answer(Question::Placement);
+        let planned = Planned { placed: &placed, asked: &placed.asked, plan: Plan::Urgent };
+        let (bank, priority) = (&planned.engine().bank, stream.priority);
+        driver.host().wait_until(Some(Nanos::from_ms(1_000)), &mut || bank.pending_at(priority) == 0);
+        for stood_down in [false, true] {
+            if stood_down {
+                stream.inner.records.stand_down();
+            }
+            let flight = planned.flight(stream.inner.records.tickets.take().unwrap(), true, true);
+            assert_eq!(flight.is_pending(), !stood_down);
+            assert_eq!(bank.pending_at(priority), u32::from(!stood_down));
+            flight.abandon(&stream.inner.records.standing);
+            assert_eq!(bank.pending_at(priority), 0);
+        }
+        // SAFETY: nothing copies any more.
+        unsafe { driver.host_free(host) }.unwrap();
+        driver.mem_free(device).unwrap();
+    }
+
+    /// The first copy of a stream has a ticket. After a doubt that no longer tells enough about the next one.
+    #[test]
+    fn a_copy_of_a_doubted_stream_counts_once() {
+        let driver = crate::soft::driver();
+        let overtake = Overtake::attach(&driver, Options::default()).unwrap();
+        let _low = overtake.stream(Priority::LOWEST).unwrap();
+        let high = overtake.stream(overtake.priorities().highest()).unwrap();
+        let host = driver.host_alloc(BYTES, HostAllocFlags::PORTABLE).unwrap();
+        let device = driver.mem_alloc(BYTES).unwrap();
+        // SAFETY: both sides have BYTES and live until the copy has completed.
+        let copy = || unsafe { high.memcpy_htod_async(device, host, BYTES) }.unwrap();
+        let first = copy();
+        first.wait().unwrap();
+        let burst = &first.stream.burst;
+        lock(burst).doubt(&first.stream.inner.records.standing, first.ticket.unwrap());
+        let second = copy();
+        second.wait().unwrap();
+        assert!(second.ticket.is_some());
+        let left = std::iter::from_fn(|| lock(burst).take_care().then_some(())).count();
+        assert_eq!(left, crate::records::CAREFUL_COPIES as usize - 1);
+        // SAFETY: nothing copies any more.
+        unsafe { driver.host_free(host) }.unwrap();
+        driver.mem_free(device).unwrap();
+    }
+}

@@ -1,0 +1,53 @@
+//! Urgent copies: the driver's own call, with the word raised until the copy has completed.
+//!
+//! Most go behind the last ticket of their stream, which tells enough, together with the time that copies take. A
+//! ticket per copy would cost a burst a third of its speed.
+#![allow(unsafe_code)] // copies are unsafe; the caller's promise is passed on
+
+use channels::Direction;
+use hal::{Nanos, Result};
+
+use crate::decide::Setback;
+use crate::submit::asked::{Asked, Planned, Went};
+use hal::locks::lock;
+
+impl Asked<'_> {
+    /// Goes behind the last ticket of the stream; `None` where no ticket serves the copy. The word is up before the
+    /// driver is called.
+    ///
+    /// # Safety
+    /// As for [`super::submit`].
+    #[inline(always)]
+    pub(super) unsafe fn go_covered(&self, direction: Direction) -> Option<Result<()>> {
+        let (stream, inner) = (self.stream, self.inner());
+        let engine = inner.engine(direction);
+        let (records, expected) = (&*inner.records, engine.expected(self.cargo.bytes()));
+        let timely = !engine.uses_channels();
+        let mut burst = lock(&stream.burst);
+        let pass = burst.enter(&records.standing, &records.tickets, direction, self.priority, expected, timely)?;
+        drop(burst);
+        let submitted = {
+            let _first = inner.pace.urgent();
+            // SAFETY: passed on to the caller.
+            unsafe { self.copy_natively(direction) }
+        };
+        let now = if pass.is_timed() { inner.driver.host().now() } else { Nanos::ZERO };
+        records.leave(&stream.burst, &pass, submitted.is_err(), now);
+        Some(submitted)
+    }
+}
+
+impl Planned<'_> {
+    /// # Safety
+    /// As for [`super::submit`].
+    pub(super) unsafe fn go_urgently(&self) -> Went {
+        let known = &self.placed.known;
+        if known.depends != Some(true) && !known.is_blocking && known.setback.is_none() {
+            // SAFETY: passed on to the caller.
+            let covered = unsafe { self.asked.go_covered(self.direction()) };
+            return covered.map_or(Err(Setback::Uncovered), |submitted| Ok(submitted.map(|()| None)?));
+        }
+        // SAFETY: passed on to the caller.
+        self.go_tracked(|| Ok(unsafe { self.asked.copy_natively(self.direction()) }?))
+    }
+}
