@@ -211,7 +211,7 @@ pub fn close_to_idle(runs: &[Stored], words: &[&str]) -> Result<String, String> 
         return Ok("a time that is not measured yet".to_owned());
     }
     let close = over.iter().filter(|factor| **factor <= CLOSE_TO_IDLE).count();
-    Ok(format!("at most {CLOSE_TO_IDLE} times what it takes idle in {close} of {} measurements", over.len()))
+    Ok(format!("at most {CLOSE_TO_IDLE} times its idle time in {close} of {} measurements", over.len()))
 }
 
 /// `batches DEVICE`: the bandwidth of batches beside small copies, in percent of the native one.
@@ -278,7 +278,7 @@ mod tests {
         let mut runs = [9.0, 13.0, 14.0, 1.0].map(|p50_us| example::bench("latency", "h100", "kernel/hold", p50_us));
         runs[3].header.product = report::PRODUCT - 1;
         let text = close_to_idle(&runs, &["h100", "kernel/hold"]).unwrap();
-        assert_eq!(text, "at most 1.3 times what it takes idle in 2 of 3 measurements");
+        assert_eq!(text, "at most 1.3 times its idle time in 2 of 3 measurements");
         assert!(close_to_idle(&runs, &["h100", "other engine"]).unwrap().contains("not measured"));
         assert!(close_to_idle(&runs, &[]).is_err());
     }

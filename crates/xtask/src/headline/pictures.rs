@@ -68,7 +68,8 @@ fn bench_panels(groups: &[Group]) -> Vec<RangePanel> {
         };
         groups.iter().filter_map(row).collect()
     };
-    let panels = [("median latency, us", rows(|row| row.p50_us)), ("bulk, % of what it has alone", rows(bulk_percent))];
+    let panels =
+        [("median latency, us", rows(|row| row.p50_us)), ("bulk bandwidth, % of bulk alone", rows(bulk_percent))];
     panels
         .into_iter()
         .filter(|(_, rows)| !rows.is_empty())
