@@ -235,8 +235,8 @@ const char *overtake_error_text(int error);
 const char *overtake_last_error(void);
 
 /**
- * Makes the layer ready for the calling thread's current CUDA context, and returns when it is. Nobody has to call it:
- * the first copies do the same in passing, and take longer for it. `options` is null, or a text of TOML with options
+ * Makes the layer ready for the calling thread's current CUDA context, and returns when it is. The call is
+ * optional: otherwise the first copies do the same, and take longer. `options` is null, or a text of TOML with options
  * and rules, which only the first call of a process heeds; under the drop-in the environment's options are in force.
  *
  * Threads: any; waits for others that open the same context.

@@ -90,8 +90,8 @@ pub extern "C" fn overtake_last_error() -> *const c_char {
     fence_value(c"".as_ptr(), last_text)
 }
 
-/// Makes the layer ready for the calling thread's current CUDA context, and returns when it is. Nobody has to call it:
-/// the first copies do the same in passing, and take longer for it. `options` is null, or a text of TOML with options
+/// Makes the layer ready for the calling thread's current CUDA context, and returns when it is. The call is
+/// optional: otherwise the first copies do the same, and take longer. `options` is null, or a text of TOML with options
 /// and rules, which only the first call of a process heeds; under the drop-in the environment's options are in force.
 ///
 /// Threads: any; waits for others that open the same context.

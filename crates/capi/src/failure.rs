@@ -62,7 +62,7 @@ fn panic_message(payload: &(dyn Any + Send)) -> &str {
     text.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("a panic that says nothing")
 }
 
-/// A thread that is ending has no room for the text any more; nobody can ask it later either.
+/// A thread that is ending has no place for the text any more, and cannot be asked for it later.
 fn keep(text: CString) {
     let _ending = LAST.try_with(|last| *last.borrow_mut() = text);
 }
@@ -72,7 +72,7 @@ pub fn last_text() -> *const c_char {
     LAST.try_with(|last| last.borrow().as_ptr()).unwrap_or(c"".as_ptr())
 }
 
-/// The text of a failure that somebody else has explained, or the number's own where he said nothing.
+/// The text of a failure that other code has explained, or the number's own text without an explanation.
 pub fn explained(code: c_int, text: &CStr) -> Failure {
     let text = if text.is_empty() { crate::codes::text(code) } else { text };
     Failure { code, text: text.to_owned() }

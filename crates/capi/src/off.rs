@@ -113,7 +113,7 @@ unsafe extern "C" fn report(buffer: *mut c_char, size: usize, needed: *mut usize
     if buffer.is_null() || size < REPORT.len() {
         return OVERTAKE_ERROR_BUFFER_TOO_SMALL;
     }
-    // SAFETY: the buffer has `size` bytes by the promise of whoever called the export, which is enough.
+    // SAFETY: the buffer has `size` bytes by the promise of the export's caller, which is enough.
     unsafe { buffer.cast::<u8>().copy_from_nonoverlapping(REPORT.as_ptr(), REPORT.len()) };
     OVERTAKE_OK
 }

@@ -105,7 +105,7 @@ fn usable(abi: u32, bytes: u32) -> bool {
     abi == TABLE_ABI && usize::try_from(bytes).is_ok_and(|bytes| bytes >= size_of::<Table>())
 }
 
-/// The symbol in a library that everybody sees, as with LD_PRELOAD.
+/// The symbol in a library that is visible everywhere, as with LD_PRELOAD.
 fn preloaded() -> Option<NonNull<c_void>> {
     // SAFETY: the name is NUL-terminated and static.
     NonNull::new(unsafe { libc::dlsym(libc::RTLD_DEFAULT, SHARED_SYMBOL.as_ptr()) })

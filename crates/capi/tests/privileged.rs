@@ -7,8 +7,8 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Some user who is not root.
-const NOBODY: u32 = 65_534;
+/// The number of a user without rights.
+const OTHER_USER: u32 = 65_534;
 const FILES: [&str; 3] = ["OVERTAKE_RULES", "OVERTAKE_CONFIG", "OVERTAKE_REPORT_DIR"];
 
 /// Builds the program and what its caller wants it to load, where another user can reach them.
@@ -30,15 +30,15 @@ fn build(folder: &Path) -> (PathBuf, PathBuf) {
     (program, chosen)
 }
 
-/// What the program says as `NOBODY`, or as the caller where that cannot be; on both outputs.
-fn said(program: &Path, chosen: &Path, reports: &Path, as_nobody: bool) -> Option<String> {
+/// Both outputs of the program, run as `OTHER_USER` or as the caller; `None` if it cannot be run so.
+fn said(program: &Path, chosen: &Path, reports: &Path, as_other: bool) -> Option<String> {
     let mut command = common::program(program);
     command.env("OVERTAKE_LIBCUDA", chosen);
     FILES.iter().for_each(|name| {
         command.env(name, reports);
     });
-    if as_nobody {
-        command.uid(NOBODY).gid(NOBODY).current_dir("/");
+    if as_other {
+        command.uid(OTHER_USER).gid(OTHER_USER).current_dir("/");
     }
     let output = command.output().ok()?;
     Some(format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr)))

@@ -170,7 +170,7 @@ impl Functions {
         )))
     }
 
-    /// The addresses, for whoever must call the driver bare.
+    /// The addresses, for callers that must call the driver directly.
     #[must_use]
     pub fn pointers(&self) -> &Pointers {
         &self.pointers

@@ -83,7 +83,7 @@ impl Host for RealHost {
         }
     }
 
-    // The operating system knows its threads; there is nobody to tell.
+    // The operating system knows its threads, so nothing has to be announced.
     fn announce(&self, _name: &str) -> ThreadToken {
         ThreadToken(0)
     }

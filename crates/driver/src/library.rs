@@ -60,7 +60,7 @@ impl Library {
         }
     }
 
-    /// A library that somebody else has opened, with his way of looking symbols up.
+    /// A library that other code has opened, with that code's way of looking symbols up.
     ///
     /// # Safety
     /// `handle` is a handle of dlopen's that is never closed, and `lookup` takes it as `dlsym` does.
@@ -73,7 +73,7 @@ impl Library {
     #[must_use]
     pub fn symbol(&self, name: &CStr) -> Option<NonNull<c_void>> {
         // SAFETY: the handle came from dlopen and was never closed; `name` is NUL-terminated and outlives the call;
-        // `lookup` is dlsym, or takes the same as whoever handed it over has promised.
+        // `lookup` is dlsym, or takes the same by its caller's promise.
         NonNull::new(unsafe { (self.lookup)(self.handle.as_ptr(), name.as_ptr()) })
     }
 

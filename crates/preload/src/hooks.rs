@@ -21,7 +21,7 @@ pub struct Hook {
     pub number: usize,
     /// What handle 0 means to it.
     pub flavour: Flavour,
-    /// The address it was called from; 0 where nobody knows.
+    /// The address it was called from; 0 where it is not known.
     pub caller: usize,
 }
 

@@ -55,7 +55,7 @@ pub fn each<T>(look: impl FnMut(&Object) -> Option<T>) -> Option<T> {
         _: usize,
         search: *mut c_void,
     ) -> c_int {
-        // SAFETY: `search` is the local of `each` below, which waits for the iteration and lends it to nobody else;
+        // SAFETY: `search` is the local of `each` below, which waits for the iteration and lends it to no other code;
         // the loader passes a structure that is valid for the call.
         let (search, info) = unsafe { (&mut *search.cast::<Search<F, T>>(), &*info) };
         // SAFETY: as above.

@@ -11,7 +11,7 @@ const SPAN_BITS: u32 = 20;
 pub struct Pages(AtomicU64);
 
 impl Pages {
-    /// Of an object that nobody has met.
+    /// Of an object that is not known yet.
     pub const fn unknown() -> Pages {
         Pages(AtomicU64::new(0))
     }

@@ -60,7 +60,7 @@ pub extern "C" fn resolve(number: usize) -> *const c_void {
 }
 
 /// Where this library is preloaded, the next library of the program's own search order that has the name: the driver,
-/// or somebody else's interposer in front of it.
+/// or another interposer in front of it.
 fn next(name: &CStr) -> Option<*mut c_void> {
     let next = (object::deployment() == Deployment::Preload).then(|| loader::next(name))?;
     (!next.is_null() && !object::is_ours(next)).then_some(next)

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 
 use crate::{count, driver, loader, object};
 
-/// Nobody has asked yet whether the drop-in is on.
+/// No call has asked yet whether the drop-in is on.
 const UNDECIDED: u8 = 0;
 /// `OVERTAKE=off`: for ever.
 const OFF: u8 = 1;

@@ -93,8 +93,8 @@ impl Process {
     /// Opens the layer in a context, on the calling thread, unless it is open or on its way.
     ///
     /// Only where nothing is under way in the context, or at the program's own word: a driver that loads a module waits
-    /// for the device and lets nobody else in meanwhile. A program whose next call would release what the device waits
-    /// for would never get to make it (seen on an H100, with a thread of ours that opened in the background).
+    /// for the device and keeps other threads out meanwhile. A program whose next call would end the wait would
+    /// never get to make that call (seen on an H100, with a thread of ours that opened in the background).
     fn open(&self, context: Context) {
         let mut opening = lock(&self.contexts.opening);
         let known = locks::read(&self.contexts.open).contains_key(&context);

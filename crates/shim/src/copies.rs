@@ -85,8 +85,8 @@ pub(crate) unsafe fn submit(
     submitted.map(|_| 0)
 }
 
-/// Makes a real call that may wait inside the driver and keep everybody out, as copies of all kinds may. Nothing of the
-/// layer is kept meanwhile: what the call waits for may be the end of the context.
+/// Makes a real call that may wait inside the driver and keep other threads out, as any copy may. No lease of
+/// the layer is held meanwhile, because the call may wait for the end of the context.
 pub fn natively<T>(native: impl FnOnce() -> T) -> T {
     let here = process().filter(|_| is_open()).and_then(Process::here);
     let _inside = here.map(|local| local.overtake.inside());
@@ -136,7 +136,7 @@ pub struct Blocked {
     _here: Vec<copies::Blocking>,
 }
 
-/// The application is about to free memory in stream order: whoever submits something afterwards may not name it.
+/// The application is about to free memory in stream order: later submissions may not name it.
 pub fn freeing(memory: DevicePtr) {
     if !is_open() {
         return;

@@ -359,7 +359,7 @@ unsafe extern "C" fn totals(totals: *mut Totals) -> c_int {
         if totals.is_null() {
             return Err(Trouble::invalid("the place for the totals is null"));
         }
-        // SAFETY: not null; the caller promises that the size he wrote is that of his structure.
+        // SAFETY: not null; the caller promises that the size in it is that of the structure.
         let size = unsafe { (*totals).struct_size } as usize;
         let known = size.min(size_of::<Totals>());
         if known < size_of::<u32>() {

@@ -25,7 +25,7 @@ impl<T> Owner<T> {
     }
 
     /// The value, when no lease is left and it `is_free`. Where that takes longer than `patience`, in the host's time,
-    /// nobody ever gets it, and it is never dropped.
+    /// the value is never returned and never dropped.
     pub(crate) fn end(self, host: &dyn Host, patience: Nanos, is_free: impl Fn(&T) -> bool) -> Option<T> {
         let deadline = host.now() + patience;
         // Leases come from the owner only, and this is it: once there is none, there will be no other.
@@ -80,7 +80,7 @@ mod tests {
             });
             let value = owner.end(&host, Nanos::from_ms(20_000), |_| is_free.load(Ordering::SeqCst));
             assert!(host.now() >= Nanos::from_ms(10), "it waited for the lease, and until the value was free");
-            drop(value.expect("nobody else has it"));
+            drop(value.expect("no other lease is left"));
         });
         assert_eq!(drops.try_iter().collect::<Vec<_>>(), [std::thread::current().id()]);
     }

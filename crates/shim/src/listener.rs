@@ -14,7 +14,7 @@ struct Listener {
     data: *mut c_void,
 }
 
-// SAFETY: the pointer is only ever handed back to the callback, which by the promise of whoever set it takes it on
+// SAFETY: the pointer is only ever handed back to the callback, which by its setter's promise takes it on
 // another thread.
 unsafe impl Send for Listener {}
 // SAFETY: as above; one message is told at a time.
@@ -23,7 +23,7 @@ unsafe impl Sync for Listener {}
 impl Listener {
     fn tell(&self, level: log::Level, text: &str) {
         let text = CString::new(text.replace('\0', " ")).unwrap_or_default();
-        // SAFETY: the promise of whoever set the callback; the text is NUL-terminated and outlives the call.
+        // SAFETY: the promise of the caller that set the callback; the text is NUL-terminated and outlives the call.
         unsafe { (self.callback)(self.data, level as c_int, text.as_ptr()) };
     }
 }

@@ -58,7 +58,7 @@ struct Class {
 static CLASSES: [Class; ALL.len()] =
     [const { Class { copies: AtomicU64::new(0), bytes: AtomicU64::new(0) } }; ALL.len()];
 
-/// A copy was passed on; `bytes` is 0 where nobody has looked. Neither allocates nor locks.
+/// A copy was passed on; `bytes` is 0 where they are not known. Neither allocates nor locks.
 pub fn passed_on(reason: Passed, bytes: u64) {
     let class = &CLASSES[reason as usize];
     class.copies.fetch_add(1, Ordering::Relaxed);

@@ -107,7 +107,7 @@ impl Process {
 
     /// The application is about to destroy a stream.
     pub(crate) fn forget(&self, stream: Stream) {
-        // Nobody destroys a default stream.
+        // A default stream cannot be destroyed.
         let which = Anywhere::of(stream, || None);
         drop(which.ok().and_then(|which| self.streams.remove(&which)));
     }

@@ -1,4 +1,4 @@
-//! The one table of functions through which a process reaches the layer, whoever brought it: the drop-in or the C
+//! The one table of functions through which a process reaches the layer, provided by the drop-in or the C
 //! library. Fields are only ever added at the end; `struct_size` says which are there.
 
 use std::ffi::{c_char, c_int, c_void};

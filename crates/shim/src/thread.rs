@@ -29,7 +29,7 @@ thread_local! {
     static HERE: Here = Here::new();
 }
 
-/// The calling thread's number; `None` where it is ending, and nobody would hear of its end any more.
+/// The calling thread's number; `None` where it is ending, because its end could not be announced any more.
 pub(crate) fn number() -> Option<u64> {
     HERE.try_with(|here| here.0).ok()
 }

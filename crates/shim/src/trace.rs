@@ -86,7 +86,7 @@ fn track(device: i32, copy: &TracedCopy) -> Track {
     (device, copy.direction.map_or("copies", copies::Direction::name), way)
 }
 
-/// When it was over, as far as anybody knows: at the latest when its call returned.
+/// The end of the copy as far as it is known, and not before its call returned.
 fn end_of(copy: &TracedCopy) -> Nanos {
     copy.landed.unwrap_or(copy.returned).max(copy.returned)
 }

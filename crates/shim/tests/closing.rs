@@ -106,7 +106,7 @@ fn after_a_while(gate: Gate) {
     gate.open();
 }
 
-/// A call that may keep everybody out, such as freeing memory.
+/// A call that may keep other threads out, such as freeing memory.
 fn free(entered: Sender<()>, over: Receiver<()>) {
     let blocked = shim::about_to_block();
     entered.send(()).unwrap();

@@ -84,7 +84,7 @@ impl Program {
     }
 
     fn set_thread(&self, priority: i32) {
-        // SAFETY: null stands for nobody who wants to know.
+        // SAFETY: null means that the former value is not returned.
         assert_eq!(unsafe { (self.table.swap_thread_priority)(priority, std::ptr::null_mut()) }, 0);
     }
 

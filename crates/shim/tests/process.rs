@@ -100,10 +100,10 @@ fn a_process_from_its_first_copy_to_its_last() {
     let application = Application::begin();
 
     application.fill(1);
-    assert!(application.copy(BULK_BYTES, application.bulk, false), "nobody else is about yet");
+    assert!(application.copy(BULK_BYTES, application.bulk, false), "no other stream copies yet");
     assert_eq!(table.open_text(None), 0, "{}", table.error());
 
-    assert!(application.copy(BULK_BYTES, application.bulk, false), "nobody else is about");
+    assert!(application.copy(BULK_BYTES, application.bulk, false), "no other stream copies");
     application.copy(SMALL_BYTES, application.small, false);
     application.fill(2);
     assert!(!application.copy(BULK_BYTES, application.bulk, false), "bulk goes by kernel beside small copies");

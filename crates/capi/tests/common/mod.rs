@@ -104,7 +104,7 @@ fn judged(command: &Command, output: &Output) -> Result<String, String> {
     }
 }
 
-/// Programs say little, so nobody has to read while they run.
+/// Programs print little, so their output need not be read while they run.
 fn wait(mut child: Child) -> Result<Output, String> {
     if patience::end_of(&mut child).map_err(|error| error.to_string())?.is_none() {
         let _ended = child.kill();

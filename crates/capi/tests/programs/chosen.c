@@ -1,4 +1,4 @@
-/* A library that somebody else chooses: loading it is all that it needs. */
+/* A library that another user chooses: loading it is enough. */
 #include <stdio.h>
 
 __attribute__((constructor)) static void chosen(void)

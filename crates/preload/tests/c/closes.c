@@ -1,5 +1,5 @@
 /* A context that is destroyed, bulk under way in it included, while other threads make calls that may block in another
- * context: whoever is in such a call must neither end the layer of the one that goes nor wait for that. */
+ * context: a thread in such a call must neither end the layer of the destroyed context nor wait for it. */
 #define _POSIX_C_SOURCE 200809L
 #include <pthread.h>
 #include <stdatomic.h>
@@ -11,7 +11,7 @@ enum { LIVES = 25, OTHERS = 2, BYTES = 256 * KIB };
 static atomic_int over;
 static CUcontext primary;
 
-/* Allocates, copies and frees; a free is a call in which the driver may keep everybody out. */
+/* Allocates, copies and frees; a free is a call in which the driver may keep other threads out. */
 static void *others(void *unused)
 {
     unsigned char *host = NULL;

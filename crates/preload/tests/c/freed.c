@@ -45,7 +45,7 @@ static void unmapped_after_the_copy(Traffic *traffic, size_t bytes)
     OK(cuMemFree(device));
 }
 
-/* The same address pinned, then pageable, then pinned again: nobody may remember what it was. */
+/* The same address pinned, then pageable, then pinned again: its former kind must not be remembered. */
 static void one_address_of_many_kinds(Traffic *traffic)
 {
     unsigned char *map = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), back[64];
@@ -83,7 +83,7 @@ static void pageable_sources(Traffic *traffic, size_t bytes)
     free(back);
 }
 
-/* Freed in stream order: the copy before it must be done, and whoever gets the memory next must not be disturbed. */
+/* Freed in stream order: the copy before it must be done, and the next user of the memory must not be disturbed. */
 static void freed_in_stream_order(Traffic *traffic, size_t bytes)
 {
     unsigned char back[64];

@@ -1,4 +1,4 @@
-/* A bulk copy that the driver will not let anybody make: the software GPU refuses whatever the drop-in asks about it.
+/* A bulk copy that cannot be made in any way: the software GPU refuses whatever the drop-in asks about it.
  * Natively nothing asks, and every code is 0. Under the drop-in the copy's bytes are missing, so that whatever would
  * say that all is well says 719 instead. */
 #define _DEFAULT_SOURCE

@@ -1,4 +1,4 @@
-/* A driver in a namespace of its own (dlmopen), beside the one that everybody sees. */
+/* A driver in a namespace of its own (dlmopen), beside the one in the program's namespace. */
 #define _GNU_SOURCE
 #include "driver.h"
 

@@ -1,4 +1,4 @@
-/* Comes before next_second in the search order: whoever has both functions calls on to the next one of the name. */
+/* Comes before next_second in the search order: a library that has both functions calls the next one of the name. */
 #define _GNU_SOURCE
 #include "driver.h"
 
@@ -19,7 +19,7 @@ int copies_seen(void)
     return seen;
 }
 
-/* An interposer of somebody else's, between the program and the driver. */
+/* An unrelated interposer between the program and the driver. */
 CUresult cuMemcpyHtoD(CUdeviceptr target, const void *source, size_t bytes)
 {
     __typeof__(&cuMemcpyHtoD) next = FIND(RTLD_NEXT, cuMemcpyHtoD);

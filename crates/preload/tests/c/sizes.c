@@ -156,7 +156,7 @@ int main(void)
     free_traffic(&traffic);
     traffic = arm();
     all(&traffic);
-    /* What was refused holds nobody up. */
+    /* Refused copies hold no other copy up. */
     printf("still sound: %016llx\n", (unsigned long long)run_traffic(&traffic, 3));
     free_traffic(&traffic);
     close_device();

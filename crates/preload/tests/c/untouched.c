@@ -53,7 +53,7 @@ static void use_the_driver(void)
     void *library = open_driver();
     print_traces("loaded");
     OK(FIND(library, cuInit)(0));
-    nap_us(20000); /* whoever started something has it running by now */
+    nap_us(20000); /* anything that was started runs by now */
     print_traces("initialised");
     copy_without_pinning(library);
 }

@@ -13,13 +13,13 @@ pub enum Expect {
     Anything,
     /// There is none: no process has used CUDA.
     Silence,
-    /// There is none: nobody has asked for any.
+    /// There is none, because none was requested.
     Unasked,
     /// It may say on the error output that it stands back, and why.
     Warnings,
     /// Urgent copies, and bulk copies by kernel.
     Moved,
-    /// The same, and it ends while its threads go on copying, so that nobody can say how many copies there were.
+    /// The same, and it ends while its threads go on copying, so that the number of copies is not known.
     Moving,
     /// The same, and so many urgent copies at least.
     Urgent(u64),

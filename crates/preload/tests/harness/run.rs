@@ -92,11 +92,11 @@ fn differing(native: &str, here: &str) -> Option<String> {
 pub enum Errors {
     /// A file, which is read afterwards.
     Read,
-    /// A pipe that nobody reads any more: who writes to it gets a signal.
+    /// A pipe without a reader: a write to it raises a signal.
     NoReader,
-    /// A pipe that is full and that nobody empties: who writes to it waits for ever.
+    /// A full pipe that is never emptied: a write to it waits for ever.
     FullPipe,
-    /// A device that is full: who writes to it gets an error.
+    /// A device that is full: a write to it is an error.
     FullDevice,
 }
 

@@ -49,7 +49,7 @@ impl Lane {
     }
 
     fn finish(&self) -> u64 {
-        // SAFETY: a live stream; after it the target is filled and nobody writes to it.
+        // SAFETY: a live stream; after it the target is filled and is not written any more.
         unsafe {
             ok(cuStreamSynchronize(self.stream));
             (0..self.bytes / 8).fold(7, |sum: u64, index| sum.rotate_left(5) ^ self.target.add(index).read())
