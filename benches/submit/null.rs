@@ -38,7 +38,7 @@ impl Host for Frozen {
         self.host.pause();
     }
 
-    fn wait_until(&self, deadline: Option<Nanos>, condition: &mut dyn FnMut() -> bool) -> Wait {
+    fn wait_until(&self, deadline: Option<Nanos>, condition: &mut (dyn FnMut() -> bool + Send)) -> Wait {
         self.host.wait_until(deadline, condition)
     }
 

@@ -66,7 +66,7 @@ impl Bell {
     /// Sleeps until `news` or, where there is a time to look again, until then. In real time only waking ends a sleep
     /// with such a time: `news` can wait for that look.
     #[expect(clippy::disallowed_methods, reason = "a host with real time: the thread that rings wakes this one")]
-    pub(crate) fn wait(&self, host: &dyn Host, again: Option<Nanos>, news: &mut dyn FnMut() -> bool) {
+    pub(crate) fn wait(&self, host: &dyn Host, again: Option<Nanos>, news: &mut (dyn FnMut() -> bool + Send)) {
         if host.is_virtual() {
             host.wait_until(again, news);
             return;

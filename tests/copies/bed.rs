@@ -33,7 +33,7 @@ pub fn open(rig: &Rig, options: Options) -> Result<Overtake, Failure> {
 
 /// Waits until the condition holds.
 #[track_caller]
-pub fn eventually(rig: &Rig, what: &str, mut condition: impl FnMut() -> bool) -> Outcome {
+pub fn eventually(rig: &Rig, what: &str, mut condition: impl FnMut() -> bool + Send) -> Outcome {
     let host = rig.driver().host();
     match host.wait_until(Some(host.now() + span(rig.driver())), &mut condition) {
         Wait::Met => Ok(()),

@@ -169,7 +169,7 @@ impl Rig {
 
     /// Waits in host time until `word` of this rig satisfies `condition`, but no longer than `patience`.
     #[must_use]
-    pub fn wait_for(&self, patience: Nanos, condition: &mut dyn FnMut() -> bool) -> bool {
+    pub fn wait_for(&self, patience: Nanos, condition: &mut (dyn FnMut() -> bool + Send)) -> bool {
         let host = self.driver.host();
         host.wait_until(Some(host.now() + patience), condition) == Wait::Met
     }

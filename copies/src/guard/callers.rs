@@ -158,7 +158,7 @@ mod tests {
             (self.at_pause)(self.now());
         }
 
-        fn wait_until(&self, _: Option<Nanos>, _: &mut dyn FnMut() -> bool) -> hal::Wait {
+        fn wait_until(&self, _: Option<Nanos>, _: &mut (dyn FnMut() -> bool + Send)) -> hal::Wait {
             unreachable!("no caller waits for a condition")
         }
 

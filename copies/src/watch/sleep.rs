@@ -17,7 +17,7 @@ pub(super) fn sleep(
     host: &dyn Host,
     deadline: Nanos,
     nap_at: impl Fn(Nanos) -> Nanos,
-    news: &mut dyn FnMut() -> bool,
+    news: &mut (dyn FnMut() -> bool + Send),
     attention: &mut Attention,
 ) {
     if host.is_virtual() {

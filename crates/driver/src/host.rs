@@ -68,7 +68,7 @@ impl Host for RealHost {
         std::hint::spin_loop();
     }
 
-    fn wait_until(&self, deadline: Option<Nanos>, condition: &mut dyn FnMut() -> bool) -> Wait {
+    fn wait_until(&self, deadline: Option<Nanos>, condition: &mut (dyn FnMut() -> bool + Send)) -> Wait {
         let start = self.now();
         loop {
             if condition() {

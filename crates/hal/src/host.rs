@@ -38,9 +38,10 @@ pub trait Host: Send + Sync {
     /// A spin-loop hint. A little time passes, so that the polled state can change.
     fn pause(&self);
 
-    /// Waits until `condition` holds or `deadline` has passed. The condition is evaluated any number of times, and
-    /// under locks of the implementation. It may read memory and atomics, but must not call the driver or the host.
-    fn wait_until(&self, deadline: Option<Nanos>, condition: &mut dyn FnMut() -> bool) -> Wait;
+    /// Waits until `condition` holds or `deadline` has passed. The condition is evaluated any number of times, also by
+    /// other threads in the middle of their own calls. It may read memory and atomics, but must not call the driver or
+    /// the host, and must not take a lock that any thread holds during such a call.
+    fn wait_until(&self, deadline: Option<Nanos>, condition: &mut (dyn FnMut() -> bool + Send)) -> Wait;
 
     /// Announces a thread that the caller is about to start. Its clock begins at the caller's time.
     fn announce(&self, name: &str) -> ThreadToken;

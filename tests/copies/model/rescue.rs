@@ -112,7 +112,8 @@ pub fn raises_nothing_afterwards() -> Outcome {
             let behind = stall.urgent_of(&waiting)?;
             same("the plan", &behind.plan(), &Plan::Urgent)?;
             let (urgent, bulk) = (stall.stalled(20)?, stall.bulk()?);
-            bed::eventually(rig, "it stands down", || stall.overtake.statistics().stood_down)?;
+            let overtake = &stall.overtake;
+            bed::eventually(rig, "it stands down", || overtake.statistics().stood_down)?;
             gate.open();
             // The engine starts neither of the urgent copies meanwhile.
             for _ in 0..100 {

@@ -72,7 +72,8 @@ impl<'a> Stall<'a> {
     pub fn stalled(&self, ms: u64) -> Result<CopyHandle, Failure> {
         self.stop_the_engine(ms);
         let urgent = self.urgent()?;
-        bed::eventually(self.rig, "the word goes up", || bed::raised(&self.overtake) == 1)?;
+        let overtake = &self.overtake;
+        bed::eventually(self.rig, "the word goes up", || bed::raised(overtake) == 1)?;
         Ok(urgent)
     }
 

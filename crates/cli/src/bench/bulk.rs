@@ -108,7 +108,7 @@ fn feed(flow: &dyn Flow, stop: &AtomicBool) -> Result<()> {
 }
 
 /// Waits until `condition` holds. It leaves the processor to others if the flow is slow. `false` after too long.
-fn look_out(flow: &dyn Flow, condition: &dyn Fn() -> bool) -> bool {
+fn look_out(flow: &dyn Flow, condition: &(dyn Fn() -> bool + Sync)) -> bool {
     let host = flow.ground().driver().host();
     let deadline = host.now() + PATIENCE;
     if host.is_virtual() || flow.cargo().bytes < LARGE_BYTES {

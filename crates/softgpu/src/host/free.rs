@@ -11,7 +11,7 @@ use crate::model::Ns;
 
 /// How often a thread that waits for memory looks, and how long the device's thread lets others in at least.
 const LOOK: Duration = Duration::from_micros(20);
-/// How long anybody sleeps at most, in case a wake-up was for somebody else.
+/// How long a thread sleeps at most, in case a wake-up was for another thread.
 const NAP: Duration = Duration::from_millis(50);
 
 /// Starts the thread that moves the device.
@@ -32,7 +32,7 @@ fn tick(weak: &Weak<Shared>) -> bool {
         return false;
     }
     shared.catch_up(&mut state);
-    // At least for a moment even if the next event is due: a lock that is taken again at once lets nobody in.
+    // At least for a moment even if the next event is due: a lock that is taken again at once lets no other thread in.
     let nap = match state.model.next_at() {
         Some(at) => Duration::from_nanos(at.saturating_sub(shared.real_now())).clamp(LOOK, NAP),
         None => NAP,
@@ -82,7 +82,7 @@ impl Shared {
     }
 
     #[expect(clippy::disallowed_methods, reason = "the machine's time, which a free-running device goes by")]
-    pub(super) fn free_wait(&self, deadline: Option<Ns>, condition: &mut dyn FnMut() -> bool) -> Wait {
+    pub(super) fn free_wait(&self, deadline: Option<Ns>, condition: &mut (dyn FnMut() -> bool + Send)) -> Wait {
         loop {
             if condition() {
                 return Wait::Met;

@@ -1,7 +1,9 @@
-//! The host: threads, their time, and who may run. README.md beside this file explains the stepped clock.
+//! The host: threads, their time, and which of them runs. README.md beside this file explains the stepped clock.
 
 mod cold;
+mod condition;
 mod free;
+mod patience;
 mod seat;
 mod stepped;
 mod threads;
@@ -23,7 +25,7 @@ pub(crate) use turn::Turn;
 pub enum Clock {
     /// Time moves only when a host thread pays for a call, sleeps or waits: deterministic, for tests and simulation.
     Stepped,
-    /// Time is real time: for programs that poll memory without telling anybody.
+    /// Time is real time: for programs that poll memory without a call of the host.
     FreeRunning,
 }
 
@@ -136,7 +138,7 @@ impl Host for Shared {
         }
     }
 
-    fn wait_until(&self, deadline: Option<Nanos>, condition: &mut dyn FnMut() -> bool) -> Wait {
+    fn wait_until(&self, deadline: Option<Nanos>, condition: &mut (dyn FnMut() -> bool + Send)) -> Wait {
         let deadline: Option<Ns> = deadline.map(|deadline| deadline.0);
         match self.clock {
             Clock::Stepped => self.stepped_wait(deadline, condition),

@@ -18,7 +18,7 @@ struct Seat {
     process: u32,
 }
 
-/// The calling thread's seats. A thread that nobody announced gives them up when it ends.
+/// The calling thread's seats. A thread that was not announced gives them up when it ends.
 #[derive(Default)]
 struct Seats(Vec<Seat>);
 
@@ -68,7 +68,7 @@ impl Shared {
         SEATS.try_with(find).ok().flatten()
     }
 
-    /// A thread is gone: its streams go with it, and somebody else gets its turn.
+    /// A thread is gone: its streams go with it, and another thread gets its turn.
     pub(super) fn retire(&self, thread: ThreadKey) {
         let mut state = self.lock();
         state.model.forget_thread(number(thread));

@@ -6,19 +6,20 @@ use std::time::Duration;
 use hal::Wait;
 use hal::locks::unpoisoned;
 
+use super::condition::{assert_not_evaluating, evaluate};
+use super::patience::{Activity, LOOK, PATIENCE, Task, Vigil};
 use super::threads::{On, Standing, ThreadKey};
 use super::turn::Turn;
 use super::{Await, Clock, Shared, State, seat};
 use crate::model::Ns;
 
-/// After so long without a call, a thread that has the turn is taken to be blocked on something else.
-const PATIENCE: Duration = Duration::from_secs(5);
-/// How often threads that all wait look whether somebody outside has stored something.
+/// How often threads that all wait look whether a thread outside has stored something.
 const OUTSIDE_LOOK: Duration = Duration::from_millis(2);
 
 impl Shared {
     /// Registers the calling thread, if it is new, and waits until it has the turn.
     pub(super) fn come_in(&self) -> (MutexGuard<'_, State>, ThreadKey) {
+        assert_not_evaluating();
         let mut state = self.lock();
         let key = match self.seat().filter(|key| state.threads.all.get(*key).is_some()) {
             Some(key) => key,
@@ -27,6 +28,7 @@ impl Shared {
                 let now = state.time_of(None);
                 let key = state.add_thread(&name, now, false);
                 self.take_seat(state.threads.weak.clone(), key);
+                state.threads.all[key].task = Task::here();
                 key
             }
         };
@@ -54,13 +56,14 @@ impl Shared {
         if self.clock == Clock::FreeRunning || state.threads.all.get(key).is_none() {
             return;
         }
+        state.threads.all[key].task = Task::here();
         if state.threads.running.is_none() {
             self.pass_turn(&mut state);
         }
         drop(self.await_turn(state, key));
     }
 
-    /// Chooses who runs next and tells it, if nobody runs.
+    /// Chooses the thread that runs next and tells it, if none runs.
     pub(super) fn pass_turn(&self, state: &mut State) {
         if self.clock == Clock::Stepped
             && state.threads.running.is_none()
@@ -70,13 +73,33 @@ impl Shared {
         }
     }
 
-    /// The end of a call: whoever is furthest behind runs next.
+    /// The end of a call: the thread that is furthest behind runs next. Where that thread only wants to look at memory,
+    /// the calling thread looks in its place; a turn is handed over only to a thread that has something to do.
     pub(super) fn settle<'a>(&'a self, mut state: MutexGuard<'a, State>, me: ThreadKey) -> MutexGuard<'a, State> {
-        state.threads.running = None;
-        match state.choose() {
-            Some(next) if next == me => return state,
-            Some(next) => state.threads.all[next].signal.notify_one(),
-            None => {}
+        loop {
+            state.threads.running = None;
+            let Some(next) = state.choose() else { break };
+            if let Some(mut condition) = state.take_condition(next) {
+                // The turn stays with this thread, so the condition is evaluated without the lock.
+                state.threads.running = Some(me);
+                drop(state);
+                let held = condition.holds();
+                state = self.lock();
+                let is_over = state.give_back(next, condition, held);
+                if state.threads.running != Some(me) {
+                    // It took so long that the others go on without this thread.
+                    return self.rejoin(state, me);
+                }
+                if !is_over {
+                    continue;
+                }
+                state.threads.running = Some(next);
+            }
+            if next == me {
+                return state;
+            }
+            state.threads.all[next].signal.notify_one();
+            break;
         }
         self.await_turn(state, me)
     }
@@ -84,29 +107,29 @@ impl Shared {
     #[expect(clippy::disallowed_methods, reason = "a thread that never calls again is given up in real time")]
     fn await_turn<'a>(&'a self, mut state: MutexGuard<'a, State>, me: ThreadKey) -> MutexGuard<'a, State> {
         let signal = Arc::clone(&state.threads.all[me].signal);
+        let mut vigil = Vigil::default();
         while state.threads.running != Some(me) {
-            let calls = state.threads.calls;
-            let patience = if state.threads.running.is_some() { PATIENCE } else { OUTSIDE_LOOK };
-            let (guard, timeout) = unpoisoned(signal.wait_timeout(state, patience));
+            let before = state.threads.running;
+            let span = if before.is_some() { LOOK } else { OUTSIDE_LOOK };
+            let (guard, timeout) = unpoisoned(signal.wait_timeout(state, span));
             state = guard;
-            if !timeout.timed_out() || state.threads.running == Some(me) {
+            if !timeout.timed_out() || state.threads.running != before {
                 continue;
             }
-            match state.threads.running {
-                Some(idle) if calls == state.threads.calls && patience == PATIENCE => {
-                    if let Some(name) = self.give_up_on(&mut state, idle) {
-                        // A logger is the program's code.
-                        drop(state);
-                        warn_of(&name);
-                        state = self.lock();
-                    }
-                }
-                Some(_) => {}
-                None => {
-                    // Somebody outside may have stored what a thread or the device here waits for.
-                    state.look_for_outsiders();
-                    self.pass_turn(&mut state);
-                }
+            let Some(idle) = before else {
+                // A thread outside may have stored what a thread or the device here waits for.
+                state.look_for_outsiders();
+                self.pass_turn(&mut state);
+                continue;
+            };
+            let activity = state.threads.all[idle].task.as_ref().map_or(Activity::Blocked, Task::activity);
+            if vigil.look(idle, state.threads.calls, activity)
+                && let Some(name) = self.give_up_on(&mut state, idle)
+            {
+                // A logger is the program's code.
+                drop(state);
+                warn_of(&name);
+                state = self.lock();
             }
         }
         state
@@ -114,11 +137,7 @@ impl Shared {
 
     /// Lets the others go on without a thread; its name, if it is the first.
     fn give_up_on(&self, state: &mut State, idle: ThreadKey) -> Option<String> {
-        let thread = &mut state.threads.all[idle];
-        thread.standing = Standing::Outside;
-        let is_first = !std::mem::replace(&mut state.threads.warned, true);
-        let name = is_first.then(|| thread.name.clone());
-        state.threads.running = None;
+        let name = state.put_outside(idle);
         self.pass_turn(state);
         name
     }
@@ -132,15 +151,19 @@ impl Shared {
         drop(self.settle(state, key));
     }
 
-    pub(super) fn stepped_wait(&self, deadline: Option<Ns>, condition: &mut dyn FnMut() -> bool) -> Wait {
+    pub(super) fn stepped_wait(&self, deadline: Option<Ns>, condition: &mut (dyn FnMut() -> bool + Send)) -> Wait {
         let (mut state, key) = self.come_in();
         let since = state.thread_now(key);
         state.others_may_look(since);
         loop {
             // The turn stays with this thread, so the condition is evaluated without the lock.
             drop(state);
-            let met = condition();
+            let met = evaluate(condition);
             state = self.lock();
+            if state.threads.running != Some(key) {
+                // It took so long that the others go on without this thread.
+                state = self.rejoin(state, key);
+            }
             let now = state.thread_now(key);
             if met {
                 return Wait::Met;
@@ -149,10 +172,18 @@ impl Shared {
                 return Wait::Deadline;
             }
             state.start_waiting(key, On::Memory, deadline, since);
-            state = self.settle(state, key);
+            let (guard, end) = self.while_lent(state, key, condition, |state| self.settle(state, key));
+            state = guard;
             state.note_call();
-            if state.stop_waiting(key) {
-                return Wait::Stuck;
+            let is_stuck = state.stop_waiting(key);
+            match end {
+                Some(Ok(end)) => return end,
+                Some(Err(panic)) => {
+                    drop(state);
+                    std::panic::resume_unwind(panic);
+                }
+                None if is_stuck => return Wait::Stuck,
+                None => {}
             }
         }
     }

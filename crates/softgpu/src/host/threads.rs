@@ -1,8 +1,12 @@
-//! Host threads: what each waits for, and who runs next.
+//! Host threads: what each waits for, and which runs next.
 
 use std::sync::{Arc, Condvar, Weak};
 
+use hal::Wait;
+
 use super::cold::Cold;
+use super::condition::{Condition, Lent};
+use super::patience::Task;
 use super::{Await, Shared, State};
 use crate::model::{ContextKey, Ns, Slab, SlabKey};
 
@@ -14,7 +18,7 @@ const BACKOFF: u64 = 32;
 /// What a waiting thread waits for.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum On {
-    /// A condition that only the thread itself can evaluate.
+    /// A condition that reads memory.
     Memory,
     /// The device.
     Device(Await),
@@ -46,6 +50,10 @@ pub(crate) struct Thread {
     pub(super) now: Ns,
     pub(super) standing: Standing,
     pub(super) signal: Arc<Condvar>,
+    /// Itself, for the operating system.
+    pub(super) task: Option<Task>,
+    /// What it waits for, while it waits for memory.
+    pub(super) condition: Lent,
     /// Current context in each process.
     pub(super) current: Vec<(usize, ContextKey)>,
     /// How slow its last sleep has left it.
@@ -57,6 +65,8 @@ impl Thread {
     fn wants_at(&self) -> Option<Ns> {
         match self.standing {
             Standing::Ready => Some(self.now),
+            // Another thread is looking in its place.
+            Standing::Waiting(_) if matches!(self.condition, Lent::Taken) => None,
             Standing::Waiting(waiting) => {
                 let at = waiting.due.into_iter().chain(waiting.deadline).min()?;
                 Some(at.max(self.now))
@@ -70,7 +80,7 @@ impl Thread {
 #[derive(Default)]
 pub(crate) struct Threads {
     pub(super) all: Slab<Thread>,
-    /// Who has the turn.
+    /// The thread with the turn.
     pub(super) running: Option<ThreadKey>,
     /// Counts calls: a thread with the turn that makes none is noticed.
     pub(super) calls: u64,
@@ -100,12 +110,14 @@ impl State {
             now,
             standing: Standing::Ready,
             signal: Arc::new(Condvar::new()),
+            task: None,
+            condition: Lent::No,
             current: Vec::new(),
             cold: Cold::default(),
         })
     }
 
-    /// The time of a thread, or else of whoever runs.
+    /// The time of a thread, or else of the thread that runs.
     pub(super) fn time_of(&self, thread: Option<ThreadKey>) -> Ns {
         let thread = thread.or(self.threads.running).and_then(|key| self.threads.all.get(key));
         thread.map_or(self.model.now, |thread| thread.now.max(self.model.now))
@@ -121,7 +133,7 @@ impl State {
         if self.threads.running == Some(key) {
             self.threads.running = None;
         }
-        // Whoever waits for this thread's end sees it without delay.
+        // A thread that waits for this thread's end sees it without delay.
         self.wake_memory_waiters(|waiting| thread.now.max(waiting.looked_at));
     }
 
@@ -141,7 +153,7 @@ impl State {
         }
     }
 
-    /// Somebody has run since `before`, and may have stored what others wait for.
+    /// A thread has run since `before`, and may have stored what others wait for.
     pub(super) fn others_may_look(&mut self, before: Ns) {
         self.wake_memory_waiters(|waiting| {
             let pause = before.saturating_sub(waiting.since) / BACKOFF;
@@ -149,7 +161,7 @@ impl State {
         });
     }
 
-    /// Nobody here can go on. Memory is looked at once, without letting more time pass than that takes.
+    /// No thread here can go on. Memory is looked at once, without letting more time pass than that takes.
     pub(super) fn look_for_outsiders(&mut self) {
         self.wake_memory_waiters(|waiting| waiting.looked_at);
         if self.threads.waiting > 0 && self.model.only_polls() && self.model.next_at().is_some() {
@@ -158,7 +170,7 @@ impl State {
         }
     }
 
-    /// The device has moved: whoever waited for that wants the turn.
+    /// The device has moved: the threads that waited for that want the turn.
     fn observe(&mut self) {
         if self.threads.waiting == 0 {
             return;
@@ -183,8 +195,8 @@ impl State {
         self.threads.all.iter().filter_map(|(key, thread)| thread.wants_at().map(|at| (at, key))).min()
     }
 
-    /// Moves the device until a thread's time has come, and gives it the turn. `None` when nobody can go on before
-    /// somebody comes back from outside.
+    /// Moves the device until a thread's time has come, and gives it the turn. `None` when no thread can go on before
+    /// another comes back from outside.
     pub(super) fn choose(&mut self) -> Option<ThreadKey> {
         // A call may have ended what others wait for without any time passing: it may have dropped a context.
         self.observe();
@@ -214,7 +226,7 @@ impl State {
     }
 
     /// Every thread waits without deadline, and the device plans nothing but looking. If a round of looking changes
-    /// nothing, nothing ever will, and everybody is told. `false` when there is nothing to tell.
+    /// nothing, nothing ever will, and all threads are told. `false` when there is nothing to tell.
     fn prove_deadlock(&mut self) -> bool {
         if self.threads.waiting == 0 || self.threads.waiting < self.threads.all.len() {
             return false;
@@ -248,6 +260,63 @@ impl State {
         self.threads.all[key].standing = Standing::Waiting(waiting);
         self.threads.waiting += 1;
         self.threads.seen_effects = self.model.effects;
+    }
+
+    /// A thread that has been chosen wants to look at memory: the condition, for the thread that chose it. `None` where
+    /// it has more to do than that.
+    pub(super) fn take_condition(&mut self, key: ThreadKey) -> Option<Condition> {
+        let thread = &mut self.threads.all[key];
+        let Standing::Waiting(waiting) = &mut thread.standing else { return None };
+        if waiting.stuck {
+            return None;
+        }
+        match std::mem::replace(&mut thread.condition, Lent::Taken) {
+            Lent::Here(condition) => {
+                (waiting.due, waiting.looked_at) = (None, thread.now);
+                self.note_call();
+                Some(condition)
+            }
+            other => {
+                thread.condition = other;
+                None
+            }
+        }
+    }
+
+    /// The condition of a thread has been evaluated in its place. Tells whether that ends its wait.
+    pub(super) fn give_back(&mut self, key: ThreadKey, condition: Condition, held: std::thread::Result<bool>) -> bool {
+        let thread = &mut self.threads.all[key];
+        let now = thread.now;
+        // A thread that has looked in its own place, and was given up meanwhile, waits no longer.
+        let mut waiting = match &mut thread.standing {
+            Standing::Waiting(waiting) => Some(waiting),
+            _ => None,
+        };
+        let is_late = waiting.as_ref().and_then(|waiting| waiting.deadline).is_some_and(|deadline| deadline <= now);
+        let end = match held {
+            Ok(true) => Ok(Wait::Met),
+            Ok(false) if is_late => Ok(Wait::Deadline),
+            Ok(false) => {
+                thread.condition = Lent::Here(condition);
+                self.threads.seen_effects = self.model.effects;
+                return false;
+            }
+            Err(panic) => Err(panic),
+        };
+        waiting.iter_mut().for_each(|waiting| waiting.due = Some(now));
+        thread.condition = Lent::Over(end);
+        true
+    }
+
+    /// A thread has the turn and makes no use of it. Its name, if it is the first such thread.
+    pub(super) fn put_outside(&mut self, key: ThreadKey) -> Option<String> {
+        let thread = &mut self.threads.all[key];
+        let before = std::mem::replace(&mut thread.standing, Standing::Outside);
+        // It may have been looking in another thread's place, while it waited itself.
+        self.threads.waiting -= usize::from(matches!(before, Standing::Waiting(_)));
+        self.threads.running = None;
+        let is_first = !std::mem::replace(&mut self.threads.warned, true);
+        is_first.then(|| thread.name.clone())
     }
 
     /// A thread has the turn again; tells whether that is because of a deadlock.
@@ -288,7 +357,7 @@ impl State {
         self.threads.all[key].cold = Cold::after_sleep(&self.model.parameters.host, chance);
     }
 
-    /// A call that holds nobody up.
+    /// A call that holds no other thread up.
     pub(super) fn spend_call(&mut self, key: ThreadKey, span: Ns) -> Ns {
         let extra = self.threads.all[key].cold.extra_ns(&self.model.parameters.host, span);
         self.spend(key, extra + span)

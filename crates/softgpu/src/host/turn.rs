@@ -61,7 +61,7 @@ impl<'a> Turn<'a> {
         self.state().set_current(thread, process, context);
     }
 
-    /// Time of the caller's that holds nobody up.
+    /// Time of the caller's that holds no other thread up.
     pub(crate) fn spend(&mut self, span: Ns) {
         if self.shared.clock == Clock::Stepped {
             let thread = self.thread;
@@ -69,7 +69,7 @@ impl<'a> Turn<'a> {
         }
     }
 
-    /// A call that looks something up, and holds nobody up.
+    /// A call that looks something up, and holds no other thread up.
     pub(crate) fn spend_call(&mut self, span: Ns) {
         if self.shared.clock == Clock::Stepped {
             let thread = self.thread;

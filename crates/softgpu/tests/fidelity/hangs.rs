@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-use hal::{Code, Event, Function, Launch, MemOp, Stream, WaitCondition};
+use hal::{Code, Event, Function, Launch, MemOp, Stream, Wait, WaitCondition};
 use softgpu::{BUILTIN_PTX, Connections};
 
 use crate::facts::{Direction, Hang, Map};
@@ -235,17 +235,14 @@ impl Hunt {
 
     /// Takes a lock that is held across driver calls. The wait for it is in the host's time.
     fn hold<'a>(&self, lock: &'a Mutex<()>) -> std::sync::MutexGuard<'a, ()> {
-        let mut held = None;
-        self.rig.driver.host().wait_until(None, &mut || {
-            held = lock.try_lock().ok();
-            held.is_some()
-        });
+        let end = self.rig.driver.host().wait_until(None, &mut || lock.try_lock().is_ok());
+        if let Some(held) = (end == Wait::Met).then(|| lock.try_lock().ok()).flatten() {
+            return held;
+        }
         // After the proof of a deadlock, the holder releases the lock as soon as its call returns the error.
-        held.unwrap_or_else(|| {
-            let mut late = None;
-            self.rig.driver.host().outside(&mut || late = lock.lock().ok());
-            late.expect("no thread panics while holding a channel")
-        })
+        let mut late = None;
+        self.rig.driver.host().outside(&mut || late = lock.lock().ok());
+        late.expect("no thread panics while holding a channel")
     }
 }
 

@@ -274,7 +274,8 @@ impl Slot {
         if !self.in_flight {
             return Settled::Right(0);
         }
-        match self.driver.host().wait_until(deadline, &mut || self.is_done()) {
+        let (words, number, round) = (&self.words, self.number, self.round);
+        match self.driver.host().wait_until(deadline, &mut || words.load(number) == round) {
             Wait::Met => {}
             Wait::Deadline => return Settled::Late,
             Wait::Stuck => return Settled::Stuck,
