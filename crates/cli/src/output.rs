@@ -25,6 +25,12 @@ pub fn say(text: impl Display) {
     let _unheard = writeln!(io::stderr().lock(), "{text}");
 }
 
+/// Draws over the line of standard error where the cursor is. Standard error must be a terminal.
+pub fn redraw(line: &str) {
+    let mut terminal = io::stderr().lock();
+    let _unheard = write!(terminal, "\r\x1b[K{line}").and_then(|()| terminal.flush());
+}
+
 /// As [`say`], with the command's name before the text.
 pub fn complain(text: impl Display) {
     say(format_args!("overtake: {text}"));

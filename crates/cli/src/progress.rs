@@ -1,32 +1,97 @@
-//! Progress on standard error, for long operations.
+//! Progress on standard error: a bar in a terminal, lines elsewhere.
 
+use std::io::{IsTerminal, stderr};
 use std::time::{Duration, Instant};
 
 use crate::output;
 
-/// An operation that is shorter than this needs no announcement.
+/// A command that takes no longer than this says nothing of its progress in lines.
 const MOMENT: Duration = Duration::from_secs(2);
+/// Cells of the bar.
+const CELLS: usize = 10;
+/// A longer line would wrap in a terminal of the usual width, where it could not be drawn over.
+const COLUMNS: usize = 79;
 
-/// Announces the steps of an operation once it has taken a while. It reads real time even if the device's time is
-/// virtual, because the user at the terminal waits in real time.
+/// How progress is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Style {
+    Nothing,
+    Bar,
+    /// `true`: from the beginning on.
+    Lines(bool),
+}
+
+/// Says which step has begun. Reads real time, also where the device's time is virtual, because the reader waits in it.
 pub struct Progress {
     start: Instant,
-    is_quiet: bool,
-    is_long: bool,
+    steps: usize,
+    begun: usize,
+    style: Style,
 }
 
 impl Progress {
-    /// `is_long`: the caller knows beforehand that the operation takes a while.
+    /// Of so many steps. `is_long`: the caller knows beforehand that they take a while.
     #[must_use]
     #[expect(clippy::disallowed_methods, reason = "the time of the person at the terminal")]
-    pub fn new(is_quiet: bool, is_long: bool) -> Progress {
-        Progress { start: Instant::now(), is_quiet, is_long }
+    pub fn new(is_quiet: bool, is_long: bool, steps: usize) -> Progress {
+        let is_dumb = std::env::var_os("TERM").is_none_or(|terminal| terminal == "dumb");
+        let style = match is_quiet {
+            true => Style::Nothing,
+            false if stderr().is_terminal() && !is_dumb => Style::Bar,
+            false => Style::Lines(is_long),
+        };
+        Progress { start: Instant::now(), steps, begun: 0, style }
     }
 
-    /// Announces the next step.
-    pub fn step(&self, text: &str) {
-        if !self.is_quiet && (self.is_long || self.start.elapsed() > MOMENT) {
-            output::say(format!("  {text}"));
+    /// The next step begins.
+    pub fn step(&mut self, text: &str) {
+        let elapsed = self.start.elapsed();
+        match self.style {
+            Style::Bar => output::redraw(&bar(self.begun, self.steps, text, elapsed)),
+            Style::Lines(is_long) if is_long || elapsed > MOMENT => {
+                output::say(format!("  {} of {}: {text}", self.begun + 1, self.steps));
+            }
+            Style::Nothing | Style::Lines(_) => {}
         }
+        self.begun += 1;
+    }
+}
+
+/// The bar goes when the work has ended, however it has.
+impl Drop for Progress {
+    fn drop(&mut self) {
+        if self.style == Style::Bar && self.begun > 0 {
+            output::redraw("");
+        }
+    }
+}
+
+/// The line of a terminal while step `begun` of `steps` runs, counted from 0.
+fn bar(begun: usize, steps: usize, text: &str, elapsed: Duration) -> String {
+    let full = CELLS * begun / steps.max(1);
+    let (full, empty) = ("#".repeat(full), "-".repeat(CELLS - full));
+    let mut line = format!("  [{full}{empty}] {}/{steps} {text}", begun + 1);
+    if begun > 0 {
+        let left_s = elapsed.as_secs_f64() / begun as f64 * steps.saturating_sub(begun) as f64;
+        line += &format!(" ({left_s:.0} s left)");
+    }
+    line.chars().take(COLUMNS).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bar_says_what_runs_and_how_long_the_rest_takes() {
+        let at = |begun, elapsed_s| bar(begun, 4, "host to device: idle device", Duration::from_secs(elapsed_s));
+        assert_eq!(at(0, 0), "  [----------] 1/4 host to device: idle device");
+        assert_eq!(at(1, 3), "  [##--------] 2/4 host to device: idle device (9 s left)");
+        assert_eq!(at(3, 9), "  [#######---] 4/4 host to device: idle device (3 s left)");
+    }
+
+    #[test]
+    fn a_bar_never_wraps() {
+        assert_eq!(bar(2, 3, &"long ".repeat(50), Duration::ZERO).len(), COLUMNS);
     }
 }

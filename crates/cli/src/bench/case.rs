@@ -21,6 +21,8 @@ pub const BULK_WORD: usize = 2;
 
 /// A scenario, and the parts of its row that are not measured.
 pub struct Case {
+    /// What its notes call the method.
+    pub name: String,
     pub scenario: Scenario,
     pub label: Label,
     pub direction: Direction,
@@ -55,6 +57,7 @@ impl Sizes {
     pub fn case(self, label: Label, load: Load, method: &Arc<dyn Method>, weight: u32) -> Case {
         let name = format!("{}: {}", self.direction.name(), label.method);
         Case {
+            name: label.method.to_owned(),
             scenario: Scenario { name, load, method: Arc::clone(method), weight },
             label,
             direction: self.direction,
@@ -139,9 +142,8 @@ pub fn rows(cases: &[Case], measured: &[Measured], burst: u32) -> Vec<BenchRow> 
 pub fn notes(cases: &[Case], measured: &[Measured]) -> Vec<String> {
     let mut notes: Vec<String> = Vec::new();
     for (case, measured) in cases.iter().zip(measured) {
-        let method = case.label.method;
         if let Some(reason) = &measured.unavailable {
-            notes.push(format!("{method} is left out: {reason}"));
+            notes.push(format!("{} is left out: {reason}", case.name));
         }
         if measured.tally.stood_down {
             notes.push(format!("{} stood down to plain copies: its row mixes both", case.scenario.name));

@@ -94,12 +94,12 @@ fn product(stage: &Stage, sizes: Sizes, is_alone: bool) -> Result<Arc<dyn Method
 fn measure_pairs(stage: &Stage, overhead: &OverheadArguments, pairs: &[Pair]) -> Result<Vec<BenchRow>> {
     let part =
         |share: f64| Nanos(span(overhead.common.seconds * share).0 / (pairs.len() as u64 * u64::from(ROUNDS)).max(1));
-    let progress = stage.progress(overhead.common.seconds);
+    let mut progress = stage.progress(overhead.common.seconds, pairs.len() * ROUNDS as usize);
     let mut halves: Vec<[Half; 2]> = pairs.iter().map(|_| <[Half; 2]>::default()).collect();
-    for round in 0..ROUNDS {
+    for _ in 0..ROUNDS {
         for (pair, halves) in pairs.iter().zip(&mut halves) {
             let (direction, name) = (pair.direction.name(), pair.label.method);
-            progress.step(&format!("pairs, round {} of {ROUNDS}: {direction}: {name}", round + 1));
+            progress.step(&format!("pairs: {direction}: {name}"));
             let flows = [open(&*pair.native, NATIVE)?, open(&*pair.ours, pair.label)?];
             alternate_copies(&flows, part(SHARES[1]), halves)?;
             alternate_calls(&flows, part(SHARES[2]), overhead.calls, halves)?;

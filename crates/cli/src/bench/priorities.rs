@@ -89,14 +89,14 @@ impl Bench<'_> {
         let directions = latency.common.direction.directions();
         let slices = (methods.len() * directions.len()) as u64 * u64::from(ROUNDS);
         let each = Nanos(span(latency.common.seconds).0 / slices.max(1));
-        let progress = self.stage.progress(latency.common.seconds);
+        let mut progress = self.stage.progress(latency.common.seconds, slices as usize);
         let cases: Vec<_> = directions.iter().flat_map(|at| methods.iter().map(move |method| (*at, *method))).collect();
         let mut outcomes: Vec<Option<Outcome>> = cases.iter().map(|_| Some(Outcome::default())).collect();
         let mut notes = Vec::new();
-        for round in 0..ROUNDS {
+        for _ in 0..ROUNDS {
             for ((direction, method), outcome) in cases.iter().zip(&mut outcomes) {
                 let name = method.label().method;
-                progress.step(&format!("round {} of {ROUNDS}: {}: {name}", round + 1, direction.name()));
+                progress.step(&format!("{}: {name}", direction.name()));
                 let Some(before) = outcome.take() else { continue };
                 match self.crowd(*direction, *method)? {
                     Ok(crowd) => *outcome = Some(before.and(crowd.measure(each)?)),

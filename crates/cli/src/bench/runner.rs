@@ -80,13 +80,13 @@ const PATIENCE: Nanos = Nanos::from_ms(10_000);
 /// Everything must drain within this time between two scenarios.
 const DRAIN: Nanos = Nanos::from_ms(10_000);
 
-/// Runs all scenarios. Calls `progress` before each slice, with its round and its scenario.
-pub fn run(scenarios: &[Scenario], pace: Pace, progress: &mut dyn FnMut(u32, &Scenario)) -> Result<Vec<Measured>> {
+/// Runs all scenarios. Calls `progress` before each slice, with its scenario.
+pub fn run(scenarios: &[Scenario], pace: Pace, progress: &mut dyn FnMut(&Scenario)) -> Result<Vec<Measured>> {
     let weights: u64 = scenarios.iter().map(|scenario| u64::from(scenario.weight)).sum();
     let mut measured = vec![Measured::default(); scenarios.len()];
-    for round in 0..pace.rounds {
+    for _ in 0..pace.rounds {
         for (scenario, total) in scenarios.iter().zip(&mut measured).filter(|(_, total)| total.unavailable.is_none()) {
-            progress(round, scenario);
+            progress(scenario);
             let parts = weights.max(1) * u64::from(pace.rounds.max(1));
             let plan = UrgentPlan {
                 span: Nanos(pace.span.0 / parts * u64::from(scenario.weight)),

@@ -56,17 +56,16 @@ impl Stage {
 
     /// Announces the steps, if all of them take long.
     #[must_use]
-    pub fn progress(&self, seconds: f64) -> Progress {
-        Progress::new(self.is_quiet, seconds > LONG_SECONDS && !self.is_virtual())
+    pub fn progress(&self, seconds: f64, steps: usize) -> Progress {
+        Progress::new(self.is_quiet, seconds > LONG_SECONDS && !self.is_virtual(), steps)
     }
 
     /// Runs cases. Returns their rows and notes.
     pub fn run(&self, cases: &[Case], pace: Pace) -> Result<(Run, Vec<String>)> {
-        let progress = self.progress(pace.span.as_secs());
+        let mut progress = self.progress(pace.span.as_secs(), cases.len() * pace.rounds as usize);
         let scenarios: Vec<_> = cases.iter().map(|case| case.scenario.clone()).collect();
-        let measured: Vec<Measured> = runner::run(&scenarios, pace, &mut |round, scenario| {
-            progress.step(&format!("round {} of {}: {}", round + 1, pace.rounds, scenario.name));
-        })?;
+        let measured: Vec<Measured> = runner::run(&scenarios, pace, &mut |scenario| progress.step(&scenario.name))?;
+        drop(progress);
         let run = Run { header: self.header.clone(), rows: rows(cases, &measured, pace.burst) };
         Ok((run, notes(cases, &measured)))
     }

@@ -8,6 +8,8 @@ use crate::bench::catalogue::MethodName;
 use crate::bench::runner::Load;
 use crate::bench::stage::Stage;
 
+use super::names::named;
+
 /// The methods that it compares: the problem, CUDA's own answer, and ours.
 const METHODS: [MethodName; 4] =
     [MethodName::Native, MethodName::NativePriority, MethodName::KernelHold, MethodName::Express];
@@ -25,5 +27,5 @@ pub fn cases(stage: &Stage, bytes: (u64, u64)) -> Result<Vec<Case>> {
             cases.push(sizes.method(&stage.shop, method, Load::Both, &stage.shop.options, None)?);
         }
     }
-    Ok(cases)
+    Ok(cases.into_iter().map(named).collect())
 }

@@ -1,7 +1,10 @@
 //! `overtake demo`: how long a small urgent copy waits behind bulk copies, measured here, and drawn.
 
 mod cases;
+mod names;
 mod present;
+
+use report::format;
 
 use crate::args::{Arguments, DemoArguments};
 use crate::bench::runner::Pace;
@@ -15,12 +18,19 @@ const URGENT_BYTES: u64 = 64 << 10;
 const BULK_BYTES: u64 = 256 << 20;
 /// Scenarios take turns this often: opening overtake anew for every turn is part of the wait.
 const ROUNDS: u32 = 2;
+/// Seconds that a case takes in each round before anything is measured, on a GPU.
+const OPENING_S: f64 = 0.1;
+/// Seconds that a second of the software GPU's time takes.
+const SOFT_SHARE: f64 = 0.5;
 
 /// Runs the command.
 pub fn run(arguments: &Arguments, demo: &DemoArguments) -> Result<()> {
     let stage = Stage::set(arguments, demo.device, &[], &[URGENT_BYTES, BULK_BYTES])?;
     let cases = cases::cases(&stage, (URGENT_BYTES, BULK_BYTES))?;
     let pace = Pace { rounds: ROUNDS, ..Pace::of(demo.seconds) };
+    if !arguments.quiet {
+        output::say(plan(cases.len(), demo.seconds, stage.is_virtual()));
+    }
     let (run, notes) = stage.run(&cases, pace)?;
     let figure = present::figure(&run);
     output::write_file(&demo.svg, &figure.to_svg())?;
@@ -30,6 +40,22 @@ pub fn run(arguments: &Arguments, demo: &DemoArguments) -> Result<()> {
     if write_json(demo.json.as_ref(), &run)? {
         return Ok(());
     }
-    let written = [Some(&demo.svg), demo.html.as_ref(), demo.json.as_ref()];
-    output::print(&present::text(&run, &figure, &notes, written.into_iter().flatten()))
+    let others = [("page", demo.html.as_ref()), ("numbers", demo.json.as_ref())];
+    let others = others.into_iter().filter_map(|(what, path)| Some((what, path?)));
+    output::print(&present::text(&run, &figure, &notes, others.chain([("picture", &demo.svg)])))
+}
+
+/// What the command is about to do, and for how long.
+fn plan(cases: usize, seconds: f64, is_virtual: bool) -> String {
+    let (urgent, bulk) = (format::size(URGENT_BYTES), format::size(BULK_BYTES));
+    let slices = cases as f64 * f64::from(ROUNDS);
+    let time = if is_virtual {
+        format!("{seconds} s of the software GPU's time, about {:.0} s of yours", (seconds * SOFT_SHARE).ceil())
+    } else {
+        format!("about {:.0} s", (seconds + slices * OPENING_S).ceil())
+    };
+    format!(
+        "How long does a copy of {urgent} take while copies of {bulk} keep the same copy engine busy?\n\
+         {cases} cases take turns in {ROUNDS} rounds: {time}."
+    )
 }

@@ -6,32 +6,19 @@ use std::path::PathBuf;
 use report::figure::{Gap, LatencyFigure, Panel, Series, Tone};
 use report::{BenchRow, Column, Distribution, Page, Run, Section, Table, format};
 
-use crate::bench::catalogue::{IDLE, MethodName, RAW};
+use super::names::name;
+use crate::bench::catalogue::{IDLE, MethodName};
 use crate::bench::present::{direction_title, percent_of_raw};
 
 /// Columns of the picture in the terminal.
 const TEXT_WIDTH: usize = 96;
 
-fn name(method: MethodName) -> &'static str {
+fn label(method: MethodName) -> &'static str {
     method.label().method
 }
 
 fn tone(method: &str) -> Tone {
-    MethodName::ALL.into_iter().find(|known| name(*known) == method).map_or(Tone::Grey, MethodName::tone)
-}
-
-/// What a reader calls a row.
-fn case(row: &BenchRow) -> &str {
-    match row.method.as_str() {
-        IDLE => "idle device",
-        RAW => "none (bulk alone)",
-        "native" => "behind bulk",
-        "native+priority" => "behind bulk, stream priorities",
-        "kernel/hold" => "overtake, bulk by kernel",
-        "express" => "overtake, urgent by kernel",
-        "engine/hold" => "overtake, bulk in chunks",
-        other => other,
-    }
+    MethodName::ALL.into_iter().find(|known| label(*known) == method).map_or(Tone::Grey, MethodName::tone)
 }
 
 fn directions(run: &Run) -> Vec<&str> {
@@ -40,6 +27,7 @@ fn directions(run: &Run) -> Vec<&str> {
     directions
 }
 
+/// What was measured, and where.
 fn subtitle(run: &Run) -> String {
     let high = run.rows.iter().map(|row| row.high_bytes).max().unwrap_or(0);
     let bulk = run.rows.iter().map(|row| row.bulk_bytes).max().unwrap_or(0);
@@ -55,7 +43,7 @@ pub fn figure(run: &Run) -> LatencyFigure {
         let rows: Vec<&BenchRow> = rows.collect();
         let index = |method: &str| rows.iter().position(|row| row.method == method);
         // The factor of the table, so that picture and table show one number.
-        let gap = index(IDLE).zip(index(name(MethodName::NativePriority))).and_then(|(idle, other)| {
+        let gap = index(IDLE).zip(index(label(MethodName::NativePriority))).and_then(|(idle, other)| {
             let (p50_us, idle_us) = rows[other].p50_us.zip(rows[other].idle_p50_us)?;
             Some(Gap { idle, other, factor: p50_us / idle_us })
         });
@@ -71,7 +59,7 @@ pub fn figure(run: &Run) -> LatencyFigure {
 
 fn series(row: &BenchRow) -> Option<Series> {
     let distribution = Distribution::new(row.latencies_ns.clone())?;
-    Some(Series::new(case(row).to_owned(), tone(&row.method), distribution))
+    Some(Series::new(name(&row.method).to_owned(), tone(&row.method), distribution))
 }
 
 /// The table.
@@ -92,8 +80,8 @@ fn table(run: &Run) -> Table {
         let ratio = row.p50_us.zip(row.idle_p50_us).map_or("-".to_owned(), |(p50, idle)| format::ratio(p50, idle));
         let samples = if row.samples == 0 { "-".to_owned() } else { format::grouped(row.samples as f64, 0) };
         table.push([
-            row.direction.clone(),
-            case(row).to_owned(),
+            direction_title(&row.direction).to_owned(),
+            name(&row.method).to_owned(),
             samples,
             us(row.p50_us),
             us(row.p90_us),
@@ -115,7 +103,7 @@ fn verdict(run: &Run) -> String {
     for direction in directions(run) {
         let find = |method: &str| run.rows.iter().find(|row| row.direction == direction && row.method == method);
         let p50 = |method: &str| find(method).and_then(|row| row.p50_us);
-        let native = [MethodName::Native, MethodName::NativePriority].map(|method| p50(name(method)));
+        let native = [MethodName::Native, MethodName::NativePriority].map(|method| p50(label(method)));
         let (Some(idle), [Some(equal), Some(apart)]) = (p50(IDLE), native) else { continue };
         let [idle_text, equal_text, apart_text] = [idle, equal, apart].map(format::span_us);
         let times = format::ratio(equal, idle);
@@ -126,7 +114,7 @@ fn verdict(run: &Run) -> String {
              CUDA stream priority against the lowest"
         )
         .expect("writing to a String");
-        if let Some(row) = OURS.iter().find_map(|method| find(name(*method))) {
+        if let Some(row) = OURS.iter().find_map(|method| find(label(*method))) {
             let (p50, kept) = (row.p50_us.unwrap_or(f64::NAN), percent_of_raw(row).unwrap_or(f64::NAN));
             let (ours, times) = (format::span_us(p50), format::ratio(p50, idle));
             write!(text, "; {ours} through overtake ({times}), while bulk keeps {kept:.0} %")
@@ -137,19 +125,21 @@ fn verdict(run: &Run) -> String {
     text
 }
 
-/// Table, picture and verdict for the terminal, and which files were written.
+/// Table, picture and verdict for the terminal, and the files that were written, each with what it holds.
 pub fn text<'a>(
     run: &Run,
     figure: &LatencyFigure,
     notes: &[String],
-    written: impl Iterator<Item = &'a PathBuf>,
+    written: impl Iterator<Item = (&'static str, &'a PathBuf)>,
 ) -> String {
     let mut text = format!("{}\n\n{}\n{}\n{}", subtitle(run), table(run), figure.to_text(TEXT_WIDTH), verdict(run));
     for note in notes {
         writeln!(text, "note: {note}").expect("writing to a String");
     }
-    let names: Vec<String> = written.map(|path| path.display().to_string()).collect();
-    writeln!(text, "\nwritten: {}", names.join(", ")).expect("writing to a String");
+    text.push('\n');
+    for (what, path) in written {
+        writeln!(text, "{what}: {}", path.display()).expect("writing to a String");
+    }
     text
 }
 

@@ -1,0 +1,27 @@
+//! What the demo calls its cases, in the table, in the picture, on the page and beside the bar.
+
+use crate::bench::case::Case;
+use crate::bench::catalogue::{IDLE, RAW};
+use crate::bench::present::direction_title;
+use crate::bench::runner::Scenario;
+
+/// The reader's name of a method; its own where it is not one of the demo's.
+pub fn name(method: &str) -> &str {
+    match method {
+        IDLE => "idle device",
+        RAW => "bulk alone",
+        "native" => "behind bulk",
+        "native+priority" => "behind bulk, stream priorities",
+        "kernel/hold" => "overtake, bulk by kernel",
+        "express" => "overtake, urgent by kernel",
+        "engine/hold" => "overtake, bulk in chunks",
+        other => other,
+    }
+}
+
+/// The same case, under the reader's name.
+pub fn named(case: Case) -> Case {
+    let (direction, name) = (direction_title(case.direction.name()), name(case.label.method).to_owned());
+    let scenario = Scenario { name: format!("{direction}: {name}"), ..case.scenario };
+    Case { name, scenario, ..case }
+}
