@@ -6,8 +6,8 @@
 //! enters an application's stream, because a waiting stream blocks all others in its hardware queue (facts, section
 //! 4).
 //!
-//! The pure modules decide ([`bracket`], [`chunk`], [`watchdog`], [`attention`], [`retreat`], [`share`], [`fold`]);
-//! the others submit ([`channel`], [`probe`]). This crate starts no thread and reads no clock of its own.
+//! The pure modules decide ([`bracket`], [`chunk`], [`watchdog`], [`attention`], [`retreat`], [`strikes`], [`share`],
+//! [`fold`]); the others submit ([`channel`], [`probe`]). This crate starts no thread and reads no clock of its own.
 //!
 //! # Example
 //!
@@ -77,6 +77,7 @@ pub mod probe;
 pub mod retreat;
 pub mod shape;
 pub mod share;
+pub mod strikes;
 mod submit;
 mod turn;
 pub mod watchdog;

@@ -1,8 +1,8 @@
-//! Who is where the driver may let nobody else in, and who is about to need it.
+//! The threads that may keep all others out of the driver, and those that are about to need it.
 //!
-//! A copy that was taken over exists only when the copy engine has been asked for it. Whoever keeps everybody out of
-//! the driver in between, and waits there for that copy, waits for ever. So the two exclude each other; each says
-//! first what it is up to, and looks then.
+//! A copy that was taken over exists only when the copy engine has been asked for it. A thread that keeps all others
+//! out of the driver in between, and waits there for that copy, waits for ever. So the two exclude each other; each
+//! first says what it is going to do, and looks then.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -12,13 +12,13 @@ use hal::{Host, Nanos};
 /// A copy that the driver takes without waiting has been taken by then.
 const COMES_OUT_WITHIN: Nanos = Nanos::from_us(200);
 
-/// All of them.
+/// How many threads there are of each kind.
 #[derive(Debug, Default)]
 pub(crate) struct Callers {
     /// Threads about to make a call that may wait for the device, from before they look whether something is under way:
     /// no copy is guarded meanwhile.
     coming: AtomicU32,
-    /// Threads whose call may wait inside the driver, and keep everybody out.
+    /// Threads whose call may wait inside the driver, and keep all others out.
     inside: AtomicU32,
     /// Carriers that have been taken over and whose copies have not all been submitted.
     taking: AtomicU32,
@@ -28,32 +28,6 @@ impl Callers {
     /// Whether no copy may be guarded.
     pub(super) fn are_coming(&self) -> bool {
         self.coming.load(Ordering::SeqCst) > 0
-    }
-
-    /// Somebody is going to take over, if nobody may keep him out. Nobody goes inside any more while he waits for those
-    /// who are, because with many threads that copy there is always somebody; whoever does not come out soon waits
-    /// there.
-    pub(super) fn begin_to_take(&self, host: &dyn Host) -> bool {
-        self.taking.fetch_add(1, Ordering::SeqCst);
-        let patience = host.now() + COMES_OUT_WITHIN;
-        while self.inside.load(Ordering::SeqCst) > 0 {
-            if host.now() >= patience {
-                self.have_taken();
-                return false;
-            }
-            host.pause();
-        }
-        true
-    }
-
-    /// Somebody takes over, whoever is inside. Nobody goes inside any more from now on.
-    pub(super) fn take_regardless(&self) {
-        self.taking.fetch_add(1, Ordering::SeqCst);
-    }
-
-    /// Everything that was taken over has been submitted.
-    pub(super) fn have_taken(&self) {
-        self.taking.fetch_sub(1, Ordering::SeqCst);
     }
 
     fn try_to_enter(&self) -> bool {
@@ -67,11 +41,44 @@ impl Callers {
 
     fn enter(&self, host: &dyn Host) {
         while !self.try_to_enter() {
-            // Not by trying: that looks like somebody inside.
+            // Not by trying: that looks like a thread inside.
             while self.taking.load(Ordering::SeqCst) > 0 {
                 host.pause();
             }
         }
+    }
+}
+
+/// A carrier that has been taken over, until all the copies that take the place of the cancelled ones are submitted:
+/// no thread goes inside while this lives.
+#[derive(Debug)]
+pub(super) struct Takeover(Arc<Callers>);
+
+impl Takeover {
+    /// Begins one, unless a thread inside may keep it out. No thread goes inside any more while it waits for those that
+    /// are, because with many threads that copy there is always one; a thread that does not come out soon waits there.
+    pub(super) fn begin(callers: &Arc<Callers>, host: &dyn Host) -> Option<Takeover> {
+        let takeover = Takeover::insist(callers);
+        let patience = host.now() + COMES_OUT_WITHIN;
+        while callers.inside.load(Ordering::SeqCst) > 0 {
+            if host.now() >= patience {
+                return None;
+            }
+            host.pause();
+        }
+        Some(takeover)
+    }
+
+    /// Begins one in spite of the threads that are inside. No other thread goes inside from now on.
+    pub(super) fn insist(callers: &Arc<Callers>) -> Takeover {
+        callers.taking.fetch_add(1, Ordering::SeqCst);
+        Takeover(Arc::clone(callers))
+    }
+}
+
+impl Drop for Takeover {
+    fn drop(&mut self) {
+        self.0.taking.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
@@ -181,42 +188,48 @@ mod tests {
         }
     }
 
+    fn taking(callers: &Callers) -> u32 {
+        callers.taking.load(Ordering::SeqCst)
+    }
+
+    fn inside(callers: &Callers) -> u32 {
+        callers.inside.load(Ordering::SeqCst)
+    }
+
     #[test]
     fn a_thread_that_comes_out_soon_is_waited_for_and_no_other() {
-        let callers = Callers::default();
-        let inside = Mutex::new(Some(Inside::enter(&callers, &clock(|_| ()))));
+        let callers = Arc::new(Callers::default());
+        let guest = Mutex::new(Some(Inside::enter(&callers, &clock(|_| ()))));
         let stays = clock(|_| ());
-        assert!(!callers.begin_to_take(&stays), "it stays inside");
+        assert!(Takeover::begin(&callers, &stays).is_none(), "it stays inside");
         assert_eq!(stays.now(), Nanos::from_ms(1) + COMES_OUT_WITHIN, "and had so long to come out");
-        assert_eq!(callers.taking.load(Ordering::SeqCst), 0, "others may go inside");
-        let comes_out = clock(|now| drop(inside.lock().unwrap().take_if(|_| now >= Nanos::from_us(1_150))));
-        assert!(callers.begin_to_take(&comes_out));
-        assert_eq!((comes_out.now(), callers.taking.load(Ordering::SeqCst)), (Nanos::from_us(1_150), 1));
+        assert_eq!(taking(&callers), 0, "others may go inside");
+        let comes_out = clock(|now| drop(guest.lock().unwrap().take_if(|_| now >= Nanos::from_us(1_150))));
+        let takeover = Takeover::begin(&callers, &comes_out);
+        assert_eq!((comes_out.now(), taking(&callers)), (Nanos::from_us(1_150), 1));
+        drop(takeover);
+        assert_eq!(taking(&callers), 0);
     }
 
     #[test]
     fn no_thread_goes_inside_while_something_is_half_taken_over() {
-        let callers = Callers::default();
+        let callers = Arc::new(Callers::default());
         let first = Inside::enter(&callers, &clock(|_| ()));
-        callers.take_regardless();
-        assert!(!callers.try_to_enter(), "whoever is inside already");
-        assert_eq!(callers.inside.load(Ordering::SeqCst), 1, "whoever has tried in vain is not inside");
+        let takeover = Mutex::new(Some(Takeover::insist(&callers)));
+        assert!(!callers.try_to_enter(), "although a thread is inside already");
+        assert_eq!(inside(&callers), 1, "a thread that has tried in vain is not inside");
         drop(first);
-        let taken = clock(|now| {
-            if now == Nanos::from_us(1_100) {
-                callers.have_taken();
-            }
-        });
+        let taken = clock(|now| drop(takeover.lock().unwrap().take_if(|_| now >= Nanos::from_us(1_100))));
         let second = Inside::enter(&callers, &taken);
-        assert_eq!((taken.now(), callers.inside.load(Ordering::SeqCst)), (Nanos::from_us(1_100), 1));
+        assert_eq!((taken.now(), inside(&callers)), (Nanos::from_us(1_100), 1));
         drop(second);
-        assert_eq!(callers.inside.load(Ordering::SeqCst), 0);
-        assert!(callers.begin_to_take(&taken) && !callers.are_coming());
+        assert_eq!(inside(&callers), 0);
+        assert!(Takeover::begin(&callers, &taken).is_some() && !callers.are_coming());
     }
 
     /// Threads that come and go all the time while others take over: never both at once, and both get there.
     #[test]
-    fn nobody_takes_over_while_somebody_is_inside() {
+    fn threads_take_over_or_are_inside() {
         let rounds = if cfg!(miri) { 20 } else { 2_000 };
         let (callers, host) = (Arc::new(Callers::default()), RealHost::new());
         let (taking, taken, ended) = (AtomicBool::new(false), AtomicU32::new(0), AtomicBool::new(false));
@@ -231,12 +244,12 @@ mod tests {
                 });
             }
             for _ in 0..rounds {
-                if callers.begin_to_take(&host) {
+                if let Some(takeover) = Takeover::begin(&callers, &host) {
                     taking.store(true, Ordering::SeqCst);
                     taken.fetch_add(1, Ordering::SeqCst);
                     std::hint::spin_loop();
                     taking.store(false, Ordering::SeqCst);
-                    callers.have_taken();
+                    drop(takeover);
                 }
             }
             ended.store(true, Ordering::SeqCst);
@@ -246,17 +259,15 @@ mod tests {
     }
 
     #[test]
-    fn whoever_blocks_is_coming_and_then_inside() {
+    fn a_thread_that_blocks_is_coming_and_then_inside() {
         let (callers, host) = (Arc::new(Callers::default()), RealHost::new());
         let mut blocking = Blocking::come(&callers);
-        assert!(callers.are_coming() && callers.begin_to_take(&host));
-        callers.have_taken();
+        assert!(callers.are_coming() && Takeover::begin(&callers, &host).is_some());
         blocking.enter(&callers, &host);
-        assert!(!callers.begin_to_take(&host));
-        callers.take_regardless();
-        assert!(!callers.try_to_enter(), "nobody else goes inside while the take-over lasts");
-        callers.have_taken();
-        drop(blocking);
-        assert!(!callers.are_coming() && callers.begin_to_take(&host));
+        assert!(Takeover::begin(&callers, &host).is_none());
+        let takeover = Takeover::insist(&callers);
+        assert!(!callers.try_to_enter(), "no other thread goes inside while the take-over lasts");
+        drop((takeover, blocking));
+        assert!(!callers.are_coming() && Takeover::begin(&callers, &host).is_some());
     }
 }

@@ -15,15 +15,21 @@ const DONE: u64 = 3;
 /// How many words a carrier has.
 pub(super) const WORDS: u64 = 4;
 
-/// What became of a copy that was cancelled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Verdict {
-    /// The kernel copies.
-    Copying,
-    /// The kernel does not copy and never will.
-    Cancelled,
-    /// The kernel is about to say so.
-    Undecided,
+/// What makes a copy, and how far that is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Maker {
+    /// Its kernel makes it, when it gets to it; no other does.
+    Kernel,
+    /// It has been cancelled; its kernel may have begun to copy before, and is about to say so.
+    Asked,
+    /// The rescuer makes it, because its kernel never will; no part of that is submitted yet.
+    Rescuer,
+    /// … the wait for the stream's earlier work is submitted.
+    Joined,
+    /// … and the copy.
+    Copied,
+    /// … and the word that releases the stream.
+    Written,
 }
 
 /// Whether `a` is `b` or comes after it; numbers wrap.
@@ -31,19 +37,19 @@ pub(super) fn is_reached(a: u32, b: u32) -> bool {
     a.wrapping_sub(b) as i32 >= 0
 }
 
-/// What becomes of launch `number`, the first that is not done, judged after it was cancelled: `started` was loaded
-/// after the cancellation was stored, then `done`, then `outcome`.
+/// What makes the copy of launch `number`, the first that is not done, judged after it was cancelled: `started` was
+/// loaded after the cancellation was stored, then `done`, then `outcome`.
 ///
 /// A launch that had not started by then loads the cancellation after its start, so it does not copy. One that others
 /// have come after has ended, and not by copying, or it would be done.
-pub(super) fn verdict(number: u32, started: u32, outcome: u32) -> Verdict {
+pub(super) fn verdict(number: u32, started: u32, outcome: u32) -> Maker {
     if started != number {
-        return Verdict::Cancelled;
+        return Maker::Rescuer;
     }
     match outcome.wrapping_sub(number.wrapping_mul(2)) {
-        0 => Verdict::Copying,
-        1 => Verdict::Cancelled,
-        _ => Verdict::Undecided,
+        0 => Maker::Kernel,
+        1 => Maker::Rescuer,
+        _ => Maker::Asked,
     }
 }
 
@@ -127,7 +133,7 @@ mod tests {
 
     use super::*;
 
-    /// The words, and how far everybody is. Both sides' steps are single accesses, in one total order, which is what
+    /// The words, and how far both sides are. Their steps are single accesses, in one total order, which is what
     /// fences of the system's scope and the bus guarantee.
     #[derive(Clone, Default)]
     struct World {
@@ -203,13 +209,16 @@ mod tests {
             let judged = |started| verdict(self.number(first), started, self.outcome);
             let rest = match judged(self.host_saw) {
                 _ if first > LAST => first,
-                Verdict::Undecided => {
-                    let changes = judged(self.started) != Verdict::Undecided;
+                Maker::Asked => {
+                    let changes = judged(self.started) != Maker::Asked;
                     self.host_at = 5;
                     return changes;
                 }
-                Verdict::Copying => first + 1,
-                Verdict::Cancelled => first,
+                Maker::Kernel => first + 1,
+                made => {
+                    assert_eq!(made, Maker::Rescuer);
+                    first
+                }
             };
             self.copied.extend((rest..=LAST).map(|step| (step, "host")));
             self.host_at += 1;
@@ -256,17 +265,17 @@ mod tests {
         for base in BASES.into_iter().take(if cfg!(miri) { 2 } else { BASES.len() }) {
             for strict in [true, false] {
                 let ends = ends(base, strict, true);
-                let by_both = |who| ends.iter().any(|end| end.copied.contains(&(1, who)));
+                let by_both = |maker| ends.iter().any(|end| end.copied.contains(&(1, maker)));
                 assert!(by_both("kernel") && by_both("host"));
             }
         }
     }
 
-    /// Where nobody takes over, no launch takes itself for cancelled.
+    /// Without a take-over, no launch takes itself for cancelled.
     #[test]
     fn nothing_is_cancelled_without_a_cancellation() {
         for (base, strict) in BASES.into_iter().flat_map(|base| [(base, true), (base, false)]) {
-            let by_host = |end: &World| end.copied.iter().any(|(_, who)| *who == "host");
+            let by_host = |end: &World| end.copied.iter().any(|(_, maker)| *maker == "host");
             assert!(!ends(base, strict, false).iter().any(by_host));
         }
     }
@@ -275,10 +284,10 @@ mod tests {
     fn numbers_wrap() {
         assert!(is_reached(1, u32::MAX) && !is_reached(u32::MAX, 1));
         let number = 0x8000_0001;
-        assert_eq!(verdict(number, number, 2), Verdict::Copying);
-        assert_eq!(verdict(number, number, 3), Verdict::Cancelled);
-        assert_eq!(verdict(number, number, 1), Verdict::Undecided);
-        assert_eq!(verdict(number, number - 1, 2), Verdict::Cancelled);
+        assert_eq!(verdict(number, number, 2), Maker::Kernel);
+        assert_eq!(verdict(number, number, 3), Maker::Rescuer);
+        assert_eq!(verdict(number, number, 1), Maker::Asked);
+        assert_eq!(verdict(number, number - 1, 2), Maker::Rescuer);
     }
 
     /// The kernel finds each word where the host looks for it, and the words of one carrier are no other's.
@@ -362,9 +371,12 @@ mod tests {
                     return;
                 }
                 match verdict(first, started, self.line.outcome()) {
-                    Verdict::Undecided => std::thread::yield_now(),
-                    Verdict::Copying => break first.wrapping_add(1),
-                    Verdict::Cancelled => break first,
+                    Maker::Asked => std::thread::yield_now(),
+                    Maker::Kernel => break first.wrapping_add(1),
+                    made => {
+                        assert_eq!(made, Maker::Rescuer);
+                        break first;
+                    }
                 }
             };
             for number in self.numbers().filter(|number| is_reached(*number, rest)) {

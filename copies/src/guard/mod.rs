@@ -6,14 +6,15 @@ mod callers;
 mod carrier;
 mod handshake;
 mod probe;
+mod prospect;
+mod rescue;
 mod submit;
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-use channels::attention::Attention;
-use channels::retreat::Retreat;
+use channels::strikes::Strikes;
 use hal::{Driver, Event, Host, Nanos, Result, Stream};
 use semaphores::Words;
 
@@ -26,64 +27,23 @@ use hal::locks::lock;
 
 pub use callers::Blocking;
 use callers::{Callers, Inside};
+use carrier::Carrier;
 pub(crate) use carrier::Guarded;
-use carrier::{Carrier, Notice, Tools};
+use handshake::Line;
 
-/// After how many take-overs in a row no more copies are guarded; one a second is forgiven.
-const TAKE_OVERS_MAX: u64 = 3;
-
-/// How long somebody who is about to keep the rescuer out waits for a copy to become able to begin. Longer than that
-/// its stream is busy with something else, and nothing says that its kernel will not begin after it.
-const READY_WITHIN: Nanos = Nanos::from_us(200);
-
-/// How long he then waits for it to begin. With a multiprocessor free that takes some microseconds.
-const BEGINS_WITHIN: Nanos = Nanos::from_ms(1);
-
-/// The same for somebody who frees in stream order, and expects to be through at once.
-const LET_GO_WITHIN: Nanos = Nanos::from_us(50);
-
-/// How long closing waits for threads whose calls may keep everybody out. One that is still inside then has its call in
-/// another context, and waits for nothing of this one: nobody may use a context that goes.
+/// How long closing waits for threads whose calls may keep all others out. One that is still inside then has its call
+/// in another context, and waits for nothing of this one: no thread may use a context that goes.
 const COME_OUT_WITHIN: Nanos = Nanos::from_ms(20);
-
-/// The take-overs that are not forgiven yet.
-#[derive(Default)]
-struct Strikes {
-    count: u64,
-    last: Nanos,
-    /// When copies are guarded again after there were too many.
-    retreat: Retreat,
-    /// Whether the host lets the rescuer look when it wants to.
-    attention: Attention,
-}
-
-impl Strikes {
-    /// One more; how many are unforgiven then.
-    fn add(&mut self, now: Nanos) -> u64 {
-        (self.count, self.last) = (self.unforgiven(now) + 1, now);
-        self.count
-    }
-
-    fn unforgiven(&self, now: Nanos) -> u64 {
-        self.count.saturating_sub(now.since(self.last).0 / Nanos::from_ms(1_000).0)
-    }
-}
-
-/// What putting the carriers to the test came to.
-enum Trial {
-    Passed,
-    OneQueue,
-    Disobedient,
-}
 
 /// All carriers.
 pub(crate) struct Guard {
     driver: Arc<dyn Driver>,
     records: Arc<Records>,
     kernel: Arc<CopyKernel>,
-    events: Pool<Event>,
+    events: Arc<Pool<Event>>,
     carriers: Vec<Carrier>,
     patience: Nanos,
+    /// The take-overs that are not forgiven yet: a program that makes many is better off without guarded copies.
     strikes: Mutex<Strikes>,
     given_up: AtomicBool,
     retreated: AtomicBool,
@@ -118,7 +78,7 @@ impl Guard {
             driver: Arc::clone(driver),
             records: Arc::clone(records),
             kernel: Arc::clone(kernel),
-            events: Pool::default(),
+            events: Arc::default(),
             carriers: Vec::new(),
             patience: options.patience,
             strikes: Mutex::default(),
@@ -130,33 +90,31 @@ impl Guard {
         };
         guard.events.provide(&**driver)?;
         for index in 0..count {
-            guard.carriers.push(Carrier::new(driver, &words, index)?);
+            let Guard { events, callers, .. } = &guard;
+            let made = Carrier::new(driver, records, kernel, events, callers, Line::new(&words, index))?;
+            guard.carriers.push(made);
         }
-        let complaint = match guard.try_out(yields)? {
-            Trial::Passed => {
-                guard.carriers.iter_mut().for_each(|carrier| carrier.skip_to(counters_from));
-                return Ok(Some(guard));
-            }
-            Trial::OneQueue => {
-                "all kernels share one hardware queue, so a copy kernel that waits for its turn would hold up every \
-                 other kernel. Unset CUDA_DEVICE_MAX_CONNECTIONS, or set it to 8 or more; guard_streams_max above 2 \
-                 asks for more."
-            }
-            Trial::Disobedient => "a copy kernel that was told not to copy did not say that it obeyed.",
-        };
-        log::warn!("bulk copies go by copy engine, unprioritised: {complaint}");
-        Ok(None)
+        if let Some(complaint) = guard.try_out(yields)? {
+            log::warn!("bulk copies go by copy engine, unprioritised: {complaint}");
+            return Ok(None);
+        }
+        guard.carriers.iter().for_each(|carrier| carrier.skip_to(counters_from));
+        Ok(Some(guard))
     }
 
-    /// Puts the carriers to the test.
-    fn try_out(&self, yields: Yield) -> Result<Trial> {
+    /// Puts the carriers to the test. What is wrong with them, if anything is.
+    fn try_out(&self, yields: Yield) -> Result<Option<&'static str>> {
         for carrier in &self.carriers {
-            if !carrier.try_out(&self.kernel, yields)? {
-                return Ok(Trial::Disobedient);
+            if !carrier.try_out(yields)? {
+                return Ok(Some("a copy kernel that was told not to copy did not say that it obeyed."));
             }
         }
         let passes = probe::kernels_pass_waits(&self.driver, &self.carriers, &self.kernel)?;
-        Ok(if passes { Trial::Passed } else { Trial::OneQueue })
+        Ok((!passes).then_some(
+            "all kernels share one hardware queue, so a copy kernel that waits for its turn would hold up every other \
+             kernel. Unset CUDA_DEVICE_MAX_CONNECTIONS, or set it to 8 or more; guard_streams_max above 2 asks for \
+             more.",
+        ))
     }
 
     /// Whether copies may go this way.
@@ -176,7 +134,7 @@ impl Guard {
 
     /// Whether no copy is under way.
     pub(crate) fn is_idle(&self) -> bool {
-        self.carriers.iter().all(|carrier| carrier.is_idle(&self.tools()))
+        self.carriers.iter().all(Carrier::is_idle)
     }
 
     /// Whether nothing is left in the carriers' streams.
@@ -187,35 +145,35 @@ impl Guard {
     /// Sees to the copies that touch memory which is about to be freed in stream order: the copy engine does not take
     /// them afterwards. Calls the driver.
     pub(crate) fn let_go_of(&self, memory: Range<u64>) {
-        self.notify(Nanos::ZERO, LET_GO_WITHIN, Some(memory));
+        self.stand_back(Some(&memory));
     }
 
-    /// Gives copies that have not begun so much time, and sees to it that none of them is known to need the rescuer.
-    fn notify(&self, ready_within: Nanos, begins_within: Nanos, memory: Option<Range<u64>>) {
+    /// Gives copies that have not begun a little time, and sees to it that none of them is known to need the rescuer:
+    /// none at all, or none that touches `memory`.
+    fn stand_back(&self, memory: Option<&Range<u64>>) {
         let host = self.driver.host();
         let since = host.now();
         let suspects = lock(&self.strikes).unforgiven(since) > 0;
-        let notice = Notice { since, ready_within, begins_within, memory, suspects };
         for carrier in &self.carriers {
-            while !carrier.stand_back(&notice, &self.tools()) {
+            while !carrier.stand_back(since, memory, suspects) {
                 host.sleep(Nanos::from_us(5));
             }
         }
     }
 
-    /// For a call that may wait inside the driver and keep everybody out: while what is returned lives no copy is
-    /// guarded and nothing is taken over. `with` runs what calls the driver.
+    /// For a call that may wait inside the driver and keep all other threads out: while the returned value lives, no
+    /// copy is guarded and no carrier is taken over. `with` runs the part that calls the driver.
     pub(crate) fn blocking(&self, with: impl FnOnce(&dyn Fn())) -> Blocking {
         let mut blocking = Blocking::come(&self.callers);
         if !self.is_idle() {
-            with(&|| self.notify(READY_WITHIN, BEGINS_WITHIN, None));
+            with(&|| self.stand_back(None));
             blocking.enter(&self.callers, self.driver.host());
         }
         blocking
     }
 
-    /// For a copy that the driver makes itself, which may wait there too: while what is returned lives nothing is taken
-    /// over.
+    /// For a copy that the driver makes itself, which may wait there too: while the returned value lives, no carrier is
+    /// taken over.
     pub(crate) fn inside(&self) -> Inside<'_> {
         Inside::enter(&self.callers, self.driver.host())
     }
@@ -225,10 +183,6 @@ impl Guard {
         let mut inside = Blocking::default();
         inside.enter(&self.callers, self.driver.host());
         inside
-    }
-
-    fn tools(&self) -> Tools<'_> {
-        Tools { events: &self.events, records: &self.records, kernel: &self.kernel, callers: &self.callers }
     }
 
     /// Looks after what is under way until [`Guard::end`], and sees to it that no copy needs that any more.
@@ -248,25 +202,23 @@ impl Guard {
         self.bell.end();
     }
 
-    /// Looks at all carriers; the rescuer had wanted to `at` that time, if at any. When to look again, if nobody rings
-    /// before.
+    /// Looks at all carriers; the rescuer had wanted to `at` that time, if at any. When to look again, unless the bell
+    /// rings before.
     fn look(&self, now: Nanos, at: Option<Nanos>) -> Option<Nanos> {
-        let mut again = self.retry(now, at);
+        let mut again = self.resume_in_time(now, at.unwrap_or(now));
         for carrier in &self.carriers {
-            let looked = carrier.look(now, self.patience, &self.tools());
-            if looked.taken_over {
+            if carrier.take_over_if_overdue(now, self.patience) {
                 self.strike(now);
             }
-            again = [again, looked.again].into_iter().flatten().min();
+            again = [again, carrier.look(now, self.patience)].into_iter().flatten().min();
         }
         again
     }
 
     /// Guards copies again when it is time to. When that is, if it is not yet.
-    fn retry(&self, now: Nanos, wanted: Option<Nanos>) -> Option<Nanos> {
+    fn resume_in_time(&self, now: Nanos, wanted: Nanos) -> Option<Nanos> {
         let mut strikes = lock(&self.strikes);
-        strikes.attention.look(now, wanted.unwrap_or(now));
-        let (ends, until) = (strikes.retreat.end_if_over(now), strikes.retreat.until());
+        let (ends, until) = (strikes.note_look(now, wanted), strikes.pause_until());
         drop(strikes);
         if ends {
             self.retreated.store(false, Ordering::Relaxed);
@@ -277,17 +229,14 @@ impl Guard {
     }
 
     /// One more take-over. A program that keeps its multiprocessors that busy is better off without copy kernels, for a
-    /// while. On a starved host it counts for nothing.
+    /// while.
     fn strike(&self, now: Nanos) {
         let mut strikes = lock(&self.strikes);
-        if strikes.attention.is_starved(now) {
+        let Some(count) = strikes.add(now) else { return };
+        if self.retreated.swap(true, Ordering::Relaxed) {
             return;
         }
-        let count = strikes.add(now);
-        if count <= TAKE_OVERS_MAX || self.retreated.swap(true, Ordering::Relaxed) {
-            return;
-        }
-        let pause = strikes.retreat.begin(now);
+        let pause = strikes.pause(now);
         drop(strikes);
         self.records.counters.stood_down();
         log::warn!(
@@ -298,12 +247,12 @@ impl Guard {
         );
     }
 
-    /// Takes no copies any more, and sees to it that those under way do not need anybody.
+    /// Takes no copies any more, and sees to it that those under way need no thread.
     fn close(&self) {
         let host = self.driver.host();
         let patience = host.now() + COME_OUT_WITHIN;
         // What is not settled decides itself within microseconds, unless the driver refuses: that ends too.
-        while !self.carriers.iter().all(|carrier| carrier.close(host.now() >= patience, &self.tools())) {
+        while !self.carriers.iter().all(|carrier| carrier.close(host.now() >= patience)) {
             host.sleep(Nanos::from_us(20));
         }
     }
@@ -311,9 +260,7 @@ impl Guard {
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        for carrier in &mut self.carriers {
-            carrier.end(&self.events);
-        }
+        self.carriers.iter_mut().for_each(Carrier::end);
         self.events.clear(&*self.driver);
     }
 }

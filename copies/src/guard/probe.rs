@@ -1,4 +1,4 @@
-//! Whether kernels of one stream pass those of another that wait.
+//! Finds out whether kernels of one stream pass those of another stream that wait.
 //!
 //! With one hardware queue for all kernels (`CUDA_DEVICE_MAX_CONNECTIONS=1`) a copy kernel that waits for its stream's
 //! earlier work holds up all kernels after it, also the one that the earlier work may be waiting for.
@@ -13,8 +13,8 @@ use super::carrier::Carrier;
 use crate::kernel::CopyKernel;
 
 /// How long the kernel may take, by the time that this thread has. Where there is one queue the application's start
-/// takes so much longer; where there are more, a host that lets nobody run for a while must not be taken for that. So
-/// between two looks no more than [`TURN`] counts, however long this thread had to wait for the second, and every look
+/// takes so much longer. Where there are more, a host that lets no thread run for a while must not be taken for that.
+/// So between two looks no more than [`TURN`] counts, however long this thread had to wait for the second. Every look
 /// asks the driver: a device that is modelled moves at the latest when it is asked, and its own thread may starve.
 const PATIENCE: Nanos = Nanos::from_ms(300);
 const TURN: Nanos = Nanos::from_ms(5);
@@ -32,7 +32,7 @@ pub(super) fn kernels_pass_waits(driver: &Arc<dyn Driver>, carriers: &[Carrier],
     let waiting: Vec<Stream> = carriers.iter().flat_map(|carrier| [carrier.copies, carrier.waits]).collect();
     let passed = try_it(&**driver, driver.host(), &words, &waiting, last.rescues, kernel);
     words.store(OPEN, 1);
-    // The words must not go before whoever waits for them.
+    // The words must not go before the streams that wait for them.
     let ended = waiting.into_iter().chain([last.rescues]).map(|stream| driver.stream_synchronize(stream));
     let ended = ended.fold(Ok(()), Result::and);
     passed.and_then(|passed| ended.map(|()| passed))
@@ -79,7 +79,7 @@ mod tests {
     use driver::RealHost;
 
     #[test]
-    fn a_host_that_lets_nobody_run_is_waited_for() {
+    fn a_host_that_lets_no_thread_run_is_waited_for() {
         let (mut looks, starved) = (0, Duration::from_nanos(2 * TURN.0));
         let ended = comes_true(&RealHost::new(), &mut || {
             std::thread::sleep(starved);

@@ -5,10 +5,9 @@ use channels::Refusal;
 use hal::{Event, Nanos};
 
 use super::Guard;
-use super::book::User;
-use super::carrier::{Carried, Carrier, Guarded, Offer};
+use super::carrier::{Carrier, Guarded};
 
-/// How often whoever waits on the host asks the driver whether something went wrong meanwhile.
+/// How often a thread that waits on the host asks the driver whether something went wrong meanwhile.
 const ASK_EVERY: Nanos = Nanos::from_ms(10);
 
 impl Guard {
@@ -20,9 +19,9 @@ impl Guard {
         let ready = self.events.mark(&*self.driver, copy.stream)?;
         // SAFETY: passed on to the caller.
         let carried = unsafe { self.carry(copy, ready) };
-        let (carrier, carried) = carried.inspect_err(|_| self.events.give(ready))?;
+        let (carrier, leave) = carried.inspect_err(|_| self.events.give(ready))?;
         self.bell.ring();
-        let joined = carried.leave.is_some_and(|leave| {
+        let joined = leave.is_some_and(|leave| {
             let waited = self.driver.stream_wait_event(copy.stream, leave);
             self.events.give(leave);
             waited.is_ok()
@@ -30,32 +29,34 @@ impl Guard {
         if !joined {
             // The stream cannot be made to wait, so its user waits.
             self.records.counters.failed();
-            carrier.wait_here(carried.number, ASK_EVERY)?;
+            carrier.wait_here(ASK_EVERY)?;
         }
         Ok(())
     }
 
-    unsafe fn carry(&self, copy: &Guarded<'_>, ready: Event) -> Result<(&Carrier, Carried), Refusal> {
-        let user = User::here(copy.stream);
-        let mut free = None;
-        // Asked with the book in hand: whoever is going to block looks into the books after he has said so.
-        let blocked = || self.callers.are_coming();
+    /// Has a carrier take the copy: the one that has copies of its stream, else one that no stream has.
+    unsafe fn carry(&self, copy: &Guarded<'_>, ready: Event) -> Result<(&Carrier, Option<Event>), Refusal> {
+        let (mut present, mut free) = (None, None);
         for carrier in &self.carriers {
-            match carrier.offer(user, &self.events) {
-                Offer::Present(_) | Offer::Free(_) if blocked() => return Err(Refusal::Unready),
-                Offer::Present(book) => {
-                    drop(free);
-                    // SAFETY: passed on to the caller.
-                    return unsafe { carrier.carry(book, copy, ready, &self.tools()) }
-                        .map(|carried| (carrier, carried));
+            let book = carrier.book();
+            match (book.is_of(copy.stream), book.takes(copy.stream)) {
+                (true, true) => {
+                    present = Some((carrier, book));
+                    break;
                 }
-                Offer::Refused => return Err(Refusal::Unready),
-                Offer::Free(book) if free.is_none() => free = Some((carrier, book)),
-                Offer::Free(_) | Offer::Taken => {}
+                // It takes no other copy of this stream: none may go by any other carrier either.
+                (true, false) => return Err(Refusal::Unready),
+                (false, true) if free.is_none() => free = Some((carrier, book)),
+                (false, _) => {}
             }
         }
-        let (carrier, book) = free.ok_or(Refusal::Unready)?;
+        let (carrier, book) = present.or(free).ok_or(Refusal::Unready)?;
+        // Asked with the book in hand: a thread that is going to block says so, and looks into the books then.
+        if self.callers.are_coming() {
+            return Err(Refusal::Unready);
+        }
         // SAFETY: passed on to the caller.
-        unsafe { carrier.carry(book, copy, ready, &self.tools()) }.map(|carried| (carrier, carried))
+        let leave = unsafe { carrier.carry(book, copy, ready)? };
+        Ok((carrier, leave))
     }
 }

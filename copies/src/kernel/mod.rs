@@ -1,7 +1,7 @@
 //! The copy kernel's host side: loading it, and launching descriptors.
 //!
-//! `copy.cu` is the source, `copy.ptx` what nvcc made of it. The driver compiles the PTX when it is loaded; a driver
-//! that is too old for it says so, and everything goes by engine.
+//! nvcc makes `copy.ptx` from `copy.cu`. The driver compiles the PTX when it is loaded; a driver that is too old for it
+//! says so, and all copies go by engine.
 #![allow(unsafe_code)] // a launch is unsafe: the parameters are described here, next to their C declarations
 
 use std::ffi::c_void;
@@ -111,8 +111,8 @@ pub struct Handshake {
     pub number: u32,
 }
 
-/// Who copies: so many warps in each of so many blocks. What counts is how many warps there are in all, because that is
-/// how much is in flight when the word goes up; blocks decide how many multiprocessors take part.
+/// The warps that copy: so many in each of so many blocks. Latency depends on how many warps there are in all, because
+/// their loads are in flight when the word goes up; blocks decide how many multiprocessors take part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Workers {
     /// Blocks, each on a multiprocessor of its own where there are enough.
@@ -122,7 +122,7 @@ pub struct Workers {
 }
 
 impl Workers {
-    /// One more block where somebody has to mirror the word.
+    /// One more block where the word has to be mirrored.
     fn grid(self, mirrors: bool) -> [u32; 3] {
         [self.blocks + u32::from(mirrors), 1, 1]
     }
@@ -133,7 +133,7 @@ impl Workers {
     }
 }
 
-/// What a launch yields to: a word that the device sees, and for how long at most.
+/// A word that the device sees and a launch yields to, and for how long at most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Yield {
     /// The word; the kernel stands still while it is not 0.
@@ -142,7 +142,7 @@ pub struct Yield {
     pub wait_max: Nanos,
 }
 
-/// What a launch takes by value.
+/// The descriptors as a launch takes them by value.
 fn table<const COUNT: usize>(descriptors: &[Descriptor]) -> [Descriptor; COUNT] {
     assert!(descriptors.len() <= COUNT, "a launch takes {COUNT} descriptors");
     let mut table = [Descriptor::default(); COUNT];
@@ -178,10 +178,10 @@ impl CopyKernel {
         Ok(kernel)
     }
 
-    /// Launches once what carriers do not try out. Where modules are loaded lazily, a first launch may wait for
-    /// everything in the context: later a stream of ours may wait for a word there, and a copy that the application
-    /// submits must not wait. In a stream that goes again, because the per-thread default stream would stay and take up
-    /// room that the application's streams need.
+    /// Launches once the kernels that carriers do not try out. Where modules are loaded lazily, a first launch may wait
+    /// for everything in the context: later a stream of ours may wait for a word there, and a copy that the application
+    /// submits must not wait. The launches go in a stream that is destroyed afterwards, because the per-thread default
+    /// stream would stay and take up room that the application's streams need.
     fn warm_up(&self) -> Result<()> {
         let stream = self.driver.stream_create(StreamFlags::NON_BLOCKING, 0)?;
         let launched = self.launch_each(stream).and_then(|()| self.driver.stream_synchronize(stream));

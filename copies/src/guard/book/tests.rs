@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use semaphores::Words;
 
+use super::super::callers::Callers;
 use super::super::handshake::WORDS;
 use super::*;
 
@@ -13,9 +14,9 @@ const SOURCE: u64 = 0x9_0000;
 const BYTES: u64 = 0x100;
 
 /// Launch `number`, whose event has the same number, and whose memory lies behind that of the launches before it.
-fn pending(number: u32) -> Pending {
+fn carried(number: u32) -> Carried {
     let at = u64::from(number) * BYTES;
-    Pending {
+    Carried {
         number,
         ready: Event(u64::from(number)),
         ready_since: None,
@@ -30,70 +31,87 @@ fn pending(number: u32) -> Pending {
 /// Copies of one stream, the last launch of which is `last`.
 fn book(numbers: std::ops::RangeInclusive<u32>) -> Book {
     let last = *numbers.end();
-    Book { user: Some(User::here(STREAM)), last, pending: numbers.map(pending).collect(), ..Book::default() }
+    let mut book = Book { last, copies: numbers.map(carried).collect(), ..Book::default() };
+    book.stream = Some(STREAM);
+    book
 }
 
 fn makers(book: &Book) -> Vec<Maker> {
-    book.pending.iter().map(|pending| pending.maker).collect()
+    book.copies.iter().map(|copy| copy.maker).collect()
 }
 
 #[test]
-fn what_is_done_is_forgotten_with_its_user() {
+fn a_copy_that_is_done_is_forgotten_with_its_stream() {
     let mut book = book(4..=6);
     assert_eq!((book.tidy(3), book.done()), (vec![], 3));
     assert_eq!((book.tidy(5), book.done()), (vec![Event(4), Event(5)], 5));
-    assert_eq!(book.user, Some(User::here(STREAM)));
-    assert_eq!((book.tidy(6), book.done(), book.user), (vec![Event(6)], 6, None));
-    let mut wrapping = Book { pending: [u32::MAX, 0, 1].map(pending).into(), last: 1, ..Book::default() };
+    assert!(book.is_of(STREAM));
+    assert_eq!((book.tidy(6), book.done(), book.stream), (vec![Event(6)], 6, None));
+    let mut wrapping = Book { copies: [u32::MAX, 0, 1].map(carried).into(), last: 1, ..Book::default() };
     assert_eq!(wrapping.done(), u32::MAX - 1);
     assert_eq!((wrapping.tidy(0).len(), wrapping.done()), (2, 0));
 }
 
 #[test]
-fn it_takes_copies_of_one_user_while_nothing_is_wrong() {
-    let (here, there) = (User::here(STREAM), User::here(Stream(8)));
+fn it_takes_copies_of_one_stream_while_nothing_is_wrong() {
     let mut book = book(1..=1);
-    assert!(book.takes(here) && !book.takes(there));
-    assert!(Book::default().takes(there), "nobody has it");
+    let other = Stream(8);
+    assert!(book.takes(STREAM) && !book.takes(other));
+    assert!(Book::default().takes(other), "no stream has it");
     book.taken_over = true;
-    assert!(!book.takes(here) && !Book { taken_over: true, ..Book::default() }.takes(there));
-    assert!(!Book { closed: true, ..Book::default() }.takes(there));
-    assert!(here.has_handle(STREAM) && !here.has_handle(Stream(8)) && !User::GONE.has_handle(STREAM));
+    assert!(!book.takes(STREAM) && !Book { taken_over: true, ..Book::default() }.takes(other));
+    assert!(!Book { closed: true, ..Book::default() }.takes(other));
+    let full = Book { copies: (0..COPIES_MAX as u32).map(carried).collect(), ..Book::default() };
+    assert!(!full.takes(other), "there is room for no more");
 }
 
 #[test]
-fn per_thread_streams_of_two_threads_are_two_users() {
-    let here = User::here(Stream::PER_THREAD);
-    let there = std::thread::spawn(|| User::here(Stream::PER_THREAD)).join().unwrap();
-    assert!(here == User::here(Stream::PER_THREAD) && here != there);
-    let there = std::thread::spawn(|| User::here(STREAM)).join().unwrap();
-    assert_eq!(User::here(STREAM), there, "any other stream is the same everywhere");
+fn a_stream_that_has_gone_has_no_copies() {
+    let mut book = book(1..=1);
+    book.forget(Stream(8));
+    assert!(book.is_of(STREAM));
+    book.forget(STREAM);
+    assert!(!book.is_of(STREAM) && !book.takes(STREAM), "its copies go on, and the handle may mean another stream");
+}
+
+#[test]
+fn per_thread_streams_of_two_threads_are_two_streams() {
+    let mut book = Book::default();
+    book.add(Stream::PER_THREAD, carried(1));
+    assert!(book.is_of(Stream::PER_THREAD) && book.last == 1);
+    std::thread::scope(|scope| {
+        scope.spawn(|| assert!(!book.is_of(Stream::PER_THREAD) && !book.takes(Stream::PER_THREAD)));
+    });
+    let mut book = Book::default();
+    book.add(STREAM, carried(1));
+    std::thread::scope(|scope| {
+        scope.spawn(|| assert!(book.is_of(STREAM), "any other stream is the same everywhere"));
+    });
 }
 
 #[test]
 fn the_first_is_overdue_when_it_could_have_begun_so_long_ago() {
     let (mut book, patience) = (book(1..=2), Nanos(100));
-    assert!(!book.is_overdue(0, Nanos(999), patience), "nobody has seen that it could begin");
-    book.pending[0].ready_since = Some(Nanos(50));
+    assert!(!book.is_overdue(0, Nanos(999), patience), "it has not been seen that it could begin");
+    book.copies[0].ready_since = Some(Nanos(50));
     assert!(!book.is_overdue(0, Nanos(149), patience) && book.is_overdue(0, Nanos(150), patience));
     assert!(!book.is_overdue(1, Nanos(150), patience), "it has begun");
-    book.pending[0].maker = Maker::Written;
+    book.copies[0].maker = Maker::Written;
     assert!(!book.is_overdue(0, Nanos(150), patience), "the rescuer has it");
     assert!(!Book::default().is_overdue(0, Nanos(150), patience));
 }
 
 #[test]
-fn what_has_not_begun_matters_where_it_touches_the_memory() {
+fn a_copy_that_has_not_begun_matters_where_it_touches_the_memory() {
     let mut book = book(1..=3);
-    let mut first = |started, memory: Option<Range<u64>>| {
-        book.first_to_begin(started, memory.as_ref()).map(|pending| pending.number)
-    };
+    let mut first =
+        |started, memory: Option<Range<u64>>| book.first_to_begin(started, memory.as_ref()).map(|copy| copy.number);
     assert_eq!([0, 1, 3].map(|started| first(started, None)), [Some(1), Some(2), None]);
     let of = |base: u64, number: u64| Some(base + number * BYTES..base + (number + 1) * BYTES);
     for base in [TARGET, SOURCE] {
         assert_eq!(first(0, of(base, 3)), Some(1), "those before it have to begin first");
         assert_eq!(first(2, of(base, 3)), Some(3));
-        assert_eq!((first(2, of(base, 2)), first(0, of(base, 4))), (None, None), "it has begun; nobody copies there");
+        assert_eq!((first(2, of(base, 2)), first(0, of(base, 4))), (None, None), "it has begun; no copy touches that");
     }
 }
 
@@ -101,7 +119,7 @@ fn what_has_not_begun_matters_where_it_touches_the_memory() {
 fn a_copy_is_being_made_once_its_kernel_has_begun() {
     let mut book = book(4..=5);
     assert_eq!([3, 4].map(|started| book.copies_now(started)), [false, true]);
-    book.pending[0].maker = Maker::Joined;
+    book.copies[0].maker = Maker::Joined;
     assert!(!book.copies_now(4), "the rescuer makes it");
     assert!(!Book::default().copies_now(4));
 }
@@ -112,8 +130,8 @@ fn a_take_over_cancels_all_and_asks_who_makes_them() {
     let line = Line::new(&words, 0);
     let taken = |outcome| {
         let mut book = book(4..=6);
-        book.take_over(&line);
-        assert!(book.taken_over && book.taking && words.load(1) == 6);
+        book.take_over(&line, Takeover::insist(&Arc::new(Callers::default())));
+        assert!(book.taken_over && book.takeover.is_some() && words.load(1) == 6);
         assert_eq!(makers(&book), [Maker::Asked; 3]);
         let settled = book.settle(4, outcome);
         (settled, makers(&book), book.is_settled())
@@ -127,10 +145,10 @@ fn a_take_over_cancels_all_and_asks_who_makes_them() {
 fn nothing_is_asked_twice() {
     let mut book = book(4..=5);
     assert_eq!((book.settle(4, 8), book.is_settled()), ((true, 0), true), "nothing was taken over");
-    book.pending[0].maker = Maker::Rescuer;
+    book.copies[0].maker = Maker::Rescuer;
     assert_eq!((book.settle(4, 9), makers(&book)), ((true, 0), vec![Maker::Rescuer, Maker::Kernel]));
     for (maker, settled) in [(Maker::Joined, false), (Maker::Copied, false), (Maker::Written, true)] {
-        book.pending[0].maker = maker;
+        book.copies[0].maker = maker;
         assert_eq!(book.is_settled(), settled, "{maker:?}");
     }
     assert_eq!(Book::default().settle(0, 0), (true, 0));

@@ -55,14 +55,12 @@ impl Bed {
             workers: Workers { blocks: 2, warps: 8 },
             yields: yields(&self.bank),
         };
-        let tools = self.guard.tools();
-        let ready = tools.events.mark(&*self.driver, self.stream).unwrap();
-        let book = self.carrier().book(self.driver.host());
+        let carrier = self.carrier();
+        let ready = carrier.events.mark(&*self.driver, self.stream).unwrap();
         // SAFETY: the memory is as large on both sides, and lives as long as the bed.
-        let carried = unsafe { self.carrier().carry(book, &copy, ready, &tools) };
-        let carried = carried.map_err(|_| "the driver refused").unwrap();
-        tools.events.give(carried.leave.unwrap());
-        carried.number
+        let leave = unsafe { carrier.carry(carrier.book(), &copy, ready) };
+        carrier.events.give(leave.map_err(|_| "the driver refused").unwrap().unwrap());
+        carrier.book().last
     }
 
     /// Waits for at most 20 ms.
@@ -71,21 +69,19 @@ impl Bed {
         host.wait_until(Some(host.now() + Nanos::from_ms(20)), &mut condition) == hal::Wait::Met
     }
 
-    /// What somebody does who is about to keep the rescuer out, and gives no copy any time.
+    /// What a thread does that is about to keep the rescuer out.
     fn take_over(&self) {
-        let since = self.driver.host().now();
-        let (ready_within, begins_within) = (Nanos::ZERO, Nanos::ZERO);
-        let notice = Notice { since, ready_within, begins_within, memory: None, suspects: false };
         let host = self.driver.host();
-        let end = host.now() + Nanos::from_ms(20);
-        while !self.carrier().stand_back(&notice, &self.guard.tools()) {
-            assert!(host.now() < end, "nobody copies instead");
+        let since = host.now();
+        let end = since + Nanos::from_ms(20);
+        while !self.carrier().stand_back(since, None, false) {
+            assert!(host.now() < end, "no copy is made instead");
             host.pause();
         }
     }
 
     fn makers(&self) -> Vec<Maker> {
-        self.carrier().book(self.driver.host()).pending.iter().map(|pending| pending.maker).collect()
+        self.carrier().book().copies.iter().map(|copy| copy.maker).collect()
     }
 }
 

@@ -1,0 +1,92 @@
+//! What becomes of copies that have not begun, before a call that keeps the rescuer out of the driver, before memory is
+//! freed, and before the layer closes.
+
+use std::ops::Range;
+
+use hal::Nanos;
+
+use super::book::Book;
+use super::callers::Takeover;
+use super::carrier::Carrier;
+
+/// How long a thread that is about to keep the rescuer out waits for a copy to become able to begin. Longer than that
+/// its stream is busy with something else, and nothing says that its kernel will not begin after it.
+const READY_WITHIN: Nanos = Nanos::from_us(200);
+
+/// How long that thread then waits for the copy to begin. With a multiprocessor free that takes some microseconds.
+const BEGINS_WITHIN: Nanos = Nanos::from_ms(1);
+
+/// The same for a thread that frees in stream order, and expects to be through at once.
+const LET_GO_WITHIN: Nanos = Nanos::from_us(50);
+
+/// What may become of copies that have not begun.
+enum Prospect {
+    /// They have begun, or will: nothing is known to keep them.
+    WillBegin,
+    /// It is to be seen.
+    Unknown,
+    /// Something keeps them.
+    Blocked,
+}
+
+impl Carrier {
+    /// Leaves no copy under way that is known to need the rescuer: a thread has been about to keep that out since
+    /// `since`, or to free `memory`. `suspects` says that the program has been seen to leave no multiprocessor to a
+    /// copy kernel. Whether it is so now; else to be asked again.
+    pub(super) fn stand_back(&self, since: Nanos, memory: Option<&Range<u64>>, suspects: bool) -> bool {
+        let mut book = self.book();
+        if !book.taken_over {
+            match self.ask_prospect(&mut book, since, memory, suspects) {
+                Prospect::WillBegin => return true,
+                Prospect::Unknown => return false,
+                Prospect::Blocked if self.take_over(&mut book) => {}
+                // A thread keeps all others out, and would wait for the copies that were taken over.
+                Prospect::Blocked => return true,
+            }
+        }
+        self.go_on(&mut book);
+        book.is_settled()
+    }
+
+    /// What becomes of the copies that have not begun, as far as the driver can tell.
+    fn ask_prospect(&self, book: &mut Book, since: Nanos, memory: Option<&Range<u64>>, suspects: bool) -> Prospect {
+        let now = self.driver.host().now();
+        let started = self.line.started();
+        let follows = book.copies_now(started);
+        let Some(first) = book.first_to_begin(started, memory) else { return Prospect::WillBegin };
+        if let Err(error) = self.ask_readiness(first, now) {
+            self.note_failure(book, &error);
+            return Prospect::Unknown;
+        }
+        let frees = memory.is_some();
+        let (ready_within, begins_within) =
+            if frees { (Nanos::ZERO, LET_GO_WITHIN) } else { (READY_WITHIN, BEGINS_WITHIN) };
+        match first.ready_since {
+            Some(ready_since) if now < ready_since + begins_within => Prospect::Unknown,
+            Some(_) => Prospect::Blocked,
+            // It stands behind a copy that is being made, and becomes able to begin when that is done, not earlier.
+            None if follows && !suspects => Prospect::WillBegin,
+            None if now < since + ready_within => Prospect::Unknown,
+            None if suspects => Prospect::Blocked,
+            None => Prospect::WillBegin,
+        }
+    }
+
+    /// Takes no copy any more, and leaves none behind that needs a thread to look at it. Whether that is so now. Copies
+    /// that have not begun are taken over; with `insists`, even if threads are inside.
+    pub(super) fn close(&self, insists: bool) -> bool {
+        let mut book = self.book();
+        if !book.closed {
+            // A copy that has begun ends by itself.
+            let waits = !book.taken_over && book.first_to_begin(self.line.started(), None).is_some();
+            if waits && insists {
+                book.take_over(&self.line, Takeover::insist(&self.callers));
+            } else if waits && !self.take_over(&mut book) {
+                return false;
+            }
+            book.closed = true;
+        }
+        self.go_on(&mut book);
+        book.is_settled()
+    }
+}

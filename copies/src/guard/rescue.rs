@@ -1,0 +1,172 @@
+//! What the rescuer does with a carrier: it finds out that a copy is overdue, takes the carrier over, and has the copy
+//! engine make the copies that no kernel makes.
+#![allow(unsafe_code)] // copies and launches are unsafe; the promise is that of the caller that asked for the copy
+
+use channels::copy_shape;
+use hal::{Error, Nanos, Result};
+
+use super::book::{Book, Carried};
+use super::callers::Takeover;
+use super::carrier::Carrier;
+use super::handshake::Maker;
+use crate::kernel::INLINE_DESCRIPTORS;
+
+/// How often driver calls of the rescuer may fail in a row.
+const FAILURES_MAX: u32 = 5;
+
+/// After how many of them a copy is no longer offered to the copy engine.
+const ENGINE_FAILURES_MAX: u32 = 2;
+
+/// How soon to look again at a rescue, which goes on within microseconds.
+const AT_ONCE: Nanos = Nanos::from_us(100);
+
+impl Carrier {
+    /// Asks the driver whether the first copy could have begun long ago, and takes over if it has not. Whether it did.
+    /// Waits for nothing.
+    pub(super) fn take_over_if_overdue(&self, now: Nanos, patience: Nanos) -> bool {
+        let Some(mut book) = self.try_book() else { return false };
+        if book.taken_over {
+            return false;
+        }
+        if let Some(first) = book.copies.front_mut() {
+            match self.ask_readiness(first, now) {
+                Ok(()) => book.failures = 0,
+                Err(error) => self.note_failure(&mut book, &error),
+            }
+        }
+        book.is_overdue(self.line.started(), now, patience) && self.take_over(&mut book)
+    }
+
+    /// Goes on with a rescue, if there is one. When to look again. Calls the driver, and waits for nothing.
+    pub(super) fn look(&self, now: Nanos, patience: Nanos) -> Option<Nanos> {
+        let soon = Some(now + Nanos(patience.0 / 4));
+        let Some(mut book) = self.try_book() else { return soon };
+        match (book.taken_over, book.copies.is_empty()) {
+            (true, _) if self.go_on(&mut book) => Some(now + AT_ONCE),
+            (false, true) => None,
+            _ => soon.filter(|_| !book.closed),
+        }
+    }
+
+    /// Asks the driver whether the copy could begin, if that is not known yet.
+    pub(super) fn ask_readiness(&self, copy: &mut Carried, now: Nanos) -> Result<()> {
+        if copy.ready_since.is_none() {
+            copy.ready_since = self.driver.event_query(copy.ready)?.then_some(now);
+        }
+        Ok(())
+    }
+
+    /// Cancels all that is pending, unless a thread might keep the copies that take its place out of the driver.
+    /// Whether it did.
+    pub(super) fn take_over(&self, book: &mut Book) -> bool {
+        let takeover = Takeover::begin(&self.callers, self.driver.host());
+        let alone = takeover.is_some();
+        takeover.into_iter().for_each(|takeover| book.take_over(&self.line, takeover));
+        alone
+    }
+
+    /// Goes on with a carrier that was taken over. Whether there is more to do at once.
+    pub(super) fn go_on(&self, book: &mut Book) -> bool {
+        let started = self.line.started();
+        // A launch that has ended by copying is done before the next has started.
+        self.tidy(book);
+        let (settled, rescued) = book.settle(started, self.line.outcome());
+        self.records.counters.guard_rescued(rescued);
+        if settled {
+            self.rescue(book);
+        } else if let Err(error) = self.driver.stream_query(self.copies) {
+            // A kernel that does not say what became of it may have died.
+            self.note_failure(book, &error);
+        }
+        if book.copies.is_empty() && !book.closed {
+            match self.driver.stream_query(self.copies) {
+                Ok(drained) => book.taken_over = !drained,
+                Err(error) => self.note_failure(book, &error),
+            }
+        }
+        if book.is_settled() {
+            book.takeover = None;
+        }
+        !book.is_settled()
+    }
+
+    /// Submits, in order, the copies that no kernel makes.
+    fn rescue(&self, book: &mut Book) {
+        let mut copying = None;
+        for index in 0..book.copies.len() {
+            let copy = &mut book.copies[index];
+            if copy.maker == Maker::Kernel {
+                copying = Some(copy.number);
+            }
+            while copy.maker >= Maker::Rescuer && copy.maker < Maker::Written {
+                // A call that fails once may succeed at the next look; one that goes on failing has its reason.
+                let by_kernel = book.failures >= ENGINE_FAILURES_MAX;
+                if let Err(error) = self.advance(copy, copying, by_kernel) {
+                    return self.note_failure(book, &error);
+                }
+                book.failures = 0;
+            }
+        }
+    }
+
+    /// The next step of a rescue. `copying` is the launch before it that makes its copy itself; `by_kernel` says that
+    /// the copy engine will not make this one.
+    fn advance(&self, copy: &mut Carried, copying: Option<u32>, by_kernel: bool) -> Result<()> {
+        let driver = &*self.driver;
+        match copy.maker {
+            Maker::Rescuer => driver.stream_wait_event(self.rescues, copy.ready)?,
+            // SAFETY: the caller that asked for the copy keeps its ranges until it has completed, and it has not: only
+            // its kernel, which was cancelled, or this copy makes it complete.
+            Maker::Joined => unsafe { self.copy_instead(copy, by_kernel)? },
+            _ => {
+                // Two threads may give one stream copies that know nothing of each other; `done` only ever grows.
+                if let Some(number) = copying {
+                    driver.mem_op(self.rescues, self.line.wait_done(number))?;
+                }
+                driver.mem_op(self.rescues, self.line.write_done(copy.number))?;
+            }
+        }
+        copy.maker = match copy.maker {
+            Maker::Rescuer => Maker::Joined,
+            Maker::Joined => Maker::Copied,
+            _ => Maker::Written,
+        };
+        Ok(())
+    }
+
+    /// By copy engine, which needs no multiprocessor. The driver refuses that where the application has freed the
+    /// memory in stream order since, though the stream has not got there; a kernel still reaches it.
+    ///
+    /// # Safety
+    /// The ranges are valid until the copy has completed.
+    unsafe fn copy_instead(&self, copy: &Carried, by_kernel: bool) -> Result<()> {
+        if by_kernel {
+            let mut launches = copy.descriptors.chunks(INLINE_DESCRIPTORS);
+            // SAFETY: passed on to the caller; the descriptors name the same ranges.
+            return launches.try_for_each(|some| unsafe { self.kernel.launch(some, copy.workers, None, self.rescues) });
+        }
+        let mut shapes = copy.shapes.iter();
+        // SAFETY: passed on to the caller.
+        shapes.try_for_each(|shape| unsafe { copy_shape(&*self.driver, copy.direction, shape, self.rescues) })
+    }
+
+    /// A driver call failed. When that happens again and again, no thread shall wait for a copy that will never be
+    /// made: the copies that are not done are lost, and the context fails from then on.
+    pub(super) fn note_failure(&self, book: &mut Book, error: &Error) {
+        self.records.counters.failed();
+        book.failures += 1;
+        if book.failures < FAILURES_MAX {
+            return;
+        }
+        (book.closed, book.taken_over) = (true, true);
+        self.line.cancel(book.last);
+        self.tidy(book);
+        // Said before any waiting thread is let go, which asks then. Where the context itself has failed, the driver
+        // says so.
+        if !book.copies.is_empty() && self.driver.stream_query(self.rescues).is_ok() {
+            self.records.standing.lose(book.copies.len() as u64, error);
+        }
+        self.line.finish(book.last);
+        self.tidy(book);
+    }
+}
