@@ -47,7 +47,12 @@ static inline void wrong_shape(Part *part, CUstream stream, const CUDA_MEMCPY3D 
 static inline void wrong_shapes(Part *part, CUstream stream)
 {
     CUDA_MEMCPY3D box = scratch_box(part, 100, 10, 2);
-    switch (draw(part, 6)) {
+#ifdef SOFTWARE_GPU
+    enum { WAYS = 6 };
+#else
+    enum { WAYS = 5 }; /* a real driver takes the last one for a copy, and nothing bounds what it touches */
+#endif
+    switch (draw(part, WAYS)) {
     case 0:
         box.srcPitch = 99;
         break;

@@ -191,6 +191,8 @@ static void *run_part(void *argument)
     if (part->has_own_context)
         OK(cuCtxDestroy(part->current));
     leave_room(WAITING_ROOM);
+    /* With a thread its default stream goes, and a driver may wait for the device then: no thread may hold a stream. */
+    pthread_barrier_wait(part->end);
     return NULL;
 }
 
@@ -214,10 +216,12 @@ static void run_program(uint32_t seed)
     int steps = request.steps > 0 ? request.steps : 8 + (int)(shape / 5 % 40);
     Part *parts = calloc((size_t)threads, sizeof *parts);
     CUcontext shared = open_device(), other = open_other(shared);
-    REQUIRE(parts != NULL);
+    pthread_barrier_t end;
+    REQUIRE(parts != NULL && pthread_barrier_init(&end, NULL, (unsigned int)threads) == 0);
     for (int i = 0; i < threads; i++) {
         Part *part = &parts[i];
-        part->shared = shared, part->other = other, part->number = i, part->steps = steps, part->seed = seed;
+        part->shared = shared, part->other = other, part->end = &end;
+        part->number = i, part->steps = steps, part->seed = seed;
         part->bytes = shape / 256 % 16 == 0 ? BYTES_MAX : BYTES_SMALL;
         part->is_alone = threads == 1, part->has_own_context = shape / 4096 % 3 == 0 && i % 2 == 1;
         part->order.log.is_loud = request.is_loud;
@@ -228,6 +232,7 @@ static void run_program(uint32_t seed)
         if (!request.is_loud)
             fputs(parts[i].order.log.text, stdout);
     }
+    REQUIRE(pthread_barrier_destroy(&end) == 0);
     free(parts);
     if (other != NULL)
         OK(cuDevicePrimaryCtxRelease(1));

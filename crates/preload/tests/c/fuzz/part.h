@@ -21,6 +21,7 @@ typedef struct {
     CUdeviceptr scratch; /* for calls that fail: what they leave here is not looked at */
     unsigned char *scratch_pinned;
     pthread_t thread;
+    pthread_barrier_t *end; /* of all threads of the program */
     CUcontext shared, current, other;
     uint32_t seed;
     int number, steps, is_alone, has_own_context;

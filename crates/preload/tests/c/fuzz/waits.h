@@ -67,11 +67,12 @@ static inline void full(Part *part)
         held(part);
         return;
     }
-    int busy = APART + (int)draw(part, LANES - APART), lane = APART + (int)draw(part, LANES - APART);
+    /* Not of one priority: such streams may share a hardware queue, and the driver sends small copies to the device
+     * through the queue of the stream's kernels, where they would stand behind this one. */
+    int plain = draw(part, 2) ? APART : APART_TOO, is_urgent = (int)draw(part, 2);
+    int busy = is_urgent ? URGENT : plain, lane = is_urgent ? plain : URGENT;
     uint32_t one = 1, copies = 2 + draw(part, 6);
     CUdeviceptr word = device_side(part->gate.word);
-    if (lane == busy)
-        lane = busy == APART ? URGENT : APART;
     enter_room(WAITING_ROOM);
     settle(part);
     leave_room(WAITING_ROOM);
