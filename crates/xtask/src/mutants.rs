@@ -133,8 +133,33 @@ fn survivors_of(tree: &Tree, part: &Part, file: &str) -> Result<Vec<String>, Str
     if !matches!(status.code(), Some(0 | 2 | 3)) {
         return Err(format!("cargo mutants cannot judge {file}: {status}\n"));
     }
-    let missed = read(&output.join("mutants.out/missed.txt"))?;
+    let lines = |name: &str| read(&output.join("mutants.out").join(name));
+    let missed = lines("missed.txt")?;
+    let tally = Tally {
+        found: lines("caught.txt")?.lines().count() + lines("timeout.txt")?.lines().count(),
+        unviable: lines("unviable.txt")?.lines().count(),
+        survive: missed.lines().count(),
+    };
+    println!("{}", tally.said_of(file, part.package)?);
     missed.lines().map(|line| without_place(line).ok_or_else(|| format!("`{line}` is no mutant\n"))).collect()
+}
+
+/// What came of the changes in a file.
+struct Tally {
+    found: usize,
+    unviable: usize,
+    survive: usize,
+}
+
+impl Tally {
+    /// A file in which nothing was changed has not been judged: most likely it is of another package by now.
+    fn said_of(&self, file: &str, package: &str) -> Outcome {
+        let Tally { found, unviable, survive } = self;
+        match found + unviable + survive {
+            0 => Err(format!("cargo mutants changes nothing in {file}: is it of the package {package}?\n")),
+            all => Ok(format!("{file}: {all} changed, {found} found, {unviable} do not build, {survive} survive")),
+        }
+    }
 }
 
 /// `file:line:column: what` without line and column, which move with every edit.
@@ -192,6 +217,26 @@ mod tests {
         let mutant = "semaphores/src/bank.rs: replace Counts<P>::pending_at -> u32 with 0";
         assert_eq!(without_place(line).unwrap(), mutant);
         assert_eq!(without_place("nothing"), None);
+    }
+
+    #[test]
+    fn files_in_which_nothing_is_changed_are_not_judged() {
+        let said = Tally { found: 2, unviable: 1, survive: 0 }.said_of("a.rs", "a").unwrap();
+        assert_eq!(said, "a.rs: 3 changed, 2 found, 1 do not build, 0 survive");
+        let nothing = Tally { found: 0, unviable: 0, survive: 0 }.said_of("a.rs", "a").unwrap_err();
+        assert!(nothing.contains("of the package a?"), "{nothing}");
+    }
+
+    /// The folder of a file says of which package it is.
+    #[test]
+    fn files_are_of_the_packages_that_are_named_for_them() {
+        for part in &PARTS {
+            for file in part.files {
+                let (folder, _) = file.split_once("/src/").unwrap();
+                let manifest = read(&crate::root().join(folder).join("Cargo.toml")).unwrap();
+                assert!(manifest.contains(&format!("name = \"{}\"", part.package)), "{file}: {}", part.package);
+            }
+        }
     }
 
     #[test]
