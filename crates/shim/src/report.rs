@@ -177,7 +177,8 @@ fn facts(parts: &[Part]) -> Facts {
         guard_rescues: sum(|part| part.guard_rescues),
         rescues: sum(|part| part.rescues),
         lost: sum(|part| part.lost),
-        stood_down: parts.iter().any(|part| part.stood_down),
+        stand_downs: sum(|part| part.stand_downs),
+        resumptions: sum(|part| part.resumptions),
     }
 }
 

@@ -24,8 +24,10 @@ pub struct Facts {
     pub rescues: u64,
     /// Copies that could not be made.
     pub lost: u64,
-    /// Whether the layer has stood down somewhere.
-    pub stood_down: bool,
+    /// Times that the layer stood down, in whole or in its copies by kernel.
+    pub stand_downs: u64,
+    /// Times that it tried again after that.
+    pub resumptions: u64,
 }
 
 /// How long copies of one priority took.
@@ -190,9 +192,11 @@ fn unneeded(facts: &Facts) -> Option<Finding> {
 
 fn trouble(facts: &Facts) -> impl Iterator<Item = Finding> {
     let (rescues, replaced, lost) = (facts.rescues, facts.guard_rescues, facts.lost);
-    let stood_down = facts.stood_down.then(|| {
-        let what = "overtake stood down in a context: its further copies were plain ones";
-        curable(what.to_owned(), "CUDA_DEVICE_MAX_COPY_CONNECTIONS=8, and `overtake info` for the queues there are")
+    let stood_down = (facts.stand_downs > 0).then(|| {
+        let (downs, returns) = (facts.stand_downs, facts.resumptions);
+        let what =
+            format!("times that overtake stood down, and copies became plain ones: {downs}; came back: {returns}");
+        curable(what, "the cure that the warning names; CUDA_DEVICE_MAX_COPY_CONNECTIONS=8 if copies share queues")
     });
     let rescued = (rescues > 0).then(|| {
         let what = format!("times that the watchdog let waiting copies go, because nothing moved: {rescues}");
@@ -250,9 +254,10 @@ mod tests {
 
     #[test]
     fn trouble_is_told_last_and_nothing_urgent_first() {
-        let facts = Facts { rescues: 1, guard_rescues: 2, lost: 3, stood_down: true, ..Facts::default() };
+        let facts = Facts { rescues: 1, guard_rescues: 2, lost: 3, stand_downs: 4, resumptions: 3, ..Facts::default() };
         let said = verdict(&facts);
         assert!(said.len() == 5 && said.iter().all(|finding| finding.cure.is_some()), "{said:?}");
         assert!(said[0].what.starts_with("no copy was urgent") && said[1].what.ends_with("errors: 3"), "{said:?}");
+        assert!(said[2].what.ends_with("plain ones: 4; came back: 3"), "{said:?}");
     }
 }

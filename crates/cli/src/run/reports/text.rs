@@ -210,7 +210,7 @@ fn render_warnings(text: &mut String, total: &Total, complaints: &[String]) {
         .filter(|device| device.contexts_stood_down > 0)
         .map(|device| {
             format!(
-                "device {}: overtake stood down in {} of {} contexts: all further copies were left to the driver",
+                "device {}: at the end overtake had stood down in {} of {} contexts and left their copies alone",
                 device.device, device.contexts_stood_down, device.contexts
             )
         })

@@ -124,7 +124,8 @@ impl Total {
             guard_rescues: sum(|device| device.guard_rescues),
             rescues: sum(|device| device.rescues),
             lost: sum(|device| device.lost),
-            stood_down: self.devices.iter().any(|device| device.contexts_stood_down > 0),
+            stand_downs: sum(|device| device.stand_downs),
+            resumptions: sum(|device| device.resumptions),
         }
     }
 
