@@ -237,7 +237,9 @@ const char *overtake_last_error(void);
 /**
  * Makes the layer ready for the calling thread's current CUDA context, and returns when it is. The call is
  * optional: otherwise the first copies do the same, and take longer. `options` is null, or a text of TOML with options
- * and rules, which only the first call of a process heeds; under the drop-in the environment's options are in force.
+ * and rules, which only the first call of a process heeds; under the drop-in the environment's options are in force. A
+ * text with a fault is refused with OVERTAKE_ERROR_SYNTAX: nothing of it is heeded, and overtake_last_error() names
+ * line and column.
  *
  * Threads: any; waits for others that open the same context.
  *

@@ -92,7 +92,9 @@ pub extern "C" fn overtake_last_error() -> *const c_char {
 
 /// Makes the layer ready for the calling thread's current CUDA context, and returns when it is. The call is
 /// optional: otherwise the first copies do the same, and take longer. `options` is null, or a text of TOML with options
-/// and rules, which only the first call of a process heeds; under the drop-in the environment's options are in force.
+/// and rules, which only the first call of a process heeds; under the drop-in the environment's options are in force. A
+/// text with a fault is refused with OVERTAKE_ERROR_SYNTAX: nothing of it is heeded, and overtake_last_error() names
+/// line and column.
 ///
 /// Threads: any; waits for others that open the same context.
 ///
@@ -104,6 +106,8 @@ pub unsafe extern "C" fn overtake_open(options: *const c_char) -> c_int {
         // SAFETY: not null, and the caller promises a NUL-terminated string that outlives the call.
         let text = (!options.is_null()).then(|| unsafe { CStr::from_ptr(options) }.to_str());
         let text = text.transpose().map_err(|_| Failure::argument("overtake_open: the options are not UTF-8"))?;
+        let refused = |why: String| Failure::new(codes::OVERTAKE_ERROR_SYNTAX, &format!("overtake_open: {why}"));
+        text.map_or(Ok(()), shim::check_options).map_err(refused)?;
         let table = table_with(text);
         // SAFETY: as above; the layer in here has heeded the options already.
         checked(table, unsafe { (table.open)(options) })

@@ -15,6 +15,7 @@ use crate::failure::Failure;
 use crate::lease::Lease;
 use crate::listener::listen;
 use crate::process::{self, Process, Start};
+use crate::settings::Settings;
 use crate::table::{LogCallback, TABLE_ABI, Table, Totals};
 use crate::trouble::{self, Trouble, answer};
 use crate::{choice, copies, report};
@@ -54,6 +55,15 @@ pub fn start_for_c(options: Option<&str>) {
         calls: Vec::new,
     };
     process::start_with(start, options);
+}
+
+/// Whether all of a text of options can be heeded in this process.
+///
+/// # Errors
+/// Every fault in it, with line and column.
+pub fn check_options(text: &str) -> Result<(), String> {
+    let faults: Vec<String> = Settings::faults_of_text(text).iter().map(ToString::to_string).collect();
+    if faults.is_empty() { Ok(()) } else { Err(faults.join("\n")) }
 }
 
 fn running() -> Result<&'static Process, Trouble> {

@@ -16,7 +16,7 @@ use once_cell::sync::OnceCell;
 use crate::contexts::Contexts;
 use crate::report;
 use crate::rules::Rules;
-use crate::settings::Settings;
+use crate::settings::{self, Settings};
 use crate::streams::Streams;
 use crate::trace;
 
@@ -92,7 +92,7 @@ impl Process {
     fn new(start: Start, options: Option<&str>) -> Process {
         let mut settings = Settings::of_this_process();
         if let Some(text) = options {
-            settings.apply_toml(&Source { origin: "the options", text });
+            settings.apply_toml(&Source { origin: settings::OPTIONS, text });
         }
         settings.options.trace |= trace::folder().is_some();
         let unseen_captures = i64::from(start.deployment == c"c");

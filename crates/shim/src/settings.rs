@@ -18,6 +18,9 @@ const KERNEL_BYTES_MIN: u64 = 1 << 20;
 /// CUDA's greatest stream priority lies five steps above its least; below those levels lie small copies and bulk.
 const PRIORITIES: u8 = 7;
 
+/// What faults call the text that a program hands over.
+pub(crate) const OPTIONS: &str = "the options";
+
 /// Files that are read, by the variables that name them.
 const FILES: [&str; 2] = ["OVERTAKE_CONFIG", "OVERTAKE_RULES"];
 
@@ -81,6 +84,14 @@ impl Settings {
         }
         settings.faults.extend(settings.options.apply_variables(&lookup));
         settings
+    }
+
+    /// What is wrong with a text of options, were it heeded on top of this process's own settings.
+    pub(crate) fn faults_of_text(text: &str) -> Vec<Fault> {
+        let mut settings = Settings::of_this_process();
+        settings.faults.clear();
+        settings.apply_toml(&Source { origin: OPTIONS, text });
+        settings.faults
     }
 
     fn apply_file(&mut self, variable: &str, path: &str) {

@@ -51,6 +51,8 @@ static void arguments(void)
     size_t size = 1;
     void *target = &byte;
     const void *source = &byte;
+    REFUSED(OVERTAKE_ERROR_SYNTAX, "the options:2:1: ", overtake_open("priorities = 3\nkernel_bites_min = 1\n"));
+    REQUIRE(overtake_priorities() != 3); /* nothing of it is heeded */
     REFUSED(OVERTAKE_ERROR_NO_SCOPE, "overtake_push_priority", overtake_pop_priority());
     REFUSED(OVERTAKE_ERROR_INVALID_ARGUMENT, "1 (bulk) or more", overtake_adopt_stream(NULL, 0));
     REFUSED(OVERTAKE_ERROR_INVALID_ARGUMENT, "rules is null", overtake_set_rules(NULL));
