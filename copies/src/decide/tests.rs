@@ -137,6 +137,12 @@ fn only_what_the_kernel_can_make_goes_by_kernel() {
 }
 
 #[test]
+fn every_reason_has_a_name_of_its_own() {
+    let names: std::collections::BTreeSet<&str> = Reason::ALL.into_iter().map(Reason::name).collect();
+    assert!(names.len() == Reason::ALL.len() && !names.contains(""), "{names:?}");
+}
+
+#[test]
 fn bounds_of_sizes_are_part_of_what_they_bound() {
     let bounds = |o: &mut Options| {
         (o.gate_bytes_min, o.kernel_bytes_min, o.guard_bytes_min) = (MIB, 2 * MIB, Some(2 * MIB));
