@@ -68,8 +68,8 @@ impl Engine {
         self.groups[group_of(&self.groups, priority)].highest.max(priority)
     }
 
-    /// Whether any copy has gone in chunks: then an urgent copy waits for the rest of a chunk first, and how long that
-    /// takes nobody can tell.
+    /// Whether any copy has gone in chunks: then an urgent copy waits for the rest of a chunk first, and it cannot be
+    /// told how long that takes.
     pub(crate) fn uses_channels(&self) -> bool {
         self.channelled.load(Ordering::Relaxed)
     }

@@ -1,10 +1,10 @@
-//! The context that everything of ours lives in: a device's primary one, retained, or one that somebody lends.
+//! The context that everything of ours lives in: a device's primary one, retained, or one that the caller lends.
 
 use std::sync::Arc;
 
 use hal::{CaptureMode, Code, Context, Device, Driver, Result};
 
-/// The context. What was made in it has to go first, so this is the last field of whoever holds it.
+/// The context. All that was made in it has to go first, so this is the last field of a struct that holds it.
 pub(crate) struct Primary {
     driver: Arc<dyn Driver>,
     /// The device whose context is retained.
@@ -25,7 +25,7 @@ impl Primary {
         Ok(primary)
     }
 
-    /// Borrows the calling thread's current context from whoever owns it.
+    /// Borrows the calling thread's current context from its owner.
     pub(crate) fn borrow(driver: &Arc<dyn Driver>) -> Result<Primary> {
         let none = || Code::INVALID_CONTEXT.at("overtake attach").because("the calling thread has no current context");
         Ok(Primary::of(driver, driver.context_current()?.ok_or_else(none)?, None))
@@ -53,8 +53,8 @@ impl Primary {
     }
 
     /// Makes the context current on the calling thread until this is dropped, and frees it of other captures'
-    /// prohibitions: whoever drops the last handle of ours may have quite another context current, or none, and be
-    /// about quite something else.
+    /// prohibitions: the thread that drops the last handle of ours may have another context current, or none,
+    /// and be in the middle of other work.
     pub(crate) fn begin_to_go(&mut self) {
         self.capture_mode = self.driver.exchange_capture_mode(CaptureMode::Relaxed).ok();
         let before = self.driver.context_current().unwrap_or(None);

@@ -17,7 +17,7 @@ pub enum Reason {
     Unknown,
     /// Another engine than H2D and D2H.
     OtherEngine,
-    /// Nobody more urgent or less urgent about.
+    /// No other stream copies with another priority.
     Alone,
     /// Too small to be worth holding up.
     Small,
@@ -35,7 +35,7 @@ pub enum Reason {
     Unready,
     /// It would have had to be guarded, and other streams' copies are already.
     Unguarded,
-    /// Its stream is not known here, or whoever decides about priorities has none for it.
+    /// Its stream is not known here, or no rule gives it a priority.
     LeftAlone,
     /// It is empty, or its shape is one that the driver may not take.
     Misshapen,

@@ -28,7 +28,7 @@ struct InlineMany {
   Descriptor descriptors[64];
 };
 
-// What a launch yields to. `host` null: it yields to nobody, and the grid has no mirroring block.
+// The word that a launch yields to. `host` null: it yields to none, and the grid has no mirroring block.
 struct Gate {
   const volatile u32 *host;
   volatile u32 *mirror;  // in device memory, 0 before and after the launch
@@ -37,7 +37,7 @@ struct Gate {
 };
 
 // What a launch of the guarded kernel tells the host, and what the host tells it: whether this copy is made here at
-// all, or by somebody else because no multiprocessor was free in time. README.md of src/guard has the whole story.
+// all, or by the copy engine, because no multiprocessor was free in time. README.md of src/guard has the whole story.
 struct Guard {
   volatile u32 *started;        // in host memory: the launch that has begun in full
   const volatile u32 *cancel;   // in host memory: launches up to this one that have not decided shall not copy
@@ -198,7 +198,7 @@ static __device__ void run(const Descriptor *descriptors, u32 count, const Gate 
 
 static __device__ bool is_cancelled(const Guard &guard) { return (int)(*guard.cancel - guard.number) >= 0; }
 
-// Whoever settles first settles it for all, and tells the host.
+// The first thread to settle it settles it for all, and tells the host.
 static __device__ u32 settle(const Guard &guard, u32 wanted) {
   u32 before = atomicCAS(guard.state + VERDICT, UNDECIDED, wanted);
   if (before != UNDECIDED) return before;
@@ -234,7 +234,7 @@ static __device__ bool may_copy(const Guard &guard, u32 &verdict) {
   return verdict == COPYING;
 }
 
-// The last block to have worked says that the copy is complete, which releases whoever waits for it.
+// The last block to have worked says that the copy is complete, which releases the stream that waits for it.
 static __device__ void has_worked(const Guard &guard, u32 workers) {
   if (threadIdx.x != 0 || atomicAdd(guard.state + WORKED, 1) != workers - 1) return;
   __threadfence_system();

@@ -228,7 +228,7 @@ pub const TUNABLES: &[Tunable] = &[
     option(
         "monitor_awake_us",
         Kind::Span(|o| &mut o.monitor_awake),
-        "how long after an urgent copy the monitor keeps a processor busy",
+        "how long after an urgent copy the watcher keeps a processor busy",
     ),
     option(
         "monitor_nap_us",

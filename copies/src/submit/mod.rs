@@ -6,7 +6,7 @@
 //! | `answer.rs` | answers to the questions of a decision |
 //! | `place.rs`, `batch.rs` | what the driver says of the memory of one copy, and of several |
 //! | `native.rs`, `urgent.rs`, `kernel.rs`, `guarded.rs`, `channel.rs` | a way each |
-//! | `tracked.rs` | what the ways share: a ticket, the raised word, the hand-over to the monitor |
+//! | `tracked.rs` | what the ways share: a ticket, the raised word, the hand-over to the watcher |
 #![allow(unsafe_code)] // copies are unsafe; the caller's promise is passed on
 
 mod answer;

@@ -1,4 +1,4 @@
-//! Copies with a ticket of their own, from the raise to the hand-over to the monitor.
+//! Copies with a ticket of their own, from the raise to the hand-over to the watcher.
 #![allow(unsafe_code)] // copies are unsafe; the tests make some
 
 use std::sync::Arc;
@@ -46,7 +46,7 @@ impl Planned<'_> {
         }
     }
 
-    /// Submits the copy, and hands it to the monitor.
+    /// Submits the copy, and hands it to the watcher.
     fn fly(&self, mut flight: Flight, before: Option<Event>, copy: impl FnOnce() -> Submitted) -> Went {
         let (inner, stream, ticket) = (self.inner(), self.asked.stream, flight.landing);
         // A thread that waits in the driver for others must not be waited for.

@@ -33,7 +33,7 @@ fn rounds(rig: &Rig, overtake: &Overtake, count: u64) -> Outcome {
     let memory = (rig.pinned(BYTES)?, rig.buffer(BYTES)?);
     let (low, high) = (overtake.adopt(rig.stream()?, level(1))?, overtake.adopt(rig.stream()?, level(3))?);
     for round in 0..count {
-        // The caller is faster than the device, and the monitor's work grows with the number of pending copies.
+        // The caller is faster than the device, and the watcher's work grows with the number of pending copies.
         if round % DRAIN_EVERY == 0 {
             [&low, &high].into_iter().try_for_each(overtake::PriorityStream::synchronize)?;
         }

@@ -66,7 +66,7 @@ pub fn of_the_rescuer() -> Outcome {
     )
 }
 
-/// The monitor's message about standing down panics, and copies go natively from then on.
+/// The watcher's message about standing down panics, and copies go natively from then on.
 pub fn of_the_monitor() -> Outcome {
     log_clumsily();
     on(
