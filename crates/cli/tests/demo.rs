@@ -22,7 +22,7 @@ fn terminal() -> (File, OwnedFd) {
     unsafe { (File::from_raw_fd(person), OwnedFd::from_raw_fd(command)) }
 }
 
-/// Runs the demo with a terminal for standard error; what it prints, and what it draws there.
+/// Runs the demo with a terminal for standard error. Returns its output, and its drawings there.
 fn demo_in_a_terminal(folder: &Folder) -> (String, String) {
     let (mut person, its_end) = terminal();
     let mut command = Command::new(env!("CARGO_BIN_EXE_overtake"));

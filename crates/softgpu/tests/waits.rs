@@ -1,4 +1,4 @@
-//! `Host::wait_until` under the stepped clock: which thread evaluates a condition, and what a wait costs.
+//! `Host::wait_until` under the stepped clock: which thread evaluates a condition, and the cost of a wait.
 
 mod support;
 

@@ -12,7 +12,7 @@ use crate::bench::stage::{Stage, write_json};
 use crate::failure::Result;
 use crate::output;
 
-/// An urgent copy: what a token, a page of a key-value cache or a small message weighs.
+/// An urgent copy: the size of a token, a page of a key-value cache or a small message.
 const URGENT_BYTES: u64 = 64 << 10;
 /// A bulk request: a layer of weights.
 const BULK_BYTES: u64 = 256 << 20;

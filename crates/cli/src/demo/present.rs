@@ -125,7 +125,7 @@ fn verdict(run: &Run) -> String {
     text
 }
 
-/// Table, picture and verdict for the terminal, and the files that were written, each with what it holds.
+/// Table, picture and verdict for the terminal, and the files that were written, each with its contents.
 pub fn text<'a>(
     run: &Run,
     figure: &LatencyFigure,

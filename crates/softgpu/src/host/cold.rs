@@ -14,13 +14,13 @@ pub(super) struct Cold {
 
 impl Cold {
     /// After a long sleep. `chance` is even in 0 to 1. Most sleeps leave a core nearly warm and a few leave it very
-    /// cold: the square of what is exponential.
+    /// cold: the square of an exponential draw.
     pub(super) fn after_sleep(host: &HostParameters, chance: f64) -> Cold {
         let slowdown = host.cold_slowdown * (1.0 - chance).max(f64::MIN_POSITIVE).ln().powi(2);
         Cold { slowdown: slowdown.min(host.cold_slowdown_max), left_ns: host.cold_span_ns }
     }
 
-    /// What a call of `span` costs more. Its entry misses the caches too, whatever it does then.
+    /// The additional cost of a call of `span`. Its entry misses the caches too, independent of the call.
     pub(super) fn extra_ns(&mut self, host: &HostParameters, span: Ns) -> Ns {
         if self.left_ns == 0 {
             return 0;
@@ -41,7 +41,7 @@ mod tests {
         let mut cold = Cold::after_sleep(&host, 1.0 - (-1.0_f64).exp());
         let extras = [2_000, 2_000, 2_000].map(|span| cold.extra_ns(&host, span));
         assert_eq!(extras, [4_000, 2_000, 0]);
-        assert_eq!(Cold::default().extra_ns(&host, 2_000), 0, "who has not slept is warm");
+        assert_eq!(Cold::default().extra_ns(&host, 2_000), 0, "a thread that has not slept is warm");
     }
 
     #[test]

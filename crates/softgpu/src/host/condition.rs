@@ -21,7 +21,7 @@ const LOOK: Duration = Duration::from_millis(2);
 /// A condition that another thread may evaluate.
 pub(super) struct Condition(NonNull<dyn FnMut() -> bool + Send>);
 
-// SAFETY: what it points to is `Send`, and there is one `Condition` of it at a time.
+// SAFETY: its target is `Send`, and there is one `Condition` of it at a time.
 unsafe impl Send for Condition {}
 
 impl Condition {

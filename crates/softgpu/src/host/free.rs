@@ -46,7 +46,7 @@ impl Shared {
         self.started.elapsed().as_nanos() as Ns
     }
 
-    /// Lets happen what should have happened by now.
+    /// Executes the events that are due by now.
     pub(super) fn catch_up(&self, state: &mut State) {
         let now = self.real_now();
         let due = state.model.next_at().is_some_and(|at| at <= now);

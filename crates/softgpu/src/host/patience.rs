@@ -8,7 +8,7 @@ use super::threads::ThreadKey;
 /// A thread with the turn is given up after so long without a call. Only the time counts in which it is blocked, or
 /// computes: the time in which it waits for a processor says nothing about it.
 pub(super) const PATIENCE: Duration = Duration::from_secs(5);
-/// How often the waiting threads look what it does.
+/// The waiting threads look at its progress this often.
 pub(super) const LOOK: Duration = Duration::from_millis(500);
 /// The unit of processor times in `/proc`, the same on all of Linux's platforms that have a CUDA driver.
 const TICK: Duration = Duration::from_millis(10);

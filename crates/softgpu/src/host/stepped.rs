@@ -117,7 +117,7 @@ impl Shared {
                 continue;
             }
             let Some(idle) = before else {
-                // A thread outside may have stored what a thread or the device here waits for.
+                // A thread outside may have stored a value that a thread or the device here waits for.
                 state.look_for_outsiders();
                 self.pass_turn(&mut state);
                 continue;

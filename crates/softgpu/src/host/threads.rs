@@ -1,4 +1,4 @@
-//! Host threads: what each waits for, and which runs next.
+//! Host threads: the wait of each, and the thread that runs next.
 
 use std::sync::{Arc, Condvar, Weak};
 
@@ -153,7 +153,7 @@ impl State {
         }
     }
 
-    /// A thread has run since `before`, and may have stored what others wait for.
+    /// A thread has run since `before`, and may have stored a value that others wait for.
     pub(super) fn others_may_look(&mut self, before: Ns) {
         self.wake_memory_waiters(|waiting| {
             let pause = before.saturating_sub(waiting.since) / BACKOFF;
@@ -198,7 +198,7 @@ impl State {
     /// Moves the device until a thread's time has come, and gives it the turn. `None` when no thread can go on before
     /// another comes back from outside.
     pub(super) fn choose(&mut self) -> Option<ThreadKey> {
-        // A call may have ended what others wait for without any time passing: it may have dropped a context.
+        // A call may have ended the waits of others without any time passing: it may have dropped a context.
         self.observe();
         loop {
             match (self.earliest(), self.model.next_at()) {
@@ -330,7 +330,7 @@ impl State {
         }
     }
 
-    // --- what a thread with the turn pays ---
+    // --- payments of the thread that has the turn ---
 
     pub(super) fn note_call(&mut self) {
         self.threads.calls += 1;

@@ -49,7 +49,7 @@ impl<'a> Turn<'a> {
         }
     }
 
-    /// The caller, as the model knows it; what it does takes effect when the call has been paid for.
+    /// The caller, as the model knows it. Its effects come when the call has been paid for.
     pub(crate) fn caller(&mut self, process: usize) -> Caller {
         let at = self.now();
         let (thread, number) = (self.thread, self.number());
