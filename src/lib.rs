@@ -20,7 +20,7 @@
 
 pub use copies::{
     Blocking, ClassSnapshot, Direction, Latency, Options, Overtake, Priorities, Priority, PriorityStream, Statistics,
-    TracedCopy, Words, copy, is_any_copy_lost, kernel, options, variables,
+    TracedCopy, Words, copy, kernel, options, variables,
 };
 pub use {driver, hal};
 

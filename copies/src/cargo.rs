@@ -1,4 +1,4 @@
-//! What one call copies.
+//! The cargo of one call: a copy, or several.
 
 use channels::{Direction, Shape};
 
@@ -8,7 +8,7 @@ use crate::request::Request;
 /// into its commands (measured: 24 KiB yes, 32 KiB no).
 pub(crate) const INLINE_BYTES_MAX: u64 = 24 << 10;
 
-/// What one call copies.
+/// The copies of one call.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Cargo<'a> {
     /// One copy.

@@ -16,15 +16,15 @@ const BYTES_PER_SECOND: u64 = 55_000_000_000;
 
 const BYTES_PER_NANOSECOND: u64 = BYTES_PER_SECOND / 1_000_000_000;
 
-/// What an engine spends between two copies besides moving bytes (facts, section 2).
+/// The time between two copies in which an engine moves no bytes (facts, section 2).
 const GAP: Nanos = Nanos(2_600);
 
-/// An engine. What a copy needs that goes at once comes first, on one cache line.
+/// An engine. The fields that a copy needs that goes at once come first, on one cache line.
 #[repr(C, align(64))]
 pub(crate) struct Engine {
-    /// Whose copies come here.
+    /// The priorities with which streams copy here.
     pub(crate) census: Census,
-    /// Whether there is any channel: one load for those in a hurry.
+    /// Whether there is any channel, for one load.
     channelled: AtomicBool,
     pub(crate) bank: Arc<Bank>,
     groups: Vec<Group>,
@@ -68,8 +68,8 @@ impl Engine {
         self.groups[group_of(&self.groups, priority)].highest.max(priority)
     }
 
-    /// Whether any copy has gone in chunks: then an urgent copy waits for the rest of a chunk first, and it cannot be
-    /// told how long that takes.
+    /// Whether any copy has gone in chunks: then an urgent copy waits for the rest of a chunk first, and how long that
+    /// takes is unknown.
     pub(crate) fn uses_channels(&self) -> bool {
         self.channelled.load(Ordering::Relaxed)
     }

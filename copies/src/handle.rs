@@ -1,5 +1,6 @@
-//! What the caller of a copy gets back.
+//! The handle of a submitted copy.
 
+use std::fmt;
 use std::sync::Arc;
 
 use hal::{Nanos, Result, Wait};
@@ -18,6 +19,24 @@ pub enum Status {
 }
 
 /// A submitted copy. Dropping it changes nothing about the copy.
+///
+/// # Example
+/// ```
+/// # use overtake_copies as overtake;
+/// use overtake::copy::{Plan, Reason, Status};
+/// # use overtake::hal::{Device, Driver, HostAllocFlags};
+/// # use overtake::{Options, Overtake, Priority};
+/// # let driver: std::sync::Arc<dyn Driver> = std::sync::Arc::new(softgpu::SoftGpu::builder().build());
+/// # let overtake = Overtake::open(&driver, Device(0), Options::default())?;
+/// # let (host, device) = (driver.host_alloc(1 << 20, HostAllocFlags::PORTABLE)?, driver.mem_alloc(1 << 20)?);
+/// let stream = overtake.stream(Priority::LOWEST)?;
+/// // SAFETY: both sides have 1 MiB and live until the copy has completed, and nothing writes to the host's.
+/// let handle = unsafe { stream.memcpy_htod_async(device, host, 1 << 20)? };
+/// handle.wait()?;
+/// assert_eq!(handle.status()?, Status::Done);
+/// assert_eq!(handle.plan(), Plan::Native(Reason::Alone), "no other stream copies");
+/// # Ok::<(), hal::Error>(())
+/// ```
 #[derive(Clone)]
 pub struct CopyHandle {
     pub(crate) stream: Arc<StreamState>,
@@ -27,6 +46,17 @@ pub struct CopyHandle {
 
 /// How often a waiter asks the driver whether something went wrong meanwhile.
 const ASK_EVERY: Nanos = Nanos::from_ms(10);
+
+impl fmt::Debug for CopyHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let CopyHandle { stream, ticket, plan } = self;
+        f.debug_struct("CopyHandle")
+            .field("stream", &stream.stream)
+            .field("plan", plan)
+            .field("ticket", ticket)
+            .finish_non_exhaustive()
+    }
+}
 
 impl CopyHandle {
     /// Which way the copy went.

@@ -1,4 +1,4 @@
-//! What is open in one context.
+//! The state that is open in one context.
 
 use std::sync::Arc;
 
@@ -18,7 +18,8 @@ use crate::records::{Counters, Records, Standing, Tickets, Trace};
 use crate::watch::watch;
 use crate::worker::Worker;
 
-/// What streams and handles share. What a copy needs that goes at once comes first, on one cache line.
+/// The state that streams and handles share. The fields that a copy needs that goes at once come first, on one cache
+/// line.
 #[repr(C, align(64))]
 pub(crate) struct Inner {
     pub(crate) driver: Arc<dyn Driver>,
@@ -29,7 +30,7 @@ pub(crate) struct Inner {
     pub(crate) pace: Pace,
     /// Whether copies may go at once: the option `enabled`.
     pub(crate) is_enabled: bool,
-    /// What [`leaves_urgent_copies`] says of the options.
+    /// The answer of [`leaves_urgent_copies`] for the options.
     pub(crate) leaves_urgent_copies: bool,
     pub(crate) options: Options,
     pub(crate) kernel: Option<Arc<CopyKernel>>,
@@ -111,10 +112,10 @@ impl Inner {
             "overtake-watcher",
             move || ends.bell.end(),
             move |host| watch(&watched, host, &options),
-            // What it had out is lost, and with it when to lower for it.
+            // Its list of copies is lost, and with it the times at which to lower for them.
             move || lost.stand_down(),
         )?;
-        // Not before: what is handed over has to be seen to.
+        // Not before: copies that are handed over have to be watched.
         self.records.open();
         Ok(watcher)
     }
@@ -144,12 +145,12 @@ impl Inner {
         self.kernel.is_some() && (self.options.guard_bytes_min.is_none() || guarded())
     }
 
-    /// Runs `body` in the layer's context, whatever the calling thread is about.
+    /// Runs `body` in the layer's context, whichever is current on the calling thread.
     pub(crate) fn at_home<T>(&self, body: impl FnOnce() -> T) -> T {
         self.primary.visit(|| hal::beside_captures(&*self.driver, body))
     }
 
-    /// Makes a call of the driver's own, during which nothing is taken over.
+    /// Makes a call of the driver's own, during which no copy is taken over.
     pub(crate) fn natively<T>(&self, native: impl FnOnce() -> T) -> T {
         let _inside = self.guard.as_ref().map(|guard| guard.inside());
         native()

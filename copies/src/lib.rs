@@ -3,19 +3,18 @@
 //!
 //! # Map
 //!
-//! | where | what |
+//! | where | content |
 //! |---|---|
 //! | [`hal`] | the seam: one trait for a CUDA driver, its newtypes and its error; its page is the contract |
-//! | [`driver`] | the real driver, found at run time, and the choice between it and the software GPU |
 //! | [`Overtake`], [`PriorityStream`] | the front door: open a device, make or adopt streams, copy |
-//! | [`copy`] | requests, plans (the rules in one place), submission, handles |
-//! | [`kernel`] | the copy kernel that yields to urgent copies |
+//! | [`copy`] | requests, the ways that copies go, handles |
+//! | `decide` | which way a copy goes: one pure function, and its table |
+//! | `submit` | the ways, one file each |
+//! | `records`, `watch` | the copies that are pending, and the thread that watches them |
+//! | `guard`, [`kernel`] | the copy kernel that yields to urgent copies, and its guard |
 //! | [`options`] | every tunable, with one name everywhere |
-//! | `channels`, `semaphores` | shapes, chunks, brackets, the queue probe; the ledger of pending copies |
-//! | `overtake-softgpu` | the software GPU: the same seam, virtual time, the hardware's hazards |
-//! | `overtake-abi` | the CUDA driver ABI: types and the one list of functions |
 //!
-//! Arrows point downward only: nothing that this crate stands on knows of it.
+//! Arrows point downward only: no crate on which this one stands knows of it. Users depend on the crate `overtake`.
 #![deny(clippy::print_stderr, clippy::print_stdout)] // messages go through `log`
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))] // clippy.toml says what, and why
 #![deny(unsafe_code)]
@@ -45,7 +44,7 @@ mod submit;
 mod watch;
 mod worker;
 
-/// Copies: what is asked for, which way it goes, and what comes back.
+/// Copies: requests, the ways that they go, and handles.
 pub mod copy {
     pub use crate::decide::{Plan, Reason};
     pub use crate::handle::{CopyHandle, Status};
@@ -58,6 +57,8 @@ pub use guard::Blocking;
 pub use hal;
 pub use options::{Options, variables};
 pub use overtake::Overtake;
-pub use records::{ClassSnapshot, Latency, Statistics, TracedCopy, is_any_copy_lost};
+#[doc(hidden)] // for crates/shim
+pub use records::is_any_copy_lost;
+pub use records::{ClassSnapshot, Latency, Statistics, TracedCopy};
 pub use semaphores::{Priorities, Priority, Words};
 pub use stream::PriorityStream;

@@ -4,8 +4,9 @@ use std::cell::Cell;
 
 use hal::{Code, Result};
 
-/// The driver call of a copy, as the program made it, and what the driver answered. It is made at most once,
-/// however often it is asked for.
+/// The driver call of a copy, as the program made it, and the driver's answer. It is made at most once, however
+/// often it is asked for.
+#[doc(hidden)] // for crates/shim
 pub struct Native<'a> {
     call: &'a dyn Fn() -> u32,
     answer: Cell<Option<u32>>,

@@ -1,5 +1,6 @@
 //! The product's front door.
 
+use std::fmt;
 use std::sync::{Arc, Mutex};
 
 use channels::Direction;
@@ -15,7 +16,29 @@ use crate::stream::PriorityStream;
 use crate::worker::Worker;
 use hal::locks::lock;
 
-/// Prioritised copies on one device, in its primary context.
+/// Prioritised copies on one device, in its primary context or in one that is lent.
+///
+/// # Example
+/// ```
+/// # use overtake_copies as overtake;
+/// use overtake::hal::{Device, Driver, HostAllocFlags};
+/// use overtake::{Options, Overtake, Priority};
+/// # let driver: std::sync::Arc<dyn Driver> = std::sync::Arc::new(softgpu::SoftGpu::builder().build());
+///
+/// let overtake = Overtake::open(&driver, Device(0), Options::default())?;
+/// let bulk = overtake.stream(Priority::LOWEST)?;
+/// let urgent = overtake.stream(overtake.priorities().highest())?;
+///
+/// let (host, device) = (driver.host_alloc(1 << 20, HostAllocFlags::PORTABLE)?, driver.mem_alloc(1 << 20)?);
+/// // SAFETY: both sides have 1 MiB and live until the copies have completed; the urgent copy reads only.
+/// unsafe {
+///     bulk.memcpy_htod_async(device, host, 1 << 20)?;
+///     urgent.memcpy_htod_async(device, host, 64 << 10)?.wait()?;
+/// }
+/// overtake.synchronize()?;
+/// assert_eq!(overtake.statistics().urgent.copies, 1);
+/// # Ok::<(), hal::Error>(())
+/// ```
 pub struct Overtake {
     /// Dropped in this order: the watcher must end before the copies that it watches go.
     threads: Mutex<Vec<Worker>>,
@@ -39,7 +62,7 @@ impl Overtake {
         let inner = Arc::new(hal::beside_captures(&**driver, make)?);
         let watched = inner.options.enabled && !inner.records.standing.has_stood_down();
         let overtake = Overtake { threads: Mutex::default(), inner };
-        // What has been started when the next is refused ends with `overtake`.
+        // A thread that has been started when the next one is refused ends with `overtake`.
         if watched {
             overtake.start_threads()?;
         }
@@ -67,15 +90,15 @@ impl Overtake {
         Ok(PriorityStream::new(&self.inner, stream, Some(priority), true))
     }
 
-    /// Gives the copies of an existing CUDA stream a priority. The stream stays the caller's and must outlive what is
-    /// returned.
+    /// Gives the copies of an existing CUDA stream a priority. The stream stays the caller's, and must outlive the
+    /// priority stream.
     pub fn adopt(&self, stream: Stream, priority: Priority) -> Result<PriorityStream> {
         self.inner.check(priority, "overtake adopt")?;
         self.inner.shadows.provide(&*self.inner.driver)?;
         Ok(PriorityStream::new(&self.inner, stream, Some(priority), false))
     }
 
-    /// The same for a stream without a priority of its own: every request brings one, or counts as bulk.
+    /// Adopts a stream without a priority of its own: every request brings one, or counts as bulk.
     #[must_use]
     pub fn adopt_plain(&self, stream: Stream) -> PriorityStream {
         PriorityStream::new(&self.inner, stream, None, false)
@@ -99,16 +122,17 @@ impl Overtake {
         self.inner.primary.context()
     }
 
-    /// To be called before, and kept during, a driver call that may wait for the device and let no other thread into
-    /// the driver meanwhile, such as freeing memory: guarded copies that could begin and do not are made by the copy
-    /// engine at once, and none is guarded until what is returned is dropped.
+    /// Announces a driver call that may wait for the device and let no other thread into the driver meanwhile, such as
+    /// freeing memory. Guarded copies that could begin and do not are made by the copy engine at once, and no copy is
+    /// guarded until the announcement is dropped.
     #[must_use]
     pub fn blocking(&self) -> Blocking {
         let inner = &self.inner;
         inner.guard.as_ref().map(|guard| guard.blocking(|body| inner.at_home(body))).unwrap_or_default()
     }
 
-    /// To be called before memory is freed in stream order: copies that are under way with it are seen to first.
+    /// Announces that memory is freed in stream order: copies that are under way with it are finished first.
+    #[doc(hidden)] // for crates/shim
     pub fn freeing(&self, memory: DevicePtr) {
         let inner = &self.inner;
         if let Some(guard) = inner.guard.as_ref().filter(|guard| !guard.is_idle()) {
@@ -119,25 +143,28 @@ impl Overtake {
         }
     }
 
-    /// The same for a call that is a copy of the driver's own: it may wait there and keep everybody else out, and while
-    /// what is returned lives nothing is taken over. Bulk goes on being guarded meanwhile.
+    /// Announces a copy that the driver makes itself. It may wait there and keep all other threads out. Until the
+    /// announcement is dropped no copy is taken over; bulk goes on being guarded.
+    #[doc(hidden)] // for crates/shim
     #[must_use]
     pub fn inside(&self) -> Blocking {
         let inner = &self.inner;
         inner.guard.as_ref().map(|guard| guard.inside_owned()).unwrap_or_default()
     }
 
-    /// Ends the threads of the layer. What is under way arrives without them, and whatever comes later goes natively.
-    /// Waits for no call of the program's. Dropping does the same.
+    /// Ends the threads of the layer. Copies that are under way arrive without them, and later ones go natively. Waits
+    /// for no call of the program's. Dropping does the same.
+    #[doc(hidden)] // for crates/shim
     pub fn leave(&self) {
         let threads = std::mem::take(&mut *lock(&self.threads));
         drop(threads);
-        // What is still queued must not wait for words that nobody will lower any more.
+        // Queued copies must not wait for words that no thread will lower any more.
         self.inner.records.standing.leave();
     }
 
-    /// Whether dropping this waits for nobody: no stream or handle is left that keeps what was made in the context, and
-    /// no copy kernel is under way beside a stream.
+    /// Whether dropping this waits for no stream: no stream or handle is left that keeps objects of the context, and no
+    /// copy kernel is under way beside a stream.
+    #[doc(hidden)] // for crates/shim
     #[must_use]
     pub fn is_at_rest(&self) -> bool {
         let inner = &self.inner;
@@ -178,10 +205,17 @@ impl Overtake {
         self.inner.records.tickets.outstanding()
     }
 
-    /// How many copies above `priority` are pending on the engine of `direction`: what its semaphores say.
+    /// How many copies above `priority` are pending on the engine of `direction`, as its semaphores say.
     #[must_use]
     pub fn pending_above(&self, direction: Direction, priority: Priority) -> u32 {
         self.inner.engine(direction).bank.pending_above(priority)
+    }
+}
+
+impl fmt::Debug for Overtake {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (context, options) = (self.context(), &self.inner.options);
+        f.debug_struct("Overtake").field("context", &context).field("options", options).finish_non_exhaustive()
     }
 }
 

@@ -10,8 +10,8 @@ use crate::cargo::Cargo;
 pub(crate) struct Placement {
     /// Which engine it needs; [`Direction::Peer`] where that is unknown, which lets the driver find out.
     pub(crate) direction: Direction,
-    /// What the side that decides is: either if it is managed, else the host's if there is one. `None` where the driver
-    /// would not say.
+    /// The kind of memory of the side that decides: the managed one if there is one, else the host's. `None` if the
+    /// driver would not say.
     pub(crate) kind: Option<MemoryKind>,
     /// The host side's address as the device sees it, if it does.
     pub(crate) host_seen_by_device: Option<DevicePtr>,

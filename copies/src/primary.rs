@@ -1,16 +1,16 @@
-//! The context that everything of ours lives in: a device's primary one, retained, or one that the caller lends.
+//! The context in which all objects of the layer are made: a device's primary one, retained, or one that is lent.
 
 use std::sync::Arc;
 
 use hal::{CaptureMode, Code, Context, Device, Driver, Result};
 
-/// The context. All that was made in it has to go first, so this is the last field of a struct that holds it.
+/// The context. Objects that were made in it have to go first, so this is the last field of its owner.
 pub(crate) struct Primary {
     driver: Arc<dyn Driver>,
     /// The device whose context is retained.
     retained: Option<Device>,
     context: Context,
-    /// What was current on the thread that tears everything down, and is to be again.
+    /// The context that was current on the thread that tears all down, and is to be again.
     restore: Option<Option<Context>>,
     /// How far captures prohibited calls on that thread.
     capture_mode: Option<CaptureMode>,
@@ -53,8 +53,8 @@ impl Primary {
     }
 
     /// Makes the context current on the calling thread until this is dropped, and frees it of other captures'
-    /// prohibitions: the thread that drops the last handle of ours may have another context current, or none,
-    /// and be in the middle of other work.
+    /// prohibitions: the thread that drops the last handle of ours may have another context current, or none, and be
+    /// in the middle of other work.
     pub(crate) fn begin_to_go(&mut self) {
         self.capture_mode = self.driver.exchange_capture_mode(CaptureMode::Relaxed).ok();
         let before = self.driver.context_current().unwrap_or(None);

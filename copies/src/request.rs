@@ -1,10 +1,25 @@
-//! What a caller asks for.
+//! A copy as the caller asks for it.
 
 use channels::{Direction, Shape, Side};
 use hal::{Copy2d, Copy3d, DevicePtr, Endpoint, Plane, Volume};
 use semaphores::Priority;
 
 /// A copy as the caller asks for it.
+///
+/// # Example
+/// ```
+/// # use overtake_copies as overtake;
+/// use overtake::Priority;
+/// use overtake::copy::Request;
+/// use overtake::hal::DevicePtr;
+///
+/// let weights = vec![0_u8; 4096];
+/// let request = Request::htod(DevicePtr(0x7000_0000), weights.as_ptr(), 4096);
+/// assert_eq!(request.bytes(), 4096);
+/// // One urgent copy in a stream of bulk.
+/// let urgent = request.at(Priority::new(6).expect("priorities begin at 1"));
+/// assert_eq!(urgent.direction(), request.direction());
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Request {
     pub(crate) shape: Shape,

@@ -1,4 +1,4 @@
-//! What the copy layer keeps of one stream.
+//! The state that the copy layer keeps of one stream.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -64,7 +64,7 @@ impl StreamState {
         self.inner.engine(direction).census.open(priority, &self.announced, bit);
     }
 
-    /// When a copy began, where the option `trace` is on.
+    /// The time at which a copy begins, if the option `trace` is on.
     pub(crate) fn began(&self) -> Option<Nanos> {
         self.inner.records.trace.is_on().then(|| self.inner.driver.host().now())
     }
@@ -91,7 +91,7 @@ fn announcement(direction: Direction, priority: Priority) -> u64 {
     1 << (u32::from(priority.get()) - 1 + half(direction))
 }
 
-/// The engines that a copy may come to whose direction may be known.
+/// The engines to which a copy may come: one, if its direction is known.
 pub(crate) fn directions(known: Option<Direction>) -> impl Iterator<Item = Direction> {
     let both = [Direction::HostToDevice, Direction::DeviceToHost].into_iter();
     both.filter(move |direction| known.is_none_or(|known| known == *direction))

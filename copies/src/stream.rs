@@ -1,6 +1,7 @@
 //! A stream with a priority that copies heed.
 #![allow(unsafe_code)] // copies are unsafe; the caller's promise is passed on
 
+use std::fmt;
 use std::sync::Arc;
 
 use hal::{Code, Copy2d, Copy3d, DevicePtr, Driver, Result, Stream};
@@ -16,6 +17,27 @@ use crate::submit;
 use hal::locks::lock;
 
 /// A stream with a priority that copies heed. Made by [`crate::Overtake::stream`] or [`crate::Overtake::adopt`].
+///
+/// # Example
+/// ```
+/// # use overtake_copies as overtake;
+/// use overtake::copy::{Request, Status};
+/// use overtake::hal::{Device, Driver, HostAllocFlags, StreamFlags};
+/// use overtake::{Options, Overtake, Priority};
+/// # let driver: std::sync::Arc<dyn Driver> = std::sync::Arc::new(softgpu::SoftGpu::builder().build());
+///
+/// let overtake = Overtake::open(&driver, Device(0), Options::default())?;
+/// let existing = driver.stream_create(StreamFlags::NON_BLOCKING, 0)?;
+/// let stream = overtake.adopt(existing, Priority::LOWEST)?;
+///
+/// let (host, device) = (driver.host_alloc(1 << 20, HostAllocFlags::PORTABLE)?, driver.mem_alloc(1 << 20)?);
+/// let request = Request::dtoh(host, device, 1 << 20).at(overtake.priorities().highest());
+/// // SAFETY: both sides have 1 MiB, live until the copy has completed, and are left alone until then.
+/// let copy = unsafe { stream.memcpy_async(&request)? };
+/// stream.synchronize()?;
+/// assert_eq!(copy.status()?, Status::Done);
+/// # Ok::<(), hal::Error>(())
+/// ```
 pub struct PriorityStream {
     state: Arc<StreamState>,
 }
@@ -37,19 +59,23 @@ impl PriorityStream {
         self.state.priority
     }
 
-    /// Whether a copy of this kind would go to the driver because nobody more or less urgent is about. Costs a few
-    /// loads, where asking for the copy costs several hundred instructions; tell [`PriorityStream::passed_on`].
+    /// Whether a copy of this kind would go natively because it meets no other priority. Costs a few loads, where
+    /// asking for the copy costs several hundred instructions. A caller that passes such a copy on says so to
+    /// [`PriorityStream::passed_on`].
+    #[doc(hidden)] // for crates/shim
     #[must_use]
     pub fn is_alone(&self, request: &Request, priority: Priority) -> bool {
         !self.state.inner.records.trace.is_on() && submit::is_alone(&self.state, request, priority)
     }
 
     /// A copy of so many bytes has gone to the driver without being asked for here.
+    #[doc(hidden)] // for crates/shim
     pub fn passed_on(&self, reason: Reason, bytes: u64) {
         self.state.inner.records.counters.copied(Plan::Native(reason), bytes);
     }
 
-    /// Has the driver make a copy of its own, which may wait for the device and keep everybody else out.
+    /// Has the driver make a copy of its own, which may wait for the device and keep all other threads out.
+    #[doc(hidden)] // for crates/shim
     pub fn natively<T>(&self, native: impl FnOnce() -> T) -> T {
         self.state.inner.natively(native)
     }
@@ -71,6 +97,7 @@ impl PriorityStream {
     /// # Safety
     /// As for [`PriorityStream::memcpy_async`], for each request; `native` makes the copies of all requests and nothing
     /// else.
+    #[doc(hidden)] // for crates/shim
     pub unsafe fn memcpy_through(&self, requests: &[Request], native: &Native<'_>) -> Result<CopyHandle> {
         if requests.is_empty() {
             return Err(Code::INVALID_VALUE.at("overtake memcpy_through").because("no copies"));
@@ -132,7 +159,7 @@ impl PriorityStream {
         unsafe { self.memcpy_async(&request) }
     }
 
-    /// A copy of a shape that the driver may not take: it is asked, in the caller's own words.
+    /// A copy of a shape that the driver may refuse: the driver is asked, in the caller's own words.
     fn as_it_is(&self, copy: impl FnOnce(&dyn Driver, Stream) -> Result<()>) -> Result<CopyHandle> {
         let state = &self.state;
         submit::as_it_is(state, || copy(&*state.inner.driver, state.stream))
@@ -158,8 +185,9 @@ impl PriorityStream {
         self.state.inner.records.standing.check()
     }
 
-    /// The handle means another stream from now on, as that of the per-thread default stream does on another thread:
-    /// what is known of the copies so far says nothing of those to come, except of what kind they may be.
+    /// The handle means another stream from now on, as that of the per-thread default stream does on another thread. Of
+    /// the copies so far only their priorities say something about those to come.
+    #[doc(hidden)] // for crates/shim
     pub fn renew(&self) {
         lock(&self.state.burst).end();
         self.state.ahead.clear();
@@ -168,6 +196,13 @@ impl PriorityStream {
     /// Waits for everything in the stream.
     pub fn synchronize(&self) -> Result<()> {
         self.state.inner.driver.stream_synchronize(self.state.stream).and_then(|()| self.loss())
+    }
+}
+
+impl fmt::Debug for PriorityStream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (raw, priority) = (self.raw(), self.priority());
+        f.debug_struct("PriorityStream").field("raw", &raw).field("priority", &priority).finish_non_exhaustive()
     }
 }
 

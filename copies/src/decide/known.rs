@@ -1,4 +1,4 @@
-//! What a decision is made from, and what it comes to.
+//! The facts from which a decision is made, and its result.
 
 use channels::{Direction, Refusal};
 use hal::Error;
@@ -9,13 +9,13 @@ use crate::decide::plan::Plan;
 use crate::options::Options;
 use crate::placement::Placement;
 
-/// What is known of a copy so far. A fact that is `None` has not been asked for.
+/// The facts that are known of a copy so far. A fact that is `None` has not been asked for.
 #[derive(Clone, Debug)]
 pub(crate) struct Known<'a> {
     pub(crate) options: &'a Options,
     /// The option `enabled`, where a copy that goes at once has it in its cache.
     pub(crate) is_enabled: bool,
-    /// What [`crate::decide::leaves_urgent_copies`] says of the options, there too.
+    /// The answer of [`crate::decide::leaves_urgent_copies`] for the options, there too.
     pub(crate) leaves_urgent_copies: bool,
     pub(crate) cargo: Cargo<'a>,
     pub(crate) priority: Priority,
@@ -44,7 +44,7 @@ pub(crate) struct Known<'a> {
 }
 
 impl<'a> Known<'a> {
-    /// What is known of any copy before anything has been asked.
+    /// The facts about any copy before the first question.
     #[inline(always)]
     pub(crate) fn of(options: &'a Options, cargo: Cargo<'a>, priority: Priority) -> Known<'a> {
         Known {
@@ -73,7 +73,7 @@ impl<'a> Known<'a> {
 pub(crate) enum Decision {
     /// Nothing that is unknown matters any more.
     Go(Plan),
-    /// What to find out first.
+    /// This has to be found out first.
     Ask(Question),
 }
 

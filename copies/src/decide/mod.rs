@@ -1,8 +1,8 @@
 //! The decision: which way a copy goes. Pure: it calls no driver, reads no clock and changes nothing.
 //!
-//! [`decide`] is given what is [`Known`] of a copy. It answers with a [`Plan`], or with the [`Question`] whose answer
-//! it needs first; `submit/` finds the answer and asks again. It asks as late as it can, because every question to the
-//! driver costs a thread that has slept for a while a quarter of what its copy costs.
+//! [`decide`] is given the facts that are [`Known`] of a copy. It answers with a [`Plan`], or with the [`Question`]
+//! whose answer it needs first; `submit/` finds the answer and asks again. It asks as late as it can, because every
+//! question to the driver costs a thread that has slept for a while a quarter of what its copy costs.
 //!
 //! The first row that fits a copy decides:
 //!
@@ -60,7 +60,7 @@ pub use plan::{Plan, Reason};
 
 use Decision::{Ask, Go};
 
-/// The plan of a copy, or what has to be found out first.
+/// The plan of a copy, or the question that has to be answered first.
 ///
 /// A caller that knows little yet has all but the first rows compiled away.
 #[inline(always)]
@@ -153,7 +153,7 @@ fn has_failed(known: &Known<'_>) -> bool {
     known.setback.as_ref().is_some_and(|(_, setback)| *setback != Setback::Uncovered)
 }
 
-/// What is left to do after a plan that came to nothing.
+/// The next plan after one that came to nothing.
 fn plan_after_setback(known: &Known<'_>) -> Option<Plan> {
     let (tried, setback) = known.setback.as_ref()?;
     let reason = match (tried, setback) {
@@ -169,7 +169,7 @@ fn plan_after_setback(known: &Known<'_>) -> Option<Plan> {
     Some(Plan::Native(reason))
 }
 
-/// What keeps a copy from every way but the native one, wherever its priority stands.
+/// The reason for which a copy goes natively whatever its priority is, if there is one.
 fn obstacle(placement: &Placement) -> Option<Reason> {
     match placement.kind {
         None => Some(Reason::Unknown),

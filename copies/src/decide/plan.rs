@@ -17,7 +17,7 @@ pub enum Reason {
     Unknown,
     /// Another engine than H2D and D2H.
     OtherEngine,
-    /// No other stream copies with another priority.
+    /// It meets no other priority in other streams on its engine.
     Alone,
     /// Too small to be worth holding up.
     Small,
@@ -35,7 +35,7 @@ pub enum Reason {
     Unready,
     /// It would have had to be guarded, and other streams' copies are already.
     Unguarded,
-    /// Its stream is not known here, or no rule gives it a priority.
+    /// Its stream is not known here, or nothing gives it a priority.
     LeftAlone,
     /// It is empty, or its shape is one that the driver may not take.
     Misshapen,
@@ -99,12 +99,12 @@ pub enum Plan {
     Urgent,
     /// By an ungated copy kernel, beside whatever the engine does.
     UrgentKernel,
-    /// By a copy kernel that yields to what is above; `raises` holds off what is below.
+    /// By a copy kernel that yields to the copies above.
     Kernel {
         /// Whether anything below must be held off.
         raises: bool,
     },
-    /// In chunks through a channel; `raises` holds off what is below.
+    /// In chunks through a channel.
     Engine {
         /// Whether anything below must be held off.
         raises: bool,

@@ -1,4 +1,4 @@
-//! Everything that can be set, and what it is where nothing sets it.
+//! All settings and their defaults.
 
 use channels::share::ShareOptions;
 use channels::watchdog::Patience;
@@ -7,7 +7,7 @@ use semaphores::{Kind, Priorities};
 
 use crate::kernel::Workers;
 
-/// What moves the bytes of a copy that may have to wait.
+/// The hardware that moves the bytes of a copy that may have to wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transport {
     /// Chosen for each copy by the rules of `decide/mod.rs`.
@@ -20,7 +20,7 @@ pub enum Transport {
     Native,
 }
 
-/// What moves the bytes of an urgent copy.
+/// The hardware that moves the bytes of an urgent copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UrgentTransport {
     /// The copy engine, in the application's own stream, while bulk is held off.
@@ -78,21 +78,34 @@ impl Default for GuardOptions {
     }
 }
 
-/// Everything that can be set.
+/// All settings.
+///
+/// # Example
+/// ```
+/// # use overtake_copies as overtake;
+/// use overtake::Options;
+///
+/// let options = Options { bulk_bytes_min: None, ..Options::default() }.with("max_blocking_us", "80")?;
+/// assert_eq!(options.blocking_max.0, 80_000);
+///
+/// let error = Options::default().with("transprot", "kernel").unwrap_err();
+/// assert_eq!(error.to_string(), "no option is called transprot: is it transport?");
+/// # Ok::<(), overtake::options::OptionError>(())
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
-    /// `false` turns the whole product into plain copies.
+    /// `false` has every copy made natively.
     pub enabled: bool,
     /// How many priorities there are, 1 to 32.
     pub priorities: Priorities,
     /// From how many bytes on a copy is bulk, where nothing else says how urgent it is; `None`: such copies are left
     /// alone. Heard by the drop-in and by the C library: in Rust every stream has its priority.
     pub bulk_bytes_min: Option<u64>,
-    /// What moves copies that may have to wait.
+    /// The hardware that moves copies that may have to wait.
     pub transport: Transport,
-    /// What moves urgent copies.
+    /// The hardware that moves urgent copies.
     pub urgent_transport: UrgentTransport,
-    /// How the engine transport says its semaphores.
+    /// By which operations copies on a channel count and wait.
     pub emulation: Kind,
     /// How long one chunk may keep the engine busy, and so an urgent copy waiting.
     pub blocking_max: Nanos,
@@ -100,9 +113,9 @@ pub struct Options {
     pub gate_bytes_min: u64,
     /// Copies below this go by engine rather than by kernel when the transport is chosen automatically.
     pub kernel_bytes_min: u64,
-    /// Who copies towards the device where bulk goes by kernel.
+    /// The warps that copy towards the device where bulk goes by kernel.
     pub kernel_h2d: Workers,
-    /// Who copies towards the host where bulk goes by kernel.
+    /// The warps that copy towards the host where bulk goes by kernel.
     pub kernel_d2h: Workers,
     /// How long the warps of one copy kernel stand still at most, all waits together.
     pub kernel_wait_max: Nanos,

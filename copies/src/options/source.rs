@@ -1,4 +1,4 @@
-//! Where options come from: a word of the program, a file, variables.
+//! The sources of options: a word of the program, a file, variables.
 
 use std::fmt;
 use std::path::Path;
@@ -13,13 +13,14 @@ use crate::options::tunable::{TUNABLES, Tunable};
 use crate::options::variables;
 
 /// An option that could not be understood.
+#[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OptionError {
     /// The option's name.
     pub name: String,
-    /// What was given.
+    /// The value that was given.
     pub value: String,
-    /// What would have been understood; where there is no such option, what may have been meant.
+    /// The values that would have been understood; if there is no such option, the nearest one.
     pub expected: String,
 }
 
@@ -144,7 +145,7 @@ pub fn syntax(source: &Source<'_>, error: &toml::de::Error) -> Fault {
     }
 }
 
-/// What to say of a name that is none.
+/// The message about a name that is none.
 fn unknown(name: &str) -> String {
     match variables::nearest(name, TUNABLES.iter().map(|tunable| tunable.name)) {
         Some(near) => format!("no option is called {name}: is it {near}?"),

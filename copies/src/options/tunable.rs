@@ -10,16 +10,18 @@ use crate::options::words::{fraction, size, size_text, switch};
 /// A span that is longer than this is a mistake.
 const SPAN_MAX_US: u64 = 3_600_000_000;
 
-/// One option: its name, what it takes, what it means.
+/// One option: its name, its kind, its meaning.
+#[derive(Debug)]
 pub struct Tunable {
     /// The name, in files and after `--set`; in variables it is `OVERTAKE_` and the name in capitals.
     pub name: &'static str,
-    /// What it means.
+    /// Its meaning, in a sentence without an end.
     pub meaning: &'static str,
     kind: Kind,
 }
 
-/// What a value is, and where it is kept.
+/// The kind of a value, and its place.
+#[derive(Debug)]
 enum Kind {
     Switch(fn(&mut Options) -> &mut bool),
     Span(fn(&mut Options) -> &mut Nanos),
@@ -37,7 +39,7 @@ enum Kind {
 }
 
 impl Tunable {
-    /// What it counts, where it counts something.
+    /// The unit of its value, if it has one.
     #[must_use]
     pub fn unit(&self) -> Option<&'static str> {
         match self.kind {
@@ -47,7 +49,7 @@ impl Tunable {
         }
     }
 
-    /// What it takes.
+    /// The values that it takes, in words.
     #[must_use]
     pub fn expected(&self) -> String {
         match self.kind {
@@ -81,7 +83,7 @@ impl Tunable {
         }
     }
 
-    /// Sets it; `None` where the value is not what it takes.
+    /// Sets it; `None` if it does not take the value.
     pub(super) fn set(&self, options: &mut Options, value: &str) -> Option<()> {
         match self.kind {
             Kind::Switch(place) => put(place(options), switch(value)),

@@ -2,7 +2,7 @@
 
 use crate::options::tunable::TUNABLES;
 
-/// What all of them begin with.
+/// All of them begin with this.
 const PREFIX: &str = "OVERTAKE_";
 
 /// A name is near another up to so many differences.
@@ -13,7 +13,7 @@ const DIFFERENCES_MAX: usize = 3;
 pub struct Variable {
     /// Its name.
     pub name: &'static str,
-    /// What it says.
+    /// Its meaning.
     pub meaning: &'static str,
 }
 
@@ -39,7 +39,7 @@ pub const VARIABLES: &[Variable] = &[
     variable("OVERTAKE_SOFT_DEVICES", "how many devices the software GPU has"),
 ];
 
-/// What the build and the tests of this project use.
+/// Those of the build and the tests of this project.
 const OF_THE_PROJECT: &[&str] = &[
     "OVERTAKE_BIN",
     "OVERTAKE_BLESS",
@@ -55,7 +55,7 @@ pub fn of_option(name: &str) -> String {
     format!("{PREFIX}{}", name.to_uppercase())
 }
 
-/// What to say of the variables that look like ours and are not, by their names.
+/// The messages about variables that look like ours and are not, by their names.
 pub fn unknown(names: impl IntoIterator<Item = String>) -> Vec<String> {
     let options: Vec<String> = TUNABLES.iter().map(|tunable| of_option(tunable.name)).collect();
     let known: Vec<&str> =
@@ -78,7 +78,7 @@ pub fn unknown_here() -> Vec<String> {
     unknown(std::env::vars_os().filter_map(|(name, _)| name.into_string().ok()))
 }
 
-/// What was probably meant.
+/// The nearest known name, if any is near.
 #[must_use]
 pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let distance = |known: &str| strsim::damerau_levenshtein(name, known);

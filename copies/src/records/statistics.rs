@@ -36,6 +36,7 @@ impl Latency {
 }
 
 /// What happened so far.
+#[non_exhaustive]
 #[derive(Clone, Debug, PartialEq)]
 pub struct Statistics {
     /// Copies that held others off, or went beside them.

@@ -1,4 +1,4 @@
-//! Answers to the questions of a decision: what the streams know of each other, and what the driver knows.
+//! Answers to the questions of a decision, from what the streams know of each other, and from the driver.
 
 use channels::Direction;
 use semaphores::Priority;
@@ -33,7 +33,7 @@ impl Placed<'_> {
             Question::Placement => {
                 self.place();
                 if self.known.company.is_some() {
-                    // What will be asked next.
+                    // These questions come next.
                     self.look_ahead();
                     self.look_for_captures();
                 }

@@ -24,13 +24,13 @@ pub(super) struct Asked<'a> {
     pub(super) native: Option<&'a Native<'a>>,
 }
 
-/// A copy, and what has been found out about it.
+/// A copy, and the facts that have been found out about it.
 pub(super) struct Placed<'a> {
     pub(super) asked: Asked<'a>,
     pub(super) known: Known<'a>,
     /// The unfinished copies before it in its stream that are less urgent.
     pub(super) below: Vec<Dependency>,
-    /// What the kernel has to do for a batch; nothing where it cannot make all of it.
+    /// The descriptors of a batch for the kernel; none if the kernel cannot make all of it.
     pub(super) pieces: Vec<Descriptor>,
 }
 
@@ -54,7 +54,7 @@ impl<'a> Asked<'a> {
         Asked { stream, cargo, priority, native }
     }
 
-    /// What is known before anything has been asked.
+    /// The facts before the first question.
     #[inline(always)]
     pub(super) fn known(&self) -> Known<'a> {
         let inner = self.inner();
@@ -107,7 +107,7 @@ impl Planned<'_> {
         self.inner().engine(self.direction())
     }
 
-    /// Whether the CPU raises the word for it that holds off what is below.
+    /// Whether the CPU raises the word for it that holds off the copies below.
     pub(super) fn raises(&self) -> bool {
         match self.plan {
             Plan::Native(_) | Plan::UrgentKernel => false,
@@ -149,7 +149,7 @@ impl Planned<'_> {
         shape
     }
 
-    /// What a copy kernel has to do.
+    /// The descriptors for a copy kernel.
     pub(super) fn descriptors(&self) -> Vec<Descriptor> {
         match self.asked.cargo {
             Cargo::One(request) => vec![Descriptor::copy(&self.seen_by_device(request.shape.flattened()))],

@@ -1,4 +1,4 @@
-//! Several copies without order among them, as one: where they are, and what a kernel has to do for them.
+//! Several copies without order among them, as one: where they are, and their descriptors for a kernel.
 
 use channels::{Direction, Shape};
 use hal::Driver;
@@ -60,7 +60,7 @@ struct Span {
 }
 
 impl Span {
-    /// What lies from `address` on; `host_when` is the direction in which this side is the host's.
+    /// The memory from `address` on; `host_when` is the direction in which this side is the host's.
     fn of(driver: &dyn Driver, address: u64, placement: &Placement, host_when: Direction) -> Option<Span> {
         let on_host = placement.direction == host_when;
         let seen = placement.host_seen_by_device.filter(|_| on_host).map_or(address, |seen| seen.0);

@@ -31,7 +31,7 @@ impl Planned<'_> {
         self.go_tracked(|| Ok(unsafe { self.launch(Some(yields), workers) }?))
     }
 
-    /// What a bulk kernel yields to, and its warps.
+    /// The word to which a bulk kernel yields, and its warps.
     pub(super) fn bulk_kernel(&self) -> (Yield, Workers) {
         let options = &self.inner().options;
         let workers = match self.direction() {

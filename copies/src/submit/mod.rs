@@ -1,12 +1,12 @@
-//! Submission: asks what a decision needs to know, and goes the way that it comes to.
+//! Submission: answers the questions of a decision, and goes the way that it comes to.
 //!
-//! | file | what it holds |
+//! | file | content |
 //! |---|---|
 //! | `asked.rs` | a copy as it is asked for, placed and planned |
 //! | `answer.rs` | answers to the questions of a decision |
-//! | `place.rs`, `batch.rs` | what the driver says of the memory of one copy, and of several |
+//! | `place.rs`, `batch.rs` | the memory of one copy, and of several, as the driver knows it |
 //! | `native.rs`, `urgent.rs`, `kernel.rs`, `guarded.rs`, `channel.rs` | a way each |
-//! | `tracked.rs` | what the ways share: a ticket, the raised word, the hand-over to the watcher |
+//! | `tracked.rs` | the common part of the ways: a ticket, the raised word, the hand-over to the watcher |
 #![allow(unsafe_code)] // copies are unsafe; the caller's promise is passed on
 
 mod answer;
@@ -143,7 +143,7 @@ impl Asked<'_> {
     }
 }
 
-/// What becomes of a copy of this priority, direction and size: for its caller, and for the books.
+/// The end of a copy of this priority, direction and size: the handle for its caller, and the counters.
 #[inline(always)]
 fn finish(
     stream: &Arc<StreamState>,

@@ -57,7 +57,7 @@ impl Planned<'_> {
         before.into_iter().for_each(|event| inner.events.give(event));
         if !is_tracked {
             inner.records.withdraw(flight);
-            // What has been submitted is on its way, without anything that tells of it.
+            // A submitted copy is on its way, and nothing will tell of its completion.
             return submitted.map(|()| {
                 inner.records.counters.failed();
                 None
