@@ -138,6 +138,8 @@ mod tests {
     fn conditions_are_lent_and_come_back() {
         const THREADS: u32 = 3;
         let driver: Arc<dyn Driver> = Arc::new(SoftGpu::builder().build());
+        // This thread has the turn until it joins: none of the others runs out of time before all have started.
+        let begin = driver.host().now();
         let count = Arc::new(AtomicU32::new(0));
         let turns = |index: u32| {
             let (own, count) = (Arc::clone(&driver), Arc::clone(&count));
@@ -149,7 +151,7 @@ mod tests {
                         looks += 1;
                         count.load(Ordering::Acquire) == turn
                     };
-                    let deadline = own.host().now() + Nanos::from_ms(100);
+                    let deadline = begin + Nanos::from_ms(100);
                     assert_eq!(own.host().wait_until(Some(deadline), &mut condition), Wait::Met);
                     count.fetch_add(1, Ordering::AcqRel);
                 }
