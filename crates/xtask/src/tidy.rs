@@ -76,7 +76,7 @@ pub fn run(root: &Path) -> Outcome {
         let mut found = check(name, &text);
         if is_kind(name, &TEXT) {
             let mut missing = mentions::missing(name, &text, &exists);
-            missing.extend(persons::found(name, &text));
+            missing.extend(persons::found(&text));
             if is_kind(name, &["md"]) {
                 missing.extend(items::missing(&text, &|path| std::fs::read_to_string(root.join(path)).ok()));
                 missing.extend(items::unnamed(name, &text));
