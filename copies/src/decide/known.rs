@@ -9,6 +9,9 @@ use crate::decide::plan::Plan;
 use crate::options::Options;
 use crate::placement::Placement;
 
+/// The least and the most urgent priority that a copy meets, its own included.
+pub(crate) type Company = (Priority, Priority);
+
 /// The facts that are known of a copy so far. A fact that is `None` has not been asked for.
 #[derive(Clone, Debug)]
 pub(crate) struct Known<'a> {
@@ -28,7 +31,7 @@ pub(crate) struct Known<'a> {
     /// Whether the copy kernel is there and may be used.
     pub(crate) is_kernel_there: bool,
     /// The least and the most urgent priority of this copy and of all copies of other streams on its engine.
-    pub(crate) company: Option<(Priority, Priority)>,
+    pub(crate) company: Option<Company>,
     /// Whether it comes after unfinished copies that are less urgent.
     pub(crate) depends: Option<bool>,
     /// Where its bytes are.

@@ -55,7 +55,7 @@ use semaphores::{Kind, Priority};
 use crate::options::{Options, Transport, UrgentTransport};
 use crate::placement::Placement;
 
-pub(crate) use known::{Decision, Known, Question, Setback};
+pub(crate) use known::{Company, Decision, Known, Question, Setback};
 pub use plan::{Plan, Reason};
 
 use Decision::{Ask, Go};
@@ -122,7 +122,7 @@ fn is_inlined(known: &Known<'_>) -> bool {
 }
 
 /// The rows for which it matters where the bytes are.
-fn decide_placed(known: &Known<'_>, placement: Placement, company: (Priority, Priority)) -> Decision {
+fn decide_placed(known: &Known<'_>, placement: Placement, company: Company) -> Decision {
     if known.depends.is_none() {
         return Ask(Question::Dependencies);
     }
@@ -185,7 +185,7 @@ fn is_across(direction: Direction) -> bool {
 }
 
 /// The plan of a copy that meets others on its engine.
-fn plan_among(known: &Known<'_>, placement: &Placement, (lowest, highest): (Priority, Priority)) -> Plan {
+fn plan_among(known: &Known<'_>, placement: &Placement, (lowest, highest): Company) -> Plan {
     let (waits, raises) = (known.priority < highest, known.priority > lowest);
     let (options, bytes) = (known.options, known.cargo.bytes());
     if waits && bytes >= options.gate_bytes_min && options.transport != Transport::Native {

@@ -1,9 +1,8 @@
 //! Answers to the questions of a decision, from what the streams know of each other, and from the driver.
 
 use channels::Direction;
-use semaphores::Priority;
 
-use crate::decide::Question;
+use crate::decide::{Company, Question};
 use crate::native::Native;
 use crate::placement::Placement;
 use crate::state::directions;
@@ -14,7 +13,7 @@ use crate::submit::place::{is_allocated, place};
 impl Asked<'_> {
     /// The priorities that the copy meets on its engine, or on both where `direction` is not known; see
     /// [`crate::decide::Known::company`].
-    pub(super) fn company(&self, direction: Option<Direction>) -> (Priority, Priority) {
+    pub(super) fn company(&self, direction: Option<Direction>) -> Company {
         let bounds = directions(direction).map(|direction| self.stream.bounds_with(direction, self.priority));
         bounds
             .fold((self.priority, self.priority), |(low, high), (lowest, highest)| (low.min(lowest), high.max(highest)))

@@ -28,7 +28,7 @@ use hal::{Nanos, Result};
 use semaphores::Priority;
 
 use crate::cargo::Cargo;
-use crate::decide::{Decision, Known, Plan, Question, Reason, Setback, decide};
+use crate::decide::{Company, Decision, Known, Plan, Question, Reason, Setback, decide};
 use crate::handle::CopyHandle;
 use crate::native::Native;
 use crate::records::{Ticket, TracedCopy};
@@ -51,7 +51,7 @@ pub(crate) unsafe fn submit(
     match unsafe { asked.submit_at_once() } {
         ControlFlow::Break(result) => result,
         // SAFETY: passed on to the caller.
-        ControlFlow::Continue(has_tried) => unsafe { submit_asking(stream, Cargo::One(request), native, has_tried) },
+        ControlFlow::Continue(tried) => unsafe { submit_asking(stream, Cargo::One(request), native, tried) },
     }
 }
 
@@ -69,7 +69,7 @@ pub(crate) unsafe fn submit_all(
     unsafe {
         match requests {
             [request] => submit(stream, request, Some(native)),
-            _ => submit_asking(stream, Cargo::Batch(requests), Some(native), false),
+            _ => submit_asking(stream, Cargo::Batch(requests), Some(native), None),
         }
     }
 }
@@ -96,7 +96,7 @@ pub(crate) fn as_it_is(stream: &Arc<StreamState>, copy: impl FnOnce() -> Result<
 
 impl Asked<'_> {
     /// A copy that is alone, or urgent and covered by a ticket of its stream, goes before the driver is asked anything
-    /// about it. Of any other copy this says whether it has been tried as an urgent one.
+    /// about it. Of an urgent copy that no ticket covers this says which company it meets.
     ///
     /// A thread that has slept for a while finds little of this in its caches. So this stands by itself, before all
     /// that other copies need.
@@ -104,14 +104,14 @@ impl Asked<'_> {
     /// # Safety
     /// As for [`submit`].
     #[inline(always)]
-    unsafe fn submit_at_once(&self) -> ControlFlow<Result<CopyHandle>, bool> {
+    unsafe fn submit_at_once(&self) -> ControlFlow<Result<CopyHandle>, Option<Company>> {
         let (stream, inner, request) = (self.stream, self.inner(), self.cargo.first());
         let is_valid = request.priority.is_none_or(|priority| inner.options.priorities.contains(priority));
         let Some(direction) = request.direction.filter(|_| is_valid && inner.is_enabled) else {
-            return ControlFlow::Continue(false);
+            return ControlFlow::Continue(None);
         };
         if !stream.is_announced(direction, self.priority) {
-            return ControlFlow::Continue(false);
+            return ControlFlow::Continue(None);
         }
         let about = || (self.priority, Some(direction), request.bytes());
         let mut known = self.known();
@@ -125,16 +125,16 @@ impl Asked<'_> {
                 return ControlFlow::Break(finish(stream, went, about(), began));
             }
             Decision::Ask(Question::Dependencies) => {}
-            _ => return ControlFlow::Continue(false),
+            _ => return ControlFlow::Continue(None),
         }
         known.depends = Some(stream.ahead.may_be_below(self.priority));
         if decide(&known) != Decision::Go(Plan::Urgent) {
-            return ControlFlow::Continue(false);
+            return ControlFlow::Continue(None);
         }
         let began = stream.began();
         // SAFETY: passed on to the caller.
         match unsafe { self.go_covered(direction) } {
-            None => ControlFlow::Continue(true),
+            None => ControlFlow::Continue(known.company),
             Some(submitted) => {
                 let went = submitted.map(|()| (Plan::Urgent, None));
                 ControlFlow::Break(finish(stream, went, about(), began))
@@ -176,7 +176,7 @@ fn trace(stream: &StreamState, copy: TracedCopy, ticket: Option<Ticket>) {
     stream.inner.records.trace.submitted(TracedCopy { returned, ..copy }, ticket);
 }
 
-/// Submits a copy that does not go at once, though it `has_tried` to, as an urgent one, or has not.
+/// Submits a copy that does not go at once. One that has `tried` to, as an urgent one, has met that company.
 ///
 /// # Safety
 /// As for [`submit`], for each.
@@ -185,7 +185,7 @@ unsafe fn submit_asking(
     stream: &Arc<StreamState>,
     cargo: Cargo<'_>,
     native: Option<&Native<'_>>,
-    has_tried: bool,
+    tried: Option<Company>,
 ) -> Result<CopyHandle> {
     let asked = Asked::new(stream, cargo, native);
     let inner = asked.inner();
@@ -194,7 +194,8 @@ unsafe fn submit_asking(
     inner.check(asked.priority, "overtake memcpy_async")?;
     let began = stream.began();
     let mut placed = Placed::new(asked);
-    placed.known.setback = has_tried.then_some((Plan::Urgent, Setback::Uncovered));
+    placed.known.company = tried;
+    placed.known.setback = tried.map(|_| (Plan::Urgent, Setback::Uncovered));
     // SAFETY: passed on to the caller.
     let went = unsafe { placed.submit() };
     finish(stream, went, (asked.priority, placed.known_direction(), cargo.bytes()), began)
