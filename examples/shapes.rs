@@ -4,7 +4,7 @@ use std::error::Error;
 
 use backend::{Backend, open};
 use overtake::copy::Request;
-use overtake::hal::{Copy2d, Copy3d, Device, DevicePtr, Endpoint, HostAllocFlags, Plane, Volume};
+use overtake::hal::{Device, DevicePtr, HostAllocFlags, Shape, Side};
 use overtake::{Options, Overtake, Priority};
 
 const PITCH: u64 = 1024;
@@ -30,26 +30,17 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     sent.iter_mut().enumerate().for_each(|(at, byte)| *byte = (at * 31 % 251) as u8);
 
-    let plane = |base, rows_before| Plane { base, pitch_bytes: PITCH, x_bytes: 8, y: rows_before };
-    let rectangle = Copy2d {
-        source: plane(Endpoint::Host(source as u64), 0),
-        target: plane(Endpoint::Device(device), 0),
-        width_bytes: WIDTH,
-        height: ROWS,
-    };
-    let volume = |base| Volume { base, pitch_bytes: PITCH, slice_rows: ROWS, x_bytes: 8, y: 0, z: 1 };
-    let cuboid = Copy3d {
-        source: volume(Endpoint::Host(source as u64)),
-        target: volume(Endpoint::Device(device)),
-        width_bytes: WIDTH,
-        height: ROWS,
-        depth: SLICES - 1,
-    };
+    // Each slice has a margin of 8 bytes to the left. The rectangle is the first slice, the box all others.
+    let side = |side: Side| Side { address: side.address + 8, ..side.pitched(PITCH, PITCH * ROWS) };
+    let (from, to) = (side(Side::host(source as u64)), side(Side::device(device)));
+    let rectangle = Shape { source: from, target: to, width_bytes: WIDTH, rows: ROWS, depth: 1 };
+    let next_slice = |side: Side| Side { address: side.address + PITCH * ROWS, ..side };
+    let cuboid = Shape { source: next_slice(from), target: next_slice(to), depth: SLICES - 1, ..rectangle };
     // SAFETY: every row of both shapes lies within the allocations, which live until the end; the host side stays
     // unchanged.
     unsafe {
-        bulk.memcpy_2d_async(&rectangle)?;
-        bulk.memcpy_3d_async(&cuboid)?;
+        bulk.memcpy_shape_async(&rectangle)?;
+        bulk.memcpy_shape_async(&cuboid)?;
         urgent.wait_for(&bulk)?;
         let half = BYTES / 2;
         urgent.memcpy_batch_async(&[

@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex};
 
 use driver::RealHost;
 use overtake::hal::{
-    Attribute, CaptureMode, CaptureStatus, Context, Copy2d, Copy3d, Device, DevicePtr, Driver, Event, EventFlags,
-    Function, Graph, Host, HostAllocFlags, HostRegisterFlags, Launch, MemOp, MemoryKind, Module, Nanos, PointerInfo,
-    PriorityRange, Result, Stream, StreamFlags, ThreadToken, Uuid, Wait, Width,
+    Attribute, CaptureMode, CaptureStatus, Context, Device, DevicePtr, Driver, Event, EventFlags, Function, Graph,
+    Host, HostAllocFlags, HostRegisterFlags, Launch, MemOp, MemoryKind, Module, Nanos, PointerInfo, PriorityRange,
+    Result, Shape, Stream, StreamFlags, ThreadToken, Uuid, Wait, Width,
 };
 use softgpu::{Clock, SoftGpu};
 
@@ -265,8 +265,7 @@ impl Driver for Null {
             target: DevicePtr, target_context: Context, source: DevicePtr, source_context: Context, bytes: u64,
             stream: Stream
         ) -> ();
-        copy_2d_async(copy: &Copy2d, stream: Stream) -> ();
-        copy_3d_async(copy: &Copy3d, stream: Stream) -> ();
+        copy_shape_async(shape: &Shape, stream: Stream) -> ();
         launch(launch: &Launch<'_>) -> ();
     }
 }

@@ -4,14 +4,15 @@
 use std::sync::{Arc, Mutex};
 
 use hal::locks::{lock, unpoisoned};
-use hal::{Code, DevicePtr, Driver, Event, EventFlags, MemOp, Nanos, Result, Stream, StreamFlags, Wait, WaitCondition};
+use hal::{
+    Code, DevicePtr, Driver, Event, EventFlags, MemOp, Nanos, Result, Shape, Stream, StreamFlags, Wait, WaitCondition,
+};
 use semaphores::{Bank, Emulation, Priority, Step, Words};
 
 use crate::bracket::bracket;
 use crate::direction::Direction;
 use crate::fold::Group;
 use crate::pace::Pace;
-use crate::shape::Shape;
 use crate::submit::copy_shape;
 use crate::turn::Turns;
 

@@ -6,7 +6,7 @@
 
 use hal::Nanos;
 
-use crate::shape::Shape;
+use hal::Shape;
 
 /// Chunks are a multiple of this, so that no chunk begins in the middle of a page or a bus burst.
 const GRAIN_BYTES: u64 = 64 * 1024;
@@ -68,7 +68,7 @@ fn cut_slice(shape: &Shape, slice: u64, chunk_bytes: u64, chunks: &mut Vec<Shape
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::shape::Side;
+    use hal::Side;
     use proptest::prelude::*;
 
     #[test]
@@ -100,7 +100,7 @@ mod tests {
         ) -> Shape {
             let side = |address, row_gap: u64, slice_gap: u64| {
                 let row_pitch_bytes = width + row_gap;
-                Side { address, row_pitch_bytes, slice_pitch_bytes: row_pitch_bytes * rows + slice_gap }
+                Side::unified(address).pitched(row_pitch_bytes, row_pitch_bytes * rows + slice_gap)
             };
             Shape {
                 target: side(1 << 20, gaps[0], gaps[1]), source: side(1 << 30, gaps[2], gaps[3]),

@@ -75,7 +75,6 @@ pub mod fold;
 pub mod pace;
 pub mod probe;
 pub mod retreat;
-pub mod shape;
 pub mod share;
 pub mod strikes;
 mod submit;
@@ -84,6 +83,6 @@ pub mod watchdog;
 
 pub use channel::{Adder, Channel, ChannelOptions, Refusal, Submission};
 pub use direction::Direction;
+pub use hal::{Shape, Side};
 pub use pace::Pace;
-pub use shape::{Shape, Side};
 pub use submit::copy_shape;

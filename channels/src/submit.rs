@@ -1,10 +1,9 @@
 //! Submits one copy by the driver call that fits its shape.
 #![allow(unsafe_code)] // the copy calls are unsafe; the caller's promise is passed on
 
-use hal::{Copy2d, Copy3d, DevicePtr, Driver, Endpoint, Plane, Result, Stream, Volume};
+use hal::{Declared, Driver, Result, Shape, Side, Stream};
 
 use crate::direction::Direction;
-use crate::shape::{Shape, Side};
 
 /// Submits a copy of any shape to a stream.
 ///
@@ -25,31 +24,17 @@ unsafe fn copy_rows(driver: &dyn Driver, direction: Direction, shape: &Shape, st
         // SAFETY: passed on to the caller.
         return unsafe { copy_linear(driver, direction, shape, stream) };
     }
-    let (target, source) = endpoints(direction, shape);
-    if shape.depth == 1 {
-        let copy = Copy2d {
-            source: plane(source, shape.source),
-            target: plane(target, shape.target),
-            width_bytes: shape.width_bytes,
-            height: shape.rows,
-        };
+    let shape = declared(direction, shape);
+    if shape.depth == 1 || (shape.target.slice_rows().is_some() && shape.source.slice_rows().is_some()) {
         // SAFETY: passed on to the caller.
-        return unsafe { driver.copy_2d_async(&copy, stream) };
+        return unsafe { driver.copy_shape_async(&shape, stream) };
     }
-    match (volume(source, shape.source), volume(target, shape.target)) {
-        (Some(source), Some(target)) => {
-            let copy =
-                Copy3d { source, target, width_bytes: shape.width_bytes, height: shape.rows, depth: shape.depth };
-            // SAFETY: passed on to the caller.
-            unsafe { driver.copy_3d_async(&copy, stream) }
-        }
-        // One call cannot describe slices that are not a whole number of rows apart.
-        _ => (0..shape.depth).try_for_each(|slice| {
-            let slice = shape.rows_from(slice, 0, shape.rows);
-            // SAFETY: passed on to the caller; a slice's rows are among the shape's.
-            unsafe { copy_shape(driver, direction, &slice, stream) }
-        }),
-    }
+    // Slices that are not a whole number of rows apart cannot be said in one call.
+    (0..shape.depth).try_for_each(|slice| {
+        let slice = shape.rows_from(slice, 0, shape.rows);
+        // SAFETY: passed on to the caller; a slice's rows are among the shape's.
+        unsafe { copy_shape(driver, direction, &slice, stream) }
+    })
 }
 
 unsafe fn copy_linear(driver: &dyn Driver, direction: Direction, shape: &Shape, stream: Stream) -> Result<()> {
@@ -69,29 +54,14 @@ unsafe fn copy_linear(driver: &dyn Driver, direction: Direction, shape: &Shape, 
     }
 }
 
-fn endpoints(direction: Direction, shape: &Shape) -> (Endpoint, Endpoint) {
-    let (target, source) = (shape.target.address, shape.source.address);
-    let device = |address| Endpoint::Device(DevicePtr(address));
-    match direction {
-        Direction::HostToDevice => (device(target), Endpoint::Host(source)),
-        Direction::DeviceToHost => (Endpoint::Host(target), device(source)),
-        Direction::DeviceToDevice => (device(target), device(source)),
-        Direction::Peer => (Endpoint::Unified(DevicePtr(target)), Endpoint::Unified(DevicePtr(source))),
-    }
-}
-
-fn plane(base: Endpoint, side: Side) -> Plane {
-    Plane { base, pitch_bytes: side.row_pitch_bytes, x_bytes: 0, y: 0 }
-}
-
-fn volume(base: Endpoint, side: Side) -> Option<Volume> {
-    let rows = side.slice_pitch_bytes.checked_div(side.row_pitch_bytes)?;
-    (rows * side.row_pitch_bytes == side.slice_pitch_bytes).then_some(Volume {
-        base,
-        pitch_bytes: side.row_pitch_bytes,
-        slice_rows: rows,
-        x_bytes: 0,
-        y: 0,
-        z: 0,
-    })
+/// The shape as the driver's own copy of that direction declares both sides.
+fn declared(direction: Direction, shape: &Shape) -> Shape {
+    let (target, source) = match direction {
+        Direction::HostToDevice => (Declared::Device, Declared::Host),
+        Direction::DeviceToHost => (Declared::Host, Declared::Device),
+        Direction::DeviceToDevice => (Declared::Device, Declared::Device),
+        Direction::Peer => (Declared::Unified, Declared::Unified),
+    };
+    let side = |side: Side, declared| Side { declared, ..side };
+    Shape { target: side(shape.target, target), source: side(shape.source, source), ..*shape }
 }

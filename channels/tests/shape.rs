@@ -7,7 +7,9 @@ const SOURCE: u64 = 1 << 30;
 
 /// 10 bytes a row, with pitches between rows and between slices on both sides.
 fn shape(rows: u64, depth: u64, target: (u64, u64), source: (u64, u64)) -> Shape {
-    let side = |address, (row_pitch_bytes, slice_pitch_bytes)| Side { address, row_pitch_bytes, slice_pitch_bytes };
+    let side = |address, (row_pitch_bytes, slice_pitch_bytes)| {
+        Side::unified(address).pitched(row_pitch_bytes, slice_pitch_bytes)
+    };
     Shape { target: side(TARGET, target), source: side(SOURCE, source), width_bytes: 10, rows, depth }
 }
 

@@ -1,7 +1,7 @@
 //! A copy as the caller asks for it.
 
 use channels::{Direction, Shape, Side};
-use hal::{Copy2d, Copy3d, DevicePtr, Endpoint, Plane, Volume};
+use hal::{Declared, DevicePtr};
 use semaphores::Priority;
 
 /// A copy as the caller asks for it.
@@ -49,28 +49,18 @@ impl Request {
         Request { direction, ..Request::linear(DevicePtr(target as u64), source, bytes) }
     }
 
-    /// A rectangle. `None` where the driver has to be asked whether it takes that: it is empty, rows are longer than
-    /// their pitch, a pitch is longer than any device's, or a number leaves 64 bits.
+    /// A rectangle or a box. `None` where the driver has to be asked whether it takes that: it is empty, rows or slices
+    /// are longer than the distance between them, a pitch is longer than any device's, or a number exceeds 64 bits.
     #[must_use]
-    pub fn two_d(copy: &Copy2d) -> Option<Request> {
-        let volume = |plane: &Plane| {
-            let Plane { base, pitch_bytes, x_bytes, y } = *plane;
-            Volume { base, pitch_bytes, slice_rows: 0, x_bytes, y, z: 0 }
+    pub fn shaped(shape: &Shape) -> Option<Request> {
+        let holds_rows = |side: &Side| {
+            let pitch = side.row_pitch_bytes;
+            let apart = || pitch.checked_mul(shape.rows).is_some_and(|rows| rows <= side.slice_pitch_bytes);
+            (shape.width_bytes..=PITCH_BYTES_MAX).contains(&pitch) && (shape.depth == 1 || apart())
         };
-        let Copy2d { width_bytes, height, .. } = *copy;
-        let (source, target) = (volume(&copy.source), volume(&copy.target));
-        Request::three_d(&Copy3d { source, target, width_bytes, height, depth: 1 })
-    }
-
-    /// A box. `None` as for a rectangle, and where a slice has more rows than there are from one to the next.
-    #[must_use]
-    pub fn three_d(copy: &Copy3d) -> Option<Request> {
-        let Copy3d { width_bytes, height, depth, .. } = *copy;
-        let side = |volume: &Volume| side(volume, width_bytes, height);
-        let shape =
-            Shape { target: side(&copy.target)?, source: side(&copy.source)?, width_bytes, rows: height, depth };
-        let direction = direction(copy.source.base, copy.target.base);
-        shape.fits().then_some(Request { shape, priority: None, direction })
+        let sound = shape.fits() && holds_rows(&shape.target) && holds_rows(&shape.source);
+        let direction = direction(shape.source.declared, shape.target.declared);
+        sound.then_some(Request { shape: *shape, priority: None, direction })
     }
 
     /// How many bytes several move together; never fewer than they do.
@@ -99,40 +89,16 @@ impl Request {
 }
 
 /// The direction, where both sides say where they are.
-fn direction(source: Endpoint, target: Endpoint) -> Option<Direction> {
+fn direction(source: Declared, target: Declared) -> Option<Direction> {
     match (source, target) {
-        (Endpoint::Host(_), Endpoint::Device(_)) => Some(Direction::HostToDevice),
-        (Endpoint::Device(_), Endpoint::Host(_)) => Some(Direction::DeviceToHost),
+        (Declared::Host, Declared::Device) => Some(Direction::HostToDevice),
+        (Declared::Device, Declared::Host) => Some(Direction::DeviceToHost),
         _ => None,
-    }
-}
-
-fn address(endpoint: Endpoint) -> u64 {
-    match endpoint {
-        Endpoint::Host(address) => address,
-        Endpoint::Device(pointer) | Endpoint::Unified(pointer) => pointer.0,
     }
 }
 
 /// The longest pitch that any driver takes (`CU_DEVICE_ATTRIBUTE_MAX_PITCH`).
 const PITCH_BYTES_MAX: u64 = i32::MAX as u64;
-
-/// One side of a box, with a pitch of 0 read as the driver was seen to read it.
-fn side(volume: &Volume, width_bytes: u64, height: u64) -> Option<Side> {
-    let (row_end, rows_end) = (volume.x_bytes.checked_add(width_bytes)?, volume.y.checked_add(height)?);
-    let pitch = if volume.pitch_bytes == 0 { row_end } else { volume.pitch_bytes };
-    let rows = if volume.slice_rows == 0 { rows_end } else { volume.slice_rows };
-    if row_end > pitch || rows_end > rows || volume.pitch_bytes > PITCH_BYTES_MAX {
-        return None;
-    }
-    let rows_before = volume.z.checked_mul(rows)?.checked_add(volume.y)?;
-    let offset = rows_before.checked_mul(pitch)?.checked_add(volume.x_bytes)?;
-    Some(Side {
-        address: address(volume.base).checked_add(offset)?,
-        row_pitch_bytes: pitch,
-        slice_pitch_bytes: pitch.checked_mul(rows)?,
-    })
-}
 
 #[cfg(test)]
 mod tests {
@@ -145,21 +111,27 @@ mod tests {
     }
 
     #[test]
-    fn rectangles_and_boxes_become_shapes() {
-        let base = Endpoint::Device(DevicePtr(1000));
-        let copy = Copy2d {
-            source: Plane { base: Endpoint::Host(5000), pitch_bytes: 0, x_bytes: 3, y: 2 },
-            target: Plane { base, pitch_bytes: 64, x_bytes: 8, y: 1 },
-            width_bytes: 16,
-            height: 4,
+    fn a_shape_that_the_driver_may_refuse_is_no_request() {
+        let box_of = |pitch, slice| {
+            let side = |address| Side::unified(address).pitched(pitch, slice);
+            Shape { target: side(1 << 20), source: side(1 << 30), width_bytes: 16, rows: 4, depth: 2 }
         };
-        let shape = Request::two_d(&copy).unwrap().shape;
-        assert_eq!((shape.source.address, shape.source.row_pitch_bytes), (5000 + 2 * 19 + 3, 19));
-        assert_eq!((shape.target.address, shape.bytes()), (1000 + 64 + 8, 64));
-        let volume = |slice_rows| Volume { base, pitch_bytes: 32, slice_rows, x_bytes: 1, y: 2, z: 3 };
-        let copy = Copy3d { source: volume(0), target: volume(10), width_bytes: 16, height: 4, depth: 2 };
-        let shape = Request::three_d(&copy).unwrap().shape;
-        assert_eq!(shape.source.address, 1000 + (3 * 6 + 2) * 32 + 1);
-        assert_eq!((shape.target.address, shape.target.slice_pitch_bytes), (1000 + (3 * 10 + 2) * 32 + 1, 320));
+        assert_eq!(Request::shaped(&box_of(16, 64)).map(|request| request.bytes()), Some(128));
+        let (narrow, low, wide) = (box_of(15, 64), box_of(16, 63), box_of(1 << 31, 1 << 33));
+        let far = Shape { rows: u64::MAX, ..box_of(16, 64) };
+        let empty = Shape { rows: 0, ..box_of(16, 64) };
+        for shape in [narrow, low, wide, far, empty] {
+            assert_eq!(Request::shaped(&shape), None, "{shape:?}");
+        }
+    }
+
+    #[test]
+    fn the_direction_is_what_both_sides_declare() {
+        let (host, device) = (Side::host(1 << 20).pitched(8, 8), Side::device(DevicePtr(1 << 30)).pitched(8, 8));
+        let of = |target, source| Request::shaped(&Shape { target, source, width_bytes: 8, rows: 1, depth: 1 });
+        let of = |target, source| of(target, source).and_then(|request| request.direction());
+        assert_eq!(of(device, host), Some(Direction::HostToDevice));
+        assert_eq!(of(host, device), Some(Direction::DeviceToHost));
+        assert_eq!(of(device, Side::unified(1 << 20).pitched(8, 8)), None);
     }
 }

@@ -4,7 +4,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use hal::{Code, Copy2d, Copy3d, DevicePtr, Driver, Result, Stream};
+use hal::{Code, DevicePtr, Result, Shape, Stream};
 use semaphores::Priority;
 
 use crate::decide::{Plan, Reason};
@@ -133,36 +133,19 @@ impl PriorityStream {
         unsafe { self.memcpy_async(&Request::dtoh(target, source, bytes)) }
     }
 
-    /// A rectangle.
+    /// A rectangle or a box. Any shape may be asked for: one that makes no sense is the driver's to refuse.
     ///
     /// # Safety
     /// As for [`PriorityStream::memcpy_async`], for every row.
-    pub unsafe fn memcpy_2d_async(&self, copy: &Copy2d) -> Result<CopyHandle> {
-        let Some(request) = Request::two_d(copy) else {
-            // SAFETY: passed on to the caller.
-            return self.as_it_is(|driver, stream| unsafe { driver.copy_2d_async(copy, stream) });
-        };
-        // SAFETY: passed on to the caller.
-        unsafe { self.memcpy_async(&request) }
-    }
-
-    /// A box.
-    ///
-    /// # Safety
-    /// As for [`PriorityStream::memcpy_async`], for every row.
-    pub unsafe fn memcpy_3d_async(&self, copy: &Copy3d) -> Result<CopyHandle> {
-        let Some(request) = Request::three_d(copy) else {
-            // SAFETY: passed on to the caller.
-            return self.as_it_is(|driver, stream| unsafe { driver.copy_3d_async(copy, stream) });
-        };
-        // SAFETY: passed on to the caller.
-        unsafe { self.memcpy_async(&request) }
-    }
-
-    /// A copy of a shape that the driver may refuse: the driver is asked, in the caller's own words.
-    fn as_it_is(&self, copy: impl FnOnce(&dyn Driver, Stream) -> Result<()>) -> Result<CopyHandle> {
+    pub unsafe fn memcpy_shape_async(&self, shape: &Shape) -> Result<CopyHandle> {
         let state = &self.state;
-        submit::as_it_is(state, || copy(&*state.inner.driver, state.stream))
+        // SAFETY: passed on to the caller.
+        unsafe {
+            match Request::shaped(shape) {
+                Some(request) => self.memcpy_async(&request),
+                None => submit::as_it_is(state, || state.inner.driver.copy_shape_async(shape, state.stream)),
+            }
+        }
     }
 
     /// Everything later in this stream comes after everything that is in `other` now. Unlike a plain event, this tells

@@ -10,9 +10,9 @@ use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
-use hal::{Context, Copy2d, Copy3d, DevicePtr, Driver, Function, HostAllocFlags, HostRegisterFlags, Launch, Stream};
+use hal::{Context, DevicePtr, Driver, Function, HostAllocFlags, HostRegisterFlags, Launch, Shape, Stream};
 
-use crate::place::{Block, Buffer, Extent, Side};
+use crate::place::{self, Block, Buffer, Extent, Side};
 use crate::rig::Rig;
 
 const PAGE_BYTES: usize = 4096;
@@ -185,25 +185,12 @@ impl Rig {
         unsafe { self.driver().copy_peer_async(to, target.2, from, source.2, bytes, stream) }
     }
 
-    /// A 2D copy.
-    pub fn copy_2d(&self, target: Block, source: Block, extent: Extent, stream: Stream) -> hal::Result<()> {
-        assert!(extent.depth == 1, "a plane has no depth");
+    /// A copy of two dimensions or, where the depth is not 1, of three.
+    pub fn copy_box(&self, target: Block, source: Block, extent: Extent, stream: Stream) -> hal::Result<()> {
         target.check(extent);
         source.check(extent);
-        let (width_bytes, height) = (extent.width_bytes, extent.height);
-        let copy = Copy2d { source: source.plane(), target: target.plane(), width_bytes, height };
         // SAFETY: both boxes are valid (checked) and outlive the copy (the rig's rule above).
-        unsafe { self.driver().copy_2d_async(&copy, stream) }
-    }
-
-    /// A 3D copy.
-    pub fn copy_3d(&self, target: Block, source: Block, extent: Extent, stream: Stream) -> hal::Result<()> {
-        target.check(extent);
-        source.check(extent);
-        let Extent { width_bytes, height, depth } = extent;
-        let copy = Copy3d { source: source.volume(), target: target.volume(), width_bytes, height, depth };
-        // SAFETY: both boxes are valid (checked) and outlive the copy (the rig's rule above).
-        unsafe { self.driver().copy_3d_async(&copy, stream) }
+        unsafe { self.driver().copy_shape_async(&place::shape(&target, &source, extent), stream) }
     }
 
     /// Pageable host memory to device memory, asynchronously: the source has been consumed on return.
@@ -336,16 +323,10 @@ pub mod attempt {
         unsafe { driver.copy_peer_async(target.0, target.1, source.0, source.1, bytes, stream) }
     }
 
-    /// A 2D copy whose shape is wrong.
-    pub fn copy_2d(driver: &dyn Driver, copy: &Copy2d, stream: Stream) -> hal::Result<()> {
+    /// A copy of two or three dimensions whose shape is wrong.
+    pub fn copy_shape(driver: &dyn Driver, shape: &Shape, stream: Stream) -> hal::Result<()> {
         // SAFETY: callers pass a shape that the driver refuses before a byte moves.
-        unsafe { driver.copy_2d_async(copy, stream) }
-    }
-
-    /// A 3D copy whose shape is wrong.
-    pub fn copy_3d(driver: &dyn Driver, copy: &Copy3d, stream: Stream) -> hal::Result<()> {
-        // SAFETY: callers pass a shape that the driver refuses before a byte moves.
-        unsafe { driver.copy_3d_async(copy, stream) }
+        unsafe { driver.copy_shape_async(shape, stream) }
     }
 
     /// A launch of a kernel without parameters, with a shape or handle that is wrong.

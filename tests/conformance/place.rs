@@ -1,6 +1,6 @@
 //! The places of copies: device buffers, sides of copies, and boxes inside them.
 
-use hal::{DevicePtr, Endpoint, Plane, Volume};
+use hal::{DevicePtr, Shape};
 
 use crate::memory::Pinned;
 
@@ -38,12 +38,12 @@ pub enum Side<'a> {
 }
 
 impl Side<'_> {
-    fn endpoint(self) -> Endpoint {
+    fn place(self) -> hal::Side {
         match self {
-            Side::Host(pinned) => Endpoint::Host(pinned.address()),
-            Side::Device(buffer) => Endpoint::Device(buffer.base),
-            Side::UnifiedHost(pinned) => Endpoint::Unified(DevicePtr(pinned.address())),
-            Side::UnifiedDevice(buffer) => Endpoint::Unified(buffer.base),
+            Side::Host(pinned) => hal::Side::host(pinned.address()),
+            Side::Device(buffer) => hal::Side::device(buffer.base),
+            Side::UnifiedHost(pinned) => hal::Side::unified(pinned.address()),
+            Side::UnifiedDevice(buffer) => hal::Side::unified(buffer.base.0),
         }
     }
 
@@ -95,15 +95,17 @@ impl Block<'_> {
         }
     }
 
-    /// The block as a side of a 2D copy.
-    pub fn plane(&self) -> Plane {
-        assert!(self.z == 0, "a plane has no depth");
-        Plane { base: self.side.endpoint(), pitch_bytes: self.pitch_bytes, x_bytes: self.x_bytes, y: self.y }
+    /// As a side of a shape.
+    pub fn side(&self, extent: Extent) -> hal::Side {
+        let row_pitch = self.row(extent, 1, 0) - self.row(extent, 0, 0);
+        let slice_pitch = self.row(extent, 0, 1) - self.row(extent, 0, 0);
+        let side = self.side.place();
+        hal::Side { address: side.address + self.row(extent, 0, 0), ..side.pitched(row_pitch, slice_pitch) }
     }
+}
 
-    /// The block as a side of a 3D copy.
-    pub fn volume(&self) -> Volume {
-        let (base, pitch_bytes, slice_rows) = (self.side.endpoint(), self.pitch_bytes, self.slice_rows);
-        Volume { base, pitch_bytes, slice_rows, x_bytes: self.x_bytes, y: self.y, z: self.z }
-    }
+/// The shape of a copy between two blocks.
+pub fn shape(target: &Block, source: &Block, extent: Extent) -> Shape {
+    let Extent { width_bytes, height, depth } = extent;
+    Shape { target: target.side(extent), source: source.side(extent), width_bytes, rows: height, depth }
 }

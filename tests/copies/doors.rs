@@ -6,12 +6,12 @@
 //! comes after its copies, on every way.
 #![allow(unsafe_code)]
 
-use hal::{Code, Copy2d, Copy3d, Driver, Function, Launch, Plane, Stream, Volume};
+use hal::{Code, Driver, Function, Launch, Shape, Stream};
 use overtake::copy::{CopyHandle, Native, Request};
 use overtake::{Overtake, Priority, PriorityStream};
 
 use crate::memory::Pinned;
-use crate::place::{Block, Buffer, Extent, Side};
+use crate::place::{self, Block, Buffer, Extent, Side};
 use crate::rig::Rig;
 
 fn at(request: Request, priority: Option<Priority>) -> Request {
@@ -126,39 +126,16 @@ pub fn boxed(
 ) -> hal::Result<CopyHandle> {
     target.check(extent);
     source.check(extent);
-    let Extent { width_bytes, height, depth } = extent;
-    let request = if depth == 1 {
-        Request::two_d(&Copy2d { source: source.plane(), target: target.plane(), width_bytes, height })
-    } else {
-        Request::three_d(&Copy3d { source: source.volume(), target: target.volume(), width_bytes, height, depth })
-    };
+    let request = Request::shaped(&place::shape(&target, &source, extent));
     let request = request.expect("a box of the suite is none that the driver may refuse");
     // SAFETY: both boxes lie inside buffers of a rig (checked above), which outlive the copy (the rule above).
     unsafe { stream.memcpy_async(&at(request, priority)) }
 }
 
-/// A rectangle or box that begins in buffers of the rig. The driver refuses it if it leaves them.
-pub fn attempt(stream: &PriorityStream, copy: &Copy3d) -> hal::Result<CopyHandle> {
+/// A rectangle or box that begins in buffers of the rig, and which the driver refuses where it leaves them.
+pub fn attempt(stream: &PriorityStream, shape: &Shape) -> hal::Result<CopyHandle> {
     // SAFETY: the device's side leaves its buffer wherever the host's does, and the driver refuses before a byte moves.
-    unsafe {
-        match plane_of(copy) {
-            Some(plane) => stream.memcpy_2d_async(&plane),
-            None => stream.memcpy_3d_async(copy),
-        }
-    }
-}
-
-/// A box as a rectangle, if it has no slices.
-pub fn plane_of(copy: &Copy3d) -> Option<Copy2d> {
-    let plane =
-        |side: &Volume| Plane { base: side.base, pitch_bytes: side.pitch_bytes, x_bytes: side.x_bytes, y: side.y };
-    let flat = copy.depth == 1 && [copy.source, copy.target].iter().all(|side| side.slice_rows == 0 && side.z == 0);
-    flat.then(|| Copy2d {
-        source: plane(&copy.source),
-        target: plane(&copy.target),
-        width_bytes: copy.width_bytes,
-        height: copy.height,
-    })
+    unsafe { stream.memcpy_shape_async(shape) }
 }
 
 /// Pinned host memory to the device or back. The driver refuses a length that leaves the buffer.

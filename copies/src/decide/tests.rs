@@ -124,7 +124,7 @@ fn only_what_the_kernel_can_make_goes_by_kernel() {
         let request = Request { shape, ..linear(0) };
         plan_of(&known(&options, &request))
     };
-    let side = |pitch| Side { address: 0x1000, row_pitch_bytes: pitch, slice_pitch_bytes: 4 * pitch };
+    let side = |pitch| Side::unified(0x1000).pitched(pitch, 4 * pitch);
     let rows =
         |target, source, rows| Shape { target: side(target), source: side(source), width_bytes: MIB, rows, depth: 1 };
     let (kernel, engine) = (Plan::Kernel { raises: false }, Plan::Engine { raises: false });

@@ -7,6 +7,7 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))] // clippy.toml says what, and why
 #![deny(unsafe_code)]
 
+pub mod conv;
 mod function;
 #[cfg(not(feature = "bindgen"))]
 #[allow(missing_docs, nonstandard_style, clippy::all)]

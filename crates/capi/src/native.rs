@@ -5,12 +5,9 @@ use std::ffi::{c_int, c_void};
 use std::sync::Arc;
 
 use driver::CudaDriver;
-use hal::{Code, Copy2d, DevicePtr, Driver, Endpoint, Error, Plane, Stream};
+use hal::{Code, Declared, DevicePtr, Driver, Error, Shape, Side, Stream};
 
 use crate::codes::OVERTAKE_ERROR_NO_DRIVER;
-use crate::copies::{
-    OVERTAKE_COPY_DEFAULT, OVERTAKE_COPY_DEVICE_TO_DEVICE, OVERTAKE_COPY_DEVICE_TO_HOST, OVERTAKE_COPY_HOST_TO_DEVICE,
-};
 use crate::failure::{Failure, Outcome};
 
 impl From<Error> for Failure {
@@ -49,14 +46,9 @@ pub struct Rectangle {
     pub height: usize,
 }
 
-/// Which of target and source are host memory, by the caller's word.
-fn on_host(kind: c_int) -> Outcome<(bool, bool)> {
-    match kind {
-        OVERTAKE_COPY_HOST_TO_DEVICE => Ok((false, true)),
-        OVERTAKE_COPY_DEVICE_TO_HOST => Ok((true, false)),
-        OVERTAKE_COPY_DEVICE_TO_DEVICE | OVERTAKE_COPY_DEFAULT => Ok((false, false)),
-        _ => Err(Failure::argument("kind is one of OVERTAKE_COPY_..., which are the numbers of cudaMemcpyKind")),
-    }
+fn declared(kind: c_int) -> Outcome<(Declared, Declared)> {
+    let unknown = "kind is one of OVERTAKE_COPY_..., which are the numbers of cudaMemcpyKind";
+    shim::declared(kind).ok_or_else(|| Failure::argument(unknown))
 }
 
 /// One copy.
@@ -70,13 +62,13 @@ pub unsafe fn copy(
     kind: c_int,
     stream: *mut c_void,
 ) -> Outcome {
-    let (driver, sides, stream, size) = (driver()?, on_host(kind)?, stream_of(stream), bytes as u64);
+    let (driver, sides, stream, size) = (driver()?, declared(kind)?, stream_of(stream), bytes as u64);
     let (to, from) = (DevicePtr(target.expose_provenance() as u64), DevicePtr(source.expose_provenance() as u64));
     // SAFETY: the caller's promise is what the driver asks for.
     let outcome = unsafe {
         match sides {
-            (false, true) => driver.copy_htod_async(to, source.cast(), size, stream),
-            (true, false) => driver.copy_dtoh_async(target.cast(), from, size, stream),
+            (_, Declared::Host) => driver.copy_htod_async(to, source.cast(), size, stream),
+            (Declared::Host, _) => driver.copy_dtoh_async(target.cast(), from, size, stream),
             _ => driver.copy_async(to, from, size, stream),
         }
     };
@@ -88,17 +80,18 @@ pub unsafe fn copy(
 /// # Safety
 /// As for `cudaMemcpy2DAsync`.
 pub unsafe fn copy_2d(rectangle: &Rectangle, kind: c_int, stream: *mut c_void) -> Outcome {
-    let (target_on_host, source_on_host) = on_host(kind)?;
-    let plane = |address: u64, on_host, pitch| {
-        let base = if on_host { Endpoint::Host(address) } else { Endpoint::Unified(DevicePtr(address)) };
-        Plane { base, pitch_bytes: pitch, x_bytes: 0, y: 0 }
+    let (target, source) = declared(kind)?;
+    let side = |address: usize, declared, pitch: usize| Side {
+        declared,
+        ..Side::unified(address as u64).pitched(pitch as u64, 0)
     };
-    let copy = Copy2d {
-        source: plane(rectangle.source.expose_provenance() as u64, source_on_host, rectangle.source_pitch as u64),
-        target: plane(rectangle.target.expose_provenance() as u64, target_on_host, rectangle.target_pitch as u64),
+    let shape = Shape {
+        target: side(rectangle.target.expose_provenance(), target, rectangle.target_pitch),
+        source: side(rectangle.source.expose_provenance(), source, rectangle.source_pitch),
         width_bytes: rectangle.width as u64,
-        height: rectangle.height as u64,
+        rows: rectangle.height as u64,
+        depth: 1,
     };
     // SAFETY: the caller's promise is what the driver asks for.
-    Ok(unsafe { driver()?.copy_2d_async(&copy, stream_of(stream)) }?)
+    Ok(unsafe { driver()?.copy_shape_async(&shape, stream_of(stream)) }?)
 }

@@ -11,11 +11,12 @@
 
 use std::sync::Arc;
 
+use abi::conv;
 use abi::types::*;
 use hal::{
-    Attribute, CaptureMode, CaptureStatus, Code, Context, Copy2d, Copy3d, Device, DevicePtr, Driver, Event, EventFlags,
-    Function, Graph, Host, HostAllocFlags, HostRegisterFlags, Launch, MemOp, Module, PointerInfo, PriorityRange,
-    Result, Stream, StreamFlags, Uuid, Width,
+    Attribute, CaptureMode, CaptureStatus, Code, Context, Device, DevicePtr, Driver, Event, EventFlags, Function,
+    Graph, Host, HostAllocFlags, HostRegisterFlags, Launch, MemOp, Module, PointerInfo, PriorityRange, Result, Shape,
+    Stream, StreamFlags, Uuid, Width,
 };
 use once_cell::sync::OnceCell;
 
@@ -23,7 +24,7 @@ use crate::functions::Functions;
 use crate::handle::{number, pointer};
 use crate::host::RealHost;
 use crate::library::Library;
-use crate::{copy, memop, memory, module};
+use crate::{memop, memory, module};
 
 /// The process's one real driver, once it has loaded.
 static LOADED: OnceCell<Arc<CudaDriver>> = OnceCell::new();
@@ -418,14 +419,17 @@ impl Driver for CudaDriver {
         unsafe { self.functions.cuMemcpyPeerAsync(target.0, target_context, source.0, source_context, bytes, stream) }
     }
 
-    unsafe fn copy_2d_async(&self, copy: &Copy2d, stream: Stream) -> Result<()> {
-        // SAFETY: the description is read before the call returns; the ranges it names are the caller's promise.
-        unsafe { self.functions.cuMemcpy2DAsync_v2(&copy::copy_2d(copy), pointer(stream.0)) }
-    }
-
-    unsafe fn copy_3d_async(&self, copy: &Copy3d, stream: Stream) -> Result<()> {
-        // SAFETY: the description is read before the call returns; the ranges it names are the caller's promise.
-        unsafe { self.functions.cuMemcpy3DAsync_v2(&copy::copy_3d(copy), pointer(stream.0)) }
+    unsafe fn copy_shape_async(&self, shape: &Shape, stream: Stream) -> Result<()> {
+        let stream = pointer(stream.0);
+        if shape.depth == 1 {
+            // SAFETY: the structure is read before the call returns; the ranges it names are the caller's promise.
+            return unsafe { self.functions.cuMemcpy2DAsync_v2(&conv::memcpy_2d(shape), stream) };
+        }
+        let uneven =
+            || Code::INVALID_VALUE.at("cuMemcpy3DAsync_v2").because("slices are no whole number of rows apart");
+        let copy = conv::memcpy_3d(shape).ok_or_else(uneven)?;
+        // SAFETY: as above.
+        unsafe { self.functions.cuMemcpy3DAsync_v2(&copy, stream) }
     }
 
     fn memset_d8_async(&self, target: DevicePtr, value: u8, bytes: u64, stream: Stream) -> Result<()> {

@@ -5,7 +5,7 @@
 //! | `library.rs` | dlopen and dlsym |
 //! | `functions.rs` | the one list of driver functions, resolved through `cuGetProcAddress_v2` |
 //! | `cuda.rs` | the implementation of the seam |
-//! | `copy.rs` `memop.rs` `memory.rs` `module.rs` `handle.rs` | how the seam's nouns look to the driver |
+//! | `memop.rs` `memory.rs` `module.rs` `handle.rs` | how the seam's nouns look to the driver |
 //! | `host.rs` | real time |
 //!
 //! Nothing here panics for want of a driver: an absent library, an absent function and a device-less machine are errors
@@ -14,7 +14,6 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))] // clippy.toml says what, and why
 #![deny(unsafe_code)]
 
-mod copy;
 mod cuda;
 mod functions;
 mod handle;

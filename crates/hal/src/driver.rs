@@ -2,8 +2,8 @@
 #![allow(unsafe_code)] // declares unsafe methods; this file holds no unsafe block
 
 use crate::{
-    Attribute, CaptureMode, CaptureStatus, Context, Copy2d, Copy3d, Device, DevicePtr, Event, EventFlags, Function,
-    Graph, Host, HostAllocFlags, HostRegisterFlags, Launch, MemOp, Module, PointerInfo, PriorityRange, Result, Stream,
+    Attribute, CaptureMode, CaptureStatus, Context, Device, DevicePtr, Event, EventFlags, Function, Graph, Host,
+    HostAllocFlags, HostRegisterFlags, Launch, MemOp, Module, PointerInfo, PriorityRange, Result, Shape, Stream,
     StreamFlags, Uuid,
 };
 
@@ -181,16 +181,12 @@ pub trait Driver: Send + Sync {
         bytes: u64,
         stream: Stream,
     ) -> Result<()>;
-    /// `cuMemcpy2DAsync_v2`.
+    /// `cuMemcpy2DAsync_v2` for one slice, else `cuMemcpy3DAsync_v2`. Slices that are no whole number of rows apart are
+    /// refused (`INVALID_VALUE`), because that call cannot express them.
     ///
     /// # Safety
     /// As for the 1D copy of the same kind, for every row.
-    unsafe fn copy_2d_async(&self, copy: &Copy2d, stream: Stream) -> Result<()>;
-    /// `cuMemcpy3DAsync_v2`.
-    ///
-    /// # Safety
-    /// As for the 1D copy of the same kind, for every row.
-    unsafe fn copy_3d_async(&self, copy: &Copy3d, stream: Stream) -> Result<()>;
+    unsafe fn copy_shape_async(&self, shape: &Shape, stream: Stream) -> Result<()>;
     /// `cuMemsetD8Async`. The driver checks the range, so a set past its allocation is an error and no danger.
     fn memset_d8_async(&self, target: DevicePtr, value: u8, bytes: u64, stream: Stream) -> Result<()>;
     /// `cuMemsetD32Async`: `count` words of 32 bits.

@@ -59,7 +59,6 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))] // clippy.toml says what, and why
 #![deny(unsafe_code)]
 
-mod copy;
 mod device;
 mod driver;
 mod error;
@@ -69,10 +68,10 @@ mod launch;
 pub mod locks;
 mod memop;
 mod memory;
+mod shape;
 mod stream;
 mod time;
 
-pub use copy::{Copy2d, Copy3d, Endpoint, Plane, Volume};
 pub use device::{Attribute, Device, Uuid};
 pub use driver::{Driver, beside_captures};
 pub use error::{Code, Error, Result};
@@ -81,5 +80,6 @@ pub use host::{Host, HostThread, ThreadToken, Wait, spawn};
 pub use launch::Launch;
 pub use memop::{MemOp, WaitCondition, Width};
 pub use memory::{HostAllocFlags, HostRegisterFlags, MemoryKind, PointerInfo};
+pub use shape::{Declared, Shape, Side};
 pub use stream::{CaptureMode, CaptureStatus, EventFlags, PriorityRange, StreamFlags};
 pub use time::Nanos;

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use ::copies::Priority;
 use ::copies::copy::{Native, Request};
 use driver::CudaDriver;
-use hal::{Code, Copy2d, DevicePtr, Driver, Endpoint, Plane, Stream};
+use hal::{Code, Declared, DevicePtr, Driver, Shape, Side, Stream};
 
 use crate::call::Call;
 use crate::context::{Adopted, Local};
@@ -189,7 +189,22 @@ fn request_of(target: u64, source: u64, bytes: u64, kind: c_int) -> Result<Reque
         1 => Ok(Request::htod(DevicePtr(target), std::ptr::with_exposed_provenance(source as usize), bytes)),
         2 => Ok(Request::dtoh(std::ptr::with_exposed_provenance_mut(target as usize), DevicePtr(source), bytes)),
         3 | 4 => Ok(Request::linear(DevicePtr(target), DevicePtr(source), bytes)),
-        _ => Err(Trouble::invalid(format!("kind {kind} is none of 1 (H2D), 2 (D2H), 3 (D2D), 4 (by addresses)"))),
+        _ => Err(unknown_kind(kind)),
+    }
+}
+
+fn unknown_kind(kind: c_int) -> Trouble {
+    Trouble::invalid(format!("kind {kind} is none of 1 (H2D), 2 (D2H), 3 (D2D), 4 (by addresses)"))
+}
+
+/// How a `cudaMemcpyKind` declares target and source of a rectangle. The device's side may be managed memory.
+#[must_use]
+pub fn declared(kind: c_int) -> Option<(Declared, Declared)> {
+    match kind {
+        1 => Some((Declared::Unified, Declared::Host)),
+        2 => Some((Declared::Host, Declared::Unified)),
+        3 | 4 => Some((Declared::Unified, Declared::Unified)),
+        _ => None,
     }
 }
 
@@ -229,12 +244,12 @@ unsafe fn submit_one(
 }
 
 /// For a rectangle that the driver may not take: it says so itself.
-unsafe fn ask_the_driver(copy: &Copy2d, stream: *mut c_void, priority: c_int) -> Result<(), Trouble> {
+unsafe fn ask_the_driver(shape: &Shape, stream: *mut c_void, priority: c_int) -> Result<(), Trouble> {
     let process = running()?;
     priority_of(priority, process)?;
     let local = opened(process)?;
     // SAFETY: passed on to the caller.
-    Ok(unsafe { local.overtake.driver().copy_2d_async(copy, stream_of(stream)) }?)
+    Ok(unsafe { local.overtake.driver().copy_shape_async(shape, stream_of(stream)) }?)
 }
 
 unsafe extern "C" fn copy_async(
@@ -267,33 +282,19 @@ unsafe extern "C" fn copy_2d_async(
 ) -> c_int {
     answer(|| {
         let (target, source) = (target.expose_provenance() as u64, source.expose_provenance() as u64);
-        let on_host = match kind {
-            1 => (false, true),
-            2 => (true, false),
-            3 | 4 => (false, false),
-            _ => return Err(Trouble::invalid(format!("kind {kind} is none of 1, 2, 3, 4"))),
-        };
-        let base = |address, on_host| match on_host {
-            true => Endpoint::Host(address),
-            false => Endpoint::Unified(DevicePtr(address)),
-        };
-        let plane = |address, on_host, pitch: usize| Plane {
-            base: base(address, on_host),
-            pitch_bytes: pitch as u64,
-            x_bytes: 0,
-            y: 0,
-        };
-        let copy = Copy2d {
-            source: plane(source, on_host.1, source_pitch),
-            target: plane(target, on_host.0, target_pitch),
+        let Some((to, from)) = declared(kind) else { return Err(unknown_kind(kind)) };
+        let shape = Shape {
+            target: Side { declared: to, ..Side::unified(target).pitched(target_pitch as u64, 0) },
+            source: Side { declared: from, ..Side::unified(source).pitched(source_pitch as u64, 0) },
             width_bytes: width as u64,
-            height: height as u64,
+            rows: height as u64,
+            depth: 1,
         };
         // SAFETY: the caller's promise is that of cudaMemcpy2DAsync.
         unsafe {
-            match Request::two_d(&copy) {
+            match Request::shaped(&shape) {
                 Some(request) => submit(&[request], stream, priority),
-                None => ask_the_driver(&copy, stream, priority),
+                None => ask_the_driver(&shape, stream, priority),
             }
         }
     })

@@ -2,9 +2,9 @@
 #![allow(unsafe_code)] // implements unsafe methods; `Lent` and `Backing` carry their callers' promises
 
 use hal::{
-    Attribute, CaptureMode, CaptureStatus, Code, Context, Copy2d, Copy3d, Device, DevicePtr, Event, EventFlags,
-    Function, Graph, Host, HostAllocFlags, HostRegisterFlags, Launch, MemOp, Module, PointerInfo, PriorityRange,
-    Result, Stream, StreamFlags, Uuid,
+    Attribute, CaptureMode, CaptureStatus, Code, Context, Device, DevicePtr, Event, EventFlags, Function, Graph, Host,
+    HostAllocFlags, HostRegisterFlags, Launch, MemOp, Module, PointerInfo, PriorityRange, Result, Shape, Stream,
+    StreamFlags, Uuid,
 };
 
 use crate::attribute;
@@ -12,7 +12,7 @@ use crate::gpu::SoftGpu;
 use crate::host::Await;
 use crate::model::{Declared, Failure, FillJob, FillValue, LaunchRequest, handles};
 use crate::raw::{Backing, read_parameters};
-use crate::shape::{flat, shaped, volume};
+use crate::shape::{flat, shaped};
 use crate::submit::{LOOKUP, MANAGE};
 
 impl hal::Driver for SoftGpu {
@@ -464,16 +464,11 @@ impl hal::Driver for SoftGpu {
         self.copy(name, request, stream, false)
     }
 
-    unsafe fn copy_2d_async(&self, copy: &Copy2d, stream: Stream) -> Result<()> {
+    unsafe fn copy_shape_async(&self, shape: &Shape, stream: Stream) -> Result<()> {
         // SAFETY: the caller promises every row.
-        let request = unsafe { shaped(&volume(&copy.target), &volume(&copy.source), copy.width_bytes, copy.height, 1) };
-        self.copy("cuMemcpy2DAsync_v2", request, stream, false)
-    }
-
-    unsafe fn copy_3d_async(&self, copy: &Copy3d, stream: Stream) -> Result<()> {
-        // SAFETY: the caller promises every row.
-        let request = unsafe { shaped(&copy.target, &copy.source, copy.width_bytes, copy.height, copy.depth) };
-        self.copy("cuMemcpy3DAsync_v2", request, stream, false)
+        let request = unsafe { shaped(shape) };
+        let name = if shape.depth == 1 { "cuMemcpy2DAsync_v2" } else { "cuMemcpy3DAsync_v2" };
+        self.copy(name, request, stream, false)
     }
 
     fn memset_d8_async(&self, target: DevicePtr, value: u8, bytes: u64, stream: Stream) -> Result<()> {

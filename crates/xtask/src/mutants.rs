@@ -21,7 +21,7 @@ struct Part {
     tests: &'static [&'static str],
 }
 
-const PARTS: [Part; 4] = [
+const PARTS: [Part; 5] = [
     Part {
         package: "overtake-semaphores",
         files: &[
@@ -34,6 +34,7 @@ const PARTS: [Part; 4] = [
         ],
         tests: &["--tests"],
     },
+    Part { package: "overtake-hal", files: &["crates/hal/src/shape.rs"], tests: &["--lib"] },
     Part {
         package: "overtake-channels",
         files: &[
@@ -41,7 +42,6 @@ const PARTS: [Part; 4] = [
             "channels/src/chunk.rs",
             "channels/src/direction.rs",
             "channels/src/fold.rs",
-            "channels/src/shape.rs",
             "channels/src/share.rs",
             "channels/src/watchdog.rs",
         ],

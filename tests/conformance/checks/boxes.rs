@@ -105,7 +105,7 @@ pub fn random_rectangles(rig: &Rig) -> Outcome {
             let extent = random_extent(&mut prng, 1);
             let (to, from) = arenas.sides(kind);
             let (target, source) = (random_block(&mut prng, to, extent), random_block(&mut prng, from, extent));
-            rig.copy_2d(target, source, extent, stream)?;
+            rig.copy_box(target, source, extent, stream)?;
             rig.settle(stream)?;
             let expected = arenas.expected(&target, &source, extent);
             arenas.verify(rig, &format!("{kind:?} {extent:?}"), kind, &expected, stream)?;
@@ -124,7 +124,7 @@ pub fn random_boxes(rig: &Rig) -> Outcome {
             let extent = random_extent(&mut prng, depth);
             let (to, from) = arenas.sides(kind);
             let (target, source) = (random_block(&mut prng, to, extent), random_block(&mut prng, from, extent));
-            rig.copy_3d(target, source, extent, stream)?;
+            rig.copy_box(target, source, extent, stream)?;
             rig.settle(stream)?;
             let expected = arenas.expected(&target, &source, extent);
             arenas.verify(rig, &format!("{kind:?} {extent:?}"), kind, &expected, stream)?;
@@ -133,7 +133,7 @@ pub fn random_boxes(rig: &Rig) -> Outcome {
     Ok(())
 }
 
-/// A pitch of 0 means that rows follow each other, a slice height of 0 that slices do.
+/// Rows that follow each other on one side, and slices too.
 pub fn tightly_packed(rig: &Rig) -> Outcome {
     let (mut prng, stream) = (Prng::new(33), rig.stream()?);
     let arenas = Arenas::new(rig, &mut prng)?;
@@ -142,11 +142,7 @@ pub fn tightly_packed(rig: &Rig) -> Outcome {
         let (to, from) = arenas.sides(kind);
         let tight = Block { pitch_bytes: 0, slice_rows: 0, ..random_block(&mut prng, to, extent) };
         let loose = random_block(&mut prng, from, extent);
-        if depth == 1 {
-            rig.copy_2d(tight, loose, extent, stream)?;
-        } else {
-            rig.copy_3d(tight, loose, extent, stream)?;
-        }
+        rig.copy_box(tight, loose, extent, stream)?;
         rig.settle(stream)?;
         let expected = arenas.expected(&tight, &loose, extent);
         arenas.verify(rig, &format!("{kind:?} {extent:?}"), kind, &expected, stream)?;
@@ -164,7 +160,7 @@ pub fn in_stream_order(rig: &Rig) -> Outcome {
     for _ in 0..12 {
         let (to, from) = arenas.sides(Kind::Up);
         let (target, source) = (random_block(&mut prng, to, extent), random_block(&mut prng, from, extent));
-        rig.copy_2d(target, source, extent, stream)?;
+        rig.copy_box(target, source, extent, stream)?;
         for y in 0..extent.height {
             let (to, from) = (target.row(extent, y, 0) as usize, source.row(extent, y, 0) as usize);
             expected[to..to + 700].copy_from_slice(&arenas.sent[from..from + 700]);
@@ -183,10 +179,10 @@ pub fn empty_boxes(rig: &Rig) -> Outcome {
     let target = Block { side, pitch_bytes: 64, slice_rows: 8, x_bytes: 0, y: 0, z: 0 };
     let source = Block { side: other, ..target };
     for (width_bytes, height, depth) in [(0, 4, 1), (16, 0, 1)] {
-        rig.copy_2d(target, source, Extent { width_bytes, height, depth }, stream)?;
+        rig.copy_box(target, source, Extent { width_bytes, height, depth }, stream)?;
     }
     for (width_bytes, height, depth) in [(0, 4, 2), (16, 0, 2), (16, 4, 0)] {
-        rig.copy_3d(target, source, Extent { width_bytes, height, depth }, stream)?;
+        rig.copy_box(target, source, Extent { width_bytes, height, depth }, stream)?;
     }
     rig.settle(stream)?;
     arenas.verify(rig, "the device", Kind::Up, &arenas.before, stream)

@@ -1,8 +1,8 @@
 //! Bad arguments: refused with the driver's code, and nothing changed.
 
 use hal::{
-    Attribute, CaptureMode, Code, Copy2d, Copy3d, Device, DevicePtr, Endpoint, Event, EventFlags, Graph,
-    HostAllocFlags, Module, Plane, Stream, StreamFlags, Volume,
+    Attribute, CaptureMode, Code, Device, DevicePtr, Event, EventFlags, Graph, HostAllocFlags, Module, Shape, Side,
+    Stream, StreamFlags,
 };
 
 use crate::failure::{Outcome, ensure, refused, same, same_bytes};
@@ -143,27 +143,17 @@ pub fn null_host_memory(rig: &Rig) -> Outcome {
 pub fn shapes(rig: &Rig) -> Outcome {
     let (driver, stream) = (rig.driver(), rig.stream()?);
     let (pinned, buffer) = (rig.pinned(65_536)?, rig.buffer_of(&[2; 65_536])?);
-    let host = Plane { base: Endpoint::Host(pinned.address()), pitch_bytes: 128, x_bytes: 0, y: 0 };
-    let device = Plane { base: Endpoint::Device(buffer.base), ..host };
-    let good = Copy2d { source: host, target: device, width_bytes: 100, height: 4 };
-    let narrow = Plane { pitch_bytes: 64, ..device };
+    let (host, device) =
+        (Side::host(pinned.address()).pitched(128, 1024), Side::device(buffer.base).pitched(128, 1024));
+    let good = Shape { source: host, target: device, width_bytes: 100, rows: 4, depth: 1 };
     let codes = &[Code::INVALID_VALUE];
-    let copy = Copy2d { target: narrow, ..good };
-    refused("pitch under width", attempt::copy_2d(driver, &copy, stream), codes)?;
-    let copy = Copy2d { target: Plane { x_bytes: 64, ..device }, ..good };
-    refused("pitch under offset and width", attempt::copy_2d(driver, &copy, stream), codes)?;
-    let copy = Copy2d { height: 1 << 40, ..good };
-    refused("far too high", attempt::copy_2d(driver, &copy, stream), codes)?;
-    let copy = Copy2d { target: Plane { base: Endpoint::Device(NOWHERE), ..device }, ..good };
-    refused("nowhere", attempt::copy_2d(driver, &copy, stream), codes)?;
-    let deep = |plane: Plane, slice_rows| {
-        let Plane { base, pitch_bytes, x_bytes, y } = plane;
-        Volume { base, pitch_bytes, slice_rows, x_bytes, y, z: 0 }
-    };
-    let copy = Copy3d { source: deep(host, 8), target: deep(narrow, 8), width_bytes: 100, height: 4, depth: 2 };
-    refused("3D, pitch under width", attempt::copy_3d(driver, &copy, stream), codes)?;
-    let copy = Copy3d { target: deep(device, 2), ..copy };
-    refused("3D, slice under height", attempt::copy_3d(driver, &copy, stream), codes)?;
+    let refuses = |what, shape: Shape| refused(what, attempt::copy_shape(driver, &shape, stream), codes);
+    refuses("pitch under width", Shape { target: device.pitched(64, 1024), ..good })?;
+    refuses("far too high", Shape { rows: 1 << 40, ..good })?;
+    refuses("nowhere", Shape { target: Side::device(NOWHERE).pitched(128, 1024), ..good })?;
+    let deep = Shape { depth: 2, ..good };
+    refuses("3D, pitch under width", Shape { target: device.pitched(64, 512), ..deep })?;
+    refuses("3D, slice under height", Shape { target: device.pitched(128, 256), ..deep })?;
     rig.settle(stream)?;
     same_bytes("the device", &rig.download(buffer, stream)?, &[2; 65_536])
 }

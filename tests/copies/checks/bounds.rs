@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hal::{Code, Copy2d, Endpoint, Plane};
+use hal::{Code, Shape, Side};
 use overtake::copy::{Plan, Request};
 use overtake::options::Transport;
 use overtake::{Overtake, PriorityStream};
@@ -45,16 +45,18 @@ fn to_host(host: &Pinned, device: Buffer, bytes: u64) -> Request {
     Request::dtoh(host.pointer(), device.base, bytes)
 }
 
-fn rectangle(device: Buffer, host: &Pinned, height: u64) -> Request {
-    let plane = |base| Plane { base, pitch_bytes: WIDTH_BYTES, x_bytes: 0, y: 0 };
-    let (target, source) = (plane(Endpoint::Device(device.base)), plane(Endpoint::Host(host.address())));
-    Request::two_d(&Copy2d { source, target, width_bytes: WIDTH_BYTES, height }).expect("its numbers are sound")
+fn rectangle(device: Buffer, host: &Pinned, rows: u64) -> Request {
+    rows_between(Side::device(device.base), Side::host(host.address()), rows)
 }
 
-fn rectangle_back(host: &Pinned, device: Buffer, height: u64) -> Request {
-    let plane = |base| Plane { base, pitch_bytes: WIDTH_BYTES, x_bytes: 0, y: 0 };
-    let (target, source) = (plane(Endpoint::Host(host.address())), plane(Endpoint::Device(device.base)));
-    Request::two_d(&Copy2d { source, target, width_bytes: WIDTH_BYTES, height }).expect("its numbers are sound")
+fn rectangle_back(host: &Pinned, device: Buffer, rows: u64) -> Request {
+    rows_between(Side::host(host.address()), Side::device(device.base), rows)
+}
+
+fn rows_between(target: Side, source: Side, rows: u64) -> Request {
+    let (target, source) = (target.pitched(WIDTH_BYTES, 0), source.pitched(WIDTH_BYTES, 0));
+    let shape = Shape { target, source, width_bytes: WIDTH_BYTES, rows, depth: 1 };
+    Request::shaped(&shape).expect("its numbers are sound")
 }
 
 /// Past the end of device memory, in both directions, in one dimension and in two.

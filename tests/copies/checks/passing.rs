@@ -1,6 +1,6 @@
 //! Copies that are passed on: pageable memory, captures, and all copies while the layer is off, alone or told to.
 
-use hal::{CaptureMode, CaptureStatus, Copy3d, Endpoint, Volume};
+use hal::{CaptureMode, CaptureStatus, Shape, Side};
 use overtake::copy::{Plan, Reason};
 use overtake::options::Transport;
 use overtake::{Options, Overtake, PriorityStream};
@@ -112,9 +112,8 @@ fn misshapen(rig: &Rig) -> Outcome {
     let overtake = bed::open(rig, bed::small_options())?;
     let (low, _high) = pair(rig, &overtake)?;
     let (host, buffer) = (rig.pinned(BYTES)?, rig.buffer(BYTES)?);
-    let side = |base| Volume { base, pitch_bytes: 64, slice_rows: 0, x_bytes: 0, y: 0, z: 0 };
-    let (source, target) = (side(Endpoint::Host(host.address())), side(Endpoint::Device(buffer.base)));
-    let empty = Copy3d { source, target, width_bytes: 0, height: 4, depth: 1 };
+    let (source, target) = (Side::host(host.address()).pitched(64, 0), Side::device(buffer.base).pitched(64, 0));
+    let empty = Shape { source, target, width_bytes: 0, rows: 4, depth: 1 };
     same("empty", &doors::attempt(&low, &empty)?.plan(), &Plan::Native(Reason::Misshapen))?;
     same("copies counted", &overtake.statistics().native[&Reason::Misshapen].copies, &1)
 }

@@ -8,7 +8,7 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
-use hal::{Code, Copy3d, Endpoint, Stream, Volume};
+use hal::{Code, Shape, Side, Stream};
 use overtake::copy::Request;
 use overtake::options::{Transport, UrgentTransport};
 use overtake::{Options, Overtake, PriorityStream};
@@ -71,26 +71,22 @@ impl<'a> Streams<'a> {
         Ok(Streams { rig, plain: rig.stream()?, ours, host, device, overtake })
     }
 
-    /// A box whose sides begin at the beginning of the buffers, towards the device or back.
-    fn copy(&self, device: Volume, host: Volume, extent: [u64; 3], to_device: bool) -> Copy3d {
-        let device = Volume { base: Endpoint::Device(self.device.base), ..device };
-        let host = Volume { base: Endpoint::Host(self.host.address()), ..host };
+    /// A box with these pitches of rows and slices, towards the device or back.
+    fn copy(&self, device: [u64; 2], host: [u64; 2], extent: [u64; 3], to_device: bool) -> Shape {
+        let device = Side::device(self.device.base).pitched(device[0], device[1]);
+        let host = Side::host(self.host.address()).pitched(host[0], host[1]);
         let (target, source) = if to_device { (device, host) } else { (host, device) };
-        let [width_bytes, height, depth] = extent;
-        Copy3d { source, target, width_bytes, height, depth }
+        let [width_bytes, rows, depth] = extent;
+        Shape { target, source, width_bytes, rows, depth }
     }
 
     /// Checks that the driver's answer is the same with and without the layer. Returns it.
-    fn compare(&self, copy: &Copy3d) -> Result<Option<Code>, Failure> {
-        let driver = self.rig.driver();
-        let natively = match doors::plane_of(copy) {
-            Some(plane) => attempt::copy_2d(driver, &plane, self.plain),
-            None => attempt::copy_3d(driver, copy, self.plain),
-        };
+    fn compare(&self, shape: &Shape) -> Result<Option<Code>, Failure> {
+        let natively = attempt::copy_shape(self.rig.driver(), shape, self.plain);
         let code = natively.err().map(|error| error.code());
         for ours in &self.ours {
-            let here = doors::attempt(ours, copy).err().map(|error| error.code());
-            same(&format!("{copy:?} at priority {}", ours.priority()), &here, &code)?;
+            let here = doors::attempt(ours, shape).err().map(|error| error.code());
+            same(&format!("{shape:?} at priority {}", ours.priority()), &here, &code)?;
         }
         Ok(code)
     }
@@ -102,10 +98,10 @@ impl<'a> Streams<'a> {
     }
 }
 
-const PACKED: Volume = Volume { base: Endpoint::Host(0), pitch_bytes: 0, slice_rows: 0, x_bytes: 0, y: 0, z: 0 };
-
-fn pitched(pitch_bytes: u64, slice_rows: u64) -> Volume {
-    Volume { pitch_bytes, slice_rows, ..PACKED }
+/// The pitches of rows that are so far apart, and slices of so many rows; 0 for those that follow each other.
+fn pitches(pitch_bytes: u64, slice_rows: u64, [width_bytes, rows, _]: [u64; 3]) -> [u64; 2] {
+    let pitch = if pitch_bytes == 0 { width_bytes } else { pitch_bytes };
+    [pitch, pitch.saturating_mul(if slice_rows == 0 { rows } else { slice_rows })]
 }
 
 /// Products and sums that wrap to a small number past 64 bits.
@@ -114,20 +110,17 @@ pub fn directed(rig: &Rig) -> Outcome {
     for options in ways() {
         let streams = Streams::new(rig, options)?;
         let cases = [
-            (pitched(2 * MIB, 0), [2 * MIB, (1 << 43) + 1, 1]),
-            (pitched(MIB, 0), [MIB, (1 << 44) + 1, 1]),
-            (pitched(MIB, 0), [MIB, 1 << 44, 1]),
-            (pitched(MIB, 1 << 22), [MIB, 1 << 22, (1 << 22) + 1]),
-            (pitched(1 << 63, 0), [MIB, 3, 1]),
-            (pitched(MIB, 1 << 44), [MIB, 2, 3]),
-            (Volume { y: 1 << 44, ..pitched(MIB, 0) }, [MIB, 2, 1]),
-            (Volume { x_bytes: u64::MAX - 63, ..pitched(MIB, 0) }, [128, 1024, 1]),
-            (Volume { z: 1 << 42, ..pitched(MIB, 4) }, [MIB, 2, 2]),
+            ((2 * MIB, 0), [2 * MIB, (1 << 43) + 1, 1]),
+            ((MIB, 0), [MIB, (1 << 44) + 1, 1]),
+            ((MIB, 0), [MIB, 1 << 44, 1]),
+            ((MIB, 1 << 22), [MIB, 1 << 22, (1 << 22) + 1]),
+            ((1 << 63, 0), [MIB, 3, 1]),
+            ((MIB, 1 << 44), [MIB, 2, 3]),
         ];
-        for ((device, extent), to_device) in cases.into_iter().flat_map(|case| [(case, true), (case, false)]) {
-            let host = Volume { x_bytes: 0, y: 0, z: 0, ..device };
-            let code = streams.compare(&streams.copy(device, host, extent, to_device))?;
-            ensure!(code.is_some(), "the driver takes {device:?}, {extent:?}");
+        for (((pitch, rows), extent), to_device) in cases.into_iter().flat_map(|case| [(case, true), (case, false)]) {
+            let both = pitches(pitch, rows, extent);
+            let code = streams.compare(&streams.copy(both, both, extent, to_device))?;
+            ensure!(code.is_some(), "the driver takes {both:?}, {extent:?}");
         }
         streams.end()?;
         same_bytes("the host's side", &streams.host.read_all(), &vec![1; BYTES as usize])?;
@@ -149,15 +142,8 @@ pub fn random(rig: &Rig) -> Outcome {
                 prng.pick(if wild { &NUMBERS } else { harmless })
             };
             let extent = [number(&[1, 64, 4096, 65536]), number(&[1, 2, 13]), number(&[1, 1, 2])];
-            let device = Volume {
-                pitch_bytes: number(&[0, 4096, 65536, 65600]),
-                slice_rows: number(&[0, 13, 16]),
-                x_bytes: number(&[0, 16, 5]),
-                y: number(&[0, 1]),
-                z: number(&[0, 0, 1]),
-                ..PACKED
-            };
-            let host = if prng.below(2) == 0 { PACKED } else { pitched(device.pitch_bytes, device.slice_rows) };
+            let device = pitches(number(&[0, 4096, 65536, 65600]), number(&[0, 13, 16]), extent);
+            let host = if prng.below(2) == 0 { pitches(0, 0, extent) } else { device };
             let to_device = prng.below(2) == 0;
             let code = streams.compare(&streams.copy(device, host, extent, to_device))?;
             taken += u32::from(code.is_none());

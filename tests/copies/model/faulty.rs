@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use hal::{
-    Attribute, CaptureMode, CaptureStatus, Code, Context, Copy2d, Copy3d, Device, DevicePtr, Driver, Event, EventFlags,
-    Function, Graph, Host, HostAllocFlags, HostRegisterFlags, Launch, MemOp, Module, PointerInfo, PriorityRange,
-    Result, Stream, StreamFlags, Uuid,
+    Attribute, CaptureMode, CaptureStatus, Code, Context, Device, DevicePtr, Driver, Event, EventFlags, Function,
+    Graph, Host, HostAllocFlags, HostRegisterFlags, Launch, MemOp, Module, PointerInfo, PriorityRange, Result, Shape,
+    Stream, StreamFlags, Uuid,
 };
 
 /// Queries that are counted.
@@ -179,8 +179,7 @@ impl Driver for Faulty {
             target: DevicePtr, target_context: Context, source: DevicePtr, source_context: Context, bytes: u64,
             stream: Stream
         ) -> ();
-        copy_2d_async(copy: &Copy2d, stream: Stream) -> ();
-        copy_3d_async(copy: &Copy3d, stream: Stream) -> ();
+        copy_shape_async(shape: &Shape, stream: Stream) -> ();
         launch(launch: &Launch<'_>) -> ();
     }
 }

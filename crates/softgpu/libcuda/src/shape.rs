@@ -3,62 +3,30 @@
 #![allow(non_snake_case)]
 
 use abi::Flavour;
+use abi::conv::{self, Misfit};
 use abi::types::*;
-use hal::{Code, Copy2d, Copy3d, DevicePtr, Driver, Endpoint, Plane, Volume};
+use hal::{Code, Driver, Shape};
 
-use crate::answer::{Answer, Refusal, refuse, require};
+use crate::answer::{Answer, Refusal};
 use crate::copy::synchronously;
 use crate::soft::{gpu, stream};
 
-/// One side of a copy structure. Arrays are not modelled, so no handle to one can be valid.
-fn endpoint(kind: CUmemorytype, host: *const c_void, device: CUdeviceptr, array: CUarray) -> Answer<Endpoint> {
-    match kind {
-        CU_MEMORYTYPE_HOST => Ok(Endpoint::Host(host.addr() as u64)),
-        CU_MEMORYTYPE_DEVICE => Ok(Endpoint::Device(DevicePtr(device))),
-        CU_MEMORYTYPE_UNIFIED => Ok(Endpoint::Unified(DevicePtr(device))),
-        CU_MEMORYTYPE_ARRAY if !array.is_null() => refuse(Code::NOT_SUPPORTED),
-        _ => refuse(Code::INVALID_VALUE),
+/// Arrays are not modelled, so no handle to one can be valid.
+fn refusal(misfit: Misfit) -> Refusal {
+    Refusal(if misfit == Misfit::Array { Code::NOT_SUPPORTED } else { Code::INVALID_VALUE })
+}
+
+fn rectangle(copy: &CUDA_MEMCPY2D) -> Answer<Shape> {
+    conv::shape_2d(copy).map_err(refusal)
+}
+
+fn cuboid(copy: &CUDA_MEMCPY3D) -> Answer<Shape> {
+    let mut copy = *copy;
+    if copy.Depth == 1 && copy.srcZ == 0 && copy.dstZ == 0 {
+        // How far apart slices are says nothing where there is one.
+        (copy.srcHeight, copy.dstHeight) = (0, 0);
     }
-}
-
-fn plane_copy(c: &CUDA_MEMCPY2D) -> Answer<Copy2d> {
-    let source = Plane {
-        base: endpoint(c.srcMemoryType, c.srcHost, c.srcDevice, c.srcArray)?,
-        pitch_bytes: c.srcPitch as u64,
-        x_bytes: c.srcXInBytes as u64,
-        y: c.srcY as u64,
-    };
-    let target = Plane {
-        base: endpoint(c.dstMemoryType, c.dstHost, c.dstDevice, c.dstArray)?,
-        pitch_bytes: c.dstPitch as u64,
-        x_bytes: c.dstXInBytes as u64,
-        y: c.dstY as u64,
-    };
-    Ok(Copy2d { source, target, width_bytes: c.WidthInBytes as u64, height: c.Height as u64 })
-}
-
-/// Levels of detail belong to arrays, and the reserved fields must be null.
-fn volume_copy(c: &CUDA_MEMCPY3D) -> Answer<Copy3d> {
-    let plain = c.srcLOD == 0 && c.dstLOD == 0 && c.reserved0.is_null() && c.reserved1.is_null();
-    require(plain, Code::INVALID_VALUE)?;
-    let source = Volume {
-        base: endpoint(c.srcMemoryType, c.srcHost, c.srcDevice, c.srcArray)?,
-        pitch_bytes: c.srcPitch as u64,
-        slice_rows: c.srcHeight as u64,
-        x_bytes: c.srcXInBytes as u64,
-        y: c.srcY as u64,
-        z: c.srcZ as u64,
-    };
-    let target = Volume {
-        base: endpoint(c.dstMemoryType, c.dstHost, c.dstDevice, c.dstArray)?,
-        pitch_bytes: c.dstPitch as u64,
-        slice_rows: c.dstHeight as u64,
-        x_bytes: c.dstXInBytes as u64,
-        y: c.dstY as u64,
-        z: c.dstZ as u64,
-    };
-    let (width_bytes, height, depth) = (c.WidthInBytes as u64, c.Height as u64, c.Depth as u64);
-    Ok(Copy3d { source, target, width_bytes, height, depth })
+    conv::shape_3d(&copy).map_err(refusal)
 }
 
 /// The structure at `pointer`.
@@ -70,9 +38,9 @@ unsafe fn structure<'call, T>(pointer: *const T) -> Answer<&'call T> {
 pub unsafe fn cuMemcpy2D_v2(flavour: Flavour, p_copy: *const CUDA_MEMCPY2D) -> Answer {
     let gpu = gpu()?;
     // SAFETY: the caller's promise for the structure.
-    let copy = plane_copy(unsafe { structure(p_copy) }?)?;
+    let copy = rectangle(unsafe { structure(p_copy) }?)?;
     // SAFETY: the caller's promise for every row; the call returns after the copy has completed.
-    synchronously(flavour, |stream| unsafe { gpu.copy_2d_async(&copy, stream) })
+    synchronously(flavour, |stream| unsafe { gpu.copy_shape_async(&copy, stream) })
 }
 
 /// Every pitch is permitted here, so both entry points do the same.
@@ -84,42 +52,54 @@ pub unsafe fn cuMemcpy2DUnaligned_v2(flavour: Flavour, p_copy: *const CUDA_MEMCP
 pub unsafe fn cuMemcpy2DAsync_v2(flavour: Flavour, p_copy: *const CUDA_MEMCPY2D, h_stream: CUstream) -> Answer {
     let gpu = gpu()?;
     // SAFETY: the caller's promise for the structure.
-    let copy = plane_copy(unsafe { structure(p_copy) }?)?;
+    let copy = rectangle(unsafe { structure(p_copy) }?)?;
     // SAFETY: the caller's promise for every row until the copy has completed.
-    Ok(unsafe { gpu.copy_2d_async(&copy, stream(flavour, h_stream)) }?)
+    Ok(unsafe { gpu.copy_shape_async(&copy, stream(flavour, h_stream)) }?)
 }
 
 pub unsafe fn cuMemcpy3D_v2(flavour: Flavour, p_copy: *const CUDA_MEMCPY3D) -> Answer {
     let gpu = gpu()?;
     // SAFETY: the caller's promise for the structure.
-    let copy = volume_copy(unsafe { structure(p_copy) }?)?;
+    let copy = cuboid(unsafe { structure(p_copy) }?)?;
     // SAFETY: the caller's promise for every row; the call returns after the copy has completed.
-    synchronously(flavour, |stream| unsafe { gpu.copy_3d_async(&copy, stream) })
+    synchronously(flavour, |stream| unsafe { gpu.copy_shape_async(&copy, stream) })
 }
 
 pub unsafe fn cuMemcpy3DAsync_v2(flavour: Flavour, p_copy: *const CUDA_MEMCPY3D, h_stream: CUstream) -> Answer {
     let gpu = gpu()?;
     // SAFETY: the caller's promise for the structure.
-    let copy = volume_copy(unsafe { structure(p_copy) }?)?;
+    let copy = cuboid(unsafe { structure(p_copy) }?)?;
     // SAFETY: the caller's promise for every row until the copy has completed.
-    Ok(unsafe { gpu.copy_3d_async(&copy, stream(flavour, h_stream)) }?)
+    Ok(unsafe { gpu.copy_shape_async(&copy, stream(flavour, h_stream)) }?)
 }
 
 #[cfg(test)]
 mod tests {
+    use hal::{DevicePtr, Side};
+
     use super::*;
+    use crate::answer::refuse;
 
     #[test]
-    fn a_side_is_named_by_its_memory_type() {
-        let host = std::ptr::without_provenance(0x10);
+    fn a_structure_without_a_shape_is_refused() {
+        let row = Side::device(DevicePtr(0x20)).pitched(8, 8);
+        let shape = Shape { target: row, source: row, width_bytes: 8, rows: 1, depth: 1 };
+        let copy = conv::memcpy_2d(&shape);
+        assert_eq!(rectangle(&copy), Ok(Shape { target: row, source: row, ..shape }));
         let array: CUarray = std::ptr::without_provenance_mut(0x30);
-        let side = |kind, array| endpoint(kind, host, 0x20, array);
+        let to_array = CUDA_MEMCPY2D { dstMemoryType: CU_MEMORYTYPE_ARRAY, dstArray: array, ..copy };
+        assert_eq!(rectangle(&to_array), refuse(Code::NOT_SUPPORTED));
         let none = std::ptr::null_mut();
-        assert_eq!(side(CU_MEMORYTYPE_HOST, none), Ok(Endpoint::Host(0x10)));
-        assert_eq!(side(CU_MEMORYTYPE_DEVICE, none), Ok(Endpoint::Device(DevicePtr(0x20))));
-        assert_eq!(side(CU_MEMORYTYPE_UNIFIED, array), Ok(Endpoint::Unified(DevicePtr(0x20))));
-        assert_eq!(side(CU_MEMORYTYPE_ARRAY, array), refuse(Code::NOT_SUPPORTED));
-        assert_eq!(side(CU_MEMORYTYPE_ARRAY, none), refuse(Code::INVALID_VALUE));
-        assert_eq!(side(0, none), refuse(Code::INVALID_VALUE));
+        assert_eq!(rectangle(&CUDA_MEMCPY2D { dstArray: none, ..to_array }), refuse(Code::INVALID_VALUE));
+        assert_eq!(rectangle(&CUDA_MEMCPY2D { srcMemoryType: 0, ..copy }), refuse(Code::INVALID_VALUE));
+    }
+
+    #[test]
+    fn the_distance_of_slices_counts_where_there_are_several() {
+        let row = Side::device(DevicePtr(0x20)).pitched(8, 8);
+        let copy =
+            |depth| conv::memcpy_3d(&Shape { target: row, source: row, width_bytes: 8, rows: 2, depth }).unwrap();
+        assert!(cuboid(&copy(1)).is_ok());
+        assert_eq!(cuboid(&copy(2)), refuse(Code::INVALID_VALUE));
     }
 }

@@ -8,8 +8,8 @@ use toml::{Table, Value};
 const RANKS: [(&str, u8); 17] = [
     ("overtake-hal", 0),
     ("overtake-doors", 0),
-    ("overtake-abi", 0),
     ("overtake-report", 0),
+    ("overtake-abi", 1),
     ("overtake-semaphores", 1),
     ("overtake-softgpu", 1),
     ("overtake-channels", 2),

@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use hal::{Copy2d, Copy3d, DevicePtr, Driver, Endpoint, HostAllocFlags, MemOp, Nanos, Plane, Result, Volume, Wait};
+use hal::{DevicePtr, Driver, HostAllocFlags, MemOp, Nanos, Result, Shape, Side, Wait};
 use overtake::copy::Request;
 use overtake::{Priority, PriorityStream, Words};
 
@@ -239,26 +239,8 @@ impl Slot {
     fn request(&self, way: Way, journey: &Journey, source: u64, target: u64) -> Request {
         let request = match journey.layout {
             Layout::Run => run(way, source, target, journey.bytes),
-            Layout::Rows { width, rows, gap } => {
-                let plane = |base: Endpoint| Plane { base, pitch_bytes: pitch(base, width, gap), x_bytes: 0, y: 0 };
-                let (source, target) = endpoints(way, source, target);
-                let copy = Copy2d { source: plane(source), target: plane(target), width_bytes: width, height: rows };
-                Request::two_d(&copy).expect("a journey has room")
-            }
-            Layout::Slices { width, rows, depth, gap } => {
-                let volume = |base: Endpoint| Volume {
-                    base,
-                    pitch_bytes: pitch(base, width, gap),
-                    slice_rows: if is_host(base) { rows } else { rows + 1 },
-                    x_bytes: 0,
-                    y: 0,
-                    z: 0,
-                };
-                let (source, target) = endpoints(way, source, target);
-                let (source, target) = (volume(source), volume(target));
-                let copy = Copy3d { source, target, width_bytes: width, height: rows, depth };
-                Request::three_d(&copy).expect("a journey has room")
-            }
+            Layout::Rows { width, rows, gap } => cuboid(way, [source, target], [width, rows, 1], gap),
+            Layout::Slices { width, rows, depth, gap } => cuboid(way, [source, target], [width, rows, depth], gap),
         };
         self.prioritised(request, journey)
     }
@@ -330,21 +312,17 @@ fn run(way: Way, source: u64, target: u64, bytes: u64) -> Request {
     }
 }
 
-fn endpoints(way: Way, source: u64, target: u64) -> (Endpoint, Endpoint) {
-    let device = |address| Endpoint::Device(DevicePtr(address));
-    match way {
-        Way::Up => (Endpoint::Host(source), device(target)),
+/// Rows and slices lie apart in the device's memory, and follow each other in the host's.
+fn cuboid(way: Way, [source, target]: [u64; 2], [width, rows, depth]: [u64; 3], gap: u64) -> Request {
+    let host = |address| Side::host(address).pitched(width, width * rows);
+    let device = |address| Side::device(DevicePtr(address)).pitched(width + gap, (width + gap) * (rows + 1));
+    let (source, target) = match way {
+        Way::Up => (host(source), device(target)),
         Way::Across => (device(source), device(target)),
-        Way::Down => (device(source), Endpoint::Host(target)),
-    }
-}
-
-fn is_host(endpoint: Endpoint) -> bool {
-    matches!(endpoint, Endpoint::Host(_))
-}
-
-fn pitch(endpoint: Endpoint, width: u64, gap: u64) -> u64 {
-    if is_host(endpoint) { width } else { width + gap }
+        Way::Down => (device(source), host(target)),
+    };
+    let shape = Shape { target, source, width_bytes: width, rows, depth };
+    Request::shaped(&shape).expect("a journey has room")
 }
 
 fn kind(way: Way, layout: Layout, leg: Leg) -> Kind {

@@ -1,18 +1,33 @@
 //! The geometry of a copy: rows of bytes on either side.
 //!
-//! 1D, 2D and 3D copies have one form here: `depth` slices of `rows` rows of `width_bytes` bytes, with a pitch
-//! between rows and one between slices on either side. Chunking and the copy kernel need no more than that.
+//! Copies of one, two and three dimensions have one form here: `depth` slices of `rows` rows of `width_bytes` bytes,
+//! with a distance between rows and one between slices on either side. CUDA's own structures have offsets, arrays and
+//! pitches of 0 besides. They exist at the edge only, where `abi::conv` makes shapes of them.
 //!
-//! Code that makes a shape of several rows from a program's numbers must ask [`Shape::fits`]. From then on no address
-//! in the shape, and no sum, exceeds 64 bits.
+//! A shape may hold any numbers, because the driver is asked about those that make no sense. Code that calculates with
+//! a shape of a program's numbers must ask [`Shape::fits`] first: from then on no address in the shape, and no sum,
+//! exceeds 64 bits.
 
-use hal::DevicePtr;
+use crate::DevicePtr;
 
-/// One side of a copy: an address under unified addressing, and how far apart rows and slices are.
+/// What the caller of a copy says of the memory on one side.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Declared {
+    /// Host memory (`CU_MEMORYTYPE_HOST`).
+    Host,
+    /// Device memory (`CU_MEMORYTYPE_DEVICE`).
+    Device,
+    /// Either; the driver tells by the address (`CU_MEMORYTYPE_UNIFIED`).
+    Unified,
+}
+
+/// One side of a copy. The address is a number, because a copy may be planned on one thread and submitted on another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Side {
-    /// The first byte.
+    /// The first byte, under unified addressing.
     pub address: u64,
+    /// Where the caller says that it is.
+    pub declared: Declared,
     /// Bytes from one row to the next.
     pub row_pitch_bytes: u64,
     /// Bytes from one slice to the next.
@@ -35,10 +50,35 @@ pub struct Shape {
 }
 
 impl Side {
-    /// A side whose bytes follow each other without gaps.
+    /// Bytes that follow each other without gaps, in memory of either kind.
     #[must_use]
-    pub fn linear(address: u64) -> Side {
-        Side { address, row_pitch_bytes: 0, slice_pitch_bytes: 0 }
+    pub fn unified(address: u64) -> Side {
+        Side { address, declared: Declared::Unified, row_pitch_bytes: 0, slice_pitch_bytes: 0 }
+    }
+
+    /// The same in host memory.
+    #[must_use]
+    pub fn host(address: u64) -> Side {
+        Side { declared: Declared::Host, ..Side::unified(address) }
+    }
+
+    /// The same in device memory.
+    #[must_use]
+    pub fn device(pointer: DevicePtr) -> Side {
+        Side { declared: Declared::Device, ..Side::unified(pointer.0) }
+    }
+
+    /// The same with these distances between the beginnings of rows and of slices.
+    #[must_use]
+    pub fn pitched(self, row_pitch_bytes: u64, slice_pitch_bytes: u64) -> Side {
+        Side { row_pitch_bytes, slice_pitch_bytes, ..self }
+    }
+
+    /// Rows from one slice to the next; `None` where that is no whole number, which CUDA cannot express.
+    #[must_use]
+    pub fn slice_rows(self) -> Option<u64> {
+        let rows = self.slice_pitch_bytes.checked_div(self.row_pitch_bytes)?;
+        (rows * self.row_pitch_bytes == self.slice_pitch_bytes).then_some(rows)
     }
 
     fn at(self, row: u64, slice: u64) -> Side {
@@ -61,10 +101,17 @@ impl Side {
 }
 
 impl Shape {
-    /// A copy of `bytes` that follow each other without gaps.
+    /// A copy of `bytes` that follow each other without gaps, wherever both sides are.
     #[must_use]
     pub fn linear(target: u64, source: u64, bytes: u64) -> Shape {
-        Shape { target: Side::linear(target), source: Side::linear(source), width_bytes: bytes, rows: 1, depth: 1 }
+        Shape::run(Side::unified(target), Side::unified(source), bytes)
+    }
+
+    /// The same with what the caller says of either side.
+    #[must_use]
+    pub fn run(target: Side, source: Side, bytes: u64) -> Shape {
+        let (target, source) = (target.pitched(0, 0), source.pitched(0, 0));
+        Shape { target, source, width_bytes: bytes, rows: 1, depth: 1 }
     }
 
     /// The number of bytes moved; it saturates.
@@ -104,7 +151,7 @@ impl Shape {
         }
         if shape.depth == 1 && (shape.rows == 1 || shape.rows_touch()) {
             let bytes = shape.width_bytes * shape.rows;
-            return Shape::linear(shape.target.address, shape.source.address, bytes);
+            return Shape::run(shape.target, shape.source, bytes);
         }
         shape
     }
@@ -122,7 +169,8 @@ impl Shape {
     #[must_use]
     pub fn bytes_from(&self, offset_bytes: u64, bytes: u64) -> Shape {
         debug_assert!(self.is_linear() && offset_bytes + bytes <= self.width_bytes);
-        Shape::linear(self.target.address + offset_bytes, self.source.address + offset_bytes, bytes)
+        let at = |side: Side| Side { address: side.address + offset_bytes, ..side };
+        Shape::run(at(self.target), at(self.source), bytes)
     }
 
     /// Some rows of one slice.
@@ -146,7 +194,7 @@ mod tests {
 
     prop_compose! {
         fn shapes()(n in proptest::array::uniform9(numbers())) -> Shape {
-            let side = |at: usize| Side { address: n[at], row_pitch_bytes: n[at + 1], slice_pitch_bytes: n[at + 2] };
+            let side = |at: usize| Side::unified(n[at]).pitched(n[at + 1], n[at + 2]);
             Shape { target: side(0), source: side(3), width_bytes: n[6], rows: n[7], depth: n[8] }
         }
     }
