@@ -7,7 +7,7 @@ use hal::Stream;
 /// One call of the program on its way into the driver.
 #[derive(Clone, Copy)]
 pub struct Call<'a> {
-    /// What is copied. Several requests have no order among them, and the first one speaks for all.
+    /// The copies to make. Several have no order among them, and take the priority of the first.
     pub requests: &'a [Request],
     /// The stream, with handle 0 already read as the entry point reads it: [`Stream::LEGACY`] or
     /// [`Stream::PER_THREAD`].
@@ -19,12 +19,12 @@ pub struct Call<'a> {
 }
 
 impl Call<'_> {
-    /// Which engine it needs, where its entry point says so.
+    /// The direction, where the entry point names it.
     pub(crate) fn direction(&self) -> Option<Direction> {
         self.requests.first().and_then(Request::direction)
     }
 
-    /// How many bytes it moves; never fewer than it does.
+    /// The number of bytes; it saturates.
     pub(crate) fn bytes(&self) -> u64 {
         Request::total_bytes(self.requests)
     }

@@ -1,4 +1,5 @@
-//! Which priority a copy has: the program's own word, rules, the stream's CUDA priority, else its size.
+//! The priority of a copy: the first that is named by the program, by rules, by the stream's CUDA priority, by its
+//! size.
 
 use std::cell::Cell;
 use std::sync::Arc;
@@ -19,7 +20,7 @@ thread_local! {
 }
 
 impl Process {
-    /// What priority a copy has; `None`: it is left alone.
+    /// The priority of a call; `None` where it is to be left to the driver.
     pub(crate) fn priority(&self, call: &Call<'_>, bytes: u64, adopted: &Adopted) -> Option<Priority> {
         let said = thread_priority().or_else(|| adopted.given());
         if said.is_some() {
@@ -48,7 +49,7 @@ impl Process {
     }
 }
 
-/// What rules may ask.
+/// The facts that rules may name.
 struct Seen<'a> {
     call: &'a Call<'a>,
     adopted: &'a Adopted,
@@ -68,13 +69,13 @@ impl Witness for Seen<'_> {
     }
 }
 
-/// What the calling thread has said about its copies.
+/// The priority that the calling thread has given its copies.
 pub(crate) fn thread_priority() -> Option<Priority> {
-    // A thread that is going away has no say any more.
+    // A thread that is ending has none any more.
     THREAD_PRIORITY.try_with(Cell::get).ok().and_then(Priority::new)
 }
 
-/// Replaces it, and returns what it was.
+/// Replaces it, and returns the previous one.
 pub(crate) fn swap_thread_priority(priority: Option<Priority>) -> Option<Priority> {
     let number = priority.map_or(0, Priority::get);
     THREAD_PRIORITY.try_with(|cell| cell.replace(number)).ok().and_then(Priority::new)

@@ -8,15 +8,15 @@ use hal::{Context, Device, Driver, Result, Stream};
 
 use crate::room;
 
-/// A stream of the application's.
+/// A stream of the application, as the layer knows it.
 pub(crate) struct Adopted {
     pub(crate) copies: PriorityStream,
     pub(crate) context: Context,
     /// Its CUDA priority, where that is not the one that every stream has.
     pub(crate) cuda_priority: Option<i32>,
-    /// What that means for copies.
+    /// The priority of copies that follows from it.
     pub(crate) own: Option<Priority>,
-    /// What the application has said; 0 for nothing.
+    /// The priority that the application has given; 0 for none.
     given: AtomicU8,
 }
 
@@ -25,7 +25,7 @@ impl Adopted {
         Priority::new(self.given.load(Ordering::Relaxed))
     }
 
-    /// Another thread's stream has come in the place of this one, under the same handle.
+    /// Forgets this stream's past: the handle means the stream of another thread from now on.
     pub(crate) fn renew(&self) {
         self.give(None);
         self.copies.renew();
@@ -36,7 +36,7 @@ impl Adopted {
     }
 }
 
-/// A context.
+/// A context in which the layer is open.
 pub(crate) struct Local {
     pub(crate) overtake: Overtake,
     pub(crate) device: Device,
@@ -56,10 +56,10 @@ impl Local {
         Ok(Local { overtake, device, name, context, least })
     }
 
-    /// A stream as the layer is to know it; `None` where it belongs to another context.
+    /// Takes a stream of the application into the layer; `None` where the stream belongs to another context.
     pub(crate) fn adopt(&self, stream: Stream) -> Option<Adopted> {
         let (driver, special) = (self.overtake.driver(), stream.is_default());
-        // A stream of a green context, or of another one, is none of ours.
+        // A stream of a green context, or of another one, is not for this layer.
         if !special && driver.stream_context(stream).ok()? != self.context {
             return None;
         }
@@ -91,7 +91,8 @@ mod tests {
 
     use super::*;
 
-    /// The most urgent of CUDA's streams has the most urgent copies; one without a priority has none of its own.
+    /// A stream of CUDA's greatest priority has the most urgent copies. A stream of the least has no priority of its
+    /// own.
     #[test]
     fn cuda_priorities_keep_their_order() {
         let driver: Arc<dyn Driver> = Arc::new(SoftGpu::builder().build());

@@ -12,15 +12,15 @@ use crate::lease::{Lease, Owner};
 use crate::process::{Process, process};
 use crate::{report, trace};
 
-/// How long a context that goes waits for a thread that is opening it.
+/// How long a context that is being destroyed waits for a thread that is opening its layer.
 const OPENS_WITHIN: Nanos = Nanos::from_ms(10_000);
 
 /// How long the end of the process waits for threads that are opening contexts.
 const EXITS_WITHIN: Nanos = Nanos::from_ms(2_000);
 
-/// How long a context that goes waits for threads that use what is open in it, and for its copy kernels to end. Those
-/// threads make no call in between that waits for the device, unless they use the very context, which a program may not
-/// do while it is destroyed; and a kernel that has not begun by then goes with the context, as the program's do.
+/// How long a context that is being destroyed waits for threads that use its layer, and for its copy kernels to end.
+/// Those threads make no call meanwhile that waits for the device, unless they use the context itself, which a program
+/// may not do while it is destroyed. A kernel that has not begun by then ends with the context, as the program's do.
 const COMES_TO_REST_WITHIN: Nanos = Nanos::from_ms(1_000);
 
 /// Contexts in which the layer is open: while there is none, a copy costs two loads.
@@ -31,7 +31,7 @@ pub(crate) fn is_open() -> bool {
     OPEN.load(Ordering::Relaxed) != 0
 }
 
-/// Contexts on their way to being open, and those where it did not succeed.
+/// Contexts whose layer is being opened, and those where that failed.
 #[derive(Default)]
 struct Opening {
     under_way: HashSet<Context>,
@@ -48,7 +48,7 @@ pub(crate) struct Contexts {
 }
 
 impl Contexts {
-    /// Whether a thread is opening the context. For conditions: a lock that is only ever held for a few statements.
+    /// Whether a thread is opening the context. For wait conditions: the lock is held for a few statements only.
     fn is_under_way(&self, context: Context) -> bool {
         lock(&self.opening).under_way.contains(&context)
     }
@@ -64,7 +64,7 @@ impl Contexts {
     }
 }
 
-/// Ends a thread's opening however that comes out, so that others can go on and it can be tried again.
+/// Ends a thread's opening on drop, successful or not, so that other threads go on and may try again.
 struct UnderWay<'a>(&'a Contexts, Context);
 
 impl Drop for UnderWay<'_> {
@@ -147,14 +147,15 @@ impl Process {
         self.here().ok_or_else(none)
     }
 
-    /// Lets go of the current context, if there is a driver.
+    /// Closes the layer of the current context, if there is a driver.
     pub(crate) fn close_here(&self) -> Result<()> {
         let context = self.driver.get().map_or(Ok(None), |driver| driver.context_current())?;
         context.into_iter().for_each(|context| self.close(context));
         Ok(())
     }
 
-    /// Lets go of a context, and returns when nothing of ours is at work in it. `README.md` tells why that ends.
+    /// Closes the layer of a context, and returns when no thread of the layer works in it. `README.md` says why this
+    /// ends.
     pub(crate) fn close(&self, context: Context) {
         // Where no driver has been asked for, nothing has been opened.
         let Some(driver) = self.driver.get() else { return };
@@ -176,7 +177,7 @@ impl Process {
             }
             None => log::warn!(
                 "a context goes while a thread is inside a copy in it, or while its kernels leave no multiprocessor \
-                 free. What overtake has made there is left to the driver, which ends it with the context."
+                 free. Streams and memory of overtake there are left to the driver, which frees them with the context."
             ),
         }
     }
@@ -196,18 +197,18 @@ impl Process {
     }
 }
 
-/// What goes with a context.
+/// The parts that end with a context.
 struct Parting {
     owner: Owner<Local>,
     streams: Vec<Arc<Adopted>>,
 }
 
-/// What it leaves behind.
+/// The figures that it leaves behind.
 type Figures = (report::Part, trace::Part);
 
 impl Parting {
-    /// Ends the layer, and hands back its last figures. `None` where a thread goes on using it: then its threads have
-    /// ended, and the rest is left to the driver.
+    /// Ends the layer, and returns its last figures. `None` where a thread goes on using it: the layer's own threads
+    /// have ended then, and its streams and memory are left to the driver.
     fn end(self, host: &dyn hal::Host) -> Option<Figures> {
         self.owner.lease().overtake.leave();
         drop(self.streams);
@@ -216,9 +217,9 @@ impl Parting {
     }
 }
 
-/// Ends the layer of a context on a thread of its own: what is current on the calling thread may be a context that has
-/// been destroyed, and a driver that is asked to make it current again goes down with it. Where there is no thread to
-/// be had it is done here.
+/// Ends the layer of a context on a thread of its own. The calling thread's current context may have been destroyed,
+/// and a driver that is asked to make such a context current again crashes. Where the system gives no thread, the layer
+/// ends on the calling one.
 fn part(driver: &Arc<dyn Driver>, parting: Parting) -> Option<Figures> {
     let parting = Arc::new(Mutex::new(Some(parting)));
     let (theirs, their_driver) = (Arc::clone(&parting), Arc::clone(driver));
@@ -275,7 +276,7 @@ pub fn primary_releasing(device: Device) {
 /// The application is about to reset a primary context.
 pub fn primary_resetting(device: Device) {
     let Some(process) = process() else { return };
-    // The next one who retains it makes it anew.
+    // The next call that retains it makes it anew.
     let context = lock(&process.contexts.primaries).remove(&device).map(|(context, _)| context);
     context.into_iter().for_each(|context| process.close(context));
 }

@@ -1,4 +1,4 @@
-//! Copies, and what else of the program's calls concerns them.
+//! The program's copies on their way into the copy layer, and notices of other calls that concern copies.
 #![allow(unsafe_code)] // copies are unsafe; the caller's promise is passed on
 
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::contexts::is_open;
 use crate::passed::{Passed, passed_on};
 use crate::process::{Process, process};
 
-/// Makes the copies of a call. Returns what the program is to hear: the driver's answer, or why the layer refuses.
+/// Makes the copies of a call. Returns the code for the program: the driver's answer, or the layer's refusal.
 ///
 /// # Safety
 /// The real call makes the copies of the requests, and their ranges are valid as it demands.
@@ -34,7 +34,7 @@ pub unsafe fn copy(call: &Call<'_>) -> u32 {
 }
 
 /// The one way of a program's copies into the copy layer, from hooks and from C functions. The priority is the one that
-/// the call itself names, or what thread, stream and rules say. Returns the driver's answer where the real call was
+/// the call itself names, or that of thread, stream and rules. Returns the driver's answer where the real call was
 /// made here, and 0 where the copies go another way.
 ///
 /// # Safety
@@ -93,8 +93,8 @@ pub fn natively<T>(native: impl FnOnce() -> T) -> T {
     native()
 }
 
-/// What a call has to say that went well, or was not made, where a copy of the current context has been lost: its bytes
-/// are missing, though the driver knows of no failure.
+/// The error of every call in a context that has lost a copy: bytes are missing there, though the driver knows of no
+/// failure. `None` where no copy of the current context has been lost.
 #[must_use]
 pub fn lost() -> Option<u32> {
     if !copies::is_any_copy_lost() {
@@ -112,15 +112,15 @@ fn addressee(call: &Call<'_>) -> Result<(&'static Process, Arc<Adopted>), Passed
     Ok((process, process.adopted(call.stream)?))
 }
 
-/// A copy in a stream that the layer does not have.
+/// A copy in a stream that the layer does not know.
 fn without_layer(reason: Passed, call: &Call<'_>) -> u32 {
     let lost = lost();
     passed_on(if lost.is_some() { Passed::Refused } else { reason }, call.bytes());
     lost.unwrap_or_else(|| natively(|| call.native.answer()))
 }
 
-/// The application is about to make a driver call that may wait for the device and let no other thread into the driver
-/// meanwhile, such as freeing memory. What is returned is kept until that call has returned.
+/// The application is about to make a driver call that may wait for the device and keep all other threads out of the
+/// driver meanwhile, such as freeing memory. The caller drops the returned value when that call has returned.
 #[must_use]
 pub fn about_to_block() -> Blocked {
     if !is_open() {

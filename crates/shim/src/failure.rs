@@ -1,10 +1,10 @@
-//! What can go wrong besides the driver: negative numbers, never reused.
+//! The layer's own errors: negative numbers, never reused. Positive ones are the driver's.
 
 /// A failure of the layer's own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(i32)]
 pub enum Failure {
-    /// An argument makes no sense.
+    /// An argument is outside its documented range.
     InvalidArgument = -1,
     /// A buffer is too small; nothing was written to it.
     BufferTooSmall = -2,
@@ -16,7 +16,7 @@ pub enum Failure {
     Off = -5,
     /// The text could not be understood.
     Syntax = -6,
-    /// There is no library of the driver's.
+    /// No driver library was found.
     NoDriver = -7,
 }
 

@@ -1,5 +1,5 @@
 //! The functions of the table.
-#![allow(unsafe_code)] // what C hands over is raw
+#![allow(unsafe_code)] // the arguments come from C
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::Arc;
@@ -73,7 +73,7 @@ fn running() -> Result<&'static Process, Trouble> {
     })
 }
 
-/// 0 is no priority.
+/// The priority of a number from C; 0 means none.
 fn priority_of(number: c_int, process: &Process) -> Result<Option<Priority>, Trouble> {
     if number == 0 {
         return Ok(None);
@@ -108,7 +108,7 @@ fn known(process: &Process, stream: *mut c_void) -> Option<Arc<Adopted>> {
     process.adopted(stream_of(stream)).ok().filter(|adopted| process.is_current(adopted))
 }
 
-/// The same for those who cannot do without.
+/// The same; an error where the stream is not known.
 fn adopted(process: &Process, stream: *mut c_void) -> Result<Arc<Adopted>, Trouble> {
     opened(process)?;
     let unknown = "the stream belongs to another context or a green one, or too many threads have streams of their own";
@@ -133,7 +133,7 @@ unsafe extern "C" fn open(_options: *const c_char) -> c_int {
 extern "C" fn close() -> c_int {
     answer(|| {
         let process = running()?;
-        // Under the drop-in the layer serves the whole program, not only who calls this.
+        // Under the drop-in the layer serves the whole program, not only this caller.
         if process.start.deployment == c"c" {
             process.close_here()?;
         }
@@ -208,8 +208,8 @@ pub fn declared(kind: c_int) -> Option<(Declared, Declared)> {
     }
 }
 
-/// Submits with the priority that the arguments, the thread, the stream or the rules say; what has none, and what goes
-/// to a stream that is not known here, is left alone.
+/// Submits with the priority that the arguments, the thread, the stream or the rules name. A copy without one, or in a
+/// stream that is not known here, is left to the driver.
 unsafe fn submit(requests: &[Request], stream: *mut c_void, priority: c_int) -> Result<(), Trouble> {
     let process = running()?;
     let named = priority_of(priority, process)?;
@@ -243,7 +243,7 @@ unsafe fn submit_one(
     Code::new(answer).map_or(Ok(()), |code| Err(code.at("the driver's copy")))
 }
 
-/// For a rectangle that the driver may not take: it says so itself.
+/// Hands over a rectangle that the driver may refuse, with its own error.
 unsafe fn ask_the_driver(shape: &Shape, stream: *mut c_void, priority: c_int) -> Result<(), Trouble> {
     let process = running()?;
     priority_of(priority, process)?;

@@ -1,4 +1,4 @@
-//! Who owns what is opened in a context, and who only uses it. `README.md` tells why the two are different types.
+//! One owner of a value, and leases for threads that use it. `README.md` says why the two are different types.
 
 use std::mem::ManuallyDrop;
 use std::ops::Deref;
@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use hal::{Host, Nanos};
 
-/// How often an owner looks whether it is alone.
+/// How often an owner that ends looks for leases.
 const LOOK_EVERY: Nanos = Nanos::from_us(50);
 
 /// The one owner. Dropping it drops nothing: only [`Owner::end`] hands the value out.
 pub(crate) struct Owner<T>(ManuallyDrop<Arc<T>>);
 
-/// For a thread that uses the value: it lives until this is dropped, and dropping this never drops it.
+/// A thread's use of the value, which lives at least as long. Dropping a lease never drops the value.
 pub(crate) struct Lease<T>(Arc<T>);
 
 impl<T> Owner<T> {
@@ -28,7 +28,7 @@ impl<T> Owner<T> {
     /// the value is never returned and never dropped.
     pub(crate) fn end(self, host: &dyn Host, patience: Nanos, is_free: impl Fn(&T) -> bool) -> Option<T> {
         let deadline = host.now() + patience;
-        // Leases come from the owner only, and this is it: once there is none, there will be no other.
+        // Only the owner makes leases, and it is here: once there is none, there will be no other.
         while Arc::strong_count(&self.0) > 1 || !is_free(&self.0) {
             if host.now() >= deadline {
                 return None;

@@ -1,17 +1,17 @@
-//! The layer of one process: what the drop-in and the C library have in common.
+//! The layer of one process, which the drop-in and the C library share.
 //!
-//! | file | what it holds |
+//! | file | content |
 //! |---|---|
-//! | `call.rs` | a copy as it is handed over |
-//! | `copies.rs` | copies and other calls of the program, on their way through |
+//! | `call.rs` | one call of the program that copies |
+//! | `copies.rs` | the way of copies into the copy layer, and notices of other calls |
 //! | `process.rs` | the one state of the process, and its life |
 //! | `contexts.rs`, `context.rs` | the CUDA contexts: opened when made, closed before the program destroys them |
-//! | `lease.rs` | who owns the layer of a context, and who only uses it |
-//! | `streams.rs`, `thread.rs` | the streams of all contexts that have copied, and the threads that come and go |
-//! | `passed.rs` | copies that no context's layer had a say in, by reason |
-//! | `choice.rs`, `rules.rs`, `settings.rs`, `witness.rs` | which priority a copy has |
-//! | `report.rs`, `trace.rs` | what happened, as files |
-//! | `verdict.rs` | what a report comes down to, in words |
+//! | `lease.rs` | the owner of a context's layer, and the leases of threads that use it |
+//! | `streams.rs`, `thread.rs` | the streams that have copied, and the notice that a thread has ended |
+//! | `passed.rs` | counts of copies that no context's layer has seen, by reason |
+//! | `choice.rs`, `rules.rs`, `settings.rs`, `witness.rs` | the priority of a copy |
+//! | `report.rs`, `trace.rs` | report and trace, as files |
+//! | `verdict.rs` | the summary of a report, in words |
 //! | `table.rs`, `functions.rs`, `trouble.rs` | the table of C functions that both libraries share |
 //! | `listener.rs` | the program's own function for messages |
 #![deny(clippy::print_stderr, clippy::print_stdout)] // messages go through `log`
@@ -46,7 +46,7 @@ pub use call::Call;
 pub use contexts::{context_going, context_made, primary_releasing, primary_resetting, primary_retained};
 pub use copies::{Blocked, about_to_block, copy, freeing, lost, natively, stream_going};
 pub use failure::Failure;
-pub use functions::{check_options, start_for_c, table};
+pub use functions::{check_options, declared, start_for_c, table};
 pub use listener::listen;
 pub use passed::{Passed, passed_on};
 pub use process::{CallCount, Start, capture_began, capture_ended, deployment, exiting, forked, start};

@@ -1,5 +1,5 @@
 //! The program's own function for messages.
-#![allow(unsafe_code)] // it calls what C handed over
+#![allow(unsafe_code)] // it calls a function pointer from C
 
 use std::ffi::{CString, c_int, c_void};
 
@@ -8,7 +8,7 @@ use hal::{Code, Result};
 
 use crate::table::LogCallback;
 
-/// A function of the program's, and what it wants to be called with.
+/// A function of the program, and the pointer that it is called with.
 struct Listener {
     callback: LogCallback,
     data: *mut c_void,
@@ -28,11 +28,11 @@ impl Listener {
     }
 }
 
-/// Sends the messages of this library to a function of the program's; `None`: to standard error again. When this
-/// returns, the function before is no longer called, unless it led here.
+/// Sends the messages of this library to a function of the program, or with `None` to standard error again. After the
+/// return the previous function is no longer called, except where that function itself made this call.
 ///
 /// # Errors
-/// There is no thread to be had; then nothing has changed.
+/// The system gave no thread. Nothing has changed then.
 ///
 /// # Safety
 /// The callback may be called on another thread, with this pointer, until it is replaced.

@@ -1,9 +1,9 @@
-//! Copies that went to the driver without any context's layer having a say in it, by reason. Together with what the
-//! contexts count, every copy of the program's is accounted for.
+//! Counts of copies that went to the driver before they reached the layer of a context, by reason. Together with the
+//! counts of the contexts they account for every copy of the program.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Why.
+/// The reason why a copy was passed on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Passed {
     /// The layer is not awake: before the driver's start, in the child of a fork, at the end of the process, or after a
@@ -54,7 +54,7 @@ struct Class {
     bytes: AtomicU64,
 }
 
-// No part of the process's state: it counts before there is any, and after.
+// Not in the process's state, because copies are counted before that exists, and after.
 static CLASSES: [Class; ALL.len()] =
     [const { Class { copies: AtomicU64::new(0), bytes: AtomicU64::new(0) } }; ALL.len()];
 

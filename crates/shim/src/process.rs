@@ -1,8 +1,8 @@
 //! The one state of the process, and its life.
 //!
-//! Untouched until the driver has been initialised ([`start`]); idle until the program makes a context. The layer opens
-//! there at once, because that is the one moment at which nothing can be under way; in a context that it has not seen
-//! made, copies go natively. A child of a fork, and a process that exits, pass everything through.
+//! It does not exist until the driver has been initialised ([`start`]), and is idle until the program makes a context.
+//! The layer opens in a context as soon as it is made, because only then can nothing be under way there. In a context
+//! whose making it has not seen, copies go natively. In a child of a fork, and in a process that exits, all copies do.
 
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, RwLock};
@@ -20,9 +20,9 @@ use crate::settings::{self, Settings};
 use crate::streams::Streams;
 use crate::trace;
 
-/// What the library that embeds the layer brings.
+/// The parts that the embedding library supplies: the drop-in or the C library.
 pub struct Start {
-    /// Makes the driver that lies underneath: called once, when the layer first opens in a context.
+    /// Makes the driver behind the seam. Called once, when the layer first opens in a context.
     pub driver: fn() -> Result<Arc<dyn Driver>>,
     /// `preload`, `shadow`, `audit` or `c`.
     pub deployment: &'static std::ffi::CStr,
@@ -73,7 +73,7 @@ pub fn start(start: Start) {
     start_with(start, None);
 }
 
-/// The same, with a TOML text that has its say after file and variables.
+/// The same, with a TOML text of options that is applied after file and variables.
 pub(crate) fn start_with(start: Start, options: Option<&str>) {
     doors::messages::install();
     let mut first = false;
@@ -140,15 +140,15 @@ pub fn capture_ended() {
     }
 }
 
-/// This is a child of a fork: everything passes through from now on, if its parent had begun anything. Safe in a
-/// signal's handler.
+/// This process is the child of a fork: from now on all copies go natively, if the layer of the parent had started.
+/// Safe in a signal handler.
 pub fn forked() {
     if PROCESS.get().is_some() {
         OFF.store(true, Ordering::SeqCst);
     }
 }
 
-/// The process is exiting: copies pass through, and nothing of ours is inside the driver any more.
+/// The process is exiting: copies go natively. On return no thread of the layer is inside the driver.
 pub fn exiting() {
     let Some(process) = process() else { return };
     OFF.store(true, Ordering::SeqCst);
@@ -157,7 +157,7 @@ pub fn exiting() {
     trace::end(process);
 }
 
-/// Who brought the layer, if it has started.
+/// How the layer came into the process, if it has started: see [`Start::deployment`].
 #[must_use]
 pub fn deployment() -> Option<&'static str> {
     PROCESS.get().and_then(|process| process.start.deployment.to_str().ok())

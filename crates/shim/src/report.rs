@@ -1,7 +1,7 @@
-//! What happened in this process, as a file that `overtake run` reads.
+//! The report of this process, as a file that `overtake run` reads.
 //!
 //! With `OVERTAKE_REPORT_DIR` set, `<pid>.json` is written there at exit, and about twice a second while something
-//! changes: a process that is killed leaves what was last written.
+//! changes: a process that is killed leaves the last version.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -17,7 +17,7 @@ use crate::passed;
 use crate::process::{CallCount, Process, process, time_of_day};
 use crate::verdict::{Facts, Finding, Measured, verdict};
 
-/// Where reports go.
+/// The variable that names the folder for reports.
 const FOLDER_VARIABLE: &str = "OVERTAKE_REPORT_DIR";
 
 /// How often a report is brought up to date.
@@ -38,7 +38,7 @@ pub(crate) struct Report {
     state: &'static str,
     deployment: String,
     devices: Vec<Part>,
-    /// Copies that no context's layer had a say in.
+    /// Copies that no context's layer has seen.
     passed_on: Vec<PassedOn>,
     calls: Vec<CallCount>,
     warnings: Vec<String>,
@@ -47,7 +47,7 @@ pub(crate) struct Report {
     messages_dropped: u64,
 }
 
-/// What happened in one context.
+/// The figures of one context.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Part {
     device: i32,
@@ -163,7 +163,7 @@ pub(crate) fn parts(process: &Process) -> Vec<Part> {
     closed.into_iter().chain(open.iter().map(|local| Part::of(local))).collect()
 }
 
-/// What the verdict is about.
+/// The figures for the verdict.
 fn facts(parts: &[Part]) -> Facts {
     let sum = |of: fn(&Part) -> u64| parts.iter().map(of).sum();
     let passed_on = parts.iter().flat_map(|part| &part.passed_on);
@@ -266,7 +266,7 @@ pub(crate) fn end(process: &Process) {
     write(process, true);
 }
 
-/// Only one writes at a time, and after the last report none.
+/// Locked by the thread that writes; true after the last report, when no thread writes any more.
 static WRITING: Mutex<bool> = Mutex::new(false);
 
 fn write(process: &Process, is_final: bool) {
@@ -276,7 +276,7 @@ fn write(process: &Process, is_final: bool) {
     }
 }
 
-/// What went wrong, if it has not been told before.
+/// Writes once; the error, if it is the first.
 fn write_once(process: &Process, is_final: bool, folder: &Path) -> Option<std::io::Error> {
     let mut ended = lock(&WRITING);
     if *ended {
@@ -284,12 +284,13 @@ fn write_once(process: &Process, is_final: bool, folder: &Path) -> Option<std::i
     }
     *ended = is_final;
     let error = write_to(folder, &report(process, is_final)).err()?;
-    // It will not get better: told once; not at all where the folder has gone, and the report is not wanted any more.
+    // Later attempts would fail too, so that the error is told once. A folder that has gone is no error: the report is
+    // not wanted any more.
     *ended = true;
     (error.kind() != std::io::ErrorKind::NotFound).then_some(error)
 }
 
-/// Whole or not at all: a reader never sees half a report.
+/// Replaces the file as a whole: a reader never sees half a report.
 fn write_to(folder: &Path, report: &Report) -> std::io::Result<()> {
     let name = folder.join(format!("{}.json", report.pid));
     doors::file::write_whole(&name, &serde_json::to_vec(report)?)

@@ -24,7 +24,7 @@ use toml::de::{DeTable, DeValue, ValueDeserializer};
 
 use crate::call::Call;
 
-/// What is decided about a copy.
+/// The decision of a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
     /// It has this priority.
@@ -33,7 +33,7 @@ pub enum Decision {
     Pass,
 }
 
-/// What a rule may ask about a copy that is not in the call itself. Asked only where a rule needs it.
+/// Facts about a copy that are not in the call itself. They are looked up only where a rule names them.
 pub trait Witness {
     /// The CUDA priority of its stream.
     fn stream_priority(&self) -> Option<i32>;
@@ -43,7 +43,7 @@ pub trait Witness {
     fn library(&self) -> String;
 }
 
-/// One rule. What is not said matches everything.
+/// One rule. A condition that it does not name holds for every copy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Rule {
     stream_priority: Option<i32>,
@@ -158,7 +158,7 @@ impl Rules {
     /// Reads a TOML text that holds rules and nothing else.
     ///
     /// # Errors
-    /// Everything that is wrong with it.
+    /// Every fault of the text.
     pub fn read_all(source: &Source<'_>, priorities: Priorities) -> Result<Rules, Vec<Fault>> {
         let table = DeTable::parse(source.text).map_err(|error| vec![syntax(source, &error)])?;
         let table = table.get_ref();
@@ -172,7 +172,7 @@ impl Rules {
     /// Reads an array of tables.
     ///
     /// # Errors
-    /// Everything that is wrong with them.
+    /// Every fault of the tables.
     pub fn read(
         source: &Source<'_>,
         value: &Spanned<DeValue<'_>>,
@@ -191,7 +191,7 @@ impl Rules {
         if faults.is_empty() { Ok(Rules { rules }) } else { Err(faults) }
     }
 
-    /// What the first rule that matches says.
+    /// The decision of the first rule that matches.
     #[must_use]
     pub fn decide(&self, call: &Call<'_>, bytes: u64, witness: &dyn Witness) -> Option<Decision> {
         self.rules.iter().find(|rule| rule.matches(call, bytes, witness)).map(|rule| rule.decision)
@@ -199,7 +199,7 @@ impl Rules {
 }
 
 impl Rule {
-    /// One table; where it is wrong, and how.
+    /// One table; or the place and the text of its fault.
     fn read(table: &Spanned<DeValue<'_>>, priorities: Priorities) -> Result<Rule, (Range<usize>, String)> {
         let written = Written::deserialize(ValueDeserializer::from(table.clone()));
         let written = written.map_err(|error| (error.span().unwrap_or(table.span()), error.message().to_owned()))?;

@@ -1,4 +1,4 @@
-//! What the environment and a file say.
+//! The settings of a process, from files and environment variables.
 
 use std::ffi::OsString;
 use std::path::Path;
@@ -31,9 +31,9 @@ pub struct Settings {
     pub options: Options,
     /// Which copies have which priority.
     pub rules: Rules,
-    /// What could not be understood.
+    /// Faults of files and variables.
     pub faults: Vec<Fault>,
-    /// What has no effect, for a person.
+    /// Settings without effect, in words for the user.
     pub warnings: Vec<String>,
 }
 
@@ -57,7 +57,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// Those of this process, with a warning of every variable that looks like ours and is not.
+    /// The settings of this process, with a warning for every variable that begins like ours and is not known.
     #[must_use]
     pub fn of_this_process() -> Settings {
         let mut settings = Settings::from_environment(|name| std::env::var(name).ok());
@@ -65,14 +65,14 @@ impl Settings {
         settings
     }
 
-    /// Defaults, then the file of `OVERTAKE_CONFIG`, then that of `OVERTAKE_RULES`, then the variables. What cannot be
-    /// understood is left at its default: a program must not fail for it.
+    /// Defaults, then the file of `OVERTAKE_CONFIG`, then that of `OVERTAKE_RULES`, then the variables. A faulty
+    /// setting keeps its default: a program must not fail for it.
     #[must_use]
     pub fn from_environment(lookup: impl Fn(&str) -> Option<String>) -> Settings {
         Settings::from_surroundings(variable::is_privileged(), lookup)
     }
 
-    /// The same; a program that has other rights than its caller hears of no files.
+    /// The same; no file is read in a program with other rights than its caller's.
     fn from_surroundings(is_privileged: bool, lookup: impl Fn(&str) -> Option<String>) -> Settings {
         let mut settings = Settings::default();
         for name in FILES {
@@ -112,7 +112,7 @@ impl Settings {
         for (name, value) in options {
             faults.extend(self.options.apply(source, name, value).err());
         }
-        // How many priorities there are has been said by now.
+        // After the options, which name the number of priorities.
         for (_, value) in rules {
             match Rules::read(source, value, self.options.priorities) {
                 Ok(rules) => self.rules = rules,

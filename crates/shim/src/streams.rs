@@ -17,7 +17,8 @@ const SPARE_MAX: usize = 4;
 
 type Table = HashMap<Anywhere, Arc<Adopted>, BuildHasherDefault<Mixer>>;
 
-/// The streams. What is taken out is handed back, because driver calls destroy what it held: not under the lock.
+/// The streams. A removed stream is handed back, because dropping it calls the driver, which may not happen under the
+/// lock.
 #[derive(Default)]
 pub(crate) struct Streams {
     known: RwLock<Known>,
@@ -218,7 +219,7 @@ mod tests {
         for thread in 11..11 + SPARE_MAX as u64 {
             let heir = streams.inherit(of_thread(context, thread)).unwrap();
             heir.renew();
-            assert_eq!(heir.given(), None, "what the other thread has said of its stream went with it");
+            assert_eq!(heir.given(), None, "the priority that the other thread gave its stream went with it");
             assert!(Arc::ptr_eq(&heir, &streams.find(&of_thread(context, thread)).unwrap()));
         }
         assert!(streams.inherit(of_thread(context, 99)).is_none(), "no more than that are kept");

@@ -19,7 +19,7 @@ pub struct Table {
     /// Makes the layer ready for the calling thread's current context, and returns when it is. `options` is null, or a
     /// TOML text of options and rules, which only the first call of a process heeds.
     pub open: unsafe extern "C" fn(options: *const c_char) -> c_int,
-    /// Lets go of what was made for the current context. The drop-in keeps it: there it only returns 0.
+    /// Closes the layer of the current context. Under the drop-in it stays open, and this only returns 0.
     pub close: extern "C" fn() -> c_int,
     /// Gives the copies of a stream of the current context a priority; 0 takes it away again.
     pub set_stream_priority: extern "C" fn(stream: *mut c_void, priority: c_int) -> c_int,
@@ -66,19 +66,19 @@ pub struct Table {
     pub report: unsafe extern "C" fn(buffer: *mut c_char, size: usize, needed: *mut usize) -> c_int,
     /// Sums over the devices of this process.
     pub totals: unsafe extern "C" fn(totals: *mut Totals) -> c_int,
-    /// What the last failure of the calling thread was about; never null, valid until the thread's next failure.
+    /// The text of the calling thread's last error; never null, valid until the thread's next error.
     pub last_error: extern "C" fn() -> *const c_char,
-    /// `preload`, `shadow`, `audit` or `c`: who brought the table.
+    /// The library of the table: `preload`, `shadow`, `audit` or `c`.
     pub deployment: extern "C" fn() -> *const c_char,
     /// Sends messages to the program's own function; null: to standard error again.
     pub set_log_callback: unsafe extern "C" fn(callback: Option<LogCallback>, data: *mut c_void) -> c_int,
 }
 
-/// A function of the program's for messages: what it asked to be called with, the level (1 error, 2 warning, 3 info,
+/// A function of the program for messages: the program's pointer, the level (1 error, 2 warning, 3 info,
 /// 4 debug), and the text, NUL-terminated and valid during the call.
 pub type LogCallback = unsafe extern "C" fn(data: *mut c_void, level: c_int, text: *const c_char);
 
-/// Sums. Callers set `struct_size`; fields past what they know of are not written.
+/// Sums. Callers set `struct_size` to the size that they know; fields beyond it are not written.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {

@@ -1,4 +1,4 @@
-//! Which of the application's threads calls, and that it has ended.
+//! Numbers for the application's threads, and the notice that a thread has ended.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -9,7 +9,7 @@ use crate::process::process;
 struct Here(u64);
 
 impl Here {
-    /// Numbers are never used again, as addresses of what threads have of their own are.
+    /// Numbers are never used again. Addresses of thread-local data are.
     fn new() -> Here {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         Here(NEXT.fetch_add(1, Ordering::Relaxed))
@@ -18,7 +18,7 @@ impl Here {
 
 impl Drop for Here {
     fn drop(&mut self) {
-        // No panic may leave the end of a thread. What was thrown is forgotten, because dropping it could throw again.
+        // No panic may leave the end of a thread. The payload is forgotten, because dropping it could panic again.
         let told =
             catch_unwind(AssertUnwindSafe(|| process().into_iter().for_each(|process| process.streams.end(self.0))));
         told.unwrap_or_else(std::mem::forget);

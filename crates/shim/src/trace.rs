@@ -1,8 +1,8 @@
-//! What every copy did, in the format that Perfetto and chrome://tracing open: with `OVERTAKE_TRACE_DIR` set,
+//! The times of every copy, in the format that Perfetto and chrome://tracing open. With `OVERTAKE_TRACE_DIR` set,
 //! `<pid>.trace.json` is written there when the process exits.
 //!
-//! A track for each engine and way, as many lanes as copies were under way at once; a counter for each engine's pending
-//! urgent copies, which is what its semaphores say.
+//! Each engine and way has a track, with as many lanes as copies were under way at once. Each engine has a counter of
+//! pending urgent copies: the value of its semaphores.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use crate::context::Local;
 use crate::process::{Process, time_of_day};
 
-/// Where traces go.
+/// The variable that names the folder for traces.
 const FOLDER_VARIABLE: &str = "OVERTAKE_TRACE_DIR";
 
 pub(crate) fn folder() -> Option<PathBuf> {
@@ -31,7 +31,7 @@ pub(crate) struct Part {
     device: i32,
     copies: Vec<TracedCopy>,
     left_out: u64,
-    /// What the machine's clock reads when the driver's host reads 0.
+    /// The time of the machine's clock at time 0 of the driver's host.
     origin_ns: i128,
 }
 

@@ -1,4 +1,4 @@
-//! How a function of the table fails: a number, and a text that stays behind.
+//! The errors of table functions: a number that is returned, and a text that is kept for the calling thread.
 
 use std::cell::RefCell;
 use std::ffi::{CString, c_char, c_int};
@@ -8,7 +8,7 @@ use hal::Error;
 
 use crate::failure::Failure;
 
-/// What a table function ends with.
+/// The error of a table function.
 pub(crate) enum Trouble {
     Ours(Failure, String),
     Driver(Error),
@@ -46,12 +46,12 @@ thread_local! {
 
 fn remember(trouble: &Trouble) -> c_int {
     let text = CString::new(trouble.text().replace('\0', " ")).unwrap_or_default();
-    // A thread that is going away forgets.
+    // A thread that is ending keeps no text.
     let _ = LAST_ERROR.try_with(|last| *last.borrow_mut() = text);
     trouble.number()
 }
 
-/// The fence: nothing unwinds into C.
+/// Runs `body`. A panic becomes an error, because nothing may unwind into C.
 pub(crate) fn answer(body: impl FnOnce() -> Result<(), Trouble>) -> c_int {
     let panicked = |_| Err(Trouble::Ours(Failure::Panic, "a defect of overtake: please report it".to_owned()));
     match catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(panicked) {
@@ -60,7 +60,7 @@ pub(crate) fn answer(body: impl FnOnce() -> Result<(), Trouble>) -> c_int {
     }
 }
 
-/// What the calling thread's last failure was about.
+/// The text of the calling thread's last error.
 pub(crate) fn last() -> *const c_char {
     // The text stays where it is until the thread's next failure replaces it.
     LAST_ERROR.try_with(|last| last.borrow().as_ptr()).unwrap_or(c"".as_ptr())

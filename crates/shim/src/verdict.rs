@@ -1,22 +1,22 @@
-//! What a report comes down to: how long urgent copies took, which copies could not be prioritised and why, and what to
-//! try.
+//! The summary of a report: how long urgent copies took, which copies could not be prioritised and why, and a remedy
+//! for each cause.
 
 use copies::copy::Reason;
 use serde::Serialize;
 
-/// A percentile of fewer samples is none.
+/// With fewer samples no 99th percentile is shown.
 const P99_SAMPLES_MIN: u64 = 1_000;
 
-/// What is judged: one process, or several together.
+/// The figures that are judged: those of one process, or of several together.
 #[derive(Clone, Debug, Default)]
 pub struct Facts {
-    /// Copies that held others off.
+    /// Copies that bulk had to yield to.
     pub urgent_copies: u64,
-    /// Bulk copies that yielded.
+    /// Bulk copies that could yield.
     pub bulk_copies: u64,
     /// Copies that were passed on, by the name of the reason.
     pub passed_on: Vec<(String, u64)>,
-    /// What was measured of the most urgent priority.
+    /// The latencies of the most urgent priority.
     pub most_urgent: Option<Measured>,
     /// Bulk copies that the copy engine took over from a kernel.
     pub guard_rescues: u64,
@@ -48,9 +48,9 @@ pub struct Measured {
 /// One sentence of a verdict.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// What was found, in words.
+    /// The finding, in words.
     pub what: String,
-    /// What to try; nothing where all is well.
+    /// A remedy to try; `None` where none is needed.
     #[serde(rename = "try", skip_serializing_if = "Option::is_none")]
     pub cure: Option<String>,
 }
@@ -107,7 +107,7 @@ fn spans(measured: &Measured) -> String {
     format!("those of priority {priority} took {median}{tail}{max_us:.1} us at most (of {count} measured)")
 }
 
-/// Why copies are passed on.
+/// The cause for which copies are passed on.
 enum Cause {
     /// They needed no priority.
     Harmless(&'static str),

@@ -1,4 +1,4 @@
-//! Who makes a call: its thread and its library. Asked only where a rule wants to know.
+//! The thread and the library that make a call. They are looked up only where a rule names them.
 #![allow(unsafe_code)]
 
 use std::ffi::CStr;

@@ -100,7 +100,7 @@ impl Application {
     }
 }
 
-/// What is in the program's streams ends some time, natively too.
+/// The work in the program's streams ends some time, natively too.
 fn after_a_while(gate: Gate) {
     std::thread::sleep(Duration::from_millis(100));
     gate.open();

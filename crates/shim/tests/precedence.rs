@@ -1,5 +1,5 @@
-//! Whose word counts about a copy: the call's own priority, the thread's, the stream's, the rules', the stream's CUDA
-//! priority, its size; each before those behind it. One test, because a process has one layer.
+//! The order in which priorities of a copy count: the call's own priority, the thread's, the stream's, the rules', the
+//! stream's CUDA priority, its size; each before those behind it. One test, because a process has one layer.
 #![allow(unsafe_code)] // copies are unsafe: the memory lives until the test ends
 
 use std::ffi::{CString, c_void};
@@ -21,7 +21,7 @@ fn driver() -> Arc<dyn Driver> {
     Arc::clone(DRIVER.get_or_init(|| Arc::new(SoftGpu::builder().build())))
 }
 
-/// Who says something about a copy, in the order in which they are heard. Sizes come last, and always speak.
+/// The sources of a copy's priority, first come first. Sizes come last, and always name one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Voice {
     Call,
@@ -97,7 +97,7 @@ impl Program {
 
     /// Whether a copy about which these say so much is urgent; else it is bulk that goes by kernel.
     fn is_urgent(&self, said: &[(Voice, i32)]) -> bool {
-        let word = |voice| said.iter().find(|(who, _)| *who == voice).map(|(_, priority)| *priority);
+        let word = |voice| said.iter().find(|(source, _)| *source == voice).map(|(_, priority)| *priority);
         // The least urgent that CUDA's priorities can say is still above bulk, and below the most urgent.
         let cuda = word(Voice::Cuda).map_or(0, |priority| if priority == URGENT { -5 } else { -1 });
         let stream = self.stream(cuda);

@@ -116,7 +116,7 @@ fn a_process_from_its_first_copy_to_its_last() {
     assert!(application.driver.stream_query(Stream::LEGACY).unwrap(), "has completed when it returns");
     application.arrived(3);
 
-    // What the program says outranks sizes: a stream, and a thread before that.
+    // The program's priority outranks sizes: a stream's, and a thread's before that.
     let handle = std::ptr::without_provenance_mut(application.bulk.0 as usize);
     assert_eq!((table.set_stream_priority)(handle, 6), 0, "{}", table.error());
     assert!(application.copy(BULK_BYTES, application.bulk, false), "the most urgent there is goes natively");
@@ -138,7 +138,7 @@ fn a_process_from_its_first_copy_to_its_last() {
     assert_eq!(passed_on, before.passed_on_copies + 1, "and it counts");
     application.arrived(3);
 
-    // The context goes and comes again; what was counted stays.
+    // The context goes and comes again; the counts stay.
     let counted = totals(table);
     shim::stream_going(application.small);
     application.driver.stream_destroy(application.small).unwrap();

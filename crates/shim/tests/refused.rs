@@ -51,7 +51,7 @@ fn gpu() -> &'static SoftGpu {
     GPU.get_or_init(|| SoftGpu::builder().clock(Clock::FreeRunning).build())
 }
 
-/// What the process's threads are called.
+/// The names of the process's threads.
 fn threads() -> Vec<String> {
     let tasks = std::fs::read_dir("/proc/self/task").unwrap();
     let name = |task: std::io::Result<std::fs::DirEntry>| std::fs::read_to_string(task.unwrap().path().join("comm"));
@@ -61,7 +61,7 @@ fn threads() -> Vec<String> {
     names
 }
 
-/// What has to be given back; a hardware queue that was used once stays.
+/// The resources that must be given back. A hardware queue that was used once stays.
 fn live() -> Live {
     Live { queues: 0, ..gpu().live() }
 }
