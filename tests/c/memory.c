@@ -6,10 +6,12 @@ static void device_memory(void)
     size_t before = 0, during = 0, after = 0, total = 0;
     CUdeviceptr pointer = UNTOUCHED;
     OK(cuMemGetInfo(&before, &total));
-    REQUIRE(before <= total);
     EXPECT(CUDA_ERROR_INVALID_VALUE, cuMemAlloc(&pointer, 0));
     EXPECT(CUDA_ERROR_OUT_OF_MEMORY, cuMemAlloc(&pointer, total + 1));
     REQUIRE_UNTOUCHED(pointer == UNTOUCHED);
+    /* A driver that runs out of memory first lets go of what it kept of streams that are gone. */
+    OK(cuMemGetInfo(&before, &total));
+    REQUIRE(before <= total);
     OK(cuMemAlloc(&pointer, 64 << 20));
     OK(cuMemGetInfo(&during, &total));
     REQUIRE(before - during >= 64 << 20);

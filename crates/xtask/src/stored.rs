@@ -52,7 +52,8 @@ impl Stored {
 
     /// The part of its environment that distinguishes it from other runs for the same question.
     pub fn variant(&self) -> String {
-        let tells = |name: &str| name != "OVERTAKE_BACKEND";
+        // Which of a host's equal devices a run had makes it no other run.
+        let tells = |name: &str| !["CUDA_VISIBLE_DEVICES", "OVERTAKE_BACKEND"].contains(&name);
         let words = self.header.environment.iter().filter(|(name, _)| tells(name));
         words.map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ")
     }
