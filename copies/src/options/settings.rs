@@ -136,9 +136,9 @@ pub struct Options {
     pub guard: GuardOptions,
     /// When the watchdog opens everything, and when it gives up.
     pub patience: Patience,
-    /// For how long after an urgent copy the monitor does not sleep. While it is awake it keeps a processor busy.
+    /// For how long after an urgent copy the watcher does not sleep. While it is awake it keeps a processor busy.
     pub monitor_awake: Nanos,
-    /// How long the monitor sleeps between looks while copies are out: so long a word may stay up too long.
+    /// How long the watcher sleeps between looks while copies are out: so long a word may stay up too long.
     pub monitor_nap: Nanos,
     /// Whether every copy is recorded ([`crate::Overtake::trace`]).
     pub trace: bool,

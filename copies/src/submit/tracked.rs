@@ -125,38 +125,73 @@ impl Planned<'_> {
 
 #[cfg(test)]
 mod tests {
-    use hal::{HostAllocFlags, Nanos};
+    use std::sync::Arc;
+
+    use hal::{DevicePtr, Driver, HostAllocFlags, Nanos};
     use semaphores::Priority;
 
     use super::*;
     use crate::cargo::Cargo;
     use crate::decide::Question;
+    use crate::handle::CopyHandle;
     use crate::options::Options;
     use crate::overtake::Overtake;
     use crate::request::Request;
+    use crate::stream::PriorityStream;
     use crate::submit::asked::{Asked, Placed};
 
     const BYTES: u64 = 64 << 10;
 
+    /// A layer on a software GPU, with a bulk stream, an urgent one, and memory for a copy of the urgent one.
+    struct Bed {
+        driver: Arc<dyn Driver>,
+        _overtake: Overtake,
+        _low: PriorityStream,
+        high: PriorityStream,
+        host: *mut u8,
+        device: DevicePtr,
+    }
+
+    impl Bed {
+        fn new() -> Bed {
+            let driver = crate::soft::driver();
+            let overtake = Overtake::attach(&driver, Options::default()).unwrap();
+            let low = overtake.stream(Priority::LOWEST).unwrap();
+            let high = overtake.stream(overtake.priorities().highest()).unwrap();
+            let host = driver.host_alloc(BYTES, HostAllocFlags::PORTABLE).unwrap();
+            let device = driver.mem_alloc(BYTES).unwrap();
+            Bed { driver, _overtake: overtake, _low: low, high, host, device }
+        }
+
+        /// An urgent copy that has completed.
+        fn copied(&self) -> CopyHandle {
+            // SAFETY: both sides have BYTES and live until the copy has completed.
+            let handle = unsafe { self.high.memcpy_htod_async(self.device, self.host, BYTES) }.unwrap();
+            handle.wait().unwrap();
+            handle
+        }
+    }
+
+    impl Drop for Bed {
+        fn drop(&mut self) {
+            // SAFETY: nothing copies any more.
+            unsafe { self.driver.host_free(self.host) }.unwrap();
+            self.driver.mem_free(self.device).unwrap();
+        }
+    }
+
     /// A thread that stands down says so before it opens the words, and a thread that raises looks after it has raised.
     #[test]
     fn nothing_is_raised_any_more_after_standing_down() {
-        let driver = crate::soft::driver();
-        let overtake = Overtake::attach(&driver, Options::default()).unwrap();
-        let _low = overtake.stream(Priority::LOWEST).unwrap();
-        let high = overtake.stream(overtake.priorities().highest()).unwrap();
-        let host = driver.host_alloc(BYTES, HostAllocFlags::PORTABLE).unwrap();
-        let device = driver.mem_alloc(BYTES).unwrap();
-        let request = Request::htod(device, host, BYTES);
-        // SAFETY: both sides have BYTES and live until the copy has completed.
-        let handle = unsafe { high.memcpy_async(&request) }.unwrap();
-        handle.wait().unwrap();
+        let bed = Bed::new();
+        let request = Request::htod(bed.device, bed.host, BYTES);
+        let handle = bed.copied();
         let stream = &handle.stream;
         let mut placed = Placed::new(Asked::new(stream, Cargo::One(&request), None));
         placed.answer(Question::Placement);
         let planned = Planned { placed: &placed, asked: &placed.asked, plan: Plan::Urgent };
         let (bank, priority) = (&planned.engine().bank, stream.priority);
-        driver.host().wait_until(Some(Nanos::from_ms(1_000)), &mut || bank.pending_at(priority) == 0);
+        bed.driver.host().wait_until(Some(Nanos::from_ms(1_000)), &mut || bank.pending_at(priority) == 0);
         for stood_down in [false, true] {
             if stood_down {
                 stream.inner.records.stand_down();
@@ -167,33 +202,18 @@ mod tests {
             flight.abandon(&stream.inner.records.standing);
             assert_eq!(bank.pending_at(priority), 0);
         }
-        // SAFETY: nothing copies any more.
-        unsafe { driver.host_free(host) }.unwrap();
-        driver.mem_free(device).unwrap();
     }
 
     /// The first copy of a stream has a ticket. After a doubt that no longer tells enough about the next one.
     #[test]
     fn a_copy_of_a_doubted_stream_counts_once() {
-        let driver = crate::soft::driver();
-        let overtake = Overtake::attach(&driver, Options::default()).unwrap();
-        let _low = overtake.stream(Priority::LOWEST).unwrap();
-        let high = overtake.stream(overtake.priorities().highest()).unwrap();
-        let host = driver.host_alloc(BYTES, HostAllocFlags::PORTABLE).unwrap();
-        let device = driver.mem_alloc(BYTES).unwrap();
-        // SAFETY: both sides have BYTES and live until the copy has completed.
-        let copy = || unsafe { high.memcpy_htod_async(device, host, BYTES) }.unwrap();
-        let first = copy();
-        first.wait().unwrap();
+        let bed = Bed::new();
+        let first = bed.copied();
         let burst = &first.stream.burst;
         lock(burst).doubt(&first.stream.inner.records.standing, first.ticket.unwrap());
-        let second = copy();
-        second.wait().unwrap();
+        let second = bed.copied();
         assert!(second.ticket.is_some());
         let left = std::iter::from_fn(|| lock(burst).take_care().then_some(())).count();
         assert_eq!(left, crate::records::CAREFUL_COPIES as usize - 1);
-        // SAFETY: nothing copies any more.
-        unsafe { driver.host_free(host) }.unwrap();
-        driver.mem_free(device).unwrap();
     }
 }
