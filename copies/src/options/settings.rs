@@ -137,9 +137,9 @@ pub struct Options {
     /// When the watchdog opens everything, and when it gives up.
     pub patience: Patience,
     /// For how long after an urgent copy the watcher does not sleep. While it is awake it keeps a processor busy.
-    pub monitor_awake: Nanos,
+    pub watcher_awake: Nanos,
     /// How long the watcher sleeps between looks while copies are out: so long a word may stay up too long.
-    pub monitor_nap: Nanos,
+    pub watcher_nap: Nanos,
     /// Whether every copy is recorded ([`crate::Overtake::trace`]).
     pub trace: bool,
     /// Whether there is a watchdog at all. Only tests turn it off.
@@ -171,8 +171,8 @@ impl Default for Options {
             share: ShareOptions::default(),
             patience: Patience::default(),
             channels: true,
-            monitor_awake: Nanos::from_us(3000),
-            monitor_nap: Nanos::from_us(50),
+            watcher_awake: Nanos::from_us(3000),
+            watcher_nap: Nanos::from_us(50),
             trace: false,
             guard_bytes_min: None,
             guard: GuardOptions::default(),

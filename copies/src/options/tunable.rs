@@ -228,13 +228,13 @@ pub const TUNABLES: &[Tunable] = &[
         "every how many urgent copies of a stream one is watched to its end; the others are estimated",
     ),
     option(
-        "monitor_awake_us",
-        Kind::Span(|o| &mut o.monitor_awake),
+        "watcher_awake_us",
+        Kind::Span(|o| &mut o.watcher_awake),
         "how long after an urgent copy the watcher keeps a processor busy",
     ),
     option(
-        "monitor_nap_us",
-        Kind::Span(|o| &mut o.monitor_nap),
+        "watcher_nap_us",
+        Kind::Span(|o| &mut o.watcher_nap),
         "how long it sleeps between looks otherwise, and so how long a word may stay up too long",
     ),
     option("trace", Kind::Switch(|o| &mut o.trace), "whether every copy is recorded"),

@@ -5,8 +5,11 @@ use crate::options::tunable::TUNABLES;
 /// All of them begin with this.
 const PREFIX: &str = "OVERTAKE_";
 
-/// A name is near another up to so many differences.
+/// Names with more differences are not near.
 const DIFFERENCES_MAX: usize = 3;
+
+/// Options that had another name once, and their name today.
+const RENAMED: [(&str, &str); 2] = [("monitor_awake_us", "watcher_awake_us"), ("monitor_nap_us", "watcher_nap_us")];
 
 /// A variable that is no option.
 #[derive(Clone, Copy, Debug)]
@@ -78,12 +81,19 @@ pub fn unknown_here() -> Vec<String> {
     unknown(std::env::vars_os().filter_map(|(name, _)| name.into_string().ok()))
 }
 
-/// The nearest known name, if any is near.
+/// The nearest known name, if any is near: first of all the one that took the place of this name.
 #[must_use]
 pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    let distance = |known: &str| strsim::damerau_levenshtein(name, known);
+    let distance = |known: &str| if took_place(name, known) { 0 } else { strsim::damerau_levenshtein(name, known) };
     let near = known.map(|known| (distance(known), known)).min_by_key(|(distance, _)| *distance);
     near.filter(|(distance, _)| *distance <= DIFFERENCES_MAX).map(|(_, known)| known)
+}
+
+/// Whether an option, or the variable that sets it, was renamed from `before` to `now`.
+fn took_place(before: &str, now: &str) -> bool {
+    RENAMED.iter().any(|(old, new)| {
+        (before, now) == (*old, *new) || (before == of_option(old).as_str() && now == of_option(new).as_str())
+    })
 }
 
 #[cfg(test)]
@@ -99,6 +109,17 @@ mod tests {
         assert!(said("OVERTAKE_MAX_BLOKING_US")[0].ends_with("is it OVERTAKE_MAX_BLOCKING_US?"));
         assert!(said("OVERTAKE_REPROT_DIR")[0].ends_with("is it OVERTAKE_REPORT_DIR?"));
         assert!(said("OVERTAKE_FLY_TO_THE_MOON")[0].contains("`overtake options`"));
+    }
+
+    #[test]
+    fn names_of_the_past_lead_to_those_of_today() {
+        assert!(said("OVERTAKE_MONITOR_AWAKE_US")[0].ends_with("is it OVERTAKE_WATCHER_AWAKE_US?"));
+        assert!(said("OVERTAKE_MONITOR_NAP_US")[0].ends_with("is it OVERTAKE_WATCHER_NAP_US?"));
+        for (old, new) in RENAMED {
+            let names = || TUNABLES.iter().map(|tunable| tunable.name);
+            assert!(names().all(|name| name != old), "{old} is an option still");
+            assert_eq!(nearest(old, names()), Some(new), "{new} is the option's name");
+        }
     }
 
     #[test]

@@ -73,8 +73,8 @@ impl<'a> Watcher<'a> {
             attention: Attention::default(),
             retreat: Retreat::default(),
             urgent_at: Nanos::ZERO,
-            awake: options.monitor_awake,
-            nap: options.monitor_nap,
+            awake: options.watcher_awake,
+            nap: options.watcher_nap,
         }
     }
 
