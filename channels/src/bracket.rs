@@ -4,7 +4,8 @@
 //! submit. In [`Kind::Bracket`](semaphores::Kind::Bracket) mode the sequence is literally the patent's (PC-03):
 //! acquire every higher semaphore in ascending order, inc unless lowest, copy, dec unless lowest.
 
-use semaphores::{Emulation, Layout, Priority, Step};
+use semaphores::{Emulation, Layout, Step};
+use terms::Priority;
 
 /// The steps that submit `chunks` chunks of one copy at `priority`.
 ///
@@ -29,7 +30,8 @@ pub fn bracket(words: &dyn Layout, emulation: &dyn Emulation, priority: Priority
 #[cfg(test)]
 mod tests {
     use hal::DevicePtr;
-    use semaphores::{Kind, Priorities, emulation};
+    use semaphores::{Kind, emulation};
+    use terms::Priorities;
 
     use super::*;
 

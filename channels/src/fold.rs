@@ -4,7 +4,7 @@
 //! most as many channels as queues, and neighbouring priorities share a channel. Copies of one group do not wait for
 //! each other: they run in order on one channel, and a copy that waited for a later one would wait for ever.
 
-use semaphores::{Priorities, Priority};
+use terms::{Priorities, Priority};
 
 /// Neighbouring priorities that share a channel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

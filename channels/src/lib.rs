@@ -17,9 +17,10 @@
 //! # use overtake_channels as channels; // the name that the workspace gives this crate
 //! use std::sync::Arc;
 //!
-//! use channels::{Adder, Channel, ChannelOptions, Direction, Shape, Submission, chunk, fold};
+//! use channels::{Adder, Channel, ChannelOptions, Shape, Submission, chunk, fold};
 //! use hal::{Code, Device, DevicePtr, Driver, HostAllocFlags, Nanos, Stream, StreamFlags};
-//! use semaphores::{Bank, Kind, Priorities, Priority, emulation};
+//! use semaphores::{Bank, Kind, emulation};
+//! use terms::{Direction, Priorities, Priority};
 //!
 //! /// `Kind::Hold` counts on the CPU and adds nothing on the device.
 //! struct NoAdder;
@@ -70,7 +71,6 @@ pub mod attention;
 pub mod bracket;
 pub mod channel;
 pub mod chunk;
-pub mod direction;
 pub mod fold;
 pub mod pace;
 pub mod probe;
@@ -82,7 +82,6 @@ mod turn;
 pub mod watchdog;
 
 pub use channel::{Adder, Channel, ChannelOptions, Refusal, Submission};
-pub use direction::Direction;
 pub use hal::{Shape, Side};
 pub use pace::Pace;
 pub use submit::copy_shape;

@@ -3,7 +3,7 @@
 
 use hal::{Declared, Driver, Result, Shape, Side, Stream};
 
-use crate::direction::Direction;
+use terms::Direction;
 
 /// Submits a copy of any shape to a stream.
 ///

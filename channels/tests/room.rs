@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use hal::{Code, Device, DevicePtr, Driver, HostAllocFlags, Result, Stream, StreamFlags};
 use overtake_channels::fold::groups;
-use overtake_channels::{Adder, Channel, ChannelOptions, Direction, Refusal, Shape, Submission};
-use semaphores::{Bank, Kind, Priorities, Priority, emulation};
+use overtake_channels::{Adder, Channel, ChannelOptions, Refusal, Shape, Submission};
+use semaphores::{Bank, Kind, emulation};
 use softgpu::SoftGpu;
+use terms::{Direction, Priorities, Priority};
 
 const QUEUED_MAX: u32 = 100;
 const CHUNK_BYTES: u64 = 4096;

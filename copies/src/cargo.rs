@@ -1,6 +1,7 @@
 //! The cargo of one call: a copy, or several.
 
-use channels::{Direction, Shape};
+use channels::Shape;
+use terms::Direction;
 
 use crate::request::Request;
 

@@ -4,9 +4,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use channels::fold::{Group, group_of, groups};
-use channels::{Channel, ChannelOptions, Direction, chunk};
+use channels::{Channel, ChannelOptions, chunk};
 use hal::{Driver, Nanos, Result};
-use semaphores::{Bank, Priorities, Priority};
+use semaphores::Bank;
+use terms::{Direction, Priorities, Priority};
 
 use crate::records::Census;
 

@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use channels::probe;
-use channels::{Adder, Direction, Pace};
+use channels::{Adder, Pace};
 use hal::{CaptureMode, CaptureStatus, Code, DevicePtr, Driver, Event, Result, Stream};
-use semaphores::{Layout, Priority, Words};
+use semaphores::{Layout, Words};
+use terms::{Direction, Priority};
 
 use crate::decide::leaves_urgent_copies;
 use crate::engine::Engine;

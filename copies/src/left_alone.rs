@@ -1,8 +1,9 @@
 //! Copies that are left alone: the driver's own, and only counted.
 #![allow(unsafe_code)] // copies are unsafe; the caller's promise is passed on
 
-use channels::{Direction, copy_shape};
+use channels::copy_shape;
 use hal::{Driver, Result, Stream};
+use terms::Direction;
 
 use crate::decide::{Plan, Reason};
 use crate::overtake::Overtake;

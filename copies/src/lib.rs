@@ -52,7 +52,6 @@ pub mod copy {
     pub use crate::request::Request;
 }
 
-pub use channels::Direction;
 pub use guard::Blocking;
 pub use hal;
 pub use options::{Options, variables};
@@ -60,5 +59,6 @@ pub use overtake::Overtake;
 #[doc(hidden)] // for crates/shim
 pub use records::is_any_copy_lost;
 pub use records::{ClassSnapshot, Latency, Statistics, TracedCopy};
-pub use semaphores::{Priorities, Priority, Words};
+pub use semaphores::Words;
 pub use stream::PriorityStream;
+pub use terms::{Direction, Priorities, Priority};

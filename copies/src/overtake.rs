@@ -3,9 +3,8 @@
 use std::fmt;
 use std::sync::{Arc, Mutex};
 
-use channels::Direction;
 use hal::{Context, Device, DevicePtr, Driver, Result, Stream, StreamFlags};
-use semaphores::{Priorities, Priority};
+use terms::{Direction, Priorities, Priority};
 
 use crate::guard::{Blocking, Guard};
 use crate::inner::Inner;

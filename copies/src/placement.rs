@@ -1,7 +1,7 @@
 //! Where the bytes of a copy are.
 
-use channels::Direction;
 use hal::{DevicePtr, MemoryKind};
+use terms::Direction;
 
 use crate::cargo::Cargo;
 

@@ -1,8 +1,8 @@
 //! A copy as the caller asks for it.
 
-use channels::{Direction, Shape, Side};
+use channels::{Shape, Side};
 use hal::{Declared, DevicePtr};
-use semaphores::Priority;
+use terms::{Direction, Priority};
 
 /// A copy as the caller asks for it.
 ///

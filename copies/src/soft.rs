@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use hal::{Device, Driver};
-use semaphores::{Bank, Priorities, Words};
+use semaphores::{Bank, Words};
+use terms::Priorities;
 
 use crate::records::{Counters, Records, Standing, Tickets, Trace};
 

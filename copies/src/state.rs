@@ -3,9 +3,8 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
-use channels::Direction;
 use hal::{Nanos, Stream};
-use semaphores::Priority;
+use terms::{Direction, Priority};
 
 use crate::inner::Inner;
 use crate::records::{Ahead, Burst};

@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use hal::{Code, DevicePtr, Result, Shape, Stream};
-use semaphores::Priority;
+use terms::Priority;
 
 use crate::decide::{Plan, Reason};
 use crate::handle::CopyHandle;

@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use hal::{DevicePtr, Driver, Result};
 
+use crate::Layout;
 use crate::ledger::{Boost, Ledger, Pending};
 use crate::primitive::{AtomicU64, Mutex, Ordering, lock};
 use crate::words::Words;
-use crate::{Layout, Priorities, Priority};
+use terms::{Priorities, Priority};
 
 /// Publishes the words of a ledger: in mapped memory, or where a test looks at them.
 pub trait Publish: Send + Sync {

@@ -2,7 +2,7 @@
 
 use hal::DevicePtr;
 
-use crate::{Priorities, Priority};
+use terms::{Priorities, Priority};
 
 /// One step of a bracket, for a channel to submit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -27,7 +27,8 @@
 //! use std::sync::Arc;
 //!
 //! use hal::{Device, Driver};
-//! use semaphores::{Bank, Priorities, Priority};
+//! use semaphores::Bank;
+//! use terms::{Priorities, Priority};
 //!
 //! let driver: Arc<dyn Driver> = Arc::new(softgpu::SoftGpu::builder().build());
 //! let context = driver.primary_context_retain(Device(0))?;
@@ -51,11 +52,9 @@ mod bank;
 mod emulation;
 mod ledger;
 mod primitive;
-mod priority;
 mod words;
 
 pub use bank::{Bank, Counts, Publish};
 pub use emulation::{Emulation, Kind, Layout, Step, emulation};
 pub use ledger::{Boost, Pending};
-pub use priority::{Priorities, Priority};
 pub use words::Words;

@@ -4,8 +4,9 @@
 use std::sync::Arc;
 
 use hal::{Device, Driver, MemOp, Stream, WaitCondition};
-use overtake_semaphores::{Bank, Layout, Priorities, Priority};
+use overtake_semaphores::{Bank, Layout};
 use softgpu::SoftGpu;
+use terms::{Priorities, Priority};
 
 fn at(priority: u8) -> Priority {
     Priority::new(priority).unwrap()

@@ -1,7 +1,8 @@
 //! The three emulations step by step, over words at known addresses.
 
 use hal::DevicePtr;
-use overtake_semaphores::{Kind, Layout, Priorities, Priority, Step, emulation};
+use overtake_semaphores::{Kind, Layout, Step, emulation};
+use terms::{Priorities, Priority};
 
 /// Gates begin at 100, the words of streams at 200, those of kernels at 300.
 struct Words(Priorities);

@@ -6,7 +6,8 @@
 use loom::sync::Arc;
 use loom::sync::atomic::{AtomicU32, Ordering};
 use loom::thread;
-use overtake_semaphores::{Counts, Priorities, Priority, Publish};
+use overtake_semaphores::{Counts, Publish};
+use terms::{Priorities, Priority};
 
 /// The word of the lowest priority, as the device would read it.
 struct Word(AtomicU32);

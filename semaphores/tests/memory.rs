@@ -5,8 +5,9 @@
 use std::sync::Arc;
 
 use hal::{Device, Driver};
-use overtake_semaphores::{Bank, Priorities};
+use overtake_semaphores::Bank;
 use softgpu::SoftGpu;
+use terms::Priorities;
 
 /// Memory that a fork of this process would share.
 fn shared_mappings() -> usize {

@@ -12,7 +12,7 @@ use std::sync::atomic::Ordering;
 use hal::{Code, Driver, MemOp, Nanos, Result, Stream, WaitCondition};
 
 use super::rig::{Rig, SLOTS, STREAM_PRIORITY_DEFAULT};
-use crate::Direction;
+use terms::Direction;
 
 /// The settings of the probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

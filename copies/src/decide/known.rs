@@ -1,8 +1,8 @@
 //! The facts from which a decision is made, and its result.
 
-use channels::{Direction, Refusal};
+use channels::Refusal;
 use hal::Error;
-use semaphores::Priority;
+use terms::{Direction, Priority};
 
 use crate::cargo::Cargo;
 use crate::decide::plan::Plan;

@@ -48,9 +48,9 @@ mod plan;
 #[cfg(test)]
 mod tests;
 
-use channels::Direction;
 use hal::MemoryKind;
-use semaphores::{Kind, Priority};
+use semaphores::Kind;
+use terms::{Direction, Priority};
 
 use crate::options::{Options, Transport, UrgentTransport};
 use crate::placement::Placement;

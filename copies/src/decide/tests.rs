@@ -2,10 +2,11 @@
 
 use std::sync::LazyLock;
 
-use channels::{Direction, Shape, Side};
+use channels::{Shape, Side};
 use hal::{Code, DevicePtr, MemoryKind};
 use proptest::prelude::*;
-use semaphores::{Kind, Priority};
+use semaphores::Kind;
+use terms::{Direction, Priority};
 
 use super::*;
 use crate::cargo::{Cargo, INLINE_BYTES_MAX};

@@ -4,8 +4,9 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::thread::ThreadId;
 
-use channels::{Direction, Shape};
+use channels::Shape;
 use hal::{Event, Nanos, Stream};
+use terms::Direction;
 
 use super::callers::Takeover;
 use super::handshake::{Line, Maker, is_reached, verdict};

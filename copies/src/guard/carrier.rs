@@ -3,8 +3,9 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 
-use channels::{Direction, Refusal, Shape};
+use channels::{Refusal, Shape};
 use hal::{Driver, Event, Nanos, Result, Stream, StreamFlags};
+use terms::Direction;
 
 use super::book::{Book, Carried};
 use super::callers::Callers;

@@ -3,7 +3,8 @@
 use channels::share::ShareOptions;
 use channels::watchdog::Patience;
 use hal::Nanos;
-use semaphores::{Kind, Priorities};
+use semaphores::Kind;
+use terms::Priorities;
 
 use crate::kernel::Workers;
 

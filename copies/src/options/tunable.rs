@@ -1,7 +1,8 @@
 //! The one table of options.
 
 use hal::Nanos;
-use semaphores::{Kind as Emulation, Priorities};
+use semaphores::Kind as Emulation;
+use terms::Priorities;
 
 use crate::kernel::BLOCK_WARPS_MAX;
 use crate::options::settings::{Options, Transport, UrgentTransport};

@@ -3,8 +3,8 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-use channels::Direction;
-use semaphores::{Boost, Priority};
+use semaphores::Boost;
+use terms::{Direction, Priority};
 
 use crate::records::standing::Standing;
 use crate::records::ticket::{Ticket, Tickets};

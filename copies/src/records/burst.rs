@@ -17,9 +17,8 @@
 //! its word is lowered at once, and the next copies of the stream are submitted with care: behind a marker that raises
 //! for them when they have become schedulable.
 
-use channels::Direction;
 use hal::Nanos;
-use semaphores::Priority;
+use terms::{Direction, Priority};
 
 use crate::records::hold::{Hold, Pass};
 use crate::records::standing::{Standing, index};

@@ -6,7 +6,7 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use semaphores::{Priorities, Priority};
+use terms::{Priorities, Priority};
 
 use hal::locks::lock;
 

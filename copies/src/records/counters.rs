@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use hal::Nanos;
 use hdrhistogram::Histogram;
-use semaphores::{Priorities, Priority};
+use terms::{Priorities, Priority};
 
 use crate::decide::{Plan, Reason};
 use crate::records::statistics::{ClassSnapshot, Latency, Statistics};

@@ -2,9 +2,9 @@
 
 use std::sync::{Arc, Mutex};
 
-use channels::Direction;
 use hal::Nanos;
-use semaphores::{Layout, Pending, Priority};
+use semaphores::{Layout, Pending};
+use terms::{Direction, Priority};
 
 use crate::records::ahead::Dependency;
 use crate::records::burst::Burst;
@@ -173,7 +173,7 @@ impl Flight {
 
 #[cfg(test)]
 mod tests {
-    use semaphores::Priorities;
+    use terms::Priorities;
 
     use super::*;
     use crate::records::Records;

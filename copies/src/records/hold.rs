@@ -3,9 +3,9 @@
 //! A hold is *needed* while a caller is inside the driver with such a copy, while copies stand behind a ticket that is
 //! not done, and until the time at which the last of them should be complete.
 
-use channels::Direction;
 use hal::Nanos;
-use semaphores::{Pending, Priority};
+use semaphores::Pending;
+use terms::{Direction, Priority};
 
 use crate::records::standing::Standing;
 use crate::records::ticket::{Ticket, Tickets};

@@ -9,9 +9,9 @@
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use channels::Direction;
 use hal::{Code, Error, Result};
-use semaphores::{Bank, Pending, Priority};
+use semaphores::{Bank, Pending};
+use terms::{Direction, Priority};
 
 /// Whether there is a loss in any context of the process.
 static ANYWHERE: AtomicBool = AtomicBool::new(false);

@@ -4,9 +4,8 @@ use std::collections::HashMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use channels::Direction;
 use hal::{Nanos, Stream};
-use semaphores::Priority;
+use terms::{Direction, Priority};
 
 use crate::decide::Plan;
 use crate::records::ticket::Ticket;

@@ -1,6 +1,6 @@
 //! Answers to the questions of a decision, from what the streams know of each other, and from the driver.
 
-use channels::Direction;
+use terms::Direction;
 
 use crate::decide::{Company, Question};
 use crate::native::Native;

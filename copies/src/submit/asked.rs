@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use channels::{Direction, Shape};
-use semaphores::{Priority, emulation};
+use channels::Shape;
+use semaphores::emulation;
+use terms::{Direction, Priority};
 
 use crate::cargo::Cargo;
 use crate::decide::{Known, Plan, Reason, Setback};

@@ -1,7 +1,8 @@
 //! Several copies without order among them, as one: where they are, and their descriptors for a kernel.
 
-use channels::{Direction, Shape};
+use channels::Shape;
 use hal::Driver;
+use terms::Direction;
 
 use crate::kernel::Descriptor;
 use crate::placement::Placement;

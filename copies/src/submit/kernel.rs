@@ -1,9 +1,9 @@
 //! By copy kernel, in the stream of the copy.
 #![allow(unsafe_code)] // copies are unsafe; the caller's promise is passed on
 
-use channels::Direction;
 use hal::Result;
 use semaphores::Layout;
+use terms::Direction;
 
 use crate::kernel::{INLINE_DESCRIPTORS, Workers, Yield};
 use crate::submit::asked::{Planned, Went};

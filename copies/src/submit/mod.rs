@@ -23,9 +23,8 @@ mod urgent;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use channels::Direction;
 use hal::{Nanos, Result};
-use semaphores::Priority;
+use terms::{Direction, Priority};
 
 use crate::cargo::Cargo;
 use crate::decide::{Company, Decision, Known, Plan, Question, Reason, Setback, decide};

@@ -1,8 +1,9 @@
 //! Natively: the driver's own call, for copies that are alone and for all that nothing can be done for.
 #![allow(unsafe_code)] // copies are unsafe; the caller's promise is passed on
 
-use channels::{Direction, Shape, copy_shape};
+use channels::{Shape, copy_shape};
 use hal::{Result, Stream};
+use terms::Direction;
 
 use crate::decide::is_tracked;
 use crate::native::Native;

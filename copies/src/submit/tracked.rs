@@ -128,7 +128,7 @@ mod tests {
     use std::sync::Arc;
 
     use hal::{DevicePtr, Driver, HostAllocFlags, Nanos};
-    use semaphores::Priority;
+    use terms::Priority;
 
     use super::*;
     use crate::cargo::Cargo;

@@ -4,8 +4,8 @@
 //! ticket per copy would cost a burst a third of its speed.
 #![allow(unsafe_code)] // copies are unsafe; the caller's promise is passed on
 
-use channels::Direction;
 use hal::{Nanos, Result};
+use terms::Direction;
 
 use crate::decide::Setback;
 use crate::submit::asked::{Asked, Planned, Went};

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use channels::share::Share;
 use channels::watchdog::{Observation, Patience, Verdict, Watchdog};
 use hal::Nanos;
-use semaphores::{Bank, Layout, Priority};
+use semaphores::{Bank, Layout};
+use terms::Priority;
 
 use crate::options::Options;
 use crate::records::{Flight, Records, Standing};

@@ -21,7 +21,12 @@ struct Part {
     tests: &'static [&'static str],
 }
 
-const PARTS: [Part; 5] = [
+const PARTS: [Part; 6] = [
+    Part {
+        package: "overtake-terms",
+        files: &["crates/terms/src/direction.rs", "crates/terms/src/priority.rs"],
+        tests: &["--lib"],
+    },
     Part {
         package: "overtake-semaphores",
         files: &[
@@ -29,7 +34,6 @@ const PARTS: [Part; 5] = [
             "semaphores/src/emulation.rs",
             "semaphores/src/ledger.rs",
             "semaphores/src/primitive.rs",
-            "semaphores/src/priority.rs",
             "semaphores/src/words.rs",
         ],
         tests: &["--tests"],
@@ -40,7 +44,6 @@ const PARTS: [Part; 5] = [
         files: &[
             "channels/src/bracket.rs",
             "channels/src/chunk.rs",
-            "channels/src/direction.rs",
             "channels/src/fold.rs",
             "channels/src/share.rs",
             "channels/src/watchdog.rs",

@@ -2,7 +2,8 @@
 #![allow(unsafe_code)] // copies are unsafe: the memory lives as long as the bed
 
 use hal::{Device, HostAllocFlags, StreamFlags};
-use semaphores::{Bank, Layout, Priorities, Priority};
+use semaphores::{Bank, Layout};
+use terms::{Priorities, Priority};
 
 use super::*;
 use crate::guard::Guard;

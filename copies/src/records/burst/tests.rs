@@ -1,7 +1,7 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use semaphores::Priorities;
+use terms::Priorities;
 
 use super::*;
 use crate::records::Records;

@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use channels::Direction;
 use clap::{Args, Subcommand, ValueEnum};
 use softgpu::Planted;
+use terms::Direction;
 
 use super::catalogue::MethodName;
 

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use channels::Direction;
 use channels::probe::STREAM_PRIORITY_DEFAULT;
 use hal::Result;
 use overtake::Options;
 use report::{BenchRow, Distribution, Summary};
+use terms::Direction;
 
 use super::catalogue::{IDLE, Label, MethodName, OTHER_ENGINE, RAW, Workshop};
 use super::flow::Cargo;

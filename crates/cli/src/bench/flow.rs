@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use channels::Direction;
 use hal::{MemOp, Result, Stream};
+use terms::Direction;
 
 use super::ground::{Adopted, Ground};
 

@@ -4,12 +4,12 @@
 
 use std::sync::{Arc, Mutex, OnceLock};
 
-use channels::Direction;
 use channels::probe::Rig;
 use hal::locks::{lock, unpoisoned};
 use hal::{Code, DevicePtr, Driver, Function, HostAllocFlags, Launch, Module, Nanos, Result, Stream};
 use overtake::copy::CopyHandle;
 use overtake::{Overtake, Priority, PriorityStream};
+use terms::Direction;
 
 /// A ground that is dropped waits this long for its streams before it leaves its memory to them.
 const DRAIN: Nanos = Nanos::from_ms(10_000);

@@ -7,10 +7,10 @@
 
 use std::sync::Arc;
 
-use channels::Direction;
 use channels::probe::STREAM_PRIORITY_DEFAULT;
 use hal::{Code, Nanos};
 use report::{BenchRow, Distribution, Run};
+use terms::Direction;
 
 use super::args::OverheadArguments;
 use super::case::{Sizes, fill_latency};

@@ -3,12 +3,11 @@
 
 use std::sync::Arc;
 
-use channels::Direction;
 use channels::probe::STREAM_PRIORITY_DEFAULT;
 use hal::{Code, Nanos};
 use overtake::{Options, Overtake, Priority};
 use report::{BenchRow, Run};
-use semaphores::Priorities;
+use terms::{Direction, Priorities};
 
 use super::args::LatencyArguments;
 use super::bulk::{Feeder, Throughput};

@@ -3,7 +3,8 @@
 use std::collections::VecDeque;
 
 use hal::DevicePtr;
-use semaphores::{Kind, Priority, Step, emulation};
+use semaphores::{Kind, Step, emulation};
+use terms::Priority;
 
 use super::scenario::{Inc, Mode};
 use super::words::Words;
@@ -83,7 +84,7 @@ pub fn waited_word(op: Op) -> Option<DevicePtr> {
 
 #[cfg(test)]
 mod tests {
-    use semaphores::Priorities;
+    use terms::Priorities;
 
     use super::*;
 

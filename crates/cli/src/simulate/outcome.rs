@@ -1,7 +1,7 @@
 //! The outcome of a scenario.
 
 use hal::Nanos;
-use semaphores::Priority;
+use terms::Priority;
 
 use super::words::History;
 

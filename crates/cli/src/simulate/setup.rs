@@ -3,7 +3,7 @@
 use channels::share::ShareOptions;
 use channels::{Shape, chunk};
 use hal::Nanos;
-use semaphores::{Priorities, Priority};
+use terms::{Priorities, Priority};
 
 use super::alias::{self, ChannelSetup};
 use super::dependencies;

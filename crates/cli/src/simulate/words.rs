@@ -3,7 +3,8 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use hal::{DevicePtr, Nanos};
-use semaphores::{Counts, Kind, Layout, Priorities, Priority, Publish};
+use semaphores::{Counts, Kind, Layout, Publish};
+use terms::{Priorities, Priority};
 
 /// Words by level, published by the ledger.
 pub struct Gates(Vec<AtomicU32>);
