@@ -11,20 +11,20 @@
 
 use std::sync::Arc;
 
-use abi::conv;
 use abi::types::*;
 use hal::{
     Attribute, CaptureMode, CaptureStatus, Code, Context, Device, DevicePtr, Driver, Event, EventFlags, Function,
     Graph, Host, HostAllocFlags, HostRegisterFlags, Launch, MemOp, Module, PointerInfo, PriorityRange, Result, Shape,
-    Stream, StreamFlags, Uuid, Width,
+    Stream, StreamFlags, Uuid,
 };
 use once_cell::sync::OnceCell;
 
 use crate::functions::Functions;
-use crate::handle::{number, pointer};
+use crate::handle::pointer;
 use crate::host::RealHost;
 use crate::library::Library;
-use crate::{memop, memory, module};
+use crate::out::{out, out_handle, ready};
+use crate::{capture, copy, device, memop, memory, module};
 
 /// The process's one real driver, once it has loaded.
 static LOADED: OnceCell<Arc<CudaDriver>> = OnceCell::new();
@@ -34,15 +34,6 @@ static LOADED: OnceCell<Arc<CudaDriver>> = OnceCell::new();
 pub struct CudaDriver {
     functions: Functions,
     host: RealHost,
-}
-
-/// The driver's number of a capture mode.
-fn capture_mode(mode: CaptureMode) -> CUstreamCaptureMode {
-    match mode {
-        CaptureMode::Global => CU_STREAM_CAPTURE_MODE_GLOBAL,
-        CaptureMode::ThreadLocal => CU_STREAM_CAPTURE_MODE_THREAD_LOCAL,
-        CaptureMode::Relaxed => CU_STREAM_CAPTURE_MODE_RELAXED,
-    }
 }
 
 impl CudaDriver {
@@ -71,27 +62,6 @@ impl CudaDriver {
     }
 }
 
-/// The value that a call writes through the pointer it is given.
-fn out<T>(start: T, call: impl FnOnce(&mut T) -> Result<()>) -> Result<T> {
-    let mut value = start;
-    call(&mut value)?;
-    Ok(value)
-}
-
-/// The handle that a call writes through the pointer it is given.
-fn out_handle<T>(call: impl FnOnce(&mut *mut T) -> Result<()>) -> Result<u64> {
-    out(pointer(0), call).map(number)
-}
-
-/// "Not ready" is an answer and not an error.
-fn ready(result: Result<()>) -> Result<bool> {
-    match result {
-        Ok(()) => Ok(true),
-        Err(error) if error.code() == Code::NOT_READY => Ok(false),
-        Err(error) => Err(error),
-    }
-}
-
 impl Driver for CudaDriver {
     // --- the driver itself ---
 
@@ -116,17 +86,11 @@ impl Driver for CudaDriver {
     }
 
     fn device_name(&self, device: Device) -> Result<String> {
-        let mut name = [0_u8; 256];
-        // SAFETY: the buffer is as long as is said, and the driver ends what it writes with a NUL inside it.
-        unsafe { self.functions.cuDeviceGetName(name.as_mut_ptr().cast(), name.len() as c_int, device.0) }?;
-        Ok(String::from_utf8_lossy(name.split(|byte| *byte == 0).next().unwrap_or_default()).into_owned())
+        device::name(&self.functions, device)
     }
 
     fn device_uuid(&self, device: Device) -> Result<Uuid> {
-        // SAFETY: an out parameter.
-        let uuid =
-            out(CUuuid { bytes: [0; 16] }, |value| unsafe { self.functions.cuDeviceGetUuid_v2(value, device.0) })?;
-        Ok(Uuid(uuid.bytes.map(|byte| byte as u8)))
+        device::uuid(&self.functions, device)
     }
 
     fn device_attribute(&self, attribute: Attribute, device: Device) -> Result<i32> {
@@ -251,7 +215,7 @@ impl Driver for CudaDriver {
 
     fn stream_begin_capture(&self, stream: Stream, mode: CaptureMode) -> Result<()> {
         // SAFETY: a handle by value.
-        unsafe { self.functions.cuStreamBeginCapture_v2(pointer(stream.0), capture_mode(mode)) }
+        unsafe { self.functions.cuStreamBeginCapture_v2(pointer(stream.0), capture::number_of(mode)) }
     }
 
     fn stream_end_capture(&self, stream: Stream) -> Result<Graph> {
@@ -260,24 +224,11 @@ impl Driver for CudaDriver {
     }
 
     fn stream_capture_status(&self, stream: Stream) -> Result<CaptureStatus> {
-        // SAFETY: an out parameter and a handle by value.
-        let status = out(0, |value| unsafe { self.functions.cuStreamIsCapturing(pointer(stream.0), value) })?;
-        Ok(match status {
-            CU_STREAM_CAPTURE_STATUS_NONE => CaptureStatus::None,
-            CU_STREAM_CAPTURE_STATUS_ACTIVE => CaptureStatus::Active,
-            _ => CaptureStatus::Invalidated,
-        })
+        capture::status(&self.functions, stream)
     }
 
     fn exchange_capture_mode(&self, mode: CaptureMode) -> Result<CaptureMode> {
-        let mut exchanged = capture_mode(mode);
-        // SAFETY: the call reads and writes the live local that it is given.
-        unsafe { self.functions.cuThreadExchangeStreamCaptureMode(&mut exchanged)? };
-        Ok(match exchanged {
-            CU_STREAM_CAPTURE_MODE_GLOBAL => CaptureMode::Global,
-            CU_STREAM_CAPTURE_MODE_THREAD_LOCAL => CaptureMode::ThreadLocal,
-            _ => CaptureMode::Relaxed,
-        })
+        capture::exchange_mode(&self.functions, mode)
     }
 
     fn graph_destroy(&self, graph: Graph) -> Result<()> {
@@ -420,16 +371,8 @@ impl Driver for CudaDriver {
     }
 
     unsafe fn copy_shape_async(&self, shape: &Shape, stream: Stream) -> Result<()> {
-        let stream = pointer(stream.0);
-        if shape.depth == 1 {
-            // SAFETY: the structure is read before the call returns; the ranges it names are the caller's promise.
-            return unsafe { self.functions.cuMemcpy2DAsync_v2(&conv::memcpy_2d(shape), stream) };
-        }
-        let uneven =
-            || Code::INVALID_VALUE.at("cuMemcpy3DAsync_v2").because("slices are no whole number of rows apart");
-        let copy = conv::memcpy_3d(shape).ok_or_else(uneven)?;
-        // SAFETY: as above.
-        unsafe { self.functions.cuMemcpy3DAsync_v2(&copy, stream) }
+        // SAFETY: the caller makes the same promise.
+        unsafe { copy::shape_async(&self.functions, shape, stream) }
     }
 
     fn memset_d8_async(&self, target: DevicePtr, value: u8, bytes: u64, stream: Stream) -> Result<()> {
@@ -459,45 +402,11 @@ impl Driver for CudaDriver {
     // --- stream memory operations ---
 
     fn mem_op(&self, stream: Stream, op: MemOp) -> Result<()> {
-        let (functions, stream) = (&self.functions, pointer(stream.0));
-        // SAFETY: a handle and a device address by value; the driver checks the address.
-        unsafe {
-            match op {
-                MemOp::Wait { address, value, width: Width::W32, condition } => {
-                    functions.cuStreamWaitValue32_v2(stream, address.0, value as u32, memop::wait_flags(condition))
-                }
-                MemOp::Wait { address, value, width: Width::W64, condition } => {
-                    functions.cuStreamWaitValue64_v2(stream, address.0, value, memop::wait_flags(condition))
-                }
-                MemOp::Write { address, value, width: Width::W32 } => {
-                    functions.cuStreamWriteValue32_v2(stream, address.0, value as u32, CU_STREAM_WRITE_VALUE_DEFAULT)
-                }
-                MemOp::Write { address, value, width: Width::W64 } => {
-                    functions.cuStreamWriteValue64_v2(stream, address.0, value, CU_STREAM_WRITE_VALUE_DEFAULT)
-                }
-            }
-        }
+        memop::submit(&self.functions, stream, op)
     }
 
     fn mem_op_batch(&self, stream: Stream, ops: &[MemOp]) -> Result<()> {
-        // A bracket has a handful of operations: no allocation on that path.
-        let mut few = [CUstreamBatchMemOpParams { pad: [0; 6] }; 8];
-        let mut many = Vec::new();
-        let entries = match few.get_mut(..ops.len()) {
-            Some(entries) => {
-                entries.iter_mut().zip(ops).for_each(|(entry, op)| *entry = memop::batch_entry(op));
-                entries
-            }
-            None => {
-                many.extend(ops.iter().map(memop::batch_entry));
-                many.as_mut_slice()
-            }
-        };
-        let count = c_uint::try_from(entries.len()).map_err(|_| {
-            Code::INVALID_VALUE.at("cuStreamBatchMemOp_v2").because("more operations than 32 bits count")
-        })?;
-        // SAFETY: the entries are live and as many as is said; the driver reads them before the call returns.
-        unsafe { self.functions.cuStreamBatchMemOp_v2(pointer(stream.0), count, entries.as_mut_ptr(), 0) }
+        memop::submit_batch(&self.functions, stream, ops)
     }
 
     // --- modules and kernels ---
@@ -516,25 +425,7 @@ impl Driver for CudaDriver {
     }
 
     unsafe fn launch(&self, launch: &Launch<'_>) -> Result<()> {
-        let ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]) = (launch.grid, launch.block);
-        let (function, stream) = (pointer(launch.function.0), pointer(launch.stream.0));
-        // The prototype lacks a const: the driver reads the array and what it points to before it returns.
-        let parameters = launch.parameters.as_ptr().cast_mut();
-        // SAFETY: the caller promises that the parameters are those of the kernel; the array is live during the call.
-        unsafe {
-            self.functions.cuLaunchKernel(
-                function,
-                grid_x,
-                grid_y,
-                grid_z,
-                block_x,
-                block_y,
-                block_z,
-                launch.shared_bytes,
-                stream,
-                parameters,
-                std::ptr::null_mut(),
-            )
-        }
+        // SAFETY: the caller makes the same promise.
+        unsafe { module::launch(&self.functions, launch) }
     }
 }

@@ -5,7 +5,8 @@
 //! | `library.rs` | dlopen and dlsym |
 //! | `functions.rs` | the one list of driver functions, resolved through `cuGetProcAddress_v2` |
 //! | `cuda.rs` | the implementation of the seam |
-//! | `memop.rs` `memory.rs` `module.rs` `handle.rs` | how the seam's nouns look to the driver |
+//! | `device.rs` `capture.rs` `memory.rs` `copy.rs` `memop.rs` `module.rs` | calls that take several steps, by noun |
+//! | `handle.rs` `out.rs` | the seam's handles and results, and the driver's pointers |
 //! | `host.rs` | real time |
 //!
 //! Nothing here panics for want of a driver: an absent library, an absent function and a device-less machine are errors
@@ -14,7 +15,10 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))] // clippy.toml says what, and why
 #![deny(unsafe_code)]
 
+mod capture;
+mod copy;
 mod cuda;
+mod device;
 mod functions;
 mod handle;
 mod host;
@@ -22,6 +26,7 @@ mod library;
 mod memop;
 mod memory;
 mod module;
+mod out;
 
 pub use cuda::CudaDriver;
 pub use functions::{Functions, Pointers};

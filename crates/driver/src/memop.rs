@@ -1,10 +1,57 @@
 //! Stream memory operations, as the driver writes them.
+#![allow(unsafe_code)] // as `cuda.rs`, whose comment holds the reasons
 
 use abi::types::*;
-use hal::{MemOp, WaitCondition, Width};
+use hal::{Code, MemOp, Result, Stream, WaitCondition, Width};
+
+use crate::functions::Functions;
+use crate::handle::pointer;
+
+/// Puts one operation into a stream.
+pub fn submit(functions: &Functions, stream: Stream, op: MemOp) -> Result<()> {
+    let stream = pointer(stream.0);
+    // SAFETY: a handle and a device address by value; the driver checks the address.
+    unsafe {
+        match op {
+            MemOp::Wait { address, value, width: Width::W32, condition } => {
+                functions.cuStreamWaitValue32_v2(stream, address.0, value as u32, wait_flags(condition))
+            }
+            MemOp::Wait { address, value, width: Width::W64, condition } => {
+                functions.cuStreamWaitValue64_v2(stream, address.0, value, wait_flags(condition))
+            }
+            MemOp::Write { address, value, width: Width::W32 } => {
+                functions.cuStreamWriteValue32_v2(stream, address.0, value as u32, CU_STREAM_WRITE_VALUE_DEFAULT)
+            }
+            MemOp::Write { address, value, width: Width::W64 } => {
+                functions.cuStreamWriteValue64_v2(stream, address.0, value, CU_STREAM_WRITE_VALUE_DEFAULT)
+            }
+        }
+    }
+}
+
+/// Puts several operations into a stream, by one call.
+pub fn submit_batch(functions: &Functions, stream: Stream, ops: &[MemOp]) -> Result<()> {
+    // A bracket has a handful of operations: no allocation on that path.
+    let mut few = [CUstreamBatchMemOpParams { pad: [0; 6] }; 8];
+    let mut many = Vec::new();
+    let entries = match few.get_mut(..ops.len()) {
+        Some(entries) => {
+            entries.iter_mut().zip(ops).for_each(|(entry, op)| *entry = batch_entry(op));
+            entries
+        }
+        None => {
+            many.extend(ops.iter().map(batch_entry));
+            many.as_mut_slice()
+        }
+    };
+    let count = c_uint::try_from(entries.len())
+        .map_err(|_| Code::INVALID_VALUE.at("cuStreamBatchMemOp_v2").because("more operations than 32 bits count"))?;
+    // SAFETY: the entries are live and as many as is said; the driver reads them before the call returns.
+    unsafe { functions.cuStreamBatchMemOp_v2(pointer(stream.0), count, entries.as_mut_ptr(), 0) }
+}
 
 /// The flags of a wait with this condition.
-pub fn wait_flags(condition: WaitCondition) -> c_uint {
+fn wait_flags(condition: WaitCondition) -> c_uint {
     match condition {
         WaitCondition::Geq => CU_STREAM_WAIT_VALUE_GEQ,
         WaitCondition::Eq => CU_STREAM_WAIT_VALUE_EQ,
@@ -14,7 +61,7 @@ pub fn wait_flags(condition: WaitCondition) -> c_uint {
 }
 
 /// One operation of a batch.
-pub fn batch_entry(op: &MemOp) -> CUstreamBatchMemOpParams {
+fn batch_entry(op: &MemOp) -> CUstreamBatchMemOpParams {
     let mut words = [0_u64; 6];
     // The layout of the wait and of the write is the same: operation, address, value, flags (the alias stays 0). Whole
     // words are written, so that no byte of the union is left undefined.

@@ -1,10 +1,10 @@
-//! Modules: loading them with the compiler's own words when it refuses.
+//! Modules and their kernels. When the compiler refuses one, the error says why in its words.
 #![allow(unsafe_code)]
 
 use std::ffi::CString;
 
 use abi::types::*;
-use hal::{Code, Function, Module, Result};
+use hal::{Code, Function, Launch, Module, Result};
 
 use crate::functions::Functions;
 use crate::handle::{number, pointer};
@@ -63,6 +63,33 @@ pub fn function(functions: &Functions, module: Module, name: &str) -> Result<Fun
     // SAFETY: `function` is a live local; `name` is NUL-terminated and outlives the call; the module is the caller's.
     unsafe { functions.cuModuleGetFunction(&mut function, pointer(module.0), name.as_ptr()) }?;
     Ok(Function(number(function)))
+}
+
+/// Launches a kernel.
+///
+/// # Safety
+/// The parameters are those of the kernel.
+pub unsafe fn launch(functions: &Functions, launch: &Launch<'_>) -> Result<()> {
+    let ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]) = (launch.grid, launch.block);
+    let (function, stream) = (pointer(launch.function.0), pointer(launch.stream.0));
+    // The prototype lacks a const: the driver reads the array and what it points to before it returns.
+    let parameters = launch.parameters.as_ptr().cast_mut();
+    // SAFETY: the caller promises that the parameters are those of the kernel; the array is live during the call.
+    unsafe {
+        functions.cuLaunchKernel(
+            function,
+            grid_x,
+            grid_y,
+            grid_z,
+            block_x,
+            block_y,
+            block_z,
+            launch.shared_bytes,
+            stream,
+            parameters,
+            std::ptr::null_mut(),
+        )
+    }
 }
 
 #[cfg(test)]

@@ -13,6 +13,14 @@ pub(crate) type Cost = fn(&HostParameters) -> Ns;
 pub(crate) const LOOKUP: Cost = |host| host.lookup_ns;
 pub(crate) const MANAGE: Cost = |host| host.manage_ns;
 pub(crate) const COPY: Cost = |host| host.copy_ns;
+pub(crate) const CAPTURE_STATUS: Cost = |host| host.capture_status_ns;
+pub(crate) const EVENT_RECORD: Cost = |host| host.event_record_ns;
+pub(crate) const LAUNCH: Cost = |host| host.launch_ns;
+pub(crate) const MEMOP: Cost = |host| host.memop_ns;
+pub(crate) const POINTER: Cost = |host| host.pointer_ns;
+pub(crate) const QUERY: Cost = |host| host.query_ns;
+pub(crate) const STREAM_WAIT_EVENT: Cost = |host| host.stream_wait_event_ns;
+pub(crate) const SYNCHRONIZE: Cost = |host| host.synchronize_ns;
 
 impl SoftGpu {
     /// A call that only looks something up.

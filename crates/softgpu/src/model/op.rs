@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use hal::MemOp;
+use hal::{DevicePtr, MemOp};
 
 use super::agenda::Ns;
 use super::kernel::KernelJob;
@@ -80,6 +80,13 @@ pub(crate) struct FillJob {
     pub(crate) width_bytes: u64,
     pub(crate) height: u64,
     pub(crate) value: FillValue,
+}
+
+impl FillJob {
+    /// A memset of one row.
+    pub(crate) fn line(process: usize, target: DevicePtr, bytes: u64, value: FillValue) -> FillJob {
+        FillJob { process, target: target.0, pitch_bytes: bytes, width_bytes: bytes, height: 1, value }
+    }
 }
 
 /// The pattern of a memset.

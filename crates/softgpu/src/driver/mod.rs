@@ -1,5 +1,12 @@
-//! The software GPU behind the seam: each method takes the turn, asks the model, and pays.
+//! The software GPU behind the seam: each method takes the turn, asks the model, and pays. Methods of several steps
+//! are in the file of their noun.
 #![allow(unsafe_code)] // implements unsafe methods; `Lent` and `Backing` carry their callers' promises
+
+mod context;
+mod kernel;
+mod memory;
+mod stream;
+mod wait;
 
 use hal::{
     Attribute, CaptureMode, CaptureStatus, Code, Context, Device, DevicePtr, Event, EventFlags, Function, Graph, Host,
@@ -9,11 +16,9 @@ use hal::{
 
 use crate::attribute;
 use crate::gpu::SoftGpu;
-use crate::host::Await;
-use crate::model::{Declared, Failure, FillJob, FillValue, LaunchRequest, handles};
-use crate::raw::{Backing, read_parameters};
+use crate::model::{Declared, Failure, FillJob, FillValue, handles};
 use crate::shape::{flat, shaped};
-use crate::submit::{LOOKUP, MANAGE};
+use crate::submit::{CAPTURE_STATUS, EVENT_RECORD, LOOKUP, MANAGE, MEMOP, POINTER, QUERY, STREAM_WAIT_EVENT};
 
 impl hal::Driver for SoftGpu {
     // --- the driver itself ---
@@ -75,31 +80,15 @@ impl hal::Driver for SoftGpu {
     }
 
     fn primary_context_release(&self, device: Device) -> Result<()> {
-        self.call("cuDevicePrimaryCtxRelease_v2", |turn| {
-            let caller = self.pay(turn, MANAGE);
-            if let Some(context) = turn.model().primary_release(caller, device)? {
-                self.end_context(turn, context);
-            }
-            Ok(())
-        })
+        context::release_primary(self, device)
     }
 
     fn context_create(&self, device: Device) -> Result<Context> {
-        self.call("cuCtxCreate_v2", |turn| {
-            let caller = self.pay(turn, MANAGE);
-            let context = turn.model().context_create(caller, device)?;
-            turn.set_current(self.process, Some(context));
-            Ok(Context(context.handle(handles::CONTEXT)))
-        })
+        context::create(self, device)
     }
 
     fn context_destroy(&self, context: Context) -> Result<()> {
-        self.call("cuCtxDestroy_v2", |turn| {
-            let caller = self.pay(turn, MANAGE);
-            let context = turn.model().own_context(caller, context)?;
-            self.end_context(turn, context);
-            Ok(())
-        })
+        context::destroy(self, context)
     }
 
     fn context_current(&self) -> Result<Option<Context>> {
@@ -109,12 +98,7 @@ impl hal::Driver for SoftGpu {
     }
 
     fn context_set_current(&self, context: Option<Context>) -> Result<()> {
-        self.call("cuCtxSetCurrent", |turn| {
-            let caller = self.pay(turn, LOOKUP);
-            let context = context.map(|context| turn.model().context(caller, context)).transpose()?;
-            turn.set_current(self.process, context);
-            Ok(())
-        })
+        context::set_current(self, context)
     }
 
     fn context_device(&self) -> Result<Device> {
@@ -125,12 +109,7 @@ impl hal::Driver for SoftGpu {
     }
 
     fn context_synchronize(&self) -> Result<()> {
-        self.call("cuCtxSynchronize", |turn| {
-            let caller = turn.caller(self.process);
-            let context = turn.model().current(caller)?;
-            turn.model().refuse_while_capturing(caller)?;
-            self.block(turn, Await::Idle(context))
-        })
+        wait::for_context(self)
     }
 
     fn priority_range(&self) -> Result<PriorityRange> {
@@ -147,15 +126,7 @@ impl hal::Driver for SoftGpu {
     // --- streams ---
 
     fn stream_create(&self, flags: StreamFlags, priority: i32) -> Result<Stream> {
-        self.call("cuStreamCreateWithPriority", |turn| {
-            let caller = self.pay(turn, MANAGE);
-            if let Some(context) = turn.model().full_of_streams(caller)? {
-                self.block(turn, Await::Idle(context))?;
-                turn.model().make_room_for_streams(context);
-            }
-            let caller = turn.caller(self.process);
-            turn.model().stream_create(caller, flags, priority)
-        })
+        stream::create(self, flags, priority)
     }
 
     fn stream_destroy(&self, stream: Stream) -> Result<()> {
@@ -163,31 +134,16 @@ impl hal::Driver for SoftGpu {
     }
 
     fn stream_query(&self, stream: Stream) -> Result<bool> {
-        self.look_up(
-            "cuStreamQuery",
-            |host| host.query_ns,
-            |model, caller| {
-                let key = model.stream(caller, stream)?;
-                model.refuse_on_capturing(key)?;
-                model.refuse_while_capturing(caller)?;
-                Ok(model.stream_idle(key))
-            },
-        )
+        self.look_up("cuStreamQuery", QUERY, |model, caller| {
+            let key = model.stream(caller, stream)?;
+            model.refuse_on_capturing(key)?;
+            model.refuse_while_capturing(caller)?;
+            Ok(model.stream_idle(key))
+        })
     }
 
     fn stream_synchronize(&self, stream: Stream) -> Result<()> {
-        self.call("cuStreamSynchronize", |turn| {
-            let caller = turn.caller(self.process);
-            let key = turn.model().stream(caller, stream)?;
-            turn.model().refuse_on_capturing(key)?;
-            turn.model().refuse_while_capturing(caller)?;
-            if let Some(op) = turn.model().last_to_wait_for(caller, key) {
-                self.block(turn, Await::Op(op))?;
-            } else {
-                self.pay(turn, |host| host.synchronize_ns);
-            }
-            Ok(())
-        })
+        wait::for_stream(self, stream)
     }
 
     fn stream_priority(&self, stream: Stream) -> Result<i32> {
@@ -212,15 +168,10 @@ impl hal::Driver for SoftGpu {
     }
 
     fn stream_wait_event(&self, stream: Stream, event: Event) -> Result<()> {
-        self.submit(
-            "cuStreamWaitEvent",
-            stream,
-            |host| host.stream_wait_event_ns,
-            |model, caller, key| {
-                let event = model.event(caller, event)?;
-                model.event_wait(caller, event, key)
-            },
-        )
+        self.submit("cuStreamWaitEvent", stream, STREAM_WAIT_EVENT, |model, caller, key| {
+            let event = model.event(caller, event)?;
+            model.event_wait(caller, event, key)
+        })
     }
 
     fn stream_begin_capture(&self, stream: Stream, mode: CaptureMode) -> Result<()> {
@@ -238,22 +189,16 @@ impl hal::Driver for SoftGpu {
     }
 
     fn stream_capture_status(&self, stream: Stream) -> Result<CaptureStatus> {
-        self.look_up(
-            "cuStreamIsCapturing",
-            |host| host.capture_status_ns,
-            |model, caller| {
-                let key = model.stream(caller, stream)?;
-                model.capture_status_of(key)
-            },
-        )
+        self.look_up("cuStreamIsCapturing", CAPTURE_STATUS, |model, caller| {
+            let key = model.stream(caller, stream)?;
+            model.capture_status_of(key)
+        })
     }
 
     fn exchange_capture_mode(&self, mode: CaptureMode) -> Result<CaptureMode> {
-        self.look_up(
-            "cuThreadExchangeStreamCaptureMode",
-            |host| host.capture_status_ns,
-            |model, caller| Ok(model.exchange_capture_mode(caller, mode)),
-        )
+        self.look_up("cuThreadExchangeStreamCaptureMode", CAPTURE_STATUS, |model, caller| {
+            Ok(model.exchange_capture_mode(caller, mode))
+        })
     }
 
     fn graph_destroy(&self, graph: Graph) -> Result<()> {
@@ -271,40 +216,21 @@ impl hal::Driver for SoftGpu {
     }
 
     fn event_record(&self, event: Event, stream: Stream) -> Result<()> {
-        self.submit(
-            "cuEventRecord",
-            stream,
-            |host| host.event_record_ns,
-            |model, caller, key| {
-                let event = model.event(caller, event)?;
-                model.event_record(caller, event, key)
-            },
-        )
+        self.submit("cuEventRecord", stream, EVENT_RECORD, |model, caller, key| {
+            let event = model.event(caller, event)?;
+            model.event_record(caller, event, key)
+        })
     }
 
     fn event_query(&self, event: Event) -> Result<bool> {
-        self.look_up(
-            "cuEventQuery",
-            |host| host.query_ns,
-            |model, caller| {
-                let event = model.event(caller, event)?;
-                model.event_query(caller, event)
-            },
-        )
+        self.look_up("cuEventQuery", QUERY, |model, caller| {
+            let event = model.event(caller, event)?;
+            model.event_query(caller, event)
+        })
     }
 
     fn event_synchronize(&self, event: Event) -> Result<()> {
-        self.call("cuEventSynchronize", |turn| {
-            let caller = turn.caller(self.process);
-            let event = turn.model().event(caller, event)?;
-            turn.model().event_query(caller, event)?;
-            if let Some(op) = turn.model().event_op(event) {
-                self.block(turn, Await::Op(op))?;
-            } else {
-                self.pay(turn, |host| host.synchronize_ns);
-            }
-            Ok(())
-        })
+        wait::for_event(self, event)
     }
 
     fn event_elapsed_ms(&self, start: Event, end: Event) -> Result<f32> {
@@ -324,15 +250,7 @@ impl hal::Driver for SoftGpu {
     }
 
     fn mem_free(&self, pointer: DevicePtr) -> Result<()> {
-        self.call("cuMemFree_v2", |turn| {
-            let caller = self.pay(turn, MANAGE);
-            turn.model().refuse_while_capturing(caller)?;
-            if let Some(context) = turn.model().mem_free_check(caller, pointer)? {
-                self.block(turn, Await::Idle(context))?;
-                turn.model().mem_free(caller, pointer);
-            }
-            Ok(())
-        })
+        memory::free(self, pointer)
     }
 
     fn mem_info(&self) -> Result<(u64, u64)> {
@@ -347,35 +265,16 @@ impl hal::Driver for SoftGpu {
     }
 
     unsafe fn host_free(&self, pointer: *mut u8) -> Result<()> {
-        self.call("cuMemFreeHost", |turn| {
-            let caller = self.pay(turn, MANAGE);
-            turn.model().refuse_while_capturing(caller)?;
-            if let Some(context) = turn.model().host_free_check(caller, pointer as u64)? {
-                self.block(turn, Await::Idle(context))?;
-                turn.model().host_free(caller, pointer as u64);
-            }
-            Ok(())
-        })
+        memory::free_host(self, pointer)
     }
 
     unsafe fn host_register(&self, pointer: *mut u8, bytes: u64, flags: HostRegisterFlags) -> Result<()> {
-        self.change("cuMemHostRegister_v2", MANAGE, |model, caller| {
-            let null = || Failure::new(Code::INVALID_VALUE, "a null pointer");
-            let start = std::ptr::NonNull::new(pointer).ok_or_else(null)?;
-            // SAFETY: the caller promises that the range is mapped until it is unregistered, which drops the backing.
-            let backing = unsafe { Backing::promised(start, bytes) };
-            model.host_register(caller, backing, bytes, flags)
-        })
+        // SAFETY: the caller makes the same promise.
+        unsafe { memory::register(self, pointer, bytes, flags) }
     }
 
     fn host_unregister(&self, pointer: *mut u8) -> Result<()> {
-        self.call("cuMemHostUnregister", |turn| {
-            let caller = self.pay(turn, MANAGE);
-            let context = turn.model().host_unregister_check(caller, pointer as u64)?;
-            self.block(turn, Await::Idle(context))?;
-            turn.model().host_free(caller, pointer as u64);
-            Ok(())
-        })
+        memory::unregister(self, pointer)
     }
 
     fn host_device_pointer(&self, pointer: *mut u8) -> Result<DevicePtr> {
@@ -385,19 +284,11 @@ impl hal::Driver for SoftGpu {
     }
 
     fn pointer_info(&self, address: u64) -> Result<PointerInfo> {
-        self.look_up(
-            "cuPointerGetAttributes",
-            |host| host.pointer_ns,
-            |model, caller| Ok(model.pointer_info(caller, address)),
-        )
+        self.look_up("cuPointerGetAttributes", POINTER, |model, caller| Ok(model.pointer_info(caller, address)))
     }
 
     fn pointer_bytes_left(&self, address: u64) -> Result<u64> {
-        self.look_up(
-            "cuPointerGetAttributes",
-            |host| host.pointer_ns,
-            |model, caller| Ok(model.bytes_left(caller, address)),
-        )
+        self.look_up("cuPointerGetAttributes", POINTER, |model, caller| Ok(model.bytes_left(caller, address)))
     }
 
     // --- copies ---
@@ -448,20 +339,10 @@ impl hal::Driver for SoftGpu {
         bytes: u64,
         stream: Stream,
     ) -> Result<()> {
-        let name = "cuMemcpyPeerAsync";
-        self.look_up(
-            name,
-            |_| 0,
-            |model, caller| {
-                model.context(caller, target_context)?;
-                model.context(caller, source_context)?;
-                let key = model.stream(caller, stream)?;
-                model.refuse_on_capturing(key)
-            },
-        )?;
+        context::refuse_strangers(self, [target_context, source_context], stream)?;
         // SAFETY: neither side can turn out to be pageable: both are declared to be the device's.
         let request = unsafe { flat((target.0, Declared::Device), (source.0, Declared::Device), bytes) };
-        self.copy(name, request, stream, false)
+        self.copy("cuMemcpyPeerAsync", request, stream, false)
     }
 
     unsafe fn copy_shape_async(&self, shape: &Shape, stream: Stream) -> Result<()> {
@@ -472,26 +353,13 @@ impl hal::Driver for SoftGpu {
     }
 
     fn memset_d8_async(&self, target: DevicePtr, value: u8, bytes: u64, stream: Stream) -> Result<()> {
-        let job = FillJob {
-            process: self.process,
-            target: target.0,
-            pitch_bytes: bytes,
-            width_bytes: bytes,
-            height: 1,
-            value: FillValue::Byte(value),
-        };
+        let job = FillJob::line(self.process, target, bytes, FillValue::Byte(value));
         self.fill("cuMemsetD8Async", stream, Some(job))
     }
 
     fn memset_d32_async(&self, target: DevicePtr, value: u32, count: u64, stream: Stream) -> Result<()> {
-        let job = count.checked_mul(4).filter(|_| target.0.is_multiple_of(4)).map(|bytes| FillJob {
-            process: self.process,
-            target: target.0,
-            pitch_bytes: bytes,
-            width_bytes: bytes,
-            height: 1,
-            value: FillValue::Word(value),
-        });
+        let bytes = count.checked_mul(4).filter(|_| target.0.is_multiple_of(4));
+        let job = bytes.map(|bytes| FillJob::line(self.process, target, bytes, FillValue::Word(value)));
         self.fill("cuMemsetD32Async", stream, job)
     }
 
@@ -518,7 +386,7 @@ impl hal::Driver for SoftGpu {
             MemOp::Write { width: hal::Width::W32, .. } => "cuStreamWriteValue32_v2",
             MemOp::Write { width: hal::Width::W64, .. } => "cuStreamWriteValue64_v2",
         };
-        self.memops(name, stream, &[op], |host| host.memop_ns)
+        self.memops(name, stream, &[op], MEMOP)
     }
 
     fn mem_op_batch(&self, stream: Stream, ops: &[MemOp]) -> Result<()> {
@@ -541,22 +409,7 @@ impl hal::Driver for SoftGpu {
     }
 
     unsafe fn launch(&self, launch: &Launch<'_>) -> Result<()> {
-        self.submit(
-            "cuLaunchKernel",
-            launch.stream,
-            |host| host.launch_ns,
-            |model, caller, key| {
-                let (function, sizes) = model.function(caller, launch.function)?;
-                // SAFETY: the caller promises as many pointers as the kernel declares parameters, each to as many
-                // bytes.
-                let parameters = unsafe { read_parameters(launch.parameters, &sizes) };
-                let wrong =
-                    || Failure::new(Code::INVALID_VALUE, format!("the kernel takes {} parameters", sizes.len()));
-                let parameters = parameters.ok_or_else(wrong)?;
-                let (grid, block, shared_bytes) = (launch.grid, launch.block, launch.shared_bytes);
-                let request = LaunchRequest { function, grid, block, shared_bytes, parameters };
-                model.launch_submit(caller, key, request)
-            },
-        )
+        // SAFETY: the caller makes the same promise.
+        unsafe { kernel::launch(self, launch) }
     }
 }

@@ -1,0 +1,40 @@
+//! The capture of streams.
+#![allow(unsafe_code)] // as `cuda.rs`, whose comment holds the reasons
+
+use abi::types::*;
+use hal::{CaptureMode, CaptureStatus, Result, Stream};
+
+use crate::functions::Functions;
+use crate::handle::pointer;
+use crate::out::out;
+
+/// The driver's number of a capture mode.
+pub fn number_of(mode: CaptureMode) -> CUstreamCaptureMode {
+    match mode {
+        CaptureMode::Global => CU_STREAM_CAPTURE_MODE_GLOBAL,
+        CaptureMode::ThreadLocal => CU_STREAM_CAPTURE_MODE_THREAD_LOCAL,
+        CaptureMode::Relaxed => CU_STREAM_CAPTURE_MODE_RELAXED,
+    }
+}
+
+pub fn status(functions: &Functions, stream: Stream) -> Result<CaptureStatus> {
+    // SAFETY: an out parameter and a handle by value.
+    let status = out(0, |value| unsafe { functions.cuStreamIsCapturing(pointer(stream.0), value) })?;
+    Ok(match status {
+        CU_STREAM_CAPTURE_STATUS_NONE => CaptureStatus::None,
+        CU_STREAM_CAPTURE_STATUS_ACTIVE => CaptureStatus::Active,
+        _ => CaptureStatus::Invalidated,
+    })
+}
+
+/// Gives the thread this mode, and returns the one that it had.
+pub fn exchange_mode(functions: &Functions, mode: CaptureMode) -> Result<CaptureMode> {
+    let mut exchanged = number_of(mode);
+    // SAFETY: the call reads and writes the live local that it is given.
+    unsafe { functions.cuThreadExchangeStreamCaptureMode(&mut exchanged)? };
+    Ok(match exchanged {
+        CU_STREAM_CAPTURE_MODE_GLOBAL => CaptureMode::Global,
+        CU_STREAM_CAPTURE_MODE_THREAD_LOCAL => CaptureMode::ThreadLocal,
+        _ => CaptureMode::Relaxed,
+    })
+}

@@ -1,0 +1,26 @@
+//! What calls write through the pointers that they are given, and what their results mean.
+
+use hal::{Code, Result};
+
+use crate::handle::{number, pointer};
+
+/// The value that a call writes through the pointer it is given.
+pub fn out<T>(start: T, call: impl FnOnce(&mut T) -> Result<()>) -> Result<T> {
+    let mut value = start;
+    call(&mut value)?;
+    Ok(value)
+}
+
+/// The handle that a call writes through the pointer it is given.
+pub fn out_handle<T>(call: impl FnOnce(&mut *mut T) -> Result<()>) -> Result<u64> {
+    out(pointer(0), call).map(number)
+}
+
+/// "Not ready" is an answer and not an error.
+pub fn ready(result: Result<()>) -> Result<bool> {
+    match result {
+        Ok(()) => Ok(true),
+        Err(error) if error.code() == Code::NOT_READY => Ok(false),
+        Err(error) => Err(error),
+    }
+}

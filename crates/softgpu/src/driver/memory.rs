@@ -1,0 +1,60 @@
+//! Memory: it ends when everything that may use it has ended.
+#![allow(unsafe_code)] // `Backing` carries its caller's promise
+
+use std::ptr::NonNull;
+
+use hal::{Code, DevicePtr, HostRegisterFlags, Result};
+
+use crate::gpu::SoftGpu;
+use crate::host::Await;
+use crate::model::Failure;
+use crate::raw::Backing;
+use crate::submit::MANAGE;
+
+pub(super) fn free(gpu: &SoftGpu, pointer: DevicePtr) -> Result<()> {
+    gpu.call("cuMemFree_v2", |turn| {
+        let caller = gpu.pay(turn, MANAGE);
+        turn.model().refuse_while_capturing(caller)?;
+        if let Some(context) = turn.model().mem_free_check(caller, pointer)? {
+            gpu.block(turn, Await::Idle(context))?;
+            turn.model().mem_free(caller, pointer);
+        }
+        Ok(())
+    })
+}
+
+pub(super) fn free_host(gpu: &SoftGpu, pointer: *mut u8) -> Result<()> {
+    gpu.call("cuMemFreeHost", |turn| {
+        let caller = gpu.pay(turn, MANAGE);
+        turn.model().refuse_while_capturing(caller)?;
+        if let Some(context) = turn.model().host_free_check(caller, pointer as u64)? {
+            gpu.block(turn, Await::Idle(context))?;
+            turn.model().host_free(caller, pointer as u64);
+        }
+        Ok(())
+    })
+}
+
+/// Registers memory of the caller.
+///
+/// # Safety
+/// The range stays mapped until it is unregistered.
+pub(super) unsafe fn register(gpu: &SoftGpu, pointer: *mut u8, bytes: u64, flags: HostRegisterFlags) -> Result<()> {
+    gpu.change("cuMemHostRegister_v2", MANAGE, |model, caller| {
+        let null = || Failure::new(Code::INVALID_VALUE, "a null pointer");
+        let start = NonNull::new(pointer).ok_or_else(null)?;
+        // SAFETY: the caller promises that the range is mapped until it is unregistered, which drops the backing.
+        let backing = unsafe { Backing::promised(start, bytes) };
+        model.host_register(caller, backing, bytes, flags)
+    })
+}
+
+pub(super) fn unregister(gpu: &SoftGpu, pointer: *mut u8) -> Result<()> {
+    gpu.call("cuMemHostUnregister", |turn| {
+        let caller = gpu.pay(turn, MANAGE);
+        let context = turn.model().host_unregister_check(caller, pointer as u64)?;
+        gpu.block(turn, Await::Idle(context))?;
+        turn.model().host_free(caller, pointer as u64);
+        Ok(())
+    })
+}

@@ -1,0 +1,111 @@
+use serde::{Deserialize, Serialize};
+
+use super::check;
+
+/// The host's cost of calls, in nanoseconds of the caller's time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct HostParameters {
+    /// One wait or write (facts 5: 1.18 us).
+    pub memop_ns: u64,
+    /// A batch of memory operations, without its operations (facts 5: a batch of 4 costs 1.60 us).
+    pub batch_ns: u64,
+    /// Each operation of a batch.
+    pub batch_each_ns: u64,
+    /// An asynchronous copy or memset (facts 5: 2.2 to 2.5 us).
+    pub copy_ns: u64,
+    /// The same for a copy to the host. It fits the measured queue map: sixteen of them, submitted back to back,
+    /// drain as fast as they come. In a burst, one was measured to cost 2.2 to 2.5 us.
+    pub copy_d2h_ns: u64,
+    /// An event record (facts 5: 0.24 us).
+    pub event_record_ns: u64,
+    /// A stream wait event (facts 5: 0.20 us).
+    pub stream_wait_event_ns: u64,
+    /// A stream or event query (facts 5: 1.7 us).
+    pub query_ns: u64,
+    /// A kernel launch (facts 5: 4.7 us; on later hosts a request by kernel, with its write and the queries before
+    /// it, takes 4.4 to 4.9).
+    pub launch_ns: u64,
+    /// The capture status (facts 5: 0.03 us).
+    pub capture_status_ns: u64,
+    /// A pointer attribute (facts 5: 0.08 us).
+    pub pointer_ns: u64,
+    /// Calls that only look something up. Not measured; of the order of the cheapest measured calls.
+    pub lookup_ns: u64,
+    /// Making and destroying streams, events, allocations and modules. Not measured; of the order of a microsecond.
+    pub manage_ns: u64,
+    /// The cost of a synchronisation beyond the wait itself.
+    pub synchronize_ns: u64,
+    /// A sleep of at least this length leaves the thread's core cold.
+    pub cold_after_ns: u64,
+    /// The additional cost of each nanosecond of a cold thread's calls, times the square of an exponential draw for
+    /// each sleep (measured: a plain 64 KiB copy and its completion word cost 8 us at least, 8 to 20 in the median
+    /// and 9 to 36 in the 90th percentile when the caller has slept a millisecond).
+    pub cold_slowdown: f64,
+    /// The upper limit of the slowdown (measured: the 90th percentile is at most three times the fastest).
+    pub cold_slowdown_max: f64,
+    /// The cost of entering a call of the driver or the clock on a cold thread, before the slowdown and independent
+    /// of the call: the caller's own code misses the caches as well (measured: a copy with a word to raise, five
+    /// look-ups more, costs its caller 4 us more).
+    pub cold_entry_ns: u64,
+    /// A thread is cold for this much of its calls, in warm time (measured: 65 calls in a row cost 2.3 us each).
+    pub cold_span_ns: u64,
+    /// Reading the clock.
+    pub clock_ns: u64,
+    /// A spin-loop hint.
+    pub pause_ns: u64,
+    /// A copy from or to pageable memory, without its bytes (facts 8: 64 KiB take 28 us).
+    pub pageable_ns: u64,
+    /// Rate of the first bytes of a pageable copy, in GB/s (facts 8: 1 MiB takes 109 us).
+    pub pageable_cached_gbps: f64,
+    /// The number of bytes at that rate.
+    pub pageable_cached_bytes: u64,
+    /// Rate of the rest, in GB/s (facts 8: 64 MiB go at 6.4 GB/s).
+    pub pageable_gbps: f64,
+}
+
+impl Default for HostParameters {
+    fn default() -> HostParameters {
+        HostParameters {
+            memop_ns: 1_180,
+            batch_ns: 1_040,
+            batch_each_ns: 140,
+            copy_ns: 2_300,
+            copy_d2h_ns: 2_950,
+            event_record_ns: 240,
+            stream_wait_event_ns: 200,
+            query_ns: 1_700,
+            launch_ns: 3_900,
+            capture_status_ns: 30,
+            pointer_ns: 80,
+            lookup_ns: 30,
+            manage_ns: 1_000,
+            synchronize_ns: 300,
+            cold_after_ns: 300_000,
+            cold_slowdown: 0.35,
+            cold_slowdown_max: 4.0,
+            cold_entry_ns: 900,
+            cold_span_ns: 20_000,
+            clock_ns: 25,
+            pause_ns: 50,
+            pageable_ns: 19_500,
+            pageable_cached_gbps: 12.1,
+            pageable_cached_bytes: 1 << 20,
+            pageable_gbps: 6.4,
+        }
+    }
+}
+
+impl HostParameters {
+    pub(super) fn check(&self) -> Result<(), String> {
+        check::rates(&[
+            ("host.pageable_gbps", self.pageable_gbps),
+            ("host.pageable_cached_gbps", self.pageable_cached_gbps),
+        ])?;
+        let cold = [self.cold_slowdown, self.cold_slowdown_max];
+        if cold.iter().any(|slowdown| !(slowdown.is_finite() && *slowdown >= 0.0)) {
+            return Err("host.cold_slowdown and host.cold_slowdown_max must not be negative".to_owned());
+        }
+        Ok(())
+    }
+}
