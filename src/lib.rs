@@ -15,7 +15,7 @@
 //! The copy layer is the crate `overtake-copies`; this one is what users depend on. The software GPU is the crate
 //! `overtake-softgpu`, and `overtake-backend` chooses between it and the real driver.
 #![deny(clippy::print_stderr, clippy::print_stdout)] // messages go through `log`
-#![cfg_attr(not(test), deny(clippy::disallowed_methods))] // clippy.toml says what, and why
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))] // clippy.toml has the list, with reasons
 #![deny(unsafe_code)]
 
 pub use copies::{

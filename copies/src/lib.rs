@@ -16,7 +16,7 @@
 //!
 //! Arrows point downward only: no crate on which this one stands knows of it. Users depend on the crate `overtake`.
 #![deny(clippy::print_stderr, clippy::print_stdout)] // messages go through `log`
-#![cfg_attr(not(test), deny(clippy::disallowed_methods))] // clippy.toml says what, and why
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))] // clippy.toml has the list, with reasons
 #![deny(unsafe_code)]
 
 mod bell;

@@ -1,7 +1,7 @@
-//! What makes the library fit to stand between a program and its driver.
+//! Linker arguments that let the library stand between a program and its driver.
 
 fn main() {
-    // The addresses that lookups hand out are this library's own, whatever the program exports under the same names.
+    // Lookups return this library's functions, even where the program exports functions of the same names.
     println!("cargo:rustc-cdylib-link-arg=-Wl,-Bsymbolic");
     // Programs keep pointers to our functions, and threads of ours run in them: dlclose must not unmap the library.
     println!("cargo:rustc-cdylib-link-arg=-Wl,-z,nodelete");

@@ -4,7 +4,7 @@
 //! This crate stands below everything and does nothing: no code here calls a driver. The default build needs neither
 //! CUDA nor libclang; `cargo xtask codegen` regenerates the types, the feature `bindgen` does so at build time.
 #![deny(clippy::print_stderr, clippy::print_stdout)] // messages go through `log`
-#![cfg_attr(not(test), deny(clippy::disallowed_methods))] // clippy.toml says what, and why
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))] // clippy.toml has the list, with reasons
 #![deny(unsafe_code)]
 
 pub mod conv;

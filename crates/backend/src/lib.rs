@@ -3,7 +3,7 @@
 //! Only programs that want either depend on this crate: the command, tests and examples. The drop-in, the C library and
 //! a user of the Rust library contain no software GPU.
 #![deny(clippy::print_stderr, clippy::print_stdout)] // messages go through `log`
-#![cfg_attr(not(test), deny(clippy::disallowed_methods))] // clippy.toml says what, and why
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))] // clippy.toml has the list, with reasons
 #![deny(unsafe_code)]
 
 use std::fmt;

@@ -1,6 +1,6 @@
 //! The command `overtake`.
 #![deny(clippy::print_stderr, clippy::print_stdout)] // they panic without a reader: see `output.rs`
-#![cfg_attr(not(test), deny(clippy::disallowed_methods))] // clippy.toml says what, and why
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))] // clippy.toml has the list, with reasons
 #![deny(unsafe_code)]
 
 mod args;

@@ -12,7 +12,7 @@
 //! Nothing here panics for want of a driver: an absent library, an absent function and a device-less machine are errors
 //! that name the cure.
 #![deny(clippy::print_stderr, clippy::print_stdout)] // messages go through `log`
-#![cfg_attr(not(test), deny(clippy::disallowed_methods))] // clippy.toml says what, and why
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))] // clippy.toml has the list, with reasons
 #![deny(unsafe_code)]
 
 mod capture;

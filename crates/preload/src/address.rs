@@ -1,4 +1,5 @@
-//! `cuGetProcAddress`: the real answer first, then ours in its place where that is exactly the function we stand for.
+//! `cuGetProcAddress`: the driver answers first. Where its answer is the function that a hook stands for, the program
+//! gets the hook instead.
 #![allow(unsafe_code)] // the prototypes are the driver's
 #![allow(non_snake_case)]
 
@@ -16,7 +17,7 @@ const DEFAULT: cuuint64_t = CU_GET_PROC_ADDRESS_DEFAULT as cuuint64_t;
 const LEGACY: cuuint64_t = CU_GET_PROC_ADDRESS_LEGACY_STREAM as cuuint64_t;
 const PER_THREAD: cuuint64_t = CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM as cuuint64_t;
 
-/// What the program asked for, and got.
+/// A question of the program to `cuGetProcAddress`, and the driver's answer.
 struct Question<'a> {
     name: &'a [u8],
     version: c_int,
@@ -25,20 +26,21 @@ struct Question<'a> {
 }
 
 impl Question<'_> {
-    /// The row whose function the answer is. `ask` gives the driver's answer for another version or other flags of the
-    /// same name.
+    /// The row of the answered function. `ask` gives the driver's answer for another version or other flags of the same
+    /// name.
     fn row(&self, ask: impl Fn(c_int, cuuint64_t) -> *mut c_void) -> Option<usize> {
         match self.flags {
             _ if self.answer.is_null() => None,
             PER_THREAD => self.row_for(PER_THREAD, &ask),
             DEFAULT | LEGACY => self.row_for(self.flags, &ask),
-            // Which of the two the driver makes of other flags, it has to say itself.
+            // Other flags may mean either of the two: only the driver's answers tell which.
             _ => [PER_THREAD, LEGACY].into_iter().find_map(|flags| self.row_for(flags, &ask)),
         }
     }
 
-    /// A driver that answers the same for the version that brought our prototype has no newer one up to the version
-    /// asked for; else it has one that we do not know, and the answer stays.
+    /// If the driver gives the same answer for the version that introduced our prototype, it has no newer prototype up
+    /// to the version of the question. If it gives another one, the answer has a prototype that we do not know, and
+    /// stays.
     fn row_for(&self, flags: cuuint64_t, ask: impl Fn(c_int, cuuint64_t) -> *mut c_void) -> Option<usize> {
         let number = rows::resolve(self.name, self.version, flags == PER_THREAD)?;
         let same_question = (ROWS[number].version, flags) == (self.version, self.flags);
@@ -46,7 +48,7 @@ impl Question<'_> {
     }
 }
 
-/// Puts our function in the place of the driver's answer, where it is one of ours.
+/// Puts a hook in the place of the driver's answer, where we have one for it.
 ///
 /// # Safety
 /// `symbol` is null or a C string, `pfn` is null or the program's output, and the real call has succeeded with them.
@@ -68,7 +70,7 @@ unsafe fn swap(
             slots::learn(number, answer);
             Some(hooks::address(number))
         }
-        // Where dlsym finds our forwarders, both ways must lead to the same address.
+        // `dlsym` finds our forwarders here. Both ways of asking must lead to the same address.
         None if object::deployment() != Deployment::Preload => forward::to(name, answer),
         None => None,
     };
@@ -78,9 +80,9 @@ unsafe fn swap(
     }
 }
 
-/// The prototype of CUDA 11.3.
+/// The prototype since CUDA 11.3.
 type First = unsafe extern "C" fn(*const c_char, *mut *mut c_void, c_int, cuuint64_t) -> CUresult;
-/// The prototype of CUDA 12, with a status.
+/// The prototype since CUDA 12, with a status.
 type Second = unsafe extern "C" fn(
     *const c_char,
     *mut *mut c_void,
@@ -144,8 +146,8 @@ pub unsafe fn cuGetProcAddress_v2(
 mod tests {
     use super::*;
 
-    /// A driver that has these versions of a name, plain and per thread: the address of a function is its version, and
-    /// one more if it is per thread. Where there is no function per thread at all, the plain one is the answer.
+    /// A driver that has these versions of a name: plain ones, and ones per thread. The address of a function is its
+    /// version, plus one if it is per thread. Without versions per thread the driver answers with the plain function.
     struct Fake(&'static [c_int], &'static [c_int]);
 
     impl Fake {
@@ -190,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_driver_makes_of_other_flags_is_its_own_affair() {
+    fn other_flags_mean_to_us_what_they_mean_to_the_driver() {
         let driver = Fake(&[3020], &[7000]);
         assert_eq!(driver.swapped("cuMemcpyHtoDAsync", 13000, 3), Some("cuMemcpyHtoDAsync_v2_ptsz"));
         assert_eq!(driver.swapped("cuMemcpyHtoDAsync", 13000, 4), Some("cuMemcpyHtoDAsync_v2"));

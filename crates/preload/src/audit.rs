@@ -1,19 +1,20 @@
-//! The library as an audit module of the loader (`LD_AUDIT`): requests for the driver are sent to this library, so that
-//! it is in the program under the driver's name. As a module it has a namespace of its own and does nothing else.
+//! The library as an audit module of the loader (`LD_AUDIT`). It redirects requests for the driver to this same file,
+//! so that the program loads it under the driver's name. The module itself lies in a namespace of its own and does
+//! nothing else.
 #![allow(unsafe_code)] // the loader calls C functions
 
 use std::ffi::{CStr, c_char, c_uint, c_void};
 
 use crate::{locate, object, state};
 
-/// The newest version of the interface that is known here (`LAV_CURRENT` of glibc 2.35).
+/// The newest version of the interface that this module knows (`LAV_CURRENT` of glibc 2.35).
 const VERSION: c_uint = 2;
-/// The name as it was asked for, before any path (`LA_SER_ORIG`).
+/// The loader passes a name as the program wrote it, before it tries any path (`LA_SER_ORIG`).
 const AS_ASKED: c_uint = 1;
-/// What marks an object as this library: its own requests for the driver are not sent back to it.
+/// The cookie of objects that are this library: their own requests for the driver are not redirected.
 const OURS: usize = 0x6f76_6572;
 
-/// The part of the loader's `struct link_map` that every program may rely on.
+/// The members of the loader's `struct link_map` that are the same in every glibc.
 #[repr(C)]
 struct LinkMap {
     address: usize,
@@ -21,14 +22,14 @@ struct LinkMap {
     dynamic: *const c_void,
 }
 
-/// Agrees on the interface. Never 0, which would send the module away: glibc cannot unload one that must stay
-/// (`-z nodelete`), and ends the process.
+/// Agrees on the version of the interface. An answer of 0 would make glibc unload the module; it cannot (`-z
+/// nodelete`), and ends the process.
 #[unsafe(no_mangle)]
 extern "C" fn la_version(version: c_uint) -> c_uint {
     version.min(VERSION)
 }
 
-/// An object has been loaded. No binding is to be told of: there is no cost for calls.
+/// The loader has loaded an object. The answer 0 asks for no news of bindings, so calls cost nothing more.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn la_objopen(map: *mut LinkMap, _namespace: isize, cookie: *mut usize) -> c_uint {
     // SAFETY: the loader passes a link map and a cookie that are valid for the call; names are null or C strings.
@@ -40,7 +41,8 @@ unsafe extern "C" fn la_objopen(map: *mut LinkMap, _namespace: isize, cookie: *m
     0
 }
 
-/// An object is searched for. Requests for the driver by its bare name are sent here, if there is a driver at all.
+/// The loader searches for an object. Requests for the driver by its bare name are redirected to this file, if there is
+/// a driver.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn la_objsearch(name: *const c_char, cookie: *mut usize, flag: c_uint) -> *const c_char {
     // SAFETY: the loader passes a C string, and the cookie of the object that asks.

@@ -25,14 +25,15 @@ struct Arrays {
 /// # Safety
 /// `start` is null or points to `count` values.
 unsafe fn array<'a, T>(start: *const T, count: usize) -> Option<&'a [T]> {
-    // No array is longer than that, and a slice must not be.
+    // No program has an array longer than that, and a slice must not be longer.
     let fits = count <= isize::MAX as usize / size_of::<T>();
     // SAFETY: not null, and the caller's promise.
     (fits && !start.is_null()).then(|| unsafe { std::slice::from_raw_parts(start, count) })
 }
 
 impl Arrays {
-    /// The copies, if all of them may be made in the order of the stream and nothing about them is unknown.
+    /// The copies; `None` if one of them may be made out of the order of the stream, or has an attribute that we do not
+    /// know.
     ///
     /// # Safety
     /// The arrays are null or as long as the counts say.
@@ -54,13 +55,13 @@ impl Arrays {
     }
 }
 
-/// Each attribute begins with a copy of its own, the first one with the first.
+/// Attributes hold for ranges of copies: the first range must begin at the first copy, and no range may be empty.
 fn covers(starts: &[usize], count: usize) -> bool {
     starts.first() == Some(&0) && starts.is_sorted_by(|a, b| a < b) && starts.last().is_some_and(|last| *last < count)
 }
 
-/// The source may be read when the copy's turn comes, and nothing else is wished for. (A wish to leave the
-/// multiprocessors alone is one that a copy kernel would not respect.)
+/// The source may be read when the copy's turn in the stream comes, and the program asks for nothing else. (It can ask
+/// to leave the multiprocessors alone, which a copy kernel would not do.)
 fn is_plain(attributes: &CUmemcpyAttributes) -> bool {
     let order = attributes.srcAccessOrder;
     let later = order == CU_MEMCPY_SRC_ACCESS_ORDER_STREAM || order == CU_MEMCPY_SRC_ACCESS_ORDER_ANY;
@@ -74,8 +75,8 @@ unsafe fn batch(hook: Hook, native: impl Fn() -> CUresult, arrays: &Arrays, stre
     let native = || native().0;
     let native = Native::asynchronous(&native);
     submit(hook, &native, || {
-        // A batch in a default stream is an error, the per-thread one included (seen on an H100, driver 580), and
-        // the driver is to say so.
+        // A batch in a default stream, the per-thread one included, is an error (seen on an H100, driver 580). The
+        // driver reports it.
         if stream.is_default() {
             return None;
         }
@@ -100,7 +101,7 @@ pub unsafe fn cuMemcpyBatchAsync(
     _failed: *mut usize,
     stream: CUstream,
 ) -> CUresult {
-    // The newer prototype is this one without the place for what failed, which is the real call's business.
+    // This is the newer prototype without the output for the index of a failed copy. Only the real call writes that.
     // SAFETY: the program's own arguments.
     unsafe {
         cuMemcpyBatchAsync_v2(hook, native, targets, sources, sizes, count, attributes, starts, attribute_count, stream)
@@ -133,7 +134,7 @@ mod tests {
         CUmemcpyAttributes { srcAccessOrder: order, srcLocHint: nowhere(), dstLocHint: nowhere(), flags }
     }
 
-    /// How many copies a batch of two is decoded to.
+    /// The number of copies in a decoded batch of two.
     fn decoded(attributes: &[CUmemcpyAttributes], starts: &[usize], sizes: [usize; 2]) -> Option<usize> {
         let (targets, sources) = ([0x1000, 0x2000], [0x3000, 0x4000]);
         let arrays = Arrays {

@@ -1,10 +1,10 @@
-//! The loader's cache of libraries, `/etc/ld.so.cache`: read as far as finding one file by its name needs.
+//! The loader's cache of libraries, `/etc/ld.so.cache`: only the parts that give the paths of a file name.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-/// What the part of the file that matters begins with. Older files have another format in front of it.
+/// The new format begins with this. Older files have another format in front of it.
 const MAGIC: &[u8] = b"glibc-ld.so.cache1.1";
 const HEADER_BYTES: usize = 48;
 const ENTRY_BYTES: usize = 24;
@@ -15,7 +15,7 @@ const FLAGS: u32 = 0x0303;
 #[cfg(target_arch = "aarch64")]
 const FLAGS: u32 = 0x0a03;
 
-/// The paths that the cache has for a name, best first. Nothing where the file is not what it should be.
+/// The paths in the cache for a name, best first. None if the file is broken.
 pub fn paths_of(cache: &[u8], name: &str) -> Vec<PathBuf> {
     let Some(start) = cache.windows(MAGIC.len()).position(|window| window == MAGIC) else { return Vec::new() };
     let part = &cache[start..];
@@ -23,7 +23,7 @@ pub fn paths_of(cache: &[u8], name: &str) -> Vec<PathBuf> {
     (0..count).map_while(|index| entry(part, HEADER_BYTES + index * ENTRY_BYTES)).filter_map(|e| e.path(name)).collect()
 }
 
-/// Flags, and where key and value begin.
+/// An entry refers to its key and its value by their offsets in the file.
 struct Entry<'a> {
     flags: u32,
     key: &'a [u8],
@@ -42,12 +42,10 @@ fn entry(part: &[u8], at: usize) -> Option<Entry<'_>> {
     Some(Entry { flags, key: text(part, key as usize)?, value: text(part, value as usize)? })
 }
 
-/// A number of the file, in the machine's own order.
 fn word(part: &[u8], at: usize) -> Option<u32> {
     part.get(at..at + 4)?.try_into().ok().map(u32::from_ne_bytes)
 }
 
-/// The NUL-terminated text at an offset.
 fn text(part: &[u8], at: usize) -> Option<&[u8]> {
     part.get(at..)?.split(|&byte| byte == 0).next()
 }

@@ -1,4 +1,4 @@
-//! Copies of one dimension between host and device, and what all copy hooks have in common.
+//! Copies of one dimension between host and device, and the functions that all hooks of copies share.
 #![allow(unsafe_code)] // the prototypes are the driver's
 #![allow(non_snake_case)]
 
@@ -12,10 +12,10 @@ use shim::{Call, Native, Passed};
 use crate::hooks::Hook;
 use crate::{fence, state};
 
-/// One copy: to the layer, if it is awake and `decode` makes a request of the arguments; else to the driver.
+/// Gives one copy to the layer if it is ready and `decode` makes a request of the arguments, and else to the driver.
 ///
 /// # Safety
-/// The ranges that `decode` names are what the program passed to this entry point.
+/// The ranges that `decode` returns come from the program's arguments to this entry point.
 #[inline]
 unsafe fn copy(hook: Hook, native: &Native<'_>, stream: Stream, decode: impl FnOnce() -> Option<Request>) -> CUresult {
     submit(hook, native, || {
@@ -29,7 +29,7 @@ unsafe fn copy(hook: Hook, native: &Native<'_>, stream: Stream, decode: impl FnO
     })
 }
 
-/// Hands a call to the layer if it is awake, and counts.
+/// Hands a call to the layer if it is ready, and counts the call.
 #[inline]
 pub fn submit(hook: Hook, native: &Native<'_>, layer: impl FnOnce() -> Option<u32>) -> CUresult {
     if !state::ready() {
@@ -53,7 +53,7 @@ fn not_intercepted(hook: Hook, panicked: bool) {
     hook.copy_passed_on(if panicked { Passed::NotAwake } else { Passed::OtherKind });
 }
 
-/// Both sides by address, wherever that is.
+/// The addresses alone say on which side of the bus each is.
 fn by_address(target: CUdeviceptr, source: CUdeviceptr, bytes: usize) -> Option<Request> {
     (bytes > 0).then(|| Request::linear(DevicePtr(target), DevicePtr(source), bytes as u64))
 }
@@ -66,7 +66,7 @@ fn to_host(target: *mut c_void, source: CUdeviceptr, bytes: usize) -> Option<Req
     (bytes > 0).then(|| Request::dtoh(target.cast(), DevicePtr(source), bytes as u64))
 }
 
-/// A copy that the program waits for, in the stream that the entry point names by its flavour.
+/// A copy that the program waits for, in the default stream of the entry point.
 ///
 /// # Safety
 /// As for [`copy`].

@@ -7,19 +7,19 @@ use crate::rows::{COUNT, ROWS};
 static INTERCEPTED: [AtomicU64; COUNT] = [const { AtomicU64::new(0) }; COUNT];
 static PASSED_ON: [AtomicU64; COUNT] = [const { AtomicU64::new(0) }; COUNT];
 
-/// The layer looked at a call of this row.
+/// Counts a call of this row that the layer looked at.
 #[inline]
 pub fn intercepted(number: usize) {
     INTERCEPTED[number].fetch_add(1, Ordering::Relaxed);
 }
 
-/// A call of this row went to the driver unseen.
+/// Counts a call of this row that went to the driver without a look.
 #[inline]
 pub fn passed_on(number: usize) {
     PASSED_ON[number].fetch_add(1, Ordering::Relaxed);
 }
 
-/// The entry points that were called at all.
+/// The entry points that were called at least once.
 pub fn list() -> Vec<shim::CallCount> {
     let of = |number: usize| shim::CallCount {
         symbol: ROWS[number].symbol,

@@ -1,4 +1,4 @@
-//! The real driver: which object of the process it is, a handle of it, and the layer's own way in.
+//! The real driver: the object of the process that it is, a handle of it, and the layer's own access to it.
 #![allow(unsafe_code)] // a library handle with a lookup of our own
 
 use std::ffi::{CStr, CString, OsStr, c_void};
@@ -13,19 +13,18 @@ use hal::{Code, Driver, Result};
 use crate::pages::Pages;
 use crate::{loader, locate, object};
 
-/// The name that programs ask for.
+/// The file name under which programs load a driver.
 pub const NAME: &CStr = c"libcuda.so.1";
-/// What only this library exports: a library that has it is one of ours and no driver.
+/// A symbol that only this library exports: an object that has it is a copy of this library, and no driver.
 const MARK: &CStr = c"overtake_shared";
 
-/// The addresses that the driver takes up, once it is known. There is one driver in a process; whatever else is called
-/// like one is left alone.
+/// The addresses of the driver, once it is known. A process has one driver; other objects of the same file name are
+/// left alone.
 static DRIVER: Pages = Pages::unknown();
 
-/// A handle of the driver that is ours and never closed.
+/// A handle of our own, which is never closed.
 static HANDLE: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
 
-/// Whether the driver is known.
 pub fn is_known() -> bool {
     DRIVER.get().is_some()
 }
@@ -35,9 +34,9 @@ pub fn holds(address: *const c_void) -> bool {
     DRIVER.get().is_some_and(|driver| driver.contains(&address.addr()))
 }
 
-/// The program has found an address through `handle`. The first object that is called like a driver, and is none of
-/// ours, becomes *the* driver. Says whether a lookup was made, which may have failed. Neither allocates nor locks more
-/// than the loader does.
+/// The program has found an address through `handle`. The first object with a driver's file name that is not this
+/// library becomes *the* driver. Returns whether a lookup was made, which may have failed. Neither allocates nor locks
+/// more than the loader does.
 pub fn meet(address: *const c_void, handle: *mut c_void) -> bool {
     let called = object::containing(address, |object| object.is_called_driver().then(|| object.range.clone()));
     let Some(range) = called.flatten() else { return false };
@@ -48,7 +47,7 @@ pub fn meet(address: *const c_void, handle: *mut c_void) -> bool {
     true
 }
 
-/// A handle of the driver, opened by the first who needs one. `None` where there is no driver.
+/// A handle of the driver, opened on the first call. `None` where there is no driver.
 pub fn handle() -> Option<NonNull<c_void>> {
     if let Some(handle) = NonNull::new(HANDLE.load(Ordering::Acquire)) {
         return Some(handle);
@@ -63,14 +62,14 @@ pub fn handle() -> Option<NonNull<c_void>> {
     }
 }
 
-/// The object that the program's own lookups have shown to be the driver.
+/// Opens the object that the program's own lookups have shown to be the driver.
 fn open_known() -> Option<NonNull<c_void>> {
     let inside = std::ptr::without_provenance(DRIVER.get()?.start);
     let path = object::containing(inside, |object| object.name.to_owned())?;
     loader::open(&path, libc::RTLD_NOLOAD)
 }
 
-/// The one that a program without this library would get.
+/// Opens the driver that a program without this library would get.
 fn open_found() -> Option<NonNull<c_void>> {
     let loaded = loader::open(NAME, libc::RTLD_NOLOAD).and_then(keep);
     let named = || locate::named().and_then(|path| loader::open(&path, 0)).and_then(keep);
@@ -79,7 +78,7 @@ fn open_found() -> Option<NonNull<c_void>> {
     loaded.or_else(named).or_else(searched).or_else(others)
 }
 
-/// Keeps an open library if it is a driver.
+/// Returns the handle of an open library if it is a driver, and closes it else.
 fn keep(handle: NonNull<c_void>) -> Option<NonNull<c_void>> {
     let start = loader::symbol(handle, c"cuInit");
     if !loader::symbol(handle, MARK).is_null() || start.is_null() {
@@ -90,7 +89,7 @@ fn keep(handle: NonNull<c_void>) -> Option<NonNull<c_void>> {
     Some(handle)
 }
 
-/// The driver as the layer uses it: never through a hook.
+/// The driver for the layer's own calls, which go through no hook.
 pub fn open() -> Result<Arc<dyn Driver>> {
     let absent = || {
         Code::SHARED_OBJECT_INIT_FAILED

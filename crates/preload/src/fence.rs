@@ -1,27 +1,26 @@
-//! Between the program and the layer: a call of ours can fail to return a result, but never the program's.
+//! The fence between the program and the layer: the layer may panic, and the program still gets the result of its call.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use abi::types::CUresult;
 use shim::Native;
 
-/// How a call came out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outcome {
-    /// What the program gets.
+    /// The result for the program.
     pub result: CUresult,
-    /// Whether the layer looked at it.
+    /// Whether the layer looked at the call.
     pub intercepted: bool,
     /// Whether the layer panicked.
     pub panicked: bool,
 }
 
-/// Runs `layer`, which may make the real call, once, and answers with its result; `None` means that it wants nothing to
-/// do with this call. Whatever happens, the real call is made at most once, and always if the layer has no result.
+/// Runs `layer`, which may make the real call and returns its result, or `None` if it leaves the call alone. The real
+/// call is made at most once. If the layer has no result, it is made here.
 pub fn run(native: &Native<'_>, layer: impl FnOnce() -> Option<u32>) -> Outcome {
     let answer = catch_unwind(AssertUnwindSafe(layer));
     let panicked = answer.is_err();
-    // Dropping what was thrown could throw again.
+    // Dropping the payload of a panic could panic again.
     let answer = answer.unwrap_or_else(|thrown| {
         std::mem::forget(thrown);
         None
@@ -30,7 +29,7 @@ pub fn run(native: &Native<'_>, layer: impl FnOnce() -> Option<u32>) -> Outcome 
     Outcome { result: CUresult(result), intercepted: answer.is_some(), panicked }
 }
 
-/// Asks the layer for something that the call can do without. `None` if it panicked.
+/// Asks the layer a question that the call can go on without. `None` if the layer panicked.
 pub fn ask<T>(layer: impl FnOnce() -> T) -> Option<T> {
     catch_unwind(AssertUnwindSafe(layer)).map_err(std::mem::forget).ok()
 }
@@ -41,7 +40,7 @@ mod tests {
 
     use super::*;
 
-    /// Runs a layer over a real call that answers 7; returns the outcome and how often the call was made.
+    /// Runs a layer over a real call that returns 7. Returns the outcome and the number of real calls.
     fn with(layer: impl FnOnce(&Native<'_>) -> Option<u32>) -> (Outcome, u32) {
         let calls = Cell::new(0);
         let native = || {
@@ -61,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_layer_leaves_goes_to_the_driver() {
+    fn calls_that_the_layer_leaves_alone_go_to_the_driver() {
         let (outcome, calls) = with(|_| None);
         assert_eq!((outcome.result, calls, outcome.intercepted, outcome.panicked), (CUresult(7), 1, false, false));
     }

@@ -1,4 +1,4 @@
-//! The entry points that the drop-in has nothing to do with: each jumps to the driver's, whatever its arguments are.
+//! The entry points that are only exported: each jumps to the driver's function with all arguments as they are.
 #![allow(unsafe_code)] // machine code
 
 use std::arch::naked_asm;
@@ -23,8 +23,8 @@ const fn name(text: &str) -> &CStr {
     }
 }
 
-/// Finds the real function for a forwarder that has not been called before, and jumps to it. Every register that can
-/// hold an argument is as it was.
+/// Finds the real function for the first call of a forwarder, and jumps to it. It keeps every register that can hold an
+/// argument.
 #[cfg(target_arch = "x86_64")]
 #[unsafe(naked)]
 unsafe extern "C" fn first_call() {
@@ -45,7 +45,7 @@ unsafe extern "C" fn first_call() {
     )
 }
 
-/// As above: the number comes in w17, the address leaves in x16, the two registers that calls may spoil.
+/// As above. The number comes in w17 and the address leaves in x16: a call may change these two registers.
 #[cfg(target_arch = "aarch64")]
 #[unsafe(naked)]
 unsafe extern "C" fn first_call() {
@@ -67,7 +67,6 @@ unsafe extern "C" fn first_call() {
     )
 }
 
-/// The address of a forwarder.
 struct Address(*const c_void);
 
 // SAFETY: an address of code, never dereferenced as data.
@@ -75,7 +74,7 @@ unsafe impl Sync for Address {}
 
 macro_rules! forwarders {
     ($($symbol:ident)*) => {
-        /// Where each forwarder is, in the order of the names.
+        /// The addresses of the forwarders, in the order of the names.
         static ADDRESSES: [Address; FORWARDED.len()] = [$(Address($symbol as *const c_void),)*];
 
         #[allow(non_camel_case_types, clippy::enum_variant_names)]
@@ -125,7 +124,7 @@ macro_rules! forwarders {
 }
 for_each_forwarded! { forwarders }
 
-/// The forwarder to the function that a driver has answered `cuGetProcAddress` of this name with.
+/// The forwarder to the function with which a driver has answered `cuGetProcAddress` of this name.
 pub fn to(base: &[u8], answer: *const c_void) -> Option<*const c_void> {
     let first = FORWARDED.partition_point(|name| name.to_bytes() < base);
     let begins = |number: &usize| FORWARDED.get(*number).is_some_and(|name| name.to_bytes().starts_with(base));
@@ -135,7 +134,7 @@ pub fn to(base: &[u8], answer: *const c_void) -> Option<*const c_void> {
     (!base.is_empty()).then(|| variants.next()).flatten().map(|number| ADDRESSES[number].0)
 }
 
-/// What exported names have behind the name that programs ask for.
+/// The endings that exported names add to the name that programs ask for.
 fn is_variant(suffix: &[u8]) -> bool {
     matches!(suffix, [] | [b'_', b'v', b'0'..=b'9', ..] | b"_ptsz" | b"_ptds")
 }

@@ -1,5 +1,5 @@
-//! The hooked entry points, one for each hooked row: each hands its arguments, and a closure that makes the real call
-//! of the same variant with them, to the handler of the row's plain name.
+//! The hooked entry points, one for each hooked row. Each hands its arguments to the handler of the row's plain name,
+//! with a closure that makes the real call of the same variant.
 #![allow(unsafe_code)] // C functions
 
 use std::arch::naked_asm;
@@ -17,34 +17,34 @@ use crate::{count, slots, state};
 /// The entry point that was called.
 #[derive(Clone, Copy)]
 pub struct Hook {
-    /// Its row.
+    /// Its number among the rows.
     pub number: usize,
-    /// What handle 0 means to it.
+    /// The stream that handle 0 means here.
     pub flavour: Flavour,
-    /// The address it was called from; 0 where it is not known.
+    /// The address that the call returns to; 0 where it is not known.
     pub caller: usize,
 }
 
 impl Hook {
-    /// The layer looks at this call.
+    /// Counts a call that the layer looked at.
     #[inline]
     pub fn intercepted(self) {
         count::intercepted(self.number);
     }
 
-    /// This call goes to the driver unseen.
+    /// Counts a call that went to the driver without a look.
     #[inline]
     pub fn passed_on(self) {
         count::passed_on(self.number);
     }
 
-    /// The same for a copy, which is accounted for.
+    /// The same for a copy, which the report accounts for.
     pub fn copy_passed_on(self, reason: Passed) {
         self.passed_on();
         shim::passed_on(reason, 0);
     }
 
-    /// This call is only counted.
+    /// Counts a call of a function that has no handler.
     #[inline]
     pub fn observed(self, is_copy: bool) {
         match (is_copy, state::ready()) {
@@ -54,7 +54,7 @@ impl Hook {
         }
     }
 
-    /// A stream handle as this entry point reads it.
+    /// A stream handle, as this entry point reads it.
     #[inline]
     pub fn stream(self, handle: CUstream) -> Stream {
         match (handle.addr(), self.flavour) {
@@ -64,7 +64,7 @@ impl Hook {
         }
     }
 
-    /// The stream of an entry point that takes none.
+    /// The stream of an entry point without an argument for one.
     #[inline]
     pub fn default_stream(self) -> Stream {
         self.stream(std::ptr::null_mut())
@@ -73,8 +73,7 @@ impl Hook {
 
 macro_rules! define_handlers {
     (($d:tt) nouns: $($noun:ident)*; $($module:ident $how:ident: $($plain:ident)*;)*) => {
-        /// What each hooked entry point does, by its plain name. A function that no module of the list handles is only
-        /// counted.
+        /// The handlers by plain name. Calls of a function that no module of the list handles are only counted.
         mod handlers {
             pub use crate::observed::*;
             $(pub use crate::$module::{$($plain),*};)*
@@ -89,7 +88,6 @@ macro_rules! define_handlers {
 }
 for_each_room! { define_handlers }
 
-/// The address of a function.
 struct Address(*const c_void);
 
 // SAFETY: an address of code, never dereferenced as data.
@@ -101,13 +99,13 @@ macro_rules! hooks {
         $flavour:ident, $need:ident; $arguments:tt])*) => {
         $(select!($noun $plain, { hook! { $plain $symbol $flavour $arguments } } {});)*
 
-        /// Where each hook is; null for rows that are not hooked.
+        /// The addresses of the hooks; null for rows that are not hooked.
         static ADDRESSES: [Address; COUNT] =
             [$(select!($noun $plain, { Address($symbol as *const c_void) } { Address(null()) }),)*];
     };
 }
 
-/// A function that does not know where it was called from.
+/// An exported function that does not know its return address.
 macro_rules! direct {
     ($plain:ident $symbol:ident $flavour:ident ($($argument:ident: $type:ty),*)) => {
         #[allow(non_snake_case)]
@@ -119,8 +117,8 @@ macro_rules! direct {
     };
 }
 
-/// A function whose exported part is one instruction longer than a jump: it puts its return address, which no Rust code
-/// can see, behind its arguments. There are at most four, all in registers, so there is a register left.
+/// An exported function that begins with one more instruction, which puts its return address behind its arguments: Rust
+/// code cannot see that address. There are at most four arguments, all in registers, so one register is free.
 macro_rules! called {
     ($plain:ident $symbol:ident $flavour:ident ($($argument:ident: $type:ty),*)) => {
         #[allow(non_snake_case)]
@@ -155,21 +153,21 @@ macro_rules! called {
     };
 }
 
-/// A number of arguments that [`called!`] knows a free register for; others do not compile.
+/// Checks that [`called!`] has a free register for this number of arguments; others do not compile.
 const fn fits(count: usize) -> usize {
     assert!(count >= 1 && count <= 4, "called! has no register for this many arguments");
     count
 }
 
-/// What every hook does: makes the closure for the real call, and hands everything to the handler. For an unsafe block
-/// whose reason is that the arguments are the program's own, for this very function: all that the handler relies on is
-/// what the CUDA manual demands of them.
+/// The body of every hook: it makes the closure for the real call, and calls the handler. It stands in an unsafe block.
+/// The reason is that the arguments are those of the program for this very function: a handler relies on nothing that
+/// the CUDA manual does not demand of them.
 macro_rules! body {
     ($plain:ident $symbol:ident $flavour:ident ($($argument:ident: $type:ty),*) $caller:expr) => {{
         let hook = Hook { number: Number::$symbol as usize, flavour: Flavour::$flavour, caller: $caller };
         let native = || {
-            // The address is the driver's function of this name, whose prototype the row has, or one that takes no
-            // notice of its arguments.
+            // The address is the driver's function of this name, whose prototype the row has, or a function that reads
+            // no arguments.
             let real = std::mem::transmute::<*const c_void, unsafe extern "C" fn($($type),*) -> CUresult>(
                 slots::real(hook.number),
             );

@@ -1,7 +1,7 @@
-//! First launches. With lazy loading, which is the driver's default, the first launch of a kernel may load it, and a
-//! driver that needs memory for that waits for everything in the context and lets no other thread in meanwhile. A copy
-//! that the device waits for, and that only the rescuer could make, would never come. So the layer hears of the first
-//! launch of every kernel and graph as it hears of a load.
+//! First launches. The driver loads kernels lazily by default, so the first launch of a kernel may load it. A driver
+//! that needs memory for that waits for everything in the context, and lets no other thread in meanwhile. If the device
+//! then waits for a copy that only the rescuer can make, the program hangs. So the layer hears of the first launch of
+//! every kernel and graph, as it hears of a load.
 #![allow(unsafe_code)] // the prototypes are the driver's
 #![allow(non_snake_case)]
 
@@ -15,15 +15,15 @@ use crate::life::blocks;
 /// Slots for the kernels and graphs that have been launched.
 const SLOTS: usize = 1 << 14;
 
-/// How far from its own slot a handle may lie.
+/// The number of slots, from its own on, that a handle may lie in.
 const REACH: usize = 8;
 
-/// What an attribute was asked of counts apart from what has been launched: asking need not load all of it. Handles are
-/// addresses, whose last bit is free.
+/// Marks a handle whose attributes were asked for. It is known apart from the launched handle, because the question
+/// need not load the whole kernel. Handles are addresses, so their last bit is free.
 const ASKED: usize = 1;
 
-/// The handles that have been launched: a handle lies in one of [`REACH`] slots, and 0 is an empty one. Where all of
-/// them are taken by others, a handle counts as known: then its first launch goes by unannounced, as all did once.
+/// The handles that have been launched. A handle lies in one of [`REACH`] slots; 0 is an empty slot. Where other
+/// handles have taken all of them, a handle counts as known, and the layer does not hear of its first launch.
 struct Known([AtomicUsize; SLOTS]);
 
 static KNOWN: Known = Known([const { AtomicUsize::new(0) }; SLOTS]);
@@ -57,18 +57,18 @@ impl Known {
     }
 
     fn clear(&self) {
-        // Pages that have never been written stay so.
+        // Pages that were never written are not touched.
         let used = self.0.iter().filter(|slot| slot.load(Ordering::Relaxed) != 0);
         used.for_each(|slot| slot.store(0, Ordering::Relaxed));
     }
 }
 
-/// Kernels have gone, and their handles may come to mean others.
+/// Forgets all handles: kernels were unloaded, and their handles may come to mean other kernels.
 pub fn forget() {
     KNOWN.clear();
 }
 
-/// The real call; announced unless `handle` is known. Known from then on, if the call succeeds.
+/// Makes the real call, and announces it unless `handle` is known. The handle is known once the call succeeds.
 #[inline]
 fn first(hook: Hook, native: impl Fn() -> CUresult, handle: usize) -> CUresult {
     if KNOWN.has(handle) {

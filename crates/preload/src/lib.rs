@@ -1,24 +1,24 @@
 //! The drop-in: a library between a CUDA program and its driver. Unmodified programs get copy priorities from it.
 //!
-//! It is used in one of three ways, all with this one file: preloaded (`LD_PRELOAD`), under the driver's name on the
-//! library path (a *shadow*), or as an audit module of the loader (`LD_AUDIT`). `README.md` beside this file says what
-//! state it is in when, and what each trick is for.
+//! Any of three ways brings this one file into a program: preloading (`LD_PRELOAD`), the driver's name on the library
+//! path (a *shadow*), or an audit module of the loader (`LD_AUDIT`). `README.md` beside this file has the states of the
+//! drop-in, and the reason for each trick.
 //!
-//! | file | what it holds |
+//! | file | content |
 //! |---|---|
 //! | `list.rs` | the names: hooked ones, and those that are only forwarded |
 //! | `rows.rs` | the hooked names as a table, for lookups |
 //! | `hooks.rs` `observed.rs` | the hooked entry points; those that are only counted |
-//! | `copy.rs` `shape.rs` `batch.rs` `life.rs` `launch.rs` `address.rs` | what they do |
-//! | `fence.rs` | panics stop here |
-//! | `forward.rs` `slots.rs` | the other entry points, and where the real functions are |
+//! | `copy.rs` `shape.rs` `batch.rs` `life.rs` `launch.rs` `address.rs` | their handlers |
+//! | `fence.rs` | the place where panics stop |
+//! | `forward.rs` `slots.rs` | the other entry points, and the addresses of the real functions |
 //! | `lookup.rs` | the exported `dlsym` |
 //! | `audit.rs` | the audit module |
-//! | `driver.rs` `locate.rs` `cache.rs` | which library is the real driver |
+//! | `driver.rs` `locate.rs` `cache.rs` | the real driver among the libraries |
 //! | `loader.rs` `object.rs` `pages.rs` | the dynamic loader |
-//! | `state.rs` `count.rs` `shared.rs` | the life of the drop-in, its counters, the table that it shares |
+//! | `state.rs` `count.rs` `shared.rs` | the state of the drop-in, its counters, the table that it shares |
 #![deny(clippy::print_stderr, clippy::print_stdout)] // messages go through `log`
-#![cfg_attr(not(test), deny(clippy::disallowed_methods))] // clippy.toml says what, and why
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))] // clippy.toml has the list, with reasons
 #![deny(unsafe_code)]
 
 #[cfg(not(all(target_os = "linux", target_env = "gnu", any(target_arch = "x86_64", target_arch = "aarch64"))))]

@@ -1,5 +1,5 @@
-//! What the layer must hear of besides copies: the driver's start, contexts that come, contexts and streams that go,
-//! calls that may block, captures. The real call is always made, unchanged, and its result is the program's.
+//! The hooks besides copies: the driver's start, contexts that are made, contexts and streams that end, calls that may
+//! block, captures. The real call is always made with the program's arguments, and the program gets its result.
 #![allow(unsafe_code)] // the prototypes are the driver's
 #![allow(non_snake_case)]
 
@@ -11,7 +11,7 @@ use hal::{Context, Device, DevicePtr, Stream};
 use crate::hooks::Hook;
 use crate::{fence, launch, state};
 
-/// Asks the layer, if it is awake.
+/// Asks the layer, if it is ready.
 #[inline]
 fn ask<T>(layer: impl FnOnce() -> T) -> Option<T> {
     if !state::ready() {
@@ -24,13 +24,13 @@ fn ask<T>(layer: impl FnOnce() -> T) -> Option<T> {
     answer
 }
 
-/// Tells the layer, if it is awake.
+/// Tells the layer, if it is ready.
 #[inline]
 fn tell(layer: impl FnOnce()) {
     ask(layer);
 }
 
-/// The real call, then the layer if that succeeded.
+/// Makes the real call, then tells the layer if it succeeded.
 #[inline]
 fn after(hook: Hook, native: impl Fn() -> CUresult, layer: impl FnOnce()) -> CUresult {
     hook.intercepted();
@@ -41,7 +41,7 @@ fn after(hook: Hook, native: impl Fn() -> CUresult, layer: impl FnOnce()) -> CUr
     result
 }
 
-/// The layer, then the real call: for what is gone afterwards.
+/// Tells the layer, then makes the real call, which ends the thing that the layer hears of.
 #[inline]
 fn before(hook: Hook, native: impl Fn() -> CUresult, layer: impl FnOnce()) -> CUresult {
     hook.intercepted();
@@ -150,20 +150,19 @@ handlers! {
     }
 }
 
-/// Default streams stay.
+/// Default streams never end.
 fn stream_going(stream: Stream) {
     if !stream.is_default() {
         shim::stream_going(stream);
     }
 }
 
-/// Tells the layer of a context that has just been made.
 fn made(context_made: *mut CUcontext) {
     // SAFETY: the driver has just written the context there, or refused a null pointer.
     shim::context_made(context(unsafe { *context_made }));
 }
 
-/// Memory was pinned, so the driver is initialised, should its start have gone by unseen.
+/// Pinning succeeds only after the driver's start, so it stands for a `cuInit` that no hook has seen.
 fn pinned(hook: Hook, native: impl Fn() -> CUresult, _layer: impl FnOnce()) -> CUresult {
     let result = blocks(hook, native, || ());
     if result == CUresult::CUDA_SUCCESS {
@@ -172,8 +171,8 @@ fn pinned(hook: Hook, native: impl Fn() -> CUresult, _layer: impl FnOnce()) -> C
     result
 }
 
-/// A call in which the driver may wait for the device and keep others out meanwhile. A copy of the layer's must not be
-/// what the device waits for: the layer stands back as long as the call lasts.
+/// A call in which the driver may wait for the device and keep other threads out. The device must not wait for a copy
+/// of the layer meanwhile, so the layer takes none over during the call.
 pub fn blocks(hook: Hook, native: impl Fn() -> CUresult, _layer: impl FnOnce()) -> CUresult {
     hook.intercepted();
     let stood_back = ask(shim::about_to_block);
@@ -182,7 +181,7 @@ pub fn blocks(hook: Hook, native: impl Fn() -> CUresult, _layer: impl FnOnce()) 
     result
 }
 
-/// A call that tells how far the device is: it must not say that all is well where a copy of the layer's is missing.
+/// A call that reports the progress of the device. It must not report success if the layer has lost a copy.
 fn tells(hook: Hook, native: impl Fn() -> CUresult, _layer: impl FnOnce()) -> CUresult {
     hook.intercepted();
     let result = native();
@@ -192,14 +191,15 @@ fn tells(hook: Hook, native: impl Fn() -> CUresult, _layer: impl FnOnce()) -> CU
     ask(shim::lost).flatten().map_or(result, CUresult)
 }
 
-/// The same for a call after which handles of kernels may come to mean others.
+/// As [`blocks`], for a call that unloads kernels: their handles may come to mean other kernels.
 fn unloads(hook: Hook, native: impl Fn() -> CUresult, layer: impl FnOnce()) -> CUresult {
     let result = blocks(hook, native, layer);
     launch::forget();
     result
 }
 
-/// A capture begins. The layer hears of it first: no copy may be taken for an ordinary one in between.
+/// A capture begins. The layer hears of it before the real call, so that no copy of the capture is taken for an
+/// ordinary one.
 fn began(hook: Hook, native: impl Fn() -> CUresult, layer: impl FnOnce()) -> CUresult {
     hook.intercepted();
     tell(layer);
@@ -210,7 +210,7 @@ fn began(hook: Hook, native: impl Fn() -> CUresult, layer: impl FnOnce()) -> CUr
     result
 }
 
-/// A capture that was spoilt has ended as well.
+/// An invalidated capture has ended too.
 pub unsafe fn cuStreamEndCapture(
     hook: Hook,
     native: impl Fn() -> CUresult,

@@ -1,9 +1,8 @@
-// The one list of exported entry points: hooked ones, and those that are only forwarded. Exports, lookups and tests are
-// expanded from it: a name is written here and nowhere else. It has no module documentation, because the tests include
-// this file as it is.
+// The one list of exported entry points, hooked or only forwarded. Exports, lookups and tests are expanded from it. It
+// has no module documentation, because the tests include this file as it is.
 
-/// The one list of driver functions, with older prototypes in front that programs are still linked with. They are not
-/// in the list because nothing of ours calls them; here they must not slip by.
+/// The one list of driver functions, after older prototypes with which programs are still linked. The list lacks those
+/// because no code of ours calls them, but hooks must not miss them.
 macro_rules! for_each_row {
     ($callback:ident) => {
         abi::for_each_driver_function! { $callback,
@@ -60,9 +59,9 @@ macro_rules! for_each_row {
     };
 }
 
-/// The hooked functions, by the module that has a function of the same name to handle them, and by how the exported
-/// function is made: `called` knows the address that it was called from, which rules by library need, and has at most
-/// four arguments; `direct` does not. All functions of the nouns are hooked, and those without a handler are counted.
+/// The hooked functions, by the module with their handlers, and by the kind of the exported function. A `called`
+/// function knows its return address, which rules by library need, and has at most four arguments; a `direct` one does
+/// not know it. All functions of these nouns are hooked; those without a handler are counted.
 macro_rules! for_each_room {
     ($callback:ident) => {
         $callback! {
@@ -91,8 +90,8 @@ macro_rules! for_each_room {
     };
 }
 
-/// The names that are exported for programs that link to the driver, and that only jump on: everything that the headers
-/// of CUDA 11.8 to 13.5 declare and that no hook stands for. Names alone; the driver says what it has.
+/// The names that are exported only because programs are linked to them: every function in the headers of CUDA 11.8 to
+/// 13.5 that has no hook. The driver knows which of them it has.
 macro_rules! for_each_forwarded {
     ($callback:ident) => {
         $callback! {

@@ -1,14 +1,14 @@
-//! The dynamic loader behind this library's own `dlsym`: the real `dlsym`, `dlopen`, and the process's ends.
+//! The dynamic loader: the real `dlsym` behind this library's own, `dlopen`, and handlers for fork and exit.
 #![allow(unsafe_code)] // C functions
 
 use std::ffi::{CStr, c_int, c_void};
 use std::ptr::{NonNull, null_mut};
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-/// The versions that glibc gave `dlsym`: since it is in libc itself, on x86-64 before, on aarch64 before.
+/// The versions of `dlsym` in glibc: since it is in libc itself, before that on x86-64, and before that on aarch64.
 const VERSIONS: [&CStr; 3] = [c"GLIBC_2.34", c"GLIBC_2.2.5", c"GLIBC_2.17"];
 
-/// The real `dlsym`. The hook jumps through this word.
+/// The hook jumps through this word.
 pub static REAL_DLSYM: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
 
 /// Fills [`REAL_DLSYM`]. Neither allocates nor logs: it may run before any constructor.
@@ -25,7 +25,7 @@ pub fn find_dlsym() {
     }
 }
 
-/// The real `dlsym`, called from here: for handles, and for what comes after this library.
+/// The real `dlsym`, called from this library. `RTLD_NEXT` therefore means the libraries after this one.
 ///
 /// # Safety
 /// `handle` is a handle of dlopen's or one of its special values; `name` is NUL-terminated.
@@ -49,28 +49,29 @@ pub fn symbol(handle: NonNull<c_void>, name: &CStr) -> *mut c_void {
     unsafe { dlsym(handle.as_ptr(), name.as_ptr()) }
 }
 
-/// Opens a library, or with [`libc::RTLD_NOLOAD`] takes hold of one that is open.
+/// Opens a library. With [`libc::RTLD_NOLOAD`] it only adds a reference to an open one.
 pub fn open(name: &CStr, flags: c_int) -> Option<NonNull<c_void>> {
     // SAFETY: `name` is NUL-terminated. Running a library's initialisers is what its user asks for: the names are those
     // of the driver that the program itself uses.
     NonNull::new(unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL | flags) })
 }
 
-/// Takes back what a lookup of ours that found nothing has left for `dlerror`.
+/// Takes back the message that a failed lookup of ours has left for `dlerror`.
 pub fn forget_error() {
     // SAFETY: returns a string of the loader's, or null; it is not looked at.
     unsafe { libc::dlerror() };
 }
 
-/// What comes next in the program's own search order: what its calls would reach if this library were not preloaded.
+/// The next function of this name in the program's search order: the one that the program would call if this library
+/// were not preloaded.
 pub fn next(name: &CStr) -> *mut c_void {
     // SAFETY: `name` is NUL-terminated.
     unsafe { dlsym(libc::RTLD_NEXT, name.as_ptr()) }
 }
 
-/// Lets go of a library that turned out to be another than the one looked for.
+/// Closes a library that is not the one looked for.
 pub fn close(handle: NonNull<c_void>) {
-    // SAFETY: the handle comes from [`open`], and its only user is the caller, who gives it up.
+    // SAFETY: the handle comes from [`open`], and its only user is the caller, which gives it up.
     unsafe { libc::dlclose(handle.as_ptr()) };
 }
 

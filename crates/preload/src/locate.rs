@@ -1,5 +1,5 @@
-//! Where the driver's library is, when the loader's own answer is this library: the places that the loader would have
-//! looked in next.
+//! The places of the driver's library where the loader's own answer is this library: those that the loader would search
+//! next.
 
 use std::ffi::{CString, OsStr};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -10,11 +10,11 @@ use doors::variable;
 
 use crate::{cache, driver, object};
 
-/// The loader's cache; it has some hundred bytes for each library.
+/// The loader's cache has some hundred bytes for each library.
 const CACHE: &str = "/etc/ld.so.cache";
 const CACHE_BYTES_MAX: u64 = 64 << 20;
 
-/// Where distributions, containers and WSL put it.
+/// The folders of distributions, containers and WSL.
 const FOLDERS: [&str; 9] = [
     "/usr/lib/x86_64-linux-gnu",
     "/usr/lib/aarch64-linux-gnu",
@@ -46,7 +46,6 @@ pub fn paths() -> impl Iterator<Item = CString> {
     all.into_iter().filter(other).filter_map(|path| CString::new(path.into_os_string().into_vec()).ok())
 }
 
-/// Whether there is a driver to be found at all.
 pub fn exists() -> bool {
     named().is_some() || paths().next().is_some()
 }
@@ -63,7 +62,7 @@ fn folders(list: &OsStr) -> impl Iterator<Item = PathBuf> {
     entries.map(folder).filter(move |_| !empty)
 }
 
-/// What makes two paths the same file.
+/// Device and inode: two paths with the same ones are one file.
 fn identity(path: &Path) -> Option<(u64, u64)> {
     std::fs::metadata(path).ok().filter(|file| file.is_file()).map(|file| (file.dev(), file.ino()))
 }

@@ -1,5 +1,5 @@
-//! The exported `dlsym`. Programs that look the driver's functions up get ours for those that are hooked; everything
-//! else, and every caller, sees glibc's `dlsym`.
+//! The exported `dlsym`. A program that looks up a hooked function of the driver gets the hook; every other lookup gets
+//! glibc's answer.
 #![allow(unsafe_code)] // machine code and C strings
 
 use std::arch::naked_asm;
@@ -10,10 +10,10 @@ use crate::loader::{self, REAL_DLSYM};
 use crate::object::{self, Deployment};
 use crate::{driver, hooks, rows, slots, state};
 
-/// What the filter decides. Comes back in two registers.
+/// The decision of the filter, which returns it in two registers.
 #[repr(C)]
 struct Answer {
-    /// What to return, if that is decided.
+    /// The program's result, if that is decided.
     address: *mut c_void,
     /// 0: jump to the real `dlsym`.
     decided: usize,
@@ -27,8 +27,9 @@ impl Answer {
     }
 }
 
-/// `dlsym(handle, name)`. It jumps to the real one instead of calling it, because that looks at its return address to
-/// know who asks: for `RTLD_NEXT` it would otherwise start from this library, and find its caller again for ever.
+/// `dlsym(handle, name)`. It jumps to the real one instead of calling it, because glibc takes the return address for
+/// the caller's. If it were called from here, `RTLD_NEXT` would start after this library, and an interposer that asks
+/// for its own name would find itself for ever.
 #[cfg(target_arch = "x86_64")]
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
@@ -75,7 +76,7 @@ unsafe extern "C" fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut c_v
     )
 }
 
-/// Decides about one lookup by the code at `caller`. It may run before any constructor and under the loader's lock, so
+/// Decides about one lookup by the code at `caller`. It may run before any constructor and under the loader's lock. So
 /// it neither allocates nor logs, and takes no lock but the loader's.
 unsafe extern "C" fn filter(handle: *mut c_void, name: *const c_char, caller: *const c_void) -> Answer {
     loader::find_dlsym();
@@ -94,26 +95,26 @@ unsafe extern "C" fn filter(handle: *mut c_void, name: *const c_char, caller: *c
         return if unsafe { is_ours_alone(name, caller) } { Answer::with(null_mut()) } else { Answer::JUMP };
     }
     if handle == libc::RTLD_DEFAULT {
-        // What it finds depends on who asks, and what it finds first is not ours.
+        // The answer depends on the caller, and the first library that has the name is another one.
         return Answer::JUMP;
     }
     // SAFETY: as above.
     unsafe { replace(handle, name, found) }
 }
 
-/// `cu` and a capital: the driver's own names, and neither cuDNN's nor cuBLAS's.
+/// `cu` and a capital begin the driver's own names, but not those of cuDNN and cuBLAS.
 fn is_driver_name(name: &[u8]) -> bool {
     matches!(name, [b'c', b'u', b'A'..=b'Z', ..])
 }
 
 /// # Safety
-/// `name` is NUL-terminated, and `found` is what the real dlsym finds for it through `handle`.
+/// `name` is NUL-terminated, and `found` is the real dlsym's answer for it through `handle`.
 unsafe fn replace(handle: *mut c_void, name: *const c_char, found: *mut c_void) -> Answer {
     // SAFETY: the caller's promise.
     let bytes = unsafe { CStr::from_ptr(name) }.to_bytes();
     let Some(number) = rows::hooked(bytes) else { return Answer::with(found) };
     if !driver::is_known() && driver::meet(found, handle) {
-        // The meeting has left a message for dlerror behind. A lookup that succeeds takes it away.
+        // `meet` has left a message for dlerror behind. A lookup that succeeds takes it away.
         // SAFETY: the caller's promise.
         unsafe { loader::dlsym(handle, name) };
     }
@@ -121,9 +122,9 @@ unsafe fn replace(handle: *mut c_void, name: *const c_char, found: *mut c_void) 
     Answer::with(if ours { hooks::address(number).cast_mut() } else { found })
 }
 
-/// Whether a name of ours was found only because this library is preloaded. Then natively there is none, so there is
-/// none. Exact for lookups by the program itself; for those by a library, which may have a driver in a scope of its
-/// own, any driver in the process will do.
+/// Whether a name of ours was found only because this library is preloaded. Natively there is no such name, so the
+/// program must not find one. The answer is exact for lookups by the program itself. A library may have a driver in a
+/// scope of its own; for its lookups any driver in the process counts.
 ///
 /// # Safety
 /// `name` is NUL-terminated.

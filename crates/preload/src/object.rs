@@ -1,5 +1,5 @@
-//! The shared objects of this process, looked at without allocating: where they lie, what they are called, which of
-//! them is this library and which is a driver.
+//! The shared objects of this process, found without allocating: their addresses and names, which of them is this
+//! library, and which is a driver.
 #![allow(unsafe_code)] // the loader hands out C structures
 
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 
 use crate::pages::Pages;
 
-/// The part of a driver's file name that is always the same.
+/// The part of a driver's file name that all versions share.
 const DRIVER_FILE: &[u8] = b"libcuda.so";
 
 /// Calls `look` with the value of an environment variable. Rust's own function would allocate.
@@ -22,7 +22,7 @@ pub fn environment<T>(name: &CStr, look: impl FnOnce(Option<&[u8]>) -> T) -> T {
     look(value)
 }
 
-/// What is after the last slash.
+/// The part of a path after the last slash.
 pub fn file_name(path: &[u8]) -> &[u8] {
     path.rsplit(|&byte| byte == b'/').next().unwrap_or(path)
 }
@@ -30,14 +30,13 @@ pub fn file_name(path: &[u8]) -> &[u8] {
 /// One loaded object. The name stays valid as long as the object is loaded.
 #[derive(Clone, Debug)]
 pub struct Object<'a> {
-    /// Its path as the loader knows it; empty for the program itself.
+    /// The path that the loader knows it by; empty for the program itself.
     pub name: &'a CStr,
-    /// The addresses it takes up.
     pub range: Range<usize>,
 }
 
 impl Object<'_> {
-    /// Whether it is called as drivers are, or as this library is when it stands in for one.
+    /// Whether its file name is a driver's. This library has such a name too when it stands in for a driver.
     pub fn is_called_driver(&self) -> bool {
         file_name(self.name.to_bytes()).starts_with(DRIVER_FILE)
     }
@@ -68,7 +67,7 @@ pub fn each<T>(look: impl FnMut(&Object) -> Option<T>) -> Option<T> {
     // SAFETY: the callback has the prototype that the loader wants, and takes back the pointer it is given here.
     unsafe { libc::dl_iterate_phdr(Some(visit_of(&search.look)), pointer.cast()) };
 
-    /// Names the callback for a closure whose type has no name.
+    /// Names the callback for a closure, whose type has no name.
     fn visit_of<F: FnMut(&Object) -> Option<T>, T>(
         _: &F,
     ) -> unsafe extern "C" fn(*mut libc::dl_phdr_info, usize, *mut c_void) -> c_int {
@@ -78,7 +77,7 @@ pub fn each<T>(look: impl FnMut(&Object) -> Option<T>) -> Option<T> {
 }
 
 /// # Safety
-/// `info` is what the loader passes to a callback of `dl_iterate_phdr`.
+/// The loader has passed `info` to a callback of `dl_iterate_phdr`.
 unsafe fn object(info: &libc::dl_phdr_info) -> Option<Object<'_>> {
     if info.dlpi_phdr.is_null() {
         return None;
@@ -97,12 +96,12 @@ unsafe fn object(info: &libc::dl_phdr_info) -> Option<Object<'_>> {
     Some(Object { name, range: at(start)..at(end) })
 }
 
-/// What `look` makes of the object that this address lies in.
+/// The answer of `look` about the object that this address lies in.
 pub fn containing<T>(address: *const c_void, look: impl Fn(&Object) -> T) -> Option<T> {
     each(|object| object.range.contains(&address.addr()).then(|| look(object)))
 }
 
-/// Whether an address lies in the program itself, which the loader names last of all: not at all.
+/// Whether an address lies in the program itself, whose name is empty.
 pub fn is_program(address: *const c_void) -> bool {
     containing(address, |object| object.name.is_empty()).unwrap_or(false)
 }
@@ -121,12 +120,12 @@ pub fn is_ours(address: *const c_void) -> bool {
     OWN.get().is_some_and(|own| own.contains(&address.addr()))
 }
 
-/// This library's path, as the loader knows it: valid for ever, because the library is never unloaded.
+/// The path of this library. It stays valid, because the library is never unloaded.
 pub fn own_path() -> *const c_char {
     containing(here(), |object| object.name.as_ptr()).unwrap_or(c"".as_ptr())
 }
 
-/// This library's path. The program's own name, where this code is linked into it, is `/proc/self/exe`.
+/// The path of this library; `/proc/self/exe` where this code is linked into a program.
 pub fn own_path_bytes() -> &'static [u8] {
     // SAFETY: [`own_path`] is NUL-terminated and valid for ever.
     match unsafe { CStr::from_ptr(own_path()) }.to_bytes() {
@@ -135,24 +134,22 @@ pub fn own_path_bytes() -> &'static [u8] {
     }
 }
 
-/// Whether any object is called as drivers are.
 pub fn driver_is_loaded() -> bool {
     each(|object| object.is_called_driver().then_some(())).is_some()
 }
 
-/// How this library came into the process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deployment {
     /// `LD_PRELOAD` (or `/etc/ld.so.preload`).
     Preload = 1,
     /// Under the name of the driver's library.
     Shadow,
-    /// An audit module has sent requests for the driver here.
+    /// An audit module has redirected requests for the driver to this file.
     Audit,
 }
 
 impl Deployment {
-    /// What reports call it.
+    /// The word in reports.
     pub fn name(self) -> &'static CStr {
         match self {
             Deployment::Preload => c"preload",
@@ -162,7 +159,7 @@ impl Deployment {
     }
 }
 
-/// How this library came into the process. Decided by the first who asks; neither allocates nor locks after that.
+/// The answer of the first call stays. Neither allocates nor locks after that.
 pub fn deployment() -> Deployment {
     static DECIDED: AtomicU8 = AtomicU8::new(0);
     match DECIDED.load(Ordering::Relaxed) {

@@ -1,4 +1,4 @@
-//! Calls that are only counted: those of hooked functions that need no handler, or have none yet.
+//! Calls that are only counted: those of hooked functions without a handler.
 #![allow(unsafe_code)] // the prototypes are the driver's
 #![allow(dead_code)] // a handler of the same name stands before it
 #![allow(clippy::too_many_arguments)] // the prototypes are NVIDIA's

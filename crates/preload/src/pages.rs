@@ -1,28 +1,26 @@
-//! A range of addresses in one word, so that it is never seen by halves.
+//! A range of addresses in one word, so that no thread reads a half of it.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 const PAGE_BITS: u32 = 12;
-/// How many of the word's bits say how many pages there are; the others are the number of the first page.
+/// The bits of the word for the number of pages; the others hold the number of the first page.
 const SPAN_BITS: u32 = 20;
 
-/// The addresses of one object, to whole pages; 0 until they are known.
+/// The addresses of one object, in whole pages; 0 until they are known.
 pub struct Pages(AtomicU64);
 
 impl Pages {
-    /// Of an object that is not known yet.
     pub const fn unknown() -> Pages {
         Pages(AtomicU64::new(0))
     }
 
-    /// The addresses, once they are known.
     pub fn get(&self) -> Option<Range<usize>> {
         let pages = self.0.load(Ordering::Relaxed);
         (pages != 0).then(|| unpack(pages))
     }
 
-    /// These are the addresses, unless others are.
+    /// Sets the addresses, unless they are known.
     pub fn settle(&self, range: &Range<usize>) {
         let _ = self.0.compare_exchange(0, pack(range), Ordering::Relaxed, Ordering::Relaxed);
     }

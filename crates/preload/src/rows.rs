@@ -1,7 +1,7 @@
 //! The rows of the one list as a table: names, versions, and which of them are hooked.
 //!
-//! `for_each_row!` hands the list of [`abi`] and, in the same form, what it leaves out to a macro. [`select!`] expands
-//! to its first branch for a row that is hooked and to its second for one that is not.
+//! `for_each_row!` hands a macro the list of [`abi`], and in the same form the older prototypes. [`select!`] expands to
+//! its first branch for a hooked row and to its second for any other.
 
 include!("list.rs");
 pub(crate) use {for_each_forwarded, for_each_room, for_each_row};
@@ -23,18 +23,16 @@ use std::ffi::CStr;
 
 use abi::Flavour;
 
-/// One row of the list, hooked or not.
 #[derive(Clone, Copy, Debug)]
 pub struct Row {
     /// The exported name.
     pub symbol: &'static str,
-    /// The name that `cuGetProcAddress` takes.
+    /// The name in questions to `cuGetProcAddress`.
     pub base: &'static str,
     /// The CUDA version that introduced the prototype.
     pub version: i32,
-    /// What handle 0 means to it.
+    /// The stream that handle 0 means here.
     pub flavour: Flavour,
-    /// Whether the drop-in looks at it.
     pub hooked: bool,
 }
 
@@ -47,13 +45,11 @@ macro_rules! rows {
         #[repr(u16)]
         pub enum Number { $($symbol,)* }
 
-        /// How many rows there are.
         pub const COUNT: usize = [$(stringify!($symbol),)*].len();
 
-        /// Every row, by its number.
         pub static ROWS: [Row; COUNT] = [$(row!($noun $symbol $plain $base $version $flavour),)*];
 
-        /// The exported name of a row, as C wants it.
+        /// The exported name of a row, as a C string.
         pub fn name(number: usize) -> &'static CStr {
             const NAMES: [&[u8]; COUNT] = [$(concat!(stringify!($symbol), "\0").as_bytes(),)*];
             CStr::from_bytes_with_nul(NAMES[number]).expect("the names of the list hold no NUL")
@@ -74,7 +70,7 @@ macro_rules! row {
 }
 for_each_row! { rows }
 
-/// Whether calls of this name are copies: each of them is accounted for in the report.
+/// Whether calls of this name are copies: the report accounts for each of them.
 pub const fn is_copy(name: &str) -> bool {
     let (name, copy) = (name.as_bytes(), b"cuMemcpy");
     let mut index = 0;
@@ -86,7 +82,7 @@ pub const fn is_copy(name: &str) -> bool {
 
 const NONE: u16 = u16::MAX;
 const BUCKETS: usize = 1024;
-/// Hooked rows by symbol, and one hooked row of each base: open addressing, filled at compile time.
+/// Hooked rows by symbol: open addressing, filled at compile time.
 static BY_SYMBOL: [u16; BUCKETS] = buckets(false);
 static BY_BASE: [u16; BUCKETS] = buckets(true);
 
@@ -129,7 +125,7 @@ fn find(buckets: &[u16; BUCKETS], name: &[u8], of: impl Fn(&Row) -> &'static str
     None
 }
 
-/// The number of the hooked row that is exported under this name. Neither allocates nor locks.
+/// The number of the hooked row with this exported name. Neither allocates nor locks.
 pub fn hooked(symbol: &[u8]) -> Option<usize> {
     find(&BY_SYMBOL, symbol, |row| row.symbol)
 }
@@ -139,8 +135,8 @@ pub fn hooked_base(base: &[u8]) -> bool {
     find(&BY_BASE, base, |row| row.base).is_some()
 }
 
-/// The row that a driver answers `cuGetProcAddress(base, …, version, flags)` with, if it is hooked: as
-/// [`abi::resolve`], with the older prototypes.
+/// The row of the driver's answer to `cuGetProcAddress(base, …, version, flags)`, if it is hooked. As [`abi::resolve`],
+/// with the older prototypes.
 pub fn resolve(base: &[u8], version: i32, per_thread: bool) -> Option<usize> {
     if !hooked_base(base) {
         return None;
@@ -169,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_hooked_is_hooked_in_all_its_variants() {
+    fn hooked_names_are_hooked_in_all_variants() {
         for row in ROWS.iter().filter(|row| !row.hooked) {
             assert!(!ROWS.iter().any(|other| other.hooked && other.base == row.base), "{}", row.symbol);
         }

@@ -10,7 +10,7 @@ use hal::{Declared, Shape};
 use crate::copy::{asynchronous, blocking};
 use crate::hooks::Hook;
 
-/// The request of a shape, except from host to host, where nothing has a priority.
+/// The request for a shape. `None` from host to host, where copies have no priority.
 fn request(shape: &Shape) -> Option<Request> {
     let crosses = (shape.source.declared, shape.target.declared) != (Declared::Host, Declared::Host);
     Request::shaped(shape).filter(|_| crosses)
@@ -36,7 +36,7 @@ pub unsafe fn cuMemcpy2D_v2(hook: Hook, native: impl Fn() -> CUresult, copy: *co
     unsafe { blocking(hook, native, || read(copy, rectangle)) }
 }
 
-/// The two differ in which pitches the real call takes.
+/// Only the real calls differ, in the pitches that they take.
 pub use cuMemcpy2D_v2 as cuMemcpy2DUnaligned_v2;
 
 pub unsafe fn cuMemcpy2DAsync_v2(
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_is_understood_is_decoded() {
+    fn only_known_kinds_of_memory_are_decoded() {
         let source = Side::host(0x1000).pitched(32, 0);
         let target = Side::device(DevicePtr(0x2000)).pitched(16, 0);
         let plain = conv::memcpy_2d(&Shape { target, source, width_bytes: 16, rows: 4, depth: 1 });
@@ -83,7 +83,7 @@ mod tests {
         for copy in [array, within_host, empty, too_high] {
             assert!(rectangle(&copy).is_none(), "{copy:?}");
         }
-        // SAFETY: null is what is tried.
+        // SAFETY: a null pointer is allowed.
         assert!(unsafe { read(std::ptr::null(), rectangle) }.is_none());
     }
 }

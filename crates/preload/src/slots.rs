@@ -1,4 +1,4 @@
-//! Where the real functions are: one word for each row and each forwarded name, filled when it is first needed.
+//! The addresses of the real functions: one word for each row and each forwarded name, filled on first use.
 #![allow(unsafe_code)] // entry points without a Rust body
 
 use std::ffi::{CStr, c_void};
@@ -25,8 +25,8 @@ fn name(number: usize) -> &'static CStr {
     }
 }
 
-/// What the program has found as the real function of a row is the real function of the row, if nothing was before.
-/// Says whether it is now. Neither allocates nor locks.
+/// Takes the function that the program has found for the real function of a row, unless another one is known. Returns
+/// whether it is the known one now. Neither allocates nor locks.
 pub fn learn(number: usize, found: *mut c_void) -> bool {
     match SLOTS[number].compare_exchange(null_mut(), found, Ordering::Release, Ordering::Relaxed) {
         Ok(_) => true,
@@ -34,7 +34,7 @@ pub fn learn(number: usize, found: *mut c_void) -> bool {
     }
 }
 
-/// The real function of a slot; never null: where the driver lacks it, a function that says so.
+/// The real function of a slot. Never null: for a function that the driver lacks it is one that returns an error.
 #[inline]
 pub fn real(number: usize) -> *const c_void {
     match SLOTS[number].load(Ordering::Acquire) {
@@ -43,7 +43,7 @@ pub fn real(number: usize) -> *const c_void {
     }
 }
 
-/// Asks the driver. That there is no driver is not remembered: one may yet be loaded.
+/// Asks the driver for a function. A missing driver is not remembered: the program may load one later.
 #[cold]
 pub extern "C" fn resolve(number: usize) -> *const c_void {
     let nowhere: *const c_void = absent as *const c_void;
@@ -59,14 +59,14 @@ pub extern "C" fn resolve(number: usize) -> *const c_void {
     }
 }
 
-/// Where this library is preloaded, the next library of the program's own search order that has the name: the driver,
-/// or another interposer in front of it.
+/// The next library with this name in the program's own search order, where this one is preloaded: the driver, or
+/// another interposer in front of it.
 fn next(name: &CStr) -> Option<*mut c_void> {
     let next = (object::deployment() == Deployment::Preload).then(|| loader::next(name))?;
     (!next.is_null() && !object::is_ours(next)).then_some(next)
 }
 
-/// Stands for every function that the driver lacks. The caller's arguments stay the caller's affair.
+/// Takes the place of every function that the driver lacks. It reads no arguments.
 extern "C" fn absent() -> CUresult {
     CUresult::CUDA_ERROR_NOT_FOUND
 }

@@ -1,25 +1,25 @@
-//! The life of the drop-in in one process. `README.md` draws it.
+//! The state of the drop-in in one process. `README.md` has the picture.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU8, Ordering};
 
 use crate::{count, driver, loader, object};
 
-/// No call has asked yet whether the drop-in is on.
+/// The first call will decide whether the drop-in is on.
 const UNDECIDED: u8 = 0;
 /// `OVERTAKE=off`: for ever.
 const OFF: u8 = 1;
 /// On; the driver has not been initialised.
 const FRESH: u8 = 2;
-/// The driver has just been initialised; one thread is making the layer known.
+/// The driver has just been initialised; one thread is starting the layer.
 const STARTING: u8 = 3;
 /// Hooks look at calls.
 const READY: u8 = 4;
-/// A child of a fork: everything passes through, for ever.
+/// A child of a fork: every call goes to the driver unchanged, for ever.
 const FORKED: u8 = 5;
-/// The process is exiting: everything passes through.
+/// The process is exiting: every call goes to the driver unchanged.
 const EXITING: u8 = 6;
-/// Something of ours panicked: everything passes through, for ever.
+/// Code of ours panicked: every call goes to the driver unchanged, for ever.
 const BROKEN: u8 = 7;
 
 static LIFE: AtomicU8 = AtomicU8::new(UNDECIDED);
@@ -30,7 +30,7 @@ pub fn ready() -> bool {
     LIFE.load(Ordering::Acquire) == READY
 }
 
-/// Whether the kill switch is set. Decided by the first who asks; neither allocates nor locks.
+/// Whether the kill switch is set. The answer of the first call stays. Neither allocates nor locks.
 pub fn off() -> bool {
     match LIFE.load(Ordering::Acquire) {
         UNDECIDED => decide() == OFF,
@@ -51,7 +51,7 @@ fn means_off(value: &[u8]) -> bool {
     [&b"off"[..], b"0", b"false", b"no"].iter().any(|word| value.eq_ignore_ascii_case(word))
 }
 
-/// The driver is initialised: a real call has succeeded that needs it to be.
+/// A real call has succeeded that needs an initialised driver.
 #[inline]
 pub fn initialised() {
     if LIFE.load(Ordering::Relaxed) <= FRESH {
@@ -72,23 +72,23 @@ fn start() {
         shim::start(shim::Start { driver: driver::open, deployment, calls: count::list });
     }));
     let next = if begun.is_ok() { READY } else { BROKEN };
-    // The process may have begun to exit, or this may be a child by now: then it stays that.
+    // If the process has begun to exit meanwhile, or is the child of a fork, it keeps that state.
     let _ = LIFE.compare_exchange(STARTING, next, Ordering::AcqRel, Ordering::Acquire);
 }
 
-/// Something of ours panicked. What it held is unknown, so nothing of ours runs any more.
+/// Code of ours panicked. The state that it was changing is unknown, so no code of ours runs any more.
 #[cold]
 pub fn broken() {
     let _ = LIFE.compare_exchange(READY, BROKEN, Ordering::AcqRel, Ordering::Acquire);
 }
 
-/// Runs in the child of a fork, whose only thread this is: what other threads of the parent held stays held.
+/// Runs in the child of a fork, whose only thread this is. Locks that other threads of the parent held stay held.
 extern "C" fn forked() {
     LIFE.store(FORKED, Ordering::SeqCst);
     shim::forked();
 }
 
-/// Runs when the process exits in an orderly way. Threads go on; nothing is joined and nothing freed.
+/// Runs when the process exits in an orderly way. Threads go on: none is joined, and nothing is freed.
 extern "C" fn exiting() {
     let known = LIFE.swap(EXITING, Ordering::SeqCst);
     if known == FORKED {

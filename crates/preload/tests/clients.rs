@@ -1,8 +1,8 @@
-//! Programs that know nothing of the drop-in: each runs natively and in every deployment, and must not differ.
+//! Programs that are not made for the drop-in: each runs natively and in every deployment, with the same outcome.
 //!
-//! `clients.list` says what there is. Each program is built with gcc against the software GPU's `libcuda.so.1`; what it
-//! prints, on both outputs, and how it ends is compared with the native run. The reports that the drop-in writes show
-//! that it did its work meanwhile, and did not merely stand aside.
+//! `clients.list` lists them. Each program is built with gcc against the software GPU's `libcuda.so.1`. The test
+//! compares both outputs of the program and its end with those of the native run. The drop-in's reports show that it
+//! did its work meanwhile, and did not merely stand aside.
 
 #[allow(dead_code)] // each test uses a part
 mod harness;
@@ -17,17 +17,17 @@ use harness::run::{End, Errors, Outcome};
 use harness::{driver_sys, list, report};
 use libtest_mimic::{Arguments, Completion, Failed, Trial};
 
-/// The machines that run this have few cores, and the software GPU moves real bytes.
+/// Machines that run this have few cores, and the software GPU moves real bytes.
 const TRIALS_AT_ONCE: usize = 2;
 
 /// Clients that also run with the drop-in switched off, and with the real driver named.
 const SWITCHED_OFF: &[&str] = &["kinds_linked", "runtime_13_0", "mixed", "captures", "fork_after", "end_atexit"];
 const DRIVER_NAMED: &[&str] = &["kinds_linked", "kinds_by_gpa", "plugin_deepbind", "fork_exec"];
 
-/// Clients of which the drop-in has something to say: on a thread of the program's, and on one of its own.
+/// Clients that make the drop-in write a message: on a thread of the program's, and on one of its own.
 const SPEAKING: &[&str] = &["hazard_c_1_queue", "hazard_b"];
 
-/// What all trials share: the native run of each client is made once, by whichever trial needs it first.
+/// The state that all trials share. The first trial that needs the native run of a client makes it.
 struct Suite {
     places: Places,
     clients: Vec<Client>,
@@ -69,7 +69,7 @@ fn trial(suite: &Arc<Suite>, client: &Client, deployment: Deployment) -> Trial {
     Trial::test(format!("{}::{}", deployment.name(), client.name), move || suite.compare(&client, deployment))
 }
 
-/// A program whose error output takes no message of the drop-in's: it must not differ for that.
+/// A program whose error output takes no message of the drop-in. Its outcome must be the same.
 fn unheard(suite: &Arc<Suite>, client: &Client, errors: Errors) -> Trial {
     let (suite, client) = (suite.clone(), client.clone());
     // Other runs of the client may be under way, and the reports of each lie in a folder of its name.
@@ -102,8 +102,8 @@ fn rust_client(suite: &Arc<Suite>) -> Trial {
     })
 }
 
-/// What the drop-in has accepted and cannot make is an error wherever the program looks, though the driver knows of
-/// none.
+/// A copy that the drop-in has accepted and cannot make is an error for every later call of the program, though the
+/// driver reports none.
 fn lost_copies(suite: &Arc<Suite>, deployment: Deployment) -> Trial {
     let suite = suite.clone();
     Trial::test(format!("{}::lost", deployment.name()), move || {

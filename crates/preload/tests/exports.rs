@@ -1,10 +1,10 @@
-//! What the library exports and needs: nothing more and nothing less than the page of each says.
+//! The names that the library exports and needs, neither more nor fewer than its list and its page say.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// The library that cargo built for this test: it lies beside the test itself.
+/// The library that cargo built for this test lies beside the test itself.
 fn library() -> PathBuf {
     let test = std::env::current_exe().expect("the path of the running test");
     test.parent().expect("a file has a folder").join("libovertake_preload.so")
@@ -99,7 +99,7 @@ fn it_needs_the_c_library_alone_and_has_no_name_of_its_own() {
     assert!(dynamic.contains("NODELETE") && dynamic.contains("SYMBOLIC"), "{dynamic}");
 }
 
-/// Two words: gcc's own, and the one with which Rust's library takes note of the arguments.
+/// gcc's own initialiser, and the one by which Rust's library keeps the arguments.
 #[test]
 fn nothing_of_ours_runs_when_it_is_loaded() {
     let dynamic = output("readelf", &["-d", "-W"]);

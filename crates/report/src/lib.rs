@@ -10,7 +10,7 @@
 //! - [`Run`]: the JSON of a benchmark, a [`Header`] and its [`BenchRow`]s.
 //! - [`font`]: how wide a text can get; the figures are laid out by it.
 #![deny(clippy::print_stderr, clippy::print_stdout)] // messages go through `log`
-#![cfg_attr(not(test), deny(clippy::disallowed_methods))] // clippy.toml says what, and why
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))] // clippy.toml has the list, with reasons
 #![forbid(unsafe_code)]
 
 pub mod figure;

@@ -15,7 +15,7 @@
 //! | `table.rs`, `functions.rs`, `trouble.rs` | the table of C functions that both libraries share |
 //! | `listener.rs` | the program's own function for messages |
 #![deny(clippy::print_stderr, clippy::print_stdout)] // messages go through `log`
-#![cfg_attr(not(test), deny(clippy::disallowed_methods))] // clippy.toml says what, and why
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))] // clippy.toml has the list, with reasons
 #![deny(unsafe_code)]
 
 mod call;

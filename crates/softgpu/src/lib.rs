@@ -36,7 +36,7 @@
 //! assert_eq!(gpu.live().operations, 0);
 //! ```
 #![deny(clippy::print_stderr, clippy::print_stdout)] // messages go through `log`
-#![cfg_attr(not(test), deny(clippy::disallowed_methods))] // clippy.toml says what, and why
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))] // clippy.toml has the list, with reasons
 #![deny(unsafe_code)]
 
 mod attribute;

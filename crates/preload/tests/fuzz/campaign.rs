@@ -1,4 +1,4 @@
-//! Many batches of programs, on several threads, and what came of them.
+//! Many batches of programs on several threads, with a summary.
 
 use std::fmt;
 use std::sync::Mutex;
@@ -15,14 +15,14 @@ use crate::request::Request;
 use crate::shrink::shrink;
 use crate::trial::{Batch, Difference, PROGRAM_TIME_MAX, compare, run, tidy, work};
 
-/// Findings after which a run ends: the next ones would be the same.
+/// A run ends after so many findings: more would be like them.
 const FINDINGS_MAX: usize = 20;
-/// One batch in so many runs with handle 0 as the thread's own stream.
+/// One in so many batches runs with handle 0 as the thread's own stream.
 const PER_THREAD_EVERY: u32 = 4;
 /// Programs between two lines of progress.
 const PROGRAMS_A_LINE: u32 = 200;
 
-/// A batch that did not end as natively, made small.
+/// A batch whose outcome was not the native one, with the smallest program that still differs.
 #[derive(Debug)]
 pub struct Finding {
     deployment: Deployment,
@@ -36,7 +36,7 @@ impl fmt::Display for Finding {
     }
 }
 
-/// What came of a run.
+/// The result of a run.
 #[derive(Debug, Default)]
 pub struct Summary {
     programs: u32,
@@ -47,7 +47,7 @@ pub struct Summary {
 }
 
 impl Summary {
-    /// Nothing differed, and the layer had its hands on what there was.
+    /// An error if a program's outcome differed, or if the layer did not act.
     pub fn judge(&self) -> Result<(), String> {
         if !self.findings.is_empty() {
             return Err(self.to_string());
@@ -100,7 +100,6 @@ impl fmt::Display for Summary {
     }
 }
 
-/// A run that has been asked for.
 pub struct Campaign {
     request: Request,
     places: Places,
@@ -109,12 +108,11 @@ pub struct Campaign {
 }
 
 impl Campaign {
-    /// Prepares it.
     pub fn new(request: Request) -> Campaign {
         Campaign { request, places: Places::prepare("fuzz"), next: AtomicU32::new(0), summary: Mutex::default() }
     }
 
-    /// Runs it; `say` hears of the progress.
+    /// Runs all batches; `say` is called with lines of progress.
     pub fn run(self, say: impl Fn(String) + Sync) -> Result<Summary, String> {
         let started = Instant::now();
         for per_thread in [false, true] {
@@ -144,7 +142,7 @@ impl Campaign {
         Batch { first, count, options: first, per_thread, skipped: Vec::new(), further }
     }
 
-    /// One thread: batch after batch.
+    /// Runs batch after batch on one thread.
     fn work(&self, say: &(impl Fn(String) + Sync)) -> Result<(), String> {
         let Request { programs, first, each, .. } = self.request;
         loop {
@@ -171,7 +169,7 @@ impl Campaign {
         }
     }
 
-    /// Natively and in every deployment.
+    /// Runs a batch natively and in every deployment.
     fn one(&self, batch: &Batch) -> Result<(Vec<Finding>, Work, u32), String> {
         let (mut findings, mut done, mut runs) = (Vec::new(), Work::default(), 1);
         let native = run(&self.places, batch, Deployment::Native, PROGRAM_TIME_MAX)?;

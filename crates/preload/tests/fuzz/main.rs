@@ -1,8 +1,8 @@
-//! Random programs (`c/fuzz/main.c`), natively and in three deployments: the same results of every call, the same
-//! bytes, the same end.
+//! Random programs (`c/fuzz/main.c`), natively and in three deployments. Every call must have the same result, every
+//! buffer the same bytes, and the program the same end.
 //!
-//! As a test it runs a few. `cargo xtask fuzz --programs 10000` runs many, makes the programs that differ small, and
-//! says how to run them again.
+//! As a test it runs a few. `cargo xtask fuzz --programs 10000` runs many, looks for the smallest program that still
+//! differs, and prints the commands that repeat it.
 
 mod campaign;
 #[path = "../harness/mod.rs"]
@@ -19,7 +19,7 @@ use libtest_mimic::{Arguments, Failed, Trial};
 use crate::campaign::{Campaign, Summary};
 use crate::request::Request;
 
-/// Few enough for every run of all tests, and enough for every kind of copy and a few rescues.
+/// Few enough for a run of all tests, and enough to have every kind of copy and a few rescues.
 const A_FEW: &str = "--programs 40 --first 41 --each 10 --jobs 2";
 
 fn a_few() -> Result<(), Failed> {

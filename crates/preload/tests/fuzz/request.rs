@@ -1,6 +1,5 @@
-//! What a run by hand is asked for.
+//! The arguments of a run by hand.
 
-/// How many programs, which, and how.
 #[derive(Clone, Debug)]
 pub struct Request {
     /// Programs in all.

@@ -1,4 +1,4 @@
-//! Makes a batch that differs small: one program of it, then as few of its steps as still show a difference.
+//! Makes a differing batch small: one program of it, then as few of its steps as still show a difference.
 
 use std::time::{Duration, Instant};
 
@@ -6,18 +6,17 @@ use crate::harness::build::Places;
 use crate::harness::deployment::Deployment;
 use crate::trial::{Batch, Difference, PROGRAM_TIME_MAX, compare, run, tidy};
 
-/// A difference that depends on times is not there every time.
+/// A difference that depends on times does not show in every run.
 const TRIES: u32 = 3;
-/// A small program that has not ended by then hangs.
+/// A small program hangs if it runs for longer.
 const SMALL_TIME_MAX: Duration = Duration::from_secs(8);
-/// Looking for a smaller program ends after this.
+/// The search for a smaller program ends after this.
 const SHRINKING_TIME_MAX: Duration = Duration::from_secs(120);
 
-/// The smallest batch found, and how it differs.
 pub struct Small {
     /// The batch.
     pub batch: Batch,
-    /// Its difference.
+    /// How it differs.
     pub text: String,
 }
 
@@ -57,7 +56,7 @@ impl Shrinking<'_> {
         Ok(small)
     }
 
-    /// Leaves out ever fewer steps at a time, wherever the difference stays.
+    /// Leaves out steps as long as the difference stays, fewer at a time with every round.
     fn fewer_steps(&self, mut small: Small, steps: Vec<String>) -> Result<Small, String> {
         let (mut left, mut at_once) = (steps, 0);
         at_once += left.len().div_ceil(2);
@@ -81,7 +80,7 @@ impl Shrinking<'_> {
     }
 }
 
-/// The steps of one program's native output, as `thread.step`.
+/// The steps of one program in its native output, as `thread.step`.
 fn steps(output: &str) -> Vec<String> {
     let number = |line: &str| -> Option<String> {
         let step = line.split_once(": ")?.1.split(' ').next()?;
@@ -91,7 +90,7 @@ fn steps(output: &str) -> Vec<String> {
     output.lines().filter_map(number).collect()
 }
 
-/// The smallest batch found in a while. Where the difference does not come back, the batch itself.
+/// The smallest batch found in the time. If the difference does not show again, the batch itself.
 pub fn shrink(places: &Places, batch: &Batch, difference: &Difference) -> Result<Small, String> {
     let limit = if difference.is_hang { SMALL_TIME_MAX } else { PROGRAM_TIME_MAX };
     let until = Instant::now() + SHRINKING_TIME_MAX;

@@ -1,4 +1,4 @@
-//! One process of random programs, in four ways.
+//! One process of random programs, natively or in a deployment.
 
 use std::time::Duration;
 
@@ -8,17 +8,16 @@ use crate::harness::list::Client;
 use crate::harness::report::{Expect, Work};
 use crate::harness::run::{End, Outcome};
 
-/// Far more than a process of programs needs on a machine that does nothing else.
+/// Far more than a process of programs needs on an idle machine.
 pub const PROGRAM_TIME_MAX: Duration = Duration::from_secs(40);
 
 /// The programs of one process.
 #[derive(Clone, Debug)]
 pub struct Batch {
-    /// The seed of the first program.
     pub first: u32,
     /// How many there are.
     pub count: u32,
-    /// The seed of the environment and of the end, which stay when a batch is made smaller.
+    /// The seed of the environment and of the end. Both stay as they are when a batch is made smaller.
     pub options: u32,
     /// Whether handle 0 is the thread's own stream.
     pub per_thread: bool,
@@ -29,7 +28,7 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// What builds and runs it. The name is that of the folder of its reports.
+    /// The program as a client. Its name is that of the folder of its reports.
     pub fn client(&self) -> Client {
         let flavour = self.per_thread.then_some("-DCUDA_API_PER_THREAD_DEFAULT_STREAM");
         Client {
@@ -43,7 +42,6 @@ impl Batch {
         }
     }
 
-    /// What the program is called with.
     pub fn arguments(&self) -> Vec<String> {
         let mut words = vec![self.first.to_string(), self.count.to_string()];
         words.extend(["--options".to_owned(), self.options.to_string()]);
@@ -54,35 +52,33 @@ impl Batch {
         words
     }
 
-    /// The command that runs it.
+    /// The command that repeats this run.
     pub fn command(&self) -> String {
         let binary = if self.per_thread { "fuzz_ptds" } else { "fuzz" };
         format!("{binary} {}", self.arguments().join(" "))
     }
 }
 
-/// What differed.
 #[derive(Clone, Debug)]
 pub struct Difference {
-    /// Where.
     pub deployment: Deployment,
-    /// How.
+    /// How the outcomes differ.
     pub text: String,
-    /// Whether the program had to be ended.
+    /// Whether the test had to end the program.
     pub is_hang: bool,
 }
 
-/// Runs a batch in one way. `Err` is trouble of this test itself.
+/// Runs a batch in one way. `Err` is trouble of the test itself.
 pub fn run(places: &Places, batch: &Batch, deployment: Deployment, limit: Duration) -> Result<Outcome, String> {
     places.run_within(&batch.client(), deployment, limit)
 }
 
-/// What the layer has done in the run of a batch.
+/// The counts of the layer's reports about a batch.
 pub fn work(places: &Places, batch: &Batch, deployment: Deployment) -> Result<Work, String> {
     Work::reported(&places.reports(&batch.client(), deployment))
 }
 
-/// Forgets what the runs of a batch have left behind.
+/// Removes the reports and outputs of a batch.
 pub fn tidy(places: &Places, batch: &Batch) {
     for deployment in Deployment::EVERYWHERE.into_iter().chain([Deployment::Native]) {
         let _absent = std::fs::remove_dir_all(places.reports(&batch.client(), deployment));

@@ -1,4 +1,4 @@
-//! Where everything lies, and how the binaries get there.
+//! The folders of the suite, and the building of its binaries.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -42,7 +42,7 @@ fn link(library: &Path, name: PathBuf) {
     std::os::unix::fs::symlink(library, &name).unwrap_or_else(|error| panic!("link {}: {error}", name.display()));
 }
 
-/// A library that cargo has built for this test: it lies beside the test itself.
+/// A library that cargo has built for this test lies beside the test itself.
 fn built(name: &str, package: &str) -> PathBuf {
     let test = std::env::current_exe().expect("the path of the running test");
     let library = test.parent().expect("a file has a folder").join(name);
@@ -74,7 +74,7 @@ impl Places {
         places
     }
 
-    /// Where the drop-in reports about the processes of this run.
+    /// The folder of the drop-in's reports about a client.
     pub fn reports(&self, client: &Client, deployment: Deployment) -> PathBuf {
         self.reports.join(deployment.name()).join(&client.name)
     }
@@ -102,7 +102,7 @@ impl Places {
         }
     }
 
-    /// The program's binary.
+    /// The path of the client's binary, which is built first if need be.
     pub fn binary(&self, client: &Client) -> Result<PathBuf, String> {
         if client.source.is_empty() {
             return Ok(self.bin.join(&client.name));
@@ -111,7 +111,7 @@ impl Places {
         self.binaries.get(key, || self.compile(client))
     }
 
-    /// An argument with the folders put in; another program of the list that it names is built first.
+    /// An argument with its folders filled in. Another program of the list that it names is built first.
     fn argument(&self, argument: &str) -> Result<String, String> {
         let Some(name) = argument.strip_prefix("@bin/") else {
             return Ok(argument.replace("@tests", &self.tests.display().to_string()));
@@ -122,7 +122,7 @@ impl Places {
         Ok(path.display().to_string())
     }
 
-    /// Builds the client where that has not been done, and runs it.
+    /// Builds the client if need be, and runs it.
     pub fn run(&self, client: &Client, deployment: Deployment) -> Result<Outcome, String> {
         self.run_with(client, deployment, Errors::Read, HANGS_AFTER)
     }

@@ -1,20 +1,19 @@
-//! The ways to get between a program and its driver.
+//! The ways to put the drop-in between a program and its driver.
 
 use std::path::Path;
 use std::process::Command;
 
 use crate::harness::build::Places;
 
-/// How the drop-in is brought in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deployment {
-    /// Not at all.
+    /// Without the drop-in.
     Native,
     /// `LD_PRELOAD`.
     Preload,
-    /// As a `libcuda.so.1` that is found before the real one.
+    /// As a `libcuda.so.1` that the loader finds before the real one.
     Shadow,
-    /// The same, and told where the real one is.
+    /// The same, with `OVERTAKE_LIBCUDA` naming the real one.
     ShadowOfNamed,
     /// `LD_AUDIT`.
     Audit,
@@ -26,7 +25,7 @@ impl Deployment {
     /// Every client runs in these.
     pub const EVERYWHERE: [Deployment; 3] = [Deployment::Preload, Deployment::Shadow, Deployment::Audit];
 
-    /// For names of trials and folders.
+    /// The word in names of trials and folders.
     pub fn name(self) -> &'static str {
         match self {
             Deployment::Native => "native",
@@ -38,7 +37,7 @@ impl Deployment {
         }
     }
 
-    /// What the drop-in's report calls it.
+    /// The word in the drop-in's report.
     pub fn reported(self) -> &'static str {
         match self {
             Deployment::Shadow | Deployment::ShadowOfNamed => "shadow",

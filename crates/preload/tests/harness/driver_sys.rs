@@ -7,8 +7,8 @@ use crate::harness::list::Client;
 use crate::harness::report::Expect;
 use crate::harness::run::End;
 
-/// Builds it; the inner error says why it had to be left out. Its one dependency is not among the workspace's, so it
-/// may have to be fetched.
+/// Builds it. The inner error is the reason for leaving it out: its one dependency is not among the workspace's, and
+/// cargo may not be able to fetch it.
 pub fn build(places: &Places) -> Result<Result<Client, String>, String> {
     let mut said = String::new();
     for offline in [&["--offline"][..], &[]] {

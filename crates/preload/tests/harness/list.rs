@@ -8,24 +8,24 @@ use crate::harness::run::End;
 /// A program, or a library that programs need.
 #[derive(Clone, Debug)]
 pub struct Client {
-    /// Of the binary; also of the trial.
+    /// The name of the binary and of the trial.
     pub name: String,
     /// Relative to `c/`, or to the repository's `tests/c` after `shared/`; empty where cargo builds it.
     pub source: String,
-    /// For gcc.
+    /// Flags for gcc.
     pub flags: Vec<String>,
-    /// How it ends natively.
+    /// Its native end.
     pub end: End,
-    /// What the drop-in's reports must say.
+    /// The expected content of the drop-in's reports.
     pub report: Expect,
-    /// `@bin` and `@tests` are still in there.
+    /// Arguments, in which `@bin` and `@tests` stand for folders.
     pub arguments: Vec<String>,
-    /// Whether it is a library, which is built and not run.
+    /// A library is built and not run.
     pub is_library: bool,
 }
 
 impl Client {
-    /// A program that is not in the list, because what it prints is not to be the same everywhere.
+    /// A program outside the list, because its output differs between deployments.
     pub fn program(name: &str, source: &str, flags: &[&str]) -> Client {
         Client {
             name: name.to_owned(),
@@ -39,7 +39,7 @@ impl Client {
     }
 }
 
-/// Reads the list. Its libraries come first in the file, so that the programs can be linked with them.
+/// Reads the list. Its libraries come first in the file, so that programs can be linked with them.
 pub fn read(path: &Path) -> Vec<Client> {
     let text = std::fs::read_to_string(path).unwrap_or_else(|error| panic!("read {}: {error}", path.display()));
     let lines = text.lines().filter(|line| !line.trim().is_empty() && !line.starts_with('#'));

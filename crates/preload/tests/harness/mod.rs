@@ -1,4 +1,4 @@
-//! What builds, runs and judges the clients.
+//! Builds, runs and judges the clients.
 
 #[path = "../../../../tests/support/binaries.rs"]
 pub mod binaries;

@@ -1,4 +1,4 @@
-//! What the drop-in says of the processes that it was in.
+//! The drop-in's reports about the processes that it was in.
 
 use std::path::Path;
 
@@ -6,43 +6,43 @@ use serde_json::Value;
 
 use crate::harness::deployment::Deployment;
 
-/// What reports must show.
+/// The expected content of reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expect {
-    /// Whatever they say, they are reports.
+    /// Any reports.
     Anything,
-    /// There is none: no process has used CUDA.
+    /// No report: no process has used CUDA.
     Silence,
-    /// There is none, because none was requested.
+    /// No report, because none was requested.
     Unasked,
-    /// It may say on the error output that it stands back, and why.
+    /// Any reports. The drop-in may say on the error output that it stands back, and why.
     Warnings,
     /// Urgent copies, and bulk copies by kernel.
     Moved,
-    /// The same, and it ends while its threads go on copying, so that the number of copies is not known.
+    /// As `Moved`; the program ends while its threads go on copying, so the number of copies is not known.
     Moving,
-    /// The same, and so many urgent copies at least.
+    /// As `Moved`, with at least so many urgent copies.
     Urgent(u64),
-    /// The same, and copies that no context's layer had a say in.
+    /// As `Moved`, with copies that came to no context.
     Elsewhere,
-    /// The same, and copies that were passed on because their stream captured.
+    /// As `Moved`, with copies that were passed on because their stream captured.
     Captured,
     /// As `Moved`; a child that inherited CUDA has moved nothing.
     Forked,
 }
 
-/// What the layer has done in some processes.
+/// Sums over the reports of some processes.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Work {
     /// Processes that have reported.
     pub reports: u64,
-    /// Copies that held others off.
+    /// Urgent copies that raised a word.
     pub urgent: u64,
     /// Bulk copies by kernel.
     pub kernel: u64,
-    /// Those of them that were guarded.
+    /// Bulk copies by guarded kernel.
     pub guarded: u64,
-    /// Those that the copy engine made in the end.
+    /// Guarded copies that the copy engine made instead.
     pub rescued: u64,
     /// Copies that went to the driver unchanged.
     pub passed_on: u64,
@@ -51,7 +51,7 @@ pub struct Work {
 }
 
 impl Work {
-    /// What the reports in a folder say.
+    /// Sums up the reports in a folder.
     pub fn reported(folder: &Path) -> Result<Work, String> {
         let reports = read(folder)?;
         let passed_on = items(&reports, "devices").filter_map(|device| device["passed_on"].as_array()).flatten();
@@ -66,7 +66,6 @@ impl Work {
         })
     }
 
-    /// Both together.
     pub fn plus(self, other: Work) -> Work {
         Work {
             reports: self.reports + other.reports,
@@ -132,8 +131,8 @@ pub fn check(folder: &Path, expect: Expect, deployment: Deployment) -> Result<()
     }
 }
 
-/// Hooks count calls, contexts and reasons count copies: each copy is in both, by the way that it went or by why it was
-/// passed on.
+/// Hooks count calls; contexts and reasons count copies. Each copy is in both counts, by the way that it went or by the
+/// reason for passing it on.
 fn accounts_for_every_copy(report: &Value) -> Result<(), String> {
     let one = std::slice::from_ref(report);
     let is_copy = |call: &&Value| call["symbol"].as_str().is_some_and(|symbol| symbol.starts_with("cuMemcpy"));
@@ -146,8 +145,8 @@ fn accounts_for_every_copy(report: &Value) -> Result<(), String> {
     require(made == accounted, || format!("{made} copies were made, and {accounted} are accounted for"))
 }
 
-/// Makes sure that messages found no room, and that the reports count them. Rescued copies alone are no reason for a
-/// message: on a host that was slow to look they do not count, and the layer does not stand down.
+/// Checks that messages found no room, and that the reports count them. A few rescued copies alone lead to no message:
+/// on a slow host they do not count, and the layer does not stand down.
 pub fn dropped_messages(folder: &Path) -> Result<(), String> {
     let reports = read(folder)?;
     let sum = |name: &str| -> u64 { items(&reports, "devices").filter_map(|device| device[name].as_u64()).sum() };

@@ -1,4 +1,4 @@
-//! One run of one program, with an end in any case.
+//! One run of one program, which ends in any case.
 
 use std::fmt;
 use std::fs::File;
@@ -13,26 +13,22 @@ use std::time::Duration;
 use crate::harness::patience;
 use crate::harness::spawn::spawn;
 
-/// Lines of a difference that are worth showing.
+/// Lines of a difference that a message shows.
 const LINES_SHOWN: usize = 8;
 
-/// How a program ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
     /// By itself.
     Status(i32),
     /// By a signal.
     Signal(i32),
-    /// It had to be ended.
+    /// It ran for too long, and the test ended it.
     Never,
 }
 
-/// What a run left behind.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// How it ended.
     pub end: End,
-    /// What it printed.
     pub output: String,
     errors: String,
 }
@@ -49,19 +45,18 @@ fn last_lines(text: &str) -> String {
 }
 
 impl Outcome {
-    /// The same without what the drop-in has to say.
+    /// The outcome without the drop-in's messages.
     pub fn without_warnings(mut self) -> Outcome {
         let kept = self.errors.lines().filter(|line| !line.starts_with("overtake: "));
         self.errors = kept.map(|line| format!("{line}\n")).collect();
         self
     }
 
-    /// What it printed.
     pub fn output(&self) -> &str {
         &self.output
     }
 
-    /// What is different, if anything is.
+    /// The first difference between two outcomes.
     pub fn difference_from(&self, native: &Outcome) -> Option<String> {
         if self.end != native.end {
             return Some(format!("it ended with {self}, and natively with {native}"));
@@ -87,7 +82,7 @@ fn differing(native: &str, here: &str) -> Option<String> {
     Some(lines.into_iter().flatten().take(2 * LINES_SHOWN).collect())
 }
 
-/// What a program has for its error output.
+/// The error output of a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Errors {
     /// A file, which is read afterwards.
@@ -104,7 +99,7 @@ impl Errors {
     /// Those in which no message finds room.
     pub const UNHEARD: [Errors; 3] = [Errors::NoReader, Errors::FullPipe, Errors::FullDevice];
 
-    /// For names of trials.
+    /// The word in names of trials.
     pub fn name(self) -> &'static str {
         match self {
             Errors::Read => "read",
@@ -114,7 +109,7 @@ impl Errors {
         }
     }
 
-    /// The output, and what must stay open as long as the program runs.
+    /// The output, and a reader that must stay open as long as the program runs.
     fn open(self, file: &Path) -> std::io::Result<(Stdio, Option<PipeReader>)> {
         match self {
             Errors::Read => Ok((File::create(file)?.into(), None)),
@@ -137,7 +132,7 @@ fn fill(pipe: &PipeWriter) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Takes away what would change the model or the drop-in under the program.
+/// Removes the variables that would change the model or the drop-in in the program.
 pub fn forget_environment(command: &mut Command) {
     for (name, _) in std::env::vars_os() {
         let text = name.to_string_lossy();
@@ -147,8 +142,8 @@ pub fn forget_environment(command: &mut Command) {
     }
 }
 
-/// Runs it, for no longer than `limit`; its outputs go through files of this folder, which no child that stays behind
-/// can block.
+/// Runs the command for no longer than `limit`. Its outputs go through files of this folder, so that a child that it
+/// leaves behind cannot block the test.
 pub fn run(command: &mut Command, folder: &Path, heard: Errors, limit: Duration) -> Result<Outcome, String> {
     let why = |what: &str, error: std::io::Error| format!("{what}: {error}");
     let (output, errors) = (folder.join("output"), folder.join("errors"));
@@ -158,7 +153,7 @@ pub fn run(command: &mut Command, folder: &Path, heard: Errors, limit: Duration)
     command.stderr(stderr);
     let child = spawn(command).map_err(|error| why("start the program", error))?;
     let end = wait(child, limit).map_err(|error| why("wait for the program", error))?;
-    // The writer was the program's alone, who has it no more.
+    // The program alone had the writer, and has ended.
     command.stderr(Stdio::null());
     let read = |path: &Path| std::fs::read(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
     let output = read(&output).map_err(|error| why("read the output", error))?;
@@ -176,7 +171,7 @@ fn wait(mut child: Child, limit: Duration) -> std::io::Result<End> {
             (None, signal) => End::Signal(signal.unwrap_or(0)),
         });
     }
-    // The group is the program's own: its children go with it.
+    // The process group is the program's own: its children end with it.
     Command::new("kill").args(["-KILL", "--"]).arg(format!("-{}", child.id())).status()?;
     child.wait()?;
     Ok(End::Never)

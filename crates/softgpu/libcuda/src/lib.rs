@@ -69,7 +69,7 @@
 //! Symbols outside the list, among them the 32-bit prototypes of CUDA 2, do not exist. `dlsym` finds nothing, and
 //! `cuGetProcAddress` answers as for a version that is too old or a name that is unknown.
 #![deny(clippy::print_stderr, clippy::print_stdout)] // messages go through `log`
-#![cfg_attr(not(test), deny(clippy::disallowed_methods))] // clippy.toml says what, and why
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))] // clippy.toml has the list, with reasons
 #![deny(unsafe_code)]
 #![allow(clippy::too_many_arguments)] // the prototypes are NVIDIA's
 
