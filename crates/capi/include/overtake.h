@@ -2,9 +2,9 @@
  *
  * Written by `cargo xtask header` from the Rust sources: do not edit.
  *
- * Every function may be called from any thread; what else there is to say is at each. Functions that return int return
- * OVERTAKE_OK, a CUresult (positive, from the driver) or one of OVERTAKE_ERROR_... (negative): overtake_last_error()
- * then explains. Outputs are written on success alone. Nothing throws, and loading the library does nothing.
+ * Any thread may call any function; a function with further demands lists them. Functions that return int return
+ * OVERTAKE_OK, a CUresult (positive, from the driver) or one of OVERTAKE_ERROR_... (negative). overtake_last_error()
+ * explains a failure. Outputs are written on success alone. No function throws, and loading the library does nothing.
  *
  * Priorities count up: 1 is bulk, overtake_priorities() the most urgent. A stream is a CUstream or a cudaStream_t: they
  * are the same, and 0 is the legacy default stream. Neither cuda.h nor cuda_runtime.h is needed. */
@@ -33,7 +33,7 @@ struct CUstream_st; /* CUDA's own: CUstream and cudaStream_t point at it. */
 #define OVERTAKE_VERSION_PATCH 0
 
 /**
- * Instead of a priority: let the rules decide, or take away what was set.
+ * In place of a priority: the rules decide, or an earlier priority is taken away.
  */
 #define OVERTAKE_PRIORITY_BY_RULES 0
 
@@ -43,22 +43,22 @@ struct CUstream_st; /* CUDA's own: CUstream and cudaStream_t point at it. */
 #define OVERTAKE_PRIORITY_LOWEST 1
 
 /**
- * A message about something that failed.
+ * A message about a failure.
  */
 #define OVERTAKE_LOG_ERROR 1
 
 /**
- * A message about something that costs priorities, with its cure.
+ * A message about copies that have no priority, with the remedy.
  */
 #define OVERTAKE_LOG_WARNING 2
 
 /**
- * A message about what goes on.
+ * A message about normal progress.
  */
 #define OVERTAKE_LOG_INFO 3
 
 /**
- * A message for those who look for a fault.
+ * A message for the search for a fault.
  */
 #define OVERTAKE_LOG_DEBUG 4
 
@@ -68,17 +68,17 @@ struct CUstream_st; /* CUDA's own: CUstream and cudaStream_t point at it. */
 #define OVERTAKE_OK 0
 
 /**
- * An argument is outside what the call documents; overtake_last_error says which.
+ * An argument is outside the documented range; overtake_last_error names it.
  */
 #define OVERTAKE_ERROR_INVALID_ARGUMENT (-1)
 
 /**
- * The buffer is too small; the size that is needed was written.
+ * The buffer is too small. The size that it needs was written.
  */
 #define OVERTAKE_ERROR_BUFFER_TOO_SMALL (-2)
 
 /**
- * A bug in overtake was stopped at the border of the library.
+ * A bug in overtake. The call did not do its work, and the program can go on.
  */
 #define OVERTAKE_ERROR_PANIC (-3)
 
@@ -89,12 +89,12 @@ struct CUstream_st; /* CUDA's own: CUstream and cudaStream_t point at it. */
 
 /**
  * The option enabled = off switches overtake off, or this is a forked child, or the process is exiting. With
- * OVERTAKE=off in the environment nothing is an error.
+ * OVERTAKE=off in the environment no call fails.
  */
 #define OVERTAKE_ERROR_OFF (-5)
 
 /**
- * The text of options or rules cannot be understood; overtake_last_error says where.
+ * The text of options or rules has a fault; overtake_last_error names its place.
  */
 #define OVERTAKE_ERROR_SYNTAX (-6)
 
@@ -104,7 +104,7 @@ struct CUstream_st; /* CUDA's own: CUstream and cudaStream_t point at it. */
 #define OVERTAKE_ERROR_NO_DRIVER (-7)
 
 /**
- * overtake_pop_priority without overtake_push_priority on this thread.
+ * There was no overtake_push_priority on this thread before this overtake_pop_priority.
  */
 #define OVERTAKE_ERROR_NO_SCOPE (-8)
 
@@ -124,19 +124,19 @@ struct CUstream_st; /* CUDA's own: CUstream and cudaStream_t point at it. */
 #define OVERTAKE_COPY_DEVICE_TO_DEVICE 3
 
 /**
- * Whatever the two addresses are.
+ * CUDA finds the direction from the two addresses.
  */
 #define OVERTAKE_COPY_DEFAULT 4
 
 /**
- * A function of yours for messages: the data that it was set with, one of OVERTAKE_LOG_..., and one line of text
- * that is valid during the call.
+ * A function of the program's for messages. It gets the data that it was set with, one of OVERTAKE_LOG_..., and one
+ * line of text that is valid during the call.
  */
 typedef void (*overtake_log_callback)(void *data, int level, const char *text);
 
 /**
- * What the layer has done in this process, all devices together. Set struct_size before the call; fields that the
- * library does not know are set to 0, and struct_size then says how much it knows.
+ * The counts of this process, over all devices. Set struct_size before the call. Fields that the library does not know
+ * become 0, and struct_size becomes the number of bytes that it knows.
  */
 struct overtake_statistics {
     /**
@@ -144,11 +144,11 @@ struct overtake_statistics {
      */
     uint32_t struct_size;
     /**
-     * 1 when the layer has stood down to plain copies, because it had to be rescued too often.
+     * 1 after the layer stood down to plain copies, because the watchdog had to let waiting copies go too often.
      */
     uint32_t stood_down;
     /**
-     * Copies that held others off.
+     * Copies that bulk copies yielded to.
      */
     uint64_t urgent_copies;
     /**
@@ -156,7 +156,7 @@ struct overtake_statistics {
      */
     uint64_t urgent_bytes;
     /**
-     * Bulk copies that went by copy kernel, which stands aside for urgent copies.
+     * Bulk copies by copy kernel, which yields to urgent copies.
      */
     uint64_t kernel_copies;
     /**
@@ -164,7 +164,7 @@ struct overtake_statistics {
      */
     uint64_t kernel_bytes;
     /**
-     * Bulk copies that went by copy engine, in chunks.
+     * Bulk copies by copy engine, in chunks.
      */
     uint64_t engine_copies;
     /**
@@ -172,7 +172,7 @@ struct overtake_statistics {
      */
     uint64_t engine_bytes;
     /**
-     * Copies that were passed on to the driver unchanged.
+     * Copies that went to the driver unchanged.
      */
     uint64_t passed_on_copies;
     /**
@@ -184,11 +184,11 @@ struct overtake_statistics {
      */
     uint64_t chunks;
     /**
-     * Times that the watchdog let waiting copies go.
+     * Times when the watchdog let waiting copies go.
      */
     uint64_t rescues;
     /**
-     * Driver calls of the layer that failed; the copy went another way.
+     * Driver calls of the layer that failed. The copy went another way.
      */
     uint64_t errors;
 };
@@ -198,14 +198,14 @@ extern "C" {
 #endif // __cplusplus
 
 /**
- * The version of the library that is loaded: major * 10000 + minor * 100 + patch. It may differ from the header's.
+ * The version of the loaded library: major * 10000 + minor * 100 + patch. It may differ from the header's.
  *
  * Threads: any, at any time.
  */
 int overtake_version(void);
 
 /**
- * The same as text, such as "0.1.0". Never null; valid for ever.
+ * The version as text, such as "0.1.0". Never null; valid for ever.
  *
  * Threads: any, at any time.
  */
@@ -220,28 +220,27 @@ const char *overtake_version_text(void);
 const char *overtake_error_name(int error);
 
 /**
- * What an error number means, in a few words. Never null; valid for ever.
+ * The meaning of an error number, in a few words. Never null; valid for ever.
  *
  * Threads: any, at any time.
  */
 const char *overtake_error_text(int error);
 
 /**
- * What the last failed call of this thread was about, and what to do about it. Never null, empty if no call has
- * failed; valid until the next failed call of this thread. Calls that succeed leave it alone.
+ * The cause of the calling thread's last failed call, and its remedy. Never null; empty if no call has failed; valid
+ * until the next failed call of this thread. Calls that succeed leave it as it is.
  *
  * Threads: any; each has its own text.
  */
 const char *overtake_last_error(void);
 
 /**
- * Makes the layer ready for the calling thread's current CUDA context, and returns when it is. The call is
- * optional: otherwise the first copies do the same, and take longer. `options` is null, or a text of TOML with options
- * and rules, which only the first call of a process heeds; under the drop-in the environment's options are in force. A
- * text with a fault is refused with OVERTAKE_ERROR_SYNTAX: nothing of it is heeded, and overtake_last_error() names
- * line and column.
+ * Makes the layer ready for the calling thread's current CUDA context, and returns when it is. The call is optional:
+ * without it the first copies open the layer, and take longer. `options` is null, or a TOML text of options and rules.
+ * Only the first call of a process uses them; under the drop-in the environment's options are in force. A text with a
+ * fault is refused as a whole with OVERTAKE_ERROR_SYNTAX, and overtake_last_error() names line and column.
  *
- * Threads: any; waits for others that open the same context.
+ * Threads: any. A call waits for other threads that open the same context.
  *
  * Demands:
  * `options` is null or a NUL-terminated string.
@@ -249,33 +248,33 @@ const char *overtake_last_error(void);
 int overtake_open(const char *options);
 
 /**
- * Lets go of what was made for the calling thread's current CUDA context: call it before you destroy a context, after
- * its copies. Under the drop-in, which sees contexts end by itself, it does nothing.
+ * Frees the layer's state for the calling thread's current CUDA context. Call it before the program destroys a
+ * context, after its copies. Under the drop-in, which sees contexts end by itself, it does nothing.
  *
- * Threads: any, but no other may be inside a copy of the same context.
+ * Threads: any, but no other thread may be inside a copy of the same context.
  */
 int overtake_close(void);
 
 /**
- * Who brought the layer: "preload", "shadow" or "audit" where the process runs under the drop-in, which sees every
- * copy ("idle" until the program has initialised the driver); "c" where it does not, and only the copies of this
- * library have priorities; "off" with OVERTAKE=off, when nothing here has an effect. Never null; valid for ever.
+ * The way in which the layer came into the process. Under the drop-in, which sees every copy: "preload", "shadow" or
+ * "audit", but "idle" until the program has initialised the driver. Without the drop-in: "c"; only the copies of this
+ * library have priorities. With OVERTAKE=off: "off"; no call has an effect. Never null; valid for ever.
  *
  * Threads: any, at any time.
  */
 const char *overtake_deployment(void);
 
 /**
- * How many priorities there are: 1 (bulk) up to this number.
+ * The number of priorities, which count from 1 (bulk) up to it.
  *
  * Threads: any, at any time.
  */
 int overtake_priorities(void);
 
 /**
- * Takes a stream into care: makes the layer ready for the current context, as overtake_open does, and gives the
- * stream's copies a priority from OVERTAKE_PRIORITY_LOWEST up. It remains your stream: destroy it as usual, after
- * overtake_release_stream.
+ * Makes the layer ready for the current context, as overtake_open does, and gives the copies of a stream a priority
+ * from OVERTAKE_PRIORITY_LOWEST up. The stream stays the program's: it calls overtake_release_stream, and then
+ * destroys the stream as usual.
  *
  * Threads: any.
  *
@@ -286,8 +285,8 @@ int overtake_adopt_stream(struct CUstream_st *stream,
                           int priority);
 
 /**
- * Takes away what overtake_adopt_stream or overtake_set_stream_priority gave: call it before the stream is destroyed,
- * because CUDA may give the same handle to another stream.
+ * Takes away the priority that overtake_adopt_stream or overtake_set_stream_priority gave. Call it before the stream
+ * is destroyed, because CUDA may give the same handle to another stream.
  *
  * Threads: any.
  *
@@ -297,8 +296,8 @@ int overtake_adopt_stream(struct CUstream_st *stream,
 int overtake_release_stream(struct CUstream_st *stream);
 
 /**
- * Gives the copies of a stream of the current context a priority from now on; OVERTAKE_PRIORITY_BY_RULES takes it
- * away. The priority of a thread, where it has one, goes before the stream's.
+ * Gives later copies of a stream of the current context a priority; OVERTAKE_PRIORITY_BY_RULES takes it away. If the
+ * calling thread has a priority, that goes before the stream's.
  *
  * Threads: any.
  *
@@ -309,7 +308,7 @@ int overtake_set_stream_priority(struct CUstream_st *stream,
                                  int priority);
 
 /**
- * The priority that the copies of a stream have: the one that was set, or that of CUDA's own stream priority;
+ * The priority of a stream's copies: the one that was set, or that of CUDA's own stream priority.
  * OVERTAKE_PRIORITY_BY_RULES where rules and sizes decide.
  *
  * Threads: any.
@@ -320,8 +319,8 @@ int overtake_set_stream_priority(struct CUstream_st *stream,
 int overtake_stream_priority(struct CUstream_st *stream, int *priority);
 
 /**
- * Gives every copy that the calling thread makes a priority, whatever the stream; OVERTAKE_PRIORITY_BY_RULES takes it
- * away. `before` is null, or receives the priority that the thread had.
+ * Gives every copy of the calling thread a priority, in any stream; OVERTAKE_PRIORITY_BY_RULES takes it away. `before`
+ * is null, or receives the thread's earlier priority.
  *
  * Threads: any; each has its own priority.
  *
@@ -339,14 +338,14 @@ int overtake_set_thread_priority(int priority,
 int overtake_push_priority(int priority);
 
 /**
- * Ends the innermost scope of the calling thread: its priority is again what it was before the scope.
+ * Ends the innermost scope of the calling thread. The thread has its priority from before that scope again.
  *
- * Threads: the one that pushed.
+ * Threads: the one that began the scope.
  */
 int overtake_pop_priority(void);
 
 /**
- * Replaces the rules of the process by those of a TOML text; copies that are under way keep their priorities.
+ * Replaces the rules of the process by those of a TOML text. Copies under way keep their priorities.
  *
  * Threads: any.
  *
@@ -356,13 +355,13 @@ int overtake_pop_priority(void);
 int overtake_set_rules(const char *rules);
 
 /**
- * Sends messages to a function of yours; null: to standard error again, where they go at first. Call it before
- * everything else to hear everything. What the variable OVERTAKE_LOG asks for is sent (off, error, warn, info or
- * debug; warn when it is not set). Under the drop-in these are the messages of the drop-in too.
+ * Sends messages to a function of the program's; with null, to standard error again, as at first. Call it before all
+ * other functions to get all messages. The variable OVERTAKE_LOG limits them to a level (off, error, warn, info or
+ * debug; warn if not set). Under the drop-in the function gets the messages of the drop-in too.
  *
- * Threads: any, but not with a lock that the function before takes: when this returns, that one is no longer called.
- * The function is called on a thread of the library's that does nothing else, one message at a time, a moment after
- * what the message is about. What comes while 256 messages wait is dropped, and counted in the report.
+ * Threads: any, but not with a lock that the earlier function takes: it is no longer called when this call returns.
+ * One thread of the library calls the function, for one message at a time, a moment after the event. While 256
+ * messages wait, later ones are dropped, and the report counts them.
  *
  * Demands:
  * `callback` is null or takes `data` on another thread, until it is replaced.
@@ -371,8 +370,8 @@ int overtake_set_log_callback(overtake_log_callback callback,
                               void *data);
 
 /**
- * What has happened so far. Set struct_size to sizeof(struct overtake_statistics) before the call. Nothing is written
- * unless the call succeeds; struct_size is then how much of the structure the library knows.
+ * The counts of this process so far. Set struct_size to sizeof(struct overtake_statistics) before the call. The
+ * structure is written only if the call succeeds; struct_size is then the number of bytes that the library knows.
  *
  * Threads: any. The sums are read one after another while copies go on.
  *
@@ -382,9 +381,9 @@ int overtake_set_log_callback(overtake_log_callback callback,
 int overtake_read_statistics(struct overtake_statistics *statistics);
 
 /**
- * The report of this process as JSON, with a NUL at its end. `needed` is null, or receives the size with the NUL, also
- * when `size` is too small or `buffer` is null: the call is then OVERTAKE_ERROR_BUFFER_TOO_SMALL. The report may have
- * grown by the next call, so ask for a little more than what was needed.
+ * The report of this process as JSON, with a NUL at its end. `needed` is null, or receives the size with the NUL. It
+ * does so too if `size` is too small or `buffer` is null: the call then returns OVERTAKE_ERROR_BUFFER_TOO_SMALL. The
+ * report may grow before the next call, so pass a little more than the needed size.
  *
  * Threads: any.
  *
@@ -397,11 +396,11 @@ int overtake_report_json(char *buffer,
 
 /**
  * `cudaMemcpyAsync` with a priority: the same arguments in the same order, the same order in the stream, the same
- * rules for pageable memory. What has no engine to contend for, or cannot be told apart safely, goes to the driver
- * unchanged, and so does everything where overtake is off or cannot work. The priority is 1 (bulk) to
- * overtake_priorities(), or OVERTAKE_PRIORITY_BY_RULES.
+ * rules for pageable memory. The priority is 1 (bulk) to overtake_priorities(), or OVERTAKE_PRIORITY_BY_RULES. A copy
+ * goes to the driver unchanged if no other copy contends for its engine, if it cannot be prioritised safely, or where
+ * overtake is off or cannot work.
  *
- * Threads: any. As with CUDA, copies of two threads into one stream have no order that you do not make.
+ * Threads: any. As with CUDA, copies of two threads into one stream are in no order unless the program orders them.
  *
  * Demands:
  * As for `cudaMemcpyAsync`: the ranges stay valid until the stream has passed the copy.
@@ -433,9 +432,9 @@ int overtake_memcpy_2d_async(void *target,
                              int priority);
 
 /**
- * Several copies of one stream that have no order among them, each as with OVERTAKE_COPY_DEFAULT: `targets[i]`
- * receives `sizes[i]` bytes from `sources[i]`. The three arrays are read before the call returns. When it fails, any
- * of the copies may have been made.
+ * Several copies in one stream without an order among them, each as with OVERTAKE_COPY_DEFAULT: `targets[i]` receives
+ * `sizes[i]` bytes from `sources[i]`. The three arrays are read before the call returns. If the call fails, some of
+ * the copies may have been made.
  *
  * Threads: as for overtake_memcpy_async.
  *

@@ -28,8 +28,8 @@ private:
     int code_;
 };
 
-/* Throws unless `code` is OVERTAKE_OK. Without exceptions it says why and aborts; call the functions of overtake.h
- * where that is not wanted. */
+/* Throws unless `code` is OVERTAKE_OK. Compiled without exceptions it prints the reason and aborts; a program that must
+ * not abort calls the functions of overtake.h. */
 inline void check(int code)
 {
     if (code == OVERTAKE_OK)
@@ -49,7 +49,7 @@ inline void check(int code)
  *         cudaMemcpyAsync(...);      // under the drop-in; or overtake::memcpy_async(...)
  *     }
  *
- * To be made and destroyed by one thread, in the order of scopes. */
+ * One thread makes and destroys the object, and its scopes nest. */
 class [[nodiscard]] scoped_priority {
 public:
     explicit scoped_priority(int priority) { check(overtake_push_priority(priority)); }
@@ -59,7 +59,7 @@ public:
     scoped_priority &operator=(const scoped_priority &) = delete;
 };
 
-/* The copies of a stream have the priority, until the object goes: let it go before the stream is destroyed. */
+/* The copies of a stream have the priority as long as the object lives. Destroy the object before the stream. */
 class [[nodiscard]] adopted_stream {
 public:
     adopted_stream(stream_handle stream, int priority) : stream_(stream), owned_(true)
@@ -104,7 +104,7 @@ private:
     bool owned_;
 };
 
-/* Which way a copy goes; the numbers are those of cudaMemcpyKind. */
+/* The direction of a copy; the numbers are those of cudaMemcpyKind. */
 enum class direction : int {
     host_to_device = OVERTAKE_COPY_HOST_TO_DEVICE,
     device_to_host = OVERTAKE_COPY_DEVICE_TO_HOST,

@@ -65,7 +65,7 @@ class Error(RuntimeError):
 
 
 class Unavailable(RuntimeError):
-    """The library is not here, and the caller asked for strictness."""
+    """The library is missing, and the caller asked for strictness."""
 
 
 class _Statistics(ctypes.Structure):
@@ -109,7 +109,7 @@ def _candidates():
 
 
 def _load():
-    """The library, or None; looked for once."""
+    """The library, or None. Only the first call looks for it."""
     global _loaded, _library, _reason
     with _lock:
         if not _loaded:
@@ -158,7 +158,7 @@ def _say_once(text):
 
 
 def _need(strict):
-    """The library; None when it is not here and that is all right."""
+    """The library; None if it is missing and need not be there."""
     library = _load()
     if library is None:
         text = (
@@ -178,7 +178,7 @@ def _check(library, code):
 
 
 def available():
-    """Whether the library is here. Says nothing about a GPU."""
+    """Whether the library is there. This does not depend on a GPU."""
     return _load() is not None
 
 
@@ -189,14 +189,14 @@ def version():
 
 
 def deployment():
-    """Who brought the layer: "preload", "shadow" or "audit" under the drop-in ("idle" before CUDA is initialised), "c"
-    outside it, "off" with OVERTAKE=off, None without the library."""
+    """The way in which the layer came into the process: "preload", "shadow" or "audit" under the drop-in ("idle" before
+    CUDA is initialised), "c" without the drop-in, "off" with OVERTAKE=off, None without the library."""
     library = _load()
     return library.overtake_deployment().decode() if library else None
 
 
 def priorities(strict=False):
-    """How many priorities there are: 1 (bulk) up to this number; 0 without the library."""
+    """The number of priorities, which count from 1 (bulk) up to it; 0 without the library."""
     library = _need(strict)
     return library.overtake_priorities() if library else 0
 
@@ -209,7 +209,7 @@ def open(options=None, strict=False):
 
 
 def close(strict=False):
-    """Lets go of what was made for the current context."""
+    """Frees the layer's state for the current context."""
     library = _need(strict)
     if library:
         _check(library, library.overtake_close())
@@ -235,7 +235,7 @@ class priority(ContextDecorator):
         return self
 
     def __exit__(self, *raised):
-        # What was loaded at the entrance is loaded now: the library is looked for once.
+        # The library that `__enter__` found is still there: only the first call looks for it.
         library = _load()
         if library:
             _check(library, library.overtake_pop_priority())
@@ -243,7 +243,7 @@ class priority(ContextDecorator):
 
 
 def stream_handle(stream):
-    """The CUstream of a torch.cuda.Stream, a cupy.cuda.Stream, a numba stream, whatever has `__cuda_stream__`, or an
+    """The CUstream of a torch.cuda.Stream, a cupy.cuda.Stream, a numba stream, an object with `__cuda_stream__`, or an
     int; None is the legacy default stream."""
     if stream is None:
         return 0
@@ -260,7 +260,7 @@ def stream_handle(stream):
 
 
 def set_stream_priority(stream, level, strict=False):
-    """Gives the copies of a stream a priority from now on; 0 takes it away, which is due before the stream goes."""
+    """Gives later copies of a stream a priority. 0 takes it away: do that before the stream is destroyed."""
     library = _need(strict)
     if library:
         _check(library, library.overtake_set_stream_priority(stream_handle(stream), level))
@@ -277,8 +277,8 @@ def stream_priority(stream, strict=False):
 
 
 def memcpy_async(target, source, size, stream=None, level=BY_RULES, kind=BY_ADDRESSES):
-    """One copy between two addresses, as cudaMemcpyAsync with a priority. It needs the library: without it, it raises
-    `Unavailable` and copies nothing."""
+    """One copy between two addresses, as cudaMemcpyAsync with a priority. Without the library it raises `Unavailable`
+    and copies nothing."""
     library = _need(strict=True)
     _check(library, library.overtake_memcpy_async(target, source, size, kind, stream_handle(stream), level))
 
@@ -294,13 +294,13 @@ def set_log_callback(function, strict=False):
     def tell(_, level, text):
         try:
             function(_LEVELS.get(level, logging.ERROR), text.decode(errors="replace"))
-        except Exception:  # there is nothing above this frame that could handle it
+        except Exception:  # no frame above this one could handle it
             pass
 
     listener = _LOG_CALLBACK() if function is None else _LOG_CALLBACK(tell)
     _check(library, library.overtake_set_log_callback(listener, None))
     global _listener
-    # The one before is no longer called, and may go. A message must not meet an interpreter that has ended.
+    # The earlier function is no longer called, and may be freed. No message may reach an interpreter that has ended.
     if _listener is None:
         atexit.register(set_log_callback, None)
     _listener = listener
@@ -314,7 +314,7 @@ def set_rules(rules, strict=False):
 
 
 def statistics(strict=False):
-    """What has happened so far, as a dict of numbers; empty without the library."""
+    """The counts of this process so far, as a dict of numbers; empty without the library."""
     library = _need(strict)
     if library is None:
         return {}

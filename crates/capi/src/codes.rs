@@ -1,4 +1,4 @@
-//! The numbers that calls return. `errors.txt` lists every number there has ever been: none is used twice.
+//! The numbers that calls return. `errors.txt` lists every number that was ever used; no number is used twice.
 
 use std::collections::BTreeMap;
 use std::ffi::{CStr, CString, c_int};
@@ -9,25 +9,24 @@ use hal::locks::lock;
 
 /// Success. Positive numbers are CUresult, as the driver returned them; negative ones are overtake's own.
 pub const OVERTAKE_OK: c_int = 0;
-/// An argument is outside what the call documents; overtake_last_error says which.
+/// An argument is outside the documented range; overtake_last_error names it.
 pub const OVERTAKE_ERROR_INVALID_ARGUMENT: c_int = -1;
-/// The buffer is too small; the size that is needed was written.
+/// The buffer is too small. The size that it needs was written.
 pub const OVERTAKE_ERROR_BUFFER_TOO_SMALL: c_int = -2;
-/// A bug in overtake was stopped at the border of the library.
+/// A bug in overtake. The call did not do its work, and the program can go on.
 pub const OVERTAKE_ERROR_PANIC: c_int = -3;
 /// The layer has not been opened in this process.
 pub const OVERTAKE_ERROR_NOT_STARTED: c_int = -4;
 /// The option enabled = off switches overtake off, or this is a forked child, or the process is exiting. With
-/// OVERTAKE=off in the environment nothing is an error.
+/// OVERTAKE=off in the environment no call fails.
 pub const OVERTAKE_ERROR_OFF: c_int = -5;
-/// The text of options or rules cannot be understood; overtake_last_error says where.
+/// The text of options or rules has a fault; overtake_last_error names its place.
 pub const OVERTAKE_ERROR_SYNTAX: c_int = -6;
 /// There is no CUDA driver: no libcuda.so.1 can be loaded.
 pub const OVERTAKE_ERROR_NO_DRIVER: c_int = -7;
-/// overtake_pop_priority without overtake_push_priority on this thread.
+/// There was no overtake_push_priority on this thread before this overtake_pop_priority.
 pub const OVERTAKE_ERROR_NO_SCOPE: c_int = -8;
 
-/// One number of ours.
 struct Entry {
     code: c_int,
     name: &'static CStr,
@@ -58,7 +57,7 @@ pub fn name(code: c_int) -> &'static CStr {
     }
 }
 
-/// What a number means, in a few words.
+/// The meaning of a number, in a few words.
 pub fn text(code: c_int) -> &'static CStr {
     match OURS.iter().find(|entry| entry.code == code) {
         Some(entry) => entry.text,
@@ -70,7 +69,7 @@ fn driver_code(code: c_int) -> Option<Code> {
     u32::try_from(code).ok().and_then(Code::new)
 }
 
-/// The same text with a NUL at its end, made once. There are no more than the driver has codes: they may stay for ever.
+/// The text with a NUL at its end, made once. The texts stay for ever: there are no more than the driver has codes.
 fn interned(text: &'static str) -> &'static CStr {
     static TEXTS: Mutex<BTreeMap<&str, &CStr>> = Mutex::new(BTreeMap::new());
     let mut texts = lock(&TEXTS);
@@ -84,7 +83,7 @@ fn interned(text: &'static str) -> &'static CStr {
 mod tests {
     use super::*;
 
-    /// Lines of `errors.txt`: number, name, and `retired` where it is no longer returned.
+    /// The lines of `errors.txt`: number, name, and whether the number is retired.
     fn listed() -> Vec<(c_int, &'static str, bool)> {
         let lines = include_str!("../errors.txt").lines().filter(|line| !line.starts_with('#'));
         let parsed = lines.map(|line| {

@@ -1,4 +1,4 @@
-//! The copies: `cudaMemcpyAsync` and its relatives, with a priority behind.
+//! The functions that copy: `cudaMemcpyAsync` and its relatives, with a priority at the end.
 #![allow(unsafe_code)] // symbols that C finds by name, and C's pointers
 #![allow(clippy::too_many_arguments)] // the prototypes are CUDA's
 
@@ -17,15 +17,15 @@ pub const OVERTAKE_COPY_HOST_TO_DEVICE: c_int = 1;
 pub const OVERTAKE_COPY_DEVICE_TO_HOST: c_int = 2;
 /// From device to device.
 pub const OVERTAKE_COPY_DEVICE_TO_DEVICE: c_int = 3;
-/// Whatever the two addresses are.
+/// CUDA finds the direction from the two addresses.
 pub const OVERTAKE_COPY_DEFAULT: c_int = 4;
 
 /// `cudaMemcpyAsync` with a priority: the same arguments in the same order, the same order in the stream, the same
-/// rules for pageable memory. What has no engine to contend for, or cannot be told apart safely, goes to the driver
-/// unchanged, and so does everything where overtake is off or cannot work. The priority is 1 (bulk) to
-/// overtake_priorities(), or OVERTAKE_PRIORITY_BY_RULES.
+/// rules for pageable memory. The priority is 1 (bulk) to overtake_priorities(), or OVERTAKE_PRIORITY_BY_RULES. A copy
+/// goes to the driver unchanged if no other copy contends for its engine, if it cannot be prioritised safely, or where
+/// overtake is off or cannot work.
 ///
-/// Threads: any. As with CUDA, copies of two threads into one stream have no order that you do not make.
+/// Threads: any. As with CUDA, copies of two threads into one stream are in no order unless the program orders them.
 ///
 /// # Safety
 /// As for `cudaMemcpyAsync`: the ranges stay valid until the stream has passed the copy.
@@ -40,9 +40,9 @@ pub unsafe extern "C" fn overtake_memcpy_async(
 ) -> c_int {
     fence("overtake_memcpy_async", || {
         let (table, stream) = (table(), stream.cast());
-        // SAFETY: the caller's promise is what the table asks for.
+        // SAFETY: the caller's promise is the one that the table demands.
         let code = unsafe { (table.copy_async)(target, source, bytes, kind, stream, priority) };
-        // SAFETY: the same promise; what has failed for want of the layer has not begun.
+        // SAFETY: the same promise. A call that failed because the layer is not there has made no copy.
         or_natively(table, code, || unsafe { native::copy(target, source, bytes, kind, stream) })
     })
 }
@@ -68,20 +68,20 @@ pub unsafe extern "C" fn overtake_memcpy_2d_async(
 ) -> c_int {
     fence("overtake_memcpy_2d_async", || {
         let (table, stream) = (table(), stream.cast());
-        // SAFETY: the caller's promise is what the table asks for.
+        // SAFETY: the caller's promise is the one that the table demands.
         let code = unsafe {
             let copy = table.copy_2d_async;
             copy(target, target_pitch, source, source_pitch, width, height, kind, stream, priority)
         };
         let rectangle = Rectangle { target, target_pitch, source, source_pitch, width, height };
-        // SAFETY: the same promise; what has failed for want of the layer has not begun.
+        // SAFETY: the same promise. A call that failed because the layer is not there has made no copy.
         or_natively(table, code, || unsafe { native::copy_2d(&rectangle, kind, stream) })
     })
 }
 
-/// Several copies of one stream that have no order among them, each as with OVERTAKE_COPY_DEFAULT: `targets[i]`
-/// receives `sizes[i]` bytes from `sources[i]`. The three arrays are read before the call returns. When it fails, any
-/// of the copies may have been made.
+/// Several copies in one stream without an order among them, each as with OVERTAKE_COPY_DEFAULT: `targets[i]` receives
+/// `sizes[i]` bytes from `sources[i]`. The three arrays are read before the call returns. If the call fails, some of
+/// the copies may have been made.
 ///
 /// Threads: as for overtake_memcpy_async.
 ///
@@ -105,11 +105,12 @@ pub unsafe extern "C" fn overtake_memcpy_batch_async(
             return Err(Failure::argument(text));
         }
         let (table, stream) = (table(), stream.cast());
-        // SAFETY: the arrays are not null, and the caller's promise is what the table asks for.
+        // SAFETY: the arrays are not null, and the caller's promise is the one that the table demands.
         let code = unsafe { (table.copy_batch_async)(targets, sources, sizes, count, stream, priority) };
         or_natively(table, code, || {
             (0..count).try_for_each(|index| {
-                // SAFETY: the index is below `count`; the same promise; each copy is as before, or again the same.
+                // SAFETY: the index is below `count`; the same promise. A copy that the layer has made already is made
+                // again with the same bytes.
                 unsafe {
                     let (target, source, bytes) = (*targets.add(index), *sources.add(index), *sizes.add(index));
                     native::copy(target, source, bytes, OVERTAKE_COPY_DEFAULT, stream)
@@ -119,7 +120,7 @@ pub unsafe extern "C" fn overtake_memcpy_batch_async(
     })
 }
 
-/// What the layer answered; or the driver's own copy, where the layer is off or cannot work in the current context.
+/// The layer's answer. Where the layer is off or cannot work in the current context, the driver makes the copy.
 fn or_natively(table: &Table, code: c_int, native: impl FnOnce() -> Outcome) -> Outcome {
     match checked(table, code) {
         Err(failure) if is_away(table, &failure) => native(),
@@ -147,7 +148,7 @@ mod tests {
         c"what the layer said".as_ptr()
     }
 
-    /// What comes of a code of the layer's, and whether the driver's own copy was asked for.
+    /// The outcome for a code of the layer's, and whether the driver was asked for the copy.
     fn outcome(code: c_int, open: unsafe extern "C" fn(*const c_char) -> c_int) -> (Outcome, bool) {
         let table = Table { open, last_error: says, ..off::TABLE };
         let mut natively = false;
@@ -159,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_the_layer_has_not_touched_goes_natively() {
+    fn only_copies_that_the_layer_has_not_touched_go_natively() {
         const OUT_OF_MEMORY: c_int = 2;
         for open in [opens, does_not_open] {
             assert_eq!(outcome(OVERTAKE_OK, open), (Ok(()), false));

@@ -1,4 +1,4 @@
-//! Everything that C can call, save the copies: versions, errors, opening, priorities, rules, statistics.
+//! All exported functions but the copies: versions, errors, opening, priorities, rules, statistics.
 #![allow(unsafe_code)] // symbols that C finds by name, and C's pointers
 
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -21,33 +21,33 @@ pub const OVERTAKE_VERSION_MINOR: c_int = 1;
 /// The version of this header: patch.
 pub const OVERTAKE_VERSION_PATCH: c_int = 0;
 
-/// Instead of a priority: let the rules decide, or take away what was set.
+/// In place of a priority: the rules decide, or an earlier priority is taken away.
 pub const OVERTAKE_PRIORITY_BY_RULES: c_int = 0;
 /// The lowest priority: bulk. Higher numbers are more urgent, up to overtake_priorities().
 pub const OVERTAKE_PRIORITY_LOWEST: c_int = 1;
 
-/// A message about something that failed.
+/// A message about a failure.
 pub const OVERTAKE_LOG_ERROR: c_int = 1;
-/// A message about something that costs priorities, with its cure.
+/// A message about copies that have no priority, with the remedy.
 pub const OVERTAKE_LOG_WARNING: c_int = 2;
-/// A message about what goes on.
+/// A message about normal progress.
 pub const OVERTAKE_LOG_INFO: c_int = 3;
-/// A message for those who look for a fault.
+/// A message for the search for a fault.
 pub const OVERTAKE_LOG_DEBUG: c_int = 4;
 
-/// A function of yours for messages: the data that it was set with, one of OVERTAKE_LOG_..., and one line of text
-/// that is valid during the call.
+/// A function of the program's for messages. It gets the data that it was set with, one of OVERTAKE_LOG_..., and one
+/// line of text that is valid during the call.
 #[allow(non_camel_case_types)] // C's names
 pub type overtake_log_callback = Option<unsafe extern "C" fn(data: *mut c_void, level: c_int, text: *const c_char)>;
 
-/// A CUDA stream: what cuda.h calls `CUstream` and the runtime `cudaStream_t` is a pointer to this.
+/// A CUDA stream. `CUstream` of cuda.h and `cudaStream_t` of the runtime are pointers to this.
 #[repr(C)]
 #[allow(non_camel_case_types)] // CUDA's name
 pub struct CUstream_st {
     _private: [u8; 0],
 }
 
-/// The version of the library that is loaded: major * 10000 + minor * 100 + patch. It may differ from the header's.
+/// The version of the loaded library: major * 10000 + minor * 100 + patch. It may differ from the header's.
 ///
 /// Threads: any, at any time.
 #[unsafe(no_mangle)]
@@ -55,7 +55,7 @@ pub extern "C" fn overtake_version() -> c_int {
     OVERTAKE_VERSION_MAJOR * 10_000 + OVERTAKE_VERSION_MINOR * 100 + OVERTAKE_VERSION_PATCH
 }
 
-/// The same as text, such as "0.1.0". Never null; valid for ever.
+/// The version as text, such as "0.1.0". Never null; valid for ever.
 ///
 /// Threads: any, at any time.
 #[unsafe(no_mangle)]
@@ -73,7 +73,7 @@ pub extern "C" fn overtake_error_name(error: c_int) -> *const c_char {
     fence_value(c"unknown", || codes::name(error)).as_ptr()
 }
 
-/// What an error number means, in a few words. Never null; valid for ever.
+/// The meaning of an error number, in a few words. Never null; valid for ever.
 ///
 /// Threads: any, at any time.
 #[unsafe(no_mangle)]
@@ -81,8 +81,8 @@ pub extern "C" fn overtake_error_text(error: c_int) -> *const c_char {
     fence_value(c"unknown", || codes::text(error)).as_ptr()
 }
 
-/// What the last failed call of this thread was about, and what to do about it. Never null, empty if no call has
-/// failed; valid until the next failed call of this thread. Calls that succeed leave it alone.
+/// The cause of the calling thread's last failed call, and its remedy. Never null; empty if no call has failed; valid
+/// until the next failed call of this thread. Calls that succeed leave it as it is.
 ///
 /// Threads: any; each has its own text.
 #[unsafe(no_mangle)]
@@ -90,13 +90,12 @@ pub extern "C" fn overtake_last_error() -> *const c_char {
     fence_value(c"".as_ptr(), last_text)
 }
 
-/// Makes the layer ready for the calling thread's current CUDA context, and returns when it is. The call is
-/// optional: otherwise the first copies do the same, and take longer. `options` is null, or a text of TOML with options
-/// and rules, which only the first call of a process heeds; under the drop-in the environment's options are in force. A
-/// text with a fault is refused with OVERTAKE_ERROR_SYNTAX: nothing of it is heeded, and overtake_last_error() names
-/// line and column.
+/// Makes the layer ready for the calling thread's current CUDA context, and returns when it is. The call is optional:
+/// without it the first copies open the layer, and take longer. `options` is null, or a TOML text of options and rules.
+/// Only the first call of a process uses them; under the drop-in the environment's options are in force. A text with a
+/// fault is refused as a whole with OVERTAKE_ERROR_SYNTAX, and overtake_last_error() names line and column.
 ///
-/// Threads: any; waits for others that open the same context.
+/// Threads: any. A call waits for other threads that open the same context.
 ///
 /// # Safety
 /// `options` is null or a NUL-terminated string.
@@ -109,15 +108,15 @@ pub unsafe extern "C" fn overtake_open(options: *const c_char) -> c_int {
         let refused = |why: String| Failure::new(codes::OVERTAKE_ERROR_SYNTAX, &format!("overtake_open: {why}"));
         text.map_or(Ok(()), shim::check_options).map_err(refused)?;
         let table = table_with(text);
-        // SAFETY: as above; the layer in here has heeded the options already.
+        // SAFETY: as above. The layer of this library already has the options.
         checked(table, unsafe { (table.open)(options) })
     })
 }
 
-/// Lets go of what was made for the calling thread's current CUDA context: call it before you destroy a context, after
-/// its copies. Under the drop-in, which sees contexts end by itself, it does nothing.
+/// Frees the layer's state for the calling thread's current CUDA context. Call it before the program destroys a
+/// context, after its copies. Under the drop-in, which sees contexts end by itself, it does nothing.
 ///
-/// Threads: any, but no other may be inside a copy of the same context.
+/// Threads: any, but no other thread may be inside a copy of the same context.
 #[unsafe(no_mangle)]
 pub extern "C" fn overtake_close() -> c_int {
     fence("overtake_close", || {
@@ -126,9 +125,9 @@ pub extern "C" fn overtake_close() -> c_int {
     })
 }
 
-/// Who brought the layer: "preload", "shadow" or "audit" where the process runs under the drop-in, which sees every
-/// copy ("idle" until the program has initialised the driver); "c" where it does not, and only the copies of this
-/// library have priorities; "off" with OVERTAKE=off, when nothing here has an effect. Never null; valid for ever.
+/// The way in which the layer came into the process. Under the drop-in, which sees every copy: "preload", "shadow" or
+/// "audit", but "idle" until the program has initialised the driver. Without the drop-in: "c"; only the copies of this
+/// library have priorities. With OVERTAKE=off: "off"; no call has an effect. Never null; valid for ever.
 ///
 /// Threads: any, at any time.
 #[unsafe(no_mangle)]
@@ -140,21 +139,21 @@ pub extern "C" fn overtake_deployment() -> *const c_char {
     })
 }
 
-/// How many priorities there are: 1 (bulk) up to this number.
+/// The number of priorities, which count from 1 (bulk) up to it.
 ///
 /// Threads: any, at any time.
 #[unsafe(no_mangle)]
 pub extern "C" fn overtake_priorities() -> c_int {
-    // A drop-in that is idle does not know yet, but reads the same variables later.
+    // An idle drop-in has not read the variables yet, but will read the same ones.
     fence_value(0, || match (table().priorities)() {
         0 => off::priorities(),
         count => count,
     })
 }
 
-/// Takes a stream into care: makes the layer ready for the current context, as overtake_open does, and gives the
-/// stream's copies a priority from OVERTAKE_PRIORITY_LOWEST up. It remains your stream: destroy it as usual, after
-/// overtake_release_stream.
+/// Makes the layer ready for the current context, as overtake_open does, and gives the copies of a stream a priority
+/// from OVERTAKE_PRIORITY_LOWEST up. The stream stays the program's: it calls overtake_release_stream, and then
+/// destroys the stream as usual.
 ///
 /// Threads: any.
 ///
@@ -167,14 +166,14 @@ pub unsafe extern "C" fn overtake_adopt_stream(stream: *mut CUstream_st, priorit
             return Err(Failure::argument("overtake_adopt_stream: a priority is 1 (bulk) or more"));
         }
         let table = table();
-        // SAFETY: null stands for no options.
+        // SAFETY: a null pointer means no options.
         checked(table, unsafe { (table.open)(std::ptr::null()) })?;
         checked(table, (table.set_stream_priority)(stream.cast(), priority))
     })
 }
 
-/// Takes away what overtake_adopt_stream or overtake_set_stream_priority gave: call it before the stream is destroyed,
-/// because CUDA may give the same handle to another stream.
+/// Takes away the priority that overtake_adopt_stream or overtake_set_stream_priority gave. Call it before the stream
+/// is destroyed, because CUDA may give the same handle to another stream.
 ///
 /// Threads: any.
 ///
@@ -188,8 +187,8 @@ pub unsafe extern "C" fn overtake_release_stream(stream: *mut CUstream_st) -> c_
     })
 }
 
-/// Gives the copies of a stream of the current context a priority from now on; OVERTAKE_PRIORITY_BY_RULES takes it
-/// away. The priority of a thread, where it has one, goes before the stream's.
+/// Gives later copies of a stream of the current context a priority; OVERTAKE_PRIORITY_BY_RULES takes it away. If the
+/// calling thread has a priority, that goes before the stream's.
 ///
 /// Threads: any.
 ///
@@ -203,7 +202,7 @@ pub unsafe extern "C" fn overtake_set_stream_priority(stream: *mut CUstream_st, 
     })
 }
 
-/// The priority that the copies of a stream have: the one that was set, or that of CUDA's own stream priority;
+/// The priority of a stream's copies: the one that was set, or that of CUDA's own stream priority.
 /// OVERTAKE_PRIORITY_BY_RULES where rules and sizes decide.
 ///
 /// Threads: any.
@@ -224,8 +223,8 @@ pub unsafe extern "C" fn overtake_stream_priority(stream: *mut CUstream_st, prio
     })
 }
 
-/// Gives every copy that the calling thread makes a priority, whatever the stream; OVERTAKE_PRIORITY_BY_RULES takes it
-/// away. `before` is null, or receives the priority that the thread had.
+/// Gives every copy of the calling thread a priority, in any stream; OVERTAKE_PRIORITY_BY_RULES takes it away. `before`
+/// is null, or receives the thread's earlier priority.
 ///
 /// Threads: any; each has its own priority.
 ///
@@ -251,9 +250,9 @@ pub extern "C" fn overtake_push_priority(priority: c_int) -> c_int {
     fence("overtake_push_priority", || scope::push(|| swap_thread_priority(priority)))
 }
 
-/// Ends the innermost scope of the calling thread: its priority is again what it was before the scope.
+/// Ends the innermost scope of the calling thread. The thread has its priority from before that scope again.
 ///
-/// Threads: the one that pushed.
+/// Threads: the one that began the scope.
 #[unsafe(no_mangle)]
 pub extern "C" fn overtake_pop_priority() -> c_int {
     fence("overtake_pop_priority", || scope::pop(|before| swap_thread_priority(before).map(drop)))
@@ -266,7 +265,7 @@ fn swap_thread_priority(priority: c_int) -> Outcome<c_int> {
     Ok(before)
 }
 
-/// Replaces the rules of the process by those of a TOML text; copies that are under way keep their priorities.
+/// Replaces the rules of the process by those of a TOML text. Copies under way keep their priorities.
 ///
 /// Threads: any.
 ///
@@ -279,25 +278,25 @@ pub unsafe extern "C" fn overtake_set_rules(rules: *const c_char) -> c_int {
             return Err(Failure::argument("overtake_set_rules: rules is null; an empty text takes all rules away"));
         }
         let table = table();
-        // SAFETY: not null, and the caller's promise is what the table asks for.
+        // SAFETY: not null, and the caller's promise is the one that the table demands.
         checked(table, unsafe { (table.set_rules)(rules) })
     })
 }
 
-/// Sends messages to a function of yours; null: to standard error again, where they go at first. Call it before
-/// everything else to hear everything. What the variable OVERTAKE_LOG asks for is sent (off, error, warn, info or
-/// debug; warn when it is not set). Under the drop-in these are the messages of the drop-in too.
+/// Sends messages to a function of the program's; with null, to standard error again, as at first. Call it before all
+/// other functions to get all messages. The variable OVERTAKE_LOG limits them to a level (off, error, warn, info or
+/// debug; warn if not set). Under the drop-in the function gets the messages of the drop-in too.
 ///
-/// Threads: any, but not with a lock that the function before takes: when this returns, that one is no longer called.
-/// The function is called on a thread of the library's that does nothing else, one message at a time, a moment after
-/// what the message is about. What comes while 256 messages wait is dropped, and counted in the report.
+/// Threads: any, but not with a lock that the earlier function takes: it is no longer called when this call returns.
+/// One thread of the library calls the function, for one message at a time, a moment after the event. While 256
+/// messages wait, later ones are dropped, and the report counts them.
 ///
 /// # Safety
 /// `callback` is null or takes `data` on another thread, until it is replaced.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn overtake_set_log_callback(callback: overtake_log_callback, data: *mut c_void) -> c_int {
     fence("overtake_set_log_callback", || {
-        // The layer in here may have something to say when the table is looked for.
+        // The layer of this library may write a message during the search for the table.
         // SAFETY: the caller's promise is the same, here and below.
         unsafe { shim::listen(callback, data) }?;
         let table = table();
@@ -306,8 +305,8 @@ pub unsafe extern "C" fn overtake_set_log_callback(callback: overtake_log_callba
     })
 }
 
-/// What has happened so far. Set struct_size to sizeof(struct overtake_statistics) before the call. Nothing is written
-/// unless the call succeeds; struct_size is then how much of the structure the library knows.
+/// The counts of this process so far. Set struct_size to sizeof(struct overtake_statistics) before the call. The
+/// structure is written only if the call succeeds; struct_size is then the number of bytes that the library knows.
 ///
 /// Threads: any. The sums are read one after another while copies go on.
 ///
@@ -328,7 +327,7 @@ pub unsafe extern "C" fn overtake_read_statistics(statistics: *mut Statistics) -
         let (table, mut totals) = (table(), Totals { struct_size: bytes_of::<Totals>(), ..Totals::default() });
         // SAFETY: `totals` is a structure of ours that says its size.
         match unsafe { (table.totals)(&raw mut totals) } {
-            // Nothing has happened yet.
+            // No copy has been made yet.
             codes::OVERTAKE_ERROR_NOT_STARTED => {}
             code => checked(table, code)?,
         }
@@ -348,9 +347,9 @@ fn bytes_of<T>() -> u32 {
     u32::try_from(size_of::<T>()).unwrap_or(u32::MAX)
 }
 
-/// The report of this process as JSON, with a NUL at its end. `needed` is null, or receives the size with the NUL, also
-/// when `size` is too small or `buffer` is null: the call is then OVERTAKE_ERROR_BUFFER_TOO_SMALL. The report may have
-/// grown by the next call, so ask for a little more than what was needed.
+/// The report of this process as JSON, with a NUL at its end. `needed` is null, or receives the size with the NUL. It
+/// does so too if `size` is too small or `buffer` is null: the call then returns OVERTAKE_ERROR_BUFFER_TOO_SMALL. The
+/// report may grow before the next call, so pass a little more than the needed size.
 ///
 /// Threads: any.
 ///

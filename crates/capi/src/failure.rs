@@ -1,4 +1,4 @@
-//! A failure on its way out: from a result to a number, with the panic fence between, and the text that stays behind.
+//! Failures of calls: the number that a call returns, the panic fence, and the text that the thread can ask for later.
 
 use std::any::Any;
 use std::cell::RefCell;
@@ -11,34 +11,31 @@ thread_local! {
     static LAST: RefCell<CString> = RefCell::new(CString::default());
 }
 
-/// Why a call did not do what it was asked for.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Failure {
     /// The number to return.
     pub code: c_int,
-    /// What the thread's last error is to say.
+    /// The text for the thread's `overtake_last_error`.
     pub text: CString,
 }
 
-/// What a call comes to.
 pub type Outcome<T = ()> = Result<T, Failure>;
 
 impl Failure {
-    /// A failure of this number, in these words.
     pub fn new(code: c_int, text: &str) -> Failure {
         let text = CString::new(text.replace('\0', " ")).unwrap_or_default();
         Failure { code, text }
     }
 
-    /// An argument that cannot be.
+    /// An argument outside its documented range.
     pub fn argument(text: &str) -> Failure {
         Failure::new(OVERTAKE_ERROR_INVALID_ARGUMENT, text)
     }
 }
 
-/// Runs the body of an export that returns a number. No panic leaves.
+/// Runs the body of an export that returns a number. A panic becomes one.
 pub fn fence(call: &str, body: impl FnOnce() -> Outcome) -> c_int {
-    // Whatever a panic leaves half done is the layer's, which takes its locks poisoned or not.
+    // A panic may leave state of the layer half changed; the layer takes its locks even if they are poisoned.
     let outcome = catch_unwind(AssertUnwindSafe(body));
     let outcome = outcome.unwrap_or_else(|payload| {
         Err(Failure::new(OVERTAKE_ERROR_PANIC, &format!("{call}: {}", panic_message(&*payload))))
@@ -62,17 +59,17 @@ fn panic_message(payload: &(dyn Any + Send)) -> &str {
     text.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("a panic that says nothing")
 }
 
-/// A thread that is ending has no place for the text any more, and cannot be asked for it later.
+/// In a thread that is ending there is no room for the text any more, and it cannot be asked for later.
 fn keep(text: CString) {
     let _ending = LAST.try_with(|last| *last.borrow_mut() = text);
 }
 
-/// What the calling thread's last failure was about; empty if there was none.
+/// The text of the calling thread's last failure; empty if there was none.
 pub fn last_text() -> *const c_char {
     LAST.try_with(|last| last.borrow().as_ptr()).unwrap_or(c"".as_ptr())
 }
 
-/// The text of a failure that other code has explained, or the number's own text without an explanation.
+/// A failure with its explanation, or with the text of its number if the explanation is empty.
 pub fn explained(code: c_int, text: &CStr) -> Failure {
     let text = if text.is_empty() { crate::codes::text(code) } else { text };
     Failure { code, text: text.to_owned() }
@@ -104,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn who_explains_nothing_gets_the_text_of_the_number() {
+    fn failures_without_an_explanation_have_the_text_of_the_number() {
         assert_eq!(explained(2, c"").text.as_c_str(), c"out of memory");
         assert_eq!(explained(2, c"cuMemAlloc: full").text.as_c_str(), c"cuMemAlloc: full");
     }

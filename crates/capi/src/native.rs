@@ -1,4 +1,4 @@
-//! Copies as the driver makes them: where the layer is off, or cannot work in the current context, a copy still is one.
+//! Copies by the driver, where the layer is off or cannot work in the current context.
 #![allow(unsafe_code)] // copies are unsafe; the caller's promise is passed on
 
 use std::ffi::{c_int, c_void};
@@ -30,7 +30,6 @@ fn stream_of(stream: *mut c_void) -> Stream {
     }
 }
 
-/// A rectangle and what it is on.
 pub struct Rectangle {
     /// Where it goes.
     pub target: *mut c_void,
@@ -64,7 +63,7 @@ pub unsafe fn copy(
 ) -> Outcome {
     let (driver, sides, stream, size) = (driver()?, declared(kind)?, stream_of(stream), bytes as u64);
     let (to, from) = (DevicePtr(target.expose_provenance() as u64), DevicePtr(source.expose_provenance() as u64));
-    // SAFETY: the caller's promise is what the driver asks for.
+    // SAFETY: the caller's promise is the one that the driver demands.
     let outcome = unsafe {
         match sides {
             (_, Declared::Host) => driver.copy_htod_async(to, source.cast(), size, stream),
@@ -92,6 +91,6 @@ pub unsafe fn copy_2d(rectangle: &Rectangle, kind: c_int, stream: *mut c_void) -
         rows: rectangle.height as u64,
         depth: 1,
     };
-    // SAFETY: the caller's promise is what the driver asks for.
+    // SAFETY: the caller's promise is the one that the driver demands.
     Ok(unsafe { driver()?.copy_shape_async(&shape, stream_of(stream)) }?)
 }

@@ -1,5 +1,5 @@
-//! The table of a process that has switched overtake off (`OVERTAKE=off`): nothing has an effect, nothing is an error,
-//! and copies are the driver's own.
+//! The table of a process that has switched overtake off (`OVERTAKE=off`): no call has an effect, no call fails, and
+//! the driver makes the copies.
 #![allow(unsafe_code)] // the table's functions take C's pointers
 
 use std::ffi::{c_char, c_int, c_void};
@@ -12,10 +12,9 @@ use crate::codes::{OVERTAKE_ERROR_BUFFER_TOO_SMALL, OVERTAKE_ERROR_OFF, OVERTAKE
 
 const REPORT: &[u8] = b"{\"format\":1,\"state\":\"off\",\"deployment\":\"off\"}\0";
 
-/// What `OVERTAKE` has to say for it.
+/// The values of `OVERTAKE` that switch everything off.
 const WORDS: [&str; 4] = ["off", "0", "false", "no"];
 
-/// The table.
 pub static TABLE: Table = Table {
     struct_size: size_of::<Table>() as u32,
     abi: TABLE_ABI,
@@ -36,12 +35,11 @@ pub static TABLE: Table = Table {
     set_log_callback,
 };
 
-/// Whether a value of the variable `OVERTAKE` switches everything off.
 pub fn means_off(value: &str) -> bool {
     WORDS.iter().any(|word| value.eq_ignore_ascii_case(word))
 }
 
-/// How many priorities there would be.
+/// The number of priorities of a process in which overtake is on.
 pub extern "C" fn priorities() -> c_int {
     let settings = Settings::from_environment(|name| std::env::var(name).ok());
     c_int::from(settings.options.priorities.count())

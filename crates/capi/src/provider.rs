@@ -1,5 +1,5 @@
-//! Who does the work: the drop-in's table of functions where the process has the drop-in, else the layer in here. Found
-//! at the first call that needs it, once; loading the library does nothing.
+//! The table of functions that does the work: the drop-in's, where the process has the drop-in, or else that of the
+//! layer in this library. The first call that needs the table finds it; loading the library does nothing.
 #![allow(unsafe_code)] // it looks up a symbol and calls through function pointers
 
 use std::ffi::{CStr, c_int, c_void};
@@ -16,10 +16,10 @@ use crate::codes::{
 use crate::failure::{Failure, Outcome, explained, fence_value};
 use crate::off;
 
-/// The name that a shadow drop-in, or one that works as an audit module, answers to.
+/// The file name of a shadow drop-in, and of one that an audit module has loaded.
 const DRIVER_LIBRARY: &CStr = c"libcuda.so.1";
 
-/// What the drop-in exports.
+/// The function that the drop-in exports.
 type Shared = unsafe extern "C" fn() -> *const Table;
 
 /// The table of functions of this process.
@@ -27,7 +27,8 @@ pub fn table() -> &'static Table {
     table_with(None)
 }
 
-/// The same; if this is the first call that needs it, and the process has no drop-in, with options as TOML.
+/// The table of this process. If this call is the first that needs it, and the process has no drop-in, the layer gets
+/// these options (TOML).
 pub fn table_with(options: Option<&str>) -> &'static Table {
     static TABLE: OnceLock<&'static Table> = OnceLock::new();
     TABLE.get_or_init(|| {
@@ -38,7 +39,7 @@ pub fn table_with(options: Option<&str>) -> &'static Table {
     })
 }
 
-/// Starts the layer in here. That loads no driver yet.
+/// Starts the layer of this library. That loads no driver yet.
 fn own(options: Option<&str>) -> &'static Table {
     doors::messages::catch_panics();
     shim::start_for_c(options);
@@ -46,7 +47,7 @@ fn own(options: Option<&str>) -> &'static Table {
     shim::table()
 }
 
-/// Tells the layer of forks, and of the end: it then writes its last report.
+/// Tells the layer of forks and of the exit, when it writes its last report.
 fn watch_process() {
     extern "C" fn forked() {
         shim::forked();
@@ -62,29 +63,29 @@ fn watch_process() {
     }
 }
 
-/// Whether a failed copy failed because the layer is not at work here, and so has done nothing.
+/// Whether a copy failed because the layer is not at work here. It has then copied nothing.
 pub fn is_away(table: &Table, failure: &Failure) -> bool {
     match failure.code {
         OVERTAKE_ERROR_OFF | OVERTAKE_ERROR_NOT_STARTED => true,
         OVERTAKE_ERROR_INVALID_ARGUMENT | OVERTAKE_ERROR_PANIC | OVERTAKE_ERROR_NO_DRIVER => false,
-        // SAFETY: null stands for no options.
+        // SAFETY: a null pointer means no options.
         _ => unsafe { (table.open)(std::ptr::null()) != 0 },
     }
 }
 
-/// Makes a failure of what a function of the table returned.
+/// Turns a code from the table into an outcome, with the text of its last failure.
 pub fn checked(table: &Table, code: c_int) -> Outcome {
     if code == 0 {
         return Ok(());
     }
     let text = (table.last_error)();
-    // SAFETY: the table's contract: never null, NUL-terminated, valid until the thread's next failure; it is copied
-    // before anything else is called.
+    // SAFETY: the table's contract: never null, NUL-terminated, valid until the thread's next failure. It is copied
+    // before any other call.
     let text = unsafe { CStr::from_ptr(text) };
     Err(explained(code, text))
 }
 
-/// The drop-in's table, if the process has a drop-in that speaks our version.
+/// The drop-in's table, if the process has a drop-in with our version of it.
 fn shared() -> Option<&'static Table> {
     let function = preloaded().or_else(instead_of_the_driver)?;
     // SAFETY: a symbol of this name is the drop-in's alone, and has this type in every version of the table.
@@ -100,21 +101,22 @@ fn shared() -> Option<&'static Table> {
     Some(unsafe { table.as_ref() })
 }
 
-/// Whether a table means what ours means, and has every field that we know.
+/// Whether a table has our version, and every field that we know.
 fn usable(abi: u32, bytes: u32) -> bool {
     abi == TABLE_ABI && usize::try_from(bytes).is_ok_and(|bytes| bytes >= size_of::<Table>())
 }
 
-/// The symbol in a library that is visible everywhere, as with LD_PRELOAD.
+/// The symbol in a library that every lookup sees, as with LD_PRELOAD.
 fn preloaded() -> Option<NonNull<c_void>> {
     // SAFETY: the name is NUL-terminated and static.
     NonNull::new(unsafe { libc::dlsym(libc::RTLD_DEFAULT, SHARED_SYMBOL.as_ptr()) })
 }
 
-/// The symbol in the library that goes by the driver's name. The layer in here would load that library next anyway.
+/// The symbol in the library with the driver's file name. The layer of this library would load that library next
+/// anyway.
 fn instead_of_the_driver() -> Option<NonNull<c_void>> {
-    // SAFETY: the name is NUL-terminated and static; running the initialisers of the installed driver, or of what
-    // stands in for it, is what any CUDA program does. The handle is never closed.
+    // SAFETY: the name is NUL-terminated and static. The initialisers that run are those of the installed driver, or of
+    // the library in its place, which any CUDA program runs. The handle is never closed.
     let handle = unsafe { libc::dlopen(DRIVER_LIBRARY.as_ptr(), libc::RTLD_LAZY | libc::RTLD_LOCAL) };
     let handle = NonNull::new(handle)?;
     // SAFETY: the handle is open; the name is NUL-terminated and static.

@@ -1,4 +1,4 @@
-//! The priorities that the calling thread has pushed: what each was put on top of.
+//! The priorities that the calling thread had before each of its open scopes.
 
 use std::cell::RefCell;
 use std::ffi::c_int;
@@ -12,14 +12,14 @@ thread_local! {
     static BENEATH: RefCell<Vec<c_int>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Begins a scope: `swap` sets the thread's priority and says which it had.
+/// Begins a scope: `swap` sets the thread's priority and returns the earlier one.
 pub fn push(swap: impl FnOnce() -> Outcome<c_int>) -> Outcome {
     let before = swap()?;
     BENEATH.with(|beneath| beneath.borrow_mut().push(before));
     Ok(())
 }
 
-/// Ends the innermost scope: `restore` sets the priority from before it. If it cannot, the scope goes on.
+/// Ends the innermost scope: `restore` sets the priority from before it. If it fails, the scope stays open.
 pub fn pop(restore: impl FnOnce(c_int) -> Outcome) -> Outcome {
     let before = BENEATH.with(|beneath| beneath.borrow().last().copied());
     let before = before.ok_or_else(|| Failure::new(OVERTAKE_ERROR_NO_SCOPE, EMPTY))?;

@@ -1,46 +1,46 @@
-//! The sized structure of `overtake_read_statistics`.
+//! The structure of `overtake_read_statistics`.
 
 use std::mem::{offset_of, size_of};
 
 use shim::table::Totals;
 
-/// What the layer has done in this process, all devices together. Set struct_size before the call; fields that the
-/// library does not know are set to 0, and struct_size then says how much it knows.
+/// The counts of this process, over all devices. Set struct_size before the call. Fields that the library does not know
+/// become 0, and struct_size becomes the number of bytes that it knows.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Statistics {
     /// sizeof(struct overtake_statistics).
     pub struct_size: u32,
-    /// 1 when the layer has stood down to plain copies, because it had to be rescued too often.
+    /// 1 after the layer stood down to plain copies, because the watchdog had to let waiting copies go too often.
     pub stood_down: u32,
-    /// Copies that held others off.
+    /// Copies that bulk copies yielded to.
     pub urgent_copies: u64,
     /// Their bytes.
     pub urgent_bytes: u64,
-    /// Bulk copies that went by copy kernel, which stands aside for urgent copies.
+    /// Bulk copies by copy kernel, which yields to urgent copies.
     pub kernel_copies: u64,
     /// Their bytes.
     pub kernel_bytes: u64,
-    /// Bulk copies that went by copy engine, in chunks.
+    /// Bulk copies by copy engine, in chunks.
     pub engine_copies: u64,
     /// Their bytes.
     pub engine_bytes: u64,
-    /// Copies that were passed on to the driver unchanged.
+    /// Copies that went to the driver unchanged.
     pub passed_on_copies: u64,
     /// Their bytes.
     pub passed_on_bytes: u64,
     /// Chunks.
     pub chunks: u64,
-    /// Times that the watchdog let waiting copies go.
+    /// Times when the watchdog let waiting copies go.
     pub rescues: u64,
-    /// Driver calls of the layer that failed; the copy went another way.
+    /// Driver calls of the layer that failed. The copy went another way.
     pub errors: u64,
 }
 
-/// The first structure that was ever released had this many bytes: no caller knows less.
+/// The size of the first released structure: no caller has a smaller one.
 pub const STATISTICS_BYTES_MIN: usize = 96;
 
-// The structure is the table's, said again for C; were a field inserted, these would no longer compile.
+// This is the table's structure, written again for C. If a field were inserted in one of them, this would not compile.
 const _: () = {
     assert!(size_of::<Statistics>() == size_of::<Totals>() && size_of::<Statistics>() >= STATISTICS_BYTES_MIN);
     assert!(offset_of!(Statistics, stood_down) == offset_of!(Totals, stood_down));

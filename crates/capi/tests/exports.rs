@@ -1,4 +1,4 @@
-//! What the library exports, needs and is called; and that the header says the same.
+//! The library exports, needs and is called what its page says, and the header says the same.
 
 mod common;
 
@@ -62,7 +62,7 @@ fn has_soft_gpu(file: &Path) -> bool {
 
 #[test]
 fn neither_library_contains_the_software_gpu() {
-    assert!(has_soft_gpu(&common::built("libcuda.so")), "the question finds it where it is");
+    assert!(has_soft_gpu(&common::built("libcuda.so")), "the check finds the software GPU in its own library");
     for library in ["libovertake_c.so", "libovertake_preload.so"] {
         assert!(!has_soft_gpu(&common::built(library)), "{library}");
     }

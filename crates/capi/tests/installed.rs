@@ -1,5 +1,5 @@
-//! `cargo xtask install` into a folder of the test's, and what a stranger does with it: the first programs of the
-//! READMEs, pkg-config, CMake, Python.
+//! `cargo xtask install` into a folder of the test's. Then the first programs of the READMEs, pkg-config, CMake and
+//! Python use it as a new user would.
 
 mod common;
 #[path = "../../../tests/support/needs.rs"]
@@ -16,7 +16,7 @@ use pages::block;
 const PROGRAM: &str = "#include <overtake.h>\n#include <stdio.h>\n\
                        int main(void) { puts(overtake_version_text()); return overtake_priorities() != 7; }\n";
 
-/// Installs what cargo built for this test, and leaves out what it did not.
+/// Installs the files that cargo built for this test, and leaves out the others.
 fn install(test: &str) -> PathBuf {
     install_with(test, &[])
 }
@@ -24,7 +24,7 @@ fn install(test: &str) -> PathBuf {
 fn install_with(test: &str, options: &[&str]) -> PathBuf {
     let prefix = common::folder(test).join("prefix");
     let deps = common::built("libovertake_c.so").parent().expect("a file has a folder").to_owned();
-    // Where this test was built, so that cargo does not build the chores anew elsewhere.
+    // Cargo uses the folder of this build, so that it does not build the chores again.
     let target = deps.ancestors().nth(2).expect("target/profile/deps");
     let mut cargo = Command::new(env!("CARGO"));
     cargo.current_dir(common::here()).env("CARGO_TARGET_DIR", target);
@@ -76,7 +76,7 @@ fn first_program(page: &str, name: &str) -> Result<(), Failed> {
         let mut shell = Command::new("sh");
         shell.current_dir(&prefix).env("PKG_CONFIG_PATH", prefix.join("lib/pkgconfig")).args(["-ec", line]);
         let mut program = common::program(&prefix.join("program"));
-        // Where CUDA is installed the compiler finds its header and its library; here those of the software GPU.
+        // Where CUDA is installed the compiler finds CUDA's header and library; here it gets those of the software GPU.
         if line.contains("-lcuda") {
             shell.env("C_INCLUDE_PATH", soft.join("include")).env("LIBRARY_PATH", &soft);
             program.env("LD_LIBRARY_PATH", std::env::join_paths([&prefix.join("lib"), &soft])?);
@@ -91,13 +91,13 @@ fn first_program(page: &str, name: &str) -> Result<(), Failed> {
     }
 }
 
-/// Runs a program that copies four layers and four tokens; its report says that the copies had their priorities.
+/// Runs a program that copies four layers and four tokens. Its report shows that the copies had their priorities.
 fn runs_with_priorities(program: &mut Command, reports: &Path) -> Result<(), Failed> {
     std::fs::create_dir_all(reports)?;
     common::run(program.env("OVERTAKE_REPORT_DIR", reports))?;
     let report = std::fs::read_dir(reports)?.next().ok_or("the program wrote no report")??.path();
     let report = std::fs::read_to_string(report)?;
-    // The first copy of bulk finds nothing to yield to; the others do.
+    // The first bulk copy meets no other copy; the next three do.
     match ["\"urgent\":{\"copies\":4,", "\"kernel\":{\"copies\":3,"].iter().all(|part| report.contains(part)) {
         true => Ok(()),
         false => Err(format!("not four urgent copies beside bulk that yields: {report}").into()),
@@ -110,7 +110,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
 }
 
-/// No name or line of a source is left in the libraries, and the soft driver is only where it is asked for.
+/// The libraries contain no name or line of a source, and only programs that ask for the soft driver find it.
 fn libraries_are_stripped_and_the_soft_driver_stands_aside() -> Result<(), Failed> {
     let prefix = install_with("installed_stripped", &["--libdir", "lib64"]);
     let files = files(&prefix);
@@ -136,7 +136,7 @@ fn libraries_are_stripped_and_the_soft_driver_stands_aside() -> Result<(), Faile
     }
 }
 
-/// The same from a folder of libraries of another name.
+/// The same from a folder of libraries with another name.
 fn another_folder_of_libraries() -> Result<(), Failed> {
     let prefix = install_with("installed_lib64", &["--libdir", "lib64"]);
     let source = prefix.join("program.c");

@@ -1,4 +1,4 @@
-//! A program that runs with other rights than its caller's hears of no file that the caller names.
+//! A program that runs with other rights than its caller's opens no file that the caller names.
 
 mod common;
 
@@ -7,11 +7,11 @@ use std::os::unix::process::CommandExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The number of a user without rights.
+/// A user without rights.
 const OTHER_USER: u32 = 65_534;
 const FILES: [&str; 3] = ["OVERTAKE_RULES", "OVERTAKE_CONFIG", "OVERTAKE_REPORT_DIR"];
 
-/// Builds the program and what its caller wants it to load, where another user can reach them.
+/// Builds the program, and the library that its caller wants it to load, where another user can reach them.
 fn build(folder: &Path) -> (PathBuf, PathBuf) {
     let here = common::here().join("tests/programs");
     let (program, chosen) = (folder.join("program"), folder.join("chosen.so"));

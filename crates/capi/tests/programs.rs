@@ -1,5 +1,5 @@
-//! C and C++ programs on the software GPU: the headers as every standard reads them, the programs of `tests/programs`
-//! and of the examples linked with the shared and with the static library, and a stand-in for the drop-in.
+//! C and C++ programs on the software GPU: the headers in every standard of the languages, the programs of
+//! `tests/programs` and the examples with the shared and the static library, and a stand-in for the drop-in.
 
 #[path = "../../../tests/support/binaries.rs"]
 mod binaries;
@@ -20,25 +20,22 @@ use crate::binaries::Binaries;
 const STRICT: [&str; 5] = ["-Wall", "-Wextra", "-Wpedantic", "-Werror", "-g"];
 const STATIC_NEEDS: [&str; 6] = ["-lgcc_s", "-lutil", "-lrt", "-lpthread", "-lm", "-ldl"];
 
-/// Random programs of a run of all tests, and how many of them a process runs.
+/// Random programs in a run of all tests, and in one process.
 const PROGRAMS: u32 = 10;
 const PROGRAMS_A_PROCESS: usize = 5;
 
-/// What is linked.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Linked {
     Shared,
     Static,
 }
 
-/// What a trial does.
 type Test = dyn Fn(&Place) -> Result<(), Failed> + Send;
 
-/// Where everything lies.
 struct Place {
     folder: PathBuf,
     driver: PathBuf,
-    /// The C library, under the names that it is installed by.
+    /// The C library, under its installed names.
     installed: PathBuf,
     programs: Binaries<PathBuf>,
 }
@@ -74,7 +71,7 @@ impl Place {
             Linked::Shared => command.arg("-L").arg(&self.installed).args(["-lovertake", "-ldl"]),
             Linked::Static => command.arg(self.installed.join("libovertake.a")).args(STATIC_NEEDS),
         };
-        // A program that makes no driver call of its own is not to depend on the driver.
+        // A program that makes no driver call of its own must not depend on the driver.
         common::succeed(command.args(["-Wl,--as-needed", "-lcuda"]))?;
         Ok(binary)
     }
@@ -106,14 +103,14 @@ fn page_in_cpp(place: &Place) -> Result<(), Failed> {
     Ok(())
 }
 
-/// A program that is run with everything switched off.
+/// Runs a program with everything switched off.
 fn runs_off(place: &Place, source: &Path) -> Result<(), Failed> {
     let binary = place.build(source, Linked::Shared)?;
     common::run(place.program(&binary, true).env("OVERTAKE", "off"))?;
     Ok(())
 }
 
-/// A program whose configuration switches everything off.
+/// Runs a program whose configuration switches everything off.
 fn off_by_its_options(place: &Place) -> Result<(), Failed> {
     let (binary, options) = (place.build(&ours("off.c"), Linked::Shared)?, place.folder.join("off.toml"));
     std::fs::write(&options, "enabled = false\n")?;
@@ -121,7 +118,7 @@ fn off_by_its_options(place: &Place) -> Result<(), Failed> {
     Ok(())
 }
 
-/// The last report is written at the end, and counts what was copied.
+/// The last report is written at the end, and counts all copies.
 fn reports(place: &Place, linked: Linked) -> Result<(), Failed> {
     let binary = place.build(&ours("copies.c"), linked)?;
     let folder = binary.with_extension("reports");
@@ -152,7 +149,7 @@ fn example(name: &str) -> PathBuf {
     common::here().join("../../examples/c").join(name)
 }
 
-/// A program that says `ok`, or an example, which says what it measured.
+/// Runs a program that prints `ok`, or an example, which prints its measurements.
 fn runs(place: &Place, source: &Path, linked: Linked) -> Result<(), Failed> {
     let binary = place.build(source, linked)?;
     let output = common::run(&mut place.program(&binary, true))?;
@@ -160,7 +157,7 @@ fn runs(place: &Place, source: &Path, linked: Linked) -> Result<(), Failed> {
     if output.contains(expected) { Ok(()) } else { Err(format!("it says {output:?}").into()) }
 }
 
-/// The driver is absent: nothing may hang, crash or pretend.
+/// Without a driver no call may hang, crash or pretend to have copied.
 fn without_driver(place: &Place, linked: Linked) -> Result<(), Failed> {
     let binary = place.build(&ours("no_driver.c"), linked)?;
     common::run(&mut place.program(&binary, false))?;
@@ -180,7 +177,6 @@ fn header(place: &Place, header: &str, compiler: &str, standard: &str) -> Result
     Ok(())
 }
 
-/// A program and its drop-in.
 fn under_the_drop_in(place: &Place, linked: Linked) -> Result<(), Failed> {
     let binary = place.build(&ours("drop_in.c"), linked)?;
     let drop_in = common::built("libovertake_preload.so");
@@ -188,7 +184,7 @@ fn under_the_drop_in(place: &Place, linked: Linked) -> Result<(), Failed> {
     Ok(())
 }
 
-/// A program with a function of its own for messages, which are then on no standard error.
+/// Runs a program with a function of its own for messages. None may reach standard error.
 fn messages(place: &Place, drop_in: bool) -> Result<(), Failed> {
     let binary = place.build(&ours("messages.c"), Linked::Shared)?;
     let mut program = place.program(&binary, true);
@@ -203,7 +199,7 @@ fn messages(place: &Place, drop_in: bool) -> Result<(), Failed> {
     }
 }
 
-/// A misspelt variable is told once in a process, and files that never end are left alone.
+/// A misspelt variable leads to one message in a process, and files that never end are left alone.
 fn configuration(place: &Place, drop_in: bool) -> Result<(), Failed> {
     let source = ours(if drop_in { "drop_in.c" } else { "copies.c" });
     let binary = place.build(&source, Linked::Shared)?;
@@ -227,7 +223,7 @@ fn configuration(place: &Place, drop_in: bool) -> Result<(), Failed> {
     }
 }
 
-/// Random use of everything. `RANDOM_PROGRAMS` asks for more of it.
+/// Runs random calls of every function; `RANDOM_PROGRAMS` is their number.
 fn random(place: &Place, linked: Linked, change: impl Fn(&mut Command)) -> Result<(), Failed> {
     let binary = place.build(&ours("random.c"), linked)?;
     let programs = std::env::var("RANDOM_PROGRAMS").map_or(Ok(PROGRAMS), |text| text.parse::<u32>())?;
@@ -242,7 +238,7 @@ fn random(place: &Place, linked: Linked, change: impl Fn(&mut Command)) -> Resul
     Ok(())
 }
 
-/// What the program says when a drop-in of this version is loaded before it.
+/// The output of the program when a drop-in of this version is loaded before the C library.
 fn beside_drop_in(place: &Place, version: u32, shadow: bool) -> Result<String, Failed> {
     let folder = place.folder.join(format!("stand_in_{version}_{shadow}"));
     std::fs::create_dir_all(&folder)?;

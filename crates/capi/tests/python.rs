@@ -41,8 +41,8 @@ fn without_a_driver_the_library_says_what_is_missing() -> Result<(), Failed> {
     })
 }
 
-/// The program of a page, with streams and tensors of the test's own. The page starts it under `overtake run`, which
-/// prepares more than this; the copies of `on_device` go through the library itself.
+/// Runs the program of a page, with streams and tensors of the test's own. The page starts it under `overtake run`,
+/// which prepares more than this; the copies of `on_device` go through the library itself.
 fn program_of(page: &'static str, name: &str) -> Result<(), Failed> {
     let folder = common::folder(name);
     let (driver, library) = (common::driver(&folder), common::library(&folder));

@@ -1,4 +1,4 @@
-//! What cargo built for these tests, laid out as programs find it, and programs that end in time.
+//! The libraries that cargo built for these tests, laid out as programs find them, and programs with a time limit.
 #![allow(dead_code)] // each test uses a part
 
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ mod patience;
 #[path = "../../../../tests/support/spawn.rs"]
 mod spawn;
 
-/// What would change a program's result.
+/// Variables that would change a program's result.
 const VARIABLES: [&str; 12] = [
     "CUDA_DEVICE_MAX_CONNECTIONS",
     "CUDA_DEVICE_MAX_COPY_CONNECTIONS",
@@ -38,7 +38,7 @@ pub fn folder(test: &str) -> PathBuf {
     folder
 }
 
-/// What cargo built for this test lies beside the test itself.
+/// Files that cargo built for this test lie beside the test itself.
 pub fn built(name: &str) -> PathBuf {
     let test = std::env::current_exe().expect("the path of the running test");
     let file = test.parent().expect("a file has a folder").join(name);
@@ -52,7 +52,8 @@ pub fn link(file: &Path, link: &Path) {
     std::os::unix::fs::symlink(file, link).unwrap_or_else(|error| panic!("link {}: {error}", link.display()));
 }
 
-/// A folder with the soft driver under both of its names, and a cuda.h that declares what the programs use of it.
+/// A folder with the soft driver under both of its names, and a cuda.h that declares the functions that the programs
+/// use.
 pub fn driver(folder: &Path) -> PathBuf {
     let driver = folder.join("driver");
     std::fs::create_dir_all(&driver).expect("a folder for the driver");
@@ -63,7 +64,7 @@ pub fn driver(folder: &Path) -> PathBuf {
     driver
 }
 
-/// A folder with the C library under the names that it is installed by.
+/// A folder with the C library under its installed names.
 pub fn library(folder: &Path) -> PathBuf {
     let library = folder.join("library");
     std::fs::create_dir_all(&library).expect("a folder for the library");
@@ -74,20 +75,20 @@ pub fn library(folder: &Path) -> PathBuf {
     library
 }
 
-/// Runs a command that takes no time worth limiting; its complaint is the error.
+/// Runs a command that needs no time limit. Its error output is the error.
 pub fn succeed(command: &mut Command) -> Result<String, String> {
     let output = command.output().map_err(|error| format!("{command:?} does not start: {error}"))?;
     judged(command, &output)
 }
 
-/// Runs a program without the variables that would change its result; its output, if it ends well and in time.
+/// Runs a program without the variables that would change its result. Returns its output if it succeeds in time.
 pub fn run(program: &mut Command) -> Result<String, String> {
     program.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let child = spawn::spawn(program).map_err(|error| format!("{program:?} does not start: {error}"))?;
     judged(program, &wait(child)?)
 }
 
-/// A program that has none of the variables of the shell that runs the tests.
+/// A program without the variables of the shell that runs the tests.
 pub fn program(path: &Path) -> Command {
     let mut command = Command::new(path);
     for name in VARIABLES {

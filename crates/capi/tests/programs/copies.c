@@ -3,7 +3,7 @@
 
 enum { BULK = 5 << 20, SMALL = 64 << 10, PITCH = 512, WIDTH = 300, HEIGHT = 40, BATCH = 6 };
 
-/* With OVERTAKE=off everything is as natively, and nothing is an error. */
+/* With OVERTAKE=off every copy is the driver's, and no call fails. */
 static int off;
 
 static int priority_of(CUstream stream)
@@ -47,7 +47,7 @@ static void rectangles(CUstream stream, int priority)
     }
 }
 
-/* Rows that come to a few bytes past 64 bits: the driver refuses them, and nothing moves. */
+/* Rows whose total size leaves 64 bits: the driver refuses them, and copies nothing. */
 static void rectangles_beyond_numbers(CUstream stream)
 {
     size_t row = 2u << 20, rows = ((size_t)1 << 43) + 1;
@@ -100,7 +100,7 @@ static struct overtake_statistics sums(void)
     return sums;
 }
 
-/* What a rule leaves alone goes as natively, however much of it there is, and counts. */
+/* Copies that a rule leaves alone go natively in any number, and are counted. */
 static void rules_that_pass(CUstream stream)
 {
     static char report[1 << 16];
@@ -122,7 +122,7 @@ static void rules_that_pass(CUstream stream)
     OK(overtake_set_rules(""));
 }
 
-/* A stream of another context: nothing is known of it here, and the driver has its say. */
+/* A stream of another context: the layer of this one does not know it, and the driver answers. */
 static void foreign_streams(void)
 {
     CUcontext here = NULL, other = NULL;

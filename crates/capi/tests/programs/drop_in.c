@@ -18,7 +18,7 @@ int main(void)
     void *bulk_on_device, *small_on_device;
     CUstream loader, worker;
     int before = 0;
-    /* Before the driver is there, scopes and questions are no errors. */
+    /* Before the driver is initialised, scopes and questions do not fail. */
     REQUIRE(strcmp(overtake_deployment(), "idle") == 0 && overtake_priorities() == 7);
     OK(overtake_push_priority(4));
     REQUIRE(sums().passed_on_copies == 0);

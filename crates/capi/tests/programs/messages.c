@@ -1,5 +1,5 @@
-/* The program's own function hears what the layer has to say, until it is taken away again; standard error stays empty
- * as long. The surroundings hold an option that is not understood. */
+/* The program's own function gets the layer's messages until it is taken away again. Standard error stays empty as
+ * long. The environment has an option with a fault. */
 #include <stdatomic.h>
 #include <time.h>
 

@@ -1,4 +1,4 @@
-/* On a machine without a driver every call returns, and says what is missing. With OVERTAKE=off only copies miss it. */
+/* On a machine without a driver every call returns an error that names the driver. With OVERTAKE=off only copies do. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

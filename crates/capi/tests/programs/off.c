@@ -1,4 +1,4 @@
-/* Switched off by its options, and in a forked child, the layer says so; copies are the driver's own. */
+/* Switched off by its options, or in a forked child, the layer returns an error that says so, and the driver copies. */
 #include <sys/wait.h>
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-/* Says whether the kernel takes this program for privileged, and which driver the library loads. */
+/* Prints whether the kernel takes this program for privileged, and which driver the library loads. */
 #include <stdio.h>
 #include <sys/auxv.h>
 

@@ -1,5 +1,5 @@
-/* Random use of the C ABI from several threads: every function, in any order, with arguments that it takes and with
- * some that it does not. No call crashes or hangs, each answers with a number of the header, every byte arrives.
+/* Random use of the C ABI from several threads: every function, in any order, with valid and invalid arguments. No
+ * call crashes or hangs, each returns a number of the header, and every byte arrives.
  *
  * usage: random FIRST COUNT [loud]
  *
@@ -34,7 +34,7 @@ typedef struct {
     int number, steps, scopes;
 } User;
 
-/* Closing a context while another thread is inside a copy of it is the one thing that may not be done. */
+/* A thread may not close a context while another thread is inside a copy of it. */
 static pthread_rwlock_t copying = PTHREAD_RWLOCK_INITIALIZER;
 static int is_loud;
 static atomic_int messages;
@@ -58,7 +58,7 @@ static int noted(const User *user, const char *call, int code)
 #define TRY(call) noted(user, #call, call)
 #define WORKS(call) REQUIRE(TRY(call) == OVERTAKE_OK)
 
-/* Valid in three of four draws; `is_valid` says which it was. */
+/* Valid in three of four draws; `is_valid` says whether it is. */
 static int any_priority(User *user, int *is_valid)
 {
     static const int wrong[] = {-1, -2147483647 - 1, 2147483647, 33};
@@ -77,7 +77,7 @@ static size_t any_bytes(User *user)
     return 1 + draw(user, limits[draw(user, 5)]);
 }
 
-/* What a copy that was accepted has done: `way` is 0 to the device, 1 to the host, 2 within the device. */
+/* Makes an accepted copy in the model as well: `way` is 0 to the device, 1 to the host, 2 within the device. */
 static void model(Lane *lane, int way, size_t to, size_t from, size_t bytes)
 {
     unsigned char *target = way == 1 ? lane->out_model : lane->device_model;
@@ -149,7 +149,7 @@ static void batch(User *user)
         model(lane, way, i * PART, i * PART, sizes[i]);
 }
 
-/* Every byte so far. */
+/* Compares every byte with the model. */
 static void look(User *user)
 {
     Lane *lane = &user->lanes[draw(user, LANES)];
@@ -295,7 +295,7 @@ static void closes(User *user)
     REQUIRE(pthread_rwlock_rdlock(&copying) == 0);
 }
 
-/* A context of its own, opened or not, closed or not, gone afterwards. */
+/* Makes a context, perhaps opens and closes the layer in it, and destroys it. */
 static void passing_context(User *user)
 {
     CUcontext mine = NULL;

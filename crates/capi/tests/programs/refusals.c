@@ -1,4 +1,4 @@
-/* What is refused, with which number and which words, and that nothing is written then. */
+/* Refused calls: their numbers and texts, and that they write no output. */
 #include "expect.h"
 
 #define REFUSED(code, words, call)                                                                                    \
@@ -52,7 +52,7 @@ static void arguments(void)
     void *target = &byte;
     const void *source = &byte;
     REFUSED(OVERTAKE_ERROR_SYNTAX, "the options:2:1: ", overtake_open("priorities = 3\nkernel_bites_min = 1\n"));
-    REQUIRE(overtake_priorities() != 3); /* nothing of it is heeded */
+    REQUIRE(overtake_priorities() != 3); /* no part of it is used */
     REFUSED(OVERTAKE_ERROR_NO_SCOPE, "overtake_push_priority", overtake_pop_priority());
     REFUSED(OVERTAKE_ERROR_INVALID_ARGUMENT, "1 (bulk) or more", overtake_adopt_stream(NULL, 0));
     REFUSED(OVERTAKE_ERROR_INVALID_ARGUMENT, "rules is null", overtake_set_rules(NULL));

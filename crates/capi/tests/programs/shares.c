@@ -1,4 +1,4 @@
-/* Says who does the work: the drop-in of this process, or the library itself. */
+/* Prints whether the drop-in of this process or the library itself does the work. */
 #include <stdio.h>
 #include <string.h>
 

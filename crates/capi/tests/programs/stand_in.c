@@ -1,5 +1,5 @@
-/* Stands in for a drop-in of the version that ABI says: a library with the one symbol, and a state that shows who was
- * called. */
+/* Stands in for a drop-in of the version ABI: a library with the one symbol, and a state that shows which functions
+ * were called. */
 #include "table.h"
 
 static int stream_priority_now;

@@ -1,4 +1,4 @@
-/* The table of functions as a drop-in hands it out: what crates/shim/src/table.rs says, in C. */
+/* The table of functions of a drop-in: crates/shim/src/table.rs in C. */
 #ifndef TABLE_H
 #define TABLE_H
 
