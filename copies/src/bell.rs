@@ -1,4 +1,5 @@
-//! How a thread of the layer sleeps and is woken: by virtual time where time is virtual, and by parking otherwise.
+//! A thread of the layer sleeps and is woken by its bell: in virtual time where time is virtual, and by parking
+//! otherwise.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -7,23 +8,23 @@ use std::time::Duration;
 
 use hal::{Host, Nanos};
 
-/// Rings for one listener.
+/// A bell with one listening thread.
 #[derive(Debug, Default)]
 pub(crate) struct Bell {
     rung: AtomicU64,
-    /// Whether the listener sleeps until it is rung, with no time to look again.
+    /// Whether the listener sleeps until the bell rings, without a time to look again.
     asleep: AtomicBool,
     ended: AtomicBool,
     listener: OnceLock<Thread>,
 }
 
 impl Bell {
-    /// Something is new that can wait for the listener's next look. Costs no system call.
+    /// Leaves news for the listener's next look. Costs no system call.
     pub(crate) fn post(&self) {
         self.rung.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// Something is new that can wait for the listener's next look, if there will be one.
+    /// Leaves news for the listener's next look, and wakes a listener that would not look again by itself.
     pub(crate) fn ring(&self) {
         self.post();
         if self.asleep.swap(false, Ordering::SeqCst) {
@@ -31,7 +32,7 @@ impl Bell {
         }
     }
 
-    /// Something is new that cannot wait for the listener's next look.
+    /// Leaves news that the listener must see now.
     pub(crate) fn wake(&self) {
         self.post();
         if let Some(listener) = self.listener.get() {
@@ -39,18 +40,17 @@ impl Bell {
         }
     }
 
-    /// The listener shall end.
+    /// Asks the listener to end.
     pub(crate) fn end(&self) {
         self.ended.store(true, Ordering::SeqCst);
         self.wake();
     }
 
-    /// Whether the listener shall end.
     pub(crate) fn has_ended(&self) -> bool {
         self.ended.load(Ordering::SeqCst)
     }
 
-    /// How often it was rung so far.
+    /// The number of rings so far.
     pub(crate) fn count(&self) -> u64 {
         self.rung.load(Ordering::SeqCst)
     }
@@ -58,13 +58,13 @@ impl Bell {
     /// Makes the calling thread the listener.
     pub(crate) fn listen(&self) {
         let _ = self.listener.set(std::thread::current());
-        // A thread that rings after this sees the listener, and the listener sees a ring from before: without a step
-        // that both take in one order, each could miss the other.
+        // A thread that rings after this sees the listener, and the listener sees an earlier ring: both take this step
+        // in one order. Without it each could miss the other.
         self.post();
     }
 
-    /// Sleeps until `news` or, where there is a time to look again, until then. In real time only waking ends a sleep
-    /// with such a time: `news` can wait for that look.
+    /// Sleeps until `news`, or until the time to look again if there is one. With such a time and in real time, only a
+    /// wake ends the sleep early; `news` can wait for that look.
     #[expect(clippy::disallowed_methods, reason = "a host with real time: the thread that rings wakes this one")]
     pub(crate) fn wait(&self, host: &dyn Host, again: Option<Nanos>, news: &mut (dyn FnMut() -> bool + Send)) {
         if host.is_virtual() {
@@ -96,11 +96,12 @@ mod tests {
 
     const RINGS: u64 = if cfg!(miri) { 12 } else { 1000 };
 
-    /// A sleep that no test waits out.
+    /// Longer than any test waits.
     const LONG: Nanos = Nanos::from_ms(20_000);
 
-    /// Rings many times by `ring` for a listener who looks again after `nap`, if at all. The ringer waits to be heard,
-    /// so that every ring meets a listener who falls asleep; one that is lost fails.
+    /// Rings many times by `ring` for a listener that looks again after `nap`, if at all. The ringing thread waits
+    /// until each ring is heard, so that every ring meets a listener that is falling asleep. A lost ring fails the
+    /// test.
     fn all_are_heard(ring: impl Fn(&Bell), nap: Option<Nanos>) {
         let (bell, work, heard) = (Bell::default(), AtomicU64::new(0), AtomicU64::new(0));
         let host = RealHost::new();
@@ -124,7 +125,7 @@ mod tests {
                     std::thread::yield_now();
                 }
                 if lost {
-                    // Ends the listener, who is asleep.
+                    // Ends the listener, which is asleep.
                     heard.store(RINGS, Ordering::Relaxed);
                     bell.wake();
                     break;
@@ -135,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn no_ring_is_lost_on_a_listener_who_falls_asleep() {
+    fn no_ring_is_lost_on_a_listener_that_falls_asleep() {
         all_are_heard(Bell::ring, None);
     }
 

@@ -14,12 +14,12 @@ pub(crate) const INLINE_BYTES_MAX: u64 = 24 << 10;
 pub(crate) enum Cargo<'a> {
     /// One copy.
     One(&'a Request),
-    /// Several copies without order among them. There is at least one.
+    /// Several copies without an order among them: one or more.
     Batch(&'a [Request]),
 }
 
 impl<'a> Cargo<'a> {
-    /// The request whose priority and direction count for all.
+    /// The request that gives the priority and the direction of all.
     #[inline]
     pub(crate) fn first(self) -> &'a Request {
         match self {
@@ -28,7 +28,6 @@ impl<'a> Cargo<'a> {
         }
     }
 
-    /// All of them.
     pub(crate) fn requests(self) -> &'a [Request] {
         match self {
             Cargo::One(request) => std::slice::from_ref(request),
@@ -50,7 +49,7 @@ impl<'a> Cargo<'a> {
         }
     }
 
-    /// Whether the driver inlines it where the host side is pinned, so that it never meets the copy engine.
+    /// Whether the driver inlines it if the host side is pinned; then it never uses the copy engine.
     #[inline]
     pub(crate) fn is_inlined(self, direction: Direction) -> bool {
         let is_small = |bytes| direction == Direction::HostToDevice && bytes <= INLINE_BYTES_MAX;
@@ -63,8 +62,8 @@ impl<'a> Cargo<'a> {
         }
     }
 
-    /// Whether the copy kernel moves it at full speed: rows are aligned alike on both sides. Of a batch the device sees
-    /// the host's side only where this holds for all of it (`submit/batch.rs`).
+    /// Whether the copy kernel moves it at full speed: rows are aligned alike on both sides. The device sees the host
+    /// side of a batch only if that holds for all its copies (`submit/batch.rs`).
     pub(crate) fn is_aligned(self) -> bool {
         let Cargo::One(request) = self else { return true };
         let shape = request.shape.flattened();

@@ -20,12 +20,12 @@ const BYTES_PER_NANOSECOND: u64 = BYTES_PER_SECOND / 1_000_000_000;
 /// The time between two copies in which an engine moves no bytes (facts, section 2).
 const GAP: Nanos = Nanos(2_600);
 
-/// An engine. The fields that a copy needs that goes at once come first, on one cache line.
+/// An engine. The fields that a copy needs in order to go at once come first, on one cache line.
 #[repr(C, align(64))]
 pub(crate) struct Engine {
     /// The priorities with which streams copy here.
     pub(crate) census: Census,
-    /// Whether there is any channel, for one load.
+    /// Whether there is any channel: a copy needs one load to know.
     channelled: AtomicBool,
     pub(crate) bank: Arc<Bank>,
     groups: Vec<Group>,
@@ -36,7 +36,7 @@ pub(crate) struct Engine {
 const _: () = assert!(std::mem::offset_of!(Engine, groups) <= 64);
 
 impl Engine {
-    /// An engine with as many channels as `queues` allow; they are made when first used.
+    /// An engine with as many channels as `queues` allow. A channel is made when it is first used.
     pub(crate) fn new(
         driver: &Arc<dyn Driver>,
         priorities: Priorities,
@@ -54,7 +54,7 @@ impl Engine {
         })
     }
 
-    /// How long a copy of so many bytes takes when nothing is in its way.
+    /// The time that a copy of so many bytes takes on an idle engine.
     pub(crate) fn expected(&self, bytes: u64) -> Nanos {
         Nanos(bytes / BYTES_PER_NANOSECOND) + GAP
     }
@@ -64,13 +64,12 @@ impl Engine {
         chunk::chunk_bytes(blocking_max, BYTES_PER_SECOND, GAP)
     }
 
-    /// The priority at which a channel lets copies of `priority` wait: that of its group.
+    /// The priority at which copies of `priority` wait in a channel: that of their group.
     pub(crate) fn level(&self, priority: Priority) -> Priority {
         self.groups[group_of(&self.groups, priority)].highest.max(priority)
     }
 
-    /// Whether any copy has gone in chunks: then an urgent copy waits for the rest of a chunk first, and how long that
-    /// takes is unknown.
+    /// Whether any copy has gone in chunks. An urgent copy then waits for the rest of a chunk, for an unknown time.
     pub(crate) fn uses_channels(&self) -> bool {
         self.channelled.load(Ordering::Relaxed)
     }
@@ -89,7 +88,7 @@ impl Engine {
         }
         let make = || Channel::new(driver, direction, self.groups[index], self.channel_options);
         let made = hal::beside_captures(&**driver, make)?;
-        // Another thread may have been quicker; its channel stays and ours is dropped.
+        // Another thread may have made the channel first; that one stays, and ours is dropped.
         self.channelled.store(true, Ordering::Relaxed);
         Ok(cell.get_or_init(|| made))
     }

@@ -9,7 +9,7 @@ use crate::decide::Plan;
 use crate::records::Ticket;
 use crate::state::StreamState;
 
-/// How far a copy is.
+/// The progress of a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
     /// Submitted, not completed.
@@ -44,7 +44,7 @@ pub struct CopyHandle {
     pub(crate) plan: Plan,
 }
 
-/// How often a waiter asks the driver whether something went wrong meanwhile.
+/// A waiting thread asks the driver for errors this often.
 const ASK_EVERY: Nanos = Nanos::from_ms(10);
 
 impl fmt::Debug for CopyHandle {
@@ -59,14 +59,14 @@ impl fmt::Debug for CopyHandle {
 }
 
 impl CopyHandle {
-    /// Which way the copy went.
+    /// The way that the copy went.
     #[must_use]
     pub fn plan(&self) -> Plan {
         self.plan
     }
 
-    /// How far it is. A copy without a completion ticket of its own (see [`CopyHandle::plan`]) is done when its stream
-    /// is.
+    /// The progress of the copy. A copy without a ticket of its own (see [`CopyHandle::plan`]) counts as done when its
+    /// stream is.
     pub fn status(&self) -> Result<Status> {
         let done = self.has_landed() || self.stream.inner.driver.stream_query(self.stream.stream)?;
         self.stream.inner.records.standing.check()?;
@@ -77,8 +77,8 @@ impl CopyHandle {
         self.ticket.is_some_and(|ticket| self.stream.inner.records.tickets.is_done(ticket))
     }
 
-    /// Waits until it has completed; an error of the device comes back as that error, and so does a copy of the context
-    /// that could not be made (see [`crate::Statistics::lost`]).
+    /// Waits until the copy has completed. Returns the error of the device, if there was one, and an error if a copy of
+    /// the context could not be made (see [`crate::Statistics::lost`]).
     pub fn wait(&self) -> Result<()> {
         self.wait_for_landing().and_then(|()| self.stream.inner.records.standing.check())
     }
@@ -97,7 +97,7 @@ impl CopyHandle {
                     return Ok(());
                 }
                 Wait::Deadline => {}
-                // A proven deadlock: let the driver say so in its own words.
+                // This is a proven deadlock; the driver reports it with its own error.
                 Wait::Stuck => return driver.stream_synchronize(stream),
             }
         }

@@ -19,8 +19,8 @@ use crate::records::{Counters, Records, Standing, Tickets, Trace};
 use crate::watch::watch;
 use crate::worker::Worker;
 
-/// The state that streams and handles share. The fields that a copy needs that goes at once come first, on one cache
-/// line.
+/// The state that streams and handles share. The fields that a copy needs in order to go at once come first, on one
+/// cache line.
 #[repr(C, align(64))]
 pub(crate) struct Inner {
     pub(crate) driver: Arc<dyn Driver>,
@@ -37,7 +37,7 @@ pub(crate) struct Inner {
     pub(crate) kernel: Option<Arc<CopyKernel>>,
     pub(crate) events: Pool<Event>,
     pub(crate) shadows: Pool<Stream>,
-    // Dropped last: everything above was made in it.
+    // Dropped last: all fields above were made in this context.
     pub(crate) primary: Primary,
 }
 
@@ -46,7 +46,7 @@ const _: () = assert!(std::mem::offset_of!(Inner, options) <= 64);
 impl Inner {
     pub(crate) fn new(driver: &Arc<dyn Driver>, primary: Primary, options: Options) -> Result<Inner> {
         let queues = |direction| -> Result<usize> {
-            // Without channels nothing of ours waits in a hardware queue, so it does not matter how many there are.
+            // Without channels no copy of ours waits in a hardware queue, so their number does not matter.
             if !options.channels {
                 return Ok(usize::from(u8::MAX));
             }
@@ -104,7 +104,7 @@ impl Inner {
         })
     }
 
-    /// Starts the thread that watches completions; it is given no driver.
+    /// Starts the watcher. It gets no driver.
     pub(crate) fn start_watcher(&self) -> Result<Worker> {
         let [ends, watched, lost] = [(); 3].map(|()| Arc::clone(&self.records));
         let options = self.options.clone();
@@ -113,16 +113,15 @@ impl Inner {
             "overtake-watcher",
             move || ends.bell.end(),
             move |host| watch(&watched, host, &options),
-            // Its list of copies is lost, and with it the times at which to lower for them.
+            // The watcher's list of copies is lost, and with it the times at which to lower their words.
             move || lost.stand_down(),
         )?;
-        // Not before: copies that are handed over have to be watched.
+        // Copies may be handed over only now, when a thread watches them.
         self.records.open();
         Ok(watcher)
     }
 
-    /// Starts the thread that looks after guarded copies, in the layer's context. Unlike the watcher it calls the
-    /// driver.
+    /// Starts the rescuer in the layer's context. Unlike the watcher it calls the driver.
     pub(crate) fn start_rescuer(&self, guard: &Arc<Guard>) -> Result<Worker> {
         let [ends, looks, given_up] = [(); 3].map(|()| Arc::clone(guard));
         let (driver, context) = (Arc::clone(&self.driver), self.primary.context());
@@ -131,7 +130,7 @@ impl Inner {
             "overtake-rescuer",
             move || ends.end(),
             move |host| {
-                // Errors mean that the context is gone; every later call will say so too.
+                // An error means that the context is gone; every later call will return it too.
                 let _ = driver.context_set_current(Some(context));
                 let _ = driver.exchange_capture_mode(CaptureMode::Relaxed);
                 looks.look_after(host);
@@ -140,18 +139,18 @@ impl Inner {
         )
     }
 
-    /// Whether copies may go by kernel: where they are to be guarded, only as long as the guard can be trusted.
+    /// Whether copies may go by kernel. If they are to be guarded, the guard must not have stood down.
     pub(crate) fn may_use_kernel(&self) -> bool {
         let guarded = || self.guard.as_ref().is_some_and(|guard| guard.is_trusted());
         self.kernel.is_some() && (self.options.guard_bytes_min.is_none() || guarded())
     }
 
-    /// Runs `body` in the layer's context, whichever is current on the calling thread.
+    /// Runs `body` in the layer's context, with any context current on the calling thread.
     pub(crate) fn at_home<T>(&self, body: impl FnOnce() -> T) -> T {
         self.primary.visit(|| hal::beside_captures(&*self.driver, body))
     }
 
-    /// Makes a call of the driver's own, during which no copy is taken over.
+    /// Makes a call of the driver's own. No copy is taken over meanwhile.
     pub(crate) fn natively<T>(&self, native: impl FnOnce() -> T) -> T {
         let _inside = self.guard.as_ref().map(|guard| guard.inside());
         native()
@@ -165,7 +164,8 @@ impl Inner {
     }
 
     pub(crate) fn is_capturing(&self, stream: Stream) -> bool {
-        // Asking about the legacy stream while another captures is itself an error: any doubt counts as capturing.
+        // To ask about the legacy stream while another stream captures is itself an error, so every error counts as
+        // capturing.
         !matches!(self.driver.stream_capture_status(stream), Ok(CaptureStatus::None))
     }
 

@@ -1,4 +1,4 @@
-//! Copies that are left alone: the driver's own, and only counted.
+//! Copies that are left alone: the driver makes them, and the layer only counts them.
 #![allow(unsafe_code)] // copies are unsafe; the caller's promise is passed on
 
 use channels::copy_shape;
@@ -10,12 +10,12 @@ use crate::overtake::Overtake;
 use crate::request::Request;
 
 impl Request {
-    /// Makes the copy as the driver does it.
+    /// Has the driver make the copy.
     ///
     /// # Safety
     /// As for [`crate::PriorityStream::memcpy_async`].
     pub unsafe fn copy_by(&self, driver: &dyn Driver, stream: Stream) -> Result<()> {
-        // Where the caller has not named the direction, the driver finds it, as it does between devices.
+        // If the caller has not named the direction, the driver finds it, as it does for copies between devices.
         let direction = self.direction.unwrap_or(Direction::Peer);
         // SAFETY: passed on to the caller.
         unsafe { copy_shape(driver, direction, &self.shape, stream) }
@@ -23,7 +23,7 @@ impl Request {
 }
 
 impl Overtake {
-    /// Makes a copy as the driver does it, in any stream, and counts it as left alone.
+    /// Has the driver make a copy, in any stream, and counts it as left alone.
     ///
     /// # Safety
     /// As for [`crate::PriorityStream::memcpy_async`].

@@ -3,12 +3,12 @@
 //!
 //! # Map
 //!
-//! | where | content |
+//! | item | content |
 //! |---|---|
 //! | [`hal`] | the seam: one trait for a CUDA driver, its newtypes and its error; its page is the contract |
 //! | [`Overtake`], [`PriorityStream`] | the front door: open a device, make or adopt streams, copy |
 //! | [`copy`] | requests, the ways that copies go, handles |
-//! | `decide` | which way a copy goes: one pure function, and its table |
+//! | `decide` | the way of a copy: one pure function, and its table |
 //! | `submit` | the ways, one file each |
 //! | `records`, `watch` | the copies that are pending, and the thread that watches them |
 //! | `guard`, [`kernel`] | the copy kernel that yields to urgent copies, and its guard |

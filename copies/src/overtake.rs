@@ -1,4 +1,4 @@
-//! The product's front door.
+//! The front door of the copy layer.
 
 use std::fmt;
 use std::sync::{Arc, Mutex};
@@ -39,7 +39,7 @@ use hal::locks::lock;
 /// # Ok::<(), hal::Error>(())
 /// ```
 pub struct Overtake {
-    /// Dropped in this order: the watcher must end before the copies that it watches go.
+    /// Dropped in this order: the watcher ends before the copies that it watches are dropped.
     threads: Mutex<Vec<Worker>>,
     inner: Arc<Inner>,
 }
@@ -51,8 +51,8 @@ impl Overtake {
         Overtake::begin(driver, || Inner::new(driver, Primary::retain(driver, device)?, options))
     }
 
-    /// Opens in the calling thread's current context, which stays the caller's: it must be dropped before the context
-    /// is destroyed.
+    /// Opens in the calling thread's current context, which stays the caller's. Drop the layer before the context is
+    /// destroyed.
     pub fn attach(driver: &Arc<dyn Driver>, options: Options) -> Result<Overtake> {
         Overtake::begin(driver, || Inner::new(driver, Primary::borrow(driver)?, options))
     }
@@ -61,7 +61,7 @@ impl Overtake {
         let inner = Arc::new(hal::beside_captures(&**driver, make)?);
         let watched = inner.options.enabled && !inner.records.standing.has_stood_down();
         let overtake = Overtake { threads: Mutex::default(), inner };
-        // A thread that has been started when the next one is refused ends with `overtake`.
+        // If the next thread cannot be started, the earlier ones end when `overtake` is dropped.
         if watched {
             overtake.start_threads()?;
         }
@@ -77,7 +77,7 @@ impl Overtake {
         Ok(())
     }
 
-    /// Makes a stream whose copies have `priority`. Its kernels get the CUDA priority that corresponds.
+    /// Makes a stream whose copies have `priority`. Its kernels get the corresponding CUDA priority.
     pub fn stream(&self, priority: Priority) -> Result<PriorityStream> {
         self.inner.check(priority, "overtake stream")?;
         let range = self.inner.driver.priority_range()?;
@@ -97,40 +97,40 @@ impl Overtake {
         Ok(PriorityStream::new(&self.inner, stream, Some(priority), false))
     }
 
-    /// Adopts a stream without a priority of its own: every request brings one, or counts as bulk.
+    /// Adopts a stream without a priority of its own: each request names one, or counts as bulk.
     #[must_use]
     pub fn adopt_plain(&self, stream: Stream) -> PriorityStream {
         PriorityStream::new(&self.inner, stream, None, false)
     }
 
-    /// The priorities there are.
+    /// The range that [`Options`] set.
     #[must_use]
     pub fn priorities(&self) -> Priorities {
         self.inner.options.priorities
     }
 
-    /// The driver underneath.
+    /// The driver that it was opened with.
     #[must_use]
     pub fn driver(&self) -> &Arc<dyn Driver> {
         &self.inner.driver
     }
 
-    /// The device's primary context; make it current on every thread that copies.
+    /// The device's primary context. Make it current on every thread that copies.
     #[must_use]
     pub fn context(&self) -> Context {
         self.inner.primary.context()
     }
 
-    /// Announces a driver call that may wait for the device and let no other thread into the driver meanwhile, such as
-    /// freeing memory. Guarded copies that could begin and do not are made by the copy engine at once, and no copy is
-    /// guarded until the announcement is dropped.
+    /// Announces a driver call that may wait for the device and keep other threads out of the driver meanwhile, such as
+    /// freeing memory. The copy engine makes guarded copies that could begin and have not, and no copy is guarded until
+    /// the announcement is dropped.
     #[must_use]
     pub fn blocking(&self) -> Blocking {
         let inner = &self.inner;
         inner.guard.as_ref().map(|guard| guard.blocking(|body| inner.at_home(body))).unwrap_or_default()
     }
 
-    /// Announces that memory is freed in stream order: copies that are under way with it are finished first.
+    /// Announces that memory is freed in stream order. Copies under way that use it are finished first.
     #[doc(hidden)] // for crates/shim
     pub fn freeing(&self, memory: DevicePtr) {
         let inner = &self.inner;
@@ -142,8 +142,8 @@ impl Overtake {
         }
     }
 
-    /// Announces a copy that the driver makes itself. It may wait there and keep all other threads out. Until the
-    /// announcement is dropped no copy is taken over; bulk goes on being guarded.
+    /// Announces a copy that the driver makes. The call may wait there and keep all other threads out. No copy is taken
+    /// over until the announcement is dropped; bulk is still guarded.
     #[doc(hidden)] // for crates/shim
     #[must_use]
     pub fn inside(&self) -> Blocking {
@@ -151,17 +151,17 @@ impl Overtake {
         inner.guard.as_ref().map(|guard| guard.inside_owned()).unwrap_or_default()
     }
 
-    /// Ends the threads of the layer. Copies that are under way arrive without them, and later ones go natively. Waits
-    /// for no call of the program's. Dropping does the same.
+    /// Ends the threads of the layer. Copies under way complete without them, and later copies go natively. Waits for
+    /// no call of the program's. Dropping does the same.
     #[doc(hidden)] // for crates/shim
     pub fn leave(&self) {
         let threads = std::mem::take(&mut *lock(&self.threads));
         drop(threads);
-        // Queued copies must not wait for words that no thread will lower any more.
+        // Queued copies must not wait for words that no thread would lower.
         self.inner.records.standing.leave();
     }
 
-    /// Whether dropping this waits for no stream: no stream or handle is left that keeps objects of the context, and no
+    /// Whether dropping this waits for no stream. No stream or handle is left that keeps objects of the context, and no
     /// copy kernel is under way beside a stream.
     #[doc(hidden)] // for crates/shim
     #[must_use]
@@ -171,7 +171,7 @@ impl Overtake {
         Arc::strong_count(inner) == 1 && inner.guard.as_ref().is_none_or(is_drained)
     }
 
-    /// The error of every call since a copy that had been accepted could not be made: its bytes are missing.
+    /// An error if an accepted copy of the context could not be made: its bytes are missing.
     pub fn loss(&self) -> Result<()> {
         self.inner.records.standing.check()
     }
@@ -181,30 +181,29 @@ impl Overtake {
         self.inner.driver.context_synchronize().and_then(|()| self.loss())
     }
 
-    /// What is pending, and what became of it.
     pub(crate) fn records(&self) -> &Records {
         &self.inner.records
     }
 
-    /// What happened so far.
+    /// The counts so far.
     #[must_use]
     pub fn statistics(&self) -> Statistics {
         self.inner.records.statistics()
     }
 
-    /// Every copy so far, where the option `trace` is on, and how many there was no room for.
+    /// Every copy so far, if the option `trace` is on, and the number of copies that found no room.
     #[must_use]
     pub fn trace(&self) -> (Vec<TracedCopy>, u64) {
         self.inner.records.trace.copies()
     }
 
-    /// Copies that are tracked and have not completed, as far as the watcher has seen.
+    /// The number of tracked copies that the watcher has not seen complete.
     #[must_use]
     pub fn outstanding(&self) -> usize {
         self.inner.records.tickets.outstanding()
     }
 
-    /// How many copies above `priority` are pending on the engine of `direction`, as its semaphores say.
+    /// The number of copies above `priority` that are pending on the engine of `direction`, by its semaphores.
     #[must_use]
     pub fn pending_above(&self, direction: Direction, priority: Priority) -> u32 {
         self.inner.engine(direction).bank.pending_above(priority)

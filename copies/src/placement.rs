@@ -1,24 +1,24 @@
-//! Where the bytes of a copy are.
+//! The places of a copy's bytes.
 
 use hal::{DevicePtr, MemoryKind};
 use terms::Direction;
 
 use crate::cargo::Cargo;
 
-/// Where the bytes of a copy are.
+/// The places of a copy's bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Placement {
-    /// Which engine it needs; [`Direction::Peer`] where that is unknown, which lets the driver find out.
+    /// The direction; [`Direction::Peer`] where it is unknown, so that the driver finds it.
     pub(crate) direction: Direction,
-    /// The kind of memory of the side that decides: the managed one if there is one, else the host's. `None` if the
-    /// driver would not say.
+    /// The kind of memory that decides: managed if one side is, else that of the host's side. `None` if the driver gave
+    /// an error.
     pub(crate) kind: Option<MemoryKind>,
-    /// The host side's address as the device sees it, if it does.
+    /// The host side's address for the device, if the device sees that memory.
     pub(crate) host_seen_by_device: Option<DevicePtr>,
 }
 
 impl Placement {
-    /// The driver would not say.
+    /// The driver gave an error.
     pub(crate) const UNKNOWN: Placement =
         Placement { direction: Direction::Peer, kind: None, host_seen_by_device: None };
 
@@ -27,7 +27,7 @@ impl Placement {
         self.kind.map(|_| self.direction)
     }
 
-    /// Whether a copy of this cargo comes to a copy engine that others wait for.
+    /// Whether a copy of this cargo uses a copy engine that other copies wait for.
     pub(crate) fn meets_engine(&self, cargo: Cargo<'_>) -> bool {
         let across = matches!(self.direction, Direction::HostToDevice | Direction::DeviceToHost);
         across && self.kind == Some(MemoryKind::Pinned) && !cargo.is_inlined(self.direction)

@@ -1,18 +1,19 @@
-//! The context in which all objects of the layer are made: a device's primary one, retained, or one that is lent.
+//! The context in which all objects of the layer are made: a device's primary one, retained, or one that the caller
+//! lends.
 
 use std::sync::Arc;
 
 use hal::{CaptureMode, Code, Context, Device, Driver, Result};
 
-/// The context. Objects that were made in it have to go first, so this is the last field of its owner.
+/// The context. Objects that were made in it are dropped first, so this is the last field of its owner.
 pub(crate) struct Primary {
     driver: Arc<dyn Driver>,
     /// The device whose context is retained.
     retained: Option<Device>,
     context: Context,
-    /// The context that was current on the thread that tears all down, and is to be again.
+    /// The context that was current on the thread that drops the layer, and becomes current again.
     restore: Option<Option<Context>>,
-    /// How far captures prohibited calls on that thread.
+    /// That thread's capture mode, which may forbid calls.
     capture_mode: Option<CaptureMode>,
 }
 
@@ -45,16 +46,15 @@ impl Primary {
         if before == Some(self.context) {
             return body();
         }
-        // Errors mean that the context is gone; `body` will be told so too.
+        // An error means that the context is gone; `body` will get it too.
         let _ = self.driver.context_set_current(Some(self.context));
         let result = body();
         let _ = self.driver.context_set_current(before);
         result
     }
 
-    /// Makes the context current on the calling thread until this is dropped, and frees it of other captures'
-    /// prohibitions: the thread that drops the last handle of ours may have another context current, or none, and be
-    /// in the middle of other work.
+    /// Makes the context current on the calling thread until this is dropped, and lifts the prohibitions of captures.
+    /// The thread that drops the last handle may have another context current, or none, and other work under way.
     pub(crate) fn begin_to_go(&mut self) {
         self.capture_mode = self.driver.exchange_capture_mode(CaptureMode::Relaxed).ok();
         let before = self.driver.context_current().unwrap_or(None);
@@ -66,7 +66,7 @@ impl Primary {
 
 impl Drop for Primary {
     fn drop(&mut self) {
-        // Errors mean that the context, or the driver itself, has gone before us.
+        // An error means that the context, or the driver itself, ended before the layer.
         if let Some(before) = self.restore {
             let _ = self.driver.context_set_current(before);
         }

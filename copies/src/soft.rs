@@ -8,7 +8,7 @@ use terms::Priorities;
 
 use crate::records::{Counters, Records, Standing, Tickets, Trace};
 
-/// A fresh one, its primary context current.
+/// A new software GPU, with its primary context current.
 pub(crate) fn driver() -> Arc<dyn Driver> {
     let driver: Arc<dyn Driver> = Arc::new(softgpu::SoftGpu::builder().build());
     let context = driver.primary_context_retain(Device(0)).unwrap();
@@ -16,12 +16,11 @@ pub(crate) fn driver() -> Arc<dyn Driver> {
     driver
 }
 
-/// Its tickets.
 pub(crate) fn tickets(driver: &Arc<dyn Driver>) -> Tickets {
     Tickets::new(Words::new(driver, Tickets::WORDS).unwrap())
 }
 
-/// Its records, with these priorities on both engines.
+/// Records with these priorities on both engines.
 pub(crate) fn records(driver: &Arc<dyn Driver>, priorities: Priorities) -> Records {
     let banks = [(); 2].map(|()| Arc::new(Bank::new(driver, priorities).unwrap()));
     Records::new(tickets(driver), Standing::new(banks), Counters::new(priorities), Trace::default())

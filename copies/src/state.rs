@@ -9,19 +9,19 @@ use terms::{Direction, Priority};
 use crate::inner::Inner;
 use crate::records::{Ahead, Burst};
 
-/// A stream as the copy layer sees it. Handles of its copies keep it, so that they can ask it when its owner has gone.
+/// A stream in the copy layer. Handles of its copies keep it: they may ask it after its owner is dropped.
 pub(crate) struct StreamState {
     pub(crate) stream: Stream,
     pub(crate) priority: Priority,
     pub(crate) burst: Arc<Mutex<Burst>>,
-    /// Its shadow, if it has needed one and one was there.
+    /// Its shadow, once the stream has needed one and one was free.
     pub(crate) shadow: OnceLock<Stream>,
     pub(crate) ahead: Ahead,
-    /// The priorities that it copies with, one bit each: H2D in the lower half, D2H in the upper. A stream with a
-    /// priority of its own has it in both, whether it has copied or not; requests bring others.
+    /// The priorities of its copies, one bit each: H2D in the lower half, D2H in the upper. A stream with a priority of
+    /// its own has that in both halves from the start; requests add others.
     announced: AtomicU64,
     owned: bool,
-    // Dropped last: the burst tells of words, which go back to the context that this keeps.
+    // Dropped last: the burst's words go back to the context that this field keeps.
     pub(crate) inner: Arc<Inner>,
 }
 
@@ -44,20 +44,20 @@ impl StreamState {
         state
     }
 
-    /// Whether copies of others reckon with copies of `priority` in this stream already.
+    /// Whether other streams already count on copies of `priority` in this one.
     pub(crate) fn is_announced(&self, direction: Direction, priority: Priority) -> bool {
         self.announced.load(Ordering::Relaxed) & announcement(direction, priority) != 0
     }
 
-    /// The lowest and the highest priority of a copy of `priority` in this stream and of all other streams' copies on
+    /// The lowest and the highest priority among a copy of `priority` in this stream and all other streams' copies on
     /// that engine.
     pub(crate) fn bounds_with(&self, direction: Direction, priority: Priority) -> (Priority, Priority) {
         let own = self.announced.load(Ordering::Relaxed) >> half(direction);
         self.inner.engine(direction).census.bounds_with(priority, own as u32)
     }
 
-    /// A request has brought a priority of its own: from now on, and as long as the stream is open, copies of others
-    /// on that engine reckon with more of the kind.
+    /// Announces the priority of a request. From now on, and while the stream is open, other streams on that engine
+    /// count on more such copies.
     pub(crate) fn announce(&self, direction: Direction, priority: Priority) {
         let bit = announcement(direction, priority);
         self.inner.engine(direction).census.open(priority, &self.announced, bit);
@@ -68,9 +68,8 @@ impl StreamState {
         self.inner.records.trace.is_on().then(|| self.inner.driver.host().now())
     }
 
-    /// The stream's owner lets go of it.
     pub(crate) fn close(&self) {
-        // The handle of the per-thread stream is that of other threads' streams too, and no thread comes back.
+        // The handle of the per-thread stream also means other threads' streams, and no thread comes back.
         if let Some(guard) = self.inner.guard.as_ref().filter(|_| self.stream != Stream::PER_THREAD) {
             guard.forget(self.stream);
         }
@@ -85,29 +84,29 @@ impl StreamState {
     }
 }
 
-/// The bit that says that copies of `priority` have been seen on an engine.
+/// The bit for copies of `priority` on an engine.
 fn announcement(direction: Direction, priority: Priority) -> u64 {
     1 << (u32::from(priority.get()) - 1 + half(direction))
 }
 
-/// The engines to which a copy may come: one, if its direction is known.
+/// The engines that a copy may use: one, if its direction is known.
 pub(crate) fn directions(known: Option<Direction>) -> impl Iterator<Item = Direction> {
     let both = [Direction::HostToDevice, Direction::DeviceToHost].into_iter();
     both.filter(move |direction| known.is_none_or(|known| known == *direction))
 }
 
-/// Where an engine's announcements begin.
+/// The lowest bit of an engine's half.
 fn half(direction: Direction) -> u32 {
     if direction == Direction::DeviceToHost { 32 } else { 0 }
 }
 
 impl Drop for StreamState {
     fn drop(&mut self) {
-        // What the shadow was asked for still happens.
+        // Work that was given to the shadow still happens.
         self.shadow.take().into_iter().for_each(|shadow| self.inner.shadows.give(shadow));
         if self.owned {
-            // The last handle may go on a thread that has nothing to do with the context. Work in the stream still
-            // completes; an error means that the context is gone.
+            // A thread that does not know the context may drop the last handle. Work in the stream still completes; an
+            // error means that the context is gone.
             let _ = self.inner.primary.visit(|| self.inner.driver.stream_destroy(self.stream));
         }
     }

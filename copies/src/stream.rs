@@ -1,4 +1,4 @@
-//! A stream with a priority that copies heed.
+//! Streams whose copies have a priority.
 #![allow(unsafe_code)] // copies are unsafe; the caller's promise is passed on
 
 use std::fmt;
@@ -16,7 +16,7 @@ use crate::state::StreamState;
 use crate::submit;
 use hal::locks::lock;
 
-/// A stream with a priority that copies heed. Made by [`crate::Overtake::stream`] or [`crate::Overtake::adopt`].
+/// A stream whose copies have a priority. Made by [`crate::Overtake::stream`] or [`crate::Overtake::adopt`].
 ///
 /// # Example
 /// ```
@@ -47,7 +47,7 @@ impl PriorityStream {
         PriorityStream { state: Arc::new(StreamState::new(inner, stream, priority, owned)) }
     }
 
-    /// The CUDA stream, for kernels and everything else that is not a copy.
+    /// The CUDA stream, for kernels and all other work but copies.
     #[must_use]
     pub fn raw(&self) -> Stream {
         self.state.stream
@@ -59,8 +59,8 @@ impl PriorityStream {
         self.state.priority
     }
 
-    /// Whether a copy of this kind would go natively because it meets no other priority. Costs a few loads, where
-    /// asking for the copy costs several hundred instructions. A caller that passes such a copy on says so to
+    /// Whether a copy of this kind would go natively because it meets no other priority. This costs a few loads; to ask
+    /// for the copy costs several hundred instructions. A caller that gives such a copy to the driver reports it by
     /// [`PriorityStream::passed_on`].
     #[doc(hidden)] // for crates/shim
     #[must_use]
@@ -68,13 +68,13 @@ impl PriorityStream {
         !self.state.inner.records.trace.is_on() && submit::is_alone(&self.state, request, priority)
     }
 
-    /// A copy of so many bytes has gone to the driver without being asked for here.
+    /// Counts a copy that has gone to the driver without a request here.
     #[doc(hidden)] // for crates/shim
     pub fn passed_on(&self, reason: Reason, bytes: u64) {
         self.state.inner.records.counters.copied(Plan::Native(reason), bytes);
     }
 
-    /// Has the driver make a copy of its own, which may wait for the device and keep all other threads out.
+    /// Makes a copy of the driver's own, which may wait for the device and keep all other threads out.
     #[doc(hidden)] // for crates/shim
     pub fn natively<T>(&self, native: impl FnOnce() -> T) -> T {
         self.state.inner.natively(native)
@@ -90,9 +90,8 @@ impl PriorityStream {
         unsafe { submit::submit(&self.state, request, None) }
     }
 
-    /// The copies of one driver call that a program has made. They have no order among them, and the first one's
-    /// priority is that of all. Where they go natively, that call is made; where bulk goes by kernel, several share a
-    /// launch.
+    /// Makes the copies of one driver call of a program. They have no order among them, and the priority of the first
+    /// is that of all. If they go natively, that call is made; if they go by kernel, several share a launch.
     ///
     /// # Safety
     /// As for [`PriorityStream::memcpy_async`], for each request; `native` makes the copies of all requests and nothing
@@ -106,7 +105,7 @@ impl PriorityStream {
         unsafe { submit::submit_all(&self.state, requests, native) }
     }
 
-    /// Copies several, in order. The first that fails ends the batch; those before it are on their way.
+    /// Makes several copies, in order. The first failure ends the batch; the copies before it are on their way.
     ///
     /// # Safety
     /// As for [`PriorityStream::memcpy_async`], for each.
@@ -133,7 +132,7 @@ impl PriorityStream {
         unsafe { self.memcpy_async(&Request::dtoh(target, source, bytes)) }
     }
 
-    /// A rectangle or a box. Any shape may be asked for: one that makes no sense is the driver's to refuse.
+    /// A rectangle or a box. Any shape is allowed: the driver refuses invalid ones.
     ///
     /// # Safety
     /// As for [`PriorityStream::memcpy_async`], for every row.
@@ -148,8 +147,8 @@ impl PriorityStream {
         }
     }
 
-    /// Everything later in this stream comes after everything that is in `other` now. Unlike a plain event, this tells
-    /// the copy layer of the dependency: an urgent copy that comes later boosts the bulk copies that it waits for.
+    /// Later work in this stream comes after all that is in `other` now. Unlike a plain event, this tells the copy
+    /// layer of the dependency: a later urgent copy boosts the bulk copies that it waits for.
     pub fn wait_for(&self, other: &PriorityStream) -> Result<()> {
         let inner = &self.state.inner;
         let event = inner.events.take(&*inner.driver)?;
@@ -163,20 +162,20 @@ impl PriorityStream {
         waited
     }
 
-    /// The error of every call since a copy of the context that had been accepted could not be made.
+    /// An error if an accepted copy of the context could not be made.
     pub fn loss(&self) -> Result<()> {
         self.state.inner.records.standing.check()
     }
 
-    /// The handle means another stream from now on, as that of the per-thread default stream does on another thread. Of
-    /// the copies so far only their priorities say something about those to come.
+    /// The handle means another stream from now on, as that of the per-thread default stream does on another thread.
+    /// Only the priorities of the copies so far are kept.
     #[doc(hidden)] // for crates/shim
     pub fn renew(&self) {
         lock(&self.state.burst).end();
         self.state.ahead.clear();
     }
 
-    /// Waits for everything in the stream.
+    /// Waits for all work in the stream.
     pub fn synchronize(&self) -> Result<()> {
         self.state.inner.driver.stream_synchronize(self.state.stream).and_then(|()| self.loss())
     }

@@ -1,12 +1,12 @@
-//! Threads of the layer. They outlive a panic: a program whose words no thread lowers, or whose copies no thread takes
-//! over, would wait for ever.
+//! Threads of the layer, which go on after a panic: if no thread lowered words or took copies over, a program would
+//! wait for ever.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use hal::{Driver, Host, HostThread, Result};
 
-/// After so many panics a thread ends: what makes it panic does not pass.
+/// A thread ends after so many panics: their cause does not pass.
 const PANICS_MAX: u32 = 100;
 
 /// A thread of the layer; it ends when this is dropped.
@@ -17,8 +17,8 @@ pub(crate) struct Worker {
 }
 
 impl Worker {
-    /// Starts a thread that runs `body` in the host's time, until `end` makes that return. After a panic, `retreat`
-    /// makes the layer ask as little as it can of the thread, and `body` begins anew.
+    /// Starts a thread that runs `body` in the host's time until `end` makes it return. After a panic, `retreat` makes
+    /// the layer need the thread as little as possible, and `body` begins again.
     pub(crate) fn start(
         driver: &Arc<dyn Driver>,
         name: &str,
@@ -41,13 +41,12 @@ impl Drop for Worker {
     }
 }
 
-/// Runs `body` until it returns; after each panic `retreat` makes the layer ask as little as it can of the thread, and
-/// `body` begins anew.
+/// Runs `body` until it returns. After a panic `retreat` runs, and `body` begins again.
 fn persist(mut body: impl FnMut(), retreat: impl Fn()) {
     for _ in 0..PANICS_MAX {
         match catch_unwind(AssertUnwindSafe(&mut body)) {
             Ok(()) => return,
-            // Dropping what was thrown could throw again.
+            // Dropping the payload of a panic could panic again.
             Err(thrown) => std::mem::forget(thrown),
         }
         if let Err(thrown) = catch_unwind(AssertUnwindSafe(&retreat)) {
@@ -77,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn what_always_panics_ends() {
+    fn a_body_that_always_panics_ends() {
         let begun = Cell::new(0);
         let body = || {
             begun.set(begun.get() + 1);

@@ -9,45 +9,43 @@ use crate::decide::plan::Plan;
 use crate::options::Options;
 use crate::placement::Placement;
 
-/// The least and the most urgent priority that a copy meets, its own included.
+/// The least and the most urgent priority on an engine that a copy uses, its own included.
 pub(crate) type Company = (Priority, Priority);
 
-/// The facts that are known of a copy so far. A fact that is `None` has not been asked for.
+/// The facts about a copy that are known so far. `None` means that the fact has not been asked for.
 #[derive(Clone, Debug)]
 pub(crate) struct Known<'a> {
     pub(crate) options: &'a Options,
-    /// The option `enabled`, where a copy that goes at once has it in its cache.
+    /// The option `enabled`, copied to a cache line that such a copy reads anyway.
     pub(crate) is_enabled: bool,
-    /// The answer of [`crate::decide::leaves_urgent_copies`] for the options, there too.
+    /// The answer of [`crate::decide::leaves_urgent_copies`] for the options, copied likewise.
     pub(crate) leaves_urgent_copies: bool,
     pub(crate) cargo: Cargo<'a>,
     pub(crate) priority: Priority,
-    /// The direction, where the caller named it.
+    /// The direction, if the caller named it.
     pub(crate) direction: Option<Direction>,
-    /// Whether the copy has to have completed when its call returns.
+    /// Whether the call returns only when the copy has completed.
     pub(crate) is_blocking: bool,
-    /// Whether no word is raised at the moment: the layer has stood down, or ends.
+    /// Whether no word is raised now: the layer has stood down, or ends.
     pub(crate) is_passive: bool,
-    /// Whether the copy kernel is there and may be used.
+    /// Whether the copy kernel is loaded and may be used.
     pub(crate) is_kernel_there: bool,
     /// The least and the most urgent priority of this copy and of all copies of other streams on its engine.
     pub(crate) company: Option<Company>,
-    /// Whether it comes after unfinished copies that are less urgent.
+    /// Whether the copy comes after unfinished copies that are less urgent.
     pub(crate) depends: Option<bool>,
-    /// Where its bytes are.
     pub(crate) placement: Option<Placement>,
-    /// Whether its stream is being captured.
     pub(crate) is_captured: Option<bool>,
-    /// Whether all copies of a batch have the placement that is known. A copy that stands by itself has.
+    /// Whether all copies of a batch have the known placement. True for a single copy.
     pub(crate) is_together: Option<bool>,
     /// Whether both sides lie within their allocations.
     pub(crate) is_within: Option<bool>,
-    /// The plan that was tried last, and why it came to nothing.
+    /// The last plan, and the reason why it failed.
     pub(crate) setback: Option<(Plan, Setback)>,
 }
 
 impl<'a> Known<'a> {
-    /// The facts about any copy before the first question.
+    /// The facts before the first question.
     #[inline(always)]
     pub(crate) fn of(options: &'a Options, cargo: Cargo<'a>, priority: Priority) -> Known<'a> {
         Known {
@@ -71,36 +69,35 @@ impl<'a> Known<'a> {
     }
 }
 
-/// Where the next step of a copy leads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Decision {
-    /// Nothing that is unknown matters any more.
+    /// No missing fact could change the plan.
     Go(Plan),
-    /// This has to be found out first.
+    /// The plan depends on this fact.
     Ask(Question),
 }
 
 /// A fact of [`Known`] that is missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Question {
-    /// `company`: the streams know.
+    /// `company`, from the streams.
     Company,
-    /// `depends`: the stream knows.
+    /// `depends`, from the stream.
     Dependencies,
-    /// `placement`: the driver knows.
+    /// `placement`, from the driver.
     Placement,
-    /// `is_captured`: the driver knows.
+    /// `is_captured`, from the driver.
     Capture,
-    /// `is_together`: the driver knows.
+    /// `is_together`, from the driver.
     Together,
-    /// `is_within`: the driver knows.
+    /// `is_within`, from the driver.
     Bounds,
 }
 
-/// Why a plan came to nothing. Nothing of the copy is on its way then.
+/// The reason why a plan failed. No part of the copy is on its way then.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Setback {
-    /// No ticket of the stream serves it, so it needs one of its own.
+    /// No ticket of the stream covers the copy, so it needs one of its own.
     Uncovered,
     /// No ticket is left.
     RingFull,

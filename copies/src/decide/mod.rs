@@ -1,8 +1,8 @@
-//! The decision: which way a copy goes. Pure: it calls no driver, reads no clock and changes nothing.
+//! The decision on the way of a copy. It is pure: it calls no driver, reads no clock and changes nothing.
 //!
-//! [`decide`] is given the facts that are [`Known`] of a copy. It answers with a [`Plan`], or with the [`Question`]
-//! whose answer it needs first; `submit/` finds the answer and asks again. It asks as late as it can, because every
-//! question to the driver costs a thread that has slept for a while a quarter of what its copy costs.
+//! [`decide`] gets the facts that are [`Known`] about a copy. It answers with a [`Plan`], or with the [`Question`]
+//! whose answer it needs first; `submit/` finds the answer and decides again. It asks as late as possible, because a
+//! question to the driver costs a quarter of the copy on a thread that has slept for a while.
 //!
 //! The first row that fits a copy decides:
 //!
@@ -30,18 +30,17 @@
 //! | while there are channels | in chunks through a channel |
 //! | that is left | natively, with a word behind it that lets other streams have their turn |
 //!
-//! No way but the native one is taken past the end of an allocation: a kernel would take the context down where the
-//! driver only refuses. A native copy gets a ticket where it comes after copies that are less urgent ([`is_tracked`]).
+//! Only the native way leaves the end of an allocation to the driver: a kernel would destroy the context where the
+//! driver refuses the copy. A native copy gets a ticket if it comes after copies that are less urgent ([`is_tracked`]).
 //!
-//! A copy goes early if it is the most urgent on its engine, has its direction named, comes after nothing less urgent,
-//! and need not have completed when its call returns. It is supposed to be pinned, and its stream not to be captured.
-//! If that is true, the full table gives the same plan. If not, the driver has got the same call all the same, and
-//! other copies have been held off for the few microseconds that the copy was expected to take.
+//! A copy goes early if it is the most urgent on its engine, the caller has named its direction, it comes after no less
+//! urgent copy, and its call may return before it has completed. The decision supposes that its memory is pinned, and
+//! that its stream is not being captured. If that is true, the full table gives the same plan. If it is not, the driver
+//! still gets the same call, and other copies are held off for the few microseconds that the copy was expected to take.
 //!
-//! Bulk goes by kernel wherever the kernel can make it. Measured on an H100 (`reports/latency`): while bulk goes by
-//! kernel, an urgent copy on the engine costs about what it costs on an idle GPU, bulk keeps nine tenths of its
-//! bandwidth, and no copy waits in a hardware queue. Chunks on the engine cost latency or bandwidth, and a channel that
-//! waits.
+//! Bulk goes by kernel wherever the kernel can make the copy. Measured on an H100 (`reports/latency`): beside bulk by
+//! kernel an urgent copy on the engine takes about as long as on an idle GPU, bulk keeps nine tenths of its bandwidth,
+//! and no copy waits in a hardware queue. Chunks on the engine cost latency or bandwidth, and a channel that waits.
 
 mod known;
 mod plan;
@@ -60,9 +59,9 @@ pub use plan::{Plan, Reason};
 
 use Decision::{Ask, Go};
 
-/// The plan of a copy, or the question that has to be answered first.
+/// The plan of a copy, or the question to answer first.
 ///
-/// A caller that knows little yet has all but the first rows compiled away.
+/// For a caller that knows few facts the compiler removes all but the first rows.
 #[inline(always)]
 pub(crate) fn decide(known: &Known<'_>) -> Decision {
     if !known.is_enabled {
@@ -90,10 +89,10 @@ pub(crate) fn leaves_urgent_copies(options: &Options) -> bool {
     options.emulation == Kind::Hold && options.urgent_transport == UrgentTransport::Engine
 }
 
-/// Whether a copy that goes by this plan has a ticket, so that others know when it has completed.
+/// Whether a copy with this plan has a ticket, so that its completion is seen.
 pub(crate) fn is_tracked(known: &Known<'_>, plan: Plan) -> bool {
     match plan {
-        // The copies that it depends on are lifted for as long as it is pending.
+        // The copies that it depends on are boosted while it is pending.
         Plan::Native(reason) => reason != Reason::Capturing && known.depends == Some(true) && !has_failed(known),
         Plan::Urgent | Plan::UrgentKernel | Plan::Kernel { .. } | Plan::Engine { .. } => true,
     }
@@ -103,8 +102,8 @@ fn natively(reason: Reason) -> Decision {
     Go(Plan::Native(reason))
 }
 
-/// Whether the copy can be urgent before its placement and its stream's capture are known. One that has tried that
-/// already asks.
+/// Whether the copy can be urgent before its placement and its stream's capture are known. A copy whose early plan has
+/// failed asks for both.
 #[inline(always)]
 fn may_go_early(known: &Known<'_>, highest: Priority) -> bool {
     known.priority == highest
@@ -121,7 +120,7 @@ fn is_inlined(known: &Known<'_>) -> bool {
     known.direction.is_some_and(|direction| known.cargo.is_inlined(direction))
 }
 
-/// The rows for which it matters where the bytes are.
+/// The rows that depend on the placement.
 fn decide_placed(known: &Known<'_>, placement: Placement, company: Company) -> Decision {
     if known.depends.is_none() {
         return Ask(Question::Dependencies);
@@ -144,7 +143,7 @@ fn decide_placed(known: &Known<'_>, placement: Placement, company: Company) -> D
     match (plan, known.is_within) {
         (Plan::Native(_) | Plan::Urgent, _) | (_, Some(true)) => Go(plan),
         (_, None) => Ask(Question::Bounds),
-        // Only the driver can say what is wrong with it.
+        // Only the driver can tell its fault.
         (_, Some(false)) => natively(Reason::Unknown),
     }
 }
@@ -153,7 +152,7 @@ fn has_failed(known: &Known<'_>) -> bool {
     known.setback.as_ref().is_some_and(|(_, setback)| *setback != Setback::Uncovered)
 }
 
-/// The next plan after one that came to nothing.
+/// The next plan after one that failed.
 fn plan_after_setback(known: &Known<'_>) -> Option<Plan> {
     let (tried, setback) = known.setback.as_ref()?;
     let reason = match (tried, setback) {
@@ -169,7 +168,7 @@ fn plan_after_setback(known: &Known<'_>) -> Option<Plan> {
     Some(Plan::Native(reason))
 }
 
-/// The reason for which a copy goes natively whatever its priority is, if there is one.
+/// The reason to go natively at any priority, if there is one.
 fn obstacle(placement: &Placement) -> Option<Reason> {
     match placement.kind {
         None => Some(Reason::Unknown),
@@ -184,7 +183,7 @@ fn is_across(direction: Direction) -> bool {
     matches!(direction, Direction::HostToDevice | Direction::DeviceToHost)
 }
 
-/// The plan of a copy that meets others on its engine.
+/// The plan of a copy that meets other priorities on its engine.
 fn plan_among(known: &Known<'_>, placement: &Placement, (lowest, highest): Company) -> Plan {
     let (waits, raises) = (known.priority < highest, known.priority > lowest);
     let (options, bytes) = (known.options, known.cargo.bytes());
@@ -223,7 +222,7 @@ fn urgent_plan(known: &Known<'_>, placement: &Placement) -> Plan {
     if options.emulation != Kind::Hold && options.channels {
         return Plan::Engine { raises: true };
     }
-    // Nothing guards an urgent kernel.
+    // An urgent kernel has no guard.
     let is_unguarded = options.guard_bytes_min.is_none();
     if options.urgent_transport == UrgentTransport::Kernel && is_unguarded && kernel_can(known) {
         return Plan::UrgentKernel;
@@ -231,7 +230,7 @@ fn urgent_plan(known: &Known<'_>, placement: &Placement) -> Plan {
     Plan::Urgent
 }
 
-/// Whether a copy kernel that yields can make it.
+/// Whether a copy kernel can make the copy and yield.
 fn can_yield(known: &Known<'_>) -> bool {
     kernel_can(known) && known.options.emulation == Kind::Hold
 }

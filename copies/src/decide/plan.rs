@@ -1,6 +1,6 @@
-//! The ways that a copy can go, and why one goes as the driver makes it.
+//! The ways of a copy, and the reasons for the native one.
 
-/// Why a copy was passed on to the driver unchanged.
+/// The reason why a copy went to the driver unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Reason {
     /// `enabled = off`.
@@ -13,36 +13,36 @@ pub enum Reason {
     Pageable,
     /// Managed memory.
     Managed,
-    /// The driver would not say what the addresses are.
+    /// The driver gave an error for the addresses.
     Unknown,
     /// Another engine than H2D and D2H.
     OtherEngine,
     /// It meets no other priority in other streams on its engine.
     Alone,
-    /// Too small to be worth holding up.
+    /// Too small to hold other copies up.
     Small,
     /// Small enough for the driver to inline.
     Inlined,
     /// `transport = native`.
     Asked,
-    /// A ring of ours was full.
+    /// All tickets were in use.
     RingFull,
-    /// The way that was planned failed.
+    /// The planned way failed.
     Failed,
-    /// It would have had to wait in a channel, and there are none.
+    /// It would have to wait in a channel, and there are none.
     Unchannelled,
-    /// Another stream's copies stand in the channel and wait for that stream.
+    /// Copies of another stream are in the channel, and wait for that stream.
     Unready,
-    /// It would have had to be guarded, and other streams' copies are already.
+    /// It would have to be guarded, and other streams' copies have all carriers.
     Unguarded,
-    /// Its stream is not known here, or nothing gives it a priority.
+    /// The layer does not know its stream, or no setting gives it a priority.
     LeftAlone,
-    /// It is empty, or its shape is one that the driver may not take.
+    /// It is empty, or its shape is one that the driver may refuse.
     Misshapen,
 }
 
 impl Reason {
-    /// All of them.
+    /// All reasons.
     pub const ALL: [Reason; 18] = [
         Reason::Disabled,
         Reason::StoodDown,
@@ -64,7 +64,7 @@ impl Reason {
         Reason::Misshapen,
     ];
 
-    /// The name used in statistics.
+    /// The word in statistics.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -90,23 +90,23 @@ impl Reason {
     }
 }
 
-/// Which way a copy goes.
+/// The way of a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Plan {
     /// To the driver, unchanged.
     Native(Reason),
-    /// To the driver, in its own stream, while everything below is held off.
+    /// To the driver, in its own stream, while all copies below it are held off.
     Urgent,
-    /// By an ungated copy kernel, beside whatever the engine does.
+    /// By a copy kernel that waits for nothing, beside the copies on the engine.
     UrgentKernel,
-    /// By a copy kernel that yields to the copies above.
+    /// By a copy kernel that yields to the copies above it.
     Kernel {
-        /// Whether anything below must be held off.
+        /// Whether there are copies below it to hold off.
         raises: bool,
     },
     /// In chunks through a channel.
     Engine {
-        /// Whether anything below must be held off.
+        /// Whether there are copies below it to hold off.
         raises: bool,
     },
 }

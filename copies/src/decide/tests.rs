@@ -1,4 +1,4 @@
-//! The table row by row, and what holds for every copy.
+//! The table row by row, and properties of every decision.
 
 use std::sync::LazyLock;
 
@@ -22,7 +22,7 @@ fn placement(direction: Direction) -> Placement {
     Placement { direction, kind: Some(MemoryKind::Pinned), host_seen_by_device: Some(DevicePtr(0x1000)) }
 }
 
-/// A copy about which everything is known: a pinned one to the device.
+/// A copy with all facts known: a pinned one to the device.
 fn known<'a>(options: &'a Options, request: &'a Request) -> Known<'a> {
     Known {
         options,
@@ -48,7 +48,7 @@ fn linear(bytes: u64) -> Request {
     Request::linear(DevicePtr(0x2000_0000), DevicePtr(0x1000), bytes)
 }
 
-/// The plan of a copy of so many bytes and this priority, when `change` has been made.
+/// The plan of a copy of so many bytes and this priority, after `change`.
 #[track_caller]
 fn plan(change: impl FnOnce(&mut Options, &mut Known<'_>), bytes: u64, priority: u8) -> Plan {
     static DEFAULT: LazyLock<Options> = LazyLock::new(Options::default);
@@ -144,7 +144,7 @@ fn every_reason_has_a_name_of_its_own() {
 }
 
 #[test]
-fn bounds_of_sizes_are_part_of_what_they_bound() {
+fn bounds_of_sizes_belong_to_their_range() {
     let bounds = |o: &mut Options| {
         (o.gate_bytes_min, o.kernel_bytes_min, o.guard_bytes_min) = (MIB, 2 * MIB, Some(2 * MIB));
     };
@@ -186,7 +186,7 @@ fn a_plan_that_came_to_nothing_leads_to_the_next() {
     assert_eq!(plan(uncovered, MIB, 6), Plan::Urgent, "with a ticket of its own");
 }
 
-/// A native copy that comes after bulk lifts that bulk, but for those with which nothing of ours may be done.
+/// A native copy that comes after bulk boosts that bulk, unless the layer must leave the copy alone.
 #[test]
 fn native_copies_are_tracked_while_they_lift_others() {
     let (options, request) = (Options::default(), linear(MIB));
@@ -200,7 +200,7 @@ fn native_copies_are_tracked_while_they_lift_others() {
     assert!(!tracked(Some(true), Reason::RingFull, Some((Plan::Urgent, Setback::RingFull))));
 }
 
-/// Everything that a decision depends on, as it is for some copy.
+/// All facts that a decision depends on, for some copy.
 #[derive(Clone, Debug)]
 struct World {
     options: Options,
@@ -217,7 +217,7 @@ struct World {
 }
 
 impl World {
-    /// A copy about which everything is known.
+    /// The copy with all facts known.
     fn known(&self) -> Known<'_> {
         Known {
             priority: self.priority,
@@ -234,7 +234,7 @@ impl World {
         }
     }
 
-    /// A copy about which nothing is known.
+    /// The copy with no fact known.
     fn asked(&self) -> Known<'_> {
         let (company, depends, placement, is_captured, is_within) = (None, None, None, None, None);
         Known { company, depends, placement, is_captured, is_within, ..self.known() }
@@ -252,7 +252,7 @@ impl World {
         }
     }
 
-    /// The plan that asking comes to, and the questions on the way.
+    /// The plan after asking for facts one by one, and the questions on the way.
     fn ask(&self) -> (Plan, Vec<Question>) {
         let (mut known, mut questions) = (self.asked(), Vec::new());
         loop {
@@ -267,7 +267,7 @@ impl World {
         }
     }
 
-    /// The same copy, pinned and in a stream that is not captured.
+    /// The same copy, with pinned memory and in a stream without a capture.
     fn as_supposed(&self) -> World {
         let kind = Some(MemoryKind::Pinned);
         let direction = self.request.direction.unwrap_or(self.placement.direction);
@@ -329,8 +329,8 @@ fn worlds() -> impl Strategy<Value = World> {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 20 } else { 4096 }))]
 
-    /// Asking for facts one by one comes to the plan that all of them together give; and where the driver has not been
-    /// asked, to the one that they give if the copy is pinned and its stream is not being captured.
+    /// Asking for facts one by one gives the same plan as all of them together. If the driver was not asked, it gives
+    /// the plan for pinned memory and a stream without a capture.
     #[test]
     fn an_early_decision_is_the_full_one_under_the_facts_that_it_supposes(world in worlds()) {
         let (plan, questions) = world.ask();
@@ -345,8 +345,8 @@ proptest! {
         prop_assert!(questions.len() <= 5 && questions.first().is_none_or(|first| *first == Question::Company));
     }
 
-    /// Where the supposed facts are wrong the driver still gets the call that the program made: an early decision is
-    /// only ever the native call, with the word raised or not.
+    /// If the supposed facts are wrong, the driver still gets the program's call: an early decision is always the
+    /// native call, with the word raised or not.
     #[test]
     fn an_early_decision_leaves_the_copy_to_the_driver(world in worlds()) {
         let (plan, questions) = world.ask();
@@ -357,7 +357,7 @@ proptest! {
         }
     }
 
-    /// Whatever comes to nothing, asking goes on to a plan, and after two more at most the driver has the copy.
+    /// After any failure of a plan asking leads to another plan, and after at most two more the driver has the copy.
     #[test]
     fn setbacks_end_with_the_driver(world in worlds(), setbacks in prop::collection::vec(0..3_usize, 4)) {
         let mut known = world.known();

@@ -1,10 +1,10 @@
 // The copy kernel: moves rows of bytes between mapped pinned host memory and device memory; yields to urgent copies.
 //
-// One launch carries up to `count` descriptors. Warps take granules of 32 lanes x 4 vectors of 16 bytes in turn, across
-// all descriptors. Before each granule a warp looks at a word in device memory and stands still while it is not 0; the
-// last block of the grid mirrors a word of host memory, which the CPU raises and lowers, into that device word, because
-// polling host memory from every block costs bandwidth and latency (facts, section 6). Each warp bounds the time it
-// stands still, so that the kernel ends whatever happens to the words.
+// One launch has `count` descriptors. Warps take granules of 32 lanes x 4 vectors of 16 bytes in turn, across all
+// descriptors. Before each granule a warp reads a word in device memory, and waits while it is not 0. The CPU raises
+// and lowers a word in host memory. The last block of the grid mirrors it into the device word, because polling host
+// memory from every block costs bandwidth and latency (facts, section 6). The waits of each warp are bounded, so the
+// kernel ends with any words.
 //
 // Regenerate copy.ptx with ptx.sh on a machine with nvcc; the host side is mod.rs.
 
@@ -23,7 +23,7 @@ struct Inline {
   Descriptor descriptors[8];
 };
 
-// For bulk, where a launch takes so long that what its parameters cost does not matter: a batch is one launch.
+// For bulk: a batch is one launch, which takes so long that the cost of its parameters does not matter.
 struct InlineMany {
   Descriptor descriptors[64];
 };
@@ -36,8 +36,8 @@ struct Gate {
   u64 wait_ns_max;
 };
 
-// What a launch of the guarded kernel tells the host, and what the host tells it: whether this copy is made here at
-// all, or by the copy engine, because no multiprocessor was free in time. README.md of src/guard has the whole story.
+// The words by which a guarded launch and the host agree which of them makes this copy: the kernel, or the copy engine
+// if no multiprocessor was free in time. README.md of src/guard explains the protocol.
 struct Guard {
   volatile u32 *started;        // in host memory: the launch that has begun in full
   const volatile u32 *cancel;   // in host memory: launches up to this one that have not decided shall not copy
@@ -82,7 +82,7 @@ struct Yield {
     u64 spent = now - began;
     left_ns = spent < left_ns ? left_ns - spent : 0;
     if (left_ns == 0) {
-      mirror = 0;  // waited long enough for one launch: preference ends where progress is at stake
+      mirror = 0;  // the launch has waited as long as it may
       seen = 0;
     }
   }
@@ -198,7 +198,7 @@ static __device__ void run(const Descriptor *descriptors, u32 count, const Gate 
 
 static __device__ bool is_cancelled(const Guard &guard) { return (int)(*guard.cancel - guard.number) >= 0; }
 
-// The first thread to settle it settles it for all, and tells the host.
+// The first thread that decides does so for all threads, and tells the host.
 static __device__ u32 settle(const Guard &guard, u32 wanted) {
   u32 before = atomicCAS(guard.state + VERDICT, UNDECIDED, wanted);
   if (before != UNDECIDED) return before;
@@ -206,9 +206,9 @@ static __device__ u32 settle(const Guard &guard, u32 wanted) {
   return wanted;
 }
 
-// The last block to arrive decides, because only then is it certain that all blocks run and the copy will end. It says
-// that it has started before it looks whether it is cancelled; the host cancels before it looks whether it has started:
-// one of the two sees the other. Blocks that wait for the last one let themselves be cancelled too, because what keeps
+// The last block to arrive decides, because only then do all blocks run, and the copy will end. It writes that it has
+// started before it reads whether it is cancelled; the host cancels before it reads whether the kernel has started. So
+// one of the two sees the other. Blocks that wait for the last one can be cancelled too, because the kernel that keeps
 // the last one away may wait for their place.
 static __device__ u32 verdict_of_one(const Guard &guard) {
   if (atomicAdd(guard.state + ARRIVED, 1) == gridDim.x - 1) {
@@ -220,21 +220,21 @@ static __device__ u32 verdict_of_one(const Guard &guard) {
   u32 found = *verdict;
   for (u32 turn = 1; found == UNDECIDED; turn++) {
     __nanosleep(100);
-    // Rarely: looking at host memory takes longer than the others take to arrive.
+    // Rarely: a read of host memory takes longer than the other blocks need to arrive.
     found = turn % 64 == 0 && is_cancelled(guard) ? settle(guard, CANCELLED) : *verdict;
   }
   return found;
 }
 
-// `verdict` is the block's, a word of the kernel: one of this function would have a name that differs with every build,
-// and ptx.sh could not compare.
+// `verdict` is a shared word of the kernel. A shared word of this function would have another name in every build, and
+// ptx.sh could not compare them.
 static __device__ bool may_copy(const Guard &guard, u32 &verdict) {
   if (threadIdx.x == 0) verdict = verdict_of_one(guard);
   __syncthreads();
   return verdict == COPYING;
 }
 
-// The last block to have worked says that the copy is complete, which releases the stream that waits for it.
+// The last block that ends its work writes that the copy is complete, which releases the stream that waits for it.
 static __device__ void has_worked(const Guard &guard, u32 workers) {
   if (threadIdx.x != 0 || atomicAdd(guard.state + WORKED, 1) != workers - 1) return;
   __threadfence_system();

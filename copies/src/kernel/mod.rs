@@ -1,7 +1,7 @@
 //! The copy kernel's host side: loading it, and launching descriptors.
 //!
-//! nvcc makes `copy.ptx` from `copy.cu`. The driver compiles the PTX when it is loaded; a driver that is too old for it
-//! says so, and all copies go by engine.
+//! nvcc makes `copy.ptx` from `copy.cu`. The driver compiles the PTX when it loads it. A driver that is too old for it
+//! refuses, and all copies go by engine.
 #![allow(unsafe_code)] // a launch is unsafe: the parameters are described here, next to their C declarations
 
 use std::ffi::c_void;
@@ -27,8 +27,8 @@ const WARP_THREADS: u32 = 32;
 /// Warps of a block at most; `__launch_bounds__` in `copy.cu`.
 pub const BLOCK_WARPS_MAX: u32 = 16;
 
-/// Mirror slots: launches that may be in flight at once before a slot is used again. Launches that share a slot share a
-/// mirror word, so there are more than a device queues.
+/// Launches that may be in flight at once before a mirror slot is used again. Launches with one slot share a mirror
+/// word, so there are more slots than launches in a device's queues.
 const SLOTS: u64 = 4096;
 const SLOT_BYTES: u64 = 256;
 
@@ -93,26 +93,26 @@ struct Guard {
     reserved: u32,
 }
 
-/// The words over which a guarded launch and the host agree on which of them makes the copy (`copies/src/guard`).
-/// Launches that share them follow each other in one stream.
+/// The words by which a guarded launch and the host agree which of them makes the copy (`copies/src/guard`). Launches
+/// that share these words follow each other in one stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Handshake {
-    /// The kernel writes: the launch that has begun.
+    /// Written by the kernel: the launch that has begun.
     pub started: DevicePtr,
-    /// The host writes: launches up to this one shall not copy if they have not decided.
+    /// Written by the host: launches up to this one that have not decided do not copy.
     pub cancel: DevicePtr,
-    /// The kernel writes: twice the launch, plus 1 if it does not copy.
+    /// Written by the kernel: twice the launch, plus 1 if it does not copy.
     pub outcome: DevicePtr,
-    /// The kernel writes: the launch whose copy is complete.
+    /// Written by the kernel: the launch whose copy is complete.
     pub done: DevicePtr,
     /// Four words of device memory, 0 before the first launch.
     pub state: DevicePtr,
-    /// The launch.
+    /// The number of the launch.
     pub number: u32,
 }
 
-/// The warps that copy: so many in each of so many blocks. Latency depends on how many warps there are in all, because
-/// their loads are in flight when the word goes up; blocks decide how many multiprocessors take part.
+/// The warps that copy. Latency depends on the number of all warps, whose loads are in flight when the word goes up;
+/// the number of blocks is that of the busy multiprocessors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Workers {
     /// Blocks, each on a multiprocessor of its own where there are enough.
@@ -122,7 +122,7 @@ pub struct Workers {
 }
 
 impl Workers {
-    /// One more block where the word has to be mirrored.
+    /// The grid, with one more block if the word has to be mirrored.
     fn grid(self, mirrors: bool) -> [u32; 3] {
         [self.blocks + u32::from(mirrors), 1, 1]
     }
@@ -133,7 +133,7 @@ impl Workers {
     }
 }
 
-/// A word that the device sees and a launch yields to, and for how long at most.
+/// A word that the device sees and a launch yields to, with the longest wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Yield {
     /// The word; the kernel stands still while it is not 0.
@@ -142,7 +142,7 @@ pub struct Yield {
     pub wait_max: Nanos,
 }
 
-/// The descriptors as a launch takes them by value.
+/// The descriptors, padded for a launch that takes them by value.
 fn table<const COUNT: usize>(descriptors: &[Descriptor]) -> [Descriptor; COUNT] {
     assert!(descriptors.len() <= COUNT, "a launch takes {COUNT} descriptors");
     let mut table = [Descriptor::default(); COUNT];
@@ -178,10 +178,10 @@ impl CopyKernel {
         Ok(kernel)
     }
 
-    /// Launches once the kernels that carriers do not try out. Where modules are loaded lazily, a first launch may wait
-    /// for everything in the context: later a stream of ours may wait for a word there, and a copy that the application
-    /// submits must not wait. The launches go in a stream that is destroyed afterwards, because the per-thread default
-    /// stream would stay and take up room that the application's streams need.
+    /// Launches each kernel once, except those that carriers try out. If the driver loads modules lazily, a first
+    /// launch may wait for all work in the context; later a stream of ours may wait for a word there, and an
+    /// asynchronous copy must not wait. The launches go in a stream that is then destroyed. The per-thread default
+    /// stream would stay, and take up room that the application's streams need.
     fn warm_up(&self) -> Result<()> {
         let stream = self.driver.stream_create(StreamFlags::NON_BLOCKING, 0)?;
         let launched = self.launch_each(stream).and_then(|()| self.driver.stream_synchronize(stream));
@@ -191,7 +191,7 @@ impl CopyKernel {
     fn launch_each(&self, stream: Stream) -> Result<()> {
         self.driver.memset_d8_async(self.slots, 0, SLOTS * SLOT_BYTES, stream)?;
         self.add(stream, self.slots, 0)?;
-        // SAFETY: it copies nothing.
+        // SAFETY: this launch copies nothing.
         unsafe { self.launch(&[], Workers { blocks: 1, warps: 1 }, None, stream) }
     }
 
@@ -222,8 +222,8 @@ impl CopyKernel {
         unsafe { self.driver.launch(&launch) }
     }
 
-    /// Launches a copy of up to [`GUARDED_DESCRIPTORS`] descriptors that asks, once it has all its multiprocessors,
-    /// whether it shall copy.
+    /// Launches a copy of up to [`GUARDED_DESCRIPTORS`] descriptors. Once the kernel has all its multiprocessors, it
+    /// asks the host whether to copy.
     ///
     /// # Safety
     /// As for [`CopyKernel::launch`]; the words of the handshake live as long as the launch.
@@ -262,7 +262,7 @@ impl CopyKernel {
         unsafe { self.driver.launch(&launch) }
     }
 
-    /// Counts launches on from `number`.
+    /// Makes `number` that of the next launch.
     pub(crate) fn skip_to(&self, number: u32) {
         *lock(&self.next_slot) = number.into();
     }
@@ -295,7 +295,7 @@ impl Adder for CopyKernel {
 
 impl Drop for CopyKernel {
     fn drop(&mut self) {
-        // Errors mean that the context is gone, and everything with it.
+        // An error means that the context is gone, and its memory with it.
         let _ = self.driver.mem_free(self.slots);
         let _ = self.driver.module_unload(self.module);
     }

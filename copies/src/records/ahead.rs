@@ -15,10 +15,10 @@ use hal::locks::lock;
 pub(crate) struct Dependency {
     pub(crate) priority: Priority,
     pub(crate) direction: Direction,
-    /// The dependency is over when all of these are done.
+    /// The dependency ends when all of these are done.
     pub(crate) tickets: Vec<Ticket>,
-    /// What lets them pass as if they were as urgent as a copy that depends on them. It ends with them: the copies
-    /// behind them have no claim to it.
+    /// The boosts that let these copies pass like the copy that depends on them. The boosts end with them, because
+    /// later copies have no claim to them.
     pub(crate) boosts: Vec<Boost>,
 }
 
@@ -28,16 +28,16 @@ impl Dependency {
     }
 }
 
-/// The copies in flight that a stream's later work comes after, its own and those of streams that it has waited for.
+/// The copies in flight that later work of a stream comes after: its own, and those of streams that it has waited for.
 #[derive(Debug)]
 pub(crate) struct Ahead {
     copies: Mutex<Vec<Dependency>>,
-    /// The least urgent among them, changed under their lock: most streams carry copies of one priority, which depend
-    /// on no copy that they could boost, and need not look.
+    /// The least urgent of their priorities, changed under their lock. Most streams copy with one priority: no copy
+    /// there depends on one that it could boost, and one load shows that.
     least: AtomicU8,
 }
 
-/// The least urgent of none.
+/// The value without copies.
 const NONE: u8 = u8::MAX;
 
 impl Default for Ahead {
@@ -47,11 +47,11 @@ impl Default for Ahead {
 }
 
 impl Ahead {
-    /// Remembers a copy that everything later in the stream comes after.
+    /// Remembers a copy that all later work of the stream comes after.
     pub(crate) fn remember(&self, ticket: Ticket, priority: Priority, direction: Direction, tickets: &Tickets) {
         let mut copies = lock(&self.copies);
         let known = group(&mut copies, priority, direction);
-        // Those that are done are forgotten when there is no room, so that there need not be more.
+        // Completed copies are forgotten when the room is used up, so that more is rarely needed.
         if known.len() == known.capacity() {
             known.retain(|ticket| !tickets.is_done(*ticket));
         }
@@ -72,7 +72,7 @@ impl Ahead {
         self.note(copies);
     }
 
-    /// Whether there may be copies that are less urgent than `priority`. Costs one load.
+    /// Whether there may be less urgent copies than `priority`. Costs one load.
     pub(crate) fn may_be_below(&self, priority: Priority) -> bool {
         self.least.load(Ordering::Acquire) < priority.get()
     }
@@ -87,8 +87,8 @@ impl Ahead {
         copies.iter().filter(|known| known.priority < priority).cloned().collect()
     }
 
-    /// Takes over what `other` comes after. Each copy is kept once: streams that wait for each other in turn would
-    /// otherwise double their lists every time.
+    /// Takes over the copies that `other` comes after. Each copy is kept once: streams that wait for each other in turn
+    /// would otherwise double their lists each time.
     pub(crate) fn inherit(&self, other: &Ahead, tickets: &Tickets) {
         let theirs = lock(&other.copies).clone();
         let mut copies = lock(&self.copies);
@@ -101,14 +101,12 @@ impl Ahead {
         self.forget_done(&mut copies, tickets);
     }
 
-    /// Forgets all of them.
     pub(crate) fn clear(&self) {
         let mut copies = lock(&self.copies);
         copies.clear();
         self.note(&copies);
     }
 
-    /// How many copies are remembered.
     #[cfg(test)]
     fn len(&self) -> usize {
         lock(&self.copies).iter().map(|known| known.tickets.len()).sum()
@@ -178,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_done_makes_room() {
+    fn completed_copies_make_room() {
         let (tickets, ahead) = (tickets(), Ahead::default());
         let high = Priority::new(3).unwrap();
         for _ in 0..if cfg!(miri) { 50 } else { 1000 } {
@@ -191,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_done_is_forgotten() {
+    fn completed_copies_are_forgotten() {
         let (tickets, one, other) = (tickets(), Ahead::default(), Ahead::default());
         let ticket = tickets.take().unwrap();
         other.remember(ticket, Priority::LOWEST, Direction::HostToDevice, &tickets);

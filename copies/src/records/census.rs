@@ -1,7 +1,8 @@
-//! The priorities that streams copy with on an engine, and so whether any copy there has another to overtake.
+//! The priorities that streams copy with on an engine: a copy learns from them whether it can overtake another, or be
+//! overtaken.
 //!
-//! A copy never overtakes a copy of its own stream. So a stream that copies with several priorities counts only for the
-//! others: a program whose copies all go through one stream is left alone.
+//! A copy never overtakes a copy of its own stream. So the priorities of a stream count only for other streams, and a
+//! program whose copies all go through one stream is left alone.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,12 +11,12 @@ use terms::{Priorities, Priority};
 
 use hal::locks::lock;
 
-/// The counts, and in one word what a copy has to read to learn that it is alone.
+/// The counts, and one word from which a copy learns that it is alone.
 #[repr(C)]
 pub(crate) struct Census {
     /// One bit for each priority: in the lower half if any stream has it, in the upper half if several streams do.
     present: AtomicU64,
-    /// How many streams have each priority.
+    /// The number of streams with each priority.
     streams: Mutex<Vec<u64>>,
 }
 
@@ -25,25 +26,25 @@ impl Census {
         Census { streams: Mutex::new(streams), present: AtomicU64::new(0) }
     }
 
-    /// A stream copies with `priority` from now on, unless `bit` of its `announced` says that it does already.
+    /// Counts a stream with `priority`, unless `bit` of its `announced` is set already.
     pub(crate) fn open(&self, priority: Priority, announced: &AtomicU64, bit: u64) {
         self.change(|streams| {
             if announced.load(Ordering::Relaxed) & bit == 0 {
                 streams[index(priority)] += 1;
-                // Under the lock: a stream that took its own copies for those of another stream would hold them up for
-                // a moment, and one that took those of another stream for its own would let them wait.
+                // Under the lock. A stream that took its own copies for those of another would hold them up for a
+                // moment; one that took those of another for its own would let them wait.
                 announced.fetch_or(bit, Ordering::SeqCst);
             }
         });
     }
 
-    /// A stream no longer copies with `priority`.
+    /// Takes a stream with `priority` out of the count.
     pub(crate) fn close(&self, priority: Priority) {
         self.change(|streams| streams[index(priority)] -= 1);
     }
 
-    /// The word changes under the lock of the counts: one that lags behind would stay wrong until the next stream
-    /// opens, and bulk that took itself to be alone would hold up urgent copies all that time.
+    /// The word changes under the lock of the counts. A late change would leave it wrong until the next stream opens,
+    /// and bulk that counts as alone would hold up urgent copies until then.
     fn change(&self, change: impl FnOnce(&mut [u64])) {
         let mut streams = lock(&self.streams);
         change(&mut streams);
@@ -54,8 +55,8 @@ impl Census {
         self.present.store(bits(2) << 32 | bits(1), Ordering::SeqCst);
     }
 
-    /// The lowest and the highest priority of a copy of `priority` and of all streams but its own, which has the
-    /// priorities of the bits `own`.
+    /// The lowest and the highest priority among a copy of `priority` and all streams but its own, whose priorities are
+    /// the bits `own`.
     pub(crate) fn bounds_with(&self, priority: Priority, own: u32) -> (Priority, Priority) {
         let present = self.present.load(Ordering::Relaxed);
         let (any, several) = (present as u32, (present >> 32) as u32);

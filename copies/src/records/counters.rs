@@ -1,4 +1,4 @@
-//! Counts, bytes and latencies, as they happen.
+//! Counts, bytes and latencies so far.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,10 +11,10 @@ use crate::decide::{Plan, Reason};
 use crate::records::statistics::{ClassSnapshot, Latency, Statistics};
 use hal::locks::lock;
 
-/// Latencies up to a minute, to 1 %.
+/// Latencies up to a minute, with a precision of 1 %.
 const LATENCY_NS_MAX: u64 = 60_000_000_000;
 
-/// Counters that any thread bumps.
+/// Counters that any thread may raise.
 pub(crate) struct Counters {
     urgent: Class,
     kernel: Class,
@@ -31,8 +31,8 @@ pub(crate) struct Counters {
     latencies: Mutex<Vec<Histogram<u64>>>,
 }
 
-/// Copies of one kind, on cache lines of their own: a thread that copies in bulk does not keep an urgent one waiting
-/// for a line.
+/// Copies of one kind, on a cache line of their own, so that bulk copies of one thread do not delay urgent copies of
+/// another.
 #[derive(Default)]
 #[repr(align(128))]
 struct Class {
@@ -112,7 +112,7 @@ impl Counters {
         self.guard_rescues.fetch_add(copies, Ordering::Relaxed);
     }
 
-    /// Called by the watcher only, so the lock is never contended by submitters.
+    /// Only the watcher calls this, so no submitting thread waits for the lock.
     pub(crate) fn completed(&self, priority: Priority, latency: Nanos) {
         let mut latencies = lock(&self.latencies);
         if let Some(histogram) = latencies.get_mut(usize::from(priority.get()) - 1) {

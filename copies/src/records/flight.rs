@@ -12,23 +12,23 @@ use crate::records::standing::Standing;
 use crate::records::ticket::{Ticket, Tickets};
 use hal::locks::lock;
 
-/// What has become of holding off what is below a copy.
+/// The state of the word that a copy raises.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Raise {
-    /// The copy holds nothing off.
+    /// The copy raises none.
     Never,
-    /// Its word goes up when this ticket says that the copy has become schedulable.
+    /// The word goes up when this ticket tells that the copy has become schedulable.
     WhenReady(Ticket),
-    /// Its word is up, and nothing proves that it was schedulable at submission.
+    /// The word is up, without proof that the copy was schedulable at submission.
     OnTrust(Pending),
-    /// Its word is up, and it is schedulable.
+    /// The word is up, and the copy is schedulable.
     Proven(Pending),
-    /// Its word is down again, or was of no use when it could have gone up.
+    /// The word is down again, or was no longer needed when it could go up.
     Over,
 }
 
 impl Raise {
-    /// Whether the copy is one that holds others off, sooner or later.
+    /// Whether the copy holds others off at some time.
     pub(crate) fn is_urgent(self) -> bool {
         self != Raise::Never
     }
@@ -48,26 +48,26 @@ impl Raise {
     }
 }
 
-/// A copy with a ticket of its own that has been submitted and has not completed. The copies between two of those
-/// belong to their stream's [`Burst`].
+/// A submitted copy with a ticket of its own that has not completed. The copies between two such belong to their
+/// stream's [`Burst`].
 pub(crate) struct Flight {
-    /// Done when it has completed.
+    /// Done when the copy has completed.
     pub(crate) landing: Ticket,
-    /// The engine whose words it holds up.
+    /// The engine of its word.
     pub(crate) direction: Direction,
     pub(crate) priority: Priority,
     pub(crate) raise: Raise,
-    /// The level whose word it waits for itself, if it does.
+    /// The level at which it waits itself, if it does.
     pub(crate) waits_at: Option<Priority>,
     /// The copies that it depends on, which are boosted for it.
     pub(crate) depends_on: Vec<Dependency>,
-    /// When it was submitted.
+    /// The time of its submission.
     pub(crate) began: Nanos,
-    /// How long it takes on an idle engine.
+    /// The time that it takes on an idle engine.
     pub(crate) expected: Nanos,
     /// The burst of its stream.
     pub(crate) burst: Arc<Mutex<Burst>>,
-    /// Whether its completion has been seen; it stays until its readiness marker has been written too.
+    /// Whether its completion has been seen. It stays until its readiness marker is written too.
     pub(crate) landed: bool,
 }
 
@@ -77,13 +77,13 @@ impl Flight {
         self.raise.pending().is_some()
     }
 
-    /// Whether a look at it would change something. Reads words only.
+    /// Whether a look at it would change anything. Reads words only.
     pub(crate) fn has_news(&self, tickets: &Tickets) -> bool {
         let landed = !self.landed && tickets.is_done(self.landing);
         landed || self.raise.marker().is_some_and(|ready| tickets.is_done(ready))
     }
 
-    /// Whether nothing of it is outstanding any more.
+    /// Whether no ticket of it is outstanding.
     pub(crate) fn is_over(&self) -> bool {
         self.landed && self.raise.marker().is_none()
     }
@@ -99,7 +99,7 @@ impl Flight {
         });
     }
 
-    /// Raises if it has become schedulable: published implies schedulable.
+    /// Raises the word if the copy has become schedulable: a word that is up means schedulable copies.
     pub(crate) fn note_readiness(&mut self, standing: &Standing, tickets: &Tickets) {
         if let Some(ready) = self.raise.marker().filter(|ready| tickets.is_done(*ready)) {
             tickets.release(ready);
@@ -109,7 +109,8 @@ impl Flight {
         }
     }
 
-    /// When it is doubted that it was schedulable at submission, if everything pending on its engine takes `expected`.
+    /// The time from which it is doubted that the copy was schedulable at submission, if all pending copies on its
+    /// engine take `expected`.
     pub(crate) fn doubt_at(&self, expected: Nanos, grace: Nanos) -> Nanos {
         if matches!(self.raise, Raise::OnTrust(_)) && !self.landed {
             self.began + grace + expected + expected
@@ -118,8 +119,8 @@ impl Flight {
         }
     }
 
-    /// It has not completed in its time, so it must have been waiting for earlier work of its stream: it holds no copy
-    /// back any more, and the next copies of the stream are submitted with care.
+    /// The copy has not completed in its time, so it must have waited for earlier work of its stream. It holds no other
+    /// copy back any more, and the next copies of the stream are submitted with care.
     pub(crate) fn doubt(&mut self, standing: &Standing) {
         lock(&self.burst).doubt(standing, self.landing);
         self.lower(standing);
@@ -132,7 +133,7 @@ impl Flight {
         }
     }
 
-    /// Sees to its completion, once. Whether it did.
+    /// Ends the copy once it has completed. Returns whether it has just done so.
     pub(crate) fn land(&mut self, standing: &Standing, tickets: &Tickets) -> bool {
         if self.landed || !tickets.is_done(self.landing) {
             return false;
@@ -143,7 +144,7 @@ impl Flight {
         true
     }
 
-    /// Whether it stands at a word that is up.
+    /// Whether the copy waits at a raised word.
     pub(crate) fn is_held(&self, standing: &Standing) -> bool {
         let Some(level) = self.waits_at.filter(|_| !self.landed) else { return false };
         let bank = standing.bank(self.direction);
@@ -151,8 +152,8 @@ impl Flight {
         bank.gate_word(level) != 0 || above.any(|higher| bank.stream_word(higher) != 0)
     }
 
-    /// It was not submitted, or nothing will ever say that it has completed: it holds no copy back. Whether a marker
-    /// is still to be written.
+    /// Gives up a copy that was not submitted, or whose completion no stream will write: it holds no other copy back.
+    /// Returns whether a marker is still to be written.
     pub(super) fn withdraw(&mut self, standing: &Standing, tickets: &Tickets) -> bool {
         self.let_through(standing);
         self.landed = true;
@@ -160,7 +161,7 @@ impl Flight {
         self.raise.marker().is_some()
     }
 
-    /// No thread will watch it any more. Its tickets may still be written, so they are not given back.
+    /// Gives up a copy that no thread watches any more. Its tickets may still be written, so they are not given back.
     pub(crate) fn abandon(mut self, standing: &Standing) {
         self.let_through(standing);
     }
@@ -209,7 +210,7 @@ mod tests {
         }
     }
 
-    /// The same for one that raises when a marker says that it is schedulable.
+    /// An urgent copy that raises when a marker tells that it is schedulable.
     fn careful(records: &Records) -> (Flight, Ticket) {
         let (mut flight, ready) = (flight(records), ticket(records));
         flight.lower(&records.standing);

@@ -1,5 +1,5 @@
-//! What is pending in a context and what became of it: tickets, copies on their way, bursts, counters, the trace.
-//! Nothing here calls the driver or reads a clock.
+//! The records of a context: tickets, copies under way, bursts, counters, the trace. No code here calls the driver or
+//! reads a clock.
 
 mod ahead;
 mod burst;
@@ -40,7 +40,7 @@ pub(crate) struct Records {
     pub(crate) standing: Standing,
     pub(crate) counters: Counters,
     pub(crate) trace: Trace,
-    /// Copies on their way to the watcher; none is taken while there is no watcher.
+    /// Copies on their way to the watcher; `None` while there is no watcher.
     flights: Mutex<Option<Vec<Flight>>>,
     bursts: Mutex<Option<Vec<Arc<Mutex<Burst>>>>>,
     /// Wakes the watcher.
@@ -53,37 +53,36 @@ impl Records {
         Records { tickets, standing, counters, trace, flights, bursts, bell }
     }
 
-    /// There is a watcher: copies may be handed over.
+    /// The watcher has started: copies may be handed over.
     pub(crate) fn open(&self) {
         *lock(&self.flights) = Some(Vec::new());
         *lock(&self.bursts) = Some(Vec::new());
     }
 
-    /// There is no watcher any more. Returns what it has not taken over.
+    /// The watcher ends. Returns the copies and bursts that it has not taken.
     pub(crate) fn close(&self) -> (Vec<Flight>, Vec<Arc<Mutex<Burst>>>) {
         let (flights, bursts) = (lock(&self.flights).take(), lock(&self.bursts).take());
         (flights.unwrap_or_default(), bursts.unwrap_or_default())
     }
 
-    /// Gives the watcher what has been handed over since the last time.
+    /// Gives the watcher all that was handed over since the last time.
     pub(crate) fn hand_out(&self, flight: impl FnMut(Flight), bursts: &mut Vec<Arc<Mutex<Burst>>>) {
         lock(&self.flights).iter_mut().flat_map(|fresh| fresh.drain(..)).for_each(flight);
         lock(&self.bursts).iter_mut().for_each(|fresh| bursts.append(fresh));
     }
 
-    /// Hands a copy over to be watched until it has completed.
+    /// Hands a copy over to the watcher, which sees it complete.
     pub(crate) fn watch(&self, flight: Flight) {
         let urgent = flight.raise.is_urgent();
         let mut flights = lock(&self.flights);
         let Some(open) = flights.as_mut() else {
-            // The layer has been closed meanwhile, and no thread would lower for it any more.
+            // The layer has closed meanwhile, and no thread would lower for the copy.
             drop(flights);
             return flight.abandon(&self.standing);
         };
         open.push(flight);
         drop(flights);
-        // An urgent copy does not wait for a thread to be woken: bulk that its word may hold up keeps the watcher
-        // looking.
+        // An urgent copy does not wait until a thread is awake: bulk that waits at its word keeps the watcher looking.
         if urgent { self.bell.post() } else { self.bell.wake() }
     }
 
@@ -111,27 +110,26 @@ impl Records {
         self.bell.post();
     }
 
-    /// The copy was not submitted, or nothing will ever say that it has completed: it holds no others back. A marker
-    /// that will still be written stays watched, because its ticket must not be used again before.
+    /// Gives up a copy that was not submitted, or whose completion no stream will write: it holds no other copy back. A
+    /// marker that is still to be written stays watched, because its ticket must not be used again before.
     pub(crate) fn withdraw(&self, mut flight: Flight) {
         if flight.withdraw(&self.standing, &self.tickets) {
             self.watch(flight);
         }
     }
 
-    /// Raises no word any more because of failures, and opens those that are up.
+    /// Opens all words, and lets no copy raise one, because of failures.
     pub(crate) fn stand_down(&self) {
         self.standing.stand_down();
         self.counters.stood_down();
     }
 
-    /// Words are raised again.
+    /// Lets copies raise words again.
     pub(crate) fn resume(&self) {
         self.standing.resume();
         self.counters.resumed();
     }
 
-    /// What happened so far.
     pub(crate) fn statistics(&self) -> Statistics {
         self.counters.snapshot(self.standing.has_stood_down(), self.standing.lost())
     }

@@ -1,10 +1,10 @@
-//! Whether the layer raises words, and why it does not.
+//! Whether copies may raise words, and the reasons why not.
 //!
-//! It stands aside when it has stood down after too many rescues, when it has left the context, and when a copy is
-//! lost: the layer had accepted it, and neither a kernel nor the copy engine has made it, because the driver refused
-//! again and again. A thread that waits for such a copy is let go, because no thread may wait for ever, and then its
-//! bytes are missing. So the context fails from then on, as it does natively after a copy or a kernel that has failed
-//! on the device: with the same code, for good, in every call that goes through the layer.
+//! The layer stands aside when it has stood down after too many rescues, when it has left the context, and when a copy
+//! is lost. A lost copy is one that the layer had accepted, and that neither a kernel nor the copy engine has made,
+//! because the driver refused again and again. A thread that waits for it goes on, because no thread may wait for ever,
+//! but the bytes are missing. So the context fails from then on, as it does natively after a copy or a kernel has
+//! failed on the device: with the same code, for good, in every call that goes through the layer.
 
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -13,21 +13,21 @@ use hal::{Code, Error, Result};
 use semaphores::{Bank, Pending};
 use terms::{Direction, Priority};
 
-/// Whether there is a loss in any context of the process.
+/// Whether any context of the process has lost a copy.
 static ANYWHERE: AtomicBool = AtomicBool::new(false);
 
-/// Why no word is raised: it has gone wrong too often, the layer has left the context, or copies have been lost.
+/// The reasons not to raise: the layer has stood down, has left the context, or has lost copies.
 const STOOD_DOWN: u8 = 1;
 const LEFT: u8 = 2;
 const LOST: u8 = 4;
 
-/// Whether a copy has been lost in any context: one load, for calls that have nothing else to ask.
+/// Whether a copy has been lost in any context. Costs one load.
 #[must_use]
 pub fn is_any_copy_lost() -> bool {
     ANYWHERE.load(Ordering::Relaxed)
 }
 
-/// The place of an engine in every list of engines.
+/// The index of an engine in every list of engines.
 pub(crate) fn index(direction: Direction) -> usize {
     usize::from(direction == Direction::DeviceToHost)
 }
@@ -47,21 +47,20 @@ impl Standing {
         Standing { banks, aside: AtomicU8::new(0), lost: AtomicU64::new(0), loss: OnceLock::new() }
     }
 
-    /// The semaphores of all engines.
     pub(crate) fn banks(&self) -> &[Arc<Bank>; 2] {
         &self.banks
     }
 
-    /// The semaphores of one engine.
     pub(crate) fn bank(&self, direction: Direction) -> &Bank {
         &self.banks[index(direction)]
     }
 
-    /// Holds off what is below `priority` on an engine, unless the layer stands aside.
+    /// Holds off the copies below `priority` on an engine, unless the layer stands aside.
     pub(crate) fn raise(&self, direction: Direction, priority: Priority) -> Option<Pending> {
         let bank = self.bank(direction);
         let pending = bank.raise(priority);
-        // Asked after the raise: a thread that stands down says so first, and opens the words then.
+        // The raise comes first and the question after it. A thread that stands down does so first, and opens the words
+        // after it.
         if self.is_passive() {
             bank.lower(pending);
             return None;
@@ -69,27 +68,27 @@ impl Standing {
         Some(pending)
     }
 
-    /// Whether no word is raised any more, for whatever reason.
+    /// Whether no copy may raise a word, for any reason.
     pub(crate) fn is_passive(&self) -> bool {
         self.aside.load(Ordering::SeqCst) != 0
     }
 
-    /// Whether that is because it has gone wrong.
+    /// Whether the reason is that the layer has stood down.
     pub(crate) fn has_stood_down(&self) -> bool {
         self.aside.load(Ordering::SeqCst) & STOOD_DOWN != 0
     }
 
-    /// Raises no word any more because of failures, and opens those that are up.
+    /// Opens all words, and lets no copy raise one, because of failures.
     pub(super) fn stand_down(&self) {
         self.stand_aside(STOOD_DOWN);
     }
 
-    /// Words are raised again.
+    /// Lets copies raise words again.
     pub(super) fn resume(&self) {
         self.aside.fetch_and(!STOOD_DOWN, Ordering::SeqCst);
     }
 
-    /// Raises no word any more because the layer ends here, and opens those that are up.
+    /// Opens all words, and lets no copy raise one, because the layer ends.
     pub(crate) fn leave(&self) {
         self.stand_aside(LEFT);
     }
@@ -99,15 +98,14 @@ impl Standing {
         self.open_all();
     }
 
-    /// Opens all words that are up.
     pub(crate) fn open_all(&self) {
         self.banks.iter().for_each(|bank| {
             bank.open_all();
         });
     }
 
-    /// So many copies that had been accepted cannot be made, because the driver says so. Every call fails from now on;
-    /// see [`Standing::check`].
+    /// Counts accepted copies that cannot be made because the driver refuses them. Every call fails from now on; see
+    /// [`Standing::check`].
     pub(crate) fn lose(&self, copies: u64, why: &Error) {
         self.lost.fetch_add(copies, Ordering::Relaxed);
         let text = format!("a bulk copy that had been accepted could not be made: {why}; its bytes are missing");
@@ -122,12 +120,12 @@ impl Standing {
         self.stand_aside(LOST);
     }
 
-    /// How many copies the context has lost.
+    /// The number of copies that the context has lost.
     pub(crate) fn lost(&self) -> u64 {
         self.lost.load(Ordering::Relaxed)
     }
 
-    /// The error of a context that has lost a copy.
+    /// An error if the context has lost a copy.
     pub(crate) fn check(&self) -> Result<()> {
         if self.aside.load(Ordering::SeqCst) & LOST == 0 {
             return Ok(());

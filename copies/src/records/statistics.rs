@@ -1,4 +1,4 @@
-//! What happened so far, as users read it.
+//! The counts of a context, as users read them.
 
 use std::collections::BTreeMap;
 
@@ -9,16 +9,16 @@ use crate::decide::Reason;
 /// Copies of one kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ClassSnapshot {
-    /// How many.
+    /// The number of copies.
     pub copies: u64,
-    /// How many bytes.
+    /// The number of their bytes.
     pub bytes: u64,
 }
 
 /// Latencies of the tracked copies of one priority, from submission to completion as the watcher saw it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Latency {
-    /// How many.
+    /// The number of measured copies.
     pub count: u64,
     /// The median.
     pub p50_us: f64,
@@ -35,38 +35,38 @@ impl Latency {
     }
 }
 
-/// What happened so far.
+/// The counts so far.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq)]
 pub struct Statistics {
-    /// Copies that held others off, or went beside them.
+    /// Copies that held other copies off, or went beside them.
     pub urgent: ClassSnapshot,
     /// Copies that went by kernel.
     pub kernel: ClassSnapshot,
     /// Copies that went in chunks through a channel.
     pub engine: ClassSnapshot,
-    /// Copies that were passed on, by reason.
+    /// Copies that went to the driver unchanged, by reason.
     pub native: BTreeMap<Reason, ClassSnapshot>,
     /// Chunks that engine copies were cut into.
     pub chunks: u64,
-    /// How often the watchdog had to open the words.
+    /// The times that the watchdog opened the words.
     pub rescues: u64,
-    /// How often a copy was boosted because something urgent depended on it.
+    /// The times that a copy was boosted because an urgent one depended on it.
     pub boosts: u64,
-    /// Driver calls of ours that failed.
+    /// Failed driver calls of the layer.
     pub errors: u64,
-    /// Those of the copies by kernel that were guarded.
+    /// The copies by kernel that were guarded.
     pub guarded: ClassSnapshot,
-    /// Those of the guarded copies that the copy engine made in the end, because their kernel had not begun in time.
+    /// The guarded copies that the copy engine made, because their kernel had not begun in time.
     pub guard_rescues: u64,
-    /// Guarded copies that could not be made in any way. From the first on every call in the context fails.
+    /// Guarded copies that could not be made in any way. From the first one on every call in the context fails.
     pub lost: u64,
-    /// How often something has gone wrong too often, so that the shim did without it for a while: words that are raised
-    /// (`stood_down` then), or copies by kernel that are guarded.
+    /// The times that a part of the layer stood down for a while after too many rescues: the raising of words (see
+    /// `stood_down`), or guarded copies by kernel.
     pub stand_downs: u64,
-    /// How often it has been tried again after such a while.
+    /// The times that such a part came back.
     pub resumptions: u64,
-    /// Whether the shim has stood down to plain copies.
+    /// Whether the layer has stood down to plain copies.
     pub stood_down: bool,
     /// Latencies by priority.
     pub latencies: BTreeMap<u8, Latency>,

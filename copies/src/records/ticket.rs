@@ -1,4 +1,4 @@
-//! Completion tickets: words that streams write when a copy has completed and that the CPU reads without the driver.
+//! Completion tickets: words that a stream writes when a copy has completed, and that the CPU reads without the driver.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -8,13 +8,13 @@ use semaphores::Words;
 
 use hal::locks::lock;
 
-/// How many tickets there are: more copies than this are not tracked at once, they are passed on.
+/// The number of tickets. While all are in use, further copies go to the driver unchanged.
 const SLOTS: u64 = 2048;
 
-/// A word that will read the low half of `generation` when what it stands for has happened.
+/// A word that will read the low half of `generation` when the ticket is done.
 ///
-/// A ticket may be kept long after it was given back, so its generation must not come round again: 53 bits do not
-/// while there is a machine to count them. The word wraps, but it only has to differ from what it read before.
+/// A ticket may be kept long after it was given back, so its generation must never come again: 53 bits last longer than
+/// any machine. The word wraps, but only has to differ from its value before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct Ticket(u64);
 
@@ -31,25 +31,24 @@ impl Ticket {
         self.0 / SLOTS
     }
 
-    /// What its word reads when it has happened.
+    /// The value of its word when it is done.
     fn word(self) -> u32 {
         self.generation() as u32
     }
 }
 
-/// All tickets of a context: their words, and which are free.
+/// All tickets of a context: their words, and the free ones.
 pub(crate) struct Tickets {
     words: Words,
-    /// The generation that each slot is in use for, or was last.
+    /// The latest generation of each slot.
     current: Vec<AtomicU64>,
     free: Mutex<Vec<u64>>,
 }
 
 impl Tickets {
-    /// How many words they need: the last is for writes that no thread reads.
+    /// The number of words for all tickets, and one for writes that no thread reads.
     pub(crate) const WORDS: u64 = SLOTS + 1;
 
-    /// Tickets over so many words.
     pub(crate) fn new(words: Words) -> Tickets {
         Tickets {
             words,
@@ -58,7 +57,7 @@ impl Tickets {
         }
     }
 
-    /// A ticket that no other copy has, or `None` when all are out.
+    /// A ticket that no other copy has, or `None` if all are in use.
     pub(crate) fn take(&self) -> Option<Ticket> {
         let slot = lock(&self.free).pop()?;
         let current = &self.current[slot as usize];
@@ -67,7 +66,7 @@ impl Tickets {
         Some(Ticket::new(slot, generation))
     }
 
-    /// Counts generations on from `generation`. No ticket is out.
+    /// Makes `generation` the next one. No ticket is in use.
     pub(crate) fn skip_to(&self, generation: u64) {
         for (slot, current) in (0..).zip(&self.current) {
             self.words.store(slot, generation as u32);
@@ -75,19 +74,19 @@ impl Tickets {
         }
     }
 
-    /// Gives a ticket back whose write has been seen, or was never submitted.
+    /// Gives back a ticket whose write has been seen, or was never submitted.
     pub(crate) fn release(&self, ticket: Ticket) {
         self.complete(ticket);
         lock(&self.free).push(ticket.slot());
     }
 
-    /// Whether it has happened. Stays true after the ticket was given back.
+    /// Whether the ticket is done. Stays true after it was given back.
     pub(crate) fn is_done(&self, ticket: Ticket) -> bool {
         self.words.load(ticket.slot()) == ticket.word()
             || self.current[ticket.slot() as usize].load(Ordering::Acquire) != ticket.generation()
     }
 
-    /// It has happened, and no stream will say so.
+    /// Makes a ticket done that no stream will write.
     pub(crate) fn complete(&self, ticket: Ticket) {
         self.words.store(ticket.slot(), ticket.word());
     }
@@ -97,12 +96,12 @@ impl Tickets {
         MemOp::write32(self.words.host_address(SLOTS), 0)
     }
 
-    /// The operation that makes it happen.
+    /// The operation that makes the ticket done.
     pub(crate) fn write(&self, ticket: Ticket) -> MemOp {
         MemOp::write32(self.words.host_address(ticket.slot()), ticket.word())
     }
 
-    /// How many tickets are out.
+    /// The number of tickets in use.
     pub(crate) fn outstanding(&self) -> usize {
         SLOTS as usize - lock(&self.free).len()
     }
@@ -126,8 +125,8 @@ mod tests {
         tickets.release(next);
     }
 
-    /// Tickets of one slot follow each other on two threads, while a third watches every one of them for longer than
-    /// it is out.
+    /// Two threads use the tickets of one slot in turn, while a third watches each of them for longer than it is in
+    /// use.
     #[test]
     fn a_ticket_has_one_holder_and_stays_done() {
         let tickets = crate::soft::tickets(&crate::soft::driver());
@@ -161,7 +160,7 @@ mod tests {
                 while !tickets.is_done(ticket) {
                     std::thread::yield_now();
                 }
-                assert!(tickets.is_done(ticket), "what is done stays done");
+                assert!(tickets.is_done(ticket), "a ticket that is done stays done");
             }
         });
         assert_eq!(tickets.outstanding(), 0);

@@ -1,4 +1,4 @@
-//! What every copy did, for a picture: recorded only where `trace` is on.
+//! The times of every copy, for a picture; recorded only if the option `trace` is on.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -11,31 +11,30 @@ use crate::decide::Plan;
 use crate::records::ticket::Ticket;
 use hal::locks::lock;
 
-/// Copies that are kept; what comes later is only counted.
+/// Copies that are kept; later ones are only counted.
 const COPIES_MAX: usize = 1 << 20;
 
 /// One copy.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TracedCopy {
-    /// When it was handed over, in the host's time.
+    /// The time of the call, in the host's time.
     pub began: Nanos,
-    /// When that call returned.
+    /// The time at which the call returned.
     pub returned: Nanos,
-    /// When it was seen to have completed; `None` where nothing of its own says so.
+    /// The time at which its completion was seen; `None` for a copy without a ticket.
     pub landed: Option<Nanos>,
     /// Its stream.
     pub stream: Stream,
     /// Its priority.
     pub priority: Priority,
-    /// Which engine it needs, where that is known.
+    /// The engine that it needs, where that is known.
     pub direction: Option<Direction>,
-    /// How many bytes.
+    /// The number of bytes.
     pub bytes: u64,
-    /// Which way it went.
+    /// The way that it went.
     pub plan: Plan,
 }
 
-/// The recorder.
 #[derive(Default)]
 pub(crate) struct Trace {
     is_on: bool,
@@ -53,7 +52,7 @@ impl Trace {
         self.is_on
     }
 
-    /// A copy has been handed over.
+    /// A copy's call has returned.
     pub(crate) fn submitted(&self, copy: TracedCopy, ticket: Option<Ticket>) {
         let mut copies = lock(&self.copies);
         if copies.len() < COPIES_MAX {
@@ -63,14 +62,14 @@ impl Trace {
         }
     }
 
-    /// A ticket has been seen to be done; perhaps before the call that it belongs to has returned.
+    /// A ticket has been seen to be done, perhaps before the call of its copy has returned.
     pub(crate) fn landed(&self, ticket: Ticket, now: Nanos) {
         if self.is_on {
             lock(&self.landings).insert(ticket, now);
         }
     }
 
-    /// All copies in the order in which their calls returned, and how many more there were.
+    /// All copies in the order in which their calls returned, and the number of copies that found no room.
     pub(crate) fn copies(&self) -> (Vec<TracedCopy>, u64) {
         let (copies, landings) = (lock(&self.copies), lock(&self.landings));
         let landed = |ticket: &Option<Ticket>| ticket.and_then(|ticket| landings.get(&ticket).copied());

@@ -1,4 +1,4 @@
-//! What the watcher knows of one engine.
+//! The watcher's view of one engine.
 
 use std::sync::Arc;
 
@@ -13,19 +13,19 @@ use crate::records::{Flight, Records, Standing};
 
 /// An engine, and the copies on their way there.
 pub(super) struct EngineWatch {
-    /// Its place in every list of engines.
+    /// Its index in every list of engines.
     index: usize,
     pub(super) bank: Arc<Bank>,
     pub(super) flights: Vec<Flight>,
     pub(super) completed: u64,
     watchdog: Watchdog,
-    /// The same for words at which no copy stands: opened quietly, and only after a long time. The copies that raised
-    /// them will never complete.
+    /// The watchdog for words at which no copy waits: it opens them quietly, and only after a long time. The copies
+    /// that raised them will never complete.
     stale: Watchdog,
-    /// For each priority that may have to wait: its share of the engine, and whether it is exempt from waiting.
+    /// For each priority that may have to wait: its share of the engine, and whether it may pass now.
     shares: Vec<(Priority, Share, bool)>,
-    /// How long an urgent copy may take beyond what the engine needs for all that is pending, before it is doubted:
-    /// what bulk may keep the engine, twice, and a host's hiccup.
+    /// The time that an urgent copy may take beyond that of all pending copies on the engine, before it is doubted:
+    /// twice the time that bulk may keep the engine, and a delay of the host.
     grace: Nanos,
 }
 
@@ -45,13 +45,14 @@ impl EngineWatch {
         }
     }
 
-    /// How long the copies that hold others off here will take yet; `in_bursts`, those without tickets, on each engine.
+    /// The time until the urgent copies here are complete. `in_bursts` is that of the copies without tickets, by
+    /// engine.
     fn expected(&self, in_bursts: [Nanos; 2]) -> Nanos {
         let pending = self.flights.iter().filter(|flight| flight.is_pending());
         pending.fold(in_bursts[self.index], |sum, flight| sum + flight.expected)
     }
 
-    /// When a decision is due, if nothing happens before.
+    /// The time of the next decision, if nothing changes before.
     pub(super) fn deadline(&self, in_bursts: [Nanos; 2], rescues: bool) -> Nanos {
         let expected = self.expected(in_bursts);
         let doubts = self.flights.iter().map(|flight| flight.doubt_at(expected, self.grace));
@@ -64,7 +65,7 @@ impl EngineWatch {
         shares.fold(rescue.min(doubt), Nanos::min)
     }
 
-    /// Takes note of the copies that have completed.
+    /// Ends the copies that have completed.
     pub(super) fn land(&mut self, records: &Records, now: Nanos) {
         for flight in &mut self.flights {
             if flight.land(&records.standing, &records.tickets) {
@@ -76,7 +77,7 @@ impl EngineWatch {
         self.flights.retain(|flight| !flight.is_over());
     }
 
-    /// Lowers what was raised for copies that were not schedulable after all.
+    /// Lowers the words of copies that were not schedulable.
     pub(super) fn doubt(&mut self, standing: &Standing, in_bursts: [Nanos; 2], now: Nanos) {
         let (expected, grace) = (self.expected(in_bursts), self.grace);
         let late = self.flights.iter_mut().filter(|flight| flight.doubt_at(expected, grace) <= now);
@@ -86,7 +87,8 @@ impl EngineWatch {
     /// Lets priorities that have waited for too long pass for a while.
     pub(super) fn keep_share(&mut self, now: Nanos) {
         for (level, share, was_exempt) in &mut self.shares {
-            // The word and not the count: the watcher looks all the time, and the ledger's lock belongs to submitters.
+            // The watcher reads the word instead of the count: it looks all the time, and the ledger's lock is for
+            // submitting threads.
             let exempt = share.step(now, self.bank.gate_word(*level) != 0);
             if exempt != *was_exempt {
                 *was_exempt = exempt;
@@ -95,8 +97,8 @@ impl EngineWatch {
         }
     }
 
-    /// Whether copies that stand at a word that is up have to be rescued. A word at which none stands is no trouble: an
-    /// urgent copy may well take long for other reasons.
+    /// Rescues copies that wait at a raised word for too long. A word at which none waits does no harm: an urgent copy
+    /// may take long for other reasons.
     pub(super) fn judge(&mut self, standing: &Standing, in_bursts: [Nanos; 2], now: Nanos, starved: bool) -> Verdict {
         let (raised, expected, completed) = (self.bank.is_raised(), self.expected(in_bursts), self.completed);
         let seen = Observation { now, raised, completed, expected, starved };
@@ -107,13 +109,13 @@ impl EngineWatch {
         self.watchdog.step(Observation { raised, ..seen })
     }
 
-    /// How often copies here have been rescued so far.
+    /// The number of rescues here so far.
     pub(super) fn rescues(&self) -> u32 {
         self.watchdog.rescues()
     }
 }
 
-/// Words at which no copy stands do no harm until one comes.
+/// The patience with words at which no copy waits: they do no harm until one comes.
 fn patience_with_the_stale(patience: Patience) -> Patience {
     Patience { rescue_after: Nanos(patience.rescue_after.0.saturating_mul(20)), rescues_max: u32::MAX }
 }

@@ -1,8 +1,9 @@
-//! The watcher: one thread that watches completions, lowers words, rescues, and keeps the starvation bound.
+//! The watcher: one thread that sees copies complete, lowers words, rescues waiting copies, and keeps the bound on
+//! starvation.
 //!
-//! It never calls the driver, and is given none: it reads words that streams write and stores to words that streams
-//! read. So it makes progress while every other thread is stuck inside the driver, which is when it is needed.
-//! `README.md` beside this file tells its life.
+//! It gets no driver, so it never calls one: it reads words that streams write, and stores to words that streams read.
+//! So it makes progress while all other threads are stuck inside the driver, which is when it is needed. `README.md`
+//! beside this file has its states and races.
 
 mod engine;
 mod sleep;
@@ -20,7 +21,7 @@ use hal::locks::lock;
 
 use engine::EngineWatch;
 
-/// Watches until the bell of `records` ends it.
+/// Watches until the bell of `records` ends the thread.
 pub(crate) fn watch(records: &Records, host: &dyn Host, options: &Options) {
     records.bell.listen();
     let mut watcher = Watcher::new(records, host, options);
@@ -39,23 +40,23 @@ pub(crate) fn watch(records: &Records, host: &dyn Host, options: &Options) {
 struct Watcher<'a> {
     records: &'a Records,
     host: &'a dyn Host,
-    /// Whether words are opened that stay up for too long.
+    /// Whether it opens words that stay up for too long.
     rescues: bool,
-    /// H2D and D2H, with the copies on their way there.
+    /// The copies on their way to each engine: H2D and D2H.
     engines: [EngineWatch; 2],
-    /// Bursts of which something is left, and their holds at the last look.
+    /// Bursts with a hold that is not over, and their holds at the last look.
     bursts: Vec<Arc<Mutex<Burst>>>,
     holds: Vec<[Hold; 2]>,
     looked_at: Nanos,
-    /// Whether the host lets it look when it wants to.
+    /// Whether the host lets the thread look in time.
     attention: Attention,
-    /// When words are raised again after it has gone wrong too often.
+    /// The time at which words are raised again after the layer stood down.
     retreat: Retreat,
     urgent_at: Nanos,
-    /// For how long after an urgent copy it does not sleep.
+    /// The time after an urgent copy in which it does not sleep.
     awake: Nanos,
-    /// How long it sleeps between looks while copies are out: urgent copies do not wake it, and what they hold up
-    /// meanwhile is bulk.
+    /// The time between looks while copies are out. Urgent copies do not wake the thread, because only bulk waits for
+    /// their words meanwhile.
     nap: Nanos,
 }
 
@@ -78,7 +79,7 @@ impl<'a> Watcher<'a> {
         }
     }
 
-    /// Takes over what is new.
+    /// Takes the copies and bursts that were handed over.
     fn take(&mut self) {
         let engines = &mut self.engines;
         let flight = |flight: Flight| engines[index(flight.direction)].flights.push(flight);
@@ -93,7 +94,7 @@ impl<'a> Watcher<'a> {
         self.engines.iter().flat_map(|engine| &engine.flights)
     }
 
-    /// How long the copies without tickets take, from the last look on, for which each engine's word is up.
+    /// The time from the last look until the copies without tickets are complete, by engine.
     fn expected_in_bursts(&self) -> [Nanos; 2] {
         [0, 1].map(|engine| {
             let holds = self.holds.iter().map(|holds| holds[engine].expected(self.looked_at));
@@ -101,7 +102,7 @@ impl<'a> Watcher<'a> {
         })
     }
 
-    /// Sleeps until a ticket is done, something is new, a word has gone up unseen or a decision is due.
+    /// Sleeps until a ticket is done, the bell rings, a word goes up or a decision is due.
     fn wait_for_news(&mut self, rung: u64) {
         let in_bursts = self.expected_in_bursts();
         let decisions = self.engines.iter().map(|engine| engine.deadline(in_bursts, self.rescues));
@@ -123,7 +124,7 @@ impl<'a> Watcher<'a> {
         self.attention = attention;
     }
 
-    /// Takes note of what completed, then decides.
+    /// Ends completed copies, then decides.
     fn look(&mut self) {
         let now = self.host.now();
         self.looked_at = now;
@@ -146,8 +147,8 @@ impl<'a> Watcher<'a> {
         }
     }
 
-    /// Raises for all copies that have become schedulable: before any word is lowered, so that between two copies of a
-    /// burst it never reads 0.
+    /// Raises for all copies that have become schedulable. It comes before any word is lowered, so that between two
+    /// copies of a burst the word never reads 0.
     fn note_readiness(&mut self, now: Nanos) {
         let Records { standing, tickets, .. } = self.records;
         for flight in self.engines.iter_mut().flat_map(|engine| &mut engine.flights) {
@@ -190,7 +191,7 @@ impl<'a> Watcher<'a> {
         self.records.counters.rescued();
     }
 
-    /// The layer is closing: whatever is still out is let through.
+    /// The layer is closing: opens all words and gives up all copies.
     fn let_go(&mut self) {
         let standing = &self.records.standing;
         standing.open_all();

@@ -1,16 +1,16 @@
-//! How the watcher sleeps: by virtual time where time is virtual; where it is real, by spinning as long as urgent
-//! copies keep coming, and in naps otherwise.
+//! The watcher's sleep. In virtual time it waits for a condition. In real time it spins while urgent copies keep
+//! coming, and naps otherwise.
 
 use channels::attention::Attention;
 use hal::{Host, Nanos};
 
 use crate::bell::Bell;
 
-/// While nothing is out, it looks this often: a submitter that never comes back out of the driver rings no bell.
+/// The time between looks while no copy is out: a submitting thread that is stuck in the driver rings no bell.
 pub(super) const NAP_IDLE: Nanos = Nanos::from_ms(5);
 
-/// Sleeps until `news` or the deadline, and notes whether the host lets the thread look when it wants to. In real time
-/// each nap is as long as `nap_at` says then; none at all keeps the thread awake.
+/// Sleeps until `news` or the deadline, and notes whether the host lets the thread look in time. In real time `nap_at`
+/// gives the length of each nap; a nap of 0 keeps the thread awake.
 #[expect(clippy::disallowed_methods, reason = "a host with real time: others may have the processor")]
 pub(super) fn sleep(
     bell: &Bell,
@@ -46,7 +46,7 @@ mod tests {
     use super::*;
     use driver::RealHost;
 
-    /// A sleep that no test waits out.
+    /// Longer than any test waits.
     const LONG: Nanos = Nanos::from_ms(20_000);
 
     #[test]
@@ -63,7 +63,7 @@ mod tests {
         assert!(deadline <= host.now());
     }
 
-    /// The question takes so long to answer that the thread cannot look when it wants to.
+    /// The condition takes so long that the thread cannot look in time.
     #[test]
     fn a_host_that_keeps_the_thread_waiting_is_noticed() {
         let (bell, host, mut attention) = (Bell::default(), RealHost::new(), Attention::default());
@@ -74,7 +74,8 @@ mod tests {
             looks > 2
         };
         sleep(&bell, &host, LONG, |_| Nanos::ZERO, &mut starved, &mut attention);
-        // Not by the clock: this thread may have been kept waiting since, for longer than that is remembered.
+        // The time of the first look counts: this thread may have been kept waiting since, for longer than the record
+        // lasts.
         assert!(attention.is_starved(began));
     }
 }

@@ -84,7 +84,7 @@ impl Bed {
         self.records.standing.bank(DIRECTION).gate_word(Priority::LOWEST) != 0
     }
 
-    /// What the watcher does in a look. Whether it goes on watching.
+    /// A look of the watcher. Returns whether it goes on watching.
     fn look(&self, now: Nanos) -> bool {
         let Records { standing, tickets, .. } = &self.records;
         lock(&self.burst).note_readiness(standing, tickets, now);
