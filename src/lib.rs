@@ -3,7 +3,7 @@
 //!
 //! # Map
 //!
-//! | where | what |
+//! | item | content |
 //! |---|---|
 //! | [`hal`] | the seam: one trait for a CUDA driver, its newtypes and its error; its page is the contract |
 //! | [`driver`] | the real driver, found at run time |
@@ -12,7 +12,7 @@
 //! | [`kernel`] | the copy kernel that yields to urgent copies |
 //! | [`options`] | every tunable, with one name everywhere |
 //!
-//! The copy layer is the crate `overtake-copies`; this one is what users depend on. The software GPU is the crate
+//! The copy layer is the crate `overtake-copies`; users depend on this one. The software GPU is the crate
 //! `overtake-softgpu`, and `overtake-backend` chooses between it and the real driver.
 #![deny(clippy::print_stderr, clippy::print_stdout)] // messages go through `log`
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))] // clippy.toml has the list, with reasons

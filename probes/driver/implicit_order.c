@@ -1,5 +1,5 @@
 /* When a copy reads pinned memory that a stream before it in the legacy stream's implicit order still writes: the
- * legacy stream's copy is submitted while that stream is held, and should read what the stream has written. */
+ * legacy stream's copy is submitted while that stream is held, and should read the stream's bytes. */
 #define _GNU_SOURCE
 #include <cuda.h>
 #include <stdio.h>
@@ -20,7 +20,7 @@ static CUdeviceptr source, target, word;
 static CUevent written, done, recorded;
 static CUstream writer, idle;
 
-/* Whether the copy has read what was there before. */
+/* Whether the copy has read the earlier bytes. */
 static int reads_early(CUstream before, int between, size_t bytes)
 {
     memset(host, 0x11, BYTES);

@@ -76,7 +76,7 @@ impl<P: Publish> Counts<P> {
         self.change(|ledger| ledger.unboost(boost));
     }
 
-    /// Lets waiters of `level` pass whatever copies are pending, or ends that. This is the starvation bound.
+    /// Lets waiting copies of `level` pass in spite of pending copies, or ends that. This is the starvation bound.
     pub fn set_exempt(&self, level: Priority, exempt: bool) {
         self.change(|ledger| ledger.set_exempt(level, exempt));
     }

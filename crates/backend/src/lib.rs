@@ -34,7 +34,7 @@ pub enum Backend {
 }
 
 impl Backend {
-    /// What the environment asks for: `auto` where it says nothing.
+    /// The choice of `OVERTAKE_BACKEND`; `auto` if it is not set.
     pub fn from_environment() -> Result<Backend> {
         variable(BACKEND_VARIABLE)?.map_or(Ok(Backend::Auto), |word| word.parse())
     }

@@ -1,4 +1,4 @@
-//! The library exports, needs and is called what its page says, and the header says the same.
+//! The exports, the needs and the soname of the library are those of its page, and its header agrees.
 
 mod common;
 

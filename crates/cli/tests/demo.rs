@@ -1,4 +1,4 @@
-//! What a person at a terminal sees of `overtake demo`: one name for each case, everywhere.
+//! The output of `overtake demo` at a terminal: one name for each case, everywhere.
 #![allow(unsafe_code)] // a terminal is opened, because the command draws its bar in nothing else
 
 mod common;
@@ -53,7 +53,7 @@ fn table(out: &str) -> Vec<[&str; 3]> {
     .collect()
 }
 
-/// What the bar said of each step, without its number and its time.
+/// The bar's text for each step, without its number and its time.
 fn steps(drawn: &str) -> Vec<&str> {
     let bars = drawn.split("\r\x1b[K").filter(|line| line.starts_with("  ["));
     bars.map(|bar| {

@@ -27,7 +27,7 @@ pub fn status(functions: &Functions, stream: Stream) -> Result<CaptureStatus> {
     })
 }
 
-/// Gives the thread this mode, and returns the one that it had.
+/// Sets the thread's mode, and returns its earlier mode.
 pub fn exchange_mode(functions: &Functions, mode: CaptureMode) -> Result<CaptureMode> {
     let mut exchanged = number_of(mode);
     // SAFETY: the call reads and writes the live local that it is given.

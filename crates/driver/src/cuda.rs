@@ -2,11 +2,11 @@
 //!
 //! # Safety of the calls
 //!
-//! Every call was resolved with its own prototype ([`crate::functions`]). Three kinds of argument go into them. *Out
-//! parameters* are live locals of the type that the prototype names, written once before the call returns. *Handles*
-//! (streams, events, contexts, modules, graphs) and device addresses are numbers that the driver itself handed out; the
-//! seam's contract leaves their validation to the driver, which answers for stale ones as its manual says. *Host
-//! pointers* come with the caller's promise, in the contract of the method that takes them.
+//! Every function was resolved with its own prototype ([`crate::functions`]). The calls have three kinds of argument.
+//! *Out parameters* are live locals of the type in the prototype; the call writes them before it returns. *Handles*
+//! (streams, events, contexts, modules, graphs) and device addresses are numbers from the driver, which checks them
+//! itself: that is the seam's contract, and its manual tells the answer for stale ones. *Host pointers* come with the
+//! caller's promise, in the contract of the method that takes them.
 #![allow(unsafe_code)]
 
 use std::sync::Arc;
@@ -26,7 +26,7 @@ use crate::library::Library;
 use crate::out::{out, out_handle, ready};
 use crate::{capture, copy, device, memop, memory, module};
 
-/// The process's one real driver, once it has loaded.
+/// The one real driver of the process, once it is loaded.
 static LOADED: OnceCell<Arc<CudaDriver>> = OnceCell::new();
 
 /// The real CUDA driver.
@@ -42,7 +42,7 @@ impl CudaDriver {
         LOADED.get_or_try_init(|| CudaDriver::open(Library::open_default()?).map(Arc::new)).cloned()
     }
 
-    /// Initialises the driver in this library.
+    /// Initialises the driver of an open library.
     pub fn open(library: Library) -> Result<CudaDriver> {
         let functions = Functions::load(library)?;
         // SAFETY: the flags must be 0, and are.
@@ -55,7 +55,7 @@ impl CudaDriver {
         Ok(CudaDriver { functions, host: RealHost::new() })
     }
 
-    /// The driver's functions, for what the seam does not cover.
+    /// The driver's functions, for calls that the seam does not have.
     #[must_use]
     pub fn functions(&self) -> &Functions {
         &self.functions
@@ -292,12 +292,12 @@ impl Driver for CudaDriver {
     }
 
     unsafe fn host_free(&self, pointer: *mut u8) -> Result<()> {
-        // SAFETY: the caller's promise about the host memory is the one that the driver asks for.
+        // SAFETY: the caller's promise about the host memory is the one that the driver demands.
         unsafe { self.functions.cuMemFreeHost(pointer.cast()) }
     }
 
     unsafe fn host_register(&self, pointer: *mut u8, bytes: u64, flags: HostRegisterFlags) -> Result<()> {
-        // SAFETY: the caller's promise about the host memory is the one that the driver asks for.
+        // SAFETY: the caller's promise about the host memory is the one that the driver demands.
         unsafe { self.functions.cuMemHostRegister_v2(pointer.cast(), bytes as usize, flags.0) }
     }
 
@@ -326,32 +326,32 @@ impl Driver for CudaDriver {
     // --- copies ---
 
     unsafe fn copy_htod(&self, target: DevicePtr, source: *const u8, bytes: u64) -> Result<()> {
-        // SAFETY: the caller's promise about the host memory is the one that the driver asks for.
+        // SAFETY: the caller's promise about the host memory is the one that the driver demands.
         unsafe { self.functions.cuMemcpyHtoD_v2(target.0, source.cast(), bytes as usize) }
     }
 
     unsafe fn copy_dtoh(&self, target: *mut u8, source: DevicePtr, bytes: u64) -> Result<()> {
-        // SAFETY: the caller's promise about the host memory is the one that the driver asks for.
+        // SAFETY: the caller's promise about the host memory is the one that the driver demands.
         unsafe { self.functions.cuMemcpyDtoH_v2(target.cast(), source.0, bytes as usize) }
     }
 
     unsafe fn copy_htod_async(&self, target: DevicePtr, source: *const u8, bytes: u64, stream: Stream) -> Result<()> {
-        // SAFETY: the caller's promise about the host memory is the one that the driver asks for.
+        // SAFETY: the caller's promise about the host memory is the one that the driver demands.
         unsafe { self.functions.cuMemcpyHtoDAsync_v2(target.0, source.cast(), bytes as usize, pointer(stream.0)) }
     }
 
     unsafe fn copy_dtoh_async(&self, target: *mut u8, source: DevicePtr, bytes: u64, stream: Stream) -> Result<()> {
-        // SAFETY: the caller's promise about the host memory is the one that the driver asks for.
+        // SAFETY: the caller's promise about the host memory is the one that the driver demands.
         unsafe { self.functions.cuMemcpyDtoHAsync_v2(target.cast(), source.0, bytes as usize, pointer(stream.0)) }
     }
 
     unsafe fn copy_dtod_async(&self, target: DevicePtr, source: DevicePtr, bytes: u64, stream: Stream) -> Result<()> {
-        // SAFETY: the caller's promise about both ranges is the one that the driver asks for.
+        // SAFETY: the caller's promise about both ranges is the one that the driver demands.
         unsafe { self.functions.cuMemcpyDtoDAsync_v2(target.0, source.0, bytes as usize, pointer(stream.0)) }
     }
 
     unsafe fn copy_async(&self, target: DevicePtr, source: DevicePtr, bytes: u64, stream: Stream) -> Result<()> {
-        // SAFETY: the caller's promise about both ranges is the one that the driver asks for.
+        // SAFETY: the caller's promise about both ranges is the one that the driver demands.
         unsafe { self.functions.cuMemcpyAsync(target.0, source.0, bytes as usize, pointer(stream.0)) }
     }
 
@@ -366,7 +366,7 @@ impl Driver for CudaDriver {
     ) -> Result<()> {
         let (target_context, source_context) = (pointer(target_context.0), pointer(source_context.0));
         let (bytes, stream) = (bytes as usize, pointer(stream.0));
-        // SAFETY: the caller's promise about both ranges is the one that the driver asks for.
+        // SAFETY: the caller's promise about both ranges is the one that the driver demands.
         unsafe { self.functions.cuMemcpyPeerAsync(target.0, target_context, source.0, source_context, bytes, stream) }
     }
 

@@ -1,4 +1,4 @@
-//! What a device says of itself.
+//! Names and numbers of a device.
 #![allow(unsafe_code)] // as `cuda.rs`, whose comment holds the reasons
 
 use abi::types::*;
@@ -9,7 +9,7 @@ use crate::out::out;
 
 pub fn name(functions: &Functions, device: Device) -> Result<String> {
     let mut name = [0_u8; 256];
-    // SAFETY: the buffer is as long as is said, and the driver ends what it writes with a NUL inside it.
+    // SAFETY: the buffer has the given length, and the driver ends its text with a NUL inside it.
     unsafe { functions.cuDeviceGetName(name.as_mut_ptr().cast(), name.len() as c_int, device.0) }?;
     Ok(String::from_utf8_lossy(name.split(|byte| *byte == 0).next().unwrap_or_default()).into_owned())
 }

@@ -21,7 +21,7 @@ type GetProcAddress = unsafe extern "C" fn(
 /// `cuDriverGetVersion`, which may be called before `cuInit`.
 type GetVersion = unsafe extern "C" fn(*mut c_int) -> CUresult;
 
-/// Where addresses come from.
+/// The source of the addresses.
 struct Source {
     get_proc_address: GetProcAddress,
     version: c_int,
@@ -49,7 +49,7 @@ impl Source {
 
     /// The address of one row, or null.
     fn address(&self, base: &str, version: c_int, flavour: abi::Flavour) -> *mut c_void {
-        // A driver older than the prototype may answer with the one before it, which takes other arguments.
+        // A driver that is older than the prototype may answer with the one before it, which has other arguments.
         if version > self.version {
             return std::ptr::null_mut();
         }
@@ -109,8 +109,8 @@ macro_rules! functions {
                         if address.is_null() && required!($need) {
                             missing.push(stringify!($symbol));
                         }
-                        // SAFETY: null becomes `None`; any other address is what the driver gives for this name,
-                        // version and flavour, and the tests of `abi` hold the row's prototype to NVIDIA's header.
+                        // SAFETY: null becomes `None`. Any other address is the driver's answer for this name, version
+                        // and flavour, and the tests of `abi` compare the row's prototype with NVIDIA's header.
                         unsafe {
                             std::mem::transmute::<
                                 *mut c_void,
@@ -129,7 +129,7 @@ macro_rules! functions {
                 #[doc = concat!("Calls `", stringify!($symbol), "`, or says that the driver lacks it.")]
                 ///
                 /// # Safety
-                /// As for the driver's function: pointers among the arguments are valid for what it does with them.
+                /// As for the driver's function: pointers among the arguments are valid for its use of them.
                 #[inline]
                 pub unsafe fn $symbol(&self, $($argument: $type),*) -> Result<()> {
                     match self.pointers.$symbol {
@@ -155,7 +155,7 @@ pub struct Functions {
 }
 
 impl Functions {
-    /// Resolves the functions of an open library. Nothing is initialised yet.
+    /// Resolves the functions of an open library. It does not initialise the driver.
     pub fn load(library: Library) -> Result<Functions> {
         let source = Source::new(&library)?;
         let (pointers, missing) = Pointers::resolve(&source);
@@ -170,19 +170,19 @@ impl Functions {
         )))
     }
 
-    /// The addresses, for callers that must call the driver directly.
+    /// The addresses, for callers that call the driver directly.
     #[must_use]
     pub fn pointers(&self) -> &Pointers {
         &self.pointers
     }
 
-    /// The library they came from.
+    /// The library of the functions.
     #[must_use]
     pub fn library(&self) -> &Library {
         &self.library
     }
 
-    /// Adds the driver's own words to an error whose code we do not know.
+    /// Adds the driver's own text to an error with a code that we do not know.
     #[cold]
     fn explain(&self, error: Error) -> Error {
         if error.code().name().is_some() {
@@ -206,7 +206,7 @@ impl Functions {
     }
 }
 
-/// The error of calling a function that this driver does not have.
+/// The error of a call that this driver does not have.
 #[cold]
 fn absent(call: &'static str, version: i32) -> Error {
     let version = version_text(version);

@@ -4,16 +4,16 @@ use std::time::{Duration, Instant};
 
 use hal::{Host, Nanos, ThreadToken, Wait};
 
-/// Shorter sleeps spin: the scheduler would oversleep them by more than they last.
+/// Shorter sleeps spin: the scheduler would oversleep them by more than their length.
 const SLEEP_FLOOR: Nanos = Nanos::from_us(200);
-/// For so long a wait spins, because most completions come within it.
+/// A wait spins this long at first, because most completions come within it.
 const SPIN_SPAN: Nanos = Nanos::from_us(50);
-/// For so long a wait yields between looks; afterwards it sleeps.
+/// Then it yields between looks, for this long; then it sleeps.
 const YIELD_SPAN: Nanos = Nanos::from_ms(5);
-/// How long a patient wait sleeps between looks.
+/// The length of its sleeps between looks.
 const NAP: Nanos = Nanos::from_us(50);
 
-/// The operating system's monotonic clock, counted from when the host was made.
+/// The operating system's monotonic clock. Time 0 is the making of the host.
 #[derive(Debug)]
 pub struct RealHost {
     origin: Instant,
@@ -27,7 +27,7 @@ impl RealHost {
         RealHost { origin: Instant::now() }
     }
 
-    /// Lets the processor rest a little, by how long the wait has lasted and how near its deadline is.
+    /// Gives the processor a pause, which depends on the time that the wait has lasted and on its deadline.
     #[expect(clippy::disallowed_methods, reason = "the machine's time passes here")]
     fn rest(&self, waited: Nanos, left: Nanos) {
         if waited < SPIN_SPAN {
@@ -83,7 +83,7 @@ impl Host for RealHost {
         }
     }
 
-    // The operating system knows its threads, so nothing has to be announced.
+    // The operating system knows its threads.
     fn announce(&self, _name: &str) -> ThreadToken {
         ThreadToken(0)
     }
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wait_sees_what_another_thread_stores() {
+    fn a_wait_sees_the_store_of_another_thread() {
         let host = RealHost::new();
         let flag = AtomicBool::new(false);
         std::thread::scope(|scope| {

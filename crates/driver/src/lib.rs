@@ -1,6 +1,6 @@
 //! The real driver: `libcuda.so.1` found at run time, and [`hal::Driver`] on top of it.
 //!
-//! | file | what it holds |
+//! | file | content |
 //! |---|---|
 //! | `library.rs` | dlopen and dlsym |
 //! | `functions.rs` | the one list of driver functions, resolved through `cuGetProcAddress_v2` |
@@ -9,8 +9,8 @@
 //! | `handle.rs` `out.rs` | the seam's handles and results, and the driver's pointers |
 //! | `host.rs` | real time |
 //!
-//! Nothing here panics for want of a driver: an absent library, an absent function and a device-less machine are errors
-//! that name the cure.
+//! No code here panics without a driver. A missing library, a missing function and a machine without a GPU are errors
+//! that name the remedy.
 #![deny(clippy::print_stderr, clippy::print_stdout)] // messages go through `log`
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))] // clippy.toml has the list, with reasons
 #![deny(unsafe_code)]

@@ -1,5 +1,4 @@
-//! The driver's library: found, opened, asked for symbols. It is never closed again, because the driver has threads of
-//! its own that run in it.
+//! The driver's library. It is never closed again, because the driver has threads of its own that run in it.
 #![allow(unsafe_code)]
 
 use std::ffi::{CStr, CString, OsStr, OsString, c_char, c_void};
@@ -8,17 +7,17 @@ use std::ptr::NonNull;
 
 use hal::{Code, Result};
 
-/// The environment variable that names another library.
+/// The variable that names another library.
 pub const LIBRARY_VARIABLE: &str = "OVERTAKE_LIBCUDA";
 
 /// The library that every NVIDIA driver installs.
 const LIBRARY_NAME: &str = "libcuda.so.1";
 
-/// What to do when there is no library.
+/// The remedy for a missing library.
 const CURE: &str = "install the NVIDIA driver (525 or newer; it brings libcuda.so.1), set OVERTAKE_LIBCUDA to the path \
                     of a libcuda.so.1, or set OVERTAKE_BACKEND=soft to use the software GPU";
 
-/// How symbols are looked up: `dlsym`, or the real one where the process has another in its place.
+/// The function that looks symbols up: `dlsym`, or the real one where the process has another in its place.
 pub type Lookup = unsafe extern "C" fn(handle: *mut c_void, name: *const c_char) -> *mut c_void;
 
 /// An open library.
@@ -51,8 +50,8 @@ impl Library {
         let Ok(path) = CString::new(name.as_bytes()) else {
             return Err(refused("the name holds a NUL byte"));
         };
-        // SAFETY: `path` is a NUL-terminated string that outlives the call. Running the library's initialisers is what
-        // the caller asks for by naming a CUDA driver.
+        // SAFETY: `path` is a NUL-terminated string that outlives the call. The library's initialisers run, as a caller
+        // that names a CUDA driver wants.
         let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
         match NonNull::new(handle) {
             Some(handle) => Ok(Library { handle, name: name.to_owned(), lookup: libc::dlsym }),
@@ -60,7 +59,7 @@ impl Library {
         }
     }
 
-    /// A library that other code has opened, with that code's way of looking symbols up.
+    /// A library that other code has opened, with that code's lookup function.
     ///
     /// # Safety
     /// `handle` is a handle of dlopen's that is never closed, and `lookup` takes it as `dlsym` does.
@@ -73,21 +72,21 @@ impl Library {
     #[must_use]
     pub fn symbol(&self, name: &CStr) -> Option<NonNull<c_void>> {
         // SAFETY: the handle came from dlopen and was never closed; `name` is NUL-terminated and outlives the call;
-        // `lookup` is dlsym, or takes the same by its caller's promise.
+        // `lookup` is dlsym, or behaves like it by its caller's promise.
         NonNull::new(unsafe { (self.lookup)(self.handle.as_ptr(), name.as_ptr()) })
     }
 
-    /// The name it was opened by.
+    /// The name by which it was opened.
     #[must_use]
     pub fn name(&self) -> &OsStr {
         &self.name
     }
 }
 
-/// What dlopen had to say about its last failure on this thread.
+/// The loader's message about its last failure on this thread.
 fn last_error() -> String {
     // SAFETY: dlerror returns null or a NUL-terminated string that stays valid until the thread's next dl call; it is
-    // copied before any other is made.
+    // copied before that.
     let message = unsafe {
         let text = libc::dlerror();
         (!text.is_null()).then(|| CStr::from_ptr(text).to_string_lossy().into_owned())

@@ -1,4 +1,4 @@
-//! Stream memory operations, as the driver writes them.
+//! Stream memory operations in the driver's form.
 #![allow(unsafe_code)] // as `cuda.rs`, whose comment holds the reasons
 
 use abi::types::*;
@@ -31,7 +31,7 @@ pub fn submit(functions: &Functions, stream: Stream, op: MemOp) -> Result<()> {
 
 /// Puts several operations into a stream, by one call.
 pub fn submit_batch(functions: &Functions, stream: Stream, ops: &[MemOp]) -> Result<()> {
-    // A bracket has a handful of operations: no allocation on that path.
+    // A bracket has few operations, so this path does not allocate.
     let mut few = [CUstreamBatchMemOpParams { pad: [0; 6] }; 8];
     let mut many = Vec::new();
     let entries = match few.get_mut(..ops.len()) {
@@ -46,7 +46,7 @@ pub fn submit_batch(functions: &Functions, stream: Stream, ops: &[MemOp]) -> Res
     };
     let count = c_uint::try_from(entries.len())
         .map_err(|_| Code::INVALID_VALUE.at("cuStreamBatchMemOp_v2").because("more operations than 32 bits count"))?;
-    // SAFETY: the entries are live and as many as is said; the driver reads them before the call returns.
+    // SAFETY: the entries are live, and there are `count` of them; the driver reads them before the call returns.
     unsafe { functions.cuStreamBatchMemOp_v2(pointer(stream.0), count, entries.as_mut_ptr(), 0) }
 }
 
@@ -63,8 +63,8 @@ fn wait_flags(condition: WaitCondition) -> c_uint {
 /// One operation of a batch.
 fn batch_entry(op: &MemOp) -> CUstreamBatchMemOpParams {
     let mut words = [0_u64; 6];
-    // The layout of the wait and of the write is the same: operation, address, value, flags (the alias stays 0). Whole
-    // words are written, so that no byte of the union is left undefined.
+    // The wait and the write have the same layout: operation, address, value, flags (the alias stays 0). Whole words
+    // are written, so that no byte of the union stays undefined.
     let (operation, address, value, flags) = match *op {
         MemOp::Wait { address, value, width, condition } => {
             let operation = match width {
@@ -85,7 +85,7 @@ fn batch_entry(op: &MemOp) -> CUstreamBatchMemOpParams {
     CUstreamBatchMemOpParams { pad: words }
 }
 
-/// The bits of a value that a width keeps.
+/// The bits of a value that a width has.
 fn masked(value: u64, width: Width) -> u64 {
     match width {
         Width::W32 => u64::from(value as u32),
@@ -93,7 +93,7 @@ fn masked(value: u64, width: Width) -> u64 {
     }
 }
 
-// Writing whole words puts each field where the driver looks for it only on little-endian machines with this layout.
+// Whole words put each field in its place only on little-endian machines with this layout.
 const _: () = {
     type Wait = CUstreamBatchMemOpParams_union_CUstreamMemOpWaitValueParams_st;
     type Write = CUstreamBatchMemOpParams_union_CUstreamMemOpWriteValueParams_st;

@@ -1,4 +1,4 @@
-//! What an address is.
+//! The memory of an address.
 #![allow(unsafe_code)]
 
 use abi::types::*;
@@ -7,16 +7,16 @@ use hal::{Code, Device, DevicePtr, MemoryKind, PointerInfo, Result};
 use crate::functions::Functions;
 use crate::handle::{number, pointer};
 
-/// Host memory that the driver has never heard of.
+/// Host memory that the driver does not know.
 const PAGEABLE: PointerInfo =
     PointerInfo { kind: MemoryKind::Pageable, device_pointer: None, device: None, context: None, buffer_id: None };
 
-/// How many attributes there are.
+/// The number of attributes.
 pub const ALL: usize = 6;
-/// How many of them tell the kind and the device pointer. The driver looks each of them up.
+/// The number of attributes for the kind and the device pointer, at the front. The driver looks each of them up.
 pub const KIND: usize = 3;
 
-/// What `cuPointerGetAttributes` is asked for, in one call: all, or the first few.
+/// Attributes for one `cuPointerGetAttributes`: all, or the first few.
 struct Attributes {
     kind: CUmemorytype,
     context: CUcontext,
@@ -53,9 +53,9 @@ impl Attributes {
             (&raw mut read.device).cast(),
         ];
         let count = count.min(ALL) as c_uint;
-        // SAFETY: the two arrays are live and at least `count` long; each place is a live field at least as large as
-        // what the driver's manual says it writes for the attribute of that index (is-managed: a boolean, 4 bytes at
-        // most).
+        // SAFETY: the two arrays are live and at least `count` long. Each place is a live field, at least as large as
+        // the value that the driver writes for the attribute of that index, by its manual (is-managed: a boolean of at
+        // most 4 bytes).
         unsafe {
             functions.cuPointerGetAttributes(count, names.as_mut_ptr(), places.as_mut_ptr(), address)?;
         }
@@ -79,23 +79,23 @@ impl Attributes {
     }
 }
 
-/// What `address` is, by [`ALL`] attributes or those of the [`KIND`]; plain host memory is [`MemoryKind::Pageable`] and
-/// not an error.
+/// The memory at `address`, by [`ALL`] attributes or those of the [`KIND`]. Plain host memory is
+/// [`MemoryKind::Pageable`], and no error.
 pub fn pointer_info(functions: &Functions, address: u64, count: usize) -> Result<PointerInfo> {
     match Attributes::read(functions, address, count) {
         Ok(attributes) => Ok(attributes.info()),
-        // Drivers differ: some answer for unknown addresses with zeroes, some with this.
+        // For unknown addresses some drivers answer with zeroes, and some with this error.
         Err(error) if error.code() == Code::INVALID_VALUE => Ok(PAGEABLE),
         Err(error) => Err(error),
     }
 }
 
-/// How many bytes of its allocation lie from `address` on.
+/// The number of bytes from `address` to the end of its allocation.
 pub fn bytes_left(functions: &Functions, address: u64) -> Result<u64> {
     let (mut start, mut bytes): (CUdeviceptr, usize) = (0, 0);
     let mut names = [CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, CU_POINTER_ATTRIBUTE_RANGE_SIZE];
     let mut places: [*mut c_void; 2] = [(&raw mut start).cast(), (&raw mut bytes).cast()];
-    // SAFETY: the two arrays are live and hold two elements; each place is a live local of the type that the driver's
+    // SAFETY: the two arrays are live and have two elements. Each place is a live local of the type that the driver's
     // manual gives the attribute of that index.
     unsafe { functions.cuPointerGetAttributes(2, names.as_mut_ptr(), places.as_mut_ptr(), address)? };
     Ok((start + bytes as u64).saturating_sub(address.max(start)))

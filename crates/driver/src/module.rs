@@ -1,4 +1,4 @@
-//! Modules and their kernels. When the compiler refuses one, the error says why in its words.
+//! Modules and their kernels. When the compiler refuses one, the error has its text.
 #![allow(unsafe_code)]
 
 use std::ffi::CString;
@@ -9,12 +9,12 @@ use hal::{Code, Function, Launch, Module, Result};
 use crate::functions::Functions;
 use crate::handle::{number, pointer};
 
-/// Room for what the PTX compiler says.
+/// Room for the PTX compiler's text.
 const LOG_BYTES: usize = 4096;
 
 /// Loads PTX text or a cubin.
 pub fn load(functions: &Functions, image: &[u8]) -> Result<Module> {
-    // The driver reads PTX up to a NUL, which a Rust slice does not bring along; behind a cubin it does no harm.
+    // The driver reads PTX up to a NUL, which a Rust slice does not have. Behind a cubin the NUL does no harm.
     let mut text = Vec::with_capacity(image.len() + 1);
     text.extend_from_slice(image);
     text.push(0);
@@ -26,10 +26,10 @@ pub fn load(functions: &Functions, image: &[u8]) -> Result<Module> {
     }
     let mut log = [0_u8; LOG_BYTES];
     let mut options = [CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES];
-    // The second value is a number in the place of a pointer: that is how the driver takes it.
+    // The driver takes the second value as a number in the place of a pointer.
     let mut values: [*mut c_void; 2] = [log.as_mut_ptr().cast(), std::ptr::without_provenance_mut(LOG_BYTES)];
-    // SAFETY: `text` is NUL-terminated; `options` and `values` are two long, as said; the log buffer is as long as the
-    // second value says; all of them and `module` outlive the call.
+    // SAFETY: `text` is NUL-terminated; `options` and `values` have two elements; the log buffer has the length of the
+    // second value; all of them and `module` outlive the call.
     let result = unsafe {
         functions.cuModuleLoadDataEx(
             &mut module,
@@ -48,7 +48,7 @@ pub fn load(functions: &Functions, image: &[u8]) -> Result<Module> {
     }
 }
 
-/// What the compiler wrote, if anything.
+/// The compiler's text, if there is one.
 fn log_text(log: &[u8]) -> Option<String> {
     let written = log.split(|byte| *byte == 0).next().unwrap_or_default();
     let words = String::from_utf8_lossy(written).trim().to_owned();
@@ -72,7 +72,7 @@ pub fn function(functions: &Functions, module: Module, name: &str) -> Result<Fun
 pub unsafe fn launch(functions: &Functions, launch: &Launch<'_>) -> Result<()> {
     let ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]) = (launch.grid, launch.block);
     let (function, stream) = (pointer(launch.function.0), pointer(launch.stream.0));
-    // The prototype lacks a const: the driver reads the array and what it points to before it returns.
+    // The prototype lacks a const: the driver reads the array and its targets before it returns.
     let parameters = launch.parameters.as_ptr().cast_mut();
     // SAFETY: the caller promises that the parameters are those of the kernel; the array is live during the call.
     unsafe {

@@ -1,5 +1,5 @@
-//! The one way to take a lock. A thread that panics while it holds one leaves nothing half done: what our locks guard
-//! is consistent after every statement. So the next thread takes the lock all the same.
+//! The one way to take a lock. The state behind our locks is consistent after every statement. So a thread that panics
+//! while it holds one leaves no half of a change, and the next thread takes the lock all the same.
 
 use std::sync::{LockResult, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
@@ -31,7 +31,7 @@ pub fn write<T: ?Sized>(lock: &RwLock<T>) -> RwLockWriteGuard<'_, T> {
     unpoisoned(lock.write())
 }
 
-/// What any other call on a lock returned: a wait, or the way past it with `&mut`.
+/// The same for the results of other calls on a lock: a wait, or access by `&mut`.
 #[inline]
 pub fn unpoisoned<T>(result: LockResult<T>) -> T {
     result.unwrap_or_else(PoisonError::into_inner)

@@ -10,7 +10,7 @@
 
 use crate::DevicePtr;
 
-/// What the caller of a copy says of the memory on one side.
+/// The caller's declaration of the memory on one side of a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Declared {
     /// Host memory (`CU_MEMORYTYPE_HOST`).
@@ -101,13 +101,13 @@ impl Side {
 }
 
 impl Shape {
-    /// A copy of `bytes` that follow each other without gaps, wherever both sides are.
+    /// A copy of `bytes` without gaps, between memory of any kind.
     #[must_use]
     pub fn linear(target: u64, source: u64, bytes: u64) -> Shape {
         Shape::run(Side::unified(target), Side::unified(source), bytes)
     }
 
-    /// The same with what the caller says of either side.
+    /// The same with the caller's declaration of both sides.
     #[must_use]
     pub fn run(target: Side, source: Side, bytes: u64) -> Shape {
         let (target, source) = (target.pitched(0, 0), source.pitched(0, 0));

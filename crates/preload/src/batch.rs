@@ -69,7 +69,7 @@ fn is_plain(attributes: &CUmemcpyAttributes) -> bool {
 }
 
 /// # Safety
-/// The arrays are what the program passed.
+/// The arrays are the program's arguments.
 unsafe fn batch(hook: Hook, native: impl Fn() -> CUresult, arrays: &Arrays, stream: CUstream) -> CUresult {
     let stream = hook.stream(stream);
     let native = || native().0;

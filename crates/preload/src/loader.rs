@@ -51,8 +51,7 @@ pub fn symbol(handle: NonNull<c_void>, name: &CStr) -> *mut c_void {
 
 /// Opens a library. With [`libc::RTLD_NOLOAD`] it only adds a reference to an open one.
 pub fn open(name: &CStr, flags: c_int) -> Option<NonNull<c_void>> {
-    // SAFETY: `name` is NUL-terminated. Running a library's initialisers is what its user asks for: the names are those
-    // of the driver that the program itself uses.
+    // SAFETY: `name` is NUL-terminated. The initialisers are those of the driver, which the program uses anyway.
     NonNull::new(unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL | flags) })
 }
 

@@ -163,7 +163,7 @@ impl Process {
         // The thread that opens it is inside the driver, in this very context.
         host.wait_until(Some(host.now() + OPENS_WITHIN), &mut || !self.contexts.is_under_way(context));
         lock(&self.contexts.opening).refused.remove(&context);
-        // Under the lock of the report, which counts the context once, wherever it is.
+        // Under the lock of the report, which so counts the context in one of the two lists.
         let mut closed = lock(&self.closed);
         let Some(owner) = self.contexts.set_open(|open| open.remove(&context)) else { return };
         let place = closed.len();

@@ -58,7 +58,7 @@ pub(crate) struct Process {
 static PROCESS: OnceCell<Process> = OnceCell::new();
 static OFF: AtomicBool = AtomicBool::new(false);
 
-#[expect(clippy::disallowed_methods, reason = "for those who read reports and traces: nothing waits by it")]
+#[expect(clippy::disallowed_methods, reason = "for readers of reports and traces: no thread waits by it")]
 pub(crate) fn time_of_day() -> SystemTime {
     SystemTime::now()
 }

@@ -137,7 +137,7 @@ impl Part {
         }
     }
 
-    /// Adds what this context contributes to the sums.
+    /// Adds the counts of this context to the sums.
     pub(crate) fn add_to(&self, totals: &mut crate::table::Totals) {
         totals.stood_down |= u32::from(self.stood_down);
         totals.urgent_copies += self.copies.urgent.copies;

@@ -18,7 +18,7 @@ const KERNEL_BYTES_MIN: u64 = 1 << 20;
 /// CUDA's greatest stream priority lies five steps above its least; below those levels lie small copies and bulk.
 const PRIORITIES: u8 = 7;
 
-/// What faults call the text that a program hands over.
+/// The name of a program's text of options in messages about faults.
 pub(crate) const OPTIONS: &str = "the options";
 
 /// Files that are read, by the variables that name them.
@@ -46,8 +46,7 @@ impl Default for Settings {
             // nothing goes by kernel at all.
             kernel_bytes_min: KERNEL_BYTES_MIN,
             guard_bytes_min: Some(KERNEL_BYTES_MIN),
-            // Bulk keeps more of its bandwidth, and an urgent copy waits a microsecond or two longer for what is in
-            // flight.
+            // Bulk keeps more of its bandwidth, and an urgent copy waits 1 or 2 us longer for bytes in flight.
             kernel_h2d: Workers { blocks: 4, warps: 16 },
             kernel_d2h: Workers { blocks: 2, warps: 9 },
             ..Options::default()
@@ -86,7 +85,7 @@ impl Settings {
         settings
     }
 
-    /// What is wrong with a text of options, were it heeded on top of this process's own settings.
+    /// The faults of a text of options on top of this process's own settings.
     pub(crate) fn faults_of_text(text: &str) -> Vec<Fault> {
         let mut settings = Settings::of_this_process();
         settings.faults.clear();

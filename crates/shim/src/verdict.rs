@@ -72,7 +72,7 @@ fn curable(what: String, cure: &str) -> Finding {
     Finding { what, cure: Some(cure.to_owned()) }
 }
 
-/// The verdict: the urgent copies first, then what could not be prioritised, most frequent first, then the rest.
+/// The verdict: first the urgent copies, then copies that could not be prioritised, by frequency, then the rest.
 #[must_use]
 pub fn verdict(facts: &Facts) -> Vec<Finding> {
     let mut findings = vec![urgent(facts)];

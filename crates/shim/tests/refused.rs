@@ -90,7 +90,7 @@ fn a_system_without_threads() {
     driver.stream_query(hal::Stream::PER_THREAD).unwrap();
     let before = live();
 
-    // The watcher's thread, then the rescuer's: whichever it is, nothing is left of the other.
+    // The system refuses the watcher's thread, then the rescuer's. The other thread must have ended each time.
     for refused in [1, 2] {
         REFUSED.set(refused);
         let (code, text) = open();

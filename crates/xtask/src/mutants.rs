@@ -147,7 +147,7 @@ fn survivors_of(tree: &Tree, part: &Part, file: &str) -> Result<Vec<String>, Str
     missed.lines().map(|line| without_place(line).ok_or_else(|| format!("`{line}` is no mutant\n"))).collect()
 }
 
-/// What came of the changes in a file.
+/// The results of the changes in a file.
 struct Tally {
     found: usize,
     unviable: usize,
@@ -155,7 +155,7 @@ struct Tally {
 }
 
 impl Tally {
-    /// A file in which nothing was changed has not been judged: most likely it is of another package by now.
+    /// A file without changes has not been judged: most likely it is in another package by now.
     fn said_of(&self, file: &str, package: &str) -> Outcome {
         let Tally { found, unviable, survive } = self;
         match found + unviable + survive {
@@ -165,7 +165,7 @@ impl Tally {
     }
 }
 
-/// `file:line:column: what` without line and column, which move with every edit.
+/// `file:line:column: text` without line and column, which move with every edit.
 fn without_place(line: &str) -> Option<String> {
     let (file, rest) = line.split_once(':')?;
     let what = rest.splitn(3, ':').nth(2)?;

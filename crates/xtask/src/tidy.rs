@@ -37,7 +37,7 @@ const PROMISES: [&str; 5] = [
 const MACHINE_FOLDERS: [&str; 4] =
     [concat!("/wo", "rk/"), concat!("/t", "mp/"), concat!("/ro", "ot/"), concat!("/ho", "me/")];
 
-/// What every library and the command declare, because they are guests in programs and on devices.
+/// The attributes of every library and of the command, because they are guests in programs and on devices.
 const GUEST: [(&str, &str); 2] = [
     ("deny(clippy::print_stderr, clippy::print_stdout)", "its messages go through `log`"),
     ("cfg_attr(not(test), deny(clippy::disallowed_methods))", "clippy.toml says what goes through one place"),

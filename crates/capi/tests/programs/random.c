@@ -17,7 +17,7 @@
 
 enum { BYTES = 320 << 10, LANES = 3, THREADS_MAX = 3, SCRATCH = 4096, STEPS_MAX = 60 };
 
-/* A stream, its memory, and what must be in it. */
+/* A stream, its memory, and the expected content. */
 typedef struct {
     CUstream stream;
     CUdeviceptr device;

@@ -87,7 +87,7 @@ class WithLibrary(unittest.TestCase):
         warnings.simplefilter("ignore")
 
     def thread_priority(self):
-        """Seen as the library sees it: a scope ends with what was there before."""
+        """The priority in the library: after a scope it is the earlier one."""
         library, before = overtake._load(), ctypes.c_int(-1)
         library.overtake_set_thread_priority(0, ctypes.byref(before))
         library.overtake_set_thread_priority(before, None)

@@ -21,7 +21,7 @@ pub const BULK_WORD: usize = 2;
 
 /// A scenario, and the parts of its row that are not measured.
 pub struct Case {
-    /// What its notes call the method.
+    /// The method's name in notes.
     pub name: String,
     pub scenario: Scenario,
     pub label: Label,

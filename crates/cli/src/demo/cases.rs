@@ -1,4 +1,4 @@
-//! What the demo measures, in both directions: idle, behind bulk natively, and through overtake.
+//! The cases of the demo, in both directions: an idle device, behind bulk natively, and behind bulk through overtake.
 
 use channels::probe::HOST_DIRECTIONS;
 use hal::Result;
@@ -13,7 +13,7 @@ use super::names::named;
 /// The methods that it compares: the problem, CUDA's own answer, and ours.
 const METHODS: [MethodName; 4] =
     [MethodName::Native, MethodName::NativePriority, MethodName::KernelHold, MethodName::Express];
-/// What stands in for our methods where there is no copy kernel.
+/// The method that replaces ours where there is no copy kernel.
 const WITHOUT_KERNEL: MethodName = MethodName::EngineHold;
 
 /// All cases of all directions, in the order of the table.

@@ -45,7 +45,7 @@ pub fn run(arguments: &Arguments, demo: &DemoArguments) -> Result<()> {
     output::print(&present::text(&run, &figure, &notes, others.chain([("picture", &demo.svg)])))
 }
 
-/// What the command is about to do, and for how long.
+/// The announcement of the command's work, and of its duration.
 fn plan(cases: usize, seconds: f64, is_virtual: bool) -> String {
     let (urgent, bulk) = (format::size(URGENT_BYTES), format::size(BULK_BYTES));
     let slices = cases as f64 * f64::from(ROUNDS);

@@ -1,4 +1,4 @@
-//! What the demo calls its cases, in the table, in the picture, on the page and beside the bar.
+//! The names of the demo's cases, in the table, in the picture, on the page and beside the bar.
 
 use crate::bench::case::Case;
 use crate::bench::catalogue::{IDLE, RAW};

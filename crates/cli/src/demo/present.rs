@@ -27,7 +27,7 @@ fn directions(run: &Run) -> Vec<&str> {
     directions
 }
 
-/// What was measured, and where.
+/// The conditions of the measurement.
 fn subtitle(run: &Run) -> String {
     let high = run.rows.iter().map(|row| row.high_bytes).max().unwrap_or(0);
     let bulk = run.rows.iter().map(|row| row.bulk_bytes).max().unwrap_or(0);
@@ -97,7 +97,7 @@ fn table(run: &Run) -> Table {
 /// Ours, the one to be shown first.
 const OURS: [MethodName; 3] = [MethodName::KernelHold, MethodName::EngineHold, MethodName::Express];
 
-/// What the numbers say, as far as they say it.
+/// The findings that the numbers carry.
 fn verdict(run: &Run) -> String {
     let mut text = String::new();
     for direction in directions(run) {

@@ -27,7 +27,7 @@ impl Grid {
         Grid { columns, rows, corner: (left, top), size: (width, height), row_height }
     }
 
-    /// What a figure that has room for one row must grow by.
+    /// The height beyond one row.
     pub(super) fn extra_height(&self) -> f64 {
         self.row_height * (self.rows - 1) as f64
     }

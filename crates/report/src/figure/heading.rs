@@ -22,7 +22,7 @@ impl Heading {
         Heading { title: font("title").wrapped(title, width), subtitle: font("muted").wrapped(subtitle, width) }
     }
 
-    /// What a figure that has room for one line of each must grow by.
+    /// The height beyond one line of each.
     pub(super) fn extra_height(&self) -> f64 {
         let more = |lines: &[String], row: f64| row * lines.len().saturating_sub(1) as f64;
         more(&self.title, TITLE_ROW) + more(&self.subtitle, SUBTITLE_ROW)

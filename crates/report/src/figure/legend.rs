@@ -39,7 +39,7 @@ impl<'a> Legend<'a> {
         Legend { entries }
     }
 
-    /// What a figure that has room for one row must grow by.
+    /// The height beyond one row.
     pub(super) fn extra_height(&self) -> f64 {
         ROW * self.entries.last().map_or(0, |entry| entry.row) as f64
     }

@@ -10,7 +10,7 @@ use crate::svg::{Anchor, Canvas, font};
 /// One value: lowest, median and highest of several runs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RangeRow {
-    /// What was measured.
+    /// The measured quantity.
     pub name: String,
     /// The colour of its line.
     pub tone: Tone,

@@ -108,7 +108,7 @@ fn points(path: &str) -> Vec<(f64, f64)> {
     pairs.map(|pair| point(pair).unwrap_or_else(|| panic!("{pair} of {path}"))).collect()
 }
 
-/// What stands between the tags, without the title that shows under the pointer.
+/// The text between the tags, without the title that a browser shows under the pointer.
 fn words(line: &str) -> String {
     let inside = between(line, ">", "</text>").expect("a text ends in its line");
     let shown = inside.rsplit("</title>").next().unwrap_or_default();
@@ -131,7 +131,7 @@ fn font(classes: &[String], style: &str) -> Font {
     let size = |rule: &str, before: &str| between(rule, before, "px").and_then(|size| size.parse().ok());
     let all = between(style, "text{", "}").expect("a rule for all texts");
     let mut font = Font { size_px: size(all, "font:").expect("a size for all texts"), is_bold: false };
-    // Rules of one class each have the same weight, so a later one wins, in whatever order an element names them.
+    // Rules of one class each have the same weight, so a later one wins, in any order of an element's classes.
     for rule in style.split('}') {
         let Some((selector, rule)) = rule.trim().split_once('{') else { continue };
         if selector.strip_prefix('.').is_some_and(|class| classes.iter().any(|its| its == class)) {

@@ -1,4 +1,4 @@
-//! What makes a figure readable.
+//! The rules of a readable figure.
 
 use super::document::{Document, Shape};
 

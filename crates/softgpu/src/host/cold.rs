@@ -6,7 +6,7 @@ use crate::parameters::HostParameters;
 /// How slow a thread is, and for how much longer.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Cold {
-    /// What each nanosecond of a call costs more.
+    /// The extra cost of each nanosecond of a call.
     slowdown: f64,
     /// So much of its calls, in warm time, until it is warm.
     left_ns: Ns,

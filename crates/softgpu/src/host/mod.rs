@@ -20,7 +20,7 @@ use crate::model::{ContextKey, Deadlock, Model, Ns, OpKey, StreamKey};
 pub(crate) use threads::Threads;
 pub(crate) use turn::Turn;
 
-/// What moves virtual time.
+/// The source of virtual time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Clock {
     /// Time moves only when a host thread pays for a call, sleeps or waits: deterministic, for tests and simulation.
@@ -29,7 +29,7 @@ pub enum Clock {
     FreeRunning,
 }
 
-/// What a thread that is blocked inside the driver waits for.
+/// The condition that a thread inside the driver waits for.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Await {
     /// An operation is done.
@@ -60,7 +60,7 @@ pub(crate) struct State {
     pub(crate) closed: bool,
 }
 
-/// What all handles share.
+/// The state that all handles share.
 pub(crate) struct Shared {
     /// Names this GPU in thread-local seats.
     pub(crate) id: u64,

@@ -13,7 +13,7 @@ pub(super) const LOOK: Duration = Duration::from_millis(500);
 /// The unit of processor times in `/proc`, the same on all of Linux's platforms that have a CUDA driver.
 const TICK: Duration = Duration::from_millis(10);
 
-/// What a thread does, as the operating system sees it.
+/// A thread's activity in the operating system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Activity {
     /// It is blocked, or nothing is known about it.
@@ -36,7 +36,7 @@ impl Task {
         Some(Task { process: std::process::id(), stat: PathBuf::from("/proc").join(task).join("stat") })
     }
 
-    /// What it does now. Nothing is known about the threads that a fork has left behind.
+    /// Its activity now. That of threads that a fork has left behind is unknown.
     #[expect(clippy::disallowed_methods, reason = "a file of the kernel's, and one line of it")]
     pub(super) fn activity(&self) -> Activity {
         if self.process != std::process::id() {
@@ -56,7 +56,7 @@ fn parse(stat: &str) -> Option<Activity> {
     Some(Activity::Runs(TICK * ticks(11)?.checked_add(ticks(12)?)?))
 }
 
-/// What a waiting thread has seen of the thread with the turn.
+/// A waiting thread's observations of the thread with the turn.
 #[derive(Debug, Default)]
 pub(super) struct Vigil {
     /// The thread, and how many calls all threads had made.

@@ -15,7 +15,7 @@ pub(crate) type ThreadKey = SlabKey<Thread>;
 /// A waiting thread looks again, because others have run, at most every `waited / BACKOFF`.
 const BACKOFF: u64 = 32;
 
-/// What a waiting thread waits for.
+/// The condition of a waiting thread.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum On {
     /// A condition that reads memory.
@@ -52,7 +52,7 @@ pub(crate) struct Thread {
     pub(super) signal: Arc<Condvar>,
     /// Itself, for the operating system.
     pub(super) task: Option<Task>,
-    /// What it waits for, while it waits for memory.
+    /// Its condition, while it waits for memory.
     pub(super) condition: Lent,
     /// Current context in each process.
     pub(super) current: Vec<(usize, ContextKey)>,

@@ -1,4 +1,4 @@
-//! What the numbers of several parts must satisfy.
+//! The conditions on numbers of several parts.
 
 /// Rates that are divided by.
 pub(super) fn rates(rates: &[(&str, f64)]) -> Result<(), String> {
