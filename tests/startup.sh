@@ -7,11 +7,12 @@
 # For a process all instructions count, natively and preloaded. For a copy only the drop-in's own count, beside the
 # driver calls that are made for it (natively it is one): the soft GPU's share depends on the work of its thread.
 #
-# Fails above the limits. They are times (0.5 ms a process, 0.3 us a copy call), taken at 3 instructions a nanosecond.
+# Fails above the limits. That of a process is a time, 0.5 ms at 3 instructions a nanosecond. That of a copy is 5 % more
+# than was counted last (reports/startup): room for another compiler, and none for another part in the way of a copy.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 libraries=$(realpath "${1:-$here/../target/release}")
-start_limit=1500000 call_limit=900
+start_limit=1500000 call_limit=530
 for file in libovertake_preload.so libcuda.so; do
   [ -e "$libraries/$file" ] || {
     echo "no $file in $libraries: cargo build --release -p overtake-preload -p overtake-softgpu-libcuda" >&2
@@ -56,7 +57,7 @@ verdict() { # value limit
 printf '%-30s %10s %10s %10s  %s\n' "instructions of a process" natively preloaded more limit
 for what in empty init context; do
   native=$(whole "" $what) ours=$(whole "$preloaded" $what) limit="none: the layer opens here"
-  [ $what = context ] || limit=$(verdict $((ours - native)) 1500000) || failed=1
+  [ $what = context ] || limit=$(verdict $((ours - native)) "$start_limit") || failed=1
   printf '%-30s %10d %10d %10d  %s\n' "$what" "$native" "$ours" "$((ours - native))" "$limit"
 done
 echo
@@ -64,7 +65,7 @@ printf '%-30s %12s  %-12s %12s  %s\n' "a copy of 1000, pinned" instructions limi
 for copy in "to_device 4096" "to_device 65536" "to_host 4096" "to_host 2097152"; do
   # shellcheck disable=SC2086 # direction and bytes
   read -r sum calls < <(own $copy)
-  limit=$(verdict $((sum / 1000)) 900) || failed=1
+  limit=$(verdict $((sum / 1000)) "$call_limit") || failed=1
   asked=$(verdict "$calls" 1020) || failed=1 # the first copies of a stream may be asked about
   printf '%-30s %12d  %-12s %12s  %s a thousand\n' "$copy" $((sum / 1000)) "$limit" "$calls" "$asked"
 done

@@ -54,10 +54,7 @@ impl<'a> Cargo<'a> {
     pub(crate) fn is_inlined(self, direction: Direction) -> bool {
         let is_small = |bytes| direction == Direction::HostToDevice && bytes <= INLINE_BYTES_MAX;
         match self {
-            Cargo::One(request) => {
-                let shape = request.shape.flattened();
-                shape.is_linear() && is_small(shape.bytes())
-            }
+            Cargo::One(request) => is_small(request.bytes()) && is_one_run(&request.shape),
             Cargo::Batch(_) => is_small(self.bytes()),
         }
     }
@@ -72,4 +69,16 @@ impl<'a> Cargo<'a> {
             && alike(shape.target.address, shape.source.address)
             && (shape.rows == 1 || alike(shape.target.row_pitch_bytes, shape.source.row_pitch_bytes))
     }
+}
+
+/// Whether the bytes of a shape follow each other without gaps on both sides.
+#[inline]
+fn is_one_run(shape: &Shape) -> bool {
+    // Most shapes are flat already. The others are kept out of the callers.
+    shape.is_linear() || flattens(shape)
+}
+
+#[inline(never)]
+fn flattens(shape: &Shape) -> bool {
+    shape.flattened().is_linear()
 }

@@ -16,7 +16,7 @@ impl Request {
     /// As for [`crate::PriorityStream::memcpy_async`].
     pub unsafe fn copy_by(&self, driver: &dyn Driver, stream: Stream) -> Result<()> {
         // If the caller has not named the direction, the driver finds it, as it does for copies between devices.
-        let direction = self.direction.unwrap_or(Direction::Peer);
+        let direction = self.direction().unwrap_or(Direction::Peer);
         // SAFETY: passed on to the caller.
         unsafe { copy_shape(driver, direction, &self.shape, stream) }
     }

@@ -8,22 +8,34 @@ use hal::{Code, Result};
 /// often it is asked for.
 #[doc(hidden)] // for crates/shim
 pub struct Native<'a> {
-    call: &'a dyn Fn() -> u32,
+    call: &'a dyn RealCall,
     answer: Cell<Option<u32>>,
     is_blocking: bool,
     no_captures: Cell<bool>,
 }
 
+/// A driver call with its arguments. A table of this trait has one function for the linker to fill in, one of [`Fn`]
+/// three, and each hook has a table.
+trait RealCall {
+    fn make(&self) -> u32;
+}
+
+impl<F: Fn() -> u32> RealCall for F {
+    fn make(&self) -> u32 {
+        self()
+    }
+}
+
 impl<'a> Native<'a> {
     /// A call that may return before the copy has completed; it answers with the driver's code, which is 0 for success.
     #[must_use]
-    pub fn asynchronous(call: &'a dyn Fn() -> u32) -> Native<'a> {
+    pub fn asynchronous(call: &'a impl Fn() -> u32) -> Native<'a> {
         Native { call, answer: Cell::new(None), is_blocking: false, no_captures: Cell::new(false) }
     }
 
     /// A call that returns when the copy has completed. The layer keeps that promise, whichever way the copy goes.
     #[must_use]
-    pub fn blocking(call: &'a dyn Fn() -> u32) -> Native<'a> {
+    pub fn blocking(call: &'a impl Fn() -> u32) -> Native<'a> {
         Native { is_blocking: true, ..Native::asynchronous(call) }
     }
 
@@ -47,7 +59,7 @@ impl<'a> Native<'a> {
     #[inline]
     pub fn answer(&self) -> u32 {
         self.answer.get().unwrap_or_else(|| {
-            let answer = (self.call)();
+            let answer = self.call.make();
             self.answer.set(Some(answer));
             answer
         })

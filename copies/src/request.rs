@@ -24,29 +24,25 @@ use terms::{Direction, Priority};
 pub struct Request {
     pub(crate) shape: Shape,
     pub(crate) priority: Option<Priority>,
-    /// The direction, where the caller named it: then only the host side needs to be asked about.
-    pub(crate) direction: Option<Direction>,
 }
 
 impl Request {
     /// `bytes` from `source` to `target`. Addresses are those of unified addressing: host pointers or device pointers.
     #[must_use]
     pub fn linear(target: DevicePtr, source: DevicePtr, bytes: u64) -> Request {
-        Request { shape: Shape::linear(target.0, source.0, bytes), priority: None, direction: None }
+        Request::of(Shape::linear(target.0, source.0, bytes))
     }
 
     /// Host to device.
     #[must_use]
     pub fn htod(target: DevicePtr, source: *const u8, bytes: u64) -> Request {
-        let direction = Some(Direction::HostToDevice);
-        Request { direction, ..Request::linear(target, DevicePtr(source as u64), bytes) }
+        Request::of(Shape::run(Side::device(target), Side::host(source as u64), bytes))
     }
 
     /// Device to host.
     #[must_use]
     pub fn dtoh(target: *mut u8, source: DevicePtr, bytes: u64) -> Request {
-        let direction = Some(Direction::DeviceToHost);
-        Request { direction, ..Request::linear(DevicePtr(target as u64), source, bytes) }
+        Request::of(Shape::run(Side::host(target as u64), Side::device(source), bytes))
     }
 
     /// A rectangle or a box. `None` where the driver has to be asked whether it takes that: it is empty, rows or slices
@@ -59,14 +55,21 @@ impl Request {
             (shape.width_bytes..=PITCH_BYTES_MAX).contains(&pitch) && (shape.depth == 1 || apart())
         };
         let sound = shape.fits() && holds_rows(&shape.target) && holds_rows(&shape.source);
-        let direction = direction(shape.source.declared, shape.target.declared);
-        sound.then_some(Request { shape: *shape, priority: None, direction })
+        sound.then(|| Request::of(*shape))
+    }
+
+    fn of(shape: Shape) -> Request {
+        Request { shape, priority: None }
     }
 
     /// How many bytes several move together; never fewer than they do.
+    #[inline]
     #[must_use]
     pub fn total_bytes(requests: &[Request]) -> u64 {
-        requests.iter().fold(0, |sum, request| sum.saturating_add(request.bytes()))
+        match requests {
+            [one] => one.bytes(),
+            several => sum_of_bytes(several),
+        }
     }
 
     /// The same copy with a priority of its own instead of its stream's.
@@ -75,10 +78,15 @@ impl Request {
         Request { priority: Some(priority), ..self }
     }
 
-    /// The direction, where the caller named it.
+    /// The direction, where both sides say where they are: then only the host's needs to be asked about.
+    #[inline]
     #[must_use]
     pub fn direction(&self) -> Option<Direction> {
-        self.direction
+        match (self.shape.source.declared, self.shape.target.declared) {
+            (Declared::Host, Declared::Device) => Some(Direction::HostToDevice),
+            (Declared::Device, Declared::Host) => Some(Direction::DeviceToHost),
+            _ => None,
+        }
     }
 
     /// How many bytes it moves.
@@ -88,13 +96,9 @@ impl Request {
     }
 }
 
-/// The direction, where both sides say where they are.
-fn direction(source: Declared, target: Declared) -> Option<Direction> {
-    match (source, target) {
-        (Declared::Host, Declared::Device) => Some(Direction::HostToDevice),
-        (Declared::Device, Declared::Host) => Some(Direction::DeviceToHost),
-        _ => None,
-    }
+#[inline(never)] // most calls have one request
+fn sum_of_bytes(requests: &[Request]) -> u64 {
+    requests.iter().fold(0, |sum, request| sum.saturating_add(request.bytes()))
 }
 
 /// The longest pitch that any driver takes (`CU_DEVICE_ATTRIBUTE_MAX_PITCH`).

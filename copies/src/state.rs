@@ -38,7 +38,7 @@ impl StreamState {
             announced: AtomicU64::new(0),
             owned,
         };
-        for (direction, priority) in directions(None).zip(priority.into_iter().cycle()) {
+        for (direction, priority) in DIRECTIONS.into_iter().zip(priority.into_iter().cycle()) {
             state.announce(direction, priority);
         }
         state
@@ -74,7 +74,7 @@ impl StreamState {
             guard.forget(self.stream);
         }
         let announced = self.announced.load(Ordering::SeqCst);
-        for direction in directions(None) {
+        for direction in DIRECTIONS {
             let census = &self.inner.engine(direction).census;
             let priorities = self.inner.options.priorities.iter();
             priorities
@@ -89,11 +89,8 @@ fn announcement(direction: Direction, priority: Priority) -> u64 {
     1 << (u32::from(priority.get()) - 1 + half(direction))
 }
 
-/// The engines that a copy may use: one, if its direction is known.
-pub(crate) fn directions(known: Option<Direction>) -> impl Iterator<Item = Direction> {
-    let both = [Direction::HostToDevice, Direction::DeviceToHost].into_iter();
-    both.filter(move |direction| known.is_none_or(|known| known == *direction))
-}
+/// The directions that have an engine each.
+const DIRECTIONS: [Direction; 2] = [Direction::HostToDevice, Direction::DeviceToHost];
 
 /// The lowest bit of an engine's half.
 fn half(direction: Direction) -> u32 {

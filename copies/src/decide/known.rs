@@ -54,7 +54,7 @@ impl<'a> Known<'a> {
             leaves_urgent_copies: true,
             cargo,
             priority,
-            direction: cargo.first().direction,
+            direction: cargo.first().direction(),
             is_blocking: false,
             is_passive: false,
             is_kernel_there: false,

@@ -48,6 +48,16 @@ fn linear(bytes: u64) -> Request {
     Request::linear(DevicePtr(0x2000_0000), DevicePtr(0x1000), bytes)
 }
 
+/// The same copy, where its caller names the direction as far as that can be named.
+fn named(bytes: u64, direction: Direction) -> Request {
+    let (target, source) = (DevicePtr(0x2000_0000), DevicePtr(0x1000));
+    match direction {
+        Direction::HostToDevice => Request::htod(target, source.0 as *const u8, bytes),
+        Direction::DeviceToHost => Request::dtoh(target.0 as *mut u8, source, bytes),
+        Direction::DeviceToDevice | Direction::Peer => linear(bytes),
+    }
+}
+
 /// The plan of a copy of so many bytes and this priority, after `change`.
 #[track_caller]
 fn plan(change: impl FnOnce(&mut Options, &mut Known<'_>), bytes: u64, priority: u8) -> Plan {
@@ -221,7 +231,7 @@ impl World {
     fn known(&self) -> Known<'_> {
         Known {
             priority: self.priority,
-            direction: self.request.direction,
+            direction: self.request.direction(),
             is_blocking: self.is_blocking,
             is_passive: self.is_passive,
             is_kernel_there: self.is_kernel_there,
@@ -270,7 +280,7 @@ impl World {
     /// The same copy, with pinned memory and in a stream without a capture.
     fn as_supposed(&self) -> World {
         let kind = Some(MemoryKind::Pinned);
-        let direction = self.request.direction.unwrap_or(self.placement.direction);
+        let direction = self.request.direction().unwrap_or(self.placement.direction);
         World { placement: Placement { kind, direction, ..self.placement }, is_captured: false, ..self.clone() }
     }
 }
@@ -305,13 +315,11 @@ fn worlds() -> impl Strategy<Value = World> {
     let facts = (likely(0.2), likely(0.2), any::<bool>(), likely(0.3), likely(0.3), likely(0.8));
     (options(), bytes, any::<bool>(), placement, levels, facts).prop_map(
         |(options, bytes, is_named, (direction, kind, is_seen), levels, facts)| {
-            let is_across = matches!(direction, Direction::HostToDevice | Direction::DeviceToHost);
-            let direction_named = (is_named && is_across).then_some(direction);
             let (is_blocking, is_passive, is_kernel_there, depends, is_captured, is_within) = facts;
             let priority = at(levels.0);
             World {
                 options,
-                request: Request { direction: direction_named, ..linear(bytes) },
+                request: if is_named { named(bytes, direction) } else { linear(bytes) },
                 priority,
                 is_blocking,
                 is_passive,

@@ -5,7 +5,6 @@ use terms::Direction;
 use crate::decide::{Company, Question};
 use crate::native::Native;
 use crate::placement::Placement;
-use crate::state::directions;
 use crate::submit::asked::{Asked, Placed};
 use crate::submit::batch::combine;
 use crate::submit::place::{is_allocated, place};
@@ -13,15 +12,21 @@ use crate::submit::place::{is_allocated, place};
 impl Asked<'_> {
     /// The priorities that the copy meets on its engine, or on both where `direction` is not known; see
     /// [`crate::decide::Known::company`].
+    #[inline]
     pub(super) fn company(&self, direction: Option<Direction>) -> Company {
-        let bounds = directions(direction).map(|direction| self.stream.bounds_with(direction, self.priority));
-        bounds
-            .fold((self.priority, self.priority), |(low, high), (lowest, highest)| (low.min(lowest), high.max(highest)))
+        let with = |direction| self.stream.bounds_with(direction, self.priority);
+        let Some(direction) = direction else {
+            let (to_device, to_host) = (with(Direction::HostToDevice), with(Direction::DeviceToHost));
+            return (to_device.0.min(to_host.0), to_device.1.max(to_host.1));
+        };
+        with(direction)
     }
 
     /// Whether copies of others reckon with it already, on one of the engines that it may come to.
+    #[inline]
     pub(super) fn is_announced(&self, direction: Option<Direction>) -> bool {
-        directions(direction).any(|direction| self.stream.is_announced(direction, self.priority))
+        let on = |direction| self.stream.is_announced(direction, self.priority);
+        direction.map_or_else(|| on(Direction::HostToDevice) || on(Direction::DeviceToHost), on)
     }
 }
 

@@ -76,7 +76,7 @@ pub(crate) unsafe fn submit_all(
 /// Whether a copy would go natively because it is alone.
 pub(crate) fn is_alone(stream: &Arc<StreamState>, request: &Request, priority: Priority) -> bool {
     let asked = Asked { priority, ..Asked::new(stream, Cargo::One(request), None) };
-    let direction = request.direction;
+    let direction = request.direction();
     // A copy that never meets an engine is never announced, and need not be.
     let is_inlined = || direction.is_some_and(|direction| asked.cargo.is_inlined(direction));
     if !asked.is_announced(direction) && !is_inlined() {
@@ -106,7 +106,7 @@ impl Asked<'_> {
     unsafe fn submit_at_once(&self) -> ControlFlow<Result<CopyHandle>, Option<Company>> {
         let (stream, inner, request) = (self.stream, self.inner(), self.cargo.first());
         let is_valid = request.priority.is_none_or(|priority| inner.options.priorities.contains(priority));
-        let Some(direction) = request.direction.filter(|_| is_valid && inner.is_enabled) else {
+        let Some(direction) = request.direction().filter(|_| is_valid && inner.is_enabled) else {
             return ControlFlow::Continue(None);
         };
         if !stream.is_announced(direction, self.priority) {

@@ -9,7 +9,7 @@ use crate::request::Request;
 /// Asks the driver where the bytes are. `None` where it would not say: such a copy is passed on.
 pub(crate) fn place(driver: &dyn Driver, request: &Request) -> Option<Placement> {
     let (target, source) = (request.shape.target.address, request.shape.source.address);
-    match request.direction {
+    match request.direction() {
         Some(Direction::HostToDevice) => Some(with_host(Direction::HostToDevice, driver.pointer_kind(source).ok()?)),
         Some(Direction::DeviceToHost) => Some(with_host(Direction::DeviceToHost, driver.pointer_kind(target).ok()?)),
         _ => infer(driver.pointer_info(target).ok()?, driver.pointer_info(source).ok()?),
