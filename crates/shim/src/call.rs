@@ -1,4 +1,4 @@
-//! A call of the program that copies, as a hook or a C function hands it over.
+//! A call of the program that copies, as a hook or a C function passes it on.
 
 use copies::Direction;
 use copies::copy::{Native, Request};
@@ -7,19 +7,18 @@ use hal::Stream;
 /// One call of the program on its way into the driver.
 #[derive(Clone, Copy)]
 pub struct Call<'a> {
-    /// The copies to make. Several have no order among them, and take the priority of the first.
+    /// The copies. Several have no order among them, and the priority of the first.
     pub requests: &'a [Request],
-    /// The stream, with handle 0 already read as the entry point reads it: [`Stream::LEGACY`] or
-    /// [`Stream::PER_THREAD`].
+    /// The stream. For handle 0 it is [`Stream::LEGACY`] or [`Stream::PER_THREAD`], by the entry point.
     pub stream: Stream,
-    /// The address the hook was called from, for rules by library; 0 where it is not known.
+    /// The address from which the hook was called, for rules by library; 0 if it is not known.
     pub caller: usize,
     /// The driver call that the program has made.
     pub native: &'a Native<'a>,
 }
 
 impl Call<'_> {
-    /// The direction, where the entry point names it.
+    /// The direction, if the entry point names it.
     pub(crate) fn direction(&self) -> Option<Direction> {
         self.requests.first().and_then(Request::direction)
     }

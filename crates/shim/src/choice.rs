@@ -1,4 +1,4 @@
-//! The priority of a copy: the first that is named by the program, by rules, by the stream's CUDA priority, by its
+//! The priority of a copy. The program's own choice comes first, then rules, then the stream's CUDA priority, then the
 //! size.
 
 use std::cell::Cell;
@@ -20,7 +20,7 @@ thread_local! {
 }
 
 impl Process {
-    /// The priority of a call; `None` where it is to be left to the driver.
+    /// The priority of a call; `None` if the driver makes the copy.
     pub(crate) fn priority(&self, call: &Call<'_>, bytes: u64, adopted: &Adopted) -> Option<Priority> {
         let said = thread_priority().or_else(|| adopted.given());
         if said.is_some() {
@@ -71,11 +71,11 @@ impl Witness for Seen<'_> {
 
 /// The priority that the calling thread has given its copies.
 pub(crate) fn thread_priority() -> Option<Priority> {
-    // A thread that is ending has none any more.
+    // A thread that is ending has lost its priority.
     THREAD_PRIORITY.try_with(Cell::get).ok().and_then(Priority::new)
 }
 
-/// Replaces it, and returns the previous one.
+/// Sets it, and returns the earlier one.
 pub(crate) fn swap_thread_priority(priority: Option<Priority>) -> Option<Priority> {
     let number = priority.map_or(0, Priority::get);
     THREAD_PRIORITY.try_with(|cell| cell.replace(number)).ok().and_then(Priority::new)

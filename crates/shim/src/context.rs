@@ -1,4 +1,4 @@
-//! One CUDA context of the application, with the copy layer opened in it.
+//! A CUDA context of the application, with the copy layer that is open in it.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -8,15 +8,15 @@ use hal::{Context, Device, Driver, Result, Stream};
 
 use crate::room;
 
-/// A stream of the application, as the layer knows it.
+/// A stream of the application in the layer.
 pub(crate) struct Adopted {
     pub(crate) copies: PriorityStream,
     pub(crate) context: Context,
-    /// Its CUDA priority, where that is not the one that every stream has.
+    /// Its CUDA priority, unless that is the default of every stream.
     pub(crate) cuda_priority: Option<i32>,
-    /// The priority of copies that follows from it.
+    /// The priority of copies that follows from its CUDA priority.
     pub(crate) own: Option<Priority>,
-    /// The priority that the application has given; 0 for none.
+    /// The priority that the program has set; 0 for none.
     given: AtomicU8,
 }
 
@@ -25,7 +25,7 @@ impl Adopted {
         Priority::new(self.given.load(Ordering::Relaxed))
     }
 
-    /// Forgets this stream's past: the handle means the stream of another thread from now on.
+    /// Forgets this stream's past: the handle now means the stream of another thread.
     pub(crate) fn renew(&self) {
         self.give(None);
         self.copies.renew();
@@ -56,10 +56,10 @@ impl Local {
         Ok(Local { overtake, device, name, context, least })
     }
 
-    /// Takes a stream of the application into the layer; `None` where the stream belongs to another context.
+    /// Adopts a stream of the application; `None` if it belongs to another context.
     pub(crate) fn adopt(&self, stream: Stream) -> Option<Adopted> {
         let (driver, special) = (self.overtake.driver(), stream.is_default());
-        // A stream of a green context, or of another one, is not for this layer.
+        // The layer of this context has no part in streams of green or other contexts.
         if !special && driver.stream_context(stream).ok()? != self.context {
             return None;
         }

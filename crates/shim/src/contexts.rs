@@ -1,4 +1,5 @@
-//! The contexts of the process: opened when they are made, found again, closed before they go.
+//! The contexts of the process. The layer opens in a context when the program makes it, and closes before the program
+//! destroys it.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,18 +13,18 @@ use crate::lease::{Lease, Owner};
 use crate::process::{Process, process};
 use crate::{report, trace};
 
-/// How long a context that is being destroyed waits for a thread that is opening its layer.
+/// A call that destroys a context waits this long for a thread that is opening the layer there.
 const OPENS_WITHIN: Nanos = Nanos::from_ms(10_000);
 
-/// How long the end of the process waits for threads that are opening contexts.
+/// The exit of the process waits this long for threads that are opening the layer.
 const EXITS_WITHIN: Nanos = Nanos::from_ms(2_000);
 
-/// How long a context that is being destroyed waits for threads that use its layer, and for its copy kernels to end.
-/// Those threads make no call meanwhile that waits for the device, unless they use the context itself, which a program
-/// may not do while it is destroyed. A kernel that has not begun by then ends with the context, as the program's do.
+/// A call that destroys a context waits this long for threads that use its layer, and for its copy kernels. Meanwhile
+/// those threads make no call that waits for the device, unless they use the context itself, which a program must not
+/// do during its destruction. A kernel that has not begun by then ends with the context, like those of the program.
 const COMES_TO_REST_WITHIN: Nanos = Nanos::from_ms(1_000);
 
-/// Contexts in which the layer is open: while there is none, a copy costs two loads.
+/// The number of contexts in which the layer is open. While it is 0, a copy costs two loads.
 static OPEN: AtomicUsize = AtomicUsize::new(0);
 
 /// Whether the layer is open anywhere.
@@ -31,24 +32,24 @@ pub(crate) fn is_open() -> bool {
     OPEN.load(Ordering::Relaxed) != 0
 }
 
-/// Contexts whose layer is being opened, and those where that failed.
+/// Contexts in which a thread is opening the layer, and those in which that failed.
 #[derive(Default)]
 struct Opening {
     under_way: HashSet<Context>,
     refused: HashMap<Context, hal::Error>,
 }
 
-/// The contexts.
 #[derive(Default)]
 pub(crate) struct Contexts {
     open: RwLock<HashMap<Context, Owner<Local>>>,
     opening: Mutex<Opening>,
-    /// Retained primary contexts, and how often.
+    /// Retained primary contexts, and the number of times.
     primaries: Mutex<HashMap<Device, (Context, u64)>>,
 }
 
 impl Contexts {
-    /// Whether a thread is opening the context. For wait conditions: the lock is held for a few statements only.
+    /// Whether a thread is opening the layer in the context. For conditions of waits: the lock is held for a few
+    /// statements only.
     fn is_under_way(&self, context: Context) -> bool {
         lock(&self.opening).under_way.contains(&context)
     }
@@ -64,7 +65,7 @@ impl Contexts {
     }
 }
 
-/// Ends a thread's opening on drop, successful or not, so that other threads go on and may try again.
+/// Ends a thread's opening of the layer on drop, successful or not, so that other threads go on and may try again.
 struct UnderWay<'a>(&'a Contexts, Context);
 
 impl Drop for UnderWay<'_> {
@@ -79,7 +80,7 @@ impl Process {
         locks::read(&self.contexts.open).values().map(Owner::lease).collect()
     }
 
-    /// Why the layer could not be opened somewhere.
+    /// The errors of layers that could not be opened.
     pub(crate) fn refusals(&self) -> Vec<String> {
         lock(&self.contexts.opening).refused.values().map(ToString::to_string).collect()
     }
@@ -90,11 +91,11 @@ impl Process {
         locks::read(&self.contexts.open).get(&context).map(Owner::lease)
     }
 
-    /// Opens the layer in a context, on the calling thread, unless it is open or on its way.
+    /// Opens the layer in a context, on the calling thread, unless it is open or being opened.
     ///
-    /// Only where nothing is under way in the context, or at the program's own word: a driver that loads a module waits
-    /// for the device and keeps other threads out meanwhile. A program whose next call would end the wait would
-    /// never get to make that call (seen on an H100, with a thread of ours that opened in the background).
+    /// Called only while no work is under way in the context, or at the program's own request: a driver that loads a
+    /// module waits for the device and keeps other threads out meanwhile. If the program's next call would end that
+    /// wait, the program would hang (seen on an H100, when a thread of ours opened in the background).
     fn open(&self, context: Context) {
         let mut opening = lock(&self.contexts.opening);
         let known = locks::read(&self.contexts.open).contains_key(&context);
@@ -157,13 +158,13 @@ impl Process {
     /// Closes the layer of a context, and returns when no thread of the layer works in it. `README.md` says why this
     /// ends.
     pub(crate) fn close(&self, context: Context) {
-        // Where no driver has been asked for, nothing has been opened.
+        // Without a driver no layer is open.
         let Some(driver) = self.driver.get() else { return };
         let host = driver.host();
-        // The thread that opens it is inside the driver, in this very context.
+        // The thread that opens the layer is inside the driver, in this context.
         host.wait_until(Some(host.now() + OPENS_WITHIN), &mut || !self.contexts.is_under_way(context));
         lock(&self.contexts.opening).refused.remove(&context);
-        // Under the lock of the report, which so counts the context in one of the two lists.
+        // Under the lock of the report, so that a report finds the context in one of the two lists, and not in both.
         let mut closed = lock(&self.closed);
         let Some(owner) = self.contexts.set_open(|open| open.remove(&context)) else { return };
         let place = closed.len();
@@ -182,13 +183,13 @@ impl Process {
         }
     }
 
-    /// Runs `body` if the layer is open in a context, which is not closed meanwhile.
+    /// Runs `body` if the layer is open in a context; it is not closed meanwhile.
     pub(crate) fn while_open<T>(&self, context: Context, body: impl FnOnce() -> Option<T>) -> Option<T> {
         let contexts = locks::read(&self.contexts.open);
         contexts.contains_key(&context).then(body)?
     }
 
-    /// Waits, not for ever, until no thread of the program's is opening a context.
+    /// Waits for a while until no thread of the program is opening the layer.
     pub(crate) fn await_openings(&self) {
         let Some(driver) = self.driver.get() else { return };
         let host = driver.host();
@@ -197,18 +198,18 @@ impl Process {
     }
 }
 
-/// The parts that end with a context.
+/// The parts of a context that end with it.
 struct Parting {
     owner: Owner<Local>,
     streams: Vec<Arc<Adopted>>,
 }
 
-/// The figures that it leaves behind.
+/// The last figures of a closed context.
 type Figures = (report::Part, trace::Part);
 
 impl Parting {
-    /// Ends the layer, and returns its last figures. `None` where a thread goes on using it: the layer's own threads
-    /// have ended then, and its streams and memory are left to the driver.
+    /// Ends the layer, and returns its last figures. `None` if a thread goes on using it: the layer's own threads have
+    /// ended by then, and its streams and memory are left to the driver.
     fn end(self, host: &dyn hal::Host) -> Option<Figures> {
         self.owner.lease().overtake.leave();
         drop(self.streams);
@@ -218,8 +219,8 @@ impl Parting {
 }
 
 /// Ends the layer of a context on a thread of its own. The calling thread's current context may have been destroyed,
-/// and a driver that is asked to make such a context current again crashes. Where the system gives no thread, the layer
-/// ends on the calling one.
+/// and a driver crashes when it makes such a context current again. If the system gives no thread, the layer ends on
+/// the calling one.
 fn part(driver: &Arc<dyn Driver>, parting: Parting) -> Option<Figures> {
     let parting = Arc::new(Mutex::new(Some(parting)));
     let (theirs, their_driver) = (Arc::clone(&parting), Arc::clone(driver));
@@ -231,21 +232,21 @@ fn part(driver: &Arc<dyn Driver>, parting: Parting) -> Option<Figures> {
     }
 }
 
-/// The application has just made a context, in which nothing is under way yet.
+/// The program has just made a context. No work is under way in it yet.
 pub fn context_made(context: Context) {
     if let Some(process) = process() {
         process.open(context);
     }
 }
 
-/// The application is about to destroy a context.
+/// The program is about to destroy a context.
 pub fn context_going(context: Context) {
     if let Some(process) = process() {
         process.close(context);
     }
 }
 
-/// The application has retained a primary context.
+/// The program has retained a primary context.
 pub fn primary_retained(device: Device, context: Context) {
     let Some(process) = process() else { return };
     let count = {
@@ -259,7 +260,7 @@ pub fn primary_retained(device: Device, context: Context) {
     }
 }
 
-/// The application is about to release a primary context once.
+/// The program is about to release a primary context once.
 pub fn primary_releasing(device: Device) {
     let Some(process) = process() else { return };
     let mut primaries = lock(&process.contexts.primaries);
@@ -273,10 +274,10 @@ pub fn primary_releasing(device: Device) {
     last.into_iter().for_each(|context| process.close(context));
 }
 
-/// The application is about to reset a primary context.
+/// The program is about to reset a primary context.
 pub fn primary_resetting(device: Device) {
     let Some(process) = process() else { return };
-    // The next call that retains it makes it anew.
+    // The next call that retains the context makes it again.
     let context = lock(&process.contexts.primaries).remove(&device).map(|(context, _)| context);
     context.into_iter().for_each(|context| process.close(context));
 }

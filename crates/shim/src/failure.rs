@@ -1,4 +1,4 @@
-//! The layer's own errors: negative numbers, never reused. Positive ones are the driver's.
+//! The layer's own errors: negative numbers, never used twice. Positive numbers are the driver's.
 
 /// A failure of the layer's own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -8,20 +8,20 @@ pub enum Failure {
     InvalidArgument = -1,
     /// A buffer is too small; nothing was written to it.
     BufferTooSmall = -2,
-    /// Something panicked inside; the call had no effect that can be relied on.
+    /// A part of the layer panicked; the call may have had some of its effects.
     Panic = -3,
     /// The layer has not been opened in this process.
     NotStarted = -4,
     /// The layer is switched off by its options, the process is the child of a fork, or it is exiting.
     Off = -5,
-    /// The text could not be understood.
+    /// The text has a fault.
     Syntax = -6,
     /// No driver library was found.
     NoDriver = -7,
 }
 
 impl Failure {
-    /// All of them.
+    /// All failures.
     pub const ALL: [Failure; 7] = [
         Failure::InvalidArgument,
         Failure::BufferTooSmall,
@@ -32,7 +32,7 @@ impl Failure {
         Failure::NoDriver,
     ];
 
-    /// The number.
+    /// The number that C functions return.
     #[must_use]
     pub fn number(self) -> i32 {
         self as i32

@@ -46,8 +46,8 @@ pub fn table() -> &'static Table {
     &TABLE
 }
 
-/// Starts the layer for a C library that stands alone: with the driver that the program uses, found by its name.
-/// `options` is a TOML text that only the first start of a process heeds.
+/// Starts the layer for a C library without the drop-in, with the driver of the program. `options` is a TOML text,
+/// which only the first start of a process uses.
 pub fn start_for_c(options: Option<&str>) {
     let start = Start {
         driver: || CudaDriver::get().map(|driver| driver as Arc<dyn Driver>),
@@ -57,7 +57,7 @@ pub fn start_for_c(options: Option<&str>) {
     process::start_with(start, options);
 }
 
-/// Whether all of a text of options can be heeded in this process.
+/// Whether a text of options has no fault.
 ///
 /// # Errors
 /// Every fault in it, with line and column.
@@ -91,7 +91,7 @@ fn stream_of(stream: *mut c_void) -> Stream {
     if handle == 0 { Stream::LEGACY } else { Stream(handle) }
 }
 
-/// The layer in the current context, where it is open from now on.
+/// The layer of the current context, which is opened if need be.
 fn opened(process: &Process) -> Result<Lease<Local>, Trouble> {
     if !process.settings.options.enabled {
         return Err(Trouble::Ours(Failure::Off, "the option enabled = off switches overtake off".to_owned()));
@@ -103,12 +103,12 @@ fn opened(process: &Process) -> Result<Lease<Local>, Trouble> {
     Ok(process.open_now()?)
 }
 
-/// A stream of the current context, where the layer is open.
+/// A stream of the current context, if the layer is open there.
 fn known(process: &Process, stream: *mut c_void) -> Option<Arc<Adopted>> {
     process.adopted(stream_of(stream)).ok().filter(|adopted| process.is_current(adopted))
 }
 
-/// The same; an error where the stream is not known.
+/// The same, with an error if the stream is not known.
 fn adopted(process: &Process, stream: *mut c_void) -> Result<Arc<Adopted>, Trouble> {
     opened(process)?;
     let unknown = "the stream belongs to another context or a green one, or too many threads have streams of their own";
@@ -133,7 +133,7 @@ unsafe extern "C" fn open(_options: *const c_char) -> c_int {
 extern "C" fn close() -> c_int {
     answer(|| {
         let process = running()?;
-        // Under the drop-in the layer serves the whole program, not only this caller.
+        // Under the drop-in the layer stays open: it serves the whole program, and not only this caller.
         if process.start.deployment == c"c" {
             process.close_here()?;
         }
@@ -183,7 +183,7 @@ extern "C" fn priorities() -> c_int {
     process::process().map_or(0, |process| c_int::from(process.priorities().count()))
 }
 
-/// A request with the direction that a `cudaMemcpyKind` names.
+/// A request with the direction of a `cudaMemcpyKind`.
 fn request_of(target: u64, source: u64, bytes: u64, kind: c_int) -> Result<Request, Trouble> {
     match kind {
         1 => Ok(Request::htod(DevicePtr(target), std::ptr::with_exposed_provenance(source as usize), bytes)),
@@ -197,7 +197,8 @@ fn unknown_kind(kind: c_int) -> Trouble {
     Trouble::invalid(format!("kind {kind} is none of 1 (H2D), 2 (D2H), 3 (D2D), 4 (by addresses)"))
 }
 
-/// How a `cudaMemcpyKind` declares target and source of a rectangle. The device's side may be managed memory.
+/// The kind of memory on the target and the source side of a rectangle, by `cudaMemcpyKind`. The device's side may be
+/// managed memory.
 #[must_use]
 pub fn declared(kind: c_int) -> Option<(Declared, Declared)> {
     match kind {
@@ -208,8 +209,8 @@ pub fn declared(kind: c_int) -> Option<(Declared, Declared)> {
     }
 }
 
-/// Submits with the priority that the arguments, the thread, the stream or the rules name. A copy without one, or in a
-/// stream that is not known here, is left to the driver.
+/// Submits copies with the priority of the argument, the thread, the stream or the rules. A copy without a priority, or
+/// in a stream that the layer does not know, is left to the driver.
 unsafe fn submit(requests: &[Request], stream: *mut c_void, priority: c_int) -> Result<(), Trouble> {
     let process = running()?;
     let named = priority_of(priority, process)?;
@@ -243,7 +244,7 @@ unsafe fn submit_one(
     Code::new(answer).map_or(Ok(()), |code| Err(code.at("the driver's copy")))
 }
 
-/// Hands over a rectangle that the driver may refuse, with its own error.
+/// Has the driver make a rectangle that it may refuse with its own error.
 unsafe fn ask_the_driver(shape: &Shape, stream: *mut c_void, priority: c_int) -> Result<(), Trouble> {
     let process = running()?;
     priority_of(priority, process)?;
@@ -356,7 +357,7 @@ unsafe extern "C" fn report_text(buffer: *mut c_char, size: usize, needed: *mut 
             let short = format!("the report needs {} bytes", text.len() + 1);
             return Err(Trouble::Ours(Failure::BufferTooSmall, short));
         }
-        // SAFETY: the buffer has `size` bytes by the caller's promise, which is more than the text has.
+        // SAFETY: by the caller's promise the buffer has `size` bytes, and the text with its NUL is not longer.
         unsafe {
             std::ptr::copy_nonoverlapping(text.as_ptr().cast(), buffer, text.len());
             buffer.add(text.len()).write(0);

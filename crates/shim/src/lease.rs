@@ -1,4 +1,4 @@
-//! One owner of a value, and leases for threads that use it. `README.md` says why the two are different types.
+//! One owner of a value, and leases for threads that use it. `README.md` gives the reason for two types.
 
 use std::mem::ManuallyDrop;
 use std::ops::Deref;
@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use hal::{Host, Nanos};
 
-/// How often an owner that ends looks for leases.
+/// The time between an ending owner's looks for leases.
 const LOOK_EVERY: Nanos = Nanos::from_us(50);
 
-/// The one owner. Dropping it drops nothing: only [`Owner::end`] hands the value out.
+/// The one owner. Dropping it does not drop the value: only [`Owner::end`] hands the value out.
 pub(crate) struct Owner<T>(ManuallyDrop<Arc<T>>);
 
-/// A thread's use of the value, which lives at least as long. Dropping a lease never drops the value.
+/// The use of the value by a thread. The value lives at least as long; dropping a lease never drops it.
 pub(crate) struct Lease<T>(Arc<T>);
 
 impl<T> Owner<T> {
@@ -24,11 +24,11 @@ impl<T> Owner<T> {
         Lease(Arc::clone(&self.0))
     }
 
-    /// The value, when no lease is left and it `is_free`. Where that takes longer than `patience`, in the host's time,
-    /// the value is never returned and never dropped.
+    /// Returns the value when no lease is left and it `is_free`. If that takes longer than `patience`, in the host's
+    /// time, the value is never returned and never dropped.
     pub(crate) fn end(self, host: &dyn Host, patience: Nanos, is_free: impl Fn(&T) -> bool) -> Option<T> {
         let deadline = host.now() + patience;
-        // Only the owner makes leases, and it is here: once there is none, there will be no other.
+        // Only the owner makes leases, and it is gone after this call: once there is no lease, there is never another.
         while Arc::strong_count(&self.0) > 1 || !is_free(&self.0) {
             if host.now() >= deadline {
                 return None;
@@ -57,7 +57,7 @@ mod tests {
 
     use super::*;
 
-    /// Says on which thread it was dropped.
+    /// Reports the thread on which it was dropped.
     struct Told(mpsc::Sender<ThreadId>);
 
     impl Drop for Told {
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lease_that_lasts_never_drops_what_it_is_of() {
+    fn a_lease_that_lasts_never_drops_its_value() {
         let (told, drops) = mpsc::channel();
         let (owner, host) = (Owner::new(Told(told)), RealHost::new());
         let lease = owner.lease();

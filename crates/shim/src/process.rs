@@ -1,8 +1,8 @@
-//! The one state of the process, and its life.
+//! The one state of the process.
 //!
 //! It does not exist until the driver has been initialised ([`start`]), and is idle until the program makes a context.
-//! The layer opens in a context as soon as it is made, because only then can nothing be under way there. In a context
-//! whose making it has not seen, copies go natively. In a child of a fork, and in a process that exits, all copies do.
+//! The layer opens in a context as soon as it is made, because only then is certainly no work under way there. In a
+//! context that was made unseen, copies go natively. In a child of a fork, and in an exiting process, all copies do.
 
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, RwLock};
@@ -20,24 +20,24 @@ use crate::settings::{self, Settings};
 use crate::streams::Streams;
 use crate::trace;
 
-/// The parts that the embedding library supplies: the drop-in or the C library.
+/// The parts that the library around the layer provides: the drop-in or the C library.
 pub struct Start {
     /// Makes the driver behind the seam. Called once, when the layer first opens in a context.
     pub driver: fn() -> Result<Arc<dyn Driver>>,
     /// `preload`, `shadow`, `audit` or `c`.
     pub deployment: &'static std::ffi::CStr,
-    /// The calls by symbol so far.
+    /// The number of calls so far, by symbol.
     pub calls: fn() -> Vec<CallCount>,
 }
 
-/// How often one entry point was called.
+/// The calls of one entry point.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct CallCount {
     /// The exported name.
     pub symbol: &'static str,
     /// Calls that the layer looked at.
     pub intercepted: u64,
-    /// Calls that went to the driver unseen.
+    /// Calls that went to the driver without a look.
     pub passed_on: u64,
 }
 
@@ -63,17 +63,18 @@ pub(crate) fn time_of_day() -> SystemTime {
     SystemTime::now()
 }
 
-/// The process, if it has started and is neither a fork's child nor exiting.
+/// The state of the process, if it has started and is neither a fork's child nor exiting.
 pub(crate) fn process() -> Option<&'static Process> {
     if OFF.load(Ordering::Relaxed) { None } else { PROCESS.get() }
 }
 
-/// The driver has been initialised. Cheap: nothing is opened, and no thread starts unless a report was asked for.
+/// Starts the layer once the driver has been initialised. This opens no context, and starts no thread unless a report
+/// is wanted.
 pub fn start(start: Start) {
     start_with(start, None);
 }
 
-/// The same, with a TOML text of options that is applied after file and variables.
+/// The same, with a TOML text of options that comes after file and variables.
 pub(crate) fn start_with(start: Start, options: Option<&str>) {
     doors::messages::install();
     let mut first = false;
@@ -119,21 +120,20 @@ impl Process {
         self.settings.options.priorities
     }
 
-    /// Captures under way, as far as hooks have seen. Where there are no hooks one is always counted, since a capture
-    /// would not be seen.
+    /// Captures under way, as far as hooks have seen. Without hooks it is never 0, since no capture would be seen.
     pub(crate) fn captures(&self) -> i64 {
         self.captures.load(Ordering::Relaxed)
     }
 }
 
-/// The application has begun to capture a stream.
+/// The program has begun to capture a stream.
 pub fn capture_began() {
     if let Some(process) = process() {
         process.captures.fetch_add(1, Ordering::SeqCst);
     }
 }
 
-/// The application has ended a capture.
+/// The program has ended a capture.
 pub fn capture_ended() {
     if let Some(process) = process() {
         process.captures.fetch_sub(1, Ordering::SeqCst);

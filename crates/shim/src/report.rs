@@ -1,7 +1,7 @@
-//! The report of this process, as a file that `overtake run` reads.
+//! The report of this process, as a file for `overtake run`.
 //!
-//! With `OVERTAKE_REPORT_DIR` set, `<pid>.json` is written there at exit, and about twice a second while something
-//! changes: a process that is killed leaves the last version.
+//! With `OVERTAKE_REPORT_DIR` set, `<pid>.json` is written there at exit, and about twice a second while it changes: a
+//! killed process leaves its last version.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ use crate::verdict::{Facts, Finding, Measured, verdict};
 /// The variable that names the folder for reports.
 const FOLDER_VARIABLE: &str = "OVERTAKE_REPORT_DIR";
 
-/// How often a report is brought up to date.
+/// The time between updates of a report.
 const PERIOD: Duration = Duration::from_millis(500);
 
 /// The whole report.
@@ -38,7 +38,7 @@ pub(crate) struct Report {
     state: &'static str,
     deployment: String,
     devices: Vec<Part>,
-    /// Copies that no context's layer has seen.
+    /// Copies that came to no context.
     passed_on: Vec<PassedOn>,
     calls: Vec<CallCount>,
     warnings: Vec<String>,
@@ -154,9 +154,9 @@ impl Part {
     }
 }
 
-/// Every context of the process, those that are gone included.
+/// Every context of the process, closed ones included.
 pub(crate) fn parts(process: &Process) -> Vec<Part> {
-    // A context on its way from one list to the other is counted once.
+    // Under this lock a context is in exactly one of the two lists.
     let closed = lock(&process.closed);
     let open = process.locals();
     let closed = closed.clone();
@@ -182,7 +182,7 @@ fn facts(parts: &[Part]) -> Facts {
     }
 }
 
-/// The latencies of the most urgent priority; percentiles of several contexts do not add up.
+/// The latencies of the most urgent priority, from one context: percentiles of several contexts do not add up.
 fn most_urgent(parts: &[Part]) -> Option<Measured> {
     let all = || parts.iter().flat_map(|part| &part.latencies).filter(|latency| latency.count > 0);
     let priority = all().map(|latency| latency.priority).max()?;
@@ -197,7 +197,7 @@ fn most_urgent(parts: &[Part]) -> Option<Measured> {
     })
 }
 
-/// The report as it stands.
+/// The report at this moment.
 pub(crate) fn report(process: &Process, is_final: bool) -> Report {
     let devices = parts(process);
     let state = match () {
@@ -239,7 +239,7 @@ fn folder() -> Option<PathBuf> {
     doors::variable::path(FOLDER_VARIABLE).map(PathBuf::from)
 }
 
-/// Starts the thread that keeps the report up to date, if a report was asked for.
+/// Starts the thread that keeps the report up to date, if a report is wanted.
 #[expect(clippy::disallowed_methods, reason = "it calls no driver, and nothing waits for it")]
 pub(crate) fn begin() {
     if folder().is_some() {
@@ -261,12 +261,12 @@ fn keep_up_to_date() {
     }
 }
 
-/// The last report.
+/// Writes the last report.
 pub(crate) fn end(process: &Process) {
     write(process, true);
 }
 
-/// Locked by the thread that writes; true after the last report, when no thread writes any more.
+/// Locked by the writing thread; true after the last report.
 static WRITING: Mutex<bool> = Mutex::new(false);
 
 fn write(process: &Process, is_final: bool) {
@@ -276,7 +276,7 @@ fn write(process: &Process, is_final: bool) {
     }
 }
 
-/// Writes once; the error, if it is the first.
+/// Writes once. Returns an error only the first time.
 fn write_once(process: &Process, is_final: bool, folder: &Path) -> Option<std::io::Error> {
     let mut ended = lock(&WRITING);
     if *ended {
@@ -284,13 +284,13 @@ fn write_once(process: &Process, is_final: bool, folder: &Path) -> Option<std::i
     }
     *ended = is_final;
     let error = write_to(folder, &report(process, is_final)).err()?;
-    // Later attempts would fail too, so that the error is told once. A folder that has gone is no error: the report is
-    // not wanted any more.
+    // Later attempts would fail too, so only the first error is returned. A removed folder is no error: the report is
+    // no longer wanted.
     *ended = true;
     (error.kind() != std::io::ErrorKind::NotFound).then_some(error)
 }
 
-/// Replaces the file as a whole: a reader never sees half a report.
+/// Replaces the file as a whole, so that no reader sees half a report.
 fn write_to(folder: &Path, report: &Report) -> std::io::Result<()> {
     let name = folder.join(format!("{}.json", report.pid));
     doors::file::write_whole(&name, &serde_json::to_vec(report)?)

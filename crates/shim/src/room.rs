@@ -1,21 +1,21 @@
-//! Room for the application's streams.
+//! Room for the program's streams.
 //!
-//! A context has room for a number of streams. Making one more waits for everything in the context, and a program
-//! that makes it while one of its kernels waits for a later call would hang. The streams of the layer take up such
-//! room. Measured on an H100 with driver 580: natively the 36th stream of a context waits and then the
-//! 79th, because the room grows at each wait and does not shrink when streams are destroyed.
+//! A context has room for a number of streams. The call that makes one more waits for all work in the context. A
+//! program that makes it while one of its kernels waits for a later call would hang, and the layer's streams take up
+//! such room. Measured on an H100 with driver 580: natively the 36th stream of a context waits and then the 79th,
+//! because the room grows at each wait and does not shrink when streams are destroyed.
 //!
-//! So the room is made to grow once when the layer opens, before anything is under way. From then on making a stream
-//! first waits when the application has 65, in place of 35. One case remains: a program with 35 to 64 streams that
-//! makes the 65th to 78th while a kernel of its own waits for a later call. Natively its room has grown by then as
-//! well, and by more than the layer leaves. No call tells how much room there is left.
+//! So the layer makes the room grow once when it opens, before any work is under way. After that the program's 65th
+//! stream is the first that waits, and not its 36th. One case remains: a program with 35 to 64 streams that makes the
+//! 65th to 78th while a kernel of its own waits for a later call. Natively its room has grown by then as well, and by
+//! more than the layer leaves. No call tells how much room is left.
 
 use hal::{Driver, Stream, StreamFlags};
 
-/// With those that the layer keeps these are one more than a context has room for at first.
+/// Together with the layer's own streams, one more than a context has room for at first.
 const STREAMS: usize = 24;
 
-/// Makes room in the calling thread's current context. Where a stream cannot be made there is no more room than before.
+/// Makes room in the calling thread's current context. If a stream cannot be made, the room stays as it is.
 pub(crate) fn make(driver: &dyn Driver) {
     let made: Vec<Stream> = hal::beside_captures(driver, || {
         (0..STREAMS).map_while(|_| driver.stream_create(StreamFlags::NON_BLOCKING, 0).ok()).collect()

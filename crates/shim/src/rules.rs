@@ -1,4 +1,4 @@
-//! Rules: which copies have which priority. The first that matches decides.
+//! Rules: the priorities of copies. The first rule that matches decides.
 //!
 //! ```toml
 //! [[rule]]
@@ -27,13 +27,13 @@ use crate::call::Call;
 /// The decision of a rule.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Decision {
-    /// It has this priority.
+    /// The copy has this priority.
     At(Priority),
-    /// It is left alone.
+    /// The driver makes the copy.
     Pass,
 }
 
-/// Facts about a copy that are not in the call itself. They are looked up only where a rule names them.
+/// Facts about a copy that are not in the call itself. Only rules that name them look them up.
 pub trait Witness {
     /// The CUDA priority of its stream.
     fn stream_priority(&self) -> Option<i32>;
@@ -43,7 +43,7 @@ pub trait Witness {
     fn library(&self) -> String;
 }
 
-/// One rule. A condition that it does not name holds for every copy.
+/// A condition that a rule does not name holds for every copy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Rule {
     stream_priority: Option<i32>,
@@ -56,7 +56,7 @@ struct Rule {
     decision: Decision,
 }
 
-/// A rule as it is written.
+/// A rule as a file has it.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Written {
@@ -84,16 +84,15 @@ enum CallKind {
     Async,
 }
 
-/// A number, or `"pass"`.
+/// A priority, or `"pass"`.
 enum Wish {
     Number(i64),
     Pass,
 }
 
-/// Bytes, as a number or with a suffix.
+/// A number of bytes, with or without a suffix.
 struct Size(u64);
 
-/// Reads a number or a word.
 struct NumberOrWord<T> {
     expected: &'static str,
     number: fn(i64) -> Option<T>,
@@ -143,19 +142,19 @@ pub struct Rules {
 }
 
 impl Rules {
-    /// How many there are.
+    /// The number of rules.
     #[must_use]
     pub fn len(&self) -> usize {
         self.rules.len()
     }
 
-    /// Whether there are none.
+    /// Whether every copy is left to the other settings.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.rules.is_empty()
     }
 
-    /// Reads a TOML text that holds rules and nothing else.
+    /// Reads a TOML text of rules only.
     ///
     /// # Errors
     /// Every fault of the text.
@@ -199,7 +198,7 @@ impl Rules {
 }
 
 impl Rule {
-    /// One table; or the place and the text of its fault.
+    /// Reads one table. The error is the place and the text of its fault.
     fn read(table: &Spanned<DeValue<'_>>, priorities: Priorities) -> Result<Rule, (Range<usize>, String)> {
         let written = Written::deserialize(ValueDeserializer::from(table.clone()));
         let written = written.map_err(|error| (error.span().unwrap_or(table.span()), error.message().to_owned()))?;
@@ -237,7 +236,7 @@ impl Rule {
     }
 }
 
-/// Whether a text fits a pattern in which `*` stands for any run of characters.
+/// Whether a text matches a pattern. `*` in a pattern stands for any characters.
 fn fits(pattern: &str, text: &str) -> bool {
     let Some((head, rest)) = pattern.split_once('*') else { return pattern == text };
     let Some(mut left) = text.strip_prefix(head) else { return false };

@@ -12,7 +12,7 @@ use toml::de::DeTable;
 
 use crate::rules::Rules;
 
-/// Copies of at least so many bytes may go by (guarded) kernel.
+/// Copies of this size and more may go by guarded kernel.
 const KERNEL_BYTES_MIN: u64 = 1 << 20;
 
 /// CUDA's greatest stream priority lies five steps above its least; below those levels lie small copies and bulk.
@@ -21,15 +21,15 @@ const PRIORITIES: u8 = 7;
 /// The name of a program's text of options in messages about faults.
 pub(crate) const OPTIONS: &str = "the options";
 
-/// Files that are read, by the variables that name them.
+/// The variables that name files.
 const FILES: [&str; 2] = ["OVERTAKE_CONFIG", "OVERTAKE_RULES"];
 
-/// Everything that can be set for a process.
+/// The settings of a process.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// The copy layer's tunables.
     pub options: Options,
-    /// Which copies have which priority.
+    /// The priorities of copies.
     pub rules: Rules,
     /// Faults of files and variables.
     pub faults: Vec<Fault>,
@@ -42,8 +42,8 @@ impl Default for Settings {
         let options = Options {
             priorities: Priorities::new(PRIORITIES).expect("7 is a valid count"),
             channels: false,
-            // Copy kernels that cannot begin would hang programs that fill the device and wait; below this size
-            // nothing goes by kernel at all.
+            // An unguarded copy kernel that cannot begin would hang a program that fills the device and waits. Copies
+            // below this size never go by kernel.
             kernel_bytes_min: KERNEL_BYTES_MIN,
             guard_bytes_min: Some(KERNEL_BYTES_MIN),
             // Bulk keeps more of its bandwidth, and an urgent copy waits 1 or 2 us longer for bytes in flight.
@@ -56,7 +56,7 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// The settings of this process, with a warning for every variable that begins like ours and is not known.
+    /// The settings of this process, with a warning for each unknown variable that begins like ours.
     #[must_use]
     pub fn of_this_process() -> Settings {
         let mut settings = Settings::from_environment(|name| std::env::var(name).ok());
@@ -71,7 +71,7 @@ impl Settings {
         Settings::from_surroundings(variable::is_privileged(), lookup)
     }
 
-    /// The same; no file is read in a program with other rights than its caller's.
+    /// The same. In a program with other rights than its caller's it reads no file.
     fn from_surroundings(is_privileged: bool, lookup: impl Fn(&str) -> Option<String>) -> Settings {
         let mut settings = Settings::default();
         for name in FILES {

@@ -1,4 +1,4 @@
-//! The streams of all contexts that have copied, for finding them again.
+//! The streams of all contexts that have copied.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -12,13 +12,13 @@ use crate::passed::Passed;
 use crate::process::Process;
 use crate::thread;
 
-/// How many streams of ended threads a context keeps for the threads to come.
+/// The number of streams of ended threads that a context keeps for new threads.
 const SPARE_MAX: usize = 4;
 
 type Table = HashMap<Anywhere, Arc<Adopted>, BuildHasherDefault<Mixer>>;
 
-/// The streams. A removed stream is handed back, because dropping it calls the driver, which may not happen under the
-/// lock.
+/// The streams of one context. A removed stream is returned, because dropping it calls the driver, which must not
+/// happen under the lock.
 #[derive(Default)]
 pub(crate) struct Streams {
     known: RwLock<Known>,
@@ -27,23 +27,23 @@ pub(crate) struct Streams {
 #[derive(Default)]
 struct Known {
     table: Table,
-    /// Per-thread default streams whose threads have ended. The next thread takes one over: while threads come and go,
-    /// others go on reckoning with copies of the kind.
+    /// Per-thread default streams of ended threads. The next thread takes one over: where threads come and go, other
+    /// streams still count on copies of its priorities.
     spare: Vec<Arc<Adopted>>,
 }
 
 impl Streams {
-    /// The stream, if it has been kept.
+    /// The stream, if it is known.
     pub(crate) fn find(&self, which: &Anywhere) -> Option<Arc<Adopted>> {
         locks::read(&self.known).table.get(which).cloned()
     }
 
-    /// Keeps a stream, unless another thread has been faster: its is the one then.
+    /// Keeps a stream, unless another thread has kept one for this key: that one is returned then.
     pub(crate) fn keep(&self, which: Anywhere, adopted: &Arc<Adopted>) -> Arc<Adopted> {
         Arc::clone(self.write().table.entry(which).or_insert_with(|| Arc::clone(adopted)))
     }
 
-    /// The stream of a thread that has ended, for the calling thread to take over.
+    /// Takes a stream of an ended thread for the calling thread.
     fn inherit(&self, which: Anywhere) -> Option<Arc<Adopted>> {
         let mut known = self.write();
         let at = known.spare.iter().rposition(|spare| spare.context == which.context)?;
@@ -52,7 +52,7 @@ impl Streams {
         Some(spare)
     }
 
-    /// A thread has ended, and its default streams with it.
+    /// A thread has ended, and with it its default streams.
     pub(crate) fn end(&self, thread: u64) {
         let mut known = self.write();
         let ended: Vec<_> = known.table.extract_if(|which, _| which.thread == thread).map(|(_, ended)| ended).collect();
@@ -66,12 +66,12 @@ impl Streams {
         drop(surplus);
     }
 
-    /// Finds a stream no more.
+    /// Forgets a stream, and returns it.
     pub(crate) fn remove(&self, which: &Anywhere) -> Option<Arc<Adopted>> {
         self.write().table.remove(which)
     }
 
-    /// Finds the streams of a context no more.
+    /// Forgets the streams of a context, and returns them.
     pub(crate) fn remove_all(&self, context: Context) -> Vec<Arc<Adopted>> {
         let mut known = self.write();
         let there = |adopted: &Arc<Adopted>| adopted.context == context;
@@ -86,7 +86,8 @@ impl Streams {
 }
 
 impl Process {
-    /// The stream, in the current context if it is new or one of the default streams; or why the layer has none.
+    /// The stream, if it is known, in the current context, or one of the default streams. Else the reason why the layer
+    /// has none.
     pub(crate) fn adopted(&self, stream: Stream) -> Result<Arc<Adopted>, Passed> {
         let current = || self.driver.get()?.context_current().ok()?;
         let which = Anywhere::of(stream, current)?;
@@ -95,7 +96,7 @@ impl Process {
 
     fn adopt(&self, which: Anywhere) -> Result<Arc<Adopted>, Passed> {
         let open = self.here().ok_or(Passed::NotOpen)?;
-        // Closed meanwhile, it would never be forgotten again.
+        // If the context has been closed meanwhile, no later call would forget the stream.
         let ours = which.stream == Stream::PER_THREAD;
         if let Some(spare) = ours.then(|| self.while_open(which.context, || self.streams.inherit(which))).flatten() {
             spare.renew();
@@ -106,22 +107,22 @@ impl Process {
         kept.ok_or(Passed::NotOpen)
     }
 
-    /// The application is about to destroy a stream.
+    /// The program is about to destroy a stream.
     pub(crate) fn forget(&self, stream: Stream) {
         // A default stream cannot be destroyed.
         let which = Anywhere::of(stream, || None);
         drop(which.ok().and_then(|which| self.streams.remove(&which)));
     }
 
-    /// Whether the calling thread's context is that of the stream: a copy from elsewhere goes natively.
+    /// Whether the stream's context is current on the calling thread. Otherwise the copy goes natively.
     pub(crate) fn is_current(&self, adopted: &Adopted) -> bool {
         let current = self.driver.get().and_then(|driver| driver.context_current().ok().flatten());
         current == Some(adopted.context)
     }
 }
 
-/// Which stream of the process: handles are addresses, so that those of different contexts differ. The default streams
-/// have the same handles everywhere.
+/// A stream of the process. Handles are addresses, so those of different contexts differ. The default streams have the
+/// same handles in every context.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct Anywhere {
     stream: Stream,
@@ -130,22 +131,21 @@ pub(crate) struct Anywhere {
 }
 
 impl Anywhere {
-    /// The stream behind a handle; `current` tells the calling thread's context, and is asked only where it matters.
+    /// The stream of a handle. `current` returns the calling thread's context, and is called only for default streams.
     pub(crate) fn of(stream: Stream, current: impl FnOnce() -> Option<Context>) -> Result<Anywhere, Passed> {
-        // Per-thread default streams of different threads are different streams behind one handle.
+        // The per-thread default streams of different threads are different streams with one handle.
         let per_thread = stream == Stream::PER_THREAD;
         let thread = if per_thread { thread::number().ok_or(Passed::ThreadEnding)? } else { 0 };
         let context = if stream.is_default() { current().ok_or(Passed::NotOpen)? } else { Context(0) };
         Ok(Anywhere { stream, context, thread })
     }
 
-    /// The handle.
     pub(crate) fn stream(&self) -> Stream {
         self.stream
     }
 }
 
-/// Mixes the few words of a key: it is looked up for every copy.
+/// Mixes the few words of a key: every copy looks one up.
 #[derive(Default)]
 struct Mixer(u64);
 
@@ -155,7 +155,7 @@ impl Hasher for Mixer {
     }
 
     fn write_u64(&mut self, word: u64) {
-        // The upper half of a product depends on every bit of its factors; tables look at both ends.
+        // The upper half of a product depends on every bit of its factors; tables use both ends of it.
         let product = u128::from(self.0 ^ word) * 0x9E37_79B9_7F4A_7C15_u128;
         self.0 = (product >> 64) as u64 ^ product as u64;
     }
@@ -192,7 +192,7 @@ mod tests {
         let adopt = || Arc::new(local.adopt(Stream::PER_THREAD).unwrap());
         let streams = Streams::default();
         let first = streams.keep(of_thread(context, 1), &adopt());
-        assert!(Arc::ptr_eq(&first, &streams.keep(of_thread(context, 1), &adopt())), "the first is the one");
+        assert!(Arc::ptr_eq(&first, &streams.keep(of_thread(context, 1), &adopt())), "the first one stays");
         for thread in 2..=200 {
             streams.keep(of_thread(context, thread), &adopt());
         }
@@ -200,11 +200,11 @@ mod tests {
         streams.keep(legacy, &adopt());
         assert!(streams.remove(&legacy).is_some() && streams.find(&legacy).is_none());
         streams.end(200);
-        assert_eq!(streams.remove_all(context).len(), 200, "the one whose thread has ended too");
+        assert_eq!(streams.remove_all(context).len(), 200, "that of the ended thread included");
         assert!(streams.find(&of_thread(context, 1)).is_none() && streams.inherit(of_thread(context, 1)).is_none());
     }
 
-    /// A thread that comes takes over from one that has gone, in its own context, and few are kept for that.
+    /// A new thread takes over the stream of an ended one, in its own context, and few are kept.
     #[test]
     fn streams_of_ended_threads_are_handed_on() {
         let (_driver, context, local) = open();

@@ -1,33 +1,34 @@
-//! The one table of functions through which a process reaches the layer, provided by the drop-in or the C
-//! library. Fields are only ever added at the end; `struct_size` says which are there.
+//! The one table of functions through which a process uses the layer, from the drop-in or the C library. New fields are
+//! added at the end only; `struct_size` tells which fields a table has.
 
 use std::ffi::{c_char, c_int, c_void};
 
-/// The version of the table's meaning. A table of another version is not used.
+/// The version of the table's meaning. Libraries use no table of another version.
 pub const TABLE_ABI: u32 = 1;
 
-/// The symbol under which the drop-in hands the table out: `const Table *overtake_shared(void)`.
+/// The symbol of the drop-in that returns the table: `const Table *overtake_shared(void)`.
 pub const SHARED_SYMBOL: &std::ffi::CStr = c"overtake_shared";
 
 /// Functions return 0, a CUresult (positive), or one of the negative numbers of [`crate::Failure`].
 #[repr(C)]
 pub struct Table {
-    /// Bytes of this structure in the library that made it.
+    /// The number of bytes of this structure in the library that made it.
     pub struct_size: u32,
-    /// [`TABLE_ABI`].
+    /// [`TABLE_ABI`] of that library.
     pub abi: u32,
     /// Makes the layer ready for the calling thread's current context, and returns when it is. `options` is null, or a
-    /// TOML text of options and rules, which only the first call of a process heeds.
+    /// TOML text of options and rules, which only the first call of a process uses.
     pub open: unsafe extern "C" fn(options: *const c_char) -> c_int,
-    /// Closes the layer of the current context. Under the drop-in it stays open, and this only returns 0.
+    /// Closes the layer of the current context. Under the drop-in it stays open, and this returns 0.
     pub close: extern "C" fn() -> c_int,
-    /// Gives the copies of a stream of the current context a priority; 0 takes it away again.
+    /// Gives the copies of a stream of the current context a priority; 0 takes it away.
     pub set_stream_priority: extern "C" fn(stream: *mut c_void, priority: c_int) -> c_int,
-    /// The priority that copies of this stream have: given, or by the stream's own; 0 where sizes decide.
+    /// The priority of a stream's copies, set or by its CUDA priority; 0 where sizes decide.
     pub stream_priority: unsafe extern "C" fn(stream: *mut c_void, priority: *mut c_int) -> c_int,
-    /// Gives all copies of the calling thread a priority; 0 takes it away again. Writes the one before, if not null.
+    /// Gives all copies of the calling thread a priority; 0 takes it away. Writes the earlier one, if `before` is not
+    /// null.
     pub swap_thread_priority: unsafe extern "C" fn(priority: c_int, before: *mut c_int) -> c_int,
-    /// How many priorities there are.
+    /// The number of priorities.
     pub priorities: extern "C" fn() -> c_int,
     /// One copy; `kind` numbers as in cudaMemcpyKind (1 H2D, 2 D2H, 3 D2D, 4 by addresses); priority 0: by the rules.
     pub copy_async: unsafe extern "C" fn(
@@ -50,7 +51,7 @@ pub struct Table {
         stream: *mut c_void,
         priority: c_int,
     ) -> c_int,
-    /// Several copies without order among them.
+    /// Several copies without an order among them.
     pub copy_batch_async: unsafe extern "C" fn(
         targets: *const *mut c_void,
         sources: *const *const c_void,
@@ -61,8 +62,8 @@ pub struct Table {
     ) -> c_int,
     /// Replaces the rules by those of a TOML text.
     pub set_rules: unsafe extern "C" fn(rules: *const c_char) -> c_int,
-    /// Writes the report of this process as JSON, NUL-terminated, into `buffer`; `needed` gets the size with the NUL.
-    /// A buffer that is too small, or null, is left alone and answered with `BUFFER_TOO_SMALL`.
+    /// Writes the report of this process as JSON with a NUL into `buffer`, and its size into `needed`. For a buffer
+    /// that is too small, or null, it writes only the size and returns `BUFFER_TOO_SMALL`.
     pub report: unsafe extern "C" fn(buffer: *mut c_char, size: usize, needed: *mut usize) -> c_int,
     /// Sums over the devices of this process.
     pub totals: unsafe extern "C" fn(totals: *mut Totals) -> c_int,
@@ -70,23 +71,23 @@ pub struct Table {
     pub last_error: extern "C" fn() -> *const c_char,
     /// The library of the table: `preload`, `shadow`, `audit` or `c`.
     pub deployment: extern "C" fn() -> *const c_char,
-    /// Sends messages to the program's own function; null: to standard error again.
+    /// Sends messages to a function of the program's; with null, to standard error again.
     pub set_log_callback: unsafe extern "C" fn(callback: Option<LogCallback>, data: *mut c_void) -> c_int,
 }
 
-/// A function of the program for messages: the program's pointer, the level (1 error, 2 warning, 3 info,
-/// 4 debug), and the text, NUL-terminated and valid during the call.
+/// A function of the program's for messages. Its arguments are the program's pointer, the level (1 error, 2 warning, 3
+/// info, 4 debug), and the text, NUL-terminated and valid during the call.
 pub type LogCallback = unsafe extern "C" fn(data: *mut c_void, level: c_int, text: *const c_char);
 
-/// Sums. Callers set `struct_size` to the size that they know; fields beyond it are not written.
+/// Sums. Callers set `struct_size` to the size that they know; later fields are not written.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
     /// Bytes of the structure that the caller knows.
     pub struct_size: u32,
-    /// 1 when the layer has stood down to plain copies.
+    /// 1 if the layer has stood down to plain copies.
     pub stood_down: u32,
-    /// Copies that held others off.
+    /// Copies that bulk copies yielded to.
     pub urgent_copies: u64,
     /// Their bytes.
     pub urgent_bytes: u64,
@@ -98,7 +99,7 @@ pub struct Totals {
     pub engine_copies: u64,
     /// Their bytes.
     pub engine_bytes: u64,
-    /// Copies that were passed on unchanged.
+    /// Copies that went to the driver unchanged.
     pub passed_on_copies: u64,
     /// Their bytes.
     pub passed_on_bytes: u64,

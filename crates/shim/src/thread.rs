@@ -1,15 +1,15 @@
-//! Numbers for the application's threads, and the notice that a thread has ended.
+//! Numbers of the program's threads, and the notice that a thread has ended.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::process::process;
 
-/// A thread that has copied in its own default stream; dropped when it ends.
+/// Marks a thread that has copied in its own default stream; dropped when the thread ends.
 struct Here(u64);
 
 impl Here {
-    /// Numbers are never used again. Addresses of thread-local data are.
+    /// Numbers are never used again, but addresses of thread-local data are.
     fn new() -> Here {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         Here(NEXT.fetch_add(1, Ordering::Relaxed))
@@ -18,7 +18,7 @@ impl Here {
 
 impl Drop for Here {
     fn drop(&mut self) {
-        // No panic may leave the end of a thread. The payload is forgotten, because dropping it could panic again.
+        // No panic may leave the end of a thread. Its payload is forgotten, because dropping it could panic again.
         let told =
             catch_unwind(AssertUnwindSafe(|| process().into_iter().for_each(|process| process.streams.end(self.0))));
         told.unwrap_or_else(std::mem::forget);
@@ -29,7 +29,7 @@ thread_local! {
     static HERE: Here = Here::new();
 }
 
-/// The calling thread's number; `None` where it is ending, because its end could not be announced any more.
+/// The calling thread's number; `None` if it is ending, because a later end could not be noticed.
 pub(crate) fn number() -> Option<u64> {
     HERE.try_with(|here| here.0).ok()
 }

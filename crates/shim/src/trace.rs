@@ -1,4 +1,4 @@
-//! The times of every copy, in the format that Perfetto and chrome://tracing open. With `OVERTAKE_TRACE_DIR` set,
+//! The times of every copy, in the format of Perfetto and chrome://tracing. With `OVERTAKE_TRACE_DIR` set,
 //! `<pid>.trace.json` is written there when the process exits.
 //!
 //! Each engine and way has a track, with as many lanes as copies were under way at once. Each engine has a counter of
@@ -25,7 +25,7 @@ pub(crate) fn folder() -> Option<PathBuf> {
     doors::variable::path(FOLDER_VARIABLE).map(PathBuf::from)
 }
 
-/// The copies of one context, with the clock of the machine that all processes share.
+/// The copies of one context, with the clock that all processes of the machine share.
 #[derive(Clone)]
 pub(crate) struct Part {
     device: i32,
@@ -47,7 +47,7 @@ fn origin_ns(driver: &dyn Driver) -> i128 {
     since.map_or(0, |since| since.as_nanos() as i128) - i128::from(driver.host().now().0)
 }
 
-/// Writes the trace, if one was asked for.
+/// Writes the trace, if it is wanted.
 pub(crate) fn end(process: &Process) {
     let Some(folder) = folder() else { return };
     let closed = lock(&process.closed_traces).clone();
@@ -61,12 +61,12 @@ pub(crate) fn end(process: &Process) {
     }
 }
 
-/// An array with an event on each line, so that even the beginning of a file can be read.
+/// An array with one event in each line, so that the beginning of a file can be read by itself.
 fn lines(events: &[Value]) -> String {
     let mut text = String::from("[\n");
     for (index, event) in events.iter().enumerate() {
         let comma = if index + 1 < events.len() { "," } else { "" };
-        // Writing to a string does not fail.
+        // A write to a string does not fail.
         let _ = writeln!(text, "{event}{comma}");
     }
     text.push_str("]\n");
@@ -86,7 +86,7 @@ fn track(device: i32, copy: &TracedCopy) -> Track {
     (device, copy.direction.map_or("copies", copies::Direction::name), way)
 }
 
-/// The end of the copy as far as it is known, and not before its call returned.
+/// The known end of the copy, but not before its call returned.
 fn end_of(copy: &TracedCopy) -> Nanos {
     copy.landed.unwrap_or(copy.returned).max(copy.returned)
 }
@@ -157,7 +157,7 @@ fn size(bytes: u64) -> String {
     }
 }
 
-/// How many urgent copies are pending on each engine, whenever that changes.
+/// The number of pending urgent copies on each engine, after each change.
 fn counters(part: &Part, copies: &[TracedCopy], pid: u32) -> Vec<Value> {
     let mut changes: Vec<(&'static str, Nanos, i64)> = Vec::new();
     for copy in copies.iter().filter(|copy| matches!(copy.plan, Plan::Urgent)) {

@@ -1,4 +1,4 @@
-//! The errors of table functions: a number that is returned, and a text that is kept for the calling thread.
+//! The errors of table functions: the returned number, and the text that the calling thread can ask for.
 
 use std::cell::RefCell;
 use std::ffi::{CString, c_char, c_int};
@@ -51,7 +51,7 @@ fn remember(trouble: &Trouble) -> c_int {
     trouble.number()
 }
 
-/// Runs `body`. A panic becomes an error, because nothing may unwind into C.
+/// Runs `body`. A panic becomes an error, because it must not unwind into C.
 pub(crate) fn answer(body: impl FnOnce() -> Result<(), Trouble>) -> c_int {
     let panicked = |_| Err(Trouble::Ours(Failure::Panic, "a defect of overtake: please report it".to_owned()));
     match catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(panicked) {
@@ -62,6 +62,6 @@ pub(crate) fn answer(body: impl FnOnce() -> Result<(), Trouble>) -> c_int {
 
 /// The text of the calling thread's last error.
 pub(crate) fn last() -> *const c_char {
-    // The text stays where it is until the thread's next failure replaces it.
+    // The text stays in place until the thread's next failure.
     LAST_ERROR.try_with(|last| last.borrow().as_ptr()).unwrap_or(c"".as_ptr())
 }

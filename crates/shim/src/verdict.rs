@@ -1,45 +1,45 @@
-//! The summary of a report: how long urgent copies took, which copies could not be prioritised and why, and a remedy
-//! for each cause.
+//! The summary of a report: the latency of urgent copies, the copies that could not be prioritised, with the causes,
+//! and a remedy for each cause.
 
 use copies::copy::Reason;
 use serde::Serialize;
 
-/// With fewer samples no 99th percentile is shown.
+/// A 99th percentile needs so many samples.
 const P99_SAMPLES_MIN: u64 = 1_000;
 
-/// The figures that are judged: those of one process, or of several together.
+/// The figures of one process, or of several together.
 #[derive(Clone, Debug, Default)]
 pub struct Facts {
     /// Copies that bulk had to yield to.
     pub urgent_copies: u64,
     /// Bulk copies that could yield.
     pub bulk_copies: u64,
-    /// Copies that were passed on, by the name of the reason.
+    /// Copies that were passed on, by reason.
     pub passed_on: Vec<(String, u64)>,
     /// The latencies of the most urgent priority.
     pub most_urgent: Option<Measured>,
     /// Bulk copies that the copy engine took over from a kernel.
     pub guard_rescues: u64,
-    /// Times that the watchdog let waiting copies go.
+    /// Times when the watchdog let waiting copies go.
     pub rescues: u64,
     /// Copies that could not be made.
     pub lost: u64,
-    /// Times that the layer stood down, in whole or in its copies by kernel.
+    /// Times when the layer stood down, in whole or in its copies by kernel.
     pub stand_downs: u64,
-    /// Times that it tried again after that.
+    /// Times when it tried again after that.
     pub resumptions: u64,
 }
 
-/// How long copies of one priority took.
+/// The latencies of copies of one priority.
 #[derive(Clone, Copy, Debug)]
 pub struct Measured {
     /// The priority.
     pub priority: u8,
-    /// How many were measured.
+    /// The number of measured copies.
     pub count: u64,
-    /// The median, where it is known.
+    /// The median, if it is known.
     pub p50_us: Option<f64>,
-    /// The 99th percentile, where it is known.
+    /// The 99th percentile, if it is known.
     pub p99_us: Option<f64>,
     /// The longest.
     pub max_us: f64,
@@ -48,9 +48,9 @@ pub struct Measured {
 /// One sentence of a verdict.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// The finding, in words.
+    /// The finding.
     pub what: String,
-    /// A remedy to try; `None` where none is needed.
+    /// A remedy to try; `None` if none is needed.
     #[serde(rename = "try", skip_serializing_if = "Option::is_none")]
     pub cure: Option<String>,
 }
@@ -97,7 +97,7 @@ fn urgent(facts: &Facts) -> Finding {
     fine(format!("urgent copies that bulk had to yield to: {copies}; bulk copies that could yield: {bulk}{took}"))
 }
 
-/// Such as `those of priority 6 took 8.2 us at the median, 140.0 us at most (of 500)`.
+/// For example `those of priority 6 took 8.2 us at the median, 140.0 us at most (of 500)`.
 fn spans(measured: &Measured) -> String {
     let median = measured.p50_us.map(|us| format!("{us:.1} us at the median, "));
     let tail = measured.p99_us.filter(|_| measured.count >= P99_SAMPLES_MIN);
@@ -107,11 +107,11 @@ fn spans(measured: &Measured) -> String {
     format!("those of priority {priority} took {median}{tail}{max_us:.1} us at most (of {count} measured)")
 }
 
-/// The cause for which copies are passed on.
+/// The cause for passing copies on.
 enum Cause {
-    /// They needed no priority.
+    /// The copies needed no priority.
     Harmless(&'static str),
-    /// They could not be given one.
+    /// The copies needed a priority and could not have it.
     Obstacle { why: &'static str, cure: &'static str },
 }
 
@@ -161,7 +161,7 @@ fn cause(reason: Reason) -> Cause {
     }
 }
 
-/// Copies that were passed on, by cause; most frequent first.
+/// Copies that were passed on, by cause, most frequent first.
 fn causes(facts: &Facts) -> Vec<(Cause, u64)> {
     let named = |name: &str| Reason::ALL.into_iter().find(|reason| reason.name() == name);
     let known = facts.passed_on.iter().filter_map(|(name, copies)| Some((named(name)?, *copies)));
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn what_could_not_be_prioritised_comes_with_its_reason_and_its_cure() {
+    fn unprioritised_copies_come_with_their_reason_and_its_cure() {
         let said = shown(&facts(&[("capturing", 2), ("alone", 5), ("pageable", 3), ("small", 1)]));
         assert!(
             said[1].starts_with("copies that could not be prioritised: 3, because their host memory is not pinned")

@@ -1,9 +1,9 @@
-//! The thread and the library that make a call. They are looked up only where a rule names them.
+//! The thread and the library of a call. Only rules that name them look them up.
 #![allow(unsafe_code)]
 
 use std::ffi::CStr;
 
-/// The calling thread's name, as the system knows it.
+/// The calling thread's name in the system.
 pub(crate) fn thread_name() -> String {
     let mut name = [0_u8; 16];
     // SAFETY: the buffer has the 16 bytes that PR_GET_NAME writes, NUL included.
@@ -11,7 +11,7 @@ pub(crate) fn thread_name() -> String {
     String::from_utf8_lossy(name.split(|byte| *byte == 0).next().unwrap_or_default()).into_owned()
 }
 
-/// The file name of the library that an address lies in; empty where there is none.
+/// The file name of the library around an address; empty if there is none.
 pub(crate) fn library_of(address: usize) -> String {
     // SAFETY: the structure is plain data, for which zeroes are valid.
     let mut found: libc::Dl_info = unsafe { std::mem::zeroed() };
@@ -20,7 +20,7 @@ pub(crate) fn library_of(address: usize) -> String {
     if !known || found.dli_fname.is_null() {
         return String::new();
     }
-    // SAFETY: a NUL-terminated path that the loader keeps as long as the library is open; its caller is running.
+    // SAFETY: a NUL-terminated path, which the loader keeps while the library is open; its code is running.
     let path = unsafe { CStr::from_ptr(found.dli_fname) }.to_string_lossy().into_owned();
     path.rsplit('/').next().unwrap_or_default().to_owned()
 }
