@@ -9,7 +9,7 @@ static void device_memory(void)
     EXPECT(CUDA_ERROR_INVALID_VALUE, cuMemAlloc(&pointer, 0));
     EXPECT(CUDA_ERROR_OUT_OF_MEMORY, cuMemAlloc(&pointer, total + 1));
     REQUIRE_UNTOUCHED(pointer == UNTOUCHED);
-    /* A driver that runs out of memory first lets go of what it kept of streams that are gone. */
+    /* A driver that runs out of memory first frees the memory that it kept for destroyed streams. */
     OK(cuMemGetInfo(&before, &total));
     REQUIRE(before <= total);
     OK(cuMemAlloc(&pointer, 64 << 20));

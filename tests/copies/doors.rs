@@ -134,7 +134,7 @@ pub fn boxed(
 
 /// A rectangle or box that begins in buffers of the rig, and which the driver refuses where it leaves them.
 pub fn attempt(stream: &PriorityStream, shape: &Shape) -> hal::Result<CopyHandle> {
-    // SAFETY: the device's side leaves its buffer wherever the host's does, and the driver refuses before a byte moves.
+    // SAFETY: if the host's side leaves its buffer, so does the device's, and the driver refuses before a byte moves.
     unsafe { stream.memcpy_shape_async(shape) }
 }
 

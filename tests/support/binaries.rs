@@ -1,5 +1,5 @@
 //! Binaries that several trials use: the first trial that needs one builds it. If two trials wrote one file at the
-//! same time, a third could start it before the linker has made it executable. Included by `#[path]` wherever tests
+//! same time, a third could start it before the linker has made it executable. Included by `#[path]` where tests
 //! build programs.
 
 use std::collections::BTreeMap;

@@ -1,5 +1,5 @@
 //! The end of tests that hang, and of no others: no verdict may depend on the speed or the load of the machine.
-//! Included by `#[path]` wherever tests wait for something.
+//! Included by `#[path]` where tests wait.
 
 use std::process::{Child, ExitStatus};
 use std::time::{Duration, Instant};

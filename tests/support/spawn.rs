@@ -1,4 +1,4 @@
-//! Starts a program that has just been linked. Included by `#[path]` wherever tests build programs and run them.
+//! Starts a program that has just been linked. Included by `#[path]` where tests build programs and run them.
 
 use std::io;
 use std::process::{Child, Command};

@@ -53,7 +53,7 @@ run() { # deployment name arguments...
   [ "$expected" != warns ] || sed -i '/^overtake: /d' "$folder/errors"
 }
 
-# What the reports say was done by kernel or as urgent.
+# The numbers of copies by kernel and of urgent copies in the reports.
 moved() { # deployment name
   grep -oh '"\(urgent\|kernel\)":{"copies":[0-9]*' "$out/reports/$1/$2"/*.json 2>/dev/null |
     sed 's/[^0-9]//g' | awk '{ sum += $1 } END { print sum + 0 }'

@@ -109,8 +109,8 @@ pub fn not_behind_bulk(rig: &Rig) -> Outcome {
     bed::at_rest(rig, &overtake)
 }
 
-/// How long an early copy may hold others off: the time that its bytes take, what is added to that, and the watcher's
-/// look. On a real host that look depends on what else the machine does.
+/// The longest time that an early copy may hold others off: that of its bytes, a margin, and the watcher's look. On a
+/// real host that look depends on the machine's other work.
 const HOLDS_FOR: Nanos = Nanos::from_us(500);
 
 /// Where an early copy has been taken for a pinned one in a stream that is not captured, and is not, the driver gets

@@ -1,6 +1,6 @@
 // A CUDA driver program, linked with -lcuda: bulk and small copies of every form beside each other, capture, errors.
-// It uses no kernel, so that it runs wherever there is a driver. Prints digests that must not depend on how the copies
-// are made.
+// It uses no kernel, so that it runs on every machine with a driver. Prints digests that must not depend on the way of
+// the copies.
 #include <cuda.h>
 #include <initializer_list>
 #include <stdint.h>

@@ -1,11 +1,11 @@
-/* Copies while a stream captures: they belong to the graph, untouched. Runs before the drop-in has seen anything, and
- * again when it has its hands on the copies. */
+/* Copies while a stream captures: they belong to the graph, untouched. Runs before the drop-in has seen any copy, and
+ * again when it prioritises them. */
 #define _GNU_SOURCE
 #include <pthread.h>
 
 #include "client.h"
 
-/* The codes and counts of one captured graph; where graphs can be launched, what a replay moves. */
+/* The codes and counts of one captured graph; where graphs can be launched, the bytes of a replay too. */
 static void look_at(CUgraph graph, Traffic *traffic)
 {
     size_t nodes = 0;
@@ -93,7 +93,7 @@ static void *copy_beside(void *argument)
     return NULL;
 }
 
-/* A capture that forbids unsafe calls to every thread survives whatever the drop-in does on its own. */
+/* A capture that forbids unsafe calls to every thread survives all calls of the drop-in. */
 static void global_capture_beside_copies(CUcontext context)
 {
     pthread_t thread;
@@ -116,7 +116,7 @@ static void global_capture_beside_copies(CUcontext context)
     OK(cuMemFree(device));
 }
 
-/* What breaks a capture breaks it, and the stream copies again afterwards. */
+/* A forbidden call breaks a capture, and the stream copies again afterwards. */
 static void broken_capture(Traffic *traffic)
 {
     CUgraph graph = NULL;

@@ -1,4 +1,4 @@
-/* What the clients share: results that can be compared, and traffic of two urgencies that arms the drop-in.
+/* Shared by the clients: results that can be compared, and traffic of two urgencies that arms the drop-in.
  *
  * A client prints codes, orders and checksums, never times, addresses or handles: its output must not depend on
  * whether a library stands between it and the driver. */
@@ -47,7 +47,7 @@ static inline uint64_t mix(uint64_t sum, uint64_t value)
     return checksum((uint64_t[2]){sum, value}, 16);
 }
 
-/* Prints what a call returns: native and intercepted must agree on it, whatever it is. */
+/* Prints the result of a call, which must be the same natively and under the drop-in. */
 #define CODE(call) printf("%s: %u\n", #call, (unsigned int)(call))
 
 static inline const char *kernels_text(void)
@@ -152,7 +152,7 @@ static inline void free_traffic(Traffic *traffic)
 
 enum { ROUNDS_THAT_ARM = 25 };
 
-/* From here on the drop-in, where there is one, has its hands on the copies of this context. */
+/* From here on the drop-in, where there is one, prioritises the copies of this context. */
 static inline Traffic arm(void)
 {
     Traffic traffic = new_traffic();

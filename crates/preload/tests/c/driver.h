@@ -1,4 +1,4 @@
-/* The driver as a table of pointers, so that one scenario runs on pointers from wherever they were had. */
+/* The driver as a table of pointers, so that one scenario runs on pointers from any lookup. */
 #ifndef DRIVER_H
 #define DRIVER_H
 
@@ -57,7 +57,7 @@ typedef void *(*Finder)(const char *base, const char *symbol, int version);
 #define DRIVER_STRING(name) DRIVER_STRING_(name)
 #define DRIVER_STRING_(name) #name
 
-/* What is not found stays null. */
+/* Pointers that are not found stay null. */
 static inline Driver find_driver(Finder find)
 {
     Driver driver;

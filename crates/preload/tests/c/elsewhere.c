@@ -1,5 +1,5 @@
-/* Copies that no layer has a say in: in streams of a context that is not current, without a context, and in the
- * default stream of a thread that is ending. The driver says what it says natively, and each is counted. */
+/* Copies that come to no layer: in streams of a context that is not current, without a context, and in the default
+ * stream of a thread that is ending. The driver's answers are the native ones, and each copy is counted. */
 #define _POSIX_C_SOURCE 200809L
 #include <pthread.h>
 

@@ -1,4 +1,4 @@
-/* Error codes of copies that cannot be, before the drop-in has opened and after; and the sticky one at the end. */
+/* Error codes of invalid copies, before the drop-in has opened and after; and the sticky error at the end. */
 #define _POSIX_C_SOURCE 200809L
 #include "client.h"
 
@@ -46,7 +46,7 @@ static void wrong_streams(Traffic *traffic)
     CODE(cuMemFree(traffic->device + 1));
 }
 
-/* A batch with a wrong copy in it says which one, or that it does not know. */
+/* The output of a batch with a wrong copy: its index, or that it is unknown. */
 static void wrong_batches(Traffic *traffic)
 {
     CUmemcpyAttributes attributes = {.srcAccessOrder = CU_MEMCPY_SRC_ACCESS_ORDER_STREAM};
@@ -86,7 +86,7 @@ static void without_a_context(Traffic *traffic)
     OK(cuCtxPushCurrent(context));
 }
 
-/* A kernel writes where nothing is: from here on every call says so. */
+/* A kernel writes to unmapped memory: every later call returns that error. */
 static void sticky(Traffic *traffic)
 {
     CUdeviceptr nowhere = 4096;

@@ -1,4 +1,4 @@
-/* The ends of exits.h; the argument says which. The end must be the native one. */
+/* The ends of exits.h; the argument chooses one. The end must be the native one. */
 #define _GNU_SOURCE
 #include "exits.h"
 

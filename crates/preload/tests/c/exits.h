@@ -22,11 +22,11 @@ static void *copies_of_a_late_thread(void *argument)
     return NULL;
 }
 
-/* Copies after main has returned. Codes only: how much of a driver is left by then is its own affair. */
+/* Copies after main has returned. Prints codes only: drivers differ in the parts that are left by then. */
 static void copies_at_exit(void)
 {
     unsigned char byte = 0;
-    CODE(cuCtxSetCurrent(context)); /* what was current is gone with the thread's own data, on some drivers */
+    CODE(cuCtxSetCurrent(context)); /* on some drivers the current context is lost with the thread's data */
     CODE(cuMemcpyHtoD(traffic.device, &byte, 1));
     CODE(cuMemcpyHtoDAsync(traffic.device, traffic.in, TRAFFIC_BULK, traffic.bulk));
     CODE(cuMemcpyHtoDAsync(traffic.small_device, traffic.small_in, TRAFFIC_SMALL, traffic.urgent));

@@ -1,4 +1,4 @@
-/* Forks at every moment; the argument says which. A child of a process that has CUDA has none. */
+/* Forks at every moment; the argument chooses one. A child of a process with CUDA has no CUDA. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <spawn.h>
@@ -41,7 +41,7 @@ static void before_initialisation(void)
     whole_program();
 }
 
-/* What a child may call, printed: refused or not, it is what the driver says. */
+/* The calls that a child may make, with the driver's answers. */
 static void calls_of_a_child(Traffic *traffic)
 {
     CUcontext context = NULL;
@@ -101,7 +101,7 @@ static void *hammer(void *context)
     return NULL;
 }
 
-/* Threads are in the middle of copies at the moment of the fork: what they hold, the child finds held for ever. */
+/* Threads are in the middle of copies at the moment of the fork: the child finds their locks held for ever. */
 static void while_others_copy(void)
 {
     pthread_t threads[3];

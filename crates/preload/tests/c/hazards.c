@@ -1,4 +1,4 @@
-/* Programs that end natively and that a copy scheduler may hang. The first argument says which; each is armed first.
+/* Programs that end natively and that a copy scheduler may hang. The first argument chooses one; each is armed first.
  *
  * a  a stream's kernel waits for a copy of another stream, while a copy of its own stands behind it
  * b  a kernel that fills every multiprocessor waits for data that comes behind (or at the end of) a bulk copy; with a
@@ -6,7 +6,7 @@
  * c  more streams than hardware queues, each waiting for another; run with the connection variables set as well
  * d  memory that copies use is freed in stream order while a kernel fills every multiprocessor; with the second
  *    argument `held` the copies cannot begin yet when it is freed
- * e  streams are made while a kernel waits for what comes after them, as many as natively never wait for it */
+ * e  streams are made while a kernel waits for later work, as many as natively never wait for it */
 #define _DEFAULT_SOURCE
 #include "client.h"
 
@@ -32,7 +32,7 @@ static void shared_channel(size_t held_bytes, size_t releasing_bytes, int to_dev
         OK(cuMemcpyHtoDAsync(device, in, held_bytes, busy));
     else
         OK(cuMemcpyDtoHAsync(in, device, held_bytes, busy));
-    nap_us(300); /* at once it may share a hardware queue with what is stuck, and then it does not end natively */
+    nap_us(300); /* at once it may share a hardware queue with stuck work, and then it does not end natively */
     OK(cuMemcpyHtoDAsync(flags, release, releasing_bytes, other));
     OK(cuStreamSynchronize(busy));
     OK(cuStreamSynchronize(other));
@@ -162,7 +162,7 @@ static void hazard_b(Traffic *traffic)
         }
 }
 
-/* One call only: after a few rescues the drop-in uses no kernels, and what is tested would not be there. */
+/* One call only: after a few rescues the drop-in uses no kernels, and the test would have no object. */
 static void hazard_b_with_call(Traffic *traffic, const char *name)
 {
     for (Call call = NO_CALL; call < CALLS; call++)
@@ -174,7 +174,7 @@ static void hazard_b_with_call(Traffic *traffic, const char *name)
     REQUIRE(!"a known call");
 }
 
-/* Each stream waits for the one before it, which was submitted before it: whatever the queues, this ends. */
+/* Each stream waits for the one before it, which was submitted before it: with any hardware queues this ends. */
 static void chain_of_streams(Traffic *traffic)
 {
     CUstream streams[STREAMS];
@@ -255,7 +255,7 @@ static void hazard_d(Traffic *traffic, int is_held)
     nap_us(1000);
     open_gate(gate);
     nap_us(60000);
-    /* What nothing holds up but the multiprocessors need not wait for those. */
+    /* A copy that does not need the multiprocessors need not wait for them. */
     printf("d: %s\n", is_held ? "held" : cuStreamQuery(data) == CUDA_SUCCESS ? "copied" : "waits");
     OK(cuMemcpyHtoDAsync(word, one, 64 * KIB, other));
     OK(cuStreamSynchronize(full));

@@ -1,4 +1,4 @@
-/* The scenario on pointers that were found in one of the ways that programs have: LOOKUP says which. */
+/* The scenario on pointers that were found as programs find them; LOOKUP chooses a way. */
 #define _GNU_SOURCE
 #include "scenario.h"
 

@@ -12,7 +12,7 @@ static void primary(const char *what)
     printf("%s\n", what);
 }
 
-/* Nothing is freed: the end of the context takes it all, what is in flight included. */
+/* No memory is freed: the end of the context takes all of it, with copies in flight. */
 static void own_context(int in_flight)
 {
     CUcontext context = NULL;

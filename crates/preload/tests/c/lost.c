@@ -1,6 +1,6 @@
-/* A bulk copy that cannot be made in any way: the software GPU refuses whatever the drop-in asks about it.
- * Natively nothing asks, and every code is 0. Under the drop-in the copy's bytes are missing, so that whatever would
- * say that all is well says 719 instead. */
+/* A bulk copy that cannot be made in any way: the software GPU refuses every call of the drop-in about it. Natively
+ * there is no such call, and every code is 0. Under the drop-in the copy's bytes are missing, so every call that would
+ * return success returns 719 instead. */
 #define _DEFAULT_SOURCE
 #include "client.h"
 

@@ -1,4 +1,4 @@
-/* Bulk and small pinned copies side by side: what the drop-in is for. Every byte is verified. */
+/* Bulk and small pinned copies side by side, the drop-in's main use. Every byte is verified. */
 #define _POSIX_C_SOURCE 200809L
 #include "client.h"
 

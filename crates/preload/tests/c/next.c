@@ -1,4 +1,4 @@
-/* RTLD_NEXT: what it means depends on who calls, so a hook of dlsym must not become the caller. */
+/* RTLD_NEXT depends on its caller, so a hook of dlsym must not become the caller. */
 #define _GNU_SOURCE
 #include "driver.h"
 

@@ -1,4 +1,5 @@
-/* Comes before next_second in the search order: a library that has both functions calls the next one of the name. */
+/* Comes before next_second in the search order: both libraries have the functions, and each calls the next one of a
+ * name. */
 #define _GNU_SOURCE
 #include "driver.h"
 

@@ -1,4 +1,4 @@
-/* A plugin: uses the driver through its own lookups, and at its start and end if it is told to. */
+/* A plugin: uses the driver through its own lookups, and at its start and end if the arguments ask for that. */
 #define _GNU_SOURCE
 #include "scenario.h"
 

@@ -1,4 +1,4 @@
-/* A program that asks whether the driver is there before it has loaded it, and what the loader knows about it. */
+/* A program that asks whether the driver is there before it has loaded it, and asks the loader about it. */
 #define _GNU_SOURCE
 #include "driver.h"
 

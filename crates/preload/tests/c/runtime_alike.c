@@ -1,5 +1,5 @@
-/* What libcudart does: it looks up all that it will ever need before cuInit, in the recorded order, then copies through
- * those pointers and no others, once for each default stream. The arguments are the list and the runtime's bit. */
+/* A stand-in for libcudart: it looks up all its functions before cuInit, in the recorded order, then copies through
+ * those pointers alone, once for each default stream. The arguments are the list and the runtime's bit. */
 #define _GNU_SOURCE
 #include "scenario.h"
 
@@ -39,7 +39,7 @@ static void read_rows(const char *path, unsigned int runtime)
     REQUIRE(fclose(file) == 0 && listed_count > 0);
 }
 
-/* Every answer is part of the result; whether pointers are there, not what they are. */
+/* The results and the presence of all pointers are compared, but not the addresses. */
 static void look_everything_up(void *library)
 {
     __typeof__(&cuGetProcAddress_v2) ask = FIND(library, cuGetProcAddress_v2);
@@ -58,7 +58,7 @@ static void look_everything_up(void *library)
 
 static const char *const batch_call = "cuMemcpyBatchAsync";
 
-/* Nothing but a row of the list, except for what the runtime never asks for. A prototype of the batch call is used at
+/* Uses only rows of the list, and functions that the runtime never looks up. A prototype of the batch call is used at
  * its own version alone. */
 static void *find_listed(const char *base, const char *symbol, int version)
 {

@@ -1,6 +1,6 @@
-/* Sizes, pitches and offsets up to where 64 bits end, before the drop-in treats copies apart and after: the codes are
- * the driver's, and nothing moves that the driver refuses. Both sides begin where their memory does, and the host's
- * reaches no farther than the device's, so that what leaves the one leaves the other. */
+/* Sizes, pitches and offsets up to the end of 64 bits, before the drop-in treats copies apart and after. The codes are
+ * the driver's, and a copy that the driver refuses moves no byte. Both sides begin at the start of their memory, and
+ * the host's memory is no longer than the device's, so that a copy that leaves one leaves the other. */
 #define _POSIX_C_SOURCE 200809L
 #include "client.h"
 
@@ -11,7 +11,7 @@ static const size_t NUMBERS[] = {
 };
 enum { COUNT = sizeof NUMBERS / sizeof *NUMBERS };
 
-/* How a box lies in the device's memory; in the host's it is packed, or has the same pitches. */
+/* The place of a box in the device's memory; in the host's it is packed, or has the same pitches. */
 typedef struct {
     size_t width, height, depth, pitch, rows, x, y, z;
     int packed, to_device;
@@ -65,7 +65,7 @@ static uint64_t codes(const Traffic *traffic, const Box *box)
     return sum;
 }
 
-/* Products and sums that come to something small past 64 bits. */
+/* Products and sums whose low 64 bits are small. */
 static void directed(const Traffic *traffic)
 {
     const size_t mib = 1 << 20, far = (size_t)1 << 44;

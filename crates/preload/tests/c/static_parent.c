@@ -1,4 +1,4 @@
-/* A static program, which no preloaded library gets into: it runs others, which must be caught all the same. */
+/* A static program, into which no preloaded library gets: it runs others, which must have the drop-in all the same. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <sys/wait.h>

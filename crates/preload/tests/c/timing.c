@@ -1,4 +1,4 @@
-/* What queries and events say around copies: orders, never times. */
+/* The answers of queries and events around copies: orders, never times. */
 #define _POSIX_C_SOURCE 200809L
 #include "client.h"
 
@@ -15,7 +15,7 @@ static void query_around_a_held_copy(Traffic *traffic, CUstream stream, size_t b
     OK(cuMemcpyDtoHAsync(traffic->out, traffic->device, bytes, stream));
     OK(cuEventRecord(after, stream));
     OK(cuEventSynchronize(before));
-    nap_us(30000); /* longer than whatever looks after stuck copies waits */
+    nap_us(30000); /* longer than any thread that looks for stuck copies waits */
     printf("held: %u %u\n", cuStreamQuery(stream), cuEventQuery(after));
     open_gate(gate);
     OK(cuEventSynchronize(after));
@@ -81,7 +81,7 @@ static void chains(Traffic *traffic)
     OK(cuStreamDestroy(streams[3]));
 }
 
-/* A synchronous copy returns with its bytes in place, whatever else runs. */
+/* A synchronous copy returns with its bytes in place, beside any other work. */
 static void synchronous_copies_beside_bulk(Traffic *traffic)
 {
     int wrong = 0;

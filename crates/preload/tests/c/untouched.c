@@ -1,6 +1,6 @@
-/* Does not use CUDA: the library may be mapped into it, and that is all. With an argument it also looks the driver up
- * and initialises it: as long as there is no context the driver's own threads and files are all there are. Then it
- * copies without ever pinning memory. */
+/* Does not use CUDA: the library may be mapped into it, and does nothing else. With an argument it also looks the
+ * driver up and initialises it: while it has no context, it has only the driver's own threads and files. Then it copies
+ * without ever pinning memory. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <unistd.h>
@@ -53,7 +53,7 @@ static void use_the_driver(void)
     void *library = open_driver();
     print_traces("loaded");
     OK(FIND(library, cuInit)(0));
-    nap_us(20000); /* anything that was started runs by now */
+    nap_us(20000); /* every thread that was started runs by now */
     print_traces("initialised");
     copy_without_pinning(library);
 }

@@ -15,7 +15,7 @@ typedef struct {
 static inline void submitted(Part *part, const Copy *copy)
 {
     uint64_t number = ++part->order.count[copy->lane];
-    if (copy->from != NULL && copy->from->kind != PAGEABLE) /* what was pageable has been staged */
+    if (copy->from != NULL && copy->from->kind != PAGEABLE) /* pageable memory has been staged */
         used(copy->lane, number, copy->from, 0);
     used(copy->lane, number, copy->to, 1);
     if (copy->to->kind == PAGEABLE)
@@ -40,7 +40,7 @@ static inline Copy any_copy(Part *part, int slot, int host_end)
         Buffer *swapped = copy.from;
         copy.from = copy.to, copy.to = swapped;
     }
-    if (!part->order.is_held && draw(part, 8) == 0) { /* from host to host the driver waits for what is held */
+    if (!part->order.is_held && draw(part, 8) == 0) { /* from host to host the driver waits for held streams */
         int base = draw(part, 2) ? 0 : DEVICES, count = base == 0 ? DEVICES : REGISTERED_END - DEVICES;
         uint32_t one = draw(part, (size_t)count), step = 1 + draw(part, (size_t)count - 1);
         copy.from = &part->buffers[base + (int)one];
@@ -88,7 +88,7 @@ static inline void copy_run(Part *part)
         copy_once(part, slot, REGISTERED_END);
 }
 
-/* In the default stream; what touches the host has ended when the call returns. */
+/* In the default stream; copies of host memory have ended when the call returns. */
 static inline void copy_blocking(Part *part)
 {
     Copy copy = any_copy(part, DEFAULT, BUFFERS);

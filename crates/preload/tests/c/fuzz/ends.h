@@ -1,4 +1,4 @@
-/* How a process ends when its programs have: in a way of exits.h or of this list, most of them with work under way. */
+/* The end of a process after its programs: in a way of exits.h or of this list, most of them with work under way. */
 #ifndef ENDS_H
 #define ENDS_H
 
@@ -29,7 +29,7 @@ static inline void destroyed(void)
     CODE(cuCtxDestroy(mine));
 }
 
-/* A kernel writes where nothing is: from then on every call says so. */
+/* A kernel writes to unmapped memory: every later call returns that error. */
 static inline void sticky(void)
 {
     CUdeviceptr nowhere = 4096;

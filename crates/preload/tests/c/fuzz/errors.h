@@ -1,5 +1,4 @@
-/* Calls that cannot be: a driver says why, and so must what stands in between. What they name is memory that no other
- * operation looks at. */
+/* Invalid calls: the driver's errors must pass through. Their arguments name memory that no other operation uses. */
 #ifndef ERRORS_H
 #define ERRORS_H
 
@@ -50,7 +49,7 @@ static inline void wrong_shapes(Part *part, CUstream stream)
 #ifdef SOFTWARE_GPU
     enum { WAYS = 6 };
 #else
-    enum { WAYS = 5 }; /* a real driver takes the last one for a copy, and nothing bounds what it touches */
+    enum { WAYS = 5 }; /* a real driver takes the last one for a copy of any length */
 #endif
     switch (draw(part, WAYS)) {
     case 0:
@@ -68,7 +67,7 @@ static inline void wrong_shapes(Part *part, CUstream stream)
     case 4:
         box.WidthInBytes = 0;
         break;
-    default: /* as many bytes as fit in no word */
+    default: /* a number of bytes that fits in no word */
         box = scratch_box(part, 2 * MIB, ((size_t)1 << 43) + 1, 1);
     }
     wrong_shape(part, stream, &box);
@@ -129,7 +128,7 @@ static inline void wrong_batches(Part *part, CUstream stream)
     note(&part->order.log, " failed %zu\n", failed);
 }
 
-/* Null outputs and handles that are gone: a real driver may do anything with them. */
+/* Null outputs and stale handles: a real driver may do anything with them. */
 static inline void wrong_pointers(Part *part, CUstream stream)
 {
 #ifdef SOFTWARE_GPU

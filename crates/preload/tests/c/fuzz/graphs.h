@@ -1,4 +1,4 @@
-/* Captures: launched as a graph, or spoilt by a call that a capture does not allow. */
+/* Captures: launched as a graph, or broken by a call that a capture does not allow. */
 #ifndef GRAPHS_H
 #define GRAPHS_H
 
@@ -42,7 +42,7 @@ static inline CUgraph captured(Part *part, int lane)
     OK(cuStreamWaitEvent(handle(part, lane), join, 0));
     OK(cuStreamEndCapture(handle(part, lane), &graph));
     leave_room(HELD_ROOM);
-    /* What a captured record has made of them can only be used in a capture. */
+    /* An event that a capture has recorded can only be used in a capture. */
     OK(cuEventRecord(fork, handle(part, lane)));
     OK(cuEventRecord(join, handle(part, lane)));
     return graph;
@@ -69,7 +69,7 @@ static inline void replay(Part *part)
     leave_room(WAITING_ROOM);
 }
 
-/* What a capture does not allow spoils it; what follows goes nowhere, and the stream is sound afterwards. */
+/* A forbidden call breaks a capture. Later operations in it are lost, and the stream copies again afterwards. */
 static inline void spoilt_capture(Part *part)
 {
     int lane = APART + (int)draw(part, LANES - APART), status = 99;

@@ -1,5 +1,5 @@
-/* What a thread has to say: a line for each call with its result, kept until all threads have ended, so that the
- * output does not depend on which thread was faster. */
+/* A thread's output: a line for each call with its result, kept until all threads have ended, so that it does not
+ * depend on the order of the threads. */
 #ifndef LOG_H
 #define LOG_H
 
@@ -11,7 +11,7 @@ enum { LOG_BYTES = 1 << 18 };
 
 typedef struct {
     size_t end;
-    int is_loud; /* says everything at once, too: for a program that hangs or dies */
+    int is_loud; /* prints each line at once, too: for a program that hangs or dies */
     char text[LOG_BYTES];
 } Log;
 

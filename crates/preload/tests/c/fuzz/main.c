@@ -1,5 +1,5 @@
-/* Random programs for the driver whose outcome is the same every time: whatever differs from the native run is a defect
- * of what stands in between.
+/* Random programs for the driver whose outcome is the same every time: a difference from the native run is a defect of
+ * the drop-in.
  *
  * usage: fuzz FIRST [COUNT] [--steps N] [--threads N] [--skip THREAD.STEP,...] [--options SEED] [--end WAY] [--loud]
  *             [VARIABLE=VALUE ...]
@@ -27,7 +27,7 @@ static struct {
     const char *skipped, *end;
 } request;
 
-/* What a program is made of, how often, and the room that it needs where it does not see to that itself. */
+/* The steps of a program, their frequency, and the room that each needs unless it takes care of that itself. */
 static const struct {
     const char *name;
     void (*make)(Part *);
@@ -60,7 +60,7 @@ static const struct {
 };
 enum { OPERATIONS = sizeof operations / sizeof *operations };
 
-/* From the seed of a program and whatever tells two draws of it apart. */
+/* A random number from the seed of a program and the name of a draw. */
 static uint32_t seeded(uint32_t seed, int thread, int step)
 {
     return (uint32_t)mix(seed, ((uint64_t)(uint32_t)thread << 32) + (uint32_t)step) | 1;
@@ -128,7 +128,7 @@ static CUmodule make_all(Part *part)
     OK(cuDeviceGetAttribute(&multiprocessors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 0));
     part->multiprocessors = (unsigned int)multiprocessors;
     make_buffers(part);
-    /* The per-thread stream is made when it is first used, and making a stream may wait for what is held. */
+    /* The per-thread stream is made on its first use, and making a stream may wait for held streams. */
     OK(cuStreamSynchronize(CU_STREAM_PER_THREAD));
     OK(cuCtxSynchronize());
     return module;
@@ -191,7 +191,8 @@ static void *run_part(void *argument)
     if (part->has_own_context)
         OK(cuCtxDestroy(part->current));
     leave_room(WAITING_ROOM);
-    /* With a thread its default stream goes, and a driver may wait for the device then: no thread may hold a stream. */
+    /* A thread's default stream ends with it, and a driver may then wait for the device: no thread may hold a stream.
+     * */
     pthread_barrier_wait(part->end);
     return NULL;
 }
@@ -275,7 +276,7 @@ static void understand(int count, char **arguments)
 int main(int count, char **arguments)
 {
     understand(count - 1, arguments + 1);
-    /* A kernel that is loaded when it is first launched waits for what is held. */
+    /* A kernel that is loaded at its first launch waits for held streams. */
     REQUIRE(setenv("CUDA_MODULE_LOADING", "EAGER", 1) == 0);
     choose_options(request.options);
     REQUIRE(*kernels_text() != 0); /* before there are threads */

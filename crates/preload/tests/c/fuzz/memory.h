@@ -1,4 +1,4 @@
-/* Memory that comes and goes, what the host reads and writes, and what a driver says of memory and streams. */
+/* Memory that comes and goes, reads and writes by the host, and the driver's answers about memory and streams. */
 #ifndef MEMORY_H
 #define MEMORY_H
 
@@ -29,7 +29,7 @@ static inline void passing_memory(Part *part)
     DO(cuMemFreeAsync(device, handle(part, freeing)));
 }
 
-/* The host reads what has been copied, and writes what will be. */
+/* The host reads copied bytes, and writes bytes that will be copied. */
 static inline void look(Part *part)
 {
     Buffer *buffer = any_host(part, BUFFERS);
@@ -61,7 +61,7 @@ static inline void renew_buffer(Part *part)
     submitted(part, &set);
 }
 
-/* What is known of an address. */
+/* The driver's attributes of an address. */
 static inline void ask_memory(Part *part)
 {
     Buffer *buffer = &part->buffers[draw(part, REGISTERED_END)];

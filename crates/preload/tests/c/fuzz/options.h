@@ -1,5 +1,5 @@
-/* The environment of a process: what the drop-in is told, so that copies of every size go by every way, and what the
- * driver is. Everything comes from the seed; what is set already stays. */
+/* The environment of a process: options of the drop-in, so that copies of every size go by every way, and variables of
+ * the driver. All are drawn from the seed; variables that are already set stay. */
 #ifndef OPTIONS_H
 #define OPTIONS_H
 
@@ -9,7 +9,7 @@ enum { CHOICES = 4 };
 
 static const struct {
     const char *name;
-    int of_eight; /* how often it is set */
+    int of_eight; /* sets it in so many of eight draws */
     const char *values[CHOICES];
 } options[] = {
     {"OVERTAKE_BULK_BYTES_MIN", 7, {"4096", "16K", "64K", "256K"}},

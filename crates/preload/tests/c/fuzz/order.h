@@ -1,9 +1,9 @@
-/* Streams and buffers of one thread, and who has to wait for whom so that the outcome is one and the same every time.
+/* Streams and buffers of one thread, and the waits between them that make the outcome the same every time.
  *
- * Every operation of a lane (a stream) has a number. A buffer knows who wrote it last and who has read it since; a lane
- * knows up to which operation of every other lane it is behind. An event is recorded and awaited only where nothing
- * else orders two operations: the stream itself, an earlier wait, also one that a third lane has made, the legacy
- * stream's implicit order, or the host, which has seen the end of one before it submits the other. */
+ * Every operation of a lane (a stream) has a number. A buffer keeps its last write and all reads since; a lane keeps,
+ * for every other lane, the last operation that it comes after. An event is recorded and awaited only if the two
+ * operations have no other order: by one stream, by an earlier wait, also one of a third lane, by the legacy stream's
+ * implicit order, or by the host, which has seen the end of one before it submits the other. */
 #ifndef ORDER_H
 #define ORDER_H
 
@@ -27,7 +27,7 @@ typedef struct {
     uint64_t count[LANES], behind[LANES + 1][LANES];
     CUevent events[EVENTS];
     uint32_t random;
-    uint32_t whim; /* for how to wait: what is waited for depends on times, and must not change what is done */
+    uint32_t whim; /* draws the kind of a wait: it depends on times, and must not change the operations */
     CUdeviceptr words; /* one of each lane, which counts up and is waited for instead of an event */
     uint32_t values[LANES];
     int is_held;
@@ -59,7 +59,7 @@ static inline int is_blocking(int lane)
     return lane >= LEGACY && lane <= BLOCKING_URGENT;
 }
 
-/* Whatever the lane has been given, and whatever that is behind, `party` is behind too. */
+/* `party` comes after all operations of the lane, and after all that those come after. */
 static inline void stands_behind(Order *order, int party, int lane)
 {
     for (int other = 0; other < LANES; other++)

@@ -1,4 +1,4 @@
-/* One thread of a program: what it draws, its streams and its memory. */
+/* One thread of a program: its draws, its streams and its memory. */
 #ifndef PART_H
 #define PART_H
 
@@ -18,7 +18,7 @@ typedef struct {
     uint64_t gated_number;
     CUfunction add, fill;
     unsigned int multiprocessors;
-    CUdeviceptr scratch; /* for calls that fail: what they leave here is not looked at */
+    CUdeviceptr scratch; /* for calls that fail: its content is not compared */
     unsigned char *scratch_pinned;
     pthread_t thread;
     pthread_barrier_t *end; /* of all threads of the program */
@@ -27,7 +27,7 @@ typedef struct {
     int number, steps, is_alone, has_own_context;
 } Part;
 
-/* Makes a call whose result is the same each time, whatever it is. */
+/* Makes a call whose result is the same each time. */
 #define DO(call) noted(&part->order.log, #call, call)
 
 static inline uint32_t draw(Part *part, size_t limit)
@@ -54,7 +54,7 @@ static inline size_t any_place(Part *part, size_t bytes)
     return draw(part, 2) ? at : at / 256 * 256;
 }
 
-/* Memory: as new it holds what the seed says. */
+/* Memory: new memory has the bytes of its seed. */
 static inline void make_buffer(Buffer *buffer, size_t bytes, uint64_t seed)
 {
     void *host = NULL;

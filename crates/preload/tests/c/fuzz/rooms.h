@@ -1,6 +1,6 @@
-/* While a stream waits for the host no thread makes a call in which a driver may wait for the device and let the thread
- * that would release it not in: natively that hangs. Nor does a whole context wait while something is captured. So
- * there are two rooms, and a thread in one keeps every thread out of the other. */
+/* While a stream waits for the host, no thread makes a call in which a driver may wait for the device and keep out the
+ * thread that would release the stream: natively that hangs. Nor does a whole context wait during a capture. So there
+ * are two rooms, and a thread in one keeps every thread out of the other. */
 #ifndef ROOMS_H
 #define ROOMS_H
 

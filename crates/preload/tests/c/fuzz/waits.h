@@ -27,7 +27,7 @@ static inline void synchronise(Part *part)
     REQUIRE(code == CUDA_SUCCESS || code == CUDA_ERROR_NOT_READY);
 }
 
-/* A stream goes while it is busy; the new one is behind what it has been given. */
+/* A stream is destroyed while it is busy; the new one comes after its work. */
 static inline void renew_lane(Part *part)
 {
     int lane = BLOCKING + (int)draw(part, LANES - BLOCKING);
@@ -38,7 +38,7 @@ static inline void renew_lane(Part *part)
     OK(cuStreamWaitEvent(handle(part, lane), last, 0));
 }
 
-/* A stream waits for the host while more is submitted, to it and to others that may wait for it. */
+/* A stream waits for the host while more work is submitted, to it and to others that may wait for it. */
 static inline void held(Part *part)
 {
     Order *order = &part->order;
@@ -59,8 +59,9 @@ static inline void held(Part *part)
     leave_room(HELD_ROOM);
 }
 
-/* A kernel has every multiprocessor until the host says so, and the host waits for copies first. With other threads
- * about, a copy of theirs behind a kernel of theirs may stand before these in a hardware queue: that hangs natively. */
+/* A kernel has every multiprocessor until the host releases it, and the host waits for copies first. If other threads
+ * submit work, a copy of theirs behind a kernel of theirs may stand before these copies in a hardware queue: that hangs
+ * natively. */
 static inline void full(Part *part)
 {
     if (!part->is_alone) {
@@ -78,7 +79,7 @@ static inline void full(Part *part)
     leave_room(WAITING_ROOM);
     store_word(part->gate.word, 0);
     enter_room(HELD_ROOM);
-    part->order.is_held = 1; /* nothing but what is given to `lane` can be waited for */
+    part->order.is_held = 1; /* only work of `lane` can be waited for */
     OK(cuLaunchKernel(part->fill, 32 * part->multiprocessors, 1, 1, 1024, 1, 1, 0, handle(part, busy),
                       (void *[]){&word, &one}, NULL));
     part->gated_lane = busy, part->gated_number = ++part->order.count[busy];
