@@ -5,7 +5,7 @@ use std::sync::Arc;
 use channels::probe;
 use channels::{Adder, Pace};
 use hal::{CaptureMode, CaptureStatus, Code, DevicePtr, Driver, Event, Result, Stream};
-use semaphores::{Layout, Words};
+use semaphores::{Bank, Layout, Words};
 use terms::{Direction, Priority};
 
 use crate::decide::leaves_urgent_copies;
@@ -45,24 +45,12 @@ const _: () = assert!(std::mem::offset_of!(Inner, options) <= 64);
 
 impl Inner {
     pub(crate) fn new(driver: &Arc<dyn Driver>, primary: Primary, options: Options) -> Result<Inner> {
-        let queues = |direction| -> Result<usize> {
-            // Without channels no copy of ours waits in a hardware queue, so their number does not matter.
-            if !options.channels {
-                return Ok(usize::from(u8::MAX));
-            }
-            let map = probe::probe_queues(driver, direction, &probe::ProbeOptions::default())?;
-            Ok(map.queues())
-        };
-        let queues = (queues(Direction::HostToDevice)?, queues(Direction::DeviceToHost)?);
+        let queues =
+            [queues(driver, &options, Direction::HostToDevice)?, queues(driver, &options, Direction::DeviceToHost)?];
         let engine = |queues| Engine::new(driver, options.priorities, queues, options.counters_from).map(Arc::new);
-        let (to_device, to_host) = (engine(queues.0)?, engine(queues.1)?);
-        let tickets = Tickets::new(Words::new(driver, Tickets::WORDS)?);
-        let standing = Standing::new([Arc::clone(&to_device.bank), Arc::clone(&to_host.bank)]);
-        let records = Records::new(tickets, standing, Counters::new(options.priorities), Trace::new(options.trace));
-        if options.counters_from > 0 {
-            records.tickets.skip_to(options.counters_from.into());
-        }
-        if queues.0.min(queues.1) < 2 {
+        let (to_device, to_host) = (engine(queues[0])?, engine(queues[1])?);
+        let records = Arc::new(records(driver, &options, [&to_device.bank, &to_host.bank])?);
+        if queues.iter().any(|queues| *queues < 2) {
             log::warn!(
                 "stood down to plain copies: all copies share one hardware queue, so whatever waits blocks \
                  everything. Set CUDA_DEVICE_MAX_COPY_CONNECTIONS=8 before the program starts \
@@ -70,23 +58,10 @@ impl Inner {
             );
             records.stand_down();
         }
-        let (records, kernel) = (Arc::new(records), CopyKernel::load(driver).ok().map(Arc::new));
+        let kernel = CopyKernel::load(driver).ok().map(Arc::new);
         kernel.iter().for_each(|kernel| kernel.skip_to(options.counters_from));
-        let guarded = options.enabled && options.guard_bytes_min.is_some();
-        let guard = match kernel.as_ref().filter(|_| guarded) {
-            Some(kernel) => {
-                let word = to_device.bank.gate_address(Priority::LOWEST);
-                let yields = Yield { word, wait_max: options.kernel_wait_max };
-                Guard::new(driver, &records, kernel, options.guard, yields, options.counters_from)?.map(Arc::new)
-            }
-            None => None,
-        };
-        let (shadows, events) = (Pool::<Stream>::default(), Pool::<Event>::default());
-        let provided = shadows.provide(&**driver).and_then(|()| events.provide(&**driver));
-        provided.inspect_err(|_| {
-            events.clear(&**driver);
-            shadows.clear(&**driver);
-        })?;
+        let guard = guard(driver, &options, &records, kernel.as_ref(), &to_device)?;
+        let (shadows, events) = pools(&**driver)?;
         Ok(Inner {
             kernel,
             guard,
@@ -198,4 +173,50 @@ impl Adder for Inner {
         };
         kernel.add(stream, word, value)
     }
+}
+
+/// The number of hardware queues for copies in that direction.
+fn queues(driver: &Arc<dyn Driver>, options: &Options, direction: Direction) -> Result<usize> {
+    // Without channels no copy of ours waits in a hardware queue, so their number does not matter.
+    if !options.channels {
+        return Ok(usize::from(u8::MAX));
+    }
+    Ok(probe::probe_queues(driver, direction, &probe::ProbeOptions::default())?.queues())
+}
+
+fn records(driver: &Arc<dyn Driver>, options: &Options, banks: [&Arc<Bank>; 2]) -> Result<Records> {
+    let tickets = Tickets::new(Words::new(driver, Tickets::WORDS)?);
+    let standing = Standing::new(banks.map(Arc::clone));
+    let records = Records::new(tickets, standing, Counters::new(options.priorities), Trace::new(options.trace));
+    if options.counters_from > 0 {
+        records.tickets.skip_to(options.counters_from.into());
+    }
+    Ok(records)
+}
+
+/// The guard, where the options ask for one and there is a kernel to be guarded.
+fn guard(
+    driver: &Arc<dyn Driver>,
+    options: &Options,
+    records: &Arc<Records>,
+    kernel: Option<&Arc<CopyKernel>>,
+    to_device: &Engine,
+) -> Result<Option<Arc<Guard>>> {
+    let asked_for = options.enabled && options.guard_bytes_min.is_some();
+    let Some(kernel) = kernel.filter(|_| asked_for) else { return Ok(None) };
+    let word = to_device.bank.gate_address(Priority::LOWEST);
+    let yields = Yield { word, wait_max: options.kernel_wait_max };
+    let guard = Guard::new(driver, records, kernel, options.guard, yields, options.counters_from)?;
+    Ok(guard.map(Arc::new))
+}
+
+/// Streams and events to begin with: all of them, or none.
+fn pools(driver: &dyn Driver) -> Result<(Pool<Stream>, Pool<Event>)> {
+    let (shadows, events) = (Pool::<Stream>::default(), Pool::<Event>::default());
+    let provided = shadows.provide(driver).and_then(|()| events.provide(driver));
+    provided.inspect_err(|_| {
+        events.clear(driver);
+        shadows.clear(driver);
+    })?;
+    Ok((shadows, events))
 }

@@ -100,44 +100,47 @@ fn trials(arm: Arm) -> Vec<Trial> {
     byte_trials(arm).into_iter().chain(checks::all().map(case)).collect()
 }
 
+type OnModel = fn() -> Outcome;
+
+/// Checks that need the model.
+const ON_MODEL: &[(&str, OnModel)] = &[
+    ("rescue::opens_words_that_stay_up", model::rescue::opens_words_that_stay_up),
+    ("rescue::raises_nothing_afterwards", model::rescue::raises_nothing_afterwards),
+    ("rescue::stands_down", model::rescue::stands_down),
+    ("rescue::tries_again", model::rescue::tries_again),
+    ("queues::one_copy_queue", model::queues::one_copy_queue),
+    ("queues::one_kernel_queue", model::queues::one_kernel_queue),
+    ("deadlock::is_real", model::deadlock::is_real),
+    ("deadlock::is_ended_by_the_watchdog", model::deadlock::is_ended_by_the_watchdog),
+    ("bounds::beyond_host_memory", model::bounds::beyond_host_memory),
+    ("captures::doubt_is_a_capture", model::captures::doubt_is_a_capture),
+    ("closing::lets_bulk_through", model::closing::lets_bulk_through),
+    ("closing::leaves_nothing", model::closing::leaves_nothing),
+    ("closing::on_any_thread", model::closing::on_any_thread),
+    (model::flat::NAME, model::flat::memory),
+    ("guard::without_it_that_hangs", model::guard::without_it_that_hangs),
+    ("guard::one_queue_for_kernels", model::guard::one_queue_for_kernels),
+    ("guard::closing_leaves_no_stream_waiting", model::guard::closing_leaves_no_stream_waiting),
+    ("guard::enough_is_enough", model::guard::enough_is_enough),
+    ("guard::copies_make_nothing", model::guard::copies_make_nothing),
+    ("guard::leaves_nothing", model::guard::leaves_nothing),
+    ("panics::of_the_rescuer", model::panics::of_the_rescuer),
+    ("panics::of_the_monitor", model::panics::of_the_monitor),
+    ("faults::opening", model::faults::opening),
+    ("faults::opening_guarded", model::faults::opening_guarded),
+    ("faults::every_call_guarded", model::faults::every_call_guarded),
+    ("faults::every_call_of_a_rescue", model::guard::every_call_of_a_rescue),
+    ("guard::a_lost_copy_is_an_error", model::guard::a_lost_copy_is_an_error),
+    ("faults::in_flight_guarded", model::faults::in_flight_guarded),
+    ("faults::in_flight", model::faults::in_flight),
+];
+
 /// The trials that only the soft arm has.
 fn soft_trials() -> Vec<Trial> {
     let ignored = loader::library().is_none() && !loader::is_required();
     let through = trial("through_the_loader".to_owned(), Patience::of(SUITE_LIMIT), loader::through_the_loader);
     let mut trials = vec![through.with_ignored_flag(ignored)];
-    type OnModel = fn() -> Outcome;
-    let named: &[(&str, OnModel)] = &[
-        ("rescue::opens_words_that_stay_up", model::rescue::opens_words_that_stay_up),
-        ("rescue::raises_nothing_afterwards", model::rescue::raises_nothing_afterwards),
-        ("rescue::stands_down", model::rescue::stands_down),
-        ("rescue::tries_again", model::rescue::tries_again),
-        ("queues::one_copy_queue", model::queues::one_copy_queue),
-        ("queues::one_kernel_queue", model::queues::one_kernel_queue),
-        ("deadlock::is_real", model::deadlock::is_real),
-        ("deadlock::is_ended_by_the_watchdog", model::deadlock::is_ended_by_the_watchdog),
-        ("bounds::beyond_host_memory", model::bounds::beyond_host_memory),
-        ("captures::doubt_is_a_capture", model::captures::doubt_is_a_capture),
-        ("closing::lets_bulk_through", model::closing::lets_bulk_through),
-        ("closing::leaves_nothing", model::closing::leaves_nothing),
-        ("closing::on_any_thread", model::closing::on_any_thread),
-        (model::flat::NAME, model::flat::memory),
-        ("guard::without_it_that_hangs", model::guard::without_it_that_hangs),
-        ("guard::one_queue_for_kernels", model::guard::one_queue_for_kernels),
-        ("guard::closing_leaves_no_stream_waiting", model::guard::closing_leaves_no_stream_waiting),
-        ("guard::enough_is_enough", model::guard::enough_is_enough),
-        ("guard::copies_make_nothing", model::guard::copies_make_nothing),
-        ("guard::leaves_nothing", model::guard::leaves_nothing),
-        ("panics::of_the_rescuer", model::panics::of_the_rescuer),
-        ("panics::of_the_monitor", model::panics::of_the_monitor),
-        ("faults::opening", model::faults::opening),
-        ("faults::opening_guarded", model::faults::opening_guarded),
-        ("faults::every_call_guarded", model::faults::every_call_guarded),
-        ("faults::every_call_of_a_rescue", model::guard::every_call_of_a_rescue),
-        ("guard::a_lost_copy_is_an_error", model::guard::a_lost_copy_is_an_error),
-        ("faults::in_flight_guarded", model::faults::in_flight_guarded),
-        ("faults::in_flight", model::faults::in_flight),
-    ];
-    trials.extend(named.iter().map(|(name, check)| trial((*name).to_owned(), Patience::new(), *check)));
+    trials.extend(ON_MODEL.iter().map(|(name, check)| trial((*name).to_owned(), Patience::new(), *check)));
     let ways = [
         ("auto_urgent_by_engine_hold", Transport::Auto, UrgentTransport::Engine, Kind::Hold),
         ("auto_urgent_by_kernel_hold", Transport::Auto, UrgentTransport::Kernel, Kind::Hold),

@@ -99,6 +99,15 @@ fn a_process_from_its_first_copy_to_its_last() {
     shim::start(Start { driver: || Ok(driver()), deployment: c"preload", calls: Vec::new });
     let application = Application::begin();
 
+    sizes_rule(table, &application);
+    a_blocking_copy_has_completed(&application);
+    the_program_rules(table, &application);
+    the_context_goes_and_comes_again(table, &application);
+    shim::exiting();
+    assert!(application.copy(BULK_BYTES, application.bulk, false), "exiting");
+}
+
+fn sizes_rule(table: &Table, application: &Application) {
     application.fill(1);
     assert!(application.copy(BULK_BYTES, application.bulk, false), "no other stream copies yet");
     assert_eq!(table.open_text(None), 0, "{}", table.error());
@@ -110,13 +119,17 @@ fn a_process_from_its_first_copy_to_its_last() {
     application.arrived(2);
     let after = totals(table);
     assert_eq!((after.kernel_copies, after.urgent_copies, after.stood_down), (1, 1, 0), "{after:?}");
+}
 
+fn a_blocking_copy_has_completed(application: &Application) {
     application.fill(3);
     assert!(!application.copy(BULK_BYTES, Stream::LEGACY, true), "a blocking copy");
     assert!(application.driver.stream_query(Stream::LEGACY).unwrap(), "has completed when it returns");
     application.arrived(3);
+}
 
-    // The program's priority outranks sizes: a stream's, and a thread's before that.
+/// The program's priority outranks sizes: a stream's, and a thread's before that.
+fn the_program_rules(table: &Table, application: &Application) {
     let handle = std::ptr::without_provenance_mut(application.bulk.0 as usize);
     assert_eq!((table.set_stream_priority)(handle, 6), 0, "{}", table.error());
     assert!(application.copy(BULK_BYTES, application.bulk, false), "the most urgent there is goes natively");
@@ -137,8 +150,10 @@ fn a_process_from_its_first_copy_to_its_last() {
     let passed_on = totals(table).passed_on_copies;
     assert_eq!(passed_on, before.passed_on_copies + 1, "and it counts");
     application.arrived(3);
+}
 
-    // The context goes and comes again; the counts stay.
+/// The counts stay.
+fn the_context_goes_and_comes_again(table: &Table, application: &Application) {
     let counted = totals(table);
     shim::stream_going(application.small);
     application.driver.stream_destroy(application.small).unwrap();
@@ -146,8 +161,6 @@ fn a_process_from_its_first_copy_to_its_last() {
     assert_eq!(totals(table), counted);
     assert!(application.copy(BULK_BYTES, application.bulk, false), "closed");
     wait_for("reopening", || application.driver.context_current().is_ok() && table.open_text(None) == 0);
-    shim::exiting();
-    assert!(application.copy(BULK_BYTES, application.bulk, false), "exiting");
 }
 
 /// The table as Rust likes it.

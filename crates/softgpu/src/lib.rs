@@ -2,7 +2,7 @@
 //!
 //! It stands behind [`hal::Driver`], so that all code above the seam can be tested without a GPU, deterministically,
 //! against the hazards of real hardware. Every constant is a parameter ([`Parameters`]) that was fitted to
-//! measurements. `model/README.md` explains the mechanisms, and `tests/fidelity.rs` replays the measurements.
+//! measurements. `model/README.md` explains the mechanisms, and `tests/fidelity` replays the measurements.
 //!
 //! # Supported
 //! - Devices and attributes, primary and own contexts, several processes ([`SoftGpu::process`]) on several devices.

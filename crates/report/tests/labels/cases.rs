@@ -40,45 +40,61 @@ fn latency_figure(panels: Vec<Panel>) -> LatencyFigure {
     LatencyFigure { title: "How long an urgent copy takes".to_owned(), subtitle: "made up".to_owned(), panels }
 }
 
+/// A panel as a run gives it.
+fn usual(title: &str) -> Panel {
+    let series = vec![
+        series("idle", 0, samples(10_000, 8, 14)),
+        series("overtake", 2, samples(10_000, 9, 40)),
+        series("behind bulk", 1, samples(1_000, 8_400, 4_000)),
+    ];
+    latency_panel(title, series)
+}
+
+fn equal_medians(count: u64) -> Panel {
+    let one = |index: u64| series(&format!("method {index}"), index as usize, samples(1_000, 100, 10 + index));
+    latency_panel("equal medians", (0..count).map(one).collect())
+}
+
+fn decades(count: u64) -> Panel {
+    let one = |index: u32| series(&format!("decade {index}"), index as usize, samples(10_000, 10_u64.pow(index), 1));
+    latency_panel("decades", (0..count as u32).map(one).collect())
+}
+
+fn few_samples(count: u64) -> Panel {
+    let series = vec![series("one", 0, samples(count, 5, 5)), series("two", 1, samples(count, 50_000, 5))];
+    latency_panel("few samples", series)
+}
+
+fn ends_of_the_clock() -> Panel {
+    let shortest = series("shortest", 0, Distribution::new(vec![0, 0, 1]).unwrap());
+    let longest = series("longest", 1, Distribution::new(vec![u64::MAX - 1, u64::MAX]).unwrap());
+    latency_panel("0 to the end of time", vec![shortest, longest])
+}
+
+fn long_names() -> Panel {
+    let series = vec![series(LONG, 0, samples(100, 5, 5)), series(&LONG[..60], 1, samples(100, 500, 5))];
+    latency_panel(LONG, series)
+}
+
+/// Two medians with a gap's label between them.
+fn near(upper_us: u64) -> Panel {
+    let series = vec![series("a", 0, samples(1_000, 10, 3)), series("b", 1, samples(1_000, upper_us, 9))];
+    latency_panel("near", series)
+}
+
 pub fn latency() -> Cases<LatencyFigure> {
-    let usual = |title: &str| {
-        let series = vec![
-            series("idle", 0, samples(10_000, 8, 14)),
-            series("overtake", 2, samples(10_000, 9, 40)),
-            series("behind bulk", 1, samples(1_000, 8_400, 4_000)),
-        ];
-        latency_panel(title, series)
-    };
-    let equal = |count: u64| {
-        let one = |index: u64| series(&format!("method {index}"), index as usize, samples(1_000, 100, 10 + index));
-        latency_panel("equal medians", (0..count).map(one).collect())
-    };
-    let decades = |count: u64| {
-        let one =
-            |index: u32| series(&format!("decade {index}"), index as usize, samples(10_000, 10_u64.pow(index), 1));
-        latency_panel("decades", (0..count as u32).map(one).collect())
-    };
-    let few = |count: u64| {
-        latency_panel(
-            "few samples",
-            vec![series("one", 0, samples(count, 5, 5)), series("two", 1, samples(count, 50_000, 5))],
-        )
-    };
-    let extreme = || {
-        let shortest = series("shortest", 0, Distribution::new(vec![0, 0, 1]).unwrap());
-        let longest = series("longest", 1, Distribution::new(vec![u64::MAX - 1, u64::MAX]).unwrap());
-        latency_panel("0 to the end of time", vec![shortest, longest])
-    };
-    let long =
-        || latency_panel(LONG, vec![series(LONG, 0, samples(100, 5, 5)), series(&LONG[..60], 1, samples(100, 500, 5))]);
     let mut cases = vec![
         ("one of each".to_owned(), latency_figure(vec![usual("host to device")])),
         ("no panel".to_owned(), latency_figure(vec![])),
         ("no series".to_owned(), latency_figure(vec![latency_panel("nothing", vec![]), usual("something")])),
-        ("extreme".to_owned(), latency_figure(vec![extreme(), extreme()])),
+        ("extreme".to_owned(), latency_figure(vec![ends_of_the_clock(), ends_of_the_clock()])),
         (
             "long names".to_owned(),
-            LatencyFigure { title: LONG.to_owned(), subtitle: LONG.repeat(3), panels: vec![long(), long()] },
+            LatencyFigure {
+                title: LONG.to_owned(),
+                subtitle: LONG.repeat(3),
+                panels: vec![long_names(), long_names()],
+            },
         ),
     ];
     for panels in 1..=7 {
@@ -86,17 +102,14 @@ pub fn latency() -> Cases<LatencyFigure> {
         cases.push((format!("{panels} panels"), latency_figure(titles.map(|title| usual(&title)).collect())));
     }
     for count in [2, 3, 11, 20] {
-        cases.push((format!("{count} equal medians"), latency_figure(vec![equal(count), equal(count), equal(count)])));
+        cases.push((format!("{count} equal medians"), latency_figure(vec![equal_medians(count); 3])));
         cases.push((format!("{count} decades"), latency_figure(vec![decades(count.min(12)); 2])));
-        cases.push((format!("{count} samples"), latency_figure(vec![few(count); 3])));
+        cases.push((format!("{count} samples"), latency_figure(vec![few_samples(count); 3])));
     }
-    // Two medians in every distance of each other, with a gap's label between them.
+    // Two medians in every distance of each other.
     for step in 0..60 {
         let upper = (10.0 * 10_f64.powf(f64::from(step) / 20.0)) as u64;
-        let panel = latency_panel(
-            "near",
-            vec![series("a", 0, samples(1_000, 10, 3)), series("b", 1, samples(1_000, upper, 9))],
-        );
+        let panel = near(upper);
         cases.push((format!("medians 10 and {upper}"), latency_figure(vec![panel.clone(), usual("beside it"), panel])));
     }
     cases

@@ -104,25 +104,7 @@ impl Model {
 
     /// Drops every unfinished operation of a context, at any stage.
     pub(crate) fn purge(&mut self, context: ContextKey) {
-        let doomed = self.ops.keys_where(|op| op.context == context);
-        let mut engines = Vec::new();
-        let mut freed = Vec::new();
-        let mut dependents = Vec::new();
-        for &key in &doomed {
-            let op = self.ops.remove(key).expect("the key was just found");
-            dependents.extend(op.dependents);
-            match op.kind {
-                Kind::Copy(job) => engines.push((key, job.engine)),
-                Kind::Kernel(job) => {
-                    engines.extend(job.moving.map(|engine| (key, engine)));
-                    if op.state == State::Begun {
-                        freed.push((key, job.device, job.parts, job.admitted));
-                    }
-                }
-                _ => {}
-            }
-            self.counts.dropped += 1;
-        }
+        let dependents = self.drop_ops(context);
         let alive = |ops: &mut std::collections::VecDeque<OpKey>, model: &super::Slab<super::Op>| {
             ops.retain(|op| model.get(*op).is_some());
         };
@@ -131,13 +113,6 @@ impl Model {
         }
         for engine in &mut self.engines {
             alive(&mut engine.ready, &self.ops);
-        }
-        for (key, device, parts, admitted) in freed {
-            self.devices[device].waiting_kernels.retain(|op| *op != key);
-            self.devices[device].free_parts += if admitted { parts } else { 0 };
-        }
-        for &(key, engine) in &engines {
-            self.engine_forget(engine, key);
         }
         for stream in self.streams.keys_where(|stream| stream.context == context) {
             alive(&mut self.streams[stream].ops, &self.ops);
@@ -155,6 +130,32 @@ impl Model {
         for engine in 0..self.engines.len() {
             self.engine_dispatch(engine);
         }
+    }
+
+    /// Drops the unfinished operations of a context from engines and multiprocessors, and returns the operations that
+    /// depend on them.
+    fn drop_ops(&mut self, context: ContextKey) -> Vec<OpKey> {
+        let mut dependents = Vec::new();
+        for key in self.ops.keys_where(|op| op.context == context) {
+            let op = self.ops.remove(key).expect("the key was just found");
+            dependents.extend(op.dependents);
+            match op.kind {
+                Kind::Copy(job) => self.engine_forget(job.engine, key),
+                Kind::Kernel(job) => {
+                    if let Some(engine) = job.moving {
+                        self.engine_forget(engine, key);
+                    }
+                    if op.state == State::Begun {
+                        let device = &mut self.devices[job.device];
+                        device.waiting_kernels.retain(|op| *op != key);
+                        device.free_parts += if job.admitted { job.parts } else { 0 };
+                    }
+                }
+                _ => {}
+            }
+            self.counts.dropped += 1;
+        }
+        dependents
     }
 
     /// Removes a dropped operation from an engine.

@@ -1,7 +1,7 @@
 //! Every constant of the model, each with the measurement that it was fitted to.
 //!
 //! `facts N` below is section N of the measurements on one H100 (SXM, PCIe Gen5 x16, driver 580). The rows are in
-//! `facts.toml`, and `tests/fidelity.rs` replays them. A file may override any subset of the keys; the others keep
+//! `facts.toml`, and `tests/fidelity` replays them. A file may override any subset of the keys; the others keep
 //! the values of the preset.
 
 mod check;

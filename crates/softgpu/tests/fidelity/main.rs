@@ -4,13 +4,9 @@
 //! map differs, or if a design hangs in the model and not in the measurement, or the other way round. It takes
 //! `OVERTAKE_SOFT_PRESET` into account, so that a wrong parameter can be shown to fail.
 
-#[path = "fidelity/facts.rs"]
 mod facts;
-#[path = "fidelity/hangs.rs"]
 mod hangs;
-#[path = "fidelity/rig.rs"]
 mod rig;
-#[path = "fidelity/sequences.rs"]
 mod sequences;
 
 use std::sync::{Arc, Mutex};
