@@ -240,6 +240,8 @@ impl Driver for Null {
         event_elapsed_ms(start: Event, end: Event) -> f32;
         mem_alloc(bytes: u64) -> DevicePtr;
         mem_free(pointer: DevicePtr) -> ();
+        mem_alloc_async(bytes: u64, stream: Stream) -> DevicePtr;
+        mem_free_async(pointer: DevicePtr, stream: Stream) -> ();
         mem_info() -> (u64, u64);
         pointer_bytes_left(address: u64) -> u64;
         host_alloc(bytes: u64, flags: HostAllocFlags) -> *mut u8;
@@ -253,6 +255,8 @@ impl Driver for Null {
         module_load(image: &[u8]) -> Module;
         module_unload(module: Module) -> ();
         module_function(module: Module, name: &str) -> Function;
+        module_global(module: Module, name: &str) -> (DevicePtr, u64);
+        function_parameters(function: Function) -> Vec<u64>;
     }
 
     pass_on! { unsafe:

@@ -233,11 +233,18 @@ impl Rig {
         Ok(self.driver.mem_op(stream, MemOp::write32(word.address, value))?)
     }
 
+    /// A loaded module.
+    #[track_caller]
+    pub fn module(&self, image: &[u8]) -> Result<Module, Failure> {
+        let module = self.driver.module_load(image)?;
+        self.owned.borrow_mut().modules.push(module);
+        Ok(module)
+    }
+
     /// Loads the built-in kernels and runs each once. A driver that loads lazily may wait for the device, which must
     /// not happen while a stream stands at a gate.
     pub fn kernels(&self) -> Result<Kernels, Failure> {
-        let module = self.driver.module_load(softgpu::BUILTIN_PTX.as_bytes())?;
-        self.owned.borrow_mut().modules.push(module);
+        let module = self.module(softgpu::BUILTIN_PTX.as_bytes())?;
         let find = |name| self.driver.module_function(module, name);
         let (noop, spin) = (find("soft_noop")?, find("soft_spin_ns")?);
         let (add, store) = (find("soft_atomic_add_u32")?, find("soft_store_u32")?);

@@ -651,6 +651,14 @@ pub type PFN_cuFuncGetAttribute_v2020 = ::core::option::Option<
 pub type PFN_cuFuncSetAttribute_v9000 = ::core::option::Option<
     unsafe extern "C" fn(hfunc: CUfunction, attrib: CUfunction_attribute, value: ::core::ffi::c_int) -> CUresult,
 >;
+pub type PFN_cuFuncGetParamInfo_v12040 = ::core::option::Option<
+    unsafe extern "C" fn(
+        func: CUfunction,
+        paramIndex: usize,
+        paramOffset: *mut usize,
+        paramSize: *mut usize,
+    ) -> CUresult,
+>;
 pub type PFN_cuLaunchKernel_v7000_ptsz = ::core::option::Option<
     unsafe extern "C" fn(
         f: CUfunction,
@@ -1497,6 +1505,7 @@ pub mod of {
     pub type cuModuleUnload = super::PFN_cuModuleUnload_v2000;
     pub type cuModuleGetFunction = super::PFN_cuModuleGetFunction_v2000;
     pub type cuModuleGetGlobal_v2 = super::PFN_cuModuleGetGlobal_v3020;
+    pub type cuFuncGetParamInfo = super::PFN_cuFuncGetParamInfo_v12040;
     pub type cuFuncGetAttribute = super::PFN_cuFuncGetAttribute_v2020;
     pub type cuFuncSetAttribute = super::PFN_cuFuncSetAttribute_v9000;
     pub type cuOccupancyMaxActiveBlocksPerMultiprocessor = super::PFN_cuOccupancyMaxActiveBlocksPerMultiprocessor_v6050;

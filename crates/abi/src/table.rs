@@ -588,6 +588,8 @@ macro_rules! for_each_driver_function {
                 (hfunc: *mut CUfunction, hmod: CUmodule, name: *const c_char)]
             [module cuModuleGetGlobal_v2 = cuModuleGetGlobal_v2, "cuModuleGetGlobal", 3020, Plain, optional;
                 (dptr: *mut CUdeviceptr, bytes: *mut usize, hmod: CUmodule, name: *const c_char)]
+            [module cuFuncGetParamInfo = cuFuncGetParamInfo, "cuFuncGetParamInfo", 12040, Plain, optional;
+                (func: CUfunction, param_index: usize, param_offset: *mut usize, param_size: *mut usize)]
             [module cuFuncGetAttribute = cuFuncGetAttribute, "cuFuncGetAttribute", 2020, Plain, optional;
                 (pi: *mut c_int, attrib: CUfunction_attribute, hfunc: CUfunction)]
             [module cuFuncSetAttribute = cuFuncSetAttribute, "cuFuncSetAttribute", 9000, Plain, optional;

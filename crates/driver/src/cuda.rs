@@ -280,6 +280,15 @@ impl Driver for CudaDriver {
         unsafe { self.functions.cuMemFree_v2(pointer.0) }
     }
 
+    fn mem_alloc_async(&self, bytes: u64, stream: Stream) -> Result<DevicePtr> {
+        memory::alloc_async(&self.functions, bytes, stream)
+    }
+
+    fn mem_free_async(&self, address: DevicePtr, stream: Stream) -> Result<()> {
+        // SAFETY: a device address and a handle by value.
+        unsafe { self.functions.cuMemFreeAsync(address.0, pointer(stream.0)) }
+    }
+
     fn mem_info(&self) -> Result<(u64, u64)> {
         let (mut free, mut total) = (0, 0);
         // SAFETY: two out parameters.
@@ -422,6 +431,14 @@ impl Driver for CudaDriver {
 
     fn module_function(&self, module: Module, name: &str) -> Result<Function> {
         module::function(&self.functions, module, name)
+    }
+
+    fn module_global(&self, module: Module, name: &str) -> Result<(DevicePtr, u64)> {
+        module::global(&self.functions, module, name)
+    }
+
+    fn function_parameters(&self, function: Function) -> Result<Vec<u64>> {
+        module::parameters(&self.functions, function)
     }
 
     unsafe fn launch(&self, launch: &Launch<'_>) -> Result<()> {

@@ -2,10 +2,11 @@
 #![allow(unsafe_code)]
 
 use abi::types::*;
-use hal::{Code, Device, DevicePtr, MemoryKind, PointerInfo, Result};
+use hal::{Code, Device, DevicePtr, MemoryKind, PointerInfo, Result, Stream};
 
 use crate::functions::Functions;
 use crate::handle::{number, pointer};
+use crate::out::out;
 
 /// Host memory that the driver does not know.
 const PAGEABLE: PointerInfo =
@@ -99,6 +100,12 @@ pub fn bytes_left(functions: &Functions, address: u64) -> Result<u64> {
     // manual gives the attribute of that index.
     unsafe { functions.cuPointerGetAttributes(2, names.as_mut_ptr(), places.as_mut_ptr(), address)? };
     Ok((start + bytes as u64).saturating_sub(address.max(start)))
+}
+
+/// Allocates device memory in the order of a stream.
+pub fn alloc_async(functions: &Functions, bytes: u64, stream: Stream) -> Result<DevicePtr> {
+    // SAFETY: an out parameter, and a handle by value that the driver validates.
+    out(0, |value| unsafe { functions.cuMemAllocAsync(value, bytes as usize, pointer(stream.0)) }).map(DevicePtr)
 }
 
 /// Allocates pinned memory.

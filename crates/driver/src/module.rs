@@ -4,7 +4,7 @@
 use std::ffi::CString;
 
 use abi::types::*;
-use hal::{Code, Function, Launch, Module, Result};
+use hal::{Code, DevicePtr, Function, Launch, Module, Result};
 
 use crate::functions::Functions;
 use crate::handle::{number, pointer};
@@ -55,14 +55,43 @@ fn log_text(log: &[u8]) -> Option<String> {
     (!words.is_empty()).then_some(words)
 }
 
+/// A name as the driver takes it.
+fn c_name(name: &str, call: &'static str) -> Result<CString> {
+    CString::new(name).map_err(|_| Code::INVALID_VALUE.at(call).because("the name holds a NUL byte"))
+}
+
 /// Finds a kernel.
 pub fn function(functions: &Functions, module: Module, name: &str) -> Result<Function> {
-    let name = CString::new(name)
-        .map_err(|_| Code::INVALID_VALUE.at("cuModuleGetFunction").because("the kernel's name holds a NUL byte"))?;
+    let name = c_name(name, "cuModuleGetFunction")?;
     let mut function = pointer(0);
     // SAFETY: `function` is a live local; `name` is NUL-terminated and outlives the call; the module is the caller's.
     unsafe { functions.cuModuleGetFunction(&mut function, pointer(module.0), name.as_ptr()) }?;
     Ok(Function(number(function)))
+}
+
+/// Finds a global variable.
+pub fn global(functions: &Functions, module: Module, name: &str) -> Result<(DevicePtr, u64)> {
+    let name = c_name(name, "cuModuleGetGlobal_v2")?;
+    let (mut address, mut bytes) = (0, 0);
+    // SAFETY: `address` and `bytes` are live locals; `name` is NUL-terminated and outlives the call; the module is the
+    // caller's.
+    unsafe { functions.cuModuleGetGlobal_v2(&mut address, &mut bytes, pointer(module.0), name.as_ptr()) }?;
+    Ok((DevicePtr(address), bytes as u64))
+}
+
+/// The sizes of a kernel's parameters. The driver has no count of them before CUDA 13, so they are asked for one by one
+/// until it refuses.
+pub fn parameters(functions: &Functions, function: Function) -> Result<Vec<u64>> {
+    let mut sizes = Vec::new();
+    loop {
+        let (mut offset, mut bytes) = (0, 0);
+        // SAFETY: `offset` and `bytes` are live locals; the function is the caller's.
+        match unsafe { functions.cuFuncGetParamInfo(pointer(function.0), sizes.len(), &mut offset, &mut bytes) } {
+            Ok(()) => sizes.push(bytes as u64),
+            Err(error) if error.code() == Code::INVALID_VALUE && function.0 != 0 => return Ok(sizes),
+            Err(error) => return Err(error),
+        }
+    }
 }
 
 /// Launches a kernel.

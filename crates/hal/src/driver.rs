@@ -107,6 +107,10 @@ pub trait Driver: Send + Sync {
     fn mem_alloc(&self, bytes: u64) -> Result<DevicePtr>;
     /// Frees device memory. Waits for the device, as the driver does.
     fn mem_free(&self, pointer: DevicePtr) -> Result<()>;
+    /// Allocates device memory for work that comes later in the stream, or after it. Does not wait for the device.
+    fn mem_alloc_async(&self, bytes: u64, stream: Stream) -> Result<DevicePtr>;
+    /// Frees device memory when the stream comes to this place. Does not wait for the device.
+    fn mem_free_async(&self, pointer: DevicePtr, stream: Stream) -> Result<()>;
     /// Free and total bytes of the current context's device.
     fn mem_info(&self) -> Result<(u64, u64)>;
     /// Allocates pinned host memory.
@@ -217,6 +221,10 @@ pub trait Driver: Send + Sync {
     fn module_unload(&self, module: Module) -> Result<()>;
     /// Finds a kernel.
     fn module_function(&self, module: Module, name: &str) -> Result<Function>;
+    /// The address and the bytes of a global variable of a module. The memory is the module's.
+    fn module_global(&self, module: Module, name: &str) -> Result<(DevicePtr, u64)>;
+    /// The bytes of each parameter that a kernel declares.
+    fn function_parameters(&self, function: Function) -> Result<Vec<u64>>;
     /// Launches a kernel.
     ///
     /// # Safety

@@ -1,6 +1,6 @@
 //! Answers that the C ABI needs and the seam does not give.
 
-use hal::{CaptureMode, Device, DevicePtr, Function, Result, Stream};
+use hal::{CaptureMode, Device, Function, Result, Stream};
 
 use crate::gpu::SoftGpu;
 use crate::host::Turn;
@@ -53,24 +53,6 @@ impl SoftGpu {
             Ok::<_, Failure>(model.capture_id(key))
         });
         outcome.map_err(|failure| failure.at("cuStreamGetCaptureInfo"))
-    }
-
-    /// Frees device memory when the stream reaches this operation. Until then it stays allocated.
-    ///
-    /// # Errors
-    /// As [`hal::Driver::mem_free`], and an unknown stream.
-    pub fn mem_free_async(&self, pointer: DevicePtr, stream: Stream) -> Result<()> {
-        self.submit(
-            "cuMemFreeAsync",
-            stream,
-            |host| host.manage_ns,
-            |model, caller, key| {
-                if model.mem_free_check(caller, pointer)?.is_some() && !model.capture_node(key)? {
-                    model.free_submit(caller, key, pointer);
-                }
-                Ok(())
-            },
-        )
     }
 }
 

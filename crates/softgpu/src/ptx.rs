@@ -1,4 +1,5 @@
-//! The part of PTX that loading a module of known kernels needs: its entries and their parameters.
+//! The part of PTX that loading a module of known kernels needs: its entries with their parameters, and its global
+//! variables.
 
 /// An entry of a module.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,6 +27,66 @@ pub(crate) fn entries(text: &str) -> Result<Vec<Entry>, String> {
     Ok(entries)
 }
 
+/// A global variable of a module.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Global {
+    pub(crate) name: String,
+    pub(crate) bytes: u64,
+}
+
+/// The global variables of a PTX text, which begin as zeroes.
+pub(crate) fn globals(text: &str) -> Result<Vec<Global>, String> {
+    let outside = outside_braces(&without_comments(text));
+    let statements = outside.split(';').map(str::trim);
+    let declared = statements.filter(|statement| statement.split_whitespace().any(|word| word == ".global"));
+    declared.map(global).collect()
+}
+
+fn global(statement: &str) -> Result<Global, String> {
+    let bad = |why: &str| format!("global variable `{statement}`: {why}");
+    if statement.contains('=') {
+        return Err(bad("the software GPU does not model initial values"));
+    }
+    let (head, count) = match statement.split_once('[') {
+        Some((head, count)) => (head, count.trim_end_matches([']', ' ']).trim()),
+        None => (statement, "1"),
+    };
+    let words: Vec<&str> = head.split_whitespace().collect();
+    let each = words.iter().find_map(|word| type_bytes(word)).ok_or_else(|| bad("its type is not understood"))?;
+    let count: u64 = count.parse().map_err(|_| bad("its size is not understood"))?;
+    let name = words.last().filter(|name| !name.starts_with('.')).ok_or_else(|| bad("it has no name"))?;
+    let bytes = count.checked_mul(u64::from(each)).filter(|bytes| *bytes > 0).ok_or_else(|| bad("its size"))?;
+    Ok(Global { name: (*name).to_owned(), bytes })
+}
+
+/// The text without the bodies of kernels and functions. An entry ends with its body.
+fn outside_braces(text: &str) -> String {
+    let mut depth = 0_u32;
+    let mut kept = String::with_capacity(text.len());
+    for letter in text.chars() {
+        match letter {
+            '{' => depth += 1,
+            '}' => {
+                depth = depth.saturating_sub(1);
+                kept.push(';');
+            }
+            _ if depth == 0 => kept.push(letter),
+            _ => {}
+        }
+    }
+    kept
+}
+
+fn type_bytes(word: &str) -> Option<u32> {
+    match word {
+        ".b8" | ".u8" | ".s8" => Some(1),
+        ".b16" | ".u16" | ".s16" | ".f16" => Some(2),
+        ".b32" | ".u32" | ".s32" | ".f32" => Some(4),
+        ".b64" | ".u64" | ".s64" | ".f64" => Some(8),
+        _ => None,
+    }
+}
+
 fn entry(text: &str) -> Result<(Entry, &str), String> {
     let body = text.find('{').or_else(|| text.find(';')).ok_or("an .entry without a body")?;
     let head = &text[..body];
@@ -45,13 +106,7 @@ fn parameter_bytes(declaration: &str) -> Result<u32, String> {
     if words.first() != Some(&".param") {
         return Err(bad());
     }
-    let each = words.iter().find_map(|word| match *word {
-        ".b8" | ".u8" | ".s8" => Some(1),
-        ".b16" | ".u16" | ".s16" | ".f16" => Some(2),
-        ".b32" | ".u32" | ".s32" | ".f32" => Some(4),
-        ".b64" | ".u64" | ".s64" | ".f64" => Some(8),
-        _ => None,
-    });
+    let each = words.iter().find_map(|word| type_bytes(word));
     let count = match declaration.split_once('[') {
         Some((_, count)) => count.trim_end_matches([']', ' ']).trim().parse().map_err(|_| bad())?,
         None => 1,
@@ -98,5 +153,29 @@ mod tests {
         assert_eq!(entries(text).unwrap(), [wanted]);
         assert!(entries("hello").unwrap_err().contains(".version"));
         assert!(entries(".version 7.0\n.target sm_70\n.entry k(.param .x9 a) {}").unwrap_err().contains(".x9"));
+    }
+
+    #[test]
+    fn globals_are_found_outside_of_bodies() {
+        let text = ".version 7.0\n.target sm_70\n.address_size 64\n.visible .global .align 8 .b8 ring[24];\n\
+                    .visible .entry k(.param .u64 a) { .reg .b32 %r; ld.global.u32 %r, [a]; { ret; } }\n\
+                    .global .u32 flag ;";
+        let wanted = [("ring", 24), ("flag", 4)].map(|(name, bytes)| Global { name: name.into(), bytes });
+        assert_eq!(globals(text).unwrap(), wanted);
+    }
+
+    #[test]
+    fn globals_that_are_not_modelled_are_refused() {
+        for (text, why) in [
+            (".global .u32 x = 5;", "initial values"),
+            (".global .u32 x[2] = { 1, 2 };", "initial values"),
+            (".global .texref x;", "type"),
+            (".global .u32 x[];", "size"),
+            (".global .u32 x[0];", "size"),
+            (".global .u32;", "name"),
+        ] {
+            let error = globals(text).unwrap_err();
+            assert!(error.contains(why), "{text}: {error}");
+        }
     }
 }

@@ -151,3 +151,46 @@ pub fn load_twice(rig: &Rig) -> Outcome {
     rig.launch_add(second.add, (buffer, 0), 2, stream)?;
     same_bytes("both add", &rig.download(buffer, stream)?[..4], &3_u32.to_le_bytes())
 }
+
+/// A module with global variables and no kernel.
+const GLOBALS: &str = ".version 7.0\n.target sm_70\n.address_size 64\n\
+    .visible .global .align 8 .b8 board[24];\n.visible .global .u32 flag;\n";
+
+/// Global variables begin as zeroes and can be copied to and from. Their memory is the module's.
+pub fn globals(rig: &Rig) -> Outcome {
+    let (driver, stream, module) = (rig.driver(), rig.stream()?, rig.module(GLOBALS.as_bytes())?);
+    let (base, bytes) = driver.module_global(module, "board")?;
+    same("the bytes of the board", &bytes, &24)?;
+    let (flag, flag_bytes) = driver.module_global(module, "flag")?;
+    same("the bytes of the flag", &flag_bytes, &4)?;
+    ensure!(flag.0 + 4 <= base.0 || base.0 + 24 <= flag.0, "{flag:?} lies in {base:?}");
+    let board = Buffer { base, bytes };
+    same_bytes("the board at first", &rig.download(board, stream)?, &[0; 24])?;
+    rig.htod_now((board, 8), &[7; 8])?;
+    let expected: Vec<u8> = [0, 7, 0].into_iter().flat_map(|byte| [byte; 8]).collect();
+    same_bytes("the board", &rig.download(board, stream)?, &expected)?;
+    same("the same variable twice", &driver.module_global(module, "board")?, &(base, bytes))?;
+    refused("memory of a module", driver.mem_free(base), &[Code::INVALID_VALUE])
+}
+
+/// Variables that are not in the module are not found.
+pub fn unknown_global(rig: &Rig) -> Outcome {
+    let module = rig.module(GLOBALS.as_bytes())?;
+    for name in ["boar", "board ", "soft_noop"] {
+        refused(name, rig.driver().module_global(module, name), &[Code::NOT_FOUND])?;
+    }
+    let kernels = rig.kernels()?;
+    refused("a kernel", rig.driver().module_global(kernels.module, "soft_noop"), &[Code::NOT_FOUND])
+}
+
+/// The sizes of the parameters that a kernel declares.
+pub fn parameters(rig: &Rig) -> Outcome {
+    let (driver, kernels) = (rig.driver(), rig.kernels()?);
+    for (name, function, wanted) in
+        [("noop", kernels.noop, &[][..]), ("spin", kernels.spin, &[8]), ("add", kernels.add, &[8, 4])]
+    {
+        same(name, &driver.function_parameters(function)?, &wanted.to_vec())?;
+    }
+    let nothing = driver.function_parameters(Function(0));
+    refused("no kernel", nothing, &[Code::INVALID_HANDLE, Code::INVALID_VALUE])
+}

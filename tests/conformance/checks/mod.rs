@@ -14,6 +14,7 @@ mod kernels;
 mod memops;
 mod memsets;
 mod order;
+mod ordered_memory;
 mod pageable;
 mod pointers;
 mod priorities;
@@ -63,7 +64,8 @@ const PLAIN: &[Case] = cases! {
     events: wait_orders_streams random_relay fork_and_join never_recorded query_and_synchronize
         later_work_is_not_captured wait_is_captured_at_the_call record_again destroyed_event_keeps_its_waiters
         wait_in_the_same_stream elapsed elapsed_refusals default_stream_events;
-    kernels: atomic_add store spin concurrent stream_order unknown_function bad_images bad_launches shapes load_twice;
+    kernels: atomic_add store spin concurrent stream_order unknown_function bad_images bad_launches shapes load_twice
+        globals unknown_global parameters;
     memops: waits_on_host_memory waits_on_device_memory geq_is_cyclic width_of_waits width_of_writes batch long_batch
         batch_limits write_publishes_copies wait_holds_its_own_stream streams_signal_each_other
         thread_and_stream_take_turns refusals;
@@ -71,6 +73,7 @@ const PLAIN: &[Case] = cases! {
     order: random_program copy_then_memset streams_are_independent query synchronize synchronize_context
         synchronize_waits_for_its_own_stream_only destroyed_stream_finishes more_operations_than_fit
         two_threads_feed_one_stream properties;
+    ordered_memory: allocation_and_free_in_a_stream free_comes_after_the_work_before_it refusals;
     pageable: source_is_consumed source_is_consumed_behind_a_gate target_is_complete download_waits_for_its_stream
         order_with_pinned pinned_does_not_block;
     pointers: device_memory pinned_memory pageable_memory nowhere forgotten buffer_ids allocations_are_disjoint;

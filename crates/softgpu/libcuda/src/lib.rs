@@ -59,7 +59,7 @@
 //!   `cuMemBatchDecompressAsync`
 //! - memop: `cuStreamWaitValue32`, `cuStreamWaitValue64`, `cuStreamWriteValue32`, `cuStreamWriteValue64`,
 //!   `cuStreamBatchMemOp`
-//! - module: `cuModuleLoadFatBinary`, `cuModuleGetGlobal_v2`, `cuFuncGetAttribute`, `cuFuncSetAttribute`,
+//! - module: `cuModuleLoadFatBinary`, `cuFuncGetAttribute`, `cuFuncSetAttribute`,
 //!   `cuOccupancyMaxActiveBlocksPerMultiprocessor`, `cuLaunchCooperativeKernel`, `cuLaunchHostFunc`
 //! - graph: `cuGraphCreate`, `cuGraphGetNodes`, `cuGraphNodeGetType`, `cuGraphInstantiateWithFlags`,
 //!   `cuGraphLaunch`, `cuGraphExecDestroy`

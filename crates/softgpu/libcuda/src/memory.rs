@@ -4,7 +4,7 @@
 
 use abi::Flavour;
 use abi::types::*;
-use hal::{CaptureStatus, Code, DevicePtr, Driver, HostAllocFlags, HostRegisterFlags};
+use hal::{Code, DevicePtr, Driver, HostAllocFlags, HostRegisterFlags};
 
 use crate::answer::{Answer, Out, Refusal, require};
 use crate::soft::{gpu, stream};
@@ -44,19 +44,14 @@ pub unsafe fn cuMemFree_v2(_: Flavour, dptr: CUdeviceptr) -> Answer {
     Ok(gpu()?.mem_free(DevicePtr(dptr))?)
 }
 
-/// The memory exists at once; the stream is only checked to be valid. A capture would make the allocation a part of
-/// its graph.
 pub unsafe fn cuMemAllocAsync(flavour: Flavour, dptr: *mut CUdeviceptr, bytesize: usize, h_stream: CUstream) -> Answer {
     let gpu = gpu()?;
     // SAFETY: the caller's promise for this output.
     let out = unsafe { Out::new(dptr) }?;
-    let status = gpu.stream_capture_status(stream(flavour, h_stream))?;
-    require(status == CaptureStatus::None, Code::NOT_SUPPORTED)?;
-    out.set(gpu.mem_alloc(bytesize as u64)?.0);
+    out.set(gpu.mem_alloc_async(bytesize as u64, stream(flavour, h_stream))?.0);
     Ok(())
 }
 
-/// The memory is freed when the stream reaches this operation.
 pub unsafe fn cuMemFreeAsync(flavour: Flavour, dptr: CUdeviceptr, h_stream: CUstream) -> Answer {
     Ok(gpu()?.mem_free_async(DevicePtr(dptr), stream(flavour, h_stream))?)
 }

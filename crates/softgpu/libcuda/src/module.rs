@@ -122,6 +122,49 @@ pub unsafe fn cuLaunchKernel(
     Ok(unsafe { gpu.launch(&launch) }?)
 }
 
+/// Either output may be null.
+pub unsafe fn cuModuleGetGlobal_v2(
+    _: Flavour,
+    dptr: *mut CUdeviceptr,
+    bytes: *mut usize,
+    hmod: CUmodule,
+    name: *const c_char,
+) -> Answer {
+    let gpu = gpu()?;
+    // SAFETY: the caller's promise for the name.
+    let name = unsafe { string(name) }?.to_str().map_err(|_| Refusal(Code::NOT_FOUND))?;
+    let (address, size) = gpu.module_global(Module(number(hmod)), name)?;
+    if !dptr.is_null() {
+        // SAFETY: not null; the caller's promise for this output.
+        unsafe { Out::new(dptr) }?.set(address.0);
+    }
+    if !bytes.is_null() {
+        // SAFETY: not null; the caller's promise for this output.
+        unsafe { Out::new(bytes) }?.set(size as usize);
+    }
+    Ok(())
+}
+
+/// Offsets follow from the sizes, as compilers lay parameters out; the model does not keep a larger `.align`.
+pub unsafe fn cuFuncGetParamInfo(
+    _: Flavour,
+    func: CUfunction,
+    param_index: usize,
+    param_offset: *mut usize,
+    param_size: *mut usize,
+) -> Answer {
+    let gpu = gpu()?;
+    // SAFETY: the caller's promise for these outputs.
+    let (out_offset, out_size) = unsafe { (Out::new(param_offset)?, Out::new(param_size)?) };
+    let sizes = gpu.function_parameters(Function(number(func)))?;
+    let size = *sizes.get(param_index).ok_or(Refusal(Code::INVALID_VALUE))?;
+    let align = |size: u64| 1 << size.trailing_zeros().min(3);
+    let end = sizes[..param_index].iter().fold(0_u64, |end, size| end.next_multiple_of(align(*size)) + size);
+    out_offset.set(end.next_multiple_of(align(size)) as usize);
+    out_size.set(size as usize);
+    Ok(())
+}
+
 /// Launch attributes change properties that the model does not have. A launch without attributes is a plain one.
 pub unsafe fn cuLaunchKernelEx(
     flavour: Flavour,

@@ -3,7 +3,7 @@
 
 use std::ptr::NonNull;
 
-use hal::{Code, DevicePtr, HostRegisterFlags, Result};
+use hal::{CaptureStatus, Code, DevicePtr, HostRegisterFlags, Result, Stream};
 
 use crate::gpu::SoftGpu;
 use crate::host::Await;
@@ -18,6 +18,27 @@ pub(super) fn free(gpu: &SoftGpu, pointer: DevicePtr) -> Result<()> {
         if let Some(context) = turn.model().mem_free_check(caller, pointer)? {
             gpu.block(turn, Await::Idle(context))?;
             turn.model().mem_free(caller, pointer);
+        }
+        Ok(())
+    })
+}
+
+/// Allocates memory that exists at once: the model has no pool that other streams' frees have to reach first.
+pub(super) fn allocate_in_order(gpu: &SoftGpu, bytes: u64, stream: Stream) -> Result<DevicePtr> {
+    gpu.submit("cuMemAllocAsync", stream, MANAGE, |model, caller, key| {
+        let refused = || Failure::new(Code::NOT_SUPPORTED, "an allocation as a part of a graph is not modelled");
+        match model.capture_status_of(key)? {
+            CaptureStatus::None => model.mem_alloc(caller, bytes),
+            _ => Err(refused()),
+        }
+    })
+}
+
+/// Frees memory when the stream comes to this operation. Until then it stays allocated.
+pub(super) fn free_in_order(gpu: &SoftGpu, pointer: DevicePtr, stream: Stream) -> Result<()> {
+    gpu.submit("cuMemFreeAsync", stream, MANAGE, |model, caller, key| {
+        if model.mem_free_check(caller, pointer)?.is_some() && !model.capture_node(key)? {
+            model.free_submit(caller, key, pointer);
         }
         Ok(())
     })

@@ -253,6 +253,14 @@ impl hal::Driver for SoftGpu {
         memory::free(self, pointer)
     }
 
+    fn mem_alloc_async(&self, bytes: u64, stream: Stream) -> Result<DevicePtr> {
+        memory::allocate_in_order(self, bytes, stream)
+    }
+
+    fn mem_free_async(&self, pointer: DevicePtr, stream: Stream) -> Result<()> {
+        memory::free_in_order(self, pointer, stream)
+    }
+
     fn mem_info(&self) -> Result<(u64, u64)> {
         self.look_up("cuMemGetInfo_v2", LOOKUP, |model, caller| model.mem_info(caller))
     }
@@ -406,6 +414,17 @@ impl hal::Driver for SoftGpu {
 
     fn module_function(&self, module: Module, name: &str) -> Result<Function> {
         self.look_up("cuModuleGetFunction", LOOKUP, |model, caller| model.module_function(caller, module, name))
+    }
+
+    fn module_global(&self, module: Module, name: &str) -> Result<(DevicePtr, u64)> {
+        self.look_up("cuModuleGetGlobal_v2", LOOKUP, |model, caller| model.module_global(caller, module, name))
+    }
+
+    fn function_parameters(&self, function: Function) -> Result<Vec<u64>> {
+        self.look_up("cuFuncGetParamInfo", LOOKUP, |model, caller| {
+            let (_, bytes) = model.function(caller, function)?;
+            Ok(bytes.into_iter().map(u64::from).collect())
+        })
     }
 
     unsafe fn launch(&self, launch: &Launch<'_>) -> Result<()> {

@@ -21,6 +21,11 @@ impl Model {
     }
 
     pub(crate) fn mem_alloc(&mut self, caller: Caller, bytes: u64) -> Outcome<DevicePtr> {
+        self.place_on_device(caller, bytes, RegionKind::Device)
+    }
+
+    /// Finds room on the device of the current context.
+    pub(crate) fn place_on_device(&mut self, caller: Caller, bytes: u64, kind: RegionKind) -> Outcome<DevicePtr> {
         let context = self.current(caller)?;
         if bytes == 0 {
             return Err(Failure::new(Code::INVALID_VALUE, "0 bytes"));
@@ -36,7 +41,7 @@ impl Model {
         let state = &mut self.devices[device];
         state.cursor = (start + bytes).next_multiple_of(DEVICE_ALIGN);
         state.memory_used += bytes;
-        let region = Region { bytes, kind: RegionKind::Device, context, device, buffer_id, backing, going: false };
+        let region = Region { bytes, kind, context, device, buffer_id, backing, going: false };
         self.processes[caller.process].space.insert(start, region);
         Ok(DevicePtr(start))
     }
@@ -48,7 +53,7 @@ impl Model {
             return Ok(None);
         }
         let region = self.processes[caller.process].space.starting(pointer.0);
-        let region = region.filter(|region| region.is_device() && !region.going);
+        let region = region.filter(|region| region.kind == RegionKind::Device && !region.going);
         let region =
             region.ok_or_else(|| Failure::new(Code::INVALID_VALUE, format!("{pointer:?} is no allocation")))?;
         Ok(Some(region.context))

@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use hal::Code;
+use hal::{Code, DevicePtr};
 
 use super::agenda::Due;
 use super::context::PARTS;
 use super::link::FlowOwner;
+use super::memory::RegionKind;
 use super::op::Kind;
 use super::queue::Class;
 use super::stream::Route;
@@ -20,6 +21,8 @@ pub(crate) struct Module {
     pub(crate) process: usize,
     pub(crate) context: ContextKey,
     functions: BTreeMap<String, FunctionKey>,
+    /// Address and bytes of each global variable.
+    globals: BTreeMap<String, (DevicePtr, u64)>,
 }
 
 /// A kernel of a module.
@@ -67,7 +70,8 @@ pub(crate) struct LaunchRequest {
 }
 
 impl Model {
-    /// Loads PTX in which every entry is a registered kernel with the same parameters.
+    /// Loads PTX in which every entry is a registered kernel with the same parameters. Its global variables begin as
+    /// zeroes.
     pub(crate) fn module_load(&mut self, caller: Caller, image: &[u8]) -> Outcome<hal::Module> {
         let context = self.current(caller)?;
         let text = std::str::from_utf8(image).ok().map(|text| text.trim_end_matches('\0'));
@@ -76,14 +80,42 @@ impl Model {
         let text = text.ok_or_else(|| Failure::new(Code::INVALID_IMAGE, not_ptx))?;
         let entries = ptx::entries(text).map_err(|why| Failure::new(Code::INVALID_PTX, why))?;
         let specs = entries.iter().map(|entry| self.known(entry)).collect::<Outcome<Vec<_>>>()?;
+        let declared = ptx::globals(text).map_err(|why| Failure::new(Code::INVALID_PTX, why))?;
         let process = caller.process;
+        let globals = self.place_globals(caller, declared)?;
         let mut functions = BTreeMap::new();
         for (entry, spec) in entries.into_iter().zip(specs) {
             let name: Arc<str> = entry.name.as_str().into();
             functions.insert(entry.name, self.functions.insert(Function { process, context, name, spec }));
         }
-        let module = self.modules.insert(Module { process, context, functions });
+        let module = self.modules.insert(Module { process, context, functions, globals });
         Ok(hal::Module(module.handle(handles::MODULE)))
+    }
+
+    fn place_globals(
+        &mut self,
+        caller: Caller,
+        declared: Vec<ptx::Global>,
+    ) -> Outcome<BTreeMap<String, (DevicePtr, u64)>> {
+        let mut placed = BTreeMap::new();
+        for global in declared {
+            match self.place_on_device(caller, global.bytes, RegionKind::Global) {
+                Ok(address) => placed.insert(global.name, (address, global.bytes)),
+                Err(failure) => {
+                    placed.into_values().for_each(|(address, _)| self.mem_release(caller.process, address.0));
+                    return Err(failure);
+                }
+            };
+        }
+        Ok(placed)
+    }
+
+    /// The global variable of this name.
+    pub(crate) fn module_global(&self, caller: Caller, handle: hal::Module, name: &str) -> Outcome<(DevicePtr, u64)> {
+        self.current(caller)?;
+        let module = &self.modules[self.module(caller, handle)?];
+        let unknown = || Failure::new(Code::NOT_FOUND, format!("the module has no global variable {name}"));
+        module.globals.get(name).copied().ok_or_else(unknown)
     }
 
     fn known(&self, entry: &ptx::Entry) -> Outcome<Arc<KernelSpec>> {
@@ -116,6 +148,9 @@ impl Model {
         let module = self.modules.remove(key).expect("the module was just looked at");
         for function in module.functions.into_values() {
             self.functions.remove(function);
+        }
+        for (address, _) in module.globals.into_values() {
+            self.mem_release(module.process, address.0);
         }
     }
 

@@ -20,6 +20,8 @@ pub(crate) const DEVICE_ALIGN: u64 = 512;
 pub(crate) enum RegionKind {
     /// Device memory.
     Device,
+    /// Device memory of a module's global variable.
+    Global,
     /// Pinned memory that the driver allocated.
     Pinned,
     /// Pinned memory that the application registered.
@@ -41,7 +43,7 @@ pub(crate) struct Region {
 
 impl Region {
     pub(crate) fn is_device(&self) -> bool {
-        self.kind == RegionKind::Device
+        matches!(self.kind, RegionKind::Device | RegionKind::Global)
     }
 }
 
