@@ -12,12 +12,12 @@ use crate::decide::leaves_urgent_copies;
 use crate::engine::Engine;
 use crate::guard::Guard;
 use crate::kernel::{CopyKernel, Yield};
-use crate::options::Options;
 use crate::pool::Pool;
 use crate::primary::Primary;
 use crate::records::{Counters, Records, Standing, Tickets, Trace};
 use crate::watch::watch;
 use crate::worker::Worker;
+use options::Options;
 
 /// The state that streams and handles share. The fields that a copy needs in order to go at once come first, on one
 /// cache line.

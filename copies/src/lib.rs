@@ -29,7 +29,6 @@ mod inner;
 pub mod kernel;
 mod left_alone;
 mod native;
-pub mod options;
 mod overtake;
 mod placement;
 mod pool;
@@ -54,7 +53,7 @@ pub mod copy {
 
 pub use guard::Blocking;
 pub use hal;
-pub use options::{Options, variables};
+pub use options::{self, Options, variables};
 pub use overtake::Overtake;
 #[doc(hidden)] // for crates/shim
 pub use records::is_any_copy_lost;

@@ -8,12 +8,12 @@ use terms::{Direction, Priorities, Priority};
 
 use crate::guard::{Blocking, Guard};
 use crate::inner::Inner;
-use crate::options::Options;
 use crate::primary::Primary;
 use crate::records::{Records, Statistics, TracedCopy};
 use crate::stream::PriorityStream;
 use crate::worker::Worker;
 use hal::locks::lock;
+use options::Options;
 
 /// Prioritised copies on one device, in its primary context or in one that is lent.
 ///

@@ -6,8 +6,8 @@ use terms::{Direction, Priority};
 
 use crate::cargo::Cargo;
 use crate::decide::plan::Plan;
-use crate::options::Options;
 use crate::placement::Placement;
+use options::Options;
 
 /// The least and the most urgent priority on an engine that a copy uses, its own included.
 pub(crate) type Company = (Priority, Priority);

@@ -51,8 +51,8 @@ use hal::MemoryKind;
 use semaphores::Kind;
 use terms::{Direction, Priority};
 
-use crate::options::{Options, Transport, UrgentTransport};
 use crate::placement::Placement;
+use options::{Options, Transport, UrgentTransport};
 
 pub(crate) use known::{Company, Decision, Known, Question, Setback};
 pub use plan::{Plan, Reason};

@@ -20,10 +20,10 @@ use semaphores::Words;
 
 use crate::bell::Bell;
 use crate::kernel::{CopyKernel, Yield};
-use crate::options::GuardOptions;
 use crate::pool::Pool;
 use crate::records::Records;
 use hal::locks::lock;
+use options::GuardOptions;
 
 pub use callers::Blocking;
 use callers::{Callers, Inside};

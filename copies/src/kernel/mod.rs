@@ -11,6 +11,7 @@ use channels::{Adder, Shape};
 use hal::{DevicePtr, Driver, Function, Launch, Module, Nanos, Result, Stream, StreamFlags};
 
 use hal::locks::lock;
+pub use options::{BLOCK_WARPS_MAX, Workers};
 
 /// The PTX of `copy.cu`.
 pub const COPY_PTX: &str = include_str!("copy.ptx");
@@ -23,9 +24,6 @@ pub const GUARDED_DESCRIPTORS: usize = 64;
 
 /// Threads of a warp.
 const WARP_THREADS: u32 = 32;
-
-/// Warps of a block at most; `__launch_bounds__` in `copy.cu`.
-pub const BLOCK_WARPS_MAX: u32 = 16;
 
 /// Launches that may be in flight at once before a mirror slot is used again. Launches with one slot share a mirror
 /// word, so there are more slots than launches in a device's queues.
@@ -111,26 +109,14 @@ pub struct Handshake {
     pub number: u32,
 }
 
-/// The warps that copy. Latency depends on the number of all warps, whose loads are in flight when the word goes up;
-/// the number of blocks is that of the busy multiprocessors.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Workers {
-    /// Blocks, each on a multiprocessor of its own where there are enough.
-    pub blocks: u32,
-    /// Warps of a block, up to [`BLOCK_WARPS_MAX`].
-    pub warps: u32,
+/// The grid, with one more block if the word has to be mirrored.
+fn grid(workers: Workers, mirrors: bool) -> [u32; 3] {
+    [workers.blocks + u32::from(mirrors), 1, 1]
 }
 
-impl Workers {
-    /// The grid, with one more block if the word has to be mirrored.
-    fn grid(self, mirrors: bool) -> [u32; 3] {
-        [self.blocks + u32::from(mirrors), 1, 1]
-    }
-
-    fn block(self) -> [u32; 3] {
-        assert!((1..=BLOCK_WARPS_MAX).contains(&self.warps), "a block has 1 to {BLOCK_WARPS_MAX} warps");
-        [self.warps * WARP_THREADS, 1, 1]
-    }
+fn block(workers: Workers) -> [u32; 3] {
+    assert!((1..=BLOCK_WARPS_MAX).contains(&workers.warps), "a block has 1 to {BLOCK_WARPS_MAX} warps");
+    [workers.warps * WARP_THREADS, 1, 1]
 }
 
 /// A word that the device sees and a launch yields to, with the longest wait.
@@ -211,8 +197,8 @@ impl CopyKernel {
         let parameters: [*mut c_void; 3] = [table.as_mut_ptr().cast(), (&raw mut count).cast(), (&raw mut gate).cast()];
         let launch = Launch {
             function: self.copy,
-            grid: workers.grid(yields.is_some()),
-            block: workers.block(),
+            grid: grid(workers, yields.is_some()),
+            block: block(workers),
             shared_bytes: 0,
             stream,
             parameters: &parameters,
@@ -250,8 +236,8 @@ impl CopyKernel {
             [table.as_mut_ptr().cast(), (&raw mut count).cast(), (&raw mut gate).cast(), (&raw mut guard).cast()];
         let launch = Launch {
             function: self.guarded,
-            grid: workers.grid(true),
-            block: workers.block(),
+            grid: grid(workers, true),
+            block: block(workers),
             shared_bytes: 0,
             stream,
             parameters: &parameters,

@@ -134,11 +134,11 @@ mod tests {
     use crate::cargo::Cargo;
     use crate::decide::Question;
     use crate::handle::CopyHandle;
-    use crate::options::Options;
     use crate::overtake::Overtake;
     use crate::request::Request;
     use crate::stream::PriorityStream;
     use crate::submit::asked::{Asked, Placed};
+    use options::Options;
 
     const BYTES: u64 = 64 << 10;
 

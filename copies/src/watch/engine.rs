@@ -8,8 +8,8 @@ use hal::Nanos;
 use semaphores::{Bank, Layout};
 use terms::Priority;
 
-use crate::options::Options;
 use crate::records::{Flight, Records, Standing};
+use options::Options;
 
 /// An engine, and the copies on their way there.
 pub(super) struct EngineWatch {

@@ -15,9 +15,9 @@ use channels::retreat::Retreat;
 use channels::watchdog::Verdict;
 use hal::{Host, Nanos};
 
-use crate::options::Options;
 use crate::records::{Burst, Flight, Hold, Records, index};
 use hal::locks::lock;
+use options::Options;
 
 use engine::EngineWatch;
 

@@ -7,7 +7,7 @@ use terms::{Priorities, Priority};
 
 use super::*;
 use crate::guard::Guard;
-use crate::options::GuardOptions;
+use options::GuardOptions;
 
 const BYTES: u64 = 64 << 10;
 

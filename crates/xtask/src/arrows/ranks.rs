@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use toml::{Table, Value};
 
 /// A crate of the workspace, and its rank. Crates of one rank do not know each other.
-const RANKS: [(&str, u8); 18] = [
+const RANKS: [(&str, u8); 19] = [
     ("overtake-terms", 0),
     ("overtake-hal", 0),
     ("overtake-doors", 0),
@@ -16,6 +16,7 @@ const RANKS: [(&str, u8); 18] = [
     ("overtake-channels", 2),
     ("overtake-softgpu-libcuda", 2),
     ("overtake-driver", 3),
+    ("overtake-options", 3),
     ("overtake-copies", 4),
     ("overtake-backend", 4),
     ("overtake", 5),

@@ -6,7 +6,7 @@ use hal::Nanos;
 use semaphores::Kind;
 use terms::Priorities;
 
-use crate::kernel::Workers;
+use crate::workers::Workers;
 
 /// The hardware that moves the bytes of a copy that may have to wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,7 +33,7 @@ pub enum UrgentTransport {
 impl Transport {
     const ALL: [Transport; 4] = [Transport::Auto, Transport::Engine, Transport::Kernel, Transport::Native];
 
-    pub(super) fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Transport::Auto => "auto",
             Transport::Engine => "engine",
@@ -42,20 +42,20 @@ impl Transport {
         }
     }
 
-    pub(super) fn from_name(name: &str) -> Option<Transport> {
+    pub(crate) fn from_name(name: &str) -> Option<Transport> {
         Transport::ALL.into_iter().find(|transport| transport.name() == name)
     }
 }
 
 impl UrgentTransport {
-    pub(super) fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             UrgentTransport::Engine => "engine",
             UrgentTransport::Kernel => "kernel",
         }
     }
 
-    pub(super) fn from_name(name: &str) -> Option<UrgentTransport> {
+    pub(crate) fn from_name(name: &str) -> Option<UrgentTransport> {
         [UrgentTransport::Engine, UrgentTransport::Kernel].into_iter().find(|transport| transport.name() == name)
     }
 }
@@ -83,7 +83,7 @@ impl Default for GuardOptions {
 ///
 /// # Example
 /// ```
-/// # use overtake_copies as overtake;
+/// # use overtake_options as overtake;
 /// use overtake::Options;
 ///
 /// let options = Options { bulk_bytes_min: None, ..Options::default() }.with("max_blocking_us", "80")?;
@@ -91,7 +91,7 @@ impl Default for GuardOptions {
 ///
 /// let error = Options::default().with("transprot", "kernel").unwrap_err();
 /// assert_eq!(error.to_string(), "no option is called transprot: is it transport?");
-/// # Ok::<(), overtake::options::OptionError>(())
+/// # Ok::<(), overtake::OptionError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
@@ -141,7 +141,7 @@ pub struct Options {
     pub watcher_awake: Nanos,
     /// How long the watcher sleeps between looks while copies are out: so long a word may stay up too long.
     pub watcher_nap: Nanos,
-    /// Whether every copy is recorded ([`crate::Overtake::trace`]).
+    /// Whether every copy is recorded (`Overtake::trace`).
     pub trace: bool,
     /// Whether there is a watchdog at all. Only tests turn it off.
     pub watchdog: bool,

@@ -4,9 +4,9 @@ use hal::Nanos;
 use semaphores::Kind as Emulation;
 use terms::Priorities;
 
-use crate::kernel::BLOCK_WARPS_MAX;
-use crate::options::settings::{Options, Transport, UrgentTransport};
-use crate::options::words::{fraction, size, size_text, switch};
+use crate::settings::{Options, Transport, UrgentTransport};
+use crate::words::{fraction, size, size_text, switch};
+use crate::workers::BLOCK_WARPS_MAX;
 
 /// A span that is longer than this is a mistake.
 const SPAN_MAX_US: u64 = 3_600_000_000;
@@ -85,7 +85,7 @@ impl Tunable {
     }
 
     /// Sets it; `None` if it does not take the value.
-    pub(super) fn set(&self, options: &mut Options, value: &str) -> Option<()> {
+    pub(crate) fn set(&self, options: &mut Options, value: &str) -> Option<()> {
         match self.kind {
             Kind::Switch(place) => put(place(options), switch(value)),
             Kind::Span(place) => {

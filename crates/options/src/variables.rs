@@ -1,6 +1,6 @@
 //! The variables that this project hears, and those that it does not: a misspelt one would be accepted in silence.
 
-use crate::options::tunable::TUNABLES;
+use crate::tunable::TUNABLES;
 
 /// All of them begin with this.
 const PREFIX: &str = "OVERTAKE_";

@@ -1,7 +1,7 @@
 //! Values as people write them.
 
 /// On or off.
-pub(super) fn switch(value: &str) -> Option<bool> {
+pub(crate) fn switch(value: &str) -> Option<bool> {
     match value {
         "on" | "1" | "true" | "yes" => Some(true),
         "off" | "0" | "false" | "no" => Some(false),
@@ -22,13 +22,13 @@ pub fn size(value: &str) -> Option<u64> {
 }
 
 /// A size as [`size`] reads it.
-pub(super) fn size_text(bytes: u64) -> String {
+pub(crate) fn size_text(bytes: u64) -> String {
     let units = [(30, "G"), (20, "M"), (10, "K")];
     let fits = |(shift, _): &&(u32, &str)| bytes > 0 && bytes.trailing_zeros() >= *shift;
     units.iter().find(fits).map_or_else(|| bytes.to_string(), |(shift, unit)| format!("{}{unit}", bytes >> shift))
 }
 
-pub(super) fn fraction(value: &str) -> Option<f64> {
+pub(crate) fn fraction(value: &str) -> Option<f64> {
     value.parse().ok().filter(|share| (0.0..=0.99).contains(share))
 }
 

@@ -8,9 +8,9 @@ use doors::fault::{Fault, Source};
 use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
 
-use crate::options::settings::Options;
-use crate::options::tunable::{TUNABLES, Tunable};
-use crate::options::variables;
+use crate::settings::Options;
+use crate::tunable::{TUNABLES, Tunable};
+use crate::variables;
 
 /// An option that could not be understood.
 #[non_exhaustive]

@@ -1,14 +1,21 @@
 //! Every tunable, in one place: the same names in the builder, in `OVERTAKE_*` variables and in a TOML file.
 //!
 //! Precedence, weakest first: defaults, the TOML file named by `OVERTAKE_CONFIG`, the variables, what the program sets.
+//!
+//! Users find it as `overtake::options`.
+#![deny(clippy::print_stderr, clippy::print_stdout)] // messages go through `log`
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))] // clippy.toml has the list, with reasons
+#![forbid(unsafe_code)]
 
 mod settings;
 mod source;
 mod tunable;
 pub mod variables;
 mod words;
+mod workers;
 
 pub use settings::{GuardOptions, Options, Transport, UrgentTransport};
 pub use source::{OptionError, syntax, unreadable};
 pub use tunable::Tunable;
 pub use words::size;
+pub use workers::{BLOCK_WARPS_MAX, Workers};
