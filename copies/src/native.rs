@@ -1,11 +1,11 @@
-//! The driver call that a program has made, where the layer stands between the two.
+//! The driver call of a program, with the layer between the two.
 
 use std::cell::Cell;
 
 use hal::{Code, Result};
 
-/// The driver call of a copy, as the program made it, and the driver's answer. It is made at most once, however
-/// often it is asked for.
+/// The program's driver call for a copy, and the driver's answer. The call is made at most once, for any number of
+/// questions for the answer.
 #[doc(hidden)] // for crates/shim
 pub struct Native<'a> {
     call: &'a dyn RealCall,
@@ -14,8 +14,8 @@ pub struct Native<'a> {
     no_captures: Cell<bool>,
 }
 
-/// A driver call with its arguments. A table of this trait has one function for the linker to fill in, one of [`Fn`]
-/// three, and each hook has a table.
+/// A driver call with its arguments. The linker has to fill in one function for each table of this trait, and three for
+/// one of [`Fn`]; each hook has a table.
 trait RealCall {
     fn make(&self) -> u32;
 }
@@ -27,19 +27,19 @@ impl<F: Fn() -> u32> RealCall for F {
 }
 
 impl<'a> Native<'a> {
-    /// A call that may return before the copy has completed; it answers with the driver's code, which is 0 for success.
+    /// A call that may return before the copy has completed. It returns the driver's code, which is 0 for success.
     #[must_use]
     pub fn asynchronous(call: &'a impl Fn() -> u32) -> Native<'a> {
         Native { call, answer: Cell::new(None), is_blocking: false, no_captures: Cell::new(false) }
     }
 
-    /// A call that returns when the copy has completed. The layer keeps that promise, whichever way the copy goes.
+    /// A call that returns when the copy has completed. The layer keeps that promise on every way of the copy.
     #[must_use]
     pub fn blocking(call: &'a impl Fn() -> u32) -> Native<'a> {
         Native { is_blocking: true, ..Native::asynchronous(call) }
     }
 
-    /// No stream of the process is being captured. The layer need not ask the driver.
+    /// Notes that no stream of the process is being captured, so that the layer need not ask the driver.
     pub fn without_captures(&self) {
         self.no_captures.set(true);
     }
@@ -55,7 +55,7 @@ impl<'a> Native<'a> {
         self.no_captures.get()
     }
 
-    /// The driver's answer to the call, which is made now if it has not been made before.
+    /// The driver's answer. Makes the call if it has not been made yet.
     #[inline]
     pub fn answer(&self) -> u32 {
         self.answer.get().unwrap_or_else(|| {
@@ -65,7 +65,7 @@ impl<'a> Native<'a> {
         })
     }
 
-    /// The answer as the layer's own calls have it.
+    /// The answer as a result.
     pub(crate) fn result(&self) -> Result<()> {
         Code::new(self.answer()).map_or(Ok(()), |code| Err(code.at("the driver's copy")))
     }
@@ -83,7 +83,7 @@ mod tests {
             700
         };
         let native = Native::asynchronous(&call);
-        assert_eq!(calls.get(), 0, "nothing is called before it is asked for");
+        assert_eq!(calls.get(), 0, "the first question makes the call");
         assert_eq!((native.answer(), native.answer()), (700, 700));
         assert_eq!(native.result().unwrap_err().code(), Code::ILLEGAL_ADDRESS);
         assert_eq!(calls.get(), 1);

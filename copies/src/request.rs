@@ -1,10 +1,10 @@
-//! A copy as the caller asks for it.
+//! A copy, as its caller requests it.
 
 use channels::{Shape, Side};
 use hal::{Declared, DevicePtr};
 use terms::{Direction, Priority};
 
-/// A copy as the caller asks for it.
+/// A copy, as its caller requests it.
 ///
 /// # Example
 /// ```
@@ -27,7 +27,7 @@ pub struct Request {
 }
 
 impl Request {
-    /// `bytes` from `source` to `target`. Addresses are those of unified addressing: host pointers or device pointers.
+    /// Copies `bytes` from `source` to `target`. Addresses are unified: host pointers or device pointers.
     #[must_use]
     pub fn linear(target: DevicePtr, source: DevicePtr, bytes: u64) -> Request {
         Request::of(Shape::linear(target.0, source.0, bytes))
@@ -45,8 +45,8 @@ impl Request {
         Request::of(Shape::run(Side::host(target as u64), Side::device(source), bytes))
     }
 
-    /// A rectangle or a box. `None` where the driver has to be asked whether it takes that: it is empty, rows or slices
-    /// are longer than the distance between them, a pitch is longer than any device's, or a number exceeds 64 bits.
+    /// A rectangle or a box. `None` for a shape that the driver may refuse: it is empty, rows or slices are longer than
+    /// the distance between them, a pitch is longer than any device's, or a number exceeds 64 bits.
     #[must_use]
     pub fn shaped(shape: &Shape) -> Option<Request> {
         let holds_rows = |side: &Side| {
@@ -62,7 +62,7 @@ impl Request {
         Request { shape, priority: None }
     }
 
-    /// How many bytes several move together; never fewer than they do.
+    /// The number of bytes of several requests, but no less if the sum leaves 64 bits.
     #[inline]
     #[must_use]
     pub fn total_bytes(requests: &[Request]) -> u64 {
@@ -72,13 +72,13 @@ impl Request {
         }
     }
 
-    /// The same copy with a priority of its own instead of its stream's.
+    /// The request with a priority of its own, which goes before its stream's.
     #[must_use]
     pub fn at(self, priority: Priority) -> Request {
         Request { priority: Some(priority), ..self }
     }
 
-    /// The direction, where both sides say where they are: then only the host's needs to be asked about.
+    /// The direction, if both sides declare their memory. Then the driver is asked about the host's side alone.
     #[inline]
     #[must_use]
     pub fn direction(&self) -> Option<Direction> {
@@ -89,7 +89,7 @@ impl Request {
         }
     }
 
-    /// How many bytes it moves.
+    /// The number of bytes.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.shape.bytes()
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn the_direction_is_what_both_sides_declare() {
+    fn both_sides_declare_the_direction() {
         let (host, device) = (Side::host(1 << 20).pitched(8, 8), Side::device(DevicePtr(1 << 30)).pitched(8, 8));
         let of = |target, source| Request::shaped(&Shape { target, source, width_bytes: 8, rows: 1, depth: 1 });
         let of = |target, source| of(target, source).and_then(|request| request.direction());

@@ -1,4 +1,4 @@
-//! The words of one carrier, and what they say. The kernel's side is in `copies/src/kernel/copy.cu`.
+//! The words of one carrier, and their protocol. The kernel's side is in `copies/src/kernel/copy.cu`.
 
 use std::sync::Arc;
 
@@ -12,19 +12,19 @@ const STARTED: u64 = 0;
 const CANCEL: u64 = 1;
 const OUTCOME: u64 = 2;
 const DONE: u64 = 3;
-/// How many words a carrier has.
+/// The number of words of a carrier.
 pub(super) const WORDS: u64 = 4;
 
-/// What makes a copy, and how far that is.
+/// The maker of a copy, with its progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Maker {
-    /// Its kernel makes it, when it gets to it; no other does.
+    /// Its kernel makes the copy when it gets to it.
     Kernel,
-    /// It has been cancelled; its kernel may have begun to copy before, and is about to say so.
+    /// The copy has been cancelled. Its kernel may have begun to copy before, and will then write so.
     Asked,
-    /// The rescuer makes it, because its kernel never will; no part of that is submitted yet.
+    /// The rescuer makes the copy, because its kernel never will. It has submitted nothing yet.
     Rescuer,
-    /// … the wait for the stream's earlier work is submitted.
+    /// The rescuer has submitted the wait for the stream's earlier work.
     Joined,
     /// … and the copy.
     Copied,
@@ -32,15 +32,16 @@ pub(super) enum Maker {
     Written,
 }
 
-/// Whether `a` is `b` or comes after it; numbers wrap.
+/// Whether `a` is `b` or a later number; numbers wrap.
 pub(super) fn is_reached(a: u32, b: u32) -> bool {
     a.wrapping_sub(b) as i32 >= 0
 }
 
-/// What makes the copy of launch `number`, the first that is not done, judged after it was cancelled: `started` was
-/// loaded after the cancellation was stored, then `done`, then `outcome`.
+/// The maker of launch `number`, the first that is not done, after its cancellation. `started` was loaded after the
+/// cancellation was stored, then `done`, then `outcome`.
 ///
-/// A launch that had not started by then loads the cancellation after its start, so it does not copy. One that others
+/// If the launch has not started by then, it loads the cancellation after its start, so it does not copy. If a later
+/// launch has started, this one has ended without copying, or it would be done.
 /// have come after has ended, and not by copying, or it would be done.
 pub(super) fn verdict(number: u32, started: u32, outcome: u32) -> Maker {
     if started != number {
@@ -53,7 +54,6 @@ pub(super) fn verdict(number: u32, started: u32, outcome: u32) -> Maker {
     }
 }
 
-/// A carrier's words.
 pub(super) struct Line {
     words: Arc<Words>,
     first: u64,
@@ -65,7 +65,7 @@ impl Line {
         Line { words: Arc::clone(words), first: index * WORDS }
     }
 
-    /// What the kernel of launch `number` is given.
+    /// The words for the kernel of launch `number`.
     pub(super) fn handshake(&self, number: u32) -> Handshake {
         let host = |word| self.words.host_address(self.first + word);
         Handshake {
@@ -90,28 +90,28 @@ impl Line {
         self.words.load(self.first + DONE)
     }
 
-    /// Counts on from `number`, as if so many launches had come and gone and none had ever been cancelled.
+    /// Makes `number` the last launch, as if so many launches had ended and none had ever been cancelled.
     pub(super) fn skip_to(&self, number: u32) {
         self.words.store(self.first + STARTED, number);
         self.words.store(self.first + OUTCOME, number.wrapping_mul(2));
         self.words.store(self.first + DONE, number);
     }
 
-    /// Brings the cancellation up to `done`: launches up to there have decided, and those after it have not been
-    /// cancelled. To be called before each launch, because numbers are compared cyclically: a cancellation that stayed
-    /// where the last take-over left it would be ahead of launches half the circle later.
+    /// Brings the cancellation up to `done`: the launches up to it have decided, and later ones have not been
+    /// cancelled. Called before each launch, because numbers are compared cyclically: a cancellation that stayed at the
+    /// last take-over would be ahead of launches half the circle later.
     pub(super) fn pass(&self, done: u32) {
         self.words.store(self.first + CANCEL, done);
     }
 
-    /// Cancels all launches up to `number` that have not decided yet. What is loaded afterwards was so afterwards.
+    /// Cancels all launches up to `number` that have not decided yet. Later loads see the words as they are after this.
     pub(super) fn cancel(&self, number: u32) {
         self.words.store(self.first + CANCEL, number);
-        // The store must be visible before `started` is loaded, as the kernel's are the other way round.
+        // The store must be visible before `started` is loaded. The kernel has the same two steps the other way round.
         std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
     }
 
-    /// Says in the kernel's stead that a copy is done.
+    /// Writes in the kernel's place that a copy is done.
     pub(super) fn finish(&self, number: u32) {
         self.words.store(self.first + DONE, number);
     }
@@ -121,7 +121,7 @@ impl Line {
         MemOp::wait32(self.words.host_address(self.first + DONE), number, hal::WaitCondition::Geq)
     }
 
-    /// The operation that says that it is.
+    /// The operation that writes that launch `number` is done.
     pub(super) fn write_done(&self, number: u32) -> MemOp {
         MemOp::write32(self.words.host_address(self.first + DONE), number)
     }
@@ -133,11 +133,11 @@ mod tests {
 
     use super::*;
 
-    /// The words, and how far both sides are. Their steps are single accesses, in one total order, which is what
-    /// fences of the system's scope and the bus guarantee.
+    /// The words, and the progress of both sides. The steps are single accesses in one total order, as fences of the
+    /// system's scope and the bus guarantee.
     #[derive(Clone, Default)]
     struct World {
-        /// Launches that have come and gone before.
+        /// The number of earlier launches.
         base: u32,
         started: u32,
         cancel: u32,
@@ -155,7 +155,7 @@ mod tests {
     const LAST: u32 = 2;
 
     impl World {
-        /// After `base` launches, the first of which was the last to be cancelled.
+        /// The state after `base` launches, of which the first was the last to be cancelled.
         fn after(base: u32, takes_over: bool) -> World {
             let (started, done, outcome) = (base, base, base.wrapping_mul(2));
             World { base, started, done, outcome, takes_over, ..World::default() }
@@ -166,7 +166,7 @@ mod tests {
             self.base.wrapping_add(step)
         }
 
-        /// Two launches, each in steps: start, look, say, copy. The second follows the first in its stream, and its
+        /// Two launches, each in steps: start, read, write, copy. The second follows the first in its stream, and its
         /// own stream's event, for which the first must be done.
         fn kernel(&mut self, strict: bool) -> bool {
             let step = (self.kernel_at / 4) as u32 + 1;
@@ -189,7 +189,7 @@ mod tests {
             true
         }
 
-        /// The submitter launches, the rescuer cancels, looks at started, then at done, decides, copies.
+        /// The submitting thread launches. The rescuer cancels, reads started, then done, decides, copies.
         fn host(&mut self) -> bool {
             match self.host_at {
                 0 | 2 => self.cancel = self.done,
@@ -240,7 +240,7 @@ mod tests {
         }
     }
 
-    /// How many launches there were before: none, and so many that their numbers come to where comparisons turn round.
+    /// The numbers of earlier launches: none, and those after which comparisons turn round.
     const BASES: [u32; 5] = [0, EDGES[0] - 1, EDGES[0], EDGES[1] - 1, EDGES[1]];
 
     /// The last numbers before half the circle, and before all of it.
@@ -258,8 +258,8 @@ mod tests {
         ends
     }
 
-    /// In every interleaving each copy is made exactly once, whether or not the stream lets the second launch begin
-    /// before the first is done, and however many launches there were before.
+    /// In every interleaving each copy is made exactly once: whether or not the stream lets the second launch begin
+    /// before the first is done, and after any number of earlier launches.
     #[test]
     fn every_copy_is_made_once() {
         for base in BASES.into_iter().take(if cfg!(miri) { 2 } else { BASES.len() }) {
@@ -290,7 +290,7 @@ mod tests {
         assert_eq!(verdict(number, number - 1, 2), Maker::Rescuer);
     }
 
-    /// The kernel finds each word where the host looks for it, and the words of one carrier are no other's.
+    /// The kernel finds each word where the host looks for it, and no carrier uses the words of another.
     #[test]
     fn both_sides_mean_the_same_words() {
         let words = Arc::new(Words::new(&crate::soft::driver(), 3 * WORDS).unwrap());
@@ -314,12 +314,12 @@ mod tests {
         assert!((0..WORDS).chain(2 * WORDS..3 * WORDS).all(|index| words.load(index) == 0));
     }
 
-    /// A carrier's words, with a thread in the place of the kernels.
+    /// A carrier's words, and a thread in the place of the kernels.
     struct Threads {
         line: Line,
-        /// Done before the launches of this round.
+        /// The number of launches before this round.
         base: u32,
-        /// Whether the stream lets a launch begin only when the one before is done.
+        /// Whether the stream lets a launch begin only when the one before it is done.
         strict: bool,
         made: [AtomicU32; LAST as usize],
     }
@@ -340,7 +340,7 @@ mod tests {
             }
         }
 
-        /// What `copy.cu` does, with the accesses of the system's scope that it makes.
+        /// The steps of `copy.cu`, with its accesses of the system's scope.
         fn kernels(&self) {
             let (words, first) = (&self.line.words, self.line.first);
             for number in self.numbers() {
@@ -357,7 +357,7 @@ mod tests {
             }
         }
 
-        /// The rescuer, when the kernels have come to launch `begun`.
+        /// The rescuer, when the kernels have reached launch `begun`.
         fn rescue(&self, begun: u32) {
             while !is_reached(self.line.started(), begun) {
                 std::thread::yield_now();
@@ -387,7 +387,7 @@ mod tests {
         }
     }
 
-    /// The same on threads, with numbers that wrap, and the rescuer as late as there are launches.
+    /// The same on threads, with numbers that wrap, and the rescuer at any launch.
     #[test]
     fn every_copy_is_made_once_on_threads() {
         EDGES.into_iter().for_each(across);

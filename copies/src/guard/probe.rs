@@ -1,7 +1,7 @@
 //! Finds out whether kernels of one stream pass those of another stream that wait.
 //!
 //! With one hardware queue for all kernels (`CUDA_DEVICE_MAX_CONNECTIONS=1`) a copy kernel that waits for its stream's
-//! earlier work holds up all kernels after it, also the one that the earlier work may be waiting for.
+//! earlier work holds up all later kernels. The earlier work may wait for one of those.
 
 use std::sync::Arc;
 
@@ -12,16 +12,17 @@ use semaphores::Words;
 use super::carrier::Carrier;
 use crate::kernel::CopyKernel;
 
-/// How long the kernel may take, by the time that this thread has. Where there is one queue the application's start
-/// takes so much longer. Where there are more, a host that lets no thread run for a while must not be taken for that.
-/// So between two looks no more than [`TURN`] counts, however long this thread had to wait for the second. Every look
-/// asks the driver: a device that is modelled moves at the latest when it is asked, and its own thread may starve.
+/// The time that the kernel may take, counted by the time that this thread runs. If there is one queue, the
+/// application's start takes so much longer. If there are more, a host that lets no thread run for a while must not be
+/// mistaken for one queue. So between two looks at most [`TURN`] counts, however long this thread had to wait for the
+/// second. Each look asks the driver: a modelled device moves at the latest when it is asked, and its own thread may
+/// starve.
 const PATIENCE: Nanos = Nanos::from_ms(300);
 const TURN: Nanos = Nanos::from_ms(5);
-/// Between two looks.
+/// The pause between two looks.
 const LOOK_EVERY: Nanos = Nanos::from_us(20);
 
-/// Words of the probe: one opens the streams that wait, to the other the kernel adds.
+/// Words of the probe: one opens the waiting streams, and the kernel adds to the other.
 const OPEN: u64 = 0;
 const ADDED: u64 = 1;
 
@@ -32,7 +33,7 @@ pub(super) fn kernels_pass_waits(driver: &Arc<dyn Driver>, carriers: &[Carrier],
     let waiting: Vec<Stream> = carriers.iter().flat_map(|carrier| [carrier.copies, carrier.waits]).collect();
     let passed = try_it(&**driver, driver.host(), &words, &waiting, last.rescues, kernel);
     words.store(OPEN, 1);
-    // The words must not go before the streams that wait for them.
+    // The words must outlive the streams that wait for them.
     let ended = waiting.into_iter().chain([last.rescues]).map(|stream| driver.stream_synchronize(stream));
     let ended = ended.fold(Ok(()), Result::and);
     passed.and_then(|passed| ended.map(|()| passed))
@@ -90,7 +91,7 @@ mod tests {
         assert_eq!(comes_true(&RealHost::new(), &mut || Ok(false)), Ok(false));
     }
 
-    /// What the probe says of a model whose time does not pass by itself.
+    /// The result of the probe on a model whose time does not pass by itself.
     fn found_in_real_time(connections: Connections) -> bool {
         let gpu = softgpu::SoftGpu::builder().connections(connections).build();
         let driver: Arc<dyn Driver> = Arc::new(gpu);

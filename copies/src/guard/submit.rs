@@ -1,4 +1,4 @@
-//! How a copy gets onto a carrier, and its stream behind it.
+//! Puts a copy onto a carrier, and its stream behind the copy.
 #![allow(unsafe_code)] // copies are unsafe; the caller's promise is passed on
 
 use channels::Refusal;
@@ -7,14 +7,15 @@ use hal::{Event, Nanos};
 use super::Guard;
 use super::carrier::{Carrier, Guarded};
 
-/// How often a thread that waits on the host asks the driver whether something went wrong meanwhile.
+/// A thread that waits on the host asks the driver for errors this often.
 const ASK_EVERY: Nanos = Nanos::from_ms(10);
 
 impl Guard {
-    /// Copies in the order of the copy's stream. Refused where no carrier is free.
+    /// Makes the copy in the order of its stream. Refused if no carrier is free.
     ///
     /// # Safety
-    /// The ranges stay valid until the copy has completed, and the device sees them as the descriptors say.
+    /// The ranges stay valid until the copy has completed, and the device sees them at the addresses of the
+    /// descriptors.
     pub(crate) unsafe fn submit(&self, copy: &Guarded<'_>) -> Result<(), Refusal> {
         let ready = self.events.mark(&*self.driver, copy.stream)?;
         // SAFETY: passed on to the caller.
@@ -27,14 +28,14 @@ impl Guard {
             waited.is_ok()
         });
         if !joined {
-            // The stream cannot be made to wait, so its user waits.
+            // The stream cannot be made to wait, so the caller waits.
             self.records.counters.failed();
             carrier.wait_here(ASK_EVERY)?;
         }
         Ok(())
     }
 
-    /// Has a carrier take the copy: the one that has copies of its stream, else one that no stream has.
+    /// Gives the copy to the carrier that has copies of its stream, or else to one that no stream has.
     unsafe fn carry(&self, copy: &Guarded<'_>, ready: Event) -> Result<(&Carrier, Option<Event>), Refusal> {
         let (mut present, mut free) = (None, None);
         for carrier in &self.carriers {
@@ -44,14 +45,15 @@ impl Guard {
                     present = Some((carrier, book));
                     break;
                 }
-                // It takes no other copy of this stream: none may go by any other carrier either.
+                // This carrier takes no other copy of the stream now. No other carrier may take one either.
                 (true, false) => return Err(Refusal::Unready),
                 (false, true) if free.is_none() => free = Some((carrier, book)),
                 (false, _) => {}
             }
         }
         let (carrier, book) = present.or(free).ok_or(Refusal::Unready)?;
-        // Asked with the book in hand: a thread that is going to block says so, and looks into the books then.
+        // Asked while this thread has the book. A thread that will block announces that first, and then looks into the
+        // books.
         if self.callers.are_coming() {
             return Err(Refusal::Unready);
         }

@@ -1,4 +1,4 @@
-//! Answers to the questions of a decision, from what the streams know of each other, and from the driver.
+//! Answers to the questions of a decision: from the streams, and from the driver.
 
 use terms::Direction;
 
@@ -10,7 +10,7 @@ use crate::submit::batch::combine;
 use crate::submit::place::{is_allocated, place};
 
 impl Asked<'_> {
-    /// The priorities that the copy meets on its engine, or on both where `direction` is not known; see
+    /// The priorities on the copy's engine, or on both engines if `direction` is unknown; see
     /// [`crate::decide::Known::company`].
     #[inline]
     pub(super) fn company(&self, direction: Option<Direction>) -> Company {
@@ -22,7 +22,7 @@ impl Asked<'_> {
         with(direction)
     }
 
-    /// Whether copies of others reckon with it already, on one of the engines that it may come to.
+    /// Whether other streams already count on the copy, on one of the engines that it may use.
     #[inline]
     pub(super) fn is_announced(&self, direction: Option<Direction>) -> bool {
         let on = |direction| self.stream.is_announced(direction, self.priority);
@@ -54,8 +54,7 @@ impl Placed<'_> {
         }
     }
 
-    /// Looks at the company of the copy. Others have to reckon with the copy from then on, which they can only if its
-    /// engine is known.
+    /// Finds the company of the copy. From then on other streams count on the copy, if its engine is known.
     fn meet(&mut self) {
         if self.known.placement.is_none() && !self.asked.is_announced(self.known_direction()) {
             self.place();
@@ -63,8 +62,7 @@ impl Placed<'_> {
         self.known.company = Some(self.asked.company(self.known_direction()));
     }
 
-    /// Asks where the bytes are, of a batch where the first copy's are, and announces the copy on the engine that it
-    /// will meet.
+    /// Asks for the places of the bytes, of a batch for those of the first copy. Announces the copy on its engine.
     fn place(&mut self) {
         let asked = &self.asked;
         let placement = place(&*asked.inner().driver, asked.cargo.first()).unwrap_or(Placement::UNKNOWN);
@@ -74,7 +72,7 @@ impl Placed<'_> {
         }
         self.known.placement = Some(placement);
         if self.known.direction.is_none() {
-            // It has met the other engine's copies so far.
+            // So far the company is that of both engines.
             self.known.company = None;
         }
     }
@@ -91,7 +89,7 @@ impl Placed<'_> {
         self.known.is_captured = Some(is_captured);
     }
 
-    /// Whether both sides lie within their allocations. A batch that does not has no placement ([`combine`]).
+    /// Whether both sides lie within their allocations. A batch that leaves them has no placement ([`combine`]).
     fn lies_within(&self) -> bool {
         let [request] = self.asked.cargo.requests() else { return true };
         let (driver, shape) = (&*self.asked.inner().driver, request.shape.flattened());

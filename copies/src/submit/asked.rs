@@ -1,4 +1,4 @@
-//! A copy as it stands before and after its decision: asked for, placed, planned.
+//! The steps of a copy around its decision: asked, placed, planned.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::native::Native;
 use crate::records::{Dependency, Ticket};
 use crate::state::StreamState;
 
-/// A copy as its caller asks for it.
+/// A copy, as its caller asks for it.
 #[derive(Clone, Copy)]
 pub(super) struct Asked<'a> {
     pub(super) stream: &'a Arc<StreamState>,
@@ -25,7 +25,7 @@ pub(super) struct Asked<'a> {
     pub(super) native: Option<&'a Native<'a>>,
 }
 
-/// A copy, and the facts that have been found out about it.
+/// A copy, with the facts that are known about it.
 pub(super) struct Placed<'a> {
     pub(super) asked: Asked<'a>,
     pub(super) known: Known<'a>,
@@ -35,17 +35,17 @@ pub(super) struct Placed<'a> {
     pub(super) pieces: Vec<Descriptor>,
 }
 
-/// A copy that goes one way now.
+/// A copy with its plan.
 pub(super) struct Planned<'a> {
     pub(super) placed: &'a Placed<'a>,
     pub(super) asked: &'a Asked<'a>,
     pub(super) plan: Plan,
 }
 
-/// How handing a copy to the driver ended.
+/// The result of handing a copy to the driver.
 pub(super) type Submitted = std::result::Result<(), Setback>;
 
-/// How an attempt to go a way ended: with the ticket that tells of the copy, if it has one of its own.
+/// The result of an attempt at a plan: the copy's ticket, if it has one of its own.
 pub(super) type Went = std::result::Result<Option<Ticket>, Setback>;
 
 impl<'a> Asked<'a> {
@@ -81,13 +81,13 @@ impl<'a> Asked<'a> {
 }
 
 impl<'a> Placed<'a> {
-    /// Nothing has been found out yet.
+    /// A copy with no facts known.
     pub(super) fn new(asked: Asked<'a>) -> Placed<'a> {
         let known = Known { is_kernel_there: asked.inner().may_use_kernel(), ..asked.known() };
         Placed { asked, known, below: Vec::new(), pieces: Vec::new() }
     }
 
-    /// The direction, as far as anything has said it.
+    /// The direction, from the caller or the driver.
     pub(super) fn known_direction(&self) -> Option<Direction> {
         let placed = || self.known.placement?.known_direction();
         self.known.direction.or_else(placed)
@@ -99,7 +99,7 @@ impl Planned<'_> {
         &self.asked.stream.inner
     }
 
-    /// A direction that is not known is that which lets the driver find out.
+    /// An unknown direction becomes one that lets the driver find it.
     pub(super) fn direction(&self) -> Direction {
         self.placed.known_direction().unwrap_or(Direction::Peer)
     }
@@ -108,7 +108,7 @@ impl Planned<'_> {
         self.inner().engine(self.direction())
     }
 
-    /// Whether the CPU raises the word for it that holds off the copies below.
+    /// Whether the CPU raises a word that holds off the copies below.
     pub(super) fn raises(&self) -> bool {
         match self.plan {
             Plan::Native(_) | Plan::UrgentKernel => false,
@@ -118,7 +118,7 @@ impl Planned<'_> {
         }
     }
 
-    /// The level whose word it waits for, if it does.
+    /// The level at which it waits, if it does.
     pub(super) fn waits_at(&self) -> Option<Priority> {
         let priority = self.asked.priority;
         let level = match self.plan {
@@ -129,17 +129,17 @@ impl Planned<'_> {
         (level < self.inner().options.priorities.highest()).then_some(level)
     }
 
-    /// Whether the driver makes it in its own stream, so that the driver's answer is the answer.
+    /// Whether the driver makes the copy in its own stream, and so gives the result.
     pub(super) fn is_left_to_driver(&self) -> bool {
         matches!(self.plan, Plan::Native(_) | Plan::Urgent)
     }
 
-    /// Whether it would make way for others in a hardware queue if a word stood behind it.
+    /// Whether a word behind it would let other streams have their turn in a hardware queue.
     pub(super) fn gives_way(&self) -> bool {
         matches!(self.plan, Plan::Native(Reason::Unchannelled | Reason::Unguarded))
     }
 
-    /// A shape of the cargo with the host side's address as the device sees it.
+    /// A shape of the cargo, with the host side's address for the device.
     pub(super) fn seen_by_device(&self, mut shape: Shape) -> Shape {
         let seen = self.placed.known.placement.and_then(|placement| placement.host_seen_by_device);
         match (self.direction(), seen) {

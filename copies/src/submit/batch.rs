@@ -1,4 +1,4 @@
-//! Several copies without order among them, as one: where they are, and their descriptors for a kernel.
+//! Several copies without an order among them, as one: their places, and their descriptors for a kernel.
 
 use channels::Shape;
 use hal::Driver;
@@ -9,7 +9,7 @@ use crate::placement::Placement;
 use crate::request::Request;
 use crate::submit::place::place;
 
-/// Where all of them are, and the descriptors that a kernel needs for them: none where it cannot do all. `None` where
+/// The places of all copies, and their descriptors for a kernel: none if a kernel cannot make all of them. `None` if
 /// they do not go the same way, or leave their allocations.
 pub(crate) fn combine(driver: &dyn Driver, requests: &[Request]) -> Option<(Placement, Vec<Descriptor>)> {
     let (mut targets, mut sources) = (Span::default(), Span::default());
@@ -21,7 +21,7 @@ pub(crate) fn combine(driver: &dyn Driver, requests: &[Request]) -> Option<(Plac
             return None;
         }
         let (target, source, bytes) = (shape.target.address, shape.source.address, shape.bytes());
-        // Most pieces lie in the allocations of those before: asking about each would cost more than copying it.
+        // Most copies lie in the allocations of earlier ones, and a question to the driver costs more than such a copy.
         let is_known = targets.holds(target, bytes) && sources.holds(source, bytes);
         if !is_known {
             let here = place(driver, request)?;
@@ -52,7 +52,7 @@ fn alike(one: &Placement, other: &Placement) -> bool {
     kind(one) == kind(other)
 }
 
-/// A part of an allocation that has been asked about, and how far from it the device sees it.
+/// A part of a known allocation, and the distance from it to the device's address for it.
 #[derive(Default)]
 struct Span {
     from: u64,
@@ -61,7 +61,7 @@ struct Span {
 }
 
 impl Span {
-    /// The memory from `address` on; `host_when` is the direction in which this side is the host's.
+    /// The memory from `address` on. In the direction `host_when` this is the host's side.
     fn of(driver: &dyn Driver, address: u64, placement: &Placement, host_when: Direction) -> Option<Span> {
         let on_host = placement.direction == host_when;
         let seen = placement.host_seen_by_device.filter(|_| on_host).map_or(address, |seen| seen.0);

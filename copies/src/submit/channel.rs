@@ -27,7 +27,7 @@ impl Planned<'_> {
             bank: &engine.bank,
             emulation: emulation(inner.options.emulation),
             adder: inner,
-            // The most urgent lets no other copy go first.
+            // A copy of the most urgent priority does not wait for other callers.
             pace: self.waits_at().map(|_| &inner.pace),
             in_stream: inner.options.in_stream_brackets,
         };

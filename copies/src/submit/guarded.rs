@@ -17,7 +17,7 @@ impl Planned<'_> {
 
     unsafe fn guard(&self, guard: &Guard) -> Submitted {
         let ((yields, workers), direction) = (self.bulk_kernel(), self.direction());
-        // As many as there are descriptors, and in the same order.
+        // As many as the descriptors, in the same order.
         let shapes: Vec<Shape> = self.asked.cargo.shapes().collect();
         let descriptors = self.descriptors();
         let launches = shapes.chunks(GUARDED_DESCRIPTORS).zip(descriptors.chunks(GUARDED_DESCRIPTORS));

@@ -8,11 +8,11 @@ use terms::Direction;
 use crate::kernel::{INLINE_DESCRIPTORS, Workers, Yield};
 use crate::submit::asked::{Planned, Went};
 
-/// The warps that carry an urgent copy: more than bulk gets, because it is short.
+/// The warps of an urgent copy. They are more than those of bulk, because the copy is short.
 const URGENT: Workers = Workers { blocks: 16, warps: 16 };
 
 impl Planned<'_> {
-    /// By a kernel that waits for nothing.
+    /// Goes by a kernel that waits for nothing.
     ///
     /// # Safety
     /// As for [`super::submit`].
@@ -21,7 +21,7 @@ impl Planned<'_> {
         self.go_tracked(|| Ok(unsafe { self.launch(None, URGENT) }?))
     }
 
-    /// By a kernel that stands still while anything above it is pending.
+    /// Goes by a kernel that waits while any copy above it is pending.
     ///
     /// # Safety
     /// As for [`super::submit`].
@@ -31,7 +31,7 @@ impl Planned<'_> {
         self.go_tracked(|| Ok(unsafe { self.launch(Some(yields), workers) }?))
     }
 
-    /// The word to which a bulk kernel yields, and its warps.
+    /// The word that a bulk kernel yields to, and its warps.
     pub(super) fn bulk_kernel(&self) -> (Yield, Workers) {
         let options = &self.inner().options;
         let workers = match self.direction() {

@@ -1,11 +1,11 @@
-//! Submission: answers the questions of a decision, and goes the way that it comes to.
+//! Submission: answers the questions of a decision, and carries its plan out.
 //!
 //! | file | content |
 //! |---|---|
-//! | `asked.rs` | a copy as it is asked for, placed and planned |
+//! | `asked.rs` | the steps of a copy: asked, placed and planned |
 //! | `answer.rs` | answers to the questions of a decision |
-//! | `place.rs`, `batch.rs` | the memory of one copy, and of several, as the driver knows it |
-//! | `native.rs`, `urgent.rs`, `kernel.rs`, `guarded.rs`, `channel.rs` | a way each |
+//! | `place.rs`, `batch.rs` | the memory of one copy, and of several, from the driver |
+//! | `native.rs`, `urgent.rs`, `kernel.rs`, `guarded.rs`, `channel.rs` | one way each |
 //! | `tracked.rs` | the common part of the ways: a ticket, the raised word, the hand-over to the watcher |
 #![allow(unsafe_code)] // copies are unsafe; the caller's promise is passed on
 
@@ -54,8 +54,8 @@ pub(crate) unsafe fn submit(
     }
 }
 
-/// Submits several requests that have no order among them, as one copy of all their bytes with the first one's
-/// priority. Where they do not go one way together, `native` makes them.
+/// Submits several requests without an order among them as one copy of all their bytes, with the priority of the first.
+/// If they do not go one way together, `native` makes them.
 ///
 /// # Safety
 /// As for [`submit`], for each.
@@ -86,7 +86,7 @@ pub(crate) fn is_alone(stream: &Arc<StreamState>, request: &Request, priority: P
     decide(&known) == Decision::Go(Plan::Native(Reason::Alone))
 }
 
-/// A copy of a shape that the driver may not take: it is asked, in the caller's own words.
+/// Has the driver make a shape that it may refuse, by the caller's own call.
 pub(crate) fn as_it_is(stream: &Arc<StreamState>, copy: impl FnOnce() -> Result<()>) -> Result<CopyHandle> {
     let (began, plan) = (stream.began(), Plan::Native(Reason::Misshapen));
     let went = stream.inner.natively(copy).map(|()| (plan, None));
@@ -94,11 +94,11 @@ pub(crate) fn as_it_is(stream: &Arc<StreamState>, copy: impl FnOnce() -> Result<
 }
 
 impl Asked<'_> {
-    /// A copy that is alone, or urgent and covered by a ticket of its stream, goes before the driver is asked anything
-    /// about it. Of an urgent copy that no ticket covers this says which company it meets.
+    /// Submits a copy that is alone, or urgent and covered by a ticket of its stream, before the driver is asked about
+    /// it. For an urgent copy that no ticket covers, returns its company.
     ///
-    /// A thread that has slept for a while finds little of this in its caches. So this stands by itself, before all
-    /// that other copies need.
+    /// A thread that has slept for a while finds little of this in its caches. So this stands by itself, and other
+    /// copies need more.
     ///
     /// # Safety
     /// As for [`submit`].
@@ -175,7 +175,7 @@ fn trace(stream: &StreamState, copy: TracedCopy, ticket: Option<Ticket>) {
     stream.inner.records.trace.submitted(TracedCopy { returned, ..copy }, ticket);
 }
 
-/// Submits a copy that does not go at once. One that has `tried` to, as an urgent one, has met that company.
+/// Submits a copy that does not go at once. If it has `tried` to go at once as an urgent one, its company is known.
 ///
 /// # Safety
 /// As for [`submit`], for each.
@@ -188,7 +188,7 @@ unsafe fn submit_asking(
 ) -> Result<CopyHandle> {
     let asked = Asked::new(stream, cargo, native);
     let inner = asked.inner();
-    // Copies that go at once do so only where nothing is lost.
+    // Copies go at once only in a context that has lost none.
     inner.records.standing.check()?;
     inner.check(asked.priority, "overtake memcpy_async")?;
     let began = stream.began();
@@ -201,7 +201,7 @@ unsafe fn submit_asking(
 }
 
 impl Placed<'_> {
-    /// Asks and decides until a way has been gone.
+    /// Asks and decides until one way succeeds.
     ///
     /// # Safety
     /// As for [`submit`], for each.
@@ -250,7 +250,7 @@ impl Planned<'_> {
         }
     }
 
-    /// Waits for a copy that has to have completed when its call returns.
+    /// Waits for a copy that must have completed when its call returns.
     fn settle(&self) -> Result<()> {
         if self.asked.is_blocking() && !self.is_left_to_driver() {
             self.inner().driver.stream_synchronize(self.asked.stream.stream)?;

@@ -1,4 +1,4 @@
-//! Natively: the driver's own call, for copies that are alone and for all that nothing can be done for.
+//! The native way: the driver's own call, for copies that are alone, and for those that no other way can make.
 #![allow(unsafe_code)] // copies are unsafe; the caller's promise is passed on
 
 use channels::{Shape, copy_shape};
@@ -11,7 +11,7 @@ use crate::state::StreamState;
 use crate::submit::asked::{Asked, Planned, Went};
 
 impl Asked<'_> {
-    /// The copy as the driver makes it. [`Direction::Peer`] lets the driver find the direction.
+    /// Has the driver make the copy. With [`Direction::Peer`] it finds the direction.
     ///
     /// # Safety
     /// As for [`super::submit`].
@@ -49,12 +49,12 @@ impl Planned<'_> {
         Ok(None)
     }
 
-    /// Lets other streams have their turn behind a bulk copy: the engine would otherwise go on with the same stream as
-    /// long as that has copies and nothing else (facts, section 2).
+    /// Lets other streams have their turn behind a bulk copy. Without this the engine goes on with the same stream as
+    /// long as that has copies and no other work (facts, section 2).
     fn give_way(&self) {
         let (inner, stream) = (self.inner(), self.asked.stream.stream);
         if self.gives_way() && stream != Stream::LEGACY {
-            // Not written: others wait longer. Nothing depends on it.
+            // If the write fails, others wait longer, and have no other harm.
             let _ = inner.driver.mem_op(stream, inner.records.tickets.write_nothing());
         }
     }

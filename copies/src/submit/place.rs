@@ -1,4 +1,4 @@
-//! Asks the driver where the bytes of a copy are.
+//! Asks the driver for the places of a copy's bytes.
 
 use hal::{Driver, MemoryKind, PointerInfo};
 use terms::Direction;
@@ -6,7 +6,7 @@ use terms::Direction;
 use crate::placement::Placement;
 use crate::request::Request;
 
-/// Asks the driver where the bytes are. `None` where it would not say: such a copy is passed on.
+/// The places of the bytes. `None` if the driver gave an error: such a copy goes natively.
 pub(crate) fn place(driver: &dyn Driver, request: &Request) -> Option<Placement> {
     let (target, source) = (request.shape.target.address, request.shape.source.address);
     match request.direction() {
@@ -16,7 +16,7 @@ pub(crate) fn place(driver: &dyn Driver, request: &Request) -> Option<Placement>
     }
 }
 
-/// Allocations that one range may span: pieces of memory mapped next to each other (`cuMemMap`) count one by one.
+/// The most allocations that one range may span: pieces of memory mapped side by side (`cuMemMap`) count one by one.
 const ALLOCATIONS_MAX: usize = 1024;
 
 /// Whether a range lies in memory that the driver knows.

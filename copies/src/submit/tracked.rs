@@ -12,17 +12,17 @@ use crate::submit::asked::{Planned, Submitted, Went};
 use hal::locks::lock;
 
 impl Planned<'_> {
-    /// Submits by `copy`, watched until the copy has completed and, if it raises, with the word up from now on.
+    /// Submits by `copy`, and has the watcher see the copy complete. If it raises, its word is up from now on.
     ///
-    /// The word is raised before the submission, because that is when bulk must begin to hold back. A copy that may
-    /// have to wait, or whose stream is not trusted, raises when a marker says that it has become schedulable.
+    /// The word is raised before the submission, because then bulk must begin to hold back. A copy that may have to
+    /// wait, or whose stream is not trusted, raises when a marker tells that it has become schedulable.
     pub(super) fn go_tracked(&self, copy: impl FnOnce() -> Submitted) -> Went {
         let inner = self.inner();
         let (raises, waits_at) = (self.raises(), self.waits_at());
         let is_doubted = raises && lock(&self.asked.stream.burst).take_care();
         let ticket = inner.records.tickets.take().ok_or(Setback::RingFull)?;
         let careful = raises && (waits_at.is_some() || !self.placed.below.is_empty() || is_doubted);
-        // Without a marker it goes without raising.
+        // If there is no marker, the copy goes without raising.
         let before = careful.then(|| self.mark().inspect_err(|_| inner.records.counters.failed()).ok()).flatten();
         let flight = Flight { waits_at, ..self.flight(ticket, raises, raises && !careful) };
         self.fly(flight, before, copy)
@@ -49,7 +49,7 @@ impl Planned<'_> {
     /// Submits the copy, and hands it to the watcher.
     fn fly(&self, mut flight: Flight, before: Option<Event>, copy: impl FnOnce() -> Submitted) -> Went {
         let (inner, stream, ticket) = (self.inner(), self.asked.stream, flight.landing);
-        // A thread that waits in the driver for others must not be waited for.
+        // A call that may wait in the driver for other copies must not make other threads wait for it.
         let goes_first = self.plan != Plan::Engine { raises: false } && flight.waits_at.is_none();
         let _first = goes_first.then(|| inner.pace.urgent());
         let submitted = copy();
@@ -57,7 +57,7 @@ impl Planned<'_> {
         before.into_iter().for_each(|event| inner.events.give(event));
         if !is_tracked {
             inner.records.withdraw(flight);
-            // A submitted copy is on its way, and nothing will tell of its completion.
+            // The copy is on its way, but its completion will not be written.
             return submitted.map(|()| {
                 inner.records.counters.failed();
                 None
@@ -72,11 +72,11 @@ impl Planned<'_> {
         Ok(Some(ticket))
     }
 
-    /// Has the ticket written when the copy has completed.
+    /// Has the ticket written after the copy.
     fn complete(&self, before: Option<Event>, flight: &mut Flight) -> Result<()> {
         let (inner, ticket) = (self.inner(), flight.landing);
         if self.asked.is_blocking() && self.is_left_to_driver() {
-            // It has completed: there is nothing to wait for in any stream.
+            // The copy has completed, so no stream has to write it.
             inner.records.tickets.complete(ticket);
             return Ok(());
         }
@@ -86,8 +86,8 @@ impl Planned<'_> {
         }
     }
 
-    /// Has the shadow write that the copy has completed and, where it was submitted with care, that it has become
-    /// schedulable.
+    /// Has the shadow write the completion of the copy. If it was submitted with care, the shadow also writes that it
+    /// has become schedulable.
     fn complete_by_shadow(&self, before: Option<Event>, flight: &mut Flight) -> Result<()> {
         let (inner, stream) = (self.inner(), self.asked.stream);
         let (driver, tickets) = (&*inner.driver, &inner.records.tickets);
@@ -104,16 +104,16 @@ impl Planned<'_> {
         written
     }
 
-    /// An event that says whether everything in the stream so far has completed.
+    /// An event that completes with the work that is in the stream now.
     fn mark(&self) -> Result<Event> {
         self.inner().events.mark(&*self.inner().driver, self.asked.stream.stream)
     }
 
-    /// Lets the copies that this one depends on pass as if they were as urgent (T1).
+    /// Boosts the copies that this one depends on: they pass as if they had its priority (T1).
     fn lift_dependencies(&self, flight: &mut Flight) {
         for dependency in &self.placed.below {
             let engine = self.inner().engine(dependency.direction);
-            // By kernel a copy waits at its own level, in a channel at that of its group.
+            // By kernel a copy waits at its own level, and in a channel at that of its group.
             let mut levels = vec![dependency.priority, engine.level(dependency.priority)];
             levels.dedup();
             let boosts = levels.into_iter().map(|level| engine.bank.boost(level, self.asked.priority)).collect();
@@ -174,13 +174,14 @@ mod tests {
 
     impl Drop for Bed {
         fn drop(&mut self) {
-            // SAFETY: nothing copies any more.
+            // SAFETY: no copy is under way any more.
             unsafe { self.driver.host_free(self.host) }.unwrap();
             self.driver.mem_free(self.device).unwrap();
         }
     }
 
-    /// A thread that stands down says so before it opens the words, and a thread that raises looks after it has raised.
+    /// A thread that stands down sets the mark before it opens the words. A thread that raises reads the mark after it
+    /// has raised.
     #[test]
     fn nothing_is_raised_any_more_after_standing_down() {
         let bed = Bed::new();
@@ -204,7 +205,7 @@ mod tests {
         }
     }
 
-    /// The first copy of a stream has a ticket. After a doubt that no longer tells enough about the next one.
+    /// The first copy of a stream has a ticket. After a doubt that ticket does not cover the next one.
     #[test]
     fn a_copy_of_a_doubted_stream_counts_once() {
         let bed = Bed::new();

@@ -1,7 +1,7 @@
 //! Urgent copies: the driver's own call, with the word raised until the copy has completed.
 //!
-//! Most go behind the last ticket of their stream, which tells enough, together with the time that copies take. A
-//! ticket per copy would cost a burst a third of its speed.
+//! Most urgent copies go behind the last ticket of their stream, and their completion is estimated from it. A ticket
+//! for each copy would cost a burst a third of its speed.
 #![allow(unsafe_code)] // copies are unsafe; the caller's promise is passed on
 
 use hal::{Nanos, Result};
@@ -12,8 +12,8 @@ use crate::submit::asked::{Asked, Planned, Went};
 use hal::locks::lock;
 
 impl Asked<'_> {
-    /// Goes behind the last ticket of the stream; `None` where no ticket serves the copy. The word is up before the
-    /// driver is called.
+    /// Goes behind the last ticket of the stream; `None` if no ticket covers the copy. The word is up before the driver
+    /// is called.
     ///
     /// # Safety
     /// As for [`super::submit`].

@@ -285,8 +285,8 @@ def memcpy_async(target, source, size, stream=None, level=BY_RULES, kind=BY_ADDR
 
 def set_log_callback(function, strict=False):
     """Calls `function(level, text)` for each message, with a level of the module `logging`; None: standard error again.
-    OVERTAKE_LOG says what is sent (off, error, warn, info, debug). The function is called on a thread of its own. To
-    have messages in a logger: `overtake.set_log_callback(logging.getLogger("overtake").log)`."""
+    OVERTAKE_LOG sets the level (off, error, warn, info, debug). The function is called on a thread of its own. To have
+    messages in a logger: `overtake.set_log_callback(logging.getLogger("overtake").log)`."""
     library = _need(strict)
     if library is None:
         return

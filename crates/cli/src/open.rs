@@ -46,7 +46,7 @@ pub fn open_with_bug(arguments: &Arguments, payload: Payload, bug: Option<Plante
     Ok(opened)
 }
 
-/// The reason without its cure. Users who accept the choice need none, and `info` prints the whole text.
+/// The reason without its cure: a user that accepts the choice needs none, and `info` prints the whole text.
 fn briefly(reason: &str) -> &str {
     reason.split_once("; ").map_or(reason, |(why, _)| why)
 }

@@ -1,6 +1,7 @@
-//! Every tunable, in one place: the same names in the builder, in `OVERTAKE_*` variables and in a TOML file.
+//! Every option in one place, with one name in the builder, in `OVERTAKE_*` variables and in TOML files.
 //!
-//! Precedence, weakest first: defaults, the TOML file named by `OVERTAKE_CONFIG`, the variables, what the program sets.
+//! Precedence, weakest first: defaults, the TOML file named by `OVERTAKE_CONFIG`, the variables, the program's own
+//! settings.
 //!
 //! Users find it as `overtake::options`.
 #![deny(clippy::print_stderr, clippy::print_stdout)] // messages go through `log`

@@ -17,16 +17,16 @@ pub enum Transport {
     Engine,
     /// The copy kernel, in the application's own stream.
     Kernel,
-    /// Nothing special: the copy as the driver does it, without ever waiting.
+    /// The driver's own copy, which never waits for others.
     Native,
 }
 
 /// The hardware that moves the bytes of an urgent copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UrgentTransport {
-    /// The copy engine, in the application's own stream, while bulk is held off.
+    /// The copy engine, in the application's own stream; bulk is held off meanwhile.
     Engine,
-    /// The copy kernel, beside whatever the engine is doing; bulk is not held off.
+    /// The copy kernel, beside the work of the engine; bulk is not held off.
     Kernel,
 }
 
@@ -60,16 +60,17 @@ impl UrgentTransport {
     }
 }
 
-/// How guarded copies are guarded.
+/// The limits of guarded copies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GuardOptions {
-    /// How long a copy kernel that could run may wait for multiprocessors.
+    /// The time that a copy kernel that could run may wait for multiprocessors.
     pub patience: Nanos,
-    /// How many streams may have guarded copies under way at once; copies of others go natively meanwhile. Copies
-    /// that these streams queue behind them occupy as many of the four hardware copy queues, and a rescue needs one.
+    /// The number of streams with guarded copies under way at once; copies of other streams go natively meanwhile.
+    /// Copies that these streams queue behind them occupy as many of the four hardware copy queues, and a rescue needs
+    /// one.
     pub streams_max: u32,
-    /// How many hardware queues copies of one direction have, as far as CUDA's own variables say. Copies behind a
-    /// guarded one may fill a queue for each stream, and a rescue needs one more.
+    /// The number of hardware queues for copies of one direction, by CUDA's own variables. Copies behind a guarded one
+    /// may fill a queue for each stream, and a rescue needs one more.
     pub copy_queues: u32,
 }
 
@@ -95,59 +96,59 @@ impl Default for GuardOptions {
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
-    /// `false` has every copy made natively.
+    /// With `false` all copies go natively.
     pub enabled: bool,
-    /// How many priorities there are, 1 to 32.
+    /// The number of priorities, 1 to 32.
     pub priorities: Priorities,
-    /// From how many bytes on a copy is bulk, where nothing else says how urgent it is; `None`: such copies are left
-    /// alone. Heard by the drop-in and by the C library: in Rust every stream has its priority.
+    /// Copies of this size and more are bulk, unless another setting gives them a priority; with `None` they are left
+    /// alone. For the drop-in and the C library: in Rust every stream has its priority.
     pub bulk_bytes_min: Option<u64>,
     /// The hardware that moves copies that may have to wait.
     pub transport: Transport,
     /// The hardware that moves urgent copies.
     pub urgent_transport: UrgentTransport,
-    /// By which operations copies on a channel count and wait.
+    /// The operations by which copies on a channel count and wait.
     pub emulation: Kind,
-    /// How long one chunk may keep the engine busy, and so an urgent copy waiting.
+    /// The longest time that one chunk may keep the engine busy, and an urgent copy waiting.
     pub blocking_max: Nanos,
-    /// Copies below this are never held up: one of them delays an urgent copy by a few microseconds at most.
+    /// Copies below this size are never held up: one of them delays an urgent copy by a few microseconds at most.
     pub gate_bytes_min: u64,
-    /// Copies below this go by engine rather than by kernel when the transport is chosen automatically.
+    /// Copies below this size go by engine rather than by kernel, with the automatic transport.
     pub kernel_bytes_min: u64,
-    /// The warps that copy towards the device where bulk goes by kernel.
+    /// The warps of a bulk copy kernel to the device.
     pub kernel_h2d: Workers,
-    /// The warps that copy towards the host where bulk goes by kernel.
+    /// The warps of a bulk copy kernel to the host.
     pub kernel_d2h: Workers,
-    /// How long the warps of one copy kernel stand still at most, all waits together.
+    /// The longest time that the warps of one copy kernel wait, all waits together.
     pub kernel_wait_max: Nanos,
-    /// Every how many urgent copies of a stream one gets a completion ticket of its own; the others are estimated. In a
-    /// burst one in four of these is enough. 1 means all.
+    /// One urgent copy of a stream in this many gets a completion ticket of its own; the others are estimated. In a
+    /// burst one in four of these gets it. 1 means all copies.
     pub ticket_every: u32,
-    /// The share of the time that bulk gets even under endless urgent traffic, and in what slices.
+    /// The share of the time that bulk gets even under endless urgent traffic, and the length of its slices.
     pub share: ShareOptions,
-    /// Whether copies may wait in channels. Without them, whatever cannot go by kernel goes to the driver, and a word
-    /// written behind it lets other streams have their turn.
+    /// Whether copies may wait in channels. Without channels, copies that cannot go by kernel go to the driver, and a
+    /// word written behind them lets other streams have their turn.
     pub channels: bool,
-    /// Bulk copies of this size and more go by guarded kernel, which the copy engine replaces where the kernel finds no
-    /// free multiprocessor; smaller ones never go by kernel, and urgent ones neither. Then no program hangs on a copy
-    /// kernel that cannot begin. `None`: copy kernels go unguarded, in the application's streams, which costs a few
-    /// microseconds less.
+    /// Bulk copies of this size and more go by guarded kernel. The copy engine replaces a kernel that finds no free
+    /// multiprocessor, so no program hangs on a copy kernel that cannot begin. Smaller copies and urgent ones never go
+    /// by kernel then. `None`: copy kernels go unguarded, in the application's streams, which costs a few microseconds
+    /// less.
     pub guard_bytes_min: Option<u64>,
-    /// How guarded copies are guarded.
+    /// Unused without `guard_bytes_min`.
     pub guard: GuardOptions,
-    /// When the watchdog opens everything, and when it gives up.
+    /// The limits of the watchdog: when it opens all words, and when the layer stands down.
     pub patience: Patience,
-    /// For how long after an urgent copy the watcher does not sleep. While it is awake it keeps a processor busy.
+    /// The time after an urgent copy in which the watcher does not sleep. While it is awake it keeps a processor busy.
     pub watcher_awake: Nanos,
-    /// How long the watcher sleeps between looks while copies are out: so long a word may stay up too long.
+    /// The time between the watcher's looks while copies are out. A word may stay up too long by as much.
     pub watcher_nap: Nanos,
     /// Whether every copy is recorded (`Overtake::trace`).
     pub trace: bool,
-    /// Whether there is a watchdog at all. Only tests turn it off.
+    /// Whether there is a watchdog. Only tests turn it off.
     pub watchdog: bool,
     /// Whether semaphore operations are put into the application's own streams. This deadlocks; only tests turn it on.
     pub in_stream_brackets: bool,
-    /// Where the counters of `docs/counters.md` that wrap begin. Only tests set it, to just below where they do.
+    /// The first value of the counters of `docs/counters.md` that wrap. Only tests set it, to just below the wrap.
     pub counters_from: u32,
 }
 
@@ -163,7 +164,7 @@ impl Default for Options {
             blocking_max: Nanos::from_us(45),
             gate_bytes_min: 64 << 10,
             kernel_bytes_min: 256 << 10,
-            // As few as fill the link: more only make urgent copies wait for what is in flight. Measured on an H100
+            // As few as fill the link: with more, urgent copies wait longer for bytes in flight. Measured on an H100
             // (`reports/driver/h100/2026-11-21-workers.txt`).
             kernel_h2d: Workers { blocks: 5, warps: 10 },
             kernel_d2h: Workers { blocks: 4, warps: 4 },

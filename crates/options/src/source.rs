@@ -1,4 +1,4 @@
-//! The sources of options: a word of the program, a file, variables.
+//! The sources of options: the program's own settings, a file, variables.
 
 use std::fmt;
 use std::path::Path;
@@ -12,15 +12,15 @@ use crate::settings::Options;
 use crate::tunable::{TUNABLES, Tunable};
 use crate::variables;
 
-/// An option that could not be understood.
+/// An option with a fault.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OptionError {
     /// The option's name.
     pub name: String,
-    /// The value that was given.
+    /// The value with the fault.
     pub value: String,
-    /// The values that would have been understood; if there is no such option, the nearest one.
+    /// The values that the option takes; if there is no such option, the nearest one.
     pub expected: String,
 }
 
@@ -36,7 +36,7 @@ impl fmt::Display for OptionError {
 impl std::error::Error for OptionError {}
 
 impl Options {
-    /// The table of options.
+    /// Every option, in the order of `overtake options`.
     pub fn tunables() -> impl Iterator<Item = &'static Tunable> {
         TUNABLES.iter()
     }
@@ -48,13 +48,13 @@ impl Options {
         tunable.set(self, value).ok_or_else(|| error(tunable.expected()))
     }
 
-    /// The same with one option set, for building options in one expression.
+    /// The options with one more set, for use in an expression.
     pub fn with(mut self, name: &str, value: &str) -> Result<Options, OptionError> {
         self.set(name, value)?;
         Ok(self)
     }
 
-    /// Applies a TOML table of options; what cannot be understood is left as it was, and returned.
+    /// Applies a TOML table of options. Returns the faults; a faulty option stays as it was.
     pub fn apply_toml(&mut self, source: &Source<'_>) -> Vec<Fault> {
         let table = match DeTable::parse(source.text) {
             Ok(table) => table,
@@ -89,8 +89,8 @@ impl Options {
         set.ok_or_else(|| source.fault(value.span(), format!("{}: expected {}", tunable.name, tunable.expected())))
     }
 
-    /// Applies variables: `OVERTAKE=off`, then `OVERTAKE_<NAME>` for each option; what cannot be understood is left as
-    /// it was, and returned. `lookup` is the environment.
+    /// Applies variables: `OVERTAKE=off`, then `OVERTAKE_<NAME>` for each option. Returns the faults; a faulty option
+    /// stays as it was. `lookup` reads the environment.
     pub fn apply_variables(&mut self, lookup: impl Fn(&str) -> Option<String>) -> Vec<Fault> {
         let switch = ("OVERTAKE".to_owned(), "enabled");
         let options = TUNABLES.iter().map(|tunable| (variables::of_option(tunable.name), tunable.name));
@@ -111,8 +111,8 @@ impl Options {
         faults
     }
 
-    /// Defaults, then the file that `OVERTAKE_CONFIG` names, then the variables. Variables that look like ours and are
-    /// not are logged, once.
+    /// Defaults, then the file that `OVERTAKE_CONFIG` names, then the variables. Logs unknown variables that begin like
+    /// ours, once.
     pub fn from_environment() -> Result<Options, Fault> {
         static WARNED: Once = Once::new();
         WARNED.call_once(|| variables::unknown_here().iter().for_each(|warning| log::warn!("{warning}")));
@@ -130,13 +130,13 @@ impl Options {
     }
 }
 
-/// A file that a variable names and that cannot be read.
+/// The fault of a file that a variable names and that cannot be read.
 #[must_use]
 pub fn unreadable(variable: &str, path: &str, error: &std::io::Error) -> Fault {
     Source { origin: path, text: "" }.fault_of_all(format!("cannot be read: {error}; {variable} names it"))
 }
 
-/// A text that is no TOML.
+/// The fault of a text that is no TOML.
 #[must_use]
 pub fn syntax(source: &Source<'_>, error: &toml::de::Error) -> Fault {
     match error.span() {
@@ -145,7 +145,7 @@ pub fn syntax(source: &Source<'_>, error: &toml::de::Error) -> Fault {
     }
 }
 
-/// The message about a name that is none.
+/// The message about an unknown option.
 fn unknown(name: &str) -> String {
     match variables::nearest(name, TUNABLES.iter().map(|tunable| tunable.name)) {
         Some(near) => format!("no option is called {name}: is it {near}?"),

@@ -8,20 +8,20 @@ use crate::settings::{Options, Transport, UrgentTransport};
 use crate::words::{fraction, size, size_text, switch};
 use crate::workers::BLOCK_WARPS_MAX;
 
-/// A span that is longer than this is a mistake.
+/// A longer span is taken for a mistake.
 const SPAN_MAX_US: u64 = 3_600_000_000;
 
-/// One option: its name, its kind, its meaning.
+/// An option.
 #[derive(Debug)]
 pub struct Tunable {
-    /// The name, in files and after `--set`; in variables it is `OVERTAKE_` and the name in capitals.
+    /// The name in files and after `--set`. In variables it is `OVERTAKE_` and the name in capitals.
     pub name: &'static str,
-    /// Its meaning, in a sentence without an end.
+    /// Its meaning, without a capital and a full stop.
     pub meaning: &'static str,
     kind: Kind,
 }
 
-/// The kind of a value, and its place.
+/// The kind of an option's value, with access to it.
 #[derive(Debug)]
 enum Kind {
     Switch(fn(&mut Options) -> &mut bool),
@@ -66,11 +66,11 @@ impl Tunable {
         }
     }
 
-    /// Its value, as it would be written.
+    /// Its value, as a user would write it.
     #[must_use]
     pub fn value(&self, options: &Options) -> String {
         let on_or_off = |on| if on { "on" } else { "off" }.to_owned();
-        // The places are reached through a copy, so that there is one way to each.
+        // Access needs a mutable reference, and so a copy of the options.
         let mut copy = options.clone();
         match self.kind {
             Kind::Switch(place) => on_or_off(*place(&mut copy)),
@@ -84,7 +84,7 @@ impl Tunable {
         }
     }
 
-    /// Sets it; `None` if it does not take the value.
+    /// Sets the option; `None` if it does not take the value.
     pub(crate) fn set(&self, options: &mut Options, value: &str) -> Option<()> {
         match self.kind {
             Kind::Switch(place) => put(place(options), switch(value)),
@@ -114,19 +114,19 @@ const fn option(name: &'static str, kind: Kind, meaning: &'static str) -> Tunabl
     Tunable { name, meaning, kind }
 }
 
-/// All of them.
+/// Every option.
 pub const TUNABLES: &[Tunable] = &[
     option("enabled", Kind::Switch(|o| &mut o.enabled), "off turns everything into plain copies"),
-    option("priorities", Kind::Priorities, "how many priorities there are: 1 is bulk, the highest the most urgent"),
+    option("priorities", Kind::Priorities, "the number of priorities: 1 is bulk, the highest the most urgent"),
     option(
         "bulk_bytes_min",
         Kind::SizeOrOff(|o| &mut o.bulk_bytes_min),
-        "copies of this size and more are bulk where nothing else says how urgent they are (drop-in and C library)",
+        "copies of this size and more are bulk unless another setting gives them a priority (drop-in and C library)",
     ),
     option(
         "max_blocking_us",
         Kind::Span(|o| &mut o.blocking_max),
-        "how long one chunk may keep the engine busy, and so an urgent copy waiting",
+        "the longest time that one chunk may keep the engine busy, and an urgent copy waiting",
     ),
     option(
         "gate_bytes_min",
@@ -140,7 +140,7 @@ pub const TUNABLES: &[Tunable] = &[
             get: |o| o.transport.name(),
             set: |o, word| put(&mut o.transport, Transport::from_name(word)),
         },
-        "what moves the bytes of copies that may have to wait",
+        "the hardware that moves copies that may have to wait",
     ),
     option(
         "urgent_transport",
@@ -149,7 +149,7 @@ pub const TUNABLES: &[Tunable] = &[
             get: |o| o.urgent_transport.name(),
             set: |o, word| put(&mut o.urgent_transport, UrgentTransport::from_name(word)),
         },
-        "what moves the bytes of urgent copies",
+        "the hardware that moves urgent copies",
     ),
     option(
         "emulation",
@@ -158,7 +158,7 @@ pub const TUNABLES: &[Tunable] = &[
             get: |o| o.emulation.name(),
             set: |o, word| put(&mut o.emulation, Emulation::from_name(word)),
         },
-        "how copies on the engine say their semaphores",
+        "the operations by which copies on the engine count and wait",
     ),
     option("channels", Kind::Switch(|o| &mut o.channels), "whether copies may wait in streams of overtake's own"),
     option(
@@ -189,7 +189,7 @@ pub const TUNABLES: &[Tunable] = &[
     option(
         "kernel_wait_max_us",
         Kind::Span(|o| &mut o.kernel_wait_max),
-        "how long the warps of one copy kernel stand still at most, all waits together",
+        "the longest time that the warps of one copy kernel wait, all waits together",
     ),
     option(
         "guard_bytes_min",
@@ -200,43 +200,43 @@ pub const TUNABLES: &[Tunable] = &[
     option(
         "guard_after_us",
         Kind::Span(|o| &mut o.guard.patience),
-        "how long a guarded copy kernel waits for a multiprocessor before the engine replaces it",
+        "the time that a guarded copy kernel waits for a multiprocessor before the engine replaces it",
     ),
     option(
         "guard_streams_max",
         Kind::Number(|o| &mut o.guard.streams_max, 1, 8),
-        "how many streams may have guarded copies at once; copies of others go natively",
+        "the number of streams with guarded copies at once; copies of others go natively",
     ),
     option(
         "bulk_share",
         Kind::Fraction(|o| &mut o.share.share),
-        "the share of time that bulk gets under endless urgency",
+        "the share of time that bulk gets under endless urgent copies",
     ),
-    option("bulk_slice_us", Kind::Span(|o| &mut o.share.slice), "the slices that bulk gets its share in"),
+    option("bulk_slice_us", Kind::Span(|o| &mut o.share.slice), "the length of the slices of that share"),
     option(
         "rescue_after_us",
         Kind::Span(|o| &mut o.patience.rescue_after),
-        "after how long without progress waiting copies are let go",
+        "the time without progress after which waiting copies are let go",
     ),
     option(
         "rescues_max",
         Kind::Number(|o| &mut o.patience.rescues_max, 0, u32::MAX),
-        "after how many rescues everything goes by plain copies",
+        "the number of rescues after which overtake stands down to plain copies for a while",
     ),
     option(
         "ticket_every",
         Kind::Number(|o| &mut o.ticket_every, 1, 1000),
-        "every how many urgent copies of a stream one is watched to its end; the others are estimated",
+        "one in so many urgent copies of a stream is watched to its end; the others are estimated",
     ),
     option(
         "watcher_awake_us",
         Kind::Span(|o| &mut o.watcher_awake),
-        "how long after an urgent copy the watcher keeps a processor busy",
+        "the time after an urgent copy in which the watcher keeps a processor busy",
     ),
     option(
         "watcher_nap_us",
         Kind::Span(|o| &mut o.watcher_nap),
-        "how long it sleeps between looks otherwise, and so how long a word may stay up too long",
+        "the time between its looks otherwise, and so the time that a word may stay up too long",
     ),
     option("trace", Kind::Switch(|o| &mut o.trace), "whether every copy is recorded"),
 ];

@@ -1,22 +1,23 @@
-//! The variables that this project hears, and those that it does not: a misspelt one would be accepted in silence.
+//! The variables of this project, and warnings of unknown ones: without them a misspelt variable would have no effect,
+//! and no message.
 
 use crate::tunable::TUNABLES;
 
-/// All of them begin with this.
+/// Every variable but `OVERTAKE` begins with this.
 const PREFIX: &str = "OVERTAKE_";
 
 /// Names with more differences are not near.
 const DIFFERENCES_MAX: usize = 3;
 
-/// Options that had another name once, and their name today.
+/// Options with another name in the past, and their name today.
 const RENAMED: [(&str, &str); 2] = [("monitor_awake_us", "watcher_awake_us"), ("monitor_nap_us", "watcher_nap_us")];
 
-/// A variable that is no option.
+/// A variable that sets no option.
 #[derive(Clone, Copy, Debug)]
 pub struct Variable {
-    /// Its name.
+    /// The name in the environment.
     pub name: &'static str,
-    /// Its meaning.
+    /// Its meaning, without a capital and a full stop.
     pub meaning: &'static str,
 }
 
@@ -24,25 +25,28 @@ const fn variable(name: &'static str, meaning: &'static str) -> Variable {
     Variable { name, meaning }
 }
 
-/// All of them. Every option is a variable as well: `OVERTAKE_` and its name in capitals.
+/// All such variables. Each option is a variable as well: `OVERTAKE_` and its name in capitals.
 pub const VARIABLES: &[Variable] = &[
     variable("OVERTAKE", "off switches everything off: the drop-in and the C library do nothing at all"),
     variable("OVERTAKE_CONFIG", "a file of options and rules (TOML)"),
     variable("OVERTAKE_RULES", "a file of rules (TOML)"),
-    variable("OVERTAKE_LOG", "which messages are shown: off, error, warn, info or debug (warn if not set)"),
+    variable("OVERTAKE_LOG", "the level of messages: off, error, warn, info or debug (warn if not set)"),
     variable("OVERTAKE_REPORT_DIR", "the folder for a report of each process"),
     variable("OVERTAKE_TRACE_DIR", "the folder for a trace of each process"),
     variable("OVERTAKE_LIBCUDA", "the driver's library, where it is not the installed one"),
-    variable("OVERTAKE_BACKEND", "auto, cuda or soft: which driver the Rust library and the command use"),
+    variable(
+        "OVERTAKE_BACKEND",
+        "auto, cuda or soft: the driver of the command, and of Rust programs that choose by it",
+    ),
     variable("OVERTAKE_PRELOAD_LIBRARY", "the drop-in that `overtake run` loads"),
     variable("OVERTAKE_LIBRARY", "the C library that overtake.py loads"),
     variable("OVERTAKE_SOFT_CLOCK", "the software GPU's clock: stepped or free"),
-    variable("OVERTAKE_SOFT_PRESET", "what the software GPU models: a preset, or a file of parameters (TOML)"),
-    variable("OVERTAKE_SOFT_FAULTS", "what fails on the software GPU"),
-    variable("OVERTAKE_SOFT_DEVICES", "how many devices the software GPU has"),
+    variable("OVERTAKE_SOFT_PRESET", "the model of the software GPU: a preset, or a file of parameters (TOML)"),
+    variable("OVERTAKE_SOFT_FAULTS", "the faults of the software GPU"),
+    variable("OVERTAKE_SOFT_DEVICES", "the number of devices of the software GPU"),
 ];
 
-/// Those of the build and the tests of this project.
+/// Variables of the build and the tests of this project.
 const OF_THE_PROJECT: &[&str] = &[
     "OVERTAKE_BIN",
     "OVERTAKE_BLESS",
@@ -58,7 +62,7 @@ pub fn of_option(name: &str) -> String {
     format!("{PREFIX}{}", name.to_uppercase())
 }
 
-/// The messages about variables that look like ours and are not, by their names.
+/// Messages about unknown variables that begin like ours.
 pub fn unknown(names: impl IntoIterator<Item = String>) -> Vec<String> {
     let options: Vec<String> = TUNABLES.iter().map(|tunable| of_option(tunable.name)).collect();
     let known: Vec<&str> =
@@ -68,20 +72,20 @@ pub fn unknown(names: impl IntoIterator<Item = String>) -> Vec<String> {
     };
     let say = |name: String| match nearest(&name, known.iter().copied()) {
         Some(near) => format!("{name} means nothing to overtake, and has no effect: is it {near}?"),
-        None => format!("{name} means nothing to overtake, and has no effect: `overtake options` lists what does"),
+        None => format!("{name} means nothing to overtake, and has no effect: `overtake options` lists those that do"),
     };
     let mut unknown: Vec<String> = names.into_iter().filter(is_unknown).map(say).collect();
     unknown.sort();
     unknown
 }
 
-/// The same for the variables of this process.
+/// The messages for the variables of this process.
 #[must_use]
 pub fn unknown_here() -> Vec<String> {
     unknown(std::env::vars_os().filter_map(|(name, _)| name.into_string().ok()))
 }
 
-/// The nearest known name, if any is near: first of all the one that took the place of this name.
+/// The known name with the fewest differences, unless it has too many. For a renamed option this is its new name.
 #[must_use]
 pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let distance = |known: &str| if took_place(name, known) { 0 } else { strsim::damerau_levenshtein(name, known) };

@@ -1,4 +1,4 @@
-//! Values as people write them.
+//! Values as users write them.
 
 /// On or off.
 pub(crate) fn switch(value: &str) -> Option<bool> {
@@ -21,7 +21,7 @@ pub fn size(value: &str) -> Option<u64> {
     digits.parse::<u64>().ok()?.checked_mul(1 << shift)
 }
 
-/// A size as [`size`] reads it.
+/// A size in the form that [`size`] reads.
 pub(crate) fn size_text(bytes: u64) -> String {
     let units = [(30, "G"), (20, "M"), (10, "K")];
     let fits = |(shift, _): &&(u32, &str)| bytes > 0 && bytes.trailing_zeros() >= *shift;

@@ -4,7 +4,7 @@
 #
 # usage: gpu.sh path/to/libovertake_preload.so [name ...]
 #
-# environment: LIBCUDA (default: what ld.so finds for libcuda.so.1), DEPLOYMENTS (default: preload shadow audit),
+# environment: LIBCUDA (default: the libcuda.so.1 that ld.so finds), DEPLOYMENTS (default: preload shadow audit),
 # LIMIT_S per program (default 30), OUT (a folder to keep outputs and reports in), FUZZ_PROGRAMS (random programs, ten a
 # process; default 40), FUZZ_FIRST (seed of the first; default 1). The name `fuzz` alone runs those alone.
 set -uo pipefail

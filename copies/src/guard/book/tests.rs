@@ -1,4 +1,4 @@
-//! The book by itself: what it forgets, takes, finds overdue and hands to the rescuer.
+//! Tests of the book by itself: the copies that it forgets, takes, finds overdue and gives to the rescuer.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ const TARGET: u64 = 0x1_0000;
 const SOURCE: u64 = 0x9_0000;
 const BYTES: u64 = 0x100;
 
-/// Launch `number`, whose event has the same number, and whose memory lies behind that of the launches before it.
+/// Launch `number`. Its event has the same number, and its memory lies behind that of earlier launches.
 fn carried(number: u32) -> Carried {
     let at = u64::from(number) * BYTES;
     Carried {
@@ -28,7 +28,7 @@ fn carried(number: u32) -> Carried {
     }
 }
 
-/// Copies of one stream, the last launch of which is `last`.
+/// A book of copies of one stream; the last launch is `last`.
 fn book(numbers: std::ops::RangeInclusive<u32>) -> Book {
     let last = *numbers.end();
     let mut book = Book { last, copies: numbers.map(carried).collect(), ..Book::default() };

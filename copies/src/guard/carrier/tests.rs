@@ -1,4 +1,4 @@
-//! A carrier by itself, on the software GPU: what happens between launches that know nothing of each other.
+//! Tests of a carrier by itself, on the software GPU: launches of two threads that know nothing of each other.
 #![allow(unsafe_code)] // copies are unsafe: the memory lives as long as the bed
 
 use hal::{Device, HostAllocFlags, StreamFlags};
@@ -11,7 +11,7 @@ use options::GuardOptions;
 
 const BYTES: u64 = 64 << 10;
 
-/// A guard without its thread, memory, and the word that its kernels yield to.
+/// A guard without its thread, with memory and the word that its kernels yield to.
 struct Bed {
     driver: Arc<dyn Driver>,
     guard: Guard,
@@ -40,8 +40,8 @@ impl Bed {
         &self.guard.carriers[0]
     }
 
-    /// A copy of the `half`th half of the memory, as a thread gives it to the stream: what comes later in the stream
-    /// has not been made to wait for it yet.
+    /// Carries a copy of the `half`th half of the memory, as a thread would for its stream. Later work of the stream
+    /// does not wait for it yet.
     fn carry(&self, half: u64) -> u32 {
         let at = half * BYTES;
         let host = hal::DevicePtr(self.host as u64).offset(at);
@@ -64,13 +64,13 @@ impl Bed {
         carrier.book().last
     }
 
-    /// Waits for at most 20 ms.
+    /// Waits for the condition for at most 20 ms.
     fn comes_true(&self, mut condition: impl FnMut() -> bool + Send) -> bool {
         let host = self.driver.host();
         host.wait_until(Some(host.now() + Nanos::from_ms(20)), &mut condition) == hal::Wait::Met
     }
 
-    /// What a thread does that is about to keep the rescuer out.
+    /// The steps of a thread that will keep the rescuer out.
     fn take_over(&self) {
         let host = self.driver.host();
         let since = host.now();
@@ -90,8 +90,9 @@ fn yields(bank: &Bank) -> Yield {
     Yield { word: bank.gate_address(Priority::LOWEST), wait_max: Nanos::from_ms(10_000) }
 }
 
-/// Two threads give one stream copies at the same time, and the second is taken over while the kernel of the first is
-/// at its copy: that the second is done must not be said before the first is, or the stream would go on without it.
+/// Two threads give one stream copies at the same time, and the second copy is taken over while the kernel of the first
+/// one copies. The words must not tell that the second is done before the first is, or the stream would go on without
+/// the first.
 #[test]
 #[cfg_attr(miri, ignore)] // it moves bytes through the software GPU
 fn a_rescue_is_not_done_before_the_kernel_in_front_of_it() {

@@ -66,7 +66,7 @@ pub fn table(changes: &[Change]) -> String {
          Each breaks the product in one place; the test beside it fails with it. `cargo xtask planted`\n\
          plants them one at a time in a copy of the tree, and runs that test. This page is made from\n\
          [planted.toml](planted.toml) by `cargo xtask planted --table`.\n\n\
-         | name | what it breaks | where | found by `cargo test` |\n|---|---|---|---|\n",
+         | name | the fault | where | found by `cargo test` |\n|---|---|---|---|\n",
     );
     for Change { name, what, file, test, .. } in changes {
         text += &format!("| `{name}` | {what} | `{file}` | `{test}` |\n");
