@@ -3,7 +3,7 @@
 use channels::Shape;
 use terms::Direction;
 
-use crate::request::Request;
+use crate::request::{Request, sum_of_bytes};
 
 /// Copies from pinned memory to the device of up to this size never use the copy engine: the driver puts their bytes
 /// into its commands (measured: 24 KiB yes, 32 KiB no).
@@ -45,12 +45,12 @@ impl<'a> Cargo<'a> {
     pub(crate) fn bytes(self) -> u64 {
         match self {
             Cargo::One(request) => request.bytes(),
-            Cargo::Batch(requests) => Request::total_bytes(requests),
+            Cargo::Batch(requests) => sum_of_bytes(requests),
         }
     }
 
     /// Whether the driver inlines it if the host side is pinned; then it never uses the copy engine.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn is_inlined(self, direction: Direction) -> bool {
         let is_small = |bytes| direction == Direction::HostToDevice && bytes <= INLINE_BYTES_MAX;
         match self {
