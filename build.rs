@@ -7,7 +7,7 @@ use std::process::Command;
 /// Digits of a commit that tell it from every other one here.
 const DIGITS: usize = 12;
 
-/// Where `cargo package` writes the commit.
+/// The file in which `cargo package` writes the commit.
 const PACKAGED: &str = ".cargo_vcs_info.json";
 
 fn main() {

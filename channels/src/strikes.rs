@@ -19,7 +19,7 @@ pub struct Strikes {
 }
 
 impl Strikes {
-    /// How many strikes are not forgiven at `now`.
+    /// The number of strikes that are not forgiven at `now`.
     #[must_use]
     pub fn unforgiven(&self, now: Nanos) -> u64 {
         self.count.saturating_sub(now.since(self.last).0 / Nanos::from_ms(1_000).0)

@@ -15,7 +15,7 @@ use hal::Nanos;
 /// The limits for rescuing and for giving up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Patience {
-    /// How long a word may be up without progress, beyond the time that the pending copies themselves need.
+    /// The time that a word may be up without progress, beyond the time that the pending copies themselves need.
     pub rescue_after: Nanos,
     /// After this many rescues the layer stands down to plain copies for a while. One rescue a second is forgiven: a
     /// job of days with rare rescues is no reason to give up.
@@ -37,7 +37,7 @@ pub struct Observation {
     pub now: Nanos,
     /// Whether any word is up.
     pub raised: bool,
-    /// How many pending copies have completed so far. Only changes matter.
+    /// The number of pending copies that have completed so far. Only changes matter.
     pub completed: u64,
     /// The time that the pending copies would take on an idle engine.
     pub expected: Nanos,

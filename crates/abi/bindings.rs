@@ -1,4 +1,4 @@
-// How the types are generated; `build.rs` and `cargo xtask codegen` both include this file.
+// The generation of the types; `build.rs` and `cargo xtask codegen` both include this file.
 
 /// Types and constants by name. bindgen adds the types that they refer to.
 const TYPES: &[&str] = &[

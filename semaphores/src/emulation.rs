@@ -51,7 +51,7 @@ impl Kind {
 
 /// The addresses of the words of a set of semaphores.
 pub trait Layout {
-    /// How many priorities there are.
+    /// The number of priorities.
     fn priorities(&self) -> Priorities;
     /// The word that counts the pending copies above `level`.
     fn gate_address(&self, level: Priority) -> DevicePtr;
@@ -61,7 +61,7 @@ pub trait Layout {
     fn device_address(&self, priority: Priority) -> DevicePtr;
 }
 
-/// How a copy of one priority acquires, increments and decrements.
+/// The operations by which a copy of one priority acquires, increments and decrements.
 pub trait Emulation: Send + Sync {
     /// The kind of this emulation.
     fn kind(&self) -> Kind;

@@ -5,7 +5,7 @@ use std::panic::Location;
 
 use hal::Code;
 
-/// Why a check failed.
+/// The reason why a check failed.
 pub struct Failure(String);
 
 /// The result of a check.

@@ -1,4 +1,4 @@
-//! How many hardware queues copies have, and how streams get one.
+//! The number of hardware queues for copies, and the assignment of streams to them.
 //!
 //! Every stream gets a word to wait for and a copy behind it. Then the words are opened from the last stream to the
 //! first. A copy that completes at once was first in its queue; the others complete together with the copy in front

@@ -7,7 +7,7 @@ use hal::{Declared, Shape, Side};
 
 use crate::types::*;
 
-/// Why a structure has no shape.
+/// The reason why a structure has no shape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Misfit {
     /// A side is an array.

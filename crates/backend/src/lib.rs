@@ -1,4 +1,4 @@
-//! Which driver: the real one or the software GPU.
+//! The choice of the driver: the real one or the software GPU.
 //!
 //! Only programs that want either depend on this crate: the command, tests and examples. The drop-in, the C library and
 //! a user of the Rust library contain no software GPU.
@@ -68,9 +68,9 @@ impl fmt::Display for Backend {
 pub struct Opened {
     /// The driver.
     pub driver: Arc<dyn Driver>,
-    /// Which one it is: never `Auto`.
+    /// The chosen one: never `Auto`.
     pub backend: Backend,
-    /// Why it was taken, in words for a person.
+    /// The reason for the choice, in words for a user.
     pub reason: String,
 }
 

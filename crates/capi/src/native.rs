@@ -31,11 +31,11 @@ fn stream_of(stream: *mut c_void) -> Stream {
 }
 
 pub struct Rectangle {
-    /// Where it goes.
+    /// The first byte to write.
     pub target: *mut c_void,
     /// Bytes from one row of the target to the next.
     pub target_pitch: usize,
-    /// Where it comes from.
+    /// The first byte to read.
     pub source: *const c_void,
     /// Bytes from one row of the source to the next.
     pub source_pitch: usize,

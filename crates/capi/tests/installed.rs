@@ -76,7 +76,7 @@ fn first_program(page: &str, name: &str) -> Result<(), Failed> {
         let mut shell = Command::new("sh");
         shell.current_dir(&prefix).env("PKG_CONFIG_PATH", prefix.join("lib/pkgconfig")).args(["-ec", line]);
         let mut program = common::program(&prefix.join("program"));
-        // Where CUDA is installed the compiler finds CUDA's header and library; here it gets those of the software GPU.
+        // With CUDA installed the compiler finds CUDA's header and library; here it gets those of the software GPU.
         if line.contains("-lcuda") {
             shell.env("C_INCLUDE_PATH", soft.join("include")).env("LIBRARY_PATH", &soft);
             program.env("LD_LIBRARY_PATH", std::env::join_paths([&prefix.join("lib"), &soft])?);

@@ -12,7 +12,7 @@ const CELLS: usize = 10;
 /// A longer line would wrap in a terminal of the usual width, where it could not be drawn over.
 const COLUMNS: usize = 79;
 
-/// How progress is shown.
+/// The display of progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Style {
     Nothing,

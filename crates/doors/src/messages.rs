@@ -67,7 +67,7 @@ fn wanted(word: &OsStr) -> Option<LevelFilter> {
 }
 
 /// Sends later messages to `listener`, which is called on a thread of its own; with `None`, to standard error again.
-/// When this returns, no call of the former listener is running, unless this is called from within that listener.
+/// After the return no call of the former listener is running, unless that listener itself makes this call.
 ///
 /// # Errors
 /// The system gives no thread. Nothing has changed then.

@@ -11,7 +11,7 @@ use crate::{
 pub trait Driver: Send + Sync {
     // --- the driver itself ---
 
-    /// Which implementation this is: `cuda` or `soft`.
+    /// The name of the implementation: `cuda` or `soft`.
     fn backend(&self) -> &'static str;
     /// The CUDA version the driver speaks, as `1000 * major + 10 * minor`.
     fn version(&self) -> Result<i32>;

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::{Code, Driver, Error, Nanos, Result};
 
-/// How a [`Host::wait_until`] ended.
+/// The end of a [`Host::wait_until`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Wait {
     /// The condition holds.

@@ -22,7 +22,7 @@ impl Width {
     }
 }
 
-/// How a wait compares the word with its value (`CUstreamWaitValue_flags`).
+/// The comparison of the word with the value of a wait (`CUstreamWaitValue_flags`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WaitCondition {
     /// `(signed)(word - value) >= 0`, cyclically.

@@ -26,7 +26,7 @@ pub enum Declared {
 pub struct Side {
     /// The first byte, under unified addressing.
     pub address: u64,
-    /// Where the caller says that it is.
+    /// The caller's declaration of its memory.
     pub declared: Declared,
     /// Bytes from one row to the next.
     pub row_pitch_bytes: u64,

@@ -35,7 +35,7 @@ pub struct PriorityRange {
     pub greatest: i32,
 }
 
-/// How far a capture restricts the calls of threads (`CUstreamCaptureMode`).
+/// The restrictions of a capture on the calls of threads (`CUstreamCaptureMode`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CaptureMode {
     /// Potentially unsafe calls are prohibited on every thread.

@@ -1,4 +1,4 @@
-//! How often each entry point was called, and whether the layer looked at the call.
+//! The number of calls of each entry point, with and without a look of the layer.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

@@ -1,4 +1,4 @@
-//! How wide a text can get, without a font at hand.
+//! The greatest width of a text, without a font at hand.
 //!
 //! An SVG names fonts, and each reader's browser takes the first one that it has. The tables here hold, for each
 //! character, the widest advance among Helvetica, Arial and DejaVu Sans. The fonts that `system-ui` stands for (San
@@ -25,7 +25,7 @@ const BOLD: [u8; 95] = [
 /// Any other character: as wide as the widest letters of the alphabets of Europe, and as the signs of East Asia.
 const OTHER: u8 = 117;
 
-/// How far letters reach above and below the baseline, as shares of the font's size: `d` and `g` of DejaVu Sans.
+/// The reach of letters above and below the baseline, as shares of the font's size: `d` and `g` of DejaVu Sans.
 pub const ASCENT: f64 = 0.76;
 /// See [`ASCENT`].
 pub const DESCENT: f64 = 0.24;

@@ -55,7 +55,7 @@ pub fn span_us(value_us: f64) -> String {
     format!("{text} {unit}")
 }
 
-/// How many times `value` is `reference`, as a headline shows it: `1.2x`, `35x`, `971x`.
+/// The ratio of `value` to `reference`, as a headline shows it: `1.2x`, `35x`, `971x`.
 #[must_use]
 pub fn ratio(value: f64, reference: f64) -> String {
     let ratio = value / reference;

@@ -48,7 +48,7 @@ pub struct BenchRow {
     pub method: String,
     /// The transport of the bulk: `engine` or `kernel`.
     pub transport: String,
-    /// How the semaphore is emulated: `none`, `hold`, `bracket` or `atomics`.
+    /// The emulation of the semaphore: `none`, `hold`, `bracket` or `atomics`.
     pub emulation: String,
     /// `h2d` or `d2h`.
     pub direction: String,
@@ -78,7 +78,7 @@ pub struct BenchRow {
     pub bulk_gbps: Option<f64>,
     /// Bandwidth of the bulk alone, in the same run.
     pub raw_gbps: Option<f64>,
-    /// How often the watchdog had to open the semaphores.
+    /// The number of times that the watchdog opened the semaphores.
     pub rescues: u64,
     /// The transport of the urgent copy, where it differs from that of the bulk.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use crate::font::{ASCENT, DESCENT, Font};
 
-/// Where a text's anchor is.
+/// The anchor of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Anchor {
     Start,

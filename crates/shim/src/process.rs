@@ -157,7 +157,7 @@ pub fn exiting() {
     trace::end(process);
 }
 
-/// How the layer came into the process, if it has started: see [`Start::deployment`].
+/// The way in which the layer came into the process, if it has started: see [`Start::deployment`].
 #[must_use]
 pub fn deployment() -> Option<&'static str> {
     PROCESS.get().and_then(|process| process.start.deployment.to_str().ok())

@@ -12,7 +12,7 @@ use shim::Start;
 use softgpu::{Clock, Live, SoftGpu};
 
 thread_local! {
-    /// Which of the next threads that this thread asks for it does not get; 0 for none.
+    /// The number of the thread, among the next ones that this thread asks for, that the system refuses; 0 for none.
     static REFUSED: Cell<u32> = const { Cell::new(0) };
 }
 

@@ -99,7 +99,7 @@ impl Io<'_> {
     /// The bytes of a parameter, zero-extended.
     ///
     /// # Panics
-    /// When the kernel was registered with fewer parameters.
+    /// If the kernel was registered with fewer parameters.
     #[must_use]
     pub fn parameter(&self, index: usize) -> u64 {
         let bytes = &self.parameters[index];
@@ -112,7 +112,7 @@ impl Io<'_> {
     /// The bytes of a parameter that is a structure.
     ///
     /// # Panics
-    /// When the kernel was registered with fewer parameters.
+    /// If the kernel was registered with fewer parameters.
     #[must_use]
     pub fn parameter_bytes(&self, index: usize) -> &[u8] {
         &self.parameters[index]

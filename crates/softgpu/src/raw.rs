@@ -85,7 +85,7 @@ impl<'a> Span<'a> {
     /// A part.
     ///
     /// # Panics
-    /// When the part is not inside: the caller has checked bounds against the same allocation.
+    /// If the part is not inside: the caller has checked bounds against the same allocation.
     pub(crate) fn part(self, offset: u64, bytes: u64) -> Span<'a> {
         assert!(offset.checked_add(bytes).is_some_and(|end| end <= self.bytes), "a part lies inside its span");
         // SAFETY: `offset` is at most `self.bytes`, so the result is inside the span or one past its end.

@@ -26,7 +26,8 @@ fn message(body: impl FnOnce()) -> String {
     panic.downcast_ref::<&str>().map(ToString::to_string).or(panic.downcast_ref::<String>().cloned()).unwrap()
 }
 
-/// How often the calling thread has given its processor up of its own accord; `None` where the system does not tell.
+/// The number of times that the calling thread has given up its processor of its own accord; `None` if the system does
+/// not tell.
 fn switches() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/thread-self/status").ok()?;
     let count = status.lines().find_map(|line| line.strip_prefix("voluntary_ctxt_switches:"))?;

@@ -53,7 +53,7 @@ impl Priorities {
         if count == 0 || count > Priorities::MAX { None } else { Some(Priorities(count)) }
     }
 
-    /// How many.
+    /// The number of priorities.
     #[must_use]
     pub const fn count(self) -> u8 {
         self.0

@@ -52,7 +52,7 @@ impl Stored {
 
     /// The part of its environment that distinguishes it from other runs for the same question.
     pub fn variant(&self) -> String {
-        // Which of a host's equal devices a run had makes it no other run.
+        // A host may have equal devices. The one that a run had does not make it another run.
         let tells = |name: &str| !["CUDA_VISIBLE_DEVICES", "OVERTAKE_BACKEND"].contains(&name);
         let words = self.header.environment.iter().filter(|(name, _)| tells(name));
         words.map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join(" ")

@@ -50,7 +50,7 @@ impl Bed {
         lock(&self.burst).leave(pass, failed, now)
     }
 
-    /// How many copies go without tickets until one needs one.
+    /// The number of copies without tickets before one that needs a ticket.
     fn passes(&self) -> usize {
         let leave = |pass: &Pass| {
             self.leave(pass, false, Nanos::from_ms(1));

@@ -35,9 +35,9 @@ pub struct Channel {
     pub commands: VecDeque<Command>,
     /// Its unfinished copies, in issue order.
     pub copies: VecDeque<usize>,
-    /// How many of these, from the first, wait for no other copy any more.
+    /// The number of these, from the first, that wait for no other copy any more.
     pub met: usize,
-    /// How many of these, from the first, count as pending.
+    /// The number of these, from the first, that count as pending.
     pub counted: usize,
     /// Whether the head is being executed.
     pub is_busy: bool,

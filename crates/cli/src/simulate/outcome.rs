@@ -11,9 +11,9 @@ pub struct Run {
     pub copy: usize,
     /// The index of the chunk in its copy.
     pub chunk: usize,
-    /// When it began.
+    /// The time at which it began.
     pub start: Nanos,
-    /// When it ended.
+    /// The time at which it ended.
     pub end: Nanos,
 }
 

@@ -43,10 +43,10 @@ impl Mode {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Inc {
-    /// When all copies that it comes after have completed.
+    /// The time at which all copies that it comes after have completed.
     #[default]
     Schedulable,
-    /// When it is submitted, even while it still waits for other copies. This is the hazard.
+    /// The time of its submission, even while it still waits for other copies. This is the hazard.
     Submitted,
 }
 

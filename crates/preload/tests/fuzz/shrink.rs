@@ -16,7 +16,7 @@ const SHRINKING_TIME_MAX: Duration = Duration::from_secs(120);
 pub struct Small {
     /// The batch.
     pub batch: Batch,
-    /// How it differs.
+    /// Its difference from the native run.
     pub text: String,
 }
 
@@ -28,7 +28,7 @@ struct Shrinking<'a> {
 }
 
 impl Shrinking<'_> {
-    /// How the batch differs, if it does in one of a few tries.
+    /// The difference of the batch, if it shows in one of a few tries.
     fn differs(&self, batch: &Batch) -> Result<Option<String>, String> {
         for _ in 0..TRIES {
             if Instant::now() > self.until {

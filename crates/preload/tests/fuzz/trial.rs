@@ -15,7 +15,7 @@ pub const PROGRAM_TIME_MAX: Duration = Duration::from_secs(40);
 #[derive(Clone, Debug)]
 pub struct Batch {
     pub first: u32,
-    /// How many there are.
+    /// The number of programs.
     pub count: u32,
     /// The seed of the environment and of the end. Both stay as they are when a batch is made smaller.
     pub options: u32,
@@ -62,7 +62,7 @@ impl Batch {
 #[derive(Clone, Debug)]
 pub struct Difference {
     pub deployment: Deployment,
-    /// How the outcomes differ.
+    /// The first difference.
     pub text: String,
     /// Whether the test had to end the program.
     pub is_hang: bool,
@@ -85,7 +85,7 @@ pub fn tidy(places: &Places, batch: &Batch) {
     }
 }
 
-/// How a run differs from the native one.
+/// The difference between a run and the native one.
 pub fn compare(deployment: Deployment, native: &Outcome, here: &Outcome) -> Option<Difference> {
     let text = here.difference_from(native)?;
     Some(Difference { deployment, text, is_hang: here.end == End::Never })

@@ -1,4 +1,4 @@
-//! Where the panels of a figure stand: side by side while each has room, else in rows.
+//! The places of a figure's panels: side by side while each has room, else in rows.
 
 use crate::svg::Area;
 

@@ -2,7 +2,7 @@
 
 use crate::svg::{Anchor, Canvas, font};
 
-/// Where the first line begins and stands.
+/// The left end and the baseline of the first line.
 const LEFT: f64 = 24.0;
 const FIRST: f64 = 34.0;
 /// Pixels from one line to the next.

@@ -73,7 +73,7 @@ const STEPS: u32 = 120;
 const LAST: [(f64, f64); 2] = [(0.999, 3.0), (0.99, 2.0)];
 /// The percentiles that have a line, with their names; where there is no room for all names, the first ones have it.
 const PERCENTILES: [(f64, &str); 5] = [(0.5, "p50"), (0.9, "p90"), (0.99, "p99"), (0.999, "p99.9"), (0.0, "min")];
-/// Where the arrow of a gap stands, as a share of all samples: between the labels of p50 and p90.
+/// The place of a gap's arrow, as a share of all samples: between the labels of p50 and p90.
 const GAP_SHARE: f64 = 0.82;
 /// Baselines of a median's label, from its dot on: above, below, then further off.
 const LABEL_OFFSETS: [f64; 16] =

@@ -60,7 +60,7 @@ const ROW: f64 = 18.0;
 /// Above the lines of a panel for its title, and below them for the axis.
 const PANEL: f64 = 64.0;
 
-/// Where the lines of all panels begin and end.
+/// The two ends of the lines of all panels.
 struct Sides {
     left: f64,
     right: f64,

@@ -68,7 +68,7 @@ impl Timeline {
         spans.chain(steps).fold(0.0, f64::max)
     }
 
-    /// Where the axis begins: right of the longest name.
+    /// The left end of the axis: right of the longest name.
     fn left(&self) -> f64 {
         let names = self.lanes.iter().map(|lane| &lane.name).chain(self.steps.iter().map(|steps| &steps.name));
         let widest = names.map(|name| font("").width_px(name)).fold(0.0, f64::max);

@@ -69,7 +69,7 @@ pub unsafe fn cuGetErrorString(_: Flavour, error: CUresult, p_str: *mut *const c
     unsafe { put_words(p_str, error, |words| &words.1) }
 }
 
-/// How a search for an entry point ended.
+/// The result of a search for an entry point.
 #[derive(Debug, PartialEq, Eq)]
 enum Search {
     Found(*mut c_void),

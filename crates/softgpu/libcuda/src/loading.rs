@@ -59,7 +59,7 @@ pub fn load(gpu: &SoftGpu, function: Function) {
     let mut loader = unpoisoned(LET_IN.wait_while(lock(&LOADER), |loader| loader.is_some()));
     *loader = Some(std::thread::current().id());
     drop(loader);
-    // Where waiting is refused, as during a capture, the launch reports the error itself.
+    // A launch that may not wait, as during a capture, reports the error itself.
     let _ = gpu.context_synchronize();
     *lock(&LOADER) = None;
     LET_IN.notify_all();

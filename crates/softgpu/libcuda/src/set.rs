@@ -45,7 +45,7 @@ impl Rows {
         Rows { target, pitch_bytes: pitch_bytes as u64, width: width as u64, height: height as u64 }
     }
 
-    /// Where each row starts.
+    /// The first byte of each row.
     fn starts(&self) -> Answer<impl Iterator<Item = u64> + use<>> {
         let last = self.pitch_bytes.checked_mul(self.height.saturating_sub(1));
         let fits = last.and_then(|offset| self.target.checked_add(offset)).is_some();

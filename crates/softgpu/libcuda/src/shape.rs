@@ -23,7 +23,7 @@ fn rectangle(copy: &CUDA_MEMCPY2D) -> Answer<Shape> {
 fn cuboid(copy: &CUDA_MEMCPY3D) -> Answer<Shape> {
     let mut copy = *copy;
     if copy.Depth == 1 && copy.srcZ == 0 && copy.dstZ == 0 {
-        // How far apart slices are says nothing where there is one.
+        // With a single slice the distance of slices has no meaning.
         (copy.srcHeight, copy.dstHeight) = (0, 0);
     }
     conv::shape_3d(&copy).map_err(refusal)

@@ -3,7 +3,7 @@
 use crate::model::Ns;
 use crate::parameters::HostParameters;
 
-/// How slow a thread is, and for how much longer.
+/// The slowness of a thread, and its duration.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Cold {
     /// The extra cost of each nanosecond of a call.

@@ -15,7 +15,7 @@ use hal::locks::unpoisoned;
 use super::threads::ThreadKey;
 use super::{Shared, State};
 
-/// How often a lender looks whether its condition is back, should the news of that be lost.
+/// The pause between a lender's looks for its condition, in case it misses the notice.
 const LOOK: Duration = Duration::from_millis(2);
 
 /// A condition that another thread may evaluate.
@@ -59,7 +59,7 @@ pub(super) fn assert_not_evaluating() {
     assert!(!is_evaluating, "a condition of Host::wait_until has called the driver or the host, which it must not");
 }
 
-/// Where the condition of a thread is.
+/// The place of a thread's condition.
 #[derive(Default)]
 pub(super) enum Lent {
     /// With its thread.

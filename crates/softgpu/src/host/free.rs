@@ -9,9 +9,10 @@ use hal::locks::unpoisoned;
 use super::{Await, Shared, State};
 use crate::model::Ns;
 
-/// How often a thread that waits for memory looks, and how long the device's thread lets others in at least.
+/// The pause between the looks of a thread that waits for memory, and the least time for which the device's thread lets
+/// others in.
 const LOOK: Duration = Duration::from_micros(20);
-/// How long a thread sleeps at most, in case a wake-up was for another thread.
+/// The longest sleep of a thread, in case a wake-up was for another thread.
 const NAP: Duration = Duration::from_millis(50);
 
 /// Starts the thread that moves the device.

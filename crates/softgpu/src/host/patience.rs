@@ -1,4 +1,4 @@
-//! How long threads wait for a thread that has the turn and makes no call.
+//! The patience of threads with a thread that has the turn and makes no call.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -61,7 +61,7 @@ fn parse(stat: &str) -> Option<Activity> {
 pub(super) struct Vigil {
     /// The thread, and how many calls all threads had made.
     of: Option<(ThreadKey, u64)>,
-    /// How long it had computed when it was first seen to.
+    /// The time that it had computed at the first look that found it computing.
     computed: Option<Duration>,
     used: Duration,
     blocked: Duration,
@@ -96,7 +96,7 @@ mod tests {
         ThreadKey::from_handle(7 << 56, 7).unwrap()
     }
 
-    /// After how many looks it is given up, of so many.
+    /// The number of the look, of so many, at which it is given up.
     fn given_up(activities: impl IntoIterator<Item = Activity>) -> Option<usize> {
         let mut vigil = Vigil::default();
         activities.into_iter().position(|activity| vigil.look(thread(), 1, activity)).map(|index| index + 1)

@@ -1,4 +1,4 @@
-//! Which thread of the model the calling thread is.
+//! The calling thread's number in the model.
 
 use std::cell::RefCell;
 use std::sync::{Arc, Weak};

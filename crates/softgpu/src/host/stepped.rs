@@ -13,7 +13,7 @@ use super::turn::Turn;
 use super::{Await, Clock, Shared, State, seat};
 use crate::model::Ns;
 
-/// How often threads that all wait look whether a thread outside has stored something.
+/// The pause between looks, while all threads wait, for the store of a thread outside.
 const OUTSIDE_LOOK: Duration = Duration::from_millis(2);
 
 impl Shared {

@@ -28,7 +28,7 @@ pub(super) enum On {
 pub(super) struct Waiting {
     on: On,
     deadline: Option<Ns>,
-    /// When it is to look again; `None` while nothing has changed.
+    /// The time of its next look; `None` while memory has not changed.
     due: Option<Ns>,
     since: Ns,
     looked_at: Ns,
@@ -56,12 +56,12 @@ pub(crate) struct Thread {
     pub(super) condition: Lent,
     /// Current context in each process.
     pub(super) current: Vec<(usize, ContextKey)>,
-    /// How slow its last sleep has left it.
+    /// The slowness that its last sleep has left.
     cold: Cold,
 }
 
 impl Thread {
-    /// When it wants the turn.
+    /// The time at which it wants the turn.
     fn wants_at(&self) -> Option<Ns> {
         match self.standing {
             Standing::Ready => Some(self.now),
@@ -88,7 +88,7 @@ pub(crate) struct Threads {
     /// Until when each process's driver lock is held.
     lock_free_at: Vec<Ns>,
     seen_effects: u64,
-    /// Where the host's own chance is: how cold a sleep leaves a thread.
+    /// The state of the host's own random numbers: they decide the cold of a thread after a sleep.
     chance: u64,
     pub(super) warned: bool,
     pub(super) weak: Weak<Shared>,

@@ -8,7 +8,7 @@ use hal::{Code, Width};
 use super::{ContextKey, Failure, Outcome};
 use crate::raw::{Backing, Span};
 
-/// Where invented device addresses begin: no host mapping lies there.
+/// The first of the invented device addresses: no host mapping lies there.
 pub(crate) const DEVICE_BASE: u64 = 0x2000_0000_0000;
 /// Each device has a terabyte of addresses to itself.
 pub(crate) const DEVICE_STRIDE: u64 = 1 << 40;

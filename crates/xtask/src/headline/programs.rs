@@ -55,7 +55,7 @@ impl Line {
         tail(&tails.collect::<Vec<_>>())
     }
 
-    /// How much of the native bandwidth bulk keeps, in percent, run by run.
+    /// The share of the native bandwidth that bulk keeps, in percent, run by run.
     pub fn bulk_percent(&self, native: &Line) -> String {
         let bulk = |line: &Line| line.rows.iter().map(|(row, _)| row.bulk_gbps).collect::<Vec<_>>();
         let kept = |(ours, native): (Option<f64>, Option<f64>)| Some(100.0 * ours? / native?);

@@ -8,7 +8,7 @@ use super::feeder::Feeder;
 use crate::facts::{Direction, Row};
 use crate::rig::{KIB, MIB, Random, Rig, SMALL, Word, p50};
 
-/// How the copies of a burst keep bulk off.
+/// The way in which the copies of a burst keep bulk off.
 struct Way<'a> {
     rig: &'a Rig,
     method: &'a str,
