@@ -52,8 +52,8 @@ impl Inner {
         let records = Arc::new(records(driver, &options, [&to_device.bank, &to_host.bank])?);
         if queues.iter().any(|queues| *queues < 2) {
             log::warn!(
-                "stood down to plain copies: all copies share one hardware queue, so whatever waits blocks \
-                 everything. Set CUDA_DEVICE_MAX_COPY_CONNECTIONS=8 before the program starts \
+                "stood down to plain copies, without priorities: all copies share one hardware queue, where a waiting \
+                 copy blocks all others. Set CUDA_DEVICE_MAX_COPY_CONNECTIONS=8 before the program starts \
                  (CUDA_DEVICE_MAX_CONNECTIONS=1 may stay)."
             );
             records.stand_down();

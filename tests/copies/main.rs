@@ -125,7 +125,7 @@ const ON_MODEL: &[(&str, OnModel)] = &[
     ("guard::copies_make_nothing", model::guard::copies_make_nothing),
     ("guard::leaves_nothing", model::guard::leaves_nothing),
     ("panics::of_the_rescuer", model::panics::of_the_rescuer),
-    ("panics::of_the_monitor", model::panics::of_the_monitor),
+    ("panics::of_the_watcher", model::panics::of_the_watcher),
     ("faults::opening", model::faults::opening),
     ("faults::opening_guarded", model::faults::opening_guarded),
     ("faults::every_call_guarded", model::faults::every_call_guarded),

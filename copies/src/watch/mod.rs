@@ -137,7 +137,7 @@ impl<'a> Watcher<'a> {
         self.engines.iter_mut().for_each(|engine| engine.doubt(&self.records.standing, in_bursts, now));
         if self.retreat.end_if_over(now) {
             self.records.resume();
-            log::warn!("copies are prioritised again, after a pause: see the message before about why it was made");
+            log::warn!("copies have priorities again, after the pause that an earlier message explains");
         }
         for engine in 0..self.engines.len() {
             self.engines[engine].keep_share(now);
@@ -181,9 +181,9 @@ impl<'a> Watcher<'a> {
                 self.records.stand_down();
                 let (rescues, pause) = (engine.rescues(), self.retreat.begin(now));
                 log::warn!(
-                    "stood down to plain copies for {:.0} s, after {rescues} rescues: copies waited on a hardware \
-                     queue that their releaser shares. `overtake info` shows the queues; \
-                     CUDA_DEVICE_MAX_COPY_CONNECTIONS=8 gives more.",
+                    "stood down to plain copies, without priorities, for {:.0} s after {rescues} rescues: no copy made \
+                     progress while bulk waited, most likely because bulk and the urgent copy share a hardware queue. \
+                     `overtake info` shows the queues; CUDA_DEVICE_MAX_COPY_CONNECTIONS=8 gives more.",
                     pause.as_secs()
                 );
             }

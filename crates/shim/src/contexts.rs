@@ -110,7 +110,7 @@ impl Process {
                 self.contexts.set_open(|open| open.insert(context, Owner::new(local)));
             }
             Err(error) => {
-                log::warn!("copies of this context go natively: {error}");
+                log::warn!("copies of this context have no priorities, because overtake cannot open in it: {error}");
                 lock(&self.contexts.opening).refused.insert(context, error);
             }
         }
@@ -177,8 +177,9 @@ impl Process {
                 lock(&self.closed_traces).push(trace);
             }
             None => log::warn!(
-                "a context goes while a thread is inside a copy in it, or while its kernels leave no multiprocessor \
-                 free. Streams and memory of overtake there are left to the driver, which frees them with the context."
+                "a context is destroyed while a thread is inside a copy in it, or while its kernels leave no \
+                 multiprocessor free. The driver frees overtake's streams and memory with the context. Finish the \
+                 copies first to avoid this."
             ),
         }
     }

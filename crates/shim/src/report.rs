@@ -272,7 +272,7 @@ static WRITING: Mutex<bool> = Mutex::new(false);
 fn write(process: &Process, is_final: bool) {
     let Some(folder) = folder() else { return };
     if let Some(error) = write_once(process, is_final, &folder) {
-        log::warn!("no report in {}: {error}", folder.display());
+        log::warn!("there is no report of this process, because {} cannot be written: {error}", folder.display());
     }
 }
 

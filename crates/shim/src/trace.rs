@@ -57,7 +57,7 @@ pub(crate) fn end(process: &Process) {
     if let Err(error) = doors::file::write_whole(&path, text.as_bytes())
         && error.kind() != std::io::ErrorKind::NotFound
     {
-        log::warn!("no trace in {}: {error}", path.display());
+        log::warn!("there is no trace of this process, because {} cannot be written: {error}", path.display());
     }
 }
 

@@ -1,6 +1,7 @@
 //! The program's logger panics on a thread of the layer: the program goes on.
 
 use std::sync::Once;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use hal::Nanos;
 use log::{LevelFilter, Log, Metadata, Record};
@@ -18,6 +19,9 @@ use crate::model::stall::Stall;
 const PATIENCE: Nanos = Nanos::from_us(21_017);
 const RESCUES_MAX: u32 = 4;
 
+/// Whether the message of the rescuer has panicked, and that of the watcher.
+static PANICKED: [AtomicBool; 2] = [const { AtomicBool::new(false) }; 2];
+
 struct Clumsy;
 
 impl Log for Clumsy {
@@ -27,8 +31,10 @@ impl Log for Clumsy {
 
     fn log(&self, record: &Record<'_>) {
         let text = record.args().to_string();
-        for ours in [format!("for {PATIENCE}"), format!("after {RESCUES_MAX} rescues")] {
-            assert!(!text.contains(&ours), "a logger that panics: {text}");
+        let ours = [format!("for {PATIENCE}"), format!("after {RESCUES_MAX} rescues")];
+        if let Some((ours, panicked)) = ours.iter().zip(&PANICKED).find(|(ours, _)| text.contains(*ours)) {
+            panicked.store(true, Ordering::SeqCst);
+            panic!("a logger that panics at {ours}: {text}");
         }
     }
 
@@ -61,13 +67,14 @@ pub fn of_the_rescuer() -> Outcome {
                 same("whether it went natively", &natively, &(round >= 4))?;
                 rig.driver().host().sleep(Nanos::from_ms(30));
             }
+            ensure!(PANICKED[0].load(Ordering::SeqCst), "no message has panicked");
             Ok(())
         },
     )
 }
 
 /// The watcher's message about standing down panics, and copies go natively from then on.
-pub fn of_the_monitor() -> Outcome {
+pub fn of_the_watcher() -> Outcome {
     log_clumsily();
     on(
         |builder| builder,
@@ -85,7 +92,9 @@ pub fn of_the_monitor() -> Outcome {
             same("bulk", &bulk.plan(), &Plan::Native(Reason::StoodDown))?;
             same("urgent", &urgent.plan(), &Plan::Native(Reason::StoodDown))?;
             urgent.wait()?;
-            Ok(bulk.wait()?)
+            bulk.wait()?;
+            ensure!(PANICKED[1].load(Ordering::SeqCst), "no message has panicked");
+            Ok(())
         },
     )
 }
