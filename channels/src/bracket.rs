@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn hold_waits_once_per_chunk_whatever_the_priorities() {
+    fn hold_waits_once_per_chunk_at_any_number_of_priorities() {
         use Step::{Copy, Wait};
         let gate = DevicePtr(101);
         assert_eq!(steps(Kind::Hold, 1, 2), [Wait(gate), Copy(0), Wait(gate), Copy(1)]);

@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn what_went_well_for_long_begins_anew() {
+    fn after_long_success_the_first_pause_is_short_again() {
         let mut retreat = Retreat::default();
         assert_eq!(retreat.begin(seconds(1)), seconds(10));
         assert!(retreat.end_if_over(seconds(11)));

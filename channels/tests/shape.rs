@@ -15,7 +15,7 @@ fn shape(rows: u64, depth: u64, target: (u64, u64), source: (u64, u64)) -> Shape
 }
 
 #[test]
-fn what_touches_on_both_sides_becomes_one_run() {
+fn rows_that_touch_on_both_sides_become_one_run() {
     let run = |bytes| Shape::linear(TARGET, SOURCE, bytes);
     assert_eq!(shape(1, 1, (16, 99), (32, 0)).flattened(), run(10), "one row has no neighbour");
     assert_eq!(shape(4, 1, (10, 7), (10, 9)).flattened(), run(40), "rows touch, and there is one slice");
@@ -24,7 +24,7 @@ fn what_touches_on_both_sides_becomes_one_run() {
 }
 
 #[test]
-fn what_touches_on_one_side_only_stays_apart() {
+fn rows_that_touch_on_one_side_only_stay_apart() {
     for (target, source) in [((10, 40), (16, 64)), ((16, 64), (10, 40))] {
         let rows = shape(4, 1, target, source);
         assert_eq!(rows.flattened(), rows);

@@ -39,7 +39,7 @@ fn an_exemption_lasts_a_slice_and_pays_the_debt_off() {
 }
 
 #[test]
-fn no_share_is_never_let_through_whatever_the_slice() {
+fn no_share_is_never_let_through_at_any_slice() {
     for slice in [at(0), at(500)] {
         let mut share = Share::new(ShareOptions { share: 0.0, slice }, at(0));
         assert!((1..50).all(|ms| !share.step(Nanos::from_ms(ms), true)), "{slice}");

@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_boosted_level_passes_what_it_was_boosted_to() {
+    fn a_boosted_level_passes_up_to_its_boost() {
         let mut ledger = Ledger::new(Priorities::new(4).unwrap());
         ledger.raise(at(2));
         ledger.raise(at(3));

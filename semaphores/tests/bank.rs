@@ -79,7 +79,7 @@ fn every_word_has_a_line_of_its_own() {
 
 /// The return value of an opening, and the state after it: earlier counts do nothing, and later copies count.
 #[test]
-fn opening_forgets_what_is_pending_and_counts_anew() {
+fn opening_forgets_pending_copies_and_counts_anew() {
     let driver = driver();
     let bank = bank(&driver, 3);
     let before = [bank.raise(at(2)), bank.raise(at(3)), bank.raise(at(3))];

@@ -129,7 +129,7 @@ fn copies_that_cannot_be_handled_safely_are_passed_on() {
 }
 
 #[test]
-fn only_what_the_kernel_can_make_goes_by_kernel() {
+fn only_copies_that_the_kernel_can_make_go_by_kernel() {
     let options = Options::default();
     let way = |shape: Shape| {
         let request = Request { shape, ..linear(0) };

@@ -13,9 +13,9 @@ case "${1:-}" in
   --check)
     # The header names the compiler's build, which may differ where the code does not.
     if diff <(grep -v '^//' copy.ptx) <(grep -v '^//' "$fresh") >/dev/null; then
-      echo "copy.ptx is what nvcc makes of copy.cu"
+      echo "copy.ptx is up to date with copy.cu"
     else
-      echo "copy.ptx differs from what nvcc makes of copy.cu: run copies/src/kernel/ptx.sh and commit the result" >&2
+      echo "copy.ptx differs from nvcc's output for copy.cu: run copies/src/kernel/ptx.sh and commit the result" >&2
       exit 1
     fi ;;
   "") cp "$fresh" copy.ptx; echo "copy.ptx regenerated" ;;

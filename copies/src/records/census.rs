@@ -90,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn bounds_follow_what_is_open() {
+    fn bounds_follow_open_streams() {
         let census = Census::new(Priorities::new(6).unwrap());
         assert_eq!(census.bounds_with(at(3), 0), (at(3), at(3)), "no other stream copies");
         let streams = [&[2][..], &[5], &[5]].map(|priorities| stream(&census, priorities));

@@ -232,7 +232,7 @@ mod tests {
         let (bank, tickets) = (records.standing.bank(DIRECTION), [ticket(&records), ticket(&records)]);
         let mut flight = Flight { depends_on: boosted(&records, tickets.to_vec(), at(3)), ..careful(&records).0 };
         let _middle = bank.raise(at(2));
-        assert_eq!(bank.gate_word(at(1)), 0, "boosted copies pass what is less urgent than the boost");
+        assert_eq!(bank.gate_word(at(1)), 0, "boosted copies pass copies that are less urgent than the boost");
         records.tickets.release(tickets[0]);
         flight.end_boosts(&records.standing, &records.tickets);
         assert_eq!(bank.gate_word(at(1)), 0, "one of the two is still on its way");

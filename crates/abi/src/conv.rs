@@ -271,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_copy_is_empty_whatever_its_other_numbers_are() {
+    fn an_empty_copy_is_empty_with_any_other_numbers() {
         let empty = CUDA_MEMCPY2D { Height: 0, srcPitch: 1, dstY: usize::MAX, ..rectangle() };
         let shape = shape_2d(&empty).unwrap();
         assert_eq!((shape.bytes(), shape.fits()), (0, false));

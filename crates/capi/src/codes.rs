@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn every_number_is_listed_once_and_means_what_is_listed() {
+    fn every_number_is_listed_once_with_its_meaning() {
         let listed = listed();
         for (index, (code, name, _)) in listed.iter().enumerate() {
             let index = c_int::try_from(index).unwrap();

@@ -69,7 +69,7 @@ fn neither_library_contains_the_software_gpu() {
 }
 
 #[test]
-fn the_library_needs_what_every_system_has_and_carries_its_version() {
+fn the_library_needs_libraries_of_every_system_and_carries_its_version() {
     let dynamic = output("readelf", &["-dW"], &library());
     let named = |tag: &str| -> Vec<String> {
         let lines = dynamic.lines().filter(|line| line.contains(tag));

@@ -34,7 +34,7 @@ fn with_the_library_on_the_software_gpu() -> Result<(), Failed> {
     })
 }
 
-fn without_a_driver_the_library_says_what_is_missing() -> Result<(), Failed> {
+fn without_a_driver_the_library_names_it() -> Result<(), Failed> {
     let library = common::library(&common::folder("python_without_driver"));
     cases("WithoutDriver", |python| {
         python.env("OVERTAKE_LIBRARY", library.join("libovertake.so.0"));
@@ -64,7 +64,7 @@ fn main() {
     let trials = vec![
         trial("without_the_library", without_the_library_everything_is_a_no_op_that_says_so_once),
         trial("with_the_library_on_the_software_gpu", with_the_library_on_the_software_gpu),
-        trial("without_a_driver", without_a_driver_the_library_says_what_is_missing),
+        trial("without_a_driver", without_a_driver_the_library_names_it),
         trial("program_of_the_readme", || program_of("../../README.md", "python_readme")),
         trial("program_of_the_page", || program_of("README.md", "python_page")),
     ];

@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_file_is_a_fault() {
+    fn a_missing_file_is_a_fault() {
         let zero = judge("/dev/zero".as_ref());
         assert!(zero.text.contains("not a regular file") && zero.faults[0].line.is_none(), "{zero:?}");
     }

@@ -83,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_bar_says_what_runs_and_how_long_the_rest_takes() {
+    fn a_bar_names_the_step_and_the_time_of_the_rest() {
         let at = |begun, elapsed_s| bar(begun, 4, "host to device: idle device", Duration::from_secs(elapsed_s));
         assert_eq!(at(0, 0), "  [----------] 1/4 host to device: idle device");
         assert_eq!(at(1, 3), "  [##--------] 2/4 host to device: idle device (9 s left)");

@@ -193,7 +193,7 @@ fn endless_urgent_copies_leave_bulk_something() {
 }
 
 #[test]
-fn what_cannot_be_measured_is_left_out_with_a_note() {
+fn methods_that_cannot_be_measured_are_left_out_with_a_note() {
     let folder = Folder::new("left-out");
     let arguments = [
         "--backend",

@@ -99,7 +99,7 @@ fn table_picture_page_and_bar_call_a_case_by_one_name() {
 }
 
 #[test]
-fn it_says_what_it_will_do_and_ends_with_the_picture() {
+fn it_announces_its_work_and_ends_with_the_picture() {
     let folder = Folder::new("plan");
     let arguments = ["--backend", "soft", "demo", "--seconds", "0.5"];
     let (out, err) = succeed(&folder, &arguments, &[]);

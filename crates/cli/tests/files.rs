@@ -26,7 +26,7 @@ fn run(folder: &Path, arguments: &[&str]) -> Output {
 }
 
 #[test]
-fn what_never_ends_is_refused_at_once() {
+fn files_that_never_end_are_refused_at_once() {
     let folder = Folder::new("files-endless");
     let pipe = pipe(&folder);
     for file in [pipe.as_str(), "/dev/zero"] {

@@ -62,7 +62,7 @@ fn replaced(name: &str, old: &str, new: &str) -> String {
 }
 
 #[test]
-fn every_shipped_scenario_does_what_it_expects() {
+fn every_shipped_scenario_meets_its_expectations() {
     let (mut files, mut met) = (0, 0);
     for entry in std::fs::read_dir(scenarios()).unwrap() {
         let path = entry.unwrap().path();

@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_written_to_is_left_alone() {
+    fn descriptors_that_cannot_be_written_to_are_left_alone() {
         let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
         assert!(!write_at_once(full.as_raw_fd(), b"a message\n"));
         assert!(!write_at_once(-1, b"a message\n"));

@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn what_never_ends_is_an_error_at_once() {
+    fn files_that_never_end_are_errors_at_once() {
         let folder = tempfile::tempdir().unwrap();
         let pipe = folder.path().join("pipe");
         pipe_at(&pipe);
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn output_may_go_to_a_pipe_that_is_read_and_replaces_what_a_file_held() {
+    fn output_may_go_to_a_pipe_that_is_read_and_replaces_a_files_content() {
         let folder = tempfile::tempdir().unwrap();
         let (pipe, path) = (folder.path().join("pipe"), folder.path().join("file"));
         pipe_at(&pipe);
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn length_is_bounded_whatever_the_file_says_of_it() {
+    fn length_is_bounded_even_if_the_file_tells_another() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("long");
         File::create(&path).unwrap().set_len(TEXT_BYTES_MAX).unwrap();

@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn what_finds_no_room_is_counted_and_told_later() {
+    fn messages_that_find_no_room_are_counted_and_told_later() {
         let full = std::fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
         let (mut reader, writer) = std::io::pipe().unwrap();
         use std::os::fd::AsRawFd as _;

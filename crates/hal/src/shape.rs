@@ -210,7 +210,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(if cfg!(miri) { 16 } else { 4096 }))]
         #[test]
-        fn what_fits_is_reckoned_rightly_and_nothing_else_fits(shape in shapes()) {
+        fn sums_of_shapes_that_fit_are_right_and_no_other_shape_fits(shape in shapes()) {
             let bytes = [shape.width_bytes, shape.rows, shape.depth];
             let bytes = bytes.iter().try_fold(1u128, |product, &number| product.checked_mul(number.into()));
             let ends = [end(&shape.target, &shape), end(&shape.source, &shape)];

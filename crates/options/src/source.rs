@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn copy_queues_are_what_the_drivers_variables_say() {
+    fn copy_queues_follow_the_drivers_variables() {
         let queues = |variables: &[(&str, &str)]| {
             let mut options = Options::default();
             let lookup = |name: &str| variables.iter().find(|(n, _)| *n == name).map(|(_, v)| (*v).to_owned());

@@ -246,7 +246,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_shown_can_be_set() {
+    fn values_that_are_shown_can_be_set() {
         for tunable in TUNABLES {
             let (options, mut other) = (Options::default(), Options::default());
             let shown = tunable.value(&options);

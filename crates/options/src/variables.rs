@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_known_and_what_is_anothers_is_left_alone() {
+    fn known_variables_and_those_of_others_are_left_alone() {
         for name in ["OVERTAKE", "OVERTAKE_LOG", "OVERTAKE_MAX_BLOCKING_US", "OVERTAKEN", "PATH", "OVERTAKE_BIN"] {
             assert_eq!(said(name), [""; 0], "{name}");
         }

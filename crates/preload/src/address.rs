@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn other_flags_mean_to_us_what_they_mean_to_the_driver() {
+    fn other_flags_have_the_drivers_meaning() {
         let driver = Fake(&[3020], &[7000]);
         assert_eq!(driver.swapped("cuMemcpyHtoDAsync", 13000, 3), Some("cuMemcpyHtoDAsync_v2_ptsz"));
         assert_eq!(driver.swapped("cuMemcpyHtoDAsync", 13000, 4), Some("cuMemcpyHtoDAsync_v2"));

@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn handle_zero_is_what_the_entry_point_says() {
+    fn handle_zero_depends_on_the_entry_point() {
         let hook = |flavour| Hook { number: 0, flavour, caller: 0 };
         let null = std::ptr::null_mut();
         assert_eq!(hook(Flavour::Plain).stream(null), Stream::LEGACY);

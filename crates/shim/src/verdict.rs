@@ -139,14 +139,14 @@ fn cause(reason: Reason) -> Cause {
         ),
         Reason::Managed => obstacle(
             "their memory is managed, and the driver moves its pages",
-            "device memory and pinned host memory for what is urgent or large",
+            "device memory and pinned host memory for urgent and large copies",
         ),
         Reason::Unknown => obstacle(
-            "the driver would not say what their addresses are",
+            "the driver gives no attributes of their addresses",
             "memory of the context that copies, on both sides",
         ),
         Reason::RingFull => obstacle("more copies were under way than can be watched", "fewer copies at once"),
-        Reason::Failed => obstacle("the way that was planned failed", "OVERTAKE_LOG=debug, and report what it says"),
+        Reason::Failed => obstacle("the planned way failed", "OVERTAKE_LOG=debug, and report its messages"),
         Reason::Unchannelled => obstacle(
             "no copy kernel could carry them, and on the copy engine bulk cannot yield",
             "the warnings of this report: one hardware queue for all kernels, kernels that leave no multiprocessor \

@@ -86,7 +86,7 @@ fn the_legacy_stream_waits_for_blocking_streams_and_they_for_it() {
 
 /// Queues a copy, `between`, and a copy that waits for an event behind a copy of another stream. That copy uses the
 /// same engine, and is submitted only when the first has ended. Both streams must end.
-fn lets_in_what_its_next_copy_waits_for(between: impl Fn(&SoftGpu, Stream)) -> hal::Result<()> {
+fn lets_in_the_copy_that_its_next_one_waits_for(between: impl Fn(&SoftGpu, Stream)) -> hal::Result<()> {
     let (gpu, host, device, [first, second]) = ready();
     let gate = Pinned::new(&gpu, 4_096);
     let event = gpu.event_create(EventFlags::DISABLE_TIMING)?;
@@ -105,12 +105,12 @@ fn lets_in_what_its_next_copy_waits_for(between: impl Fn(&SoftGpu, Stream)) -> h
 
 #[test]
 fn the_engine_is_kept_for_no_copy_whose_stream_waits_for_another() {
-    lets_in_what_its_next_copy_waits_for(|_, _| {}).expect("nothing between");
-    lets_in_what_its_next_copy_waits_for(|gpu, stream| {
+    lets_in_the_copy_that_its_next_one_waits_for(|_, _| {}).expect("nothing between");
+    lets_in_the_copy_that_its_next_one_waits_for(|gpu, stream| {
         gpu.mem_op(stream, MemOp::write32(gpu.mem_alloc(4).unwrap(), 1)).unwrap();
     })
     .expect("a write between");
-    lets_in_what_its_next_copy_waits_for(|gpu, stream| {
+    lets_in_the_copy_that_its_next_one_waits_for(|gpu, stream| {
         support::wait_for(gpu, stream, Pinned::new(gpu, 4_096).device(), 0);
     })
     .expect("a satisfied wait between");

@@ -40,7 +40,7 @@ fn a_copy_that_fails_in_flight_ends_its_context_and_no_other() {
 }
 
 #[test]
-fn what_waited_for_an_engine_to_be_idle_goes_on_when_its_copy_dies() {
+fn operations_that_waited_for_an_idle_engine_go_on_when_its_copy_dies() {
     let (gpu, host, device, stream) = ready();
     let other = gpu.process();
     enter(&other);

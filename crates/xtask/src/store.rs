@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_stored_is_found_again_without_paths_of_the_machine() {
+    fn stored_runs_are_found_again_without_paths_of_the_machine() {
         let root = Scratch::new().unwrap();
         std::fs::create_dir_all(root.path().join(FOLDER).join("latency")).unwrap();
         std::fs::write(root.path().join(FOLDER).join("latency/README.md"), "").unwrap();

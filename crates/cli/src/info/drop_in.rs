@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn what_happens_on_a_full_gpu_follows_the_options() {
+    fn behaviour_on_a_full_gpu_follows_the_options() {
         let guarded = &noted(&[("OVERTAKE_GUARD_BYTES_MIN", "2M"), ("OVERTAKE_GUARD_AFTER_US", "5000")]);
         let text = &guarded["kernels that fill the GPU"];
         assert!(text.contains("2 MiB") && text.contains("5 ms"), "{text}");
@@ -111,14 +111,14 @@ mod tests {
     }
 
     #[test]
-    fn what_has_no_effect_is_warned_of() {
+    fn variables_without_effect_are_warned_of() {
         let environment = BTreeMap::from([("OVERTAKE_MAX_BLOKING_US".to_owned(), "30".to_owned())]);
         let warnings = drop_in(&environment).1;
         assert!(warnings.len() == 1 && warnings[0].what.contains("OVERTAKE_MAX_BLOCKING_US"), "{warnings:?}");
     }
 
     #[test]
-    fn what_cannot_be_understood_is_warned_of() {
+    fn faulty_values_are_warned_of() {
         let environment = BTreeMap::from([("OVERTAKE_TRANSPORT".to_owned(), "teleport".to_owned())]);
         let warnings = drop_in(&environment).1;
         assert!(warnings.len() == 1 && warnings[0].what.contains("teleport"), "{warnings:?}");

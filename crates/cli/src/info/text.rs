@@ -105,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sharing_names_only_what_is_shared() {
+    fn sharing_names_shared_queues_only() {
         assert_eq!(sharing(&[vec![0, 2], vec![1], vec![3, 4]]), "{0 2} {3 4}");
         assert_eq!(sharing(&[vec![0], vec![1]]), "none");
     }

@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_library_is_refused_with_a_cure() {
+    fn files_that_are_no_libraries_are_refused_with_a_cure() {
         let folder = tempfile::tempdir().unwrap();
         let text = folder.path().join("text");
         std::fs::write(&text, "no").unwrap();

@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_process_does_to_itself_is_not_held_back() {
+    fn signals_of_a_process_to_itself_are_not_held_back() {
         let set = all_but_own();
         // SAFETY: an initialised set and signal numbers.
         let has = |signal| unsafe { libc::sigismember(&set, signal) } == 1;

@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_drop_in_would_not_understand_is_refused_beforehand() {
+    fn values_that_the_drop_in_refuses_are_refused_beforehand() {
         let folder = tempfile::tempdir().unwrap();
         let rules = folder.path().join("rules.toml");
         std::fs::write(&rules, "[[rule]]\npriority = 99\n").unwrap();

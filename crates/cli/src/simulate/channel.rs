@@ -89,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_copy_comes_after_stands_before_its_bracket_or_behind_its_inc() {
+    fn earlier_copies_stand_before_a_bracket_or_behind_its_inc() {
         let words = Words::new(Some(Kind::Bracket), Priorities::new(2).unwrap());
         let two = Priority::new(2).unwrap();
         let place = |mode, inc, level| {

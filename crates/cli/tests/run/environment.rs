@@ -25,7 +25,7 @@ fn the_library_is_preloaded_by_its_absolute_path_after_others() {
 }
 
 #[test]
-fn what_the_user_has_set_stays() {
+fn variables_of_the_user_stay() {
     let folder = Folder::new("run-set");
     assert!(printed(&folder, &[], &[("CUDA_DEVICE_MAX_COPY_CONNECTIONS", "4")]).ends_with("|4|"));
     assert!(printed(&folder, &["--off"], &[]).ends_with("||off"), "switched off, nothing else changes either");

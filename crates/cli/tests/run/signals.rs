@@ -72,7 +72,7 @@ fn without_a_report_no_process_stays() {
 }
 
 #[test]
-fn what_is_sent_to_the_command_reaches_the_program() {
+fn signals_to_the_command_reach_the_program() {
     let folder = Folder::new("run-forward");
     for signal in ["TERM", "INT", "HUP", "QUIT", "USR1", "USR2", "WINCH", "CONT", "ALRM"] {
         let script = format!("trap 'echo got {signal}; exit 7' {signal}; echo ready; {WAIT}; exit 1");

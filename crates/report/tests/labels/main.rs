@@ -69,7 +69,7 @@ fn labels_that_fit_are_there() {
 }
 
 #[test]
-fn the_rules_find_what_is_wrong() {
+fn the_rules_find_every_fault() {
     let figure = |body: &str| {
         format!(
             "<svg viewBox=\"0 0 200 100\">\n<style>\ntext{{font:10px sans-serif;fill:#fff}}\n.big{{font-size:20px}}\n\

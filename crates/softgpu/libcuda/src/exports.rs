@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn the_documentation_lists_exactly_what_is_refused() {
+    fn the_documentation_lists_exactly_the_refused_calls() {
         let refused: Vec<&str> = FUNCTIONS
             .iter()
             .filter(|function| function.symbol == function.plain && !SUPPORTED.contains(&function.symbol))

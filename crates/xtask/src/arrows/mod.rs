@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_and_what_it_declares_are_a_circle_where_both_use_each_other() {
+    fn a_file_and_its_module_are_a_circle_if_both_use_each_other() {
         let child = ("a/b.rs", "use super::A;\npub struct B;");
         let uses = [("lib.rs", "mod a;"), ("a.rs", "mod b;\npub struct A(b::B);"), child];
         assert_eq!(circles(&uses), ["a circle: src/a.rs:2 -> src/a/b.rs:1 -> src/a.rs"]);

@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_exported_is_an_arrow_to_where_it_is_defined() {
+    fn an_exported_item_is_an_arrow_to_its_definition() {
         let lib = "mod a; mod b;\npub use b::B;\npub use b::*;\n";
         let a = "use super::B;\nfn a() -> crate::C { }\n";
         assert_eq!(arrows(&[("lib.rs", lib), ("a.rs", a), ("b.rs", "pub struct B; pub struct C;")]), ["a.rs:1 b.rs"]);

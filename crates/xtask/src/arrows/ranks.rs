@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn tests_may_use_what_stands_above() {
+    fn tests_may_use_crates_of_higher_rank() {
         assert_eq!(found("overtake-copies", "[dev-dependencies]\nbackend.workspace = true"), [""; 0]);
     }
 

@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn what_belongs_to_the_tests_is_left_out() {
+    fn items_of_the_tests_are_left_out() {
         let source = read(
             "#[cfg(test)]\nuse a::{b, c};\nstruct A {\n #[cfg(test)]\n d: e::F,\n g: h::I,\n}\n\
              #[cfg(test)]\nimpl A { fn j() { k::l(); } }\n#[cfg(test)]\nmod tests;\n\
