@@ -60,9 +60,11 @@ fn an_interrupt_from_the_terminal_arrives_once() -> Result<(), Failed> {
     let inner = command(&folder, &library, &["--report", "--", "sh", "-c", program], &[]);
     // The interrupt character, typed at a terminal of its own.
     let typist = "\
-import os, pty, sys
+import os, pty, signal, sys
 pid, terminal = pty.fork()
 if pid == 0:
+    # A background job of a shell ignores it, and so would the program.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
     os.execv(sys.argv[1], sys.argv[1:])
 seen, typed = b'', False
 while True:

@@ -1,5 +1,7 @@
 //! Stand-ins for the drop-in and for programs, and the start of `overtake run` with them.
+#![allow(unsafe_code)] // a child undoes what it has inherited before it starts the command
 
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
@@ -33,6 +35,16 @@ pub fn library(folder: &Folder, name: &str) -> PathBuf {
     compile(folder, name, &text, &flags)
 }
 
+/// Has no signal ignored. A shell has its background jobs ignore interrupts, and `nohup` hang-ups; no shell can trap a
+/// signal that was ignored when it started.
+fn ignore_nothing() -> std::io::Result<()> {
+    for signal in (1..libc::SIGRTMIN()).filter(|signal| ![libc::SIGKILL, libc::SIGSTOP].contains(signal)) {
+        // SAFETY: the default action of a signal is no function.
+        unsafe { libc::signal(signal, libc::SIG_DFL) };
+    }
+    Ok(())
+}
+
 /// The command `overtake run` with this library and these arguments.
 pub fn command(folder: &Folder, library: &Path, arguments: &[&str], environment: &[(&str, &str)]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_overtake"));
@@ -41,6 +53,8 @@ pub fn command(folder: &Folder, library: &Path, arguments: &[&str], environment:
     }
     command.current_dir(folder.path()).arg("run").arg("--library").arg(library).args(arguments);
     command.envs(environment.iter().copied()).stdin(Stdio::null());
+    // SAFETY: it makes system calls only, and allocates nothing.
+    unsafe { command.pre_exec(ignore_nothing) };
     command
 }
 
