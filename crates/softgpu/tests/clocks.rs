@@ -5,7 +5,7 @@
 mod patience;
 mod support;
 
-use std::sync::OnceLock;
+use std::sync::{OnceLock, mpsc};
 use std::time::Duration;
 
 use hal::{Driver, MemOp, Nanos, Wait};
@@ -49,11 +49,14 @@ fn a_store_by_any_thread_ends_a_wait() {
     let gpu = ready();
     let (stream, word) = (stream(&gpu), Pinned::new(&gpu, 4096));
     wait_for(&gpu, stream, word.device(), 1);
+    let (waits, is_about_to_wait) = mpsc::channel();
     let thread = std::thread::spawn(move || {
+        is_about_to_wait.recv().unwrap();
         std::thread::sleep(Duration::from_millis(20));
         word.store(1);
     });
     assert!(!gpu.stream_query(stream).unwrap());
+    waits.send(()).unwrap();
     gpu.stream_synchronize(stream).unwrap();
     thread.join().unwrap();
 }

@@ -1,5 +1,8 @@
 //! `Host::wait_until` under the stepped clock: which thread evaluates a condition, and the cost of a wait.
 
+#[allow(dead_code)]
+#[path = "../../../tests/support/patience.rs"]
+mod patience;
 mod support;
 
 use std::collections::HashSet;
@@ -7,9 +10,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 use std::thread::ThreadId;
-use std::time::Duration;
 
 use hal::{Driver, HostThread, MemOp, Nanos, Wait};
+use patience::Patience;
 use softgpu::SoftGpu;
 use support::{Pinned, enter, stream};
 
@@ -141,38 +144,38 @@ fn a_condition_that_calls_the_host_is_told_that_it_must_not() {
     assert!(host.now() > Nanos::from_ms(1), "the host goes on");
 }
 
-/// Longer than the patience with a thread that has the turn, which is five seconds.
-const TOO_LONG: Duration = Duration::from_secs(8);
-
 #[test]
 fn threads_go_on_without_one_that_is_blocked_while_it_looks() {
     let (gpu, driver) = ready();
     let (word, stream) = (Pinned::new(&gpu, 4096), stream(&gpu));
-    let (looks, is_blocked) = (Arc::new(AtomicU32::new(0)), Arc::new(AtomicBool::new(false)));
+    let (looks, has_gone_on) = (Arc::new(AtomicU32::new(0)), Arc::new(AtomicBool::new(false)));
     let main = std::thread::current().id();
-    let (own, counted, blocks) = (gpu.clone(), Arc::clone(&looks), Arc::clone(&is_blocked));
+    let (own, counted, goes_on) = (gpu.clone(), Arc::clone(&looks), Arc::clone(&has_gone_on));
     let waiter = hal::spawn(&driver, "waiter", move || {
-        own.host().wait_until(None, &mut || {
+        let mut goes_on_meanwhile = false;
+        let end = own.host().wait_until(None, &mut || {
             if std::thread::current().id() == main && counted.fetch_add(1, Ordering::SeqCst) == 0 {
-                blocks.store(true, Ordering::SeqCst);
-                std::thread::sleep(TOO_LONG);
-                blocks.store(false, Ordering::SeqCst);
+                // However slow the machine is: this thread is blocked until another has gone on.
+                let mut patience = Patience::new();
+                while !goes_on.load(Ordering::SeqCst) && patience.rest() {}
+                goes_on_meanwhile = goes_on.load(Ordering::SeqCst);
             }
             word.load() == 1
-        })
+        });
+        (end, goes_on_meanwhile)
     })
     .unwrap();
     let other = gpu.clone();
     let goes_on = hal::spawn(&driver, "goes on", move || {
         other.host().sleep(Nanos::from_ms(10));
-        is_blocked.load(Ordering::SeqCst)
+        has_gone_on.store(true, Ordering::SeqCst);
     })
     .unwrap();
     gpu.host().pause();
     gpu.mem_op(stream, MemOp::write32(word.device(), 1)).unwrap();
     gpu.stream_synchronize(stream).unwrap();
-    assert_eq!(waiter.join(gpu.host()), Wait::Met);
-    assert!(goes_on.join(gpu.host()), "it went on meanwhile");
+    assert_eq!(waiter.join(gpu.host()), (Wait::Met, true), "the other went on meanwhile");
+    goes_on.join(gpu.host());
     assert_ne!(looks.load(Ordering::SeqCst), 0, "this thread has looked in the waiter's place");
     gpu.host().sleep(Nanos::from_ms(1));
 }
