@@ -8,7 +8,7 @@ use std::process::{Command, Output};
 use common::{Folder, overtake, succeed, text};
 
 /// A limit far beyond the need of any command.
-const SECONDS_MAX: &str = "30";
+const SECONDS_MAX: &str = "180";
 /// The status of `timeout` when it had to end the program.
 const TIMED_OUT: i32 = 124;
 

@@ -2,14 +2,21 @@
 //! none. One test, because a process has one layer.
 #![allow(unsafe_code)] // stands before the C library's function, and calls through the table
 
+#[allow(dead_code)]
+#[path = "../../../tests/support/patience.rs"]
+mod patience;
+#[path = "../../../tests/conformance/watchdog.rs"]
+mod watchdog;
+
 use std::cell::Cell;
 use std::ffi::{CStr, c_int, c_void};
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
 
 use hal::{Device, Driver};
+use patience::Patience;
 use shim::Start;
 use softgpu::{Clock, Live, SoftGpu};
+use watchdog::guarded;
 
 thread_local! {
     /// The number of the thread, among the next ones that this thread asks for, that the system refuses; 0 for none.
@@ -72,18 +79,13 @@ fn open() -> (c_int, String) {
     unsafe { ((table.open)(std::ptr::null()), CStr::from_ptr((table.last_error)()).to_string_lossy().into_owned()) }
 }
 
-/// Ends the process where it hangs: an opening that waits for one that has failed would never say so.
-fn watch() {
-    std::thread::spawn(|| {
-        std::thread::sleep(Duration::from_secs(60));
-        eprintln!("opening hangs");
-        std::process::exit(1);
-    });
-}
-
 #[test]
 fn a_system_without_threads() {
-    watch();
+    // An opening that waits for one that has failed would never say so.
+    guarded("opening", Patience::new(), open_and_close);
+}
+
+fn open_and_close() {
     let driver: Arc<dyn Driver> = Arc::new(gpu().clone());
     shim::start(Start { driver: || Ok(Arc::new(gpu().clone())), deployment: c"preload", calls: Vec::new });
     let context = driver.context_create(Device(0)).unwrap();
@@ -99,7 +101,7 @@ fn a_system_without_threads() {
         assert_eq!((live(), threads()), (before, Vec::new()), "something is left of it");
     }
     assert_eq!(open().0, 0, "{}", open().1);
-    // A thread takes its name itself, when it gets to run; `watch` ends a wait for one that never does.
+    // A thread takes its name itself, when it gets to run; `guarded` ends a wait for one that never does.
     while threads().len() < 2 {
         std::thread::yield_now();
     }
