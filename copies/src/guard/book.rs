@@ -1,6 +1,6 @@
 //! What a carrier has under way.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::ops::Range;
 use std::thread::ThreadId;
 
@@ -56,6 +56,8 @@ pub(super) struct Book {
     pub(super) taken_over: bool,
     /// Lives until all the copies that take the place of the cancelled ones have been submitted.
     pub(super) takeover: Option<Takeover>,
+    /// Scouts that did not get through in time, since the last that did.
+    pub(super) scouts_lost: u32,
     /// Driver calls of a rescue that failed in a row.
     pub(super) failures: u32,
     /// No copy is taken any more.
@@ -121,6 +123,12 @@ impl Book {
         let begun = self.copies.iter().take_while(|copy| is_reached(started, copy.number)).count();
         let matters = |copy: &Carried| memory.is_none_or(|memory| copy.touches(memory));
         self.copies.iter().skip(begun).any(matters).then(|| &mut self.copies[begun])
+    }
+
+    /// The engines that its copies need.
+    pub(super) fn directions(&self) -> Vec<Direction> {
+        let directions: BTreeSet<Direction> = self.copies.iter().map(|copy| copy.direction).collect();
+        directions.into_iter().collect()
     }
 
     /// Cancels all copies; [`Book::settle`] finds out what makes them instead.

@@ -55,10 +55,12 @@ impl Callers {
 pub(super) struct Takeover(Arc<Callers>);
 
 impl Takeover {
-    /// Begins one, unless a thread inside may keep it out. No thread goes inside any more while it waits for those that
-    /// are, because with many threads that copy there is always one; a thread that does not come out soon waits there.
+    /// Begins one, unless a thread inside may keep it out, or there is another: the copies of two carriers would take
+    /// each other's place in the copy queues. No thread goes inside any more while it waits for those that are, because
+    /// with many threads that copy there is always one; a thread that does not come out soon waits there.
     pub(super) fn begin(callers: &Arc<Callers>, host: &dyn Host) -> Option<Takeover> {
-        let takeover = Takeover::insist(callers);
+        callers.taking.compare_exchange(0, 1, Ordering::SeqCst, Ordering::SeqCst).ok()?;
+        let takeover = Takeover(Arc::clone(callers));
         let patience = host.now() + COMES_OUT_WITHIN;
         while callers.inside.load(Ordering::SeqCst) > 0 {
             if host.now() >= patience {
@@ -207,6 +209,7 @@ mod tests {
         let comes_out = clock(|now| drop(guest.lock().unwrap().take_if(|_| now >= Nanos::from_us(1_150))));
         let takeover = Takeover::begin(&callers, &comes_out);
         assert_eq!((comes_out.now(), taking(&callers)), (Nanos::from_us(1_150), 1));
+        assert!(Takeover::begin(&callers, &clock(|_| ())).is_none() && taking(&callers) == 1, "there is one");
         drop(takeover);
         assert_eq!(taking(&callers), 0);
     }

@@ -10,6 +10,7 @@ use terms::Direction;
 use super::book::{Book, Carried};
 use super::callers::Callers;
 use super::handshake::{Line, Maker, is_reached, verdict};
+use super::scout::Scout;
 use crate::kernel::{CopyKernel, Descriptor, Workers, Yield};
 use crate::pool::Pool;
 use crate::records::Records;
@@ -37,11 +38,12 @@ pub(super) struct Carrier {
     pub(super) kernel: Arc<CopyKernel>,
     pub(super) events: Arc<Pool<Event>>,
     pub(super) callers: Arc<Callers>,
+    pub(super) scout: Arc<Scout>,
     /// Where kernels go.
     pub(super) copies: Stream,
     /// Where the word is waited for that says that a copy is done.
     pub(super) waits: Stream,
-    /// Where copies go that kernels did not make.
+    /// Where copies go that kernels did not make, and the scout before them.
     pub(super) rescues: Stream,
     pub(super) line: Line,
     book: Mutex<Book>,
@@ -55,6 +57,7 @@ impl Carrier {
         kernel: &Arc<CopyKernel>,
         events: &Arc<Pool<Event>>,
         callers: &Arc<Callers>,
+        scout: &Arc<Scout>,
         line: Line,
     ) -> Result<Carrier> {
         let mut carrier = Carrier {
@@ -63,6 +66,7 @@ impl Carrier {
             kernel: Arc::clone(kernel),
             events: Arc::clone(events),
             callers: Arc::clone(callers),
+            scout: Arc::clone(scout),
             copies: Stream::DEFAULT,
             waits: Stream::DEFAULT,
             rescues: Stream::DEFAULT,

@@ -8,6 +8,7 @@ mod handshake;
 mod probe;
 mod prospect;
 mod rescue;
+mod scout;
 mod submit;
 
 use std::ops::Range;
@@ -30,6 +31,7 @@ use callers::{Callers, Inside};
 use carrier::Carrier;
 pub(crate) use carrier::Guarded;
 use handshake::Line;
+use scout::Scout;
 
 /// How long closing waits for threads whose calls may keep all others out. One that is still inside then has its call
 /// in another context, and waits for nothing of this one: no thread may use a context that goes.
@@ -89,9 +91,10 @@ impl Guard {
             _words: Arc::clone(&words),
         };
         guard.events.provide(&**driver)?;
+        let scout = Arc::new(Scout::new(driver)?);
         for index in 0..count {
             let Guard { events, callers, .. } = &guard;
-            let made = Carrier::new(driver, records, kernel, events, callers, Line::new(&words, index))?;
+            let made = Carrier::new(driver, records, kernel, events, callers, &scout, Line::new(&words, index))?;
             guard.carriers.push(made);
         }
         if let Some(complaint) = guard.try_out(yields)? {

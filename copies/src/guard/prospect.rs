@@ -19,6 +19,10 @@ const BEGINS_WITHIN: Nanos = Nanos::from_ms(1);
 /// The same for a thread that frees in stream order, and expects to be through at once.
 const LET_GO_WITHIN: Nanos = Nanos::from_us(50);
 
+/// How long such a thread tries to have a copy taken over that does not begin. If that takes longer, another thread is
+/// inside the driver, or copies stand in every copy queue, which may wait for that very copy.
+const TAKEN_OVER_WITHIN: Nanos = Nanos::from_ms(20);
+
 /// What may become of copies that have not begun.
 enum Prospect {
     /// They have begun, or will: nothing is known to keep them.
@@ -40,8 +44,8 @@ impl Carrier {
                 Prospect::WillBegin => return true,
                 Prospect::Unknown => return false,
                 Prospect::Blocked if self.take_over(&mut book) => {}
-                // A thread keeps all others out, and would wait for the copies that were taken over.
-                Prospect::Blocked => return true,
+                // It is left to its kernel.
+                Prospect::Blocked => return self.driver.host().now() >= since + TAKEN_OVER_WITHIN,
             }
         }
         self.go_on(&mut book);
@@ -73,16 +77,18 @@ impl Carrier {
     }
 
     /// Takes no copy any more, and leaves none behind that needs a thread to look at it. Whether that is so now. Copies
-    /// that have not begun are taken over; with `insists`, even if threads are inside.
+    /// that have not begun are taken over; with `insists`, even if threads are inside. Where copies of the application
+    /// keep the rescue out even then, they are left to their kernels.
     pub(super) fn close(&self, insists: bool) -> bool {
         let mut book = self.book();
         if !book.closed {
             // A copy that has begun ends by itself.
             let waits = !book.taken_over && book.first_to_begin(self.line.started(), None).is_some();
-            if waits && insists {
-                book.take_over(&self.line, Takeover::insist(&self.callers));
-            } else if waits && !self.take_over(&mut book) {
-                return false;
+            if waits && !self.take_over(&mut book) {
+                if !insists {
+                    return false;
+                }
+                self.take_over_behind_scout(&mut book, Takeover::insist(&self.callers));
             }
             book.closed = true;
         }

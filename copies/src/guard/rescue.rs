@@ -20,6 +20,11 @@ const ENGINE_FAILURES_MAX: u32 = 2;
 /// How soon to look again at a rescue, which goes on within microseconds.
 const AT_ONCE: Nanos = Nanos::from_us(100);
 
+/// How long the first scout may take, during which no copy of the application's enters the driver. Each one after it
+/// may take twice as long, up to the maximum: an engine that is busy with large copies comes to it later.
+const SCOUT_WITHIN: Nanos = Nanos::from_ms(1);
+const SCOUT_DOUBLED_MAX: u32 = 4;
+
 impl Carrier {
     /// Asks the driver whether the first copy could have begun long ago, and takes over if it has not. Whether it did.
     /// Waits for nothing.
@@ -56,13 +61,36 @@ impl Carrier {
         Ok(())
     }
 
-    /// Cancels all that is pending, unless a thread might keep the copies that take its place out of the driver.
-    /// Whether it did.
+    /// Cancels all that is pending, if the copies that take its place can be made: no thread inside the driver keeps
+    /// them out, and no copy queue does. Whether it did; else to be tried again.
     pub(super) fn take_over(&self, book: &mut Book) -> bool {
-        let takeover = Takeover::begin(&self.callers, self.driver.host());
-        let alone = takeover.is_some();
-        takeover.into_iter().for_each(|takeover| book.take_over(&self.line, takeover));
-        alone
+        // A scout that is still on its way tells enough. A driver that fails here says why when the rescue asks it.
+        if !self.driver.stream_query(self.rescues).unwrap_or(true) {
+            return false;
+        }
+        // While the take-over lives, copies that the layer sees enter no queue: what the scout found remains true.
+        let Some(takeover) = Takeover::begin(&self.callers, self.driver.host()) else { return false };
+        self.take_over_behind_scout(book, takeover)
+    }
+
+    /// Cancels all that is pending where a scout gets through, and nothing has begun meanwhile. Whether it did.
+    ///
+    /// A rescue that stands in a copy queue behind copies of the application may stand there for ever, because they may
+    /// wait for it. Its kernel needs no copy queue, so that it is not cancelled then.
+    pub(super) fn take_over_behind_scout(&self, book: &mut Book, takeover: Takeover) -> bool {
+        let (started, within) = (self.line.started(), Nanos(SCOUT_WITHIN.0 << book.scouts_lost.min(SCOUT_DOUBLED_MAX)));
+        let passed = self.scout.gets_through(&book.directions(), self.rescues, within);
+        // Refused: then the rescue has its own way with a driver that refuses.
+        if passed.is_err() {
+            self.records.counters.failed();
+        }
+        let passed = passed.unwrap_or(true);
+        book.scouts_lost = if passed { 0 } else { book.scouts_lost + 1 };
+        let stands_still = passed && self.line.started() == started;
+        if stands_still {
+            book.take_over(&self.line, takeover);
+        }
+        stands_still
     }
 
     /// Goes on with a carrier that was taken over. Whether there is more to do at once.

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use hal::{Function, Stream};
+use hal::{DevicePtr, Event, Function, Nanos, Stream};
 use overtake::copy::{CopyHandle, Plan, Reason};
 use overtake::{Options, Overtake, PriorityStream};
 
@@ -14,10 +14,15 @@ use crate::lane::{Lane, level};
 use crate::memory::Pinned;
 use crate::place::{Buffer, Side};
 use crate::rig::Rig;
+use crate::word::Gate;
 
 /// The size of a bulk copy here.
 pub const BYTES: u64 = 1 << 20;
 const LANE_BYTES: u64 = 300_000;
+/// More streams than there are copy queues in one direction.
+const OTHERS: usize = 8;
+/// Longer than a copy kernel may be overdue.
+const LONG: Nanos = Nanos::from_ms(60);
 
 /// The options of the drop-in, with small copies for large ones: no channels, and every kernel guarded.
 pub fn options() -> Options {
@@ -86,6 +91,9 @@ pub struct Filled<'a> {
     one: Arc<Pinned>,
     wait: Function,
     beside: Stream,
+    others: Vec<Stream>,
+    elsewhere: Buffer,
+    copied: Event,
 }
 
 impl<'a> Filled<'a> {
@@ -103,19 +111,43 @@ impl<'a> Filled<'a> {
             one: rig.pinned_of(&1u32.to_le_bytes())?,
             wait: rig.driver().module_function(module, "soft_wait_u32")?,
             beside: rig.stream()?,
+            // Before anything waits: making one may wait for everything in the context.
+            others: rig.streams(OTHERS)?,
+            elsewhere: rig.buffer(BYTES)?,
+            copied: rig.event()?,
         })
     }
 
     /// Fills the device, and queues `copies` bulk copies and the word. Earlier contents are cleared.
     pub fn begin(&self, copies: usize, content: u8) -> Result<Vec<CopyHandle>, Failure> {
+        self.rig.htod_now((self.word, 0), &[0; 4])?;
+        self.begin_until(self.word.at(0), copies, content)
+    }
+
+    /// The same, with a kernel that waits for another word.
+    pub fn begin_until(&self, word: DevicePtr, copies: usize, content: u8) -> Result<Vec<CopyHandle>, Failure> {
         let rig = self.rig;
-        rig.htod_now((self.word, 0), &[0; 4])?;
         rig.htod_now((self.target, 0), &vec![0; BYTES as usize])?;
         self.source.write(0, &vec![content; BYTES as usize]);
-        doors::fill(rig.driver(), self.wait, self.word.at(0).0, self.beside)?;
+        doors::fill(rig.driver(), self.wait, word.0, self.beside)?;
         rig.driver().host().sleep(hal::Nanos::from_us(200));
         let bulk = (0..copies).map(|_| Ok(doors::htod(&self.low, self.target, &self.source, BYTES)?));
         bulk.collect()
+    }
+
+    /// Queues a copy in each of the other streams: each behind the bulk copies, or behind a gate. They stand in every
+    /// copy queue to the device.
+    pub fn occupy_the_queues(&self, gate: Option<&Gate>) -> Outcome {
+        let rig = self.rig;
+        rig.driver().event_record(self.copied, self.low.raw())?;
+        for stream in &self.others {
+            match gate {
+                Some(gate) => rig.wait_at(gate, *stream)?,
+                None => rig.driver().stream_wait_event(*stream, self.copied)?,
+            }
+            rig.htod((self.elsewhere, 0), (&*self.source, 0), BYTES, *stream)?;
+        }
+        Ok(())
     }
 
     /// Queues the word that releases the kernel.
@@ -179,6 +211,56 @@ pub fn ends_behind_several(rig: &Rig) -> Outcome {
     filled.release()?;
     filled.end(4)?;
     rescued(rig, &overtake, 3)
+}
+
+/// Copies that wait for the bulk copy stand in every copy queue when its kernel is overdue. A rescue would stand behind
+/// them, and they would wait for it: it is left to the kernel, which begins when there is a multiprocessor.
+pub fn ends_with_every_queue_behind_it(rig: &Rig) -> Outcome {
+    let overtake = bed::open(rig, options())?;
+    let filled = Filled::new(rig, &overtake)?;
+    for (content, blocks) in [(9, false), (10, true)] {
+        let word = rig.word();
+        filled.begin_until(word.address, 1, content)?;
+        filled.occupy_the_queues(None)?;
+        rig.driver().host().sleep(LONG);
+        let blocking = blocks.then(|| overtake.blocking());
+        word.store(1);
+        filled.end(content)?;
+        drop(blocking);
+    }
+    rescued(rig, &overtake, 0)
+}
+
+/// The same when the layer closes meanwhile: no thread looks after the copy any more.
+pub fn closes_with_every_queue_behind_it(rig: &Rig) -> Outcome {
+    let overtake = bed::open(rig, options())?;
+    let filled = Filled::new(rig, &overtake)?;
+    let word = rig.word();
+    filled.begin_until(word.address, 1, 11)?;
+    filled.occupy_the_queues(None)?;
+    let opener = rig.spawn("opener", move |driver| {
+        driver.host().sleep(LONG);
+        word.store(1);
+        Ok(())
+    });
+    drop(overtake);
+    rig.join(opener)?;
+    filled.end(11)
+}
+
+/// Copies that wait for something else stand in every copy queue for a while: the rescue is made when they have gone.
+pub fn ends_when_the_queues_are_free(rig: &Rig) -> Outcome {
+    let overtake = bed::open(rig, options())?;
+    let filled = Filled::new(rig, &overtake)?;
+    let gate = rig.new_gate();
+    filled.begin(1, 12)?;
+    filled.occupy_the_queues(Some(&gate))?;
+    rig.driver().host().sleep(LONG);
+    same("rescued behind copies that wait", &overtake.statistics().guard_rescues, &0)?;
+    gate.open();
+    filled.release()?;
+    filled.end(12)?;
+    rescued(rig, &overtake, 1)
 }
 
 /// Copies in both directions. The carrier is reused when its cancelled kernels have ended.

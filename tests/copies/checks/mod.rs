@@ -48,7 +48,8 @@ const PLAIN: &[Case] = cases! { false,
     company: not_the_other_engine not_its_own_stream;
     counters: launches take_overs tickets channel_operations bytes;
     guard: bytes batches ends_as_natively ends_behind_several ends_both_ways blocking freeing left_alone
-        a_carrier_for_each default_streams;
+        a_carrier_for_each default_streams ends_with_every_queue_behind_it closes_with_every_queue_behind_it
+        ends_when_the_queues_are_free;
     passing: pageable capture beside_a_capture reasons;
     requests: priority_of_its_own unknown_priorities batches unordered streams_and_handles default_streams statistics;
     rides: not_for_nothing not_unannounced supposed_in_vain;

@@ -1,0 +1,75 @@
+//! A small copy that goes ahead of a rescue: where it gets through, the rescue does too.
+#![allow(unsafe_code)] // the scout owns the memory that it copies between
+
+use std::sync::Arc;
+
+use channels::copy_shape;
+use hal::{DevicePtr, Driver, HostAllocFlags, Nanos, Result, Shape, Stream};
+use terms::Direction;
+
+/// Larger than what the driver carries in its commands: that would not go through a copy queue.
+const BYTES: u64 = 64 << 10;
+
+/// Between two looks. Each asks the driver: a device that is modelled moves at the latest when it is asked.
+const LOOK_EVERY: Nanos = Nanos::from_us(10);
+
+/// The memory of small copies.
+pub(super) struct Scout {
+    driver: Arc<dyn Driver>,
+    host: *mut u8,
+    device: DevicePtr,
+}
+
+// SAFETY: the host never touches the memory behind `host`; only the device does, by copies.
+unsafe impl Send for Scout {}
+// SAFETY: as above; the other fields are plain values, or Sync by themselves.
+unsafe impl Sync for Scout {}
+
+impl Scout {
+    /// Allocates in the current context.
+    pub(super) fn new(driver: &Arc<dyn Driver>) -> Result<Scout> {
+        let host = driver.host_alloc(BYTES, HostAllocFlags::PORTABLE)?;
+        // It is built before the next call that can fail, so that Drop frees the memory.
+        let mut scout = Scout { driver: Arc::clone(driver), host, device: DevicePtr::NULL };
+        scout.device = driver.mem_alloc(BYTES)?;
+        Ok(scout)
+    }
+
+    /// Whether a copy of each of these directions gets through in this stream, which is empty, in that time. Where it
+    /// does not, it stays in the stream.
+    pub(super) fn gets_through(&self, directions: &[Direction], stream: Stream, within: Nanos) -> Result<bool> {
+        directions.iter().try_for_each(|direction| self.send(*direction, stream))?;
+        let host = self.driver.host();
+        let end = host.now() + within;
+        while !self.driver.stream_query(stream)? {
+            if host.now() >= end {
+                return Ok(false);
+            }
+            host.sleep(LOOK_EVERY);
+        }
+        // The queue counts as idle, and is given to the next copy, a moment after its last one.
+        host.sleep(LOOK_EVERY);
+        Ok(true)
+    }
+
+    fn send(&self, direction: Direction, stream: Stream) -> Result<()> {
+        let (host, device) = (self.host as u64, self.device.0);
+        let shape = match direction {
+            Direction::DeviceToHost => Shape::linear(host, device, BYTES),
+            _ => Shape::linear(device, host, BYTES),
+        };
+        // SAFETY: both sides are as large, and live until the streams that copy between them have been drained.
+        unsafe { copy_shape(&*self.driver, direction, &shape, stream) }
+    }
+}
+
+impl Drop for Scout {
+    fn drop(&mut self) {
+        // Errors are ignored: the process or the context may be going away, and the memory goes with it.
+        if self.device != DevicePtr::NULL {
+            let _ = self.driver.mem_free(self.device);
+        }
+        // SAFETY: it was allocated by `new`, and no reference to it has ever been made.
+        let _ = unsafe { self.driver.host_free(self.host) };
+    }
+}
