@@ -34,7 +34,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     };
     for handle in &handles {
         handle.wait()?;
-        println!("{:?}: {:?}", handle.plan(), handle.status()?);
+        println!("{:?}, {}", handle.plan(), if handle.is_done()? { "done" } else { "pending" });
     }
     println!("{:#?}", overtake.statistics());
     Ok(())

@@ -9,21 +9,12 @@ use crate::decide::Plan;
 use crate::records::Ticket;
 use crate::state::StreamState;
 
-/// The progress of a copy.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Status {
-    /// Submitted, not completed.
-    Pending,
-    /// Completed.
-    Done,
-}
-
 /// A submitted copy. Dropping it changes nothing about the copy.
 ///
 /// # Example
 /// ```
 /// # use overtake_copies as overtake;
-/// use overtake::copy::{Plan, Reason, Status};
+/// use overtake::copy::{Plan, Reason};
 /// # use overtake::hal::{Device, Driver, HostAllocFlags};
 /// # use overtake::{Options, Overtake, Priority};
 /// # let driver: std::sync::Arc<dyn Driver> = std::sync::Arc::new(softgpu::SoftGpu::builder().build());
@@ -33,7 +24,7 @@ pub enum Status {
 /// // SAFETY: both sides have 1 MiB and live until the copy has completed, and nothing writes to the host's.
 /// let handle = unsafe { stream.memcpy_htod_async(device, host, 1 << 20)? };
 /// handle.wait()?;
-/// assert_eq!(handle.status()?, Status::Done);
+/// assert!(handle.is_done()?);
 /// assert_eq!(handle.plan(), Plan::Native(Reason::Alone), "no other stream copies");
 /// # Ok::<(), hal::Error>(())
 /// ```
@@ -65,12 +56,12 @@ impl CopyHandle {
         self.plan
     }
 
-    /// The progress of the copy. A copy without a ticket of its own (see [`CopyHandle::plan`]) counts as done when its
-    /// stream is.
-    pub fn status(&self) -> Result<Status> {
+    /// Whether the copy has completed. A copy without a ticket of its own (see [`CopyHandle::plan`]) counts as
+    /// completed when its stream is done.
+    pub fn is_done(&self) -> Result<bool> {
         let done = self.has_landed() || self.stream.inner.driver.stream_query(self.stream.stream)?;
         self.stream.inner.records.standing.check()?;
-        Ok(if done { Status::Done } else { Status::Pending })
+        Ok(done)
     }
 
     fn has_landed(&self) -> bool {

@@ -46,7 +46,7 @@ mod worker;
 /// Copies: requests, the ways that they go, and handles.
 pub mod copy {
     pub use crate::decide::{Plan, Reason};
-    pub use crate::handle::{CopyHandle, Status};
+    pub use crate::handle::CopyHandle;
     pub use crate::native::Native;
     pub use crate::request::Request;
 }

@@ -21,7 +21,7 @@ use hal::locks::lock;
 /// # Example
 /// ```
 /// # use overtake_copies as overtake;
-/// use overtake::copy::{Request, Status};
+/// use overtake::copy::Request;
 /// use overtake::hal::{Device, Driver, HostAllocFlags, StreamFlags};
 /// use overtake::{Options, Overtake, Priority};
 /// # let driver: std::sync::Arc<dyn Driver> = std::sync::Arc::new(softgpu::SoftGpu::builder().build());
@@ -35,7 +35,7 @@ use hal::locks::lock;
 /// // SAFETY: both sides have 1 MiB, live until the copy has completed, and are left alone until then.
 /// let copy = unsafe { stream.memcpy_async(&request)? };
 /// stream.synchronize()?;
-/// assert_eq!(copy.status()?, Status::Done);
+/// assert!(copy.is_done()?);
 /// # Ok::<(), hal::Error>(())
 /// ```
 pub struct PriorityStream {

@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use hal::{Driver, HostThread, Nanos};
-use overtake::copy::Status;
 use overtake::{Direction, Overtake, PriorityStream};
 
 use crate::doors;
@@ -79,7 +78,7 @@ impl Traffic {
 
 /// Whether the copy has completed.
 pub fn is_done(handle: &overtake::copy::CopyHandle) -> Result<bool, Failure> {
-    Ok(handle.status()? == Status::Done)
+    Ok(handle.is_done()?)
 }
 
 /// Waits at most `span` for the copy. Returns whether it has completed.

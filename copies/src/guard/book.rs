@@ -9,7 +9,7 @@ use hal::{Event, Nanos, Stream};
 use terms::Direction;
 
 use super::callers::Takeover;
-use super::handshake::{Line, Maker, is_reached, verdict};
+use crate::kernel::handshake::{Line, Maker, is_reached, verdict};
 use crate::kernel::{Descriptor, Workers};
 
 /// Copies on a carrier at once: well below what a stream holds before a submission blocks, because the book is held.

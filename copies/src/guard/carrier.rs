@@ -9,8 +9,8 @@ use terms::Direction;
 
 use super::book::{Book, Carried};
 use super::callers::Callers;
-use super::handshake::{Line, Maker, is_reached, verdict};
 use super::scout::Scout;
+use crate::kernel::handshake::{Line, Maker, is_reached, verdict};
 use crate::kernel::{CopyKernel, Descriptor, Workers, Yield};
 use crate::pool::Pool;
 use crate::records::Records;
@@ -128,7 +128,7 @@ impl Carrier {
         let workers = Workers { blocks: 1, warps: 1 };
         // No kernel has been launched, so that everything up to 0 is cancelled and done.
         // SAFETY: it copies nothing; the words outlive the streams (see `Guard`).
-        unsafe { self.kernel.launch_guarded(&[], workers, yields, &self.line.handshake(0), self.copies)? };
+        unsafe { self.kernel.launch_guarded(&[], workers, yields, self.line.handshake(0), self.copies)? };
         self.driver.stream_synchronize(self.copies)?;
         Ok(verdict(0, self.line.started(), self.line.outcome()) == Maker::Rescuer)
     }
@@ -152,7 +152,7 @@ impl Carrier {
         self.driver.stream_wait_event(self.copies, ready)?;
         let handshake = self.line.handshake(number);
         // SAFETY: passed on to the caller; the words outlive the streams (see `Guard`).
-        unsafe { self.kernel.launch_guarded(copy.descriptors, copy.workers, copy.yields, &handshake, self.copies)? };
+        unsafe { self.kernel.launch_guarded(copy.descriptors, copy.workers, copy.yields, handshake, self.copies)? };
         let carried = Carried {
             number,
             ready,

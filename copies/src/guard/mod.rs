@@ -4,7 +4,6 @@
 mod book;
 mod callers;
 mod carrier;
-mod handshake;
 mod probe;
 mod prospect;
 mod rescue;
@@ -26,11 +25,11 @@ use crate::records::Records;
 use hal::locks::lock;
 use options::GuardOptions;
 
+use crate::kernel::handshake::{self, Line};
 pub use callers::Blocking;
 use callers::{Callers, Inside};
 use carrier::Carrier;
 pub(crate) use carrier::Guarded;
-use handshake::Line;
 use scout::Scout;
 
 /// How long closing waits for threads whose calls may keep all others out. One that is still inside then has its call

@@ -1,6 +1,7 @@
 //! What becomes of copies that have not begun, before a call that keeps the rescuer out of the driver, before memory is
 //! freed, and before the layer closes.
 
+use std::ops::ControlFlow::{self, Break, Continue};
 use std::ops::Range;
 
 use hal::Nanos;
@@ -23,15 +24,11 @@ const LET_GO_WITHIN: Nanos = Nanos::from_us(50);
 /// inside the driver, or copies stand in every copy queue, which may wait for that very copy.
 const TAKEN_OVER_WITHIN: Nanos = Nanos::from_ms(20);
 
-/// What may become of copies that have not begun.
-enum Prospect {
-    /// They have begun, or will: nothing is known to keep them.
-    WillBegin,
-    /// It is to be seen.
-    Unknown,
-    /// Something keeps them.
-    Blocked,
-}
+/// The copies have begun, or will: no sign says that they cannot.
+const WILL_BEGIN: ControlFlow<bool> = Break(true);
+
+/// It is too early to tell.
+const ASK_AGAIN: ControlFlow<bool> = Break(false);
 
 impl Carrier {
     /// Leaves no copy under way that is known to need the rescuer: a thread has been about to keep that out since
@@ -40,39 +37,46 @@ impl Carrier {
     pub(super) fn stand_back(&self, since: Nanos, memory: Option<&Range<u64>>, suspects: bool) -> bool {
         let mut book = self.book();
         if !book.taken_over {
-            match self.ask_prospect(&mut book, since, memory, suspects) {
-                Prospect::WillBegin => return true,
-                Prospect::Unknown => return false,
-                Prospect::Blocked if self.take_over(&mut book) => {}
+            if let Break(stands_back) = self.ask_prospect(&mut book, since, memory, suspects) {
+                return stands_back;
+            }
+            if !self.take_over(&mut book) {
                 // It is left to its kernel.
-                Prospect::Blocked => return self.driver.host().now() >= since + TAKEN_OVER_WITHIN,
+                return self.driver.host().now() >= since + TAKEN_OVER_WITHIN;
             }
         }
         self.go_on(&mut book);
         book.is_settled()
     }
 
-    /// What becomes of the copies that have not begun, as far as the driver can tell.
-    fn ask_prospect(&self, book: &mut Book, since: Nanos, memory: Option<&Range<u64>>, suspects: bool) -> Prospect {
+    /// What becomes of the copies that have not begun, as far as the driver can tell: the answer of
+    /// [`Carrier::stand_back`], or `Continue` where they are kept from beginning.
+    fn ask_prospect(
+        &self,
+        book: &mut Book,
+        since: Nanos,
+        memory: Option<&Range<u64>>,
+        suspects: bool,
+    ) -> ControlFlow<bool> {
         let now = self.driver.host().now();
         let started = self.line.started();
         let follows = book.copies_now(started);
-        let Some(first) = book.first_to_begin(started, memory) else { return Prospect::WillBegin };
+        let Some(first) = book.first_to_begin(started, memory) else { return WILL_BEGIN };
         if let Err(error) = self.ask_readiness(first, now) {
             self.note_failure(book, &error);
-            return Prospect::Unknown;
+            return ASK_AGAIN;
         }
         let frees = memory.is_some();
         let (ready_within, begins_within) =
             if frees { (Nanos::ZERO, LET_GO_WITHIN) } else { (READY_WITHIN, BEGINS_WITHIN) };
         match first.ready_since {
-            Some(ready_since) if now < ready_since + begins_within => Prospect::Unknown,
-            Some(_) => Prospect::Blocked,
+            Some(ready_since) if now < ready_since + begins_within => ASK_AGAIN,
+            Some(_) => Continue(()),
             // It stands behind a copy that is being made, and becomes able to begin when that is done, not earlier.
-            None if follows && !suspects => Prospect::WillBegin,
-            None if now < since + ready_within => Prospect::Unknown,
-            None if suspects => Prospect::Blocked,
-            None => Prospect::WillBegin,
+            None if follows && !suspects => WILL_BEGIN,
+            None if now < since + ready_within => ASK_AGAIN,
+            None if suspects => Continue(()),
+            None => WILL_BEGIN,
         }
     }
 

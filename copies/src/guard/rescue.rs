@@ -8,8 +8,8 @@ use hal::{Error, Nanos, Result};
 use super::book::{Book, Carried};
 use super::callers::Takeover;
 use super::carrier::Carrier;
-use super::handshake::Maker;
 use crate::kernel::INLINE_DESCRIPTORS;
+use crate::kernel::handshake::Maker;
 
 /// How often driver calls of the rescuer may fail in a row.
 const FAILURES_MAX: u32 = 5;

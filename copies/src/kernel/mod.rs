@@ -4,6 +4,8 @@
 //! refuses, and all copies go by engine.
 #![allow(unsafe_code)] // a launch is unsafe: the parameters are described here, next to their C declarations
 
+pub(crate) mod handshake;
+
 use std::ffi::c_void;
 use std::sync::{Arc, Mutex};
 
@@ -11,6 +13,7 @@ use channels::{Adder, Shape};
 use hal::{DevicePtr, Driver, Function, Launch, Module, Nanos, Result, Stream, StreamFlags};
 
 use hal::locks::lock;
+use handshake::Handshake;
 pub use options::{BLOCK_WARPS_MAX, Workers};
 
 /// The PTX of `copy.cu`.
@@ -20,7 +23,7 @@ pub const COPY_PTX: &str = include_str!("copy.ptx");
 pub const INLINE_DESCRIPTORS: usize = 8;
 
 /// Descriptors that fit one guarded launch by value; `InlineMany` in `copy.cu`.
-pub const GUARDED_DESCRIPTORS: usize = 64;
+pub(crate) const GUARDED_DESCRIPTORS: usize = 64;
 
 /// Threads of a warp.
 const WARP_THREADS: u32 = 32;
@@ -76,37 +79,6 @@ struct Gate {
     mirror: u64,
     finished: u64,
     wait_ns_max: u64,
-}
-
-/// `Guard` in `copy.cu`.
-#[repr(C)]
-#[derive(Clone, Copy, Debug)]
-struct Guard {
-    started: u64,
-    cancel: u64,
-    outcome: u64,
-    done: u64,
-    state: u64,
-    number: u32,
-    reserved: u32,
-}
-
-/// The words by which a guarded launch and the host agree which of them makes the copy (`copies/src/guard`). Launches
-/// that share these words follow each other in one stream.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Handshake {
-    /// Written by the kernel: the launch that has begun.
-    pub started: DevicePtr,
-    /// Written by the host: launches up to this one that have not decided do not copy.
-    pub cancel: DevicePtr,
-    /// Written by the kernel: twice the launch, plus 1 if it does not copy.
-    pub outcome: DevicePtr,
-    /// Written by the kernel: the launch whose copy is complete.
-    pub done: DevicePtr,
-    /// Four words of device memory, 0 before the first launch.
-    pub state: DevicePtr,
-    /// The number of the launch.
-    pub number: u32,
 }
 
 /// The grid, with one more block if the word has to be mirrored.
@@ -213,25 +185,17 @@ impl CopyKernel {
     ///
     /// # Safety
     /// As for [`CopyKernel::launch`]; the words of the handshake live as long as the launch.
-    pub unsafe fn launch_guarded(
+    pub(crate) unsafe fn launch_guarded(
         &self,
         descriptors: &[Descriptor],
         workers: Workers,
         yields: Yield,
-        handshake: &Handshake,
+        handshake: Handshake,
         stream: Stream,
     ) -> Result<()> {
         let mut table: [_; GUARDED_DESCRIPTORS] = table(descriptors);
         let (mut count, mut gate) = (descriptors.len() as u32, self.gate(Some(yields)));
-        let mut guard = Guard {
-            started: handshake.started.0,
-            cancel: handshake.cancel.0,
-            outcome: handshake.outcome.0,
-            done: handshake.done.0,
-            state: handshake.state.0,
-            number: handshake.number,
-            reserved: 0,
-        };
+        let mut guard = handshake;
         let parameters: [*mut c_void; 4] =
             [table.as_mut_ptr().cast(), (&raw mut count).cast(), (&raw mut gate).cast(), (&raw mut guard).cast()];
         let launch = Launch {

@@ -42,11 +42,9 @@ pub(super) struct Planned<'a> {
     pub(super) plan: Plan,
 }
 
-/// The result of handing a copy to the driver.
-pub(super) type Submitted = std::result::Result<(), Setback>;
-
-/// The result of an attempt at a plan: the copy's ticket, if it has one of its own.
-pub(super) type Went = std::result::Result<Option<Ticket>, Setback>;
+/// The result of an attempt at a plan: the copy's ticket, if it has one of its own. `Went<()>` is the result of handing
+/// a copy to the driver.
+pub(super) type Went<T = Option<Ticket>> = std::result::Result<T, Setback>;
 
 impl<'a> Asked<'a> {
     #[inline(always)]

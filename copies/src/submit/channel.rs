@@ -4,7 +4,7 @@
 use channels::{Shape, Submission, chunk};
 use semaphores::emulation;
 
-use crate::submit::asked::{Planned, Submitted, Went};
+use crate::submit::asked::{Planned, Went};
 
 impl Planned<'_> {
     /// # Safety
@@ -14,7 +14,7 @@ impl Planned<'_> {
         self.go_tracked(|| unsafe { self.queue() })
     }
 
-    unsafe fn queue(&self) -> Submitted {
+    unsafe fn queue(&self) -> Went<()> {
         let (inner, engine, priority) = (self.inner(), self.engine(), self.asked.priority);
         let channel = engine.channel(&inner.driver, self.direction(), priority)?;
         let chunk_bytes = engine.chunk_bytes(inner.options.blocking_max);

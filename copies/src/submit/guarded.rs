@@ -5,7 +5,7 @@ use channels::Shape;
 
 use crate::guard::{Guard, Guarded};
 use crate::kernel::GUARDED_DESCRIPTORS;
-use crate::submit::asked::{Planned, Submitted, Went};
+use crate::submit::asked::{Planned, Went};
 
 impl Planned<'_> {
     /// # Safety
@@ -15,7 +15,7 @@ impl Planned<'_> {
         self.go_tracked(|| unsafe { self.guard(guard) })
     }
 
-    unsafe fn guard(&self, guard: &Guard) -> Submitted {
+    unsafe fn guard(&self, guard: &Guard) -> Went<()> {
         let ((yields, workers), direction) = (self.bulk_kernel(), self.direction());
         // As many as the descriptors, in the same order.
         let shapes: Vec<Shape> = self.asked.cargo.shapes().collect();

@@ -8,7 +8,7 @@ use hal::{Event, Result};
 use crate::decide::{Plan, Setback};
 use crate::pool::follow;
 use crate::records::{Dependency, Flight, Raise, Ticket};
-use crate::submit::asked::{Planned, Submitted, Went};
+use crate::submit::asked::{Planned, Went};
 use hal::locks::lock;
 
 impl Planned<'_> {
@@ -16,7 +16,7 @@ impl Planned<'_> {
     ///
     /// The word is raised before the submission, because then bulk must begin to hold back. A copy that may have to
     /// wait, or whose stream is not trusted, raises when a marker tells that it has become schedulable.
-    pub(super) fn go_tracked(&self, copy: impl FnOnce() -> Submitted) -> Went {
+    pub(super) fn go_tracked(&self, copy: impl FnOnce() -> Went<()>) -> Went {
         let inner = self.inner();
         let (raises, waits_at) = (self.raises(), self.waits_at());
         let is_doubted = raises && lock(&self.asked.stream.burst).take_care();
@@ -47,7 +47,7 @@ impl Planned<'_> {
     }
 
     /// Submits the copy, and hands it to the watcher.
-    fn fly(&self, mut flight: Flight, before: Option<Event>, copy: impl FnOnce() -> Submitted) -> Went {
+    fn fly(&self, mut flight: Flight, before: Option<Event>, copy: impl FnOnce() -> Went<()>) -> Went {
         let (inner, stream, ticket) = (self.inner(), self.asked.stream, flight.landing);
         // A call that may wait in the driver for other copies must not make other threads wait for it.
         let goes_first = self.plan != Plan::Engine { raises: false } && flight.waits_at.is_none();

@@ -57,8 +57,8 @@ const PARTS: [Part; 6] = [
     },
     Part {
         package: "overtake-copies",
-        files: &["copies/src/guard/book.rs", "copies/src/guard/callers.rs", "copies/src/guard/handshake.rs"],
-        tests: &["--lib", "--", "guard::"],
+        files: &["copies/src/guard/book.rs", "copies/src/guard/callers.rs", "copies/src/kernel/handshake.rs"],
+        tests: &["--lib", "--", "guard::", "kernel::handshake::"],
     },
 ];
 

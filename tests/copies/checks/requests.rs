@@ -1,7 +1,7 @@
 //! Requests: priorities of their own, batches, adopted streams, handles and statistics.
 
 use hal::{Code, Stream};
-use overtake::copy::{Plan, Reason, Status};
+use overtake::copy::{Plan, Reason};
 use overtake::options::Transport;
 use overtake::{Direction, Options, Priorities};
 
@@ -111,7 +111,7 @@ pub fn streams_and_handles(rig: &Rig) -> Outcome {
     drop((adopted, own));
     for handle in &handles {
         handle.wait()?;
-        same("the status", &handle.status()?, &Status::Done)?;
+        same("that it is done", &handle.is_done()?, &true)?;
     }
     rig.driver().stream_query(raw)?;
     bed::at_rest(rig, &overtake)

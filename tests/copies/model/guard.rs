@@ -195,7 +195,7 @@ pub fn a_lost_copy_is_an_error() -> Outcome {
             faulty.refuse(&[]);
             bulk.iter().try_for_each(|copy| lost("the handle", copy.wait()))?;
             lost("the context", overtake.synchronize())?;
-            lost("the status", bulk[0].status().map(drop))?;
+            lost("whether it is done", bulk[0].is_done().map(drop))?;
             let (other, memory) = (overtake.adopt(rig.stream()?, level(3))?, (rig.buffer(BYTES)?, rig.pinned(BYTES)?));
             lost("another stream's copy", doors::htod(&other, memory.0, &memory.1, 64 << 10).map(drop))?;
             ensure!(gpu.deadlock().is_none(), "it hung");

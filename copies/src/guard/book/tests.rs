@@ -5,8 +5,8 @@ use std::sync::Arc;
 use semaphores::Words;
 
 use super::super::callers::Callers;
-use super::super::handshake::WORDS;
 use super::*;
+use crate::kernel::handshake::WORDS;
 
 const STREAM: Stream = Stream(7);
 const TARGET: u64 = 0x1_0000;

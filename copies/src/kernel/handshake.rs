@@ -1,11 +1,9 @@
-//! The words of one carrier, and their protocol. The kernel's side is in `copies/src/kernel/copy.cu`.
+//! The words of one carrier (`copies/src/guard`), and their protocol. The kernel's side is in `copy.cu`.
 
 use std::sync::Arc;
 
-use hal::MemOp;
+use hal::{DevicePtr, MemOp};
 use semaphores::Words;
-
-use crate::kernel::Handshake;
 
 /// Host words of a carrier.
 const STARTED: u64 = 0;
@@ -13,11 +11,11 @@ const CANCEL: u64 = 1;
 const OUTCOME: u64 = 2;
 const DONE: u64 = 3;
 /// The number of words of a carrier.
-pub(super) const WORDS: u64 = 4;
+pub(crate) const WORDS: u64 = 4;
 
 /// The maker of a copy, with its progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Maker {
+pub(crate) enum Maker {
     /// Its kernel makes the copy when it gets to it.
     Kernel,
     /// The copy has been cancelled. Its kernel may have begun to copy before, and will then write so.
@@ -33,7 +31,7 @@ pub(super) enum Maker {
 }
 
 /// Whether `a` is `b` or a later number; numbers wrap.
-pub(super) fn is_reached(a: u32, b: u32) -> bool {
+pub(crate) fn is_reached(a: u32, b: u32) -> bool {
     a.wrapping_sub(b) as i32 >= 0
 }
 
@@ -43,7 +41,7 @@ pub(super) fn is_reached(a: u32, b: u32) -> bool {
 /// If the launch has not started by then, it loads the cancellation after its start, so it does not copy. If a later
 /// launch has started, this one has ended without copying, or it would be done.
 /// have come after has ended, and not by copying, or it would be done.
-pub(super) fn verdict(number: u32, started: u32, outcome: u32) -> Maker {
+pub(crate) fn verdict(number: u32, started: u32, outcome: u32) -> Maker {
     if started != number {
         return Maker::Rescuer;
     }
@@ -54,19 +52,39 @@ pub(super) fn verdict(number: u32, started: u32, outcome: u32) -> Maker {
     }
 }
 
-pub(super) struct Line {
+/// The words of a launch, as the kernel gets them: `Guard` in `copy.cu`. Launches that share these words follow each
+/// other in one stream.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Handshake {
+    /// Written by the kernel: the launch that has begun.
+    started: DevicePtr,
+    /// Written by the host: launches up to this one that have not decided do not copy.
+    cancel: DevicePtr,
+    /// Written by the kernel: twice the launch, plus 1 if it does not copy.
+    outcome: DevicePtr,
+    /// Written by the kernel: the launch whose copy is complete.
+    done: DevicePtr,
+    /// Four words of device memory, 0 before the first launch.
+    state: DevicePtr,
+    /// The number of the launch.
+    number: u32,
+    reserved: u32,
+}
+
+pub(crate) struct Line {
     words: Arc<Words>,
     first: u64,
 }
 
 impl Line {
     /// The words of the `index`th carrier.
-    pub(super) fn new(words: &Arc<Words>, index: u64) -> Line {
+    pub(crate) fn new(words: &Arc<Words>, index: u64) -> Line {
         Line { words: Arc::clone(words), first: index * WORDS }
     }
 
     /// The words for the kernel of launch `number`.
-    pub(super) fn handshake(&self, number: u32) -> Handshake {
+    pub(crate) fn handshake(&self, number: u32) -> Handshake {
         let host = |word| self.words.host_address(self.first + word);
         Handshake {
             started: host(STARTED),
@@ -75,23 +93,24 @@ impl Line {
             done: host(DONE),
             state: self.words.device_address(self.first),
             number,
+            reserved: 0,
         }
     }
 
-    pub(super) fn started(&self) -> u32 {
+    pub(crate) fn started(&self) -> u32 {
         self.words.load(self.first + STARTED)
     }
 
-    pub(super) fn outcome(&self) -> u32 {
+    pub(crate) fn outcome(&self) -> u32 {
         self.words.load(self.first + OUTCOME)
     }
 
-    pub(super) fn done(&self) -> u32 {
+    pub(crate) fn done(&self) -> u32 {
         self.words.load(self.first + DONE)
     }
 
     /// Makes `number` the last launch, as if so many launches had ended and none had ever been cancelled.
-    pub(super) fn skip_to(&self, number: u32) {
+    pub(crate) fn skip_to(&self, number: u32) {
         self.words.store(self.first + STARTED, number);
         self.words.store(self.first + OUTCOME, number.wrapping_mul(2));
         self.words.store(self.first + DONE, number);
@@ -100,29 +119,29 @@ impl Line {
     /// Brings the cancellation up to `done`: the launches up to it have decided, and later ones have not been
     /// cancelled. Called before each launch, because numbers are compared cyclically: a cancellation that stayed at the
     /// last take-over would be ahead of launches half the circle later.
-    pub(super) fn pass(&self, done: u32) {
+    pub(crate) fn pass(&self, done: u32) {
         self.words.store(self.first + CANCEL, done);
     }
 
     /// Cancels all launches up to `number` that have not decided yet. Later loads see the words as they are after this.
-    pub(super) fn cancel(&self, number: u32) {
+    pub(crate) fn cancel(&self, number: u32) {
         self.words.store(self.first + CANCEL, number);
         // The store must be visible before `started` is loaded. The kernel has the same two steps the other way round.
         std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
     }
 
     /// Writes in the kernel's place that a copy is done.
-    pub(super) fn finish(&self, number: u32) {
+    pub(crate) fn finish(&self, number: u32) {
         self.words.store(self.first + DONE, number);
     }
 
     /// The operation that waits until launch `number` is done.
-    pub(super) fn wait_done(&self, number: u32) -> MemOp {
+    pub(crate) fn wait_done(&self, number: u32) -> MemOp {
         MemOp::wait32(self.words.host_address(self.first + DONE), number, hal::WaitCondition::Geq)
     }
 
     /// The operation that writes that launch `number` is done.
-    pub(super) fn write_done(&self, number: u32) -> MemOp {
+    pub(crate) fn write_done(&self, number: u32) -> MemOp {
         MemOp::write32(self.words.host_address(self.first + DONE), number)
     }
 }
@@ -295,7 +314,7 @@ mod tests {
     fn both_sides_mean_the_same_words() {
         let words = Arc::new(Words::new(&crate::soft::driver(), 3 * WORDS).unwrap());
         let line = Line::new(&words, 1);
-        let Handshake { started, cancel, outcome, done, state, number } = line.handshake(9);
+        let Handshake { started, cancel, outcome, done, state, number, .. } = line.handshake(9);
         let host = |index| words.host_address(WORDS + index);
         assert_eq!([started, cancel, outcome, done], [host(0), host(1), host(2), host(3)]);
         assert_eq!((state, number), (words.device_address(WORDS), 9));
