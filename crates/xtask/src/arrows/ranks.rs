@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 use toml::{Table, Value};
 
 /// A crate of the workspace, and its rank. Crates of one rank do not know each other.
-const RANKS: [(&str, u8); 19] = [
+const RANKS: [(&str, u8); 20] = [
     ("overtake-terms", 0),
     ("overtake-hal", 0),
     ("overtake-doors", 0),
     ("overtake-report", 0),
     ("overtake-abi", 1),
+    ("overtake-graph", 1),
     ("overtake-semaphores", 1),
     ("overtake-softgpu", 1),
     ("overtake-channels", 2),
@@ -28,7 +29,8 @@ const RANKS: [(&str, u8); 19] = [
 ];
 
 /// Crates that depend on these only.
-const STANDS_ON: [(&str, &[&str]); 4] = [
+const STANDS_ON: [(&str, &[&str]); 5] = [
+    ("overtake-graph", &["overtake-terms"]),
     ("overtake-softgpu", &["overtake-hal", "overtake-doors", "overtake-abi"]),
     ("overtake-softgpu-libcuda", &["overtake-hal", "overtake-doors", "overtake-abi", "overtake-softgpu"]),
     ("overtake-backend", &["overtake-hal", "overtake-driver", "overtake-softgpu"]),

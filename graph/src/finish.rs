@@ -1,0 +1,203 @@
+//! Completion and failure. All nodes leave by one exit, which gives each reference back.
+
+use crate::graph::Graph;
+use crate::list::NONE;
+use crate::node::{Cause, NodeId, Point, Stage};
+use crate::refused::Refused;
+
+/// A node that has ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ended {
+    /// The node. Its id is one of no node from now on.
+    pub node: NodeId,
+    /// The cause of its failure, or of that of a node before it.
+    pub outcome: Result<(), Cause>,
+    /// How often it was handed out.
+    pub turns: u32,
+}
+
+impl Graph {
+    /// The lane's timeline has come to `value`.
+    ///
+    /// # Errors
+    ///
+    /// [`Refused::NotReached`].
+    pub fn complete(&mut self, lane: u8, value: u64) -> Result<(), Refused> {
+        if self.lanes.submitted(lane).is_none_or(|submitted| value > submitted) {
+            return Err(Refused::NotReached { point: Point { lane, value } });
+        }
+        while let Some(node) = self.lanes.complete_one(lane, value) {
+            if node != NONE {
+                self.end(node);
+            }
+        }
+        self.settle();
+        Ok(())
+    }
+
+    /// The launch of the node or its function has failed, or the device has reported that its work has. The nodes
+    /// after it fail with the same cause, without being run. Part of the work may have been submitted: the node ends
+    /// when its lane has come to the point that is returned.
+    ///
+    /// In the order of PhysX no node of the device is launched from now on, and no node fails for another one (PX-22).
+    ///
+    /// # Errors
+    ///
+    /// [`Refused::NotRunning`], if it is neither being run nor launched.
+    pub fn failed(&mut self, node: NodeId, cause: Cause) -> Result<Option<Point>, Refused> {
+        let found = self.nodes.find(node).filter(|&node| {
+            let slot = &self.nodes[node];
+            slot.stage == Stage::Running || (slot.stage == Stage::Launched && slot.kind.is_device())
+        });
+        let Some(node) = found else { return Err(Refused::NotRunning { task: self.label(node) }) };
+        let slot = &self.nodes[node];
+        let (stage, kind, lane, value) = (slot.stage, slot.kind, slot.lane, slot.value);
+        self.poison(node, cause);
+        let mut at = Some(Point { lane, value });
+        if stage == Stage::Running {
+            at = None;
+            match kind.is_device() {
+                true => at = self.enter_lane(node),
+                false => self.end(node),
+            }
+        }
+        if self.is_physx() && kind.is_device() {
+            self.stop(cause);
+        }
+        self.settle();
+        Ok(at)
+    }
+
+    /// The device does no work any more (PX-22): all its nodes end with this cause, those that are launched at once
+    /// and the others as soon as they have no references, without being run.
+    pub fn fail(&mut self, cause: Cause) {
+        self.is_device_lost = true;
+        self.stop(cause);
+        for lane in 0..self.lanes.count() {
+            while let Some(node) = self.lanes.complete_one(lane, u64::MAX) {
+                if node != NONE {
+                    self.nodes[node].poison = self.nodes[node].poison.or(Some(cause));
+                    self.end(node);
+                }
+            }
+        }
+        self.settle();
+    }
+
+    /// A node that has ended, the oldest first. Its slot is free from now on, so a caller that does not ask finds the
+    /// graph full.
+    pub fn ended(&mut self) -> Option<Ended> {
+        let node = self.ended.first;
+        if node == NONE {
+            return None;
+        }
+        let slot = &self.nodes[node];
+        self.ended.first = slot.next;
+        let outcome = slot.poison.map_or(Ok(()), Err);
+        let ended = Ended { node: self.nodes.id(node), outcome, turns: slot.turns };
+        self.nodes.give_back(node);
+        Some(ended)
+    }
+
+    /// No node of the device is launched from now on.
+    fn stop(&mut self, cause: Cause) {
+        self.failure = self.failure.or(Some(cause));
+        while let Some(node) = self.device.pop(&mut self.nodes) {
+            self.todo.push_back(node);
+        }
+        let todo = &mut self.todo;
+        self.passes.drain(|node| todo.push_back(node));
+        for node in &self.todo {
+            if self.nodes[*node].stage == Stage::Ready {
+                self.nodes[*node].stage = Stage::Waiting;
+            }
+        }
+    }
+
+    /// The one exit of every node.
+    pub(crate) fn end(&mut self, node: u32) {
+        let slot = &mut self.nodes[node];
+        slot.stage = Stage::Ended;
+        let (poison, strand, mut edge) = (slot.poison, slot.strand, slot.out.first);
+        while edge != NONE {
+            let it = self.edges[edge];
+            self.edges.unlink(&mut self.nodes, edge);
+            if let Some(cause) = poison {
+                self.poison_after(it.to, cause);
+            }
+            if it.is_counted {
+                self.drop_reference(it.to);
+            } else {
+                self.end_if_last(it.to);
+            }
+            edge = it.out_next;
+        }
+        self.unlink_predecessors(node);
+        if strand != NONE {
+            self.lanes.leave(strand, !self.is_physx() || self.simulations == 0);
+        }
+        let points = std::mem::replace(&mut self.nodes[node].points, NONE);
+        self.points.free(points);
+        match self.ended.first {
+            NONE => self.ended.first = node,
+            _ => self.nodes[self.ended.last].next = node,
+        }
+        self.ended.last = node;
+        self.nodes[node].next = NONE;
+    }
+
+    fn unlink_predecessors(&mut self, node: u32) {
+        loop {
+            let edge = self.nodes[node].into;
+            if edge == NONE {
+                return;
+            }
+            let from = self.edges[edge].from;
+            self.edges.unlink(&mut self.nodes, edge);
+            self.lower(from);
+        }
+    }
+
+    /// A launched node of no lane ends with the last node before it.
+    fn end_if_last(&mut self, node: u32) {
+        let slot = &self.nodes[node];
+        if slot.stage == Stage::Launched && !slot.kind.is_device() && slot.into == NONE {
+            self.todo.push_back(node);
+        }
+    }
+
+    /// A node after one that has failed fails too; not so to PhysX.
+    fn poison_after(&mut self, node: u32, cause: Cause) {
+        if !self.is_physx() {
+            self.poison(node, cause);
+        }
+    }
+
+    /// The node fails, and with it all that have started behind it because it was launched.
+    fn poison(&mut self, node: u32, cause: Cause) {
+        self.stack.push(node);
+        while let Some(node) = self.stack.pop() {
+            let slot = &mut self.nodes[node];
+            if slot.poison.is_some() {
+                continue;
+            }
+            slot.poison = Some(cause);
+            let (stage, turns) = (slot.stage, slot.turns);
+            if stage == Stage::Ready && turns == 0 {
+                self.dequeue(node);
+                self.nodes[node].stage = Stage::Waiting;
+                self.todo.push_back(node);
+            }
+            if stage != Stage::Launched || self.is_physx() {
+                continue;
+            }
+            let mut edge = self.nodes[node].out.first;
+            while edge != NONE {
+                if !self.edges[edge].is_counted {
+                    self.stack.push(self.edges[edge].to);
+                }
+                edge = self.edges[edge].out_next;
+            }
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! The graph: its parts, and what its calls share.
+
+use std::collections::VecDeque;
+
+use terms::Priority;
+
+use crate::edges::Edges;
+use crate::lanes::Lanes;
+use crate::list::{NONE, Pair};
+use crate::node::{Cause, Kind, Mark, NodeId, Point, Stage};
+use crate::nodes::Nodes;
+use crate::options::{Options, Order};
+use crate::passes::Passes;
+use crate::points::Points;
+use crate::queue::Queue;
+use crate::refused::{Label, Refused};
+
+/// What a graph has counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Statistics {
+    /// Nodes that have not been returned by [`Graph::ended`].
+    pub nodes: u32,
+    /// Edges.
+    pub edges: u32,
+    /// Rounds begun: of copies to the device, kernels, copies to the host (PX-11).
+    pub rounds: u64,
+    /// Joins that nodes were handed out with.
+    pub joins: u64,
+    /// Joins left out, because the lane had joined that point or a later one already.
+    pub joins_saved: u64,
+    /// Points at which all later work waits for all earlier work.
+    pub syncs: u64,
+}
+
+/// Nodes, the order between them, and the queues of those that are ready.
+///
+/// A graph has no lock, no thread and no clock: its owner calls it, does what it says, and reports. The page of the
+/// crate has an example; `graph/README.md` tells the states.
+pub struct Graph {
+    pub(crate) options: Options,
+    pub(crate) nodes: Nodes,
+    pub(crate) edges: Edges,
+    pub(crate) lanes: Lanes,
+    pub(crate) points: Points,
+    /// Ready nodes of the device, in the default order.
+    pub(crate) device: Queue,
+    /// Ready nodes of the device, in the order of PhysX.
+    pub(crate) passes: Passes,
+    pub(crate) host: Queue,
+    pub(crate) light: Queue,
+    /// Nodes without references that are handed out to no thread, and launched ones whose last predecessor has ended.
+    pub(crate) todo: VecDeque<u32>,
+    /// Nodes whose priority has changed since the caller was last told.
+    pub(crate) changed: Vec<u32>,
+    /// Work of walks: empty between calls.
+    pub(crate) stack: Vec<u32>,
+    /// The joins of the node that was handed out last.
+    pub(crate) joins: Vec<Point>,
+    /// Nodes that have ended, the oldest first.
+    pub(crate) ended: Pair,
+    /// The group of each priority.
+    pub(crate) groups: [u8; 32],
+    pub(crate) open_groups: u32,
+    pub(crate) simulations: u32,
+    /// Nodes of the device that are being launched.
+    pub(crate) launching: u32,
+    /// The path of a search for a circle, and the number of the search.
+    pub(crate) walk: Vec<(u32, u32)>,
+    pub(crate) visit: u64,
+    pub(crate) failure: Option<Cause>,
+    /// What has been submitted to the device will not complete.
+    pub(crate) is_device_lost: bool,
+    pub(crate) syncs: u64,
+}
+
+impl Graph {
+    /// An empty graph.
+    ///
+    /// # Errors
+    ///
+    /// [`Refused::Options`].
+    pub fn new(options: Options) -> Result<Graph, Refused> {
+        if let Some(fault) = options.fault() {
+            return Err(Refused::Options(fault));
+        }
+        let queue = || Queue::new(options.phase_max, options.share);
+        let mut groups = [0; 32];
+        for priority in options.priorities.iter() {
+            let level = u16::from(priority.get() - 1);
+            let group = level * u16::from(options.groups) / u16::from(options.priorities.count());
+            groups[usize::from(level)] = group as u8;
+        }
+        Ok(Graph {
+            options,
+            nodes: Nodes::new(),
+            edges: Edges::new(),
+            lanes: Lanes::new(&options),
+            points: Points::new(),
+            device: queue(),
+            passes: Passes::default(),
+            host: queue(),
+            light: queue(),
+            todo: VecDeque::new(),
+            changed: Vec::new(),
+            stack: Vec::new(),
+            joins: Vec::new(),
+            ended: Pair::EMPTY,
+            groups,
+            open_groups: 0,
+            simulations: 0,
+            launching: 0,
+            walk: Vec::new(),
+            visit: 0,
+            failure: None,
+            is_device_lost: false,
+            syncs: 0,
+        })
+    }
+
+    /// How far a node has come.
+    #[must_use]
+    pub fn stage(&self, node: NodeId) -> Stage {
+        self.nodes.find(node).map_or(Stage::Ended, |node| self.nodes[node].stage)
+    }
+
+    /// The priority of a node, with what it inherits. A node that has been returned by [`Graph::ended`] has none.
+    #[must_use]
+    pub fn priority(&self, node: NodeId) -> Option<Priority> {
+        self.nodes.find(node).map(|node| self.nodes[node].effective)
+    }
+
+    /// A node as errors name it. Its name is forgotten when [`Graph::ended`] has returned it and its slot is used
+    /// again.
+    #[must_use]
+    pub fn label(&self, node: NodeId) -> Label {
+        Label { id: node, name: self.nodes.name_of(node).to_owned() }
+    }
+
+    /// The place in its lane of a node that has been launched and has not ended: what other streams wait for.
+    #[must_use]
+    pub fn point(&self, node: NodeId) -> Option<Point> {
+        self.point_in_flight(self.nodes.find(node)?)
+    }
+
+    /// The cause of the failure that keeps the device from further work (PX-22).
+    #[must_use]
+    pub fn failure(&self) -> Option<Cause> {
+        self.failure
+    }
+
+    /// What the graph has counted.
+    #[must_use]
+    pub fn statistics(&self) -> Statistics {
+        Statistics {
+            nodes: self.nodes.live(),
+            edges: self.edges.live(),
+            rounds: self.device.rounds + self.passes.rounds,
+            joins: self.lanes.joins,
+            joins_saved: self.lanes.joins_saved,
+            syncs: self.syncs,
+        }
+    }
+
+    pub(crate) fn is_physx(&self) -> bool {
+        self.options.order == Order::PhysX
+    }
+
+    pub(crate) fn label_of(&self, node: u32) -> Label {
+        self.label(self.nodes.id(node))
+    }
+
+    pub(crate) fn group_of(&self, priority: Priority) -> u8 {
+        self.groups[usize::from(priority.get() - 1) % self.groups.len()]
+    }
+
+    /// The mark of `from` that `to` starts at.
+    ///
+    /// A host function that comes after work of the device needs its results. PhysX starts it when that work has been
+    /// submitted.
+    pub(crate) fn mark(&self, from: u32, to: u32, asked: Option<Mark>) -> Mark {
+        let needs_results = !self.nodes[from].kind.is_host() && self.nodes[to].kind.is_host() && !self.is_physx();
+        asked.unwrap_or(if needs_results { Mark::Complete } else { Mark::Launched })
+    }
+
+    /// One reference less. At none the node is ready.
+    pub(crate) fn drop_reference(&mut self, node: u32) {
+        let slot = &mut self.nodes[node];
+        slot.references -= 1;
+        if slot.references == 0 {
+            self.schedule(node);
+        }
+    }
+
+    /// The node has no references.
+    pub(crate) fn schedule(&mut self, node: u32) {
+        let slot = &self.nodes[node];
+        let is_lost = slot.kind.is_device() && self.failure.is_some();
+        if slot.kind == Kind::Empty || slot.poison.is_some() || is_lost {
+            self.todo.push_back(node);
+            return;
+        }
+        self.nodes[node].stage = Stage::Ready;
+        self.enqueue(node);
+    }
+
+    pub(crate) fn enqueue(&mut self, node: u32) {
+        match self.nodes[node].kind {
+            Kind::Host => self.host.push(&mut self.nodes, node),
+            Kind::Light => self.light.push(&mut self.nodes, node),
+            _ if self.is_physx() => self.passes.push(node),
+            _ => self.device.push(&mut self.nodes, node),
+        }
+    }
+
+    /// Takes a ready node out of its queue. The bins of PhysX are only ever emptied as a whole.
+    pub(crate) fn dequeue(&mut self, node: u32) {
+        match self.nodes[node].kind {
+            Kind::Host => self.host.remove(&mut self.nodes, node),
+            Kind::Light => self.light.remove(&mut self.nodes, node),
+            _ => self.device.remove(&mut self.nodes, node),
+        }
+    }
+
+    /// Does what calls have left to do, in the order in which they left it.
+    pub(crate) fn settle(&mut self) {
+        while let Some(node) = self.todo.pop_front() {
+            let slot = &mut self.nodes[node];
+            let failure = self.failure.filter(|_| slot.kind.is_device());
+            slot.poison = slot.poison.or(failure);
+            match slot.stage {
+                Stage::Launched => self.end(node),
+                _ if slot.poison.is_some() => self.end(node),
+                _ => self.pass(node),
+            }
+        }
+    }
+
+    /// A node that is none of the device has been launched: its function has run, or it has none.
+    pub(crate) fn pass(&mut self, node: u32) {
+        self.nodes[node].stage = Stage::Launched;
+        let has_history = self.nodes[node].into != NONE && !self.is_physx();
+        if has_history {
+            self.collect_points(node);
+        }
+        self.resolve_launched(node);
+        if !has_history {
+            self.end(node);
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! Inherited priority: a node has the highest priority of itself and of all that wait for it (T1).
+//!
+//! Waiting for a node are the nodes that its edges lead to and, once it has been launched, the next node of its lane.
+//! Both relations end when the node ends, and the inheritance with them.
+
+use terms::Priority;
+
+use crate::graph::Graph;
+use crate::list::NONE;
+use crate::node::{NodeId, Point, Stage};
+
+impl Graph {
+    /// Calls `each` with every node of the device that is launched or being launched, and whose priority is another
+    /// than the caller knows: from [`Graph::next`], or from the last call.
+    pub fn inherited(&mut self, mut each: impl FnMut(NodeId, Priority)) {
+        for node in self.changed.drain(..) {
+            let id = self.nodes.id(node);
+            let slot = &mut self.nodes[node];
+            slot.is_changed = false;
+            if slot.is_under_way() && slot.stage != Stage::Ended && slot.told != slot.effective {
+                slot.told = slot.effective;
+                each(id, slot.effective);
+            }
+        }
+    }
+
+    /// The node has at least this priority.
+    pub(crate) fn raise(&mut self, node: u32, to: Priority) {
+        if self.nodes[node].effective >= to || self.is_physx() {
+            return;
+        }
+        self.stack.push(node);
+        while let Some(node) = self.stack.pop() {
+            if self.nodes[node].effective < to {
+                self.change(node, to);
+                self.push_those_waited_for(node);
+            }
+        }
+    }
+
+    /// A node that waited for this one, or its own priority, may no longer be what it was.
+    pub(crate) fn lower(&mut self, node: u32) {
+        if self.is_physx() {
+            return;
+        }
+        self.stack.push(node);
+        while let Some(node) = self.stack.pop() {
+            let wanted = self.wanted(node);
+            if wanted < self.nodes[node].effective {
+                self.change(node, wanted);
+                self.push_those_waited_for(node);
+            }
+        }
+    }
+
+    /// The node before this one in its lane waits no less than this one.
+    pub(crate) fn raise_lane(&mut self, node: u32) {
+        if let Some(before) = self.point_in_flight(node).and_then(|point| self.lanes.node_before(point)) {
+            self.raise(before, self.nodes[node].effective);
+        }
+    }
+
+    fn push_those_waited_for(&mut self, node: u32) {
+        let mut edge = self.nodes[node].into;
+        while edge != NONE {
+            self.stack.push(self.edges[edge].from);
+            edge = self.edges[edge].into_next;
+        }
+        let before = self.point_in_flight(node).and_then(|point| self.lanes.node_before(point));
+        self.stack.extend(before);
+    }
+
+    fn wanted(&self, node: u32) -> Priority {
+        let mut wanted = self.nodes[node].own;
+        let mut edge = self.nodes[node].out.first;
+        while edge != NONE {
+            wanted = wanted.max(self.nodes[self.edges[edge].to].effective);
+            edge = self.edges[edge].out_next;
+        }
+        let behind = self.point_in_flight(node).and_then(|point| self.lanes.node_behind(point));
+        behind.map_or(wanted, |behind| wanted.max(self.nodes[behind].effective))
+    }
+
+    /// The point of a node of the device that has been launched.
+    pub(crate) fn point_in_flight(&self, node: u32) -> Option<Point> {
+        let slot = &self.nodes[node];
+        let is_in_flight = slot.stage == Stage::Launched && slot.kind.is_device();
+        is_in_flight.then_some(Point { lane: slot.lane, value: slot.value })
+    }
+
+    fn change(&mut self, node: u32, to: Priority) {
+        let is_queued = self.nodes[node].stage == Stage::Ready;
+        if is_queued {
+            self.dequeue(node);
+        }
+        let slot = &mut self.nodes[node];
+        slot.effective = to;
+        if slot.is_under_way() && !slot.is_changed {
+            slot.is_changed = true;
+            self.changed.push(node);
+        }
+        if is_queued {
+            self.enqueue(node);
+        }
+    }
+}

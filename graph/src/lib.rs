@@ -1,0 +1,63 @@
+//! The graph of tasks: nodes and the order between them, reference counts, ready queues, lanes, inherited priority.
+//!
+//! The crate is pure: no driver, clock, thread or lock. A caller appends nodes, asks for the next ready one, launches
+//! it where the answer says, and reports. It uses its own lock, and calls no driver while it holds it.
+//! `graph/README.md` tells the states, and the reason of each choice.
+//!
+//! # Example
+//!
+//! A copy to the device, a kernel behind it, and a host function that reads the result. Because an urgent function
+//! waits for it, the copy goes before the other one:
+//!
+//! ```
+//! use overtake_graph::{Direction, Graph, Kind, Options, Priority, Runner, Spec};
+//!
+//! let mut graph = Graph::new(Options::default())?;
+//! let urgent = Priority::new(8).expect("not 0");
+//! let copy = Spec { kind: Kind::Copy(Direction::HostToDevice), ..Spec::default() };
+//!
+//! let bulk = graph.append(&copy)?;
+//! let upload = graph.append(&copy)?;
+//! let kernel = graph.append(&Spec { kind: Kind::Kernel, after: &[upload], ..Spec::default() })?;
+//! let result = graph.append(&Spec { kind: Kind::Host, priority: urgent, after: &[kernel], ..Spec::default() })?;
+//!
+//! let mut launched = Vec::new();
+//! while let Some(ready) = graph.next(Runner::Device) {
+//!     let node = ready.node; // here its work is submitted to the lane, behind the joins
+//!     launched.push((node, graph.launched(node)?.at));
+//! }
+//! assert_eq!(launched.iter().map(|(node, _)| *node).collect::<Vec<_>>(), [upload, kernel, bulk]);
+//! assert!(graph.next(Runner::Host).is_none(), "the results are not there");
+//!
+//! let at = launched[1].1.expect("a kernel has a lane");
+//! graph.complete(at.lane, at.value)?; // the device has come to the kernel
+//! assert_eq!(graph.next(Runner::Host).map(|ready| ready.node), Some(result));
+//! # Ok::<(), overtake_graph::Refused>(())
+//! ```
+#![deny(clippy::print_stderr, clippy::print_stdout)] // messages go through `log`
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))] // clippy.toml says what, and why
+#![forbid(unsafe_code)]
+
+mod dispatch;
+mod edges;
+mod finish;
+mod graph;
+mod inherit;
+mod lanes;
+mod list;
+mod node;
+mod nodes;
+mod options;
+mod passes;
+mod points;
+mod queue;
+mod refused;
+mod submit;
+
+pub use dispatch::{Launched, Place, Ready, Runner};
+pub use finish::Ended;
+pub use graph::{Graph, Statistics};
+pub use node::{Cause, Kind, Mark, NodeId, Point, Spec, Stage};
+pub use options::{LANES_MAX, Options, Order};
+pub use refused::{Label, Refused};
+pub use terms::{Direction, Priorities, Priority};

@@ -1,0 +1,207 @@
+//! Nodes: what a caller states of them, and their slots.
+
+use std::fmt;
+use std::num::NonZeroU32;
+
+use terms::{Direction, Priority};
+
+use crate::list::{NONE, Pair};
+
+/// A node. The slot of a node that has ended is used again, under another id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct NodeId {
+    pub(crate) index: u32,
+    pub(crate) generation: u32,
+}
+
+impl NodeId {
+    /// The number of the slot, for arrays beside the graph. It stays this node's until [`crate::Graph::ended`] has
+    /// returned the node.
+    #[must_use]
+    pub fn index(self) -> usize {
+        self.index as usize
+    }
+}
+
+impl fmt::Display for NodeId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "node {}.{}", self.index, self.generation)
+    }
+}
+
+/// The work of a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// None: the node only joins others. It is launched when those before it are.
+    Empty,
+    /// A function that a worker thread runs.
+    Host,
+    /// A short function that the thread runs which finds it ready.
+    Light,
+    /// Kernels.
+    Kernel,
+    /// Copies.
+    Copy(Direction),
+}
+
+impl Kind {
+    /// Whether the work is submitted to the device.
+    #[must_use]
+    pub const fn is_device(self) -> bool {
+        matches!(self, Kind::Kernel | Kind::Copy(_))
+    }
+
+    /// Whether the work is a function that the host runs.
+    #[must_use]
+    pub const fn is_host(self) -> bool {
+        matches!(self, Kind::Host | Kind::Light)
+    }
+
+    /// The place in a round: copies to the device, kernels, copies to the host (PX-11). Copies on the device go among
+    /// the kernels.
+    pub(crate) const fn phase(self) -> usize {
+        match self {
+            Kind::Copy(Direction::HostToDevice) => 0,
+            Kind::Copy(Direction::DeviceToHost) => 2,
+            _ => 1,
+        }
+    }
+}
+
+/// What has become of a node (T30).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mark {
+    /// All its work has been submitted, or its function has run.
+    Launched,
+    /// Its work is done, and so is all that it comes after.
+    Complete,
+}
+
+/// How far a node has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// It has references.
+    Waiting,
+    /// It has none, and is in a queue.
+    Ready,
+    /// [`crate::Graph::next`] has handed it out.
+    Running,
+    /// [`Mark::Launched`].
+    Launched,
+    /// [`Mark::Complete`], or it has failed.
+    Ended,
+}
+
+/// The reason of a failure: a number that the caller chooses.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Cause(pub NonZeroU32);
+
+/// A place in the order of a lane. It is complete when the lane's timeline has come to `value`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Point {
+    /// The lane.
+    pub lane: u8,
+    /// The number of the node in the lane, from 1 up.
+    pub value: u64,
+}
+
+/// What a caller states of a new node.
+#[derive(Clone, Copy, Debug)]
+pub struct Spec<'a> {
+    /// Its work.
+    pub kind: Kind,
+    /// Its own priority; it inherits that of the nodes that come after it.
+    pub priority: Priority,
+    /// The name in errors, or nothing.
+    pub name: &'a str,
+    /// The nodes that it comes after. Those that have ended are no edge.
+    pub after: &'a [NodeId],
+    /// References that [`crate::Graph::release`] takes away (PX-03).
+    pub references: u32,
+}
+
+impl Default for Spec<'_> {
+    fn default() -> Self {
+        Spec { kind: Kind::Empty, priority: Priority::LOWEST, name: "", after: &[], references: 0 }
+    }
+}
+
+/// The state of a node.
+#[derive(Clone, Debug)]
+pub(crate) struct Slot {
+    pub generation: u32,
+    /// Counted edges and held references.
+    pub references: u32,
+    /// The references that the caller has to release.
+    pub held: u32,
+    /// Edges to the nodes that come after this one, in the order in which they were made.
+    pub out: Pair,
+    /// The newest edge from a node that comes before.
+    pub into: u32,
+    /// The neighbours in a ready queue, or the next slot that has ended or is free.
+    pub previous: u32,
+    pub next: u32,
+    /// The logical stream.
+    pub strand: u32,
+    /// How often the node has been handed out.
+    pub turns: u32,
+    /// The points that the nodes behind this one have to join: of a node that is none of the device.
+    pub points: u32,
+    /// The place in the lane.
+    pub value: u64,
+    /// The last search for a circle that came here.
+    pub visit: u64,
+    pub poison: Option<Cause>,
+    pub kind: Kind,
+    pub stage: Stage,
+    pub own: Priority,
+    /// With what is inherited.
+    pub effective: Priority,
+    /// The priority that the caller has been told.
+    pub told: Priority,
+    pub lane: u8,
+    /// A node after it may go on in its strand.
+    pub offers_strand: bool,
+    /// It is in the list of changed priorities.
+    pub is_changed: bool,
+    /// It has a name by which others refer to it, and has not been submitted (PX-05).
+    pub is_absent: bool,
+    /// It has a name by which others refer to it.
+    pub is_named: bool,
+    /// PhysX waits for idle before it (PX-15, PX-16).
+    pub wants_sync: bool,
+}
+
+impl Slot {
+    pub const EMPTY: Slot = Slot {
+        generation: 0,
+        references: 0,
+        held: 0,
+        out: Pair::EMPTY,
+        into: NONE,
+        previous: NONE,
+        next: NONE,
+        strand: NONE,
+        turns: 0,
+        points: NONE,
+        value: 0,
+        visit: 0,
+        poison: None,
+        kind: Kind::Empty,
+        stage: Stage::Ended,
+        own: Priority::LOWEST,
+        effective: Priority::LOWEST,
+        told: Priority::LOWEST,
+        lane: 0,
+        offers_strand: false,
+        is_changed: false,
+        is_absent: false,
+        is_named: false,
+        wants_sync: false,
+    };
+
+    /// Whether its work may be on the device, or about to be.
+    pub fn is_under_way(&self) -> bool {
+        self.kind.is_device() && (matches!(self.stage, Stage::Running | Stage::Launched) || self.turns > 0)
+    }
+}

@@ -1,0 +1,70 @@
+//! The parameters of a graph.
+
+use terms::Priorities;
+
+/// The most lanes of a graph, of all groups.
+pub const LANES_MAX: u32 = 64;
+
+/// The order in which ready nodes are handed out, and with it all that follows from it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// By priority, then by phase, then first in, first out.
+    Default,
+    /// As PhysX does it, priorities unseen (`graph/README.md`).
+    PhysX,
+}
+
+/// The parameters of a graph.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// The order of ready nodes.
+    pub order: Order,
+    /// The priorities that nodes may have.
+    pub priorities: Priorities,
+    /// Groups of neighbouring priorities; each has lanes of its own.
+    pub groups: u8,
+    /// The lanes of a group. Without any the graph has no device.
+    pub lanes: u8,
+    /// The most nodes that have not ended.
+    pub nodes_max: u32,
+    /// The most edges, at most as many as callers make.
+    pub edges_max: u32,
+    /// So many nodes of one phase are handed out in a row while one of another phase of their priority is ready.
+    pub phase_max: u32,
+    /// One in so many nodes handed out is of a lower priority while one of those is ready (T6).
+    pub share: u32,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options {
+            order: Order::Default,
+            priorities: Priorities::new(8).expect("8 priorities are possible"),
+            groups: 2,
+            lanes: 8,
+            nodes_max: 1 << 16,
+            edges_max: 1 << 18,
+            phase_max: 64,
+            share: 64,
+        }
+    }
+}
+
+impl Options {
+    /// What is wrong with these, if anything is.
+    pub(crate) fn fault(&self) -> Option<&'static str> {
+        if u32::from(self.groups) * u32::from(self.lanes) > LANES_MAX {
+            return Some("groups * lanes is more than 64: choose fewer of either");
+        }
+        if self.groups == 0 || self.groups > self.priorities.count() {
+            return Some("groups is not between 1 and the number of priorities");
+        }
+        if self.nodes_max == 0 || self.nodes_max == u32::MAX || self.edges_max == u32::MAX {
+            return Some("nodes_max is 0, or a bound is 4294967295: choose bounds between");
+        }
+        if self.phase_max == 0 || self.share < 2 {
+            return Some("phase_max is 0, or share is below 2: then urgent nodes would wait for others");
+        }
+        None
+    }
+}

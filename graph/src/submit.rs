@@ -1,0 +1,297 @@
+//! Submission: nodes, edges, references, names, groups.
+
+use terms::Priority;
+
+use crate::graph::Graph;
+use crate::list::NONE;
+use crate::node::{Mark, NodeId, Spec, Stage};
+use crate::refused::Refused;
+
+impl Graph {
+    /// Adds a node. It is ready as soon as it has no references.
+    ///
+    /// # Errors
+    ///
+    /// Nothing has changed then. [`Refused::WouldBlock`], [`Refused::Priority`], [`Refused::NoDispatcher`]; in the
+    /// order of PhysX also [`Refused::Finished`].
+    pub fn append(&mut self, spec: &Spec<'_>) -> Result<NodeId, Refused> {
+        self.admit(spec)?;
+        self.make_room(1, spec.after.len())?;
+        let node = self.nodes.take(spec.name);
+        self.state(node, spec);
+        self.follow(node, spec.after);
+        if self.nodes[node].references == 0 {
+            self.schedule(node);
+            self.settle();
+        }
+        Ok(self.nodes.id(node))
+    }
+
+    /// The node to which others refer by this name. If there is none, a node is made that waits for [`Graph::fill`]
+    /// and has one reference, which [`Graph::release`] takes away: an empty node, if it has not been filled (PX-05).
+    ///
+    /// # Errors
+    ///
+    /// [`Refused::WouldBlock`].
+    pub fn named(&mut self, name: &str) -> Result<NodeId, Refused> {
+        if let Some(node) = self.nodes.named(name) {
+            return Ok(self.nodes.id(node));
+        }
+        self.make_room(1, 0)?;
+        let node = self.nodes.take(name);
+        self.nodes.publish_name(node);
+        let slot = &mut self.nodes[node];
+        (slot.is_absent, slot.references, slot.held) = (true, 1, 1);
+        Ok(self.nodes.id(node))
+    }
+
+    /// Submits the task of a node that [`Graph::named`] made. It keeps its name.
+    ///
+    /// # Errors
+    ///
+    /// As [`Graph::append`]; [`Refused::NameTaken`] if it has been submitted before, and [`Refused::Cycle`].
+    pub fn fill(&mut self, node: NodeId, spec: &Spec<'_>) -> Result<(), Refused> {
+        let node = self.unfinished(node, String::new)?;
+        if !self.nodes[node].is_absent || self.nodes[node].stage != Stage::Waiting {
+            return Err(Refused::NameTaken { task: self.label_of(node) });
+        }
+        self.admit(&Spec { name: self.nodes.name(node), ..*spec })?;
+        self.make_room(0, spec.after.len())?;
+        for first in spec.after {
+            if let Some(first) = self.nodes.find(*first) {
+                self.refuse_cycle(first, node)?;
+            }
+        }
+        self.nodes[node].is_absent = false;
+        self.state(node, spec);
+        self.count_edges_anew(node);
+        self.follow(node, spec.after);
+        Ok(())
+    }
+
+    /// `then` comes after `first`: start-after and finish-before (PX-02). A host function starts when work of the
+    /// device before it is complete, and all other nodes start when those before them are launched.
+    ///
+    /// # Errors
+    ///
+    /// [`Refused::Finished`], [`Refused::Started`] if `then` no longer waits, [`Refused::Cycle`],
+    /// [`Refused::WouldBlock`].
+    pub fn before(&mut self, first: NodeId, then: NodeId) -> Result<(), Refused> {
+        self.order(first, then, None)
+    }
+
+    /// `then` starts when `first` has come to this mark, whatever their kinds: completion tasks
+    /// ([`Mark::Launched`], PX-07) and completion prerequisites ([`Mark::Complete`], PX-19).
+    ///
+    /// # Errors
+    ///
+    /// As [`Graph::before`].
+    pub fn before_at(&mut self, first: NodeId, then: NodeId, mark: Mark) -> Result<(), Refused> {
+        self.order(first, then, Some(mark))
+    }
+
+    /// One more reference, which [`Graph::release`] takes away.
+    ///
+    /// # Errors
+    ///
+    /// [`Refused::Started`].
+    pub fn hold(&mut self, node: NodeId) -> Result<(), Refused> {
+        let node = self.waiting(node)?;
+        self.nodes[node].references += 1;
+        self.nodes[node].held += 1;
+        Ok(())
+    }
+
+    /// One reference less. At none the node is ready, once.
+    ///
+    /// # Errors
+    ///
+    /// [`Refused::NotHeld`].
+    pub fn release(&mut self, node: NodeId) -> Result<(), Refused> {
+        let held = self.nodes.find(node).filter(|&node| self.nodes[node].held > 0);
+        let Some(node) = held else { return Err(Refused::NotHeld { task: self.label(node) }) };
+        self.nodes[node].held -= 1;
+        self.drop_reference(node);
+        self.settle();
+        Ok(())
+    }
+
+    /// Gives a node another priority of its own. Its predecessors inherit it.
+    ///
+    /// # Errors
+    ///
+    /// [`Refused::Priority`]. The priority of a node that has ended changes nothing.
+    pub fn set_priority(&mut self, node: NodeId, priority: Priority) -> Result<(), Refused> {
+        self.admit(&Spec { priority, name: self.nodes.name_of(node), ..Spec::default() })?;
+        if let Some(node) = self.nodes.find(node).filter(|&node| self.nodes[node].stage != Stage::Ended) {
+            self.nodes[node].own = priority;
+            self.raise(node, priority);
+            self.lower(node);
+        }
+        Ok(())
+    }
+
+    /// A group begins: nodes of the device are handed out when all groups have ended (PX-12).
+    pub fn begin_group(&mut self) {
+        self.open_groups += 1;
+    }
+
+    /// A group ends.
+    pub fn end_group(&mut self) {
+        self.open_groups = self.open_groups.saturating_sub(1);
+    }
+
+    /// Begins a simulation: in the order of PhysX, strands are free when all simulations have ended (PX-18).
+    pub fn begin_simulation(&mut self) {
+        self.simulations += 1;
+    }
+
+    /// Ends a simulation.
+    pub fn end_simulation(&mut self) {
+        self.simulations = self.simulations.saturating_sub(1);
+        if self.simulations == 0 {
+            self.lanes.free_retired();
+        }
+    }
+
+    /// Whether a node may be made of this.
+    fn admit(&self, spec: &Spec<'_>) -> Result<(), Refused> {
+        let task = || spec.name.to_owned();
+        let priorities = self.options.priorities;
+        if !priorities.contains(spec.priority) {
+            return Err(Refused::Priority { task: task(), asked: spec.priority, priorities });
+        }
+        if spec.kind.is_device() && self.lanes.count() == 0 {
+            return Err(Refused::NoDispatcher { task: task() });
+        }
+        if self.is_physx() {
+            for first in spec.after {
+                self.unfinished(*first, || format!("\"{}\"", spec.name))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn make_room(&self, nodes: u32, edges: usize) -> Result<(), Refused> {
+        let edges = self.edges.live() as usize + edges;
+        if self.nodes.live() + nodes > self.options.nodes_max || edges > self.options.edges_max as usize {
+            return Err(Refused::WouldBlock);
+        }
+        Ok(())
+    }
+
+    fn state(&mut self, node: u32, spec: &Spec<'_>) {
+        let slot = &mut self.nodes[node];
+        slot.kind = spec.kind;
+        slot.references += spec.references;
+        slot.held += spec.references;
+        slot.own = spec.priority;
+        self.raise(node, spec.priority);
+    }
+
+    fn follow(&mut self, node: u32, after: &[NodeId]) {
+        for first in after {
+            if let Some(first) = self.nodes.find(*first) {
+                self.link(first, node, None);
+            }
+        }
+    }
+
+    /// Makes an edge, and counts it if `then` has to wait for its mark.
+    fn link(&mut self, first: u32, then: u32, asked: Option<Mark>) {
+        let slot = &self.nodes[first];
+        let (stage, kind) = (slot.stage, slot.kind);
+        if stage == Stage::Ended {
+            // It is not yet returned, and so its failure is known.
+            self.nodes[then].poison = self.nodes[then].poison.or(slot.poison).filter(|_| !self.is_physx());
+            return;
+        }
+        let poison = slot.poison.filter(|_| !self.is_physx());
+        let edge = self.edges.link(&mut self.nodes, first, then, asked);
+        if stage == Stage::Launched && self.mark(first, then, asked) == Mark::Launched {
+            self.nodes[then].poison = self.nodes[then].poison.or(poison);
+            if kind.is_device() {
+                self.offer_strand(first, then);
+            }
+        } else {
+            self.edges[edge].is_counted = true;
+            self.nodes[then].references += 1;
+        }
+        self.raise(first, self.nodes[then].effective);
+    }
+
+    fn order(&mut self, first: NodeId, then: NodeId, asked: Option<Mark>) -> Result<(), Refused> {
+        let other = || self.label(then).to_string();
+        let first = self.unfinished(first, other)?;
+        let then = match self.nodes.find(then).filter(|&then| self.nodes[then].stage != Stage::Ended) {
+            Some(_) => self.waiting(then)?,
+            None => return Err(Refused::Finished { task: self.label(then), other: self.label_of(first).to_string() }),
+        };
+        self.make_room(0, 1)?;
+        self.refuse_cycle(first, then)?;
+        self.link(first, then, asked);
+        Ok(())
+    }
+
+    /// The slot of a node that still waits.
+    fn waiting(&self, node: NodeId) -> Result<u32, Refused> {
+        let waiting = self.nodes.find(node).filter(|&node| self.nodes[node].stage == Stage::Waiting);
+        waiting.ok_or_else(|| Refused::Started { task: self.label(node) })
+    }
+
+    /// The slot of a node that can still be ordered before others. To PhysX a launched task has finished.
+    fn unfinished(&self, node: NodeId, other: impl Fn() -> String) -> Result<u32, Refused> {
+        let is_open = |node: &u32| match self.nodes[*node].stage {
+            Stage::Ended => false,
+            Stage::Launched => !self.is_physx(),
+            _ => true,
+        };
+        let found = self.nodes.find(node).filter(is_open);
+        found.ok_or_else(|| Refused::Finished { task: self.label(node), other: other() })
+    }
+
+    /// The kind of a node has become known: what it waits for, and what waits for it, may be another mark.
+    fn count_edges_anew(&mut self, node: u32) {
+        let mut edge = self.nodes[node].into;
+        while edge != NONE {
+            let it = self.edges[edge];
+            if !it.is_counted && self.mark(it.from, node, it.asked) == Mark::Complete {
+                self.edges[edge].is_counted = true;
+                self.nodes[node].references += 1;
+            }
+            edge = it.into_next;
+        }
+    }
+
+    /// Refuses an edge that would close a circle.
+    fn refuse_cycle(&mut self, first: u32, then: u32) -> Result<(), Refused> {
+        match self.path(then, first) {
+            Some(path) => Err(Refused::Cycle { tasks: path.into_iter().map(|node| self.label_of(node)).collect() }),
+            None => Ok(()),
+        }
+    }
+
+    /// Nodes each of which comes before the next, from one to the other.
+    fn path(&mut self, from: u32, to: u32) -> Option<Vec<u32>> {
+        self.visit += 1;
+        // The nodes of the path, and for each the next edge to try.
+        self.walk.clear();
+        self.walk.push((from, self.nodes[from].out.first));
+        while let Some((node, edge)) = self.walk.last_mut() {
+            if *node == to {
+                return Some(self.walk.iter().map(|(node, _)| *node).collect());
+            }
+            if *edge == NONE {
+                self.walk.pop();
+                continue;
+            }
+            let next = self.edges[*edge].to;
+            *edge = self.edges[*edge].out_next;
+            if self.nodes[next].visit != self.visit {
+                self.nodes[next].visit = self.visit;
+                self.walk.push((next, self.nodes[next].out.first));
+            }
+        }
+        None
+    }
+}

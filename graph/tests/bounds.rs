@@ -1,0 +1,223 @@
+//! Bounds: of queues, of what others have to wait, of options.
+
+use std::num::NonZeroU32;
+
+use overtake_graph::{
+    Cause, Direction, Graph, Kind, Mark, NodeId, Options, Order, Priorities, Priority, Refused, Runner, Spec, Stage,
+};
+
+const KERNEL: Spec<'static> =
+    Spec { kind: Kind::Kernel, priority: Priority::LOWEST, name: "K", after: &[], references: 0 };
+
+fn graph(options: Options) -> Graph {
+    Graph::new(options).unwrap()
+}
+
+/// Launches one node of the device.
+fn launch(graph: &mut Graph) -> Option<NodeId> {
+    let node = graph.next(Runner::Device)?.node;
+    graph.launched(node).unwrap();
+    Some(node)
+}
+
+fn urgent() -> Priority {
+    Priority::new(8).unwrap()
+}
+
+#[test]
+fn a_full_graph_says_that_it_would_block_and_has_room_when_nodes_have_been_returned() {
+    let mut graph = graph(Options { nodes_max: 2, edges_max: 2, ..Options::default() });
+    let first = graph.append(&KERNEL).unwrap();
+    assert_eq!(graph.append(&Spec { after: &[first, first, first], ..KERNEL }), Err(Refused::WouldBlock));
+    let second = graph.append(&Spec { after: &[first], references: 1, ..KERNEL }).unwrap();
+    assert_eq!(graph.append(&KERNEL), Err(Refused::WouldBlock));
+    assert_eq!(graph.named("N"), Err(Refused::WouldBlock));
+    assert_eq!(graph.before(first, second), Ok(()));
+    assert_eq!(graph.before(first, second), Err(Refused::WouldBlock));
+    launch(&mut graph).unwrap();
+    let at = graph.point(first).unwrap();
+    graph.complete(at.lane, at.value).unwrap();
+    assert_eq!(graph.statistics().edges, 0);
+    assert_eq!(graph.append(&KERNEL), Err(Refused::WouldBlock), "the first has not been returned");
+    assert_eq!(graph.ended().map(|ended| ended.node), Some(first));
+    assert!(graph.append(&KERNEL).is_ok());
+    assert_eq!(Refused::WouldBlock.to_string(), "the graph is full: wait until tasks have ended, and try again");
+}
+
+#[test]
+fn options_that_contradict_each_other_are_refused() {
+    let two = Priorities::new(2).unwrap();
+    let wrong = [
+        Options { groups: 3, lanes: 22, ..Options::default() },
+        Options { groups: 0, ..Options::default() },
+        Options { groups: 3, priorities: two, ..Options::default() },
+        Options { nodes_max: 0, ..Options::default() },
+        Options { nodes_max: u32::MAX, ..Options::default() },
+        Options { edges_max: u32::MAX, ..Options::default() },
+        Options { phase_max: 0, ..Options::default() },
+        Options { share: 1, ..Options::default() },
+    ];
+    for options in wrong {
+        let refused = Graph::new(options).err().unwrap();
+        assert!(refused.to_string().starts_with("the options of the graph contradict each other: "), "{options:?}");
+    }
+    let right = [
+        Options { groups: 2, lanes: 32, ..Options::default() },
+        Options { groups: 2, priorities: two, ..Options::default() },
+        Options { share: 2, phase_max: 1, nodes_max: 1, edges_max: 0, lanes: 0, ..Options::default() },
+    ];
+    assert!(right.into_iter().all(|options| Graph::new(options).is_ok()));
+}
+
+#[test]
+fn a_priority_that_there_is_not_is_refused_and_not_clamped() {
+    let mut graph = graph(Options { priorities: Priorities::new(7).unwrap(), ..Options::default() });
+    let told = graph.append(&Spec { priority: urgent(), ..KERNEL }).unwrap_err().to_string();
+    assert_eq!(told, "task \"K\" has priority 8, and there are 1 to 7");
+    let node = graph.append(&KERNEL).unwrap();
+    assert_eq!(graph.set_priority(node, urgent()).unwrap_err().to_string(), told);
+    assert_eq!(graph.priority(node), Some(Priority::LOWEST));
+}
+
+#[test]
+fn reports_on_what_does_not_run_are_refused() {
+    let mut graph = graph(Options::default());
+    let node = graph.append(&KERNEL).unwrap();
+    let cause = Cause(NonZeroU32::MIN);
+    let not_running = |told: Result<(), Refused>| {
+        assert_eq!(told.unwrap_err().to_string(), "task \"K\" is not being run, and is reported to have been");
+    };
+    not_running(graph.launched(node).map(drop));
+    not_running(graph.again(node));
+    not_running(graph.failed(node, cause).map(drop));
+    not_running(graph.sync_point(node).map(drop));
+    assert_eq!(launch(&mut graph), Some(node));
+    not_running(graph.launched(node).map(drop));
+    let at = graph.point(node).unwrap();
+    let told = graph.complete(at.lane, at.value + 1).unwrap_err().to_string();
+    assert_eq!(told, format!("lane {} is reported to have come to 2, which was not given out", at.lane));
+    assert!(graph.complete(64, 0).is_err());
+    let host = graph.append(&Spec { kind: Kind::Host, ..KERNEL }).unwrap();
+    assert_eq!(graph.next(Runner::Host).map(|ready| (ready.node, ready.place)), Some((host, None)));
+    not_running(graph.again(host));
+    not_running(graph.sync_point(host).map(drop));
+    graph.launched(host).unwrap();
+    not_running(graph.failed(host, cause).map(drop));
+}
+
+#[test]
+fn a_name_is_one_task_until_that_has_ended() {
+    let mut graph = graph(Options::default());
+    let named = graph.named("N").unwrap();
+    assert_eq!((graph.named("N").unwrap(), graph.stage(named)), (named, Stage::Waiting));
+    assert_ne!(graph.named("M").unwrap(), named);
+    graph.fill(named, &KERNEL).unwrap();
+    let told = graph.fill(named, &KERNEL).unwrap_err().to_string();
+    assert_eq!(told, "there is a task \"N\" already: choose another name");
+    graph.release(named).unwrap();
+    assert_eq!(launch(&mut graph), Some(named));
+    let at = graph.point(named).unwrap();
+    graph.complete(at.lane, at.value).unwrap();
+    assert_eq!(graph.label(named).to_string(), "\"N\"");
+    assert_eq!(graph.ended().map(|ended| ended.node), Some(named));
+    assert_eq!((graph.label(named).to_string(), graph.stage(named)), ("\"N\"".to_owned(), Stage::Ended));
+    let again = graph.named("N").unwrap();
+    assert_ne!(again, named);
+    assert_eq!((graph.label(named).name.as_str(), graph.priority(named)), ("", None));
+    assert_eq!(graph.label(named).to_string(), "0.0");
+}
+
+#[test]
+fn a_node_that_is_filled_waits_for_what_its_kind_waits_for() {
+    let mut graph = graph(Options::default());
+    let named = graph.named("N").unwrap();
+    let kernel = graph.append(&KERNEL).unwrap();
+    graph.before(kernel, named).unwrap();
+    launch(&mut graph).unwrap();
+    graph.fill(named, &Spec { kind: Kind::Host, priority: urgent(), ..KERNEL }).unwrap();
+    assert_eq!(graph.priority(kernel), Some(urgent()));
+    graph.release(named).unwrap();
+    assert!(graph.next(Runner::Host).is_none(), "the results are not there");
+    let at = graph.point(kernel).unwrap();
+    graph.complete(at.lane, at.value).unwrap();
+    assert!(graph.next(Runner::Host).is_some());
+    let (first, last) = (graph.named("first").unwrap(), graph.named("last").unwrap());
+    graph.before(first, last).unwrap();
+    let told = graph.fill(first, &Spec { after: &[last], ..KERNEL }).unwrap_err().to_string();
+    assert_eq!(told, "the tasks would wait for each other: \"first\" -> \"last\" -> \"first\"");
+}
+
+/// px-j: more prerequisites than the ring of PhysX holds: none is lost, and they come in their order.
+#[test]
+fn eleven_hundred_prerequisites_are_resolved_in_their_order() {
+    let count = if cfg!(miri) { 50 } else { 1100 };
+    for order in [Order::Default, Order::PhysX] {
+        let mut graph = graph(Options { order, ..Options::default() });
+        let copy = graph.append(&Spec { kind: Kind::Copy(Direction::DeviceToHost), ..KERNEL }).unwrap();
+        let host = Spec { kind: Kind::Host, references: 1, ..KERNEL };
+        let tasks: Vec<NodeId> = (0..count).map(|_| graph.append(&host).unwrap()).collect();
+        assert_eq!(graph.next(Runner::Device).map(|ready| ready.node), Some(copy));
+        for task in &tasks {
+            graph.before_at(copy, *task, Mark::Complete).unwrap();
+            graph.release(*task).unwrap();
+        }
+        let launched = graph.launched(copy).unwrap();
+        assert!(launched.is_waited_for && graph.next(Runner::Host).is_none());
+        let at = launched.at.unwrap();
+        graph.complete(at.lane, at.value).unwrap();
+        let run: Vec<NodeId> = std::iter::from_fn(|| graph.next(Runner::Host).map(|ready| ready.node)).collect();
+        assert_eq!(run, tasks);
+    }
+}
+
+#[test]
+fn an_event_is_worth_its_price_only_where_another_lane_or_the_host_waits() {
+    let mut graph = graph(Options::default());
+    let first = graph.append(&KERNEL).unwrap();
+    let second = graph.append(&Spec { after: &[first], ..KERNEL }).unwrap();
+    graph.append(&Spec { after: &[second], ..KERNEL }).unwrap();
+    graph.append(&Spec { after: &[second], ..KERNEL }).unwrap();
+    let is_waited_for = |graph: &mut Graph| {
+        let node = graph.next(Runner::Device).unwrap().node;
+        graph.launched(node).unwrap().is_waited_for
+    };
+    assert!(!is_waited_for(&mut graph), "the second goes on in its lane");
+    assert!(is_waited_for(&mut graph), "the fourth has another lane");
+    assert!(!is_waited_for(&mut graph), "none comes after");
+}
+
+/// T6: of the nodes of a lower priority one is handed out in each `share`, whatever comes above, and the lower
+/// priorities have these turns one after the other.
+#[test]
+fn no_priority_starves() {
+    let mut graph = graph(Options { share: 4, ..Options::default() });
+    for level in [1, 1, 3, 3, 5] {
+        graph.append(&Spec { priority: Priority::new(level).unwrap(), ..KERNEL }).unwrap();
+    }
+    let mut levels = Vec::new();
+    for _ in 0..24 {
+        graph.append(&Spec { priority: urgent(), ..KERNEL }).unwrap();
+        let ready = graph.next(Runner::Device).unwrap();
+        levels.push(ready.priority.get());
+        let node = ready.node;
+        graph.launched(node).unwrap();
+    }
+    assert_eq!(levels, [8, 8, 8, 5, 8, 8, 8, 3, 8, 8, 8, 1, 8, 8, 8, 3, 8, 8, 8, 1, 8, 8, 8, 8]);
+}
+
+/// An endless chain has its turn once in two, and kernels keep a copy to the host waiting for `phase_max` launches.
+#[test]
+fn no_chain_keeps_its_neighbours_waiting() {
+    let mut graph = graph(Options { phase_max: 6, ..Options::default() });
+    let mut chain = graph.append(&KERNEL).unwrap();
+    let neighbours: Vec<NodeId> = (0..3).map(|_| graph.append(&KERNEL).unwrap()).collect();
+    let copy = graph.append(&Spec { kind: Kind::Copy(Direction::DeviceToHost), ..KERNEL }).unwrap();
+    let mut launched = Vec::new();
+    for _ in 0..9 {
+        chain = graph.append(&Spec { after: &[chain], ..KERNEL }).unwrap();
+        launched.push(launch(&mut graph).unwrap());
+    }
+    let place = |node| launched.iter().position(|launched| *launched == node).unwrap();
+    assert!(neighbours.iter().all(|node| place(*node) < 5), "{launched:?}");
+    assert_eq!(place(copy), 6);
+}

@@ -1,0 +1,130 @@
+//! Laws that hold for every graph: random ones, against an oracle that knows all edges.
+
+mod model;
+
+use model::{Model, Wish, kind};
+use overtake_graph::{Kind, Mark, Options, Order, Priorities, Priority, Runner};
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+/// One move of a random program: what, and numbers that say which.
+type Move = (u8, u16, u16, u8, u8);
+
+/// Priorities alone decide: no shares.
+fn options(lanes: u8, groups: u8) -> Options {
+    let priorities = Priorities::new(4).unwrap();
+    Options { priorities, lanes, groups, share: u32::MAX, ..Options::default() }
+}
+
+fn priority(number: u8) -> Priority {
+    Priority::new(number % 4 + 1).unwrap()
+}
+
+fn make(model: &mut Model, (what, one, other, third, fourth): Move) {
+    let tasks = model.tasks();
+    let pick = |number: u16| usize::from(number) % tasks;
+    match what % 32 {
+        16 if tasks > 0 => model.break_down(pick(one)),
+        0..=4 | 18..=20 => {
+            let after: Vec<usize> = match (tasks, third % 4) {
+                (0, _) | (_, 0) => vec![],
+                (_, 1) => vec![pick(one)],
+                _ => vec![pick(one), pick(other)],
+            };
+            let turns = if fourth & 3 == 0 { 3 } else { 1 };
+            let kind = kind(third / 4);
+            let turns = if kind.is_device() { turns } else { 1 };
+            let (is_held, fails) = (fourth & 4 != 0, fourth & 0xf8 == 0xf8);
+            model.append(Wish { kind, priority: priority(fourth / 8), turns, is_held, fails }, &after);
+        }
+        _ if tasks == 0 => {}
+        5 | 21 => model.order(
+            pick(one),
+            pick(other),
+            [None, Some(Mark::Launched), Some(Mark::Complete)][usize::from(third % 3)],
+        ),
+        6 | 22 => model.release(pick(one)),
+        7 | 23 => model.hold(pick(one)),
+        8 | 24 => model.set_priority(pick(one), priority(third)),
+        9..=11 | 25..=27 => drop(model.step(Runner::Device)),
+        12 | 28 => drop(model.step(Runner::Host).or_else(|| model.step(Runner::Light))),
+        13 | 14 | 29 | 30 => drop(model.execute(usize::from(third) % model.lanes())),
+        _ => model.report(usize::from(third) % model.lanes()),
+    }
+    model.settle();
+}
+
+fn moves(most: usize) -> impl Strategy<Value = Vec<Move>> {
+    vec(any::<Move>(), 1..most)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// What is handed out is schedulable, the device keeps every order, each reference is given back once, priorities
+    /// are inherited and taken back, and failures reach those behind them.
+    #[test]
+    fn any_program_keeps_its_order(moves in moves(60), lanes in 1_u8..4, groups in 1_u8..3) {
+        let mut model = Model::new(options(lanes, groups));
+        moves.into_iter().for_each(|one| make(&mut model, one));
+        model.finish();
+    }
+
+    /// Each reference is given back once in the order of PhysX as well, and when the device is lost.
+    #[test]
+    fn any_program_ends(moves in moves(60), lanes in 1_u8..4, is_physx in any::<bool>(), lost in 0_usize..80) {
+        let order = if is_physx { Order::PhysX } else { Order::Default };
+        let mut model = Model::new(Options { order, ..options(lanes, 1) });
+        for (number, one) in moves.into_iter().enumerate() {
+            if number == lost {
+                model.lose();
+                model.settle();
+            }
+            make(&mut model, one);
+        }
+        model.finish();
+    }
+
+    /// PX-10: three linear tasks of one kernel are launched as one task of three kernels is, beside any others.
+    #[test]
+    fn three_tasks_of_one_kernel_equal_one_of_three(
+        before in vec((any::<u8>(), 1_u32..4), 0..5),
+        behind in vec((any::<u8>(), 1_u32..4), 0..5),
+        third in 0_u8..4,
+    ) {
+        let launches = |is_one: bool| {
+            let mut model = Model::new(options(3, 2));
+            let other = |kind_and_priority: u8, turns| Wish {
+                kind: kind(kind_and_priority % 3 + 3),
+                priority: priority(kind_and_priority / 3),
+                turns,
+                is_held: false,
+                fails: false,
+            };
+            let kernel = |turns| Wish { kind: Kind::Kernel, priority: priority(third), ..other(0, turns) };
+            before.iter().for_each(|(number, turns)| model.append(other(*number, *turns), &[]));
+            let first = model.tasks();
+            if is_one {
+                model.append(kernel(3), &[]);
+            } else {
+                model.append(kernel(1), &[]);
+                model.append(kernel(1), &[first]);
+                model.append(kernel(1), &[first + 1]);
+            }
+            let last = model.tasks() - 1;
+            behind.iter().for_each(|(number, turns)| model.append(other(*number, *turns), &[]));
+            model.append(other(5, 1), &[last]);
+            let mut launches = Vec::new();
+            while let Some((task, turn)) = model.step(Runner::Device) {
+                launches.push(match task.checked_sub(first) {
+                    Some(link) if link <= last - first => (first, turn + link as u32),
+                    Some(_) => (task + first - last, turn),
+                    None => (task, turn),
+                });
+            }
+            model.finish();
+            launches
+        };
+        prop_assert_eq!(launches(true), launches(false));
+    }
+}

@@ -1,0 +1,68 @@
+//! Memory: the millionth task costs what the thousandth does. One test only, because the allocations of a process are
+//! counted.
+#![allow(unsafe_code)] // an allocator that counts
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use overtake_graph::{Graph, Kind, NodeId, Options, Point, Priority, Runner, Spec};
+
+struct Counting;
+
+static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
+
+// SAFETY: every call is the system allocator's, with the same arguments.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        ALLOCATIONS.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: the caller keeps the contract of this method, which is that one's.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: as above.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+/// A round: a fork, a join through an empty node, a host task, a named task, an order and a change of priority.
+fn round(graph: &mut Graph, points: &mut Vec<Point>) {
+    fn spec(kind: Kind, after: &[NodeId]) -> Spec<'_> {
+        Spec { kind, after, name: "a name", ..Spec::default() }
+    }
+    let held = Spec { references: 1, ..spec(Kind::Kernel, &[]) };
+    let first = graph.append(&held).unwrap();
+    let [left, right] = [0, 1].map(|_| graph.append(&spec(Kind::Kernel, &[first])).unwrap());
+    let join = graph.append(&spec(Kind::Empty, &[left, right])).unwrap();
+    let last = graph.append(&spec(Kind::Kernel, &[join])).unwrap();
+    let named = graph.named("named").unwrap();
+    graph.fill(named, &spec(Kind::Host, &[last])).unwrap();
+    graph.release(named).unwrap();
+    graph.before(first, last).unwrap();
+    graph.set_priority(named, Priority::new(8).unwrap()).unwrap();
+    graph.release(first).unwrap();
+    while let Some(node) = graph.next(Runner::Device).map(|ready| ready.node) {
+        points.extend(graph.launched(node).unwrap().at);
+    }
+    points.drain(..).for_each(|at| graph.complete(at.lane, at.value).unwrap());
+    let host: NodeId = graph.next(Runner::Host).unwrap().node;
+    graph.launched(host).unwrap();
+    graph.inherited(|_, _| {});
+    assert_eq!(std::iter::from_fn(|| graph.ended()).count(), 6);
+}
+
+#[test]
+fn a_million_tasks_allocate_no_more_than_a_thousand() {
+    let tasks = if cfg!(miri) { 300 } else { 1_000_000 };
+    let mut graph = Graph::new(Options::default()).unwrap();
+    let mut points = Vec::new();
+    (0..tasks.min(1000) / 6).for_each(|_| round(&mut graph, &mut points));
+    let before = ALLOCATIONS.load(Ordering::Relaxed);
+    (0..tasks / 6).for_each(|_| round(&mut graph, &mut points));
+    assert_eq!(ALLOCATIONS.load(Ordering::Relaxed) - before, 0);
+    let left = graph.statistics();
+    assert_eq!((left.nodes, left.edges), (0, 0));
+}

@@ -1,0 +1,389 @@
+//! A caller of the graph and a device, both simple, and beside them an oracle that knows all edges and no more.
+
+use std::collections::VecDeque;
+use std::num::NonZeroU32;
+
+use overtake_graph::{
+    Cause, Direction, Ended, Graph, Kind, Mark, NodeId, Options, Order, Point, Priority, Refused, Runner, Spec, Stage,
+};
+
+/// What a test wants of a new task.
+#[derive(Clone, Copy, Debug)]
+pub struct Wish {
+    pub kind: Kind,
+    pub priority: Priority,
+    pub turns: u32,
+    pub is_held: bool,
+    pub fails: bool,
+}
+
+/// A task, and what has become of it in truth.
+struct Task {
+    id: NodeId,
+    wish: Wish,
+    own: Priority,
+    held: u32,
+    /// The tasks before it, and the mark that it was asked to wait for.
+    before: Vec<(usize, Option<Mark>)>,
+    launches: u32,
+    is_launched: bool,
+    /// The device has done it, or the host has run it.
+    is_done: bool,
+    has_failed: bool,
+    /// As the graph returned it.
+    ended: Option<Ended>,
+    /// The priority that the caller knows.
+    told: Priority,
+}
+
+/// Work in a lane of the device.
+struct Item {
+    task: usize,
+    joins: Vec<Point>,
+    /// The timeline's value when it is done, if it is the last of its task.
+    value: Option<u64>,
+}
+
+pub struct Model {
+    pub graph: Graph,
+    /// Whether the order is the default, in which all laws hold. PhysX keeps one: each reference is given back once.
+    is_strict: bool,
+    /// Work that was on the device has failed, so tasks may have started that fail with it.
+    has_broken: bool,
+    is_lost: bool,
+    tasks: Vec<Task>,
+    lanes: Vec<VecDeque<Item>>,
+    /// How far the lanes have come in truth.
+    done: Vec<u64>,
+}
+
+impl Model {
+    pub fn new(options: Options) -> Model {
+        let lanes = usize::from(options.groups) * usize::from(options.lanes);
+        Model {
+            graph: Graph::new(options).unwrap(),
+            is_strict: options.order == Order::Default,
+            has_broken: false,
+            is_lost: false,
+            tasks: Vec::new(),
+            lanes: (0..lanes).map(|_| VecDeque::new()).collect(),
+            done: vec![0; lanes],
+        }
+    }
+
+    pub fn tasks(&self) -> usize {
+        self.tasks.len()
+    }
+
+    pub fn lanes(&self) -> usize {
+        self.lanes.len()
+    }
+
+    pub fn append(&mut self, wish: Wish, after: &[usize]) {
+        let ids: Vec<NodeId> = after.iter().map(|first| self.tasks[*first].id).collect();
+        let held = u32::from(wish.is_held);
+        let spec = Spec { kind: wish.kind, priority: wish.priority, name: "", after: &ids, references: held };
+        let id = match self.graph.append(&spec) {
+            Err(Refused::Finished { .. }) if !self.is_strict => return,
+            told => told.unwrap(),
+        };
+        let before = after.iter().filter(|first| self.tasks[**first].ended.is_none());
+        let before = before.map(|first| (*first, None)).collect();
+        let own = wish.priority;
+        self.tasks.push(Task {
+            id,
+            wish,
+            own,
+            held,
+            before,
+            launches: 0,
+            is_launched: wish.kind == Kind::Empty,
+            is_done: wish.kind == Kind::Empty,
+            has_failed: false,
+            ended: None,
+            told: own,
+        });
+    }
+
+    /// Orders two tasks, and checks what the graph says of it.
+    pub fn order(&mut self, first: usize, then: usize, mark: Option<Mark>) {
+        let (one, other) = (self.tasks[first].id, self.tasks[then].id);
+        let (stage_of_first, stage) = (self.graph.stage(one), self.graph.stage(other));
+        let told = match mark {
+            None => self.graph.before(one, other),
+            Some(mark) => self.graph.before_at(one, other, mark),
+        };
+        let expected = match (stage_of_first, stage) {
+            (Stage::Ended, _) | (_, Stage::Ended) => matches!(told, Err(Refused::Finished { .. })),
+            (_, Stage::Ready | Stage::Running | Stage::Launched) => matches!(told, Err(Refused::Started { .. })),
+            (_, Stage::Waiting) if self.comes_before(then, first) => matches!(told, Err(Refused::Cycle { .. })),
+            (_, Stage::Waiting) => told == Ok(()),
+        };
+        assert!(expected || !self.is_strict, "{first} ({stage_of_first:?}) before {then} ({stage:?}): {told:?}");
+        if told.is_ok() {
+            self.tasks[then].before.push((first, mark));
+        }
+    }
+
+    pub fn hold(&mut self, task: usize) {
+        let is_waiting = self.graph.stage(self.tasks[task].id) == Stage::Waiting;
+        assert_eq!(self.graph.hold(self.tasks[task].id).is_ok(), is_waiting);
+        self.tasks[task].held += u32::from(is_waiting);
+    }
+
+    pub fn release(&mut self, task: usize) {
+        let is_held = self.tasks[task].held > 0;
+        assert_eq!(self.graph.release(self.tasks[task].id).is_ok(), is_held);
+        self.tasks[task].held -= u32::from(is_held);
+    }
+
+    pub fn set_priority(&mut self, task: usize, priority: Priority) {
+        self.graph.set_priority(self.tasks[task].id, priority).unwrap();
+        self.tasks[task].own = priority;
+    }
+
+    /// Launches or runs one task, if one is ready. Returns its number and turn.
+    pub fn step(&mut self, runner: Runner) -> Option<(usize, u32)> {
+        let ready = self.graph.next(runner)?;
+        let (id, turn, place, joins) = (ready.node, ready.turn, ready.place, ready.joins.to_vec());
+        let (kind, priority) = (ready.kind, ready.priority);
+        let number = self.tasks.iter().position(|task| task.id == id && task.ended.is_none()).unwrap();
+        self.check_handed_out(number, turn, priority);
+        let task = &mut self.tasks[number];
+        (task.launches, task.told) = (task.launches + 1, priority);
+        if let Some(place) = place {
+            assert!(!self.is_lost, "{number} is launched on a device that is lost");
+            self.lanes[usize::from(place.lane)].push_back(Item { task: number, joins, value: None });
+        }
+        let task = &mut self.tasks[number];
+        assert_eq!(kind, task.wish.kind);
+        let at = if task.wish.fails && turn + 1 == task.wish.turns {
+            task.has_failed = true;
+            self.graph.failed(id, cause(number)).unwrap()
+        } else if kind.is_device() && turn + 1 < task.wish.turns {
+            self.graph.again(id).unwrap();
+            return Some((number, turn));
+        } else {
+            self.graph.launched(id).unwrap().at
+        };
+        task.is_launched = true;
+        task.is_done |= !kind.is_device();
+        if let (Some(at), Some(place)) = (at, place) {
+            assert_eq!(at.lane, place.lane);
+            self.lanes[usize::from(at.lane)].back_mut().unwrap().value = Some(at.value);
+        }
+        Some((number, turn))
+    }
+
+    /// The device reports that work of this task has failed.
+    pub fn break_down(&mut self, task: usize) {
+        let is_launched = self.graph.point(self.tasks[task].id).is_some();
+        assert_eq!(self.graph.failed(self.tasks[task].id, cause(task)).is_ok(), is_launched);
+        self.tasks[task].has_failed |= is_launched;
+        self.has_broken |= is_launched;
+    }
+
+    /// The device does no more.
+    pub fn lose(&mut self) {
+        self.graph.fail(cause(0));
+        self.lanes.iter_mut().for_each(VecDeque::clear);
+        (self.is_lost, self.is_strict) = (true, false);
+    }
+
+    /// The device does the first item of this lane, if that has joined what it has to.
+    pub fn execute(&mut self, lane: usize) -> bool {
+        let is_free = |item: &Item| item.joins.iter().all(|at| self.done[usize::from(at.lane)] >= at.value);
+        if !self.lanes[lane].front().is_some_and(is_free) {
+            return false;
+        }
+        let item = self.lanes[lane].pop_front().unwrap();
+        for first in self.all_before(item.task) {
+            let first_task = &self.tasks[first];
+            let is_over = first_task.is_done || first_task.has_failed;
+            assert!(
+                is_over || !self.is_strict || !first_task.wish.kind.is_device(),
+                "{} runs before {first} is done",
+                item.task
+            );
+        }
+        if let Some(value) = item.value {
+            self.tasks[item.task].is_done = true;
+            self.done[lane] = value;
+        }
+        true
+    }
+
+    /// The caller reports how far the lane has come.
+    pub fn report(&mut self, lane: usize) {
+        self.graph.complete(lane as u8, self.done[lane]).unwrap();
+        assert!(self.graph.complete(lane as u8, u64::MAX).is_err());
+    }
+
+    /// Takes what the graph has to tell, and checks all priorities.
+    pub fn settle(&mut self) {
+        let (graph, tasks) = (&mut self.graph, &mut self.tasks);
+        graph.inherited(|id, priority| {
+            let task = tasks.iter_mut().find(|task| task.id == id && task.ended.is_none()).unwrap();
+            assert!(task.told != priority && task.launches > 0, "{priority} is no news");
+            task.told = priority;
+        });
+        while let Some(ended) = graph.ended() {
+            let task = tasks.iter_mut().find(|task| task.id == ended.node && task.ended.is_none()).unwrap();
+            assert_eq!((task.held, ended.turns), (0, task.launches));
+            task.ended = Some(ended);
+        }
+        if self.is_strict {
+            self.check_priorities();
+        }
+    }
+
+    /// Lets all that is left happen, and checks how it ended.
+    pub fn finish(&mut self) {
+        for task in 0..self.tasks.len() {
+            while self.tasks[task].held > 0 {
+                self.release(task);
+            }
+        }
+        loop {
+            (0..self.lanes.len()).for_each(|lane| self.report(lane));
+            let mut has_moved = false;
+            for runner in [Runner::Device, Runner::Light, Runner::Host] {
+                has_moved |= self.step(runner).is_some();
+            }
+            for lane in 0..self.lanes.len() {
+                has_moved |= self.execute(lane);
+            }
+            self.settle();
+            if !has_moved {
+                break;
+            }
+        }
+        if self.is_strict {
+            self.check_outcomes();
+        }
+        assert!(self.tasks.iter().all(|task| task.ended.is_some()), "a task never ended");
+        let left = self.graph.statistics();
+        assert_eq!((left.nodes, left.edges), (0, 0));
+    }
+
+    fn check_handed_out(&self, number: usize, turn: u32, priority: Priority) {
+        let task = &self.tasks[number];
+        assert_eq!((task.held, task.launches, task.is_launched), (0, turn, false), "{number}");
+        if !self.is_strict {
+            return;
+        }
+        assert_eq!(self.graph.priority(task.id), Some(priority));
+        for (first, asked) in &task.before {
+            let first_task = &self.tasks[*first];
+            let needs_results = !first_task.wish.kind.is_host() && task.wish.kind.is_host();
+            match asked.unwrap_or(if needs_results { Mark::Complete } else { Mark::Launched }) {
+                Mark::Launched => assert!(self.has_launched(*first), "{number} before {first} is launched"),
+                Mark::Complete => assert!(self.is_complete(*first), "{number} before {first} is complete"),
+            }
+        }
+        let same = |kind: Kind| {
+            (kind.is_device(), kind == Kind::Light) == (task.wish.kind.is_device(), task.wish.kind == Kind::Light)
+        };
+        let others = self.tasks.iter().filter(|other| other.ended.is_none() && same(other.wish.kind));
+        for other in others.filter(|other| self.graph.stage(other.id) == Stage::Ready) {
+            assert!(self.graph.priority(other.id).unwrap() <= priority, "{number} is handed out too early");
+        }
+    }
+
+    /// Whether an empty task, too, has been reached by all before it.
+    fn has_launched(&self, task: usize) -> bool {
+        let is_through = self.tasks[task].wish.kind == Kind::Empty;
+        self.tasks[task].is_launched
+            && (!is_through || self.tasks[task].before.iter().all(|(first, _)| self.has_launched(*first)))
+    }
+
+    fn is_complete(&self, task: usize) -> bool {
+        let is_done = |task: &usize| self.tasks[*task].is_done || self.tasks[*task].has_failed;
+        is_done(&task) && self.all_before(task).iter().all(is_done)
+    }
+
+    fn check_priorities(&self) {
+        let mut expected: Vec<Priority> = self.tasks.iter().map(|task| task.own).collect();
+        let live =
+            |task: usize| self.tasks[task].ended.is_none() && self.graph.stage(self.tasks[task].id) != Stage::Ended;
+        // What waits for what: by edges, and by the order of lanes.
+        let mut waits: Vec<(usize, usize)> = Vec::new();
+        for (then, task) in self.tasks.iter().enumerate() {
+            waits.extend(task.before.iter().map(|(first, _)| (*first, then)));
+        }
+        waits.extend(self.lane_order());
+        waits.retain(|(first, then)| live(*first) && live(*then));
+        for _ in 0..self.tasks.len() {
+            for (first, then) in &waits {
+                expected[*first] = expected[*first].max(expected[*then]);
+            }
+        }
+        for (number, task) in self.tasks.iter().enumerate().filter(|(number, _)| live(*number)) {
+            assert_eq!(self.graph.priority(task.id), Some(expected[number]), "{number}");
+            if task.launches > 0 && task.wish.kind.is_device() {
+                assert_eq!(task.told, expected[number], "{number} has not been told");
+            }
+        }
+    }
+
+    /// Neighbours in a lane, of those that the graph does not know to be complete.
+    fn lane_order(&self) -> Vec<(usize, usize)> {
+        let mut points: Vec<(Point, usize)> = Vec::new();
+        for (number, task) in self.tasks.iter().enumerate() {
+            points.extend(self.graph.point(task.id).filter(|_| task.ended.is_none()).map(|point| (point, number)));
+        }
+        points.sort_unstable();
+        let pairs = points.windows(2).filter(|pair| pair[0].0.lane == pair[1].0.lane);
+        pairs.map(|pair| (pair[0].1, pair[1].1)).collect()
+    }
+
+    /// A task fails with the cause of one before it that has failed, or its own, and only then.
+    fn check_outcomes(&self) {
+        for (number, task) in self.tasks.iter().enumerate() {
+            let mut causes: Vec<usize> = self.all_before(number);
+            causes.push(number);
+            causes.retain(|task| self.tasks[*task].has_failed);
+            let ended = task.ended.unwrap_or_else(|| panic!("{number} never ended"));
+            match ended.outcome {
+                Ok(()) => assert_eq!(causes, [0; 0], "{number}"),
+                Err(told) => assert!(causes.iter().any(|task| cause(*task) == told), "{number}: {told:?}"),
+            }
+            let others_failed = causes.iter().any(|task| *task != number);
+            let is_left_out = others_failed || task.wish.kind == Kind::Empty;
+            assert!(if task.launches == 0 { is_left_out } else { !is_left_out || self.has_broken }, "{number}");
+        }
+    }
+
+    fn comes_before(&self, first: usize, then: usize) -> bool {
+        first == then || self.all_before(then).contains(&first)
+    }
+
+    /// All tasks before this one, also through others.
+    fn all_before(&self, task: usize) -> Vec<usize> {
+        let (mut found, mut open) = (vec![false; self.tasks.len()], vec![task]);
+        while let Some(task) = open.pop() {
+            for (first, _) in &self.tasks[task].before {
+                if !std::mem::replace(&mut found[*first], true) {
+                    open.push(*first);
+                }
+            }
+        }
+        (0..self.tasks.len()).filter(|task| found[*task]).collect()
+    }
+}
+
+fn cause(task: usize) -> Cause {
+    Cause(NonZeroU32::new(task as u32 + 1).unwrap())
+}
+
+/// A kind for each number.
+pub fn kind(number: u8) -> Kind {
+    match number % 8 {
+        0 => Kind::Empty,
+        1 => Kind::Host,
+        2 => Kind::Light,
+        3 => Kind::Copy(Direction::HostToDevice),
+        4 => Kind::Copy(Direction::DeviceToHost),
+        _ => Kind::Kernel,
+    }
+}
