@@ -1,26 +1,26 @@
-//! The threads that may keep all others out of the driver, and those that are about to need it.
+//! The threads that may keep all others out of the driver, and the threads that are about to need it.
 //!
-//! A copy that was taken over exists only when the copy engine has been asked for it. A thread that keeps all others
-//! out of the driver in between, and waits there for that copy, waits for ever. So the two exclude each other; each
-//! first says what it is going to do, and looks then.
+//! A copy that is taken over does not exist until the copy engine has been asked for it. If a thread keeps all others
+//! out of the driver before that, and waits there for that copy, it waits for ever. So the two exclude each other: each
+//! side first announces its step, and looks for the other side then.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use hal::{Host, Nanos};
 
-/// A copy that the driver takes without waiting has been taken by then.
+/// A copy that the driver takes without waiting has been taken after this time.
 const COMES_OUT_WITHIN: Nanos = Nanos::from_us(200);
 
-/// How many threads there are of each kind.
+/// The number of threads of each kind.
 #[derive(Debug, Default)]
 pub(crate) struct Callers {
-    /// Threads about to make a call that may wait for the device, from before they look whether something is under way:
-    /// no copy is guarded meanwhile.
+    /// Threads about to make a call that may wait for the device, from before they look for copies under way. No copy
+    /// is guarded meanwhile.
     coming: AtomicU32,
     /// Threads whose call may wait inside the driver, and keep all others out.
     inside: AtomicU32,
-    /// Carriers that have been taken over and whose copies have not all been submitted.
+    /// Carriers that are being taken over: not all of the replacing copies have been submitted.
     taking: AtomicU32,
 }
 
@@ -41,7 +41,7 @@ impl Callers {
 
     fn enter(&self, host: &dyn Host) {
         while !self.try_to_enter() {
-            // Not by trying: that looks like a thread inside.
+            // This waits without an attempt to enter: an attempt would count as a thread inside.
             while self.taking.load(Ordering::SeqCst) > 0 {
                 host.pause();
             }
@@ -49,15 +49,16 @@ impl Callers {
     }
 }
 
-/// A carrier that has been taken over, until all the copies that take the place of the cancelled ones are submitted:
-/// no thread goes inside while this lives.
+/// The take-over of a carrier, until all the copies that replace cancelled ones are submitted. No thread goes inside
+/// while this lives.
 #[derive(Debug)]
 pub(super) struct Takeover(Arc<Callers>);
 
 impl Takeover {
-    /// Begins one, unless a thread inside may keep it out, or there is another: the copies of two carriers would take
-    /// each other's place in the copy queues. No thread goes inside any more while it waits for those that are, because
-    /// with many threads that copy there is always one; a thread that does not come out soon waits there.
+    /// Begins a take-over, unless a thread inside may keep it out, or there is another one: the copies of two carriers
+    /// would take each other's place in the copy queues. While it waits for the threads inside, no thread goes inside,
+    /// because with many copying threads there is always one. A thread that does not come out soon waits inside the
+    /// driver.
     pub(super) fn begin(callers: &Arc<Callers>, host: &dyn Host) -> Option<Takeover> {
         callers.taking.compare_exchange(0, 1, Ordering::SeqCst, Ordering::SeqCst).ok()?;
         let takeover = Takeover(Arc::clone(callers));
@@ -71,7 +72,7 @@ impl Takeover {
         Some(takeover)
     }
 
-    /// Begins one in spite of the threads that are inside. No other thread goes inside from now on.
+    /// Begins a take-over in spite of the threads inside. No other thread goes inside from now on.
     pub(super) fn insist(callers: &Arc<Callers>) -> Takeover {
         callers.taking.fetch_add(1, Ordering::SeqCst);
         Takeover(Arc::clone(callers))
@@ -84,11 +85,11 @@ impl Drop for Takeover {
     }
 }
 
-/// While this lives nothing is taken over.
+/// While this lives no copy is taken over.
 pub(crate) struct Inside<'a>(&'a Callers);
 
 impl<'a> Inside<'a> {
-    /// Waits until what has been taken over is submitted.
+    /// Waits until the copies that replace cancelled ones are submitted.
     pub(super) fn enter(callers: &'a Callers, host: &dyn Host) -> Inside<'a> {
         callers.enter(host);
         Inside(callers)
@@ -101,9 +102,9 @@ impl Drop for Inside<'_> {
     }
 }
 
-/// While this lives no copy is guarded, or nothing is taken over, or both: see [`crate::Overtake::blocking`] and
+/// While this lives no copy is guarded, or none is taken over, or both: see [`crate::Overtake::blocking`] and
 /// [`crate::Overtake::inside`].
-// Keeps the count and not the guard, which must go before its context does.
+// Keeps the count and not the guard, which must be dropped before its context.
 #[derive(Debug, Default)]
 pub struct Blocking {
     coming: Option<Arc<Callers>>,
@@ -111,13 +112,13 @@ pub struct Blocking {
 }
 
 impl Blocking {
-    /// No copy is guarded from now on.
+    /// Lets no copy be guarded from now on.
     pub(super) fn come(callers: &Arc<Callers>) -> Blocking {
         callers.coming.fetch_add(1, Ordering::SeqCst);
         Blocking { coming: Some(Arc::clone(callers)), inside: None }
     }
 
-    /// Nothing is taken over from now on.
+    /// Lets no copy be taken over from now on.
     pub(super) fn enter(&mut self, callers: &Arc<Callers>, host: &dyn Host) {
         callers.enter(host);
         self.inside = Some(Arc::clone(callers));
@@ -143,7 +144,7 @@ mod tests {
     use super::*;
     use driver::RealHost;
 
-    /// A host whose time passes by 50 us at each pause, when something may happen.
+    /// A host whose time passes by 50 us at each pause, with an event of the test.
     struct Clock<F> {
         now: AtomicU64,
         at_pause: F,
@@ -230,7 +231,7 @@ mod tests {
         assert!(Takeover::begin(&callers, &taken).is_some() && !callers.are_coming());
     }
 
-    /// Threads that come and go all the time while others take over: never both at once, and both get there.
+    /// Threads enter and leave all the time while others take over: never both at once, and both succeed.
     #[test]
     fn threads_take_over_or_are_inside() {
         let rounds = if cfg!(miri) { 20 } else { 2_000 };

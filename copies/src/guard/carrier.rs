@@ -15,23 +15,22 @@ use crate::kernel::{CopyKernel, Descriptor, Workers, Yield};
 use crate::pool::Pool;
 use crate::records::Records;
 
-/// A copy that asks for a carrier.
+/// A copy that needs a carrier.
 pub(crate) struct Guarded<'a> {
     /// The application's stream.
     pub(crate) stream: Stream,
-    /// What to copy, as the driver names it.
+    /// The shapes of the copy, with the driver's addresses.
     pub(crate) shapes: &'a [Shape],
-    /// The same for the kernel, as the device sees it; as many as one launch takes.
+    /// The same for the kernel, with the device's addresses; as many as one launch takes.
     pub(crate) descriptors: &'a [Descriptor],
-    /// The engine that a rescue takes.
+    /// The engine of a rescue.
     pub(crate) direction: Direction,
-    /// How many warps copy.
+    /// The warps that copy.
     pub(crate) workers: Workers,
-    /// What the kernel yields to.
+    /// The word that the kernel yields to.
     pub(crate) yields: Yield,
 }
 
-/// The streams and words, and what a rescue needs.
 pub(super) struct Carrier {
     pub(super) driver: Arc<dyn Driver>,
     pub(super) records: Arc<Records>,
@@ -39,11 +38,11 @@ pub(super) struct Carrier {
     pub(super) events: Arc<Pool<Event>>,
     pub(super) callers: Arc<Callers>,
     pub(super) scout: Arc<Scout>,
-    /// Where kernels go.
+    /// The stream of the kernels.
     pub(super) copies: Stream,
-    /// Where the word is waited for that says that a copy is done.
+    /// The stream that waits for the words of completed copies.
     pub(super) waits: Stream,
-    /// Where copies go that kernels did not make, and the scout before them.
+    /// The stream of copies that kernels did not make, and of the scout before them.
     pub(super) rescues: Stream,
     pub(super) line: Line,
     book: Mutex<Book>,
@@ -73,7 +72,7 @@ impl Carrier {
             line,
             book: Mutex::default(),
         };
-        // The places that become free on multiprocessors go to the most urgent stream first.
+        // A free place on a multiprocessor goes to the most urgent stream first.
         let made = driver.priority_range().and_then(|range| {
             for stream in [&mut carrier.copies, &mut carrier.waits, &mut carrier.rescues] {
                 *stream = driver.stream_create(StreamFlags::NON_BLOCKING, range.greatest)?;
@@ -84,7 +83,7 @@ impl Carrier {
         Ok(carrier)
     }
 
-    /// The book, if no thread has it; tidied.
+    /// The book, tidied; `None` if another thread has it.
     pub(super) fn try_book(&self) -> Option<MutexGuard<'_, Book>> {
         let mut book = match self.book.try_lock() {
             Ok(book) => book,
@@ -95,8 +94,8 @@ impl Carrier {
         Some(book)
     }
 
-    /// The book, tidied. It is waited for in the host's time: a thread that has it makes driver calls, though none that
-    /// waits for the device.
+    /// The book, tidied. This thread waits for it in the host's time: the thread that has it makes driver calls, but
+    /// none that waits for the device.
     pub(super) fn book(&self) -> MutexGuard<'_, Book> {
         loop {
             if let Some(book) = self.try_book() {
@@ -111,41 +110,41 @@ impl Carrier {
         book.tidy(self.line.done()).into_iter().for_each(|event| self.events.give(event));
     }
 
-    /// The stream of that handle has gone.
+    /// The program has destroyed the stream of this handle.
     pub(super) fn forget(&self, stream: Stream) {
         self.book().forget(stream);
     }
 
-    /// Counts launches on from `number`, as after so many of them without a take-over. No copy is under way.
+    /// Makes `number` the last launch, as after so many of them without a take-over. No copy is under way.
     pub(super) fn skip_to(&self, number: u32) {
         self.book().last = number;
         self.line.skip_to(number);
     }
 
-    /// Runs a kernel that is cancelled before it begins: whatever the driver does at a first launch is done, and the
-    /// words are seen to work. Waits for it. Whether it obeyed.
+    /// Runs a kernel that is cancelled before it begins, and waits for it. So the driver's work for a first launch is
+    /// done, and the words are tested. Returns whether the kernel obeyed.
     pub(super) fn try_out(&self, yields: Yield) -> Result<bool> {
         let workers = Workers { blocks: 1, warps: 1 };
-        // No kernel has been launched, so that everything up to 0 is cancelled and done.
-        // SAFETY: it copies nothing; the words outlive the streams (see `Guard`).
+        // No kernel has been launched, so all launches up to 0 are cancelled and done.
+        // SAFETY: the kernel copies nothing; the words outlive the streams (see `Guard`).
         unsafe { self.kernel.launch_guarded(&[], workers, yields, self.line.handshake(0), self.copies)? };
         self.driver.stream_synchronize(self.copies)?;
         Ok(verdict(0, self.line.started(), self.line.outcome()) == Maker::Rescuer)
     }
 
-    /// Launches the copy's kernel to run after `ready`. Returns what the application's stream has to wait for, or
-    /// `None` where the driver could not be told. An error means that no kernel was launched.
+    /// Launches the copy's kernel to run after `ready`. Returns the event that the application's stream has to wait
+    /// for, or `None` if the driver refused to record it. An error means that no kernel was launched.
     ///
     /// # Safety
-    /// The ranges of the shapes stay valid until the copy has completed, and the device sees them as the descriptors
-    /// say.
+    /// The ranges of the shapes stay valid until the copy has completed, and the device sees them at the addresses of
+    /// the descriptors.
     pub(super) unsafe fn carry(
         &self,
         mut book: MutexGuard<'_, Book>,
         copy: &Guarded<'_>,
         ready: Event,
     ) -> std::result::Result<Option<Event>, Refusal> {
-        // No thread takes over while the book is in hand, and cancelled kernels have gone: see `Book::takes`.
+        // No thread takes over while this one has the book, and cancelled kernels have ended: see `Book::takes`.
         debug_assert!(!book.taken_over && !book.closed, "a carrier that takes no copy was given one");
         self.line.pass(book.done());
         let number = book.last.wrapping_add(1);
@@ -164,13 +163,13 @@ impl Carrier {
             maker: Maker::Kernel,
         };
         book.add(copy.stream, carried);
-        // From here on the copy is under way, whatever fails.
+        // From here on the copy is under way, even if a call fails.
         let waited = self.driver.mem_op(self.waits, self.line.wait_done(number));
         let leave = waited.and_then(|()| self.events.mark(&*self.driver, self.waits));
         Ok(leave.inspect_err(|_| self.records.counters.failed()).ok())
     }
 
-    /// Waits on the host until the copies so far are done, where their stream cannot be made to.
+    /// Waits on the host until the copies so far are done, if their stream cannot be made to wait.
     pub(super) fn wait_here(&self, ask_every: Nanos) -> Result<()> {
         let (host, last) = (self.driver.host(), self.book().last);
         let mut is_done = || is_reached(self.line.done(), last);
@@ -186,17 +185,18 @@ impl Carrier {
         self.book().copies.is_empty()
     }
 
-    /// Whether nothing is left in its streams. An error means that the context is gone, and they with it.
+    /// Whether its streams have no work left. An error means that the context is gone, and its streams with it.
     pub(super) fn is_drained(&self) -> bool {
         let streams = [self.copies, self.waits, self.rescues];
         streams.iter().all(|stream| self.driver.stream_query(*stream).unwrap_or(true))
     }
 
-    /// Destroys the streams, when what is in them has ended.
+    /// Waits for the work of the streams, and destroys them.
     pub(super) fn end(&mut self) {
         for stream in [self.copies, self.waits, self.rescues] {
             if stream != Stream::DEFAULT {
-                // Kernels write to words that go next. An error means that the context is gone, and they with it.
+                // Kernels write to words that are freed next. An error means that the context is gone, and its streams
+                // with it.
                 let _ = self.driver.stream_synchronize(stream);
                 let _ = self.driver.stream_destroy(stream);
             }

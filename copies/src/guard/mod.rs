@@ -1,5 +1,5 @@
-//! The guarded way of a bulk copy: a copy kernel beside the application's stream, which the copy engine replaces where
-//! the kernel finds no multiprocessor. `README.md` beside this file tells why and how.
+//! The guarded way of a bulk copy: a copy kernel beside the application's stream, which the copy engine replaces if the
+//! kernel finds no multiprocessor. `README.md` beside this file explains the protocol.
 
 mod book;
 mod callers;
@@ -32,11 +32,10 @@ use carrier::Carrier;
 pub(crate) use carrier::Guarded;
 use scout::Scout;
 
-/// How long closing waits for threads whose calls may keep all others out. One that is still inside then has its call
-/// in another context, and waits for nothing of this one: no thread may use a context that goes.
+/// Closing waits this long for threads whose calls may keep all others out. A thread that is inside longer has its call
+/// in another context, and waits for no work of this one: no thread may use a context during its destruction.
 const COME_OUT_WITHIN: Nanos = Nanos::from_ms(20);
 
-/// All carriers.
 pub(crate) struct Guard {
     driver: Arc<dyn Driver>,
     records: Arc<Records>,
@@ -44,7 +43,7 @@ pub(crate) struct Guard {
     events: Arc<Pool<Event>>,
     carriers: Vec<Carrier>,
     patience: Nanos,
-    /// The take-overs that are not forgiven yet: a program that makes many is better off without guarded copies.
+    /// The take-overs that are not forgiven yet. A program that causes many runs better without guarded copies.
     strikes: Mutex<Strikes>,
     given_up: AtomicBool,
     retreated: AtomicBool,
@@ -55,7 +54,7 @@ pub(crate) struct Guard {
 }
 
 impl Guard {
-    /// Makes the carriers in the current context. `None` where whatever waits in one of their streams holds up all
+    /// Makes the carriers in the current context. `None` if work that waits in one of their streams holds up all
     /// kernels: then no bulk copy may go by kernel.
     pub(crate) fn new(
         driver: &Arc<dyn Driver>,
@@ -68,8 +67,8 @@ impl Guard {
         let count = u64::from(options.streams_max.min(options.copy_queues.saturating_sub(1)));
         if count == 0 {
             log::warn!(
-                "bulk copies go by copy engine, unprioritised: all copies of a direction share one hardware queue, and \
-                 what stands there behind a bulk copy would keep a rescue of that copy out. Set \
+                "bulk copies go by copy engine, unprioritised: all copies of a direction share one hardware queue, \
+                 where a copy behind a bulk copy would keep out the rescue of the bulk copy. Set \
                  CUDA_DEVICE_MAX_COPY_CONNECTIONS=8 before the program starts."
             );
             return Ok(None);
@@ -104,7 +103,7 @@ impl Guard {
         Ok(Some(guard))
     }
 
-    /// Puts the carriers to the test. What is wrong with them, if anything is.
+    /// Tests the carriers. Returns their fault, if there is one.
     fn try_out(&self, yields: Yield) -> Result<Option<&'static str>> {
         for carrier in &self.carriers {
             if !carrier.try_out(yields)? {
@@ -124,12 +123,12 @@ impl Guard {
         !self.given_up.load(Ordering::Relaxed) && !self.retreated.load(Ordering::Relaxed)
     }
 
-    /// No copy goes this way any more.
+    /// Lets no copy go this way any more.
     pub(crate) fn give_up(&self) {
         self.given_up.store(true, Ordering::Relaxed);
     }
 
-    /// The stream of that handle has gone.
+    /// The program has destroyed the stream of this handle.
     pub(crate) fn forget(&self, stream: Stream) {
         self.carriers.iter().for_each(|carrier| carrier.forget(stream));
     }
@@ -139,19 +138,19 @@ impl Guard {
         self.carriers.iter().all(Carrier::is_idle)
     }
 
-    /// Whether nothing is left in the carriers' streams.
+    /// Whether the carriers' streams have no work left.
     pub(crate) fn is_drained(&self) -> bool {
         self.carriers.iter().all(Carrier::is_drained)
     }
 
-    /// Sees to the copies that touch memory which is about to be freed in stream order: the copy engine does not take
-    /// them afterwards. Calls the driver.
+    /// Finishes the copies that touch memory which will be freed in stream order: the copy engine refuses them
+    /// afterwards. Calls the driver.
     pub(crate) fn let_go_of(&self, memory: Range<u64>) {
         self.stand_back(Some(&memory));
     }
 
-    /// Gives copies that have not begun a little time, and sees to it that none of them is known to need the rescuer:
-    /// none at all, or none that touches `memory`.
+    /// Gives copies that have not begun a little time, and has those taken over that are known to need the rescuer: all
+    /// of them, or those that touch `memory`.
     fn stand_back(&self, memory: Option<&Range<u64>>) {
         let host = self.driver.host();
         let since = host.now();
@@ -163,7 +162,7 @@ impl Guard {
         }
     }
 
-    /// For a call that may wait inside the driver and keep all other threads out: while the returned value lives, no
+    /// For a call that may wait inside the driver and keep all other threads out. While the returned value lives, no
     /// copy is guarded and no carrier is taken over. `with` runs the part that calls the driver.
     pub(crate) fn blocking(&self, with: impl FnOnce(&dyn Fn())) -> Blocking {
         let mut blocking = Blocking::come(&self.callers);
@@ -174,20 +173,20 @@ impl Guard {
         blocking
     }
 
-    /// For a copy that the driver makes itself, which may wait there too: while the returned value lives, no carrier is
+    /// For a copy that the driver makes itself, which may wait there too. While the returned value lives, no carrier is
     /// taken over.
     pub(crate) fn inside(&self) -> Inside<'_> {
         Inside::enter(&self.callers, self.driver.host())
     }
 
-    /// The same, kept by a caller that keeps nothing else of the layer.
+    /// The same, for a caller that keeps no other part of the layer.
     pub(crate) fn inside_owned(&self) -> Blocking {
         let mut inside = Blocking::default();
         inside.enter(&self.callers, self.driver.host());
         inside
     }
 
-    /// Looks after what is under way until [`Guard::end`], and sees to it that no copy needs that any more.
+    /// The rescuer: looks after copies under way until [`Guard::end`], and leaves none that needs a thread.
     pub(crate) fn look_after(&self, host: &dyn Host) {
         self.bell.listen();
         let mut again = None;
@@ -199,13 +198,13 @@ impl Guard {
         self.close();
     }
 
-    /// The thread that looks after the copies shall end.
+    /// Asks the rescuer to end.
     pub(crate) fn end(&self) {
         self.bell.end();
     }
 
-    /// Looks at all carriers; the rescuer had wanted to `at` that time, if at any. When to look again, unless the bell
-    /// rings before.
+    /// Looks at all carriers. `at` is the time at which the rescuer wanted to look, if there was one. Returns the time
+    /// of the next look, unless the bell rings before.
     fn look(&self, now: Nanos, at: Option<Nanos>) -> Option<Nanos> {
         let mut again = self.resume_in_time(now, at.unwrap_or(now));
         for carrier in &self.carriers {
@@ -217,7 +216,7 @@ impl Guard {
         again
     }
 
-    /// Guards copies again when it is time to. When that is, if it is not yet.
+    /// Lets copies be guarded again when the pause is over. Returns the end of the pause, if it is not over.
     fn resume_in_time(&self, now: Nanos, wanted: Nanos) -> Option<Nanos> {
         let mut strikes = lock(&self.strikes);
         let (ends, until) = (strikes.note_look(now, wanted), strikes.pause_until());
@@ -225,13 +224,13 @@ impl Guard {
         if ends {
             self.retreated.store(false, Ordering::Relaxed);
             self.records.counters.resumed();
-            log::warn!("bulk copies go by kernel again, after a pause: see the message before about why it was made");
+            log::warn!("bulk copies go by kernel again, after the pause that an earlier message explains");
         }
         until
     }
 
-    /// One more take-over. A program that keeps its multiprocessors that busy is better off without copy kernels, for a
-    /// while.
+    /// Counts a take-over. A program that causes many, because its kernels keep the multiprocessors, runs better
+    /// without copy kernels for a while.
     fn strike(&self, now: Nanos) {
         let mut strikes = lock(&self.strikes);
         let Some(count) = strikes.add(now) else { return };
@@ -249,11 +248,11 @@ impl Guard {
         );
     }
 
-    /// Takes no copies any more, and sees to it that those under way need no thread.
+    /// Takes no copies any more, and leaves none under way that needs a thread.
     fn close(&self) {
         let host = self.driver.host();
         let patience = host.now() + COME_OUT_WITHIN;
-        // What is not settled decides itself within microseconds, unless the driver refuses: that ends too.
+        // Cancelled copies find their maker within microseconds, unless the driver refuses: that ends too.
         while !self.carriers.iter().all(|carrier| carrier.close(host.now() >= patience)) {
             host.sleep(Nanos::from_us(20));
         }

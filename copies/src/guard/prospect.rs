@@ -1,5 +1,5 @@
-//! What becomes of copies that have not begun, before a call that keeps the rescuer out of the driver, before memory is
-//! freed, and before the layer closes.
+//! The copies that have not begun, before a call that keeps the rescuer out of the driver, before memory is freed, and
+//! before the layer closes.
 
 use std::ops::ControlFlow::{self, Break, Continue};
 use std::ops::Range;
@@ -10,30 +10,30 @@ use super::book::Book;
 use super::callers::Takeover;
 use super::carrier::Carrier;
 
-/// How long a thread that is about to keep the rescuer out waits for a copy to become able to begin. Longer than that
-/// its stream is busy with something else, and nothing says that its kernel will not begin after it.
+/// A thread that will keep the rescuer out waits this long for a copy to become able to begin. After that its stream is
+/// busy with other work, and its kernel may well begin after that work.
 const READY_WITHIN: Nanos = Nanos::from_us(200);
 
-/// How long that thread then waits for the copy to begin. With a multiprocessor free that takes some microseconds.
+/// The thread then waits this long for the copy to begin. With a free multiprocessor that takes some microseconds.
 const BEGINS_WITHIN: Nanos = Nanos::from_ms(1);
 
-/// The same for a thread that frees in stream order, and expects to be through at once.
+/// The same for a thread that frees in stream order, and expects to return at once.
 const LET_GO_WITHIN: Nanos = Nanos::from_us(50);
 
-/// How long such a thread tries to have a copy taken over that does not begin. If that takes longer, another thread is
-/// inside the driver, or copies stand in every copy queue, which may wait for that very copy.
+/// Such a thread tries this long to have a copy taken over that does not begin. After that another thread is inside the
+/// driver, or every copy queue has copies that may wait for that very copy.
 const TAKEN_OVER_WITHIN: Nanos = Nanos::from_ms(20);
 
-/// The copies have begun, or will: no sign says that they cannot.
+/// The copies have begun, or will: no obstacle is known.
 const WILL_BEGIN: ControlFlow<bool> = Break(true);
 
 /// It is too early to tell.
 const ASK_AGAIN: ControlFlow<bool> = Break(false);
 
 impl Carrier {
-    /// Leaves no copy under way that is known to need the rescuer: a thread has been about to keep that out since
-    /// `since`, or to free `memory`. `suspects` says that the program has been seen to leave no multiprocessor to a
-    /// copy kernel. Whether it is so now; else to be asked again.
+    /// Leaves no copy under way that is known to need the rescuer. The thread has been about to keep that out since
+    /// `since`, or to free `memory`. `suspects` tells that the program lately left no multiprocessor to a copy kernel.
+    /// Returns whether it is so now; if not, the caller asks again.
     pub(super) fn stand_back(&self, since: Nanos, memory: Option<&Range<u64>>, suspects: bool) -> bool {
         let mut book = self.book();
         if !book.taken_over {
@@ -41,7 +41,7 @@ impl Carrier {
                 return stands_back;
             }
             if !self.take_over(&mut book) {
-                // It is left to its kernel.
+                // The copy is left to its kernel.
                 return self.driver.host().now() >= since + TAKEN_OVER_WITHIN;
             }
         }
@@ -49,8 +49,8 @@ impl Carrier {
         book.is_settled()
     }
 
-    /// What becomes of the copies that have not begun, as far as the driver can tell: the answer of
-    /// [`Carrier::stand_back`], or `Continue` where they are kept from beginning.
+    /// The future of the copies that have not begun, as far as the driver tells: the answer of
+    /// [`Carrier::stand_back`], or `Continue` if an obstacle keeps them from beginning.
     fn ask_prospect(
         &self,
         book: &mut Book,
@@ -72,7 +72,7 @@ impl Carrier {
         match first.ready_since {
             Some(ready_since) if now < ready_since + begins_within => ASK_AGAIN,
             Some(_) => Continue(()),
-            // It stands behind a copy that is being made, and becomes able to begin when that is done, not earlier.
+            // The copy comes after one that is being made, and can begin only when that is done.
             None if follows && !suspects => WILL_BEGIN,
             None if now < since + ready_within => ASK_AGAIN,
             None if suspects => Continue(()),
@@ -80,9 +80,9 @@ impl Carrier {
         }
     }
 
-    /// Takes no copy any more, and leaves none behind that needs a thread to look at it. Whether that is so now. Copies
-    /// that have not begun are taken over; with `insists`, even if threads are inside. Where copies of the application
-    /// keep the rescue out even then, they are left to their kernels.
+    /// Takes no copy any more, and leaves none behind that needs a thread. Returns whether that is so now. Copies that
+    /// have not begun are taken over; with `insists`, even if threads are inside. If copies of the application keep the
+    /// rescue out even then, they are left to their kernels.
     pub(super) fn close(&self, insists: bool) -> bool {
         let mut book = self.book();
         if !book.closed {

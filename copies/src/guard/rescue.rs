@@ -1,5 +1,5 @@
-//! What the rescuer does with a carrier: it finds out that a copy is overdue, takes the carrier over, and has the copy
-//! engine make the copies that no kernel makes.
+//! The rescuer's work on a carrier: it finds that a copy is overdue, takes the carrier over, and has the copy engine
+//! make the copies that no kernel makes.
 #![allow(unsafe_code)] // copies and launches are unsafe; the promise is that of the caller that asked for the copy
 
 use channels::copy_shape;
@@ -11,23 +11,23 @@ use super::carrier::Carrier;
 use crate::kernel::INLINE_DESCRIPTORS;
 use crate::kernel::handshake::Maker;
 
-/// How often driver calls of the rescuer may fail in a row.
+/// So many driver calls of the rescuer may fail in a row.
 const FAILURES_MAX: u32 = 5;
 
-/// After how many of them a copy is no longer offered to the copy engine.
+/// After so many of them the copy engine gets no more tries.
 const ENGINE_FAILURES_MAX: u32 = 2;
 
-/// How soon to look again at a rescue, which goes on within microseconds.
+/// The time until the next look at a rescue, which goes on within microseconds.
 const AT_ONCE: Nanos = Nanos::from_us(100);
 
-/// How long the first scout may take, during which no copy of the application's enters the driver. Each one after it
-/// may take twice as long, up to the maximum: an engine that is busy with large copies comes to it later.
+/// The time for the first scout; no copy of the application enters the driver meanwhile. Each later scout may take
+/// twice as long, up to the maximum: an engine that is busy with large copies comes to it later.
 const SCOUT_WITHIN: Nanos = Nanos::from_ms(1);
 const SCOUT_DOUBLED_MAX: u32 = 4;
 
 impl Carrier {
-    /// Asks the driver whether the first copy could have begun long ago, and takes over if it has not. Whether it did.
-    /// Waits for nothing.
+    /// Asks the driver whether the first copy could have begun long ago, and takes over if it has not. Returns whether
+    /// it has taken over. Waits for nothing.
     pub(super) fn take_over_if_overdue(&self, now: Nanos, patience: Nanos) -> bool {
         let Some(mut book) = self.try_book() else { return false };
         if book.taken_over {
@@ -42,7 +42,8 @@ impl Carrier {
         book.is_overdue(self.line.started(), now, patience) && self.take_over(&mut book)
     }
 
-    /// Goes on with a rescue, if there is one. When to look again. Calls the driver, and waits for nothing.
+    /// Goes on with a rescue, if there is one. Returns the time of the next look. Calls the driver, and waits for
+    /// nothing.
     pub(super) fn look(&self, now: Nanos, patience: Nanos) -> Option<Nanos> {
         let soon = Some(now + Nanos(patience.0 / 4));
         let Some(mut book) = self.try_book() else { return soon };
@@ -61,26 +62,27 @@ impl Carrier {
         Ok(())
     }
 
-    /// Cancels all that is pending, if the copies that take its place can be made: no thread inside the driver keeps
-    /// them out, and no copy queue does. Whether it did; else to be tried again.
+    /// Cancels all pending copies, if those that replace them can be made: neither a thread inside the driver nor a
+    /// copy queue keeps them out. Returns whether it has; if not, it will be tried again.
     pub(super) fn take_over(&self, book: &mut Book) -> bool {
-        // A scout that is still on its way tells enough. A driver that fails here says why when the rescue asks it.
+        // A scout that is still on its way is answer enough. A driver that fails here gives its reason when the rescue
+        // calls it.
         if !self.driver.stream_query(self.rescues).unwrap_or(true) {
             return false;
         }
-        // While the take-over lives, copies that the layer sees enter no queue: what the scout found remains true.
+        // While the take-over lives, no copy that the layer sees enters a queue, so the scout's result stays true.
         let Some(takeover) = Takeover::begin(&self.callers, self.driver.host()) else { return false };
         self.take_over_behind_scout(book, takeover)
     }
 
-    /// Cancels all that is pending where a scout gets through, and nothing has begun meanwhile. Whether it did.
+    /// Cancels all pending copies if a scout gets through, and no copy has begun meanwhile. Returns whether it has.
     ///
-    /// A rescue that stands in a copy queue behind copies of the application may stand there for ever, because they may
-    /// wait for it. Its kernel needs no copy queue, so that it is not cancelled then.
+    /// A rescue in a copy queue behind copies of the application may wait there for ever, because those may wait for
+    /// it. Its kernel needs no copy queue, so it is not cancelled then.
     pub(super) fn take_over_behind_scout(&self, book: &mut Book, takeover: Takeover) -> bool {
         let (started, within) = (self.line.started(), Nanos(SCOUT_WITHIN.0 << book.scouts_lost.min(SCOUT_DOUBLED_MAX)));
         let passed = self.scout.gets_through(&book.directions(), self.rescues, within);
-        // Refused: then the rescue has its own way with a driver that refuses.
+        // If the driver refuses the scout, the rescue deals with the refusal.
         if passed.is_err() {
             self.records.counters.failed();
         }
@@ -93,17 +95,17 @@ impl Carrier {
         stands_still
     }
 
-    /// Goes on with a carrier that was taken over. Whether there is more to do at once.
+    /// Goes on with a carrier that was taken over. Returns whether there is more to do at once.
     pub(super) fn go_on(&self, book: &mut Book) -> bool {
         let started = self.line.started();
-        // A launch that has ended by copying is done before the next has started.
+        // A launch that has ended by copying is done before the next one has started.
         self.tidy(book);
         let (settled, rescued) = book.settle(started, self.line.outcome());
         self.records.counters.guard_rescued(rescued);
         if settled {
             self.rescue(book);
         } else if let Err(error) = self.driver.stream_query(self.copies) {
-            // A kernel that does not say what became of it may have died.
+            // A kernel that does not write its outcome may have died.
             self.note_failure(book, &error);
         }
         if book.copies.is_empty() && !book.closed {
@@ -127,7 +129,7 @@ impl Carrier {
                 copying = Some(copy.number);
             }
             while copy.maker >= Maker::Rescuer && copy.maker < Maker::Written {
-                // A call that fails once may succeed at the next look; one that goes on failing has its reason.
+                // A call that fails once may succeed at the next look; a call that always fails has a cause.
                 let by_kernel = book.failures >= ENGINE_FAILURES_MAX;
                 if let Err(error) = self.advance(copy, copying, by_kernel) {
                     return self.note_failure(book, &error);
@@ -137,7 +139,7 @@ impl Carrier {
         }
     }
 
-    /// The next step of a rescue. `copying` is the launch before it that makes its copy itself; `by_kernel` says that
+    /// The next step of a rescue. `copying` is the launch before it that makes its copy itself; `by_kernel` tells that
     /// the copy engine will not make this one.
     fn advance(&self, copy: &mut Carried, copying: Option<u32>, by_kernel: bool) -> Result<()> {
         let driver = &*self.driver;
@@ -147,7 +149,7 @@ impl Carrier {
             // its kernel, which was cancelled, or this copy makes it complete.
             Maker::Joined => unsafe { self.copy_instead(copy, by_kernel)? },
             _ => {
-                // Two threads may give one stream copies that know nothing of each other; `done` only ever grows.
+                // Two threads may give one stream copies that know nothing of each other, and `done` only ever grows.
                 if let Some(number) = copying {
                     driver.mem_op(self.rescues, self.line.wait_done(number))?;
                 }
@@ -162,8 +164,9 @@ impl Carrier {
         Ok(())
     }
 
-    /// By copy engine, which needs no multiprocessor. The driver refuses that where the application has freed the
-    /// memory in stream order since, though the stream has not got there; a kernel still reaches it.
+    /// Makes the copy by copy engine, which needs no multiprocessor. The driver refuses that if the application has
+    /// freed the memory in stream order since, even before the stream reaches the free. A kernel still reaches the
+    /// memory.
     ///
     /// # Safety
     /// The ranges are valid until the copy has completed.
@@ -178,8 +181,8 @@ impl Carrier {
         shapes.try_for_each(|shape| unsafe { copy_shape(&*self.driver, copy.direction, shape, self.rescues) })
     }
 
-    /// A driver call failed. When that happens again and again, no thread shall wait for a copy that will never be
-    /// made: the copies that are not done are lost, and the context fails from then on.
+    /// Counts a failed driver call. After too many in a row no thread shall wait for a copy that will never be made:
+    /// the copies that are not done are lost, and the context fails from then on.
     pub(super) fn note_failure(&self, book: &mut Book, error: &Error) {
         self.records.counters.failed();
         book.failures += 1;
@@ -189,8 +192,8 @@ impl Carrier {
         (book.closed, book.taken_over) = (true, true);
         self.line.cancel(book.last);
         self.tidy(book);
-        // Said before any waiting thread is let go, which asks then. Where the context itself has failed, the driver
-        // says so.
+        // Counted before any waiting thread goes on and asks. If the context itself has failed, the driver reports
+        // that.
         if !book.copies.is_empty() && self.driver.stream_query(self.rescues).is_ok() {
             self.records.standing.lose(book.copies.len() as u64, error);
         }

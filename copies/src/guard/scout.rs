@@ -1,4 +1,4 @@
-//! A small copy that goes ahead of a rescue: where it gets through, the rescue does too.
+//! The scout: a small copy that goes ahead of a rescue. If it gets through the copy queues, the rescue does too.
 #![allow(unsafe_code)] // the scout owns the memory that it copies between
 
 use std::sync::Arc;
@@ -7,10 +7,10 @@ use channels::copy_shape;
 use hal::{DevicePtr, Driver, HostAllocFlags, Nanos, Result, Shape, Stream};
 use terms::Direction;
 
-/// Larger than what the driver carries in its commands: that would not go through a copy queue.
+/// The size of a scout. The driver carries much smaller copies in its commands, without a copy queue.
 const BYTES: u64 = 64 << 10;
 
-/// Between two looks. Each asks the driver: a device that is modelled moves at the latest when it is asked.
+/// The pause between two looks. Each look asks the driver: a modelled device moves at the latest when it is asked.
 const LOOK_EVERY: Nanos = Nanos::from_us(10);
 
 /// The memory of small copies.
@@ -26,7 +26,6 @@ unsafe impl Send for Scout {}
 unsafe impl Sync for Scout {}
 
 impl Scout {
-    /// Allocates in the current context.
     pub(super) fn new(driver: &Arc<dyn Driver>) -> Result<Scout> {
         let host = driver.host_alloc(BYTES, HostAllocFlags::PORTABLE)?;
         // It is built before the next call that can fail, so that Drop frees the memory.
@@ -35,8 +34,8 @@ impl Scout {
         Ok(scout)
     }
 
-    /// Whether a copy of each of these directions gets through in this stream, which is empty, in that time. Where it
-    /// does not, it stays in the stream.
+    /// Whether a copy in each of these directions gets through in time, in this stream, which is empty. If one does
+    /// not, it stays in the stream.
     pub(super) fn gets_through(&self, directions: &[Direction], stream: Stream, within: Nanos) -> Result<bool> {
         directions.iter().try_for_each(|direction| self.send(*direction, stream))?;
         let host = self.driver.host();

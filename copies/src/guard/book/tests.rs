@@ -125,7 +125,7 @@ fn a_copy_is_being_made_once_its_kernel_has_begun() {
 }
 
 #[test]
-fn a_take_over_cancels_all_and_asks_who_makes_them() {
+fn a_take_over_cancels_all_and_finds_their_makers() {
     let words = Arc::new(Words::new(&crate::soft::driver(), WORDS).unwrap());
     let line = Line::new(&words, 0);
     let taken = |outcome| {
