@@ -95,17 +95,17 @@ handlers! {
     before cuStreamDestroy cuStreamDestroy_v2 (hook, stream: CUstream) { stream_going(hook.stream(stream)) }
     blocks cuStreamCreate (hook, _made: *mut CUstream, _flags: c_uint) {}
     blocks cuStreamCreateWithPriority (hook, _made: *mut CUstream, _flags: c_uint, _priority: c_int) {}
-    began cuStreamBeginCapture (hook, _stream: CUstream) { shim::capture_began() }
-    began cuStreamBeginCapture_v2 (hook, _stream: CUstream, _mode: CUstreamCaptureMode) { shim::capture_began() }
-    began cuStreamBeginCaptureToCig (hook, _stream: CUstream, _params: *mut c_void) { shim::capture_began() }
+    began cuStreamBeginCapture (hook, stream: CUstream) { hook.stream(stream) }
+    began cuStreamBeginCapture_v2 (hook, stream: CUstream, _mode: CUstreamCaptureMode) { hook.stream(stream) }
+    began cuStreamBeginCaptureToCig (hook, stream: CUstream, _params: *mut c_void) { hook.stream(stream) }
     began cuStreamBeginCaptureToGraph (
-        hook, _stream: CUstream, _graph: CUgraph, _nodes: *const CUgraphNode, _edges: *const CUgraphEdgeData,
+        hook, stream: CUstream, _graph: CUgraph, _nodes: *const CUgraphNode, _edges: *const CUgraphEdgeData,
         _count: usize, _mode: CUstreamCaptureMode
-    ) { shim::capture_began() }
+    ) { hook.stream(stream) }
     began cuStreamBeginRecaptureToGraph (
-        hook, _stream: CUstream, _mode: CUstreamCaptureMode, _graph: CUgraph, _callback: *mut c_void,
+        hook, stream: CUstream, _mode: CUstreamCaptureMode, _graph: CUgraph, _callback: *mut c_void,
         _user: *mut c_void
-    ) { shim::capture_began() }
+    ) { hook.stream(stream) }
     tells cuCtxSynchronize (hook) {}
     tells cuCtxSynchronize_v2 (hook, _context: CUcontext) {}
     tells cuStreamQuery cuStreamSynchronize (hook, _stream: CUstream) {}
@@ -200,12 +200,13 @@ fn unloads(hook: Hook, native: impl Fn() -> CUresult, layer: impl FnOnce()) -> C
 
 /// A capture begins. The layer hears of it before the real call, so that no copy of the capture is taken for an
 /// ordinary one.
-fn began(hook: Hook, native: impl Fn() -> CUresult, layer: impl FnOnce()) -> CUresult {
+fn began(hook: Hook, native: impl Fn() -> CUresult, stream: impl FnOnce() -> Stream) -> CUresult {
     hook.intercepted();
-    tell(layer);
+    let stream = stream();
+    tell(|| shim::capture_began(stream));
     let result = native();
     if result != CUresult::CUDA_SUCCESS {
-        tell(shim::capture_ended);
+        tell(|| shim::capture_ended(stream));
     }
     result
 }
@@ -214,13 +215,13 @@ fn began(hook: Hook, native: impl Fn() -> CUresult, layer: impl FnOnce()) -> CUr
 pub unsafe fn cuStreamEndCapture(
     hook: Hook,
     native: impl Fn() -> CUresult,
-    _stream: CUstream,
+    stream: CUstream,
     _graph: *mut CUgraph,
 ) -> CUresult {
     hook.intercepted();
     let result = native();
     if matches!(result, CUresult::CUDA_SUCCESS | CUresult::CUDA_ERROR_STREAM_CAPTURE_INVALIDATED) {
-        tell(shim::capture_ended);
+        tell(|| shim::capture_ended(hook.stream(stream)));
     }
     result
 }

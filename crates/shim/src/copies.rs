@@ -67,7 +67,7 @@ pub(crate) unsafe fn submit(
         return Ok(stream.natively(|| native.answer()));
     }
     // Waiting for a copy of ours may spoil a capture of the same thread that the driver's own copy leaves alone.
-    if process.captures() == 0 {
+    if !process.captures.is_any() {
         native.without_captures();
     } else if native.is_blocking() {
         return left_to_the_driver(Reason::Capturing);
@@ -148,10 +148,9 @@ pub fn freeing(memory: DevicePtr) {
 
 /// The application is about to destroy a stream.
 pub fn stream_going(stream: Stream) {
-    if !is_open() {
-        return;
-    }
-    if let Some(process) = process() {
+    let Some(process) = process() else { return };
+    process.captures.forget(stream);
+    if is_open() {
         process.forget(stream);
     }
 }

@@ -19,6 +19,7 @@
 #![deny(unsafe_code)]
 
 mod call;
+mod captures;
 mod choice;
 mod context;
 mod contexts;

@@ -4,15 +4,16 @@
 //! The layer opens in a context as soon as it is made, because only then is certainly no work under way there. In a
 //! context that was made unseen, copies go natively. In a child of a fork, and in an exiting process, all copies do.
 
-use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, RwLock};
 use std::time::SystemTime;
 
 use copies::Priorities;
 use doors::fault::Source;
-use hal::{Driver, Result};
+use hal::{Driver, Result, Stream};
 use once_cell::sync::OnceCell;
 
+use crate::captures::Captures;
 use crate::contexts::Contexts;
 use crate::report;
 use crate::rules::Rules;
@@ -50,7 +51,7 @@ pub(crate) struct Process {
     pub(crate) driver: OnceCell<Arc<dyn Driver>>,
     pub(crate) contexts: Contexts,
     pub(crate) streams: Streams,
-    captures: AtomicI64,
+    pub(crate) captures: Captures,
     pub(crate) closed: Mutex<Vec<report::Part>>,
     pub(crate) closed_traces: Mutex<Vec<trace::Part>>,
 }
@@ -96,8 +97,9 @@ impl Process {
             settings.apply_toml(&Source { origin: settings::OPTIONS, text });
         }
         settings.options.trace |= trace::folder().is_some();
-        let unseen_captures = i64::from(start.deployment == c"c");
         Process {
+            // The C library has no hooks.
+            captures: Captures::new(start.deployment != c"c"),
             start,
             began: time_of_day(),
             has_rules: AtomicBool::new(!settings.rules.is_empty()),
@@ -106,7 +108,6 @@ impl Process {
             driver: OnceCell::new(),
             contexts: Contexts::default(),
             streams: Streams::default(),
-            captures: AtomicI64::new(unseen_captures),
             closed: Mutex::default(),
             closed_traces: Mutex::default(),
         }
@@ -119,25 +120,16 @@ impl Process {
     pub(crate) fn priorities(&self) -> Priorities {
         self.settings.options.priorities
     }
-
-    /// Captures under way, as far as hooks have seen. Without hooks it is never 0, since no capture would be seen.
-    pub(crate) fn captures(&self) -> i64 {
-        self.captures.load(Ordering::Relaxed)
-    }
 }
 
 /// The program has begun to capture a stream.
-pub fn capture_began() {
-    if let Some(process) = process() {
-        process.captures.fetch_add(1, Ordering::SeqCst);
-    }
+pub fn capture_began(stream: Stream) {
+    process().into_iter().for_each(|process| process.captures.begin(stream));
 }
 
-/// The program has ended a capture.
-pub fn capture_ended() {
-    if let Some(process) = process() {
-        process.captures.fetch_sub(1, Ordering::SeqCst);
-    }
+/// The program has ended the capture of a stream.
+pub fn capture_ended(stream: Stream) {
+    process().into_iter().for_each(|process| process.captures.end(stream));
 }
 
 /// This process is the child of a fork: from now on all copies go natively, if the layer of the parent had started.
