@@ -115,9 +115,9 @@ handlers! {
         hook, _pointer: *mut CUdeviceptr, _pitch: *mut usize, _width: usize, _height: usize, _element: c_uint
     ) {}
     blocks cuMemAllocManaged (hook, _pointer: *mut CUdeviceptr, _bytes: usize, _flags: c_uint) {}
-    blocks cuMemFree_v2 (hook, _pointer: CUdeviceptr) {}
-    before cuMemFreeAsync (hook, pointer: CUdeviceptr, _stream: CUstream) { shim::freeing(DevicePtr(pointer)) }
-    blocks cuMemFreeHost cuMemHostUnregister (hook, _start: *mut c_void) {}
+    frees cuMemFree_v2 (hook, _pointer: CUdeviceptr) {}
+    frees_later cuMemFreeAsync (hook, pointer: CUdeviceptr, _stream: CUstream) { shim::freeing(DevicePtr(pointer)) }
+    frees cuMemFreeHost cuMemHostUnregister (hook, _start: *mut c_void) {}
     blocks cuModuleLoad (hook, _module: *mut CUmodule, _name: *const c_char) {}
     blocks cuModuleLoadData cuModuleLoadFatBinary (hook, _module: *mut CUmodule, _image: *const c_void) {}
     blocks cuModuleLoadDataEx (
@@ -184,7 +184,21 @@ pub fn blocks(hook: Hook, native: impl Fn() -> CUresult, _layer: impl FnOnce()) 
 /// A call that reports the progress of the device. It must not report success if the layer has lost a copy.
 fn tells(hook: Hook, native: impl Fn() -> CUresult, _layer: impl FnOnce()) -> CUresult {
     hook.intercepted();
-    let result = native();
+    unless_lost(native())
+}
+
+/// As [`blocks`], for a call that waits for the device and so reports its progress.
+fn frees(hook: Hook, native: impl Fn() -> CUresult, layer: impl FnOnce()) -> CUresult {
+    unless_lost(blocks(hook, native, layer))
+}
+
+/// As [`before`], for a call that fails in a context that has failed.
+fn frees_later(hook: Hook, native: impl Fn() -> CUresult, layer: impl FnOnce()) -> CUresult {
+    unless_lost(before(hook, native, layer))
+}
+
+/// The result of a call, or the error of a context that has lost a copy: the driver knows of none.
+fn unless_lost(result: CUresult) -> CUresult {
     if result != CUresult::CUDA_SUCCESS {
         return result;
     }

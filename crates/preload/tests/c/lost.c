@@ -18,6 +18,8 @@ int main(void)
     open_device();
     Traffic traffic = new_traffic();
     CUevent event = NULL;
+    static _Alignas(4096) unsigned char registered[4096];
+    OK(cuMemHostRegister(registered, sizeof registered, 0));
     OK(cuEventCreate(&event, CU_EVENT_DISABLE_TIMING));
     OK(cuEventRecord(event, traffic.urgent));
     OK(cuMemcpyHtoDAsync(traffic.small_device, traffic.small_in, TRAFFIC_SMALL, traffic.urgent));
@@ -33,5 +35,9 @@ int main(void)
     CODE(cuCtxSynchronize());
     CODE(cuMemcpyHtoDAsync(traffic.small_device, traffic.small_in, TRAFFIC_SMALL, traffic.urgent));
     CODE(cuMemcpyDtoH(traffic.small_out, traffic.small_device, TRAFFIC_SMALL));
+    CODE(cuMemFree(traffic.small_device));
+    CODE(cuMemFreeAsync(traffic.device, traffic.bulk));
+    CODE(cuMemHostUnregister(registered));
+    CODE(cuMemFreeHost(traffic.small_in));
     return 0;
 }
