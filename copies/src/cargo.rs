@@ -41,7 +41,7 @@ impl<'a> Cargo<'a> {
         self.requests().iter().filter(counts).map(|request| request.shape.flattened())
     }
 
-    #[inline]
+    #[inline(always)]
     pub(crate) fn bytes(self) -> u64 {
         match self {
             Cargo::One(request) => request.bytes(),

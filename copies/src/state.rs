@@ -64,6 +64,7 @@ impl StreamState {
     }
 
     /// The time at which a copy begins, if the option `trace` is on.
+    #[inline(always)]
     pub(crate) fn began(&self) -> Option<Nanos> {
         self.inner.records.trace.is_on().then(|| self.inner.driver.host().now())
     }

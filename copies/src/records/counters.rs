@@ -71,6 +71,7 @@ impl Counters {
         }
     }
 
+    #[inline(always)] // the plan is known where it is called
     pub(crate) fn copied(&self, plan: Plan, bytes: u64) {
         match plan {
             Plan::Native(reason) => self.native[reason as usize].add(bytes),
