@@ -8,6 +8,7 @@
 //! | [`hal`] | the seam: one trait for a CUDA driver, its newtypes and its error; its page is the contract |
 //! | [`driver`] | the real driver, found at run time |
 //! | [`Overtake`], [`PriorityStream`] | the front door: open a device, make or adopt streams, copy |
+//! | [`buffer`] | memory whose copies are safe |
 //! | [`copy`] | requests, plans, handles |
 //! | [`kernel`] | the copy kernel that yields to urgent copies |
 //! | [`options`] | every tunable, with one name everywhere |
@@ -20,7 +21,7 @@
 
 pub use copies::{
     Blocking, ClassSnapshot, Direction, Latency, Options, Overtake, Priorities, Priority, PriorityStream, Statistics,
-    TracedCopy, Words, copy, kernel, options, variables,
+    TracedCopy, Words, buffer, copy, kernel, options, variables,
 };
 pub use {driver, hal};
 

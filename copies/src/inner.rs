@@ -10,7 +10,7 @@ use terms::{Direction, Priority};
 
 use crate::decide::leaves_urgent_copies;
 use crate::engine::Engine;
-use crate::guard::Guard;
+use crate::guard::{Blocking, Guard};
 use crate::kernel::{CopyKernel, Yield};
 use crate::pool::Pool;
 use crate::primary::Primary;
@@ -123,6 +123,17 @@ impl Inner {
     /// Runs `body` in the layer's context, with any context current on the calling thread.
     pub(crate) fn at_home<T>(&self, body: impl FnOnce() -> T) -> T {
         self.primary.visit(|| hal::beside_captures(&*self.driver, body))
+    }
+
+    /// Announces a driver call that may wait for the device: see [`crate::Overtake::blocking`].
+    pub(crate) fn blocking(&self) -> Blocking {
+        self.guard.as_ref().map(|guard| guard.blocking(|body| self.at_home(body))).unwrap_or_default()
+    }
+
+    /// Makes such a call in the layer's context: memory is allocated and freed by one.
+    pub(crate) fn beside_all<T>(&self, call: impl FnOnce() -> T) -> T {
+        let _blocking = self.blocking();
+        self.at_home(call)
     }
 
     /// Makes a call of the driver's own. No copy is taken over meanwhile.

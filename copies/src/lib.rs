@@ -7,6 +7,7 @@
 //! |---|---|
 //! | [`hal`] | the seam: one trait for a CUDA driver, its newtypes and its error; its page is the contract |
 //! | [`Overtake`], [`PriorityStream`] | the front door: open a device, make or adopt streams, copy |
+//! | [`buffer`] | memory whose copies are safe |
 //! | [`copy`] | requests, the ways that copies go, handles |
 //! | `decide` | the way of a copy: one pure function, and its table |
 //! | `submit` | the ways, one file each |
@@ -20,6 +21,7 @@
 #![deny(unsafe_code)]
 
 mod bell;
+pub mod buffer;
 mod cargo;
 mod decide;
 mod engine;

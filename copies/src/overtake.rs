@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use hal::{Context, Device, DevicePtr, Driver, Result, Stream, StreamFlags};
 use terms::{Direction, Priorities, Priority};
 
+use crate::buffer::{DeviceBuffer, PinnedBuffer, Pod};
 use crate::guard::{Blocking, Guard};
 use crate::inner::Inner;
 use crate::primary::Primary;
@@ -103,6 +104,16 @@ impl Overtake {
         PriorityStream::new(&self.inner, stream, None, false)
     }
 
+    /// Pinned host memory for so many elements, all zero.
+    pub fn pinned_buffer<T: Pod>(&self, length: usize) -> Result<PinnedBuffer<T>> {
+        PinnedBuffer::new(&self.inner, length)
+    }
+
+    /// Device memory for so many elements, with undefined contents.
+    pub fn device_buffer<T: Pod>(&self, length: usize) -> Result<DeviceBuffer<T>> {
+        DeviceBuffer::new(&self.inner, length)
+    }
+
     /// The range that [`Options`] set.
     #[must_use]
     pub fn priorities(&self) -> Priorities {
@@ -126,8 +137,7 @@ impl Overtake {
     /// the announcement is dropped.
     #[must_use]
     pub fn blocking(&self) -> Blocking {
-        let inner = &self.inner;
-        inner.guard.as_ref().map(|guard| guard.blocking(|body| inner.at_home(body))).unwrap_or_default()
+        self.inner.blocking()
     }
 
     /// Announces that memory is freed in stream order. Copies under way that use it are finished first.

@@ -5,8 +5,9 @@ use std::fmt;
 use std::sync::Arc;
 
 use hal::{Code, DevicePtr, Result, Shape, Stream};
-use terms::Priority;
+use terms::{Direction, Priority};
 
+use crate::buffer::{BufferCopy, DeviceBuffer, PinnedBuffer, Pod};
 use crate::decide::{Plan, Reason};
 use crate::handle::CopyHandle;
 use crate::inner::Inner;
@@ -112,6 +113,17 @@ impl PriorityStream {
     pub unsafe fn memcpy_batch_async(&self, requests: &[Request]) -> Result<Vec<CopyHandle>> {
         // SAFETY: passed on to the caller.
         requests.iter().map(|request| unsafe { self.memcpy_async(request) }).collect()
+    }
+
+    /// Copies a pinned buffer to the device, asynchronously, in the order of the stream. It needs a stream that is no
+    /// default stream and is not being captured, and as many elements on both sides.
+    pub fn copy_to_device<T: Pod>(&self, source: PinnedBuffer<T>, target: &DeviceBuffer<T>) -> Result<BufferCopy<T>> {
+        BufferCopy::submit(&self.state, Direction::HostToDevice, source, target)
+    }
+
+    /// Copies from the device to a pinned buffer, as [`PriorityStream::copy_to_device`] does the other way.
+    pub fn copy_to_host<T: Pod>(&self, source: &DeviceBuffer<T>, target: PinnedBuffer<T>) -> Result<BufferCopy<T>> {
+        BufferCopy::submit(&self.state, Direction::DeviceToHost, target, source)
     }
 
     /// Host to device.

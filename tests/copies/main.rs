@@ -113,6 +113,8 @@ const ON_MODEL: &[(&str, OnModel)] = &[
     ("deadlock::is_real", model::deadlock::is_real),
     ("deadlock::is_ended_by_the_watchdog", model::deadlock::is_ended_by_the_watchdog),
     ("bounds::beyond_host_memory", model::bounds::beyond_host_memory),
+    ("buffers::are_freed", model::buffers::are_freed),
+    ("buffers::are_freed_after_the_copy", model::buffers::are_freed_after_the_copy),
     ("captures::doubt_is_a_capture", model::captures::doubt_is_a_capture),
     ("closing::lets_bulk_through", model::closing::lets_bulk_through),
     ("closing::leaves_nothing", model::closing::leaves_nothing),

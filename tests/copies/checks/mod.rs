@@ -1,6 +1,7 @@
 //! All checks, one file per noun.
 
 pub mod bounds;
+mod buffers;
 pub mod bytes;
 mod captures;
 mod company;
@@ -43,6 +44,7 @@ macro_rules! cases {
 
 const PLAIN: &[Case] = cases! { false,
     bounds: beyond_device_memory;
+    buffers: both_ways dropped forgotten refused;
     bytes: eight_priorities many_threads;
     captures: modes_are_kept;
     company: not_the_other_engine not_its_own_stream;

@@ -1,6 +1,7 @@
 //! Properties that only a model can show: faults, machines with few queues, and leftovers.
 
 pub mod bounds;
+pub mod buffers;
 pub mod captures;
 pub mod closing;
 pub mod deadlock;

@@ -1,0 +1,127 @@
+//! Copies that keep their buffers until they have completed.
+#![allow(unsafe_code)] // copies are unsafe: the buffers are kept as they demand
+
+use std::fmt;
+use std::mem::ManuallyDrop;
+use std::sync::Arc;
+
+use bytemuck::Pod;
+use hal::{Code, Result};
+use terms::Direction;
+
+use crate::buffer::{DeviceBuffer, PinnedBuffer};
+use crate::handle::CopyHandle;
+use crate::inner::Inner;
+use crate::request::Request;
+use crate::state::StreamState;
+use crate::submit::submit;
+
+/// A copy between buffers, which it keeps. [`BufferCopy::wait`] gives the pinned one back.
+///
+/// Dropping it waits for the copy. Forgetting it (`std::mem::forget`) leaks the memory of both buffers.
+#[must_use = "dropping it waits for the copy, and frees the pinned buffer"]
+pub struct BufferCopy<T: Pod> {
+    handle: CopyHandle,
+    /// There until the end has been waited for.
+    buffers: Option<(PinnedBuffer<T>, DeviceBuffer<T>)>,
+}
+
+impl<T: Pod> BufferCopy<T> {
+    pub(crate) fn submit(
+        stream: &Arc<StreamState>,
+        direction: Direction,
+        pinned: PinnedBuffer<T>,
+        device: &DeviceBuffer<T>,
+    ) -> Result<BufferCopy<T>> {
+        check(stream, &pinned, device)?;
+        let (host, there, bytes) = (pinned.start(), device.pointer(), size_of_val(&*pinned) as u64);
+        let request = match direction {
+            Direction::DeviceToHost => Request::dtoh(host, there, bytes),
+            _ => Request::htod(there, host, bytes),
+        };
+        // Not dropped if the submission panics.
+        let buffers = ManuallyDrop::new((pinned, device.clone()));
+        // SAFETY: both sides have that many bytes. They live, and no reference to the host's is handed out, until the
+        // copy is known to have ended. Whatever bytes arrive there are a `T`.
+        match unsafe { submit(stream, &request, None) } {
+            Ok(handle) => Ok(BufferCopy { handle, buffers: Some(ManuallyDrop::into_inner(buffers)) }),
+            Err(error) => {
+                // Chunks of the copy may be under way.
+                drop_at_rest(&stream.inner, buffers);
+                Err(error)
+            }
+        }
+    }
+
+    /// The handle of the copy: how far it is, and which way it went.
+    #[must_use]
+    pub fn handle(&self) -> &CopyHandle {
+        &self.handle
+    }
+
+    /// Waits until the copy has completed, and returns the pinned buffer.
+    ///
+    /// An error is that of [`CopyHandle::wait`]. The buffers are given up then: their memory is freed if the device
+    /// comes to rest, and leaked otherwise.
+    pub fn wait(mut self) -> Result<PinnedBuffer<T>> {
+        let (pinned, _) = self.end()?.expect("the buffers are there until the copy is waited for or dropped");
+        Ok(pinned)
+    }
+
+    /// Waits for the end of the copy. `None` if that has been done before.
+    fn end(&mut self) -> Result<Option<(PinnedBuffer<T>, DeviceBuffer<T>)>> {
+        // Not dropped if the wait panics.
+        let Some(buffers) = self.buffers.take().map(ManuallyDrop::new) else { return Ok(None) };
+        let inner = &self.handle.stream.inner;
+        // The calling thread may have another context, or none.
+        match inner.at_home(|| self.handle.wait()) {
+            Ok(()) => Ok(Some(ManuallyDrop::into_inner(buffers))),
+            Err(error) => {
+                drop_at_rest(inner, buffers);
+                Err(error)
+            }
+        }
+    }
+}
+
+/// Refuses copies whose end could not be waited for, and those that would leave their memory.
+fn check<T: Pod>(stream: &StreamState, pinned: &PinnedBuffer<T>, device: &DeviceBuffer<T>) -> Result<()> {
+    let refused = |code: Code, detail: String| Err(code.at("overtake buffer copy").because(detail));
+    if pinned.len() != device.len() {
+        let detail = format!("{} elements in pinned memory, and {} on the device", pinned.len(), device.len());
+        return refused(Code::INVALID_VALUE, detail);
+    }
+    if !device.is_of(&stream.inner) {
+        return refused(Code::INVALID_VALUE, "stream and device buffer are not of one Overtake".to_owned());
+    }
+    if stream.stream.is_default() {
+        let detail = "a default stream is another one on other threads; use a stream of your own".to_owned();
+        return refused(Code::INVALID_VALUE, detail);
+    }
+    if stream.inner.is_capturing(stream.stream) {
+        let detail = "a graph keeps no buffers; use PriorityStream::memcpy_async".to_owned();
+        return refused(Code::STREAM_CAPTURE_UNSUPPORTED, detail);
+    }
+    Ok(())
+}
+
+/// Drops the buffers of a copy that has failed, when the device uses them no more. If that cannot be known, they are
+/// leaked.
+fn drop_at_rest<T>(inner: &Inner, buffers: ManuallyDrop<T>) {
+    if inner.at_home(|| inner.driver.context_synchronize()).is_ok() {
+        drop(ManuallyDrop::into_inner(buffers));
+    }
+}
+
+impl<T: Pod> Drop for BufferCopy<T> {
+    fn drop(&mut self) {
+        // Whatever went wrong, the next call of the context says so too.
+        let _ = self.end();
+    }
+}
+
+impl<T: Pod> fmt::Debug for BufferCopy<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BufferCopy").field("handle", &self.handle).finish_non_exhaustive()
+    }
+}
