@@ -122,6 +122,23 @@ mod tests {
         assert!((0..1_000).all(|look| !vigil.look(thread(), look / 5, Activity::Blocked)));
     }
 
+    /// A thread that is given up makes no call, so the number of calls alone does not tell the next one from it.
+    #[test]
+    fn the_next_thread_has_patience_of_its_own() {
+        let next = ThreadKey::from_handle(7 << 56 | 1, 7).unwrap();
+        let mut vigil = Vigil::default();
+        let mut given_up = |thread| (0..LOOKS).position(|_| vigil.look(thread, 1, Activity::Blocked));
+        assert_eq!([thread(), next].map(&mut given_up), [Some(LOOKS - 1); 2]);
+    }
+
+    #[test]
+    #[cfg_attr(miri, ignore)] // all threads that it interprets are one
+    fn nothing_is_known_of_a_thread_that_a_fork_has_left_behind() {
+        let Some(here) = Task::here() else { return };
+        let left_behind = Task { process: here.process + 1, ..here };
+        assert_eq!(left_behind.activity(), Activity::Blocked, "though the thread with its number runs");
+    }
+
     #[test]
     fn a_line_of_proc_is_read_behind_the_name() {
         let line = |state: &str| format!("12 (a) b (c) {state} 1 1 1 0 -1 4194304 5 0 0 0 30 12 0 0 20 0 2 0");
