@@ -82,3 +82,59 @@ fn is_one_run(shape: &Shape) -> bool {
 fn flattens(shape: &Shape) -> bool {
     shape.flattened().is_linear()
 }
+
+#[cfg(test)]
+mod tests {
+    use channels::Side;
+    use hal::DevicePtr;
+
+    use super::*;
+
+    fn linear(bytes: u64) -> Request {
+        Request::linear(DevicePtr(0x2000_0000), DevicePtr(0x1000), bytes)
+    }
+
+    /// Two rows of eight bytes.
+    fn rows(pitch_bytes: u64) -> Request {
+        let side = |address| Side::unified(address).pitched(pitch_bytes, 0);
+        let shape = Shape { target: side(0x2000), source: side(0x1000), width_bytes: 8, rows: 2, depth: 1 };
+        Request { shape, ..linear(0) }
+    }
+
+    fn bytes_of(cargo: Cargo<'_>) -> Vec<u64> {
+        cargo.shapes().map(|shape| shape.bytes()).collect()
+    }
+
+    #[test]
+    fn a_batch_is_all_of_its_copies_that_move_bytes() {
+        let requests = [linear(64), linear(0), linear(16)];
+        let batch = Cargo::Batch(&requests);
+        assert_eq!((batch.requests().len(), batch.first().bytes(), batch.bytes()), (3, 64, 80));
+        assert_eq!(bytes_of(batch), [64, 16]);
+        let one = Cargo::One(&requests[1]);
+        assert_eq!((one.requests().len(), one.first().bytes(), one.bytes()), (1, 0, 0));
+        assert_eq!(bytes_of(one), [0], "a copy by itself goes to the driver even if it is empty");
+        assert_eq!(bytes_of(Cargo::One(&rows(8))), [16]);
+    }
+
+    #[test]
+    fn the_driver_inlines_what_is_small_and_linear_and_goes_to_the_device() {
+        let inlined = |request: &Request| Cargo::One(request).is_inlined(Direction::HostToDevice);
+        assert!(inlined(&linear(INLINE_BYTES_MAX)) && !inlined(&linear(INLINE_BYTES_MAX + 1)));
+        assert!(!Cargo::One(&linear(8)).is_inlined(Direction::DeviceToHost));
+        assert!(inlined(&rows(8)) && !inlined(&rows(9)), "rows that touch are linear");
+        let batch =
+            |last| Cargo::Batch(&[linear(INLINE_BYTES_MAX - 8), linear(last)]).is_inlined(Direction::HostToDevice);
+        assert!(batch(8) && !batch(9));
+        assert!(!Cargo::Batch(&[linear(8)]).is_inlined(Direction::DeviceToHost));
+    }
+
+    #[test]
+    fn both_sides_of_one_row_are_as_far_from_a_multiple_of_16() {
+        let aligned =
+            |target, source| Cargo::One(&Request::linear(DevicePtr(target), DevicePtr(source), 64)).is_aligned();
+        assert!(aligned(0x2000, 0x1000) && aligned(0x2008, 0x1018));
+        assert!(!aligned(0x2008, 0x1000) && !aligned(0x2000, 0x1001));
+        assert!(Cargo::Batch(&[linear(64)]).is_aligned());
+    }
+}

@@ -145,7 +145,7 @@ impl Shape {
     #[must_use]
     pub fn flattened(self) -> Shape {
         let mut shape = self;
-        if shape.depth == 1 || shape.slices_touch() {
+        if shape.slices_touch() {
             shape.rows *= shape.depth;
             shape.depth = 1;
         }
@@ -205,6 +205,67 @@ mod tests {
         let rows = u128::from(side.row_pitch_bytes).checked_mul(rows.checked_sub(1)?)?;
         let slices = u128::from(side.slice_pitch_bytes).checked_mul(depth.checked_sub(1)?)?;
         u128::from(side.address).checked_add(width)?.checked_add(rows)?.checked_add(slices)
+    }
+
+    /// Five rows of 16 bytes in each of three slices.
+    fn rows(target: (u64, u64), source: (u64, u64)) -> Shape {
+        let target = Side::device(DevicePtr(0x100)).pitched(target.0, target.1);
+        Shape { target, source: Side::host(0x9000).pitched(source.0, source.1), width_bytes: 16, rows: 5, depth: 3 }
+    }
+
+    fn run(bytes: u64) -> Shape {
+        Shape::run(Side::device(DevicePtr(0x100)), Side::host(0x9000), bytes)
+    }
+
+    #[test]
+    fn rows_and_slices_that_touch_on_both_sides_become_one() {
+        let tight = (16, 80);
+        assert_eq!(rows(tight, tight).flattened(), run(240));
+        assert_eq!(Shape { depth: 1, ..rows(tight, (16, 99)) }.flattened(), run(80), "one slice touches no other");
+        assert_eq!(Shape { rows: 1, depth: 1, ..rows((32, 99), tight) }.flattened(), run(16));
+        let wide = rows((32, 160), tight);
+        assert_eq!(wide.flattened(), Shape { rows: 15, depth: 1, ..wide }, "gaps between rows alone");
+        for apart in [rows((16, 81), tight), rows(tight, (16, 81)), Shape { rows: 1, ..rows((16, 80), tight) }] {
+            assert_eq!(apart.flattened(), apart);
+        }
+    }
+
+    #[test]
+    fn only_one_row_is_linear() {
+        let three = rows((16, 80), (16, 80));
+        assert!(run(16).is_linear() && Shape { rows: 1, depth: 1, ..three }.is_linear());
+        assert!(!Shape { rows: 1, ..three }.is_linear() && !Shape { depth: 1, ..three }.is_linear());
+    }
+
+    #[test]
+    fn parts_begin_where_they_are_said_to() {
+        let part = run(64).bytes_from(16, 48);
+        assert_eq!((part.target.address, part.source.address, part.width_bytes), (0x110, 0x9010, 48));
+        assert_eq!(part.target.pointer(), DevicePtr(0x110));
+        assert_eq!((part.target.declared, part.source.declared), (Declared::Device, Declared::Host));
+        let part = rows((32, 1000), (64, 2000)).rows_from(2, 1, 4);
+        assert_eq!((part.target.address, part.source.address), (0x100 + 2032, 0x9000 + 4064));
+        assert_eq!((part.width_bytes, part.rows, part.depth), (16, 4, 1));
+        assert_eq!(rows((32, 1000), (64, 2000)).rows_from(0, 2, 3).rows, 3);
+    }
+
+    #[test]
+    #[cfg(debug_assertions)]
+    fn parts_that_are_not_there_are_mistakes() {
+        fn refused(part: impl FnOnce() -> Shape + std::panic::UnwindSafe) -> bool {
+            std::panic::catch_unwind(part).is_err()
+        }
+        let all = rows((32, 1000), (64, 2000));
+        assert!(refused(|| run(64).bytes_from(16, 49)), "beyond the end");
+        assert!(refused(move || all.bytes_from(0, 16)), "of more than a row");
+        assert!(refused(move || all.rows_from(0, 2, 4)), "beyond the last row");
+        assert!(refused(move || all.rows_from(3, 0, 1)), "beyond the last slice");
+    }
+
+    #[test]
+    fn slices_are_whole_rows_apart_or_not_at_all() {
+        let rows_of = |row, slice| Side::unified(0).pitched(row, slice).slice_rows();
+        assert_eq!([rows_of(16, 64), rows_of(16, 0), rows_of(16, 65), rows_of(0, 64)], [Some(4), Some(0), None, None]);
     }
 
     proptest! {
