@@ -35,7 +35,7 @@ pub struct Ready<'g> {
     pub node: NodeId,
     /// Its work.
     pub kind: Kind,
-    /// Its priority, with what it inherits.
+    /// Its priority, the inherited one included.
     pub priority: Priority,
     /// How often it has been handed out before (PX-09).
     pub turn: u32,

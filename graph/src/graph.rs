@@ -1,4 +1,4 @@
-//! The graph: its parts, and what its calls share.
+//! The graph: its parts, and the common steps of its calls.
 
 use std::collections::VecDeque;
 
@@ -15,7 +15,7 @@ use crate::points::Points;
 use crate::queue::Queue;
 use crate::refused::{Label, Refused};
 
-/// What a graph has counted.
+/// The counts of a graph.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Statistics {
     /// Nodes that have not been returned by [`Graph::ended`].
@@ -34,8 +34,8 @@ pub struct Statistics {
 
 /// Nodes, the order between them, and the queues of those that are ready.
 ///
-/// A graph has no lock, no thread and no clock: its owner calls it, does what it says, and reports. The page of the
-/// crate has an example; `graph/README.md` tells the states.
+/// A graph has no lock, no thread and no clock: its owner calls it, takes the returned steps, and reports. The page of
+/// the crate has an example; `graph/README.md` has the states.
 pub struct Graph {
     pub(crate) options: Options,
     pub(crate) nodes: Nodes,
@@ -68,7 +68,7 @@ pub struct Graph {
     pub(crate) walk: Vec<(u32, u32)>,
     pub(crate) visit: u64,
     pub(crate) failure: Option<Cause>,
-    /// What has been submitted to the device will not complete.
+    /// Submitted work will not complete.
     pub(crate) is_device_lost: bool,
     pub(crate) syncs: u64,
 }
@@ -123,7 +123,7 @@ impl Graph {
         self.nodes.find(node).map_or(Stage::Ended, |node| self.nodes[node].stage)
     }
 
-    /// The priority of a node, with what it inherits. A node that has been returned by [`Graph::ended`] has none.
+    /// The priority of a node, the inherited one included. A node that has been returned by [`Graph::ended`] has none.
     #[must_use]
     pub fn priority(&self, node: NodeId) -> Option<Priority> {
         self.nodes.find(node).map(|node| self.nodes[node].effective)
@@ -136,7 +136,7 @@ impl Graph {
         Label { id: node, name: self.nodes.name_of(node).to_owned() }
     }
 
-    /// The place in its lane of a node that has been launched and has not ended: what other streams wait for.
+    /// The place in its lane of a node that has been launched and has not ended. Other streams wait for that point.
     #[must_use]
     pub fn point(&self, node: NodeId) -> Option<Point> {
         self.point_in_flight(self.nodes.find(node)?)
@@ -148,7 +148,7 @@ impl Graph {
         self.failure
     }
 
-    /// What the graph has counted.
+    /// The counts so far.
     #[must_use]
     pub fn statistics(&self) -> Statistics {
         Statistics {
@@ -221,7 +221,7 @@ impl Graph {
         }
     }
 
-    /// Does what calls have left to do, in the order in which they left it.
+    /// Takes the steps that calls have left over, in their order.
     pub(crate) fn settle(&mut self) {
         while let Some(node) = self.todo.pop_front() {
             let slot = &mut self.nodes[node];

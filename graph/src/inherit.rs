@@ -38,7 +38,7 @@ impl Graph {
         }
     }
 
-    /// A node that waited for this one, or its own priority, may no longer be what it was.
+    /// A node that waited for this one, or its own priority, may have changed.
     pub(crate) fn lower(&mut self, node: u32) {
         if self.is_physx() {
             return;

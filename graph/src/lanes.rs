@@ -6,7 +6,7 @@ use crate::list::NONE;
 use crate::node::Point;
 use crate::options::{LANES_MAX, Options};
 
-/// A stream of the device, by what has been submitted to it.
+/// A stream of the device, with the points submitted to it.
 struct Lane {
     submitted: u64,
     completed: u64,
@@ -26,7 +26,7 @@ struct Strand {
     next_free: u32,
 }
 
-/// All lanes and strands, and what has been joined.
+/// All lanes and strands, and their joins.
 pub(crate) struct Lanes {
     lanes: Vec<Lane>,
     per_group: u8,

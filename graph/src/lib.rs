@@ -35,7 +35,7 @@
 //! # Ok::<(), overtake_graph::Refused>(())
 //! ```
 #![deny(clippy::print_stderr, clippy::print_stdout)] // messages go through `log`
-#![cfg_attr(not(test), deny(clippy::disallowed_methods))] // clippy.toml says what, and why
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))] // clippy.toml has the list, with reasons
 #![forbid(unsafe_code)]
 
 mod dispatch;

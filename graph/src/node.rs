@@ -1,4 +1,4 @@
-//! Nodes: what a caller states of them, and their slots.
+//! Nodes: their descriptions by callers, and their slots.
 
 use std::fmt;
 use std::num::NonZeroU32;
@@ -68,7 +68,7 @@ impl Kind {
     }
 }
 
-/// What has become of a node (T30).
+/// The outcome of a node (T30).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mark {
     /// All its work has been submitted, or its function has run.
@@ -105,7 +105,7 @@ pub struct Point {
     pub value: u64,
 }
 
-/// What a caller states of a new node.
+/// A caller's description of a new node.
 #[derive(Clone, Copy, Debug)]
 pub struct Spec<'a> {
     /// Its work.
@@ -155,7 +155,7 @@ pub(crate) struct Slot {
     pub kind: Kind,
     pub stage: Stage,
     pub own: Priority,
-    /// With what is inherited.
+    /// The inherited one included.
     pub effective: Priority,
     /// The priority that the caller has been told.
     pub told: Priority,

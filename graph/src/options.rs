@@ -51,7 +51,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// What is wrong with these, if anything is.
+    /// The fault of these options, if there is one.
     pub(crate) fn fault(&self) -> Option<&'static str> {
         if u32::from(self.groups) * u32::from(self.lanes) > LANES_MAX {
             return Some("groups * lanes is more than 64: choose fewer of either");

@@ -1,9 +1,9 @@
-//! Ready nodes in the order of PhysX: three bins, passes over them, and a stack of what has been submitted (PX-10,
+//! Ready nodes in the order of PhysX: three bins, passes over them, and a stack of submitted ones (PX-10,
 //! PX-11, PX-17).
 
 use crate::nodes::Nodes;
 
-/// What is to be done next.
+/// The next step.
 pub(crate) enum Turn {
     /// Hand this node out.
     Launch(u32),
@@ -35,7 +35,7 @@ impl Passes {
         self.submitted.push(node);
     }
 
-    /// Moves what has been submitted to the bins; `each` sees it first.
+    /// Moves submitted nodes to the bins; `each` sees them first.
     pub fn poll(&mut self, nodes: &mut Nodes, mut each: impl FnMut(&mut Nodes, u32)) {
         if self.is_taken {
             return;

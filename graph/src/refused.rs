@@ -1,4 +1,4 @@
-//! Refusals: what a caller asked for, why it is not possible, and the tasks by their names.
+//! Refusals: the request, the reason why it is not possible, and the tasks by their names.
 
 use std::fmt;
 
@@ -36,7 +36,7 @@ pub enum Refused {
     Priority {
         /// The name of the new task.
         task: String,
-        /// What was asked for.
+        /// The requested one.
         asked: Priority,
         /// Those that there are.
         priorities: Priorities,

@@ -80,7 +80,7 @@ impl Graph {
         self.order(first, then, None)
     }
 
-    /// `then` starts when `first` has come to this mark, whatever their kinds: completion tasks
+    /// `then` starts when `first` has come to this mark, for all kinds of both: completion tasks
     /// ([`Mark::Launched`], PX-07) and completion prerequisites ([`Mark::Complete`], PX-19).
     ///
     /// # Errors
@@ -250,7 +250,7 @@ impl Graph {
         found.ok_or_else(|| Refused::Finished { task: self.label(node), other: other() })
     }
 
-    /// The kind of a node has become known: what it waits for, and what waits for it, may be another mark.
+    /// The kind of a node has become known: its edges, in both directions, may have other marks now.
     fn count_edges_anew(&mut self, node: u32) {
         let mut edge = self.nodes[node].into;
         while edge != NONE {

@@ -1,4 +1,4 @@
-//! Bounds: of queues, of what others have to wait, of options.
+//! Bounds: of queues, of waits, of options.
 
 use std::num::NonZeroU32;
 
@@ -186,7 +186,7 @@ fn an_event_is_worth_its_price_only_where_another_lane_or_the_host_waits() {
     assert!(!is_waited_for(&mut graph), "none comes after");
 }
 
-/// T6: of the nodes of a lower priority one is handed out in each `share`, whatever comes above, and the lower
+/// T6: of the nodes of a lower priority one is handed out in each `share`, under any load above, and the lower
 /// priorities have these turns one after the other.
 #[test]
 fn no_priority_starves() {

@@ -1,4 +1,4 @@
-//! The cases of `graph/tests/cases`: what the graph does, to the letter, in both orders.
+//! The cases of `graph/tests/cases`: the steps of the graph, to the letter, in both orders.
 
 mod script;
 
@@ -7,7 +7,7 @@ use std::path::Path;
 
 use overtake_graph::Order;
 
-/// A case: the script, and what it does in each order.
+/// A case: the script, and its events in each order.
 struct Case {
     script: String,
     default: String,

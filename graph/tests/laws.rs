@@ -7,7 +7,7 @@ use overtake_graph::{Kind, Mark, Options, Order, Priorities, Priority, Runner};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-/// One move of a random program: what, and numbers that say which.
+/// One move of a random program: its kind, and the numbers of its nodes.
 type Move = (u8, u16, u16, u8, u8);
 
 /// Priorities alone decide: no shares.
@@ -61,8 +61,8 @@ fn moves(most: usize) -> impl Strategy<Value = Vec<Move>> {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// What is handed out is schedulable, the device keeps every order, each reference is given back once, priorities
-    /// are inherited and taken back, and failures reach those behind them.
+    /// Nodes that are handed out are schedulable, the device keeps every order, each reference is given back once,
+    /// priorities are inherited and taken back, and failures reach those behind them.
     #[test]
     fn any_program_keeps_its_order(moves in moves(60), lanes in 1_u8..4, groups in 1_u8..3) {
         let mut model = Model::new(options(lanes, groups));

@@ -1,4 +1,4 @@
-//! Memory: the millionth task costs what the thousandth does. One test only, because the allocations of a process are
+//! Memory: the millionth task costs as much as the thousandth. One test only, because the allocations of a process are
 //! counted.
 #![allow(unsafe_code)] // an allocator that counts
 

@@ -7,7 +7,7 @@ use overtake_graph::{
     Cause, Direction, Ended, Graph, Kind, Mark, NodeId, Options, Order, Point, Priority, Refused, Runner, Spec, Stage,
 };
 
-/// What a test wants of a new task.
+/// A test's description of a new task.
 #[derive(Clone, Copy, Debug)]
 pub struct Wish {
     pub kind: Kind,
@@ -17,7 +17,7 @@ pub struct Wish {
     pub fails: bool,
 }
 
-/// A task, and what has become of it in truth.
+/// A task, with its true outcome.
 struct Task {
     id: NodeId,
     wish: Wish,
@@ -105,7 +105,7 @@ impl Model {
         });
     }
 
-    /// Orders two tasks, and checks what the graph says of it.
+    /// Orders two tasks, and checks the graph's answer.
     pub fn order(&mut self, first: usize, then: usize, mark: Option<Mark>) {
         let (one, other) = (self.tasks[first].id, self.tasks[then].id);
         let (stage_of_first, stage) = (self.graph.stage(one), self.graph.stage(other));
@@ -190,7 +190,7 @@ impl Model {
         (self.is_lost, self.is_strict) = (true, false);
     }
 
-    /// The device does the first item of this lane, if that has joined what it has to.
+    /// The device does the first item of this lane, if its joins are complete.
     pub fn execute(&mut self, lane: usize) -> bool {
         let is_free = |item: &Item| item.joins.iter().all(|at| self.done[usize::from(at.lane)] >= at.value);
         if !self.lanes[lane].front().is_some_and(is_free) {
@@ -219,7 +219,7 @@ impl Model {
         assert!(self.graph.complete(lane as u8, u64::MAX).is_err());
     }
 
-    /// Takes what the graph has to tell, and checks all priorities.
+    /// Takes the graph's news, and checks all priorities.
     pub fn settle(&mut self) {
         let (graph, tasks) = (&mut self.graph, &mut self.tasks);
         graph.inherited(|id, priority| {
@@ -306,7 +306,7 @@ impl Model {
         let mut expected: Vec<Priority> = self.tasks.iter().map(|task| task.own).collect();
         let live =
             |task: usize| self.tasks[task].ended.is_none() && self.graph.stage(self.tasks[task].id) != Stage::Ended;
-        // What waits for what: by edges, and by the order of lanes.
+        // All waits: by edges, and by the order of lanes.
         let mut waits: Vec<(usize, usize)> = Vec::new();
         for (then, task) in self.tasks.iter().enumerate() {
             waits.extend(task.before.iter().map(|(first, _)| (*first, then)));

@@ -1,4 +1,4 @@
-//! Plays the scripts of `graph/tests/cases` on a graph, and writes down what it does (`graph/tests/README.md`).
+//! Plays the scripts of `graph/tests/cases` on a graph, and writes down its steps (`graph/tests/README.md`).
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -18,7 +18,7 @@ pub struct Player {
     turns: BTreeMap<NodeId, u32>,
     /// The tasks at the points of the lanes.
     points: BTreeMap<Point, String>,
-    /// What a task does while it is launched, by its name and turn.
+    /// The lines of a task while it is launched, by its name and turn.
     during: BTreeMap<(String, u32), Vec<String>>,
     /// The tasks whose next launch fails.
     failing: Vec<String>,
@@ -27,7 +27,7 @@ pub struct Player {
     transcript: String,
 }
 
-/// What the graph does in this order.
+/// The steps of the graph in this order.
 pub fn play(script: &str, order: Order) -> String {
     let mut lines = script.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with('#')).peekable();
     let mut options = Options { order, groups: 1, ..Options::default() };
@@ -77,7 +77,7 @@ fn set(options: &mut Options, setting: &str) {
     }
 }
 
-/// The words of a task: its kind, and what follows it.
+/// The words of a task: its kind, and those after it.
 #[derive(Default)]
 struct Words {
     kind: Option<Kind>,
