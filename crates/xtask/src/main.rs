@@ -3,6 +3,7 @@
 
 mod agreement;
 mod arrows;
+mod clauses;
 mod codegen;
 mod columns;
 mod fuzz;

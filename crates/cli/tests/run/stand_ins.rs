@@ -1,5 +1,5 @@
 //! Stand-ins for the drop-in and for programs, and the start of `overtake run` with them.
-#![allow(unsafe_code)] // a child undoes what it has inherited before it starts the command
+#![allow(unsafe_code)] // a child undoes inherited settings before it starts the command
 
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
