@@ -42,7 +42,7 @@ impl<T: Pod> BufferCopy<T> {
         // Not dropped if the submission panics.
         let buffers = ManuallyDrop::new((pinned, device.clone()));
         // SAFETY: both sides have that many bytes. They live, and no reference to the host's is handed out, until the
-        // copy is known to have ended. Whatever bytes arrive there are a `T`.
+        // copy is known to have ended. Any bytes that arrive there are a `T`.
         match unsafe { submit(stream, &request, None) } {
             Ok(handle) => Ok(BufferCopy { handle, buffers: Some(ManuallyDrop::into_inner(buffers)) }),
             Err(error) => {
@@ -53,7 +53,7 @@ impl<T: Pod> BufferCopy<T> {
         }
     }
 
-    /// The handle of the copy: how far it is, and which way it went.
+    /// The handle of the copy: its progress, and the way that it went.
     #[must_use]
     pub fn handle(&self) -> &CopyHandle {
         &self.handle
@@ -115,7 +115,7 @@ fn drop_at_rest<T>(inner: &Inner, buffers: ManuallyDrop<T>) {
 
 impl<T: Pod> Drop for BufferCopy<T> {
     fn drop(&mut self) {
-        // Whatever went wrong, the next call of the context says so too.
+        // The next call of the context returns the error too.
         let _ = self.end();
     }
 }

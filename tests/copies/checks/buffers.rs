@@ -24,7 +24,7 @@ fn elements(prng: &mut Prng, count: usize) -> Vec<u32> {
     (0..count).map(|_| prng.below(1 << 32) as u32).collect()
 }
 
-/// What a stream finds on the device, in a fresh pinned buffer.
+/// The device's bytes in the order of a stream, in a fresh pinned buffer.
 fn download(overtake: &Overtake, stream: &PriorityStream, device: &DeviceBuffer<u32>) -> Result<Vec<u32>, Failure> {
     let fresh = overtake.pinned_buffer(device.len())?;
     ensure!(fresh.iter().all(|element| *element == 0), "a pinned buffer begins with zeros");
@@ -82,7 +82,7 @@ pub fn dropped(rig: &Rig) -> Outcome {
     opener.join(rig.driver().host())
 }
 
-/// The memory of a forgotten copy is never freed, whatever else goes.
+/// The memory of a forgotten copy is never freed, even if all else is dropped.
 pub fn forgotten(rig: &Rig) -> Outcome {
     let overtake = bed::open(rig, bed::small_options())?;
     let stream = overtake.stream(level(1))?;
