@@ -17,7 +17,7 @@ use crate::primary::Primary;
 use crate::records::{Counters, Records, Standing, Tickets, Trace};
 use crate::watch::watch;
 use crate::worker::Worker;
-use options::Options;
+use options::{Options, Transport};
 
 /// The state that streams and handles share. The fields that a copy needs in order to go at once come first, on one
 /// cache line.
@@ -62,7 +62,7 @@ impl Inner {
         kernel.iter().for_each(|kernel| kernel.skip_to(options.counters_from));
         let guard = guard(driver, &options, &records, kernel.as_ref(), &to_device)?;
         let (shadows, events) = pools(&**driver)?;
-        Ok(Inner {
+        let inner = Inner {
             kernel,
             guard,
             events,
@@ -76,7 +76,44 @@ impl Inner {
             to_device,
             to_host,
             primary,
-        })
+        };
+        inner.tell(queues);
+        Ok(inner)
+    }
+
+    /// Tells the device, the ways of copies and the queues, at the level info.
+    fn tell(&self, queues: [usize; 2]) {
+        if !log::log_enabled!(log::Level::Info) {
+            return;
+        }
+        let device = self.driver.context_device().and_then(|device| self.driver.device_name(device));
+        let device = device.unwrap_or_else(|error| format!("a device without a name ({error})"));
+        let queues = match (self.options.channels, queues) {
+            (true, [to_device, to_host]) => format!("{to_device} hardware queues to the device, {to_host} to the host"),
+            (false, _) => {
+                format!("{} hardware queues a direction, by CUDA's variables", self.options.guard.copy_queues)
+            }
+        };
+        let urgent = self.options.urgent_transport.name();
+        log::info!(
+            "open on {device}: {} priorities, bulk {}, urgent copies by {urgent}; {queues}",
+            self.options.priorities.count(),
+            self.way_of_bulk()
+        );
+    }
+
+    /// The way of bulk copies with these options, on this machine.
+    fn way_of_bulk(&self) -> &'static str {
+        let (options, by_kernel) = (&self.options, self.may_use_kernel());
+        match options.transport {
+            _ if !self.is_enabled => "by the driver alone, as enabled = false",
+            _ if self.records.standing.has_stood_down() => "by the driver alone, as there is one hardware queue",
+            Transport::Native => "by the driver alone, as transport = native",
+            Transport::Auto | Transport::Kernel if by_kernel && self.guard.is_some() => "by guarded copy kernel",
+            Transport::Auto | Transport::Kernel if by_kernel => "by copy kernel",
+            _ if options.channels => "by copy engine in chunks",
+            _ => "by the driver alone, as no copy kernel can be used",
+        }
     }
 
     /// Starts the watcher. It gets no driver.

@@ -230,5 +230,16 @@ impl fmt::Debug for Overtake {
 impl Drop for Overtake {
     fn drop(&mut self) {
         self.leave();
+        if log::log_enabled!(log::Level::Info) {
+            let Statistics { urgent, kernel, engine, native, rescues, guard_rescues, .. } = self.statistics();
+            let native: u64 = native.values().map(|class| class.copies).sum();
+            log::info!(
+                "closed after {} urgent copies, {} by copy kernel, {} by copy engine in chunks, {native} by the driver \
+                 alone; the watcher opened words {rescues} times, the copy engine replaced {guard_rescues} kernels",
+                urgent.copies,
+                kernel.copies,
+                engine.copies
+            );
+        }
     }
 }

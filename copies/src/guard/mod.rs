@@ -209,6 +209,10 @@ impl Guard {
         let mut again = self.resume_in_time(now, at.unwrap_or(now));
         for carrier in &self.carriers {
             if carrier.take_over_if_overdue(now, self.patience) {
+                log::debug!(
+                    "a copy kernel found no multiprocessor for {}, so the copy engine replaces it",
+                    self.patience
+                );
                 self.strike(now);
             }
             again = [again, carrier.look(now, self.patience)].into_iter().flatten().min();

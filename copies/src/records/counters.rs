@@ -7,6 +7,7 @@ use hal::Nanos;
 use hdrhistogram::Histogram;
 use terms::{Priorities, Priority};
 
+use super::told;
 use crate::decide::{Plan, Reason};
 use crate::records::statistics::{ClassSnapshot, Latency, Statistics};
 use hal::locks::lock;
@@ -41,9 +42,10 @@ struct Class {
 }
 
 impl Class {
-    fn add(&self, bytes: u64) {
-        self.copies.fetch_add(1, Ordering::Relaxed);
+    /// Counts a copy, and returns its number in this class, from 1.
+    fn add(&self, bytes: u64) -> u64 {
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
+        self.copies.fetch_add(1, Ordering::Relaxed) + 1
     }
 
     fn snapshot(&self) -> ClassSnapshot {
@@ -73,12 +75,13 @@ impl Counters {
 
     #[inline(always)] // the plan is known where it is called
     pub(crate) fn copied(&self, plan: Plan, bytes: u64) {
-        match plan {
-            Plan::Native(reason) => self.native[reason as usize].add(bytes),
-            Plan::Urgent | Plan::UrgentKernel => self.urgent.add(bytes),
-            Plan::Kernel { .. } => self.kernel.add(bytes),
-            Plan::Engine { .. } => self.engine.add(bytes),
-        }
+        let class = match plan {
+            Plan::Native(reason) => &self.native[reason as usize],
+            Plan::Urgent | Plan::UrgentKernel => &self.urgent,
+            Plan::Kernel { .. } => &self.kernel,
+            Plan::Engine { .. } => &self.engine,
+        };
+        told::went(plan, class.add(bytes), bytes);
     }
 
     pub(crate) fn chunked(&self, chunks: usize) {

@@ -10,6 +10,7 @@ mod hold;
 mod standing;
 mod statistics;
 mod ticket;
+mod told;
 mod trace;
 
 use std::sync::{Arc, Mutex};

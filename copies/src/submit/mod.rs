@@ -223,8 +223,9 @@ impl Placed<'_> {
                 }
                 Err(Setback::Failed(error)) if planned.is_left_to_driver() => return Err(error),
                 Err(setback) => {
-                    if matches!(setback, Setback::Failed(_)) {
+                    if let Setback::Failed(error) = &setback {
                         self.asked.inner().records.counters.failed();
+                        log::debug!("a copy takes another way, because its own failed: {error}");
                     }
                     self.known.setback = Some((plan, setback));
                 }

@@ -176,6 +176,10 @@ impl<'a> Watcher<'a> {
             Verdict::Fine => return,
             Verdict::Rescue => {
                 engine.bank.open_all();
+                log::debug!(
+                    "no copy made progress while bulk waited, so bulk goes on ({} such rescues)",
+                    engine.rescues()
+                );
             }
             Verdict::StandDown => {
                 self.records.stand_down();

@@ -48,7 +48,9 @@ impl Transport {
 }
 
 impl UrgentTransport {
-    pub(crate) fn name(self) -> &'static str {
+    /// The word in options.
+    #[must_use]
+    pub fn name(self) -> &'static str {
         match self {
             UrgentTransport::Engine => "engine",
             UrgentTransport::Kernel => "kernel",
