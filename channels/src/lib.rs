@@ -41,8 +41,8 @@
 //! let host = driver.host_alloc(bytes, HostAllocFlags::PORTABLE)? as u64;
 //! let device = driver.mem_alloc(bytes)?.0;
 //!
-//! // Chunks that occupy an engine of 55 GB/s for at most 20 us each.
-//! let chunk_bytes = chunk::chunk_bytes(Nanos::from_us(20), 55_000_000_000, Nanos::from_us(2));
+//! // Chunks that occupy an engine for at most 20 us each.
+//! let chunk_bytes = chunk::chunk_bytes(Nanos::from_us(20), chunk::ENGINE_BYTES_PER_SECOND, chunk::ENGINE_GAP);
 //! let copy = Submission {
 //!     from: stream,
 //!     priority: Priority::LOWEST,

@@ -3,22 +3,16 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use channels::chunk::{self, ENGINE_BYTES_PER_SECOND, ENGINE_GAP};
 use channels::fold::{Group, group_of, groups};
-use channels::{Channel, ChannelOptions, chunk};
+use channels::{Channel, ChannelOptions};
 use hal::{Driver, Nanos, Result};
 use semaphores::Bank;
 use terms::{Direction, Priorities, Priority};
 
 use crate::records::Census;
 
-/// The bandwidth assumed for an engine until something better is known: PCIe 5 x16 as measured (facts, section 2). It
-/// only sizes chunks and the watchdog's patience.
-const BYTES_PER_SECOND: u64 = 55_000_000_000;
-
-const BYTES_PER_NANOSECOND: u64 = BYTES_PER_SECOND / 1_000_000_000;
-
-/// The time between two copies in which an engine moves no bytes (facts, section 2).
-const GAP: Nanos = Nanos(2_600);
+const BYTES_PER_NANOSECOND: u64 = ENGINE_BYTES_PER_SECOND / 1_000_000_000;
 
 /// An engine. The fields that a copy needs in order to go at once come first, on one cache line.
 #[repr(C, align(64))]
@@ -56,12 +50,12 @@ impl Engine {
 
     /// The time that a copy of so many bytes takes on an idle engine.
     pub(crate) fn expected(&self, bytes: u64) -> Nanos {
-        Nanos(bytes / BYTES_PER_NANOSECOND) + GAP
+        Nanos(bytes / BYTES_PER_NANOSECOND) + ENGINE_GAP
     }
 
     /// The size of chunks that keep it busy for at most `blocking_max` each.
     pub(crate) fn chunk_bytes(&self, blocking_max: Nanos) -> u64 {
-        chunk::chunk_bytes(blocking_max, BYTES_PER_SECOND, GAP)
+        chunk::chunk_bytes(blocking_max, ENGINE_BYTES_PER_SECOND, ENGINE_GAP)
     }
 
     /// The priority at which copies of `priority` wait in a channel: that of their group.

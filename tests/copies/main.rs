@@ -77,15 +77,11 @@ fn check_trial(arm: Arm, name: &str, check: impl FnOnce(&Rig) -> Outcome + Send 
 /// Every transport of bulk, every transport of urgent copies, and every emulation.
 fn byte_trials(arm: Arm) -> Vec<Trial> {
     let mut trials = Vec::new();
-    for (transport, name) in [
-        (Transport::Auto, "auto"),
-        (Transport::Engine, "engine"),
-        (Transport::Kernel, "kernel"),
-        (Transport::Native, "native"),
-    ] {
-        for (urgent, urgent_name) in [(UrgentTransport::Engine, "engine"), (UrgentTransport::Kernel, "kernel")] {
+    for transport in Transport::ALL {
+        for urgent in UrgentTransport::ALL {
             for emulation in Kind::ALL {
-                let name = format!("bytes::bulk_by_{name}_urgent_by_{urgent_name}_{}", emulation.name());
+                let name =
+                    format!("bytes::bulk_by_{}_urgent_by_{}_{}", transport.name(), urgent.name(), emulation.name());
                 trials.push(check_trial(arm, &name, move |rig| bytes::under(rig, transport, urgent, emulation)));
             }
         }

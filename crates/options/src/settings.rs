@@ -31,9 +31,12 @@ pub enum UrgentTransport {
 }
 
 impl Transport {
-    const ALL: [Transport; 4] = [Transport::Auto, Transport::Engine, Transport::Kernel, Transport::Native];
+    /// All transports.
+    pub const ALL: [Transport; 4] = [Transport::Auto, Transport::Engine, Transport::Kernel, Transport::Native];
 
-    pub(crate) fn name(self) -> &'static str {
+    /// The word in options.
+    #[must_use]
+    pub fn name(self) -> &'static str {
         match self {
             Transport::Auto => "auto",
             Transport::Engine => "engine",
@@ -48,6 +51,9 @@ impl Transport {
 }
 
 impl UrgentTransport {
+    /// All transports of urgent copies.
+    pub const ALL: [UrgentTransport; 2] = [UrgentTransport::Engine, UrgentTransport::Kernel];
+
     /// The word in options.
     #[must_use]
     pub fn name(self) -> &'static str {
@@ -58,7 +64,7 @@ impl UrgentTransport {
     }
 
     pub(crate) fn from_name(name: &str) -> Option<UrgentTransport> {
-        [UrgentTransport::Engine, UrgentTransport::Kernel].into_iter().find(|transport| transport.name() == name)
+        UrgentTransport::ALL.into_iter().find(|transport| transport.name() == name)
     }
 }
 

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use channels::chunk::chunk_bytes;
+use channels::chunk::{ENGINE_BYTES_PER_SECOND, ENGINE_GAP, chunk_bytes};
 use channels::probe::STREAM_PRIORITY_DEFAULT;
 use clap::ValueEnum;
-use hal::{Device, Nanos, PriorityRange, Result};
+use hal::{Device, PriorityRange, Result};
 use overtake::Options;
 use overtake::options::{Transport, UrgentTransport};
 use report::figure::Tone;
@@ -24,11 +24,6 @@ pub const RAW: &str = "raw";
 /// The urgent copy while bulk goes the other way, on another engine. The difference to idle is the cost of a busy
 /// host alone.
 pub const OTHER_ENGINE: &str = "other engine";
-
-/// The bandwidth that naive chunks are sized for. Overtake assumes the same bandwidth and the same gap between
-/// copies, so one latency target means one size.
-const BYTES_PER_SECOND: u64 = 55_000_000_000;
-const GAP: Nanos = Nanos(2_600);
 
 /// A method by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -192,7 +187,8 @@ impl MethodName {
     }
 
     fn cut(self, options: &Options) -> Cut {
-        let size = chunk_bytes(options.blocking_max, BYTES_PER_SECOND, GAP);
+        // Overtake assumes the same of an engine, so one latency target means one size.
+        let size = chunk_bytes(options.blocking_max, ENGINE_BYTES_PER_SECOND, ENGINE_GAP);
         match self {
             MethodName::Chunks => Cut::Chunks(size),
             MethodName::ChunksDummy => Cut::ChunksAndKernels(size),
@@ -225,6 +221,8 @@ impl MethodName {
 
 #[cfg(test)]
 mod tests {
+    use hal::Nanos;
+
     use super::*;
 
     #[test]

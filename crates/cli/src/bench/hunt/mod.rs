@@ -68,7 +68,7 @@ pub fn run(arguments: &Arguments, hunt: &HuntArguments) -> Result<()> {
         header: header::header(&opened, device.device())?,
         field,
         overtake,
-        transport: transport(&options),
+        transport: options.transport.name(),
         emulation: options.emulation.name(),
         began: opened.driver.host().now(),
     });
@@ -96,15 +96,6 @@ fn options(hunt: &HuntArguments) -> Result<Options> {
         options.share.share = 0.0;
     }
     Ok(options)
-}
-
-fn transport(options: &Options) -> &'static str {
-    match options.transport {
-        Transport::Auto => "auto",
-        Transport::Engine => "engine",
-        Transport::Kernel => "kernel",
-        Transport::Native => "native",
-    }
 }
 
 fn field(overtake: &Overtake, hunt: &HuntArguments) -> Result<Field> {
