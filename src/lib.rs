@@ -19,9 +19,11 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))] // clippy.toml has the list, with reasons
 #![deny(unsafe_code)]
 
+pub mod buffer;
+
 pub use copies::{
     Blocking, ClassSnapshot, Direction, Latency, Options, Overtake, Priorities, Priority, PriorityStream, Statistics,
-    TracedCopy, Words, buffer, copy, kernel, options, variables,
+    TracedCopy, Words, copy, kernel, options, variables,
 };
 pub use {driver, hal};
 

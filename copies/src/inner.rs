@@ -22,7 +22,7 @@ use options::{Options, Transport};
 /// The state that streams and handles share. The fields that a copy needs in order to go at once come first, on one
 /// cache line.
 #[repr(C, align(64))]
-pub(crate) struct Inner {
+pub struct Inner {
     pub(crate) driver: Arc<dyn Driver>,
     pub(crate) records: Arc<Records>,
     pub(crate) guard: Option<Arc<Guard>>,
@@ -158,8 +158,14 @@ impl Inner {
     }
 
     /// Runs `body` in the layer's context, with any context current on the calling thread.
-    pub(crate) fn at_home<T>(&self, body: impl FnOnce() -> T) -> T {
+    pub fn at_home<T>(&self, body: impl FnOnce() -> T) -> T {
         self.primary.visit(|| hal::beside_captures(&*self.driver, body))
+    }
+
+    /// The driver underneath.
+    #[must_use]
+    pub fn driver(&self) -> &dyn Driver {
+        &*self.driver
     }
 
     /// Announces a driver call that may wait for the device: see [`crate::Overtake::blocking`].
@@ -168,7 +174,7 @@ impl Inner {
     }
 
     /// Makes such a call in the layer's context: memory is allocated and freed by one.
-    pub(crate) fn beside_all<T>(&self, call: impl FnOnce() -> T) -> T {
+    pub fn beside_all<T>(&self, call: impl FnOnce() -> T) -> T {
         let _blocking = self.blocking();
         self.at_home(call)
     }
@@ -186,7 +192,9 @@ impl Inner {
         }
     }
 
-    pub(crate) fn is_capturing(&self, stream: Stream) -> bool {
+    /// Whether the stream is being captured. Doubt counts as a capture.
+    #[must_use]
+    pub fn is_capturing(&self, stream: Stream) -> bool {
         // To ask about the legacy stream while another stream captures is itself an error, so every error counts as
         // capturing.
         !matches!(self.driver.stream_capture_status(stream), Ok(CaptureStatus::None))

@@ -7,7 +7,6 @@
 //! |---|---|
 //! | [`hal`] | the seam: one trait for a CUDA driver, its newtypes and its error; its page is the contract |
 //! | [`Overtake`], [`PriorityStream`] | the front door: open a device, make or adopt streams, copy |
-//! | [`buffer`] | memory whose copies are safe |
 //! | [`copy`] | requests, the ways that copies go, handles |
 //! | `decide` | the way of a copy: one pure function, and its table |
 //! | `submit` | the ways, one file each |
@@ -21,7 +20,6 @@
 #![deny(unsafe_code)]
 
 mod bell;
-pub mod buffer;
 mod cargo;
 mod decide;
 mod engine;
@@ -55,6 +53,8 @@ pub mod copy {
 
 pub use guard::Blocking;
 pub use hal;
+#[doc(hidden)] // for the buffers of the front door
+pub use inner::Inner;
 pub use options::{self, Options, variables};
 pub use overtake::Overtake;
 #[doc(hidden)] // for crates/shim

@@ -6,7 +6,6 @@ use std::sync::{Arc, Mutex};
 use hal::{Context, Device, DevicePtr, Driver, Result, Stream, StreamFlags};
 use terms::{Direction, Priorities, Priority};
 
-use crate::buffer::{DeviceBuffer, PinnedBuffer, Pod};
 use crate::guard::{Blocking, Guard};
 use crate::inner::Inner;
 use crate::primary::Primary;
@@ -104,14 +103,11 @@ impl Overtake {
         PriorityStream::new(&self.inner, stream, None, false)
     }
 
-    /// Pinned host memory for so many elements, all zero.
-    pub fn pinned_buffer<T: Pod>(&self, length: usize) -> Result<PinnedBuffer<T>> {
-        PinnedBuffer::new(&self.inner, length)
-    }
-
-    /// Device memory for so many elements, with undefined contents.
-    pub fn device_buffer<T: Pod>(&self, length: usize) -> Result<DeviceBuffer<T>> {
-        DeviceBuffer::new(&self.inner, length)
+    /// The state that is open in the context. It lives as long as anything that was made in it.
+    #[doc(hidden)] // for the buffers of the front door
+    #[must_use]
+    pub fn inner(&self) -> &Arc<Inner> {
+        &self.inner
     }
 
     /// The range that [`Options`] set.

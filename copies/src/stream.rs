@@ -5,9 +5,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use hal::{Code, DevicePtr, Result, Shape, Stream};
-use terms::{Direction, Priority};
+use terms::Priority;
 
-use crate::buffer::{BufferCopy, DeviceBuffer, PinnedBuffer, Pod};
 use crate::decide::{Plan, Reason};
 use crate::handle::CopyHandle;
 use crate::inner::Inner;
@@ -52,6 +51,13 @@ impl PriorityStream {
     #[must_use]
     pub fn raw(&self) -> Stream {
         self.state.stream
+    }
+
+    /// The state of the layer that the stream is of.
+    #[doc(hidden)] // for the buffers of the front door
+    #[must_use]
+    pub fn inner(&self) -> &Arc<Inner> {
+        &self.state.inner
     }
 
     /// The priority of its copies, unless a request has one of its own.
@@ -113,17 +119,6 @@ impl PriorityStream {
     pub unsafe fn memcpy_batch_async(&self, requests: &[Request]) -> Result<Vec<CopyHandle>> {
         // SAFETY: passed on to the caller.
         requests.iter().map(|request| unsafe { self.memcpy_async(request) }).collect()
-    }
-
-    /// Copies a pinned buffer to the device, asynchronously, in the order of the stream. It needs a stream that is no
-    /// default stream and is not being captured, and as many elements on both sides.
-    pub fn copy_to_device<T: Pod>(&self, source: PinnedBuffer<T>, target: &DeviceBuffer<T>) -> Result<BufferCopy<T>> {
-        BufferCopy::submit(&self.state, Direction::HostToDevice, source, target)
-    }
-
-    /// Copies from the device to a pinned buffer, as [`PriorityStream::copy_to_device`] does the other way.
-    pub fn copy_to_host<T: Pod>(&self, source: &DeviceBuffer<T>, target: PinnedBuffer<T>) -> Result<BufferCopy<T>> {
-        BufferCopy::submit(&self.state, Direction::DeviceToHost, target, source)
     }
 
     /// Host to device.

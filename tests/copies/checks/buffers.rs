@@ -15,7 +15,7 @@ use crate::word::Gate;
 const ELEMENTS: usize = 64 << 10;
 
 fn pinned_of(overtake: &Overtake, elements: &[u32]) -> Result<PinnedBuffer<u32>, Failure> {
-    let mut pinned = overtake.pinned_buffer(elements.len())?;
+    let mut pinned = PinnedBuffer::new(overtake, elements.len())?;
     pinned.copy_from_slice(elements);
     Ok(pinned)
 }
@@ -26,23 +26,23 @@ fn elements(prng: &mut Prng, count: usize) -> Vec<u32> {
 
 /// The device's bytes in the order of a stream, in a fresh pinned buffer.
 fn download(overtake: &Overtake, stream: &PriorityStream, device: &DeviceBuffer<u32>) -> Result<Vec<u32>, Failure> {
-    let fresh = overtake.pinned_buffer(device.len())?;
+    let fresh = PinnedBuffer::new(overtake, device.len())?;
     ensure!(fresh.iter().all(|element| *element == 0), "a pinned buffer begins with zeros");
-    Ok(stream.copy_to_host(device, fresh)?.wait()?.to_vec())
+    Ok(device.copy_to(fresh, stream)?.wait()?.to_vec())
 }
 
 /// Every size goes there and back, on a stream of bulk and on an urgent one at the same time, to parts of one buffer.
 pub fn both_ways(rig: &Rig) -> Outcome {
     let overtake = bed::open(rig, bed::small_options())?;
     let (low, high) = (overtake.stream(level(1))?, overtake.adopt(rig.stream()?, level(3))?);
-    let (mut prng, device) = (Prng::new(41), overtake.device_buffer::<u32>(2 * ELEMENTS)?);
+    let (mut prng, device) = (Prng::new(41), DeviceBuffer::<u32>::new(&overtake, 2 * ELEMENTS)?);
     for count in [1, 7, 1000, 8 << 10, ELEMENTS] {
         let (bulk, urgent) = (elements(&mut prng, count), elements(&mut prng, count));
         // The parts touch where they are longest.
         let first = device.part(0..ELEMENTS).part(ELEMENTS - count..ELEMENTS);
         let second = device.part(ELEMENTS..2 * ELEMENTS).part(0..count);
-        let below = low.copy_to_device(pinned_of(&overtake, &bulk)?, &first)?;
-        let above = high.copy_to_device(pinned_of(&overtake, &urgent)?, &second)?;
+        let below = pinned_of(&overtake, &bulk)?.copy_to(&first, &low)?;
+        let above = pinned_of(&overtake, &urgent)?.copy_to(&second, &high)?;
         ensure!(above.wait()?[..] == urgent && below.wait()?[..] == bulk, "each copy gives its own buffer back");
         ensure!(download(&overtake, &high, &first)? == bulk, "{count} elements of bulk, there and back");
         ensure!(download(&overtake, &low, &second)? == urgent, "{count} urgent elements, there and back");
@@ -59,7 +59,7 @@ fn held_copy(
 ) -> Result<(BufferCopy<u32>, Gate), Failure> {
     let pinned = pinned_of(overtake, &[9; ELEMENTS])?;
     let gate = rig.gate(stream.raw())?;
-    let copy = stream.copy_to_device(pinned, device)?;
+    let copy = pinned.copy_to(device, stream)?;
     ensure!(!copy.handle().is_done()?, "the copy waits at the gate");
     Ok((copy, gate))
 }
@@ -68,7 +68,7 @@ fn held_copy(
 pub fn dropped(rig: &Rig) -> Outcome {
     let overtake = bed::open(rig, bed::small_options())?;
     let (stream, other) = (overtake.stream(level(1))?, overtake.stream(level(1))?);
-    let device = overtake.device_buffer::<u32>(ELEMENTS)?;
+    let device = DeviceBuffer::<u32>::new(&overtake, ELEMENTS)?;
     let (copy, gate) = held_copy(rig, &overtake, &stream, &device)?;
     let (handle, opener) = (copy.handle().clone(), rig.open_later(&gate));
     drop(copy);
@@ -86,10 +86,11 @@ pub fn dropped(rig: &Rig) -> Outcome {
 pub fn forgotten(rig: &Rig) -> Outcome {
     let overtake = bed::open(rig, bed::small_options())?;
     let stream = overtake.stream(level(1))?;
-    let (device, pinned) = (overtake.device_buffer::<u32>(ELEMENTS)?, overtake.pinned_buffer::<u32>(ELEMENTS)?);
+    let (device, pinned) =
+        (DeviceBuffer::<u32>::new(&overtake, ELEMENTS)?, PinnedBuffer::<u32>::new(&overtake, ELEMENTS)?);
     let (there, here) = (device.pointer(), pinned.as_ptr() as u64);
     let gate = rig.gate(stream.raw())?;
-    std::mem::forget(stream.copy_to_host(&device, pinned)?);
+    std::mem::forget(device.copy_to(pinned, &stream)?);
     gate.open();
     stream.synchronize()?;
     drop((device, stream, overtake));
@@ -103,10 +104,10 @@ pub fn refused(rig: &Rig) -> Outcome {
     let overtake = bed::open(rig, bed::small_options())?;
     let elsewhere = bed::open(rig, bed::small_options())?;
     let (stream, driver) = (overtake.stream(level(1))?, rig.driver());
-    let (device, foreign) = (overtake.device_buffer::<u32>(8)?, elsewhere.device_buffer::<u32>(8)?);
-    stream.copy_to_device(pinned_of(&overtake, &[1; 8])?, &device)?.wait()?;
+    let (device, foreign) = (DeviceBuffer::<u32>::new(&overtake, 8)?, DeviceBuffer::<u32>::new(&elsewhere, 8)?);
+    pinned_of(&overtake, &[1; 8])?.copy_to(&device, &stream)?.wait()?;
     let code = |stream: &PriorityStream, device: &DeviceBuffer<u32>, count| -> Result<Option<Code>, Failure> {
-        let copy = stream.copy_to_device(pinned_of(&overtake, &vec![2; count])?, device);
+        let copy = pinned_of(&overtake, &vec![2; count])?.copy_to(device, stream);
         Ok(copy.err().map(|error| error.code()))
     };
     same("other lengths", &code(&stream, &device, 7)?, &Some(Code::INVALID_VALUE))?;
@@ -120,7 +121,7 @@ pub fn refused(rig: &Rig) -> Outcome {
     let graph = driver.stream_end_capture(stream.raw())?;
     driver.graph_destroy(graph)?;
     same("a stream in a capture", &captured?, &Some(Code::STREAM_CAPTURE_UNSUPPORTED))?;
-    ensure!(overtake.pinned_buffer::<u32>(0).is_err(), "a buffer without elements");
+    ensure!(PinnedBuffer::<u32>::new(&overtake, 0).is_err(), "a buffer without elements");
     ensure!(download(&overtake, &stream, &device)? == [1; 8], "nothing was copied");
     Ok(())
 }

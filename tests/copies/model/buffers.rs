@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use hal::{Code, Device, Driver};
 use overtake::Overtake;
+use overtake::buffer::{DeviceBuffer, PinnedBuffer};
 use softgpu::SoftGpu;
 
 use super::Held;
@@ -29,10 +30,11 @@ fn left_of_two(gpu: &SoftGpu, rig: &Rig, refused: &'static [&'static str]) -> Re
     let (faulty, overtake) = open(rig)?;
     let stream = overtake.stream(level(1))?;
     let before = Held::by(gpu).allocations;
-    let (pinned, device) = (overtake.pinned_buffer::<u32>(ELEMENTS)?, overtake.device_buffer::<u32>(ELEMENTS)?);
+    let (pinned, device) =
+        (PinnedBuffer::<u32>::new(&overtake, ELEMENTS)?, DeviceBuffer::<u32>::new(&overtake, ELEMENTS)?);
     same("two allocations", &(Held::by(gpu).allocations - before), &2)?;
     faulty.refuse(refused);
-    let copied = stream.copy_to_device(pinned, &device).and_then(|copy| copy.wait());
+    let copied = pinned.copy_to(&device, &stream).and_then(|copy| copy.wait());
     drop(device);
     faulty.refuse(&[]);
     ensure!(copied.is_ok() == refused.is_empty(), "{refused:?} is refused, and the copy says {copied:?}");
@@ -62,9 +64,10 @@ pub fn are_freed_after_the_copy() -> Outcome {
         |_, rig| {
             let (faulty, overtake) = open(rig)?;
             let stream = overtake.stream(level(1))?;
-            let (pinned, device) = (overtake.pinned_buffer::<u32>(ELEMENTS)?, overtake.device_buffer::<u32>(ELEMENTS)?);
+            let (pinned, device) =
+                (PinnedBuffer::<u32>::new(&overtake, ELEMENTS)?, DeviceBuffer::<u32>::new(&overtake, ELEMENTS)?);
             let gate = rig.gate(stream.raw())?;
-            let copy = stream.copy_to_device(pinned, &device)?;
+            let copy = pinned.copy_to(&device, &stream)?;
             let (handle, opener) = (copy.handle().clone(), rig.open_later(&gate));
             faulty.refuse(&["host_free", "mem_free", "context_synchronize"]);
             drop((copy, device));

@@ -6,21 +6,21 @@
 //!
 //! # Example
 //! ```
-//! # use overtake_copies as overtake;
+//! use overtake::buffer::{DeviceBuffer, PinnedBuffer};
 //! use overtake::hal::{Device, Driver};
 //! use overtake::{Options, Overtake, Priority};
 //! # let driver: std::sync::Arc<dyn Driver> = std::sync::Arc::new(softgpu::SoftGpu::builder().build());
 //!
 //! let overtake = Overtake::open(&driver, Device(0), Options::default())?;
 //! let stream = overtake.stream(Priority::LOWEST)?;
-//! let device = overtake.device_buffer::<f32>(1024)?;
-//! let mut pinned = overtake.pinned_buffer::<f32>(1024)?;
+//! let device = DeviceBuffer::<f32>::new(&overtake, 1024)?;
+//! let mut pinned = PinnedBuffer::new(&overtake, 1024)?;
 //! pinned.fill(0.5);
 //!
-//! let copy = stream.copy_to_device(pinned, &device)?;
+//! let copy = pinned.copy_to(&device, &stream)?;
 //! let mut pinned = copy.wait()?;
 //! pinned[7] = 2.0; // the copy has completed
-//! let pinned = stream.copy_to_host(&device, pinned)?.wait()?;
+//! let pinned = device.copy_to(pinned, &stream)?.wait()?;
 //! assert_eq!(pinned[7], 0.5);
 //! # Ok::<(), hal::Error>(())
 //! ```

@@ -6,15 +6,11 @@ use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
 use bytemuck::Pod;
+use copies::copy::{CopyHandle, Request};
+use copies::{Direction, Inner, PriorityStream};
 use hal::{Code, Result};
-use terms::Direction;
 
 use crate::buffer::{DeviceBuffer, PinnedBuffer};
-use crate::handle::CopyHandle;
-use crate::inner::Inner;
-use crate::request::Request;
-use crate::state::StreamState;
-use crate::submit::submit;
 
 /// A copy between buffers, which it keeps. [`BufferCopy::wait`] gives the pinned one back.
 ///
@@ -26,9 +22,24 @@ pub struct BufferCopy<T: Pod> {
     buffers: Option<(PinnedBuffer<T>, DeviceBuffer<T>)>,
 }
 
+impl<T: Pod> PinnedBuffer<T> {
+    /// Copies the buffer to the device, asynchronously, in the order of the stream. That is no default stream and is
+    /// not being captured, and both sides have as many elements; else the copy is refused.
+    pub fn copy_to(self, target: &DeviceBuffer<T>, stream: &PriorityStream) -> Result<BufferCopy<T>> {
+        BufferCopy::submit(stream, Direction::HostToDevice, self, target)
+    }
+}
+
+impl<T: Pod> DeviceBuffer<T> {
+    /// Copies the buffer to the host, as [`PinnedBuffer::copy_to`] does the other way.
+    pub fn copy_to(&self, target: PinnedBuffer<T>, stream: &PriorityStream) -> Result<BufferCopy<T>> {
+        BufferCopy::submit(stream, Direction::DeviceToHost, target, self)
+    }
+}
+
 impl<T: Pod> BufferCopy<T> {
-    pub(crate) fn submit(
-        stream: &Arc<StreamState>,
+    fn submit(
+        stream: &PriorityStream,
         direction: Direction,
         pinned: PinnedBuffer<T>,
         device: &DeviceBuffer<T>,
@@ -43,11 +54,11 @@ impl<T: Pod> BufferCopy<T> {
         let buffers = ManuallyDrop::new((pinned, device.clone()));
         // SAFETY: both sides have that many bytes. They live, and no reference to the host's is handed out, until the
         // copy is known to have ended. Any bytes that arrive there are a `T`.
-        match unsafe { submit(stream, &request, None) } {
+        match unsafe { stream.memcpy_async(&request) } {
             Ok(handle) => Ok(BufferCopy { handle, buffers: Some(ManuallyDrop::into_inner(buffers)) }),
             Err(error) => {
                 // Chunks of the copy may be under way.
-                drop_at_rest(&stream.inner, buffers);
+                drop_at_rest(stream.inner(), buffers);
                 Err(error)
             }
         }
@@ -72,12 +83,12 @@ impl<T: Pod> BufferCopy<T> {
     fn end(&mut self) -> Result<Option<(PinnedBuffer<T>, DeviceBuffer<T>)>> {
         // Not dropped if the wait panics.
         let Some(buffers) = self.buffers.take().map(ManuallyDrop::new) else { return Ok(None) };
-        let inner = &self.handle.stream.inner;
+        let inner = Arc::clone(buffers.1.inner());
         // The calling thread may have another context, or none.
         match inner.at_home(|| self.handle.wait()) {
             Ok(()) => Ok(Some(ManuallyDrop::into_inner(buffers))),
             Err(error) => {
-                drop_at_rest(inner, buffers);
+                drop_at_rest(&inner, buffers);
                 Err(error)
             }
         }
@@ -85,20 +96,20 @@ impl<T: Pod> BufferCopy<T> {
 }
 
 /// Refuses copies whose end could not be waited for, and those that would leave their memory.
-fn check<T: Pod>(stream: &StreamState, pinned: &PinnedBuffer<T>, device: &DeviceBuffer<T>) -> Result<()> {
+fn check<T: Pod>(stream: &PriorityStream, pinned: &PinnedBuffer<T>, device: &DeviceBuffer<T>) -> Result<()> {
     let refused = |code: Code, detail: String| Err(code.at("overtake buffer copy").because(detail));
     if pinned.len() != device.len() {
         let detail = format!("{} elements in pinned memory, and {} on the device", pinned.len(), device.len());
         return refused(Code::INVALID_VALUE, detail);
     }
-    if !device.is_of(&stream.inner) {
+    if !Arc::ptr_eq(device.inner(), stream.inner()) {
         return refused(Code::INVALID_VALUE, "stream and device buffer are not of one Overtake".to_owned());
     }
-    if stream.stream.is_default() {
+    if stream.raw().is_default() {
         let detail = "a default stream is another one on other threads; use a stream of your own".to_owned();
         return refused(Code::INVALID_VALUE, detail);
     }
-    if stream.inner.is_capturing(stream.stream) {
+    if stream.inner().is_capturing(stream.raw()) {
         let detail = "a graph keeps no buffers; use PriorityStream::memcpy_async".to_owned();
         return refused(Code::STREAM_CAPTURE_UNSUPPORTED, detail);
     }
@@ -108,7 +119,7 @@ fn check<T: Pod>(stream: &StreamState, pinned: &PinnedBuffer<T>, device: &Device
 /// Drops the buffers of a copy that has failed, when the device uses them no more. If that cannot be known, they are
 /// leaked.
 fn drop_at_rest<T>(inner: &Inner, buffers: ManuallyDrop<T>) {
-    if inner.at_home(|| inner.driver.context_synchronize()).is_ok() {
+    if inner.at_home(|| inner.driver().context_synchronize()).is_ok() {
         drop(ManuallyDrop::into_inner(buffers));
     }
 }

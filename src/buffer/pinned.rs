@@ -7,13 +7,12 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 
 use bytemuck::Pod;
+use copies::{Inner, Overtake};
 use hal::{Code, HostAllocFlags, Result};
 
 use crate::buffer::bytes_of;
-use crate::inner::Inner;
 
-/// Pinned host memory: a slice of numbers that the device copies at full speed. Made, all zero, by
-/// [`crate::Overtake::pinned_buffer`].
+/// Pinned host memory: a slice of numbers that the device copies at full speed.
 ///
 /// To allocate and to free it takes long, and a driver may wait for the device meanwhile. Use a buffer again rather
 /// than making a new one.
@@ -34,10 +33,12 @@ const _: () = {
 };
 
 impl<T: Pod> PinnedBuffer<T> {
-    pub(crate) fn new(inner: &Arc<Inner>, length: usize) -> Result<PinnedBuffer<T>> {
+    /// Memory for so many elements, all zero.
+    pub fn new(overtake: &Overtake, length: usize) -> Result<PinnedBuffer<T>> {
+        let (inner, driver) = (overtake.inner(), overtake.driver());
         let (bytes, flags) = (bytes_of::<T>(length)?, HostAllocFlags::PORTABLE.and(HostAllocFlags::DEVICEMAP));
-        let start = inner.beside_all(|| inner.driver.host_alloc(bytes, flags))?;
-        let refused = |detail| Code::INVALID_VALUE.at("overtake pinned_buffer").because(detail);
+        let start = inner.beside_all(|| driver.host_alloc(bytes, flags))?;
+        let refused = |detail| Code::INVALID_VALUE.at("overtake PinnedBuffer").because(detail);
         let first = NonNull::new(start.cast::<T>()).ok_or_else(|| refused("the driver's memory has no address"))?;
         let buffer = PinnedBuffer { elements: NonNull::slice_from_raw_parts(first, length), inner: Arc::clone(inner) };
         if !first.is_aligned() {
@@ -81,7 +82,7 @@ impl<T: Pod> Drop for PinnedBuffer<T> {
     fn drop(&mut self) {
         let inner = &self.inner;
         // SAFETY: the memory came from `host_alloc`, and its only owner goes now.
-        let free = || unsafe { inner.driver.host_free(self.start()) };
+        let free = || unsafe { inner.driver().host_free(self.start()) };
         // An error means that the context is gone, and with it the memory.
         let _ = inner.beside_all(free);
     }

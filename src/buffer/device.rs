@@ -6,32 +6,32 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use bytemuck::Pod;
+use copies::{Inner, Overtake};
 use hal::{DevicePtr, Result};
 
 use crate::buffer::bytes_of;
-use crate::inner::Inner;
 
 /// Device memory, or a part of it. Clones, parts and copies share the memory, which is freed with the last of them.
-/// Made by [`crate::Overtake::device_buffer`]; its contents are undefined until a copy or a kernel writes them.
+/// Its contents are undefined until a copy or a kernel writes them.
 ///
 /// Copies and kernels that use the same bytes at the same time need an order, by their stream or by
 /// [`crate::PriorityStream::wait_for`]. Without one the values of those bytes are undefined.
 ///
 /// # Example
 /// ```
-/// # use overtake_copies as overtake;
 /// # use overtake::hal::{Device, Driver};
 /// # use overtake::{Options, Overtake, Priority};
+/// use overtake::buffer::{DeviceBuffer, PinnedBuffer};
 /// # let driver: std::sync::Arc<dyn Driver> = std::sync::Arc::new(softgpu::SoftGpu::builder().build());
 /// # let overtake = Overtake::open(&driver, Device(0), Options::default())?;
 /// # let stream = overtake.stream(Priority::LOWEST)?;
-/// let layers = overtake.device_buffer::<u16>(4096)?;
+/// let layers = DeviceBuffer::<u16>::new(&overtake, 4096)?;
 /// let second = layers.part(1024..2048);
 /// assert_eq!(second.pointer(), layers.pointer().offset(2048));
 ///
-/// let mut pinned = overtake.pinned_buffer::<u16>(second.len())?;
+/// let mut pinned = PinnedBuffer::new(&overtake, second.len())?;
 /// pinned.fill(7);
-/// stream.copy_to_device(pinned, &second)?.wait()?;
+/// pinned.copy_to(&second, &stream)?.wait()?;
 /// # Ok::<(), hal::Error>(())
 /// ```
 pub struct DeviceBuffer<T: Pod> {
@@ -49,14 +49,16 @@ struct Memory {
 impl Drop for Memory {
     fn drop(&mut self) {
         // An error means that the context is gone, and with it the memory.
-        let _ = self.inner.beside_all(|| self.inner.driver.mem_free(self.start));
+        let _ = self.inner.beside_all(|| self.inner.driver().mem_free(self.start));
     }
 }
 
 impl<T: Pod> DeviceBuffer<T> {
-    pub(crate) fn new(inner: &Arc<Inner>, length: usize) -> Result<DeviceBuffer<T>> {
+    /// Memory for so many elements, with undefined contents.
+    pub fn new(overtake: &Overtake, length: usize) -> Result<DeviceBuffer<T>> {
+        let (inner, driver) = (overtake.inner(), overtake.driver());
         let bytes = bytes_of::<T>(length)?;
-        let start = inner.beside_all(|| inner.driver.mem_alloc(bytes))?;
+        let start = inner.beside_all(|| driver.mem_alloc(bytes))?;
         let memory = Arc::new(Memory { start, inner: Arc::clone(inner) });
         Ok(DeviceBuffer { memory, elements: 0..length, element: PhantomData })
     }
@@ -90,8 +92,8 @@ impl<T: Pod> DeviceBuffer<T> {
         self.memory.start.offset((self.elements.start * size_of::<T>()) as u64)
     }
 
-    pub(super) fn is_of(&self, inner: &Arc<Inner>) -> bool {
-        Arc::ptr_eq(&self.memory.inner, inner)
+    pub(super) fn inner(&self) -> &Arc<Inner> {
+        &self.memory.inner
     }
 }
 
