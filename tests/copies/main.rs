@@ -10,6 +10,9 @@
 #[allow(dead_code)]
 #[path = "../conformance/arm.rs"]
 mod arm;
+#[macro_use]
+#[path = "../support/calls.rs"]
+mod calls;
 #[allow(dead_code)]
 #[path = "../conformance/failure.rs"]
 mod failure;
