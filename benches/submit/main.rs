@@ -3,9 +3,6 @@
 //! differences count.
 #![allow(unsafe_code)] // copies are unsafe: the memory is described where it is made
 
-#[macro_use]
-#[path = "../../tests/support/calls.rs"]
-mod calls;
 mod cold;
 mod count;
 mod null;

@@ -205,5 +205,5 @@ impl Driver for Null {
         self.or((), |inner| unsafe { inner.copy_dtoh_async(target, source, bytes, stream) })
     }
 
-    calls!(pass_on);
+    testkit::calls!(pass_on);
 }

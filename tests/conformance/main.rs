@@ -15,9 +15,6 @@ mod checks;
 mod failure;
 mod loader;
 mod memory;
-#[allow(dead_code)]
-#[path = "../support/patience.rs"]
-mod patience;
 mod place;
 mod planted;
 mod prng;
@@ -29,6 +26,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use libtest_mimic::{Arguments, Failed, Trial};
+use testkit::patience;
 
 use arm::Arm;
 use checks::Case;

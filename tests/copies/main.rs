@@ -10,9 +10,6 @@
 #[allow(dead_code)]
 #[path = "../conformance/arm.rs"]
 mod arm;
-#[macro_use]
-#[path = "../support/calls.rs"]
-mod calls;
 #[allow(dead_code)]
 #[path = "../conformance/failure.rs"]
 mod failure;
@@ -21,9 +18,6 @@ mod loader;
 #[allow(dead_code)]
 #[path = "../conformance/memory.rs"]
 mod memory;
-#[allow(dead_code)]
-#[path = "../support/patience.rs"]
-mod patience;
 #[allow(dead_code)]
 #[path = "../conformance/place.rs"]
 mod place;
@@ -52,6 +46,7 @@ use std::time::Duration;
 use libtest_mimic::{Arguments, Failed, Trial};
 use overtake::options::{Transport, UrgentTransport};
 use semaphores::Kind;
+use testkit::patience;
 
 use arm::Arm;
 use checks::{Case, bytes};

@@ -2,16 +2,14 @@
 //! Python use it as a new user would.
 
 mod common;
-#[path = "../../../tests/support/needs.rs"]
-mod needs;
-#[path = "../../../tests/support/pages.rs"]
-mod pages;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use libtest_mimic::{Arguments, Failed};
 use pages::block;
+use testkit::needs;
+use testkit::pages;
 
 const PROGRAM: &str = "#include <overtake.h>\n#include <stdio.h>\n\
                        int main(void) { puts(overtake_version_text()); return overtake_priorities() != 7; }\n";

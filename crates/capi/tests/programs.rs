@@ -1,19 +1,16 @@
 //! C and C++ programs on the software GPU: the headers in every standard of the languages, the programs of
 //! `tests/programs` and the examples with the shared and the static library, and a stand-in for the drop-in.
 
-#[path = "../../../tests/support/binaries.rs"]
-mod binaries;
 mod common;
-#[path = "../../../tests/support/needs.rs"]
-mod needs;
-#[path = "../../../tests/support/pages.rs"]
-mod pages;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
 use libtest_mimic::{Arguments, Failed};
+use testkit::binaries;
+use testkit::needs;
+use testkit::pages;
 
 use crate::binaries::Binaries;
 

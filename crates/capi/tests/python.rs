@@ -1,14 +1,12 @@
 //! `overtake.py` by its own tests: without the library, with it, and beside a stand-in for the drop-in.
 
 mod common;
-#[path = "../../../tests/support/needs.rs"]
-mod needs;
-#[path = "../../../tests/support/pages.rs"]
-mod pages;
 
 use std::process::Command;
 
 use libtest_mimic::{Arguments, Failed};
+use testkit::needs;
+use testkit::pages;
 
 /// Runs the cases of `tests/python/test_overtake.py` whose class has this name.
 fn cases(class: &str, prepare: impl FnOnce(&mut Command)) -> Result<(), Failed> {

@@ -5,16 +5,14 @@
 
 #[allow(dead_code)]
 mod common;
-#[path = "../../../tests/support/needs.rs"]
-mod needs;
-#[path = "../../../tests/support/pages.rs"]
-mod pages;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use common::{Folder, text};
 use libtest_mimic::{Arguments, Failed};
+use testkit::needs;
+use testkit::pages;
 
 /// The commands that belong to the C library's own test.
 const OF_THE_C_LIBRARY: [&str; 3] = ["cargo xtask install ", "gcc program.c ", "./program"];

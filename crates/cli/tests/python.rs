@@ -2,8 +2,6 @@
 
 #[allow(dead_code)]
 mod common;
-#[path = "../../../tests/support/needs.rs"]
-mod needs;
 #[allow(dead_code)]
 #[path = "run/stand_ins.rs"]
 mod stand_ins;
@@ -11,6 +9,7 @@ mod stand_ins;
 use std::process::Command;
 
 use libtest_mimic::{Arguments, Failed};
+use testkit::needs;
 
 use crate::common::{Folder, text};
 use crate::stand_ins::{command, library, run};

@@ -2,9 +2,6 @@
 //! is made, and nothing has waited for those threads. One test, because a process has one layer.
 #![allow(unsafe_code)] // copies are unsafe: the memory lives until the process ends
 
-#[allow(dead_code)]
-#[path = "../../../tests/support/patience.rs"]
-mod patience;
 #[path = "../../../tests/conformance/watchdog.rs"]
 mod watchdog;
 
@@ -20,6 +17,7 @@ use hal::{
 use patience::Patience;
 use shim::{Call, Native, Start};
 use softgpu::{Clock, SoftGpu};
+use testkit::patience;
 use watchdog::guarded;
 
 const BULK_BYTES: u64 = 4 << 20;

@@ -11,10 +11,7 @@ use hal::{Device, DevicePtr, Driver, HostAllocFlags, Stream, StreamFlags};
 use shim::table::{Table, Totals};
 use shim::{Call, Native, Start};
 use softgpu::{Clock, SoftGpu};
-
-#[allow(dead_code)]
-#[path = "../../../tests/support/patience.rs"]
-mod patience;
+use testkit::patience;
 
 use patience::wait_for;
 

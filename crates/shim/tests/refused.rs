@@ -2,9 +2,6 @@
 //! none. One test, because a process has one layer.
 #![allow(unsafe_code)] // stands before the C library's function, and calls through the table
 
-#[allow(dead_code)]
-#[path = "../../../tests/support/patience.rs"]
-mod patience;
 #[path = "../../../tests/conformance/watchdog.rs"]
 mod watchdog;
 
@@ -16,6 +13,7 @@ use hal::{Device, Driver};
 use patience::Patience;
 use shim::Start;
 use softgpu::{Clock, Live, SoftGpu};
+use testkit::patience;
 use watchdog::guarded;
 
 thread_local! {

@@ -1,8 +1,5 @@
 //! The free-running clock, for programs that poll memory without calling the host.
 
-#[allow(dead_code)]
-#[path = "../../../tests/support/patience.rs"]
-mod patience;
 mod support;
 
 use std::sync::{OnceLock, mpsc};
@@ -12,6 +9,7 @@ use hal::{Driver, MemOp, Nanos, Wait};
 use patience::wait_for as eventually;
 use softgpu::{Clock, Io, KernelSpec, Running, SoftGpu, Step};
 use support::{MIB, Pinned, download, enter, launch, stream, upload, wait_for};
+use testkit::patience;
 
 const HASTY_PTX: &str = ".version 7.0\n.target sm_70\n.entry hasty(.param .u64 a) {}\n";
 

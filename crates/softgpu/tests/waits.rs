@@ -1,8 +1,5 @@
 //! `Host::wait_until` under the stepped clock: which thread evaluates a condition, and the cost of a wait.
 
-#[allow(dead_code)]
-#[path = "../../../tests/support/patience.rs"]
-mod patience;
 mod support;
 
 use std::collections::HashSet;
@@ -15,6 +12,7 @@ use hal::{Driver, HostThread, MemOp, Nanos, Wait};
 use patience::Patience;
 use softgpu::SoftGpu;
 use support::{Pinned, enter, stream};
+use testkit::patience;
 
 fn ready() -> (SoftGpu, Arc<dyn Driver>) {
     let gpu = SoftGpu::builder().build();

@@ -110,6 +110,6 @@ impl Driver for Faulty {
         self.inner.host()
     }
 
-    calls!(pass_on);
-    calls_of_copies!(pass_on);
+    testkit::calls!(pass_on);
+    testkit::calls_of_copies!(pass_on);
 }

@@ -1,13 +1,11 @@
 //! The libraries that cargo built for these tests, laid out as programs find them, and programs with a time limit.
 #![allow(dead_code)] // each test uses a part
 
+use testkit::patience;
+use testkit::spawn;
+
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
-
-#[path = "../../../../tests/support/patience.rs"]
-mod patience;
-#[path = "../../../../tests/support/spawn.rs"]
-mod spawn;
 
 /// Variables that would change a program's result.
 const VARIABLES: [&str; 12] = [

@@ -5,9 +5,8 @@ mod common;
 
 mod endings;
 mod environment;
-#[allow(dead_code)]
-#[path = "../../../../tests/support/patience.rs"]
-mod patience;
 mod reports;
 mod signals;
 mod stand_ins;
+
+use testkit::patience;

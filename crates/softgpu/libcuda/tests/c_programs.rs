@@ -2,16 +2,13 @@
 //! with the legacy and with the per-thread default stream, plain and under AddressSanitizer.
 
 mod common;
-#[allow(dead_code)]
-#[path = "../../../../tests/support/patience.rs"]
-mod patience;
-#[path = "../../../../tests/support/spawn.rs"]
-mod spawn;
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
 
 use libtest_mimic::{Arguments, Failed, Trial};
+use testkit::patience;
+use testkit::spawn;
 
 const STRICT: &[&str] = &["-std=c11", "-Wall", "-Wextra", "-Werror", "-O1", "-g", "-DSOFTWARE_GPU"];
 const SANITIZERS: &[&str] = &["-fsanitize=address,undefined", "-fno-sanitize-recover=all"];

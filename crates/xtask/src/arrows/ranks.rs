@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use toml::{Table, Value};
 
 /// A crate of the workspace, and its rank. Crates of one rank do not know each other.
-const RANKS: [(&str, u8); 20] = [
+const RANKS: [(&str, u8); 21] = [
     ("overtake-terms", 0),
+    ("overtake-testkit", 0),
     ("overtake-hal", 0),
     ("overtake-doors", 0),
     ("overtake-report", 0),

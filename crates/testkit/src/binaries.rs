@@ -1,6 +1,6 @@
 //! Binaries that several trials use: the first trial that needs one builds it. If two trials wrote one file at the
-//! same time, a third could start it before the linker has made it executable. Included by `#[path]` where tests
-//! build programs.
+//! same time, a third could start it before the linker has made it executable.
+#![allow(clippy::disallowed_methods)] // tests are no guests
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;

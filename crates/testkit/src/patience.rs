@@ -1,5 +1,5 @@
 //! The end of tests that hang, and of no others: no verdict may depend on the speed or the load of the machine.
-//! Included by `#[path]` where tests wait.
+#![allow(clippy::disallowed_methods)] // tests wait in the time of the machine, and read its load
 
 use std::process::{Child, ExitStatus};
 use std::time::{Duration, Instant};
@@ -18,10 +18,16 @@ pub struct Patience {
     looked_at: Instant,
 }
 
+impl Default for Patience {
+    fn default() -> Patience {
+        Patience::of(HANGS_AFTER)
+    }
+}
+
 impl Patience {
     /// For operations of a few seconds at most.
     pub fn new() -> Patience {
-        Patience::of(HANGS_AFTER)
+        Patience::default()
     }
 
     /// For operations that may take longer.

@@ -1,5 +1,6 @@
 //! Programs that some tests need beside the Rust toolchain and gcc. If one is missing, the test is left out and its
-//! result names it. Included by `#[path]`.
+//! result names it.
+#![allow(clippy::disallowed_methods)] // tests are no guests
 
 use std::process::Command;
 

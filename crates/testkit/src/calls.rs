@@ -1,6 +1,7 @@
-//! The signatures of `hal::Driver`, for drivers that stand between another one and its caller. Included by `#[path]`.
+//! The signatures of `hal::Driver`, for drivers that stand between another one and its caller.
 
 /// Gives `$pass_on` the calls that such a driver passes on.
+#[macro_export]
 macro_rules! calls {
     ($pass_on:ident) => {
         $pass_on! { safe:
@@ -73,7 +74,7 @@ macro_rules! calls {
 }
 
 /// The same for the calls on the way of a copy, which such a driver may answer itself.
-#[allow(unused_macros)] // each includer uses a part
+#[macro_export]
 macro_rules! calls_of_copies {
     ($pass_on:ident) => {
         $pass_on! { safe:

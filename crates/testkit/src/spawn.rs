@@ -1,4 +1,5 @@
-//! Starts a program that has just been linked. Included by `#[path]` where tests build programs and run them.
+//! Starts a program that has just been linked.
+#![allow(clippy::disallowed_methods)] // tests are no guests
 
 use std::io;
 use std::process::{Child, Command};

@@ -1,5 +1,4 @@
-//! The code in Markdown pages, which tests compile and run. Included by `#[path]`.
-#![allow(dead_code)] // each test uses a part
+//! The code in Markdown pages, which tests compile and run.
 
 /// All blocks of a page in this language, without their fences.
 pub fn blocks<'page>(page: &'page str, language: &str) -> Vec<&'page str> {
