@@ -48,8 +48,8 @@ impl Progress {
         let elapsed = self.start.elapsed();
         match self.style {
             Style::Bar => output::redraw(&bar(self.begun, self.steps, text, elapsed)),
-            Style::Lines(is_long) if is_long || elapsed > MOMENT => {
-                output::say(format!("  {} of {}: {text}", self.begun + 1, self.steps));
+            Style::Lines(is_long) if deserves_lines(is_long, elapsed) => {
+                output::say(line(self.begun, self.steps, text));
             }
             Style::Nothing | Style::Lines(_) => {}
         }
@@ -64,6 +64,15 @@ impl Drop for Progress {
             output::redraw("");
         }
     }
+}
+
+fn deserves_lines(is_long: bool, elapsed: Duration) -> bool {
+    is_long || elapsed > MOMENT
+}
+
+/// The line for a reader without a terminal when step `begun` of `steps` begins, counted from 0.
+fn line(begun: usize, steps: usize, text: &str) -> String {
+    format!("  {} of {steps}: {text}", begun + 1)
 }
 
 /// The line of a terminal while step `begun` of `steps` runs, counted from 0.
@@ -88,6 +97,15 @@ mod tests {
         assert_eq!(at(0, 0), "  [----------] 1/4 host to device: idle device");
         assert_eq!(at(1, 3), "  [##--------] 2/4 host to device: idle device (9 s left)");
         assert_eq!(at(3, 9), "  [#######---] 4/4 host to device: idle device (3 s left)");
+    }
+
+    #[test]
+    fn lines_are_for_work_that_takes_a_while() {
+        let after = |elapsed| [false, true].map(|is_long| deserves_lines(is_long, elapsed));
+        assert_eq!(after(Duration::ZERO), [false, true]);
+        assert_eq!(after(MOMENT), [false, true]);
+        assert_eq!(after(MOMENT + Duration::from_millis(1)), [true, true]);
+        assert_eq!(line(0, 4, "host to device: idle device"), "  1 of 4: host to device: idle device");
     }
 
     #[test]

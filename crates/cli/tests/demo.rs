@@ -22,12 +22,12 @@ fn terminal() -> (File, OwnedFd) {
     unsafe { (File::from_raw_fd(person), OwnedFd::from_raw_fd(command)) }
 }
 
-/// Runs the demo with a terminal for standard error. Returns its output, and its drawings there.
-fn demo_in_a_terminal(folder: &Folder) -> (String, String) {
+/// Runs the demo with a terminal of this kind for standard error. Returns its output, and its drawings there.
+fn demo_in_a_terminal(folder: &Folder, kind: &str) -> (String, String) {
     let (mut person, its_end) = terminal();
     let mut command = Command::new(env!("CARGO_BIN_EXE_overtake"));
     command.args(["--backend", "soft", "demo", "--seconds", "0.5", "--html", "x.html"]).current_dir(folder.path());
-    command.env("TERM", "xterm").stdout(Stdio::piped()).stderr(its_end);
+    command.env("TERM", kind).stdout(Stdio::piped()).stderr(its_end);
     let child = command.spawn().unwrap();
     // This end of the command's side goes with it, or the terminal would never end.
     drop(command);
@@ -71,7 +71,8 @@ fn texts(svg: &str) -> BTreeSet<&str> {
 #[test]
 fn table_picture_page_and_bar_call_a_case_by_one_name() {
     let folder = Folder::new("names");
-    let (out, drawn) = demo_in_a_terminal(&folder);
+    let (out, drawn) = demo_in_a_terminal(&folder, "xterm");
+    assert!(drawn.ends_with("\r\x1b[K"), "nothing of the bar stays: {drawn:?}");
     let rows = table(&out);
     assert_eq!(rows.len(), 14, "{out}");
     let cases: Vec<String> = rows.iter().map(|[direction, name, _]| format!("{direction}: {name}")).collect();
@@ -96,6 +97,12 @@ fn table_picture_page_and_bar_call_a_case_by_one_name() {
         let all = [&out, &drawn, &svg];
         assert!(all.iter().all(|text| !text.contains(other)), "{other} is no name for a reader: {out}\n{drawn}");
     }
+}
+
+#[test]
+fn a_terminal_that_cannot_go_back_gets_no_bar() {
+    let (_, drawn) = demo_in_a_terminal(&Folder::new("dumb"), "dumb");
+    assert!(drawn.contains("14 cases take turns") && !drawn.contains('\x1b'), "{drawn:?}");
 }
 
 #[test]
