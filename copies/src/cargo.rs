@@ -54,7 +54,8 @@ impl<'a> Cargo<'a> {
     pub(crate) fn is_inlined(self, direction: Direction) -> bool {
         let is_small = |bytes| direction == Direction::HostToDevice && bytes <= INLINE_BYTES_MAX;
         match self {
-            Cargo::One(request) => is_small(request.bytes()) && is_one_run(&request.shape),
+            Cargo::One(Request { shape, .. }) if shape.is_linear() => is_small(shape.width_bytes),
+            Cargo::One(request) => is_small(request.bytes()) && flattens(&request.shape),
             Cargo::Batch(_) => is_small(self.bytes()),
         }
     }
@@ -71,13 +72,8 @@ impl<'a> Cargo<'a> {
     }
 }
 
-/// Whether the bytes of a shape follow each other without gaps on both sides.
-#[inline]
-fn is_one_run(shape: &Shape) -> bool {
-    // Most shapes are flat already. The others are kept out of the callers.
-    shape.is_linear() || flattens(shape)
-}
-
+/// Whether the bytes of a shape follow each other without gaps on both sides. Most shapes are flat already; the others
+/// are kept out of the callers.
 #[inline(never)]
 fn flattens(shape: &Shape) -> bool {
     shape.flattened().is_linear()

@@ -4,16 +4,19 @@ use crate::decide::Plan;
 
 /// Tells the way of a copy, the `nth` that went it, if the level is debug. Only the first, second, fourth, eighth and
 /// so on are told, so that a million copies have twenty lines.
-#[inline]
+#[inline(always)]
 pub(super) fn went(plan: Plan, nth: u64, bytes: u64) {
-    if log::log_enabled!(log::Level::Debug) && nth.is_power_of_two() {
+    // No more than this in the way of a copy that goes at once.
+    if log::max_level() >= log::LevelFilter::Debug {
         tell(plan, nth, bytes);
     }
 }
 
 #[cold]
 fn tell(plan: Plan, nth: u64, bytes: u64) {
-    log::debug!("copy {nth} of those that go {}: {bytes} bytes", way(plan));
+    if nth.is_power_of_two() {
+        log::debug!("copy {nth} of those that go {}: {bytes} bytes", way(plan));
+    }
 }
 
 fn way(plan: Plan) -> String {
