@@ -176,6 +176,30 @@ fn bounds_of_sizes_belong_to_their_range() {
 fn other_emulations_put_urgent_copies_on_channels_too() {
     assert_eq!(plan(|o, _| o.emulation = Kind::Bracket, 64 << 10, 6), Plan::Engine { raises: true });
     assert_eq!(plan(|o, _| o.emulation = Kind::Atomics, 64 * MIB, 1), Plan::Engine { raises: false });
+    let without_channels = |o: &mut Options| (o.emulation, o.channels) = (Kind::Bracket, false);
+    assert_eq!(plan(|o, _| without_channels(o), 64 << 10, 6), Plan::Urgent, "there are none to put it on");
+}
+
+#[test]
+fn without_the_kernel_no_copy_goes_by_it() {
+    let absent = |o: &mut Options, k: &mut Known<'_>| {
+        (o.urgent_transport, k.is_kernel_there) = (UrgentTransport::Kernel, false);
+    };
+    assert_eq!(plan(absent, 64 << 10, 6), Plan::Urgent);
+    assert_eq!(plan(absent, 64 * MIB, 1), Plan::Engine { raises: false });
+}
+
+#[test]
+fn batches_and_copies_that_tried_it_do_not_go_early() {
+    let (options, request) = (Options::default(), linear(MIB));
+    let direction = Some(Direction::HostToDevice);
+    let early = Known { priority: at(6), direction, placement: None, ..known(&options, &request) };
+    assert_eq!(decide(&early), Go(Plan::Urgent));
+    let setback = Some((Plan::Urgent, Setback::Uncovered));
+    assert_eq!(decide(&Known { setback, ..early.clone() }), Ask(Question::Placement));
+    assert_eq!(decide(&Known { is_together: None, ..early.clone() }), Ask(Question::Placement));
+    let placed = Known { is_together: None, ..known(&options, &request) };
+    assert_eq!(decide(&placed), Ask(Question::Together), "one placement says nothing of the others");
 }
 
 #[test]
@@ -208,6 +232,7 @@ fn native_copies_are_tracked_while_they_lift_others() {
     assert!(!tracked(None, Reason::StoodDown, None), "it has not been asked");
     assert!(!tracked(Some(true), Reason::Capturing, None));
     assert!(!tracked(Some(true), Reason::RingFull, Some((Plan::Urgent, Setback::RingFull))));
+    assert!(tracked(Some(true), Reason::Pageable, Some((Plan::Urgent, Setback::Uncovered))), "its own ticket is next");
 }
 
 /// All facts that a decision depends on, for some copy.
