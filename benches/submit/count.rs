@@ -1,7 +1,9 @@
 //! The number of instructions of a submission, counted by callgrind. `cargo bench --bench submit -- instructions`
 //! prints them; it needs valgrind.
 
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
+
+use testkit::callgrind;
 
 use crate::ways::{Bench, DIRECTIONS, names, print_head, print_row};
 
@@ -25,7 +27,10 @@ pub fn counted(name: &str, direction: &str) -> ExitCode {
 pub fn report() -> ExitCode {
     print_head("instructions of the calling thread for one copy, on a driver whose calls do nothing");
     for name in names() {
-        let counts = DIRECTIONS.map(|(_, direction)| callgrind(name, direction));
+        let counts = DIRECTIONS.map(|(_, direction)| {
+            let count = callgrind::count("counted_copies", &["counted", name, direction]);
+            count.map(|count| count / u64::from(COPIES))
+        });
         let [Ok(to_device), Ok(to_host)] = counts else {
             eprintln!("{}", counts.into_iter().find_map(Result::err).unwrap_or_default());
             return ExitCode::FAILURE;
@@ -33,22 +38,4 @@ pub fn report() -> ExitCode {
         print_row(name, [to_device, to_host]);
     }
     ExitCode::SUCCESS
-}
-
-fn callgrind(name: &str, direction: &str) -> Result<u64, String> {
-    let this = std::env::current_exe().map_err(|error| format!("the path of this program is not known: {error}"))?;
-    let output = Command::new("valgrind")
-        .args([
-            "--tool=callgrind",
-            "--fair-sched=try",
-            "--toggle-collect=*counted_copies*",
-            "--callgrind-out-file=/dev/null",
-        ])
-        .arg(this)
-        .args(["counted", name, direction])
-        .output()
-        .map_err(|error| format!("valgrind does not run: {error}; install it"))?;
-    let text = String::from_utf8_lossy(&output.stderr);
-    let collected = text.lines().find_map(|line| line.split_once("Collected : ")?.1.trim().parse::<u64>().ok());
-    collected.map(|count| count / u64::from(COPIES)).ok_or_else(|| format!("callgrind counted nothing:\n{text}"))
 }

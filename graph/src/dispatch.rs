@@ -58,25 +58,22 @@ impl Graph {
     /// The node to launch or run next. The caller reports it by one of [`Graph::launched`], [`Graph::again`] and
     /// [`Graph::failed`].
     pub fn next(&mut self, runner: Runner) -> Option<Ready<'_>> {
-        let node = match runner {
-            Runner::Host => self.host.pop(&mut self.nodes)?,
-            Runner::Light => self.light.pop(&mut self.nodes)?,
-            Runner::Device => self.next_of_device()?,
+        let (node, place) = match runner {
+            Runner::Device => {
+                let node = self.next_of_device()?;
+                self.launching += 1;
+                (node, Some(self.place(node)))
+            }
+            Runner::Host => (self.host.pop_one(&mut self.nodes)?, None),
+            Runner::Light => (self.light.pop_one(&mut self.nodes)?, None),
         };
-        let is_device = runner == Runner::Device;
-        let place = is_device.then(|| self.place(node));
-        self.joins.clear();
-        if let Some(place) = place {
-            self.launching += 1;
-            self.join(node, place.lane);
-        }
-        let id = self.nodes.id(node);
         let slot = &mut self.nodes[node];
         slot.stage = Stage::Running;
         slot.told = slot.effective;
         slot.turns += 1;
-        let turn = slot.turns - 1;
-        Some(Ready { node: id, kind: slot.kind, priority: slot.effective, turn, place, joins: &self.joins })
+        let id = NodeId { index: node, generation: slot.generation };
+        let joins = if place.is_some() { self.joins.as_slice() } else { &[] };
+        Some(Ready { node: id, kind: slot.kind, priority: slot.effective, turn: slot.turns - 1, place, joins })
     }
 
     /// The node has more to launch, in its lane: it goes behind the other ready ones (PX-09, PX-10).
@@ -133,18 +130,20 @@ impl Graph {
         let running = self.running(node).ok().filter(|&node| self.nodes[node].kind.is_device());
         let Some(node) = running else { return Err(Refused::NotRunning { task: self.label(node) }) };
         let lane = self.nodes[node].lane;
-        let value = self.lanes.submit(lane, NONE);
+        let value = self.lanes.submit_point(lane);
         self.sync();
         Ok(Point { lane, value })
     }
 
     /// The slot of a node that has been handed out.
+    #[inline]
     pub(crate) fn running(&self, node: NodeId) -> Result<u32, Refused> {
         let running = self.nodes.find(node).filter(|&node| self.nodes[node].stage == Stage::Running);
         running.ok_or_else(|| Refused::NotRunning { task: self.label(node) })
     }
 
     /// The node, which has been handed out, gets the next point of its lane. A device that is lost has none.
+    #[inline]
     pub(crate) fn enter_lane(&mut self, node: u32) -> Option<Point> {
         self.launching -= 1;
         self.remove_taken();
@@ -154,15 +153,20 @@ impl Graph {
             return None;
         }
         let lane = self.nodes[node].lane;
-        let value = self.lanes.submit(lane, node);
+        let (value, last) = self.lanes.submit(&mut self.nodes, lane, node);
         let slot = &mut self.nodes[node];
-        (slot.stage, slot.value, slot.offers_strand) = (Stage::Launched, value, true);
-        self.raise_lane(node);
+        (slot.stage, slot.offers_strand) = (Stage::Launched, true);
+        if last != NONE {
+            // The device does not begin this one before that one.
+            let effective = slot.effective;
+            self.raise(last, effective);
+        }
         Some(Point { lane, value })
     }
 
     /// The nodes that wait for this one to be launched have one reference less. Returns whether others than those
     /// behind it in its lane wait for it.
+    #[inline]
     pub(crate) fn resolve_launched(&mut self, node: u32) -> bool {
         let (mut edge, mut is_waited_for) = (self.nodes[node].out.first, false);
         while edge != NONE {
@@ -181,7 +185,8 @@ impl Graph {
         is_waited_for
     }
 
-    /// The node behind goes on in the strand, if it has none and no other node has it.
+    /// The node behind goes on in the strand, if it has none and no other node has it. If not, it has to join.
+    #[inline]
     pub(crate) fn offer_strand(&mut self, first: u32, then: u32) -> bool {
         let (offer, taker) = (&self.nodes[first], &self.nodes[then]);
         let fits = offer.offers_strand
@@ -190,20 +195,19 @@ impl Graph {
             && (self.is_physx() || self.lanes.group_of(offer.strand) == self.group_of(taker.effective));
         if fits {
             let strand = offer.strand;
-            self.lanes.enter(strand);
-            self.nodes[then].strand = strand;
+            self.enter(then, strand);
             self.nodes[first].offers_strand = false;
+        } else {
+            self.nodes[then].has_joins = true;
         }
         fits
     }
 
     /// Rules 2 to 4 (PX-14 to PX-16).
     fn pass_strand(&mut self, first: u32, then: u32) {
-        if !self.nodes[first].kind.is_device() || !self.nodes[then].kind.is_device() {
-            return;
-        }
         let is_passed = self.offer_strand(first, then);
-        if !is_passed && self.is_physx() {
+        let are_both = self.nodes[first].kind.is_device() && self.nodes[then].kind.is_device();
+        if !is_passed && are_both && self.is_physx() {
             if self.nodes[then].strand == NONE {
                 self.give_strand(then);
             }
@@ -214,32 +218,43 @@ impl Graph {
     fn give_strand(&mut self, node: u32) {
         let group = if self.is_physx() { 0 } else { self.group_of(self.nodes[node].effective) };
         let strand = self.lanes.new_strand(group);
-        self.lanes.enter(strand);
-        self.nodes[node].strand = strand;
+        self.enter(node, strand);
     }
 
-    /// The strand of a node that is about to be launched. If it has none, or if its priority has become that of
-    /// another group, it gets a new one (PX-13).
+    #[inline]
+    fn enter(&mut self, node: u32, strand: u32) {
+        self.lanes.enter(strand);
+        let slot = &mut self.nodes[node];
+        (slot.strand, slot.lane) = (strand, self.lanes.lane_of(strand));
+    }
+
+    /// The place of a node that is about to be launched, and the points that it has to join there. If it has no
+    /// strand, or if its priority has become that of another group, it gets a new one (PX-13). PhysX joins only where
+    /// it waits for idle.
+    #[inline]
     fn place(&mut self, node: u32) -> Place {
         let slot = &self.nodes[node];
-        let strand = slot.strand;
-        let is_begun = slot.turns > 0 || self.is_physx();
-        if strand == NONE {
+        let is_first = slot.turns == 0 && !self.is_physx();
+        let mut joins = is_first && slot.has_joins;
+        if slot.strand == NONE {
             self.give_strand(node);
-        } else if !is_begun && self.lanes.group_of(strand) != self.group_of(slot.effective) {
-            self.lanes.leave(strand, true);
+        } else if is_first && self.lanes.group_of(slot.strand) != self.group_of(slot.effective) {
+            self.lanes.leave(slot.strand, true);
             self.give_strand(node);
+            joins = true;
         }
-        let strand = self.nodes[node].strand;
-        let lane = self.lanes.lane_of(strand);
-        self.nodes[node].lane = lane;
-        Place { lane, strand }
+        let slot = &self.nodes[node];
+        let place = Place { lane: slot.lane, strand: slot.strand };
+        self.joins.clear();
+        if joins || self.lanes.has_new_barrier(place.lane) {
+            self.join(node, place.lane, joins);
+        }
+        place
     }
 
-    /// The points that the node has to join: PhysX joins only where it waits for idle.
-    fn join(&mut self, node: u32, lane: u8) {
+    fn join(&mut self, node: u32, lane: u8, joins: bool) {
         self.lanes.begin_joins(lane);
-        if self.nodes[node].turns == 0 && !self.is_physx() {
+        if joins {
             self.want_predecessors(node, Some(lane));
         }
         self.lanes.take_wanted(Some(lane), &mut self.joins);
@@ -276,6 +291,7 @@ impl Graph {
         self.nodes[node].points = list;
     }
 
+    #[inline]
     fn next_of_device(&mut self) -> Option<u32> {
         if self.open_groups > 0 {
             return None;
@@ -296,8 +312,9 @@ impl Graph {
             let (lanes, passes) = (&mut self.lanes, &mut self.passes);
             passes.poll(&mut self.nodes, |nodes, node| {
                 if nodes[node].strand == NONE {
-                    nodes[node].strand = lanes.new_strand(0);
-                    lanes.enter(nodes[node].strand);
+                    let strand = lanes.new_strand(0);
+                    lanes.enter(strand);
+                    (nodes[node].strand, nodes[node].lane) = (strand, lanes.lane_of(strand));
                 }
             });
             match self.passes.turn(&self.nodes) {
@@ -314,6 +331,7 @@ impl Graph {
         self.syncs += 1;
     }
 
+    #[inline]
     fn remove_taken(&mut self) {
         if self.is_physx() {
             self.passes.finish();

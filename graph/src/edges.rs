@@ -8,6 +8,7 @@ use crate::nodes::Nodes;
 
 /// An edge, in the list of those out of `from` and in that of those into `to`.
 #[derive(Clone, Copy, Debug)]
+#[repr(align(32))] // a power of two, which makes an index a shift
 pub(crate) struct Edge {
     pub from: u32,
     pub to: u32,
@@ -33,10 +34,12 @@ impl Edges {
         Edges { all: Vec::new(), free: NONE, live: 0 }
     }
 
+    #[inline]
     pub fn live(&self) -> u32 {
         self.live
     }
 
+    #[inline]
     pub fn link(&mut self, nodes: &mut Nodes, from: u32, to: u32, asked: Option<Mark>) -> u32 {
         let (last, newest) = (nodes[from].out.last, nodes[to].into);
         let edge = Edge {
@@ -71,6 +74,23 @@ impl Edges {
         index
     }
 
+    /// Unlinks an edge from the node after it. The list of the node before it is left as it is.
+    #[inline]
+    pub fn unlink_last_end(&mut self, nodes: &mut Nodes, index: u32) {
+        let edge = &mut self.all[index as usize];
+        let (to, previous, next) = (edge.to, edge.into_previous, edge.into_next);
+        edge.out_next = self.free;
+        self.free = index;
+        self.live -= 1;
+        match previous {
+            NONE => nodes[to].into = next,
+            previous => self[previous].into_next = next,
+        }
+        if next != NONE {
+            self[next].into_previous = previous;
+        }
+    }
+
     pub fn unlink(&mut self, nodes: &mut Nodes, index: u32) {
         let edge = self[index];
         match edge.out_previous {
@@ -81,28 +101,21 @@ impl Edges {
             NONE => nodes[edge.from].out.last = edge.out_previous,
             next => self[next].out_previous = edge.out_previous,
         }
-        match edge.into_previous {
-            NONE => nodes[edge.to].into = edge.into_next,
-            previous => self[previous].into_next = edge.into_next,
-        }
-        if edge.into_next != NONE {
-            self[edge.into_next].into_previous = edge.into_previous;
-        }
-        self[index].out_next = self.free;
-        self.free = index;
-        self.live -= 1;
+        self.unlink_last_end(nodes, index);
     }
 }
 
 impl Index<u32> for Edges {
     type Output = Edge;
 
+    #[inline]
     fn index(&self, index: u32) -> &Edge {
         &self.all[index as usize]
     }
 }
 
 impl IndexMut<u32> for Edges {
+    #[inline]
     fn index_mut(&mut self, index: u32) -> &mut Edge {
         &mut self.all[index as usize]
     }

@@ -1,7 +1,7 @@
 //! Completion and failure. All nodes leave by one exit, which gives each reference back.
 
 use crate::graph::Graph;
-use crate::list::NONE;
+use crate::list::{NONE, Pair};
 use crate::node::{Cause, NodeId, Point, Stage};
 use crate::refused::Refused;
 
@@ -26,10 +26,8 @@ impl Graph {
         if self.lanes.submitted(lane).is_none_or(|submitted| value > submitted) {
             return Err(Refused::NotReached { point: Point { lane, value } });
         }
-        while let Some(node) = self.lanes.complete_one(lane, value) {
-            if node != NONE {
-                self.end(node);
-            }
+        while let Some(node) = self.lanes.complete_one(&mut self.nodes, lane, value) {
+            self.end(node);
         }
         self.settle();
         Ok(())
@@ -74,11 +72,10 @@ impl Graph {
         self.is_device_lost = true;
         self.stop(cause);
         for lane in 0..self.lanes.count() {
-            while let Some(node) = self.lanes.complete_one(lane, u64::MAX) {
-                if node != NONE {
-                    self.nodes[node].poison = self.nodes[node].poison.or(Some(cause));
-                    self.end(node);
-                }
+            let submitted = self.lanes.submitted(lane).unwrap_or(0);
+            while let Some(node) = self.lanes.complete_one(&mut self.nodes, lane, submitted) {
+                self.nodes[node].poison = self.nodes[node].poison.or(Some(cause));
+                self.end(node);
             }
         }
         self.settle();
@@ -102,7 +99,7 @@ impl Graph {
     /// No node of the device is launched from now on.
     fn stop(&mut self, cause: Cause) {
         self.failure = self.failure.or(Some(cause));
-        while let Some(node) = self.device.pop(&mut self.nodes) {
+        while let Some(node) = self.device.pop_one(&mut self.nodes) {
             self.todo.push_back(node);
         }
         let todo = &mut self.todo;
@@ -115,13 +112,15 @@ impl Graph {
     }
 
     /// The one exit of every node.
+    #[inline]
     pub(crate) fn end(&mut self, node: u32) {
         let slot = &mut self.nodes[node];
         slot.stage = Stage::Ended;
-        let (poison, strand, mut edge) = (slot.poison, slot.strand, slot.out.first);
+        let (poison, strand, points, mut edge) = (slot.poison, slot.strand, slot.points, slot.out.first);
+        (slot.out, slot.points) = (Pair::EMPTY, NONE);
         while edge != NONE {
             let it = self.edges[edge];
-            self.edges.unlink(&mut self.nodes, edge);
+            self.edges.unlink_last_end(&mut self.nodes, edge);
             if let Some(cause) = poison {
                 self.poison_after(it.to, cause);
             }
@@ -132,12 +131,15 @@ impl Graph {
             }
             edge = it.out_next;
         }
-        self.unlink_predecessors(node);
+        if self.nodes[node].into != NONE {
+            self.unlink_predecessors(node);
+        }
         if strand != NONE {
             self.lanes.leave(strand, !self.is_physx() || self.simulations == 0);
         }
-        let points = std::mem::replace(&mut self.nodes[node].points, NONE);
-        self.points.free(points);
+        if points != NONE {
+            self.points.free(points);
+        }
         match self.ended.first {
             NONE => self.ended.first = node,
             _ => self.nodes[self.ended.last].next = node,
@@ -159,6 +161,7 @@ impl Graph {
     }
 
     /// A launched node of no lane ends with the last node before it.
+    #[inline]
     fn end_if_last(&mut self, node: u32) {
         let slot = &self.nodes[node];
         if slot.stage == Stage::Launched && !slot.kind.is_device() && slot.into == NONE {

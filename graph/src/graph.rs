@@ -161,6 +161,7 @@ impl Graph {
         }
     }
 
+    #[inline]
     pub(crate) fn is_physx(&self) -> bool {
         self.options.order == Order::PhysX
     }
@@ -169,6 +170,7 @@ impl Graph {
         self.label(self.nodes.id(node))
     }
 
+    #[inline]
     pub(crate) fn group_of(&self, priority: Priority) -> u8 {
         self.groups[usize::from(priority.get() - 1) % self.groups.len()]
     }
@@ -177,12 +179,14 @@ impl Graph {
     ///
     /// A host function that comes after work of the device needs its results. PhysX starts it when that work has been
     /// submitted.
+    #[inline]
     pub(crate) fn mark(&self, from: u32, to: u32, asked: Option<Mark>) -> Mark {
         let needs_results = !self.nodes[from].kind.is_host() && self.nodes[to].kind.is_host() && !self.is_physx();
         asked.unwrap_or(if needs_results { Mark::Complete } else { Mark::Launched })
     }
 
     /// One reference less. At none the node is ready.
+    #[inline]
     pub(crate) fn drop_reference(&mut self, node: u32) {
         let slot = &mut self.nodes[node];
         slot.references -= 1;
@@ -192,15 +196,21 @@ impl Graph {
     }
 
     /// The node has no references.
+    #[inline]
     pub(crate) fn schedule(&mut self, node: u32) {
         let slot = &self.nodes[node];
-        let is_lost = slot.kind.is_device() && self.failure.is_some();
+        let is_device = slot.kind.is_device();
+        let is_lost = is_device && self.failure.is_some();
         if slot.kind == Kind::Empty || slot.poison.is_some() || is_lost {
             self.todo.push_back(node);
             return;
         }
         self.nodes[node].stage = Stage::Ready;
-        self.enqueue(node);
+        if is_device && !self.is_physx() {
+            self.device.push(&mut self.nodes, node);
+        } else {
+            self.enqueue(node);
+        }
     }
 
     pub(crate) fn enqueue(&mut self, node: u32) {
@@ -222,7 +232,14 @@ impl Graph {
     }
 
     /// Takes the steps that calls have left over, in their order.
+    #[inline]
     pub(crate) fn settle(&mut self) {
+        if !self.todo.is_empty() {
+            self.settle_all();
+        }
+    }
+
+    fn settle_all(&mut self) {
         while let Some(node) = self.todo.pop_front() {
             let slot = &mut self.nodes[node];
             let failure = self.failure.filter(|_| slot.kind.is_device());

@@ -25,8 +25,16 @@ impl Graph {
     }
 
     /// The node has at least this priority.
+    #[inline]
     pub(crate) fn raise(&mut self, node: u32, to: Priority) {
-        if self.nodes[node].effective >= to || self.is_physx() {
+        if self.nodes[node].effective < to {
+            self.raise_others(node, to);
+        }
+    }
+
+    #[cold]
+    fn raise_others(&mut self, node: u32, to: Priority) {
+        if self.is_physx() {
             return;
         }
         self.stack.push(node);
@@ -53,21 +61,15 @@ impl Graph {
         }
     }
 
-    /// The node before this one in its lane waits no less than this one.
-    pub(crate) fn raise_lane(&mut self, node: u32) {
-        if let Some(before) = self.point_in_flight(node).and_then(|point| self.lanes.node_before(point)) {
-            self.raise(before, self.nodes[node].effective);
-        }
-    }
-
     fn push_those_waited_for(&mut self, node: u32) {
         let mut edge = self.nodes[node].into;
         while edge != NONE {
             self.stack.push(self.edges[edge].from);
             edge = self.edges[edge].into_next;
         }
-        let before = self.point_in_flight(node).and_then(|point| self.lanes.node_before(point));
-        self.stack.extend(before);
+        if self.point_in_flight(node).is_some() && self.nodes[node].previous != NONE {
+            self.stack.push(self.nodes[node].previous);
+        }
     }
 
     fn wanted(&self, node: u32) -> Priority {
@@ -77,8 +79,12 @@ impl Graph {
             wanted = wanted.max(self.nodes[self.edges[edge].to].effective);
             edge = self.edges[edge].out_next;
         }
-        let behind = self.point_in_flight(node).and_then(|point| self.lanes.node_behind(point));
-        behind.map_or(wanted, |behind| wanted.max(self.nodes[behind].effective))
+        match self.nodes[node].next {
+            behind if self.point_in_flight(node).is_some() && behind != NONE => {
+                wanted.max(self.nodes[behind].effective)
+            }
+            _ => wanted,
+        }
     }
 
     /// The point of a node of the device that has been launched.

@@ -1,17 +1,16 @@
 //! Lanes, which are real and few, and strands: the logical streams that are folded onto them.
 
-use std::collections::VecDeque;
-
-use crate::list::NONE;
+use crate::list::{NONE, Pair};
 use crate::node::Point;
+use crate::nodes::Nodes;
 use crate::options::{LANES_MAX, Options};
 
 /// A stream of the device, with the points submitted to it.
 struct Lane {
     submitted: u64,
     completed: u64,
-    /// The nodes from the first that is not complete to the last, one for each value; none for a point of its own.
-    in_flight: VecDeque<u32>,
+    /// The launched nodes that are not complete, in a list by `Slot::next`.
+    in_flight: Pair,
     /// How many strands are folded onto it.
     strands: u32,
     /// The newest barrier that it has joined.
@@ -21,6 +20,7 @@ struct Lane {
 /// A logical stream.
 struct Strand {
     lane: u8,
+    group: u8,
     /// The nodes that are in it and have not ended.
     holders: u32,
     next_free: u32,
@@ -49,7 +49,7 @@ pub(crate) struct Lanes {
 impl Lanes {
     pub fn new(options: &Options) -> Lanes {
         let count = usize::from(options.groups) * usize::from(options.lanes);
-        let lane = || Lane { submitted: 0, completed: 0, in_flight: VecDeque::new(), strands: 0, barrier: 0 };
+        let lane = || Lane { submitted: 0, completed: 0, in_flight: Pair::EMPTY, strands: 0, barrier: 0 };
         Lanes {
             lanes: (0..count).map(|_| lane()).collect(),
             per_group: options.lanes,
@@ -78,30 +78,34 @@ impl Lanes {
         let lane = (first + least) as u8;
         self.lanes[usize::from(lane)].strands += 1;
         if self.free == NONE {
-            self.strands.push(Strand { lane, holders: 0, next_free: NONE });
+            self.strands.push(Strand { lane, group, holders: 0, next_free: NONE });
             return self.strands.len() as u32 - 1;
         }
         let index = self.free;
         let strand = &mut self.strands[index as usize];
         self.free = strand.next_free;
-        *strand = Strand { lane, holders: 0, next_free: NONE };
+        *strand = Strand { lane, group, holders: 0, next_free: NONE };
         index
     }
 
+    #[inline]
     pub fn lane_of(&self, strand: u32) -> u8 {
         self.strands[strand as usize].lane
     }
 
+    #[inline]
     pub fn group_of(&self, strand: u32) -> u8 {
-        self.lane_of(strand) / self.per_group
+        self.strands[strand as usize].group
     }
 
     /// One more node is in the strand.
+    #[inline]
     pub fn enter(&mut self, strand: u32) {
         self.strands[strand as usize].holders += 1;
     }
 
     /// One node less. The strand is free when it has none, so never before its last work is complete (T19).
+    #[inline]
     pub fn leave(&mut self, strand: u32, may_be_freed: bool) {
         let left = &mut self.strands[strand as usize];
         left.holders -= 1;
@@ -125,44 +129,49 @@ impl Lanes {
         }
     }
 
-    /// The next point of the lane, for a node, or for none.
-    pub fn submit(&mut self, lane: u8, node: u32) -> u64 {
+    /// The next point of the lane, for this node. Returns the value, and the node before it.
+    #[inline]
+    pub fn submit(&mut self, nodes: &mut Nodes, lane: u8, node: u32) -> (u64, u32) {
         let lane = &mut self.lanes[usize::from(lane)];
         lane.submitted += 1;
-        lane.in_flight.push_back(node);
+        let last = std::mem::replace(&mut lane.in_flight.last, node);
+        match last {
+            NONE => lane.in_flight.first = node,
+            last => nodes[last].next = node,
+        }
+        let slot = &mut nodes[node];
+        (slot.previous, slot.next, slot.value) = (last, NONE, lane.submitted);
+        (lane.submitted, last)
+    }
+
+    /// The next point of the lane, for no node.
+    pub fn submit_point(&mut self, lane: u8) -> u64 {
+        let lane = &mut self.lanes[usize::from(lane)];
+        lane.submitted += 1;
         lane.submitted
     }
 
+    #[inline]
     pub fn submitted(&self, lane: u8) -> Option<u64> {
         self.lanes.get(usize::from(lane)).map(|lane| lane.submitted)
     }
 
-    /// The first point of the lane completes, if it is no later than `value`. Its node, or none.
-    pub fn complete_one(&mut self, lane: u8, value: u64) -> Option<u32> {
+    /// The lane has come to `value`. Returns the first node up to there that has not been returned.
+    #[inline]
+    pub fn complete_one(&mut self, nodes: &mut Nodes, lane: u8, value: u64) -> Option<u32> {
         let lane = &mut self.lanes[usize::from(lane)];
-        if lane.completed >= value {
+        lane.completed = lane.completed.max(value);
+        let first = lane.in_flight.first;
+        if first == NONE || nodes[first].value > value {
             return None;
         }
-        lane.completed += 1;
-        lane.in_flight.pop_front()
-    }
-
-    /// The last node before a point that is not complete. Points of their own have no node.
-    pub fn node_before(&self, point: Point) -> Option<u32> {
-        let (lane, place) = self.in_flight(point)?;
-        lane.in_flight.iter().take(place).rev().copied().find(|&node| node != NONE)
-    }
-
-    /// The first node behind a point that is not complete.
-    pub fn node_behind(&self, point: Point) -> Option<u32> {
-        let (lane, place) = self.in_flight(point)?;
-        lane.in_flight.iter().skip(place + 1).copied().find(|&node| node != NONE)
-    }
-
-    /// The lane of a point, and its place among those in flight.
-    fn in_flight(&self, point: Point) -> Option<(&Lane, usize)> {
-        let lane = &self.lanes[usize::from(point.lane)];
-        Some((lane, point.value.checked_sub(lane.completed + 1)? as usize))
+        let next = nodes[first].next;
+        lane.in_flight.first = next;
+        match next {
+            NONE => lane.in_flight.last = NONE,
+            next => nodes[next].previous = NONE,
+        }
+        Some(first)
     }
 
     /// All later work waits for all that has been submitted by now.
@@ -173,27 +182,43 @@ impl Lanes {
         }
     }
 
+    /// Whether the lane has not joined the newest barrier.
+    #[inline]
+    pub fn has_new_barrier(&self, lane: u8) -> bool {
+        self.lanes[usize::from(lane)].barrier != self.barrier
+    }
+
     /// Begins the joins of a node in this lane: with those of a barrier, if there is a new one.
+    #[inline]
     pub fn begin_joins(&mut self, lane: u8) {
         self.wanted = 0;
-        if self.lanes[usize::from(lane)].barrier != self.barrier {
-            self.lanes[usize::from(lane)].barrier = self.barrier;
-            for other in 0..self.count() {
-                self.want(Some(lane), Point { lane: other, value: self.barrier_values[usize::from(other)] });
-            }
+        if self.has_new_barrier(lane) {
+            self.join_barrier(lane);
+        }
+    }
+
+    fn join_barrier(&mut self, lane: u8) {
+        self.lanes[usize::from(lane)].barrier = self.barrier;
+        for other in 0..self.count() {
+            self.want(Some(lane), Point { lane: other, value: self.barrier_values[usize::from(other)] });
         }
     }
 
     /// Begins to collect points for no lane.
+    #[inline]
     pub fn begin_points(&mut self) {
         self.wanted = 0;
     }
 
     /// A node, in this lane if in any, has to come after `point`.
+    #[inline]
     pub fn want(&mut self, lane: Option<u8>, point: Point) {
-        if lane == Some(point.lane) || self.lanes[usize::from(point.lane)].completed >= point.value {
-            return;
+        if lane != Some(point.lane) && self.lanes[usize::from(point.lane)].completed < point.value {
+            self.want_other(lane, point);
         }
+    }
+
+    fn want_other(&mut self, lane: Option<u8>, point: Point) {
         let is_joined = lane.is_some_and(|lane| self.joined[self.pair(lane, point.lane)] >= point.value);
         let bit = 1 << point.lane;
         if is_joined || self.wanted & bit != 0 {
@@ -208,6 +233,7 @@ impl Lanes {
     }
 
     /// The points wanted, one for each lane. Where they are the joins of a node in a lane, that lane has joined them.
+    #[inline]
     pub fn take_wanted(&mut self, lane: Option<u8>, into: &mut Vec<Point>) {
         into.clear();
         while self.wanted != 0 {
@@ -223,6 +249,7 @@ impl Lanes {
         }
     }
 
+    #[inline]
     fn pair(&self, lane: u8, other: u8) -> usize {
         usize::from(lane) * self.lanes.len() + usize::from(other)
     }

@@ -126,8 +126,9 @@ impl Default for Spec<'_> {
     }
 }
 
-/// The state of a node.
+/// The state of a node. Its size is a power of two, which makes an index a shift.
 #[derive(Clone, Debug)]
+#[repr(align(128))]
 pub(crate) struct Slot {
     pub generation: u32,
     /// Counted edges and held references.
@@ -162,6 +163,8 @@ pub(crate) struct Slot {
     pub lane: u8,
     /// A node after it may go on in its strand.
     pub offers_strand: bool,
+    /// An edge leads here from a launched node in another strand, or in none.
+    pub has_joins: bool,
     /// It is in the list of changed priorities.
     pub is_changed: bool,
     /// It has a name by which others refer to it, and has not been submitted (PX-05).
@@ -170,6 +173,8 @@ pub(crate) struct Slot {
     pub is_named: bool,
     /// PhysX waits for idle before it (PX-15, PX-16).
     pub wants_sync: bool,
+    /// It has a name, or the node that had the slot before had one.
+    pub has_name: bool,
 }
 
 impl Slot {
@@ -194,11 +199,26 @@ impl Slot {
         told: Priority::LOWEST,
         lane: 0,
         offers_strand: false,
+        has_joins: false,
         is_changed: false,
         is_absent: false,
         is_named: false,
         wants_sync: false,
+        has_name: false,
     };
+
+    /// The slot becomes that of a new node. A node leaves references, edges and points as it found them, so they are
+    /// not written. The list of changed priorities holds slots, not nodes.
+    #[inline]
+    pub fn begin(&mut self) {
+        self.strand = NONE;
+        self.turns = 0;
+        self.poison = None;
+        self.stage = Stage::Waiting;
+        (self.own, self.effective) = (Priority::LOWEST, Priority::LOWEST);
+        (self.has_joins, self.offers_strand, self.is_absent, self.is_named, self.wants_sync) =
+            (false, false, false, false, false);
+    }
 
     /// Whether its work may be on the device, or about to be.
     pub fn is_under_way(&self) -> bool {

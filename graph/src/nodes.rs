@@ -27,42 +27,34 @@ impl Nodes {
     }
 
     /// How many slots are not free.
+    #[inline]
     pub fn live(&self) -> u32 {
         self.live
     }
 
     /// A slot for a new node.
+    #[inline]
     pub fn take(&mut self, name: &str) -> u32 {
-        let index = if self.free == NONE {
-            self.slots.push(Slot::EMPTY);
-            self.names.push(String::new());
-            self.slots.len() as u32 - 1
-        } else {
-            self.free
-        };
-        let slot = &mut self.slots[index as usize];
-        if self.free != NONE {
-            self.free = slot.next;
+        if self.free == NONE {
+            self.grow();
         }
-        // The list of changed priorities holds slots, not nodes.
-        *slot = Slot { generation: slot.generation, is_changed: slot.is_changed, ..Slot::EMPTY };
-        slot.stage = Stage::Waiting;
-        let kept = &mut self.names[index as usize];
-        if !(kept.is_empty() && name.is_empty()) {
-            kept.clear();
-            kept.push_str(name);
+        let index = self.free;
+        let slot = &mut self.slots[index as usize];
+        self.free = slot.next;
+        slot.begin();
+        if slot.has_name || !name.is_empty() {
+            slot.has_name = !name.is_empty();
+            self.set_name(index, name);
         }
         self.live += 1;
         index
     }
 
     /// The slot is free, and its node's id is one of no node.
+    #[inline]
     pub fn give_back(&mut self, index: u32) {
         if self.slots[index as usize].is_named {
-            let hash = self.hasher.hash_one(&self.names[index as usize]);
-            if let Ok(entry) = self.named.find_entry(hash, |&other| other == index) {
-                entry.remove();
-            }
+            self.withdraw_name(index);
         }
         let slot = &mut self.slots[index as usize];
         slot.generation = slot.generation.wrapping_add(1);
@@ -71,12 +63,37 @@ impl Nodes {
         self.live -= 1;
     }
 
+    /// One more slot, which is free.
+    #[cold]
+    fn grow(&mut self) {
+        self.slots.push(Slot::EMPTY);
+        self.names.push(String::new());
+        self.free = self.slots.len() as u32 - 1;
+    }
+
+    #[inline(never)]
+    fn set_name(&mut self, index: u32, name: &str) {
+        let kept = &mut self.names[index as usize];
+        kept.clear();
+        kept.push_str(name);
+    }
+
+    #[inline(never)]
+    fn withdraw_name(&mut self, index: u32) {
+        let hash = self.hasher.hash_one(&self.names[index as usize]);
+        if let Ok(entry) = self.named.find_entry(hash, |&other| other == index) {
+            entry.remove();
+        }
+    }
+
     /// The slot of a node, unless it is no longer its.
+    #[inline]
     pub fn find(&self, id: NodeId) -> Option<u32> {
         let slot = self.slots.get(id.index as usize)?;
         (slot.generation == id.generation).then_some(id.index)
     }
 
+    #[inline]
     pub fn id(&self, index: u32) -> NodeId {
         NodeId { index, generation: self[index].generation }
     }
@@ -110,12 +127,14 @@ impl Nodes {
 impl Index<u32> for Nodes {
     type Output = Slot;
 
+    #[inline]
     fn index(&self, index: u32) -> &Slot {
         &self.slots[index as usize]
     }
 }
 
 impl IndexMut<u32> for Nodes {
+    #[inline]
     fn index_mut(&mut self, index: u32) -> &mut Slot {
         &mut self.slots[index as usize]
     }

@@ -21,6 +21,7 @@ impl Points {
     }
 
     /// Puts a point before the list, and returns the longer list.
+    #[inline]
     pub fn push(&mut self, list: u32, point: Point) -> u32 {
         let cell = Cell { point, next: list };
         if self.free == NONE {
@@ -34,11 +35,13 @@ impl Points {
     }
 
     /// The first point of a list, and the rest.
+    #[inline]
     pub fn split(&self, list: u32) -> Option<(Point, u32)> {
         (list != NONE).then(|| (self.cells[list as usize].point, self.cells[list as usize].next))
     }
 
     /// Frees a list.
+    #[inline]
     pub fn free(&mut self, mut list: u32) {
         while let Some((_, next)) = self.split(list) {
             self.cells[list as usize].next = self.free;

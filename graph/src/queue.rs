@@ -44,6 +44,7 @@ impl Queue {
         Queue { levels: [level; LEVELS], filled: 0, passed: 0, favoured: 0, round: 1, phase_max, share, rounds: 0 }
     }
 
+    #[inline]
     pub fn push(&mut self, nodes: &mut Nodes, node: u32) {
         let slot = &nodes[node];
         let (level, phase) = (level_of(slot.effective), slot.kind.phase());
@@ -60,6 +61,7 @@ impl Queue {
         self.filled |= 1 << level;
     }
 
+    #[inline]
     pub fn remove(&mut self, nodes: &mut Nodes, node: u32) {
         let slot = &nodes[node];
         let (level, phase, previous, next) = (level_of(slot.effective), slot.kind.phase(), slot.previous, slot.next);
@@ -81,7 +83,13 @@ impl Queue {
         }
     }
 
+    /// As [`Queue::pop`], where that would make the caller too long.
+    pub fn pop_one(&mut self, nodes: &mut Nodes) -> Option<u32> {
+        self.pop(nodes)
+    }
+
     /// The node whose turn it is. It leaves the queue.
+    #[inline]
     pub fn pop(&mut self, nodes: &mut Nodes) -> Option<u32> {
         let level_number = self.level()?;
         let level = &mut self.levels[level_number];
@@ -99,8 +107,19 @@ impl Queue {
         }
         self.rounds += u64::from(begins);
         level.taken += 1;
-        let node = level.rings[usize::from(level.phase)].first;
-        self.remove(nodes, node);
+        let (phase, ring) = (level.phase, &mut level.rings[usize::from(level.phase)]);
+        let node = ring.first;
+        ring.first = nodes[node].next;
+        match ring.first {
+            NONE => {
+                ring.last = NONE;
+                level.filled &= !(1 << phase);
+                if level.filled == 0 {
+                    self.filled &= !(1 << level_number);
+                }
+            }
+            next => nodes[next].previous = NONE,
+        }
         Some(node)
     }
 
@@ -110,6 +129,7 @@ impl Queue {
     }
 
     /// The level whose turn it is: the highest, but for a share of the turns.
+    #[inline]
     fn level(&mut self) -> Option<usize> {
         let highest = self.filled.checked_ilog2()?;
         let below = self.filled & !(1 << highest);

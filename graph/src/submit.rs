@@ -200,7 +200,7 @@ impl Graph {
     /// Makes an edge, and counts it if `then` has to wait for its mark.
     fn link(&mut self, first: u32, then: u32, asked: Option<Mark>) {
         let slot = &self.nodes[first];
-        let (stage, kind) = (slot.stage, slot.kind);
+        let stage = slot.stage;
         if stage == Stage::Ended {
             // It is not yet returned, and so its failure is known.
             self.nodes[then].poison = self.nodes[then].poison.or(slot.poison).filter(|_| !self.is_physx());
@@ -210,9 +210,7 @@ impl Graph {
         let edge = self.edges.link(&mut self.nodes, first, then, asked);
         if stage == Stage::Launched && self.mark(first, then, asked) == Mark::Launched {
             self.nodes[then].poison = self.nodes[then].poison.or(poison);
-            if kind.is_device() {
-                self.offer_strand(first, then);
-            }
+            self.offer_strand(first, then);
         } else {
             self.edges[edge].is_counted = true;
             self.nodes[then].references += 1;

@@ -21,7 +21,27 @@ struct Part {
     tests: &'static [&'static str],
 }
 
-const PARTS: [Part; 6] = [
+const PARTS: [Part; 7] = [
+    Part {
+        package: "overtake-graph",
+        files: &[
+            "graph/src/dispatch.rs",
+            "graph/src/edges.rs",
+            "graph/src/finish.rs",
+            "graph/src/graph.rs",
+            "graph/src/inherit.rs",
+            "graph/src/lanes.rs",
+            "graph/src/node.rs",
+            "graph/src/nodes.rs",
+            "graph/src/options.rs",
+            "graph/src/passes.rs",
+            "graph/src/points.rs",
+            "graph/src/queue.rs",
+            "graph/src/refused.rs",
+            "graph/src/submit.rs",
+        ],
+        tests: &["--tests"],
+    },
     Part {
         package: "overtake-terms",
         files: &["crates/terms/src/direction.rs", "crates/terms/src/priority.rs"],

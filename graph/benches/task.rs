@@ -1,0 +1,203 @@
+//! The cost of a task in the graph, with a caller and a device that do nothing: append, one dependent, next, launched,
+//! complete, ended.
+//!
+//! `cargo bench -p overtake-graph` prints times, and those of the millionth task beside those of the thousandth;
+//! `cargo bench -p overtake-graph -- instructions` prints instructions. Each figure stands beside its limit, and the
+//! program fails if one is above.
+
+use std::hint::black_box;
+use std::process::ExitCode;
+use std::time::Instant;
+
+use overtake_graph::{Direction, Graph, Kind, LANES_MAX, NodeId, Options, Point, Runner, Spec};
+use testkit::callgrind;
+
+/// Tasks between two looks at the timelines of the lanes.
+const BATCH: u64 = 16;
+const WARM_UP: u64 = 1_000;
+const COUNTED: u64 = 4_096;
+/// The most instructions and nanoseconds of a task, and the goal for each.
+const INSTRUCTIONS: (u64, u64) = (600, 250);
+const NANOSECONDS: (u64, u64) = (150, 60);
+/// The cost of the millionth task by that of the thousandth.
+const RATIO: (f64, f64) = (1.2, 1.05);
+
+/// How a task meets the one before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Shape {
+    /// The one before is not launched yet: its launch makes the task ready.
+    Ahead,
+    /// The one before is launched, and not complete.
+    Behind,
+    /// A copy to the device, a kernel, a copy back: each chain has three tasks, and the graph has four chains.
+    Pipelines,
+}
+
+const SHAPES: [(&str, Shape); 3] =
+    [("before it is launched", Shape::Ahead), ("behind it", Shape::Behind), ("four pipelines", Shape::Pipelines)];
+
+/// A caller and a device that do nothing.
+struct Null {
+    graph: Graph,
+    shape: Shape,
+    last: Option<NodeId>,
+    chains: Vec<Option<NodeId>>,
+    /// The last point of each lane that is not reported as complete.
+    points: [Option<Point>; LANES_MAX as usize],
+    lanes: u64,
+    tasks: u64,
+}
+
+impl Null {
+    fn new(shape: Shape) -> Null {
+        let graph = Graph::new(Options::default()).expect("the options fit");
+        Null { graph, shape, last: None, chains: vec![None; 4], points: [None; LANES_MAX as usize], lanes: 0, tasks: 0 }
+    }
+
+    /// callgrind counts the calls of the function of this name.
+    #[inline(never)]
+    fn counted_tasks(&mut self, count: u64) {
+        for _ in 0..count {
+            self.task();
+        }
+    }
+
+    fn task(&mut self) {
+        match self.shape {
+            Shape::Ahead => {
+                self.append(self.last, Kind::Kernel);
+                if self.tasks > 1 {
+                    self.launch();
+                }
+            }
+            Shape::Behind => {
+                self.append(self.last, Kind::Kernel);
+                self.launch();
+            }
+            Shape::Pipelines => {
+                let (chain, step) = ((self.tasks % 4) as usize, self.tasks / 4 % 3);
+                let copy = |direction| Kind::Copy(direction);
+                let kind = match step {
+                    0 => copy(Direction::HostToDevice),
+                    1 => Kind::Kernel,
+                    _ => copy(Direction::DeviceToHost),
+                };
+                let before = self.chains[chain].filter(|_| step > 0);
+                self.append(before, kind);
+                self.chains[chain] = self.last;
+                self.launch();
+            }
+        }
+        if self.tasks.is_multiple_of(BATCH) {
+            self.complete();
+            while let Some(ended) = self.graph.ended() {
+                black_box(ended);
+            }
+        }
+    }
+
+    /// The device has come to the last point of each lane.
+    fn complete(&mut self) {
+        while self.lanes != 0 {
+            let lane = self.lanes.trailing_zeros() as usize;
+            self.lanes &= self.lanes - 1;
+            let at = self.points[lane].take().expect("the lane has one");
+            self.graph.complete(at.lane, at.value).expect("it was given out");
+        }
+    }
+
+    fn append(&mut self, before: Option<NodeId>, kind: Kind) {
+        let after = before.as_slice();
+        self.last = Some(self.graph.append(&Spec { kind, after, ..Spec::default() }).expect("there is room"));
+        self.tasks += 1;
+    }
+
+    fn launch(&mut self) {
+        let ready = black_box(self.graph.next(Runner::Device)).expect("a task is ready");
+        let node = ready.node;
+        let at = self.graph.launched(node).expect("it is being launched").at.expect("the device is there");
+        self.points[usize::from(at.lane)] = Some(at);
+        self.lanes |= 1 << at.lane;
+    }
+}
+
+/// A figure beside its limit and its goal. Returns whether it is within the limit.
+fn print(name: &str, figure: f64, unit: &str, (limit, goal): (f64, f64)) -> bool {
+    let verdict = if figure <= goal {
+        "within the goal"
+    } else if figure <= limit {
+        "within the limit"
+    } else {
+        "ABOVE THE LIMIT"
+    };
+    println!("{name:<34}{figure:>8.2} {unit:<14}limit {limit:>6}, goal {goal:>6}: {verdict}");
+    figure <= limit
+}
+
+fn wide((limit, goal): (u64, u64)) -> (f64, f64) {
+    (limit as f64, goal as f64)
+}
+
+fn instructions() -> ExitCode {
+    let mut is_within = true;
+    for (name, shape) in SHAPES {
+        match callgrind::count("counted_tasks", &["counted", &format!("{shape:?}")]) {
+            Ok(count) => {
+                let figure = count as f64 / COUNTED as f64;
+                is_within &= print(&format!("a task after one, {name}"), figure, "instructions", wide(INSTRUCTIONS));
+            }
+            Err(error) => {
+                eprintln!("{error}");
+                return ExitCode::FAILURE;
+            }
+        }
+    }
+    if is_within { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// The part that runs under callgrind.
+fn counted(name: &str) -> ExitCode {
+    let Some((_, shape)) = SHAPES.into_iter().find(|(_, shape)| format!("{shape:?}") == name) else {
+        return ExitCode::FAILURE;
+    };
+    let mut null = Null::new(shape);
+    (0..WARM_UP).for_each(|_| null.task());
+    null.counted_tasks(COUNTED);
+    ExitCode::SUCCESS
+}
+
+/// Nanoseconds of a task: the median over rounds of so many tasks each.
+fn time(null: &mut Null, rounds: u64) -> f64 {
+    let mut samples: Vec<f64> = (0..rounds)
+        .map(|_| {
+            let start = Instant::now();
+            null.counted_tasks(WARM_UP);
+            start.elapsed().as_nanos() as f64 / WARM_UP as f64
+        })
+        .collect();
+    samples.sort_unstable_by(f64::total_cmp);
+    samples[samples.len() / 2]
+}
+
+fn times() -> ExitCode {
+    let mut is_within = true;
+    for (name, shape) in SHAPES {
+        let mut null = Null::new(shape);
+        null.counted_tasks(WARM_UP);
+        let early = time(&mut null, 31);
+        null.counted_tasks(1_000_000);
+        let late = time(&mut null, 31);
+        is_within &= print(&format!("a task after one, {name}"), early, "ns", wide(NANOSECONDS));
+        is_within &= print("  the millionth by the thousandth", late / early, "", RATIO);
+    }
+    if is_within { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
+    match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["instructions"] => instructions(),
+        ["counted", name] => counted(name),
+        _ => times(),
+    }
+}
