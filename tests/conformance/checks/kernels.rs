@@ -179,8 +179,9 @@ pub fn unknown_global(rig: &Rig) -> Outcome {
     for name in ["boar", "board ", "soft_noop"] {
         refused(name, rig.driver().module_global(module, name), &[Code::NOT_FOUND])?;
     }
-    let kernels = rig.kernels()?;
-    refused("a kernel", rig.driver().module_global(kernels.module, "soft_noop"), &[Code::NOT_FOUND])
+    let (driver, kernels) = (rig.driver(), rig.kernels()?);
+    refused("nothing", driver.module_global(kernels.module, "board"), &[Code::NOT_FOUND])?;
+    refused("a kernel", driver.module_global(kernels.module, "soft_noop"), &[Code::INVALID_VALUE])
 }
 
 /// The sizes of the parameters that a kernel declares.

@@ -28,6 +28,8 @@ pub(super) fn allocate_in_order(gpu: &SoftGpu, bytes: u64, stream: Stream) -> Re
     gpu.submit("cuMemAllocAsync", stream, MANAGE, |model, caller, key| {
         let refused = || Failure::new(Code::NOT_SUPPORTED, "an allocation as a part of a graph is not modelled");
         match model.capture_status_of(key)? {
+            // Where `cuMemAlloc` refuses, this gives nothing, and says nothing.
+            CaptureStatus::None if bytes == 0 => Ok(DevicePtr::NULL),
             CaptureStatus::None => model.mem_alloc(caller, bytes),
             _ => Err(refused()),
         }

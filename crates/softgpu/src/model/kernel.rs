@@ -114,7 +114,10 @@ impl Model {
     pub(crate) fn module_global(&self, caller: Caller, handle: hal::Module, name: &str) -> Outcome<(DevicePtr, u64)> {
         self.current(caller)?;
         let module = &self.modules[self.module(caller, handle)?];
-        let unknown = || Failure::new(Code::NOT_FOUND, format!("the module has no global variable {name}"));
+        let unknown = || match module.functions.contains_key(name) {
+            true => Failure::new(Code::INVALID_VALUE, format!("{name} is a kernel, not a global variable")),
+            false => Failure::new(Code::NOT_FOUND, format!("the module has no global variable {name}")),
+        };
         module.globals.get(name).copied().ok_or_else(unknown)
     }
 
