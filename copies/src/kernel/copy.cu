@@ -6,7 +6,7 @@
 // memory from every block costs bandwidth and latency (facts, section 6). The waits of each warp are bounded, so the
 // kernel ends with any words.
 //
-// Regenerate copy.ptx with ptx.sh on a machine with nvcc; the host side is mod.rs.
+// Regenerate copy.ptx with tests/gpu/ptx.sh on a machine with nvcc; the host side is mod.rs.
 
 typedef unsigned int u32;
 typedef unsigned long long u64;

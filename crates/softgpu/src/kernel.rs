@@ -175,6 +175,31 @@ impl Io<'_> {
         }
     }
 
+    /// Reads bytes at once. A bad range reads zeroes, with the same errors. The kernel reports the time of it.
+    pub fn read(&mut self, address: u64, bytes: u64) -> Vec<u8> {
+        match self.space.span(address, bytes) {
+            Some((span, region)) => {
+                *self.looked |= !region.is_device();
+                span.to_vec()
+            }
+            None => {
+                *self.fault = true;
+                vec![0; bytes as usize]
+            }
+        }
+    }
+
+    /// Writes bytes at once, with the same errors.
+    pub fn write(&mut self, address: u64, bytes: &[u8]) {
+        match self.space.span(address, bytes.len() as u64) {
+            Some((span, _)) => {
+                span.write(bytes);
+                *self.stores += 1;
+            }
+            None => *self.fault = true,
+        }
+    }
+
     /// Copies bytes at once. The kernel reports the time that this takes, with [`Step::Busy`] or [`Step::Flow`].
     pub fn copy(&mut self, target: u64, source: u64, bytes: u64) {
         match (self.space.span(target, bytes), self.space.span(source, bytes)) {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use toml::{Table, Value};
 
 /// A crate of the workspace, and its rank. Crates of one rank do not know each other.
-const RANKS: [(&str, u8); 21] = [
+const RANKS: [(&str, u8); 22] = [
     ("overtake-terms", 0),
     ("overtake-testkit", 0),
     ("overtake-hal", 0),
@@ -17,6 +17,7 @@ const RANKS: [(&str, u8); 21] = [
     ("overtake-softgpu", 1),
     ("overtake-channels", 2),
     ("overtake-softgpu-libcuda", 2),
+    ("overtake-workloads", 2),
     ("overtake-driver", 3),
     ("overtake-options", 3),
     ("overtake-copies", 4),
@@ -40,7 +41,7 @@ const STANDS_ON: [(&str, &[&str]); 5] = [
 
 /// Crates that only these depend on: no other build contains the software GPU. Tests and examples may use them.
 const CARRIES: [(&str, &[&str]); 3] = [
-    ("overtake-softgpu", &["overtake-softgpu-libcuda", "overtake-backend", "overtake-cli"]),
+    ("overtake-softgpu", &["overtake-softgpu-libcuda", "overtake-backend", "overtake-workloads", "overtake-cli"]),
     ("overtake-backend", &["overtake-cli"]),
     ("overtake-softgpu-libcuda", &[]),
 ];

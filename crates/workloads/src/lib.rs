@@ -1,0 +1,24 @@
+//! Kernels with one meaning on both devices: CUDA source, its PTX, a twin for the software GPU, and the reference on
+//! the processor that both must equal byte for byte. Tests, benches and examples share them.
+//!
+//! | file | part |
+//! |---|---|
+//! | `workloads.cu`, `workloads.ptx` | the kernels, and their PTX |
+//! | `work.rs` | one launch: kernel, arguments, shape |
+//! | `kernels.rs` | the loaded kernels |
+//! | `reference.rs` | the meaning of each kernel |
+//! | `soft.rs` | the twins, and the time that they take |
+#![deny(clippy::print_stderr, clippy::print_stdout)] // messages go through `log`
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))] // clippy.toml has the list, with reasons
+#![deny(unsafe_code)]
+#![allow(missing_docs)] // fields of `Work` are named after the kernels' arguments
+
+mod kernels;
+pub mod reference;
+mod soft;
+mod work;
+
+pub use kernels::{Kernels, PTX};
+pub use reference::Rows;
+pub use soft::register;
+pub use work::{Argument, NAMES, Picture, Work};
