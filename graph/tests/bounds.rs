@@ -124,7 +124,7 @@ fn a_name_is_one_task_until_that_has_ended() {
     let again = graph.named("N").unwrap();
     assert_ne!(again, named);
     assert_eq!((graph.label(named).name.as_str(), graph.priority(named)), ("", None));
-    assert_eq!(graph.label(named).to_string(), "0.0");
+    assert_eq!((graph.label(named).to_string(), named.to_string()), ("0.0".to_owned(), "node 0.0".to_owned()));
 }
 
 #[test]
@@ -184,6 +184,23 @@ fn an_event_is_worth_its_price_only_where_another_lane_or_the_host_waits() {
     assert!(!is_waited_for(&mut graph), "the second goes on in its lane");
     assert!(is_waited_for(&mut graph), "the fourth has another lane");
     assert!(!is_waited_for(&mut graph), "none comes after");
+}
+
+#[test]
+fn all_priorities_that_there_can_be_are_kept_apart() {
+    let priorities = Priorities::new(Priorities::MAX).unwrap();
+    let mut graph = graph(Options { priorities, groups: 4, ..Options::default() });
+    for priority in priorities.iter() {
+        graph.append(&Spec { priority, ..KERNEL }).unwrap();
+    }
+    let mut launched = Vec::new();
+    while let Some(ready) = graph.next(Runner::Device) {
+        let (node, place) = (ready.node, ready.place.unwrap());
+        launched.push((ready.priority.get(), place.lane / 8));
+        graph.launched(node).unwrap();
+    }
+    let expected: Vec<(u8, u8)> = (1..=32).rev().map(|priority| (priority, (priority - 1) / 8)).collect();
+    assert_eq!(launched, expected);
 }
 
 /// T6: of the nodes of a lower priority one is handed out in each `share`, under any load above, and the lower
