@@ -38,6 +38,8 @@ impl Bed {
         let memory = self.driver.mem_alloc(bytes.len() as u64).unwrap();
         // SAFETY: the source is a live slice; the target was just allocated with its length.
         unsafe { self.driver.copy_htod(memory, bytes.as_ptr(), bytes.len() as u64) }.unwrap();
+        // The call may return while the bytes are still on their way from the driver's own memory.
+        self.driver.context_synchronize().unwrap();
         memory
     }
 
