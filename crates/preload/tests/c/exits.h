@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <unistd.h>
 
 #include "client.h"
@@ -57,12 +58,16 @@ static void *exit_from_here(void *argument)
     exit(9);
 }
 
+/* Threads that have their memory: a driver that ends refuses allocations too. */
+static atomic_int prepared;
+
 /* Until the driver refuses a copy: it does so in a thread that still copies when the process has begun to end. */
 static void *copy_until_refused(void *argument)
 {
     (void)argument;
     OK(cuCtxSetCurrent(context));
     Traffic mine = new_traffic();
+    atomic_fetch_add(&prepared, 1);
     CUresult result = CUDA_SUCCESS;
     while (result == CUDA_SUCCESS) {
         result = cuMemcpyHtoDAsync(mine.device, mine.in, TRAFFIC_BULK, mine.bulk);
@@ -109,6 +114,8 @@ static void leave(const char *way)
     else if (strcmp(way, "others") == 0) {
         start(copy_until_refused);
         start(copy_until_refused);
+        while (atomic_load(&prepared) < 2)
+            nap_us(100);
         nap_us(30000);
         exit(10);
     } else if (strcmp(way, "pthread_exit") == 0) {
