@@ -79,7 +79,7 @@ pub fn nccl(runs: &[Stored], words: &[&str]) -> Result<String, String> {
 pub fn startup(runs: &[Stored], words: &[&str]) -> Result<String, String> {
     let runs = asked(runs, "startup", words)?;
     let mut table = Table::new(vec![
-        Column::words("what"),
+        Column::words("measure"),
         Column::words("unit"),
         Column::numbers("runs"),
         Column::numbers("native"),
