@@ -1,5 +1,7 @@
 //! Several copies without an order among them, as one: their places, and their descriptors for a kernel.
 
+use std::ops::Range;
+
 use channels::Shape;
 use hal::Driver;
 use terms::Direction;
@@ -12,7 +14,9 @@ use crate::submit::place::place;
 /// The places of all copies, and their descriptors for a kernel: none if a kernel cannot make all of them. `None` if
 /// they do not go the same way, or leave their allocations.
 pub(crate) fn combine(driver: &dyn Driver, requests: &[Request]) -> Option<(Placement, Vec<Descriptor>)> {
-    let (mut targets, mut sources) = (Span::default(), Span::default());
+    // Allocations of copies before, and the distances from them to the device's addresses for them.
+    let (mut targets, mut sources) = (0..0, 0..0);
+    let (mut target_shift, mut source_shift) = (0, 0);
     let mut first: Option<Placement> = None;
     let mut pieces = Vec::with_capacity(requests.len());
     for request in requests.iter().filter(|request| request.bytes() > 0) {
@@ -22,20 +26,22 @@ pub(crate) fn combine(driver: &dyn Driver, requests: &[Request]) -> Option<(Plac
         }
         let (target, source, bytes) = (shape.target.address, shape.source.address, shape.bytes());
         // Most copies lie in the allocations of earlier ones, and a question to the driver costs more than such a copy.
-        let is_known = targets.holds(target, bytes) && sources.holds(source, bytes);
-        if !is_known {
+        let is_known =
+            |targets: &Range<u64>, sources: &Range<u64>| holds(targets, target, bytes) && holds(sources, source, bytes);
+        if !is_known(&targets, &sources) {
             let here = place(driver, request)?;
             if first.is_some_and(|first| !alike(&first, &here)) {
                 return None;
             }
             first = first.or(Some(here));
-            targets = Span::of(driver, target, &here, Direction::DeviceToHost)?;
-            sources = Span::of(driver, source, &here, Direction::HostToDevice)?;
-            if !targets.holds(target, bytes) || !sources.holds(source, bytes) {
+            (targets, sources) = (rest_of_allocation(driver, target)?, rest_of_allocation(driver, source)?);
+            target_shift = shift(target, &here, Direction::DeviceToHost);
+            source_shift = shift(source, &here, Direction::HostToDevice);
+            if !is_known(&targets, &sources) {
                 return None;
             }
         }
-        let seen = Shape::linear(target.wrapping_add(targets.shift), source.wrapping_add(sources.shift), bytes);
+        let seen = Shape::linear(target.wrapping_add(target_shift), source.wrapping_add(source_shift), bytes);
         pieces.push(((target ^ source) & 15 == 0).then(|| Descriptor::copy(&seen)));
     }
     let by_kernel: Option<Vec<Descriptor>> = pieces.into_iter().collect();
@@ -52,24 +58,18 @@ fn alike(one: &Placement, other: &Placement) -> bool {
     kind(one) == kind(other)
 }
 
-/// A part of a known allocation, and the distance from it to the device's address for it.
-#[derive(Default)]
-struct Span {
-    from: u64,
-    bytes: u64,
-    shift: u64,
+/// The memory from `address` to the end of its allocation.
+fn rest_of_allocation(driver: &dyn Driver, address: u64) -> Option<Range<u64>> {
+    let bytes = driver.pointer_bytes_left(address).ok()?;
+    Some(address..address.checked_add(bytes)?)
 }
 
-impl Span {
-    /// The memory from `address` on. In the direction `host_when` this is the host's side.
-    fn of(driver: &dyn Driver, address: u64, placement: &Placement, host_when: Direction) -> Option<Span> {
-        let on_host = placement.direction == host_when;
-        let seen = placement.host_seen_by_device.filter(|_| on_host).map_or(address, |seen| seen.0);
-        let bytes = driver.pointer_bytes_left(address).ok()?;
-        Some(Span { from: address, bytes, shift: seen.wrapping_sub(address) })
-    }
+/// The distance from `address` to the device's address for it. In the direction `host_when` this is the host's side.
+fn shift(address: u64, placement: &Placement, host_when: Direction) -> u64 {
+    let on_host = placement.direction == host_when;
+    placement.host_seen_by_device.filter(|_| on_host).map_or(0, |seen| seen.0.wrapping_sub(address))
+}
 
-    fn holds(&self, address: u64, bytes: u64) -> bool {
-        address >= self.from && address.wrapping_sub(self.from).checked_add(bytes).is_some_and(|end| end <= self.bytes)
-    }
+fn holds(memory: &Range<u64>, address: u64, bytes: u64) -> bool {
+    memory.contains(&address) && bytes <= memory.end - address
 }
