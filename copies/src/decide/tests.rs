@@ -203,6 +203,18 @@ fn batches_and_copies_that_tried_it_do_not_go_early() {
 }
 
 #[test]
+fn only_a_copy_that_may_go_early_asks_for_its_dependencies_first() {
+    let (options, request) = (Options::default(), named(64 << 10, Direction::HostToDevice));
+    let asked = |priority: u8, depends: Option<bool>| {
+        let direction = Some(Direction::HostToDevice);
+        decide(&Known { priority: at(priority), depends, direction, placement: None, ..known(&options, &request) })
+    };
+    assert!(matches!(asked(6, None), Ask(Question::Dependencies)));
+    assert!(matches!(asked(6, Some(false)), Go(Plan::Urgent)), "its placement is never asked for");
+    assert!(matches!(asked(1, None), Ask(Question::Placement)), "bulk needs it in any case");
+}
+
+#[test]
 fn a_plan_that_came_to_nothing_leads_to_the_next() {
     let (engine, kernel) = (Plan::Engine { raises: true }, Plan::Kernel { raises: true });
     let failed = || Setback::Failed(Code::LAUNCH_FAILED.at("a test"));
