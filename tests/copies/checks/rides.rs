@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use hal::{CaptureMode, Nanos, Wait};
-use overtake::copy::{Plan, Reason};
+use hal::{CaptureMode, Driver, Nanos, Wait};
+use overtake::copy::{CopyHandle, Plan, Reason};
 use overtake::options::UrgentTransport;
 use overtake::{Options, Overtake, PriorityStream};
 
@@ -113,6 +113,15 @@ pub fn not_behind_bulk(rig: &Rig) -> Outcome {
 /// real host that look depends on the machine's other work.
 const HOLDS_FOR: Nanos = Nanos::from_us(500);
 
+/// The copy was taken for an urgent one. In real time the watcher may have been late, and have doubted its stream: then
+/// all is asked first, and the copy goes natively.
+fn went_early(driver: &dyn Driver, copy: &CopyHandle) -> Outcome {
+    let plan = copy.plan();
+    let is_sure = driver.host().is_virtual();
+    ensure!(plan == Plan::Urgent || !is_sure && matches!(plan, Plan::Native(_)), "the copy went by {plan:?}");
+    Ok(())
+}
+
 /// Where an early copy has been taken for a pinned one in a stream that is not captured, and is not, the driver gets
 /// the same call, and others are held off for no longer than the copy would have taken.
 pub fn supposed_in_vain(rig: &Rig) -> Outcome {
@@ -126,15 +135,16 @@ pub fn supposed_in_vain(rig: &Rig) -> Outcome {
         let is_captured = round % 2 == 0;
         if is_captured {
             driver.stream_begin_capture(high.stream.raw(), CaptureMode::Relaxed)?;
-            next("a copy in a capture", &high, bytes, None, Plan::Urgent)?;
+            let (device, host) = ((Side::Device(high.device), 0), (Side::Host(&high.host), 0));
+            went_early(driver, &doors::linear(&high.stream, device, host, bytes, None)?)?;
             let graph = driver.stream_end_capture(high.stream.raw())?;
             driver.graph_destroy(graph)?;
         } else {
             let (sent, mut got) = (prng.bytes(bytes), vec![0; bytes as usize]);
             let there = doors::htod_pageable(&high.stream, (high.device, 0), &sent)?;
             let back = doors::dtoh_pageable(&high.stream, &mut got, (high.device, 0))?;
-            same("the plan there", &there.plan(), &Plan::Urgent)?;
-            same("the plan back", &back.plan(), &Plan::Urgent)?;
+            went_early(driver, &there)?;
+            went_early(driver, &back)?;
             same_bytes("there and back", &got, &sent)?;
         }
         let (host, down) = (driver.host(), || bed::raised(&overtake) == 0);
