@@ -4,7 +4,6 @@
 //! three ways to one: from [`Backing`] that we own; from the promise of the caller of an `unsafe` driver method,
 //! which [`Backing::promised`] holds as long as the promise holds; and as a part of another span. The rest of this
 //! file follows from that invariant.
-//! follows from that invariant.
 #![allow(unsafe_code)]
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
