@@ -22,8 +22,8 @@
 pub mod buffer;
 
 pub use copies::{
-    Blocking, ClassSnapshot, Direction, Latency, Options, Overtake, Priorities, Priority, PriorityStream, Statistics,
-    TracedCopy, Words, copy, kernel, options, variables,
+    Blocking, ClassSnapshot, Direction, Expected, Latency, Options, Overtake, Priorities, Priority, PriorityStream,
+    Statistics, TracedCopy, Words, copy, kernel, options, variables,
 };
 pub use {driver, hal};
 

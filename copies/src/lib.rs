@@ -23,6 +23,7 @@ mod bell;
 mod cargo;
 mod decide;
 mod engine;
+mod expected;
 mod guard;
 mod handle;
 mod inner;
@@ -51,6 +52,7 @@ pub mod copy {
     pub use crate::request::Request;
 }
 
+pub use expected::Expected;
 pub use guard::Blocking;
 pub use hal;
 #[doc(hidden)] // for the buffers of the front door

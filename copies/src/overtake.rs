@@ -6,10 +6,12 @@ use std::sync::{Arc, Mutex};
 use hal::{Context, Device, DevicePtr, Driver, Result, Stream, StreamFlags};
 use terms::{Direction, Priorities, Priority};
 
+use crate::expected::Expected;
 use crate::guard::{Blocking, Guard};
 use crate::inner::Inner;
 use crate::primary::Primary;
 use crate::records::{Records, Statistics, TracedCopy};
+use crate::state::Announces;
 use crate::stream::PriorityStream;
 use crate::worker::Worker;
 use hal::locks::lock;
@@ -79,6 +81,16 @@ impl Overtake {
 
     /// Makes a stream whose copies have `priority`. Its kernels get the corresponding CUDA priority.
     pub fn stream(&self, priority: Priority) -> Result<PriorityStream> {
+        self.make(priority, Announces::Own(priority))
+    }
+
+    /// As [`Overtake::stream`], for an owner that says itself when copies are to come ([`Overtake::expect`]): the open
+    /// stream makes no other copy give way.
+    pub fn quiet_stream(&self, priority: Priority) -> Result<PriorityStream> {
+        self.make(priority, Announces::Nothing(priority))
+    }
+
+    fn make(&self, priority: Priority, announces: Announces) -> Result<PriorityStream> {
         self.inner.check(priority, "overtake stream")?;
         let range = self.inner.driver.priority_range()?;
         let span = range.least - range.greatest;
@@ -86,21 +98,36 @@ impl Overtake {
         let cuda = range.least - (i32::from(priority.get()) - 1) * span / top.max(1);
         self.inner.shadows.provide(&*self.inner.driver)?;
         let stream = self.inner.driver.stream_create(StreamFlags::NON_BLOCKING, cuda)?;
-        Ok(PriorityStream::new(&self.inner, stream, Some(priority), true))
+        Ok(PriorityStream::new(&self.inner, stream, announces, true))
     }
 
     /// Gives the copies of an existing CUDA stream a priority. The stream stays the caller's, and must outlive the
     /// priority stream.
     pub fn adopt(&self, stream: Stream, priority: Priority) -> Result<PriorityStream> {
+        self.take_in(stream, priority, Announces::Own(priority))
+    }
+
+    /// As [`Overtake::adopt`], and quiet as [`Overtake::quiet_stream`].
+    pub fn adopt_quiet(&self, stream: Stream, priority: Priority) -> Result<PriorityStream> {
+        self.take_in(stream, priority, Announces::Nothing(priority))
+    }
+
+    fn take_in(&self, stream: Stream, priority: Priority, announces: Announces) -> Result<PriorityStream> {
         self.inner.check(priority, "overtake adopt")?;
         self.inner.shadows.provide(&*self.inner.driver)?;
-        Ok(PriorityStream::new(&self.inner, stream, Some(priority), false))
+        Ok(PriorityStream::new(&self.inner, stream, announces, false))
     }
 
     /// Adopts a stream without a priority of its own: each request names one, or counts as bulk.
     #[must_use]
     pub fn adopt_plain(&self, stream: Stream) -> PriorityStream {
-        PriorityStream::new(&self.inner, stream, None, false)
+        PriorityStream::new(&self.inner, stream, Announces::Requested, false)
+    }
+
+    /// Copies of `priority` are to come, one way or both, until the result is dropped; see [`Expected`].
+    pub fn expect(&self, priority: Priority, direction: Option<Direction>) -> Result<Expected> {
+        self.inner.check(priority, "overtake expect")?;
+        Ok(Expected::new(&self.inner, priority, direction))
     }
 
     /// The state that is open in the context. It lives as long as anything that was made in it.

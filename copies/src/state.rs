@@ -9,6 +9,17 @@ use terms::{Direction, Priority};
 use crate::inner::Inner;
 use crate::records::{Ahead, Burst};
 
+/// The priorities with which other streams count on copies of a stream.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Announces {
+    /// This one as long as the stream is open, and each that a request names, from that request on.
+    Own(Priority),
+    /// Each that a request names, from that request on. A request that names none is bulk.
+    Requested,
+    /// None: its owner holds expectations in place of that. A request that names no priority has this one.
+    Nothing(Priority),
+}
+
 /// A stream in the copy layer. Handles of its copies keep it: they may ask it after its owner is dropped.
 pub(crate) struct StreamState {
     pub(crate) stream: Stream,
@@ -17,8 +28,11 @@ pub(crate) struct StreamState {
     /// Its shadow, once the stream has needed one and one was free.
     pub(crate) shadow: OnceLock<Stream>,
     pub(crate) ahead: Ahead,
-    /// The priorities of its copies, one bit each: H2D in the lower half, D2H in the upper. A stream with a priority of
-    /// its own has that in both halves from the start; requests add others.
+    /// The priorities that need no announcement, one bit each: H2D in the lower half, D2H in the upper. The census has
+    /// them already, or the stream announces nothing.
+    settled: AtomicU64,
+    /// Those that the census counts for this stream. A stream with a priority of its own has that in both halves from
+    /// the start; requests add others.
     announced: AtomicU64,
     owned: bool,
     // Dropped last: the burst's words go back to the context that this field keeps.
@@ -27,26 +41,32 @@ pub(crate) struct StreamState {
 
 impl StreamState {
     /// A stream of the layer's own is destroyed with the last handle.
-    pub(crate) fn new(inner: &Arc<Inner>, stream: Stream, priority: Option<Priority>, owned: bool) -> StreamState {
+    pub(crate) fn new(inner: &Arc<Inner>, stream: Stream, announces: Announces, owned: bool) -> StreamState {
+        let (priority, settled) = match announces {
+            Announces::Own(priority) => (priority, 0),
+            Announces::Requested => (Priority::LOWEST, 0),
+            Announces::Nothing(priority) => (priority, u64::MAX),
+        };
         let state = StreamState {
             inner: Arc::clone(inner),
             stream,
-            priority: priority.unwrap_or(Priority::LOWEST),
+            priority,
             burst: Arc::new(Mutex::new(Burst::new(inner.options.ticket_every))),
             shadow: OnceLock::new(),
             ahead: Ahead::default(),
+            settled: AtomicU64::new(settled),
             announced: AtomicU64::new(0),
             owned,
         };
-        for (direction, priority) in DIRECTIONS.into_iter().zip(priority.into_iter().cycle()) {
-            state.announce(direction, priority);
+        if let Announces::Own(priority) = announces {
+            DIRECTIONS.into_iter().for_each(|direction| state.announce(direction, priority));
         }
         state
     }
 
-    /// Whether other streams already count on copies of `priority` in this one.
-    pub(crate) fn is_announced(&self, direction: Direction, priority: Priority) -> bool {
-        self.announced.load(Ordering::Relaxed) & announcement(direction, priority) != 0
+    /// Whether other streams already count on copies of `priority` in this one, or never do.
+    pub(crate) fn is_settled(&self, direction: Direction, priority: Priority) -> bool {
+        self.settled.load(Ordering::Relaxed) & announcement(direction, priority) != 0
     }
 
     /// The lowest and the highest priority among a copy of `priority` in this stream and all other streams' copies on
@@ -61,6 +81,7 @@ impl StreamState {
     pub(crate) fn announce(&self, direction: Direction, priority: Priority) {
         let bit = announcement(direction, priority);
         self.inner.engine(direction).census.open(priority, &self.announced, bit);
+        self.settled.fetch_or(bit, Ordering::SeqCst);
     }
 
     /// The time at which a copy begins, if the option `trace` is on.
@@ -91,7 +112,7 @@ fn announcement(direction: Direction, priority: Priority) -> u64 {
 }
 
 /// The directions that have an engine each.
-const DIRECTIONS: [Direction; 2] = [Direction::HostToDevice, Direction::DeviceToHost];
+pub(crate) const DIRECTIONS: [Direction; 2] = [Direction::HostToDevice, Direction::DeviceToHost];
 
 /// The lowest bit of an engine's half.
 fn half(direction: Direction) -> u32 {

@@ -12,11 +12,14 @@ use crate::handle::CopyHandle;
 use crate::inner::Inner;
 use crate::native::Native;
 use crate::request::Request;
-use crate::state::StreamState;
+use crate::state::{Announces, StreamState};
 use crate::submit;
 use hal::locks::lock;
 
 /// A stream whose copies have a priority. Made by [`crate::Overtake::stream`] or [`crate::Overtake::adopt`].
+///
+/// While it is open, other streams count on copies of its priority: bulk gives way, and pays for that. A quiet one
+/// ([`crate::Overtake::quiet_stream`], [`crate::Overtake::adopt_quiet`]) leaves that to [`crate::Expected`].
 ///
 /// # Example
 /// ```
@@ -43,8 +46,8 @@ pub struct PriorityStream {
 }
 
 impl PriorityStream {
-    pub(crate) fn new(inner: &Arc<Inner>, stream: Stream, priority: Option<Priority>, owned: bool) -> PriorityStream {
-        PriorityStream { state: Arc::new(StreamState::new(inner, stream, priority, owned)) }
+    pub(crate) fn new(inner: &Arc<Inner>, stream: Stream, announces: Announces, owned: bool) -> PriorityStream {
+        PriorityStream { state: Arc::new(StreamState::new(inner, stream, announces, owned)) }
     }
 
     /// The CUDA stream, for kernels and all other work but copies.

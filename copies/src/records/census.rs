@@ -1,5 +1,5 @@
-//! The priorities that streams copy with on an engine: a copy learns from them whether it can overtake another, or be
-//! overtaken.
+//! The priorities of the copies to come on an engine: those with which streams copy, and those that are expected
+//! ([`crate::Expected`]). A copy learns from them whether it can overtake another, or be overtaken.
 //!
 //! A copy never overtakes a copy of its own stream. So the priorities of a stream count only for other streams, and a
 //! program whose copies all go through one stream is left alone.
@@ -14,23 +14,23 @@ use hal::locks::lock;
 /// The counts, and one word from which a copy learns that it is alone.
 #[repr(C)]
 pub(crate) struct Census {
-    /// One bit for each priority: in the lower half if any stream has it, in the upper half if several streams do.
+    /// One bit for each priority: in the lower half if it is counted, in the upper half if it is so several times.
     present: AtomicU64,
-    /// The number of streams with each priority.
-    streams: Mutex<Vec<u64>>,
+    /// The number of streams and expectations with each priority.
+    counts: Mutex<Vec<u64>>,
 }
 
 impl Census {
     pub(crate) fn new(priorities: Priorities) -> Census {
-        let streams = priorities.iter().map(|_| 0).collect();
-        Census { streams: Mutex::new(streams), present: AtomicU64::new(0) }
+        let counts = priorities.iter().map(|_| 0).collect();
+        Census { counts: Mutex::new(counts), present: AtomicU64::new(0) }
     }
 
     /// Counts a stream with `priority`, unless `bit` of its `announced` is set already.
     pub(crate) fn open(&self, priority: Priority, announced: &AtomicU64, bit: u64) {
-        self.change(|streams| {
+        self.change(|counts| {
             if announced.load(Ordering::Relaxed) & bit == 0 {
-                streams[index(priority)] += 1;
+                counts[index(priority)] += 1;
                 // Under the lock. A stream that took its own copies for those of another would hold them up for a
                 // moment; one that took those of another for its own would let them wait.
                 announced.fetch_or(bit, Ordering::SeqCst);
@@ -38,25 +38,30 @@ impl Census {
         });
     }
 
-    /// Takes a stream with `priority` out of the count.
+    /// Counts an expectation. It is of no stream, so it counts for the copies of all.
+    pub(crate) fn expect(&self, priority: Priority) {
+        self.change(|counts| counts[index(priority)] += 1);
+    }
+
+    /// Takes a stream or an expectation with `priority` out of the count.
     pub(crate) fn close(&self, priority: Priority) {
-        self.change(|streams| streams[index(priority)] -= 1);
+        self.change(|counts| counts[index(priority)] -= 1);
     }
 
     /// The word changes under the lock of the counts. A late change would leave it wrong until the next stream opens,
     /// and bulk that counts as alone would hold up urgent copies until then.
     fn change(&self, change: impl FnOnce(&mut [u64])) {
-        let mut streams = lock(&self.streams);
-        change(&mut streams);
+        let mut counts = lock(&self.counts);
+        change(&mut counts);
         let bits = |least: u64| {
-            let there = streams.iter().enumerate().filter(|(_, count)| **count >= least);
+            let there = counts.iter().enumerate().filter(|(_, count)| **count >= least);
             there.fold(0u64, |bits, (index, _)| bits | 1 << index)
         };
         self.present.store(bits(2) << 32 | bits(1), Ordering::SeqCst);
     }
 
-    /// The lowest and the highest priority among a copy of `priority` and all streams but its own, whose priorities are
-    /// the bits `own`.
+    /// The lowest and the highest priority among a copy of `priority`, all expectations, and all streams but its own,
+    /// whose priorities are the bits `own`.
     pub(crate) fn bounds_with(&self, priority: Priority, own: u32) -> (Priority, Priority) {
         let present = self.present.load(Ordering::Relaxed);
         let (any, several) = (present as u32, (present >> 32) as u32);
@@ -113,6 +118,21 @@ mod tests {
         assert_eq!(census.bounds_with(at(1), bulk), (at(1), at(32)), "its bulk yields to the other stream");
         assert_eq!(census.bounds_with(at(1), both), (at(1), at(1)));
         assert_eq!(census.bounds_with(at(32), both), (at(1), at(32)), "the other stream's bulk is held off");
+    }
+
+    #[test]
+    fn an_expectation_is_company_to_every_stream() {
+        let census = Census::new(Priorities::new(6).unwrap());
+        let bulk = stream(&census, &[1]);
+        census.expect(at(5));
+        census.expect(at(5));
+        assert_eq!(census.bounds_with(at(1), bulk), (at(1), at(5)));
+        let urgent = stream(&census, &[5]);
+        census.close(at(5));
+        assert_eq!(census.bounds_with(at(1), urgent), (at(1), at(5)), "one more is expected, of another stream");
+        census.close(at(5));
+        assert_eq!(census.bounds_with(at(1), urgent), (at(1), at(1)), "none is, and the stream is its own company");
+        assert_eq!(census.bounds_with(at(1), bulk), (at(1), at(5)), "an open stream announces as ever");
     }
 
     #[test]

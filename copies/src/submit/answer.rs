@@ -22,10 +22,10 @@ impl Asked<'_> {
         with(direction)
     }
 
-    /// Whether other streams already count on the copy, on one of the engines that it may use.
+    /// Whether other streams already count on the copy, on one of the engines that it may use, or never do.
     #[inline]
-    pub(super) fn is_announced(&self, direction: Option<Direction>) -> bool {
-        let on = |direction| self.stream.is_announced(direction, self.priority);
+    pub(super) fn is_settled(&self, direction: Option<Direction>) -> bool {
+        let on = |direction| self.stream.is_settled(direction, self.priority);
         direction.map_or_else(|| on(Direction::HostToDevice) || on(Direction::DeviceToHost), on)
     }
 }
@@ -56,7 +56,7 @@ impl Placed<'_> {
 
     /// Finds the company of the copy. From then on other streams count on the copy, if its engine is known.
     fn meet(&mut self) {
-        if self.known.placement.is_none() && !self.asked.is_announced(self.known_direction()) {
+        if self.known.placement.is_none() && !self.asked.is_settled(self.known_direction()) {
             self.place();
         }
         self.known.company = Some(self.asked.company(self.known_direction()));
@@ -67,7 +67,7 @@ impl Placed<'_> {
         let asked = &self.asked;
         let placement = place(&*asked.inner().driver, asked.cargo.first()).unwrap_or(Placement::UNKNOWN);
         let (direction, priority) = (placement.direction, asked.priority);
-        if placement.meets_engine(asked.cargo) && !asked.stream.is_announced(direction, priority) {
+        if placement.meets_engine(asked.cargo) && !asked.stream.is_settled(direction, priority) {
             asked.stream.announce(direction, priority);
         }
         self.known.placement = Some(placement);

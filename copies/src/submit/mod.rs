@@ -79,7 +79,7 @@ pub(crate) fn is_alone(stream: &Arc<StreamState>, request: &Request, priority: P
     let direction = request.direction();
     // A copy that never meets an engine is never announced, and need not be.
     let is_inlined = || direction.is_some_and(|direction| asked.cargo.is_inlined(direction));
-    if !asked.is_announced(direction) && !is_inlined() {
+    if !asked.is_settled(direction) && !is_inlined() {
         return false;
     }
     let known = Known { company: Some(asked.company(direction)), ..asked.known() };
@@ -109,7 +109,7 @@ impl Asked<'_> {
         let Some(direction) = request.direction().filter(|_| is_valid && inner.is_enabled) else {
             return ControlFlow::Continue(None);
         };
-        if !stream.is_announced(direction, self.priority) {
+        if !stream.is_settled(direction, self.priority) {
             return ControlFlow::Continue(None);
         }
         let about = || (self.priority, Some(direction), request.bytes());

@@ -6,6 +6,7 @@ pub mod bytes;
 mod captures;
 mod company;
 mod counters;
+mod expected;
 pub mod guard;
 mod inversion;
 mod order;
@@ -48,6 +49,7 @@ const PLAIN: &[Case] = cases! { false,
     bytes: eight_priorities many_threads;
     captures: modes_are_kept;
     company: not_the_other_engine not_its_own_stream;
+    expected: two_owners by_direction quiet_streams unknown_priorities;
     counters: launches take_overs tickets channel_operations bytes;
     guard: bytes batches ends_as_natively ends_behind_several ends_both_ways blocking freeing left_alone
         a_carrier_for_each default_streams ends_with_every_queue_behind_it closes_with_every_queue_behind_it

@@ -1,0 +1,88 @@
+//! Expectations: copies of a priority that are to come.
+
+use std::fmt;
+use std::sync::Arc;
+
+use terms::{Direction, Priority};
+
+use crate::inner::Inner;
+use crate::state::DIRECTIONS;
+
+/// Copies of a priority are to come, from [`crate::Overtake::expect`] until this is dropped.
+///
+/// Bulk gives way only to copies that it has been told of, because it pays for that with a tenth of its speed. An open
+/// [`crate::PriorityStream`] tells of its copies as long as it lives. An owner of lanes makes quiet ones
+/// ([`crate::Overtake::quiet_stream`]) and holds an expectation only while it has such work. Each owner holds its own;
+/// they add up.
+///
+/// It takes both sides: a copy gives way if a more urgent one is expected, and holds others off if a less urgent one
+/// is. So the owner of bulk on quiet streams expects its own priority too. That alone costs bulk nothing. A copy that
+/// was not expected is made all the same.
+///
+/// # Example
+/// ```
+/// # use overtake_copies as overtake;
+/// use overtake::copy::{Plan, Reason};
+/// use overtake::{Direction, Options, Overtake, Priority};
+/// # use overtake::hal::{Device, Driver, HostAllocFlags};
+/// # let driver: std::sync::Arc<dyn Driver> = std::sync::Arc::new(softgpu::SoftGpu::builder().build());
+/// # let overtake = Overtake::open(&driver, Device(0), Options::default())?;
+/// # let (host, device) = (driver.host_alloc(4 << 20, HostAllocFlags::PORTABLE)?, driver.mem_alloc(4 << 20)?);
+/// let bulk = overtake.stream(Priority::LOWEST)?;
+/// let urgent = overtake.priorities().highest();
+/// let _lane = overtake.quiet_stream(urgent)?;
+/// // SAFETY: both sides have 4 MiB and live as long as the process; nothing else uses them.
+/// let plan = || unsafe { bulk.memcpy_htod_async(device, host, 4 << 20) }.map(|copy| copy.plan());
+/// assert_eq!(plan()?, Plan::Native(Reason::Alone));
+/// let expected = overtake.expect(urgent, Some(Direction::HostToDevice))?;
+/// assert_eq!(plan()?, Plan::Kernel { raises: false });
+/// drop(expected);
+/// assert_eq!(plan()?, Plan::Native(Reason::Alone));
+/// # bulk.synchronize()?;
+/// # Ok::<(), hal::Error>(())
+/// ```
+#[must_use = "the copies are expected until it is dropped"]
+pub struct Expected {
+    inner: Arc<Inner>,
+    priority: Priority,
+    direction: Option<Direction>,
+}
+
+impl Expected {
+    pub(crate) fn new(inner: &Arc<Inner>, priority: Priority, direction: Option<Direction>) -> Expected {
+        let expected = Expected { inner: Arc::clone(inner), priority, direction };
+        expected.directions().for_each(|direction| inner.engine(direction).census.expect(priority));
+        expected
+    }
+
+    /// The directions with an engine of their own among those that it is for.
+    fn directions(&self) -> impl Iterator<Item = Direction> + use<> {
+        let one = self.direction;
+        DIRECTIONS.into_iter().filter(move |direction| one.is_none_or(|one| one == *direction))
+    }
+
+    /// The priority of the copies.
+    #[must_use]
+    pub fn priority(&self) -> Priority {
+        self.priority
+    }
+
+    /// Their direction; `None` if they may go both ways.
+    #[must_use]
+    pub fn direction(&self) -> Option<Direction> {
+        self.direction
+    }
+}
+
+impl fmt::Debug for Expected {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Expected { priority, direction, .. } = self;
+        f.debug_struct("Expected").field("priority", priority).field("direction", direction).finish_non_exhaustive()
+    }
+}
+
+impl Drop for Expected {
+    fn drop(&mut self) {
+        self.directions().for_each(|direction| self.inner.engine(direction).census.close(self.priority));
+    }
+}
