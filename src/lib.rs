@@ -8,6 +8,7 @@
 //! | [`hal`] | the seam: one trait for a CUDA driver, its newtypes and its error; its page is the contract |
 //! | [`driver`] | the real driver, found at run time |
 //! | [`Overtake`], [`PriorityStream`] | the front door: open a device, make or adopt streams, copy |
+//! | [`context`] | contexts: own, primary or lent, and the guard that makes one current |
 //! | [`buffer`] | memory whose copies are safe |
 //! | [`copy`] | requests, plans, handles |
 //! | [`kernel`] | the copy kernel that yields to urgent copies |
@@ -23,7 +24,7 @@ pub mod buffer;
 
 pub use copies::{
     Blocking, ClassSnapshot, Direction, Expected, Latency, Options, Overtake, Priorities, Priority, PriorityStream,
-    Statistics, TracedCopy, Words, copy, kernel, options, variables,
+    Statistics, TracedCopy, Words, context, copy, kernel, options, variables,
 };
 pub use {driver, hal};
 

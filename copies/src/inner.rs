@@ -8,12 +8,12 @@ use hal::{CaptureMode, CaptureStatus, Code, DevicePtr, Driver, Event, Result, St
 use semaphores::{Bank, Layout, Words};
 use terms::{Direction, Priority};
 
+use crate::context::{CudaContext, Going};
 use crate::decide::leaves_urgent_copies;
 use crate::engine::Engine;
 use crate::guard::{Blocking, Guard};
 use crate::kernel::{CopyKernel, Yield};
 use crate::pool::Pool;
-use crate::primary::Primary;
 use crate::records::{Counters, Records, Standing, Tickets, Trace};
 use crate::watch::watch;
 use crate::worker::Worker;
@@ -37,14 +37,16 @@ pub struct Inner {
     pub(crate) kernel: Option<Arc<CopyKernel>>,
     pub(crate) events: Pool<Event>,
     pub(crate) shadows: Pool<Stream>,
-    // Dropped last: all fields above were made in this context.
-    pub(crate) primary: Primary,
+    /// There from the beginning of the end on: all fields above were made in the context, and are dropped in it.
+    going: Option<Going>,
+    pub(crate) context: CudaContext,
 }
 
 const _: () = assert!(std::mem::offset_of!(Inner, options) <= 64);
 
 impl Inner {
-    pub(crate) fn new(driver: &Arc<dyn Driver>, primary: Primary, options: Options) -> Result<Inner> {
+    pub(crate) fn new(context: &CudaContext, options: Options) -> Result<Inner> {
+        let driver = context.driver();
         let queues =
             [queues(driver, &options, Direction::HostToDevice)?, queues(driver, &options, Direction::DeviceToHost)?];
         let engine = |queues| Engine::new(driver, options.priorities, queues, options.counters_from).map(Arc::new);
@@ -75,7 +77,8 @@ impl Inner {
             options,
             to_device,
             to_host,
-            primary,
+            going: None,
+            context: context.clone(),
         };
         inner.tell(queues);
         Ok(inner)
@@ -136,7 +139,7 @@ impl Inner {
     /// Starts the rescuer in the layer's context. Unlike the watcher it calls the driver.
     pub(crate) fn start_rescuer(&self, guard: &Arc<Guard>) -> Result<Worker> {
         let [ends, looks, given_up] = [(); 3].map(|()| Arc::clone(guard));
-        let (driver, context) = (Arc::clone(&self.driver), self.primary.context());
+        let (driver, context) = (Arc::clone(&self.driver), self.context.raw());
         Worker::start(
             &self.driver,
             "overtake-rescuer",
@@ -159,7 +162,7 @@ impl Inner {
 
     /// Runs `body` in the layer's context, with any context current on the calling thread.
     pub fn at_home<T>(&self, body: impl FnOnce() -> T) -> T {
-        self.primary.visit(|| hal::beside_captures(&*self.driver, body))
+        self.context.visit(|| hal::beside_captures(&*self.driver, body))
     }
 
     /// The driver underneath.
@@ -173,10 +176,11 @@ impl Inner {
         self.guard.as_ref().map(|guard| guard.blocking(|body| self.at_home(body))).unwrap_or_default()
     }
 
-    /// Makes such a call in the layer's context: memory is allocated and freed by one.
-    pub fn beside_all<T>(&self, call: impl FnOnce() -> T) -> T {
+    /// Makes such a call in the layer's context: memory is allocated and freed by one. If the context has ended, the
+    /// call is not made.
+    pub fn beside_all<T>(&self, call: impl FnOnce(&dyn Driver) -> Result<T>) -> Result<T> {
         let _blocking = self.blocking();
-        self.at_home(call)
+        self.context.call(call)
     }
 
     /// Makes a call of the driver's own. No copy is taken over meanwhile.
@@ -214,7 +218,7 @@ impl Inner {
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        self.primary.begin_to_go();
+        self.going = Some(self.context.begin_to_go());
         self.events.clear(&*self.driver);
         self.shadows.clear(&*self.driver);
     }

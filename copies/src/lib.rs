@@ -7,6 +7,7 @@
 //! |---|---|
 //! | [`hal`] | the seam: one trait for a CUDA driver, its newtypes and its error; its page is the contract |
 //! | [`Overtake`], [`PriorityStream`] | the front door: open a device, make or adopt streams, copy |
+//! | [`context`] | contexts: own, primary or lent, and the guard that makes one current |
 //! | [`copy`] | requests, the ways that copies go, handles |
 //! | `decide` | the way of a copy: one pure function, and its table |
 //! | `submit` | the ways, one file each |
@@ -21,6 +22,7 @@
 
 mod bell;
 mod cargo;
+pub mod context;
 mod decide;
 mod engine;
 mod expected;
@@ -33,7 +35,6 @@ mod native;
 mod overtake;
 mod placement;
 mod pool;
-mod primary;
 mod records;
 mod request;
 #[cfg(test)]

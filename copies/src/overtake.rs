@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex};
 use hal::{Context, Device, DevicePtr, Driver, Result, Stream, StreamFlags};
 use terms::{Direction, Priorities, Priority};
 
+use crate::context::CudaContext;
 use crate::expected::Expected;
 use crate::guard::{Blocking, Guard};
 use crate::inner::Inner;
-use crate::primary::Primary;
 use crate::records::{Records, Statistics, TracedCopy};
 use crate::state::Announces;
 use crate::stream::PriorityStream;
@@ -50,17 +50,25 @@ impl Overtake {
     /// Opens the device's primary context, makes it current on the calling thread, probes the hardware queues and
     /// starts the watcher.
     pub fn open(driver: &Arc<dyn Driver>, device: Device, options: Options) -> Result<Overtake> {
-        Overtake::begin(driver, || Inner::new(driver, Primary::retain(driver, device)?, options))
+        let context = CudaContext::primary(driver, device)?;
+        driver.context_set_current(Some(context.raw()))?;
+        Overtake::begin(&context, options)
+    }
+
+    /// Opens in a context of any kind. The calling thread's current context stays as it is.
+    pub fn open_in(context: &CudaContext, options: Options) -> Result<Overtake> {
+        let _entered = context.enter()?;
+        Overtake::begin(context, options)
     }
 
     /// Opens in the calling thread's current context, which stays the caller's. Drop the layer before the context is
     /// destroyed.
     pub fn attach(driver: &Arc<dyn Driver>, options: Options) -> Result<Overtake> {
-        Overtake::begin(driver, || Inner::new(driver, Primary::borrow(driver)?, options))
+        Overtake::begin(&CudaContext::adopt_current(driver)?, options)
     }
 
-    fn begin(driver: &Arc<dyn Driver>, make: impl FnOnce() -> Result<Inner>) -> Result<Overtake> {
-        let inner = Arc::new(hal::beside_captures(&**driver, make)?);
+    fn begin(context: &CudaContext, options: Options) -> Result<Overtake> {
+        let inner = Arc::new(hal::beside_captures(&**context.driver(), || Inner::new(context, options))?);
         let watched = inner.options.enabled && !inner.records.standing.has_stood_down();
         let overtake = Overtake { threads: Mutex::default(), inner };
         // If the next thread cannot be started, the earlier ones end when `overtake` is dropped.
@@ -149,10 +157,16 @@ impl Overtake {
         &self.inner.driver
     }
 
-    /// The device's primary context. Make it current on every thread that copies.
+    /// The driver's handle of its context. Make it current on every thread that copies.
     #[must_use]
     pub fn context(&self) -> Context {
-        self.inner.primary.context()
+        self.inner.context.raw()
+    }
+
+    /// Its context: clones share it.
+    #[must_use]
+    pub fn cuda_context(&self) -> &CudaContext {
+        &self.inner.context
     }
 
     /// Announces a driver call that may wait for the device and keep other threads out of the driver meanwhile, such as

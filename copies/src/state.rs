@@ -126,7 +126,7 @@ impl Drop for StreamState {
         if self.owned {
             // A thread that does not know the context may drop the last handle. Work in the stream still completes; an
             // error means that the context is gone.
-            let _ = self.inner.primary.visit(|| self.inner.driver.stream_destroy(self.stream));
+            let _ = self.inner.context.visit(|| self.inner.driver.stream_destroy(self.stream));
         }
     }
 }

@@ -49,16 +49,16 @@ struct Memory {
 impl Drop for Memory {
     fn drop(&mut self) {
         // An error means that the context is gone, and with it the memory.
-        let _ = self.inner.beside_all(|| self.inner.driver().mem_free(self.start));
+        let _ = self.inner.beside_all(|driver| driver.mem_free(self.start));
     }
 }
 
 impl<T: Pod> DeviceBuffer<T> {
     /// Memory for so many elements, with undefined contents.
     pub fn new(overtake: &Overtake, length: usize) -> Result<DeviceBuffer<T>> {
-        let (inner, driver) = (overtake.inner(), overtake.driver());
+        let inner = overtake.inner();
         let bytes = bytes_of::<T>(length)?;
-        let start = inner.beside_all(|| driver.mem_alloc(bytes))?;
+        let start = inner.beside_all(|driver| driver.mem_alloc(bytes))?;
         let memory = Arc::new(Memory { start, inner: Arc::clone(inner) });
         Ok(DeviceBuffer { memory, elements: 0..length, element: PhantomData })
     }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use bytemuck::Pod;
 use copies::{Inner, Overtake};
-use hal::{Code, HostAllocFlags, Result};
+use hal::{Code, Driver, HostAllocFlags, Result};
 
 use crate::buffer::bytes_of;
 
@@ -35,9 +35,9 @@ const _: () = {
 impl<T: Pod> PinnedBuffer<T> {
     /// Memory for so many elements, all zero.
     pub fn new(overtake: &Overtake, length: usize) -> Result<PinnedBuffer<T>> {
-        let (inner, driver) = (overtake.inner(), overtake.driver());
+        let inner = overtake.inner();
         let (bytes, flags) = (bytes_of::<T>(length)?, HostAllocFlags::PORTABLE.and(HostAllocFlags::DEVICEMAP));
-        let start = inner.beside_all(|| driver.host_alloc(bytes, flags))?;
+        let start = inner.beside_all(|driver| driver.host_alloc(bytes, flags))?;
         let refused = |detail| Code::INVALID_VALUE.at("overtake PinnedBuffer").because(detail);
         let first = NonNull::new(start.cast::<T>()).ok_or_else(|| refused("the driver's memory has no address"))?;
         let buffer = PinnedBuffer { elements: NonNull::slice_from_raw_parts(first, length), inner: Arc::clone(inner) };
@@ -80,10 +80,9 @@ impl<T: Pod> fmt::Debug for PinnedBuffer<T> {
 
 impl<T: Pod> Drop for PinnedBuffer<T> {
     fn drop(&mut self) {
-        let inner = &self.inner;
         // SAFETY: the memory came from `host_alloc`, and its only owner goes now.
-        let free = || unsafe { inner.driver().host_free(self.start()) };
+        let free = |driver: &dyn Driver| unsafe { driver.host_free(self.start()) };
         // An error means that the context is gone, and with it the memory.
-        let _ = inner.beside_all(free);
+        let _ = self.inner.beside_all(free);
     }
 }

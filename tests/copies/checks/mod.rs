@@ -5,6 +5,7 @@ mod buffers;
 pub mod bytes;
 mod captures;
 mod company;
+mod contexts;
 mod counters;
 mod expected;
 pub mod guard;
@@ -49,6 +50,7 @@ const PLAIN: &[Case] = cases! { false,
     bytes: eight_priorities many_threads;
     captures: modes_are_kept;
     company: not_the_other_engine not_its_own_stream;
+    contexts: guards_nest each_thread_enters given_back_by_kind layer_in_its_own;
     expected: two_owners by_direction quiet_streams unknown_priorities;
     counters: launches take_overs tickets channel_operations bytes;
     guard: bytes batches ends_as_natively ends_behind_several ends_both_ways blocking freeing left_alone
