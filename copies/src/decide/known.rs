@@ -24,6 +24,8 @@ pub(crate) struct Known<'a> {
     pub(crate) priority: Priority,
     /// The direction, if the caller named it.
     pub(crate) direction: Option<Direction>,
+    /// Whether everything before the copy in its stream is complete, if the caller has stated that.
+    pub(crate) is_ready: Option<bool>,
     /// Whether the call returns only when the copy has completed.
     pub(crate) is_blocking: bool,
     /// Whether no word is raised now: the layer has stood down, or ends.
@@ -55,6 +57,7 @@ impl<'a> Known<'a> {
             cargo,
             priority,
             direction: cargo.first().direction(),
+            is_ready: cargo.first().ready,
             is_blocking: false,
             is_passive: false,
             is_kernel_there: false,

@@ -33,10 +33,11 @@
 //! Only the native way leaves the end of an allocation to the driver: a kernel would destroy the context where the
 //! driver refuses the copy. A native copy gets a ticket if it comes after copies that are less urgent ([`is_tracked`]).
 //!
-//! A copy goes early if it is the most urgent on its engine, the caller has named its direction, it comes after no less
-//! urgent copy, and its call may return before it has completed. The decision supposes that its memory is pinned, and
-//! that its stream is not being captured. If that is true, the full table gives the same plan. If it is not, the driver
-//! still gets the same call, and other copies are held off for the few microseconds that the copy was expected to take.
+//! A copy goes early if it is the most urgent on its engine, the caller has named its direction and has not stated that
+//! the copy cannot begin yet, it comes after no less urgent copy, and its call may return before it has completed. The
+//! decision supposes that its memory is pinned, and that its stream is not being captured. If that is true, the full
+//! table gives the same plan. If it is not, the driver still gets the same call, and other copies are held off for the
+//! few microseconds that the copy was expected to take.
 //!
 //! Bulk goes by kernel wherever the kernel can make the copy. Measured on an H100 (`reports/latency`): beside bulk by
 //! kernel an urgent copy on the engine takes about as long as on an idle GPU, bulk keeps nine tenths of its bandwidth,
@@ -44,6 +45,7 @@
 
 mod known;
 mod plan;
+mod readiness;
 #[cfg(test)]
 mod tests;
 
@@ -56,6 +58,7 @@ use options::{Options, Transport, UrgentTransport};
 
 pub(crate) use known::{Company, Decision, Known, Question, Setback};
 pub use plan::{Plan, Reason};
+pub(crate) use readiness::{Readiness, readiness};
 
 use Decision::{Ask, Go};
 
@@ -110,6 +113,7 @@ fn may_go_early(known: &Known<'_>, highest: Priority) -> bool {
         && !known.is_blocking
         && known.leaves_urgent_copies
         && known.setback.is_none()
+        && known.is_ready != Some(false)
         && known.is_together == Some(true)
         && known.direction.is_some_and(is_across)
 }

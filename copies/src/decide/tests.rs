@@ -31,6 +31,7 @@ fn known<'a>(options: &'a Options, request: &'a Request) -> Known<'a> {
         cargo: Cargo::One(request),
         priority: at(1),
         direction: None,
+        is_ready: None,
         is_blocking: false,
         is_passive: false,
         is_kernel_there: true,
@@ -190,7 +191,7 @@ fn without_the_kernel_no_copy_goes_by_it() {
 }
 
 #[test]
-fn batches_and_copies_that_tried_it_do_not_go_early() {
+fn batches_and_copies_that_tried_it_or_cannot_begin_do_not_go_early() {
     let (options, request) = (Options::default(), linear(MIB));
     let direction = Some(Direction::HostToDevice);
     let early = Known { priority: at(6), direction, placement: None, ..known(&options, &request) };
@@ -198,6 +199,8 @@ fn batches_and_copies_that_tried_it_do_not_go_early() {
     let setback = Some((Plan::Urgent, Setback::Uncovered));
     assert_eq!(decide(&Known { setback, ..early.clone() }), Ask(Question::Placement));
     assert_eq!(decide(&Known { is_together: None, ..early.clone() }), Ask(Question::Placement));
+    let stated = |is_ready| decide(&Known { is_ready: Some(is_ready), ..early.clone() });
+    assert_eq!((stated(true), stated(false)), (Go(Plan::Urgent), Ask(Question::Placement)));
     let placed = Known { is_together: None, ..known(&options, &request) };
     assert_eq!(decide(&placed), Ask(Question::Together), "one placement says nothing of the others");
 }
@@ -257,6 +260,7 @@ struct World {
     is_passive: bool,
     is_kernel_there: bool,
     company: (Priority, Priority),
+    is_ready: Option<bool>,
     depends: bool,
     placement: Placement,
     is_captured: bool,
@@ -273,6 +277,7 @@ impl World {
             is_passive: self.is_passive,
             is_kernel_there: self.is_kernel_there,
             company: Some(self.company),
+            is_ready: self.is_ready,
             depends: Some(self.depends),
             placement: Some(self.placement),
             is_captured: Some(self.is_captured),
@@ -349,10 +354,11 @@ fn worlds() -> impl Strategy<Value = World> {
     let bytes = prop::sample::select(vec![0, 8, INLINE_BYTES_MAX, INLINE_BYTES_MAX + 8, 64 << 10, MIB, 64 * MIB]);
     let levels = (1..=3_u8, 1..=3_u8, 1..=3_u8);
     let likely = prop::bool::weighted;
-    let facts = (likely(0.2), likely(0.2), any::<bool>(), likely(0.3), likely(0.3), likely(0.8));
+    let ready = prop_oneof![Just(None), any::<bool>().prop_map(Some)];
+    let facts = (likely(0.2), likely(0.2), any::<bool>(), likely(0.3), likely(0.3), likely(0.8), ready);
     (options(), bytes, any::<bool>(), placement, levels, facts).prop_map(
         |(options, bytes, is_named, (direction, kind, is_seen), levels, facts)| {
-            let (is_blocking, is_passive, is_kernel_there, depends, is_captured, is_within) = facts;
+            let (is_blocking, is_passive, is_kernel_there, depends, is_captured, is_within, is_ready) = facts;
             let priority = at(levels.0);
             World {
                 options,
@@ -362,6 +368,7 @@ fn worlds() -> impl Strategy<Value = World> {
                 is_passive,
                 is_kernel_there,
                 company: (priority.min(at(levels.1)), priority.max(at(levels.2))),
+                is_ready,
                 depends,
                 placement: Placement { direction, kind, host_seen_by_device: is_seen.then_some(DevicePtr(0x9000)) },
                 is_captured,
@@ -398,7 +405,8 @@ proptest! {
         if !questions.contains(&Question::Placement) {
             let is_native = matches!(plan, Plan::Urgent | Plan::Native(_));
             prop_assert!(is_native, "{plan:?}");
-            prop_assert!(plan != Plan::Urgent || !(world.is_blocking || world.is_passive || world.depends));
+            let is_held_up = world.is_blocking || world.depends || world.is_ready == Some(false);
+            prop_assert!(plan != Plan::Urgent || !(is_held_up || world.is_passive));
         }
     }
 

@@ -15,7 +15,8 @@
 //! urgent copy a microsecond, and most can begin at once. So copies of a trusted stream raise at submission. If one
 //! does not complete in the time that it and all copies pending beside it should take, it is doubted: its word is
 //! lowered at once. The next copies of the stream are then submitted with care: behind a marker, which raises for them
-//! when they can begin.
+//! when they can begin. A caller that knows whether a copy can begin states it ([`crate::copy::Request::ready`]), and
+//! its word counts in place of the trust.
 
 use hal::Nanos;
 use terms::{Direction, Priority};

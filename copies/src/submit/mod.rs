@@ -113,7 +113,8 @@ impl Asked<'_> {
             return ControlFlow::Continue(None);
         }
         let about = || (self.priority, Some(direction), request.bytes());
-        let mut known = self.known();
+        // A statement is looked at last: to carry it along would cost every copy several instructions.
+        let mut known = Known { is_ready: None, ..self.known() };
         known.company = Some(stream.bounds_with(direction, self.priority));
         match decide(&known) {
             Decision::Go(Plan::Native(Reason::Alone)) => {
@@ -127,7 +128,7 @@ impl Asked<'_> {
             _ => return ControlFlow::Continue(None),
         }
         known.depends = Some(stream.ahead.may_be_below(self.priority));
-        if decide(&known) != Decision::Go(Plan::Urgent) {
+        if decide(&known) != Decision::Go(Plan::Urgent) || request.ready == Some(false) {
             return ControlFlow::Continue(None);
         }
         let began = stream.began();

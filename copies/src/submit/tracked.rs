@@ -4,8 +4,9 @@
 use std::sync::Arc;
 
 use hal::{Event, Result};
+use semaphores::Pending;
 
-use crate::decide::{Plan, Setback};
+use crate::decide::{Plan, Readiness, Setback, readiness};
 use crate::pool::follow;
 use crate::records::{Dependency, Flight, Raise, Ticket};
 use crate::submit::asked::{Planned, Went};
@@ -15,28 +16,38 @@ impl Planned<'_> {
     /// Submits by `copy`, and has the watcher see the copy complete. If it raises, its word is up from now on.
     ///
     /// The word is raised before the submission, because then bulk must begin to hold back. A copy that may have to
-    /// wait, or whose stream is not trusted, raises when a marker tells that it has become schedulable.
+    /// wait, or whose stream is not trusted, raises when a marker tells that it has become schedulable; see
+    /// [`readiness`].
     pub(super) fn go_tracked(&self, copy: impl FnOnce() -> Went<()>) -> Went {
         let inner = self.inner();
         let (raises, waits_at) = (self.raises(), self.waits_at());
-        let is_doubted = raises && lock(&self.asked.stream.burst).take_care();
+        let is_doubted = || lock(&self.asked.stream.burst).take_care();
+        let readiness = raises.then(|| readiness(&self.placed.known, waits_at.is_some(), is_doubted));
         let ticket = inner.records.tickets.take().ok_or(Setback::RingFull)?;
-        let careful = raises && (waits_at.is_some() || !self.placed.below.is_empty() || is_doubted);
+        let is_marked = readiness == Some(Readiness::Marked);
         // If there is no marker, the copy goes without raising.
-        let before = careful.then(|| self.mark().inspect_err(|_| inner.records.counters.failed()).ok()).flatten();
-        let flight = Flight { waits_at, ..self.flight(ticket, raises, raises && !careful) };
+        let before = is_marked.then(|| self.mark().inspect_err(|_| inner.records.counters.failed()).ok()).flatten();
+        let flight = Flight { waits_at, ..self.flight(ticket, readiness) };
         self.fly(flight, before, copy)
     }
 
-    fn flight(&self, landing: Ticket, raises: bool, raise_now: bool) -> Flight {
+    /// The copy with that ticket. It raises, if it does, by its readiness; a marked one is down still.
+    fn flight(&self, landing: Ticket, readiness: Option<Readiness>) -> Flight {
         let (inner, asked, direction) = (self.inner(), self.asked, self.direction());
-        let raise = || inner.records.standing.raise(direction, asked.priority);
-        let raised = raise_now.then(raise).flatten().map_or(Raise::Over, Raise::OnTrust);
+        let raise = |raised: fn(Pending) -> Raise| {
+            inner.records.standing.raise(direction, asked.priority).map_or(Raise::Over, raised)
+        };
+        let raise = match readiness {
+            None => Raise::Never,
+            Some(Readiness::Stated) => raise(Raise::Proven),
+            Some(Readiness::Trusted) => raise(Raise::OnTrust),
+            Some(Readiness::Marked) => Raise::Over,
+        };
         Flight {
             landing,
             direction,
             priority: asked.priority,
-            raise: if raises { raised } else { Raise::Never },
+            raise,
             waits_at: None,
             depends_on: Vec::new(),
             began: inner.driver.host().now(),
@@ -197,7 +208,7 @@ mod tests {
             if stood_down {
                 stream.inner.records.stand_down();
             }
-            let flight = planned.flight(stream.inner.records.tickets.take().unwrap(), true, true);
+            let flight = planned.flight(stream.inner.records.tickets.take().unwrap(), Some(Readiness::Trusted));
             assert_eq!(flight.is_pending(), !stood_down);
             assert_eq!(bank.pending_at(priority), u32::from(!stood_down));
             flight.abandon(&stream.inner.records.standing);

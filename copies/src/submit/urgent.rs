@@ -42,7 +42,8 @@ impl Planned<'_> {
     /// As for [`super::submit`].
     pub(super) unsafe fn go_urgently(&self) -> Went {
         let known = &self.placed.known;
-        if known.depends != Some(true) && !known.is_blocking && known.setback.is_none() {
+        let may_follow = known.depends != Some(true) && known.is_ready != Some(false);
+        if may_follow && !known.is_blocking && known.setback.is_none() {
             // SAFETY: passed on to the caller.
             let covered = unsafe { self.asked.go_covered(self.direction()) };
             return covered.map_or(Err(Setback::Uncovered), |submitted| Ok(submitted.map(|()| None)?));

@@ -65,7 +65,7 @@ const PLAIN: &[Case] = cases! { false,
 
 const MODEL_ONLY: &[Case] = cases! { true,
     words: up_while_pending doubt_and_care down_while_not_ready up_when_it_becomes_ready
-        readiness_of_streams_is_independent;
+        readiness_of_streams_is_independent up_where_readiness_is_stated down_where_unreadiness_is_stated;
     requests: tickets_serve_several;
     guard: behind_a_copy_that_is_made;
     sizes: directed random;

@@ -10,7 +10,7 @@ use crate::doors;
 use crate::failure::{Failure, Outcome, ensure, same};
 use crate::lane::level;
 use crate::memory::Pinned;
-use crate::place::Buffer;
+use crate::place::{Buffer, Side};
 use crate::rig::Rig;
 use crate::traffic::is_done;
 
@@ -144,6 +144,62 @@ pub fn up_when_it_becomes_ready(rig: &Rig) -> Outcome {
     urgent.wait()?;
     rig.settle(occupant.stream)?;
     bed::at_rest(rig, &overtake)
+}
+
+/// A copy with its caller's word on whether it can begin.
+fn stated(stream: &PriorityStream, memory: (&Pinned, Buffer), is_ready: bool) -> Result<CopyHandle, Failure> {
+    let (device, host) = ((Side::Device(memory.1), 0), (Side::Host(memory.0), 0));
+    let copies = doors::batch(stream, &[doors::request(device, host, URGENT_BYTES).ready(is_ready)])?;
+    copies.into_iter().next().ok_or_else(|| Failure::new("a batch of one has no copy"))
+}
+
+/// A copy of which its caller knows that it can begin holds bulk back from its submission until it has completed, in a
+/// doubted stream too, and is not doubted for taking long.
+pub fn up_where_readiness_is_stated(rig: &Rig) -> Outcome {
+    let (direction, span) = (Direction::HostToDevice, OCCUPANT_BYTES);
+    let overtake = bed::open(rig, bed::small_options())?;
+    let (_low, high) = pair(rig, &overtake)?;
+    let (occupant, memory) = (Occupant::new(rig)?, (rig.pinned(URGENT_BYTES)?, rig.buffer(URGENT_BYTES)?));
+    occupant.occupy(rig, direction, span)?;
+    let doubted = copy(&high, direction, (&memory.0, memory.1), URGENT_BYTES)?;
+    bed::eventually(rig, "the word goes down", || bed::raised(&overtake) == 0)?;
+    doubted.wait()?;
+    for round in 0..2 {
+        occupant.occupy(rig, direction, span)?;
+        let known = stated(&high, (&memory.0, memory.1), true)?;
+        same("copies that hold others off at once", &bed::raised(&overtake), &1)?;
+        let looks = watch(rig, &overtake, direction, &known)?;
+        ensure!(looks > 10, "round {round}: the copy did not take long: {looks} looks");
+        rig.settle(occupant.stream)?;
+        bed::at_rest(rig, &overtake)?;
+    }
+    Ok(())
+}
+
+/// A copy of which its caller knows that it cannot begin yet holds no bulk back before it can, in a trusted stream and
+/// behind earlier copies too.
+pub fn down_where_unreadiness_is_stated(rig: &Rig) -> Outcome {
+    let overtake = bed::open(rig, bed::small_options())?;
+    let (_low, high) = pair(rig, &overtake)?;
+    let (spin, occupant) = (rig.kernels()?.spin, Occupant::new(rig)?);
+    let memory = (rig.pinned(URGENT_BYTES)?, rig.buffer(URGENT_BYTES)?);
+    for guesses in [0, 1, 2] {
+        for _ in 0..guesses {
+            copy(&high, Direction::HostToDevice, (&memory.0, memory.1), URGENT_BYTES)?.wait()?;
+        }
+        bed::at_rest(rig, &overtake)?;
+        doors::spin(rig.driver(), spin, 300_000, high.raw())?;
+        let known = stated(&high, (&memory.0, memory.1), false)?;
+        same("the plan", &known.plan(), &Plan::Urgent)?;
+        (0..4).try_for_each(|_| occupant.occupy(rig, Direction::HostToDevice, OCCUPANT_BYTES))?;
+        same("copies that hold others off at once", &bed::raised(&overtake), &0)?;
+        bed::eventually(rig, "the word goes up", || bed::raised(&overtake) == 1)?;
+        ensure!(!is_done(&known)?, "the word went up for a copy that was done");
+        known.wait()?;
+        rig.settle(occupant.stream)?;
+        bed::at_rest(rig, &overtake)?;
+    }
+    Ok(())
 }
 
 /// Another stream's kernel does not delay the news that a stream's copy can run.
