@@ -10,6 +10,7 @@
 //! | [`Overtake`], [`PriorityStream`] | the front door: open a device, make or adopt streams, copy |
 //! | [`context`] | contexts: own, primary or lent, and the guard that makes one current |
 //! | [`buffer`] | memory whose copies are safe |
+//! | [`task`], [`dispatch`] | tasks with an order between them, and the dispatcher that runs them |
 //! | [`copy`] | requests, plans, handles |
 //! | [`kernel`] | the copy kernel that yields to urgent copies |
 //! | [`options`] | every tunable, with one name everywhere |
@@ -21,6 +22,9 @@
 #![deny(unsafe_code)]
 
 pub mod buffer;
+pub mod dispatch;
+pub mod task;
+mod work;
 
 pub use copies::{
     Blocking, ClassSnapshot, Direction, Expected, Latency, Options, Overtake, Priorities, Priority, PriorityStream,

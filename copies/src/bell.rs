@@ -10,7 +10,7 @@ use hal::{Host, Nanos};
 
 /// A bell with one listening thread.
 #[derive(Debug, Default)]
-pub(crate) struct Bell {
+pub struct Bell {
     rung: AtomicU64,
     /// Whether the listener sleeps until the bell rings, without a time to look again.
     asleep: AtomicBool,
@@ -20,12 +20,12 @@ pub(crate) struct Bell {
 
 impl Bell {
     /// Leaves news for the listener's next look. Costs no system call.
-    pub(crate) fn post(&self) {
+    pub fn post(&self) {
         self.rung.fetch_add(1, Ordering::SeqCst);
     }
 
     /// Leaves news for the listener's next look, and wakes a listener that would not look again by itself.
-    pub(crate) fn ring(&self) {
+    pub fn ring(&self) {
         self.post();
         if self.asleep.swap(false, Ordering::SeqCst) {
             self.wake();
@@ -33,7 +33,7 @@ impl Bell {
     }
 
     /// Leaves news that the listener must see now.
-    pub(crate) fn wake(&self) {
+    pub fn wake(&self) {
         self.post();
         if let Some(listener) = self.listener.get() {
             listener.unpark();
@@ -41,22 +41,22 @@ impl Bell {
     }
 
     /// Asks the listener to end.
-    pub(crate) fn end(&self) {
+    pub fn end(&self) {
         self.ended.store(true, Ordering::SeqCst);
         self.wake();
     }
 
-    pub(crate) fn has_ended(&self) -> bool {
+    pub fn has_ended(&self) -> bool {
         self.ended.load(Ordering::SeqCst)
     }
 
     /// The number of rings so far.
-    pub(crate) fn count(&self) -> u64 {
+    pub fn count(&self) -> u64 {
         self.rung.load(Ordering::SeqCst)
     }
 
     /// Makes the calling thread the listener.
-    pub(crate) fn listen(&self) {
+    pub fn listen(&self) {
         let _ = self.listener.set(std::thread::current());
         // A thread that rings after this sees the listener, and the listener sees an earlier ring: both take this step
         // in one order. Without it each could miss the other.
@@ -66,7 +66,7 @@ impl Bell {
     /// Sleeps until `news`, or until the time to look again if there is one. With such a time and in real time, only a
     /// wake ends the sleep early; `news` can wait for that look.
     #[expect(clippy::disallowed_methods, reason = "a host with real time: the thread that rings wakes this one")]
-    pub(crate) fn wait(&self, host: &dyn Host, again: Option<Nanos>, news: &mut (dyn FnMut() -> bool + Send)) {
+    pub fn wait(&self, host: &dyn Host, again: Option<Nanos>, news: &mut (dyn FnMut() -> bool + Send)) {
         if host.is_virtual() {
             host.wait_until(again, news);
             return;

@@ -20,7 +20,8 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))] // clippy.toml has the list, with reasons
 #![deny(unsafe_code)]
 
-mod bell;
+#[doc(hidden)] // for the dispatcher of the front door
+pub mod bell;
 mod cargo;
 pub mod context;
 mod decide;
@@ -43,7 +44,8 @@ mod state;
 mod stream;
 mod submit;
 mod watch;
-mod worker;
+#[doc(hidden)] // for the dispatcher of the front door
+pub mod worker;
 
 /// Copies: requests, the ways that they go, and handles.
 pub mod copy {

@@ -99,6 +99,13 @@ impl Request {
         Request { ready: Some(is_ready), ..self }
     }
 
+    /// The request with this priority, unless it has one of its own.
+    #[doc(hidden)] // for the dispatcher of the front door
+    #[must_use]
+    pub fn or_at(self, priority: Priority) -> Request {
+        Request { priority: self.priority.or(Some(priority)), ..self }
+    }
+
     /// The direction, if both sides declare their memory. Then the driver is asked about the host's side alone.
     #[inline]
     #[must_use]

@@ -10,7 +10,7 @@ use hal::{Driver, Host, HostThread, Result};
 const PANICS_MAX: u32 = 100;
 
 /// A thread of the layer; it ends when this is dropped.
-pub(crate) struct Worker {
+pub struct Worker {
     driver: Arc<dyn Driver>,
     end: Box<dyn Fn() + Send + Sync>,
     thread: Option<HostThread<()>>,
@@ -19,7 +19,7 @@ pub(crate) struct Worker {
 impl Worker {
     /// Starts a thread that runs `body` in the host's time until `end` makes it return. After a panic, `retreat` makes
     /// the layer need the thread as little as possible, and `body` begins again.
-    pub(crate) fn start(
+    pub fn start(
         driver: &Arc<dyn Driver>,
         name: &str,
         end: impl Fn() + Send + Sync + 'static,

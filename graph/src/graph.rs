@@ -142,6 +142,27 @@ impl Graph {
         self.point_in_flight(self.nodes.find(node)?)
     }
 
+    /// The points that have to be complete before a launched node ends: its own, or those that a node of no lane stands
+    /// for. None of a node that is not launched, or that has ended.
+    pub fn points(&self, node: NodeId, mut each: impl FnMut(Point)) {
+        let Some(node) = self.nodes.find(node) else { return };
+        if let Some(point) = self.point_in_flight(node) {
+            return each(point);
+        }
+        let mut list = self.nodes[node].points;
+        while let Some((point, rest)) = self.points.split(list) {
+            each(point);
+            list = rest;
+        }
+    }
+
+    /// Whether a host function is ready for a thread to run.
+    #[inline]
+    #[must_use]
+    pub fn has_host_function(&self) -> bool {
+        !self.host.is_empty()
+    }
+
     /// The cause of the failure that keeps the device from further work (PX-22).
     #[must_use]
     pub fn failure(&self) -> Option<Cause> {

@@ -45,6 +45,11 @@ impl Queue {
     }
 
     #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.filled == 0
+    }
+
+    #[inline]
     pub fn push(&mut self, nodes: &mut Nodes, node: u32) {
         let slot = &nodes[node];
         let (level, phase) = (level_of(slot.effective), slot.kind.phase());

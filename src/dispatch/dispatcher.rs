@@ -1,0 +1,195 @@
+//! The dispatcher: opening it, and closing it.
+
+use std::fmt;
+use std::sync::{Arc, Mutex};
+
+use copies::bell::Bell;
+use copies::worker::Worker;
+use copies::{Overtake, Priority, PriorityStream};
+use graph::Graph;
+use hal::{Code, EventFlags};
+
+use crate::dispatch::bells::Bells;
+use crate::dispatch::expectations::Expectations;
+use crate::dispatch::faults::Faults;
+use crate::dispatch::marks::{MARKS_MAX, Marks};
+use crate::dispatch::options::{DispatchOptions, WORKERS_MAX};
+use crate::dispatch::shared::Shared;
+use crate::dispatch::state::{Body, State};
+use crate::dispatch::statistics::DispatchStatistics;
+use crate::dispatch::{completion, workers};
+use crate::work::fault::Error;
+
+/// Runs tasks on one device: streams, events and threads, all made when it is opened.
+///
+/// Dropping it waits for the work that has been submitted to the device and for the functions that run. Tasks that have
+/// not been started by then fail.
+pub struct Dispatcher {
+    /// They end before the streams and events that they use are destroyed.
+    threads: Vec<Worker>,
+    shared: Arc<Shared>,
+}
+
+impl Dispatcher {
+    /// Makes the lanes in the context of the copy layer, and starts the threads.
+    pub fn open(overtake: &Arc<Overtake>, options: DispatchOptions) -> Result<Dispatcher, Error> {
+        let graph = Graph::new(graph::Options {
+            order: options.order,
+            priorities: overtake.priorities(),
+            groups: options.groups,
+            lanes: options.lanes,
+            nodes_max: options.tasks_max,
+            edges_max: options.tasks_max.saturating_mul(4),
+            ..graph::Options::default()
+        })?;
+        if options.workers == 0 || options.workers > WORKERS_MAX {
+            let detail = format!("workers is {}, and must be between 1 and {WORKERS_MAX}", options.workers);
+            return Err(Code::INVALID_VALUE.at("overtake dispatcher open").because(detail).into());
+        }
+        let lanes = lanes(overtake, &options)?;
+        let mut dispatcher =
+            Dispatcher { threads: Vec::new(), shared: Arc::new(shared(overtake, lanes, graph, &options)) };
+        // From here on dropping it destroys the events.
+        dispatcher.make_events()?;
+        dispatcher.start_threads()?;
+        Ok(dispatcher)
+    }
+
+    fn make_events(&self) -> hal::Result<()> {
+        for lane in 0..self.shared.lanes.len() {
+            let mut events = Vec::new();
+            for _ in 0..MARKS_MAX {
+                events.push(self.shared.driver.event_create(EventFlags::DISABLE_TIMING)?);
+            }
+            self.shared.enter().marks[lane] = Marks::new(events);
+        }
+        Ok(())
+    }
+
+    fn start_threads(&mut self) -> hal::Result<()> {
+        let driver = &self.shared.driver;
+        let (ends, looks) = (Arc::clone(&self.shared), Arc::clone(&self.shared));
+        let look = move |host: &dyn hal::Host| completion::look_after(&looks, host);
+        self.threads.push(Worker::start(
+            driver,
+            "overtake-completion",
+            move || ends.bells.completion.end(),
+            look,
+            || (),
+        )?);
+        for index in 0..self.shared.bells.workers.len() {
+            let (ends, works) = (Arc::clone(&self.shared), Arc::clone(&self.shared));
+            let work = move |host: &dyn hal::Host| workers::work(&works, host, index);
+            self.threads.push(Worker::start(
+                driver,
+                "overtake-worker",
+                move || ends.bells.workers[index].end(),
+                work,
+                || (),
+            )?);
+        }
+        Ok(())
+    }
+
+    /// The parts that tasks need.
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+
+    /// The counts so far.
+    #[must_use]
+    pub fn statistics(&self) -> DispatchStatistics {
+        self.shared.enter().statistics
+    }
+
+    /// The counts of the graph.
+    #[must_use]
+    pub fn graph_statistics(&self) -> graph::Statistics {
+        self.shared.enter().graph.statistics()
+    }
+
+    /// No further step is taken: those under way end.
+    fn stop(&self) {
+        let shared = &self.shared;
+        shared.enter().is_closed = true;
+        let host = shared.driver.host();
+        loop {
+            // Its thread may be in a function of the caller's, which has an end.
+            if !shared.enter().is_dispatching {
+                return;
+            }
+            host.sleep(hal::Nanos::from_us(10));
+        }
+    }
+}
+
+/// One stream for each lane, at the highest priority of its group.
+fn lanes(overtake: &Overtake, options: &DispatchOptions) -> hal::Result<Vec<PriorityStream>> {
+    let count = u16::from(overtake.priorities().count());
+    let top_of = |group: u8| {
+        let top = (u16::from(group) + 1) * count / u16::from(options.groups);
+        Priority::new(top as u8).unwrap_or(Priority::LOWEST)
+    };
+    let groups = (0..options.groups).flat_map(|group| std::iter::repeat_n(group, usize::from(options.lanes)));
+    groups.map(|group| overtake.quiet_stream(top_of(group))).collect()
+}
+
+fn shared(overtake: &Arc<Overtake>, lanes: Vec<PriorityStream>, graph: Graph, options: &DispatchOptions) -> Shared {
+    let state = State {
+        graph,
+        bodies: Vec::new(),
+        marks: lanes.iter().map(|_| Marks::default()).collect(),
+        faults: Faults::default(),
+        statistics: DispatchStatistics::default(),
+        expectations: Expectations::default(),
+        is_dispatching: false,
+        is_closed: false,
+        is_completion_asleep: false,
+        asleep: 0,
+        flush: false,
+        dead: Vec::new(),
+        joins: Vec::new(),
+    };
+    Shared {
+        driver: Arc::clone(overtake.driver()),
+        overtake: Arc::clone(overtake),
+        lanes,
+        bells: Bells { completion: Bell::default(), workers: (0..options.workers).map(|_| Bell::default()).collect() },
+        state: Mutex::new(state),
+        process: std::process::id(),
+    }
+}
+
+impl Drop for Dispatcher {
+    fn drop(&mut self) {
+        self.stop();
+        self.threads.clear();
+        let shared = &self.shared;
+        for lane in &shared.lanes {
+            if let Err(error) = lane.synchronize() {
+                log::warn!("a lane of the dispatcher cannot be waited for: {error}");
+            }
+        }
+        let mut held = shared.enter();
+        let bodies: Vec<Body> = held.bodies.iter_mut().filter_map(Option::take).collect();
+        let events: Vec<_> = held.marks.iter_mut().flat_map(|marks| std::mem::take(marks).into_events()).collect();
+        let outcomes = held.settle_at_close(&bodies);
+        drop(held);
+        for (body, outcome) in bodies.into_iter().zip(outcomes) {
+            body.outcome.set(outcome);
+            body.count.ended();
+            body.outcome.wake();
+        }
+        for event in events {
+            if let Err(error) = shared.driver.event_destroy(event) {
+                log::warn!("an event of the dispatcher cannot be destroyed: {error}");
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Dispatcher {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Dispatcher").field("lanes", &self.shared.lanes.len()).finish_non_exhaustive()
+    }
+}

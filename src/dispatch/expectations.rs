@@ -1,0 +1,66 @@
+//! The copies that the dispatcher has told the copy layer to expect.
+//!
+//! Copies of a priority are expected while tasks with such copies have not ended, and for a while after: the next
+//! frame's tasks are not there yet when those of the last one have ended.
+
+use copies::{Direction, Expected, Overtake, Priority};
+use graph::Kind;
+use hal::Nanos;
+
+/// Copies are expected for so long after the last task with such copies has ended.
+pub(crate) const LINGER: Nanos = Nanos::from_ms(50);
+
+/// Copies of one priority, one way.
+#[derive(Debug)]
+struct Expectation {
+    priority: Priority,
+    direction: Direction,
+    /// Tasks that have not ended.
+    tasks: u32,
+    /// When it was first seen without any.
+    idle_since: Option<Nanos>,
+    _expected: Expected,
+}
+
+/// All expectations of a dispatcher.
+#[derive(Debug, Default)]
+pub(crate) struct Expectations {
+    list: Vec<Expectation>,
+}
+
+impl Expectations {
+    /// A task has been submitted.
+    pub fn begun(&mut self, overtake: &Overtake, kind: Kind, priority: Priority) -> hal::Result<()> {
+        let Kind::Copy(direction) = kind else { return Ok(()) };
+        if let Some(known) = self.find(direction, priority) {
+            known.tasks += 1;
+            known.idle_since = None;
+            return Ok(());
+        }
+        let expected = overtake.expect(priority, Some(direction))?;
+        self.list.push(Expectation { priority, direction, tasks: 1, idle_since: None, _expected: expected });
+        Ok(())
+    }
+
+    /// It has ended.
+    pub fn ended(&mut self, kind: Kind, priority: Priority) {
+        let Kind::Copy(direction) = kind else { return };
+        if let Some(known) = self.find(direction, priority) {
+            known.tasks -= 1;
+        }
+    }
+
+    fn find(&mut self, direction: Direction, priority: Priority) -> Option<&mut Expectation> {
+        self.list.iter_mut().find(|known| known.direction == direction && known.priority == priority)
+    }
+
+    /// Ends those that no task has needed for a while.
+    pub fn look(&mut self, now: Nanos) {
+        self.list.retain_mut(|known| known.tasks > 0 || now < *known.idle_since.get_or_insert(now) + LINGER);
+    }
+
+    /// Whether one waits for its end.
+    pub fn is_lingering(&self) -> bool {
+        self.list.iter().any(|known| known.tasks == 0)
+    }
+}

@@ -1,0 +1,138 @@
+//! The marks of a lane: events recorded in its stream, each behind a point of its timeline.
+
+use std::collections::VecDeque;
+
+use hal::{Event, Nanos};
+
+/// So many marks of a lane may be pending. A further one takes the place of the newest.
+pub(crate) const MARKS_MAX: usize = 8;
+
+/// An event, recorded when all up to the point had been submitted, and nothing else.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Mark {
+    pub value: u64,
+    pub event: Event,
+    pub recorded: Nanos,
+}
+
+/// A lane's timeline, as far as it has been submitted and marked.
+#[derive(Debug, Default)]
+pub(crate) struct Marks {
+    /// The last point that has been submitted.
+    pub submitted: u64,
+    /// The last point that a thread waits for.
+    pub wanted: u64,
+    /// The last point that a mark stands for.
+    covered: u64,
+    pending: VecDeque<Mark>,
+    spare: Vec<Event>,
+}
+
+impl Marks {
+    /// The lane's events, made when it is.
+    pub fn new(spare: Vec<Event>) -> Marks {
+        Marks { spare, ..Marks::default() }
+    }
+
+    /// An event for the next mark. If all are pending it is that of the newest mark, whose waiters wait for the new one
+    /// then.
+    pub fn take_event(&mut self) -> Option<Event> {
+        self.spare.pop().or_else(|| self.pending.pop_back().map(|mark| mark.event))
+    }
+
+    /// The event of a mark that could not be recorded.
+    pub fn give_back(&mut self, event: Event) {
+        self.spare.push(event);
+    }
+
+    /// A mark that has been recorded.
+    pub fn push(&mut self, mark: Mark) {
+        self.covered = mark.value;
+        self.pending.push_back(mark);
+    }
+
+    /// The first mark that stands for this point.
+    pub fn behind(&self, value: u64) -> Option<Mark> {
+        self.pending.iter().find(|mark| mark.value >= value).copied()
+    }
+
+    /// The oldest mark.
+    pub fn first(&self) -> Option<Mark> {
+        self.pending.front().copied()
+    }
+
+    /// The device has come to this mark, if it is still the one that the caller saw.
+    pub fn reached(&mut self, mark: Mark) -> bool {
+        let is_still_first = self.first().is_some_and(|first| first.event == mark.event && first.value == mark.value);
+        if is_still_first {
+            self.pending.pop_front();
+            self.spare.push(mark.event);
+        }
+        is_still_first
+    }
+
+    /// Whether a mark is to be recorded because a thread waits.
+    pub fn is_wanting(&self) -> bool {
+        self.wanted > self.covered && self.submitted > self.covered
+    }
+
+    /// Whether points have been submitted that no mark stands for.
+    pub fn is_uncovered(&self) -> bool {
+        self.submitted > self.covered
+    }
+
+    /// Whether the device has points before it that matter.
+    pub fn is_pending(&self) -> bool {
+        self.is_uncovered() || self.first().is_some()
+    }
+
+    /// Forgets the pending marks: the device has failed.
+    pub fn clear(&mut self) {
+        self.covered = self.submitted;
+        self.spare.extend(self.pending.drain(..).map(|mark| mark.event));
+    }
+
+    /// All events, for their destruction.
+    pub fn into_events(mut self) -> Vec<Event> {
+        self.clear();
+        self.spare
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mark(value: u64, event: u64) -> Mark {
+        Mark { value, event: Event(event), recorded: Nanos::ZERO }
+    }
+
+    #[test]
+    fn a_point_is_behind_the_first_mark_that_stands_for_it() {
+        let mut marks = Marks::new(Vec::new());
+        (marks.submitted, marks.wanted) = (5, 4);
+        assert!(marks.is_wanting() && marks.is_uncovered());
+        marks.push(mark(3, 1));
+        assert!(marks.is_wanting(), "4 is behind no mark");
+        marks.push(mark(5, 2));
+        assert!(!marks.is_wanting() && !marks.is_uncovered());
+        assert_eq!(
+            [1, 3, 4, 6].map(|value| marks.behind(value).map(|mark| mark.value)),
+            [Some(3), Some(3), Some(5), None]
+        );
+    }
+
+    #[test]
+    fn only_the_mark_that_was_seen_counts_as_reached() {
+        let mut marks = Marks::new(vec![Event(7)]);
+        let event = marks.take_event().unwrap();
+        marks.push(Mark { value: 1, event, recorded: Nanos::ZERO });
+        let seen = marks.first().unwrap();
+        // All events are pending, so the newest is recorded again, for a later point.
+        assert_eq!(marks.take_event(), Some(event));
+        marks.push(Mark { value: 2, event, recorded: Nanos::ZERO });
+        assert!(!marks.reached(seen), "the answer was about the earlier recording");
+        assert!(marks.reached(marks.first().unwrap()));
+        assert_eq!((marks.first(), marks.take_event()), (None, Some(event)));
+    }
+}

@@ -1,0 +1,20 @@
+//! The dispatcher: it gives the tasks of the graph to lanes of the device and to threads of the host.
+//!
+//! `src/dispatch/README.md` tells the states.
+
+mod bells;
+mod completion;
+mod dispatcher;
+mod expectations;
+mod faults;
+mod held;
+mod marks;
+mod options;
+pub(crate) mod shared;
+pub(crate) mod state;
+mod statistics;
+mod workers;
+
+pub use dispatcher::Dispatcher;
+pub use options::DispatchOptions;
+pub use statistics::DispatchStatistics;

@@ -1,0 +1,28 @@
+//! The parameters of a dispatcher.
+
+use graph::Order;
+
+/// The parameters of a dispatcher.
+#[derive(Clone, Copy, Debug)]
+pub struct DispatchOptions {
+    /// The order of ready tasks.
+    pub order: Order,
+    /// Groups of neighbouring priorities; each has lanes of its own.
+    pub groups: u8,
+    /// The lanes of a group: streams of the device, made at once. A context has room for some 35 streams without
+    /// waiting, and the copy layer takes 13.
+    pub lanes: u8,
+    /// Threads that run functions of the host.
+    pub workers: u8,
+    /// The most tasks that have not ended. A full dispatcher refuses ([`graph::Refused::WouldBlock`]).
+    pub tasks_max: u32,
+}
+
+/// The most threads that run functions of the host: each has a bit.
+pub(crate) const WORKERS_MAX: u8 = 64;
+
+impl Default for DispatchOptions {
+    fn default() -> DispatchOptions {
+        DispatchOptions { order: Order::Default, groups: 2, lanes: 6, workers: 2, tasks_max: 1 << 16 }
+    }
+}

@@ -1,0 +1,228 @@
+//! The dispatcher as its threads, its tasks and their handles share it.
+//!
+//! The thread that makes a task ready dispatches it: it takes steps until there is none. Only one thread at a time
+//! takes steps; a thread that finds another one at it leaves its tasks to that one. That one sees them: it looks for a
+//! further step, and stops dispatching if there is none, without letting go of the lock between.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex};
+
+use copies::{Overtake, PriorityStream};
+use graph::NodeId;
+use hal::locks::lock;
+use hal::{Context, Driver};
+
+use crate::dispatch::bells::Bells;
+use crate::dispatch::held::Held;
+use crate::dispatch::marks::Mark;
+use crate::dispatch::state::{Body, Launching, Panic, State, Step, Taken};
+use crate::work::entered::{Entered, Inside};
+use crate::work::fault::Error;
+use crate::work::function::{Function, WorkResult};
+
+/// The parts of a dispatcher that its threads share.
+pub(crate) struct Shared {
+    pub driver: Arc<dyn Driver>,
+    pub overtake: Arc<Overtake>,
+    pub lanes: Vec<PriorityStream>,
+    pub bells: Bells,
+    pub state: Mutex<State>,
+    /// The process that the threads are in.
+    pub process: u32,
+}
+
+impl Shared {
+    pub fn enter(&self) -> Held<'_> {
+        Held::new(&self.bells, lock(&self.state))
+    }
+
+    pub fn lane(&self, lane: u8) -> &PriorityStream {
+        &self.lanes[usize::from(lane)]
+    }
+
+    /// Takes all steps that can be taken, unless another thread does.
+    pub fn pump<'s>(self: &'s Arc<Shared>, mut held: Held<'s>) {
+        let mut dead = Vec::new();
+        held.collect();
+        if !held.is_dispatching {
+            held.is_dispatching = true;
+            let mut visit = None;
+            while let Some(step) = held.step() {
+                std::mem::swap(&mut dead, &mut held.dead);
+                drop(held);
+                bury(&mut dead);
+                let taken = self.take(step, &mut visit);
+                held = self.enter();
+                held.report(taken);
+                held.collect();
+            }
+            held.is_dispatching = false;
+        }
+        std::mem::swap(&mut dead, &mut held.dead);
+        drop(held);
+        bury(&mut dead);
+    }
+
+    /// Takes a step. The context is current from the first that needs it until `visit` is dropped.
+    fn take<'s>(self: &'s Arc<Shared>, step: Step, visit: &mut Option<Visit<'s>>) -> Taken {
+        if let Step::Light(node, function) = step {
+            return Taken::Ran(node, run(function));
+        }
+        if visit.is_none() {
+            match Visit::begin(self) {
+                Ok(begun) => *visit = Some(begun),
+                Err(error) => return outside(step, error, self),
+            }
+        }
+        match step {
+            Step::Launch(launching) => self.launch(launching),
+            Step::Record { lane, value, event } => {
+                let result = self.driver.event_record(event, self.lane(lane).raw());
+                Taken::Recorded { lane, mark: Mark { value, event, recorded: self.driver.host().now() }, result }
+            }
+            Step::Light(..) => unreachable!("run above"),
+        }
+    }
+
+    fn launch(self: &Arc<Shared>, mut launching: Launching) -> Taken {
+        if let Err(error) = self.join(&launching) {
+            return Taken::NotJoined { launching, error };
+        }
+        let Launching { node, lane, turn, priority, .. } = launching;
+        let (driver, stream) = (&self.driver, self.lane(lane));
+        let mut entered = Entered { inside: &**self, driver, stream, node, lane, turn, priority };
+        let work = &mut launching.work;
+        let outcome = caught(|| work(&mut entered));
+        // A launch that failed may have left the device dead. Its streams say so.
+        let lost = outcome.is_err().then(|| self.driver.stream_query(self.lane(lane).raw()).err()).flatten();
+        Taken::Launched { launching, outcome, lost, at: self.driver.host().now() }
+    }
+
+    fn join(&self, launching: &Launching) -> hal::Result<()> {
+        let stream = self.lane(launching.lane).raw();
+        launching.joins.iter().try_for_each(|join| {
+            if join.record.is_some() {
+                self.driver.event_record(join.event, self.lane(join.lane).raw())?;
+            }
+            self.driver.stream_wait_event(stream, join.event)
+        })
+    }
+
+    /// A function waits for the node, or a thread does.
+    pub fn want(self: &Arc<Shared>, node: NodeId) -> Result<(), Error> {
+        self.check_process()?;
+        let mut held = self.enter();
+        held.want(node);
+        self.pump(held);
+        Ok(())
+    }
+
+    /// One task comes after another.
+    pub fn order(self: &Arc<Shared>, first: NodeId, then: NodeId) -> Result<(), Error> {
+        let mut held = self.enter();
+        held.graph.before(first, then)?;
+        // A function of the host may wait now for work that has been submitted.
+        held.want(first);
+        self.pump(held);
+        Ok(())
+    }
+
+    pub fn release(self: &Arc<Shared>, node: NodeId) -> Result<(), Error> {
+        let mut held = self.enter();
+        held.graph.release(node)?;
+        self.pump(held);
+        Ok(())
+    }
+
+    /// The threads that run tasks are not in the child of a fork.
+    pub fn check_process(&self) -> Result<(), Error> {
+        if self.process == std::process::id() { Ok(()) } else { Err(Error::Forked) }
+    }
+}
+
+impl Inside for Shared {
+    fn completes(&self, node: NodeId, other: NodeId) -> Result<(), Error> {
+        Ok(self.enter().graph.before_at(node, other, graph::Mark::Complete)?)
+    }
+
+    fn sync_point(&self, node: NodeId) -> Result<(), Error> {
+        let mut held = self.enter();
+        let point = held.graph.sync_point(node)?;
+        let marks = &mut held.marks[usize::from(point.lane)];
+        marks.submitted = point.value;
+        let Some(event) = marks.take_event() else { return Ok(()) };
+        drop(held);
+        let result = self.driver.event_record(event, self.lane(point.lane).raw());
+        let mark = Mark { value: point.value, event, recorded: self.driver.host().now() };
+        self.enter().report(Taken::Recorded { lane: point.lane, mark, result: result.clone() });
+        Ok(result?)
+    }
+}
+
+/// The step needs the device's context, which cannot be made current.
+fn outside(step: Step, error: hal::Error, shared: &Shared) -> Taken {
+    let recorded = shared.driver.host().now();
+    match step {
+        Step::Launch(launching) => Taken::NotJoined { launching, error },
+        Step::Record { lane, value, event } => {
+            Taken::Recorded { lane, mark: Mark { value, event, recorded }, result: Err(error) }
+        }
+        Step::Light(node, _) => Taken::Ran(node, Err(Box::new(error))),
+    }
+}
+
+/// Runs a function of the host.
+pub(crate) fn run(function: Function) -> WorkResult<()> {
+    caught(function)
+}
+
+fn caught<T>(function: impl FnOnce() -> WorkResult<T>) -> WorkResult<T> {
+    catch_unwind(AssertUnwindSafe(function)).unwrap_or_else(|thrown| {
+        let text = thrown.downcast_ref::<&str>().map(|text| (*text).to_owned());
+        let text = text.or_else(|| thrown.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".to_owned());
+        // Dropping the payload of a panic could panic again.
+        std::mem::forget(thrown);
+        Err(Box::new(Panic(text)))
+    })
+}
+
+/// Drops the bodies of ended nodes, which runs code of others, and tells their futures.
+fn bury(dead: &mut Vec<Body>) {
+    for body in dead.drain(..) {
+        let Body { work, outcome, count, .. } = body;
+        outcome.wake();
+        if let Err(thrown) = catch_unwind(AssertUnwindSafe(|| drop((work, count)))) {
+            log::error!("a task's function panicked when it was dropped: the program goes on without it");
+            std::mem::forget(thrown);
+        }
+    }
+}
+
+/// The device's context is current on this thread, until this is dropped.
+struct Visit<'s> {
+    driver: &'s dyn Driver,
+    /// The context before, if it was another one.
+    before: Option<Option<Context>>,
+}
+
+impl<'s> Visit<'s> {
+    fn begin(shared: &'s Shared) -> hal::Result<Visit<'s>> {
+        let (driver, own) = (&*shared.driver, shared.overtake.context());
+        let current = driver.context_current()?;
+        if current == Some(own) {
+            return Ok(Visit { driver, before: None });
+        }
+        driver.context_set_current(Some(own))?;
+        Ok(Visit { driver, before: Some(current) })
+    }
+}
+
+impl Drop for Visit<'_> {
+    fn drop(&mut self) {
+        if let Some(before) = self.before
+            && let Err(error) = self.driver.context_set_current(before)
+        {
+            log::warn!("the thread's context before a launch cannot be made current again: {error}");
+        }
+    }
+}

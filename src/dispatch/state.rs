@@ -1,0 +1,371 @@
+//! The state behind the dispatcher's one lock, and the steps that are taken from it.
+
+use std::sync::Arc;
+
+use graph::{Cause, Graph, Kind, NodeId, Priority, Runner, Stage};
+use hal::{Event, Nanos};
+
+use crate::dispatch::expectations::Expectations;
+use crate::dispatch::faults::Faults;
+use crate::dispatch::marks::{Mark, Marks};
+use crate::dispatch::statistics::DispatchStatistics;
+use crate::work::count::Count;
+use crate::work::fault::{Error, Fault, Reason};
+use crate::work::function::{Function, Launch, More, Work, WorkResult};
+use crate::work::outcome::Outcome;
+
+/// The parts of a node that the graph does not know.
+pub(crate) struct Body {
+    pub node: NodeId,
+    pub kind: Kind,
+    /// Its own, as it was submitted.
+    pub priority: Priority,
+    pub work: Work,
+    pub outcome: Arc<Outcome>,
+    pub count: Arc<Count>,
+    /// A handle waits for it.
+    pub is_wanted: bool,
+}
+
+/// An event that a lane waits for before a launch.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Join {
+    /// Of the other lane.
+    pub lane: u8,
+    pub event: Event,
+    /// The point of the other lane that is to be marked by it first.
+    pub record: Option<u64>,
+}
+
+/// A launch that is to be made.
+pub(crate) struct Launching {
+    pub node: NodeId,
+    pub lane: u8,
+    pub turn: u32,
+    pub priority: Priority,
+    pub joins: Vec<Join>,
+    pub work: Launch,
+}
+
+/// A step that a thread takes without the lock.
+pub(crate) enum Step {
+    Launch(Launching),
+    Record { lane: u8, value: u64, event: Event },
+    Light(NodeId, Function),
+}
+
+/// The end of a step.
+pub(crate) enum Taken {
+    /// The time is that of the joins.
+    Launched {
+        launching: Launching,
+        outcome: WorkResult<More>,
+        lost: Option<hal::Error>,
+        at: Nanos,
+    },
+    /// A join could not be made.
+    NotJoined {
+        launching: Launching,
+        error: hal::Error,
+    },
+    Recorded {
+        lane: u8,
+        mark: Mark,
+        result: hal::Result<()>,
+    },
+    Ran(NodeId, WorkResult<()>),
+}
+
+/// All that the threads of the dispatcher share, but for the driver and the streams.
+pub(crate) struct State {
+    pub graph: Graph,
+    pub bodies: Vec<Option<Body>>,
+    pub marks: Vec<Marks>,
+    pub faults: Faults,
+    pub statistics: DispatchStatistics,
+    pub expectations: Expectations,
+    /// A thread takes steps; the others leave them to it.
+    pub is_dispatching: bool,
+    /// No further step is taken.
+    pub is_closed: bool,
+    /// The completion thread sleeps until it is rung.
+    pub is_completion_asleep: bool,
+    /// The workers that sleep until they are rung, a bit each.
+    pub asleep: u64,
+    /// All lanes are to be marked.
+    pub flush: bool,
+    /// Bodies of nodes that have ended: dropped, and their futures woken, without the lock.
+    pub dead: Vec<Body>,
+    /// The list of joins, between launches.
+    pub joins: Vec<Join>,
+}
+
+impl State {
+    /// The next step of the device or of a light function.
+    pub fn step(&mut self) -> Option<Step> {
+        if self.is_closed {
+            return None;
+        }
+        self.record_step().or_else(|| self.launch_step()).or_else(|| self.light_step())
+    }
+
+    fn record_step(&mut self) -> Option<Step> {
+        let flush = self.flush;
+        let wanting = |marks: &Marks| marks.is_wanting() || (flush && marks.is_uncovered());
+        let Some(lane) = self.marks.iter().position(wanting) else {
+            self.flush = false;
+            return None;
+        };
+        let marks = &mut self.marks[lane];
+        let (value, event) = (marks.submitted, marks.take_event()?);
+        Some(Step::Record { lane: lane as u8, value, event })
+    }
+
+    fn launch_step(&mut self) -> Option<Step> {
+        loop {
+            let ready = self.graph.next(Runner::Device)?;
+            let (node, priority, turn) = (ready.node, ready.priority, ready.turn);
+            let lane = ready.place.map_or(0, |place| place.lane);
+            let mut joins = std::mem::take(&mut self.joins);
+            joins.clear();
+            for point in ready.joins {
+                let marks = &mut self.marks[usize::from(point.lane)];
+                let known =
+                    marks.behind(point.value).map(|mark| Join { lane: point.lane, event: mark.event, record: None });
+                joins.push(known.unwrap_or_else(|| {
+                    let event = marks.take_event().expect("a lane has events, and they are pending or spare");
+                    Join { lane: point.lane, event, record: Some(marks.submitted) }
+                }));
+            }
+            match self.take_work(node) {
+                Work::Launch(work) => return Some(Step::Launch(Launching { node, lane, turn, priority, joins, work })),
+                _ => {
+                    // A node of the device without work, such as a task that was named and has none.
+                    self.joins = joins;
+                    self.launched(node, Ok(More::Done));
+                }
+            }
+        }
+    }
+
+    fn light_step(&mut self) -> Option<Step> {
+        let node = self.graph.next(Runner::Light)?.node;
+        Some(Step::Light(node, self.take_function(node)))
+    }
+
+    /// The next function for a worker.
+    pub fn host_step(&mut self) -> Option<(NodeId, Function)> {
+        if self.is_closed {
+            return None;
+        }
+        let node = self.graph.next(Runner::Host)?.node;
+        Some((node, self.take_function(node)))
+    }
+
+    fn take_work(&mut self, node: NodeId) -> Work {
+        let body = self.bodies.get_mut(node.index()).and_then(Option::as_mut);
+        body.map_or(Work::Nothing, |body| std::mem::replace(&mut body.work, Work::Nothing))
+    }
+
+    fn take_function(&mut self, node: NodeId) -> Function {
+        match self.take_work(node) {
+            Work::Function(function) => function,
+            _ => Box::new(|| Ok(())),
+        }
+    }
+
+    /// Reports a step.
+    pub fn report(&mut self, taken: Taken) {
+        match taken {
+            Taken::Launched { launching, outcome, lost, at } => {
+                self.joined(&launching.joins, at);
+                self.launched_step(launching, outcome, lost);
+            }
+            Taken::NotJoined { launching, error } => {
+                let node = launching.node;
+                self.keep(launching);
+                let fault = self.fault(node, Reason::Device(error));
+                let _ = self.graph.failed(node, fault);
+                self.lose(fault);
+            }
+            Taken::Recorded { lane, mark, result } => self.recorded(lane, mark, result),
+            Taken::Ran(node, outcome) => self.ran(node, outcome),
+        }
+    }
+
+    /// The work belongs to the node until that has ended, with the memory that it owns.
+    fn keep(&mut self, launching: Launching) {
+        self.joins = launching.joins;
+        if let Some(body) = self.bodies.get_mut(launching.node.index()).and_then(Option::as_mut) {
+            body.work = Work::Launch(launching.work);
+        }
+    }
+
+    fn joined(&mut self, joins: &[Join], at: Nanos) {
+        for join in joins {
+            if let Some(value) = join.record {
+                self.statistics.marks += 1;
+                self.marks[usize::from(join.lane)].push(Mark { value, event: join.event, recorded: at });
+            }
+        }
+    }
+
+    fn launched_step(&mut self, launching: Launching, outcome: WorkResult<More>, lost: Option<hal::Error>) {
+        let node = launching.node;
+        self.statistics.launches += 1;
+        self.statistics.joins += launching.joins.len() as u64;
+        self.keep(launching);
+        self.launched(node, outcome);
+        if let Some(error) = lost {
+            let fault = self.fault(node, Reason::Device(error));
+            self.lose(fault);
+        }
+    }
+
+    fn launched(&mut self, node: NodeId, outcome: WorkResult<More>) {
+        let is_wanted = self.bodies.get(node.index()).and_then(Option::as_ref).is_some_and(|body| body.is_wanted);
+        let (at, is_waited_for) = match outcome {
+            Ok(More::Again) => {
+                // The only refusal is about a node that is not being launched; this one is.
+                let _ = self.graph.again(node);
+                return;
+            }
+            Ok(More::Done) => self.graph.launched(node).map_or((None, false), |it| (it.at, it.is_waited_for)),
+            Err(error) => {
+                let fault = self.fault(node, reason_of(error));
+                (self.graph.failed(node, fault).ok().flatten(), true)
+            }
+        };
+        if let Some(point) = at {
+            let marks = &mut self.marks[usize::from(point.lane)];
+            marks.submitted = point.value;
+            if is_waited_for || is_wanted {
+                marks.wanted = point.value;
+            }
+        }
+    }
+
+    fn recorded(&mut self, lane: u8, mark: Mark, result: hal::Result<()>) {
+        let marks = &mut self.marks[usize::from(lane)];
+        match result {
+            Ok(()) => {
+                self.statistics.marks += 1;
+                marks.push(mark);
+            }
+            Err(error) => {
+                marks.give_back(mark.event);
+                self.lose_device(error);
+            }
+        }
+    }
+
+    /// A function has run.
+    pub fn ran(&mut self, node: NodeId, outcome: WorkResult<()>) {
+        self.statistics.functions += 1;
+        let reported = match outcome {
+            Ok(()) => self.graph.launched(node).map(drop),
+            Err(error) => {
+                let fault = self.fault(node, reason_of(error));
+                self.graph.failed(node, fault).map(drop)
+            }
+        };
+        debug_assert!(reported.is_ok(), "a function was being run: {reported:?}");
+    }
+
+    /// The device has come to a mark.
+    pub fn reached(&mut self, lane: u8, mark: Mark) {
+        if self.marks[usize::from(lane)].reached(mark) {
+            let reported = self.graph.complete(lane, mark.value);
+            debug_assert!(reported.is_ok(), "a mark stands for a point that was given out: {reported:?}");
+        }
+    }
+
+    /// The device has failed, in this call.
+    pub fn lose_device(&mut self, error: hal::Error) {
+        let fault = self.faults.keep(Fault { task: "(any)".to_owned(), reason: Reason::Device(error) });
+        self.lose(fault);
+    }
+
+    fn lose(&mut self, cause: Cause) {
+        if self.graph.failure().is_none() || !self.statistics.is_device_lost {
+            self.statistics.is_device_lost = true;
+            self.graph.fail(cause);
+        }
+        self.marks.iter_mut().for_each(Marks::clear);
+    }
+
+    fn fault(&mut self, node: NodeId, reason: Reason) -> Cause {
+        let task = self.graph.label(node).to_string();
+        log::warn!("task {task} failed: {reason}");
+        self.faults.keep(Fault { task, reason })
+    }
+
+    /// Takes the nodes that have ended out of the graph.
+    pub fn collect(&mut self) {
+        while let Some(ended) = self.graph.ended() {
+            let Some(body) = self.bodies.get_mut(ended.node.index()).and_then(Option::take) else { continue };
+            let outcome = ended.outcome.map_err(|cause| {
+                let (fault, task) = (self.faults.get(cause), self.graph.label(ended.node).to_string());
+                if fault.task == task { Error::Failed(fault) } else { Error::NotRun { task, fault } }
+            });
+            body.outcome.set(outcome);
+            body.count.ended();
+            self.expectations.ended(body.kind, body.priority);
+            self.dead.push(body);
+        }
+    }
+
+    /// The points that a node waits for on the device are to be marked.
+    pub fn want(&mut self, node: NodeId) {
+        if self.graph.stage(node) == Stage::Ended {
+            return;
+        }
+        if let Some(body) = self.bodies.get_mut(node.index()).and_then(Option::as_mut) {
+            body.is_wanted = body.node == node || body.is_wanted;
+        }
+        let marks = &mut self.marks;
+        self.graph.points(node, |point| {
+            let wanted = &mut marks[usize::from(point.lane)].wanted;
+            *wanted = point.value.max(*wanted);
+        });
+    }
+
+    /// The outcome of each node that is left when the dispatcher is closed. The work of the launched ones is done.
+    pub fn settle_at_close(&mut self, bodies: &[Body]) -> Vec<Result<(), Error>> {
+        let outcomes = bodies.iter().map(|body| match self.graph.stage(body.node) {
+            Stage::Launched => Ok(()),
+            _ => {
+                let task = self.graph.label(body.node).to_string();
+                Err(Error::Failed(Arc::new(Fault { task, reason: Reason::Closed })))
+            }
+        });
+        outcomes.collect()
+    }
+
+    /// Whether the completion thread has anything to look after.
+    pub fn has_pending(&self) -> bool {
+        self.expectations.is_lingering() || self.marks.iter().any(Marks::is_pending)
+    }
+}
+
+fn reason_of(error: Box<dyn std::error::Error + Send + Sync>) -> Reason {
+    match error.downcast::<Panic>() {
+        Ok(panic) => Reason::Panicked(panic.0),
+        Err(error) => match error.downcast::<hal::Error>() {
+            Ok(error) => Reason::Driver(*error),
+            Err(error) => Reason::Returned(error.to_string()),
+        },
+    }
+}
+
+/// A panic of a task's function.
+#[derive(Debug)]
+pub(crate) struct Panic(pub String);
+
+impl std::fmt::Display for Panic {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Panic {}

@@ -1,0 +1,16 @@
+//! The counts of a dispatcher.
+
+/// The counts of a dispatcher.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DispatchStatistics {
+    /// Calls of functions that launch work.
+    pub launches: u64,
+    /// Functions of the host that have been run, light ones included.
+    pub functions: u64,
+    /// Events that a lane waited for before a launch.
+    pub joins: u64,
+    /// Events recorded in lanes: for joins, and for threads that wait.
+    pub marks: u64,
+    /// Whether the device has failed. No task of the device runs any more.
+    pub is_device_lost: bool,
+}

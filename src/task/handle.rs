@@ -1,0 +1,119 @@
+//! The handle of a task.
+
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use graph::{NodeId, Priority};
+use hal::Wait;
+
+use crate::dispatch::shared::Shared;
+use crate::work::entered::Submitted;
+use crate::work::fault::Error;
+use crate::work::outcome::Outcome;
+
+/// A submitted task. Dropping it changes nothing about the task.
+///
+/// A handle is a future: awaiting it gives the outcome.
+#[derive(Clone)]
+pub struct Handle {
+    shared: Arc<Shared>,
+    node: NodeId,
+    outcome: Arc<Outcome>,
+}
+
+impl Handle {
+    pub(crate) fn new(shared: &Arc<Shared>, node: NodeId, outcome: Arc<Outcome>) -> Handle {
+        Handle { shared: Arc::clone(shared), node, outcome }
+    }
+
+    pub(crate) fn shared_outcome(&self) -> &Arc<Outcome> {
+        &self.outcome
+    }
+
+    /// The task's outcome, if it has ended: its work is done, and so is all that it comes after.
+    #[must_use]
+    pub fn outcome(&self) -> Option<Result<(), Error>> {
+        self.outcome.get()
+    }
+
+    /// Whether the task has ended.
+    #[must_use]
+    pub fn is_done(&self) -> bool {
+        self.outcome.is_known()
+    }
+
+    /// Waits until the task has ended, and returns its outcome. Not for the functions of tasks.
+    pub fn wait(&self) -> Result<(), Error> {
+        if let Some(outcome) = self.outcome.get() {
+            return outcome;
+        }
+        self.shared.want(self.node)?;
+        let end = self.shared.driver.host().wait_until(None, &mut || self.outcome.is_known());
+        match self.outcome.get() {
+            Some(outcome) => outcome,
+            None if end == Wait::Stuck => Err(Error::Stuck { task: self.name() }),
+            None => Err(Error::Closed),
+        }
+    }
+
+    /// The task as errors name it.
+    #[must_use]
+    pub fn name(&self) -> String {
+        self.shared.enter().graph.label(self.node).to_string()
+    }
+
+    /// `other` comes after this task (start-after and finish-before, PX-02).
+    pub fn before(&self, other: &Handle) -> Result<(), Error> {
+        self.shared.order(self.node, other.node)
+    }
+
+    /// One more reference, which [`Handle::release`] takes away: until then the task does not start (PX-03).
+    pub fn hold(&self) -> Result<(), Error> {
+        Ok(self.shared.enter().graph.hold(self.node)?)
+    }
+
+    /// Releases a reference. A task without references starts.
+    pub fn release(&self) -> Result<(), Error> {
+        if let Some(Err(_)) = self.outcome.get() {
+            // A task that fails gives its references back.
+            return Ok(());
+        }
+        self.shared.release(self.node)
+    }
+
+    /// Gives the task another priority of its own. The tasks before it inherit it.
+    pub fn raise(&self, to: Priority) -> Result<(), Error> {
+        let mut held = self.shared.enter();
+        held.graph.set_priority(self.node, to)?;
+        self.shared.pump(held);
+        Ok(())
+    }
+}
+
+impl Submitted for Handle {
+    fn node(&self) -> NodeId {
+        self.node
+    }
+}
+
+impl Future for Handle {
+    type Output = Result<(), Error>;
+
+    fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        if !self.outcome.is_known()
+            && let Err(error) = self.shared.want(self.node)
+        {
+            return Poll::Ready(Err(error));
+        }
+        self.outcome.poll(context.waker()).map_or(Poll::Pending, Poll::Ready)
+    }
+}
+
+impl fmt::Debug for Handle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Handle").field("node", &self.node).field("outcome", &self.outcome.get()).finish_non_exhaustive()
+    }
+}

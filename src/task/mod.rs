@@ -1,0 +1,14 @@
+//! Tasks: functions with an order between them, on the device and on the host.
+
+mod builder;
+mod handle;
+mod tasks;
+
+pub use crate::work::entered::{Entered, Submitted};
+pub use crate::work::fault::{Error, Fault, Reason};
+pub use crate::work::function::{Launches, More, WorkResult};
+pub use crate::work::kernel::{Arguments, Kernel, Shape};
+pub use builder::TaskBuilder;
+pub use graph::{Order, Refused};
+pub use handle::Handle;
+pub use tasks::{Group, Tasks};

@@ -1,0 +1,103 @@
+//! The inside of a launch: the lane of a task, and the calls that submit its work there.
+#![allow(unsafe_code)] // copies and launches are unsafe; the caller's promise is passed on
+
+use std::sync::Arc;
+
+use copies::PriorityStream;
+use copies::copy::Request;
+use graph::{NodeId, Priority};
+use hal::{Driver, Stream};
+
+use crate::work::fault::Error;
+use crate::work::kernel::{Arguments, Kernel, Shape};
+
+/// A task that others can be ordered with: a [`crate::task::Handle`].
+pub trait Submitted {
+    /// The task's node in the graph.
+    #[doc(hidden)]
+    fn node(&self) -> NodeId;
+}
+
+/// The dispatcher, as a launch sees it.
+pub(crate) trait Inside {
+    fn completes(&self, node: NodeId, other: NodeId) -> Result<(), Error>;
+    fn sync_point(&self, node: NodeId) -> Result<(), Error>;
+}
+
+/// A task that is being launched. The context of the device is current.
+pub struct Entered<'l> {
+    pub(crate) inside: &'l dyn Inside,
+    pub(crate) driver: &'l Arc<dyn Driver>,
+    pub(crate) stream: &'l PriorityStream,
+    pub(crate) node: NodeId,
+    pub(crate) lane: u8,
+    pub(crate) turn: u32,
+    pub(crate) priority: Priority,
+}
+
+impl Entered<'_> {
+    /// The stream of the lane, for calls of libraries. Work that is submitted to other streams is not the task's.
+    #[must_use]
+    pub fn stream(&self) -> Stream {
+        self.stream.raw()
+    }
+
+    /// The stream of the lane as the copy layer knows it.
+    #[must_use]
+    pub fn priority_stream(&self) -> &PriorityStream {
+        self.stream
+    }
+
+    /// The driver.
+    #[must_use]
+    pub fn driver(&self) -> &Arc<dyn Driver> {
+        self.driver
+    }
+
+    /// How often the function has been called before for this task (PX-09).
+    #[must_use]
+    pub fn turn(&self) -> u32 {
+        self.turn
+    }
+
+    /// The lane, from 0 up: for tests and traces.
+    #[must_use]
+    pub fn lane(&self) -> u8 {
+        self.lane
+    }
+
+    /// The task's priority, the inherited one included.
+    #[must_use]
+    pub fn priority(&self) -> Priority {
+        self.priority
+    }
+
+    /// Copies, at the priority of the task unless the request has one of its own.
+    ///
+    /// # Safety
+    /// As for [`PriorityStream::memcpy_async`]. The function of a task lives until the task has completed, and with it
+    /// all that it owns.
+    pub unsafe fn copy(&mut self, request: &Request) -> hal::Result<()> {
+        // SAFETY: passed on to the caller.
+        unsafe { self.stream.memcpy_async(&request.or_at(self.priority)) }.map(drop)
+    }
+
+    /// Launches a kernel, once its arguments fit its parameters.
+    ///
+    /// # Safety
+    /// The kernel accesses only memory that is there until it has completed, as its arguments and its shape say.
+    pub unsafe fn launch(&mut self, kernel: &Kernel, shape: &Shape, mut arguments: Arguments) -> hal::Result<()> {
+        // SAFETY: passed on to the caller.
+        unsafe { kernel.launch(&**self.driver, self.stream(), shape, &mut arguments) }
+    }
+
+    /// The other task, which must not have been started, waits until this one has completed (PX-19).
+    pub fn completes(&mut self, other: &impl Submitted) -> Result<(), Error> {
+        self.inside.completes(self.node, other.node())
+    }
+
+    /// All that is submitted to the device later waits for all that has been submitted by now (PX-17).
+    pub fn sync_point(&mut self) -> Result<(), Error> {
+        self.inside.sync_point(self.node)
+    }
+}

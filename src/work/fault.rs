@@ -1,0 +1,125 @@
+//! The failure of a task, and the errors of this module.
+
+use std::fmt;
+use std::sync::Arc;
+
+use graph::Refused;
+
+/// The reason why a task failed.
+#[derive(Clone, Debug)]
+pub enum Reason {
+    /// A driver call of its launch.
+    Driver(hal::Error),
+    /// The device has failed, in this call: no task of the device runs any more.
+    Device(hal::Error),
+    /// The error that its function returned.
+    Returned(String),
+    /// Its function panicked.
+    Panicked(String),
+    /// The dispatcher was closed before it ran.
+    Closed,
+    /// A reason that is no longer kept: many tasks have failed since.
+    Forgotten,
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Reason::Driver(error) => write!(f, "{error}"),
+            Reason::Device(error) => write!(f, "the device has failed, and its tasks with it: {error}"),
+            Reason::Returned(error) => write!(f, "{error}"),
+            Reason::Panicked(message) => write!(f, "it panicked: {message}"),
+            Reason::Closed => write!(f, "the dispatcher was closed before it had ended: wait for tasks before that"),
+            Reason::Forgotten => write!(f, "the reason is no longer kept: more than {FAULTS_KEPT} have failed since"),
+        }
+    }
+}
+
+/// The failure of a task.
+#[derive(Clone, Debug)]
+pub struct Fault {
+    /// The task that failed, as errors name it.
+    pub task: String,
+    /// The reason.
+    pub reason: Reason,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "task {} failed: {}", self.task, self.reason)
+    }
+}
+
+/// The reasons of the last failures are kept.
+pub(crate) const FAULTS_KEPT: usize = 256;
+
+/// An error of a task, or of a call about one.
+#[derive(Clone, Debug)]
+pub enum Error {
+    /// The call is not possible, and has changed nothing.
+    Refused(Refused),
+    /// The dispatcher has been closed.
+    Closed,
+    /// The task failed.
+    Failed(Arc<Fault>),
+    /// The task was not run, or its results are not there, because a task before it failed.
+    NotRun {
+        /// The task.
+        task: String,
+        /// The failure of the other one.
+        fault: Arc<Fault>,
+    },
+    /// No thread and no device will ever complete the task: a model of the device has proven it. A reference is held
+    /// that no thread releases, for example.
+    Stuck {
+        /// The task.
+        task: String,
+    },
+    /// The process is the child of a fork. The threads that run tasks are not in it.
+    Forked,
+    /// A driver call.
+    Driver(hal::Error),
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Refused(refused) => write!(f, "{refused}"),
+            Error::Closed => write!(f, "the dispatcher has been closed: open another one"),
+            Error::Failed(fault) => write!(f, "{fault}"),
+            Error::NotRun { task, fault } => write!(f, "task {task} was not run: {fault}"),
+            Error::Stuck { task } => {
+                write!(f, "task {task} will never end: release its references, and those of the tasks before it")
+            }
+            Error::Forked => {
+                write!(f, "this process is the child of a fork, and has no threads for tasks: open a dispatcher in it")
+            }
+            Error::Driver(error) => write!(f, "{error}"),
+        }
+    }
+}
+
+impl Error {
+    /// The failure of a task that this tells of.
+    #[must_use]
+    pub fn fault(&self) -> Option<Arc<Fault>> {
+        match self {
+            Error::Failed(fault) | Error::NotRun { fault, .. } => Some(Arc::clone(fault)),
+            _ => None,
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<Refused> for Error {
+    fn from(refused: Refused) -> Error {
+        Error::Refused(refused)
+    }
+}
+
+impl From<hal::Error> for Error {
+    fn from(error: hal::Error) -> Error {
+        Error::Driver(error)
+    }
+}

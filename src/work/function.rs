@@ -1,0 +1,44 @@
+//! The work of tasks: functions of the caller.
+
+use crate::work::entered::Entered;
+
+/// The result of a task's function. Any error will do.
+pub type WorkResult<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
+
+/// The answer of a function that launches work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum More {
+    /// All work of the task has been submitted.
+    Done,
+    /// The function is to be called again, after the other tasks that are ready (PX-09).
+    Again,
+}
+
+/// A function that submits the work of a task: a closure, or a type with state.
+///
+/// It is called with the context of the device current, on the thread that makes the task ready. It must not wait. It
+/// lives until the task has completed, and with it all that it owns.
+pub trait Launches: Send + 'static {
+    /// Submits work. [`More::Again`] asks for another call, after the other tasks that are ready.
+    fn launch(&mut self, lane: &mut Entered<'_>) -> WorkResult<More>;
+}
+
+impl<F: FnMut(&mut Entered<'_>) -> WorkResult<More> + Send + 'static> Launches for F {
+    fn launch(&mut self, lane: &mut Entered<'_>) -> WorkResult<More> {
+        self(lane)
+    }
+}
+
+/// Submits the work of a task of the device. It is called with the device's context current, and must not wait.
+pub(crate) type Launch = Box<dyn FnMut(&mut Entered<'_>) -> WorkResult<More> + Send>;
+
+/// Runs on a thread of the host.
+pub(crate) type Function = Box<dyn FnOnce() -> WorkResult<()> + Send>;
+
+/// The work of a node.
+pub(crate) enum Work {
+    /// None, or it is being run.
+    Nothing,
+    Launch(Launch),
+    Function(Function),
+}

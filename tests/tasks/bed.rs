@@ -1,0 +1,61 @@
+//! Common steps of several checks: opening, kernels, waiting.
+
+use std::sync::Arc;
+
+use hal::{Device, Function, Module};
+use overtake::dispatch::{DispatchOptions, Dispatcher};
+use overtake::task::{Kernel, Tasks};
+use overtake::{Options, Overtake, Priority};
+
+use crate::failure::Failure;
+use crate::rig::Rig;
+
+/// A dispatcher on the first device, with the kernels of the suite.
+pub struct Bed {
+    pub dispatcher: Dispatcher,
+    pub tasks: Tasks,
+    pub kernels: Kernels,
+}
+
+/// The kernels of the suite.
+#[derive(Clone)]
+pub struct Kernels {
+    pub add: Kernel,
+    pub store: Kernel,
+    pub spin: Kernel,
+}
+
+impl Kernels {
+    fn find(rig: &Rig) -> Result<Kernels, Failure> {
+        let loaded = rig.kernels()?;
+        let module: Module = loaded.module;
+        let of = |function: Function, name| Kernel::of(rig.driver(), function, name);
+        let find = |name| of(rig.driver().module_function(module, name)?, name);
+        Ok(Kernels { add: find("soft_atomic_add_u32")?, store: find("soft_store_u32")?, spin: find("soft_spin_ns")? })
+    }
+}
+
+/// The most urgent of eight priorities.
+pub fn urgent() -> Priority {
+    Priority::new(8).expect("8 is a priority")
+}
+
+pub fn open(rig: &Rig) -> Result<Bed, Failure> {
+    open_with(rig, DispatchOptions::default())
+}
+
+pub fn open_with(rig: &Rig, options: DispatchOptions) -> Result<Bed, Failure> {
+    let kernels = Kernels::find(rig)?;
+    let options_of_copies =
+        Options { priorities: overtake::Priorities::new(8).expect("8 is a count"), ..Options::default() };
+    let overtake = Arc::new(Overtake::open(rig.shared_driver(), Device(0), options_of_copies)?);
+    let dispatcher = Dispatcher::open(&overtake, options)?;
+    Ok(Bed { tasks: Tasks::new(&dispatcher), dispatcher, kernels })
+}
+
+impl From<overtake::task::Error> for Failure {
+    #[track_caller]
+    fn from(error: overtake::task::Error) -> Failure {
+        Failure::new(error)
+    }
+}

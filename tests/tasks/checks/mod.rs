@@ -1,0 +1,25 @@
+//! All checks, one file per noun.
+
+mod chains;
+mod failures;
+mod order;
+mod threads;
+
+use crate::failure::Outcome;
+use crate::rig::Rig;
+
+pub type Check = fn(&Rig) -> Outcome;
+
+macro_rules! checks {
+    ($($noun:ident: $($check:ident)+;)+) => {
+        &[$($((concat!(stringify!($noun), "::", stringify!($check)), $noun::$check as Check)),+),+]
+    };
+}
+
+/// The noun and the property, such as `chains::bytes`, and the check.
+pub const ALL: &[(&str, Check)] = checks! {
+    chains: bytes many turns;
+    failures: of_a_launch of_a_function panics arguments;
+    order: through_the_host completes held_and_released inherited cycles;
+    threads: submit_beside_each_other submit_from_everywhere;
+};

@@ -1,0 +1,128 @@
+//! The order of tasks: edges, references, priorities.
+
+use std::sync::{Arc, Mutex};
+
+use hal::Nanos;
+use hal::locks::lock;
+use overtake::Priority;
+use overtake::dispatch::DispatchOptions;
+use overtake::task::{Entered, Error, More, Refused};
+
+use crate::bed::{self, Bed};
+use crate::doors;
+use crate::failure::{Outcome, ensure, same};
+use crate::rig::Rig;
+
+/// The names of tasks, in the order in which they were launched or run.
+type Log = Arc<Mutex<Vec<&'static str>>>;
+
+fn note(log: &Log, name: &'static str) -> impl FnMut(&mut Entered<'_>) -> overtake::task::WorkResult<More> + use<> {
+    let log = Arc::clone(log);
+    move |_| {
+        lock(&log).push(name);
+        Ok(More::Done)
+    }
+}
+
+/// A kernel, a function and a kernel: the second kernel sees the word of the first, also if the function does not
+/// touch the device.
+pub fn through_the_host(rig: &Rig) -> Outcome {
+    let bed = bed::open(rig)?;
+    let word = rig.buffer_of(&[0; 64])?;
+    let (add, spin, store) = (bed.kernels.add.clone(), bed.kernels.spin.clone(), bed.kernels.store.clone());
+    let first = bed.tasks.kernel("store", move |lane: &mut Entered<'_>| {
+        doors::spin(lane, &spin, Nanos::from_us(400))?;
+        doors::word(lane, &store, word.at(0), 5)?;
+        Ok(More::Done)
+    });
+    let first = first.submit()?;
+    let between = bed.tasks.host("between", || Ok(())).after(&first).submit()?;
+    let join = bed.tasks.join("join").after(&between).submit()?;
+    let last = bed.tasks.kernel("add", move |lane: &mut Entered<'_>| {
+        doors::word(lane, &add, word.at(0), 2)?;
+        Ok(More::Done)
+    });
+    last.after(&join).submit()?.wait()?;
+    let stream = rig.stream()?;
+    same("the word", &rig.download(word, stream)?[0], &7)
+}
+
+/// A task that is started by another one, from inside its launch, runs when that one has completed (PX-19).
+pub fn completes(rig: &Rig) -> Outcome {
+    let bed = bed::open(rig)?;
+    let (word, back) = (rig.buffer_of(&[0; 64])?, rig.pinned_of(&[0; 64])?);
+    let seen = Arc::clone(&back);
+    let reader = bed.tasks.host("read", move || match seen.read(0, 1)[0] {
+        9 => Ok(()),
+        other => Err(format!("it ran before the copy: {other}").into()),
+    });
+    let reader = reader.held().submit()?;
+    let (store, spin, other) = (bed.kernels.store.clone(), bed.kernels.spin.clone(), reader.clone());
+    let task = bed.tasks.kernel("launch", move |lane: &mut Entered<'_>| {
+        doors::spin(lane, &spin, Nanos::from_us(300))?;
+        doors::word(lane, &store, word.at(0), 9)?;
+        doors::download(lane, &back, word, 64)?;
+        lane.completes(&other)?;
+        Ok(More::Done)
+    });
+    let task = task.submit()?;
+    reader.release()?;
+    reader.wait()?;
+    Ok(task.wait()?)
+}
+
+pub fn held_and_released(rig: &Rig) -> Outcome {
+    let bed = bed::open(rig)?;
+    let log = Log::default();
+    let task = bed.tasks.kernel("held", note(&log, "held")).held().submit()?;
+    task.hold()?;
+    task.release()?;
+    ensure!(lock(&log).is_empty() && !task.is_done(), "it has a reference");
+    task.release()?;
+    task.wait()?;
+    ensure!(matches!(task.release(), Err(Error::Refused(Refused::NotHeld { .. }))), "it has none left");
+    same("launched", &lock(&log).clone(), &vec!["held"])
+}
+
+/// Urgent tasks go first, and so do the tasks that they wait for.
+pub fn inherited(rig: &Rig) -> Outcome {
+    let bed = bed::open(rig)?;
+    let log = Log::default();
+    let group = bed.tasks.group();
+    let bulk = bed.tasks.kernel("bulk", note(&log, "bulk")).submit()?;
+    let needed = bed.tasks.kernel("needed", note(&log, "needed")).submit()?;
+    let middle = bed.tasks.kernel("middle", note(&log, "middle"));
+    middle.priority(Priority::new(4).expect("a priority")).submit()?;
+    let urgent = bed.tasks.kernel("urgent", note(&log, "urgent"));
+    let urgent = urgent.priority(bed::urgent()).after(&needed).submit()?;
+    let late = bed.tasks.kernel("late", note(&log, "late")).submit()?;
+    late.raise(bed::urgent())?;
+    drop(group);
+    for task in [bulk, urgent, late] {
+        task.wait()?;
+    }
+    same("launched", &lock(&log).clone(), &vec!["needed", "late", "urgent", "middle", "bulk"])
+}
+
+/// A circle, a task that has ended and a full dispatcher are errors that name the tasks.
+pub fn cycles(rig: &Rig) -> Outcome {
+    let bed = bed::open_with(rig, DispatchOptions { tasks_max: 8, ..DispatchOptions::default() })?;
+    let first = bed.tasks.join("first").held().submit()?;
+    let second = bed.tasks.join("second").after(&first).submit()?;
+    let error = second.before(&first).expect_err("a circle");
+    ensure!(error.to_string().contains("\"first\" -> \"second\" -> \"first\""), "{error}");
+    first.release()?;
+    second.wait()?;
+    let error = first.before(&second).expect_err("both have ended");
+    ensure!(matches!(error, Error::Refused(Refused::Finished { .. })), "{error}");
+    full(&bed)
+}
+
+fn full(bed: &Bed) -> Outcome {
+    let held: Vec<_> = (0..8).map(|_| bed.tasks.join("held").held().submit()).collect::<Result<_, _>>()?;
+    let error = bed.tasks.join("one more").submit().expect_err("it is full");
+    ensure!(matches!(error, Error::Refused(Refused::WouldBlock)), "{error}");
+    held.iter().try_for_each(|task| task.release())?;
+    bed.tasks.wait()?;
+    Ok(bed.tasks.join("one more").submit()?.wait()?)
+}

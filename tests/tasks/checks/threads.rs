@@ -1,0 +1,63 @@
+//! Several threads submit: each task runs once.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use overtake::task::{Entered, Error, More, Tasks};
+
+use crate::bed;
+use crate::failure::{Failure, Outcome, same};
+use crate::rig::Rig;
+
+const THREADS: u32 = 4;
+const EACH: u32 = 200;
+
+fn counting(tasks: &Tasks, runs: &Arc<AtomicU32>) -> Result<(), Error> {
+    let (in_launch, in_function) = (Arc::clone(runs), Arc::clone(runs));
+    let kernel = tasks.kernel("kernel", move |_: &mut Entered<'_>| {
+        in_launch.fetch_add(1, Ordering::AcqRel);
+        Ok(More::Done)
+    });
+    let kernel = kernel.submit()?;
+    let function = tasks.host("function", move || {
+        in_function.fetch_add(1, Ordering::AcqRel);
+        Ok(())
+    });
+    function.after(&kernel).submit().map(drop)
+}
+
+pub fn submit_beside_each_other(rig: &Rig) -> Outcome {
+    let bed = bed::open(rig)?;
+    let runs: Arc<AtomicU32> = Arc::default();
+    let threads: Vec<_> = (0..THREADS)
+        .map(|_| {
+            let (tasks, runs) = (bed.tasks.clone(), Arc::clone(&runs));
+            rig.spawn("submitter", move |_| {
+                (0..EACH).try_for_each(|_| counting(&tasks, &runs)).map_err(|error| Failure::new(&error))
+            })
+        })
+        .collect();
+    threads.into_iter().try_for_each(|thread| rig.join(thread))?;
+    bed.tasks.wait()?;
+    same("runs", &runs.load(Ordering::Acquire), &(THREADS * EACH * 2))
+}
+
+/// From a launch, from a function, and from a light function (T9).
+pub fn submit_from_everywhere(rig: &Rig) -> Outcome {
+    let bed = bed::open(rig)?;
+    let runs: Arc<AtomicU32> = Arc::default();
+    let (tasks, count) = (bed.tasks.clone(), Arc::clone(&runs));
+    let from_launch = bed.tasks.kernel("launch", move |lane: &mut Entered<'_>| {
+        counting(&tasks, &count)?;
+        Ok(if lane.turn() == 0 { More::Again } else { More::Done })
+    });
+    let first = from_launch.submit()?;
+    let (tasks, count) = (bed.tasks.clone(), Arc::clone(&runs));
+    let from_function = bed.tasks.host("function", move || Ok(counting(&tasks, &count)?));
+    let second = from_function.after(&first).submit()?;
+    let (tasks, count) = (bed.tasks.clone(), Arc::clone(&runs));
+    let from_light = bed.tasks.light("light", move || Ok(counting(&tasks, &count)?));
+    from_light.after(&second).submit()?.wait()?;
+    bed.tasks.wait()?;
+    same("runs", &runs.load(Ordering::Acquire), &8)
+}
