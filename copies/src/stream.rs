@@ -158,17 +158,20 @@ impl PriorityStream {
     }
 
     /// Later work in this stream comes after all that is in `other` now. Unlike a plain event, this tells the copy
-    /// layer of the dependency: a later urgent copy boosts the bulk copies that it waits for.
+    /// layer of the dependency: a later urgent copy boosts the bulk copies that it waits for. `other` may be of another
+    /// context or device; then the order is kept, and no copy is boosted.
     pub fn wait_for(&self, other: &PriorityStream) -> Result<()> {
-        let inner = &self.state.inner;
-        let event = inner.events.take(&*inner.driver)?;
-        let waited = inner
-            .driver
-            .event_record(event, other.state.stream)
-            .and_then(|()| inner.driver.stream_wait_event(self.state.stream, event));
-        inner.events.give(event);
+        let (own, theirs) = (&self.state.inner, &other.state.inner);
+        // An event is of the context of the stream that it is recorded in. It may be made here, and the handles of
+        // default streams mean those of the current context.
+        let event = theirs.context.visit(|| theirs.events.mark(&*theirs.driver, other.state.stream))?;
+        let waited = own.context.visit(|| own.driver.stream_wait_event(self.state.stream, event));
+        theirs.events.give(event);
         lock(&self.state.burst).end();
-        self.state.ahead.inherit(&other.state.ahead, &inner.records.tickets);
+        // Tickets mean nothing in another context.
+        if Arc::ptr_eq(own, theirs) {
+            self.state.ahead.inherit(&other.state.ahead, &own.records.tickets);
+        }
         waited
     }
 

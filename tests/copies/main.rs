@@ -87,10 +87,13 @@ fn byte_trials(arm: Arm) -> Vec<Trial> {
     trials
 }
 
-fn trials(arm: Arm) -> Vec<Trial> {
+fn trials(arm: Arm, devices: i32) -> Vec<Trial> {
     // In real time the result of such a check depends on other load on the machine.
     let real_time = arm == Arm::Cuda;
-    let case = |case: Case| check_trial(arm, case.name, case.check).with_ignored_flag(case.model_only && real_time);
+    let case = |case: Case| {
+        let is_ignored = (case.model_only && real_time) || case.devices > devices;
+        check_trial(arm, case.name, case.check).with_ignored_flag(is_ignored)
+    };
     byte_trials(arm).into_iter().chain(checks::all().map(case)).collect()
 }
 
@@ -160,7 +163,9 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    let mut all = trials(arm);
+    // A list is made without the driver.
+    let devices = if arguments.list { i32::MAX } else { arm.devices() };
+    let mut all = trials(arm, devices);
     match arm {
         Arm::Soft => all.extend(soft_trials()),
         // The trials share one driver, and each would hold back copies of the others.

@@ -132,7 +132,8 @@ impl CudaContext {
             return Err(end.error.clone());
         }
         let (driver, raw) = (&*self.held.driver, self.raw());
-        let before = driver.context_current().unwrap_or(None);
+        // Without an answer the context before could not be brought back.
+        let before = driver.context_current().map_err(|error| self.note(error))?;
         let is_current = before == Some(raw);
         if !is_current {
             driver.context_set_current(Some(raw)).map_err(|error| self.note(error))?;
@@ -196,10 +197,10 @@ impl CudaContext {
     }
 
     /// Runs `body` with the context current. If the context is gone, `body` gets errors, or another context, and so it
-    /// frees no memory.
+    /// frees no memory. So it is where the driver does not tell which context to bring back.
     pub(crate) fn visit<T>(&self, body: impl FnOnce() -> T) -> T {
         let driver = &*self.held.driver;
-        let before = driver.context_current().unwrap_or(None);
+        let Ok(before) = driver.context_current() else { return body() };
         let is_entered = before != Some(self.raw()) && driver.context_set_current(Some(self.raw())).is_ok();
         let _entered = Entered { driver, restore: is_entered.then_some(before), thread: PhantomData };
         body()

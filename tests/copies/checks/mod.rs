@@ -1,5 +1,6 @@
 //! All checks, one file per noun.
 
+mod across;
 pub mod bounds;
 mod buffers;
 pub mod bytes;
@@ -32,6 +33,8 @@ pub struct Case {
     /// Whether it runs only on the model in virtual time: it watches events within fractions of a millisecond, or
     /// makes requests that a real driver carries out for any length of time.
     pub model_only: bool,
+    /// The number of devices that it needs.
+    pub devices: i32,
 }
 
 macro_rules! cases {
@@ -40,6 +43,7 @@ macro_rules! cases {
             name: concat!(stringify!($noun), "::", stringify!($check)),
             check: $noun::$check,
             model_only: $model_only,
+            devices: 1,
         }),+),+]
     };
 }
@@ -51,6 +55,7 @@ const PLAIN: &[Case] = cases! { false,
     captures: modes_are_kept;
     company: not_the_other_engine not_its_own_stream;
     contexts: guards_nest each_thread_enters given_back_by_kind layer_in_its_own;
+    across: contexts_of_one_device;
     expected: two_owners by_direction quiet_streams unknown_priorities;
     counters: launches take_overs tickets channel_operations bytes;
     guard: bytes batches ends_as_natively ends_behind_several ends_both_ways blocking freeing left_alone
@@ -76,6 +81,9 @@ const MODEL_ONLY: &[Case] = cases! { true,
     passing: streams_release_each_other;
 };
 
+const OF_TWO_DEVICES: &[Case] =
+    &[Case { name: "across::two_devices", check: across::two_devices, model_only: false, devices: 2 }];
+
 pub fn all() -> impl Iterator<Item = Case> {
-    PLAIN.iter().chain(MODEL_ONLY).copied()
+    PLAIN.iter().chain(MODEL_ONLY).chain(OF_TWO_DEVICES).copied()
 }

@@ -92,6 +92,7 @@ fn is_asked_only(call: Option<&str>) -> bool {
     let asks = [
         "pointer_info",
         "pointer_bytes_left",
+        "context_current",
         "stream_capture_status",
         "exchange_capture_mode",
         "event_create",
