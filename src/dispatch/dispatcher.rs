@@ -176,8 +176,9 @@ impl Drop for Dispatcher {
         let outcomes = held.settle_at_close(&bodies);
         drop(held);
         for (body, outcome) in bodies.into_iter().zip(outcomes) {
+            let fault = outcome.as_ref().err().and_then(Error::fault);
             body.outcome.set(outcome);
-            body.count.ended();
+            body.set.ended(fault);
             body.outcome.wake();
         }
         for event in events {

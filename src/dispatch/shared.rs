@@ -189,9 +189,9 @@ fn caught<T>(function: impl FnOnce() -> WorkResult<T>) -> WorkResult<T> {
 /// Drops the bodies of ended nodes, which runs code of others, and tells their futures.
 fn bury(dead: &mut Vec<Body>) {
     for body in dead.drain(..) {
-        let Body { work, outcome, count, .. } = body;
+        let Body { work, outcome, set, .. } = body;
         outcome.wake();
-        if let Err(thrown) = catch_unwind(AssertUnwindSafe(|| drop((work, count)))) {
+        if let Err(thrown) = catch_unwind(AssertUnwindSafe(|| drop((work, set)))) {
             log::error!("a task's function panicked when it was dropped: the program goes on without it");
             std::mem::forget(thrown);
         }

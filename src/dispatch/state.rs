@@ -9,10 +9,10 @@ use crate::dispatch::expectations::Expectations;
 use crate::dispatch::faults::Faults;
 use crate::dispatch::marks::{Mark, Marks};
 use crate::dispatch::statistics::DispatchStatistics;
-use crate::work::count::Count;
 use crate::work::fault::{Error, Fault, Reason};
 use crate::work::function::{Function, Launch, More, Work, WorkResult};
 use crate::work::outcome::Outcome;
+use crate::work::set::Set;
 
 /// The parts of a node that the graph does not know.
 pub(crate) struct Body {
@@ -22,7 +22,7 @@ pub(crate) struct Body {
     pub priority: Priority,
     pub work: Work,
     pub outcome: Arc<Outcome>,
-    pub count: Arc<Count>,
+    pub set: Arc<Set>,
     /// A handle waits for it.
     pub is_wanted: bool,
 }
@@ -101,6 +101,38 @@ pub(crate) struct State {
 }
 
 impl State {
+    /// The parts of a node that the graph does not know.
+    pub fn body(&mut self, node: NodeId) -> Option<&mut Body> {
+        self.bodies.get_mut(node.index())?.as_mut().filter(|body| body.node == node)
+    }
+
+    /// A new node, of which nothing is known yet.
+    pub fn add(&mut self, node: NodeId, set: &Arc<Set>) -> Arc<Outcome> {
+        let outcome: Arc<Outcome> = Arc::default();
+        set.begun();
+        let index = node.index();
+        if index >= self.bodies.len() {
+            self.bodies.resize_with(index + 1, || None);
+        }
+        let (outcome_of_node, set) = (Arc::clone(&outcome), Arc::clone(set));
+        let (kind, priority) = (Kind::Empty, Priority::LOWEST);
+        let work = Work::Nothing;
+        self.bodies[index] = Some(Body { node, kind, priority, work, outcome: outcome_of_node, set, is_wanted: false });
+        outcome
+    }
+
+    /// The node to which others refer by this name.
+    pub fn named(&mut self, name: &str, set: &Arc<Set>) -> Result<(NodeId, Arc<Outcome>), Error> {
+        let node = self.graph.named(name)?;
+        if let Some(body) = self.body(node) {
+            return Ok((node, Arc::clone(&body.outcome)));
+        }
+        if set.is_stopped() {
+            set.waits(node);
+        }
+        Ok((node, self.add(node, set)))
+    }
+
     /// The next step of the device or of a light function.
     pub fn step(&mut self) -> Option<Step> {
         if self.is_closed {
@@ -163,8 +195,7 @@ impl State {
     }
 
     fn take_work(&mut self, node: NodeId) -> Work {
-        let body = self.bodies.get_mut(node.index()).and_then(Option::as_mut);
-        body.map_or(Work::Nothing, |body| std::mem::replace(&mut body.work, Work::Nothing))
+        self.body(node).map_or(Work::Nothing, |body| std::mem::replace(&mut body.work, Work::Nothing))
     }
 
     fn take_function(&mut self, node: NodeId) -> Function {
@@ -196,7 +227,7 @@ impl State {
     /// The work belongs to the node until that has ended, with the memory that it owns.
     fn keep(&mut self, launching: Launching) {
         self.joins = launching.joins;
-        if let Some(body) = self.bodies.get_mut(launching.node.index()).and_then(Option::as_mut) {
+        if let Some(body) = self.body(launching.node) {
             body.work = Work::Launch(launching.work);
         }
     }
@@ -223,7 +254,7 @@ impl State {
     }
 
     fn launched(&mut self, node: NodeId, outcome: WorkResult<More>) {
-        let is_wanted = self.bodies.get(node.index()).and_then(Option::as_ref).is_some_and(|body| body.is_wanted);
+        let is_wanted = self.body(node).is_some_and(|body| body.is_wanted);
         let (at, is_waited_for) = match outcome {
             Ok(More::Again) => {
                 // The only refusal is about a node that is not being launched; this one is.
@@ -308,8 +339,9 @@ impl State {
                 let (fault, task) = (self.faults.get(cause), self.graph.label(ended.node).to_string());
                 if fault.task == task { Error::Failed(fault) } else { Error::NotRun { task, fault } }
             });
+            let fault = outcome.as_ref().err().and_then(Error::fault);
             body.outcome.set(outcome);
-            body.count.ended();
+            body.set.ended(fault);
             self.expectations.ended(body.kind, body.priority);
             self.dead.push(body);
         }
@@ -320,8 +352,8 @@ impl State {
         if self.graph.stage(node) == Stage::Ended {
             return;
         }
-        if let Some(body) = self.bodies.get_mut(node.index()).and_then(Option::as_mut) {
-            body.is_wanted = body.node == node || body.is_wanted;
+        if let Some(body) = self.body(node) {
+            body.is_wanted = true;
         }
         let marks = &mut self.marks;
         self.graph.points(node, |point| {

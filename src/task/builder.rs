@@ -5,19 +5,19 @@ use std::sync::Arc;
 use graph::{Kind, NodeId, Priority, Spec};
 
 use crate::dispatch::shared::Shared;
-use crate::dispatch::state::{Body, State};
+use crate::dispatch::state::State;
 use crate::task::handle::Handle;
-use crate::work::count::Count;
 use crate::work::entered::Submitted;
 use crate::work::fault::Error;
 use crate::work::function::Work;
 use crate::work::outcome::Outcome;
+use crate::work::set::Set;
 
 /// A task that is being described. [`TaskBuilder::submit`] submits it; dropping it does nothing.
 #[must_use = "a task does nothing until it is submitted"]
 pub struct TaskBuilder<'t, 'n> {
     shared: &'t Arc<Shared>,
-    count: &'t Arc<Count>,
+    set: &'t Arc<Set>,
     name: &'n str,
     kind: Kind,
     work: Work,
@@ -29,12 +29,12 @@ pub struct TaskBuilder<'t, 'n> {
 impl<'t, 'n> TaskBuilder<'t, 'n> {
     pub(crate) fn new(
         shared: &'t Arc<Shared>,
-        count: &'t Arc<Count>,
+        set: &'t Arc<Set>,
         name: &'n str,
         kind: Kind,
         work: Work,
     ) -> TaskBuilder<'t, 'n> {
-        TaskBuilder { shared, count, name, kind, work, priority: Priority::LOWEST, after: Vec::new(), references: 0 }
+        TaskBuilder { shared, set, name, kind, work, priority: Priority::LOWEST, after: Vec::new(), references: 0 }
     }
 
     /// Its priority. The tasks before it inherit it.
@@ -55,46 +55,74 @@ impl<'t, 'n> TaskBuilder<'t, 'n> {
 
     /// Submits the task, and dispatches it if it is ready.
     pub fn submit(self) -> Result<Handle, Error> {
-        let TaskBuilder { shared, count, name, kind, work, priority, after, references } = self;
+        let shared = self.shared;
         let mut held = shared.enter();
         if held.is_closed {
             return Err(Error::Closed);
         }
-        // The graph forgets a failed task when it has ended. Its handle has the failure.
-        let failed = after.iter().find_map(|(node, outcome)| Some((*node, outcome.get()?.err()?.fault()?)));
-        if let Some((node, fault)) = failed {
-            let outcome: Arc<Outcome> = Arc::default();
-            outcome.set(Err(Error::NotRun { task: format!("{name:?}"), fault }));
-            return Ok(Handle::new(shared, node, outcome));
+        if let Some(handle) = self.after_a_failure() {
+            return Ok(handle);
         }
-        let nodes: Vec<NodeId> = after.iter().map(|(node, _)| *node).collect();
-        let node = held.graph.append(&Spec { kind, priority, name, after: &nodes, references })?;
-        if !kind.is_device() {
-            // Work before it may have been submitted without a mark.
-            nodes.iter().for_each(|first| held.want(*first));
+        let is_stopped = self.set.is_stopped();
+        let after = self.nodes_before();
+        let references = self.references + u32::from(is_stopped);
+        let node = held.graph.append(&Spec { references, ..self.spec(&after) })?;
+        if is_stopped {
+            self.set.waits(node);
         }
-        held.expectations.begun(&shared.overtake, kind, priority)?;
-        let outcome: Arc<Outcome> = Arc::default();
-        count.begun();
-        let body = Body {
-            node,
-            kind,
-            priority,
-            work,
-            outcome: Arc::clone(&outcome),
-            count: Arc::clone(count),
-            is_wanted: false,
-        };
-        put(&mut held, body);
+        let outcome = held.add(node, self.set);
+        self.describe(&mut held, node, &after);
         shared.pump(held);
         Ok(Handle::new(shared, node, outcome))
     }
-}
 
-fn put(state: &mut State, body: Body) {
-    let index = body.node.index();
-    if index >= state.bodies.len() {
-        state.bodies.resize_with(index + 1, || None);
+    /// Submits the task as the one to which others refer by its name ([`crate::task::Tasks::named`]).
+    pub fn submit_named(self) -> Result<Handle, Error> {
+        let (shared, name) = (self.shared, self.set.name_of(self.name));
+        let mut held = shared.enter();
+        if held.is_closed {
+            return Err(Error::Closed);
+        }
+        let (node, outcome) = held.named(&name, self.set)?;
+        let after = self.nodes_before();
+        held.graph.fill(node, &self.spec(&after))?;
+        let is_stopped = self.set.is_stopped();
+        self.describe(&mut held, node, &after);
+        if !is_stopped {
+            held.graph.release(node)?;
+        }
+        shared.pump(held);
+        Ok(Handle::new(shared, node, outcome))
     }
-    state.bodies[index] = Some(body);
+
+    /// The graph forgets a failed task when it has ended. Its handle has the failure, and this task fails with it.
+    fn after_a_failure(&self) -> Option<Handle> {
+        let (node, fault) =
+            self.after.iter().find_map(|(node, outcome)| Some((*node, outcome.get()?.err()?.fault()?)))?;
+        let outcome: Arc<Outcome> = Arc::default();
+        outcome.set(Err(Error::NotRun { task: format!("{:?}", self.name), fault }));
+        Some(Handle::new(self.shared, node, outcome))
+    }
+
+    fn nodes_before(&self) -> Vec<NodeId> {
+        self.after.iter().map(|(node, _)| *node).collect()
+    }
+
+    fn spec<'a>(&'a self, after: &'a [NodeId]) -> Spec<'a> {
+        Spec { kind: self.kind, priority: self.priority, name: self.name, after, references: self.references }
+    }
+
+    /// Gives the node its work.
+    fn describe(self, held: &mut State, node: NodeId, after: &[NodeId]) {
+        if !self.kind.is_device() {
+            // Work before it may have been submitted without a mark.
+            after.iter().for_each(|first| held.want(*first));
+        }
+        if let Err(error) = held.expectations.begun(&self.shared.overtake, self.kind, self.priority) {
+            log::warn!("bulk does not give way to the copies of task {:?}: {error}", self.name);
+        }
+        if let Some(body) = held.body(node) {
+            (body.kind, body.priority, body.work) = (self.kind, self.priority, self.work);
+        }
+    }
 }

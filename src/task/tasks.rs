@@ -10,22 +10,65 @@ use crate::dispatch::Dispatcher;
 use crate::dispatch::shared::Shared;
 use crate::dispatch::state::Body;
 use crate::task::builder::TaskBuilder;
-use crate::work::count::Count;
-use crate::work::fault::Error;
+use crate::task::handle::Handle;
+use crate::work::entered::Submitted;
+use crate::work::fault::{Error, Fault};
 use crate::work::function::{Launches, Work, WorkResult};
+use crate::work::set::Set;
 
 /// A set of tasks, to which tasks are submitted. Clones are the same set.
 #[derive(Clone)]
 pub struct Tasks {
     shared: Arc<Shared>,
-    count: Arc<Count>,
+    set: Arc<Set>,
 }
 
 impl Tasks {
     /// A new set. Several may share a dispatcher.
     #[must_use]
     pub fn new(dispatcher: &Dispatcher) -> Tasks {
-        Tasks { shared: Arc::clone(dispatcher.shared()), count: Arc::default() }
+        Tasks::with_name(dispatcher, "")
+    }
+
+    /// A new set with a name: the names of its tasks ([`Tasks::named`]) are its own.
+    #[must_use]
+    pub fn with_name(dispatcher: &Dispatcher, name: &str) -> Tasks {
+        Tasks { shared: Arc::clone(dispatcher.shared()), set: Arc::new(Set::new(name)) }
+    }
+
+    /// From now on submitted tasks wait until the set is started (PX-01).
+    pub fn stop(&self) {
+        let mut held = self.shared.enter();
+        if self.set.stop() {
+            held.graph.end_simulation();
+        }
+        self.shared.pump(held);
+    }
+
+    /// Starts the tasks that have been submitted since the set was stopped, as far as nothing else holds them.
+    pub fn start(&self) -> Result<(), Error> {
+        let mut held = self.shared.enter();
+        let Some(waiting) = self.set.start() else { return Ok(()) };
+        held.graph.begin_simulation();
+        let released = waiting.into_iter().try_for_each(|node| held.graph.release(node));
+        self.shared.pump(held);
+        Ok(released?)
+    }
+
+    /// The task to which others refer by this name, before it is submitted too ([`TaskBuilder::submit_named`]). It has
+    /// a reference until then. If that is released instead ([`Handle::release`]), the tasks after it run without it
+    /// (PX-05).
+    pub fn named(&self, name: &str) -> Result<Handle, Error> {
+        let mut held = self.shared.enter();
+        let (node, outcome) = held.named(&self.set.name_of(name), &self.set)?;
+        drop(held);
+        Ok(Handle::new(&self.shared, node, outcome))
+    }
+
+    /// The first failure of a task of the set.
+    #[must_use]
+    pub fn failure(&self) -> Option<Arc<Fault>> {
+        self.set.failure()
     }
 
     /// A task that copies from the host to the device. `launch` submits the copies to the lane that it is given.
@@ -45,7 +88,7 @@ impl Tasks {
 
     fn launching<'n>(&self, name: &'n str, kind: Kind, launch: impl Launches) -> TaskBuilder<'_, 'n> {
         let mut launch = launch;
-        TaskBuilder::new(&self.shared, &self.count, name, kind, Work::Launch(Box::new(move |lane| launch.launch(lane))))
+        TaskBuilder::new(&self.shared, &self.set, name, kind, Work::Launch(Box::new(move |lane| launch.launch(lane))))
     }
 
     /// A function of the host, for a worker thread. It starts when the work of the device before it is complete.
@@ -54,7 +97,7 @@ impl Tasks {
         name: &'n str,
         run: impl FnOnce() -> WorkResult<()> + Send + 'static,
     ) -> TaskBuilder<'_, 'n> {
-        TaskBuilder::new(&self.shared, &self.count, name, Kind::Host, Work::Function(Box::new(run)))
+        TaskBuilder::new(&self.shared, &self.set, name, Kind::Host, Work::Function(Box::new(run)))
     }
 
     /// A short function of the host, for the thread that finds it ready. It must not wait.
@@ -63,31 +106,34 @@ impl Tasks {
         name: &'n str,
         run: impl FnOnce() -> WorkResult<()> + Send + 'static,
     ) -> TaskBuilder<'_, 'n> {
-        TaskBuilder::new(&self.shared, &self.count, name, Kind::Light, Work::Function(Box::new(run)))
+        TaskBuilder::new(&self.shared, &self.set, name, Kind::Light, Work::Function(Box::new(run)))
     }
 
     /// A task without work, which joins others.
     pub fn join<'n>(&self, name: &'n str) -> TaskBuilder<'_, 'n> {
-        TaskBuilder::new(&self.shared, &self.count, name, Kind::Empty, Work::Nothing)
+        TaskBuilder::new(&self.shared, &self.set, name, Kind::Empty, Work::Nothing)
     }
 
     /// A group: its tasks of the device are dispatched when it is dropped, and not before (PX-12).
-    #[must_use]
-    pub fn group(&self) -> Group<'_> {
+    pub fn group(&self) -> Result<Group<'_>, Error> {
         self.shared.enter().graph.begin_group();
-        Group { tasks: self }
+        // From here on dropping it ends the group.
+        let mut group = Group { tasks: self, before: None, behind: None };
+        group.before = Some(self.join("before the group").held().submit()?);
+        group.behind = Some(self.join("behind the group").held().submit()?);
+        Ok(group)
     }
 
     /// Waits until all tasks of the set have ended. Not for the functions of tasks.
     pub fn wait(&self) -> Result<(), Error> {
         self.shared.check_process()?;
-        if self.count.is_none() {
+        if self.set.is_idle() {
             return Ok(());
         }
         let mut held = self.shared.enter();
         held.flush = true;
         self.shared.pump(held);
-        let end = self.shared.driver.host().wait_until(None, &mut || self.count.is_none());
+        let end = self.shared.driver.host().wait_until(None, &mut || self.set.is_idle());
         match end {
             Wait::Stuck => Err(Error::Stuck { task: self.oldest() }),
             _ => Ok(()),
@@ -97,7 +143,7 @@ impl Tasks {
     /// A task of the set that has not ended, for an error.
     fn oldest(&self) -> String {
         let held = lock(&self.shared.state);
-        let of_this_set = |body: &&Body| Arc::ptr_eq(&body.count, &self.count);
+        let of_this_set = |body: &&Body| Arc::ptr_eq(&body.set, &self.set);
         let node: Option<NodeId> = held.bodies.iter().flatten().find(of_this_set).map(|body| body.node);
         node.map_or_else(|| "(none)".to_owned(), |node| held.graph.label(node).to_string())
     }
@@ -105,7 +151,7 @@ impl Tasks {
 
 impl std::fmt::Debug for Tasks {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Tasks").field("count", &self.count).finish_non_exhaustive()
+        f.debug_struct("Tasks").field("set", &self.set).finish_non_exhaustive()
     }
 }
 
@@ -113,12 +159,39 @@ impl std::fmt::Debug for Tasks {
 #[derive(Debug)]
 pub struct Group<'t> {
     tasks: &'t Tasks,
+    before: Option<Handle>,
+    behind: Option<Handle>,
+}
+
+impl Group<'_> {
+    /// A task that ends when the group is dropped, before its tasks are dispatched: for tasks that come after it
+    /// (PX-23).
+    #[must_use]
+    pub fn before(&self) -> &Handle {
+        self.before.as_ref().expect("made with the group")
+    }
+
+    /// A task that ends when the ready tasks of the group have been dispatched.
+    #[must_use]
+    pub fn behind(&self) -> &Handle {
+        self.behind.as_ref().expect("made with the group")
+    }
 }
 
 impl Drop for Group<'_> {
     fn drop(&mut self) {
-        let mut held = self.tasks.shared.enter();
+        let shared = &self.tasks.shared;
+        let release = |join: &Option<Handle>| {
+            if let Some(join) = join
+                && let Err(error) = shared.release(join.node())
+            {
+                log::debug!("a join of a group has ended before: {error}");
+            }
+        };
+        release(&self.before);
+        let mut held = shared.enter();
         held.graph.end_group();
-        self.tasks.shared.pump(held);
+        shared.pump(held);
+        release(&self.behind);
     }
 }

@@ -36,6 +36,7 @@ mod word;
 mod bed;
 mod checks;
 mod doors;
+mod log;
 mod model;
 
 use std::process::ExitCode;

@@ -3,6 +3,8 @@
 mod chains;
 mod failures;
 mod order;
+mod physx;
+mod sets;
 mod threads;
 
 use crate::failure::Outcome;
@@ -21,5 +23,7 @@ pub const ALL: &[(&str, Check)] = checks! {
     chains: bytes many turns;
     failures: of_a_launch of_a_function panics arguments;
     order: through_the_host completes held_and_released inherited cycles;
+    physx: turns phases fork join sync_points;
+    sets: start_and_stop named never_submitted groups first_failure;
     threads: submit_beside_each_other submit_from_everywhere;
 };

@@ -1,9 +1,8 @@
 //! The order of tasks: edges, references, priorities.
 
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use hal::Nanos;
-use hal::locks::lock;
 use overtake::Priority;
 use overtake::dispatch::DispatchOptions;
 use overtake::task::{Entered, Error, More, Refused};
@@ -11,18 +10,8 @@ use overtake::task::{Entered, Error, More, Refused};
 use crate::bed::{self, Bed};
 use crate::doors;
 use crate::failure::{Outcome, ensure, same};
+use crate::log::Log;
 use crate::rig::Rig;
-
-/// The names of tasks, in the order in which they were launched or run.
-type Log = Arc<Mutex<Vec<&'static str>>>;
-
-fn note(log: &Log, name: &'static str) -> impl FnMut(&mut Entered<'_>) -> overtake::task::WorkResult<More> + use<> {
-    let log = Arc::clone(log);
-    move |_| {
-        lock(&log).push(name);
-        Ok(More::Done)
-    }
-}
 
 /// A kernel, a function and a kernel: the second kernel sees the word of the first, also if the function does not
 /// touch the device.
@@ -74,34 +63,35 @@ pub fn completes(rig: &Rig) -> Outcome {
 pub fn held_and_released(rig: &Rig) -> Outcome {
     let bed = bed::open(rig)?;
     let log = Log::default();
-    let task = bed.tasks.kernel("held", note(&log, "held")).held().submit()?;
+    let task = bed.tasks.kernel("held", log.launch("held")).held().submit()?;
     task.hold()?;
     task.release()?;
-    ensure!(lock(&log).is_empty() && !task.is_done(), "it has a reference");
+    log.is(&[])?;
+    ensure!(!task.is_done(), "it has a reference");
     task.release()?;
     task.wait()?;
     ensure!(matches!(task.release(), Err(Error::Refused(Refused::NotHeld { .. }))), "it has none left");
-    same("launched", &lock(&log).clone(), &vec!["held"])
+    log.is(&["held"])
 }
 
 /// Urgent tasks go first, and so do the tasks that they wait for.
 pub fn inherited(rig: &Rig) -> Outcome {
     let bed = bed::open(rig)?;
     let log = Log::default();
-    let group = bed.tasks.group();
-    let bulk = bed.tasks.kernel("bulk", note(&log, "bulk")).submit()?;
-    let needed = bed.tasks.kernel("needed", note(&log, "needed")).submit()?;
-    let middle = bed.tasks.kernel("middle", note(&log, "middle"));
+    let group = bed.tasks.group()?;
+    let bulk = bed.tasks.kernel("bulk", log.launch("bulk")).submit()?;
+    let needed = bed.tasks.kernel("needed", log.launch("needed")).submit()?;
+    let middle = bed.tasks.kernel("middle", log.launch("middle"));
     middle.priority(Priority::new(4).expect("a priority")).submit()?;
-    let urgent = bed.tasks.kernel("urgent", note(&log, "urgent"));
+    let urgent = bed.tasks.kernel("urgent", log.launch("urgent"));
     let urgent = urgent.priority(bed::urgent()).after(&needed).submit()?;
-    let late = bed.tasks.kernel("late", note(&log, "late")).submit()?;
+    let late = bed.tasks.kernel("late", log.launch("late")).submit()?;
     late.raise(bed::urgent())?;
     drop(group);
     for task in [bulk, urgent, late] {
         task.wait()?;
     }
-    same("launched", &lock(&log).clone(), &vec!["needed", "late", "urgent", "middle", "bulk"])
+    log.is(&["needed", "late", "urgent", "middle", "bulk"])
 }
 
 /// A circle, a task that has ended and a full dispatcher are errors that name the tasks.

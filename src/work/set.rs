@@ -1,0 +1,97 @@
+//! A set of tasks, as its tasks know it.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
+
+use graph::NodeId;
+use hal::locks::lock;
+
+use crate::work::fault::Fault;
+
+/// A set of tasks.
+#[derive(Debug, Default)]
+pub(crate) struct Set {
+    /// Its name, or nothing.
+    name: String,
+    /// Tasks that have not ended.
+    pending: AtomicU64,
+    /// The first failure.
+    failure: OnceLock<Arc<Fault>>,
+    /// Taken with the dispatcher's lock held.
+    stage: Mutex<Stage>,
+}
+
+#[derive(Debug, Default)]
+enum Stage {
+    /// It has never been stopped.
+    #[default]
+    Open,
+    /// Its tasks wait until it is started.
+    Stopped(Vec<NodeId>),
+    Started,
+}
+
+impl Set {
+    pub fn new(name: &str) -> Set {
+        Set { name: name.to_owned(), ..Set::default() }
+    }
+
+    /// The name under which all sets of the dispatcher know a task of this one.
+    pub fn name_of(&self, task: &str) -> String {
+        if self.name.is_empty() { task.to_owned() } else { format!("{}/{task}", self.name) }
+    }
+
+    pub fn begun(&self) {
+        self.pending.fetch_add(1, Ordering::AcqRel);
+    }
+
+    pub fn ended(&self, failure: Option<Arc<Fault>>) {
+        if let Some(failure) = failure {
+            // Only the first is kept.
+            let _ = self.failure.set(failure);
+        }
+        self.pending.fetch_sub(1, Ordering::AcqRel);
+    }
+
+    pub fn is_idle(&self) -> bool {
+        self.pending.load(Ordering::Acquire) == 0
+    }
+
+    pub fn failure(&self) -> Option<Arc<Fault>> {
+        self.failure.get().cloned()
+    }
+
+    /// From now on tasks wait until the set is started. Returns whether it had been.
+    pub fn stop(&self) -> bool {
+        let mut stage = lock(&self.stage);
+        let was_started = matches!(*stage, Stage::Started);
+        if !matches!(*stage, Stage::Stopped(_)) {
+            *stage = Stage::Stopped(Vec::new());
+        }
+        was_started
+    }
+
+    /// The tasks that have waited for this. None if the set is not stopped.
+    pub fn start(&self) -> Option<Vec<NodeId>> {
+        let mut stage = lock(&self.stage);
+        match std::mem::replace(&mut *stage, Stage::Started) {
+            Stage::Stopped(waiting) => Some(waiting),
+            other => {
+                *stage = other;
+                None
+            }
+        }
+    }
+
+    /// Whether a new task has to wait until the set is started.
+    pub fn is_stopped(&self) -> bool {
+        matches!(*lock(&self.stage), Stage::Stopped(_))
+    }
+
+    /// The task has one reference more, which starting the set releases.
+    pub fn waits(&self, node: NodeId) {
+        if let Stage::Stopped(waiting) = &mut *lock(&self.stage) {
+            waiting.push(node);
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! Sets of tasks: starting them, names, groups, failures.
+
+use overtake::task::{Error, Refused, Tasks};
+
+use crate::bed;
+use crate::failure::{Outcome, ensure, same};
+use crate::log::Log;
+use crate::rig::Rig;
+
+/// Tasks of a stopped set wait; those of the other one do not.
+pub fn start_and_stop(rig: &Rig) -> Outcome {
+    let bed = bed::open(rig)?;
+    let (log, other) = (Log::default(), Tasks::new(&bed.dispatcher));
+    other.stop();
+    let first = other.kernel("first", log.launch("first")).submit()?;
+    let second = other.kernel("second", log.launch("second")).after(&first).submit()?;
+    bed.tasks.kernel("beside", log.launch("beside")).submit()?.wait()?;
+    log.is(&["beside"])?;
+    other.start()?;
+    second.wait()?;
+    log.is(&["beside", "first", "second"])?;
+    other.stop();
+    let third = other.kernel("third", log.launch("third")).submit()?;
+    log.is(&["beside", "first", "second"])?;
+    other.start()?;
+    third.wait()?;
+    log.is(&["beside", "first", "second", "third"])
+}
+
+/// A task that others come after before it is submitted (PX-05).
+pub fn named(rig: &Rig) -> Outcome {
+    let bed = bed::open(rig)?;
+    let (log, other) = (Log::default(), Tasks::with_name(&bed.dispatcher, "other"));
+    let cloth = bed.tasks.named("cloth")?;
+    let after = bed.tasks.host("after", log.function("after")).after(&cloth).submit()?;
+    other.kernel("cloth", log.launch("the other cloth")).submit_named()?.wait()?;
+    ensure!(!after.is_done(), "it comes after the cloth of its own set");
+    bed.tasks.kernel("cloth", log.launch("cloth")).submit_named()?;
+    after.wait()?;
+    let error = bed.tasks.kernel("cloth", log.launch("again")).submit_named();
+    same("a second cloth, now that the first has ended", &error.is_ok(), &true)?;
+    bed.tasks.wait()?;
+    log.is(&["the other cloth", "cloth", "after", "again"])
+}
+
+/// A named task that is never submitted: those after it run (PX-05).
+pub fn never_submitted(rig: &Rig) -> Outcome {
+    let bed = bed::open(rig)?;
+    let log = Log::default();
+    let absent = bed.tasks.named("absent")?;
+    let after = bed.tasks.kernel("after", log.launch("after")).after(&absent).submit()?;
+    log.is(&[])?;
+    absent.release()?;
+    after.wait()?;
+    absent.wait()?;
+    log.is(&["after"])?;
+    let twice = bed.tasks.named("twice")?;
+    bed.tasks.kernel("twice", log.launch("twice")).held().submit_named()?;
+    let error = bed.tasks.kernel("twice", log.launch("no")).submit_named().expect_err("it is there");
+    ensure!(matches!(error, Error::Refused(Refused::NameTaken { .. })), "{error}");
+    twice.release()?;
+    Ok(twice.wait()?)
+}
+
+/// Tasks of a group are dispatched at its end, between its two joins (PX-12, PX-23).
+pub fn groups(rig: &Rig) -> Outcome {
+    let bed = bed::open(rig)?;
+    let log = Log::default();
+    let group = bed.tasks.group()?;
+    let inner = bed.tasks.group()?;
+    bed.tasks.kernel("low", log.launch("low")).submit()?;
+    bed.tasks.light("before", log.function("before")).after(group.before()).submit()?;
+    let behind = bed.tasks.light("behind", log.function("behind")).after(group.behind()).submit()?;
+    bed.tasks.kernel("high", log.launch("high")).priority(bed::urgent()).submit()?;
+    drop(inner);
+    log.is(&[])?;
+    drop(group);
+    behind.wait()?;
+    log.is(&["before", "high", "low", "behind"])
+}
+
+/// The first failure of a set is kept, and no other set has it.
+pub fn first_failure(rig: &Rig) -> Outcome {
+    let bed = bed::open(rig)?;
+    let other = Tasks::new(&bed.dispatcher);
+    let first = bed.tasks.host("first", || Err("no file".into())).submit()?;
+    let second = bed.tasks.host("second", || Err("no file".into())).after(&first).submit()?;
+    other.host("other", || Ok(())).submit()?.wait()?;
+    second.wait().expect_err("it is not run");
+    bed.tasks.wait()?;
+    let failure = bed.tasks.failure().map(|fault| fault.task.clone());
+    same("the task that failed first", &failure.as_deref(), &Some("\"first\""))?;
+    ensure!(other.failure().is_none(), "{:?}", other.failure());
+    Ok(())
+}
