@@ -10,6 +10,7 @@
 //! | [`Overtake`], [`PriorityStream`] | the front door: open a device, make or adopt streams, copy |
 //! | [`context`] | contexts: own, primary or lent, and the guard that makes one current |
 //! | [`buffer`] | memory whose copies are safe |
+//! | [`heap`] | device, pinned, write-combined and ordinary memory in blocks that cost no driver call |
 //! | [`task`], [`dispatch`] | tasks with an order between them, and the dispatcher that runs them |
 //! | [`copy`] | requests, plans, handles |
 //! | [`kernel`] | the copy kernel that yields to urgent copies |
@@ -23,6 +24,7 @@
 
 pub mod buffer;
 pub mod dispatch;
+pub mod heap;
 pub mod task;
 mod work;
 

@@ -183,6 +183,16 @@ impl Inner {
         self.context.call(call)
     }
 
+    /// Announces that memory is freed in stream order: see [`crate::Overtake::freeing`].
+    pub fn freeing(&self, memory: DevicePtr) {
+        if let Some(guard) = self.guard.as_ref().filter(|guard| !guard.is_idle()) {
+            self.at_home(|| {
+                let bytes = self.driver.pointer_bytes_left(memory.0).unwrap_or(0);
+                guard.let_go_of(memory.0..memory.0 + bytes);
+            });
+        }
+    }
+
     /// Makes a call of the driver's own. No copy is taken over meanwhile.
     pub(crate) fn natively<T>(&self, native: impl FnOnce() -> T) -> T {
         let _inside = self.guard.as_ref().map(|guard| guard.inside());

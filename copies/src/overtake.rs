@@ -180,13 +180,7 @@ impl Overtake {
     /// Announces that memory is freed in stream order. Copies under way that use it are finished first.
     #[doc(hidden)] // for crates/shim
     pub fn freeing(&self, memory: DevicePtr) {
-        let inner = &self.inner;
-        if let Some(guard) = inner.guard.as_ref().filter(|guard| !guard.is_idle()) {
-            inner.at_home(|| {
-                let bytes = inner.driver.pointer_bytes_left(memory.0).unwrap_or(0);
-                guard.let_go_of(memory.0..memory.0 + bytes);
-            });
-        }
+        self.inner.freeing(memory);
     }
 
     /// Announces a copy that the driver makes. The call may wait there and keep all other threads out. No copy is taken

@@ -66,7 +66,7 @@ struct End {
 impl CudaContext {
     /// Makes a context of one's own. The calling thread's current context stays as it is.
     pub fn create(driver: &Arc<dyn Driver>, device: Device) -> Result<CudaContext> {
-        let before = driver.context_current().unwrap_or(None);
+        let before = driver.context_current()?;
         let context = hal::beside_captures(&**driver, || driver.context_create(device))?;
         // CUDA has put it on the thread's stack, from which this takes it.
         let _ = driver.context_set_current(None);
@@ -235,9 +235,11 @@ fn may_end(code: Code) -> bool {
         )
 }
 
-/// Makes a context current again. If it has been destroyed since, none is.
+/// Makes a context current again, at the second attempt if the first call fails alone. If the context has been
+/// destroyed since, none is.
 fn set_again(driver: &dyn Driver, before: Option<Context>) {
-    if driver.context_set_current(before).is_err() {
+    let set = || driver.context_set_current(before);
+    if set().or_else(|_| set()).is_err() {
         let _ = driver.context_set_current(None);
     }
 }

@@ -10,6 +10,7 @@ mod contexts;
 mod counters;
 mod expected;
 pub mod guard;
+mod heaps;
 mod inversion;
 mod order;
 mod passing;
@@ -61,6 +62,8 @@ const PLAIN: &[Case] = cases! { false,
     guard: bytes batches ends_as_natively ends_behind_several ends_both_ways blocking freeing left_alone
         a_carrier_for_each default_streams ends_with_every_queue_behind_it closes_with_every_queue_behind_it
         ends_when_the_queues_are_free;
+    heaps: blocks_keep_their_bytes spaces no_call_after_warm_up growth_after_warm_up retired_blocks_stay
+        realloc_never_moves memory_goes_back many_threads;
     passing: pageable capture beside_a_capture reasons;
     requests: priority_of_its_own unknown_priorities batches unordered streams_and_handles default_streams statistics;
     rides: not_for_nothing not_unannounced supposed_in_vain;

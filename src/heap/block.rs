@@ -1,0 +1,113 @@
+//! Blocks: parts of a heap's pages.
+
+use std::fmt;
+use std::mem::ManuallyDrop;
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+use hal::{DevicePtr, Result};
+
+use crate::heap::Space;
+use crate::heap::book::{Place, Taken};
+use crate::heap::shared::Shared;
+
+/// A part of a heap's memory, with undefined contents. Dropping it gives it back at once: no thread and no device may
+/// use it any more. [`Block::retire`] keeps it while work under way does.
+///
+/// It has addresses and no contents: the calls that use them are `unsafe`, and keep the block meanwhile.
+pub struct Block {
+    place: Place,
+    start: u64,
+    device_start: Option<DevicePtr>,
+    shared: Arc<Shared>,
+}
+
+impl Block {
+    pub(super) fn new(taken: Taken, shared: &Arc<Shared>) -> Block {
+        let Taken { place, start, device_start } = taken;
+        Block { place, start, device_start, shared: Arc::clone(shared) }
+    }
+
+    /// The bytes that were asked for.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.place.bytes()
+    }
+
+    /// The kind of memory.
+    #[must_use]
+    pub fn space(&self) -> Space {
+        self.shared.space()
+    }
+
+    /// The address at which the device sees it. Ordinary memory of the host has none.
+    #[must_use]
+    pub fn device_pointer(&self) -> Option<DevicePtr> {
+        self.device_start
+    }
+
+    /// The address at which the host sees it. Memory of the device has none.
+    #[must_use]
+    pub fn host_pointer(&self) -> Option<NonNull<u8>> {
+        NonNull::new(self.start as *mut u8).filter(|_| self.space() != Space::Device)
+    }
+
+    /// Gives it another size where it is. If it would have to move, that is an error, and nothing changes.
+    pub fn realloc(&mut self, bytes: u64) -> Result<()> {
+        self.shared.resize(&mut self.place, bytes)
+    }
+
+    /// Ends its use by the host, while work under way may use it still.
+    pub fn retire(self) -> Retired {
+        let mut block = ManuallyDrop::new(self);
+        let block = &mut *block;
+        block.shared.retire(&mut block.place);
+        Retired { place: block.place, shared: Arc::clone(&block.shared) }
+    }
+}
+
+impl Drop for Block {
+    fn drop(&mut self) {
+        self.shared.give(&self.place);
+    }
+}
+
+impl fmt::Debug for Block {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Block { start, device_start, .. } = self;
+        let start = format_args!("{start:#x}");
+        f.debug_struct("Block")
+            .field("space", &self.space())
+            .field("start", &start)
+            .field("device_start", device_start)
+            .field("bytes", &self.bytes())
+            .finish_non_exhaustive()
+    }
+}
+
+/// A block that work under way may still use. [`Retired::give_back`] ends that; dropping it leaks the memory, because
+/// the device may still write there.
+#[must_use = "dropping it leaks the memory: give it back when the work has completed"]
+pub struct Retired {
+    place: Place,
+    shared: Arc<Shared>,
+}
+
+impl Retired {
+    /// The bytes that were asked for.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.place.bytes()
+    }
+
+    /// Gives the block back to its heap: the work that used it has completed.
+    pub fn give_back(self) {
+        self.shared.give(&self.place);
+    }
+}
+
+impl fmt::Debug for Retired {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Retired").field("bytes", &self.bytes()).finish_non_exhaustive()
+    }
+}
