@@ -12,9 +12,21 @@ use crate::dispatch::shared::Shared;
 const FLUSH_AFTER: Nanos = Nanos::from_us(200);
 /// The shortest and the longest time between two looks.
 const LOOK_SPANS: (Nanos, Nanos) = (Nanos::from_us(1), Nanos::from_us(200));
-/// The time between two looks is this part of the time that the oldest mark has been pending, so that its end is
-/// seen late by this part of it at most.
+/// The time between two looks is this part of the time that the newest of the marks has been pending.
 const LOOKS: u64 = 16;
+/// A thread that sleeps for less than this oversleeps by more: it spins.
+const SLEEP_MIN: Nanos = Nanos::from_us(100);
+
+/// The oldest mark of each lane.
+type Marks = Vec<(u8, Mark)>;
+
+/// The end of a look at the state.
+enum Look {
+    /// These marks are pending, and the next look is at this time at the latest.
+    At(Marks, Nanos),
+    /// Nothing is pending; there is something to look at again at this time, if any.
+    Nothing(Option<Nanos>),
+}
 
 /// Looks until the dispatcher is closed.
 pub(crate) fn look_after(shared: &Arc<Shared>, host: &dyn Host) {
@@ -26,41 +38,43 @@ pub(crate) fn look_after(shared: &Arc<Shared>, host: &dyn Host) {
     let mut uncovered_since: Option<Nanos> = None;
     while !bell.has_ended() {
         let (seen, now) = (bell.count(), host.now());
-        let mut held = shared.enter();
-        let first: Vec<(u8, Mark)> =
-            (0..).zip(&held.marks).filter_map(|(lane, marks)| Some((lane, marks.first()?))).collect();
-        let is_uncovered = held.marks.iter().any(|marks| marks.is_uncovered());
-        held.expectations.look(now);
-        if first.is_empty() && !is_uncovered {
-            let again = held.expectations.is_lingering().then(|| now + LINGER);
-            held.is_completion_asleep = true;
-            drop(held);
-            uncovered_since = None;
-            bell.wait(host, again, &mut || bell.count() != seen);
-            continue;
-        }
-        let since = *uncovered_since.get_or_insert(now);
-        if !is_uncovered {
-            uncovered_since = None;
-        } else if now >= since + FLUSH_AFTER {
-            uncovered_since = None;
-            held.flush = true;
-            shared.pump(held);
-            continue;
-        }
-        drop(held);
-        if !look(shared, &first) {
-            let oldest = first.iter().map(|(_, mark)| mark.recorded).min().unwrap_or(now);
-            let span = Nanos(now.since(oldest).0 / LOOKS).clamp(LOOK_SPANS.0, LOOK_SPANS.1);
-            host.sleep(if first.is_empty() { (since + FLUSH_AFTER).since(now) } else { span });
+        let mut news = || bell.count() != seen;
+        match look(shared, now, &mut uncovered_since) {
+            Look::Nothing(again) => bell.wait(host, again, &mut news),
+            Look::At(marks, _) if ask(shared, &marks) => {}
+            Look::At(_, again) if again.since(now) < SLEEP_MIN => host.sleep(again.since(now)),
+            Look::At(_, again) => bell.wait(host, Some(again), &mut news),
         }
     }
 }
 
+/// Looks at the state. The thread is rung for news from then on.
+fn look(shared: &Arc<Shared>, now: Nanos, uncovered_since: &mut Option<Nanos>) -> Look {
+    let mut held = shared.enter();
+    held.expectations.look(now);
+    if !held.marks.iter().any(|marks| marks.is_uncovered()) {
+        *uncovered_since = None;
+    } else if now >= *uncovered_since.get_or_insert(now) + FLUSH_AFTER {
+        *uncovered_since = None;
+        held.flush = true;
+        shared.pump(held);
+        held = shared.enter();
+    }
+    (held.has_news, held.is_completion_asleep) = (false, true);
+    let marks: Marks = (0..).zip(&held.marks).filter_map(|(lane, marks)| Some((lane, marks.first()?))).collect();
+    let flush_at = uncovered_since.map(|since| since + FLUSH_AFTER);
+    let Some(newest) = marks.iter().map(|(_, mark)| mark.recorded).max() else {
+        let linger_until = held.expectations.is_lingering().then(|| now + LINGER);
+        return Look::Nothing(flush_at.or(linger_until));
+    };
+    let again = now + Nanos(now.since(newest).0 / LOOKS).clamp(LOOK_SPANS.0, LOOK_SPANS.1);
+    Look::At(marks, flush_at.map_or(again, |flush_at| flush_at.min(again)))
+}
+
 /// Asks about these marks. Returns whether the device has come to one.
-fn look(shared: &Arc<Shared>, first: &[(u8, Mark)]) -> bool {
+fn ask(shared: &Arc<Shared>, marks: &[(u8, Mark)]) -> bool {
     let mut reached = Vec::new();
-    for (lane, mark) in first {
+    for (lane, mark) in marks {
         match shared.driver.event_query(mark.event) {
             Ok(true) => reached.push((*lane, *mark)),
             Ok(false) => {}

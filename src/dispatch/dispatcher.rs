@@ -145,6 +145,7 @@ fn shared(overtake: &Arc<Overtake>, lanes: Vec<PriorityStream>, graph: Graph, op
         is_dispatching: false,
         is_closed: false,
         is_completion_asleep: false,
+        has_news: false,
         asleep: 0,
         flush: false,
         dead: Vec::new(),

@@ -42,12 +42,12 @@ impl Expectations {
         Ok(())
     }
 
-    /// It has ended.
-    pub fn ended(&mut self, kind: Kind, priority: Priority) {
-        let Kind::Copy(direction) = kind else { return };
-        if let Some(known) = self.find(direction, priority) {
-            known.tasks -= 1;
-        }
+    /// It has ended. Returns whether it was the last.
+    pub fn ended(&mut self, kind: Kind, priority: Priority) -> bool {
+        let Kind::Copy(direction) = kind else { return false };
+        let Some(known) = self.find(direction, priority) else { return false };
+        known.tasks -= 1;
+        known.tasks == 0
     }
 
     fn find(&mut self, direction: Direction, priority: Priority) -> Option<&mut Expectation> {

@@ -43,7 +43,7 @@ impl Drop for Held<'_> {
             state.asleep &= state.asleep - 1;
             worker = Some(index as usize);
         }
-        let rings_completion = state.is_completion_asleep && state.has_pending();
+        let rings_completion = state.is_completion_asleep && state.has_news;
         if rings_completion {
             state.is_completion_asleep = false;
         }
@@ -52,7 +52,7 @@ impl Drop for Held<'_> {
             self.bells.workers[index].ring();
         }
         if rings_completion {
-            self.bells.completion.ring();
+            self.bells.completion.wake();
         }
     }
 }

@@ -22,6 +22,8 @@ pub(crate) struct Marks {
     pub submitted: u64,
     /// The last point that a thread waits for.
     pub wanted: u64,
+    /// The last work that has been submitted is a kernel's.
+    pub ends_with_kernel: bool,
     /// The last point that a mark stands for.
     covered: u64,
     pending: VecDeque<Mark>,
@@ -84,6 +86,16 @@ impl Marks {
     /// Whether the device has points before it that matter.
     pub fn is_pending(&self) -> bool {
         self.is_uncovered() || self.first().is_some()
+    }
+
+    /// Whether work that is submitted now can begin at once, if that is known: all before it is complete, or the last
+    /// of it is a kernel, which has hardly ended in the meantime.
+    pub fn can_begin(&self) -> Option<bool> {
+        match self.is_pending() {
+            false => Some(true),
+            true if self.ends_with_kernel => Some(false),
+            true => None,
+        }
     }
 
     /// Forgets the pending marks: the device has failed.

@@ -88,9 +88,9 @@ impl Shared {
         if let Err(error) = self.join(&launching) {
             return Taken::NotJoined { launching, error };
         }
-        let Launching { node, lane, turn, priority, .. } = launching;
+        let Launching { node, lane, turn, priority, can_begin, .. } = launching;
         let (driver, stream) = (&self.driver, self.lane(lane));
-        let mut entered = Entered { inside: &**self, driver, stream, node, lane, turn, priority };
+        let mut entered = Entered { inside: &**self, driver, stream, node, lane, turn, priority, can_begin };
         let work = &mut launching.work;
         let outcome = caught(|| work(&mut entered));
         // A launch that failed may have left the device dead. Its streams say so.

@@ -43,6 +43,8 @@ pub(crate) struct Launching {
     pub lane: u8,
     pub turn: u32,
     pub priority: Priority,
+    /// Whether its first copy can begin when it is submitted, if that is known.
+    pub can_begin: Option<bool>,
     pub joins: Vec<Join>,
     pub work: Launch,
 }
@@ -90,6 +92,8 @@ pub(crate) struct State {
     pub is_closed: bool,
     /// The completion thread sleeps until it is rung.
     pub is_completion_asleep: bool,
+    /// There is something that the completion thread has not seen.
+    pub has_news: bool,
     /// The workers that sleep until they are rung, a bit each.
     pub asleep: u64,
     /// All lanes are to be marked.
@@ -169,8 +173,11 @@ impl State {
                     Join { lane: point.lane, event, record: Some(marks.submitted) }
                 }));
             }
+            let can_begin = if joins.is_empty() { self.marks[usize::from(lane)].can_begin() } else { Some(false) };
             match self.take_work(node) {
-                Work::Launch(work) => return Some(Step::Launch(Launching { node, lane, turn, priority, joins, work })),
+                Work::Launch(work) => {
+                    return Some(Step::Launch(Launching { node, lane, turn, priority, can_begin, joins, work }));
+                }
                 _ => {
                     // A node of the device without work, such as a task that was named and has none.
                     self.joins = joins;
@@ -234,6 +241,7 @@ impl State {
 
     fn joined(&mut self, joins: &[Join], at: Nanos) {
         for join in joins {
+            self.has_news |= join.record.is_some();
             if let Some(value) = join.record {
                 self.statistics.marks += 1;
                 self.marks[usize::from(join.lane)].push(Mark { value, event: join.event, recorded: at });
@@ -254,7 +262,8 @@ impl State {
     }
 
     fn launched(&mut self, node: NodeId, outcome: WorkResult<More>) {
-        let is_wanted = self.body(node).is_some_and(|body| body.is_wanted);
+        let (is_wanted, is_kernel) =
+            self.body(node).map_or((false, false), |body| (body.is_wanted, body.kind == Kind::Kernel));
         let (at, is_waited_for) = match outcome {
             Ok(More::Again) => {
                 // The only refusal is about a node that is not being launched; this one is.
@@ -269,7 +278,9 @@ impl State {
         };
         if let Some(point) = at {
             let marks = &mut self.marks[usize::from(point.lane)];
+            self.has_news |= !marks.is_uncovered();
             marks.submitted = point.value;
+            marks.ends_with_kernel = is_kernel;
             if is_waited_for || is_wanted {
                 marks.wanted = point.value;
             }
@@ -281,6 +292,7 @@ impl State {
         match result {
             Ok(()) => {
                 self.statistics.marks += 1;
+                self.has_news = true;
                 marks.push(mark);
             }
             Err(error) => {
@@ -342,7 +354,7 @@ impl State {
             let fault = outcome.as_ref().err().and_then(Error::fault);
             body.outcome.set(outcome);
             body.set.ended(fault);
-            self.expectations.ended(body.kind, body.priority);
+            self.has_news |= self.expectations.ended(body.kind, body.priority);
             self.dead.push(body);
         }
     }
@@ -372,11 +384,6 @@ impl State {
             }
         });
         outcomes.collect()
-    }
-
-    /// Whether the completion thread has anything to look after.
-    pub fn has_pending(&self) -> bool {
-        self.expectations.is_lingering() || self.marks.iter().any(Marks::is_pending)
     }
 }
 

@@ -33,6 +33,8 @@ pub struct Entered<'l> {
     pub(crate) lane: u8,
     pub(crate) turn: u32,
     pub(crate) priority: Priority,
+    /// Whether the next copy can begin when it is submitted, if that is known.
+    pub(crate) can_begin: Option<bool>,
 }
 
 impl Entered<'_> {
@@ -78,8 +80,12 @@ impl Entered<'_> {
     /// As for [`PriorityStream::memcpy_async`]. The function of a task lives until the task has completed, and with it
     /// all that it owns.
     pub unsafe fn copy(&mut self, request: &Request) -> hal::Result<()> {
+        let mut request = request.or_at(self.priority);
+        if let Some(can_begin) = self.can_begin.take() {
+            request = request.ready(can_begin);
+        }
         // SAFETY: passed on to the caller.
-        unsafe { self.stream.memcpy_async(&request.or_at(self.priority)) }.map(drop)
+        unsafe { self.stream.memcpy_async(&request) }.map(drop)
     }
 
     /// Launches a kernel, once its arguments fit its parameters.
@@ -87,6 +93,7 @@ impl Entered<'_> {
     /// # Safety
     /// The kernel accesses only memory that is there until it has completed, as its arguments and its shape say.
     pub unsafe fn launch(&mut self, kernel: &Kernel, shape: &Shape, mut arguments: Arguments) -> hal::Result<()> {
+        self.can_begin = Some(false);
         // SAFETY: passed on to the caller.
         unsafe { kernel.launch(&**self.driver, self.stream(), shape, &mut arguments) }
     }

@@ -14,6 +14,7 @@ use crate::rig::Rig;
 pub struct Bed {
     pub dispatcher: Dispatcher,
     pub tasks: Tasks,
+    pub overtake: Arc<Overtake>,
     pub kernels: Kernels,
 }
 
@@ -50,7 +51,7 @@ pub fn open_with(rig: &Rig, options: DispatchOptions) -> Result<Bed, Failure> {
         Options { priorities: overtake::Priorities::new(8).expect("8 is a count"), ..Options::default() };
     let overtake = Arc::new(Overtake::open(rig.shared_driver(), Device(0), options_of_copies)?);
     let dispatcher = Dispatcher::open(&overtake, options)?;
-    Ok(Bed { tasks: Tasks::new(&dispatcher), dispatcher, kernels })
+    Ok(Bed { tasks: Tasks::new(&dispatcher), dispatcher, overtake, kernels })
 }
 
 impl From<overtake::task::Error> for Failure {

@@ -1,0 +1,94 @@
+//! The priority of a task reaches its bytes.
+
+use hal::Nanos;
+use overtake::task::{Entered, Handle, More};
+
+use crate::bed::{self, Bed};
+use crate::doors;
+use crate::failure::{Failure, Outcome, ensure, same};
+use crate::model::on;
+use crate::rig::Rig;
+
+const BULK_BYTES: u64 = 64 << 20;
+const SMALL_BYTES: u64 = 64 << 10;
+
+/// A task of bulk to the host.
+fn bulk(rig: &Rig, bed: &Bed) -> Result<Handle, Failure> {
+    let (target, source) = (rig.pinned(BULK_BYTES)?, rig.buffer(BULK_BYTES)?);
+    let task = bed.tasks.download("bulk", move |lane: &mut Entered<'_>| {
+        doors::download(lane, &target, source, BULK_BYTES)?;
+        Ok(More::Done)
+    });
+    Ok(task.submit()?)
+}
+
+/// An urgent task that copies to the host, behind a kernel if a span is given.
+fn urgent(rig: &Rig, bed: &Bed, kernel: Option<Nanos>) -> Result<Handle, Failure> {
+    let (target, source) = (rig.pinned(SMALL_BYTES)?, rig.buffer(SMALL_BYTES)?);
+    let spin = bed.kernels.spin.clone();
+    let task = bed.tasks.download("urgent", move |lane: &mut Entered<'_>| {
+        if let Some(span) = kernel {
+            doors::spin(lane, &spin, span)?;
+        }
+        doors::download(lane, &target, source, SMALL_BYTES)?;
+        Ok(More::Done)
+    });
+    Ok(task.priority(bed::urgent()).submit()?)
+}
+
+/// The time until the task has ended.
+fn span(rig: &Rig, task: &Handle) -> Result<Nanos, Failure> {
+    let host = rig.driver().host();
+    let start = host.now();
+    task.wait()?;
+    Ok(host.now().since(start))
+}
+
+/// An urgent copy beside two bulk copies. One before them tells the layer that urgent copies are to come.
+pub fn overtakes_bulk() -> Outcome {
+    on(|rig| {
+        let bed = bed::open(rig)?;
+        urgent(rig, &bed, None)?.wait()?;
+        let slow = [bulk(rig, &bed)?, bulk(rig, &bed)?];
+        let late = span(rig, &urgent(rig, &bed, None)?)?;
+        ensure!(late < Nanos::from_us(100), "an urgent copy took {late:?} beside bulk");
+        let rest = span(rig, &slow[1])?;
+        ensure!(rest > Nanos::from_us(1000), "bulk was over before: {rest:?}");
+        Ok(bed.tasks.wait()?)
+    })
+}
+
+/// While its kernel runs, an urgent copy behind it does not keep bulk from the link.
+pub fn a_copy_that_waits_holds_nothing_off() -> Outcome {
+    let alone = on(|rig| {
+        let bed = bed::open(rig)?;
+        urgent(rig, &bed, None)?.wait()?;
+        span(rig, &bulk(rig, &bed)?)
+    })?;
+    on(|rig| {
+        let bed = bed::open(rig)?;
+        urgent(rig, &bed, None)?.wait()?;
+        bulk(rig, &bed)?.wait()?;
+        let behind = urgent(rig, &bed, Some(Nanos::from_ms(4)))?;
+        let beside = span(rig, &bulk(rig, &bed)?)?;
+        ensure!(!behind.is_done(), "the kernel was over before");
+        ensure!(beside < Nanos(alone.0 + alone.0 / 20), "bulk took {beside:?} beside it, and {alone:?} alone");
+        Ok(behind.wait()?)
+    })
+}
+
+/// Without urgent tasks bulk goes as the driver makes it, and again some time after the last of them.
+pub fn bulk_alone_goes_natively() -> Outcome {
+    on(|rig| {
+        let bed = bed::open(rig)?;
+        let by_kernel = || bed.overtake.statistics().kernel.copies;
+        bulk(rig, &bed)?.wait()?;
+        same("copies by kernel before the first urgent task", &by_kernel(), &0)?;
+        urgent(rig, &bed, None)?.wait()?;
+        bulk(rig, &bed)?.wait()?;
+        same("copies by kernel after it", &by_kernel(), &1)?;
+        rig.driver().host().sleep(Nanos::from_ms(150));
+        bulk(rig, &bed)?.wait()?;
+        same("copies by kernel a while after the last", &by_kernel(), &1)
+    })
+}
