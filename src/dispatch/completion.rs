@@ -32,8 +32,9 @@ enum Look {
 pub(crate) fn look_after(shared: &Arc<Shared>, host: &dyn Host) {
     let bell = &shared.bells.completion;
     bell.listen();
-    if let Err(error) = shared.driver.context_set_current(Some(shared.overtake.context())) {
-        shared.enter().lose_device(error);
+    let entered = shared.overtake.cuda_context().enter();
+    if let Err(error) = &entered {
+        shared.enter().lose_device(error.clone());
     }
     let mut uncovered_since: Option<Nanos> = None;
     while !bell.has_ended() {

@@ -9,16 +9,16 @@ use std::sync::{Arc, Mutex};
 
 use copies::{Overtake, PriorityStream};
 use graph::NodeId;
+use hal::Driver;
 use hal::locks::lock;
-use hal::{Context, Driver};
 
 use crate::dispatch::bells::Bells;
 use crate::dispatch::held::Held;
 use crate::dispatch::marks::Mark;
 use crate::dispatch::state::{Body, Launching, Panic, State, Step, Taken};
-use crate::work::entered::{Entered, Inside};
 use crate::work::fault::Error;
 use crate::work::function::{Function, WorkResult};
+use crate::work::lane::{Inside, Lane};
 
 /// The parts of a dispatcher that its threads share.
 pub(crate) struct Shared {
@@ -64,12 +64,12 @@ impl Shared {
     }
 
     /// Takes a step. The context is current from the first that needs it until `visit` is dropped.
-    fn take<'s>(self: &'s Arc<Shared>, step: Step, visit: &mut Option<Visit<'s>>) -> Taken {
+    fn take<'s>(self: &'s Arc<Shared>, step: Step, visit: &mut Option<copies::context::Entered<'s>>) -> Taken {
         if let Step::Light(node, function) = step {
             return Taken::Ran(node, run(function));
         }
         if visit.is_none() {
-            match Visit::begin(self) {
+            match self.overtake.cuda_context().enter() {
                 Ok(begun) => *visit = Some(begun),
                 Err(error) => return outside(step, error, self),
             }
@@ -90,7 +90,7 @@ impl Shared {
         }
         let Launching { node, lane, turn, priority, can_begin, .. } = launching;
         let (driver, stream) = (&self.driver, self.lane(lane));
-        let mut entered = Entered { inside: &**self, driver, stream, node, lane, turn, priority, can_begin };
+        let mut entered = Lane { inside: &**self, driver, stream, node, number: lane, turn, priority, can_begin };
         let work = &mut launching.work;
         let outcome = caught(|| work(&mut entered));
         // A launch that failed may have left the device dead. Its streams say so.
@@ -194,35 +194,6 @@ fn bury(dead: &mut Vec<Body>) {
         if let Err(thrown) = catch_unwind(AssertUnwindSafe(|| drop((work, set)))) {
             log::error!("a task's function panicked when it was dropped: the program goes on without it");
             std::mem::forget(thrown);
-        }
-    }
-}
-
-/// The device's context is current on this thread, until this is dropped.
-struct Visit<'s> {
-    driver: &'s dyn Driver,
-    /// The context before, if it was another one.
-    before: Option<Option<Context>>,
-}
-
-impl<'s> Visit<'s> {
-    fn begin(shared: &'s Shared) -> hal::Result<Visit<'s>> {
-        let (driver, own) = (&*shared.driver, shared.overtake.context());
-        let current = driver.context_current()?;
-        if current == Some(own) {
-            return Ok(Visit { driver, before: None });
-        }
-        driver.context_set_current(Some(own))?;
-        Ok(Visit { driver, before: Some(current) })
-    }
-}
-
-impl Drop for Visit<'_> {
-    fn drop(&mut self) {
-        if let Some(before) = self.before
-            && let Err(error) = self.driver.context_set_current(before)
-        {
-            log::warn!("the thread's context before a launch cannot be made current again: {error}");
         }
     }
 }

@@ -7,9 +7,9 @@ use graph::{Kind, NodeId, Priority, Spec};
 use crate::dispatch::shared::Shared;
 use crate::dispatch::state::State;
 use crate::task::handle::Handle;
-use crate::work::entered::Submitted;
 use crate::work::fault::Error;
 use crate::work::function::Work;
+use crate::work::lane::Submitted;
 use crate::work::outcome::Outcome;
 use crate::work::set::Set;
 

@@ -10,8 +10,8 @@ use graph::{NodeId, Priority};
 use hal::Wait;
 
 use crate::dispatch::shared::Shared;
-use crate::work::entered::Submitted;
 use crate::work::fault::Error;
+use crate::work::lane::Submitted;
 use crate::work::outcome::Outcome;
 
 /// A submitted task. Dropping it changes nothing about the task.

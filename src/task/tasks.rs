@@ -11,9 +11,9 @@ use crate::dispatch::shared::Shared;
 use crate::dispatch::state::Body;
 use crate::task::builder::TaskBuilder;
 use crate::task::handle::Handle;
-use crate::work::entered::Submitted;
 use crate::work::fault::{Error, Fault};
 use crate::work::function::{Launches, Work, WorkResult};
+use crate::work::lane::Submitted;
 use crate::work::set::Set;
 
 /// A set of tasks, to which tasks are submitted. Clones are the same set.

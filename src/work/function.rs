@@ -1,6 +1,6 @@
 //! The work of tasks: functions of the caller.
 
-use crate::work::entered::Entered;
+use crate::work::lane::Lane;
 
 /// The result of a task's function. Any error will do.
 pub type WorkResult<T> = Result<T, Box<dyn std::error::Error + Send + Sync>>;
@@ -20,17 +20,17 @@ pub enum More {
 /// lives until the task has completed, and with it all that it owns.
 pub trait Launches: Send + 'static {
     /// Submits work. [`More::Again`] asks for another call, after the other tasks that are ready.
-    fn launch(&mut self, lane: &mut Entered<'_>) -> WorkResult<More>;
+    fn launch(&mut self, lane: &mut Lane<'_>) -> WorkResult<More>;
 }
 
-impl<F: FnMut(&mut Entered<'_>) -> WorkResult<More> + Send + 'static> Launches for F {
-    fn launch(&mut self, lane: &mut Entered<'_>) -> WorkResult<More> {
+impl<F: FnMut(&mut Lane<'_>) -> WorkResult<More> + Send + 'static> Launches for F {
+    fn launch(&mut self, lane: &mut Lane<'_>) -> WorkResult<More> {
         self(lane)
     }
 }
 
 /// Submits the work of a task of the device. It is called with the device's context current, and must not wait.
-pub(crate) type Launch = Box<dyn FnMut(&mut Entered<'_>) -> WorkResult<More> + Send>;
+pub(crate) type Launch = Box<dyn FnMut(&mut Lane<'_>) -> WorkResult<More> + Send>;
 
 /// Runs on a thread of the host.
 pub(crate) type Function = Box<dyn FnOnce() -> WorkResult<()> + Send>;

@@ -8,19 +8,19 @@ use std::sync::Arc;
 
 use hal::{DevicePtr, Nanos};
 use overtake::copy::Request;
-use overtake::task::{Arguments, Entered, Kernel, Shape, WorkResult};
+use overtake::task::{Arguments, Kernel, Lane, Shape, WorkResult};
 
 use crate::memory::Pinned;
 use crate::place::Buffer;
 
-pub fn upload(lane: &mut Entered<'_>, target: Buffer, source: &Arc<Pinned>, bytes: u64) -> WorkResult<()> {
+pub fn upload(lane: &mut Lane<'_>, target: Buffer, source: &Arc<Pinned>, bytes: u64) -> WorkResult<()> {
     let request = Request::htod(target.range(0, bytes), source.range(0, bytes), bytes);
     // SAFETY: both ranges lie in memory of the rig.
     unsafe { lane.copy(&request)? };
     Ok(())
 }
 
-pub fn download(lane: &mut Entered<'_>, target: &Arc<Pinned>, source: Buffer, bytes: u64) -> WorkResult<()> {
+pub fn download(lane: &mut Lane<'_>, target: &Arc<Pinned>, source: Buffer, bytes: u64) -> WorkResult<()> {
     let request = Request::dtoh(target.range(0, bytes), source.range(0, bytes), bytes);
     // SAFETY: both ranges lie in memory of the rig.
     unsafe { lane.copy(&request)? };
@@ -28,21 +28,21 @@ pub fn download(lane: &mut Entered<'_>, target: &Arc<Pinned>, source: Buffer, by
 }
 
 /// Adds to a word of the device, or stores it.
-pub fn word(lane: &mut Entered<'_>, kernel: &Kernel, at: DevicePtr, value: u32) -> WorkResult<()> {
+pub fn word(lane: &mut Lane<'_>, kernel: &Kernel, at: DevicePtr, value: u32) -> WorkResult<()> {
     let arguments = Arguments::new().address(at).value(&value);
     // SAFETY: the word lies in memory of the rig.
     unsafe { lane.launch(kernel, &Shape::line(1, 1), arguments)? };
     Ok(())
 }
 
-pub fn spin(lane: &mut Entered<'_>, kernel: &Kernel, span: Nanos) -> WorkResult<()> {
+pub fn spin(lane: &mut Lane<'_>, kernel: &Kernel, span: Nanos) -> WorkResult<()> {
     // SAFETY: the kernel accesses no memory.
     unsafe { lane.launch(kernel, &Shape::line(1, 1), Arguments::new().value(&span.0))? };
     Ok(())
 }
 
 /// A launch that must be refused before it reaches the driver.
-pub fn launch(lane: &mut Entered<'_>, kernel: &Kernel, arguments: Arguments) -> WorkResult<()> {
+pub fn launch(lane: &mut Lane<'_>, kernel: &Kernel, arguments: Arguments) -> WorkResult<()> {
     // SAFETY: it is refused; if it is not, the kernel accesses memory of the rig or none.
     unsafe { lane.launch(kernel, &Shape::line(1, 1), arguments)? };
     Ok(())

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use hal::locks::lock;
-use overtake::task::{Entered, More, WorkResult};
+use overtake::task::{Lane, More, WorkResult};
 
 use crate::failure::{Outcome, same};
 
@@ -15,16 +15,16 @@ type Entry = (String, Option<u8>);
 
 impl Log {
     /// A launch that notes the name.
-    pub fn launch(&self, name: &'static str) -> impl FnMut(&mut Entered<'_>) -> WorkResult<More> + use<> {
+    pub fn launch(&self, name: &'static str) -> impl FnMut(&mut Lane<'_>) -> WorkResult<More> + use<> {
         self.turns(name, 1)
     }
 
     /// Several launches, each noted with its number.
-    pub fn turns(&self, name: &'static str, turns: u32) -> impl FnMut(&mut Entered<'_>) -> WorkResult<More> + use<> {
+    pub fn turns(&self, name: &'static str, turns: u32) -> impl FnMut(&mut Lane<'_>) -> WorkResult<More> + use<> {
         let log = self.clone();
         move |lane| {
             let label = if turns == 1 { name.to_owned() } else { format!("{name}{}", lane.turn()) };
-            lock(&log.0).push((label, Some(lane.lane())));
+            lock(&log.0).push((label, Some(lane.number())));
             Ok(if lane.turn() + 1 < turns { More::Again } else { More::Done })
         }
     }

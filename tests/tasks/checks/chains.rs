@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use hal::Nanos;
-use overtake::task::{Entered, More};
+use overtake::task::{Lane, More};
 
 use crate::bed;
 use crate::doors;
@@ -18,18 +18,18 @@ fn chain(rig: &Rig, bed: &bed::Bed, number: u32, seen: &Arc<AtomicU32>) -> Resul
     let (source, target, device) = (rig.pinned(BYTES)?, rig.pinned(BYTES)?, rig.buffer(BYTES)?);
     source.word32(0).store(number, Ordering::Release);
     let add = bed.kernels.add.clone();
-    let upload = bed.tasks.upload("upload", move |lane: &mut Entered<'_>| {
+    let upload = bed.tasks.upload("upload", move |lane: &mut Lane<'_>| {
         doors::upload(lane, device, &source, BYTES)?;
         Ok(More::Done)
     });
     let upload = upload.submit()?;
-    let kernel = bed.tasks.kernel("add", move |lane: &mut Entered<'_>| {
+    let kernel = bed.tasks.kernel("add", move |lane: &mut Lane<'_>| {
         doors::word(lane, &add, device.at(0), 1000)?;
         Ok(More::Done)
     });
     let kernel = kernel.after(&upload).submit()?;
     let to = Arc::clone(&target);
-    let download = bed.tasks.download("download", move |lane: &mut Entered<'_>| {
+    let download = bed.tasks.download("download", move |lane: &mut Lane<'_>| {
         doors::download(lane, &to, device, BYTES)?;
         Ok(More::Done)
     });
@@ -65,7 +65,7 @@ pub fn turns(rig: &Rig) -> Outcome {
     let bed = bed::open(rig)?;
     let (word, spin) = (rig.buffer_of(&[0; 64])?, bed.kernels.spin.clone());
     let add = bed.kernels.add.clone();
-    let task = bed.tasks.kernel("three", move |lane: &mut Entered<'_>| {
+    let task = bed.tasks.kernel("three", move |lane: &mut Lane<'_>| {
         doors::spin(lane, &spin, Nanos::from_us(5))?;
         doors::word(lane, &add, word.at(0), 1)?;
         Ok(if lane.turn() < 2 { More::Again } else { More::Done })

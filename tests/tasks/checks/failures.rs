@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use overtake::task::{Arguments, Entered, Error, Handle, More, Reason, WorkResult};
+use overtake::task::{Arguments, Error, Handle, Lane, More, Reason, WorkResult};
 
 use crate::bed::{self, Bed};
 use crate::doors;
@@ -21,7 +21,7 @@ fn others_end(bed: &Bed, first: &Handle, name: &str) -> Outcome {
         }
     };
     let on_device = count(1);
-    let kernel = bed.tasks.kernel("kernel", move |_: &mut Entered<'_>| on_device().map(|()| More::Done));
+    let kernel = bed.tasks.kernel("kernel", move |_: &mut Lane<'_>| on_device().map(|()| More::Done));
     let kernel = kernel.after(first).submit()?;
     let function = bed.tasks.host("function", count(10)).after(&kernel).submit()?;
     let beside = bed.tasks.host("beside", count(100)).submit()?;
@@ -41,12 +41,12 @@ fn others_end(bed: &Bed, first: &Handle, name: &str) -> Outcome {
 
 pub fn of_a_launch(rig: &Rig) -> Outcome {
     let bed = bed::open(rig)?;
-    let task = bed.tasks.kernel("broken", |_: &mut Entered<'_>| Err("no such picture".into()));
+    let task = bed.tasks.kernel("broken", |_: &mut Lane<'_>| Err("no such picture".into()));
     let task = task.held().submit()?;
     task.release()?;
     let error = task.wait().expect_err("it fails");
     ensure!(matches!(&error, Error::Failed(fault) if matches!(fault.reason, Reason::Returned(_))), "{error}");
-    let next = bed.tasks.kernel("broken again", |_: &mut Entered<'_>| Err("no such picture".into()));
+    let next = bed.tasks.kernel("broken again", |_: &mut Lane<'_>| Err("no such picture".into()));
     others_end(&bed, &next.submit()?, "broken again")
 }
 
@@ -58,7 +58,7 @@ pub fn of_a_function(rig: &Rig) -> Outcome {
 
 pub fn panics(rig: &Rig) -> Outcome {
     let bed = bed::open(rig)?;
-    let in_launch = bed.tasks.kernel("launch", |_: &mut Entered<'_>| -> WorkResult<More> {
+    let in_launch = bed.tasks.kernel("launch", |_: &mut Lane<'_>| -> WorkResult<More> {
         std::panic::resume_unwind(Box::new("in a launch"))
     });
     others_end(&bed, &in_launch.submit()?, "launch")?;
@@ -80,7 +80,7 @@ pub fn arguments(rig: &Rig) -> Outcome {
     ];
     for (arguments, said) in wrong {
         let kernel = kernel.clone();
-        let task = bed.tasks.kernel("wrong", move |lane: &mut Entered<'_>| {
+        let task = bed.tasks.kernel("wrong", move |lane: &mut Lane<'_>| {
             doors::launch(lane, &kernel, arguments.clone())?;
             Ok(More::Done)
         });

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use hal::Nanos;
 use overtake::Priority;
 use overtake::dispatch::DispatchOptions;
-use overtake::task::{Entered, Error, More, Refused};
+use overtake::task::{Error, Lane, More, Refused};
 
 use crate::bed::{self, Bed};
 use crate::doors;
@@ -19,7 +19,7 @@ pub fn through_the_host(rig: &Rig) -> Outcome {
     let bed = bed::open(rig)?;
     let word = rig.buffer_of(&[0; 64])?;
     let (add, spin, store) = (bed.kernels.add.clone(), bed.kernels.spin.clone(), bed.kernels.store.clone());
-    let first = bed.tasks.kernel("store", move |lane: &mut Entered<'_>| {
+    let first = bed.tasks.kernel("store", move |lane: &mut Lane<'_>| {
         doors::spin(lane, &spin, Nanos::from_us(400))?;
         doors::word(lane, &store, word.at(0), 5)?;
         Ok(More::Done)
@@ -27,7 +27,7 @@ pub fn through_the_host(rig: &Rig) -> Outcome {
     let first = first.submit()?;
     let between = bed.tasks.host("between", || Ok(())).after(&first).submit()?;
     let join = bed.tasks.join("join").after(&between).submit()?;
-    let last = bed.tasks.kernel("add", move |lane: &mut Entered<'_>| {
+    let last = bed.tasks.kernel("add", move |lane: &mut Lane<'_>| {
         doors::word(lane, &add, word.at(0), 2)?;
         Ok(More::Done)
     });
@@ -47,7 +47,7 @@ pub fn completes(rig: &Rig) -> Outcome {
     });
     let reader = reader.held().submit()?;
     let (store, spin, other) = (bed.kernels.store.clone(), bed.kernels.spin.clone(), reader.clone());
-    let task = bed.tasks.kernel("launch", move |lane: &mut Entered<'_>| {
+    let task = bed.tasks.kernel("launch", move |lane: &mut Lane<'_>| {
         doors::spin(lane, &spin, Nanos::from_us(300))?;
         doors::word(lane, &store, word.at(0), 9)?;
         doors::download(lane, &back, word, 64)?;

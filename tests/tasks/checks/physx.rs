@@ -2,7 +2,7 @@
 
 use hal::Nanos;
 use overtake::dispatch::DispatchOptions;
-use overtake::task::{Entered, More, Order};
+use overtake::task::{Lane, More, Order};
 
 use crate::bed::{self, Bed};
 use crate::doors;
@@ -60,7 +60,7 @@ fn adds(
     name: &'static str,
     word: hal::DevicePtr,
     span: Nanos,
-) -> impl FnMut(&mut Entered<'_>) -> overtake::task::WorkResult<More> + use<> {
+) -> impl FnMut(&mut Lane<'_>) -> overtake::task::WorkResult<More> + use<> {
     let (mut note, spin, add) = (log.launch(name), bed.kernels.spin.clone(), bed.kernels.add.clone());
     move |lane| {
         doors::spin(lane, &spin, span)?;
@@ -78,7 +78,7 @@ pub fn fork(rig: &Rig) -> Outcome {
         // A byte more for the copy of the word that it sees.
         let (kernel, add) = (bed.kernels.store.clone(), bed.kernels.add.clone());
         let mut note = log.launch(name);
-        let launch = move |lane: &mut Entered<'_>| {
+        let launch = move |lane: &mut Lane<'_>| {
             doors::word(lane, &kernel, word.at(16), 1)?;
             doors::word(lane, &add, word.at(0), 1)?;
             note(lane)
@@ -104,7 +104,7 @@ pub fn join(rig: &Rig) -> Outcome {
     let short = bed.tasks.kernel("short", adds(&bed, &log, "short", words.at(1 << 2), Nanos::from_us(5))).submit()?;
     let long = bed.tasks.kernel("long", adds(&bed, &log, "long", words.at(0), Nanos::from_us(500))).submit()?;
     let (mut note, target) = (log.launch("copy"), std::sync::Arc::clone(&back));
-    let copy = bed.tasks.download("copy", move |lane: &mut Entered<'_>| {
+    let copy = bed.tasks.download("copy", move |lane: &mut Lane<'_>| {
         doors::download(lane, &target, words, 64)?;
         note(lane)
     });
@@ -121,7 +121,7 @@ pub fn sync_points(rig: &Rig) -> Outcome {
     let back = rig.pinned_of(&[0; 64])?;
     let (spin, add) = (bed.kernels.spin.clone(), bed.kernels.add.clone());
     let group = bed.tasks.group()?;
-    let launch = move |lane: &mut Entered<'_>| {
+    let launch = move |lane: &mut Lane<'_>| {
         doors::spin(lane, &spin, Nanos::from_us(300))?;
         doors::word(lane, &add, word.at(0), 1)?;
         lane.sync_point()?;
@@ -129,7 +129,7 @@ pub fn sync_points(rig: &Rig) -> Outcome {
     };
     bed.tasks.kernel("before", launch).submit()?;
     let (mut note, target) = (log.launch("beside"), std::sync::Arc::clone(&back));
-    let copy = bed.tasks.download("beside", move |lane: &mut Entered<'_>| {
+    let copy = bed.tasks.download("beside", move |lane: &mut Lane<'_>| {
         doors::download(lane, &target, word, 64)?;
         note(lane)
     });

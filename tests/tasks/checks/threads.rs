@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use overtake::task::{Entered, Error, More, Tasks};
+use overtake::task::{Error, Lane, More, Tasks};
 
 use crate::bed;
 use crate::failure::{Failure, Outcome, same};
@@ -14,7 +14,7 @@ const EACH: u32 = 200;
 
 fn counting(tasks: &Tasks, runs: &Arc<AtomicU32>) -> Result<(), Error> {
     let (in_launch, in_function) = (Arc::clone(runs), Arc::clone(runs));
-    let kernel = tasks.kernel("kernel", move |_: &mut Entered<'_>| {
+    let kernel = tasks.kernel("kernel", move |_: &mut Lane<'_>| {
         in_launch.fetch_add(1, Ordering::AcqRel);
         Ok(More::Done)
     });
@@ -47,7 +47,7 @@ pub fn submit_from_everywhere(rig: &Rig) -> Outcome {
     let bed = bed::open(rig)?;
     let runs: Arc<AtomicU32> = Arc::default();
     let (tasks, count) = (bed.tasks.clone(), Arc::clone(&runs));
-    let from_launch = bed.tasks.kernel("launch", move |lane: &mut Entered<'_>| {
+    let from_launch = bed.tasks.kernel("launch", move |lane: &mut Lane<'_>| {
         counting(&tasks, &count)?;
         Ok(if lane.turn() == 0 { More::Again } else { More::Done })
     });

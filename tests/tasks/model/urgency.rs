@@ -1,7 +1,7 @@
 //! The priority of a task reaches its bytes.
 
 use hal::Nanos;
-use overtake::task::{Entered, Handle, More};
+use overtake::task::{Handle, Lane, More};
 
 use crate::bed::{self, Bed};
 use crate::doors;
@@ -15,7 +15,7 @@ const SMALL_BYTES: u64 = 64 << 10;
 /// A task of bulk to the host.
 fn bulk(rig: &Rig, bed: &Bed) -> Result<Handle, Failure> {
     let (target, source) = (rig.pinned(BULK_BYTES)?, rig.buffer(BULK_BYTES)?);
-    let task = bed.tasks.download("bulk", move |lane: &mut Entered<'_>| {
+    let task = bed.tasks.download("bulk", move |lane: &mut Lane<'_>| {
         doors::download(lane, &target, source, BULK_BYTES)?;
         Ok(More::Done)
     });
@@ -26,7 +26,7 @@ fn bulk(rig: &Rig, bed: &Bed) -> Result<Handle, Failure> {
 fn urgent(rig: &Rig, bed: &Bed, kernel: Option<Nanos>) -> Result<Handle, Failure> {
     let (target, source) = (rig.pinned(SMALL_BYTES)?, rig.buffer(SMALL_BYTES)?);
     let spin = bed.kernels.spin.clone();
-    let task = bed.tasks.download("urgent", move |lane: &mut Entered<'_>| {
+    let task = bed.tasks.download("urgent", move |lane: &mut Lane<'_>| {
         if let Some(span) = kernel {
             doors::spin(lane, &spin, span)?;
         }

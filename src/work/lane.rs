@@ -1,4 +1,4 @@
-//! The inside of a launch: the lane of a task, and the calls that submit its work there.
+//! The lane of a task that is being launched, and the calls that submit its work there.
 #![allow(unsafe_code)] // copies and launches are unsafe; the caller's promise is passed on
 
 use std::sync::Arc;
@@ -24,20 +24,20 @@ pub(crate) trait Inside {
     fn sync_point(&self, node: NodeId) -> Result<(), Error>;
 }
 
-/// A task that is being launched. The context of the device is current.
-pub struct Entered<'l> {
+/// The lane of a task that is being launched. The context of the device is current.
+pub struct Lane<'l> {
     pub(crate) inside: &'l dyn Inside,
     pub(crate) driver: &'l Arc<dyn Driver>,
     pub(crate) stream: &'l PriorityStream,
     pub(crate) node: NodeId,
-    pub(crate) lane: u8,
+    pub(crate) number: u8,
     pub(crate) turn: u32,
     pub(crate) priority: Priority,
     /// Whether the next copy can begin when it is submitted, if that is known.
     pub(crate) can_begin: Option<bool>,
 }
 
-impl Entered<'_> {
+impl Lane<'_> {
     /// The stream of the lane, for calls of libraries. Work that is submitted to other streams is not the task's.
     #[must_use]
     pub fn stream(&self) -> Stream {
@@ -62,10 +62,10 @@ impl Entered<'_> {
         self.turn
     }
 
-    /// The lane, from 0 up: for tests and traces.
+    /// Its number, from 0 up: for tests and traces.
     #[must_use]
-    pub fn lane(&self) -> u8 {
-        self.lane
+    pub fn number(&self) -> u8 {
+        self.number
     }
 
     /// The task's priority, the inherited one included.
