@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use graph::{Kind, NodeId, Priority, Spec};
+use graph::{Kind, Mark, NodeId, Priority, Refused, Spec};
 
 use crate::dispatch::shared::Shared;
 use crate::dispatch::state::State;
@@ -23,7 +23,10 @@ pub struct TaskBuilder<'t, 'n> {
     work: Work,
     priority: Priority,
     after: Vec<(NodeId, Arc<Outcome>)>,
+    after_launch: Vec<NodeId>,
     references: u32,
+    /// It is to come after a task of another dispatcher.
+    is_foreign: bool,
 }
 
 impl<'t, 'n> TaskBuilder<'t, 'n> {
@@ -34,7 +37,18 @@ impl<'t, 'n> TaskBuilder<'t, 'n> {
         kind: Kind,
         work: Work,
     ) -> TaskBuilder<'t, 'n> {
-        TaskBuilder { shared, set, name, kind, work, priority: Priority::LOWEST, after: Vec::new(), references: 0 }
+        TaskBuilder {
+            shared,
+            set,
+            name,
+            kind,
+            work,
+            priority: Priority::LOWEST,
+            after: Vec::new(),
+            after_launch: Vec::new(),
+            references: 0,
+            is_foreign: false,
+        }
     }
 
     /// Its priority. The tasks before it inherit it.
@@ -44,7 +58,16 @@ impl<'t, 'n> TaskBuilder<'t, 'n> {
 
     /// It comes after this task.
     pub fn after(mut self, task: &Handle) -> TaskBuilder<'t, 'n> {
+        self.is_foreign |= !task.is_of(self.shared);
         self.after.push((task.node(), Arc::clone(task.shared_outcome())));
+        self
+    }
+
+    /// It starts when this task has been launched: all its work has been submitted, or its function has run. A task of
+    /// the device still comes after it on the device (PX-07).
+    pub fn after_launch(mut self, task: &Handle) -> TaskBuilder<'t, 'n> {
+        self.is_foreign |= !task.is_of(self.shared);
+        self.after_launch.push(task.node());
         self
     }
 
@@ -57,16 +80,18 @@ impl<'t, 'n> TaskBuilder<'t, 'n> {
     pub fn submit(self) -> Result<Handle, Error> {
         let shared = self.shared;
         let mut held = shared.enter();
-        if held.is_closed {
-            return Err(Error::Closed);
-        }
+        self.check(&held)?;
         if let Some(handle) = self.after_a_failure() {
             return Ok(handle);
         }
         let is_stopped = self.set.is_stopped();
         let after = self.nodes_before();
-        let references = self.references + u32::from(is_stopped);
+        let waits = !self.after_launch.is_empty();
+        let references = self.references + u32::from(is_stopped) + u32::from(waits);
         let node = held.graph.append(&Spec { references, ..self.spec(&after) })?;
+        if waits {
+            self.wait_for_launches(&mut held, node)?;
+        }
         if is_stopped {
             self.set.waits(node);
         }
@@ -80,12 +105,12 @@ impl<'t, 'n> TaskBuilder<'t, 'n> {
     pub fn submit_named(self) -> Result<Handle, Error> {
         let (shared, name) = (self.shared, self.set.name_of(self.name));
         let mut held = shared.enter();
-        if held.is_closed {
-            return Err(Error::Closed);
-        }
+        self.check(&held)?;
         let (node, outcome) = held.named(&name, self.set)?;
         let after = self.nodes_before();
         held.graph.fill(node, &self.spec(&after))?;
+        held.graph.hold(node)?;
+        self.wait_for_launches(&mut held, node)?;
         let is_stopped = self.set.is_stopped();
         self.describe(&mut held, node, &after);
         if !is_stopped {
@@ -93,6 +118,27 @@ impl<'t, 'n> TaskBuilder<'t, 'n> {
         }
         shared.pump(held);
         Ok(Handle::new(shared, node, outcome))
+    }
+
+    fn check(&self, state: &State) -> Result<(), Error> {
+        match () {
+            () if state.is_closed => Err(Error::Closed),
+            () if self.is_foreign => Err(Error::Foreign { task: format!("{:?}", self.name) }),
+            () => Ok(()),
+        }
+    }
+
+    /// Makes the edges from launches, and takes the reference away that the node has had until then.
+    fn wait_for_launches(&self, held: &mut State, node: NodeId) -> Result<(), Refused> {
+        let made = self.after_launch.iter().try_for_each(|first| {
+            match held.graph.before_at(*first, node, Mark::Launched) {
+                // It has been launched.
+                Err(Refused::Finished { .. }) => Ok(()),
+                made => made,
+            }
+        });
+        held.graph.release(node)?;
+        made
     }
 
     /// The graph forgets a failed task when it has ended. Its handle has the failure, and this task fails with it.

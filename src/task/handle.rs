@@ -6,7 +6,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
-use graph::{NodeId, Priority};
+use graph::{NodeId, Priority, Stage};
 use hal::Wait;
 
 use crate::dispatch::shared::Shared;
@@ -29,6 +29,11 @@ impl Handle {
         Handle { shared: Arc::clone(shared), node, outcome }
     }
 
+    /// Whether its task is of this dispatcher.
+    pub(crate) fn is_of(&self, shared: &Arc<Shared>) -> bool {
+        Arc::ptr_eq(&self.shared, shared)
+    }
+
     pub(crate) fn shared_outcome(&self) -> &Arc<Outcome> {
         &self.outcome
     }
@@ -37,6 +42,12 @@ impl Handle {
     #[must_use]
     pub fn outcome(&self) -> Option<Result<(), Error>> {
         self.outcome.get()
+    }
+
+    /// Whether all work of the task has been submitted, or its function has run.
+    #[must_use]
+    pub fn is_launched(&self) -> bool {
+        self.is_done() || matches!(self.shared.enter().graph.stage(self.node), Stage::Launched | Stage::Ended)
     }
 
     /// Whether the task has ended.
@@ -67,6 +78,9 @@ impl Handle {
 
     /// `other` comes after this task (start-after and finish-before, PX-02).
     pub fn before(&self, other: &Handle) -> Result<(), Error> {
+        if !other.is_of(&self.shared) {
+            return Err(Error::Foreign { task: other.name() });
+        }
         self.shared.order(self.node, other.node)
     }
 

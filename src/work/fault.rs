@@ -69,6 +69,11 @@ pub enum Error {
         /// The failure of the other one.
         fault: Arc<Fault>,
     },
+    /// The task was to be ordered with a task of another dispatcher.
+    Foreign {
+        /// The task.
+        task: String,
+    },
     /// No thread and no device will ever complete the task: a model of the device has proven it. A reference is held
     /// that no thread releases, for example.
     Stuck {
@@ -88,6 +93,9 @@ impl fmt::Display for Error {
             Error::Closed => write!(f, "the dispatcher has been closed: open another one"),
             Error::Failed(fault) => write!(f, "{fault}"),
             Error::NotRun { task, fault } => write!(f, "task {task} was not run: {fault}"),
+            Error::Foreign { task } => {
+                write!(f, "task {task} cannot be ordered with a task of another dispatcher: wait for that one instead")
+            }
             Error::Stuck { task } => {
                 write!(f, "task {task} will never end: release its references, and those of the tasks before it")
             }

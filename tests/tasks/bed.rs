@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use hal::{Device, Function, Module};
+use hal::{Device, Function, Module, Nanos};
 use overtake::dispatch::{DispatchOptions, Dispatcher};
 use overtake::task::{Kernel, Tasks};
 use overtake::{Options, Overtake, Priority};
 
-use crate::failure::Failure;
-use crate::rig::Rig;
+use crate::failure::{Failure, Outcome};
+use crate::rig::{Rig, span};
 
 /// A dispatcher on the first device, with the kernels of the suite.
 pub struct Bed {
@@ -59,4 +59,18 @@ impl From<overtake::task::Error> for Failure {
     fn from(error: overtake::task::Error) -> Failure {
         Failure::new(error)
     }
+}
+
+/// Waits until the condition holds, which may take the dispatcher's lock.
+#[track_caller]
+pub fn eventually(rig: &Rig, what: &str, condition: impl Fn() -> bool) -> Outcome {
+    let host = rig.driver().host();
+    let end = host.now() + span(rig.driver());
+    while !condition() {
+        if host.now() >= end {
+            return Err(Failure::new(format_args!("{what}: it did not come to that")));
+        }
+        host.sleep(Nanos::from_us(10));
+    }
+    Ok(())
 }

@@ -22,7 +22,7 @@ macro_rules! checks {
 pub const ALL: &[(&str, Check)] = checks! {
     chains: bytes many turns;
     failures: of_a_launch of_a_function panics arguments;
-    order: through_the_host completes held_and_released inherited cycles;
+    order: through_the_host completes after_launch foreign held_and_released inherited cycles;
     physx: turns phases fork join sync_points;
     sets: start_and_stop named never_submitted groups first_failure;
     threads: submit_beside_each_other submit_from_everywhere;

@@ -60,6 +60,43 @@ pub fn completes(rig: &Rig) -> Outcome {
     Ok(task.wait()?)
 }
 
+/// A completion task starts when the task before it has been launched, which may be long before it is complete (PX-07).
+pub fn after_launch(rig: &Rig) -> Outcome {
+    let bed = bed::open(rig)?;
+    let (gate, log) = (rig.new_gate(), Log::default());
+    let wait = gate.wait();
+    let task = bed.tasks.kernel("held up", move |lane: &mut Lane<'_>| {
+        lane.driver().mem_op(lane.stream(), wait)?;
+        Ok(More::Done)
+    });
+    let task = task.submit()?;
+    ensure!(task.is_launched() && !task.is_done(), "the device stands at the gate");
+    let soon = bed.tasks.host("soon", log.function("soon")).after_launch(&task).submit()?;
+    let late = bed.tasks.host("late", log.function("late")).after(&task).submit()?;
+    bed::eventually(rig, "the completion task runs", || soon.is_launched())?;
+    log.is(&["soon"])?;
+    gate.open();
+    late.wait()?;
+    soon.wait()?;
+    log.is(&["soon", "late"])?;
+    // A task that has ended is no obstacle.
+    bed.tasks.host("after", || Ok(())).after_launch(&task).submit()?.wait()?;
+    Ok(())
+}
+
+/// Tasks of two dispatchers have no order, and say so.
+pub fn foreign(rig: &Rig) -> Outcome {
+    let (bed, other) = (bed::open(rig)?, bed::open(rig)?);
+    let first = bed.tasks.join("first").held().submit()?;
+    let error = other.tasks.join("second").after(&first).submit().expect_err("it is of another dispatcher");
+    ensure!(error.to_string().contains("task \"second\" cannot be ordered"), "{error}");
+    let second = other.tasks.join("second").held().submit()?;
+    let error = first.before(&second).expect_err("it is of another dispatcher");
+    ensure!(matches!(error, Error::Foreign { .. }), "{error}");
+    first.release()?;
+    Ok(second.release()?)
+}
+
 pub fn held_and_released(rig: &Rig) -> Outcome {
     let bed = bed::open(rig)?;
     let log = Log::default();
