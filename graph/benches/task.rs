@@ -9,7 +9,7 @@ use std::hint::black_box;
 use std::process::ExitCode;
 use std::time::Instant;
 
-use overtake_graph::{Direction, Graph, Kind, LANES_MAX, NodeId, Options, Point, Runner, Spec};
+use overtake_graph::{Direction, Graph, Kind, LANES_MAX, NodeId, Options, Runner, Spec};
 use testkit::callgrind;
 
 /// Tasks between two looks at the timelines of the lanes.
@@ -41,54 +41,70 @@ struct Null {
     graph: Graph,
     shape: Shape,
     last: Option<NodeId>,
-    chains: Vec<Option<NodeId>>,
-    /// The last point of each lane that is not reported as complete.
-    points: [Option<Point>; LANES_MAX as usize],
+    chains: [Option<NodeId>; 4],
+    /// The last value of each lane, and the lanes whose last is not reported as complete, a bit each.
+    values: [u64; LANES_MAX as usize],
     lanes: u64,
-    tasks: u64,
+    appended: u64,
+    /// The step at which the chains are.
+    step: u8,
 }
 
 impl Null {
     fn new(shape: Shape) -> Null {
-        let graph = Graph::new(Options::default()).expect("the options fit");
-        Null { graph, shape, last: None, chains: vec![None; 4], points: [None; LANES_MAX as usize], lanes: 0, tasks: 0 }
+        let mut graph = Graph::new(Options::default()).expect("the options fit");
+        let last = (shape == Shape::Ahead).then(|| append(&mut graph, &[], Kind::Kernel));
+        let (chains, values) = ([None; 4], [0; LANES_MAX as usize]);
+        Null { graph, shape, last, chains, values, lanes: 0, appended: 0, step: 2 }
     }
 
     /// callgrind counts the calls of the function of this name.
     #[inline(never)]
     fn counted_tasks(&mut self, count: u64) {
-        for _ in 0..count {
-            self.task();
+        self.tasks(count);
+    }
+
+    #[inline(never)]
+    fn warm_up(&mut self) {
+        self.tasks(WARM_UP);
+    }
+
+    #[inline(always)] // with these the caller's part of the count is small
+    fn tasks(&mut self, count: u64) {
+        match self.shape {
+            Shape::Ahead | Shape::Behind => (0..count).for_each(|_| self.in_chain()),
+            Shape::Pipelines => (0..count).for_each(|_| self.in_pipeline()),
         }
     }
 
-    fn task(&mut self) {
-        match self.shape {
-            Shape::Ahead => {
-                self.append(self.last, Kind::Kernel);
-                if self.tasks > 1 {
-                    self.launch();
-                }
-            }
-            Shape::Behind => {
-                self.append(self.last, Kind::Kernel);
-                self.launch();
-            }
-            Shape::Pipelines => {
-                let (chain, step) = ((self.tasks % 4) as usize, self.tasks / 4 % 3);
-                let copy = |direction| Kind::Copy(direction);
-                let kind = match step {
-                    0 => copy(Direction::HostToDevice),
-                    1 => Kind::Kernel,
-                    _ => copy(Direction::DeviceToHost),
-                };
-                let before = self.chains[chain].filter(|_| step > 0);
-                self.append(before, kind);
-                self.chains[chain] = self.last;
-                self.launch();
-            }
-        }
-        if self.tasks.is_multiple_of(BATCH) {
+    #[inline(always)]
+    fn in_chain(&mut self) {
+        self.last = Some(append(&mut self.graph, self.last.as_slice(), Kind::Kernel));
+        self.launch();
+    }
+
+    #[inline(always)]
+    fn in_pipeline(&mut self) {
+        let chain = (self.appended % 4) as usize;
+        self.step = if chain == 0 { (self.step + 1) % 3 } else { self.step };
+        let (kind, before) = match self.step {
+            0 => (Kind::Copy(Direction::HostToDevice), &[][..]),
+            1 => (Kind::Kernel, self.chains[chain].as_slice()),
+            _ => (Kind::Copy(Direction::DeviceToHost), self.chains[chain].as_slice()),
+        };
+        self.chains[chain] = Some(append(&mut self.graph, before, kind));
+        self.launch();
+    }
+
+    #[inline(always)]
+    fn launch(&mut self) {
+        let ready = black_box(self.graph.next(Runner::Device)).expect("a task is ready");
+        let node = ready.node;
+        let at = self.graph.launched(node).expect("it is being launched").at.expect("the device is there");
+        self.values[usize::from(at.lane)] = at.value;
+        self.lanes |= 1 << at.lane;
+        self.appended += 1;
+        if self.appended.is_multiple_of(BATCH) {
             self.complete();
             while let Some(ended) = self.graph.ended() {
                 black_box(ended);
@@ -101,24 +117,15 @@ impl Null {
         while self.lanes != 0 {
             let lane = self.lanes.trailing_zeros() as usize;
             self.lanes &= self.lanes - 1;
-            let at = self.points[lane].take().expect("the lane has one");
-            self.graph.complete(at.lane, at.value).expect("it was given out");
+            self.graph.complete(lane as u8, self.values[lane]).expect("it was given out");
         }
     }
+}
 
-    fn append(&mut self, before: Option<NodeId>, kind: Kind) {
-        let after = before.as_slice();
-        self.last = Some(self.graph.append(&Spec { kind, after, ..Spec::default() }).expect("there is room"));
-        self.tasks += 1;
-    }
-
-    fn launch(&mut self) {
-        let ready = black_box(self.graph.next(Runner::Device)).expect("a task is ready");
-        let node = ready.node;
-        let at = self.graph.launched(node).expect("it is being launched").at.expect("the device is there");
-        self.points[usize::from(at.lane)] = Some(at);
-        self.lanes |= 1 << at.lane;
-    }
+/// A task after those.
+#[inline(always)]
+fn append(graph: &mut Graph, after: &[NodeId], kind: Kind) -> NodeId {
+    graph.append(&Spec { kind, after, ..Spec::default() }).expect("there is room")
 }
 
 /// A figure beside its limit and its goal. Returns whether it is within the limit.
@@ -161,7 +168,7 @@ fn counted(name: &str) -> ExitCode {
         return ExitCode::FAILURE;
     };
     let mut null = Null::new(shape);
-    (0..WARM_UP).for_each(|_| null.task());
+    null.warm_up();
     null.counted_tasks(COUNTED);
     ExitCode::SUCCESS
 }

@@ -4,7 +4,7 @@ use terms::Priority;
 
 use crate::graph::Graph;
 use crate::list::NONE;
-use crate::node::{Kind, Mark, NodeId, Point, Stage};
+use crate::node::{Kind, Mark, NodeId, Point, Slot, Stage};
 use crate::passes::Turn;
 use crate::refused::Refused;
 
@@ -54,26 +54,45 @@ pub struct Launched {
     pub is_waited_for: bool,
 }
 
+impl<'g> Ready<'g> {
+    /// The node is handed out.
+    #[inline(always)] // it would be a third of the cost of the call that it is a part of
+    fn new(node: u32, slot: &mut Slot, joins: &'g [Point]) -> Ready<'g> {
+        slot.stage = Stage::Running;
+        slot.told = slot.effective;
+        let turn = slot.turns;
+        slot.turns += 1;
+        let id = NodeId { index: node, generation: slot.generation };
+        let place = Some(Place { lane: slot.lane, strand: slot.strand });
+        Ready { node: id, kind: slot.kind, priority: slot.effective, turn, place, joins }
+    }
+}
+
 impl Graph {
     /// The node to launch or run next. The caller reports it by one of [`Graph::launched`], [`Graph::again`] and
     /// [`Graph::failed`].
     pub fn next(&mut self, runner: Runner) -> Option<Ready<'_>> {
-        let (node, place) = match runner {
-            Runner::Device => {
-                let node = self.next_of_device()?;
-                self.launching += 1;
-                (node, Some(self.place(node)))
-            }
-            Runner::Host => (self.host.pop_one(&mut self.nodes)?, None),
-            Runner::Light => (self.light.pop_one(&mut self.nodes)?, None),
-        };
-        let slot = &mut self.nodes[node];
-        slot.stage = Stage::Running;
-        slot.told = slot.effective;
-        slot.turns += 1;
-        let id = NodeId { index: node, generation: slot.generation };
-        let joins = if place.is_some() { self.joins.as_slice() } else { &[] };
-        Some(Ready { node: id, kind: slot.kind, priority: slot.effective, turn: slot.turns - 1, place, joins })
+        if runner != Runner::Device {
+            return self.next_of_host(runner);
+        }
+        let node = self.next_of_device()?;
+        self.launching += 1;
+        let slot = &mut self.nodes.slots()[node as usize];
+        if slot.strand == NONE {
+            self.lanes.new_strand(slot);
+        }
+        if slot.has_joins || !self.lanes.is_of_group(slot) || self.lanes.has_new_barrier(slot.lane) {
+            return Some(self.place(node));
+        }
+        self.joins.clear();
+        Some(Ready::new(node, slot, &self.joins))
+    }
+
+    #[inline(never)]
+    fn next_of_host(&mut self, runner: Runner) -> Option<Ready<'_>> {
+        let queue = if runner == Runner::Host { &mut self.host } else { &mut self.light };
+        let node = queue.pop_one(self.nodes.slots())?;
+        Some(Ready { place: None, ..Ready::new(node, &mut self.nodes[node], &[]) })
     }
 
     /// The node has more to launch, in its lane: it goes behind the other ready ones (PX-09, PX-10).
@@ -108,17 +127,28 @@ impl Graph {
     /// [`Refused::NotRunning`].
     pub fn launched(&mut self, node: NodeId) -> Result<Launched, Refused> {
         let node = self.running(node)?;
+        if !self.is_usual || !self.nodes[node].kind.is_device() {
+            return Ok(self.launch_other(node));
+        }
+        let after = self.after(node);
+        let at = self.enter_lane(node);
+        let is_waited_for = self.resolve::<true>(node, after);
+        self.settle();
+        Ok(Launched { at: Some(at), is_waited_for })
+    }
+
+    /// As the common case of [`Graph::launched`], for all nodes and orders.
+    #[inline(never)]
+    fn launch_other(&mut self, node: u32) -> Launched {
         let mut launched = Launched { at: None, is_waited_for: false };
         if !self.nodes[node].kind.is_device() {
             self.pass(node);
         } else {
-            launched.at = self.enter_lane(node);
-            if launched.at.is_some() {
-                launched.is_waited_for = self.resolve_launched(node);
-            }
+            launched.at = self.submit(node);
+            launched.is_waited_for = launched.at.is_some() && self.resolve_launched(node);
         }
         self.settle();
-        Ok(launched)
+        launched
     }
 
     /// From inside a launch: all that is submitted later waits for all that has been submitted by now (PX-17).
@@ -142,114 +172,102 @@ impl Graph {
         running.ok_or_else(|| Refused::NotRunning { task: self.label(node) })
     }
 
-    /// The node, which has been handed out, gets the next point of its lane. A device that is lost has none.
-    #[inline]
-    pub(crate) fn enter_lane(&mut self, node: u32) -> Option<Point> {
-        self.launching -= 1;
+    /// The node, which has been handed out, gets the next point of its lane. A device that is lost has none. PhysX
+    /// removes the node from its bin in any case.
+    #[inline(never)]
+    pub(crate) fn submit(&mut self, node: u32) -> Option<Point> {
         self.remove_taken();
-        if self.is_device_lost {
-            self.nodes[node].poison = self.nodes[node].poison.or(self.failure);
-            self.end(node);
-            return None;
+        if !self.is_device_lost {
+            return Some(self.enter_lane(node));
         }
-        let lane = self.nodes[node].lane;
-        let (value, last) = self.lanes.submit(&mut self.nodes, lane, node);
-        let slot = &mut self.nodes[node];
-        (slot.stage, slot.offers_strand) = (Stage::Launched, true);
-        if last != NONE {
+        self.launching -= 1;
+        self.nodes[node].poison = self.nodes[node].poison.or(self.failure);
+        self.end(node);
+        None
+    }
+
+    #[inline]
+    fn enter_lane(&mut self, node: u32) -> Point {
+        self.launching -= 1;
+        let (point, less_urgent) = self.lanes.submit(self.nodes.slots(), node);
+        if let Some(before) = less_urgent {
             // The device does not begin this one before that one.
-            let effective = slot.effective;
-            self.raise(last, effective);
+            self.raise(before, self.nodes[node].effective);
         }
-        Some(Point { lane, value })
+        point
     }
 
     /// The nodes that wait for this one to be launched have one reference less. Returns whether others than those
     /// behind it in its lane wait for it.
-    #[inline]
+    #[inline(never)]
     pub(crate) fn resolve_launched(&mut self, node: u32) -> bool {
-        let (mut edge, mut is_waited_for) = (self.nodes[node].out.first, false);
+        let after = self.after(node);
+        self.resolve::<false>(node, after)
+    }
+
+    /// The strand of a node, and the first edge to those after it.
+    #[inline]
+    fn after(&self, node: u32) -> (u32, u32) {
+        (self.nodes[node].strand, self.nodes[node].out.first)
+    }
+
+    /// As [`Graph::resolve_launched`], with less to look at while [`Graph::is_usual`].
+    #[inline(always)] // of both callers one is the common case, and knows that it is
+    fn resolve<const IS_USUAL: bool>(&mut self, node: u32, (strand, mut edge): (u32, u32)) -> bool {
+        let mut is_waited_for = false;
         while edge != NONE {
-            let it = self.edges[edge];
-            if self.mark(node, it.to, it.asked) == Mark::Launched {
-                self.pass_strand(node, it.to);
-                self.edges[edge].is_counted = false;
-                if self.is_physx() {
-                    self.edges.unlink(&mut self.nodes, edge);
+            let (slots, it) = (self.nodes.slots(), &mut self.edges[edge]);
+            let (to, next) = (it.to, it.out_next);
+            if it.mark == Mark::Launched {
+                it.is_counted = false;
+                let is_passed = self.lanes.offer(slots, node, to);
+                is_waited_for |= !is_passed && slots[to as usize].strand != strand;
+                if !IS_USUAL && self.is_physx() {
+                    self.resolve_for_physx(edge, is_passed);
                 }
-                self.drop_reference(it.to);
+                self.drop_reference(to, IS_USUAL);
+            } else {
+                is_waited_for |= slots[to as usize].strand != strand;
             }
-            is_waited_for |= self.nodes[it.to].strand != self.nodes[node].strand;
-            edge = it.out_next;
+            edge = next;
         }
         is_waited_for
     }
 
-    /// The node behind goes on in the strand, if it has none and no other node has it. If not, it has to join.
-    #[inline]
-    pub(crate) fn offer_strand(&mut self, first: u32, then: u32) -> bool {
-        let (offer, taker) = (&self.nodes[first], &self.nodes[then]);
-        let fits = offer.offers_strand
-            && taker.kind.is_device()
-            && taker.strand == NONE
-            && (self.is_physx() || self.lanes.group_of(offer.strand) == self.group_of(taker.effective));
-        if fits {
-            let strand = offer.strand;
-            self.enter(then, strand);
-            self.nodes[first].offers_strand = false;
-        } else {
-            self.nodes[then].has_joins = true;
-        }
-        fits
-    }
-
-    /// Rules 2 to 4 (PX-14 to PX-16).
-    fn pass_strand(&mut self, first: u32, then: u32) {
-        let is_passed = self.offer_strand(first, then);
-        let are_both = self.nodes[first].kind.is_device() && self.nodes[then].kind.is_device();
-        if !is_passed && are_both && self.is_physx() {
-            if self.nodes[then].strand == NONE {
-                self.give_strand(then);
+    /// To PhysX the edge has done its work. If the strand is not passed on, the later node waits for idle (PX-15, 16).
+    #[inline(never)]
+    fn resolve_for_physx(&mut self, edge: u32, is_passed: bool) {
+        let it = self.edges[edge];
+        if !is_passed && self.nodes[it.from].kind.is_device() && self.nodes[it.to].kind.is_device() {
+            if self.nodes[it.to].strand == NONE {
+                self.lanes.new_strand(&mut self.nodes[it.to]);
             }
-            self.nodes[then].wants_sync = true;
+            self.nodes[it.to].wants_sync = true;
         }
+        self.edges.unlink(self.nodes.slots(), edge);
     }
 
-    fn give_strand(&mut self, node: u32) {
-        let group = if self.is_physx() { 0 } else { self.group_of(self.nodes[node].effective) };
-        let strand = self.lanes.new_strand(group);
-        self.enter(node, strand);
-    }
-
-    #[inline]
-    fn enter(&mut self, node: u32, strand: u32) {
-        self.lanes.enter(strand);
+    /// A node that has a strand is handed out. If its priority has become that of another group, it gets a new one. Its
+    /// lane joins those of the nodes before it; to PhysX only where it waits for idle.
+    #[inline(never)]
+    fn place(&mut self, node: u32) -> Ready<'_> {
+        let is_physx = self.is_physx();
         let slot = &mut self.nodes[node];
-        (slot.strand, slot.lane) = (strand, self.lanes.lane_of(strand));
-    }
-
-    /// The place of a node that is about to be launched, and the points that it has to join there. If it has no
-    /// strand, or if its priority has become that of another group, it gets a new one (PX-13). PhysX joins only where
-    /// it waits for idle.
-    #[inline]
-    fn place(&mut self, node: u32) -> Place {
-        let slot = &self.nodes[node];
-        let is_first = slot.turns == 0 && !self.is_physx();
+        let is_first = slot.turns == 0 && !is_physx;
         let mut joins = is_first && slot.has_joins;
-        if slot.strand == NONE {
-            self.give_strand(node);
-        } else if is_first && self.lanes.group_of(slot.strand) != self.group_of(slot.effective) {
-            self.lanes.leave(slot.strand, true);
-            self.give_strand(node);
+        if is_first && !self.lanes.is_of_group(slot) {
+            if self.lanes.leave(slot.strand) {
+                self.lanes.free_strand(slot.strand, true);
+            }
+            self.lanes.new_strand(slot);
             joins = true;
         }
-        let slot = &self.nodes[node];
-        let place = Place { lane: slot.lane, strand: slot.strand };
+        let lane = slot.lane;
         self.joins.clear();
-        if joins || self.lanes.has_new_barrier(place.lane) {
-            self.join(node, place.lane, joins);
+        if joins || self.lanes.has_new_barrier(lane) {
+            self.join(node, lane, joins);
         }
-        place
+        Ready::new(node, &mut self.nodes[node], &self.joins)
     }
 
     fn join(&mut self, node: u32, lane: u8, joins: bool) {
@@ -299,7 +317,7 @@ impl Graph {
         if self.is_physx() {
             return self.next_in_passes();
         }
-        let node = self.device.pop(&mut self.nodes);
+        let node = self.device.pop(self.nodes.slots());
         if node.is_none() && self.launching == 0 {
             self.device.end_round();
         }
@@ -310,14 +328,12 @@ impl Graph {
         loop {
             // A poll gives strands in its order (PX-13).
             let (lanes, passes) = (&mut self.lanes, &mut self.passes);
-            passes.poll(&mut self.nodes, |nodes, node| {
-                if nodes[node].strand == NONE {
-                    let strand = lanes.new_strand(0);
-                    lanes.enter(strand);
-                    (nodes[node].strand, nodes[node].lane) = (strand, lanes.lane_of(strand));
+            passes.poll(self.nodes.slots(), |slot| {
+                if slot.strand == NONE {
+                    lanes.new_strand(slot);
                 }
             });
-            match self.passes.turn(&self.nodes) {
+            match self.passes.turn(self.nodes.slots()) {
                 Turn::Launch(node) => return Some(node),
                 Turn::Nothing => return None,
                 Turn::Sync => self.sync(),
@@ -327,7 +343,7 @@ impl Graph {
 
     fn sync(&mut self) {
         self.lanes.set_barrier();
-        self.passes.clear_syncs(&mut self.nodes);
+        self.passes.clear_syncs(self.nodes.slots());
         self.syncs += 1;
     }
 

@@ -3,10 +3,10 @@
 use std::ops::{Index, IndexMut};
 
 use crate::list::NONE;
-use crate::node::Mark;
-use crate::nodes::Nodes;
+use crate::node::{Mark, Slot};
 
-/// An edge, in the list of those out of `from` and in that of those into `to`.
+/// An edge, in the list of those out of `from` and in that of those into `to`. The first of a list has no `previous`:
+/// the node tells which that is.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(32))] // a power of two, which makes an index a shift
 pub(crate) struct Edge {
@@ -18,90 +18,105 @@ pub(crate) struct Edge {
     pub into_next: u32,
     /// It is one of the references of `to`.
     pub is_counted: bool,
-    /// The mark of `from` that the caller asked for.
-    pub asked: Option<Mark>,
+    /// The mark of `from` that `to` starts at.
+    pub mark: Mark,
+    /// The caller has asked for that mark.
+    pub is_asked: bool,
+}
+
+impl Edge {
+    /// An edge in no list.
+    #[inline(always)]
+    pub fn new(from: u32, to: u32, mark: Mark, is_asked: bool, is_counted: bool) -> Edge {
+        let (out_previous, out_next, into_previous, into_next) = (NONE, NONE, NONE, NONE);
+        Edge { from, to, out_previous, out_next, into_previous, into_next, is_counted, mark, is_asked }
+    }
 }
 
 /// All edges. Those that are free are a list.
 pub(crate) struct Edges {
     all: Vec<Edge>,
     free: u32,
-    live: u32,
+    /// How many edges more there may be.
+    room: u32,
 }
 
 impl Edges {
-    pub fn new() -> Edges {
-        Edges { all: Vec::new(), free: NONE, live: 0 }
+    /// No edge, and room for so many.
+    pub fn new(room: u32) -> Edges {
+        Edges { all: Vec::new(), free: NONE, room }
     }
 
+    /// How many edges more there may be.
     #[inline]
-    pub fn live(&self) -> u32 {
-        self.live
+    pub fn room(&self) -> u32 {
+        self.room
     }
 
-    #[inline]
-    pub fn link(&mut self, nodes: &mut Nodes, from: u32, to: u32, asked: Option<Mark>) -> u32 {
-        let (last, newest) = (nodes[from].out.last, nodes[to].into);
-        let edge = Edge {
-            from,
-            to,
-            out_previous: last,
-            out_next: NONE,
-            into_previous: NONE,
-            into_next: newest,
-            is_counted: false,
-            asked,
+    /// Adds an edge, for which there is room: the last out of its first node, and the first into the other one.
+    #[inline(always)] // two calls, and in one of them most of the edge is known
+    pub fn link(&mut self, slots: &mut [Slot], edge: Edge) {
+        let (from, to) = (edge.from as usize, edge.to as usize);
+        let (out, newest) = (slots[from].out, slots[to].into);
+        let (index, free) = match self.all.get_mut(self.free as usize) {
+            Some(free) => (self.free, free),
+            None => self.grow(),
         };
-        let index = self.free;
-        let index = if index == NONE {
-            self.all.push(edge);
-            self.all.len() as u32 - 1
-        } else {
-            self.free = self[index].out_next;
-            self[index] = edge;
-            index
-        };
-        match last {
-            NONE => nodes[from].out.first = index,
-            last => self[last].out_next = index,
+        let next = free.out_next;
+        *free = Edge { out_previous: out.last, into_next: newest, ..edge };
+        self.free = next;
+        slots[from].out.last = index;
+        match out.first {
+            NONE => slots[from].out.first = index,
+            _ => self[out.last].out_next = index,
         }
-        nodes[from].out.last = index;
         if newest != NONE {
             self[newest].into_previous = index;
         }
-        nodes[to].into = index;
-        self.live += 1;
-        index
+        slots[to].into = index;
+        self.room -= 1;
+    }
+
+    #[cold]
+    fn grow(&mut self) -> (u32, &mut Edge) {
+        let index = self.all.len();
+        self.all.push(Edge::new(NONE, NONE, Mark::Launched, false, false));
+        (index as u32, &mut self.all[index])
     }
 
     /// Unlinks an edge from the node after it. The list of the node before it is left as it is.
     #[inline]
-    pub fn unlink_last_end(&mut self, nodes: &mut Nodes, index: u32) {
+    pub fn unlink_last_end(&mut self, slots: &mut [Slot], index: u32) -> Edge {
         let edge = &mut self.all[index as usize];
-        let (to, previous, next) = (edge.to, edge.into_previous, edge.into_next);
+        let it = *edge;
         edge.out_next = self.free;
         self.free = index;
-        self.live -= 1;
-        match previous {
-            NONE => nodes[to].into = next,
-            previous => self[previous].into_next = next,
+        self.room += 1;
+        let to = &mut slots[it.to as usize];
+        if to.into == index {
+            to.into = it.into_next;
+        } else {
+            self[it.into_previous].into_next = it.into_next;
         }
-        if next != NONE {
-            self[next].into_previous = previous;
+        if it.into_next != NONE {
+            self[it.into_next].into_previous = it.into_previous;
         }
+        it
     }
 
-    pub fn unlink(&mut self, nodes: &mut Nodes, index: u32) {
+    pub fn unlink(&mut self, slots: &mut [Slot], index: u32) {
         let edge = self[index];
-        match edge.out_previous {
-            NONE => nodes[edge.from].out.first = edge.out_next,
-            previous => self[previous].out_next = edge.out_next,
+        let out = &mut slots[edge.from as usize].out;
+        if out.first == index {
+            out.first = edge.out_next;
+        } else {
+            self[edge.out_previous].out_next = edge.out_next;
         }
         match edge.out_next {
-            NONE => nodes[edge.from].out.last = edge.out_previous,
+            NONE => out.last = edge.out_previous,
             next => self[next].out_previous = edge.out_previous,
         }
-        self.unlink_last_end(nodes, index);
+        self.unlink_last_end(slots, index);
     }
 }
 

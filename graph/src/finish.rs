@@ -1,7 +1,8 @@
 //! Completion and failure. All nodes leave by one exit, which gives each reference back.
 
+use crate::edges::Edge;
 use crate::graph::Graph;
-use crate::list::{NONE, Pair};
+use crate::list::NONE;
 use crate::node::{Cause, NodeId, Point, Stage};
 use crate::refused::Refused;
 
@@ -26,8 +27,9 @@ impl Graph {
         if self.lanes.submitted(lane).is_none_or(|submitted| value > submitted) {
             return Err(Refused::NotReached { point: Point { lane, value } });
         }
-        while let Some(node) = self.lanes.complete_one(&mut self.nodes, lane, value) {
-            self.end(node);
+        self.lanes.complete(lane, value);
+        while let Some(node) = self.lanes.take_complete(self.nodes.slots(), lane, value) {
+            self.end_here(node);
         }
         self.settle();
         Ok(())
@@ -55,7 +57,7 @@ impl Graph {
         if stage == Stage::Running {
             at = None;
             match kind.is_device() {
-                true => at = self.enter_lane(node),
+                true => at = self.submit(node),
                 false => self.end(node),
             }
         }
@@ -73,7 +75,8 @@ impl Graph {
         self.stop(cause);
         for lane in 0..self.lanes.count() {
             let submitted = self.lanes.submitted(lane).unwrap_or(0);
-            while let Some(node) = self.lanes.complete_one(&mut self.nodes, lane, submitted) {
+            self.lanes.complete(lane, submitted);
+            while let Some(node) = self.lanes.take_complete(self.nodes.slots(), lane, submitted) {
                 self.nodes[node].poison = self.nodes[node].poison.or(Some(cause));
                 self.end(node);
             }
@@ -89,9 +92,10 @@ impl Graph {
             return None;
         }
         let slot = &self.nodes[node];
-        self.ended.first = slot.next;
+        self.ended.first = if node == self.ended.last { NONE } else { slot.next };
         let outcome = slot.poison.map_or(Ok(()), Err);
-        let ended = Ended { node: self.nodes.id(node), outcome, turns: slot.turns };
+        let id = NodeId { index: node, generation: slot.generation };
+        let ended = Ended { node: id, outcome, turns: slot.turns };
         self.nodes.give_back(node);
         Some(ended)
     }
@@ -99,7 +103,8 @@ impl Graph {
     /// No node of the device is launched from now on.
     fn stop(&mut self, cause: Cause) {
         self.failure = self.failure.or(Some(cause));
-        while let Some(node) = self.device.pop_one(&mut self.nodes) {
+        self.is_usual = false;
+        while let Some(node) = self.device.pop_one(self.nodes.slots()) {
             self.todo.push_back(node);
         }
         let todo = &mut self.todo;
@@ -112,40 +117,61 @@ impl Graph {
     }
 
     /// The one exit of every node.
-    #[inline]
+    #[inline(never)]
     pub(crate) fn end(&mut self, node: u32) {
+        self.end_here(node);
+    }
+
+    /// As [`Graph::end`], for the caller that ends most nodes.
+    #[inline(always)] // a call would cost a tenth of it
+    fn end_here(&mut self, node: u32) {
         let slot = &mut self.nodes[node];
         slot.stage = Stage::Ended;
-        let (poison, strand, points, mut edge) = (slot.poison, slot.strand, slot.points, slot.out.first);
-        (slot.out, slot.points) = (Pair::EMPTY, NONE);
+        let (poison, strand, mut edge) = (slot.poison, slot.strand, slot.out.first);
+        let has_history = slot.into & slot.points != NONE; // one of them is not `NONE`
+        slot.out.first = NONE;
         while edge != NONE {
-            let it = self.edges[edge];
-            self.edges.unlink_last_end(&mut self.nodes, edge);
-            if let Some(cause) = poison {
-                self.poison_after(it.to, cause);
-            }
-            if it.is_counted {
-                self.drop_reference(it.to);
-            } else {
-                self.end_if_last(it.to);
+            let slots = self.nodes.slots();
+            let it = self.edges.unlink_last_end(slots, edge);
+            // A node of the device that was waiting for the launch only is no longer concerned.
+            if it.is_counted || poison.is_some() || !slots[it.to as usize].kind.is_device() {
+                self.tell_end(&it, poison);
             }
             edge = it.out_next;
         }
-        if self.nodes[node].into != NONE {
-            self.unlink_predecessors(node);
+        if has_history {
+            self.leave_history(node);
         }
-        if strand != NONE {
-            self.lanes.leave(strand, !self.is_physx() || self.simulations == 0);
-        }
-        if points != NONE {
-            self.points.free(points);
+        if strand != NONE && self.lanes.leave(strand) {
+            self.lanes.free_strand(strand, !self.is_physx() || self.simulations == 0);
         }
         match self.ended.first {
             NONE => self.ended.first = node,
             _ => self.nodes[self.ended.last].next = node,
         }
         self.ended.last = node;
-        self.nodes[node].next = NONE;
+    }
+
+    /// The node before has ended: the edge fails the one after it, is no reference any more, or was the last of a node
+    /// that has been launched and is of no lane.
+    #[inline(never)]
+    fn tell_end(&mut self, edge: &Edge, poison: Option<Cause>) {
+        if let Some(cause) = poison {
+            self.poison_after(edge.to, cause);
+        }
+        if edge.is_counted {
+            self.drop_reference(edge.to, self.is_usual);
+        } else {
+            self.end_if_last(edge.to);
+        }
+    }
+
+    /// The edges from those before a node that ends, and the points that it stands for.
+    #[inline(never)]
+    fn leave_history(&mut self, node: u32) {
+        self.unlink_predecessors(node);
+        let points = std::mem::replace(&mut self.nodes[node].points, NONE);
+        self.points.free(points);
     }
 
     fn unlink_predecessors(&mut self, node: u32) {
@@ -155,7 +181,7 @@ impl Graph {
                 return;
             }
             let from = self.edges[edge].from;
-            self.edges.unlink(&mut self.nodes, edge);
+            self.edges.unlink(self.nodes.slots(), edge);
             self.lower(from);
         }
     }
@@ -164,7 +190,7 @@ impl Graph {
     #[inline]
     fn end_if_last(&mut self, node: u32) {
         let slot = &self.nodes[node];
-        if slot.stage == Stage::Launched && !slot.kind.is_device() && slot.into == NONE {
+        if !slot.kind.is_device() && slot.stage == Stage::Launched && slot.into == NONE {
             self.todo.push_back(node);
         }
     }

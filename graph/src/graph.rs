@@ -58,8 +58,6 @@ pub struct Graph {
     pub(crate) joins: Vec<Point>,
     /// Nodes that have ended, the oldest first.
     pub(crate) ended: Pair,
-    /// The group of each priority.
-    pub(crate) groups: [u8; 32],
     pub(crate) open_groups: u32,
     pub(crate) simulations: u32,
     /// Nodes of the device that are being launched.
@@ -67,6 +65,8 @@ pub struct Graph {
     /// The path of a search for a circle, and the number of the search.
     pub(crate) walk: Vec<(u32, u32)>,
     pub(crate) visit: u64,
+    /// The default order, and a device that works: the common case, in which calls have less to look at.
+    pub(crate) is_usual: bool,
     pub(crate) failure: Option<Cause>,
     /// Submitted work will not complete.
     pub(crate) is_device_lost: bool,
@@ -84,16 +84,10 @@ impl Graph {
             return Err(Refused::Options(fault));
         }
         let queue = || Queue::new(options.phase_max, options.share);
-        let mut groups = [0; 32];
-        for priority in options.priorities.iter() {
-            let level = u16::from(priority.get() - 1);
-            let group = level * u16::from(options.groups) / u16::from(options.priorities.count());
-            groups[usize::from(level)] = group as u8;
-        }
         Ok(Graph {
             options,
-            nodes: Nodes::new(),
-            edges: Edges::new(),
+            nodes: Nodes::new(options.nodes_max),
+            edges: Edges::new(options.edges_max),
             lanes: Lanes::new(&options),
             points: Points::new(),
             device: queue(),
@@ -105,12 +99,12 @@ impl Graph {
             stack: Vec::new(),
             joins: Vec::new(),
             ended: Pair::EMPTY,
-            groups,
             open_groups: 0,
             simulations: 0,
             launching: 0,
             walk: Vec::new(),
             visit: 0,
+            is_usual: options.order == Order::Default && options.lanes > 0,
             failure: None,
             is_device_lost: false,
             syncs: 0,
@@ -173,8 +167,8 @@ impl Graph {
     #[must_use]
     pub fn statistics(&self) -> Statistics {
         Statistics {
-            nodes: self.nodes.live(),
-            edges: self.edges.live(),
+            nodes: self.options.nodes_max - self.nodes.room(),
+            edges: self.options.edges_max - self.edges.room(),
             rounds: self.device.rounds + self.passes.rounds,
             joins: self.lanes.joins,
             joins_saved: self.lanes.joins_saved,
@@ -191,64 +185,70 @@ impl Graph {
         self.label(self.nodes.id(node))
     }
 
-    #[inline]
-    pub(crate) fn group_of(&self, priority: Priority) -> u8 {
-        self.groups[usize::from(priority.get() - 1) % self.groups.len()]
-    }
-
     /// The mark of `from` that `to` starts at.
     ///
     /// A host function that comes after work of the device needs its results. PhysX starts it when that work has been
     /// submitted.
-    #[inline]
+    #[inline(never)]
     pub(crate) fn mark(&self, from: u32, to: u32, asked: Option<Mark>) -> Mark {
-        let needs_results = !self.nodes[from].kind.is_host() && self.nodes[to].kind.is_host() && !self.is_physx();
+        let (from, to) = (self.nodes[from].kind, self.nodes[to].kind);
+        let needs_results = to.is_host() && !from.is_host() && !self.is_physx();
         asked.unwrap_or(if needs_results { Mark::Complete } else { Mark::Launched })
     }
 
     /// One reference less. At none the node is ready.
     #[inline]
-    pub(crate) fn drop_reference(&mut self, node: u32) {
+    pub(crate) fn drop_reference(&mut self, node: u32, is_usual: bool) {
         let slot = &mut self.nodes[node];
         slot.references -= 1;
         if slot.references == 0 {
-            self.schedule(node);
+            self.schedule(node, is_usual);
         }
     }
 
-    /// The node has no references.
+    /// The node has no references. `is_usual` is the graph's, for callers that know it.
     #[inline]
-    pub(crate) fn schedule(&mut self, node: u32) {
-        let slot = &self.nodes[node];
-        let is_device = slot.kind.is_device();
-        let is_lost = is_device && self.failure.is_some();
+    pub(crate) fn schedule(&mut self, node: u32, is_usual: bool) {
+        let slots = self.nodes.slots();
+        let slot = &mut slots[node as usize];
+        if is_usual && slot.kind.is_device() && slot.poison.is_none() {
+            slot.stage = Stage::Ready;
+            self.device.push(slots, node);
+        } else {
+            self.schedule_other(node);
+        }
+    }
+
+    /// As [`Graph::schedule`], for all nodes.
+    #[inline(never)]
+    fn schedule_other(&mut self, node: u32) {
+        let slot = &mut self.nodes[node];
+        let is_lost = slot.kind.is_device() && self.failure.is_some();
         if slot.kind == Kind::Empty || slot.poison.is_some() || is_lost {
             self.todo.push_back(node);
-            return;
-        }
-        self.nodes[node].stage = Stage::Ready;
-        if is_device && !self.is_physx() {
-            self.device.push(&mut self.nodes, node);
         } else {
+            slot.stage = Stage::Ready;
             self.enqueue(node);
         }
     }
 
     pub(crate) fn enqueue(&mut self, node: u32) {
-        match self.nodes[node].kind {
-            Kind::Host => self.host.push(&mut self.nodes, node),
-            Kind::Light => self.light.push(&mut self.nodes, node),
-            _ if self.is_physx() => self.passes.push(node),
-            _ => self.device.push(&mut self.nodes, node),
+        let slots = self.nodes.slots();
+        match slots[node as usize].kind {
+            Kind::Host => self.host.push(slots, node),
+            Kind::Light => self.light.push(slots, node),
+            _ if self.options.order == Order::PhysX => self.passes.push(node),
+            _ => self.device.push(slots, node),
         }
     }
 
     /// Takes a ready node out of its queue. The bins of PhysX are only ever emptied as a whole.
     pub(crate) fn dequeue(&mut self, node: u32) {
-        match self.nodes[node].kind {
-            Kind::Host => self.host.remove(&mut self.nodes, node),
-            Kind::Light => self.light.remove(&mut self.nodes, node),
-            _ => self.device.remove(&mut self.nodes, node),
+        let slots = self.nodes.slots();
+        match slots[node as usize].kind {
+            Kind::Host => self.host.remove(slots, node),
+            Kind::Light => self.light.remove(slots, node),
+            _ => self.device.remove(slots, node),
         }
     }
 

@@ -67,8 +67,8 @@ impl Graph {
             self.stack.push(self.edges[edge].from);
             edge = self.edges[edge].into_next;
         }
-        if self.point_in_flight(node).is_some() && self.nodes[node].previous != NONE {
-            self.stack.push(self.nodes[node].previous);
+        if self.point_in_flight(node).is_some() {
+            self.stack.extend(self.lanes.before(&self.nodes[node], node));
         }
     }
 
@@ -79,12 +79,9 @@ impl Graph {
             wanted = wanted.max(self.nodes[self.edges[edge].to].effective);
             edge = self.edges[edge].out_next;
         }
-        match self.nodes[node].next {
-            behind if self.point_in_flight(node).is_some() && behind != NONE => {
-                wanted.max(self.nodes[behind].effective)
-            }
-            _ => wanted,
-        }
+        let in_flight = self.point_in_flight(node);
+        let behind = in_flight.and_then(|_| self.lanes.behind(&self.nodes[node], node));
+        behind.map_or(wanted, |behind| wanted.max(self.nodes[behind].effective))
     }
 
     /// The point of a node of the device that has been launched.

@@ -1,15 +1,21 @@
 //! Lanes, which are real and few, and strands: the logical streams that are folded onto them.
 
+use terms::Priority;
+
 use crate::list::{NONE, Pair};
-use crate::node::Point;
-use crate::nodes::Nodes;
+use crate::node::{Point, Slot, Stage};
 use crate::options::{LANES_MAX, Options};
 
+/// The lanes that there may be: a power of two, so an index needs no check.
+const LANES: usize = LANES_MAX as usize;
+
 /// A stream of the device, with the points submitted to it.
+#[derive(Clone, Copy)]
+#[repr(align(64))]
 struct Lane {
     submitted: u64,
     completed: u64,
-    /// The launched nodes that are not complete, in a list by `Slot::next`.
+    /// The launched nodes that are not complete, in a list by `Slot::next`; `last` has a meaning while there are some.
     in_flight: Pair,
     /// How many strands are folded onto it.
     strands: u32,
@@ -20,7 +26,6 @@ struct Lane {
 /// A logical stream.
 struct Strand {
     lane: u8,
-    group: u8,
     /// The nodes that are in it and have not ended.
     holders: u32,
     next_free: u32,
@@ -28,8 +33,13 @@ struct Strand {
 
 /// All lanes and strands, and their joins.
 pub(crate) struct Lanes {
-    lanes: Vec<Lane>,
+    lanes: [Lane; LANES],
+    count: u8,
     per_group: u8,
+    /// The group of each priority; that of the highest, 32, is the first.
+    groups: [u8; 32],
+    /// The lanes onto which no strand is folded, a bit each.
+    empty: u64,
     strands: Vec<Strand>,
     free: u32,
     /// Strands without nodes that are not free before all simulations have ended (PX-18).
@@ -49,70 +59,116 @@ pub(crate) struct Lanes {
 impl Lanes {
     pub fn new(options: &Options) -> Lanes {
         let count = usize::from(options.groups) * usize::from(options.lanes);
-        let lane = || Lane { submitted: 0, completed: 0, in_flight: Pair::EMPTY, strands: 0, barrier: 0 };
+        let mut groups = [0; 32];
+        for priority in options.priorities.iter() {
+            let level = u16::from(priority.get() - 1);
+            let group = level * u16::from(options.groups) / u16::from(options.priorities.count());
+            groups[usize::from(priority.get()) % groups.len()] = group as u8;
+        }
+        let lane = Lane { submitted: 0, completed: 0, in_flight: Pair::EMPTY, strands: 0, barrier: 0 };
         Lanes {
-            lanes: (0..count).map(|_| lane()).collect(),
+            lanes: [lane; LANES],
+            count: count as u8,
             per_group: options.lanes,
+            groups,
+            empty: u64::MAX,
             strands: Vec::new(),
             free: NONE,
             retired: Vec::new(),
             joined: vec![0; count * count],
             barrier_values: vec![0; count],
             barrier: 0,
-            latest: vec![0; LANES_MAX as usize],
+            latest: vec![0; LANES],
             wanted: 0,
             joins: 0,
             joins_saved: 0,
         }
     }
 
+    #[inline]
     pub fn count(&self) -> u8 {
-        self.lanes.len() as u8
+        self.count
     }
 
-    /// A strand in the lane of the group that has the fewest.
-    pub fn new_strand(&mut self, group: u8) -> u32 {
-        let first = usize::from(group) * usize::from(self.per_group);
-        let lanes = &self.lanes[first..first + usize::from(self.per_group)];
-        let least = lanes.iter().enumerate().min_by_key(|(_, lane)| lane.strands).map_or(0, |(index, _)| index);
-        let lane = (first + least) as u8;
-        self.lanes[usize::from(lane)].strands += 1;
-        if self.free == NONE {
-            self.strands.push(Strand { lane, group, holders: 0, next_free: NONE });
-            return self.strands.len() as u32 - 1;
+    /// The group of a priority.
+    #[inline]
+    fn group_of(&self, priority: Priority) -> u8 {
+        self.groups[usize::from(priority.get()) % self.groups.len()]
+    }
+
+    /// Whether the node's strand is one of its priority's group, if it has any.
+    #[inline]
+    pub fn is_of_group(&self, slot: &Slot) -> bool {
+        slot.group == self.group_of(slot.effective)
+    }
+
+    /// A strand for a node, in the lane of its group that has the fewest.
+    pub fn new_strand(&mut self, slot: &mut Slot) {
+        let group = self.group_of(slot.effective);
+        let lane = self.least(group);
+        self.lanes[usize::from(lane) % LANES].strands += 1;
+        self.empty &= !(1 << lane);
+        let strand = Strand { lane, holders: 1, next_free: NONE };
+        let index = match self.strands.get_mut(self.free as usize) {
+            Some(free) => {
+                let index = self.free;
+                self.free = free.next_free;
+                *free = strand;
+                index
+            }
+            None => {
+                self.strands.push(strand);
+                self.strands.len() as u32 - 1
+            }
+        };
+        (slot.strand, slot.lane, slot.group) = (index, lane, group);
+    }
+
+    /// The first lane of the group that has the fewest strands.
+    fn least(&self, group: u8) -> u8 {
+        let first = group * self.per_group;
+        let empty = (self.empty >> first).trailing_zeros() as u8;
+        if empty < self.per_group {
+            return first + empty;
         }
-        let index = self.free;
-        let strand = &mut self.strands[index as usize];
-        self.free = strand.next_free;
-        *strand = Strand { lane, group, holders: 0, next_free: NONE };
-        index
+        let lanes = first..first + self.per_group;
+        lanes.min_by_key(|&lane| self.lanes[usize::from(lane) % LANES].strands).unwrap_or(first)
     }
 
-    #[inline]
-    pub fn lane_of(&self, strand: u32) -> u8 {
-        self.strands[strand as usize].lane
+    /// The node behind goes on in the strand, if it has none and no other node has it (PX-14). If not, it has to join.
+    #[inline(always)] // it is the common case of two calls, which have the slots at hand
+    pub fn offer(&mut self, slots: &mut [Slot], first: u32, then: u32) -> bool {
+        let (offer, taker) = (&slots[first as usize], &slots[then as usize]);
+        let fits = offer.offers_strand
+            && taker.kind.is_device()
+            && taker.strand == NONE
+            && offer.group == self.group_of(taker.effective);
+        if fits {
+            let (strand, lane, group) = (offer.strand, offer.lane, offer.group);
+            slots[first as usize].offers_strand = false;
+            let taker = &mut slots[then as usize];
+            (taker.strand, taker.lane, taker.group) = (strand, lane, group);
+            self.strands[strand as usize].holders += 1;
+        } else {
+            slots[then as usize].has_joins = true;
+        }
+        fits
     }
 
+    /// One node less. Returns whether the strand has none.
     #[inline]
-    pub fn group_of(&self, strand: u32) -> u8 {
-        self.strands[strand as usize].group
-    }
-
-    /// One more node is in the strand.
-    #[inline]
-    pub fn enter(&mut self, strand: u32) {
-        self.strands[strand as usize].holders += 1;
-    }
-
-    /// One node less. The strand is free when it has none, so never before its last work is complete (T19).
-    #[inline]
-    pub fn leave(&mut self, strand: u32, may_be_freed: bool) {
+    pub fn leave(&mut self, strand: u32) -> bool {
         let left = &mut self.strands[strand as usize];
         left.holders -= 1;
-        if left.holders > 0 {
-            return;
-        }
-        self.lanes[usize::from(left.lane)].strands -= 1;
+        left.holders == 0
+    }
+
+    /// A strand without nodes is free, so never before its last work is complete (T19).
+    pub fn free_strand(&mut self, strand: u32, may_be_freed: bool) {
+        let left = &mut self.strands[strand as usize];
+        let lane = &mut self.lanes[usize::from(left.lane) % LANES];
+        lane.strands -= 1;
+        self.empty |= u64::from(lane.strands == 0) << left.lane;
         if may_be_freed {
             left.next_free = self.free;
             self.free = strand;
@@ -129,49 +185,66 @@ impl Lanes {
         }
     }
 
-    /// The next point of the lane, for this node. Returns the value, and the node before it.
+    /// The node has been launched: it gets the next point of its lane. Returns that, and the node before it there, if
+    /// its priority is lower.
     #[inline]
-    pub fn submit(&mut self, nodes: &mut Nodes, lane: u8, node: u32) -> (u64, u32) {
-        let lane = &mut self.lanes[usize::from(lane)];
+    pub fn submit(&mut self, slots: &mut [Slot], node: u32) -> (Point, Option<u32>) {
+        let slot = &mut slots[node as usize];
+        (slot.stage, slot.offers_strand) = (Stage::Launched, true);
+        let number = slot.lane;
+        let lane = &mut self.lanes[usize::from(number) % LANES];
         lane.submitted += 1;
+        slot.value = lane.submitted;
+        let point = Point { lane: number, value: lane.submitted };
         let last = std::mem::replace(&mut lane.in_flight.last, node);
-        match last {
-            NONE => lane.in_flight.first = node,
-            last => nodes[last].next = node,
+        if lane.in_flight.first == NONE {
+            lane.in_flight.first = node;
+            return (point, None);
         }
-        let slot = &mut nodes[node];
-        (slot.previous, slot.next, slot.value) = (last, NONE, lane.submitted);
-        (lane.submitted, last)
+        slot.previous = last;
+        let effective = slot.effective;
+        let before = &mut slots[last as usize];
+        before.next = node;
+        (point, (before.effective < effective).then_some(last))
     }
 
     /// The next point of the lane, for no node.
     pub fn submit_point(&mut self, lane: u8) -> u64 {
-        let lane = &mut self.lanes[usize::from(lane)];
+        let lane = &mut self.lanes[usize::from(lane) % LANES];
         lane.submitted += 1;
         lane.submitted
     }
 
     #[inline]
     pub fn submitted(&self, lane: u8) -> Option<u64> {
-        self.lanes.get(usize::from(lane)).map(|lane| lane.submitted)
+        (lane < self.count).then(|| self.lanes[usize::from(lane) % LANES].submitted)
     }
 
-    /// The lane has come to `value`. Returns the first node up to there that has not been returned.
+    /// The lane has come to `value`.
     #[inline]
-    pub fn complete_one(&mut self, nodes: &mut Nodes, lane: u8, value: u64) -> Option<u32> {
-        let lane = &mut self.lanes[usize::from(lane)];
+    pub fn complete(&mut self, lane: u8, value: u64) {
+        let lane = &mut self.lanes[usize::from(lane) % LANES];
         lane.completed = lane.completed.max(value);
-        let first = lane.in_flight.first;
-        if first == NONE || nodes[first].value > value {
-            return None;
-        }
-        let next = nodes[first].next;
-        lane.in_flight.first = next;
-        match next {
-            NONE => lane.in_flight.last = NONE,
-            next => nodes[next].previous = NONE,
-        }
+    }
+
+    /// The first node of the lane, if it is one of those up to `value`. It is no longer in flight.
+    #[inline]
+    pub fn take_complete(&mut self, slots: &[Slot], lane: u8, value: u64) -> Option<u32> {
+        let in_flight = &mut self.lanes[usize::from(lane) % LANES].in_flight;
+        let first = in_flight.first;
+        let slot = slots.get(first as usize).filter(|slot| slot.value <= value)?;
+        in_flight.first = if first == in_flight.last { NONE } else { slot.next };
         Some(first)
+    }
+
+    /// The node before one that is in flight, in its lane.
+    pub fn before(&self, slot: &Slot, node: u32) -> Option<u32> {
+        (self.lanes[usize::from(slot.lane) % LANES].in_flight.first != node).then_some(slot.previous)
+    }
+
+    /// The node behind one that is in flight, in its lane.
+    pub fn behind(&self, slot: &Slot, node: u32) -> Option<u32> {
+        (self.lanes[usize::from(slot.lane) % LANES].in_flight.last != node).then_some(slot.next)
     }
 
     /// All later work waits for all that has been submitted by now.
@@ -185,7 +258,7 @@ impl Lanes {
     /// Whether the lane has not joined the newest barrier.
     #[inline]
     pub fn has_new_barrier(&self, lane: u8) -> bool {
-        self.lanes[usize::from(lane)].barrier != self.barrier
+        self.barrier != 0 && self.lanes[usize::from(lane) % LANES].barrier != self.barrier
     }
 
     /// Begins the joins of a node in this lane: with those of a barrier, if there is a new one.
@@ -198,7 +271,7 @@ impl Lanes {
     }
 
     fn join_barrier(&mut self, lane: u8) {
-        self.lanes[usize::from(lane)].barrier = self.barrier;
+        self.lanes[usize::from(lane) % LANES].barrier = self.barrier;
         for other in 0..self.count() {
             self.want(Some(lane), Point { lane: other, value: self.barrier_values[usize::from(other)] });
         }
@@ -213,7 +286,7 @@ impl Lanes {
     /// A node, in this lane if in any, has to come after `point`.
     #[inline]
     pub fn want(&mut self, lane: Option<u8>, point: Point) {
-        if lane != Some(point.lane) && self.lanes[usize::from(point.lane)].completed < point.value {
+        if lane != Some(point.lane) && self.lanes[usize::from(point.lane) % LANES].completed < point.value {
             self.want_other(lane, point);
         }
     }
@@ -251,6 +324,6 @@ impl Lanes {
 
     #[inline]
     fn pair(&self, lane: u8, other: u8) -> usize {
-        usize::from(lane) * self.lanes.len() + usize::from(other)
+        usize::from(lane) * usize::from(self.count) + usize::from(other)
     }
 }

@@ -32,16 +32,16 @@ impl fmt::Display for NodeId {
 /// The work of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
+    /// Copies.
+    Copy(Direction),
+    /// Kernels.
+    Kernel,
     /// None: the node only joins others. It is launched when those before it are.
     Empty,
     /// A function that a worker thread runs.
     Host,
     /// A short function that the thread runs which finds it ready.
     Light,
-    /// Kernels.
-    Kernel,
-    /// Copies.
-    Copy(Direction),
 }
 
 impl Kind {
@@ -57,13 +57,14 @@ impl Kind {
         matches!(self, Kind::Host | Kind::Light)
     }
 
-    /// The place in a round: copies to the device, kernels, copies to the host (PX-11). Copies on the device go among
-    /// the kernels.
-    pub(crate) const fn phase(self) -> usize {
+    /// The place in a round, a bit each: copies to the device, kernels, copies to the host (PX-11). Copies on the
+    /// device go among the kernels.
+    #[inline]
+    pub(crate) const fn phase(self) -> u8 {
         match self {
-            Kind::Copy(Direction::HostToDevice) => 0,
-            Kind::Copy(Direction::DeviceToHost) => 2,
-            _ => 1,
+            Kind::Copy(Direction::HostToDevice) => 1,
+            Kind::Copy(Direction::DeviceToHost) => 4,
+            _ => 2,
         }
     }
 }
@@ -139,7 +140,8 @@ pub(crate) struct Slot {
     pub out: Pair,
     /// The newest edge from a node that comes before.
     pub into: u32,
-    /// The neighbours in a ready queue, or the next slot that has ended or is free.
+    /// The neighbours in a ready queue or in a lane, or the next slot that has ended or is free. The first of a list
+    /// has no `previous` and the last no `next`: the list tells which nodes those are.
     pub previous: u32,
     pub next: u32,
     /// The logical stream.
@@ -161,20 +163,22 @@ pub(crate) struct Slot {
     /// The priority that the caller has been told.
     pub told: Priority,
     pub lane: u8,
+    /// The group of the lane.
+    pub group: u8,
     /// A node after it may go on in its strand.
     pub offers_strand: bool,
     /// An edge leads here from a launched node in another strand, or in none.
     pub has_joins: bool,
-    /// It is in the list of changed priorities.
-    pub is_changed: bool,
     /// It has a name by which others refer to it, and has not been submitted (PX-05).
     pub is_absent: bool,
     /// It has a name by which others refer to it.
     pub is_named: bool,
     /// PhysX waits for idle before it (PX-15, PX-16).
     pub wants_sync: bool,
-    /// It has a name, or the node that had the slot before had one.
+    /// It has a name.
     pub has_name: bool,
+    /// It is in the list of changed priorities.
+    pub is_changed: bool,
 }
 
 impl Slot {
@@ -198,26 +202,28 @@ impl Slot {
         effective: Priority::LOWEST,
         told: Priority::LOWEST,
         lane: 0,
+        group: 0,
         offers_strand: false,
         has_joins: false,
-        is_changed: false,
         is_absent: false,
         is_named: false,
         wants_sync: false,
+        is_changed: false,
         has_name: false,
     };
 
-    /// The slot becomes that of a new node. A node leaves references, edges and points as it found them, so they are
-    /// not written. The list of changed priorities holds slots, not nodes.
+    /// The slot becomes that of a new node. A node leaves edges and points as it found them, so they are not written.
+    /// The list of changed priorities holds slots, not nodes.
     #[inline]
-    pub fn begin(&mut self) {
+    pub fn begin(&mut self, spec: &Spec<'_>, effective: Priority) {
+        (self.references, self.held) = (spec.references, spec.references);
         self.strand = NONE;
         self.turns = 0;
         self.poison = None;
-        self.stage = Stage::Waiting;
-        (self.own, self.effective) = (Priority::LOWEST, Priority::LOWEST);
-        (self.has_joins, self.offers_strand, self.is_absent, self.is_named, self.wants_sync) =
-            (false, false, false, false, false);
+        (self.kind, self.stage) = (spec.kind, Stage::Waiting);
+        (self.own, self.effective) = (spec.priority, effective);
+        (self.offers_strand, self.has_joins, self.wants_sync) = (false, false, false);
+        (self.has_name, self.is_named, self.is_absent) = (false, false, false);
     }
 
     /// Whether its work may be on the device, or about to be.

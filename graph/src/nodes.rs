@@ -4,75 +4,85 @@ use std::hash::{BuildHasher, BuildHasherDefault, DefaultHasher};
 use std::ops::{Index, IndexMut};
 
 use hashbrown::HashTable;
+use terms::Priority;
 
 use crate::list::NONE;
-use crate::node::{NodeId, Slot, Stage};
+use crate::node::{NodeId, Slot, Spec, Stage};
 
 /// All slots. Those that are free are a list.
 pub(crate) struct Nodes {
     slots: Vec<Slot>,
-    /// The names of the nodes in these slots. Their memory is used again.
+    /// The names of the nodes in these slots, of those that have one. Their memory is used again.
     names: Vec<String>,
     /// The nodes to which others refer by name.
     named: HashTable<u32>,
     hasher: BuildHasherDefault<DefaultHasher>,
     free: u32,
-    live: u32,
+    /// How many nodes more there may be.
+    room: u32,
 }
 
 impl Nodes {
-    pub fn new() -> Nodes {
+    /// No node, and room for so many.
+    pub fn new(room: u32) -> Nodes {
         let (hasher, named) = (BuildHasherDefault::new(), HashTable::new());
-        Nodes { slots: Vec::new(), names: Vec::new(), named, hasher, free: NONE, live: 0 }
+        Nodes { slots: Vec::new(), names: Vec::new(), named, hasher, free: NONE, room }
     }
 
-    /// How many slots are not free.
+    /// How many nodes more there may be.
     #[inline]
-    pub fn live(&self) -> u32 {
-        self.live
+    pub fn room(&self) -> u32 {
+        self.room
     }
 
-    /// A slot for a new node.
+    /// All slots. A function that looks at several takes them once: then each is checked once.
     #[inline]
-    pub fn take(&mut self, name: &str) -> u32 {
-        if self.free == NONE {
-            self.grow();
+    pub fn slots(&mut self) -> &mut [Slot] {
+        &mut self.slots
+    }
+
+    /// A slot for a new node, for which there is room.
+    #[inline]
+    pub fn take(&mut self, spec: &Spec<'_>, effective: Priority) -> u32 {
+        let (index, slot) = match self.slots.get_mut(self.free as usize) {
+            Some(slot) => (self.free, slot),
+            None => self.grow(),
+        };
+        let next = slot.next;
+        slot.begin(spec, effective);
+        self.free = next;
+        self.room -= 1;
+        if !spec.name.is_empty() {
+            self.set_name(index, spec.name);
         }
-        let index = self.free;
-        let slot = &mut self.slots[index as usize];
-        self.free = slot.next;
-        slot.begin();
-        if slot.has_name || !name.is_empty() {
-            slot.has_name = !name.is_empty();
-            self.set_name(index, name);
-        }
-        self.live += 1;
         index
     }
 
     /// The slot is free, and its node's id is one of no node.
     #[inline]
     pub fn give_back(&mut self, index: u32) {
-        if self.slots[index as usize].is_named {
-            self.withdraw_name(index);
-        }
         let slot = &mut self.slots[index as usize];
         slot.generation = slot.generation.wrapping_add(1);
         slot.next = self.free;
         self.free = index;
-        self.live -= 1;
+        self.room += 1;
+        if slot.is_named {
+            self.withdraw_name(index);
+        }
     }
 
-    /// One more slot, which is free.
+    /// One more slot.
     #[cold]
-    fn grow(&mut self) {
+    fn grow(&mut self) -> (u32, &mut Slot) {
+        let index = self.slots.len();
         self.slots.push(Slot::EMPTY);
         self.names.push(String::new());
-        self.free = self.slots.len() as u32 - 1;
+        (index as u32, &mut self.slots[index])
     }
 
     #[inline(never)]
     fn set_name(&mut self, index: u32, name: &str) {
+        self.slots[index as usize].has_name = true;
         let kept = &mut self.names[index as usize];
         kept.clear();
         kept.push_str(name);
@@ -99,7 +109,7 @@ impl Nodes {
     }
 
     pub fn name(&self, index: u32) -> &str {
-        &self.names[index as usize]
+        if self[index].has_name { &self.names[index as usize] } else { "" }
     }
 
     /// The name of a node, also after it has left, until its slot is another node's.
@@ -117,6 +127,9 @@ impl Nodes {
 
     /// From now on others refer to the node by its name.
     pub fn publish_name(&mut self, index: u32) {
+        if !self.slots[index as usize].has_name {
+            self.names[index as usize].clear();
+        }
         let (names, hasher) = (&self.names, &self.hasher);
         let hash = |&index: &u32| hasher.hash_one(&names[index as usize]);
         self.named.insert_unique(hash(&index), index, hash);

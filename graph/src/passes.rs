@@ -1,7 +1,7 @@
 //! Ready nodes in the order of PhysX: three bins, passes over them, and a stack of submitted ones (PX-10,
 //! PX-11, PX-17).
 
-use crate::nodes::Nodes;
+use crate::node::Slot;
 
 /// The next step.
 pub(crate) enum Turn {
@@ -36,23 +36,24 @@ impl Passes {
     }
 
     /// Moves submitted nodes to the bins; `each` sees them first.
-    pub fn poll(&mut self, nodes: &mut Nodes, mut each: impl FnMut(&mut Nodes, u32)) {
+    pub fn poll(&mut self, slots: &mut [Slot], mut each: impl FnMut(&mut Slot)) {
         if self.is_taken {
             return;
         }
         while let Some(node) = self.submitted.pop() {
-            each(nodes, node);
-            self.bins[nodes[node].kind.phase()].push(node);
+            let slot = &mut slots[node as usize];
+            each(slot);
+            self.bins[slot.kind.phase().trailing_zeros() as usize].push(node);
         }
     }
 
-    pub fn turn(&mut self, nodes: &Nodes) -> Turn {
+    pub fn turn(&mut self, slots: &[Slot]) -> Turn {
         if self.is_taken {
             return Turn::Nothing;
         }
         loop {
             if let Some(&node) = self.bins[self.phase].get(self.cursor) {
-                if !nodes[node].wants_sync {
+                if !slots[node as usize].wants_sync {
                     self.is_taken = true;
                     self.rounds += u64::from(!self.is_in_round);
                     self.is_in_round = true;
@@ -79,9 +80,9 @@ impl Passes {
     }
 
     /// A wait-for-idle has been recorded: the nodes of this bin need none.
-    pub fn clear_syncs(&mut self, nodes: &mut Nodes) {
+    pub fn clear_syncs(&mut self, slots: &mut [Slot]) {
         self.has_skipped = false;
-        self.bins[self.phase].iter().for_each(|&node| nodes[node].wants_sync = false);
+        self.bins[self.phase].iter().for_each(|&node| slots[node as usize].wants_sync = false);
     }
 
     /// The node at the cursor has more to launch.

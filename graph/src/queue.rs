@@ -2,23 +2,23 @@
 
 use terms::Priority;
 
-use crate::list::{NONE, Pair};
-use crate::nodes::Nodes;
+use crate::list::Pair;
+use crate::node::Slot;
 
 const LEVELS: usize = 32;
-const PHASES: usize = 3;
 
-/// The ready nodes of one priority.
+/// The ready nodes of one priority. Sizes are powers of two, so an index needs no check.
 #[derive(Clone, Copy)]
+#[repr(align(128))]
 struct Level {
-    rings: [Pair; PHASES],
-    /// The phases with ready nodes, a bit each.
+    /// The list of each phase, by its bit. It has a meaning while it has nodes.
+    rings: [Pair; 8],
+    /// The phases with ready nodes.
     filled: u8,
+    /// The phase at hand. None before the first node of a round.
     phase: u8,
     /// The nodes taken since the phase began.
     taken: u32,
-    /// The round in which the phase is meant.
-    round: u64,
 }
 
 /// Ready nodes. Their links are in their slots.
@@ -26,12 +26,12 @@ pub(crate) struct Queue {
     levels: [Level; LEVELS],
     /// The levels with ready nodes, a bit each.
     filled: u32,
+    /// The levels with a phase at hand, a bit each.
+    begun: u32,
     /// The nodes taken while one of a lower priority was ready, since one of those had its turn.
     passed: u32,
     /// The level that had the last such turn.
     favoured: u32,
-    /// It moves on when no node is ready or being launched: then each priority begins with its first phase.
-    round: u64,
     phase_max: u32,
     share: u32,
     /// The rounds begun, of all priorities.
@@ -40,8 +40,8 @@ pub(crate) struct Queue {
 
 impl Queue {
     pub fn new(phase_max: u32, share: u32) -> Queue {
-        let level = Level { rings: [Pair::EMPTY; PHASES], filled: 0, phase: 0, taken: 0, round: 0 };
-        Queue { levels: [level; LEVELS], filled: 0, passed: 0, favoured: 0, round: 1, phase_max, share, rounds: 0 }
+        let level = Level { rings: [Pair::EMPTY; 8], filled: 0, phase: 0, taken: 0 };
+        Queue { levels: [level; LEVELS], filled: 0, begun: 0, passed: 0, favoured: 0, phase_max, share, rounds: 0 }
     }
 
     #[inline]
@@ -49,109 +49,121 @@ impl Queue {
         self.filled == 0
     }
 
-    #[inline]
-    pub fn push(&mut self, nodes: &mut Nodes, node: u32) {
-        let slot = &nodes[node];
-        let (level, phase) = (level_of(slot.effective), slot.kind.phase());
-        let ring = &mut self.levels[level].rings[phase];
-        let last = ring.last;
-        ring.last = node;
-        match last {
-            NONE => ring.first = node,
-            last => nodes[last].next = node,
+    #[inline(always)] // as `pop`
+    pub fn push(&mut self, slots: &mut [Slot], node: u32) {
+        let slot = &mut slots[node as usize];
+        let (number, phase) = (level_of(slot.effective), slot.kind.phase());
+        let level = &mut self.levels[number];
+        let ring = &mut level.rings[usize::from(phase) % 8];
+        let last = std::mem::replace(&mut ring.last, node);
+        if level.filled & phase == 0 {
+            ring.first = node;
+            level.filled |= phase;
+            self.filled |= 1 << number;
+            return;
         }
-        let slot = &mut nodes[node];
-        (slot.previous, slot.next) = (last, NONE);
-        self.levels[level].filled |= 1 << phase;
-        self.filled |= 1 << level;
+        slot.previous = last;
+        slots[last as usize].next = node;
     }
 
-    #[inline]
-    pub fn remove(&mut self, nodes: &mut Nodes, node: u32) {
-        let slot = &nodes[node];
-        let (level, phase, previous, next) = (level_of(slot.effective), slot.kind.phase(), slot.previous, slot.next);
-        let level_number = level;
-        let level = &mut self.levels[level];
-        match previous {
-            NONE => level.rings[phase].first = next,
-            previous => nodes[previous].next = next,
-        }
-        match next {
-            NONE => level.rings[phase].last = previous,
-            next => nodes[next].previous = previous,
-        }
-        if level.rings[phase].first == NONE {
-            level.filled &= !(1 << phase);
-            if level.filled == 0 {
-                self.filled &= !(1 << level_number);
+    pub fn remove(&mut self, slots: &mut [Slot], node: u32) {
+        let slot = &slots[node as usize];
+        let (number, phase, previous, next) = (level_of(slot.effective), slot.kind.phase(), slot.previous, slot.next);
+        let ring = &mut self.levels[number].rings[usize::from(phase) % 8];
+        match (ring.first == node, ring.last == node) {
+            (true, true) => self.empty(number, phase),
+            (true, false) => ring.first = next,
+            (false, true) => ring.last = previous,
+            (false, false) => {
+                slots[previous as usize].next = next;
+                slots[next as usize].previous = previous;
             }
         }
     }
 
     /// As [`Queue::pop`], where that would make the caller too long.
-    pub fn pop_one(&mut self, nodes: &mut Nodes) -> Option<u32> {
-        self.pop(nodes)
+    pub fn pop_one(&mut self, slots: &[Slot]) -> Option<u32> {
+        self.pop(slots)
     }
 
     /// The node whose turn it is. It leaves the queue.
-    #[inline]
-    pub fn pop(&mut self, nodes: &mut Nodes) -> Option<u32> {
-        let level_number = self.level()?;
-        let level = &mut self.levels[level_number];
-        let begins = level.round != self.round;
-        if begins {
-            (level.round, level.phase, level.taken) = (self.round, 0, 0);
+    #[inline(always)] // it is a third of the call of the graph that it is a part of
+    pub fn pop(&mut self, slots: &[Slot]) -> Option<u32> {
+        let highest = self.filled.checked_ilog2()?;
+        let is_alone = self.filled & (self.filled - 1) == 0;
+        let number = if is_alone { highest } else { self.shared(highest) } as usize % LEVELS;
+        if self.levels[number].filled != self.levels[number].phase {
+            self.choose_phase(number);
         }
-        let others = level.filled & !(1 << level.phase);
-        let is_over = level.filled & (1 << level.phase) == 0 || (level.taken >= self.phase_max && others != 0);
-        if is_over {
-            let above = others & !((2 << level.phase) - 1);
-            let next = if above == 0 { others } else { above }.trailing_zeros() as u8;
-            self.rounds += u64::from(next < level.phase);
-            (level.phase, level.taken) = (next, 0);
-        }
-        self.rounds += u64::from(begins);
+        let level = &mut self.levels[number];
         level.taken += 1;
-        let (phase, ring) = (level.phase, &mut level.rings[usize::from(level.phase)]);
+        let phase = level.phase;
+        let ring = &mut level.rings[usize::from(phase) % 8];
         let node = ring.first;
-        ring.first = nodes[node].next;
-        match ring.first {
-            NONE => {
-                ring.last = NONE;
-                level.filled &= !(1 << phase);
-                if level.filled == 0 {
-                    self.filled &= !(1 << level_number);
-                }
-            }
-            next => nodes[next].previous = NONE,
+        if node == ring.last {
+            self.empty(number, phase);
+        } else {
+            ring.first = slots[node as usize].next;
         }
         Some(node)
     }
 
-    /// No node is ready or being launched.
-    pub fn end_round(&mut self) {
-        self.round += 1;
+    /// The phase has no nodes any more.
+    #[inline]
+    fn empty(&mut self, number: usize, phase: u8) {
+        let level = &mut self.levels[number];
+        level.filled ^= phase;
+        if level.filled == 0 {
+            self.filled ^= 1 << number;
+        }
     }
 
-    /// The level whose turn it is: the highest, but for a share of the turns.
-    #[inline]
-    fn level(&mut self) -> Option<usize> {
-        let highest = self.filled.checked_ilog2()?;
-        let below = self.filled & !(1 << highest);
-        if below == 0 {
-            return Some(highest as usize);
+    /// The phase of the next node: the one at hand, unless it has no nodes, or has had enough while another has some.
+    fn choose_phase(&mut self, number: usize) {
+        let level = &mut self.levels[number];
+        if level.phase == 0 {
+            (level.phase, level.taken) = (1, 0);
+            self.begun |= 1 << number;
+            self.rounds += 1;
         }
+        let others = level.filled & !level.phase;
+        let is_over = level.filled & level.phase == 0 || (level.taken >= self.phase_max && others != 0);
+        if is_over {
+            let above = others & !(2 * level.phase - 1);
+            let next = lowest(if above == 0 { others } else { above });
+            self.rounds += u64::from(next < level.phase);
+            (level.phase, level.taken) = (next, 0);
+        }
+    }
+
+    /// No node is ready or being launched: each priority begins with its first phase again.
+    pub fn end_round(&mut self) {
+        while self.begun != 0 {
+            self.levels[self.begun.trailing_zeros() as usize].phase = 0;
+            self.begun &= self.begun - 1;
+        }
+    }
+
+    /// The level whose turn it is while several have nodes: the highest, but for a share of the turns.
+    fn shared(&mut self, highest: u32) -> u32 {
         self.passed += 1;
         if self.passed < self.share {
-            return Some(highest as usize);
+            return highest;
         }
         self.passed = 0;
+        let below = self.filled & !(1 << highest);
         let under = below & ((1 << self.favoured) - 1);
         self.favoured = if under == 0 { below } else { under }.ilog2();
-        Some(self.favoured as usize)
+        self.favoured
     }
 }
 
+/// The lowest bit.
+fn lowest(bits: u8) -> u8 {
+    bits & bits.wrapping_neg()
+}
+
+#[inline]
 fn level_of(priority: Priority) -> usize {
     // There are at most 32 priorities.
     usize::from(priority.get() - 1) % LEVELS

@@ -2,9 +2,10 @@
 
 use terms::Priority;
 
+use crate::edges::Edge;
 use crate::graph::Graph;
 use crate::list::NONE;
-use crate::node::{Mark, NodeId, Spec, Stage};
+use crate::node::{Kind, Mark, NodeId, Spec, Stage};
 use crate::refused::Refused;
 
 impl Graph {
@@ -15,16 +16,17 @@ impl Graph {
     /// Nothing has changed then. [`Refused::WouldBlock`], [`Refused::Priority`], [`Refused::NoDispatcher`]; in the
     /// order of PhysX also [`Refused::Finished`].
     pub fn append(&mut self, spec: &Spec<'_>) -> Result<NodeId, Refused> {
-        self.admit(spec)?;
+        let effective = self.admit(spec)?;
         self.make_room(1, spec.after.len())?;
-        let node = self.nodes.take(spec.name);
-        self.state(node, spec);
-        self.follow(node, spec.after);
-        if self.nodes[node].references == 0 {
-            self.schedule(node);
+        let node = self.nodes.take(spec, effective);
+        self.follow(node, spec.after, spec.kind);
+        let slot = &self.nodes[node];
+        let id = NodeId { index: node, generation: slot.generation };
+        if slot.references == 0 {
+            self.schedule(node, self.is_usual);
             self.settle();
         }
-        Ok(self.nodes.id(node))
+        Ok(id)
     }
 
     /// The node to which others refer by this name. If there is none, a node is made that waits for [`Graph::fill`]
@@ -38,10 +40,9 @@ impl Graph {
             return Ok(self.nodes.id(node));
         }
         self.make_room(1, 0)?;
-        let node = self.nodes.take(name);
+        let node = self.nodes.take(&Spec { name, references: 1, ..Spec::default() }, Priority::LOWEST);
         self.nodes.publish_name(node);
-        let slot = &mut self.nodes[node];
-        (slot.is_absent, slot.references, slot.held) = (true, 1, 1);
+        self.nodes[node].is_absent = true;
         Ok(self.nodes.id(node))
     }
 
@@ -62,10 +63,13 @@ impl Graph {
                 self.refuse_cycle(first, node)?;
             }
         }
-        self.nodes[node].is_absent = false;
-        self.state(node, spec);
+        let slot = &mut self.nodes[node];
+        (slot.is_absent, slot.kind, slot.own) = (false, spec.kind, spec.priority);
+        slot.references += spec.references;
+        slot.held += spec.references;
+        self.raise(node, spec.priority);
         self.count_edges_anew(node);
-        self.follow(node, spec.after);
+        self.follow(node, spec.after, spec.kind);
         Ok(())
     }
 
@@ -111,7 +115,7 @@ impl Graph {
         let held = self.nodes.find(node).filter(|&node| self.nodes[node].held > 0);
         let Some(node) = held else { return Err(Refused::NotHeld { task: self.label(node) }) };
         self.nodes[node].held -= 1;
-        self.drop_reference(node);
+        self.drop_reference(node, self.is_usual);
         self.settle();
         Ok(())
     }
@@ -154,8 +158,16 @@ impl Graph {
         }
     }
 
-    /// Whether a node may be made of this.
-    fn admit(&self, spec: &Spec<'_>) -> Result<(), Refused> {
+    /// Whether a node may be made of this, and the priority that it begins with: PhysX sees none.
+    #[inline]
+    fn admit(&self, spec: &Spec<'_>) -> Result<Priority, Refused> {
+        let is_usual = self.is_usual && self.options.priorities.contains(spec.priority);
+        if is_usual { Ok(spec.priority) } else { self.examine(spec) }
+    }
+
+    /// As [`Graph::admit`], for all nodes.
+    #[inline(never)]
+    fn examine(&self, spec: &Spec<'_>) -> Result<Priority, Refused> {
         let task = || spec.name.to_owned();
         let priorities = self.options.priorities;
         if !priorities.contains(spec.priority) {
@@ -168,54 +180,73 @@ impl Graph {
             for first in spec.after {
                 self.unfinished(*first, || format!("\"{}\"", spec.name))?;
             }
+            return Ok(Priority::LOWEST);
         }
-        Ok(())
+        Ok(spec.priority)
     }
 
+    #[inline]
     fn make_room(&self, nodes: u32, edges: usize) -> Result<(), Refused> {
-        let edges = self.edges.live() as usize + edges;
-        if self.nodes.live() + nodes > self.options.nodes_max || edges > self.options.edges_max as usize {
-            return Err(Refused::WouldBlock);
-        }
-        Ok(())
+        let has_room = nodes <= self.nodes.room() && edges <= self.edges.room() as usize;
+        if has_room { Ok(()) } else { Err(Refused::WouldBlock) }
     }
 
-    fn state(&mut self, node: u32, spec: &Spec<'_>) {
-        let slot = &mut self.nodes[node];
-        slot.kind = spec.kind;
-        slot.references += spec.references;
-        slot.held += spec.references;
-        slot.own = spec.priority;
-        self.raise(node, spec.priority);
-    }
-
-    fn follow(&mut self, node: u32, after: &[NodeId]) {
+    #[inline]
+    fn follow(&mut self, node: u32, after: &[NodeId], kind: Kind) {
         for first in after {
             if let Some(first) = self.nodes.find(*first) {
-                self.link(first, node, None);
+                if kind.is_device() {
+                    self.link(first, node, Mark::Launched, false);
+                } else {
+                    self.link_unasked(first, node);
+                }
             }
         }
     }
 
+    /// Makes the edge that the kinds of both ask for.
+    #[inline(never)]
+    fn link_unasked(&mut self, first: u32, then: u32) {
+        self.link(first, then, self.mark(first, then, None), false);
+    }
+
     /// Makes an edge, and counts it if `then` has to wait for its mark.
-    fn link(&mut self, first: u32, then: u32, asked: Option<Mark>) {
-        let slot = &self.nodes[first];
-        let stage = slot.stage;
+    #[inline(always)] // as `Edges::link`
+    fn link(&mut self, first: u32, then: u32, mark: Mark, is_asked: bool) {
+        let slots = self.nodes.slots();
+        let stage = slots[first as usize].stage;
         if stage == Stage::Ended {
             // It is not yet returned, and so its failure is known.
-            self.nodes[then].poison = self.nodes[then].poison.or(slot.poison).filter(|_| !self.is_physx());
+            self.poison_new(first, then);
             return;
         }
-        let poison = slot.poison.filter(|_| !self.is_physx());
-        let edge = self.edges.link(&mut self.nodes, first, then, asked);
-        if stage == Stage::Launched && self.mark(first, then, asked) == Mark::Launched {
-            self.nodes[then].poison = self.nodes[then].poison.or(poison);
-            self.offer_strand(first, then);
+        let is_counted = stage != Stage::Launched || mark != Mark::Launched;
+        self.edges.link(slots, Edge::new(first, then, mark, is_asked, is_counted));
+        if is_counted {
+            slots[then as usize].references += 1;
         } else {
-            self.edges[edge].is_counted = true;
-            self.nodes[then].references += 1;
+            self.lanes.offer(slots, first, then);
+            if slots[first as usize].poison.is_some() {
+                self.poison_new(first, then);
+                return;
+            }
         }
-        self.raise(first, self.nodes[then].effective);
+        let effective = slots[then as usize].effective;
+        if slots[first as usize].effective < effective {
+            self.raise(first, effective);
+        }
+    }
+
+    /// A node starts behind one that may have failed. To PhysX it does not fail then.
+    #[inline(never)]
+    fn poison_new(&mut self, first: u32, then: u32) {
+        let poison = self.nodes[first].poison.filter(|_| !self.is_physx());
+        let slot = &mut self.nodes[then];
+        slot.poison = slot.poison.or(poison);
+        let effective = slot.effective;
+        if self.nodes[first].stage != Stage::Ended {
+            self.raise(first, effective);
+        }
     }
 
     fn order(&mut self, first: NodeId, then: NodeId, asked: Option<Mark>) -> Result<(), Refused> {
@@ -227,7 +258,7 @@ impl Graph {
         };
         self.make_room(0, 1)?;
         self.refuse_cycle(first, then)?;
-        self.link(first, then, asked);
+        self.link(first, then, self.mark(first, then, asked), asked.is_some());
         Ok(())
     }
 
@@ -252,13 +283,24 @@ impl Graph {
     fn count_edges_anew(&mut self, node: u32) {
         let mut edge = self.nodes[node].into;
         while edge != NONE {
-            let it = self.edges[edge];
-            if !it.is_counted && self.mark(it.from, node, it.asked) == Mark::Complete {
-                self.edges[edge].is_counted = true;
+            self.mark_anew(edge);
+            let it = &mut self.edges[edge];
+            if !it.is_counted && it.mark == Mark::Complete {
+                it.is_counted = true;
                 self.nodes[node].references += 1;
             }
             edge = it.into_next;
         }
+        let mut edge = self.nodes[node].out.first;
+        while edge != NONE {
+            self.mark_anew(edge);
+            edge = self.edges[edge].out_next;
+        }
+    }
+
+    fn mark_anew(&mut self, edge: u32) {
+        let it = self.edges[edge];
+        self.edges[edge].mark = self.mark(it.from, it.to, it.is_asked.then_some(it.mark));
     }
 
     /// Refuses an edge that would close a circle.

@@ -127,6 +127,39 @@ fn a_name_is_one_task_until_that_has_ended() {
     assert_eq!((graph.label(named).to_string(), named.to_string()), ("0.0".to_owned(), "node 0.0".to_owned()));
 }
 
+/// Also in the slot of another node, which was of another kind.
+#[test]
+fn a_named_node_that_nothing_fills_is_empty() {
+    let mut graph = graph(Options::default());
+    let kernel = graph.append(&KERNEL).unwrap();
+    launch(&mut graph).unwrap();
+    let at = graph.point(kernel).unwrap();
+    graph.complete(at.lane, at.value).unwrap();
+    assert_eq!(graph.ended().map(|ended| ended.node), Some(kernel));
+    let named = graph.named("N").unwrap();
+    assert_eq!(named.index(), kernel.index());
+    graph.release(named).unwrap();
+    assert!(graph.next(Runner::Device).is_none(), "it has no work");
+    assert_eq!(graph.ended().map(|ended| (ended.node, ended.turns)), Some((named, 0)));
+}
+
+#[test]
+fn a_name_is_not_that_of_an_earlier_node_of_its_slot() {
+    let mut graph = graph(Options::default());
+    let end = |graph: &mut Graph, spec: &Spec<'_>| {
+        let node = graph.append(&Spec { kind: Kind::Empty, ..*spec }).unwrap();
+        assert_eq!((graph.ended().map(|ended| ended.node), node.index()), (Some(node), 0));
+        node
+    };
+    let first = end(&mut graph, &Spec { name: "N", ..KERNEL });
+    assert_eq!(graph.label(first).name, "N");
+    let second = end(&mut graph, &Spec { name: "", ..KERNEL });
+    assert_eq!((graph.label(first).name.as_str(), graph.label(second).name.as_str()), ("", ""));
+    end(&mut graph, &Spec { name: "M", ..KERNEL });
+    let nameless = graph.named("").unwrap();
+    assert_eq!((graph.named(""), graph.label(nameless).name.as_str()), (Ok(nameless), ""));
+}
+
 #[test]
 fn a_node_that_is_filled_waits_for_what_its_kind_waits_for() {
     let mut graph = graph(Options::default());
