@@ -150,3 +150,20 @@ fn loading_refuses_unknown_kernels_with_the_reason() {
     assert_eq!(launch(&gpu, hal::Function(0), 1, stream(&gpu), &[]).unwrap_err().code(), Code::INVALID_HANDLE);
     assert_eq!(gpu.allocation(DevicePtr::NULL.0), None);
 }
+
+/// Where multiprocessors are short, the kernel of the stream with the greatest priority is next, and of one priority
+/// that which has waited longest.
+#[test]
+fn urgent_kernels_are_next_where_multiprocessors_are_short() {
+    let gpu = ready();
+    let (spin, whole) = (kernel(&gpu, "soft_spin_ns"), 10_000);
+    let of = |priority| gpu.stream_create(hal::StreamFlags::NON_BLOCKING, priority).unwrap();
+    let (first, low, urgent) = (of(0), of(0), of(-5));
+    launch(&gpu, spin, whole, first, &[200_000]).unwrap();
+    launch(&gpu, spin, whole, low, &[50_000]).unwrap();
+    launch(&gpu, spin, whole, urgent, &[50_000]).unwrap();
+    gpu.stream_synchronize(urgent).unwrap();
+    assert!(gpu.stream_query(first).unwrap(), "no kernel is interrupted");
+    assert!(!gpu.stream_query(low).unwrap(), "the urgent kernel came later and went first");
+    gpu.stream_synchronize(low).unwrap();
+}

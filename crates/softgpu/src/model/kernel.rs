@@ -226,16 +226,16 @@ impl Model {
         self.admit_kernels(device);
     }
 
-    /// Starts waiting kernels in order while there are multiprocessors for the next. A started kernel leaves its
-    /// queue, so the kernels of the next stream run beside it.
+    /// Starts waiting kernels while there are multiprocessors for the next. A started kernel leaves its queue, so the
+    /// kernels of the next stream run beside it.
     pub(crate) fn admit_kernels(&mut self, device: usize) {
-        while let Some(&key) = self.devices[device].waiting_kernels.front() {
+        while let Some((place, key)) = self.next_kernel(device) {
             let Kind::Kernel(job) = &mut self.ops[key].kind else { return };
             if job.parts > self.devices[device].free_parts {
                 return;
             }
             self.devices[device].free_parts -= job.parts;
-            self.devices[device].waiting_kernels.pop_front();
+            self.devices[device].waiting_kernels.remove(place);
             job.admitted = true;
             job.running = Some(job.spec.start());
             self.ops[key].started = self.now;
@@ -247,6 +247,13 @@ impl Model {
                 self.touch_head(queue);
             }
         }
+    }
+
+    /// The place of the kernel that is next: of those whose streams have the greatest priority, the one that has waited
+    /// longest. Kernels of other streams get the multiprocessors that it leaves, once it has begun.
+    fn next_kernel(&self, device: usize) -> Option<(usize, OpKey)> {
+        let waiting = self.devices[device].waiting_kernels.iter().copied().enumerate();
+        waiting.min_by_key(|(place, key)| (self.streams[self.ops[*key].stream].priority, *place))
     }
 
     /// A launch is fetched from the host's memory. It shares the link to the device with the engine's bytes and with
