@@ -4,9 +4,10 @@ use std::fmt;
 use std::sync::Arc;
 
 use hal::{Nanos, Result, Wait};
+use terms::Priority;
 
 use crate::decide::Plan;
-use crate::records::Ticket;
+use crate::records::{Lift, Records, Ticket};
 use crate::state::StreamState;
 
 /// A submitted copy. Dropping it changes nothing about the copy.
@@ -66,6 +67,22 @@ impl CopyHandle {
 
     fn has_landed(&self) -> bool {
         self.ticket.is_some_and(|ticket| self.stream.inner.records.tickets.is_done(ticket))
+    }
+
+    /// Raises the copy to priority `to` until it has completed, because work of that priority waits for it. Copies
+    /// before it in its stream, which it cannot pass, are raised with it. It only passes more copies than before; it
+    /// holds none off.
+    pub fn lift(&self, to: Priority) -> Result<Lift> {
+        let inner = &self.stream.inner;
+        inner.check(to, "overtake lift")?;
+        let Records { tickets, standing, counters, .. } = &*inner.records;
+        let Some(ticket) = self.ticket.filter(|ticket| !tickets.is_done(*ticket)) else { return Ok(Lift::Unchanged) };
+        let ahead = self.stream.ahead.below(to, tickets).into_iter().flat_map(|before| before.tickets);
+        let lift = standing.lift(ticket, &ahead.collect::<Vec<_>>(), to);
+        if lift != Lift::Unchanged {
+            counters.boosted();
+        }
+        Ok(lift)
     }
 
     /// Waits until the copy has completed. Returns the error of the device, if there was one, and an error if a copy of

@@ -52,6 +52,7 @@ pub mod copy {
     pub use crate::decide::{Plan, Reason};
     pub use crate::handle::CopyHandle;
     pub use crate::native::Native;
+    pub use crate::records::Lift;
     pub use crate::request::Request;
 }
 

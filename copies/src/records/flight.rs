@@ -168,6 +168,9 @@ impl Flight {
 
     fn let_through(&mut self, standing: &Standing) {
         self.lower(standing);
+        if self.waits_at.is_some() {
+            standing.end_wait(self.landing);
+        }
         self.depends_on.drain(..).for_each(|mut dependency| dependency.end_boosts(standing));
     }
 }

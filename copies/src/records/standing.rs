@@ -13,6 +13,9 @@ use hal::{Code, Error, Result};
 use semaphores::{Bank, Pending};
 use terms::{Direction, Priority};
 
+use crate::records::lifts::{Lift, Lifts};
+use crate::records::ticket::Ticket;
+
 /// Whether any context of the process has lost a copy.
 static ANYWHERE: AtomicBool = AtomicBool::new(false);
 
@@ -38,13 +41,21 @@ pub(crate) struct Standing {
     banks: [Arc<Bank>; 2],
     /// The reasons not to raise, one bit each.
     aside: AtomicU8,
+    /// The copies that wait for the semaphores.
+    lifts: Lifts,
     lost: AtomicU64,
     loss: OnceLock<Error>,
 }
 
 impl Standing {
     pub(crate) fn new(banks: [Arc<Bank>; 2]) -> Standing {
-        Standing { banks, aside: AtomicU8::new(0), lost: AtomicU64::new(0), loss: OnceLock::new() }
+        Standing {
+            banks,
+            aside: AtomicU8::new(0),
+            lifts: Lifts::default(),
+            lost: AtomicU64::new(0),
+            loss: OnceLock::new(),
+        }
     }
 
     pub(crate) fn banks(&self) -> &[Arc<Bank>; 2] {
@@ -66,6 +77,21 @@ impl Standing {
             return None;
         }
         Some(pending)
+    }
+
+    /// A copy with that ticket is about to be submitted, and will wait at the word of `level`.
+    pub(crate) fn begin_to_wait(&self, ticket: Ticket, direction: Direction, level: Priority) {
+        self.lifts.begin(ticket, direction, level);
+    }
+
+    /// That copy is over.
+    pub(super) fn end_wait(&self, ticket: Ticket) {
+        self.lifts.end(|direction| self.bank(direction), ticket);
+    }
+
+    /// Lifts a copy, and those of the tickets `ahead` that were submitted before it.
+    pub(crate) fn lift(&self, ticket: Ticket, ahead: &[Ticket], to: Priority) -> Lift {
+        self.lifts.lift(|direction| self.bank(direction), ticket, ahead, to)
     }
 
     /// Whether no copy may raise a word, for any reason.

@@ -63,6 +63,9 @@ impl Planned<'_> {
         // A call that may wait in the driver for other copies must not make other threads wait for it.
         let goes_first = self.plan != Plan::Engine { raises: false } && flight.waits_at.is_none();
         let _first = goes_first.then(|| inner.pace.urgent());
+        if let Some(level) = flight.waits_at {
+            inner.records.standing.begin_to_wait(ticket, flight.direction, level);
+        }
         let submitted = copy();
         let is_tracked = submitted.is_ok() && self.complete(before, &mut flight).is_ok();
         before.into_iter().for_each(|event| inner.events.give(event));

@@ -12,6 +12,7 @@ mod expected;
 pub mod guard;
 mod heaps;
 mod inversion;
+mod lift;
 mod order;
 mod passing;
 mod requests;
@@ -80,6 +81,7 @@ const MODEL_ONLY: &[Case] = cases! { true,
     rides: not_another_way not_behind_bulk not_blocking;
     streams: waiting_ends_a_run;
     inversion: bulk_by_kernel bulk_by_engine chain_by_kernel chain_by_engine small_urgent_copy;
+    lift: by_kernel by_engine guarded its_own_stream_too not_for_nothing;
     order: three_priorities starvation_bound;
     passing: streams_release_each_other;
 };
