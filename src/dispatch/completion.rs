@@ -24,6 +24,8 @@ type Marks = Vec<(u8, Mark)>;
 enum Look {
     /// These marks are pending, and the next look is at this time at the latest.
     At(Marks, Nanos),
+    /// The device is lost, and its nodes have not ended.
+    Lost,
     /// Nothing is pending; there is something to look at again at this time, if any.
     Nothing(Option<Nanos>),
 }
@@ -41,6 +43,7 @@ pub(crate) fn look_after(shared: &Arc<Shared>, host: &dyn Host) {
         let (seen, now) = (bell.count(), host.now());
         let mut news = || bell.count() != seen;
         match look(shared, now, &mut uncovered_since) {
+            Look::Lost => shared.end_lost(host),
             Look::Nothing(again) => bell.wait(host, again, &mut news),
             Look::At(marks, _) if ask(shared, &marks) => {}
             Look::At(_, again) if again.since(now) < SLEEP_MIN => host.sleep(again.since(now)),
@@ -60,6 +63,9 @@ fn look(shared: &Arc<Shared>, now: Nanos, uncovered_since: &mut Option<Nanos>) -
         held.flush = true;
         shared.pump(held);
         held = shared.enter();
+    }
+    if held.losing.is_some() {
+        return Look::Lost;
     }
     (held.has_news, held.is_completion_asleep) = (false, true);
     let marks: Marks = (0..).zip(&held.marks).filter_map(|(lane, marks)| Some((lane, marks.first()?))).collect();

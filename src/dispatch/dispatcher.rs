@@ -14,8 +14,9 @@ use crate::dispatch::expectations::Expectations;
 use crate::dispatch::faults::Faults;
 use crate::dispatch::marks::{MARKS_MAX, Marks};
 use crate::dispatch::options::{DispatchOptions, WORKERS_MAX};
-use crate::dispatch::shared::Shared;
-use crate::dispatch::state::{Body, State};
+use crate::dispatch::rest::rest;
+use crate::dispatch::shared::{Shared, bury};
+use crate::dispatch::state::State;
 use crate::dispatch::statistics::DispatchStatistics;
 use crate::dispatch::{completion, workers};
 use crate::work::fault::Error;
@@ -57,11 +58,10 @@ impl Dispatcher {
 
     fn make_events(&self) -> hal::Result<()> {
         for lane in 0..self.shared.lanes.len() {
-            let mut events = Vec::new();
             for _ in 0..MARKS_MAX {
-                events.push(self.shared.driver.event_create(EventFlags::DISABLE_TIMING)?);
+                let event = self.shared.driver.event_create(EventFlags::DISABLE_TIMING)?;
+                self.shared.enter().marks[lane].give_back(event);
             }
-            self.shared.enter().marks[lane] = Marks::new(events);
         }
         Ok(())
     }
@@ -144,6 +144,7 @@ fn shared(overtake: &Arc<Overtake>, lanes: Vec<PriorityStream>, graph: Graph, op
         expectations: Expectations::default(),
         is_dispatching: false,
         is_closed: false,
+        losing: None,
         is_completion_asleep: false,
         has_news: false,
         asleep: 0,
@@ -165,28 +166,24 @@ impl Drop for Dispatcher {
     fn drop(&mut self) {
         self.stop();
         self.threads.clear();
-        let shared = &self.shared;
-        for lane in &shared.lanes {
-            if let Err(error) = lane.synchronize() {
-                log::warn!("a lane of the dispatcher cannot be waited for: {error}");
+        let (shared, mut dead) = (&self.shared, Vec::new());
+        self.shared.at_home(|| {
+            let rest = rest(&*shared.driver, &shared.lanes);
+            let mut held = shared.enter();
+            if let Err(error) = rest {
+                held.lose_device(error);
             }
-        }
-        let mut held = shared.enter();
-        let bodies: Vec<Body> = held.bodies.iter_mut().filter_map(Option::take).collect();
-        let events: Vec<_> = held.marks.iter_mut().flat_map(|marks| std::mem::take(marks).into_events()).collect();
-        let outcomes = held.settle_at_close(&bodies);
-        drop(held);
-        for (body, outcome) in bodies.into_iter().zip(outcomes) {
-            let fault = outcome.as_ref().err().and_then(Error::fault);
-            body.outcome.set(outcome);
-            body.set.ended(fault);
-            body.outcome.wake();
-        }
-        for event in events {
-            if let Err(error) = shared.driver.event_destroy(event) {
-                log::warn!("an event of the dispatcher cannot be destroyed: {error}");
+            held.end();
+            std::mem::swap(&mut dead, &mut held.dead);
+            let events: Vec<_> = held.marks.iter_mut().flat_map(|marks| std::mem::take(marks).into_events()).collect();
+            drop(held);
+            for event in events {
+                if let Err(error) = shared.driver.event_destroy(event) {
+                    log::warn!("an event of the dispatcher cannot be destroyed: {error}");
+                }
             }
-        }
+        });
+        bury(&mut dead);
     }
 }
 

@@ -31,18 +31,13 @@ pub(crate) struct Marks {
 }
 
 impl Marks {
-    /// The lane's events, made when it is.
-    pub fn new(spare: Vec<Event>) -> Marks {
-        Marks { spare, ..Marks::default() }
-    }
-
     /// An event for the next mark. If all are pending it is that of the newest mark, whose waiters wait for the new one
     /// then.
     pub fn take_event(&mut self) -> Option<Event> {
         self.spare.pop().or_else(|| self.pending.pop_back().map(|mark| mark.event))
     }
 
-    /// The event of a mark that could not be recorded.
+    /// An event that no mark is recorded with: one of those that are made with the lane, or of a mark that failed.
     pub fn give_back(&mut self, event: Event) {
         self.spare.push(event);
     }
@@ -121,7 +116,7 @@ mod tests {
 
     #[test]
     fn a_point_is_behind_the_first_mark_that_stands_for_it() {
-        let mut marks = Marks::new(Vec::new());
+        let mut marks = Marks::default();
         (marks.submitted, marks.wanted) = (5, 4);
         assert!(marks.is_wanting() && marks.is_uncovered());
         marks.push(mark(3, 1));
@@ -136,7 +131,8 @@ mod tests {
 
     #[test]
     fn only_the_mark_that_was_seen_counts_as_reached() {
-        let mut marks = Marks::new(vec![Event(7)]);
+        let mut marks = Marks::default();
+        marks.give_back(Event(7));
         let event = marks.take_event().unwrap();
         marks.push(Mark { value: 1, event, recorded: Nanos::ZERO });
         let seen = marks.first().unwrap();

@@ -15,6 +15,7 @@ use hal::locks::lock;
 use crate::dispatch::bells::Bells;
 use crate::dispatch::held::Held;
 use crate::dispatch::marks::Mark;
+use crate::dispatch::rest::is_idle;
 use crate::dispatch::state::{Body, Launching, Panic, State, Step, Taken};
 use crate::work::fault::Error;
 use crate::work::function::{Function, WorkResult};
@@ -38,6 +39,11 @@ impl Shared {
 
     pub fn lane(&self, lane: u8) -> &PriorityStream {
         &self.lanes[usize::from(lane)]
+    }
+
+    /// Runs `body` in the device's context, beside captures of other threads.
+    pub fn at_home<T>(&self, body: impl FnOnce() -> T) -> T {
+        self.lanes[0].inner().at_home(body)
     }
 
     /// Takes all steps that can be taken, unless another thread does.
@@ -94,7 +100,7 @@ impl Shared {
         let work = &mut launching.work;
         let outcome = caught(|| work(&mut entered));
         // A launch that failed may have left the device dead. Its streams say so.
-        let lost = outcome.is_err().then(|| self.driver.stream_query(self.lane(lane).raw()).err()).flatten();
+        let lost = outcome.is_err().then(|| is_idle(&**driver, stream.raw()).err()).flatten();
         Taken::Launched { launching, outcome, lost, at: self.driver.host().now() }
     }
 
@@ -187,9 +193,12 @@ fn caught<T>(function: impl FnOnce() -> WorkResult<T>) -> WorkResult<T> {
 }
 
 /// Drops the bodies of ended nodes, which runs code of others, and tells their futures.
-fn bury(dead: &mut Vec<Body>) {
+pub(crate) fn bury(dead: &mut Vec<Body>) {
     for body in dead.drain(..) {
         let Body { work, outcome, set, .. } = body;
+        if let Some(Err(error @ Error::Failed(_))) = outcome.get() {
+            log::warn!("{error}");
+        }
         outcome.wake();
         if let Err(thrown) = catch_unwind(AssertUnwindSafe(|| drop((work, set)))) {
             log::error!("a task's function panicked when it was dropped: the program goes on without it");

@@ -90,6 +90,8 @@ pub(crate) struct State {
     pub is_dispatching: bool,
     /// No further step is taken.
     pub is_closed: bool,
+    /// The device is lost, for this cause, and its lanes are not at rest yet.
+    pub losing: Option<Cause>,
     /// The completion thread sleeps until it is rung.
     pub is_completion_asleep: bool,
     /// There is something that the completion thread has not seen.
@@ -142,7 +144,8 @@ impl State {
         if self.is_closed {
             return None;
         }
-        self.record_step().or_else(|| self.launch_step()).or_else(|| self.light_step())
+        let of_device = if self.losing.is_none() { self.record_step().or_else(|| self.launch_step()) } else { None };
+        of_device.or_else(|| self.light_step())
     }
 
     fn record_step(&mut self) -> Option<Step> {
@@ -221,6 +224,9 @@ impl State {
             }
             Taken::NotJoined { launching, error } => {
                 let node = launching.node;
+                for join in launching.joins.iter().filter(|join| join.record.is_some()) {
+                    self.marks[usize::from(join.lane)].give_back(join.event);
+                }
                 self.keep(launching);
                 let fault = self.fault(node, Reason::Device(error));
                 let _ = self.graph.failed(node, fault);
@@ -323,23 +329,8 @@ impl State {
         }
     }
 
-    /// The device has failed, in this call.
-    pub fn lose_device(&mut self, error: hal::Error) {
-        let fault = self.faults.keep(Fault { task: "(any)".to_owned(), reason: Reason::Device(error) });
-        self.lose(fault);
-    }
-
-    fn lose(&mut self, cause: Cause) {
-        if self.graph.failure().is_none() || !self.statistics.is_device_lost {
-            self.statistics.is_device_lost = true;
-            self.graph.fail(cause);
-        }
-        self.marks.iter_mut().for_each(Marks::clear);
-    }
-
     fn fault(&mut self, node: NodeId, reason: Reason) -> Cause {
         let task = self.graph.label(node).to_string();
-        log::warn!("task {task} failed: {reason}");
         self.faults.keep(Fault { task, reason })
     }
 
@@ -372,18 +363,6 @@ impl State {
             let wanted = &mut marks[usize::from(point.lane)].wanted;
             *wanted = point.value.max(*wanted);
         });
-    }
-
-    /// The outcome of each node that is left when the dispatcher is closed. The work of the launched ones is done.
-    pub fn settle_at_close(&mut self, bodies: &[Body]) -> Vec<Result<(), Error>> {
-        let outcomes = bodies.iter().map(|body| match self.graph.stage(body.node) {
-            Stage::Launched => Ok(()),
-            _ => {
-                let task = self.graph.label(body.node).to_string();
-                Err(Error::Failed(Arc::new(Fault { task, reason: Reason::Closed })))
-            }
-        });
-        outcomes.collect()
     }
 }
 

@@ -27,7 +27,7 @@ pub struct Kernels {
 }
 
 impl Kernels {
-    fn find(rig: &Rig) -> Result<Kernels, Failure> {
+    pub fn find(rig: &Rig) -> Result<Kernels, Failure> {
         let loaded = rig.kernels()?;
         let module: Module = loaded.module;
         let of = |function: Function, name| Kernel::of(rig.driver(), function, name);

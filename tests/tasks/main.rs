@@ -15,6 +15,8 @@ mod failure;
 #[allow(dead_code)]
 #[path = "../copies/model/faulty.rs"]
 mod faulty;
+#[path = "../copies/model/machine.rs"]
+mod machine;
 #[allow(dead_code)]
 #[path = "../conformance/memory.rs"]
 mod memory;

@@ -10,8 +10,11 @@ use hal::{
     Stream, StreamFlags, Uuid,
 };
 
-/// Queries that are counted.
+/// Queries of each kind that are counted.
 const QUERIES_MAX: u64 = 20;
+
+/// A polling thread makes as many of these calls as the wait lasts.
+const QUERIES: [&str; 2] = ["stream_query", "event_query"];
 
 /// The detail of the injected error.
 pub const INJECTED: &str = "failed on purpose";
@@ -21,17 +24,18 @@ pub struct Faulty {
     inner: Arc<dyn Driver>,
     calls: AtomicU64,
     fails: AtomicU64,
-    queries: AtomicU64,
+    queries: [AtomicU64; QUERIES.len()],
     code: Code,
     failed: Mutex<Option<&'static str>>,
     refused: Mutex<&'static [&'static str]>,
+    then: Mutex<Option<Box<dyn Fn() + Send>>>,
 }
 
 impl Faulty {
     /// A driver in which no call fails yet. Later failures have this code.
     pub fn new(inner: &Arc<dyn Driver>, code: Code) -> Arc<Faulty> {
         let none = || AtomicU64::new(0);
-        let (calls, fails, queries) = (none(), none(), none());
+        let (calls, fails, queries) = (none(), none(), QUERIES.map(|_| none()));
         Arc::new(Faulty {
             inner: Arc::clone(inner),
             calls,
@@ -40,7 +44,13 @@ impl Faulty {
             code,
             failed: Mutex::default(),
             refused: Mutex::default(),
+            then: Mutex::default(),
         })
+    }
+
+    /// Runs `then` when a call fails, before the caller is told.
+    pub fn on_failure(&self, then: impl Fn() + Send + 'static) {
+        *self.then.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(then));
     }
 
     /// Fails the `nth` call from now on; 0 fails none.
@@ -68,8 +78,8 @@ impl Faulty {
         if self.refused.lock().unwrap_or_else(PoisonError::into_inner).contains(&name) {
             return Err(self.code.at(name).because(INJECTED));
         }
-        // A polling thread makes as many calls as the wait lasts: only the first of them are counted.
-        if name == "stream_query" && self.queries.fetch_add(1, Ordering::SeqCst) >= QUERIES_MAX {
+        let queries = QUERIES.iter().position(|query| *query == name).map(|kind| &self.queries[kind]);
+        if queries.is_some_and(|queries| queries.fetch_add(1, Ordering::SeqCst) >= QUERIES_MAX) {
             return Ok(());
         }
         let call = self.calls.fetch_add(1, Ordering::SeqCst) + 1;
@@ -77,6 +87,9 @@ impl Faulty {
             return Ok(());
         }
         *self.failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(name);
+        if let Some(then) = &*self.then.lock().unwrap_or_else(PoisonError::into_inner) {
+            then();
+        }
         Err(self.code.at(name).because(INJECTED))
     }
 }

@@ -1,0 +1,76 @@
+//! The loss of the device, and the close of the dispatcher. On both ways every node ends, and none while the device
+//! does its work: the body of a node owns the memory of that work.
+
+use std::sync::Arc;
+
+use graph::Cause;
+use hal::Host;
+
+use crate::dispatch::marks::Marks;
+use crate::dispatch::rest::{LOOK_SPAN, rest};
+use crate::dispatch::shared::Shared;
+use crate::dispatch::state::State;
+use crate::work::fault::{Error, Fault, Reason};
+
+impl State {
+    /// The device has failed, in this call.
+    pub fn lose_device(&mut self, error: hal::Error) {
+        let cause = self.faults.keep(Fault { task: "(any)".to_owned(), reason: Reason::Device(error) });
+        self.lose(cause);
+    }
+
+    /// No work is submitted from now on. The nodes end when the lanes are at rest ([`State::lost`]): a call may fail
+    /// while the device goes on.
+    pub fn lose(&mut self, cause: Cause) {
+        if !self.statistics.is_device_lost {
+            self.statistics.is_device_lost = true;
+            (self.losing, self.has_news) = (Some(cause), true);
+        }
+    }
+
+    /// The lanes are at rest: the nodes of a device that is lost end.
+    pub fn lost(&mut self) {
+        if let Some(cause) = self.losing.take() {
+            self.graph.fail(cause);
+            self.marks.iter_mut().for_each(Marks::clear);
+        }
+    }
+
+    /// The lanes are at rest, and no thread takes steps any more: launched nodes have completed, unless the device is
+    /// lost, and the others fail.
+    pub fn end(&mut self) {
+        self.lost();
+        for (lane, marks) in (0..).zip(&self.marks) {
+            let reported = self.graph.complete(lane, marks.submitted);
+            debug_assert!(reported.is_ok(), "so much has been submitted: {reported:?}");
+        }
+        self.collect();
+        for body in self.bodies.iter_mut().filter_map(Option::take) {
+            let task = self.graph.label(body.node).to_string();
+            let fault = Arc::new(Fault { task, reason: Reason::Closed });
+            body.outcome.set(Err(Error::Failed(Arc::clone(&fault))));
+            body.set.ended(Some(fault));
+            self.dead.push(body);
+        }
+    }
+}
+
+impl Shared {
+    /// The nodes of a lost device end as soon as its lanes are at rest, and no thread is about to submit work.
+    pub fn end_lost(self: &Arc<Shared>, host: &dyn Host) {
+        let mut held = self.enter();
+        if held.is_dispatching {
+            drop(held);
+            return host.sleep(LOOK_SPAN);
+        }
+        held.is_dispatching = true;
+        drop(held);
+        if let Err(error) = rest(&*self.driver, &self.lanes) {
+            log::warn!("the device of the dispatcher is dead: {error}");
+        }
+        let mut held = self.enter();
+        held.lost();
+        held.is_dispatching = false;
+        self.pump(held);
+    }
+}
