@@ -69,6 +69,13 @@ impl CopyHandle {
         self.ticket.is_some_and(|ticket| self.stream.inner.records.tickets.is_done(ticket))
     }
 
+    /// Whether [`CopyHandle::lift`] may have an effect: the copy has a ticket of its own.
+    #[doc(hidden)] // for the dispatcher of the front door
+    #[must_use]
+    pub fn can_be_lifted(&self) -> bool {
+        self.ticket.is_some()
+    }
+
     /// Raises the copy to priority `to` until it has completed, because work of that priority waits for it. Copies
     /// before it in its stream, which it cannot pass, are raised with it. It only passes more copies than before; it
     /// holds none off.

@@ -56,6 +56,11 @@ pub(crate) fn look_after(shared: &Arc<Shared>, host: &dyn Host) {
 fn look(shared: &Arc<Shared>, now: Nanos, uncovered_since: &mut Option<Nanos>) -> Look {
     let mut held = shared.enter();
     held.expectations.look(now);
+    if held.is_handed_over {
+        held.is_handed_over = false;
+        shared.pump(held);
+        held = shared.enter();
+    }
     if !held.marks.iter().any(|marks| marks.is_uncovered()) {
         *uncovered_since = None;
     } else if now >= *uncovered_since.get_or_insert(now) + FLUSH_AFTER {
@@ -67,7 +72,7 @@ fn look(shared: &Arc<Shared>, now: Nanos, uncovered_since: &mut Option<Nanos>) -
     if held.losing.is_some() {
         return Look::Lost;
     }
-    (held.has_news, held.is_completion_asleep) = (false, true);
+    (held.has_news, held.is_completion_asleep) = (held.is_handed_over, true);
     let marks: Marks = (0..).zip(&held.marks).filter_map(|(lane, marks)| Some((lane, marks.first()?))).collect();
     let flush_at = uncovered_since.map(|since| since + FLUSH_AFTER);
     let Some(newest) = marks.iter().map(|(_, mark)| mark.recorded).max() else {

@@ -150,6 +150,8 @@ fn shared(overtake: &Arc<Overtake>, lanes: Vec<PriorityStream>, graph: Graph, op
         asleep: 0,
         flush: false,
         dead: Vec::new(),
+        lifts: Vec::new(),
+        is_handed_over: false,
         joins: Vec::new(),
     };
     Shared {

@@ -7,8 +7,9 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
 
+use copies::copy::{CopyHandle, Lift};
 use copies::{Overtake, PriorityStream};
-use graph::NodeId;
+use graph::{NodeId, Priority};
 use hal::Driver;
 use hal::locks::lock;
 
@@ -20,6 +21,9 @@ use crate::dispatch::state::{Body, Launching, Panic, State, Step, Taken};
 use crate::work::fault::Error;
 use crate::work::function::{Function, WorkResult};
 use crate::work::lane::{Inside, Lane};
+
+/// A thread takes so many steps before it hands over.
+const STEPS_MAX: u32 = 256;
 
 /// The parts of a dispatcher that its threads share.
 pub(crate) struct Shared {
@@ -46,13 +50,14 @@ impl Shared {
         self.lanes[0].inner().at_home(body)
     }
 
-    /// Takes all steps that can be taken, unless another thread does.
+    /// Takes the steps that can be taken, unless another thread does. The completion thread goes on if there are many:
+    /// a thread that submits one task does not have to dispatch those of all others for ever.
     pub fn pump<'s>(self: &'s Arc<Shared>, mut held: Held<'s>) {
         let mut dead = Vec::new();
         held.collect();
         if !held.is_dispatching {
             held.is_dispatching = true;
-            let mut visit = None;
+            let (mut visit, mut steps) = (None, 0);
             while let Some(step) = held.step() {
                 std::mem::swap(&mut dead, &mut held.dead);
                 drop(held);
@@ -61,6 +66,11 @@ impl Shared {
                 held = self.enter();
                 held.report(taken);
                 held.collect();
+                steps += 1;
+                if steps == STEPS_MAX {
+                    (held.is_handed_over, held.has_news) = (true, true);
+                    break;
+                }
             }
             held.is_dispatching = false;
         }
@@ -71,8 +81,10 @@ impl Shared {
 
     /// Takes a step. The context is current from the first that needs it until `visit` is dropped.
     fn take<'s>(self: &'s Arc<Shared>, step: Step, visit: &mut Option<copies::context::Entered<'s>>) -> Taken {
-        if let Step::Light(node, function) = step {
-            return Taken::Ran(node, run(function));
+        match step {
+            Step::Light(node, function) => return Taken::Ran(node, run(function)),
+            Step::Lift(copies, to) => return Taken::Lifted(lift(&copies, to)),
+            _ => {}
         }
         if visit.is_none() {
             match self.overtake.cuda_context().enter() {
@@ -86,7 +98,7 @@ impl Shared {
                 let result = self.driver.event_record(event, self.lane(lane).raw());
                 Taken::Recorded { lane, mark: Mark { value, event, recorded: self.driver.host().now() }, result }
             }
-            Step::Light(..) => unreachable!("run above"),
+            Step::Light(..) | Step::Lift(..) => unreachable!("taken above"),
         }
     }
 
@@ -96,9 +108,11 @@ impl Shared {
         }
         let Launching { node, lane, turn, priority, can_begin, .. } = launching;
         let (driver, stream) = (&self.driver, self.lane(lane));
-        let mut entered = Lane { inside: &**self, driver, stream, node, number: lane, turn, priority, can_begin };
+        let mut entered =
+            Lane { inside: &**self, driver, stream, node, number: lane, turn, priority, can_begin, copies: Vec::new() };
         let work = &mut launching.work;
         let outcome = caught(|| work(&mut entered));
+        launching.copies = entered.copies;
         // A launch that failed may have left the device dead. Its streams say so.
         let lost = outcome.is_err().then(|| is_idle(&**driver, stream.raw()).err()).flatten();
         Taken::Launched { launching, outcome, lost, at: self.driver.host().now() }
@@ -174,7 +188,13 @@ fn outside(step: Step, error: hal::Error, shared: &Shared) -> Taken {
             Taken::Recorded { lane, mark: Mark { value, event, recorded }, result: Err(error) }
         }
         Step::Light(node, _) => Taken::Ran(node, Err(Box::new(error))),
+        Step::Lift(..) => Taken::Lifted(0),
     }
+}
+
+/// Raises submitted copies for a task that waits for them. Returns how many there was a use for.
+fn lift(copies: &[CopyHandle], to: Priority) -> u64 {
+    copies.iter().filter(|copy| !matches!(copy.lift(to), Ok(Lift::Unchanged) | Err(_))).count() as u64
 }
 
 /// Runs a function of the host.
@@ -192,17 +212,24 @@ fn caught<T>(function: impl FnOnce() -> WorkResult<T>) -> WorkResult<T> {
     })
 }
 
-/// Drops the bodies of ended nodes, which runs code of others, and tells their futures.
+/// Drops the bodies of ended nodes, tells of their failures, and wakes their futures. All that runs code of others; its
+/// panics must not reach the thread that dispatches.
 pub(crate) fn bury(dead: &mut Vec<Body>) {
     for body in dead.drain(..) {
         let Body { work, outcome, set, .. } = body;
-        if let Some(Err(error @ Error::Failed(_))) = outcome.get() {
-            log::warn!("{error}");
-        }
-        outcome.wake();
-        if let Err(thrown) = catch_unwind(AssertUnwindSafe(|| drop((work, set)))) {
-            log::error!("a task's function panicked when it was dropped: the program goes on without it");
-            std::mem::forget(thrown);
-        }
+        apart(|| {
+            if let Some(Err(error @ Error::Failed(_))) = outcome.get() {
+                log::warn!("{error}");
+            }
+        });
+        apart(|| outcome.wake());
+        apart(|| drop((work, set)));
+    }
+}
+
+fn apart(body: impl FnOnce()) {
+    if let Err(thrown) = catch_unwind(AssertUnwindSafe(body)) {
+        // Dropping the payload of a panic could panic again.
+        std::mem::forget(thrown);
     }
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use copies::copy::CopyHandle;
 use graph::{Cause, Graph, Kind, NodeId, Priority, Runner, Stage};
 use hal::{Event, Nanos};
 
@@ -23,6 +24,8 @@ pub(crate) struct Body {
     pub work: Work,
     pub outcome: Arc<Outcome>,
     pub set: Arc<Set>,
+    /// Its copies, which may have to be raised.
+    pub copies: Vec<CopyHandle>,
     /// A handle waits for it.
     pub is_wanted: bool,
 }
@@ -47,6 +50,8 @@ pub(crate) struct Launching {
     pub can_begin: Option<bool>,
     pub joins: Vec<Join>,
     pub work: Launch,
+    /// The copies that it has submitted, once it has been made.
+    pub copies: Vec<CopyHandle>,
 }
 
 /// A step that a thread takes without the lock.
@@ -54,6 +59,7 @@ pub(crate) enum Step {
     Launch(Launching),
     Record { lane: u8, value: u64, event: Event },
     Light(NodeId, Function),
+    Lift(Vec<CopyHandle>, Priority),
 }
 
 /// The end of a step.
@@ -76,6 +82,7 @@ pub(crate) enum Taken {
         result: hal::Result<()>,
     },
     Ran(NodeId, WorkResult<()>),
+    Lifted(u64),
 }
 
 /// All that the threads of the dispatcher share, but for the driver and the streams.
@@ -102,6 +109,10 @@ pub(crate) struct State {
     pub flush: bool,
     /// Bodies of nodes that have ended: dropped, and their futures woken, without the lock.
     pub dead: Vec<Body>,
+    /// Nodes whose priority has changed since they were submitted.
+    pub lifts: Vec<(NodeId, Priority)>,
+    /// Steps are left that no thread takes: the completion thread is to do that.
+    pub is_handed_over: bool,
     /// The list of joins, between launches.
     pub joins: Vec<Join>,
 }
@@ -123,7 +134,16 @@ impl State {
         let (outcome_of_node, set) = (Arc::clone(&outcome), Arc::clone(set));
         let (kind, priority) = (Kind::Empty, Priority::LOWEST);
         let work = Work::Nothing;
-        self.bodies[index] = Some(Body { node, kind, priority, work, outcome: outcome_of_node, set, is_wanted: false });
+        self.bodies[index] = Some(Body {
+            node,
+            kind,
+            priority,
+            work,
+            outcome: outcome_of_node,
+            set,
+            copies: Vec::new(),
+            is_wanted: false,
+        });
         outcome
     }
 
@@ -144,8 +164,21 @@ impl State {
         if self.is_closed {
             return None;
         }
-        let of_device = if self.losing.is_none() { self.record_step().or_else(|| self.launch_step()) } else { None };
-        of_device.or_else(|| self.light_step())
+        let lift = self.lift_step();
+        let of_device = || if self.losing.is_none() { self.record_step().or_else(|| self.launch_step()) } else { None };
+        lift.or_else(of_device).or_else(|| self.light_step())
+    }
+
+    /// The copies of a submitted node that a more urgent one has come to wait for.
+    fn lift_step(&mut self) -> Option<Step> {
+        let lifts = &mut self.lifts;
+        self.graph.inherited(|node, priority| lifts.push((node, priority)));
+        while let Some((node, to)) = self.lifts.pop() {
+            if let Some(body) = self.body(node).filter(|body| !body.copies.is_empty()) {
+                return Some(Step::Lift(body.copies.clone(), to));
+            }
+        }
+        None
     }
 
     fn record_step(&mut self) -> Option<Step> {
@@ -179,7 +212,16 @@ impl State {
             let can_begin = if joins.is_empty() { self.marks[usize::from(lane)].can_begin() } else { Some(false) };
             match self.take_work(node) {
                 Work::Launch(work) => {
-                    return Some(Step::Launch(Launching { node, lane, turn, priority, can_begin, joins, work }));
+                    return Some(Step::Launch(Launching {
+                        node,
+                        lane,
+                        turn,
+                        priority,
+                        can_begin,
+                        joins,
+                        work,
+                        copies: Vec::new(),
+                    }));
                 }
                 _ => {
                     // A node of the device without work, such as a task that was named and has none.
@@ -234,6 +276,7 @@ impl State {
             }
             Taken::Recorded { lane, mark, result } => self.recorded(lane, mark, result),
             Taken::Ran(node, outcome) => self.ran(node, outcome),
+            Taken::Lifted(copies) => self.statistics.lifts += copies,
         }
     }
 
@@ -242,6 +285,7 @@ impl State {
         self.joins = launching.joins;
         if let Some(body) = self.body(launching.node) {
             body.work = Work::Launch(launching.work);
+            body.copies.extend(launching.copies);
         }
     }
 

@@ -11,6 +11,8 @@ pub struct DispatchStatistics {
     pub joins: u64,
     /// Events recorded in lanes: for joins, and for threads that wait.
     pub marks: u64,
+    /// Submitted copies that were raised because a more urgent task came to wait for them.
+    pub lifts: u64,
     /// Whether the device has failed. No task of the device runs any more.
     pub is_device_lost: bool,
 }

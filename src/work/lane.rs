@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use copies::PriorityStream;
-use copies::copy::Request;
+use copies::copy::{CopyHandle, Request};
 use graph::{NodeId, Priority};
 use hal::{Driver, Stream};
 
@@ -35,6 +35,8 @@ pub struct Lane<'l> {
     pub(crate) priority: Priority,
     /// Whether the next copy can begin when it is submitted, if that is known.
     pub(crate) can_begin: Option<bool>,
+    /// The copies so far.
+    pub(crate) copies: Vec<CopyHandle>,
 }
 
 impl Lane<'_> {
@@ -85,7 +87,11 @@ impl Lane<'_> {
             request = request.ready(can_begin);
         }
         // SAFETY: passed on to the caller.
-        unsafe { self.stream.memcpy_async(&request) }.map(drop)
+        let copy = unsafe { self.stream.memcpy_async(&request)? };
+        if copy.can_be_lifted() {
+            self.copies.push(copy);
+        }
+        Ok(())
     }
 
     /// Launches a kernel, once its arguments fit its parameters.

@@ -25,5 +25,5 @@ pub const ALL: &[(&str, Check)] = checks! {
     order: through_the_host completes after_launch foreign held_and_released inherited cycles;
     physx: turns phases fork join sync_points;
     sets: start_and_stop named never_submitted groups first_failure;
-    threads: submit_beside_each_other submit_from_everywhere;
+    threads: submitting_ends submit_beside_each_other submit_from_everywhere;
 };

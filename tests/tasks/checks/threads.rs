@@ -61,3 +61,27 @@ pub fn submit_from_everywhere(rig: &Rig) -> Outcome {
     bed.tasks.wait()?;
     same("runs", &runs.load(Ordering::Acquire), &8)
 }
+
+/// A task that submits another one like it, until it is told to stop.
+fn endless(tasks: &Tasks, stop: &Arc<AtomicU32>) -> Result<(), Error> {
+    let (again, told) = (tasks.clone(), Arc::clone(stop));
+    let kernel = tasks.kernel("endless", move |_: &mut Lane<'_>| {
+        if told.load(Ordering::Acquire) == 0 {
+            endless(&again, &told)?;
+        }
+        Ok(More::Done)
+    });
+    kernel.submit().map(drop)
+}
+
+/// A thread that submits a task does not have to dispatch the tasks of others for ever.
+pub fn submitting_ends(rig: &Rig) -> Outcome {
+    let bed = bed::open(rig)?;
+    let stop: Arc<AtomicU32> = Arc::default();
+    endless(&bed.tasks, &stop)?;
+    let other = bed.tasks.kernel("other", |_: &mut Lane<'_>| Ok(More::Done)).submit()?;
+    // No call that would dispatch.
+    bed::eventually(rig, "the other task ends", || other.is_done())?;
+    stop.store(1, Ordering::Release);
+    Ok(bed.tasks.wait()?)
+}

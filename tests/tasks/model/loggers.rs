@@ -1,4 +1,4 @@
-//! The program's logger is code of others: it may submit tasks itself.
+//! The program's logger is code of others: it may submit tasks itself, and panic.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, Once};
@@ -14,6 +14,9 @@ use crate::model::on;
 /// A name that no task of another trial has.
 const NAME: &str = "fails for the logger";
 
+/// The error at which the logger panics.
+const PANICS_AT: &str = "the logger is to panic";
+
 static TASKS: Mutex<Option<Tasks>> = Mutex::new(None);
 static SUBMITTED: AtomicU32 = AtomicU32::new(0);
 
@@ -25,6 +28,7 @@ impl Log for Submits {
     }
 
     fn log(&self, record: &Record<'_>) {
+        assert!(!record.args().to_string().contains(PANICS_AT), "a logger that panics");
         if !record.args().to_string().contains(NAME) {
             return;
         }
@@ -37,13 +41,32 @@ impl Log for Submits {
     fn flush(&self) {}
 }
 
-/// Each failure is told, and without the dispatcher's lock.
-pub fn may_submit() -> Outcome {
+fn install() {
     static SET: Once = Once::new();
     SET.call_once(|| {
         log::set_logger(&Submits).expect("no other trial sets a logger");
         log::set_max_level(LevelFilter::Warn);
     });
+}
+
+/// The other tasks are dispatched after a logger has panicked in the middle of a dispatch.
+pub fn may_panic() -> Outcome {
+    install();
+    on(|rig| {
+        let bed = bed::open(rig)?;
+        let first = bed.tasks.join("first").held().submit()?;
+        let fails = bed.tasks.light("fails", || Err(PANICS_AT.into())).after(&first).submit()?;
+        let next = bed.tasks.light("next", || Ok(())).after(&first).submit()?;
+        // One thread takes both steps, and the logger panics between them.
+        first.release()?;
+        ensure!(fails.wait().is_err(), "it fails");
+        Ok(next.wait()?)
+    })
+}
+
+/// Each failure is told, and without the dispatcher's lock.
+pub fn may_submit() -> Outcome {
+    install();
     on(|rig| {
         let bed = bed::open(rig)?;
         *lock(&TASKS) = Some(bed.tasks.clone());

@@ -4,6 +4,7 @@ mod faults;
 mod loggers;
 mod scenario;
 mod urgency;
+mod wakers;
 
 use crate::failure::{Failure, Outcome};
 use crate::machine;
@@ -16,10 +17,13 @@ pub const ALL: &[(&str, OnModel)] = &[
     ("faults::opening", faults::opening),
     ("faults::every_call", faults::every_call),
     ("faults::every_last_call", faults::every_last_call),
+    ("loggers::may_panic", loggers::may_panic),
     ("loggers::may_submit", loggers::may_submit),
+    ("urgency::a_submitted_copy_is_lifted", urgency::a_submitted_copy_is_lifted),
     ("urgency::overtakes_bulk", urgency::overtakes_bulk),
     ("urgency::a_copy_that_waits_holds_nothing_off", urgency::a_copy_that_waits_holds_nothing_off),
     ("urgency::bulk_alone_goes_natively", urgency::bulk_alone_goes_natively),
+    ("wakers::may_panic", wakers::may_panic),
 ];
 
 /// Runs a check on a fresh software GPU.
