@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use hal::{Device, Function, Module, Nanos};
+use hal::{Device, Driver, Function, Module, Nanos};
 use overtake::dispatch::{DispatchOptions, Dispatcher};
 use overtake::task::{Kernel, Tasks};
 use overtake::{Options, Overtake, Priority};
@@ -46,10 +46,15 @@ pub fn open(rig: &Rig) -> Result<Bed, Failure> {
 }
 
 pub fn open_with(rig: &Rig, options: DispatchOptions) -> Result<Bed, Failure> {
+    open_on(rig, rig.shared_driver(), options)
+}
+
+/// The same on a driver that stands before the rig's.
+pub fn open_on(rig: &Rig, driver: &Arc<dyn Driver>, options: DispatchOptions) -> Result<Bed, Failure> {
     let kernels = Kernels::find(rig)?;
     let options_of_copies =
         Options { priorities: overtake::Priorities::new(8).expect("8 is a count"), ..Options::default() };
-    let overtake = Arc::new(Overtake::open(rig.shared_driver(), Device(0), options_of_copies)?);
+    let overtake = Arc::new(Overtake::open(driver, Device(0), options_of_copies)?);
     let dispatcher = Dispatcher::open(&overtake, options)?;
     Ok(Bed { tasks: Tasks::new(&dispatcher), dispatcher, overtake, kernels })
 }

@@ -1,6 +1,7 @@
 //! A driver in which a chosen call fails on purpose.
 #![allow(unsafe_code)] // the copies are passed on, with the caller's own promise
 
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -29,6 +30,7 @@ pub struct Faulty {
     failed: Mutex<Option<&'static str>>,
     refused: Mutex<&'static [&'static str]>,
     then: Mutex<Option<Box<dyn Fn() + Send>>>,
+    made: Mutex<BTreeMap<&'static str, u64>>,
 }
 
 impl Faulty {
@@ -45,6 +47,7 @@ impl Faulty {
             failed: Mutex::default(),
             refused: Mutex::default(),
             then: Mutex::default(),
+            made: Mutex::default(),
         })
     }
 
@@ -69,12 +72,18 @@ impl Faulty {
         self.calls.load(Ordering::SeqCst)
     }
 
+    /// The number of calls of each name, the failed ones included.
+    pub fn made(&self) -> BTreeMap<&'static str, u64> {
+        self.made.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
     /// The call that failed, if one did.
     pub fn failed(&self) -> Option<&'static str> {
         *self.failed.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn enter(&self, name: &'static str) -> Result<()> {
+        *self.made.lock().unwrap_or_else(PoisonError::into_inner).entry(name).or_default() += 1;
         if self.refused.lock().unwrap_or_else(PoisonError::into_inner).contains(&name) {
             return Err(self.code.at(name).because(INJECTED));
         }

@@ -1,6 +1,7 @@
 //! All checks, one file per noun.
 
 mod chains;
+mod creation;
 mod failures;
 mod order;
 mod physx;
@@ -21,6 +22,7 @@ macro_rules! checks {
 /// The noun and the property, such as `chains::bytes`, and the check.
 pub const ALL: &[(&str, Check)] = checks! {
     chains: bytes many turns;
+    creation: none_after_warm_up;
     failures: of_a_launch of_a_function panics arguments;
     order: through_the_host completes after_launch foreign held_and_released inherited cycles;
     physx: turns phases fork join sync_points;
