@@ -1,5 +1,5 @@
-//! A driver whose calls on the submit path cost nothing, and whose device completes everything at once: the cost that
-//! remains is overtake's own.
+//! A driver whose calls on the way of a copy or a task cost nothing, and whose device completes everything at once: the
+//! cost that remains is overtake's own.
 #![allow(unsafe_code)] // copies are passed on, with the caller's own promise; completions are stored as by a device
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -7,10 +7,9 @@ use std::sync::{Arc, Mutex};
 
 use driver::RealHost;
 use overtake::hal::{
-    Attribute, CaptureMode, CaptureStatus, Context, Device, DevicePtr, Driver, Event, EventFlags, ExternalMemory,
-    ExternalSemaphore, ExternalSemaphoreKind, Function, Graph, Host, HostAllocFlags, HostRegisterFlags, Launch, MemOp,
-    MemoryKind, Module, Nanos, PointerInfo, PriorityRange, Result, Shape, Stream, StreamFlags, ThreadToken, Uuid, Wait,
-    Width,
+    Attribute, CaptureMode, CaptureStatus, Context, Device, DevicePtr, Driver, Event, EventFlags, Function, Graph,
+    Host, HostAllocFlags, HostRegisterFlags, Launch, MemOp, MemoryKind, Module, Nanos, PointerInfo, PriorityRange,
+    Result, Shape, Stream, StreamFlags, ThreadToken, Uuid, Wait, Width,
 };
 use softgpu::{Clock, SoftGpu};
 
@@ -79,6 +78,8 @@ pub struct Null {
     inner: Arc<dyn Driver>,
     host: Frozen,
     instant: AtomicBool,
+    /// The context that is current on all threads, once it is instant.
+    context: AtomicU64,
     withheld: AtomicBool,
     mapped: Mutex<Vec<(DevicePtr, Mapped)>>,
 }
@@ -89,13 +90,19 @@ impl Null {
         let inner: Arc<dyn Driver> = Arc::new(SoftGpu::builder().clock(Clock::FreeRunning).build());
         let host = Frozen { host: RealHost::new(), since: AtomicU64::new(0) };
         let (instant, withheld) = (AtomicBool::new(false), AtomicBool::new(false));
-        Arc::new(Null { inner, host, instant, withheld, mapped: Mutex::default() })
+        Arc::new(Null { inner, host, instant, context: AtomicU64::new(0), withheld, mapped: Mutex::default() })
     }
 
-    /// From now on no call of the submit path costs anything, and time stands still.
+    /// From now on no call of the submit path costs anything.
     pub fn be_instant(&self, instant: bool) {
-        self.host.since.store(if instant { self.host.host.now().0 } else { 0 }, Ordering::Relaxed);
+        let current = self.inner.context_current().ok().flatten();
+        self.context.store(current.map_or(0, |context| context.0), Ordering::Relaxed);
         self.instant.store(instant, Ordering::Relaxed);
+    }
+
+    /// From now on time stands still.
+    pub fn freeze(&self, frozen: bool) {
+        self.host.since.store(if frozen { self.host.host.now().0 } else { 0 }, Ordering::Relaxed);
     }
 
     /// From now on completions are not written: copies stay pending.
@@ -150,6 +157,15 @@ impl Driver for Null {
 
     fn host(&self) -> &dyn Host {
         &self.host
+    }
+
+    fn context_current(&self) -> Result<Option<Context>> {
+        let current = self.context.load(Ordering::Relaxed);
+        self.or((current != 0).then_some(Context(current)), |inner| inner.context_current())
+    }
+
+    fn event_query(&self, event: Event) -> Result<bool> {
+        self.or(true, |inner| inner.event_query(event))
     }
 
     fn stream_capture_status(&self, stream: Stream) -> Result<CaptureStatus> {

@@ -92,6 +92,7 @@ impl Bench {
             through: way.is_some(),
         };
         bench.null.be_instant(true);
+        bench.null.freeze(true);
         bench.null.withhold(way.is_some_and(|way| way.withheld));
         (0..WARM_UP).for_each(|_| bench.copy());
         bench
@@ -116,6 +117,7 @@ impl Bench {
 impl Drop for Bench {
     fn drop(&mut self) {
         // The device is the software GPU again, and idle.
+        self.null.freeze(false);
         self.null.be_instant(false);
         self.null.withhold(false);
     }

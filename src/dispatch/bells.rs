@@ -1,6 +1,6 @@
 //! The bells of the dispatcher's threads.
 
-use threads::Bell;
+use copies::bell::Bell;
 
 /// The bells of the dispatcher's threads.
 pub(crate) struct Bells {

@@ -3,10 +3,11 @@
 use std::fmt;
 use std::sync::{Arc, Mutex};
 
+use copies::bell::Bell;
+use copies::worker::Worker;
 use copies::{Overtake, Priority, PriorityStream};
 use graph::Graph;
 use hal::{Code, EventFlags};
-use threads::{Bell, Worker};
 
 use crate::dispatch::bells::Bells;
 use crate::dispatch::expectations::Expectations;

@@ -3,7 +3,8 @@
 
 use channels::attention::Attention;
 use hal::{Host, Nanos};
-use threads::Bell;
+
+use crate::bell::Bell;
 
 /// The time between looks while no copy is out: a submitting thread that is stuck in the driver rings no bell.
 pub(super) const NAP_IDLE: Nanos = Nanos::from_ms(5);

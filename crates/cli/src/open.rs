@@ -7,7 +7,7 @@ use crate::args::{Arguments, BackendName};
 use crate::failure::Result;
 use crate::output;
 
-/// Whether copies on the software GPU move bytes. A benchmark of gigabytes only needs their timing.
+/// Whether copies on the software GPU move bytes, and kernels work. A benchmark of gigabytes only needs their timing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Payload {
     /// They move bytes.
@@ -32,7 +32,7 @@ pub fn open_with_bug(arguments: &Arguments, payload: Payload, bug: Option<Plante
     let opened = backend::open_with(backend, |builder| {
         let builder = match payload {
             Payload::Real => builder,
-            Payload::TimingOnly => builder.payload(softgpu::Payload::TimingOnly),
+            Payload::TimingOnly => workloads::register_timing(builder.payload(softgpu::Payload::TimingOnly)),
         };
         bug.into_iter().fold(builder, Builder::plant)
     })?;

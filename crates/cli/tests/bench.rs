@@ -283,3 +283,42 @@ fn planted_bugs_are_found_by_their_bytes() {
         assert_eq!(record["hunt"]["verdict"], "WRONG BYTES", "{bug}: {record}");
     }
 }
+
+#[test]
+fn pictures_of_the_dispatcher_are_there_in_time() {
+    let arguments = ["video", "--seconds", "0.5", "--rounds", "1", "--bulk-bytes", "64M"];
+    let run = bench("video", &arguments);
+    let names: Vec<&str> = rows(&run).iter().filter_map(|row| row["method"].as_str()).collect();
+    assert_eq!(names, ["idle", "raw", "native", "native+priority", "copies", "dispatcher"]);
+    let ours = row(&run, "dispatcher");
+    assert!(number(ours, "due") >= 20.0 && number(ours, "missed") == 0.0, "{ours}");
+    let over_idle = |method: &str| number(&row(&run, method)["ratio"], "median");
+    assert!(over_idle("dispatcher") < 0.5 * over_idle("native"), "{run}");
+    assert!(number(row(&run, "raw"), "bulk_gbps") > 80.0 && row(&run, "raw")["due"].is_null(), "{run}");
+}
+
+#[test]
+fn tasks_are_measured_against_streams_by_hand() {
+    let arguments = ["tasks", "--parts", "chains,ends", "--seconds", "0.5", "--rounds", "1", "--bulk-bytes", "16M"];
+    let run = bench("tasks", &arguments);
+    let by_hand = |method: &str| number(&row(&run, method)["ratio"], "median");
+    assert!(by_hand("one stream") > 2.0, "six streams are faster than one: {run}");
+    assert!(by_hand("dispatcher") < 1.5, "{run}");
+    let ends: Vec<&Value> = rows(&run).iter().filter(|row| row["method"] == "end to function").collect();
+    assert_eq!(ends.len(), 2, "{run}");
+    assert!(ends.iter().all(|row| number(row, "samples") >= 20.0 && number(row, "p50_us") < 100.0), "{run}");
+}
+
+#[test]
+fn bulk_gives_way_to_urgent_tasks_and_to_nothing_else() {
+    let arguments = ["tasks", "--parts", "arming", "--seconds", "1", "--rounds", "1", "--bulk-bytes", "16M"];
+    let run = bench("arming", &arguments);
+    for direction in ["h2d", "d2h"] {
+        let share = |phase: &str| {
+            let its = |row: &&Value| row["method"] == phase && row["direction"] == direction;
+            number(&rows(&run).iter().find(its).unwrap()["ratio"], "median")
+        };
+        assert!(share("before urgent tasks") > 0.99 && share("after urgent tasks") > 0.99, "{run}");
+        assert!(share("beside urgent tasks") < 0.98, "urgent tasks cost bulk something: {run}");
+    }
+}

@@ -24,5 +24,5 @@ mod table;
 
 pub use page::{Page, Section};
 pub use record::{BenchRow, Header, PRODUCT, ProgramRow, Run};
-pub use stats::{Distribution, Summary, carries};
+pub use stats::{Distribution, Spread, Summary, carries};
 pub use table::{Align, Column, Table};

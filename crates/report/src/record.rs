@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::Summary;
+use crate::{Spread, Summary};
 
 /// The number of the product that a run measures. A change that could move figures raises it by hand and adds a line
 /// here. Runs of older products are then stale: `cargo xtask headline` no longer quotes them, and `--check` names them.
@@ -50,7 +50,7 @@ pub struct BenchRow {
     pub transport: String,
     /// The emulation of the semaphore: `none`, `hold`, `bracket` or `atomics`.
     pub emulation: String,
-    /// `h2d` or `d2h`.
+    /// `h2d` or `d2h`, or `both` at once.
     pub direction: String,
     /// Size of the urgent copy.
     pub high_bytes: u64,
@@ -98,6 +98,15 @@ pub struct BenchRow {
     /// The share of time that the options promise to bulk.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub share_configured: Option<f64>,
+    /// Frames or tasks that were to end by a time of their own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub due: Option<u64>,
+    /// Those of them that did not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub missed: Option<u64>,
+    /// The figure by that of the reference of the same round, where a run has rounds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ratio: Option<Spread>,
     /// Numbers of copies that went another way than the method's, by reason.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub fallbacks: BTreeMap<String, u64>,

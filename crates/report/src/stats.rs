@@ -91,6 +91,29 @@ impl Distribution {
     }
 }
 
+/// A figure in several rounds.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Spread {
+    /// The median: the larger of the two in the middle, where there are two.
+    pub median: f64,
+    /// The smallest.
+    pub least: f64,
+    /// The largest.
+    pub most: f64,
+    /// The number of rounds.
+    pub rounds: usize,
+}
+
+impl Spread {
+    /// Of the figures of all rounds; `None` without any.
+    #[must_use]
+    pub fn of(mut figures: Vec<f64>) -> Option<Spread> {
+        figures.sort_unstable_by(f64::total_cmp);
+        let (least, most) = (*figures.first()?, *figures.last()?);
+        Some(Spread { median: figures[figures.len() / 2], least, most, rounds: figures.len() })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -123,6 +146,13 @@ mod tests {
         for percent in 1..=100_u64 {
             assert_eq!(hundred().quantile_ns(percent as f64 / 100.0), percent * 1_000);
         }
+    }
+
+    #[test]
+    fn a_spread_is_the_middle_and_both_ends() {
+        let expected = Spread { median: 1.5, least: 0.5, most: 9.0, rounds: 3 };
+        assert_eq!(Spread::of(vec![9.0, 0.5, 1.5]), Some(expected));
+        assert_eq!(Spread::of(vec![]), None);
     }
 
     #[test]

@@ -15,7 +15,6 @@ macro_rules! calls {
             primary_context_release(device: Device) -> ();
             context_create(device: Device) -> Context;
             context_destroy(context: Context) -> ();
-            context_current() -> Option<Context>;
             context_set_current(context: Option<Context>) -> ();
             context_device() -> Device;
             context_synchronize() -> ();
@@ -34,7 +33,6 @@ macro_rules! calls {
             graph_destroy(graph: Graph) -> ();
             event_create(flags: EventFlags) -> Event;
             event_destroy(event: Event) -> ();
-            event_query(event: Event) -> bool;
             event_synchronize(event: Event) -> ();
             event_elapsed_ms(start: Event, end: Event) -> f32;
             mem_alloc(bytes: u64) -> DevicePtr;
@@ -51,15 +49,6 @@ macro_rules! calls {
                 target: DevicePtr, pitch_bytes: u64, value: u8, width_bytes: u64, height: u64, stream: Stream
             ) -> ();
             mem_op_batch(stream: Stream, ops: &[MemOp]) -> ();
-            external_memory_import(descriptor: std::os::fd::OwnedFd, bytes: u64, is_dedicated: bool) -> ExternalMemory;
-            external_memory_map(memory: ExternalMemory, offset_bytes: u64, bytes: u64) -> DevicePtr;
-            external_memory_destroy(memory: ExternalMemory) -> ();
-            external_semaphore_import(
-                descriptor: std::os::fd::OwnedFd, kind: ExternalSemaphoreKind
-            ) -> ExternalSemaphore;
-            external_semaphore_signal(semaphore: ExternalSemaphore, value: u64, stream: Stream) -> ();
-            external_semaphore_wait(semaphore: ExternalSemaphore, value: u64, stream: Stream) -> ();
-            external_semaphore_destroy(semaphore: ExternalSemaphore) -> ();
             module_load(image: &[u8]) -> Module;
             module_unload(module: Module) -> ();
             module_function(module: Module, name: &str) -> Function;
@@ -82,11 +71,13 @@ macro_rules! calls {
     };
 }
 
-/// The same for the calls on the way of a copy, which such a driver may answer itself.
+/// The same for the calls on the way of a copy or a task, which such a driver may answer itself.
 #[macro_export]
-macro_rules! calls_of_copies {
+macro_rules! calls_on_the_way {
     ($pass_on:ident) => {
         $pass_on! { safe:
+            context_current() -> Option<Context>;
+            event_query(event: Event) -> bool;
             stream_wait_event(stream: Stream, event: Event) -> ();
             stream_capture_status(stream: Stream) -> CaptureStatus;
             event_record(event: Event, stream: Stream) -> ();

@@ -20,5 +20,5 @@ mod work;
 
 pub use kernels::{Kernels, PTX};
 pub use reference::Rows;
-pub use soft::register;
+pub use soft::{register, register_timing};
 pub use work::{Argument, NAMES, Picture, Work};

@@ -13,9 +13,20 @@ const START_NS: u64 = 4_200;
 const PARAMETERS: [&[u32]; NAMES.len()] =
     [&[8, 8, 8, 4], &[8, 8, 4], &[8, 8, 8, 4], &[8, 4, 8, 4, 4, 4], &[8, 4, 4, 4, 8, 4, 4, 4], &[8, 4, 8, 4, 4, 4]];
 
+/// The act of a kernel.
+type Act = fn(&mut Io<'_>);
+
 /// A software GPU that knows the kernels.
 pub fn register(builder: Builder) -> Builder {
-    let acts: [fn(&mut Io<'_>); NAMES.len()] = [add, sum, multiply, colour, scale, blur];
+    register_acts(builder, [add, sum, multiply, colour, scale, blur])
+}
+
+/// The same, of kernels that take their time and write nothing.
+pub fn register_timing(builder: Builder) -> Builder {
+    register_acts(builder, [|_| {}; NAMES.len()])
+}
+
+fn register_acts(builder: Builder, acts: [Act; NAMES.len()]) -> Builder {
     let costs: [fn(&mut Io<'_>) -> u64; NAMES.len()] = [
         |io| at_rate(u64::from(number(io, 3)) * 12, ADD_GBPS),
         |io| at_rate(u64::from(number(io, 2)) * 4, SUM_GBPS),

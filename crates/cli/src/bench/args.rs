@@ -27,6 +27,11 @@ pub enum Measurement {
     Overhead(OverheadArguments),
     /// The speed of bulk alone, by transport, direction and size.
     Bandwidth(BandwidthArguments),
+    /// Pictures that are due sixty times a second beside saturating bulk: missed deadlines, method against method.
+    Video(VideoArguments),
+    /// Tasks against streams and events by hand, the time from a node's end to the function after it, and bulk before,
+    /// beside and after urgent tasks.
+    Tasks(TasksArguments),
     /// Random copies of all kinds from many threads: hunts for hangs and wrong bytes.
     Hunt(HuntArguments),
 }
@@ -72,6 +77,13 @@ pub struct Common {
     /// An option of overtake, for every method that uses it; may be given several times.
     #[arg(long = "set", value_name = "NAME=VALUE")]
     pub options: Vec<String>,
+    #[command(flatten)]
+    pub output: Output,
+}
+
+/// The files of a measurement.
+#[derive(Debug, Args)]
+pub struct Output {
     /// Write the numbers to this file; `-` prints them instead of the table.
     #[arg(long, value_name = "FILE")]
     pub json: Option<PathBuf>,
@@ -150,6 +162,106 @@ pub struct BandwidthArguments {
     pub bulk_bytes: Vec<u64>,
 }
 
+/// The methods of `bench video`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum VideoMethod {
+    /// A stream for each pipeline, equal CUDA priorities.
+    #[value(name = "native")]
+    Native,
+    /// The highest CUDA stream priority, and the lowest for bulk.
+    #[value(name = "native+priority")]
+    NativePriority,
+    /// The same, with copies through the copy layer.
+    #[value(name = "copies")]
+    Copies,
+    /// Tasks of the highest priority, and bulk through the copy layer.
+    #[value(name = "dispatcher")]
+    Dispatcher,
+}
+
+impl VideoMethod {
+    /// All of them.
+    pub const ALL: [VideoMethod; 4] =
+        [VideoMethod::Native, VideoMethod::NativePriority, VideoMethod::Copies, VideoMethod::Dispatcher];
+
+    /// Its name in rows.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            VideoMethod::Native => "native",
+            VideoMethod::NativePriority => "native+priority",
+            VideoMethod::Copies => "copies",
+            VideoMethod::Dispatcher => "dispatcher",
+        }
+    }
+}
+
+/// Arguments of `bench video`.
+#[derive(Debug, Args)]
+pub struct VideoArguments {
+    /// The device to measure, by its ordinal.
+    #[arg(long, default_value_t = 0, value_name = "ORDINAL")]
+    pub device: i32,
+    /// The methods to compare, by name; all if none is given.
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "A,B")]
+    pub methods: Vec<VideoMethod>,
+    /// How long to measure, all methods together (virtual time on the software GPU).
+    #[arg(long, default_value_t = 30.0, value_parser = crate::args::seconds, value_name = "SECONDS")]
+    pub seconds: f64,
+    /// Rounds; each method has a turn in each.
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub rounds: u32,
+    /// Size of a bulk request.
+    #[arg(long, value_parser = size, default_value = "256M", value_name = "SIZE")]
+    pub bulk_bytes: u64,
+    /// An option of overtake; may be given several times.
+    #[arg(long = "set", value_name = "NAME=VALUE")]
+    pub options: Vec<String>,
+    #[command(flatten)]
+    pub output: Output,
+}
+
+/// The parts of `bench tasks`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum TasksPart {
+    /// A hundred chains of upload, kernel and download.
+    Chains,
+    /// From a node's end to the function after it.
+    Ends,
+    /// Bulk before, beside and after urgent tasks.
+    Arming,
+}
+
+impl TasksPart {
+    /// All of them.
+    pub const ALL: [TasksPart; 3] = [TasksPart::Chains, TasksPart::Ends, TasksPart::Arming];
+}
+
+/// Arguments of `bench tasks`.
+#[derive(Debug, Args)]
+pub struct TasksArguments {
+    /// The device to measure, by its ordinal.
+    #[arg(long, default_value_t = 0, value_name = "ORDINAL")]
+    pub device: i32,
+    /// The parts to measure; all if none is given.
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "A,B")]
+    pub parts: Vec<TasksPart>,
+    /// How long to measure, all parts together (virtual time on the software GPU).
+    #[arg(long, default_value_t = 30.0, value_parser = crate::args::seconds, value_name = "SECONDS")]
+    pub seconds: f64,
+    /// Rounds; everything that is compared has a turn in each.
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub rounds: u32,
+    /// Size of a bulk request.
+    #[arg(long, value_parser = size, default_value = "256M", value_name = "SIZE")]
+    pub bulk_bytes: u64,
+    /// An option of overtake; may be given several times.
+    #[arg(long = "set", value_name = "NAME=VALUE")]
+    pub options: Vec<String>,
+    #[command(flatten)]
+    pub output: Output,
+}
+
 /// Arguments of `bench hunt`.
 #[derive(Clone, Debug, Args)]
 pub struct HuntArguments {
@@ -226,6 +338,13 @@ fn size(text: &str) -> Result<u64, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn methods_of_video_are_named_as_in_rows() {
+        for method in VideoMethod::ALL {
+            assert_eq!(method.to_possible_value().unwrap().get_name(), method.name());
+        }
+    }
 
     #[test]
     fn sizes_are_powers_of_1024_within_reason() {

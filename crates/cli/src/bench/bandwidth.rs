@@ -40,5 +40,5 @@ pub fn run(arguments: &Arguments, bandwidth: &BandwidthArguments) -> Result<()> 
     let (run, notes) = stage.run(&cases, Pace::of(common.seconds))?;
     let summary = format!("bulk alone, armed, nothing urgent; {}", subtitle(&run));
     let shown = Shown { title: "bandwidth".into(), summary, table: table(&run), picture: None, svg: None, notes };
-    finish(common, &run, &shown)
+    finish(&common.output, &run, &shown)
 }

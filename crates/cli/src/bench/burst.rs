@@ -33,5 +33,5 @@ pub fn run(arguments: &Arguments, burst: &BurstArguments) -> Result<()> {
         svg: Some(latency_figure(&run, title).to_svg()),
         notes,
     };
-    finish(common, &run, &shown)
+    finish(&common.output, &run, &shown)
 }

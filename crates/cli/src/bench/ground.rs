@@ -1,15 +1,17 @@
 //! The ground of a benchmark: pinned and device memory, streams and words. It owns them until everything submitted to
 //! its streams has completed. That ownership makes submitting copies safe, natively and through overtake alike.
-#![allow(unsafe_code)] // the one file of the bench that touches raw memory
+#![allow(unsafe_code)] // raw memory: it is made, copied and freed here; `piece.rs` has kernels work on it
 
+use std::ffi::c_void;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use channels::probe::Rig;
 use hal::locks::{lock, unpoisoned};
-use hal::{Code, DevicePtr, Driver, Function, HostAllocFlags, Launch, Module, Nanos, Result, Stream};
+use hal::{Code, DevicePtr, Driver, Function, HostAllocFlags, Launch, Module, Nanos, Result, Stream, StreamFlags};
 use overtake::copy::CopyHandle;
 use overtake::{Overtake, Priority, PriorityStream};
 use terms::Direction;
+use workloads::Kernels;
 
 /// A ground that is dropped waits this long for its streams before it leaves its memory to them.
 const DRAIN: Nanos = Nanos::from_ms(10_000);
@@ -26,7 +28,19 @@ pub struct Ground {
     rig: Rig,
     lanes: Vec<Lane>,
     streams: Mutex<Vec<Stream>>,
-    noop: OnceLock<(Module, Function)>,
+    /// Memory of the device alone.
+    memory: Mutex<Vec<DevicePtr>>,
+    small: OnceLock<Small>,
+    works: OnceLock<Kernels>,
+}
+
+/// Small kernels, which touch no memory but words.
+#[derive(Clone, Copy)]
+struct Small {
+    module: Module,
+    noop: Function,
+    spin: Function,
+    store: Function,
 }
 
 /// A stream of a ground with a priority that overtake heeds.
@@ -39,7 +53,9 @@ impl Ground {
     /// Ground in the current context, with a lane of each size in `lane_bytes`.
     pub fn new(driver: &Arc<dyn Driver>, lane_bytes: &[u64]) -> Result<Ground> {
         let rig = Rig::new(driver, &[])?;
-        let mut ground = Ground { rig, lanes: Vec::new(), streams: Mutex::default(), noop: OnceLock::new() };
+        let (streams, memory, small, works) =
+            (Mutex::default(), Mutex::default(), OnceLock::new(), OnceLock::new());
+        let mut ground = Ground { rig, lanes: Vec::new(), streams, memory, small, works };
         for &bytes in lane_bytes {
             let device = driver.mem_alloc(bytes)?;
             let flags = HostAllocFlags::PORTABLE.and(HostAllocFlags::DEVICEMAP);
@@ -65,11 +81,28 @@ impl Ground {
         self.rig.driver()
     }
 
-    /// Makes a stream that lives as long as the ground.
+    /// Makes a stream that lives as long as the ground, or until it is given back.
     pub fn stream(&self, cuda_priority: i32) -> Result<Stream> {
-        let stream = self.rig.stream(cuda_priority)?;
+        let stream = self.driver().stream_create(StreamFlags::NON_BLOCKING, cuda_priority)?;
         lock(&self.streams).push(stream);
         Ok(stream)
+    }
+
+    /// Destroys streams of this ground that no other object uses, when they have drained. A context has room for some
+    /// 35 streams; with more, calls wait for the device.
+    pub fn give_back(&self, streams: &[Stream]) -> Result<()> {
+        if !self.rig.look(streams, DRAIN)?.into_iter().all(|done| done) {
+            return Err(Code::LAUNCH_TIMEOUT.at("cuStreamQuery").because("the streams of a method did not drain"));
+        }
+        lock(&self.streams).retain(|stream| !streams.contains(stream));
+        streams.iter().try_for_each(|stream| self.driver().stream_destroy(*stream))
+    }
+
+    /// Memory of the device alone, which lives as long as the ground.
+    pub fn memory(&self, bytes: u64) -> Result<DevicePtr> {
+        let memory = self.driver().mem_alloc(bytes)?;
+        lock(&self.memory).push(memory);
+        Ok(memory)
     }
 
     /// Gives a stream of this ground a priority.
@@ -79,7 +112,8 @@ impl Ground {
         Ok(Adopted { stream: overtake.adopt(stream, priority)?, ground: Arc::clone(self) })
     }
 
-    fn lane(&self, lane: usize, offset: u64, bytes: u64) -> (*mut u8, DevicePtr) {
+    /// Both sides of a lane.
+    pub(super) fn lane(&self, lane: usize, offset: u64, bytes: u64) -> (*mut u8, DevicePtr) {
         let lane = &self.lanes[lane];
         assert!(offset + bytes <= lane.bytes, "{bytes} bytes at {offset} in a lane of {}", lane.bytes);
         ((lane.host + offset) as *mut u8, lane.device.offset(offset))
@@ -100,19 +134,47 @@ impl Ground {
         }
     }
 
+    fn small(&self) -> Result<Small> {
+        if let Some(small) = self.small.get() {
+            return Ok(*small);
+        }
+        let module = self.driver().module_load(softgpu::BUILTIN_PTX.as_bytes())?;
+        let of = |name| self.driver().module_function(module, name);
+        let (noop, spin, store) = (of("soft_noop")?, of("soft_spin_ns")?, of("soft_store_u32")?);
+        Ok(*self.small.get_or_init(|| Small { module, noop, spin, store }))
+    }
+
+    /// The kernels that work on pictures.
+    pub fn works(&self) -> Result<&Kernels> {
+        if let Some(works) = self.works.get() {
+            return Ok(works);
+        }
+        let works = Kernels::load(&**self.driver())?;
+        Ok(self.works.get_or_init(|| works))
+    }
+
+    fn launch(&self, function: Function, parameters: &[*mut c_void], stream: Stream) -> Result<()> {
+        let launch = Launch { function, grid: [1; 3], block: [1; 3], shared_bytes: 0, stream, parameters };
+        // SAFETY: each caller in this file gives a small kernel the parameters that it declares; it touches no memory
+        // but a word, which lives as long as the rig.
+        unsafe { self.driver().launch(&launch) }
+    }
+
     /// Launches an empty kernel.
     pub fn launch_nothing(&self, stream: Stream) -> Result<()> {
-        let function = match self.noop.get() {
-            Some((_, function)) => *function,
-            None => {
-                let module = self.driver().module_load(softgpu::BUILTIN_PTX.as_bytes())?;
-                let function = self.driver().module_function(module, "soft_noop")?;
-                self.noop.get_or_init(|| (module, function)).1
-            }
-        };
-        let launch = Launch { function, grid: [1; 3], block: [1; 3], shared_bytes: 0, stream, parameters: &[] };
-        // SAFETY: `soft_noop` declares no parameters and touches no memory.
-        unsafe { self.driver().launch(&launch) }
+        self.launch(self.small()?.noop, &[], stream)
+    }
+
+    /// Launches a kernel that takes this long.
+    pub fn spin(&self, span: Nanos, stream: Stream) -> Result<()> {
+        let mut span_ns = span.0;
+        self.launch(self.small()?.spin, &[(&raw mut span_ns).cast()], stream)
+    }
+
+    /// Launches a kernel that writes a word.
+    pub fn store(&self, word: usize, value: u32, stream: Stream) -> Result<()> {
+        let (mut address, mut value) = (self.rig.word_address(word).0, value);
+        self.launch(self.small()?.store, &[(&raw mut address).cast(), (&raw mut value).cast()], stream)
     }
 
     fn free(&mut self) -> Result<()> {
@@ -122,9 +184,11 @@ impl Ground {
             // Freeing would wait for the device, perhaps for ever, or free memory that a copy still uses.
             return Err(Code::LAUNCH_TIMEOUT.at("cuStreamQuery"));
         }
-        if let Some((module, _)) = self.noop.take() {
-            self.driver().module_unload(module)?;
-        }
+        let modules = [self.small.take().map(|small| small.module), self.works.take().map(|works| works.module())];
+        modules.into_iter().flatten().try_for_each(|module| self.driver().module_unload(module))?;
+        streams.into_iter().try_for_each(|stream| self.driver().stream_destroy(stream))?;
+        let memory = std::mem::take(unpoisoned(self.memory.get_mut()));
+        memory.into_iter().try_for_each(|memory| self.rig.driver().mem_free(memory))?;
         for lane in self.lanes.drain(..) {
             self.rig.driver().mem_free(lane.device)?;
             // SAFETY: it came from host_alloc; all work that overtake submits for a stream completes before that

@@ -55,7 +55,7 @@ pub fn run(arguments: &Arguments, latency: &LatencyArguments) -> Result<()> {
     };
     let summary = subtitle(&run);
     let shown = Shown { title: "latency".into(), summary, table: table(&run), picture, svg: Some(svg), notes };
-    finish(common, &run, &shown)
+    finish(&common.output, &run, &shown)
 }
 
 /// All cases in the order of the table: references first, then the methods, for each direction and size.
@@ -139,7 +139,7 @@ fn endless(arguments: &Arguments, latency: &LatencyArguments) -> Result<()> {
     let summary = format!("{}\n{}", subtitle(&run), shares(&run));
     let shown =
         Shown { title: "endless urgent copies".into(), summary, table: table(&run), picture: None, svg: None, notes };
-    finish(common, &run, &shown)
+    finish(&common.output, &run, &shown)
 }
 
 fn shares(run: &Run) -> String {

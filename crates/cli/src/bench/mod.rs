@@ -18,15 +18,20 @@ pub mod flow;
 pub mod ground;
 mod hunt;
 mod latency;
+mod line;
 pub mod method;
 pub mod native;
 mod overhead;
+mod piece;
 pub mod present;
 mod priorities;
 pub mod product;
 pub mod runner;
 pub mod stage;
+mod tasks;
 pub mod urgent;
+mod video;
+mod yard;
 
 pub use args::BenchArguments;
 
@@ -41,6 +46,8 @@ pub fn run(arguments: &Arguments, bench: &BenchArguments) -> Result<()> {
         Measurement::Burst(burst) => burst::run(arguments, burst),
         Measurement::Overhead(overhead) => overhead::run(arguments, overhead),
         Measurement::Bandwidth(bandwidth) => bandwidth::run(arguments, bandwidth),
+        Measurement::Video(video) => video::run(arguments, video),
+        Measurement::Tasks(tasks) => tasks::run(arguments, tasks),
         Measurement::Hunt(hunt) => hunt::run(arguments, hunt),
     }
 }

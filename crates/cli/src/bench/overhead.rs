@@ -80,7 +80,7 @@ pub fn run(arguments: &Arguments, overhead: &OverheadArguments) -> Result<()> {
     }
     let summary = format!("{}\n{}", subtitle(&run), verdict(&run));
     let shown = Shown { title: "overhead".into(), summary, table: table(&run), picture: None, svg: None, notes };
-    finish(common, &run, &shown)
+    finish(&common.output, &run, &shown)
 }
 
 fn product(stage: &Stage, sizes: Sizes, is_alone: bool) -> Result<Arc<dyn Method>> {

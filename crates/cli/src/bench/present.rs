@@ -15,6 +15,7 @@ pub fn direction_title(name: &str) -> &str {
     match name {
         "h2d" => "host to device",
         "d2h" => "device to host",
+        "both" => "both directions",
         other => other,
     }
 }
@@ -85,6 +86,10 @@ const COLUMNS: &[(&str, bool, Cell)] = &[
     ("bulk GB/s", false, |row| optional(row.bulk_gbps, |gbps| format!("{gbps:.2}"))),
     ("% of raw", false, |row| percent(percent_of_raw(row))),
     ("% promised", false, |row| percent(row.share_configured.map(|share| 100.0 * share))),
+    ("due", false, |row| row.due.map_or(NONE.to_owned(), |due| format::grouped(due as f64, 0))),
+    ("missed", false, |row| row.missed.map_or(NONE.to_owned(), |missed| format::grouped(missed as f64, 0))),
+    ("ratio", false, |row| optional(row.ratio.map(|ratio| ratio.median), |ratio| format!("{ratio:.3}"))),
+    ("from - to", false, |row| row.ratio.map_or(NONE.to_owned(), |it| format!("{:.3} - {:.3}", it.least, it.most))),
     ("rescues", false, |row| if row.rescues == 0 { NONE.to_owned() } else { row.rescues.to_string() }),
 ];
 

@@ -79,7 +79,7 @@ pub fn run(arguments: &Arguments, latency: &LatencyArguments, count: u8) -> Resu
         svg: Some(latency_figure(&run, title).to_svg()),
         notes,
     };
-    finish(common, &run, &shown)
+    finish(&common.output, &run, &shown)
 }
 
 impl Bench<'_> {

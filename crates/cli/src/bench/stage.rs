@@ -8,7 +8,7 @@ use overtake::Options;
 use report::{Header, Page, Run, Section, Table};
 use serde::Serialize;
 
-use super::args::Common;
+use super::args::{Common, Output};
 use super::case::{Case, Sizes, notes, rows};
 use super::catalogue::{MethodName, Workshop};
 use super::ground::Ground;
@@ -112,21 +112,21 @@ pub struct Shown {
 }
 
 /// Prints a run and writes the requested files.
-pub fn finish(common: &Common, run: &Run, shown: &Shown) -> Result<()> {
+pub fn finish(output: &Output, run: &Run, shown: &Shown) -> Result<()> {
     let mut written: Vec<&PathBuf> = Vec::new();
-    if let (Some(path), Some(svg)) = (&common.svg, &shown.svg) {
+    if let (Some(path), Some(svg)) = (&output.svg, &shown.svg) {
         output::write_file(path, svg)?;
         written.push(path);
     }
-    if let Some(path) = &common.html {
+    if let Some(path) = &output.html {
         output::write_file(path, &page(&run.header, shown).to_html())?;
         written.push(path);
     }
-    let is_printed = write_json(common.json.as_ref(), run)?;
+    let is_printed = write_json(output.json.as_ref(), run)?;
     if is_printed {
         return Ok(());
     }
-    written.extend(&common.json);
+    written.extend(&output.json);
     let mut text = format!("{}\n\n{}", shown.summary, shown.table);
     for part in shown.picture.iter() {
         text += &format!("\n{part}");

@@ -26,8 +26,6 @@ pub(crate) enum RegionKind {
     Pinned,
     /// Pinned memory that the application registered.
     Registered,
-    /// The word of an imported semaphore.
-    Semaphore,
 }
 
 /// An allocation or a registration.

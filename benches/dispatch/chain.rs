@@ -1,0 +1,100 @@
+//! A dispatcher on a driver whose calls do nothing, and chains of tasks.
+
+use std::sync::Arc;
+
+use overtake::dispatch::{DispatchOptions, Dispatcher};
+use overtake::hal::{Device, Driver};
+use overtake::task::{Handle, Lane, More, Tasks};
+use overtake::{Options, Overtake};
+
+use crate::null::Null;
+
+/// How a task meets the one before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// The one before is launched, and perhaps complete.
+    Behind,
+    /// The one before is not launched yet: tasks come in groups.
+    Groups,
+}
+
+/// All shapes, with their names.
+pub const SHAPES: [(&str, Shape); 2] = [("a task after one", Shape::Behind), ("in groups of 16", Shape::Groups)];
+/// Tasks of a group.
+const GROUP: u32 = 16;
+
+/// A dispatcher. The device completes everything at once.
+pub struct Ground {
+    /// Dropped before the driver is the software GPU again.
+    dispatcher: Option<Dispatcher>,
+    _overtake: Arc<Overtake>,
+    null: Arc<Null>,
+}
+
+impl Ground {
+    pub fn new() -> Ground {
+        let null = Null::new();
+        let driver: Arc<dyn Driver> = Arc::clone(&null) as Arc<dyn Driver>;
+        // Without channels no queue is probed; a probe would take callgrind minutes.
+        let options = Options { channels: false, ..Options::default() };
+        let overtake = Arc::new(Overtake::open(&driver, Device(0), options).expect("the software GPU opens"));
+        let dispatcher = Dispatcher::open(&overtake, DispatchOptions::default()).expect("the dispatcher opens");
+        null.be_instant(true);
+        Ground { dispatcher: Some(dispatcher), _overtake: overtake, null }
+    }
+
+    pub fn chain(&self, shape: Shape) -> Chain {
+        let dispatcher = self.dispatcher.as_ref().expect("it is there until the ground is dropped");
+        Chain { tasks: Tasks::new(dispatcher), shape, last: None }
+    }
+}
+
+impl Drop for Ground {
+    fn drop(&mut self) {
+        self.dispatcher = None;
+        self.null.be_instant(false);
+    }
+}
+
+/// Tasks that come after each other.
+pub struct Chain {
+    tasks: Tasks,
+    shape: Shape,
+    last: Option<Handle>,
+}
+
+impl Chain {
+    /// Submits tasks. callgrind counts the calls of the function of this name.
+    #[inline(never)]
+    pub fn counted_tasks(&mut self, count: u32) {
+        match self.shape {
+            Shape::Behind => (0..count).for_each(|_| self.task()),
+            Shape::Groups => {
+                for _ in 0..count / GROUP {
+                    let tasks = self.tasks.clone();
+                    let _group = tasks.group().expect("there is room");
+                    (0..GROUP).for_each(|_| self.task());
+                }
+            }
+        }
+    }
+
+    fn task(&mut self) {
+        let task = self.tasks.kernel("task", |_: &mut Lane<'_>| Ok(More::Done));
+        let task = match &self.last {
+            Some(last) => task.after(last),
+            None => task,
+        };
+        self.last = Some(task.submit().expect("there is room"));
+    }
+
+    /// The last task.
+    pub fn last(&self) -> &Handle {
+        self.last.as_ref().expect("there is a task")
+    }
+
+    /// Waits for all.
+    pub fn wait(&self) {
+        self.tasks.wait().expect("no task fails");
+    }
+}

@@ -1,0 +1,70 @@
+//! The number of instructions of a task, counted by callgrind. It needs valgrind.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use testkit::callgrind::{self, Counted};
+
+use crate::chain::{Ground, SHAPES, Shape};
+use crate::{Bounds, print};
+
+const WARM_UP: u32 = 1_024;
+const TASKS: u32 = 8_192;
+const INSTRUCTIONS: Bounds = Bounds { limit: 600.0, goal: 250.0 };
+/// Functions that are named, by their own instructions.
+const NAMED: usize = 16;
+
+/// The part that runs under callgrind. The threads sleep while they wait: a loop would count.
+pub fn counted(shape: &str, tasks: &str) -> ExitCode {
+    let shape = SHAPES.iter().find(|(_, known)| format!("{known:?}") == shape);
+    let (Some((_, shape)), Ok(tasks)) = (shape, tasks.parse()) else { return ExitCode::FAILURE };
+    let ground = Ground::new();
+    let mut chain = ground.chain(*shape);
+    chain.counted_tasks(WARM_UP);
+    chain.wait();
+    chain.counted_tasks(tasks);
+    while !chain.last().is_done() {
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    ExitCode::SUCCESS
+}
+
+/// Instructions of a task: those of the calling thread, and those of all threads.
+fn of(shape: Shape) -> Result<([f64; 2], Counted), String> {
+    let (word, tasks) = (format!("{shape:?}"), [TASKS, 2 * TASKS]);
+    let run = |function, tasks: u32| callgrind::profile(function, &["counted", &word, &tasks.to_string()]);
+    // The difference is without the warm-up, and without the opening of the device.
+    let own = [run(Some("counted_tasks"), tasks[0])?, run(Some("counted_tasks"), tasks[1])?];
+    let all = [run(None, tasks[0])?, run(None, tasks[1])?];
+    let difference = |[less, more]: [&Counted; 2]| {
+        (more.instructions.saturating_sub(less.instructions)) as f64 / f64::from(tasks[1] - tasks[0])
+    };
+    let figures = [difference([&own[0], &own[1]]), difference([&all[0], &all[1]])];
+    let [_, profile] = own;
+    Ok((figures, profile))
+}
+
+/// Prints a row for each shape, and the functions of the first.
+pub fn report() -> ExitCode {
+    let (mut is_within, mut first) = (true, None);
+    for (name, shape) in SHAPES {
+        match of(shape) {
+            Ok(([own, all], profile)) => {
+                is_within &= print(name, own, "instructions", INSTRUCTIONS);
+                is_within &= print("  with those of the dispatcher's threads", all, "instructions", INSTRUCTIONS);
+                first.get_or_insert((profile, 2 * TASKS + WARM_UP));
+            }
+            Err(error) => {
+                eprintln!("{error}");
+                return ExitCode::FAILURE;
+            }
+        }
+    }
+    if let Some((profile, tasks)) = first {
+        println!("\nof the calling thread, {}: functions by their own instructions, for one task", SHAPES[0].0);
+        for (count, function) in profile.functions.iter().take(NAMED) {
+            println!("{:>8.0}  {function}", *count as f64 / f64::from(tasks));
+        }
+    }
+    if is_within { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}

@@ -1,0 +1,46 @@
+//! The cost of a task through the dispatcher, on a driver whose calls do nothing and whose device completes everything
+//! at once: one dependent, from ready to complete.
+//!
+//! `cargo bench --bench dispatch` prints the time of a task with one thread and with eight; `-- instructions` prints
+//! its instructions, and where they go. Each figure stands beside its limit, and the program fails if one is above.
+#![allow(unsafe_code)] // the driver that does nothing has calls that are unsafe
+
+mod chain;
+mod count;
+// The driver that does nothing, for the submission of copies and that of tasks.
+#[allow(dead_code)]
+#[path = "../submit/null.rs"]
+mod null;
+mod time;
+
+use std::process::ExitCode;
+
+/// A limit, and the goal below it.
+#[derive(Clone, Copy)]
+struct Bounds {
+    limit: f64,
+    goal: f64,
+}
+
+/// Prints a figure beside its bounds. Returns whether it is within the limit.
+fn print(name: &str, figure: f64, unit: &str, bounds: Bounds) -> bool {
+    let Bounds { limit, goal } = bounds;
+    let verdict = if figure <= goal {
+        "within the goal"
+    } else if figure <= limit {
+        "within the limit"
+    } else {
+        "ABOVE THE LIMIT"
+    };
+    println!("{name:<44}{figure:>8.0} {unit:<13}limit {limit:>4}, goal {goal:>4}: {verdict}");
+    figure <= limit
+}
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
+    match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["instructions"] => count::report(),
+        ["counted", shape, tasks] => count::counted(shape, tasks),
+        _ => time::report(),
+    }
+}

@@ -1,0 +1,70 @@
+//! The time of a task, with one thread that submits, and with eight.
+
+use std::process::ExitCode;
+use std::sync::Barrier;
+use std::time::Instant;
+
+use crate::chain::{Chain, Ground, SHAPES, Shape};
+use crate::{Bounds, print};
+
+const NANOSECONDS: Bounds = Bounds { limit: 150.0, goal: 60.0 };
+const ROUNDS: usize = 15;
+/// Tasks of a thread in a round.
+const TASKS: u32 = 32_768;
+/// A thread is at most two of these ahead of the device.
+const BLOCK: u32 = 1_024;
+
+/// Submits tasks, and waits for the last.
+fn run(chain: &mut Chain) {
+    let mut before = None;
+    for _ in 0..TASKS / BLOCK {
+        chain.counted_tasks(BLOCK);
+        if let Some(before) = before.replace(chain.last().clone()) {
+            before.wait().expect("no task fails");
+        }
+    }
+    chain.wait();
+}
+
+/// Nanoseconds of a task in each round: the time from the first submission to the last end, by the tasks of all
+/// threads.
+fn rounds(ground: &Ground, shape: Shape, threads: u32) -> Vec<f64> {
+    let mut chains: Vec<Chain> = (0..threads).map(|_| ground.chain(shape)).collect();
+    let mut samples = Vec::new();
+    for _ in 0..=ROUNDS {
+        let barrier = Barrier::new(threads as usize + 1);
+        let start = std::thread::scope(|scope| {
+            for chain in &mut chains {
+                let barrier = &barrier;
+                scope.spawn(move || {
+                    barrier.wait();
+                    run(chain);
+                });
+            }
+            barrier.wait();
+            Instant::now()
+        });
+        samples.push(start.elapsed().as_nanos() as f64 / f64::from(TASKS * threads));
+    }
+    // The first is the warm-up.
+    samples.remove(0);
+    samples.sort_unstable_by(f64::total_cmp);
+    samples
+}
+
+/// Prints a row for each shape and number of threads.
+pub fn report() -> ExitCode {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    println!("{cores} cores; medians of {ROUNDS} rounds of {TASKS} tasks a thread, with the extremes");
+    let ground = Ground::new();
+    let mut is_within = true;
+    for (name, shape) in SHAPES {
+        for threads in [1, 8] {
+            let samples = rounds(&ground, shape, threads);
+            let name = format!("{name}, {threads} thread{}", if threads == 1 { "" } else { "s" });
+            is_within &= print(&name, samples[samples.len() / 2], "ns", NANOSECONDS);
+            println!("{:44}{:>8.0} to {:.0}", "", samples[0], samples[samples.len() - 1]);
+        }
+    }
+    if is_within { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}

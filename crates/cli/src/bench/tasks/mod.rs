@@ -1,0 +1,100 @@
+//! `bench tasks`: the dispatcher against streams and events that are written by hand, the time from the end of a node
+//! to the function that waits for it, and the bandwidth of bulk before, during and after urgent tasks.
+
+mod arming;
+mod chains;
+mod ends;
+
+use hal::Nanos;
+use report::{BenchRow, Distribution, Run};
+
+use super::args::{TasksArguments, TasksPart};
+use super::case::fill_latency;
+use super::present::{subtitle, table};
+use super::stage::{Shown, Stage, finish, span};
+use crate::args::Arguments;
+use crate::failure::Result;
+use crate::progress::Progress;
+
+/// A measurement in rounds.
+struct Course<'s> {
+    stage: &'s Stage,
+    progress: &'s mut Progress,
+    rounds: u32,
+    /// The time of one slice of a round.
+    span: Nanos,
+    bulk_bytes: u64,
+}
+
+/// The rows of a part, and the figures that have a limit, in words.
+#[derive(Default)]
+struct Part {
+    rows: Vec<BenchRow>,
+    verdict: Vec<String>,
+}
+
+/// Runs the command.
+pub fn run(arguments: &Arguments, tasks: &TasksArguments) -> Result<()> {
+    let mut lane_bytes = vec![tasks.bulk_bytes; 2];
+    lane_bytes.extend([chains::BYTES; chains::CHAINS]);
+    let stage = Stage::set(arguments, tasks.device, &tasks.options, &lane_bytes)?;
+    let parts = if tasks.parts.is_empty() { &TasksPart::ALL[..] } else { &tasks.parts };
+    let slices: usize = parts.iter().map(|part| slices(*part)).sum();
+    let steps = slices * tasks.rounds as usize;
+    let mut progress = stage.progress(tasks.seconds, steps);
+    let part_span = Nanos(span(tasks.seconds).0 / steps.max(1) as u64);
+    let mut all = Part::default();
+    for part in parts {
+        let mut course = Course {
+            stage: &stage,
+            progress: &mut progress,
+            rounds: tasks.rounds,
+            span: part_span,
+            bulk_bytes: tasks.bulk_bytes,
+        };
+        let measured = match part {
+            TasksPart::Chains => chains::run(&mut course)?,
+            TasksPart::Ends => ends::run(&mut course)?,
+            TasksPart::Arming => arming::run(&mut course)?,
+        };
+        all.rows.extend(measured.rows);
+        all.verdict.extend(measured.verdict);
+    }
+    drop(progress);
+    let run = Run { header: stage.header.clone(), rows: all.rows };
+    let summary = format!("{}\n{}", subtitle(&run), all.verdict.join("\n"));
+    let shown =
+        Shown { title: "tasks".into(), summary, table: table(&run), picture: None, svg: None, notes: Vec::new() };
+    finish(&tasks.output, &run, &shown)
+}
+
+/// Slices of a round.
+fn slices(part: TasksPart) -> usize {
+    match part {
+        TasksPart::Chains => chains::METHODS.len(),
+        TasksPart::Ends => ends::PLACES.len(),
+        TasksPart::Arming => 2 * arming::PHASES.len(),
+    }
+}
+
+/// A row of latencies.
+fn row(method: &str, transport: &str, direction: &str, latencies_ns: &[u64]) -> BenchRow {
+    let mut row = BenchRow {
+        method: method.to_owned(),
+        transport: transport.to_owned(),
+        emulation: if transport == "kernel" { "hold" } else { "none" }.to_owned(),
+        direction: direction.to_owned(),
+        ..BenchRow::default()
+    };
+    fill_latency(&mut row, latencies_ns, &[]);
+    row
+}
+
+fn median_ns(samples_ns: &[u64]) -> Option<f64> {
+    Distribution::new(samples_ns.to_vec()).map(|all| all.quantile_ns(0.5) as f64)
+}
+
+/// A figure beside its limit, in words.
+fn judged(what: &str, figure: f64, unit: &str, limit: &str, holds: bool) -> String {
+    format!("{what}: {figure:.3}{unit} (limit {limit}): {}", if holds { "holds" } else { "DOES NOT HOLD" })
+}
