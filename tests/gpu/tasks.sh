@@ -23,7 +23,7 @@ step() {
     *) outcome="FAILS ($status)" ;;
   esac
   rows+=("$name|$((SECONDS - began)) s|$outcome")
-  local line
+  local line figure
   while IFS= read -r line; do
     case $line in
       *' missed their deadline')
@@ -34,8 +34,14 @@ step() {
         fi
         rows+=("  ${line%%:*}|${line#*: }|$outcome")
         ;;
-      *'(limit '*'): '*) rows+=("  ${line%: *(limit *}|$(sed 's/.*: \(.*(limit [^)]*)\): .*/\1/' <<<"$line")|${line##*: }") ;;
-      *'limit '*', goal '*': '*) rows+=("  ${line:0:44}|$(sed 's/: [^:]*$//; s/  */ /g' <<<"${line:44}")|${line##*: }") ;;
+      *'(limit '*'): '*)
+        figure=$(sed 's/.*: \(.*(limit [^)]*)\): .*/\1/' <<<"$line")
+        rows+=("  ${line%: *(limit *}|$figure|${line##*: }")
+        ;;
+      *'limit '*', goal '*': '*)
+        figure=$(sed 's/: [^:]*$//; s/  */ /g' <<<"${line:44}")
+        rows+=("  ${line:0:44}|$figure|${line##*: }")
+        ;;
     esac
   done <"$said"
 }

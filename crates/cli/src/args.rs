@@ -17,6 +17,7 @@ Examples:
   overtake --backend soft demo         the same on the software GPU: no GPU needed
   overtake demo --json - | jq .rows    the numbers alone
   overtake bench latency --frontier    latency against bandwidth, method against method
+  overtake bench video                 pictures with deadlines beside bulk: streams, copies, tasks
   overtake options                     every option and variable
   overtake check rules.toml            the mistakes in a file of rules or options
   overtake bench hunt                  random copies from many threads: hunts for hangs and wrong bytes

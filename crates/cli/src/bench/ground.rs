@@ -53,8 +53,7 @@ impl Ground {
     /// Ground in the current context, with a lane of each size in `lane_bytes`.
     pub fn new(driver: &Arc<dyn Driver>, lane_bytes: &[u64]) -> Result<Ground> {
         let rig = Rig::new(driver, &[])?;
-        let (streams, memory, small, works) =
-            (Mutex::default(), Mutex::default(), OnceLock::new(), OnceLock::new());
+        let (streams, memory, small, works) = (Mutex::default(), Mutex::default(), OnceLock::new(), OnceLock::new());
         let mut ground = Ground { rig, lanes: Vec::new(), streams, memory, small, works };
         for &bytes in lane_bytes {
             let device = driver.mem_alloc(bytes)?;

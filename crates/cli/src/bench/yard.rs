@@ -102,7 +102,7 @@ impl Fed {
 
     /// Stops all, and returns the throughput of each.
     pub fn stop(self) -> Result<Vec<Throughput>> {
-        // All are stopped, whatever one of them says.
+        // All are stopped, also after one that has failed.
         let stopped: Vec<Result<Throughput>> = self.0.into_iter().map(Feeder::stop).collect();
         stopped.into_iter().collect()
     }

@@ -96,7 +96,8 @@ pub fn run(course: &mut Course<'_>) -> failure::Result<super::Part> {
         let cargo = Cargo { direction, lane, bytes: course.bulk_bytes, word: WORD };
         let mut rounds: Vec<[Throughput; 5]> = Vec::new();
         for _ in 0..course.rounds {
-            let mut step = |phase: usize| course.progress.step(&format!("arming: {}: {}", direction.name(), PHASES[phase]));
+            let mut step =
+                |phase: usize| course.progress.step(&format!("arming: {}: {}", direction.name(), PHASES[phase]));
             step(0);
             let first = raw(shop, cargo, span)?;
             (1..4).for_each(&mut step);

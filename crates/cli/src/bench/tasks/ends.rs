@@ -101,7 +101,8 @@ pub fn run(course: &mut Course<'_>) -> failure::Result<super::Part> {
     let mut part = super::Part::default();
     for ((name, has_bulk, limit_us), all) in PLACES.into_iter().zip(&all) {
         let bulk_bytes = if has_bulk { course.bulk_bytes } else { 0 };
-        let row = BenchRow { bulk_bytes, setting: Some(name.to_owned()), ..row("end to function", "kernel", "both", all) };
+        let row =
+            BenchRow { bulk_bytes, setting: Some(name.to_owned()), ..row("end to function", "kernel", "both", all) };
         let judged = |p50_us| {
             let what = format!("p50 from a node's end to its function, {name}");
             judged(&what, p50_us, " us", &limit_us.to_string(), p50_us <= limit_us)

@@ -69,10 +69,8 @@ fn cases(video: &VideoArguments) -> Vec<Case> {
         scene: Scene { method, has_pictures, has_bulk },
         slices: Vec::new(),
     };
-    let mut cases = vec![
-        case(IDLE, VideoMethod::NativePriority, true, false),
-        case(RAW, VideoMethod::Native, false, true),
-    ];
+    let mut cases =
+        vec![case(IDLE, VideoMethod::NativePriority, true, false), case(RAW, VideoMethod::Native, false, true)];
     let methods = if video.methods.is_empty() { &VideoMethod::ALL[..] } else { &video.methods };
     cases.extend(methods.iter().map(|method| case(method.name(), *method, true, true)));
     cases
@@ -86,9 +84,8 @@ fn rows(cases: &[Case], bulk_bytes: u64) -> Vec<BenchRow> {
     let idle_all = of(IDLE).and_then(|case| Distribution::new(latencies(case)));
     let row = |case: &Case| {
         let ratios = case.slices.iter().zip(&idle).filter_map(|(slice, idle)| Some(p50(slice)? / (*idle)?));
-        let total = |count: fn(&Slice) -> u64| {
-            case.scene.has_pictures.then(|| case.slices.iter().map(count).sum::<u64>())
-        };
+        let total =
+            |count: fn(&Slice) -> u64| case.scene.has_pictures.then(|| case.slices.iter().map(count).sum::<u64>());
         let mut row = BenchRow {
             method: case.name.to_owned(),
             transport: case.scene.transport().to_owned(),

@@ -60,18 +60,16 @@ pub struct Slice {
 }
 
 /// Runs a scene.
-pub fn film(
-    shop: &Workshop,
-    pieces: &[Arc<Piece>],
-    scene: &Scene,
-    bulk_bytes: u64,
-    span: Nanos,
-) -> Result<Slice> {
+pub fn film(shop: &Workshop, pieces: &[Arc<Piece>], scene: &Scene, bulk_bytes: u64, span: Nanos) -> Result<Slice> {
     let mut yard = Yard::open(shop, scene.parts())?;
     let mut lines = Vec::new();
     if scene.has_pictures {
         for (index, piece) in pieces.iter().enumerate() {
-            lines.push(Arc::new(Line { piece: Arc::clone(piece), way: way(&mut yard, scene.method)?, word: 1 + index }));
+            lines.push(Arc::new(Line {
+                piece: Arc::clone(piece),
+                way: way(&mut yard, scene.method)?,
+                word: 1 + index,
+            }));
         }
         // The first use of a stream or a kernel is not measured.
         lines.iter().try_for_each(|line| line.run())?;
