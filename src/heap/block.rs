@@ -75,10 +75,9 @@ impl Drop for Block {
 impl fmt::Debug for Block {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Block { start, device_start, .. } = self;
-        let start = format_args!("{start:#x}");
         f.debug_struct("Block")
             .field("space", &self.space())
-            .field("start", &start)
+            .field("start", &format_args!("{start:#x}"))
             .field("device_start", device_start)
             .field("bytes", &self.bytes())
             .finish_non_exhaustive()
