@@ -47,9 +47,15 @@ impl SoftGpu {
         body: impl FnOnce(&mut Model, Caller) -> Outcome<T>,
     ) -> Result<T> {
         self.call(name, |turn| {
+            self.come_in(turn)?;
             let caller = self.pay(turn, cost);
             body(turn.model(), caller)
         })
+    }
+
+    /// Blocks while another thread's call keeps this one out of the driver.
+    fn come_in(&self, turn: &mut Turn<'_>) -> Outcome<()> {
+        if turn.model().is_kept_out(self.process) { turn.block(Await::LetIn(self.process)) } else { Ok(()) }
     }
 
     pub(crate) fn pay(&self, turn: &mut Turn<'_>, cost: Cost) -> Caller {
@@ -78,6 +84,7 @@ impl SoftGpu {
         stream: Stream,
         cost: impl FnOnce(&HostParameters) -> Ns,
     ) -> Outcome<(Caller, StreamKey)> {
+        self.come_in(turn)?;
         let (_, key) = self.room_in_stream(turn, stream)?;
         let cost = cost(&turn.model().parameters.host);
         turn.spend_locked(self.process, cost);
@@ -107,6 +114,19 @@ impl SoftGpu {
         turn.model().verdict(caller)
     }
 
+    /// The same, and keeps the other threads of the process out of the driver meanwhile, if the parameters say so.
+    pub(crate) fn block_alone(&self, turn: &mut Turn<'_>, what: Await) -> Outcome<()> {
+        let keeps_out = turn.model().parameters.host.waits_keep_others_out;
+        if keeps_out {
+            turn.model().keep_out(self.process);
+        }
+        let outcome = self.block(turn, what);
+        if keeps_out {
+            turn.model().let_in(self.process);
+        }
+        outcome
+    }
+
     /// Ends a context once it is idle, or at once if it never will be.
     pub(crate) fn end_context(&self, turn: &mut Turn<'_>, context: ContextKey) {
         // A deadlocked context is ended all the same, and its stuck operations are dropped.
@@ -128,6 +148,7 @@ impl SoftGpu {
         synchronous: bool,
     ) -> Result<()> {
         self.call(name, |turn| {
+            self.come_in(turn)?;
             let (caller, key) = self.room_in_stream(turn, stream)?;
             let request = request.ok_or_else(|| Failure::new(Code::INVALID_VALUE, "the shape of the copy"))?;
             if request.bytes() == 0 {
@@ -144,7 +165,7 @@ impl SoftGpu {
             caller.at -= plan.overlap_ns;
             let op = turn.model().copy_submit(caller, key, plan);
             if synchronous || write_back.is_some() {
-                self.block(turn, Await::Op(op))?;
+                self.block_alone(turn, Await::Op(op))?;
             }
             if let Some((staging, target)) = write_back {
                 scatter(&request, &staging, target);

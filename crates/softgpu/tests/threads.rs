@@ -199,3 +199,36 @@ fn the_same_program_takes_the_same_time_twice() {
     };
     assert_eq!(run(), run());
 }
+
+/// A thread frees memory while bulk is on its way. Returns how long a small copy of another thread takes to submit.
+fn copy_beside_a_free_us(keeps_out: bool) -> f64 {
+    let mut parameters = softgpu::Parameters::default();
+    parameters.host.waits_keep_others_out = keeps_out;
+    let gpu = SoftGpu::builder().parameters(parameters).build();
+    enter(&gpu);
+    let driver: Arc<dyn Driver> = Arc::new(gpu.clone());
+    let context = gpu.context_current().unwrap();
+    let (bulk, small) = (Pinned::new(&gpu, 64 * MIB), Pinned::new(&gpu, 4096));
+    let (target, freed) = (gpu.mem_alloc(65 * MIB).unwrap(), gpu.mem_alloc(MIB).unwrap());
+    let (first, second) = (stream(&gpu), stream(&gpu));
+    upload(&gpu, target, bulk, 64 * MIB, first).unwrap();
+    let own = gpu.clone();
+    let frees = hal::spawn(&driver, "frees", move || {
+        own.context_set_current(context).unwrap();
+        own.mem_free(freed).unwrap();
+    });
+    gpu.host().sleep(Nanos::from_us(100));
+    let begin = gpu.host().now();
+    upload(&gpu, target.offset(64 * MIB), small, 4096, second).unwrap();
+    let took_us = gpu.host().now().since(begin).as_us();
+    frees.unwrap().join(gpu.host());
+    gpu.context_synchronize().unwrap();
+    took_us
+}
+
+#[test]
+fn a_call_that_waits_keeps_other_threads_out_if_the_parameters_say_so() {
+    let (beside, behind) = (copy_beside_a_free_us(false), copy_beside_a_free_us(true));
+    assert!(beside < 10.0, "{beside}");
+    assert!((1_000.0..1_300.0).contains(&behind), "until the bulk copy is over: {behind}");
+}

@@ -16,7 +16,7 @@ pub(super) fn free(gpu: &SoftGpu, pointer: DevicePtr) -> Result<()> {
         let caller = gpu.pay(turn, MANAGE);
         turn.model().refuse_while_capturing(caller)?;
         if let Some(context) = turn.model().mem_free_check(caller, pointer)? {
-            gpu.block(turn, Await::Idle(context))?;
+            gpu.block_alone(turn, Await::Idle(context))?;
             turn.model().mem_free(caller, pointer);
         }
         Ok(())
@@ -51,7 +51,7 @@ pub(super) fn free_host(gpu: &SoftGpu, pointer: *mut u8) -> Result<()> {
         let caller = gpu.pay(turn, MANAGE);
         turn.model().refuse_while_capturing(caller)?;
         if let Some(context) = turn.model().host_free_check(caller, pointer as u64)? {
-            gpu.block(turn, Await::Idle(context))?;
+            gpu.block_alone(turn, Await::Idle(context))?;
             turn.model().host_free(caller, pointer as u64);
         }
         Ok(())
@@ -76,7 +76,7 @@ pub(super) fn unregister(gpu: &SoftGpu, pointer: *mut u8) -> Result<()> {
     gpu.call("cuMemHostUnregister", |turn| {
         let caller = gpu.pay(turn, MANAGE);
         let context = turn.model().host_unregister_check(caller, pointer as u64)?;
-        gpu.block(turn, Await::Idle(context))?;
+        gpu.block_alone(turn, Await::Idle(context))?;
         turn.model().host_free(caller, pointer as u64);
         Ok(())
     })

@@ -10,7 +10,7 @@ pub(super) fn create(gpu: &SoftGpu, flags: StreamFlags, priority: i32) -> Result
     gpu.call("cuStreamCreateWithPriority", |turn| {
         let caller = gpu.pay(turn, MANAGE);
         if let Some(context) = turn.model().full_of_streams(caller)? {
-            gpu.block(turn, Await::Idle(context))?;
+            gpu.block_alone(turn, Await::Idle(context))?;
             turn.model().make_room_for_streams(context);
         }
         let caller = turn.caller(gpu.process);

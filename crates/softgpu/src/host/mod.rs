@@ -38,6 +38,8 @@ pub(crate) enum Await {
     Room(StreamKey),
     /// A context has no unfinished work.
     Idle(ContextKey),
+    /// No call keeps the threads of this process out of the driver.
+    LetIn(usize),
 }
 
 impl Await {
@@ -46,6 +48,7 @@ impl Await {
             Await::Op(op) => model.op_done(op),
             Await::Room(stream) => model.has_room(stream),
             Await::Idle(context) => model.context_idle(context),
+            Await::LetIn(process) => !model.is_kept_out(process),
         }
     }
 }

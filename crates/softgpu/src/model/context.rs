@@ -81,6 +81,8 @@ pub(crate) struct Process {
     pub(crate) space: AddressSpace,
     /// Primary context of each device, with its references.
     pub(crate) primary: BTreeMap<usize, (ContextKey, u32)>,
+    /// Calls that wait for the device and keep the other threads out of the driver meanwhile.
+    pub(crate) keeps_out: u32,
 }
 
 /// A context.
@@ -235,6 +237,20 @@ impl Model {
 
     pub(crate) fn context_idle(&self, key: ContextKey) -> bool {
         self.contexts.get(key).is_none_or(|context| context.unfinished == 0)
+    }
+
+    /// A call of this process waits, and keeps its other threads out of the driver.
+    pub(crate) fn keep_out(&mut self, process: usize) {
+        self.processes[process].keeps_out += 1;
+    }
+
+    /// The call has waited.
+    pub(crate) fn let_in(&mut self, process: usize) {
+        self.processes[process].keeps_out -= 1;
+    }
+
+    pub(crate) fn is_kept_out(&self, process: usize) -> bool {
+        self.processes[process].keeps_out > 0
     }
 
     /// Lets the current context reach the memory of another.

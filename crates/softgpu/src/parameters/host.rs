@@ -50,6 +50,10 @@ pub struct HostParameters {
     pub cold_entry_ns: u64,
     /// A thread is cold for this much of its calls, in warm time (measured: 65 calls in a row cost 2.3 us each).
     pub cold_span_ns: u64,
+    /// Whether calls that wait for the device before they free, unregister or make something keep all other threads
+    /// of the process out of the driver until they return, as on an H100. Off by default: most tests wait for copies of
+    /// a thread while another one frees.
+    pub waits_keep_others_out: bool,
     /// Reading the clock.
     pub clock_ns: u64,
     /// A spin-loop hint.
@@ -86,6 +90,7 @@ impl Default for HostParameters {
             cold_slowdown_max: 4.0,
             cold_entry_ns: 900,
             cold_span_ns: 20_000,
+            waits_keep_others_out: false,
             clock_ns: 25,
             pause_ns: 50,
             pageable_ns: 19_500,
