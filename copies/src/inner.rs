@@ -60,7 +60,8 @@ impl Inner {
             );
             records.stand_down();
         }
-        let kernel = CopyKernel::load(driver).ok().map(Arc::new);
+        // Loading a module waits for the device. Where copies are plain ones, it would wait for nothing.
+        let kernel = options.enabled.then(|| CopyKernel::load(driver).ok()).flatten().map(Arc::new);
         kernel.iter().for_each(|kernel| kernel.skip_to(options.counters_from));
         let guard = guard(driver, &options, &records, kernel.as_ref(), &to_device)?;
         let (shadows, events) = pools(&**driver)?;

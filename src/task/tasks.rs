@@ -115,10 +115,10 @@ impl Tasks {
     }
 
     /// A group: its tasks of the device are dispatched when it is dropped, and not before (PX-12).
-    pub fn group(&self) -> Result<Group<'_>, Error> {
+    pub fn group(&self) -> Result<Group, Error> {
         self.shared.enter().graph.begin_group();
         // From here on dropping it ends the group.
-        let mut group = Group { tasks: self, before: None, behind: None };
+        let mut group = Group { tasks: self.clone(), before: None, behind: None };
         group.before = Some(self.join("before the group").held().submit()?);
         group.behind = Some(self.join("behind the group").held().submit()?);
         Ok(group)
@@ -157,13 +157,13 @@ impl std::fmt::Debug for Tasks {
 
 /// A group of tasks that is open.
 #[derive(Debug)]
-pub struct Group<'t> {
-    tasks: &'t Tasks,
+pub struct Group {
+    tasks: Tasks,
     before: Option<Handle>,
     behind: Option<Handle>,
 }
 
-impl Group<'_> {
+impl Group {
     /// A task that ends when the group is dropped, before its tasks are dispatched: for tasks that come after it
     /// (PX-23).
     #[must_use]
@@ -178,7 +178,7 @@ impl Group<'_> {
     }
 }
 
-impl Drop for Group<'_> {
+impl Drop for Group {
     fn drop(&mut self) {
         let shared = &self.tasks.shared;
         let release = |join: &Option<Handle>| {

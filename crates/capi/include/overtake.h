@@ -16,6 +16,11 @@
 #include <stdint.h>
 
 struct CUstream_st; /* CUDA's own: CUstream and cudaStream_t point at it. */
+/* Handles: never look into them. A wrong one, or one of a thing that is gone, is refused. */
+struct overtake_dispatcher;
+struct overtake_tasks;
+struct overtake_task;
+struct overtake_lane;
 
 /**
  * The version of this header: major.
@@ -109,6 +114,41 @@ struct CUstream_st; /* CUDA's own: CUstream and cudaStream_t point at it. */
 #define OVERTAKE_ERROR_NO_SCOPE (-8)
 
 /**
+ * The handle is null, was closed or freed, or names a thing of another kind.
+ */
+#define OVERTAKE_ERROR_INVALID_HANDLE (-9)
+
+/**
+ * The call is not possible for this task, and has changed nothing; overtake_last_error names the tasks.
+ */
+#define OVERTAKE_ERROR_REFUSED (-10)
+
+/**
+ * The dispatcher is full: wait until tasks have ended, and call again.
+ */
+#define OVERTAKE_ERROR_WOULD_BLOCK (-11)
+
+/**
+ * The dispatcher has been closed.
+ */
+#define OVERTAKE_ERROR_CLOSED (-12)
+
+/**
+ * The task failed; overtake_last_error has its name and the reason.
+ */
+#define OVERTAKE_ERROR_TASK_FAILED (-13)
+
+/**
+ * The task was not run, because a task before it failed; overtake_last_error names both.
+ */
+#define OVERTAKE_ERROR_TASK_NOT_RUN (-14)
+
+/**
+ * No thread and no device will ever complete the task: a model of the device has proven it.
+ */
+#define OVERTAKE_ERROR_STUCK (-15)
+
+/**
  * From host to device; the numbers are those of `enum cudaMemcpyKind`.
  */
 #define OVERTAKE_COPY_HOST_TO_DEVICE 1
@@ -127,6 +167,36 @@ struct CUstream_st; /* CUDA's own: CUstream and cudaStream_t point at it. */
  * CUDA finds the direction from the two addresses.
  */
 #define OVERTAKE_COPY_DEFAULT 4
+
+/**
+ * A task that copies from the host to the device.
+ */
+#define OVERTAKE_TASK_UPLOAD 1
+
+/**
+ * A task that runs kernels.
+ */
+#define OVERTAKE_TASK_KERNEL 2
+
+/**
+ * A task that copies from the device to the host.
+ */
+#define OVERTAKE_TASK_DOWNLOAD 3
+
+/**
+ * A function of the host, for a worker thread. It starts when the work of the device before it is complete.
+ */
+#define OVERTAKE_TASK_HOST 4
+
+/**
+ * A short function of the host, for the thread that finds it ready. It must not wait.
+ */
+#define OVERTAKE_TASK_LIGHT 5
+
+/**
+ * A task without work, which joins others.
+ */
+#define OVERTAKE_TASK_JOIN 6
 
 /**
  * A function of the program's for messages. It gets the data that it was set with, one of OVERTAKE_LOG_..., and one
@@ -193,6 +263,147 @@ struct overtake_statistics {
     uint64_t errors;
 };
 
+/**
+ * The parameters of a dispatcher. Set struct_size before the call; 0 in another field is its default.
+ */
+struct overtake_dispatcher_options {
+    /**
+     * sizeof(struct overtake_dispatcher_options).
+     */
+    uint32_t struct_size;
+    /**
+     * Groups of neighbouring priorities; each has lanes of its own. 0: 2.
+     */
+    uint32_t groups;
+    /**
+     * The lanes of a group: streams, made at once. 0: 6.
+     */
+    uint32_t lanes;
+    /**
+     * Threads that run functions of the host. 0: 2.
+     */
+    uint32_t workers;
+    /**
+     * The most tasks that have not ended; a full dispatcher returns OVERTAKE_ERROR_WOULD_BLOCK. 0: 65536.
+     */
+    uint32_t tasks_max;
+    /**
+     * 0.
+     */
+    uint32_t reserved;
+};
+
+/**
+ * The counts of a dispatcher. Set struct_size before the call.
+ */
+struct overtake_dispatcher_statistics {
+    /**
+     * sizeof(struct overtake_dispatcher_statistics).
+     */
+    uint32_t struct_size;
+    /**
+     * 1 if the device has failed: no task of the device runs any more.
+     */
+    uint32_t is_device_lost;
+    /**
+     * Calls of functions that launch work.
+     */
+    uint64_t launches;
+    /**
+     * Functions of the host that have been run, light ones included.
+     */
+    uint64_t functions;
+    /**
+     * Events that a lane waited for before a launch.
+     */
+    uint64_t joins;
+    /**
+     * Events recorded in lanes: for joins, and for threads that wait.
+     */
+    uint64_t marks;
+    /**
+     * Tasks that have not ended.
+     */
+    uint64_t tasks;
+};
+
+/**
+ * Submits the work of a task to its lane. It gets the lane, and the data that the task was submitted with. It returns
+ * 0, or any other number if the task has failed: overtake_set_last_error can say why. It must not wait, and no C++
+ * exception may leave it.
+ */
+typedef int (*overtake_launch_callback)(struct overtake_lane *lane, void *data);
+
+/**
+ * A function of the host. It gets the data that the task was submitted with, and returns as a launch callback.
+ */
+typedef int (*overtake_run_callback)(void *data);
+
+/**
+ * Frees the data of a task.
+ */
+typedef void (*overtake_free_callback)(void *data);
+
+/**
+ * A task that is being described. Set struct_size and kind; 0 in another field is its default.
+ */
+struct overtake_task_spec {
+    /**
+     * sizeof(struct overtake_task_spec).
+     */
+    uint32_t struct_size;
+    /**
+     * One of OVERTAKE_TASK_...
+     */
+    int kind;
+    /**
+     * The name of the task in errors, or null.
+     */
+    const char *name;
+    /**
+     * From OVERTAKE_PRIORITY_LOWEST to overtake_priorities(); 0 is the lowest. The tasks before it inherit it.
+     */
+    int priority;
+    /**
+     * References that overtake_task_release takes away: until then the task does not start.
+     */
+    uint32_t references;
+    /**
+     * Whether it is the task to which others refer by its name (overtake_tasks_named).
+     */
+    uint32_t is_named;
+    /**
+     * 0.
+     */
+    uint32_t reserved;
+    /**
+     * The function of an upload, a kernel or a download.
+     */
+    overtake_launch_callback launch;
+    /**
+     * The function of a host or a light task.
+     */
+    overtake_run_callback run;
+    /**
+     * The data of the function.
+     */
+    void *data;
+    /**
+     * Frees the data, or null. It is called once, on any thread, also if overtake_submit fails: for a host or light
+     * task when the function has returned, for others a moment after the task has ended, and at the latest when the
+     * dispatcher is closed.
+     */
+    overtake_free_callback free_data;
+    /**
+     * Tasks that it comes after, or null: after_count handles.
+     */
+    struct overtake_task *const *after;
+    /**
+     * Their number.
+     */
+    size_t after_count;
+};
+
 #ifdef __cplusplus
 extern "C" {
 #endif // __cplusplus
@@ -235,6 +446,16 @@ const char *overtake_error_text(int error);
 const char *overtake_last_error(void);
 
 /**
+ * Sets the text of overtake_last_error() for the calling thread: the function of a task that fails says why with it.
+ *
+ * Threads: any; each has its own text.
+ *
+ * Demands:
+ * `text` is a NUL-terminated string.
+ */
+int overtake_set_last_error(const char *text);
+
+/**
  * Makes the layer ready for the calling thread's current CUDA context, and returns when it is. The call is optional:
  * without it the first copies open the layer, and take longer. `options` is null, or a TOML text of options and rules.
  * Only the first call of a process uses them; under the drop-in the environment's options are in force. A text with a
@@ -248,8 +469,9 @@ const char *overtake_last_error(void);
 int overtake_open(const char *options);
 
 /**
- * Frees the layer's state for the calling thread's current CUDA context. Call it before the program destroys a
- * context, after its copies. Under the drop-in, which sees contexts end by itself, it does nothing.
+ * Frees the layer's state for the calling thread's current CUDA context, in which no dispatcher may be open. Call it
+ * before the program destroys a context, after its copies. Under the drop-in, which sees contexts end by itself, it
+ * does nothing.
  *
  * Threads: any, but no other thread may be inside a copy of the same context.
  */
@@ -447,6 +669,245 @@ int overtake_memcpy_batch_async(void *const *targets,
                                 size_t count,
                                 struct CUstream_st *stream,
                                 int priority);
+
+/**
+ * Opens a dispatcher in the calling thread's current context, which takes some milliseconds: 12 streams, their events,
+ * and threads. A dispatcher is meant to live as long as the program uses the device. `options` is null, or the
+ * parameters. Copies of tasks share the priorities of the copies of overtake_memcpy_async.
+ *
+ * Threads: any.
+ *
+ * Demands:
+ * `options` is null or points at a structure of the size that its struct_size says; `dispatcher` points at a handle.
+ */
+int overtake_dispatcher_open(const struct overtake_dispatcher_options *options,
+                             struct overtake_dispatcher **dispatcher);
+
+/**
+ * Closes a dispatcher. Waits for the work that is on the device and for the functions that run; tasks that have not
+ * been started fail, so wait for tasks before. The handles of its sets and tasks are freed with it. When it returns,
+ * the data of all its tasks has been freed. Call it before the context is destroyed, and before the program exits.
+ *
+ * Threads: any, but not in the function of a task. Other threads may be inside calls on its tasks: those that wait are
+ * woken.
+ */
+int overtake_dispatcher_close(struct overtake_dispatcher *dispatcher);
+
+/**
+ * The counts of a dispatcher. The structure is written only if the call succeeds; struct_size is then the number of
+ * bytes that the library knows.
+ *
+ * Threads: any.
+ *
+ * Demands:
+ * `statistics` points at a structure of the size that its struct_size says.
+ */
+int overtake_dispatcher_read_statistics(struct overtake_dispatcher *dispatcher,
+                                        struct overtake_dispatcher_statistics *statistics);
+
+/**
+ * Makes a set of tasks. A dispatcher may have several, which a program waits for one by one. `name` is null, or the
+ * name of the set, in which the names of named tasks are its own.
+ *
+ * Threads: any.
+ *
+ * Demands:
+ * `name` is null or a NUL-terminated string; `tasks` points at a handle.
+ */
+int overtake_tasks_open(struct overtake_dispatcher *dispatcher,
+                        const char *name,
+                        struct overtake_tasks **tasks);
+
+/**
+ * Frees the handle of a set and ends its groups. Its tasks go on.
+ *
+ * Threads: any.
+ */
+int overtake_tasks_free(struct overtake_tasks *tasks);
+
+/**
+ * Waits until all tasks of the set have ended, and fails as the first of them that has failed, if any has.
+ *
+ * Threads: any, but not in the function of a task.
+ */
+int overtake_tasks_wait(struct overtake_tasks *tasks);
+
+/**
+ * From now on tasks that are submitted to the set wait until it is started.
+ *
+ * Threads: any.
+ */
+int overtake_tasks_stop(struct overtake_tasks *tasks);
+
+/**
+ * Starts the tasks that have been submitted since the set was stopped.
+ *
+ * Threads: any.
+ */
+int overtake_tasks_start(struct overtake_tasks *tasks);
+
+/**
+ * The task to which others refer by this name, before it is submitted with is_named. It has a reference until then; if
+ * that is released instead (overtake_task_release), the tasks after it run without it.
+ *
+ * Threads: any.
+ *
+ * Demands:
+ * `name` is a NUL-terminated string; `task` points at a handle.
+ */
+int overtake_tasks_named(struct overtake_tasks *tasks,
+                         const char *name,
+                         struct overtake_task **task);
+
+/**
+ * Begins a group: its tasks of the device start when overtake_group_end is called, and not before. While a group is
+ * open, no task of the device starts in any set of the dispatcher, so wait for none.
+ *
+ * Threads: any.
+ */
+int overtake_group_begin(struct overtake_tasks *tasks);
+
+/**
+ * Ends the innermost open group of the set.
+ *
+ * Threads: any.
+ */
+int overtake_group_end(struct overtake_tasks *tasks);
+
+/**
+ * Submits a task, which starts when all tasks before it let it. `task` is null, or receives its handle, which
+ * overtake_task_free frees.
+ *
+ * Threads: any, and functions of tasks.
+ *
+ * Demands:
+ * `spec` points at a structure of the size that its struct_size says, with strings that end with a NUL and an array of
+ * after_count handles. Its functions take the data on any thread; memory that they give to the device is valid until
+ * the task has ended. `task` is null or points at a handle.
+ */
+int overtake_submit(struct overtake_tasks *tasks,
+                    const struct overtake_task_spec *spec,
+                    struct overtake_task **task);
+
+/**
+ * Waits until the task has ended: its work is done, and so is all that it comes after. Fails if the task has failed or
+ * was not run; overtake_last_error then names the task.
+ *
+ * Threads: any, but not in the function of a task.
+ */
+int overtake_task_wait(struct overtake_task *task);
+
+/**
+ * Writes 1 if the task has ended, one way or the other, and 0 if not. overtake_task_wait then returns its outcome at
+ * once.
+ *
+ * Threads: any.
+ *
+ * Demands:
+ * `is_done` points at an int.
+ */
+int overtake_task_is_done(struct overtake_task *task,
+                          int *is_done);
+
+/**
+ * Gives the task one more reference, which overtake_task_release takes away: until then it does not start. Fails if it
+ * no longer waits.
+ *
+ * Threads: any.
+ */
+int overtake_task_hold(struct overtake_task *task);
+
+/**
+ * Releases a reference of the task. A task without references starts when all tasks before it let it.
+ *
+ * Threads: any.
+ */
+int overtake_task_release(struct overtake_task *task);
+
+/**
+ * Gives the task another priority of its own. The tasks before it inherit it.
+ *
+ * Threads: any.
+ */
+int overtake_task_raise(struct overtake_task *task, int to);
+
+/**
+ * `other` comes after `task`. Fails if `other` no longer waits: hold a reference of it before.
+ *
+ * Threads: any.
+ */
+int overtake_task_before(struct overtake_task *task, struct overtake_task *other);
+
+/**
+ * Frees the handle of a task. The task goes on.
+ *
+ * Threads: any.
+ */
+int overtake_task_free(struct overtake_task *task);
+
+/**
+ * The CUstream of the lane: for kernel launches and for calls of libraries. Its context is current. Work in other
+ * streams is not the task's.
+ *
+ * Threads: that of the launch callback.
+ *
+ * Demands:
+ * `stream` points at a CUstream.
+ */
+int overtake_lane_stream(struct overtake_lane *lane,
+                         struct CUstream_st **stream);
+
+/**
+ * How often the function has been called before for this task: 0 unless it has called overtake_lane_again.
+ *
+ * Threads: that of the launch callback.
+ *
+ * Demands:
+ * `turn` points at an unsigned number.
+ */
+int overtake_lane_turn(struct overtake_lane *lane, uint32_t *turn);
+
+/**
+ * The task's priority at its launch: its own, or a higher one that it inherits from tasks that wait for it.
+ *
+ * Threads: that of the launch callback.
+ *
+ * Demands:
+ * `priority` points at an int.
+ */
+int overtake_lane_priority(struct overtake_lane *lane, int *priority);
+
+/**
+ * Copies in the lane, at the priority of the task. `kind` is one of OVERTAKE_COPY_...
+ *
+ * Threads: that of the launch callback.
+ *
+ * Demands:
+ * As for overtake_memcpy_async; the ranges stay valid until the task has ended.
+ */
+int overtake_lane_copy(struct overtake_lane *lane, void *target, const void *source, size_t bytes, int kind);
+
+/**
+ * The function is to be called again for this task, after the other tasks that are ready: so a long task gives way.
+ *
+ * Threads: that of the launch callback.
+ */
+int overtake_lane_again(struct overtake_lane *lane);
+
+/**
+ * All that tasks submit to the device later waits for all that they have submitted by now.
+ *
+ * Threads: that of the launch callback.
+ */
+int overtake_lane_sync_point(struct overtake_lane *lane);
+
+/**
+ * Another task waits until this one is complete. It must not have been started: hold a reference of it
+ * (overtake_task_hold), and release it afterwards.
+ *
+ * Threads: that of the launch callback.
+ */
+int overtake_lane_completes(struct overtake_lane *lane, struct overtake_task *task);
 
 #ifdef __cplusplus
 }  // extern "C"

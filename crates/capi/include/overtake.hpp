@@ -1,14 +1,17 @@
-/* overtake for C++17: scoped priorities, adopted streams, exceptions. Header only, over overtake.h. */
+/* overtake for C++17: scoped priorities, adopted streams, tasks, exceptions. Header only, over overtake.h. */
 #ifndef OVERTAKE_HPP
 #define OVERTAKE_HPP
 
 #include "overtake.h"
 
 #include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <exception>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace overtake {
@@ -183,6 +186,302 @@ inline std::string report()
         return text;
     }
 }
+
+/* The inside of a launch. It is valid during the call of the function, on its thread. */
+class lane {
+public:
+    explicit lane(overtake_lane *handle) noexcept : handle_(handle) {}
+
+    /* The stream in which the task's work goes. */
+    stream_handle stream() const
+    {
+        stream_handle stream = nullptr;
+        check(overtake_lane_stream(handle_, &stream));
+        return stream;
+    }
+    /* How often the function has been called before for this task. */
+    unsigned turn() const
+    {
+        std::uint32_t turn = 0;
+        check(overtake_lane_turn(handle_, &turn));
+        return turn;
+    }
+    int priority() const
+    {
+        int priority = 0;
+        check(overtake_lane_priority(handle_, &priority));
+        return priority;
+    }
+    /* Copies at the priority of the task. */
+    void copy(void *target, const void *source, std::size_t bytes, direction way = direction::by_addresses) const
+    {
+        check(overtake_lane_copy(handle_, target, source, bytes, static_cast<int>(way)));
+    }
+    /* The function is to be called again, after the other tasks that are ready. */
+    void again() const { check(overtake_lane_again(handle_)); }
+    /* All that is submitted to the device later waits for all that has been submitted by now. */
+    void sync_point() const { check(overtake_lane_sync_point(handle_)); }
+    /* A held task waits until this one is complete. */
+    void completes(const class task &other) const;
+
+private:
+    overtake_lane *handle_;
+};
+
+/* A submitted task. Destroying the object frees the handle; the task goes on. */
+class task {
+public:
+    task() noexcept = default;
+    explicit task(overtake_task *handle) noexcept : handle_(handle) {}
+    ~task() { free(); }
+    task(task &&other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
+    task &operator=(task &&other) noexcept
+    {
+        if (this != &other) {
+            free();
+            handle_ = std::exchange(other.handle_, nullptr);
+        }
+        return *this;
+    }
+
+    overtake_task *get() const noexcept { return handle_; }
+    /* Throws an error that names the task, if it has failed or was not run. */
+    void wait() const { check(overtake_task_wait(handle_)); }
+    bool is_done() const
+    {
+        int done = 0;
+        check(overtake_task_is_done(handle_, &done));
+        return done != 0;
+    }
+    void hold() const { check(overtake_task_hold(handle_)); }
+    void release() const { check(overtake_task_release(handle_)); }
+    void raise(int priority) const { check(overtake_task_raise(handle_, priority)); }
+    /* `other` comes after this one. */
+    void before(const task &other) const { check(overtake_task_before(handle_, other.handle_)); }
+
+private:
+    void free() noexcept
+    {
+        if (handle_ != nullptr)
+            (void)overtake_task_free(handle_);
+        handle_ = nullptr;
+    }
+
+    overtake_task *handle_ = nullptr;
+};
+
+inline void lane::completes(const task &other) const { check(overtake_lane_completes(handle_, other.get())); }
+
+namespace detail {
+
+/* Runs a function of the program's. An exception becomes the failure of the task, with its text. */
+template <typename Function> int guarded(Function &&function) noexcept
+{
+#if defined(__cpp_exceptions)
+    try {
+        function();
+        return OVERTAKE_OK;
+    } catch (const error &thrown) {
+        (void)overtake_set_last_error(thrown.what());
+        return thrown.code();
+    } catch (const std::exception &thrown) {
+        (void)overtake_set_last_error(thrown.what());
+    } catch (...) {
+        (void)overtake_set_last_error("it threw an exception that is no std::exception");
+    }
+    return OVERTAKE_ERROR_TASK_FAILED;
+#else
+    function();
+    return OVERTAKE_OK;
+#endif
+}
+
+template <typename Function> int launch(overtake_lane *handle, void *data) noexcept
+{
+    return guarded([&] {
+        lane entered(handle);
+        (*static_cast<Function *>(data))(entered);
+    });
+}
+
+template <typename Function> int run(void *data) noexcept
+{
+    return guarded([&] { (*static_cast<Function *>(data))(); });
+}
+
+template <typename Function> void free_data(void *data) noexcept { delete static_cast<Function *>(data); }
+
+/* A function with its data. */
+struct callee {
+    overtake_launch_callback launch = nullptr;
+    overtake_run_callback run = nullptr;
+    void *data = nullptr;
+    overtake_free_callback free_data = nullptr;
+};
+
+template <typename Function> callee launching(Function function)
+{
+    return {&launch<Function>, nullptr, new Function(std::move(function)), &free_data<Function>};
+}
+
+template <typename Function> callee running(Function function)
+{
+    return {nullptr, &run<Function>, new Function(std::move(function)), &free_data<Function>};
+}
+
+} // namespace detail
+
+/* A task that is being described; submit() submits it. Use it within the expression that makes it. */
+class [[nodiscard]] task_builder {
+public:
+    task_builder(overtake_tasks *tasks, int kind, std::string name, detail::callee callee = {}) noexcept
+        : tasks_(tasks), name_(std::move(name))
+    {
+        spec_.struct_size = sizeof spec_;
+        spec_.kind = kind;
+        spec_.launch = callee.launch;
+        spec_.run = callee.run;
+        spec_.data = callee.data;
+        spec_.free_data = callee.free_data;
+    }
+    ~task_builder()
+    {
+        if (spec_.free_data != nullptr)
+            spec_.free_data(spec_.data);
+    }
+    task_builder(const task_builder &) = delete;
+    task_builder &operator=(const task_builder &) = delete;
+
+    task_builder &priority(int priority)
+    {
+        spec_.priority = priority;
+        return *this;
+    }
+    task_builder &after(const task &first)
+    {
+        after_.push_back(first.get());
+        return *this;
+    }
+    /* It has one more reference, which task::release takes away: until then it does not start. */
+    task_builder &held()
+    {
+        ++spec_.references;
+        return *this;
+    }
+    /* It is the task to which others refer by its name (tasks::named). */
+    task_builder &named()
+    {
+        spec_.is_named = 1;
+        return *this;
+    }
+    task submit()
+    {
+        overtake_task *handle = nullptr;
+        spec_.name = name_.c_str();
+        spec_.after = after_.data();
+        spec_.after_count = after_.size();
+        overtake_task_spec spec = spec_;
+        spec_.free_data = nullptr; /* from here on the library frees the function */
+        check(overtake_submit(tasks_, &spec, &handle));
+        return task(handle);
+    }
+
+private:
+    overtake_tasks *tasks_;
+    std::string name_;
+    std::vector<overtake_task *> after_;
+    overtake_task_spec spec_{};
+};
+
+/* Runs tasks on the device of the current context. Destroy it before the context; wait for the tasks before. */
+class dispatcher {
+public:
+    explicit dispatcher(overtake_dispatcher_options options = {})
+    {
+        options.struct_size = sizeof options;
+        check(overtake_dispatcher_open(&options, &handle_));
+    }
+    ~dispatcher() { (void)overtake_dispatcher_close(handle_); }
+    dispatcher(const dispatcher &) = delete;
+    dispatcher &operator=(const dispatcher &) = delete;
+
+    overtake_dispatcher *get() const noexcept { return handle_; }
+    overtake_dispatcher_statistics statistics() const
+    {
+        overtake_dispatcher_statistics statistics{};
+        statistics.struct_size = sizeof statistics;
+        check(overtake_dispatcher_read_statistics(handle_, &statistics));
+        return statistics;
+    }
+
+private:
+    overtake_dispatcher *handle_ = nullptr;
+};
+
+/* A set of tasks. A function for the device takes a `lane &`, one for the host takes nothing; a function that throws
+ * fails its task with the text of the exception. */
+class tasks {
+public:
+    explicit tasks(const dispatcher &dispatcher, const char *name = nullptr)
+    {
+        check(overtake_tasks_open(dispatcher.get(), name, &handle_));
+    }
+    ~tasks() { (void)overtake_tasks_free(handle_); }
+    tasks(const tasks &) = delete;
+    tasks &operator=(const tasks &) = delete;
+
+    overtake_tasks *get() const noexcept { return handle_; }
+    template <typename Function> task_builder upload(std::string name, Function launch)
+    {
+        return {handle_, OVERTAKE_TASK_UPLOAD, std::move(name), detail::launching(std::move(launch))};
+    }
+    template <typename Function> task_builder kernel(std::string name, Function launch)
+    {
+        return {handle_, OVERTAKE_TASK_KERNEL, std::move(name), detail::launching(std::move(launch))};
+    }
+    template <typename Function> task_builder download(std::string name, Function launch)
+    {
+        return {handle_, OVERTAKE_TASK_DOWNLOAD, std::move(name), detail::launching(std::move(launch))};
+    }
+    /* For a worker thread. It starts when the work of the device before it is complete. */
+    template <typename Function> task_builder host(std::string name, Function run)
+    {
+        return {handle_, OVERTAKE_TASK_HOST, std::move(name), detail::running(std::move(run))};
+    }
+    /* A short one, for the thread that finds it ready. It must not wait. */
+    template <typename Function> task_builder light(std::string name, Function run)
+    {
+        return {handle_, OVERTAKE_TASK_LIGHT, std::move(name), detail::running(std::move(run))};
+    }
+    /* A task without work, which joins others. */
+    task_builder join(std::string name) { return {handle_, OVERTAKE_TASK_JOIN, std::move(name)}; }
+    /* The task to which others refer by this name, before it is submitted (task_builder::named). */
+    task named(const char *name)
+    {
+        overtake_task *handle = nullptr;
+        check(overtake_tasks_named(handle_, name, &handle));
+        return task(handle);
+    }
+    /* Throws the first failure of a task of the set. */
+    void wait() const { check(overtake_tasks_wait(handle_)); }
+    void stop() { check(overtake_tasks_stop(handle_)); }
+    void start() { check(overtake_tasks_start(handle_)); }
+
+private:
+    overtake_tasks *handle_ = nullptr;
+};
+
+/* While it lives, the dispatcher's tasks of the device are collected; then they start. */
+class [[nodiscard]] group {
+public:
+    explicit group(const tasks &tasks) : tasks_(tasks.get()) { check(overtake_group_begin(tasks_)); }
+    ~group() { (void)overtake_group_end(tasks_); }
+    group(const group &) = delete;
+    group &operator=(const group &) = delete;
+
+private:
+    overtake_tasks *tasks_;
+};
 
 } // namespace overtake
 

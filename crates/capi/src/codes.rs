@@ -26,6 +26,20 @@ pub const OVERTAKE_ERROR_SYNTAX: c_int = -6;
 pub const OVERTAKE_ERROR_NO_DRIVER: c_int = -7;
 /// There was no overtake_push_priority on this thread before this overtake_pop_priority.
 pub const OVERTAKE_ERROR_NO_SCOPE: c_int = -8;
+/// The handle is null, was closed or freed, or names a thing of another kind.
+pub const OVERTAKE_ERROR_INVALID_HANDLE: c_int = -9;
+/// The call is not possible for this task, and has changed nothing; overtake_last_error names the tasks.
+pub const OVERTAKE_ERROR_REFUSED: c_int = -10;
+/// The dispatcher is full: wait until tasks have ended, and call again.
+pub const OVERTAKE_ERROR_WOULD_BLOCK: c_int = -11;
+/// The dispatcher has been closed.
+pub const OVERTAKE_ERROR_CLOSED: c_int = -12;
+/// The task failed; overtake_last_error has its name and the reason.
+pub const OVERTAKE_ERROR_TASK_FAILED: c_int = -13;
+/// The task was not run, because a task before it failed; overtake_last_error names both.
+pub const OVERTAKE_ERROR_TASK_NOT_RUN: c_int = -14;
+/// No thread and no device will ever complete the task: a model of the device has proven it.
+pub const OVERTAKE_ERROR_STUCK: c_int = -15;
 
 struct Entry {
     code: c_int,
@@ -37,7 +51,7 @@ const fn entry(code: c_int, name: &'static CStr, text: &'static CStr) -> Entry {
     Entry { code, name, text }
 }
 
-const OURS: [Entry; 9] = [
+const OURS: [Entry; 16] = [
     entry(OVERTAKE_OK, c"OVERTAKE_OK", c"success"),
     entry(OVERTAKE_ERROR_INVALID_ARGUMENT, c"OVERTAKE_ERROR_INVALID_ARGUMENT", c"invalid argument"),
     entry(OVERTAKE_ERROR_BUFFER_TOO_SMALL, c"OVERTAKE_ERROR_BUFFER_TOO_SMALL", c"the buffer is too small"),
@@ -47,6 +61,13 @@ const OURS: [Entry; 9] = [
     entry(OVERTAKE_ERROR_SYNTAX, c"OVERTAKE_ERROR_SYNTAX", c"the text cannot be understood"),
     entry(OVERTAKE_ERROR_NO_DRIVER, c"OVERTAKE_ERROR_NO_DRIVER", c"there is no CUDA driver"),
     entry(OVERTAKE_ERROR_NO_SCOPE, c"OVERTAKE_ERROR_NO_SCOPE", c"no priority was pushed on this thread"),
+    entry(OVERTAKE_ERROR_INVALID_HANDLE, c"OVERTAKE_ERROR_INVALID_HANDLE", c"not a handle, or no longer"),
+    entry(OVERTAKE_ERROR_REFUSED, c"OVERTAKE_ERROR_REFUSED", c"not possible for this task"),
+    entry(OVERTAKE_ERROR_WOULD_BLOCK, c"OVERTAKE_ERROR_WOULD_BLOCK", c"the dispatcher is full"),
+    entry(OVERTAKE_ERROR_CLOSED, c"OVERTAKE_ERROR_CLOSED", c"the dispatcher has been closed"),
+    entry(OVERTAKE_ERROR_TASK_FAILED, c"OVERTAKE_ERROR_TASK_FAILED", c"the task failed"),
+    entry(OVERTAKE_ERROR_TASK_NOT_RUN, c"OVERTAKE_ERROR_TASK_NOT_RUN", c"a task before it failed"),
+    entry(OVERTAKE_ERROR_STUCK, c"OVERTAKE_ERROR_STUCK", c"the task will never end"),
 ];
 
 /// The name of a number, such as `OVERTAKE_ERROR_PANIC` or `CUDA_ERROR_OUT_OF_MEMORY`.

@@ -2,17 +2,18 @@
 #![allow(unsafe_code)] // symbols that C finds by name, and C's pointers
 
 use std::ffi::{CStr, c_char, c_int, c_void};
-use std::mem::size_of;
 use std::ptr::NonNull;
 
 use shim::table::Totals;
 
 use crate::codes;
-use crate::failure::{Failure, Outcome, fence, fence_value, last_text};
+use crate::failure::{Failure, Outcome, SAID, fence, fence_value, last_text, swap_last};
 use crate::off;
 use crate::provider::{checked, table, table_with};
 use crate::scope;
+use crate::sized::{self, bytes_of};
 use crate::statistics::{STATISTICS_BYTES_MIN, Statistics};
+use crate::tasks;
 
 /// The version of this header: major.
 pub const OVERTAKE_VERSION_MAJOR: c_int = 0;
@@ -90,6 +91,25 @@ pub extern "C" fn overtake_last_error() -> *const c_char {
     fence_value(c"".as_ptr(), last_text)
 }
 
+/// Sets the text of overtake_last_error() for the calling thread: the function of a task that fails says why with it.
+///
+/// Threads: any; each has its own text.
+///
+/// # Safety
+/// `text` is a NUL-terminated string.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn overtake_set_last_error(text: *const c_char) -> c_int {
+    fence("overtake_set_last_error", || {
+        if text.is_null() {
+            return Err(Failure::argument("overtake_set_last_error: text is null"));
+        }
+        // SAFETY: not null, and the caller promises a NUL-terminated string that outlives the call.
+        let text = unsafe { CStr::from_ptr(text) }.to_owned();
+        swap_last(Failure { code: SAID, text });
+        Ok(())
+    })
+}
+
 /// Makes the layer ready for the calling thread's current CUDA context, and returns when it is. The call is optional:
 /// without it the first copies open the layer, and take longer. `options` is null, or a TOML text of options and rules.
 /// Only the first call of a process uses them; under the drop-in the environment's options are in force. A text with a
@@ -113,13 +133,15 @@ pub unsafe extern "C" fn overtake_open(options: *const c_char) -> c_int {
     })
 }
 
-/// Frees the layer's state for the calling thread's current CUDA context. Call it before the program destroys a
-/// context, after its copies. Under the drop-in, which sees contexts end by itself, it does nothing.
+/// Frees the layer's state for the calling thread's current CUDA context, in which no dispatcher may be open. Call it
+/// before the program destroys a context, after its copies. Under the drop-in, which sees contexts end by itself, it
+/// does nothing.
 ///
 /// Threads: any, but no other thread may be inside a copy of the same context.
 #[unsafe(no_mangle)]
 pub extern "C" fn overtake_close() -> c_int {
     fence("overtake_close", || {
+        tasks::refuse_while_open("overtake_close")?;
         let table = table();
         checked(table, (table.close)())
     })
@@ -315,15 +337,7 @@ pub unsafe extern "C" fn overtake_set_log_callback(callback: overtake_log_callba
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn overtake_read_statistics(statistics: *mut Statistics) -> c_int {
     fence("overtake_read_statistics", || {
-        let output = NonNull::new(statistics)
-            .ok_or_else(|| Failure::argument("overtake_read_statistics: statistics is null"))?;
-        // SAFETY: not null, and every version of the structure begins with its size.
-        let room = unsafe { (*output.as_ptr()).struct_size } as usize;
-        if room < STATISTICS_BYTES_MIN {
-            let text =
-                "overtake_read_statistics: set struct_size to sizeof(struct overtake_statistics) before the call";
-            return Err(Failure::argument(text));
-        }
+        const CALL: &str = "overtake_read_statistics";
         let (table, mut totals) = (table(), Totals { struct_size: bytes_of::<Totals>(), ..Totals::default() });
         // SAFETY: `totals` is a structure of ours that says its size.
         match unsafe { (table.totals)(&raw mut totals) } {
@@ -331,20 +345,10 @@ pub unsafe extern "C" fn overtake_read_statistics(statistics: *mut Statistics) -
             codes::OVERTAKE_ERROR_NOT_STARTED => {}
             code => checked(table, code)?,
         }
-        let known = room.min(size_of::<Statistics>());
         let fresh = Statistics { struct_size: bytes_of::<Statistics>(), ..Statistics::from(totals) };
-        // SAFETY: the caller's structure has `room` bytes, of which `known` are written from a structure that has as
-        // many, and the rest, where there is any, is cleared.
-        unsafe {
-            output.as_ptr().cast::<u8>().copy_from_nonoverlapping((&raw const fresh).cast(), known);
-            output.as_ptr().cast::<u8>().add(known).write_bytes(0, room - known);
-        }
-        Ok(())
+        // SAFETY: the caller's promise.
+        unsafe { sized::write(CALL, "statistics", statistics, STATISTICS_BYTES_MIN, &fresh) }
     })
-}
-
-fn bytes_of<T>() -> u32 {
-    u32::try_from(size_of::<T>()).unwrap_or(u32::MAX)
 }
 
 /// The report of this process as JSON, with a NUL at its end. `needed` is null, or receives the size with the NUL. It

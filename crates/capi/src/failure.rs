@@ -8,8 +8,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use crate::codes::{OVERTAKE_ERROR_INVALID_ARGUMENT, OVERTAKE_ERROR_PANIC, OVERTAKE_OK};
 
 thread_local! {
-    static LAST: RefCell<CString> = RefCell::new(CString::default());
+    static LAST: RefCell<Failure> = RefCell::new(Failure::none());
 }
+
+/// The number of a text that the program has set itself.
+pub const SAID: c_int = c_int::MIN;
 
 #[derive(Debug, PartialEq, Eq)]
 pub struct Failure {
@@ -25,6 +28,11 @@ impl Failure {
     pub fn new(code: c_int, text: &str) -> Failure {
         let text = CString::new(text.replace('\0', " ")).unwrap_or_default();
         Failure { code, text }
+    }
+
+    /// No failure yet.
+    pub fn none() -> Failure {
+        Failure { code: OVERTAKE_OK, text: CString::default() }
     }
 
     /// An argument outside its documented range.
@@ -43,8 +51,9 @@ pub fn fence(call: &str, body: impl FnOnce() -> Outcome) -> c_int {
     match outcome {
         Ok(()) => OVERTAKE_OK,
         Err(failure) => {
-            keep(failure.text);
-            failure.code
+            let code = failure.code;
+            swap_last(failure);
+            code
         }
     }
 }
@@ -59,14 +68,15 @@ fn panic_message(payload: &(dyn Any + Send)) -> &str {
     text.or_else(|| payload.downcast_ref::<&str>().copied()).unwrap_or("a panic that says nothing")
 }
 
-/// In a thread that is ending there is no room for the text any more, and it cannot be asked for later.
-fn keep(text: CString) {
-    let _ending = LAST.try_with(|last| *last.borrow_mut() = text);
+/// Keeps a failure as the thread's last, and returns the one before. In a thread that is ending there is no room for it
+/// any more, and it cannot be asked for later.
+pub fn swap_last(failure: Failure) -> Failure {
+    LAST.try_with(|last| last.replace(failure)).unwrap_or_else(|_| Failure::none())
 }
 
 /// The text of the calling thread's last failure; empty if there was none.
 pub fn last_text() -> *const c_char {
-    LAST.try_with(|last| last.borrow().as_ptr()).unwrap_or(c"".as_ptr())
+    LAST.try_with(|last| last.borrow().text.as_ptr()).unwrap_or(c"".as_ptr())
 }
 
 /// A failure with its explanation, or with the text of its number if the explanation is empty.
@@ -80,7 +90,7 @@ mod tests {
     use super::*;
 
     fn last() -> String {
-        LAST.with(|last| last.borrow().to_str().unwrap().to_owned())
+        LAST.with(|last| last.borrow().text.to_str().unwrap().to_owned())
     }
 
     #[test]

@@ -10,7 +10,8 @@
 //! | `provider.rs` | the table of functions that does the work: the drop-in's, or that of our own layer |
 //! | `off.rs`, `native.rs` | the table of a process that has switched overtake off; copies by the driver |
 //! | `scope.rs` | the priorities that a thread has pushed |
-//! | `statistics.rs` | the structure of the statistics |
+//! | `statistics.rs`, `sized.rs` | the structure of the statistics; structures that begin with their size |
+//! | `tasks/` | dispatchers, sets, tasks and lanes: their functions, and their handles |
 //!
 //! `include/overtake.h` is generated from this crate (`cargo xtask header`), so the documentation of exports is written
 //! for C.
@@ -26,4 +27,6 @@ mod native;
 mod off;
 mod provider;
 mod scope;
+mod sized;
 pub mod statistics;
+pub mod tasks;

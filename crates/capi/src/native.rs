@@ -16,7 +16,7 @@ impl From<Error> for Failure {
     }
 }
 
-fn driver() -> Outcome<Arc<CudaDriver>> {
+pub fn driver() -> Outcome<Arc<CudaDriver>> {
     CudaDriver::get().map_err(|error| match error.code() {
         Code::SHARED_OBJECT_INIT_FAILED => Failure::new(OVERTAKE_ERROR_NO_DRIVER, &error.to_string()),
         _ => Failure::from(error),

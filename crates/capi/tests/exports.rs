@@ -7,12 +7,24 @@ use std::path::Path;
 use std::process::Command;
 
 /// Every symbol that the library exports. A name that was released stays.
-const EXPORTS: [&str; 23] = [
+const EXPORTS: [&str; 50] = [
     "overtake_adopt_stream",
     "overtake_close",
     "overtake_deployment",
+    "overtake_dispatcher_close",
+    "overtake_dispatcher_open",
+    "overtake_dispatcher_read_statistics",
     "overtake_error_name",
     "overtake_error_text",
+    "overtake_group_begin",
+    "overtake_group_end",
+    "overtake_lane_again",
+    "overtake_lane_completes",
+    "overtake_lane_copy",
+    "overtake_lane_priority",
+    "overtake_lane_stream",
+    "overtake_lane_sync_point",
+    "overtake_lane_turn",
     "overtake_last_error",
     "overtake_memcpy_2d_async",
     "overtake_memcpy_async",
@@ -24,11 +36,26 @@ const EXPORTS: [&str; 23] = [
     "overtake_read_statistics",
     "overtake_release_stream",
     "overtake_report_json",
+    "overtake_set_last_error",
     "overtake_set_log_callback",
     "overtake_set_rules",
     "overtake_set_stream_priority",
     "overtake_set_thread_priority",
     "overtake_stream_priority",
+    "overtake_submit",
+    "overtake_task_before",
+    "overtake_task_free",
+    "overtake_task_hold",
+    "overtake_task_is_done",
+    "overtake_task_raise",
+    "overtake_task_release",
+    "overtake_task_wait",
+    "overtake_tasks_free",
+    "overtake_tasks_named",
+    "overtake_tasks_open",
+    "overtake_tasks_start",
+    "overtake_tasks_stop",
+    "overtake_tasks_wait",
     "overtake_version",
     "overtake_version_text",
 ];
@@ -103,6 +130,7 @@ fn declarations(header: &str) -> impl Iterator<Item = (&str, &str)> {
 
 #[test]
 fn the_numbers_of_the_header_are_those_of_the_library() {
+    use overtake_c::tasks::task;
     use overtake_c::{codes, copies, exports};
     let expected = [
         ("OVERTAKE_VERSION_MAJOR", exports::OVERTAKE_VERSION_MAJOR),
@@ -123,10 +151,23 @@ fn the_numbers_of_the_header_are_those_of_the_library() {
         ("OVERTAKE_ERROR_SYNTAX", codes::OVERTAKE_ERROR_SYNTAX),
         ("OVERTAKE_ERROR_NO_DRIVER", codes::OVERTAKE_ERROR_NO_DRIVER),
         ("OVERTAKE_ERROR_NO_SCOPE", codes::OVERTAKE_ERROR_NO_SCOPE),
+        ("OVERTAKE_ERROR_INVALID_HANDLE", codes::OVERTAKE_ERROR_INVALID_HANDLE),
+        ("OVERTAKE_ERROR_REFUSED", codes::OVERTAKE_ERROR_REFUSED),
+        ("OVERTAKE_ERROR_WOULD_BLOCK", codes::OVERTAKE_ERROR_WOULD_BLOCK),
+        ("OVERTAKE_ERROR_CLOSED", codes::OVERTAKE_ERROR_CLOSED),
+        ("OVERTAKE_ERROR_TASK_FAILED", codes::OVERTAKE_ERROR_TASK_FAILED),
+        ("OVERTAKE_ERROR_TASK_NOT_RUN", codes::OVERTAKE_ERROR_TASK_NOT_RUN),
+        ("OVERTAKE_ERROR_STUCK", codes::OVERTAKE_ERROR_STUCK),
         ("OVERTAKE_COPY_HOST_TO_DEVICE", copies::OVERTAKE_COPY_HOST_TO_DEVICE),
         ("OVERTAKE_COPY_DEVICE_TO_HOST", copies::OVERTAKE_COPY_DEVICE_TO_HOST),
         ("OVERTAKE_COPY_DEVICE_TO_DEVICE", copies::OVERTAKE_COPY_DEVICE_TO_DEVICE),
         ("OVERTAKE_COPY_DEFAULT", copies::OVERTAKE_COPY_DEFAULT),
+        ("OVERTAKE_TASK_UPLOAD", task::OVERTAKE_TASK_UPLOAD),
+        ("OVERTAKE_TASK_KERNEL", task::OVERTAKE_TASK_KERNEL),
+        ("OVERTAKE_TASK_DOWNLOAD", task::OVERTAKE_TASK_DOWNLOAD),
+        ("OVERTAKE_TASK_HOST", task::OVERTAKE_TASK_HOST),
+        ("OVERTAKE_TASK_LIGHT", task::OVERTAKE_TASK_LIGHT),
+        ("OVERTAKE_TASK_JOIN", task::OVERTAKE_TASK_JOIN),
     ];
     let header = header();
     let defined: Vec<(&str, i32)> = header.lines().filter_map(number).collect();

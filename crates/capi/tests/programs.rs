@@ -100,10 +100,35 @@ fn page_in_cpp(place: &Place) -> Result<(), Failed> {
     Ok(())
 }
 
+/// The lines in C++ about tasks.
+fn tasks_of_the_page(place: &Place) -> Result<(), Failed> {
+    let page = std::fs::read_to_string(common::here().join("README.md"))?;
+    let (includes, lines) =
+        pages::block(&page, "cpp", "overtake::tasks").split_once("\n\n").ok_or("includes, a blank line, a body")?;
+    let program = format!(
+        "{includes}\n#include \"expect.h\"\nint main()\n{{\nopen_device();\nsize_t bytes = 65536;\n\
+         void *device = on_device(bytes), *token = pinned_bytes(bytes, 1);\n{lines}\n}}\n"
+    );
+    let source = place.folder.join("page_of_tasks.cpp");
+    std::fs::write(&source, program)?;
+    let binary = place.build(&source, Linked::Shared)?;
+    match common::run(&mut place.program(&binary, true))?.as_str() {
+        "it is there\n" => Ok(()),
+        said => Err(format!("it says {said:?}").into()),
+    }
+}
+
 /// Runs a program with everything switched off.
 fn runs_off(place: &Place, source: &Path) -> Result<(), Failed> {
     let binary = place.build(source, Linked::Shared)?;
     common::run(place.program(&binary, true).env("OVERTAKE", "off"))?;
+    Ok(())
+}
+
+/// The drop-in sees the copies of tasks.
+fn tasks_under_the_drop_in(place: &Place) -> Result<(), Failed> {
+    let binary = place.build(&ours("tasks.c"), Linked::Shared)?;
+    common::run(place.program(&binary, true).env("LD_PRELOAD", common::built("libovertake_preload.so")))?;
     Ok(())
 }
 
@@ -263,6 +288,18 @@ fn state_of_another_version(place: &Place) -> Result<(), Failed> {
     if output.starts_with("c 7") { Ok(()) } else { Err(format!("it says {output:?}").into()) }
 }
 
+type Plain = fn(&Place) -> Result<(), Failed>;
+
+/// Tests without a parameter.
+const PLAIN: [(&str, Plain); 6] = [
+    ("page.cpp", page_in_cpp),
+    ("page_of_tasks.cpp", tasks_of_the_page),
+    ("tasks_of_the_drop_in", tasks_under_the_drop_in),
+    ("tasks_off", |place| runs_off(place, &ours("tasks.c"))),
+    ("off_by_its_options", off_by_its_options),
+    ("drop_in_of_another_version_is_left_alone", state_of_another_version),
+];
+
 fn main() {
     let arguments = Arguments::from_args();
     let place = Arc::new(Place::new());
@@ -279,7 +316,7 @@ fn main() {
         add(format!("{name}_{standard}"), Box::new(move |place| header(place, name, "g++", standard)));
     }
     for (suffix, linked) in [("shared", Linked::Shared), ("static", Linked::Static)] {
-        for source in ["copies.c", "refusals.c", "scopes.cpp"] {
+        for source in ["copies.c", "refusals.c", "scopes.cpp", "tasks.c", "task_refusals.c", "tasks.cpp"] {
             add(format!("{source}_{suffix}"), Box::new(move |place| runs(place, &ours(source), linked)));
         }
         for source in ["priority.c", "priority.cpp"] {
@@ -289,7 +326,9 @@ fn main() {
         add(format!("report_{suffix}"), Box::new(move |place| reports(place, linked)));
         add(format!("no_driver_{suffix}"), Box::new(move |place| without_driver(place, linked)));
     }
-    add("page.cpp".to_owned(), Box::new(page_in_cpp));
+    for (name, test) in PLAIN {
+        add(name.to_owned(), Box::new(test));
+    }
     add("random".to_owned(), Box::new(|place| random(place, Linked::Shared, |_| {})));
     add("random_static".to_owned(), Box::new(|place| random(place, Linked::Static, |_| {})));
     let off = |program: &mut Command| {
@@ -301,7 +340,6 @@ fn main() {
     };
     add("random_drop_in".to_owned(), Box::new(move |place| random(place, Linked::Shared, drop_in)));
     add("off".to_owned(), Box::new(|place| runs_off(place, &ours("copies.c"))));
-    add("off_by_its_options".to_owned(), Box::new(off_by_its_options));
     add("quiet".to_owned(), Box::new(|place| runs(place, &ours("quiet.c"), Linked::Shared)));
     add("configuration".to_owned(), Box::new(|place| configuration(place, false)));
     add("configuration_of_the_drop_in".to_owned(), Box::new(|place| configuration(place, true)));
@@ -309,6 +347,5 @@ fn main() {
     add("messages_of_the_drop_in".to_owned(), Box::new(|place| messages(place, true)));
     add("drop_in_shares_its_state".to_owned(), Box::new(|place| shared_state(place, false)));
     add("shadow_shares_its_state".to_owned(), Box::new(|place| shared_state(place, true)));
-    add("drop_in_of_another_version_is_left_alone".to_owned(), Box::new(state_of_another_version));
     libtest_mimic::run(&arguments, trials).exit();
 }

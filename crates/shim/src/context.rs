@@ -38,7 +38,8 @@ impl Adopted {
 
 /// A context in which the layer is open.
 pub(crate) struct Local {
-    pub(crate) overtake: Overtake,
+    /// Shared with the dispatchers of the program.
+    pub(crate) overtake: Arc<Overtake>,
     pub(crate) device: Device,
     pub(crate) name: String,
     context: Context,
@@ -51,9 +52,14 @@ impl Local {
         let device = driver.context_device()?;
         let least = driver.priority_range()?.least;
         let name = driver.device_name(device)?;
-        let overtake = Overtake::attach(driver, options.clone())?;
+        let overtake = Arc::new(Overtake::attach(driver, options.clone())?);
         room::make(&**driver);
         Ok(Local { overtake, device, name, context, least })
+    }
+
+    /// Whether no thread and no dispatcher uses the layer any more.
+    pub(crate) fn is_at_rest(&self) -> bool {
+        Arc::strong_count(&self.overtake) == 1 && self.overtake.is_at_rest()
     }
 
     /// Adopts a stream of the application; `None` if it belongs to another context.

@@ -214,7 +214,7 @@ impl Parting {
     fn end(self, host: &dyn hal::Host) -> Option<Figures> {
         self.owner.lease().overtake.leave();
         drop(self.streams);
-        let local = self.owner.end(host, COMES_TO_REST_WITHIN, |local| local.overtake.is_at_rest())?;
+        let local = self.owner.end(host, COMES_TO_REST_WITHIN, Local::is_at_rest)?;
         Some((report::Part::of(&local), trace::Part::of(&local)))
     }
 }

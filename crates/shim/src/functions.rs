@@ -4,8 +4,8 @@
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::Arc;
 
-use ::copies::Priority;
 use ::copies::copy::{Native, Request};
+use ::copies::{Overtake, Priority};
 use driver::CudaDriver;
 use hal::{Code, Declared, DevicePtr, Driver, Shape, Side, Stream};
 
@@ -64,6 +64,16 @@ pub fn start_for_c(options: Option<&str>) {
 pub fn check_options(text: &str) -> Result<(), String> {
     let faults: Vec<String> = Settings::faults_of_text(text).iter().map(ToString::to_string).collect();
     if faults.is_empty() { Ok(()) } else { Err(faults.join("\n")) }
+}
+
+/// The layer of the calling thread's current context, which is opened if need be: for a dispatcher that shares it. Its
+/// owner keeps it until it is given back, or leaves it alone for good (`README.md`).
+///
+/// # Errors
+/// The number and the text of a table function.
+pub fn layer() -> Result<Arc<Overtake>, (c_int, String)> {
+    let opened = running().and_then(opened);
+    opened.map(|local| Arc::clone(&local.overtake)).map_err(|trouble| (trouble.number(), trouble.text()))
 }
 
 fn running() -> Result<&'static Process, Trouble> {
@@ -183,13 +193,15 @@ extern "C" fn priorities() -> c_int {
     process::process().map_or(0, |process| c_int::from(process.priorities().count()))
 }
 
-/// A request with the direction of a `cudaMemcpyKind`.
-fn request_of(target: u64, source: u64, bytes: u64, kind: c_int) -> Result<Request, Trouble> {
+/// A request with the direction of a `cudaMemcpyKind`; `None` for another number.
+#[must_use]
+pub fn request(target: *mut c_void, source: *const c_void, bytes: usize, kind: c_int) -> Option<Request> {
+    let (to, from, bytes) = (target.expose_provenance() as u64, source.expose_provenance() as u64, bytes as u64);
     match kind {
-        1 => Ok(Request::htod(DevicePtr(target), std::ptr::with_exposed_provenance(source as usize), bytes)),
-        2 => Ok(Request::dtoh(std::ptr::with_exposed_provenance_mut(target as usize), DevicePtr(source), bytes)),
-        3 | 4 => Ok(Request::linear(DevicePtr(target), DevicePtr(source), bytes)),
-        _ => Err(unknown_kind(kind)),
+        1 => Some(Request::htod(DevicePtr(to), source.cast(), bytes)),
+        2 => Some(Request::dtoh(target.cast(), DevicePtr(from), bytes)),
+        3 | 4 => Some(Request::linear(DevicePtr(to), DevicePtr(from), bytes)),
+        _ => None,
     }
 }
 
@@ -262,8 +274,7 @@ unsafe extern "C" fn copy_async(
     priority: c_int,
 ) -> c_int {
     answer(|| {
-        let request =
-            request_of(target.expose_provenance() as u64, source.expose_provenance() as u64, bytes as u64, kind)?;
+        let request = request(target, source, bytes, kind).ok_or_else(|| unknown_kind(kind))?;
         // SAFETY: the caller's promise is that of cudaMemcpyAsync.
         unsafe { submit(&[request], stream, priority) }
     })
@@ -327,11 +338,8 @@ unsafe extern "C" fn copy_batch_async(
                 std::slice::from_raw_parts(sizes, count),
             )
         };
-        let request = |index: usize| {
-            let addresses = (targets[index].expose_provenance(), sources[index].expose_provenance());
-            request_of(addresses.0 as u64, addresses.1 as u64, sizes[index] as u64, 4)
-        };
-        let requests: Vec<Request> = (0..count).map(request).collect::<Result<_, _>>()?;
+        let request = |index: usize| request(targets[index], sources[index], sizes[index], 4);
+        let requests: Vec<Request> = (0..count).filter_map(request).collect();
         // SAFETY: the caller's promise is that of cudaMemcpyAsync, for each.
         unsafe { submit(&requests, stream, priority) }
     })

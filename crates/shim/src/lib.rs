@@ -47,7 +47,7 @@ pub use call::Call;
 pub use contexts::{context_going, context_made, primary_releasing, primary_resetting, primary_retained};
 pub use copies::{Blocked, about_to_block, copy, freeing, lost, natively, stream_going};
 pub use failure::Failure;
-pub use functions::{check_options, declared, start_for_c, table};
+pub use functions::{check_options, declared, layer, request, start_for_c, table};
 pub use listener::listen;
 pub use passed::{Passed, passed_on};
 pub use process::{CallCount, Start, capture_began, capture_ended, deployment, exiting, forked, start};

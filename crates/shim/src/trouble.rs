@@ -25,14 +25,14 @@ impl Trouble {
         Trouble::Ours(Failure::InvalidArgument, text.into())
     }
 
-    fn number(&self) -> c_int {
+    pub(crate) fn number(&self) -> c_int {
         match self {
             Trouble::Ours(failure, _) => failure.number(),
             Trouble::Driver(error) => error.code().get() as c_int,
         }
     }
 
-    fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         match self {
             Trouble::Ours(_, text) => text.clone(),
             Trouble::Driver(error) => error.to_string(),

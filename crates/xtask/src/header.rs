@@ -42,7 +42,17 @@ pub mod generator {
     use crate::Outcome;
 
     /// In the order of the header. Other files of the crate export no function.
-    const SOURCES: [&str; 4] = ["exports.rs", "codes.rs", "statistics.rs", "copies.rs"];
+    const SOURCES: [&str; 9] = [
+        "exports.rs",
+        "codes.rs",
+        "statistics.rs",
+        "copies.rs",
+        "tasks/callback.rs",
+        "tasks/dispatcher.rs",
+        "tasks/set.rs",
+        "tasks/task.rs",
+        "tasks/lane.rs",
+    ];
 
     /// Writes the header to `file`.
     pub fn run(root: &Path, file: &Path) -> Outcome {

@@ -47,7 +47,8 @@ static uint32_t draw(User *user, size_t limit)
 static int noted(const User *user, const char *call, int code)
 {
     if (is_loud)
-        fprintf(stderr, "%d: %.*s %d\n", user->number, (int)strcspn(call, "("), call, code);
+        fprintf(stderr, "%d: %.*s %d %s\n", user->number, (int)strcspn(call, "("), call, code,
+                code ? overtake_last_error() : "");
     REQUIRE(code != OVERTAKE_ERROR_PANIC);
     REQUIRE(strcmp(overtake_error_name(code), "unknown") != 0);
     REQUIRE(code == OVERTAKE_OK || *overtake_last_error() != 0);
@@ -259,6 +260,8 @@ static void report(User *user)
     free(text);
 }
 
+#include "random_tasks.h"
+
 static void names(User *user)
 {
     int number = (int)draw(user, 1200) - 20;
@@ -343,7 +346,7 @@ static const struct {
     {"renew stream", renew_stream, 1}, {"threads", threads, 3}, {"rules", rules, 1},
     {"statistics", statistics, 1}, {"report", report, 1},    {"names", names, 1},
     {"open", opens, 1},        {"close", closes, 1},         {"passing context", passing_context, 1},
-    {"no context", without_context, 1},
+    {"no context", without_context, 1}, {"tasks", tasks, 1},
 };
 enum { OPERATIONS = sizeof operations / sizeof *operations };
 

@@ -1,0 +1,128 @@
+//! Structures of C that begin with their size, so that programs and libraries of different versions agree on them.
+#![allow(unsafe_code)] // the caller's structures, of the size that they say
+
+use std::mem::{MaybeUninit, size_of};
+use std::ptr::NonNull;
+
+use crate::failure::{Failure, Outcome};
+
+/// The size that a structure says, if it has all fields of the first version.
+///
+/// # Safety
+/// `pointer` is null or points at a structure that begins with its size, a `uint32_t`.
+unsafe fn size<T>(call: &str, name: &str, pointer: *const T, bytes_min: usize) -> Outcome<usize> {
+    let Some(pointer) = NonNull::new(pointer.cast_mut()) else {
+        return Err(Failure::argument(&format!("{call}: {name} is null")));
+    };
+    // SAFETY: not null, and every version of the structure begins with its size.
+    let bytes = unsafe { pointer.cast::<u32>().read() } as usize;
+    match bytes < bytes_min {
+        true => {
+            let text = format!("{call}: set struct_size of {name} to the size of its structure before the call");
+            Err(Failure::argument(&text))
+        }
+        false => Ok(bytes),
+    }
+}
+
+/// Reads a structure. Fields that the caller does not know are 0. Fields that the library does not know must be.
+///
+/// # Safety
+/// `pointer` is null or points at a structure of the size that its first field, a `uint32_t`, says. Bytes of 0 are a
+/// value of `T`.
+pub unsafe fn read<T: Copy>(call: &str, name: &str, pointer: *const T, bytes_min: usize) -> Outcome<T> {
+    // SAFETY: passed on to the caller.
+    let bytes = unsafe { size(call, name, pointer, bytes_min) }?;
+    let known = bytes.min(size_of::<T>());
+    let mut value = MaybeUninit::<T>::zeroed();
+    // SAFETY: the caller's structure has `bytes` bytes; `known` of them are copied to a value that has as many, and the
+    // others are looked at. Bytes of 0 are a value, and so are those of the caller's structure.
+    let (value, rest) = unsafe {
+        value.as_mut_ptr().cast::<u8>().copy_from_nonoverlapping(pointer.cast(), known);
+        (value.assume_init(), std::slice::from_raw_parts(pointer.cast::<u8>().add(known), bytes - known))
+    };
+    match rest.iter().all(|byte| *byte == 0) {
+        true => Ok(value),
+        false => {
+            let text = format!("{call}: {name} has fields that this library does not know: install a newer one");
+            Err(Failure::argument(&text))
+        }
+    }
+}
+
+/// Writes `fresh` into a structure. Fields that the library does not know become 0.
+///
+/// # Safety
+/// As for [`read`], and the structure may be written.
+pub unsafe fn write<T: Copy>(call: &str, name: &str, output: *mut T, bytes_min: usize, fresh: &T) -> Outcome {
+    // SAFETY: passed on to the caller.
+    let room = unsafe { size(call, name, output, bytes_min) }?;
+    let known = room.min(size_of::<T>());
+    // SAFETY: the caller's structure has `room` bytes, of which `known` are written from a structure that has as many,
+    // and the rest, where there is any, is cleared.
+    unsafe {
+        output.cast::<u8>().copy_from_nonoverlapping(std::ptr::from_ref(fresh).cast(), known);
+        output.cast::<u8>().add(known).write_bytes(0, room - known);
+    }
+    Ok(())
+}
+
+/// The size of a structure, as its first field has it.
+pub fn bytes_of<T>() -> u32 {
+    u32::try_from(size_of::<T>()).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    #[repr(C)]
+    struct First {
+        struct_size: u32,
+        one: u32,
+    }
+
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    #[repr(C)]
+    struct Second {
+        first: First,
+        two: u64,
+    }
+
+    /// Reads a structure as its first version has it.
+    fn first_of(structure: &Second) -> Outcome<First> {
+        // SAFETY: the tests' structures have the size that they say, or are refused for it.
+        unsafe { read("call", "it", std::ptr::from_ref(structure).cast::<First>(), 8) }
+    }
+
+    #[test]
+    fn structures_of_other_versions_are_read_as_far_as_both_sides_know_them() {
+        let old = Second { first: First { struct_size: 8, one: 1 }, two: 99 };
+        // SAFETY: the structure says less than its size.
+        let read_old = unsafe { read("call", "it", &raw const old, 8) }.unwrap();
+        assert_eq!(read_old, Second { two: 0, ..old }, "the caller does not know the second field");
+        let mut new = Second { first: First { struct_size: 16, one: 2 }, two: 0 };
+        assert_eq!(first_of(&new), Ok(new.first));
+        new.two = 1;
+        let refused = first_of(&new).unwrap_err();
+        assert!(refused.text.to_str().unwrap().contains("install a newer one"), "{refused:?}");
+        new.first.struct_size = 7;
+        assert!(first_of(&new).is_err());
+        // SAFETY: a null pointer is refused.
+        assert!(unsafe { read("call", "it", std::ptr::null::<First>(), 8) }.is_err());
+    }
+
+    #[test]
+    fn only_the_callers_bytes_are_written() {
+        let mut old = Second { first: First { struct_size: 8, one: 1 }, two: 99 };
+        let fresh = Second { first: First { struct_size: 16, one: 5 }, two: 6 };
+        // SAFETY: the structure says less than its size.
+        unsafe { write("call", "it", &raw mut old, 8, &fresh) }.unwrap();
+        assert_eq!(old, Second { first: fresh.first, two: 99 });
+        let mut new = Second { first: First { struct_size: 16, one: 1 }, two: 99 };
+        // SAFETY: the structure has the size that it says.
+        unsafe { write("call", "it", (&raw mut new).cast::<First>(), 8, &First { struct_size: 8, one: 3 }) }.unwrap();
+        assert_eq!(new, Second { first: First { struct_size: 8, one: 3 }, two: 0 });
+    }
+}

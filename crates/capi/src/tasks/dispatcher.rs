@@ -1,0 +1,235 @@
+//! Dispatchers: opening, closing, counts.
+#![allow(unsafe_code)] // symbols that C finds by name, and C's pointers
+
+use std::ffi::c_int;
+use std::ptr::NonNull;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Once};
+
+use copies::Overtake;
+use overtake::dispatch::{DispatchOptions, Dispatcher};
+use overtake::task::Tasks;
+
+use crate::codes::{OVERTAKE_ERROR_OFF, OVERTAKE_ERROR_REFUSED};
+use crate::failure::{Failure, Outcome, fence};
+use crate::native;
+use crate::sized::{self, bytes_of};
+use crate::tasks::callback::refuse_inside;
+use crate::tasks::handles::{Handles, Kind};
+use crate::tasks::{layer, set, task};
+
+/// A dispatcher: it runs tasks on the device of a context, with streams, events and threads that it makes when it is
+/// opened.
+#[repr(C)]
+#[allow(non_camel_case_types)] // C's name
+pub struct overtake_dispatcher {
+    _private: [u8; 0],
+}
+
+/// The parameters of a dispatcher. Set struct_size before the call; 0 in another field is its default.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct DispatcherOptions {
+    /// sizeof(struct overtake_dispatcher_options).
+    pub struct_size: u32,
+    /// Groups of neighbouring priorities; each has lanes of its own. 0: 2.
+    pub groups: u32,
+    /// The lanes of a group: streams, made at once. 0: 6.
+    pub lanes: u32,
+    /// Threads that run functions of the host. 0: 2.
+    pub workers: u32,
+    /// The most tasks that have not ended; a full dispatcher returns OVERTAKE_ERROR_WOULD_BLOCK. 0: 65536.
+    pub tasks_max: u32,
+    /// 0.
+    pub reserved: u32,
+}
+
+/// The counts of a dispatcher. Set struct_size before the call.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct DispatcherStatistics {
+    /// sizeof(struct overtake_dispatcher_statistics).
+    pub struct_size: u32,
+    /// 1 if the device has failed: no task of the device runs any more.
+    pub is_device_lost: u32,
+    /// Calls of functions that launch work.
+    pub launches: u64,
+    /// Functions of the host that have been run, light ones included.
+    pub functions: u64,
+    /// Events that a lane waited for before a launch.
+    pub joins: u64,
+    /// Events recorded in lanes: for joins, and for threads that wait.
+    pub marks: u64,
+    /// Tasks that have not ended.
+    pub tasks: u64,
+}
+
+/// The size of the first released options.
+pub const DISPATCHER_OPTIONS_BYTES_MIN: usize = 24;
+/// The size of the first released counts.
+pub const DISPATCHER_STATISTICS_BYTES_MIN: usize = 48;
+
+/// The dispatcher that a set or a task belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Home {
+    /// Its number, which is never used again.
+    pub dispatcher: u64,
+    /// Whether its copies go through the drop-in, which sees all copies of the process.
+    pub is_relayed: bool,
+}
+
+struct Opened {
+    dispatcher: Dispatcher,
+    home: Home,
+    overtake: Arc<Overtake>,
+}
+
+static DISPATCHERS: Handles<Opened> = Handles::new(Kind::Dispatcher);
+static IS_CHILD: AtomicBool = AtomicBool::new(false);
+
+/// An error in the child of a fork: it has no threads for tasks, and another thread of the parent may have held a lock.
+pub fn refuse_in_child(call: &str) -> Outcome {
+    match IS_CHILD.load(Ordering::Relaxed) {
+        false => Ok(()),
+        true => {
+            let text = format!("{call}: this process is the child of a fork, and has no tasks: start it anew for them");
+            Err(Failure::new(OVERTAKE_ERROR_OFF, &text))
+        }
+    }
+}
+
+fn watch_forks() {
+    extern "C" fn forked() {
+        IS_CHILD.store(true, Ordering::Relaxed);
+    }
+    static WATCHED: Once = Once::new();
+    WATCHED.call_once(|| {
+        // SAFETY: a function of this library, which is never unmapped.
+        unsafe { libc::pthread_atfork(None, None, Some(forked)) };
+    });
+}
+
+/// An error if a dispatcher is open in the calling thread's current context.
+pub fn refuse_while_open(call: &str) -> Outcome {
+    let current = || native::driver().ok().and_then(|driver| hal::Driver::context_current(&*driver).ok().flatten());
+    let is_here = |context| DISPATCHERS.any(|opened| opened.overtake.context() == context);
+    if IS_CHILD.load(Ordering::Relaxed) || !DISPATCHERS.any(|_| true) || !current().is_some_and(is_here) {
+        return Ok(());
+    }
+    let text = format!("{call}: a dispatcher is open in this context: call overtake_dispatcher_close first");
+    Err(Failure::new(OVERTAKE_ERROR_REFUSED, &text))
+}
+
+/// Opens a dispatcher in the calling thread's current context, which takes some milliseconds: 12 streams, their events,
+/// and threads. A dispatcher is meant to live as long as the program uses the device. `options` is null, or the
+/// parameters. Copies of tasks share the priorities of the copies of overtake_memcpy_async.
+///
+/// Threads: any.
+///
+/// # Safety
+/// `options` is null or points at a structure of the size that its struct_size says; `dispatcher` points at a handle.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn overtake_dispatcher_open(
+    options: *const DispatcherOptions,
+    dispatcher: *mut *mut overtake_dispatcher,
+) -> c_int {
+    const CALL: &str = "overtake_dispatcher_open";
+    fence(CALL, || {
+        refuse_in_child(CALL)?;
+        let output = output(CALL, "dispatcher", dispatcher)?;
+        let options = match options.is_null() {
+            true => DispatcherOptions::default(),
+            // SAFETY: the caller's promise; the fields are numbers.
+            false => unsafe { sized::read(CALL, "options", options, DISPATCHER_OPTIONS_BYTES_MIN) }?,
+        };
+        let options = parameters(CALL, &options)?;
+        let (overtake, is_relayed) = layer::open()?;
+        watch_forks();
+        static COUNT: AtomicU64 = AtomicU64::new(1);
+        let home = Home { dispatcher: COUNT.fetch_add(1, Ordering::Relaxed), is_relayed };
+        let opened = Opened { dispatcher: Dispatcher::open(&overtake, options)?, home, overtake };
+        // SAFETY: not null, and the caller's.
+        unsafe { output.write(DISPATCHERS.add(opened)) };
+        Ok(())
+    })
+}
+
+/// A place for a result.
+pub fn output<T>(call: &str, name: &str, pointer: *mut T) -> Outcome<NonNull<T>> {
+    NonNull::new(pointer).ok_or_else(|| Failure::argument(&format!("{call}: {name} is null")))
+}
+
+fn parameters(call: &str, options: &DispatcherOptions) -> Outcome<DispatchOptions> {
+    let default = DispatchOptions::default();
+    let number = |name: &str, value: u32, default: u8| match value {
+        0 => Ok(default),
+        _ => u8::try_from(value).map_err(|_| Failure::argument(&format!("{call}: {name} is {value}, at most 255"))),
+    };
+    if options.reserved != 0 {
+        return Err(Failure::argument(&format!("{call}: reserved is 0")));
+    }
+    Ok(DispatchOptions {
+        groups: number("groups", options.groups, default.groups)?,
+        lanes: number("lanes", options.lanes, default.lanes)?,
+        workers: number("workers", options.workers, default.workers)?,
+        tasks_max: if options.tasks_max == 0 { default.tasks_max } else { options.tasks_max },
+        ..default
+    })
+}
+
+/// Closes a dispatcher. Waits for the work that is on the device and for the functions that run; tasks that have not
+/// been started fail, so wait for tasks before. The handles of its sets and tasks are freed with it. When it returns,
+/// the data of all its tasks has been freed. Call it before the context is destroyed, and before the program exits.
+///
+/// Threads: any, but not in the function of a task. Other threads may be inside calls on its tasks: those that wait are
+/// woken.
+#[unsafe(no_mangle)]
+pub extern "C" fn overtake_dispatcher_close(dispatcher: *mut overtake_dispatcher) -> c_int {
+    const CALL: &str = "overtake_dispatcher_close";
+    fence(CALL, || {
+        refuse_in_child(CALL)?;
+        refuse_inside(CALL)?;
+        let opened = DISPATCHERS.remove(CALL, dispatcher)?;
+        drop(opened.dispatcher);
+        let number = opened.home.dispatcher;
+        task::forget(number);
+        set::forget(number);
+        Ok(())
+    })
+}
+
+/// The counts of a dispatcher. The structure is written only if the call succeeds; struct_size is then the number of
+/// bytes that the library knows.
+///
+/// Threads: any.
+///
+/// # Safety
+/// `statistics` points at a structure of the size that its struct_size says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn overtake_dispatcher_read_statistics(
+    dispatcher: *mut overtake_dispatcher,
+    statistics: *mut DispatcherStatistics,
+) -> c_int {
+    const CALL: &str = "overtake_dispatcher_read_statistics";
+    fence(CALL, || {
+        refuse_in_child(CALL)?;
+        let read = |opened: &Opened| (opened.dispatcher.statistics(), opened.dispatcher.graph_statistics());
+        let (counts, graph) = DISPATCHERS.with(CALL, dispatcher, read)?;
+        let fresh = DispatcherStatistics {
+            struct_size: bytes_of::<DispatcherStatistics>(),
+            is_device_lost: u32::from(counts.is_device_lost),
+            launches: counts.launches,
+            functions: counts.functions,
+            joins: counts.joins,
+            marks: counts.marks,
+            tasks: graph.nodes as u64,
+        };
+        // SAFETY: the caller's promise.
+        unsafe { sized::write(CALL, "statistics", statistics, DISPATCHER_STATISTICS_BYTES_MIN, &fresh) }
+    })
+}
+
+/// A new set of tasks of a dispatcher, and the dispatcher.
+pub fn new_set(call: &str, dispatcher: *mut overtake_dispatcher, name: &str) -> Outcome<(Tasks, Home)> {
+    DISPATCHERS.with(call, dispatcher, |opened| (Tasks::with_name(&opened.dispatcher, name), opened.home))
+}

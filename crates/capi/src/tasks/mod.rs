@@ -1,0 +1,44 @@
+//! Tasks from C: dispatchers, sets of tasks, tasks, and the inside of a launch.
+//!
+//! | file | content |
+//! |---|---|
+//! | `dispatcher.rs` | dispatchers: opening, closing, counts |
+//! | `set.rs` | sets of tasks, and groups |
+//! | `task.rs` | submitting a task, and the functions of a submitted one |
+//! | `lane.rs` | the inside of a launch |
+//! | `callback.rs` | functions of the program: their data and their answers |
+//! | `layer.rs` | the copy layer of a dispatcher |
+//! | `handles.rs` | the table behind all handles |
+
+pub mod callback;
+pub mod dispatcher;
+mod handles;
+pub mod lane;
+mod layer;
+pub mod set;
+pub mod task;
+
+pub(crate) use dispatcher::refuse_while_open;
+
+use overtake::task::{Error, Refused};
+
+use crate::codes;
+use crate::failure::Failure;
+
+impl From<Error> for Failure {
+    fn from(error: Error) -> Failure {
+        let code = match &error {
+            Error::Refused(Refused::WouldBlock) => codes::OVERTAKE_ERROR_WOULD_BLOCK,
+            Error::Refused(Refused::Priority { .. } | Refused::Options(_)) => codes::OVERTAKE_ERROR_INVALID_ARGUMENT,
+            Error::Refused(_) => codes::OVERTAKE_ERROR_REFUSED,
+            Error::Foreign { .. } => codes::OVERTAKE_ERROR_INVALID_ARGUMENT,
+            Error::Closed => codes::OVERTAKE_ERROR_CLOSED,
+            Error::Failed(_) => codes::OVERTAKE_ERROR_TASK_FAILED,
+            Error::NotRun { .. } => codes::OVERTAKE_ERROR_TASK_NOT_RUN,
+            Error::Stuck { .. } => codes::OVERTAKE_ERROR_STUCK,
+            Error::Forked => codes::OVERTAKE_ERROR_OFF,
+            Error::Driver(error) => return Failure::from(error.clone()),
+        };
+        Failure::new(code, &error.to_string())
+    }
+}

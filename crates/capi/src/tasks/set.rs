@@ -1,0 +1,170 @@
+//! Sets of tasks, and groups.
+#![allow(unsafe_code)] // symbols that C finds by name, and C's pointers
+
+use std::ffi::{c_char, c_int};
+
+use overtake::task::{Group, Tasks};
+
+use crate::codes::OVERTAKE_ERROR_REFUSED;
+use crate::failure::{Failure, Outcome, fence};
+use crate::tasks::callback::refuse_inside;
+use crate::tasks::dispatcher::{Home, new_set, output, overtake_dispatcher, refuse_in_child};
+use crate::tasks::handles::{Handles, Kind};
+use crate::tasks::task::{self, overtake_task, text_of};
+
+/// A set of tasks, to which tasks are submitted.
+#[repr(C)]
+#[allow(non_camel_case_types)] // C's name
+pub struct overtake_tasks {
+    _private: [u8; 0],
+}
+
+struct Set {
+    tasks: Tasks,
+    home: Home,
+    /// The groups that are open, the innermost last.
+    groups: Vec<Group>,
+}
+
+static SETS: Handles<Set> = Handles::new(Kind::Set);
+
+/// The set of a handle, and its dispatcher.
+pub fn find(call: &str, tasks: *const overtake_tasks) -> Outcome<(Tasks, Home)> {
+    refuse_in_child(call)?;
+    SETS.with(call, tasks, |set| (set.tasks.clone(), set.home))
+}
+
+/// Frees the sets of a dispatcher that is closed.
+pub fn forget(dispatcher: u64) {
+    drop(SETS.remove_all(|set| set.home.dispatcher == dispatcher));
+}
+
+/// Makes a set of tasks. A dispatcher may have several, which a program waits for one by one. `name` is null, or the
+/// name of the set, in which the names of named tasks are its own.
+///
+/// Threads: any.
+///
+/// # Safety
+/// `name` is null or a NUL-terminated string; `tasks` points at a handle.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn overtake_tasks_open(
+    dispatcher: *mut overtake_dispatcher,
+    name: *const c_char,
+    tasks: *mut *mut overtake_tasks,
+) -> c_int {
+    const CALL: &str = "overtake_tasks_open";
+    fence(CALL, || {
+        refuse_in_child(CALL)?;
+        let output = output(CALL, "tasks", tasks)?;
+        // SAFETY: the caller's promise.
+        let name = unsafe { text_of(CALL, "name", name) }?.unwrap_or_default();
+        let (tasks, home) = new_set(CALL, dispatcher, name)?;
+        // SAFETY: not null, and the caller's.
+        unsafe { output.write(SETS.add(Set { tasks, home, groups: Vec::new() })) };
+        Ok(())
+    })
+}
+
+/// Frees the handle of a set and ends its groups. Its tasks go on.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub extern "C" fn overtake_tasks_free(tasks: *mut overtake_tasks) -> c_int {
+    const CALL: &str = "overtake_tasks_free";
+    fence(CALL, || {
+        refuse_in_child(CALL)?;
+        SETS.remove(CALL, tasks).map(drop)
+    })
+}
+
+/// Waits until all tasks of the set have ended, and fails as the first of them that has failed, if any has.
+///
+/// Threads: any, but not in the function of a task.
+#[unsafe(no_mangle)]
+pub extern "C" fn overtake_tasks_wait(tasks: *mut overtake_tasks) -> c_int {
+    const CALL: &str = "overtake_tasks_wait";
+    fence(CALL, || {
+        let (tasks, _) = find(CALL, tasks)?;
+        refuse_inside(CALL)?;
+        tasks.wait()?;
+        tasks.failure().map_or(Ok(()), |fault| Err(overtake::task::Error::Failed(fault).into()))
+    })
+}
+
+/// From now on tasks that are submitted to the set wait until it is started.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub extern "C" fn overtake_tasks_stop(tasks: *mut overtake_tasks) -> c_int {
+    const CALL: &str = "overtake_tasks_stop";
+    fence(CALL, || {
+        find(CALL, tasks)?.0.stop();
+        Ok(())
+    })
+}
+
+/// Starts the tasks that have been submitted since the set was stopped.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub extern "C" fn overtake_tasks_start(tasks: *mut overtake_tasks) -> c_int {
+    const CALL: &str = "overtake_tasks_start";
+    fence(CALL, || Ok(find(CALL, tasks)?.0.start()?))
+}
+
+/// The task to which others refer by this name, before it is submitted with is_named. It has a reference until then; if
+/// that is released instead (overtake_task_release), the tasks after it run without it.
+///
+/// Threads: any.
+///
+/// # Safety
+/// `name` is a NUL-terminated string; `task` points at a handle.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn overtake_tasks_named(
+    tasks: *mut overtake_tasks,
+    name: *const c_char,
+    task: *mut *mut overtake_task,
+) -> c_int {
+    const CALL: &str = "overtake_tasks_named";
+    fence(CALL, || {
+        let output = output(CALL, "task", task)?;
+        let (tasks, home) = find(CALL, tasks)?;
+        // SAFETY: the caller's promise.
+        let name = unsafe { text_of(CALL, "name", name) }?;
+        let name = name.ok_or_else(|| Failure::argument(&format!("{CALL}: name is null")))?;
+        // SAFETY: not null, and the caller's.
+        unsafe { output.write(task::add(tasks.named(name)?, home)) };
+        Ok(())
+    })
+}
+
+/// Begins a group: its tasks of the device start when overtake_group_end is called, and not before. While a group is
+/// open, no task of the device starts in any set of the dispatcher, so wait for none.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub extern "C" fn overtake_group_begin(tasks: *mut overtake_tasks) -> c_int {
+    const CALL: &str = "overtake_group_begin";
+    fence(CALL, || {
+        let (set, _) = find(CALL, tasks)?;
+        let mut group = Some(set.group()?);
+        let kept = SETS.change(CALL, tasks, |set| set.groups.extend(group.take()));
+        // It ends here if the set has been freed meanwhile.
+        drop(group);
+        kept
+    })
+}
+
+/// Ends the innermost open group of the set.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub extern "C" fn overtake_group_end(tasks: *mut overtake_tasks) -> c_int {
+    const CALL: &str = "overtake_group_end";
+    fence(CALL, || {
+        refuse_in_child(CALL)?;
+        let group = SETS.change(CALL, tasks, |set| set.groups.pop())?;
+        let none = || Failure::new(OVERTAKE_ERROR_REFUSED, &format!("{CALL}: no group of the set is open"));
+        group.map(drop).ok_or_else(none)
+    })
+}

@@ -1,0 +1,313 @@
+//! Tasks: submitting them, and the functions of submitted ones.
+#![allow(unsafe_code)] // symbols that C finds by name, and C's pointers
+
+use std::ffi::{CStr, c_char, c_int, c_void};
+
+use copies::Priority;
+use overtake::task::{Handle, Lane, TaskBuilder, Tasks};
+
+use crate::failure::{Failure, Outcome, fence};
+use crate::sized;
+use crate::tasks::callback::{
+    Data, answer, overtake_free_callback, overtake_launch_callback, overtake_run_callback, refuse_inside,
+};
+use crate::tasks::dispatcher::{Home, output, refuse_in_child};
+use crate::tasks::handles::{Handles, Kind};
+use crate::tasks::lane;
+use crate::tasks::set::{self, overtake_tasks};
+
+/// A task that copies from the host to the device.
+pub const OVERTAKE_TASK_UPLOAD: c_int = 1;
+/// A task that runs kernels.
+pub const OVERTAKE_TASK_KERNEL: c_int = 2;
+/// A task that copies from the device to the host.
+pub const OVERTAKE_TASK_DOWNLOAD: c_int = 3;
+/// A function of the host, for a worker thread. It starts when the work of the device before it is complete.
+pub const OVERTAKE_TASK_HOST: c_int = 4;
+/// A short function of the host, for the thread that finds it ready. It must not wait.
+pub const OVERTAKE_TASK_LIGHT: c_int = 5;
+/// A task without work, which joins others.
+pub const OVERTAKE_TASK_JOIN: c_int = 6;
+
+/// A submitted task.
+#[repr(C)]
+#[allow(non_camel_case_types)] // C's name
+pub struct overtake_task {
+    _private: [u8; 0],
+}
+
+/// A task that is being described. Set struct_size and kind; 0 in another field is its default.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct TaskSpec {
+    /// sizeof(struct overtake_task_spec).
+    pub struct_size: u32,
+    /// One of OVERTAKE_TASK_...
+    pub kind: c_int,
+    /// The name of the task in errors, or null.
+    pub name: *const c_char,
+    /// From OVERTAKE_PRIORITY_LOWEST to overtake_priorities(); 0 is the lowest. The tasks before it inherit it.
+    pub priority: c_int,
+    /// References that overtake_task_release takes away: until then the task does not start.
+    pub references: u32,
+    /// Whether it is the task to which others refer by its name (overtake_tasks_named).
+    pub is_named: u32,
+    /// 0.
+    pub reserved: u32,
+    /// The function of an upload, a kernel or a download.
+    pub launch: overtake_launch_callback,
+    /// The function of a host or a light task.
+    pub run: overtake_run_callback,
+    /// The data of the function.
+    pub data: *mut c_void,
+    /// Frees the data, or null. It is called once, on any thread, also if overtake_submit fails: for a host or light
+    /// task when the function has returned, for others a moment after the task has ended, and at the latest when the
+    /// dispatcher is closed.
+    pub free_data: overtake_free_callback,
+    /// Tasks that it comes after, or null: after_count handles.
+    pub after: *const *mut overtake_task,
+    /// Their number.
+    pub after_count: usize,
+}
+
+/// The size of the first released structure.
+pub const TASK_SPEC_BYTES_MIN: usize = 80;
+
+const _: () = assert!(size_of::<TaskSpec>() == TASK_SPEC_BYTES_MIN);
+
+/// A task that C has a handle of.
+#[derive(Clone)]
+struct Submitted {
+    handle: Handle,
+    home: Home,
+}
+
+static TASKS: Handles<Submitted> = Handles::new(Kind::Task);
+
+/// The handle of C for a task.
+pub fn add(handle: Handle, home: Home) -> *mut overtake_task {
+    TASKS.add(Submitted { handle, home })
+}
+
+/// The task of a handle, if it belongs to this dispatcher.
+pub fn find(call: &str, task: *const overtake_task, dispatcher: u64) -> Outcome<Handle> {
+    let found = TASKS.with(call, task, Submitted::clone)?;
+    match found.home.dispatcher == dispatcher {
+        true => Ok(found.handle),
+        false => Err(Failure::argument(&format!("{call}: the tasks belong to two dispatchers, and have no order"))),
+    }
+}
+
+fn any(call: &str, task: *const overtake_task) -> Outcome<Submitted> {
+    refuse_in_child(call)?;
+    TASKS.with(call, task, Submitted::clone)
+}
+
+/// Frees the handles of a dispatcher's tasks.
+pub fn forget(dispatcher: u64) {
+    drop(TASKS.remove_all(|task| task.home.dispatcher == dispatcher));
+}
+
+/// A text of C; `None` for a null pointer.
+///
+/// # Safety
+/// `text` is null or a NUL-terminated string that outlives the result.
+pub unsafe fn text_of<'a>(call: &str, name: &str, text: *const c_char) -> Outcome<Option<&'a str>> {
+    // SAFETY: not null, and the caller's promise.
+    let text = (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) }.to_str());
+    text.transpose().map_err(|_| Failure::argument(&format!("{call}: {name} is not UTF-8")))
+}
+
+/// Submits a task, which starts when all tasks before it let it. `task` is null, or receives its handle, which
+/// overtake_task_free frees.
+///
+/// Threads: any, and functions of tasks.
+///
+/// # Safety
+/// `spec` points at a structure of the size that its struct_size says, with strings that end with a NUL and an array of
+/// after_count handles. Its functions take the data on any thread; memory that they give to the device is valid until
+/// the task has ended. `task` is null or points at a handle.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn overtake_submit(
+    tasks: *mut overtake_tasks,
+    spec: *const TaskSpec,
+    task: *mut *mut overtake_task,
+) -> c_int {
+    const CALL: &str = "overtake_submit";
+    fence(CALL, || {
+        // SAFETY: the caller's promise; bytes of 0 are null pointers, no functions and numbers.
+        let spec = unsafe { sized::read(CALL, "spec", spec, TASK_SPEC_BYTES_MIN) }?;
+        // SAFETY: the caller's promise. From here on the data is freed on every path.
+        let data = unsafe { Data::new(spec.data, spec.free_data) };
+        let (set, home) = set::find(CALL, tasks)?;
+        // SAFETY: the caller's promise.
+        let name = unsafe { text_of(CALL, "name", spec.name) }?.unwrap_or("unnamed");
+        let mut builder = built(CALL, &set, home, name, &spec, data)?;
+        // SAFETY: the caller's promise.
+        for task in unsafe { after(CALL, &spec) }? {
+            builder = builder.after(&find(CALL, *task, home.dispatcher)?);
+        }
+        if spec.priority != 0 {
+            builder = builder.priority(priority(CALL, spec.priority)?);
+        }
+        for _ in 0..spec.references {
+            builder = builder.held();
+        }
+        let handle = if spec.is_named == 0 { builder.submit()? } else { builder.submit_named()? };
+        if !task.is_null() {
+            // SAFETY: not null, and the caller's.
+            unsafe { task.write(add(handle, home)) };
+        }
+        Ok(())
+    })
+}
+
+/// The tasks before the new one.
+///
+/// # Safety
+/// The array has as many handles as it says, and outlives the result.
+unsafe fn after<'a>(call: &str, spec: &TaskSpec) -> Outcome<&'a [*mut overtake_task]> {
+    match (spec.after_count, spec.after.is_null()) {
+        (0, _) => Ok(&[]),
+        (_, true) => Err(Failure::argument(&format!("{call}: after is an array of after_count handles, not null"))),
+        // SAFETY: not null; the caller's promise.
+        (count, false) => Ok(unsafe { std::slice::from_raw_parts(spec.after, count) }),
+    }
+}
+
+fn priority(call: &str, number: c_int) -> Outcome<Priority> {
+    let priority = u8::try_from(number).ok().and_then(Priority::new);
+    priority.ok_or_else(|| Failure::argument(&format!("{call}: priority {number} is not one of 1 (bulk) or more")))
+}
+
+/// The task of a description: its kind and its function.
+fn built<'t, 'n>(
+    call: &str,
+    set: &'t Tasks,
+    home: Home,
+    name: &'n str,
+    spec: &TaskSpec,
+    data: Data,
+) -> Outcome<TaskBuilder<'t, 'n>> {
+    if spec.reserved != 0 {
+        return Err(Failure::argument(&format!("{call}: reserved is 0")));
+    }
+    let wrong = |text: &str| Failure::argument(&format!("{call}: task \"{name}\": {text}"));
+    match spec.kind {
+        OVERTAKE_TASK_UPLOAD | OVERTAKE_TASK_KERNEL | OVERTAKE_TASK_DOWNLOAD => {
+            let function = spec.launch.filter(|_| spec.run.is_none());
+            let function = function.ok_or_else(|| wrong("a task of the device has launch, and not run"))?;
+            let launch = move |entered: &mut Lane<'_>| {
+                // SAFETY: the function takes the lane and the data, as the caller of overtake_submit promises.
+                lane::launch(entered, home, |lane| unsafe { function(lane, data.get()) })
+            };
+            Ok(match spec.kind {
+                OVERTAKE_TASK_UPLOAD => set.upload(name, launch),
+                OVERTAKE_TASK_KERNEL => set.kernel(name, launch),
+                _ => set.download(name, launch),
+            })
+        }
+        OVERTAKE_TASK_HOST | OVERTAKE_TASK_LIGHT => {
+            let function = spec.run.filter(|_| spec.launch.is_none());
+            let function = function.ok_or_else(|| wrong("a task of the host has run, and not launch"))?;
+            // SAFETY: the function takes the data, as the caller of overtake_submit promises.
+            let run = move || answer(|| unsafe { function(data.get()) });
+            Ok(if spec.kind == OVERTAKE_TASK_HOST { set.host(name, run) } else { set.light(name, run) })
+        }
+        OVERTAKE_TASK_JOIN if spec.launch.is_none() && spec.run.is_none() => Ok(set.join(name)),
+        OVERTAKE_TASK_JOIN => Err(wrong("a join has no function")),
+        other => Err(wrong(&format!("kind {other} is not one of OVERTAKE_TASK_..."))),
+    }
+}
+
+/// Waits until the task has ended: its work is done, and so is all that it comes after. Fails if the task has failed or
+/// was not run; overtake_last_error then names the task.
+///
+/// Threads: any, but not in the function of a task.
+#[unsafe(no_mangle)]
+pub extern "C" fn overtake_task_wait(task: *mut overtake_task) -> c_int {
+    const CALL: &str = "overtake_task_wait";
+    fence(CALL, || {
+        let task = any(CALL, task)?.handle;
+        if task.is_done() {
+            return Ok(task.wait()?);
+        }
+        refuse_inside(CALL)?;
+        Ok(task.wait()?)
+    })
+}
+
+/// Writes 1 if the task has ended, one way or the other, and 0 if not. overtake_task_wait then returns its outcome at
+/// once.
+///
+/// Threads: any.
+///
+/// # Safety
+/// `is_done` points at an int.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn overtake_task_is_done(task: *mut overtake_task, is_done: *mut c_int) -> c_int {
+    const CALL: &str = "overtake_task_is_done";
+    fence(CALL, || {
+        let output = output(CALL, "is_done", is_done)?;
+        let task = any(CALL, task)?.handle;
+        // SAFETY: not null, and the caller's.
+        unsafe { output.write(c_int::from(task.is_done())) };
+        Ok(())
+    })
+}
+
+/// Gives the task one more reference, which overtake_task_release takes away: until then it does not start. Fails if it
+/// no longer waits.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub extern "C" fn overtake_task_hold(task: *mut overtake_task) -> c_int {
+    const CALL: &str = "overtake_task_hold";
+    fence(CALL, || Ok(any(CALL, task)?.handle.hold()?))
+}
+
+/// Releases a reference of the task. A task without references starts when all tasks before it let it.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub extern "C" fn overtake_task_release(task: *mut overtake_task) -> c_int {
+    const CALL: &str = "overtake_task_release";
+    fence(CALL, || Ok(any(CALL, task)?.handle.release()?))
+}
+
+/// Gives the task another priority of its own. The tasks before it inherit it.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub extern "C" fn overtake_task_raise(task: *mut overtake_task, to: c_int) -> c_int {
+    const CALL: &str = "overtake_task_raise";
+    fence(CALL, || {
+        let priority = priority(CALL, to)?;
+        Ok(any(CALL, task)?.handle.raise(priority)?)
+    })
+}
+
+/// `other` comes after `task`. Fails if `other` no longer waits: hold a reference of it before.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub extern "C" fn overtake_task_before(task: *mut overtake_task, other: *mut overtake_task) -> c_int {
+    const CALL: &str = "overtake_task_before";
+    fence(CALL, || {
+        let first = any(CALL, task)?;
+        let then = find(CALL, other, first.home.dispatcher)?;
+        Ok(first.handle.before(&then)?)
+    })
+}
+
+/// Frees the handle of a task. The task goes on.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub extern "C" fn overtake_task_free(task: *mut overtake_task) -> c_int {
+    const CALL: &str = "overtake_task_free";
+    fence(CALL, || {
+        refuse_in_child(CALL)?;
+        TASKS.remove(CALL, task).map(drop)
+    })
+}

@@ -1,0 +1,263 @@
+/* Tasks through the C ABI: their work arrives in order, references and groups keep them back, failures name them, and
+ * the data of each is freed once. */
+#include "tasks.h"
+
+enum { BYTES = 256 << 10, WORDS = BYTES / 4, FRAMES = 20 };
+
+typedef struct {
+    unsigned char *in, *out;
+    void *device;
+    int is_read;
+} Frame;
+
+static int upload(Lane *lane, void *data)
+{
+    Frame *frame = data;
+    return overtake_lane_copy(lane, frame->device, frame->in, BYTES, OVERTAKE_COPY_HOST_TO_DEVICE);
+}
+
+/* Work of the device in the stream of the lane, in two turns. */
+static int fill(Lane *lane, void *data)
+{
+    Frame *frame = data;
+    CUstream stream = NULL;
+    uint32_t turn = 99;
+    OK(overtake_lane_stream(lane, &stream));
+    OK(overtake_lane_turn(lane, &turn));
+    REQUIRE(turn < 2);
+    if (turn == 0)
+        OK(overtake_lane_again(lane));
+    return (int)cuMemsetD32Async((CUdeviceptr)(uintptr_t)frame->device + turn * 4, 0x01010101u * (turn + 1), 1, stream);
+}
+
+static int download(Lane *lane, void *data)
+{
+    Frame *frame = data;
+    return overtake_lane_copy(lane, frame->out, frame->device, BYTES, OVERTAKE_COPY_DEVICE_TO_HOST);
+}
+
+static int read_back(void *data)
+{
+    Frame *frame = data;
+    for (int i = 0; i < 8; i++)
+        REQUIRE(frame->out[i] == 1 + i / 4);
+    REQUIRE(memcmp(frame->in + 8, frame->out + 8, BYTES - 8) == 0);
+    frame->is_read = 1;
+    return 0;
+}
+
+static uint64_t copies_so_far(void)
+{
+    struct overtake_statistics sums;
+    sums.struct_size = sizeof sums;
+    OK(overtake_read_statistics(&sums));
+    return sums.urgent_copies + sums.kernel_copies + sums.engine_copies + sums.passed_on_copies;
+}
+
+static void pipelines(Dispatcher *dispatcher)
+{
+    static Frame frames[FRAMES];
+    Tasks *tasks = new_tasks(dispatcher);
+    uint64_t before = copies_so_far();
+    atomic_store(&freed, 0);
+    for (int i = 0; i < FRAMES; i++) {
+        Frame *frame = &frames[i];
+        frame->in = pinned_bytes(BYTES, 7u * (unsigned)i), frame->out = pinned_bytes(BYTES, 0);
+        frame->device = on_device(BYTES);
+        Spec spec = spec_of(OVERTAKE_TASK_UPLOAD, "upload", frame);
+        spec.launch = upload, spec.priority = 1 + i % overtake_priorities();
+        Task *first = submit_after(tasks, spec, NULL);
+        Task *second = launch_after(tasks, OVERTAKE_TASK_KERNEL, "fill", fill, frame, first);
+        Task *third = launch_after(tasks, OVERTAKE_TASK_DOWNLOAD, "download", download, frame, second);
+        Task *last = run_after(tasks, "read", read_back, frame, third);
+        OK(overtake_task_free(first));
+        OK(overtake_task_free(second));
+        OK(overtake_task_free(third));
+        if (i == 0) {
+            OK(overtake_task_wait(last));
+            REQUIRE(is_done(last) && frame->is_read);
+        }
+        OK(overtake_task_free(last));
+    }
+    OK(overtake_tasks_wait(tasks));
+    for (int i = 0; i < FRAMES; i++) {
+        REQUIRE(frames[i].is_read);
+        OK(cuMemFreeHost(frames[i].in));
+        OK(cuMemFreeHost(frames[i].out));
+        OK(cuMemFree((CUdeviceptr)(uintptr_t)frames[i].device));
+    }
+    /* The one layer of the process has seen them, unless it is off. */
+    if (strcmp(overtake_deployment(), "off") != 0)
+        REQUIRE(copies_so_far() == before + 2 * FRAMES);
+    struct overtake_dispatcher_statistics counts;
+    counts.struct_size = sizeof counts;
+    OK(overtake_dispatcher_read_statistics(dispatcher, &counts));
+    REQUIRE(counts.launches == 4 * FRAMES && counts.functions == FRAMES);
+    REQUIRE(counts.tasks == 0 && counts.marks > 0 && !counts.is_device_lost);
+    OK(overtake_tasks_free(tasks));
+}
+
+static int fails_with_words(void *data)
+{
+    (void)data;
+    OK(overtake_set_last_error("the file is empty"));
+    return 42;
+}
+
+static int fails_with_a_number(Lane *lane, void *data)
+{
+    (void)lane;
+    (void)data;
+    return CUDA_ERROR_OUT_OF_MEMORY;
+}
+
+static int fails_in_a_call(Lane *lane, void *data)
+{
+    return overtake_lane_copy(lane, data, data, 1, 77);
+}
+
+static void failures(Dispatcher *dispatcher)
+{
+    Tasks *tasks = new_tasks(dispatcher);
+    atomic_store(&freed, 0);
+    REQUIRE(overtake_task_wait(NULL) == OVERTAKE_ERROR_INVALID_HANDLE);
+    char before[400];
+    snprintf(before, sizeof before, "%s", overtake_last_error());
+    Task *broken = run_after(tasks, "parse", fails_with_words, NULL, NULL);
+    Task *after = launch_after(tasks, OVERTAKE_TASK_KERNEL, "draw", no_work, NULL, broken);
+    Task *number = launch_after(tasks, OVERTAKE_TASK_KERNEL, "number", fails_with_a_number, NULL, NULL);
+    Task *call = launch_after(tasks, OVERTAKE_TASK_UPLOAD, "call", fails_in_a_call, NULL, NULL);
+    REQUIRE(strcmp(overtake_last_error(), before) == 0); /* it is that of the caller */
+    REFUSED(OVERTAKE_ERROR_TASK_FAILED, "task \"parse\" failed: the file is empty", overtake_task_wait(broken));
+    REFUSED(OVERTAKE_ERROR_TASK_NOT_RUN, "task \"draw\" was not run: task \"parse\" failed", overtake_task_wait(after));
+    REFUSED(OVERTAKE_ERROR_TASK_FAILED, "\"number\" failed: its function returned 2, CUDA_ERROR_OUT_OF_MEMORY",
+            overtake_task_wait(number));
+    REFUSED(OVERTAKE_ERROR_TASK_FAILED, "task \"call\" failed: overtake_lane_copy: kind is one of",
+            overtake_task_wait(call));
+    Task *late = run_after(tasks, "late", nothing, NULL, broken);
+    REFUSED(OVERTAKE_ERROR_TASK_NOT_RUN, "task \"late\" was not run", overtake_task_wait(late));
+    REFUSED(OVERTAKE_ERROR_TASK_FAILED, "failed", overtake_tasks_wait(tasks));
+    REQUIRE(is_done(late));
+}
+
+static int note(void *data)
+{
+    atomic_fetch_add((atomic_int *)data, 1);
+    return 0;
+}
+
+static void references(Dispatcher *dispatcher)
+{
+    Tasks *tasks = new_tasks(dispatcher);
+    atomic_int runs = 0;
+    Spec spec = spec_of(OVERTAKE_TASK_HOST, "held", &runs);
+    spec.run = note, spec.references = 2;
+    Task *held = submit_after(tasks, spec, NULL), *after = run_after(tasks, "after", note, &runs, held);
+    OK(overtake_task_hold(held));
+    for (int i = 0; i < 3; i++) {
+        REQUIRE(!is_done(held) && !is_done(after) && runs == 0);
+        OK(overtake_task_release(held));
+    }
+    OK(overtake_task_wait(after));
+    REQUIRE(runs == 2);
+    REFUSED(OVERTAKE_ERROR_REFUSED, "\"held\"", overtake_task_release(held));
+
+    spec.name = "second", spec.references = 1;
+    Task *second = submit_after(tasks, spec, NULL);
+    spec.name = "first";
+    Task *first = submit_after(tasks, spec, NULL);
+    OK(overtake_task_before(first, second));
+    REFUSED(OVERTAKE_ERROR_REFUSED, "\"first\"", overtake_task_before(second, first)); /* a circle */
+    OK(overtake_task_release(second));
+    REQUIRE(!is_done(second));
+    OK(overtake_task_release(first));
+    OK(overtake_tasks_wait(tasks));
+    REQUIRE(runs == 4);
+}
+
+static Task *started_by_another;
+
+static int completes(Lane *lane, void *data)
+{
+    int priority = 0;
+    OK(overtake_lane_priority(lane, &priority));
+    *(int *)data = priority;
+    OK(overtake_lane_sync_point(lane));
+    return overtake_lane_completes(lane, started_by_another);
+}
+
+static void completion_and_priorities(Dispatcher *dispatcher)
+{
+    Tasks *tasks = new_tasks(dispatcher);
+    atomic_int runs = 0;
+    int priority = 0;
+    Spec spec = spec_of(OVERTAKE_TASK_LIGHT, "other", &runs);
+    spec.run = note, spec.references = 1;
+    started_by_another = submit_after(tasks, spec, NULL);
+    OK(overtake_group_begin(tasks));
+    Task *task = launch_after(tasks, OVERTAKE_TASK_KERNEL, "needed", completes, &priority, NULL);
+    Task *needs = launch_after(tasks, OVERTAKE_TASK_KERNEL, "needs", no_work, NULL, task);
+    OK(overtake_task_raise(needs, 3)); /* the task before it inherits it */
+    REQUIRE(priority == 0);
+    OK(overtake_group_end(tasks));
+    OK(overtake_task_release(started_by_another));
+    OK(overtake_tasks_wait(tasks));
+    REQUIRE(priority == 3 && runs == 1);
+}
+
+static void sets_and_names(Dispatcher *dispatcher)
+{
+    Tasks *tasks = NULL;
+    Task *later = NULL;
+    atomic_int runs = 0;
+    OK(overtake_tasks_open(dispatcher, "frame", &tasks));
+    OK(overtake_tasks_named(tasks, "later", &later));
+    Task *after = run_after(tasks, "after", note, &runs, later);
+    Spec spec = spec_of(OVERTAKE_TASK_HOST, "later", &runs);
+    spec.run = note, spec.is_named = 1;
+    REQUIRE(!is_done(after));
+    OK(overtake_submit(tasks, &spec, NULL));
+    OK(overtake_task_wait(after));
+    REQUIRE(runs == 2 && is_done(later));
+    OK(overtake_tasks_stop(tasks));
+    Task *first = run_after(tasks, "first", note, &runs, NULL);
+    spec = spec_of(OVERTAKE_TASK_JOIN, NULL, NULL);
+    Task *join = submit_after(tasks, spec, first);
+    REQUIRE(!is_done(first));
+    OK(overtake_tasks_start(tasks));
+    OK(overtake_task_wait(join));
+    REQUIRE(runs == 3);
+}
+
+/* A task that cannot start is told so when the dispatcher is closed, and its data is freed. */
+static void closing(void)
+{
+    Dispatcher *dispatcher = new_dispatcher();
+    Tasks *tasks = new_tasks(dispatcher);
+    atomic_store(&freed, 0);
+    Spec spec = spec_of(OVERTAKE_TASK_HOST, "held", NULL);
+    spec.run = nothing, spec.references = 1;
+    Task *held = submit_after(tasks, spec, NULL);
+    run_after(tasks, "done", nothing, NULL, NULL);
+    launch_after(tasks, OVERTAKE_TASK_KERNEL, "behind", no_work, NULL, held);
+    OK(overtake_dispatcher_close(dispatcher));
+    REQUIRE(atomic_load(&freed) == 3);
+    REQUIRE(overtake_task_wait(held) == OVERTAKE_ERROR_INVALID_HANDLE);
+}
+
+int main(void)
+{
+    open_device();
+    Dispatcher *dispatcher = new_dispatcher();
+    pipelines(dispatcher);
+    failures(dispatcher);
+    references(dispatcher);
+    completion_and_priorities(dispatcher);
+    sets_and_names(dispatcher);
+    OK(overtake_dispatcher_close(dispatcher));
+    REQUIRE(freed > 0);
+    closing();
+    OK(overtake_close());
+    puts("ok");
+    return 0;
+}

@@ -1,0 +1,152 @@
+// Tasks in C++: lambdas as functions, exceptions that name the task, objects that end as they should.
+#include <overtake.hpp>
+
+#include "expect.h"
+
+#include <atomic>
+#include <cstring>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace {
+
+constexpr std::size_t bytes = 64 << 10;
+
+/* The text of the failure of a call, and its number. */
+template <typename Call> std::string refused(int code, Call &&call)
+{
+    try {
+        call();
+    } catch (const overtake::error &error) {
+        REQUIRE(error.code() == code);
+        return error.what();
+    }
+    REQUIRE(false);
+    return {};
+}
+
+void pipeline(overtake::tasks &tasks)
+{
+    unsigned char *in = pinned_bytes(bytes, 3), *out = pinned_bytes(bytes, 0);
+    void *device = on_device(bytes);
+    auto owned = std::make_unique<int>(7); // functions may move only
+    int read = 0;
+    overtake::task upload = tasks.upload("upload", [=](overtake::lane &lane) {
+        lane.copy(device, in, bytes, overtake::direction::host_to_device);
+    }).priority(2).submit();
+    overtake::task kernel = tasks.kernel("fill", [=](overtake::lane &lane) {
+        auto at = static_cast<CUdeviceptr>(reinterpret_cast<std::uintptr_t>(device)) + lane.turn();
+        overtake::check(static_cast<int>(cuMemsetD8Async(at, static_cast<unsigned char>(100 + lane.turn()), 1,
+                                                         lane.stream())));
+        if (lane.turn() < 3)
+            lane.again();
+    }).after(upload).submit();
+    overtake::task download = tasks.download("download", [=](overtake::lane &lane) {
+        REQUIRE(lane.priority() == 5);
+        lane.copy(out, device, bytes);
+        lane.sync_point();
+    }).after(kernel).priority(5).submit();
+    overtake::task host = tasks.host("read", [&read, out, owned = std::move(owned)] {
+        read = out[0] + *owned;
+    }).after(download).submit();
+    host.wait();
+    REQUIRE(read == 107 && out[3] == 103 && std::memcmp(in + 4, out + 4, bytes - 4) == 0);
+    REQUIRE(host.is_done() && upload.is_done());
+}
+
+void failures(overtake::tasks &tasks)
+{
+    overtake::task broken = tasks.host("parse", [] { throw std::runtime_error("no such picture"); }).submit();
+    overtake::task after = tasks.light("draw", [] { REQUIRE(false); }).after(broken).submit();
+    std::string text = refused(OVERTAKE_ERROR_TASK_FAILED, [&] { broken.wait(); });
+    REQUIRE(text.find("task \"parse\" failed: no such picture") != std::string::npos);
+    text = refused(OVERTAKE_ERROR_TASK_NOT_RUN, [&] { after.wait(); });
+    REQUIRE(text.find("task \"draw\" was not run") != std::string::npos);
+    overtake::task odd = tasks.kernel("odd", [](overtake::lane &) { throw 42; }).submit();
+    text = refused(OVERTAKE_ERROR_TASK_FAILED, [&] { odd.wait(); });
+    REQUIRE(text.find("no std::exception") != std::string::npos);
+    overtake::task call = tasks.upload("call", [](overtake::lane &lane) { lane.copy(nullptr, nullptr, 1); }).submit();
+    text = refused(OVERTAKE_ERROR_TASK_FAILED, [&] { call.wait(); });
+    REQUIRE(text.find("\"call\" failed: ") != std::string::npos);
+    refused(OVERTAKE_ERROR_TASK_FAILED, [&] { tasks.wait(); });
+}
+
+struct Counted {
+    std::atomic<int> *alive;
+    explicit Counted(std::atomic<int> *alive) : alive(alive) { ++*alive; }
+    Counted(const Counted &other) : alive(other.alive) { ++*alive; }
+    ~Counted() { --*alive; }
+    Counted &operator=(const Counted &) = delete;
+    void operator()() const {}
+};
+
+void lifetimes(overtake::dispatcher &dispatcher)
+{
+    std::atomic<int> alive{0};
+    {
+        overtake::dispatcher short_lived;
+        overtake::tasks tasks(short_lived, "short");
+        Counted counted(&alive);
+        overtake::task held = tasks.host("held", counted).held().submit();
+        tasks.host("run", counted).submit().wait();
+        (void)tasks.host("dropped", counted); // described, and not submitted
+        refused(OVERTAKE_ERROR_INVALID_ARGUMENT, [&] { tasks.host("odd", counted).priority(-3).submit(); });
+        REQUIRE(alive >= 2);
+        overtake::task moved = std::move(held), other;
+        other = std::move(moved);
+        REQUIRE(!other.is_done() && held.get() == nullptr && moved.get() == nullptr);
+    }
+    REQUIRE(alive == 0);
+    overtake::tasks tasks(dispatcher);
+    std::vector<int> order;
+    overtake::task later = tasks.named("later");
+    overtake::task last = tasks.light("last", [&] { order.push_back(3); }).after(later).held().submit();
+    {
+        overtake::group group(tasks);
+        overtake::task first = tasks.kernel("first", [&](overtake::lane &lane) {
+            order.push_back(1);
+            lane.completes(last);
+        }).submit();
+        tasks.light("later", [&] { order.push_back(2); }).after(first).named().submit();
+        REQUIRE(order.empty());
+    }
+    later.wait();
+    last.hold();
+    last.release();
+    last.raise(3);
+    last.release();
+    tasks.wait();
+    REQUIRE((order == std::vector<int>{1, 2, 3}));
+    tasks.stop();
+    overtake::task first = tasks.host("a", [] {}).held().submit(), second = tasks.join("b").held().submit();
+    first.before(second);
+    second.release();
+    tasks.start();
+    REQUIRE(!second.is_done());
+    first.release();
+    second.wait();
+    REQUIRE(dispatcher.statistics().tasks == 0 && dispatcher.statistics().launches > 0);
+}
+
+} // namespace
+
+int main()
+{
+    open_device();
+    {
+        overtake_dispatcher_options options{};
+        options.workers = 3;
+        overtake::dispatcher dispatcher(options);
+        overtake::tasks tasks(dispatcher), others(dispatcher);
+        pipeline(tasks);
+        tasks.wait();
+        failures(others);
+        lifetimes(dispatcher);
+    }
+    overtake::close();
+    std::puts("ok");
+    return 0;
+}
