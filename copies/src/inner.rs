@@ -1,6 +1,6 @@
 //! The state that is open in one context.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use channels::probe;
 use channels::{Adder, Pace};
@@ -15,6 +15,7 @@ use crate::guard::{Blocking, Guard};
 use crate::kernel::{CopyKernel, Yield};
 use crate::pool::Pool;
 use crate::records::{Counters, Records, Standing, Tickets, Trace};
+use crate::service::batches::Batches;
 use crate::watch::watch;
 use crate::worker::Worker;
 use options::{Options, Transport};
@@ -37,6 +38,8 @@ pub struct Inner {
     pub(crate) kernel: Option<Arc<CopyKernel>>,
     pub(crate) events: Pool<Event>,
     pub(crate) shadows: Pool<Stream>,
+    /// The copy service, once a queue has been made.
+    batches: OnceLock<Arc<Batches>>,
     /// There from the beginning of the end on: all fields above were made in the context, and are dropped in it.
     going: Option<Going>,
     pub(crate) context: CudaContext,
@@ -70,6 +73,7 @@ impl Inner {
             guard,
             events,
             shadows,
+            batches: OnceLock::new(),
             pace: Pace::new(),
             records,
             driver: Arc::clone(driver),
@@ -170,6 +174,21 @@ impl Inner {
     #[must_use]
     pub fn driver(&self) -> &dyn Driver {
         &*self.driver
+    }
+
+    /// The batches of the copy service. The first call loads its kernel, and may wait for all work in the context.
+    pub(crate) fn batches(&self) -> Result<Arc<Batches>> {
+        if let Some(batches) = self.batches.get() {
+            return Ok(Arc::clone(batches));
+        }
+        let made = self.beside_all(|_| Ok(Batches::new(&self.driver, &self.records, self.kernel.as_ref())))?;
+        // Another thread may have been first; then ours is dropped.
+        Ok(Arc::clone(self.batches.get_or_init(|| Arc::new(made))))
+    }
+
+    /// Whether no launch of the copy service reads memory of the layer's.
+    pub(crate) fn is_service_at_rest(&self) -> bool {
+        self.batches.get().is_none_or(|batches| batches.is_at_rest())
     }
 
     /// Announces a driver call that may wait for the device: see [`crate::Overtake::blocking`].

@@ -12,6 +12,7 @@
 //! | `decide` | the way of a copy: one pure function, and its table |
 //! | `submit` | the ways, one file each |
 //! | `records`, `watch` | the copies that are pending, and the thread that watches them |
+//! | `service` | many small copies and sets in one launch |
 //! | `guard`, [`kernel`] | the copy kernel that yields to urgent copies, and its guard |
 //! | [`options`] | every tunable, with one name everywhere |
 //!
@@ -36,8 +37,10 @@ mod native;
 mod overtake;
 mod placement;
 mod pool;
+mod queue;
 mod records;
 mod request;
+mod service;
 #[cfg(test)]
 mod soft;
 mod state;
@@ -47,11 +50,12 @@ mod watch;
 #[doc(hidden)] // for the dispatcher of the front door
 pub mod worker;
 
-/// Copies: requests, the ways that they go, and handles.
+/// Copies: requests, the ways that they go, handles, and the queue whose copies share a launch.
 pub mod copy {
     pub use crate::decide::{Plan, Reason};
     pub use crate::handle::CopyHandle;
     pub use crate::native::Native;
+    pub use crate::queue::CopyQueue;
     pub use crate::records::Lift;
     pub use crate::request::Request;
 }

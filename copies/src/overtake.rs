@@ -209,7 +209,7 @@ impl Overtake {
     pub fn is_at_rest(&self) -> bool {
         let inner = &self.inner;
         let is_drained = |guard: &Arc<Guard>| inner.at_home(|| guard.is_drained());
-        Arc::strong_count(inner) == 1 && inner.guard.as_ref().is_none_or(is_drained)
+        Arc::strong_count(inner) == 1 && inner.is_service_at_rest() && inner.guard.as_ref().is_none_or(is_drained)
     }
 
     /// An error if an accepted copy of the context could not be made: its bytes are missing.

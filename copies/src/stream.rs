@@ -56,6 +56,10 @@ impl PriorityStream {
         self.state.stream
     }
 
+    pub(crate) fn state(&self) -> &Arc<StreamState> {
+        &self.state
+    }
+
     /// The state of the layer that the stream is of.
     #[doc(hidden)] // for the buffers of the front door
     #[must_use]
@@ -152,7 +156,9 @@ impl PriorityStream {
         unsafe {
             match Request::shaped(shape) {
                 Some(request) => self.memcpy_async(&request),
-                None => submit::as_it_is(state, || state.inner.driver.copy_shape_async(shape, state.stream)),
+                None => submit::as_it_is(state, Reason::Misshapen, || {
+                    state.inner.driver.copy_shape_async(shape, state.stream)
+                }),
             }
         }
     }

@@ -7,7 +7,7 @@
 #![allow(unsafe_code)]
 
 use hal::{Code, Driver, Function, Launch, Shape, Stream};
-use overtake::copy::{CopyHandle, Native, Request};
+use overtake::copy::{CopyHandle, CopyQueue, Native, Request};
 use overtake::{Overtake, Priority, PriorityStream};
 
 use crate::memory::Pinned;
@@ -114,6 +114,31 @@ pub fn attempt_batch(
     let native = || code_of(native());
     // SAFETY: no request lies in its buffers, so that only the native call may be tried, which makes no copy.
     unsafe { stream.memcpy_through(requests, &Native::asynchronous(&native)) }
+}
+
+/// A copy in a queue whose copies share a launch.
+pub fn queue(queue: &mut CopyQueue, target: (Side, u64), source: (Side, u64), bytes: u64) -> hal::Result<()> {
+    // SAFETY: both ranges lie inside buffers of a rig (checked by `request`), which outlive the copy (the rule above).
+    unsafe { queue.copy(&request(target, source, bytes)) }
+}
+
+/// Pageable memory to the device. The source has been consumed when the queue is flushed.
+pub fn queue_pageable(queue: &mut CopyQueue, target: (Buffer, u64), source: &'static [u8]) -> hal::Result<()> {
+    let to = target.0.range(target.1, source.len() as u64);
+    // SAFETY: the target lies inside a buffer of a rig (checked by `range`), and the source lives for ever.
+    unsafe { queue.copy(&Request::htod(to, source.as_ptr(), source.len() as u64)) }
+}
+
+/// The same for a request of [`request`].
+pub fn queue_request(queue: &mut CopyQueue, request: &Request) -> hal::Result<()> {
+    // SAFETY: as for `batch`.
+    unsafe { queue.copy(request) }
+}
+
+/// A set in a queue whose copies share a launch.
+pub fn queue_set(queue: &mut CopyQueue, target: (Side, u64), value: u32, bytes: u64) -> hal::Result<()> {
+    // SAFETY: the range lies inside a buffer of a rig (checked by `range`), which outlives the set (the rule above).
+    unsafe { queue.set(target.0.range(target.1, bytes), value, bytes) }
 }
 
 /// A rectangle if the depth is 1, else a box.

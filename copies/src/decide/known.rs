@@ -38,6 +38,8 @@ pub(crate) struct Known<'a> {
     pub(crate) depends: Option<bool>,
     pub(crate) placement: Option<Placement>,
     pub(crate) is_captured: Option<bool>,
+    /// Whether it stands for a batch of the copy service.
+    pub(crate) is_served: bool,
     /// Whether all copies of a batch have the known placement. True for a single copy.
     pub(crate) is_together: Option<bool>,
     /// Whether both sides lie within their allocations.
@@ -65,6 +67,7 @@ impl<'a> Known<'a> {
             depends: None,
             placement: None,
             is_captured: None,
+            is_served: false,
             is_together: matches!(cargo, Cargo::One(_)).then_some(true),
             is_within: None,
             setback: None,

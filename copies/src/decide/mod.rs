@@ -74,7 +74,8 @@ pub(crate) fn decide(known: &Known<'_>) -> Decision {
     if known.is_passive {
         return natively(Reason::StoodDown);
     }
-    if lowest == highest {
+    // A batch shares a launch even if it is alone, because that makes it fast.
+    if lowest == highest && !known.is_served {
         return natively(Reason::Alone);
     }
     let Some(placement) = known.placement else {
@@ -191,6 +192,9 @@ fn is_across(direction: Direction) -> bool {
 fn plan_among(known: &Known<'_>, placement: &Placement, (lowest, highest): Company) -> Plan {
     let (waits, raises) = (known.priority < highest, known.priority > lowest);
     let (options, bytes) = (known.options, known.cargo.bytes());
+    if known.is_served {
+        return served_plan(known, raises);
+    }
     if waits && bytes >= options.gate_bytes_min && options.transport != Transport::Native {
         return gated_plan(known, raises);
     }
@@ -201,6 +205,15 @@ fn plan_among(known: &Known<'_>, placement: &Placement, (lowest, highest): Compa
         });
     }
     urgent_plan(known, placement)
+}
+
+/// The plan of a batch of the copy service: at any priority by its kernel, where one may copy.
+fn served_plan(known: &Known<'_>, raises: bool) -> Plan {
+    match known.options.transport {
+        Transport::Auto | Transport::Kernel if can_yield(known) => Plan::Kernel { raises },
+        Transport::Auto | Transport::Kernel => Plan::Native(Reason::Unserved),
+        Transport::Engine | Transport::Native => Plan::Native(Reason::Asked),
+    }
 }
 
 fn gated_plan(known: &Known<'_>, raises: bool) -> Plan {

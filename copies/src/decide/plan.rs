@@ -35,6 +35,8 @@ pub enum Reason {
     Unready,
     /// It would have to be guarded, and other streams' copies have all carriers.
     Unguarded,
+    /// The kernel of the copy service cannot make it.
+    Unserved,
     /// The layer does not know its stream, or no setting gives it a priority.
     LeftAlone,
     /// It is empty, or its shape is one that the driver may refuse.
@@ -43,7 +45,7 @@ pub enum Reason {
 
 impl Reason {
     /// All reasons.
-    pub const ALL: [Reason; 18] = [
+    pub const ALL: [Reason; 19] = [
         Reason::Disabled,
         Reason::StoodDown,
         Reason::Capturing,
@@ -60,6 +62,7 @@ impl Reason {
         Reason::Unchannelled,
         Reason::Unready,
         Reason::Unguarded,
+        Reason::Unserved,
         Reason::LeftAlone,
         Reason::Misshapen,
     ];
@@ -84,6 +87,7 @@ impl Reason {
             Reason::Unchannelled => "no channel",
             Reason::Unready => "unready channel",
             Reason::Unguarded => "no guard free",
+            Reason::Unserved => "no copy service",
             Reason::LeftAlone => "left alone",
             Reason::Misshapen => "misshapen",
         }

@@ -39,6 +39,7 @@ fn known<'a>(options: &'a Options, request: &'a Request) -> Known<'a> {
         depends: Some(false),
         placement: Some(placement(Direction::HostToDevice)),
         is_captured: Some(false),
+        is_served: false,
         is_together: Some(true),
         is_within: Some(true),
         setback: None,
@@ -105,6 +106,21 @@ fn the_table_row_by_row() {
     assert_eq!(plan(|_, k| k.company = Some((at(1), at(1))), 64 * MIB, 1), Plan::Native(Reason::Alone));
     assert_eq!(plan(|o, _| o.transport = Transport::Native, 64 * MIB, 1), Plan::Native(Reason::Asked));
     assert_eq!(plan(|o, _| o.channels = false, 128 << 10, 1), Plan::Native(Reason::Unchannelled));
+}
+
+#[test]
+fn a_batch_goes_by_its_kernel_at_any_priority() {
+    let served = |change: fn(&mut Options, &mut Known<'_>), priority| {
+        plan(move |o, k| (k.is_served = true, change(o, k)).1, 16 << 10, priority)
+    };
+    assert_eq!(served(|_, _| {}, 1), Plan::Kernel { raises: false });
+    assert_eq!(served(|_, _| {}, 6), Plan::Kernel { raises: true });
+    assert_eq!(served(|_, k| k.company = Some((at(1), at(1))), 1), Plan::Kernel { raises: false });
+    assert_eq!(served(|o, _| o.guard_bytes_min = Some(2 * MIB), 6), Plan::Kernel { raises: true });
+    assert_eq!(served(|_, k| k.is_kernel_there = false, 1), Plan::Native(Reason::Unserved));
+    assert_eq!(served(|o, _| o.emulation = Kind::Bracket, 1), Plan::Native(Reason::Unserved));
+    assert_eq!(served(|o, _| o.transport = Transport::Engine, 1), Plan::Native(Reason::Asked));
+    assert_eq!(served(|_, k| k.is_captured = Some(true), 1), Plan::Native(Reason::Capturing));
 }
 
 #[test]

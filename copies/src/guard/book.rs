@@ -4,13 +4,13 @@ use std::collections::{BTreeSet, VecDeque};
 use std::ops::Range;
 use std::thread::ThreadId;
 
-use channels::Shape;
 use hal::{Event, Nanos, Stream};
 use terms::Direction;
 
 use super::callers::Takeover;
+use super::load::Load;
+use crate::kernel::Workers;
 use crate::kernel::handshake::{Line, Maker, is_reached, verdict};
-use crate::kernel::{Descriptor, Workers};
 
 /// The most copies on a carrier at once. A stream holds many more before a submission blocks, and the book is held
 /// meanwhile.
@@ -20,7 +20,6 @@ const COPIES_MAX: usize = 256;
 const GONE: Stream = Stream(u64::MAX);
 
 /// A copy that may not be done.
-#[derive(Debug)]
 pub(super) struct Carried {
     /// The number of its launch.
     pub(super) number: u32,
@@ -28,23 +27,14 @@ pub(super) struct Carried {
     pub(super) ready: Event,
     /// The time at which a thread first saw that it could.
     pub(super) ready_since: Option<Nanos>,
-    pub(super) shapes: Vec<Shape>,
+    pub(super) load: Load,
     pub(super) direction: Direction,
-    /// Its kernel's descriptors, in case the copy engine refuses it.
-    pub(super) descriptors: Vec<Descriptor>,
     pub(super) workers: Workers,
     pub(super) maker: Maker,
 }
 
-impl Carried {
-    /// Whether it reads or writes this memory. Each side of a copy lies in one allocation.
-    fn touches(&self, memory: &Range<u64>) -> bool {
-        self.shapes.iter().any(|shape| [shape.target, shape.source].iter().any(|side| memory.contains(&side.address)))
-    }
-}
-
 /// The copies of one carrier, in order.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct Book {
     /// The stream of its copies. Copies of several streams on one carrier would wait for each other.
     stream: Option<Stream>,
@@ -123,7 +113,7 @@ impl Book {
     /// The first copy that has not begun, if one of those touches this memory.
     pub(super) fn first_to_begin(&mut self, started: u32, memory: Option<&Range<u64>>) -> Option<&mut Carried> {
         let begun = self.copies.iter().take_while(|copy| is_reached(started, copy.number)).count();
-        let matters = |copy: &Carried| memory.is_none_or(|memory| copy.touches(memory));
+        let matters = |copy: &Carried| memory.is_none_or(|memory| copy.load.touches(memory));
         self.copies.iter().skip(begun).any(matters).then(|| &mut self.copies[begun])
     }
 

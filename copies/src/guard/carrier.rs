@@ -3,32 +3,30 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, TryLockError};
 
-use channels::{Refusal, Shape};
+use channels::Refusal;
 use hal::{Driver, Event, Nanos, Result, Stream, StreamFlags};
 use terms::Direction;
 
 use super::book::{Book, Carried};
 use super::callers::Callers;
+use super::load::Load;
 use super::scout::Scout;
 use crate::kernel::handshake::{Line, Maker, is_reached, verdict};
-use crate::kernel::{CopyKernel, Descriptor, Workers, Yield};
+use crate::kernel::{CopyKernel, Workers, Yield};
 use crate::pool::Pool;
 use crate::records::Records;
 
 /// A copy that needs a carrier.
-pub(crate) struct Guarded<'a> {
+pub(crate) struct Guarded {
     /// The application's stream.
     pub(crate) stream: Stream,
-    /// The shapes of the copy, with the driver's addresses.
-    pub(crate) shapes: &'a [Shape],
-    /// The same for the kernel, with the device's addresses; as many as one launch takes.
-    pub(crate) descriptors: &'a [Descriptor],
+    pub(crate) load: Load,
     /// The engine of a rescue.
     pub(crate) direction: Direction,
     /// The warps that copy.
     pub(crate) workers: Workers,
-    /// The word that the kernel yields to.
-    pub(crate) yields: Yield,
+    /// The word that the kernel yields to, if it does.
+    pub(crate) yields: Option<Yield>,
 }
 
 pub(super) struct Carrier {
@@ -127,7 +125,7 @@ impl Carrier {
         let workers = Workers { blocks: 1, warps: 1 };
         // No kernel has been launched, so all launches up to 0 are cancelled and done.
         // SAFETY: the kernel copies nothing; the words outlive the streams (see `Guard`).
-        unsafe { self.kernel.launch_guarded(&[], workers, yields, self.line.handshake(0), self.copies)? };
+        unsafe { self.kernel.launch_guarded(&[], workers, Some(yields), self.line.handshake(0), self.copies)? };
         self.driver.stream_synchronize(self.copies)?;
         Ok(verdict(0, self.line.started(), self.line.outcome()) == Maker::Rescuer)
     }
@@ -141,7 +139,7 @@ impl Carrier {
     pub(super) unsafe fn carry(
         &self,
         mut book: MutexGuard<'_, Book>,
-        copy: &Guarded<'_>,
+        copy: Guarded,
         ready: Event,
     ) -> std::result::Result<Option<Event>, Refusal> {
         // No thread takes over while this one has the book, and cancelled kernels have ended: see `Book::takes`.
@@ -151,14 +149,13 @@ impl Carrier {
         self.driver.stream_wait_event(self.copies, ready)?;
         let handshake = self.line.handshake(number);
         // SAFETY: passed on to the caller; the words outlive the streams (see `Guard`).
-        unsafe { self.kernel.launch_guarded(copy.descriptors, copy.workers, copy.yields, handshake, self.copies)? };
+        unsafe { copy.load.launch_guarded(&self.kernel, copy.workers, copy.yields, handshake, self.copies)? };
         let carried = Carried {
             number,
             ready,
             ready_since: None,
-            shapes: copy.shapes.to_vec(),
+            load: copy.load,
             direction: copy.direction,
-            descriptors: copy.descriptors.to_vec(),
             workers: copy.workers,
             maker: Maker::Kernel,
         };

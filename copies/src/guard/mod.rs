@@ -4,6 +4,7 @@
 mod book;
 mod callers;
 mod carrier;
+mod load;
 mod probe;
 mod prospect;
 mod rescue;
@@ -30,6 +31,7 @@ pub use callers::Blocking;
 use callers::{Callers, Inside};
 use carrier::Carrier;
 pub(crate) use carrier::Guarded;
+pub(crate) use load::Load;
 use scout::Scout;
 
 /// Closing waits this long for threads whose calls may keep all others out. A thread that is inside longer has its call

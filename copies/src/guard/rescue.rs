@@ -2,13 +2,11 @@
 //! make the copies that no kernel makes.
 #![allow(unsafe_code)] // copies and launches are unsafe; the promise is that of the caller that asked for the copy
 
-use channels::copy_shape;
 use hal::{Error, Nanos, Result};
 
 use super::book::{Book, Carried};
 use super::callers::Takeover;
 use super::carrier::Carrier;
-use crate::kernel::INLINE_DESCRIPTORS;
 use crate::kernel::handshake::Maker;
 
 /// So many driver calls of the rescuer may fail in a row.
@@ -172,13 +170,11 @@ impl Carrier {
     /// The ranges are valid until the copy has completed.
     unsafe fn copy_instead(&self, copy: &Carried, by_kernel: bool) -> Result<()> {
         if by_kernel {
-            let mut launches = copy.descriptors.chunks(INLINE_DESCRIPTORS);
-            // SAFETY: passed on to the caller; the descriptors name the same ranges.
-            return launches.try_for_each(|some| unsafe { self.kernel.launch(some, copy.workers, None, self.rescues) });
+            // SAFETY: passed on to the caller; the kernel gets the same ranges.
+            return unsafe { copy.load.launch(&self.kernel, copy.workers, self.rescues) };
         }
-        let mut shapes = copy.shapes.iter();
         // SAFETY: passed on to the caller.
-        shapes.try_for_each(|shape| unsafe { copy_shape(&*self.driver, copy.direction, shape, self.rescues) })
+        unsafe { copy.load.copy_by_engine(&*self.driver, copy.direction, self.rescues) }
     }
 
     /// Counts a failed driver call. After too many in a row no thread shall wait for a copy that will never be made:

@@ -16,14 +16,15 @@ impl Guard {
     /// # Safety
     /// The ranges stay valid until the copy has completed, and the device sees them at the addresses of the
     /// descriptors.
-    pub(crate) unsafe fn submit(&self, copy: &Guarded<'_>) -> Result<(), Refusal> {
-        let ready = self.events.mark(&*self.driver, copy.stream)?;
+    pub(crate) unsafe fn submit(&self, copy: Guarded) -> Result<(), Refusal> {
+        let stream = copy.stream;
+        let ready = self.events.mark(&*self.driver, stream)?;
         // SAFETY: passed on to the caller.
         let carried = unsafe { self.carry(copy, ready) };
         let (carrier, leave) = carried.inspect_err(|_| self.events.give(ready))?;
         self.bell.ring();
         let joined = leave.is_some_and(|leave| {
-            let waited = self.driver.stream_wait_event(copy.stream, leave);
+            let waited = self.driver.stream_wait_event(stream, leave);
             self.events.give(leave);
             waited.is_ok()
         });
@@ -36,7 +37,7 @@ impl Guard {
     }
 
     /// Gives the copy to the carrier that has copies of its stream, or else to one that no stream has.
-    unsafe fn carry(&self, copy: &Guarded<'_>, ready: Event) -> Result<(&Carrier, Option<Event>), Refusal> {
+    unsafe fn carry(&self, copy: Guarded, ready: Event) -> Result<(&Carrier, Option<Event>), Refusal> {
         let (mut present, mut free) = (None, None);
         for carrier in &self.carriers {
             let book = carrier.book();

@@ -74,7 +74,7 @@ impl Descriptor {
 /// `Gate` in `copy.cu`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
-struct Gate {
+pub(crate) struct Gate {
     host: u64,
     mirror: u64,
     finished: u64,
@@ -82,11 +82,11 @@ struct Gate {
 }
 
 /// The grid, with one more block if the word has to be mirrored.
-fn grid(workers: Workers, mirrors: bool) -> [u32; 3] {
+pub(crate) fn grid(workers: Workers, mirrors: bool) -> [u32; 3] {
     [workers.blocks + u32::from(mirrors), 1, 1]
 }
 
-fn block(workers: Workers) -> [u32; 3] {
+pub(crate) fn block(workers: Workers) -> [u32; 3] {
     assert!((1..=BLOCK_WARPS_MAX).contains(&workers.warps), "a block has 1 to {BLOCK_WARPS_MAX} warps");
     [workers.warps * WARP_THREADS, 1, 1]
 }
@@ -189,18 +189,18 @@ impl CopyKernel {
         &self,
         descriptors: &[Descriptor],
         workers: Workers,
-        yields: Yield,
+        yields: Option<Yield>,
         handshake: Handshake,
         stream: Stream,
     ) -> Result<()> {
         let mut table: [_; GUARDED_DESCRIPTORS] = table(descriptors);
-        let (mut count, mut gate) = (descriptors.len() as u32, self.gate(Some(yields)));
+        let (mut count, mut gate) = (descriptors.len() as u32, self.gate(yields));
         let mut guard = handshake;
         let parameters: [*mut c_void; 4] =
             [table.as_mut_ptr().cast(), (&raw mut count).cast(), (&raw mut gate).cast(), (&raw mut guard).cast()];
         let launch = Launch {
             function: self.guarded,
-            grid: grid(workers, true),
+            grid: grid(workers, yields.is_some()),
             block: block(workers),
             shared_bytes: 0,
             stream,
@@ -217,7 +217,8 @@ impl CopyKernel {
         *lock(&self.next_slot) = number.into();
     }
 
-    fn gate(&self, yields: Option<Yield>) -> Gate {
+    /// The words of a launch that yields to `yields`.
+    pub(crate) fn gate(&self, yields: Option<Yield>) -> Gate {
         let Some(yields) = yields else { return Gate { host: 0, mirror: 0, finished: 0, wait_ns_max: 0 } };
         let mut next = lock(&self.next_slot);
         let slot = self.slots.offset(*next % SLOTS * SLOT_BYTES);

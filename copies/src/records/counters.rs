@@ -27,6 +27,8 @@ pub(crate) struct Counters {
     errors: AtomicU64,
     guarded: Class,
     guard_rescues: AtomicU64,
+    served: Class,
+    service_launches: AtomicU64,
     stand_downs: AtomicU64,
     resumptions: AtomicU64,
     latencies: Mutex<Vec<Histogram<u64>>>,
@@ -67,6 +69,8 @@ impl Counters {
             errors: AtomicU64::new(0),
             guarded: Class::default(),
             guard_rescues: AtomicU64::new(0),
+            served: Class::default(),
+            service_launches: AtomicU64::new(0),
             stand_downs: AtomicU64::new(0),
             resumptions: AtomicU64::new(0),
             latencies: Mutex::new(priorities.iter().map(|_| histogram()).collect()),
@@ -112,6 +116,13 @@ impl Counters {
         self.guarded.add(bytes);
     }
 
+    /// So many copies and sets shared a launch.
+    pub(crate) fn served(&self, copies: usize, bytes: u64) {
+        self.served.bytes.fetch_add(bytes, Ordering::Relaxed);
+        self.served.copies.fetch_add(copies as u64, Ordering::Relaxed);
+        self.service_launches.fetch_add(1, Ordering::Relaxed);
+    }
+
     pub(crate) fn guard_rescued(&self, copies: u64) {
         self.guard_rescues.fetch_add(copies, Ordering::Relaxed);
     }
@@ -142,6 +153,8 @@ impl Counters {
             errors: self.errors.load(Ordering::Relaxed),
             guarded: self.guarded.snapshot(),
             guard_rescues: self.guard_rescues.load(Ordering::Relaxed),
+            served: self.served.snapshot(),
+            service_launches: self.service_launches.load(Ordering::Relaxed),
             lost,
             stand_downs: self.stand_downs.load(Ordering::Relaxed),
             resumptions: self.resumptions.load(Ordering::Relaxed),

@@ -59,6 +59,10 @@ pub struct Statistics {
     pub guarded: ClassSnapshot,
     /// The guarded copies that the copy engine made, because their kernel had not begun in time.
     pub guard_rescues: u64,
+    /// The copies and sets that shared launches of the copy service. `kernel` counts each launch as one copy.
+    pub served: ClassSnapshot,
+    /// The launches of the copy service.
+    pub service_launches: u64,
     /// Guarded copies that could not be made in any way. From the first one on every call in the context fails.
     pub lost: u64,
     /// The times that a part of the layer stood down for a while after too many rescues: the raising of words (see

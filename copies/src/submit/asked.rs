@@ -13,6 +13,7 @@ use crate::inner::Inner;
 use crate::kernel::Descriptor;
 use crate::native::Native;
 use crate::records::{Dependency, Ticket};
+use crate::service::served::Served;
 use crate::state::StreamState;
 
 /// A copy, as its caller asks for it.
@@ -33,6 +34,8 @@ pub(super) struct Placed<'a> {
     pub(super) below: Vec<Dependency>,
     /// The descriptors of a batch for the kernel; none if the kernel cannot make all of it.
     pub(super) pieces: Vec<Descriptor>,
+    /// The batch of the copy service that it stands for.
+    pub(super) served: Option<Served<'a>>,
 }
 
 /// A copy with its plan.
@@ -82,7 +85,7 @@ impl<'a> Placed<'a> {
     /// A copy with no facts known.
     pub(super) fn new(asked: Asked<'a>) -> Placed<'a> {
         let known = Known { is_kernel_there: asked.inner().may_use_kernel(), ..asked.known() };
-        Placed { asked, known, below: Vec::new(), pieces: Vec::new() }
+        Placed { asked, known, below: Vec::new(), pieces: Vec::new(), served: None }
     }
 
     /// The direction, from the caller or the driver.

@@ -3,7 +3,7 @@
 
 use channels::Shape;
 
-use crate::guard::{Guard, Guarded};
+use crate::guard::{Guard, Guarded, Load};
 use crate::kernel::GUARDED_DESCRIPTORS;
 use crate::submit::asked::{Planned, Went};
 
@@ -22,9 +22,10 @@ impl Planned<'_> {
         let descriptors = self.descriptors();
         let launches = shapes.chunks(GUARDED_DESCRIPTORS).zip(descriptors.chunks(GUARDED_DESCRIPTORS));
         for (shapes, descriptors) in launches {
-            let stream = self.asked.stream.stream;
+            let (stream, yields) = (self.asked.stream.stream, Some(yields));
+            let load = Load::Shapes { shapes: shapes.to_vec(), descriptors: descriptors.to_vec() };
             // SAFETY: the plan made sure that the device sees both sides; the caller vouches for their lives.
-            unsafe { guard.submit(&Guarded { stream, shapes, descriptors, direction, workers, yields })? };
+            unsafe { guard.submit(Guarded { stream, load, direction, workers, yields })? };
         }
         self.inner().records.counters.guarded(self.asked.cargo.bytes());
         Ok(())

@@ -9,7 +9,7 @@ use crate::kernel::{INLINE_DESCRIPTORS, Workers, Yield};
 use crate::submit::asked::{Planned, Went};
 
 /// The warps of an urgent copy. They are more than those of bulk, because the copy is short.
-const URGENT: Workers = Workers { blocks: 16, warps: 16 };
+pub(super) const URGENT: Workers = Workers { blocks: 16, warps: 16 };
 
 impl Planned<'_> {
     /// Goes by a kernel that waits for nothing.

@@ -6,6 +6,8 @@
 //! | `answer.rs` | answers to the questions of a decision |
 //! | `place.rs`, `batch.rs` | the memory of one copy, and of several, from the driver |
 //! | `native.rs`, `urgent.rs`, `kernel.rs`, `guarded.rs`, `channel.rs` | one way each |
+//! | `served.rs` | a batch of the copy service, as one copy of all its bytes |
+//! | `finish.rs` | the end of every submission: the counters, and the handle |
 //! | `tracked.rs` | the common part of the ways: a ticket, the raised word, the hand-over to the watcher |
 #![allow(unsafe_code)] // copies are unsafe; the caller's promise is passed on
 
@@ -13,28 +15,32 @@ mod answer;
 mod asked;
 mod batch;
 mod channel;
+mod finish;
 mod guarded;
 mod kernel;
 mod native;
 mod place;
+mod served;
 mod tracked;
 mod urgent;
 
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use hal::{Nanos, Result};
-use terms::{Direction, Priority};
+use hal::Result;
+use terms::Priority;
 
 use crate::cargo::Cargo;
 use crate::decide::{Company, Decision, Known, Plan, Question, Reason, Setback, decide};
 use crate::handle::CopyHandle;
 use crate::native::Native;
-use crate::records::{Ticket, TracedCopy};
+use crate::records::Ticket;
 use crate::request::Request;
 use crate::state::StreamState;
 
 use asked::{Asked, Placed, Planned, Went};
+use finish::finish;
+pub(crate) use served::submit_batch;
 
 /// Submits one request.
 ///
@@ -86,9 +92,13 @@ pub(crate) fn is_alone(stream: &Arc<StreamState>, request: &Request, priority: P
     decide(&known) == Decision::Go(Plan::Native(Reason::Alone))
 }
 
-/// Has the driver make a shape that it may refuse, by the caller's own call.
-pub(crate) fn as_it_is(stream: &Arc<StreamState>, copy: impl FnOnce() -> Result<()>) -> Result<CopyHandle> {
-    let (began, plan) = (stream.began(), Plan::Native(Reason::Misshapen));
+/// Has the driver make a copy that the layer does not judge, by the caller's own call.
+pub(crate) fn as_it_is(
+    stream: &Arc<StreamState>,
+    reason: Reason,
+    copy: impl FnOnce() -> Result<()>,
+) -> Result<CopyHandle> {
+    let (began, plan) = (stream.began(), Plan::Native(reason));
     let went = stream.inner.natively(copy).map(|()| (plan, None));
     finish(stream, went, (stream.priority, None, 0), began)
 }
@@ -141,39 +151,6 @@ impl Asked<'_> {
             }
         }
     }
-}
-
-/// The end of a copy of this priority, direction and size: the handle for its caller, and the counters.
-#[inline(always)]
-fn finish(
-    stream: &Arc<StreamState>,
-    went: Result<(Plan, Option<Ticket>)>,
-    (priority, direction, bytes): (Priority, Option<Direction>, u64),
-    began: Option<Nanos>,
-) -> Result<CopyHandle> {
-    let counters = &stream.inner.records.counters;
-    let (plan, ticket) = went.inspect_err(|_| counters.failed())?;
-    counters.copied(plan, bytes);
-    if let Some(began) = began {
-        let copy = TracedCopy {
-            began,
-            returned: began,
-            landed: None,
-            stream: stream.stream,
-            priority,
-            direction,
-            bytes,
-            plan,
-        };
-        trace(stream, copy, ticket);
-    }
-    Ok(CopyHandle { stream: Arc::clone(stream), ticket, plan })
-}
-
-#[cold]
-fn trace(stream: &StreamState, copy: TracedCopy, ticket: Option<Ticket>) {
-    let returned = stream.inner.driver.host().now();
-    stream.inner.records.trace.submitted(TracedCopy { returned, ..copy }, ticket);
 }
 
 /// Submits a copy that does not go at once. If it has `tried` to go at once as an urgent one, its company is known.
@@ -239,6 +216,10 @@ impl Planned<'_> {
     /// # Safety
     /// As for [`submit`], for each.
     unsafe fn go(&self) -> Went {
+        if let (Plan::Kernel { .. }, Some(served)) = (self.plan, &self.placed.served) {
+            // SAFETY: passed on to the caller.
+            return unsafe { self.go_served(served) };
+        }
         // SAFETY: passed on to the caller, in every arm.
         unsafe {
             match (self.plan, &self.inner().guard) {

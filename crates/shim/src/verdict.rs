@@ -157,6 +157,10 @@ fn cause(reason: Reason) -> Cause {
             "bulk of more streams was under way at once than may be guarded",
             "--set guard_streams_max=4, or bulk in fewer streams",
         ),
+        Reason::Unserved => obstacle(
+            "the kernel of the copy service could not be loaded, or its memory was in use",
+            "a newer driver, fewer batches at once, or the emulation hold",
+        ),
         Reason::Misshapen => obstacle("their shape is for the driver to judge", "a look at pitches and extents"),
     }
 }

@@ -5,7 +5,9 @@
 //! over the link one after the other. Each tile lasts as long as the model looks away from the word, and the tile in
 //! flight when the word goes up still lands. Rows narrower than a granule go at the full rate; this was not measured.
 //!
-//! The guarded kernel first asks whether it may copy at all. On the GPU, blocks wait for the last of them to arrive.
+//! The kernel of the copy service (`copies/src/service/service.cu`) moves small pieces in the same way, many at a time.
+//!
+//! A guarded kernel first asks whether it may copy at all. On the GPU, blocks wait for the last of them to arrive.
 //! Here all begin at once, because the model gives a launch either all of its multiprocessors or none.
 
 use std::collections::VecDeque;
@@ -39,11 +41,16 @@ pub(crate) fn register(add: &mut dyn FnMut(&str, KernelSpec)) {
         let start = move || Box::new(CopyKernel { place, launch: None }) as Box<dyn Running>;
         KernelSpec::new(&[table_bytes, 4, GATE_BYTES], start).blocks_per_multiprocessor(BLOCKS_PER_MULTIPROCESSOR)
     };
-    let guarded = || Box::new(Guarded::Beginning) as Box<dyn Running>;
-    let sizes = [GUARDED_DESCRIPTORS * DESCRIPTOR_BYTES, 4, GATE_BYTES, GUARD_BYTES];
-    add("overtake_copy_guarded", KernelSpec::new(&sizes, guarded).blocks_per_multiprocessor(BLOCKS_PER_MULTIPROCESSOR));
+    let guarded = |table_bytes: u32, place: Place| {
+        let start = move || Box::new(Guarded::Beginning(place)) as Box<dyn Running>;
+        let sizes = [table_bytes, 4, GATE_BYTES, GUARD_BYTES];
+        KernelSpec::new(&sizes, start).blocks_per_multiprocessor(BLOCKS_PER_MULTIPROCESSOR)
+    };
+    add("overtake_copy_guarded", guarded(GUARDED_DESCRIPTORS * DESCRIPTOR_BYTES, Place::Parameter));
     add("overtake_copy", spec(INLINE_DESCRIPTORS * DESCRIPTOR_BYTES, Place::Parameter));
     add("overtake_copy_table", spec(8, Place::Memory));
+    add("overtake_serve_guarded", guarded(8, Place::Pieces).blocks_per_multiprocessor(1));
+    add("overtake_serve", spec(8, Place::Pieces).blocks_per_multiprocessor(1));
 }
 
 /// The place of the descriptors.
@@ -53,6 +60,8 @@ enum Place {
     Parameter,
     /// In memory, where the first parameter points.
     Memory,
+    /// There as well, in the short form of the copy service: `Piece` in `service.cu`.
+    Pieces,
 }
 
 /// `Descriptor` in `copy.cu`.
@@ -74,6 +83,12 @@ impl Descriptor {
         let [target, source, width_bytes, rows, target_pitch_bytes, source_pitch_bytes, kind, _] = words;
         let fill = (kind as u32 == 1).then_some((kind >> 32) as u32);
         Descriptor { target, source, width_bytes, rows, target_pitch_bytes, source_pitch_bytes, fill }
+    }
+
+    /// Reads a piece from its four words in memory.
+    fn from_piece([target, source, size, value]: [u64; 4]) -> Descriptor {
+        let (width_bytes, kind) = (size & u64::from(u32::MAX), size >> 32);
+        Descriptor::from_words([target, source, width_bytes, 1, 0, 0, kind | value << 32, 0])
     }
 
     fn bytes(&self) -> u64 {
@@ -197,27 +212,27 @@ impl Guard {
 /// A running guarded launch. It reports its start, looks whether it is cancelled, and reports which of the two
 /// happened.
 enum Guarded {
-    Beginning,
-    Asking(Guard),
+    Beginning(Place),
+    Asking(Place, Guard),
     Copying(Guard, Launch),
 }
 
 impl Running for Guarded {
     fn step(&mut self, io: &mut Io<'_>) -> Step {
         match self {
-            Guarded::Beginning => {
+            &mut Guarded::Beginning(place) => {
                 let guard = Guard::of(io);
                 io.store32(guard.started, guard.number);
-                *self = Guarded::Asking(guard);
+                *self = Guarded::Asking(place, guard);
                 Step::Busy(HANDSHAKE_NS)
             }
-            &mut Guarded::Asking(guard) => {
+            &mut Guarded::Asking(place, guard) => {
                 let cancelled = io.load32(guard.cancel).wrapping_sub(guard.number) as i32 >= 0;
                 io.store32(guard.outcome, guard.number.wrapping_mul(2).wrapping_add(u32::from(cancelled)));
                 if cancelled {
                     return Step::Done;
                 }
-                let mut launch = Launch::begin(io, Place::Parameter);
+                let mut launch = Launch::begin(io, place);
                 let step = launch.first(io);
                 *self = Guarded::Copying(guard, launch);
                 step
@@ -236,13 +251,18 @@ impl Running for Guarded {
 impl Launch {
     fn begin(io: &mut Io<'_>, place: Place) -> Launch {
         let count = io.parameter(1);
-        let read = |at: u64, io: &mut Io<'_>| match place {
-            Place::Parameter => word(io.parameter_bytes(0), at),
-            Place::Memory => io.load64(io.parameter(0) + at * 8),
-        };
-        let descriptors = (0..count).map(|index| {
-            let words = std::array::from_fn(|field| read(index * 8 + field as u64, io));
-            Descriptor::from_words(words)
+        let in_memory = |at: u64, io: &mut Io<'_>| io.load64(io.parameter(0) + at * 8);
+        let descriptors = (0..count).map(|index| match place {
+            Place::Parameter => {
+                let field = |field| word(io.parameter_bytes(0), index * 8 + field as u64);
+                Descriptor::from_words(std::array::from_fn(field))
+            }
+            Place::Memory => {
+                Descriptor::from_words(std::array::from_fn(|field| in_memory(index * 8 + field as u64, io)))
+            }
+            Place::Pieces => {
+                Descriptor::from_piece(std::array::from_fn(|field| in_memory(index * 4 + field as u64, io)))
+            }
         });
         let descriptors = descriptors.filter(|descriptor| descriptor.bytes() > 0).collect();
         let (host, wait_ns_max) = (word(io.parameter_bytes(2), 0), word(io.parameter_bytes(2), 3));

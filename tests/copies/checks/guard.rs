@@ -135,6 +135,11 @@ impl<'a> Filled<'a> {
         bulk.collect()
     }
 
+    /// The stream of the bulk copies.
+    pub fn stream(&self) -> &PriorityStream {
+        &self.low
+    }
+
     /// Queues a copy in each of the other streams: each behind the bulk copies, or behind a gate. They stand in every
     /// copy queue to the device.
     pub fn occupy_the_queues(&self, gate: Option<&Gate>) -> Outcome {

@@ -17,6 +17,7 @@ mod order;
 mod passing;
 mod requests;
 mod rides;
+mod service;
 mod sizes;
 mod streams;
 mod words;
@@ -68,6 +69,7 @@ const PLAIN: &[Case] = cases! { false,
     passing: pageable capture beside_a_capture reasons;
     requests: priority_of_its_own unknown_priorities batches unordered streams_and_handles default_streams statistics;
     rides: not_for_nothing not_unannounced supposed_in_vain;
+    service: descriptors sets thousand mixed flushes refusals capture in_flight guarded rescued foreign;
     sizes: lines batches;
     streams: cuda_priorities announcements_end;
 };
@@ -78,6 +80,7 @@ const MODEL_ONLY: &[Case] = cases! { true,
     requests: tickets_serve_several;
     guard: behind_a_copy_that_is_made;
     sizes: directed random;
+    service: bulk_yields urgent_overtakes;
     rides: not_another_way not_behind_bulk not_blocking;
     streams: waiting_ends_a_run;
     inversion: bulk_by_kernel bulk_by_engine chain_by_kernel chain_by_engine small_urgent_copy;

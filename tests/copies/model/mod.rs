@@ -15,6 +15,7 @@ mod machine;
 pub mod panics;
 pub mod queues;
 pub mod rescue;
+pub mod service;
 mod stall;
 
 use machine::{Held, on};

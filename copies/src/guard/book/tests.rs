@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use channels::Shape;
 use semaphores::Words;
 
 use super::super::callers::Callers;
@@ -20,9 +21,8 @@ fn carried(number: u32) -> Carried {
         number,
         ready: Event(u64::from(number)),
         ready_since: None,
-        shapes: vec![Shape::linear(TARGET + at, SOURCE + at, BYTES)],
+        load: Load::Shapes { shapes: vec![Shape::linear(TARGET + at, SOURCE + at, BYTES)], descriptors: Vec::new() },
         direction: Direction::HostToDevice,
-        descriptors: Vec::new(),
         workers: Workers { blocks: 1, warps: 1 },
         maker: Maker::Kernel,
     }

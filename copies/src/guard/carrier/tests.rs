@@ -1,12 +1,14 @@
 //! Tests of a carrier by itself, on the software GPU: launches of two threads that know nothing of each other.
 #![allow(unsafe_code)] // copies are unsafe: the memory lives as long as the bed
 
+use channels::Shape;
 use hal::{Device, HostAllocFlags, StreamFlags};
 use semaphores::{Bank, Layout};
 use terms::{Priorities, Priority};
 
 use super::*;
 use crate::guard::Guard;
+use crate::kernel::Descriptor;
 use options::GuardOptions;
 
 const BYTES: u64 = 64 << 10;
@@ -50,16 +52,15 @@ impl Bed {
         let descriptor = Descriptor::copy(&Shape::linear(self.device.offset(at).0, seen.0, BYTES));
         let copy = Guarded {
             stream: self.stream,
-            shapes: &[shape],
-            descriptors: &[descriptor],
+            load: Load::Shapes { shapes: vec![shape], descriptors: vec![descriptor] },
             direction: Direction::HostToDevice,
             workers: Workers { blocks: 2, warps: 8 },
-            yields: yields(&self.bank),
+            yields: Some(yields(&self.bank)),
         };
         let carrier = self.carrier();
         let ready = carrier.events.mark(&*self.driver, self.stream).unwrap();
         // SAFETY: the memory is as large on both sides, and lives as long as the bed.
-        let leave = unsafe { carrier.carry(carrier.book(), &copy, ready) };
+        let leave = unsafe { carrier.carry(carrier.book(), copy, ready) };
         carrier.events.give(leave.map_err(|_| "the driver refused").unwrap().unwrap());
         carrier.book().last
     }

@@ -1,0 +1,96 @@
+//! The allocations of a batch's copies. Most copies lie in those of earlier ones, and a question to the driver costs
+//! more than such a copy.
+
+use std::ops::Range;
+
+use hal::{Device, Driver, MemoryKind};
+use terms::Direction;
+
+/// The number of allocations that are known at once.
+const KNOWN_MAX: usize = 8;
+
+/// Memory that one launch may read or write.
+#[derive(Clone, Debug)]
+struct Known {
+    memory: Range<u64>,
+    is_on_device: bool,
+    /// From the driver's addresses to those of the device.
+    shift: u64,
+}
+
+/// The allocations that the driver has been asked about since the last flush: memory may be freed between two batches.
+#[derive(Debug, Default)]
+pub(crate) struct Places {
+    known: Vec<Known>,
+    next: usize,
+}
+
+/// The way of an entry's bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Way {
+    pub(crate) direction: Direction,
+    pub(crate) target_shift: u64,
+    pub(crate) source_shift: u64,
+}
+
+impl Places {
+    pub(crate) fn forget(&mut self) {
+        self.known.clear();
+        self.next = 0;
+    }
+
+    /// The way of a copy, if a kernel on this device can make it and it lies within its allocations.
+    pub(crate) fn of_copy(
+        &mut self,
+        driver: &dyn Driver,
+        device: Device,
+        target: u64,
+        source: u64,
+        bytes: u64,
+    ) -> Option<Way> {
+        let (target_on_device, target_shift) = self.find(driver, device, target, bytes)?;
+        let (source_on_device, source_shift) = self.find(driver, device, source, bytes)?;
+        let direction = match (target_on_device, source_on_device) {
+            (true, false) => Direction::HostToDevice,
+            (false, true) => Direction::DeviceToHost,
+            (true, true) => Direction::DeviceToDevice,
+            // The driver copies between host memory in its own way.
+            (false, false) => return None,
+        };
+        Some(Way { direction, target_shift, source_shift })
+    }
+
+    /// The way of a set.
+    pub(crate) fn of_set(&mut self, driver: &dyn Driver, device: Device, target: u64, bytes: u64) -> Option<Way> {
+        let (is_on_device, target_shift) = self.find(driver, device, target, bytes)?;
+        let direction = if is_on_device { Direction::DeviceToDevice } else { Direction::DeviceToHost };
+        Some(Way { direction, target_shift, source_shift: 0 })
+    }
+
+    /// Whether the memory is the device's, and the distance to the device's address for it.
+    fn find(&mut self, driver: &dyn Driver, device: Device, address: u64, bytes: u64) -> Option<(bool, u64)> {
+        let holds = |known: &Known| known.memory.contains(&address) && bytes <= known.memory.end - address;
+        if let Some(known) = self.known.iter().find(|known| holds(known)) {
+            return Some((known.is_on_device, known.shift));
+        }
+        let known = ask(driver, device, address)?;
+        let found = holds(&known).then_some((known.is_on_device, known.shift));
+        match self.known.get_mut(self.next) {
+            Some(oldest) => *oldest = known,
+            None => self.known.push(known),
+        }
+        self.next = (self.next + 1) % KNOWN_MAX;
+        found
+    }
+}
+
+fn ask(driver: &dyn Driver, device: Device, address: u64) -> Option<Known> {
+    let info = driver.pointer_info(address).ok()?;
+    let (is_on_device, seen) = match info.kind {
+        MemoryKind::Pinned => (false, info.device_pointer?.0),
+        MemoryKind::Device if info.device == Some(device) => (true, address),
+        _ => return None,
+    };
+    let end = address.checked_add(driver.pointer_bytes_left(address).ok()?)?;
+    Some(Known { memory: address..end, is_on_device, shift: seen.wrapping_sub(address) })
+}

@@ -1,0 +1,126 @@
+//! A batch of the copy service (`service/`): it goes as one copy of all its bytes.
+#![allow(unsafe_code)] // copies are unsafe; the caller's promise is passed on
+
+use std::cell::Cell;
+use std::sync::Arc;
+
+use hal::{MemoryKind, Result};
+use terms::Direction;
+
+use crate::cargo::Cargo;
+use crate::decide::Plan;
+use crate::guard::{Guarded, Load};
+use crate::handle::CopyHandle;
+use crate::kernel::Workers;
+use crate::native::Native;
+use crate::placement::Placement;
+use crate::request::Request;
+use crate::service::batch::Batch;
+use crate::service::batches::Batches;
+use crate::service::served::Served;
+use crate::state::StreamState;
+use crate::submit::asked::{Asked, Placed, Planned, Went};
+use crate::submit::finish::finish;
+use crate::submit::kernel::URGENT;
+
+/// Submits a batch, which `whole` describes as one copy. Its memory goes back to `batches`, for a later batch when no
+/// launch reads it any more.
+///
+/// # Safety
+/// As for [`super::submit`], for each of its copies.
+pub(crate) unsafe fn submit_batch(
+    stream: &Arc<StreamState>,
+    batches: &Batches,
+    batch: Batch,
+    whole: &Request,
+) -> Result<CopyHandle> {
+    let (batch, was_launched) = (Arc::new(batch), Cell::new(false));
+    let kernel = batches.kernel().filter(|_| batch.pieces().is_some());
+    let served = kernel.map(|kernel| Served { batch: &batch, kernel, was_launched: &was_launched });
+    // SAFETY: passed on to the caller.
+    let submitted = unsafe { submit_as_one(stream, &batch, served, whole) };
+    let ticket = submitted.as_ref().ok().and_then(|handle| handle.ticket);
+    batches.keep(batch, was_launched.get(), ticket);
+    submitted
+}
+
+/// # Safety
+/// As for [`submit_batch`].
+unsafe fn submit_as_one(
+    stream: &Arc<StreamState>,
+    batch: &Batch,
+    served: Option<Served<'_>>,
+    whole: &Request,
+) -> Result<CopyHandle> {
+    let inner = &stream.inner;
+    inner.records.standing.check()?;
+    let priority = whole.priority.unwrap_or(stream.priority);
+    let direction = whole.direction.unwrap_or(Direction::HostToDevice);
+    inner.check(priority, "overtake CopyQueue::flush")?;
+    if !stream.is_settled(direction, priority) {
+        stream.announce(direction, priority);
+    }
+    // SAFETY: passed on to the caller.
+    let one_by_one = || unsafe { batch.make_natively(&*inner.driver, stream.stream) };
+    let call = || one_by_one().map_or_else(|error| error.code().get(), |()| 0);
+    let (native, began) = (Native::asynchronous(&call), stream.began());
+    let mut placed = Placed::new(Asked::new(stream, Cargo::One(whole), Some(&native)));
+    placed.known.is_served = true;
+    placed.known.is_kernel_there &= served.is_some();
+    placed.known.is_within = Some(true);
+    placed.known.placement = Some(Placement {
+        direction,
+        kind: Some(MemoryKind::Pinned),
+        host_seen_by_device: batch.pieces().map(|(address, _)| address),
+    });
+    placed.served = served;
+    // SAFETY: passed on to the caller.
+    let went = unsafe { placed.submit() };
+    let handle = finish(stream, went, (priority, Some(direction), batch.bytes()), began)?;
+    let (counters, entries) = (&inner.records.counters, batch.entries().len());
+    match handle.plan {
+        Plan::Kernel { .. } => counters.served(entries, batch.bytes()),
+        // It has been counted as one copy.
+        plan => (1..entries).for_each(|_| counters.copied(plan, 0)),
+    }
+    Ok(handle)
+}
+
+impl Planned<'_> {
+    /// # Safety
+    /// As for [`submit_batch`].
+    pub(super) unsafe fn go_served(&self, served: &Served<'_>) -> Went {
+        self.go_tracked(|| {
+            // SAFETY: passed on to the caller.
+            unsafe { self.serve(served)? };
+            served.was_launched.set(true);
+            Ok(())
+        })
+    }
+
+    unsafe fn serve(&self, served: &Served<'_>) -> Went<()> {
+        let (batch, stream) = (served.batch, self.asked.stream.stream);
+        let (yields, workers) = match self.waits_at() {
+            Some(_) => {
+                let (yields, workers) = self.bulk_kernel();
+                (Some(yields), workers)
+            }
+            None => (None, enough_for(batch)),
+        };
+        let Some(guard) = &self.inner().guard else {
+            // SAFETY: the caller vouches for the ranges; a batch that was launched does not change.
+            return Ok(unsafe { served.kernel.launch(batch, workers, yields, stream) }?);
+        };
+        let load = Load::Batch(Arc::clone(batch), Arc::clone(served.kernel));
+        // SAFETY: as above.
+        unsafe { guard.submit(Guarded { stream, load, direction: self.direction(), workers, yields })? };
+        self.inner().records.counters.guarded(batch.bytes());
+        Ok(())
+    }
+}
+
+/// The warps of a batch that waits for no copy: one for each piece, up to those of an urgent copy.
+fn enough_for(batch: &Batch) -> Workers {
+    let pieces = batch.pieces().map_or(1, |(_, pieces)| pieces.max(1));
+    Workers { blocks: pieces.div_ceil(URGENT.warps).min(URGENT.blocks), ..URGENT }
+}
