@@ -131,6 +131,7 @@ impl Graph {
             return Ok(self.launch_other(node));
         }
         let after = self.after(node);
+        self.launching -= 1;
         let at = self.enter_lane(node);
         let is_waited_for = self.resolve::<true>(node, after);
         self.settle();
@@ -176,11 +177,11 @@ impl Graph {
     /// removes the node from its bin in any case.
     #[inline(never)]
     pub(crate) fn submit(&mut self, node: u32) -> Option<Point> {
+        self.launching -= 1;
         self.remove_taken();
         if !self.is_device_lost {
             return Some(self.enter_lane(node));
         }
-        self.launching -= 1;
         self.nodes[node].poison = self.nodes[node].poison.or(self.failure);
         self.end(node);
         None
@@ -188,7 +189,6 @@ impl Graph {
 
     #[inline]
     fn enter_lane(&mut self, node: u32) -> Point {
-        self.launching -= 1;
         let (point, less_urgent) = self.lanes.submit(self.nodes.slots(), node);
         if let Some(before) = less_urgent {
             // The device does not begin this one before that one.
@@ -299,7 +299,6 @@ impl Graph {
 
     /// A node of no lane stands for the points of those before it.
     pub(crate) fn collect_points(&mut self, node: u32) {
-        self.lanes.begin_points();
         self.want_predecessors(node, None);
         self.lanes.take_wanted(None, &mut self.joins);
         let mut list = NONE;

@@ -49,7 +49,8 @@ pub(crate) struct Lanes {
     /// The last values of all lanes at the newest barrier.
     barrier_values: Vec<u64>,
     barrier: u64,
-    /// The joins of the node at hand: the latest value of each lane, and the lanes that have one, a bit each.
+    /// The joins of the node at hand: the latest value of each lane, and the lanes that have one, a bit each. There are
+    /// none between two nodes.
     latest: Vec<u64>,
     wanted: u64,
     pub joins: u64,
@@ -264,7 +265,6 @@ impl Lanes {
     /// Begins the joins of a node in this lane: with those of a barrier, if there is a new one.
     #[inline]
     pub fn begin_joins(&mut self, lane: u8) {
-        self.wanted = 0;
         if self.has_new_barrier(lane) {
             self.join_barrier(lane);
         }
@@ -275,12 +275,6 @@ impl Lanes {
         for other in 0..self.count() {
             self.want(Some(lane), Point { lane: other, value: self.barrier_values[usize::from(other)] });
         }
-    }
-
-    /// Begins to collect points for no lane.
-    #[inline]
-    pub fn begin_points(&mut self) {
-        self.wanted = 0;
     }
 
     /// A node, in this lane if in any, has to come after `point`.

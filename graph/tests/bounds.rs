@@ -271,3 +271,28 @@ fn no_chain_keeps_its_neighbours_waiting() {
     assert!(neighbours.iter().all(|node| place(*node) < 5), "{launched:?}");
     assert_eq!(place(copy), 6);
 }
+
+/// A round ends when nothing is ready or being launched, also if the last launch was one of several, or has failed.
+#[test]
+fn a_round_ends_after_every_kind_of_report() {
+    let copy = |direction| Spec { kind: Kind::Copy(direction), ..KERNEL };
+    let reports: [fn(&mut Graph, NodeId); 3] = [
+        |graph, node| assert!(graph.launched(node).is_ok()),
+        |graph, node| {
+            graph.again(node).unwrap();
+            assert_eq!(launch(graph), Some(node));
+        },
+        |graph, node| assert!(graph.failed(node, Cause(NonZeroU32::MIN)).is_ok()),
+    ];
+    for report in reports {
+        let mut graph = graph(Options::default());
+        let kernel = graph.append(&KERNEL).unwrap();
+        assert_eq!(graph.next(Runner::Device).map(|ready| ready.node), Some(kernel));
+        assert!(graph.next(Runner::Device).is_none(), "the kernel is being launched");
+        report(&mut graph, kernel);
+        assert!(graph.next(Runner::Device).is_none());
+        let last = graph.append(&copy(Direction::DeviceToHost)).unwrap();
+        let first = graph.append(&copy(Direction::HostToDevice)).unwrap();
+        assert_eq!((launch(&mut graph), launch(&mut graph)), (Some(first), Some(last)));
+    }
+}

@@ -1,0 +1,158 @@
+//! Lanes: which one a node gets, and the points that it joins there.
+
+use overtake_graph::{Graph, Kind, NodeId, Options, Order, Point, Priority, Refused, Runner, Spec};
+
+const KERNEL: Spec<'static> =
+    Spec { kind: Kind::Kernel, priority: Priority::LOWEST, name: "", after: &[], references: 0 };
+
+/// A node that has been launched.
+struct Place {
+    at: Point,
+    strand: u32,
+    joins: Vec<Point>,
+}
+
+/// Launches the node whose turn it is: `node`.
+fn launch(graph: &mut Graph, node: NodeId) -> Place {
+    let ready = graph.next(Runner::Device).unwrap();
+    let (next, strand, joins) = (ready.node, ready.place.unwrap().strand, ready.joins.to_vec());
+    assert_eq!(next, node);
+    Place { at: graph.launched(node).unwrap().at.unwrap(), strand, joins }
+}
+
+/// A node after those, launched at once.
+fn follow(graph: &mut Graph, after: &[NodeId]) -> (NodeId, Place) {
+    let node = graph.append(&Spec { after, ..KERNEL }).unwrap();
+    (node, launch(graph, node))
+}
+
+fn graph(order: Order, lanes: u8, groups: u8) -> Graph {
+    Graph::new(Options { order, lanes, groups, ..Options::default() }).unwrap()
+}
+
+#[test]
+fn a_strand_is_folded_onto_the_lane_with_the_fewest() {
+    let mut graph = graph(Order::Default, 2, 2);
+    let lanes: Vec<u8> = (0..5).map(|_| follow(&mut graph, &[]).1.at.lane).collect();
+    assert_eq!(lanes, [0, 1, 0, 1, 0]);
+    let urgent = Spec { priority: Priority::new(8).unwrap(), ..KERNEL };
+    let nodes: Vec<NodeId> = (0..4).map(|_| graph.append(&urgent).unwrap()).collect();
+    let lanes: Vec<u8> = nodes.iter().map(|node| launch(&mut graph, *node).at.lane).collect();
+    assert_eq!(lanes, [2, 3, 2, 3]);
+    // Two strands of lane 1 end: it has none then, and the next goes there.
+    graph.complete(1, 2).unwrap();
+    assert_eq!(follow(&mut graph, &[]).1.at.lane, 1);
+}
+
+#[test]
+fn a_node_that_becomes_urgent_leaves_the_strand_of_bulk_and_joins_it() {
+    let mut graph = graph(Order::Default, 2, 2);
+    let (bulk, before) = follow(&mut graph, &[]);
+    let node = graph.append(&Spec { after: &[bulk], ..KERNEL }).unwrap();
+    graph.set_priority(node, Priority::new(8).unwrap()).unwrap();
+    let urgent = launch(&mut graph, node);
+    assert_eq!((before.at.lane, urgent.at.lane, urgent.joins), (0, 2, vec![before.at]));
+    // The strand of bulk has no other node, so it is free when that has ended.
+    graph.complete(0, 1).unwrap();
+    assert_eq!(follow(&mut graph, &[]).1.strand, before.strand);
+}
+
+#[test]
+fn a_node_that_has_begun_stays_in_its_lane_and_joins_nothing_again() {
+    let mut graph = graph(Order::Default, 2, 2);
+    let [(first, first_at), (second, second_at)] = [(); 2].map(|()| follow(&mut graph, &[]));
+    let node = graph.append(&Spec { after: &[first, second], ..KERNEL }).unwrap();
+    let ready = graph.next(Runner::Device).unwrap();
+    assert_eq!((ready.node, ready.place.unwrap().lane, ready.joins), (node, first_at.at.lane, &[second_at.at][..]));
+    graph.again(node).unwrap();
+    graph.set_priority(node, Priority::new(8).unwrap()).unwrap();
+    let ready = graph.next(Runner::Device).unwrap();
+    assert_eq!((ready.turn, ready.place.unwrap().lane, ready.joins), (1, first_at.at.lane, &[][..]));
+    assert_eq!((graph.statistics().joins, graph.statistics().joins_saved), (1, 0));
+}
+
+#[test]
+fn a_lane_joins_the_latest_point_of_each_other_lane_once() {
+    for is_first_first in [true, false] {
+        let mut graph = graph(Order::Default, 8, 1);
+        let (first, first_at) = follow(&mut graph, &[]);
+        let (second, second_at) = follow(&mut graph, &[first]);
+        assert_eq!((first_at.at.lane, second_at.at.lane), (0, 0));
+        let third = follow(&mut graph, &[second]).0;
+        let after = if is_first_first { [first, second] } else { [second, first] };
+        let (both, both_at) = follow(&mut graph, &after);
+        assert_eq!(both_at.joins, [second_at.at]);
+        assert_eq!((graph.statistics().joins, graph.statistics().joins_saved), (1, 1));
+        // A lane does not join a point again, and another one joins no more than its node asks for.
+        let again = follow(&mut graph, &[both, second]).1;
+        assert_eq!((again.at.lane, again.joins), (both_at.at.lane, vec![]));
+        assert_eq!((graph.statistics().joins, graph.statistics().joins_saved), (1, 2));
+        assert_eq!(follow(&mut graph, &[first]).1.joins, [first_at.at]);
+        let own = graph.point(third).unwrap();
+        assert_eq!(follow(&mut graph, &[third, first]).1.joins, []);
+        assert_eq!((own.lane, graph.statistics().joins_saved), (0, 2));
+    }
+}
+
+#[test]
+fn points_that_are_complete_are_not_joined() {
+    for done in [0, 1] {
+        let mut graph = graph(Order::Default, 8, 1);
+        let nodes = [follow(&mut graph, &[]), follow(&mut graph, &[])];
+        let after = [nodes[0].0, nodes[1].0];
+        let empty = graph.append(&Spec { kind: Kind::Empty, after: &after, ..KERNEL }).unwrap();
+        let (done, other) = (nodes[done].1.at, nodes[1 - done].1.at);
+        assert_eq!((done.lane + other.lane, done.lane * other.lane), (1, 0));
+        graph.complete(done.lane, done.value).unwrap();
+        assert_eq!(follow(&mut graph, &[]).1.at.lane, done.lane, "it has no strand any more");
+        let third = follow(&mut graph, &[empty]).1;
+        assert_eq!((third.at.lane, third.joins), (2, vec![other]));
+    }
+}
+
+#[test]
+fn each_lane_joins_a_barrier_once() {
+    let mut graph = graph(Order::PhysX, 2, 1);
+    let first = follow(&mut graph, &[]).1;
+    let barrier = graph.append(&KERNEL).unwrap();
+    let ready = graph.next(Runner::Device).unwrap();
+    assert_eq!(ready.node, barrier);
+    let point = graph.sync_point(barrier).unwrap();
+    let at = graph.launched(barrier).unwrap().at.unwrap();
+    assert_eq!((first.at.lane, point.lane, at.lane, point.value, at.value), (0, 1, 1, 1, 2));
+    // Strands are folded onto the lanes in turn.
+    let places: Vec<Place> = (0..4).map(|_| follow(&mut graph, &[]).1).collect();
+    assert_eq!(places.iter().map(|place| place.at.lane).collect::<Vec<_>>(), [0, 1, 0, 1]);
+    let joins: Vec<&[Point]> = places.iter().map(|place| place.joins.as_slice()).collect();
+    assert_eq!(joins, [&[point][..], &[first.at], &[], &[]]);
+    assert_eq!((graph.statistics().joins, graph.statistics().joins_saved), (2, 0));
+}
+
+#[test]
+fn to_physx_strands_are_free_when_all_simulations_have_ended() {
+    let mut graph = graph(Order::PhysX, 4, 1);
+    let mut strand = |graph: &mut Graph| {
+        let place = follow(graph, &[]).1;
+        graph.complete(place.at.lane, place.at.value).unwrap();
+        place.strand
+    };
+    graph.begin_simulation();
+    graph.begin_simulation();
+    assert_eq!((strand(&mut graph), strand(&mut graph)), (0, 1));
+    graph.end_simulation();
+    assert_eq!(strand(&mut graph), 2);
+    graph.end_simulation();
+    let mut free = [strand(&mut graph), strand(&mut graph)];
+    free.sort_unstable();
+    assert!(free.iter().all(|strand| *strand < 3), "{free:?}");
+}
+
+#[test]
+fn points_of_lanes_that_there_are_not_are_refused() {
+    for lanes in [1, 8, 32] {
+        let mut graph = graph(Order::Default, lanes, 2);
+        let point = Point { lane: 2 * lanes, value: 0 };
+        assert_eq!(graph.complete(point.lane, 0), Err(Refused::NotReached { point }));
+        assert_eq!(graph.complete(2 * lanes - 1, 0), Ok(()));
+    }
+}
