@@ -217,9 +217,7 @@ impl Graph {
                 self.nodes[node].stage = Stage::Waiting;
                 self.todo.push_back(node);
             }
-            if stage != Stage::Launched || self.is_physx() {
-                continue;
-            }
+            // Before the node is launched its edges are all counted. To PhysX it has none afterwards.
             let mut edge = self.nodes[node].out.first;
             while edge != NONE {
                 if !self.edges[edge].is_counted {

@@ -296,3 +296,19 @@ fn a_round_ends_after_every_kind_of_report() {
         assert_eq!((launch(&mut graph), launch(&mut graph)), (Some(first), Some(last)));
     }
 }
+
+#[test]
+fn a_node_that_is_filled_keeps_its_name_and_gets_more_references() {
+    let mut graph = graph(Options { priorities: Priorities::new(7).unwrap(), ..Options::default() });
+    let named = graph.named("N").unwrap();
+    let told = graph.fill(named, &Spec { priority: urgent(), name: "M", ..KERNEL }).unwrap_err().to_string();
+    assert_eq!(told, "task \"N\" has priority 8, and there are 1 to 7");
+    graph.fill(named, &Spec { references: 2, ..KERNEL }).unwrap();
+    for left in [2, 1] {
+        graph.release(named).unwrap();
+        assert_eq!(graph.stage(named), Stage::Waiting, "{left} references are left");
+    }
+    graph.release(named).unwrap();
+    assert_eq!(graph.stage(named), Stage::Ready);
+    assert!(matches!(graph.release(named), Err(Refused::NotHeld { .. })));
+}

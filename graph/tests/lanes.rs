@@ -131,7 +131,7 @@ fn each_lane_joins_a_barrier_once() {
 #[test]
 fn to_physx_strands_are_free_when_all_simulations_have_ended() {
     let mut graph = graph(Order::PhysX, 4, 1);
-    let mut strand = |graph: &mut Graph| {
+    let strand = |graph: &mut Graph| {
         let place = follow(graph, &[]).1;
         graph.complete(place.at.lane, place.at.value).unwrap();
         place.strand
