@@ -167,3 +167,22 @@ fn urgent_kernels_are_next_where_multiprocessors_are_short() {
     assert!(!gpu.stream_query(low).unwrap(), "the urgent kernel came later and went first");
     gpu.stream_synchronize(low).unwrap();
 }
+
+/// A kernel that fills the device begins on the multiprocessors that a small one leaves, and takes those as well when
+/// they are free, before kernels that came later.
+#[test]
+fn a_kernel_that_fills_the_device_runs_beside_a_small_one() {
+    let gpu = ready();
+    let spin = kernel(&gpu, "soft_spin_ns");
+    let [small, large, late] = [(); 3].map(|()| stream(&gpu));
+    launch(&gpu, spin, 8, small, &[500_000]).unwrap();
+    launch(&gpu, spin, 10_000, large, &[900_000]).unwrap();
+    gpu.host().sleep(hal::Nanos::from_us(550));
+    assert!(gpu.stream_query(small).unwrap());
+    launch(&gpu, spin, 8, late, &[1_000]).unwrap();
+    gpu.host().sleep(hal::Nanos::from_us(100));
+    assert!(!gpu.stream_query(late).unwrap(), "the large kernel has all multiprocessors now");
+    let took_us = timed(&gpu, || gpu.stream_synchronize(large).unwrap());
+    assert!(took_us < 300.0, "it began beside the small one: {took_us}");
+    gpu.stream_synchronize(late).unwrap();
+}

@@ -29,6 +29,8 @@ pub(crate) struct DeviceState {
     pub(crate) free_parts: u64,
     /// Kernels that wait for multiprocessors.
     pub(crate) waiting_kernels: std::collections::VecDeque<OpKey>,
+    /// Kernels that run on fewer multiprocessors than their blocks fill.
+    pub(crate) growing_kernels: Vec<OpKey>,
     /// The time at which a kernel last looked at a word of the host's memory.
     pub(crate) looked_at: Option<Ns>,
     /// The error of every call once the device is lost.
@@ -69,6 +71,7 @@ impl DeviceState {
             cursor: 0,
             free_parts: u64::from(parameters.device.multiprocessors) * PARTS,
             waiting_kernels: std::collections::VecDeque::new(),
+            growing_kernels: Vec::new(),
             looked_at: None,
             lost: None,
         }

@@ -148,7 +148,8 @@ impl Model {
                     if op.state == State::Begun {
                         let device = &mut self.devices[job.device];
                         device.waiting_kernels.retain(|op| *op != key);
-                        device.free_parts += if job.admitted { job.parts } else { 0 };
+                        device.growing_kernels.retain(|op| *op != key);
+                        self.free_parts(job.device, job.has_parts);
                     }
                 }
                 _ => {}

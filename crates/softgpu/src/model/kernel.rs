@@ -41,8 +41,10 @@ pub(crate) struct KernelJob {
     grid: [u32; 3],
     block: [u32; 3],
     pub(crate) device: usize,
-    /// Parts of multiprocessors that it occupies.
+    /// Parts of multiprocessors that its blocks fill.
     pub(crate) parts: u64,
+    /// Those that it has.
+    pub(crate) has_parts: u64,
     pub(crate) admitted: bool,
     running: Option<Box<dyn Running>>,
     /// The engine whose link it moves bytes over.
@@ -210,6 +212,7 @@ impl Model {
             block: request.block,
             device,
             parts: parts.clamp(1, whole),
+            has_parts: 0,
             admitted: false,
             running: None,
             moving: None,
@@ -230,11 +233,19 @@ impl Model {
     /// kernels of the next stream run beside it.
     pub(crate) fn admit_kernels(&mut self, device: usize) {
         while let Some((place, key)) = self.next_kernel(device) {
+            let whole = u64::from(self.parameters.device.multiprocessors) * PARTS;
             let Kind::Kernel(job) = &mut self.ops[key].kind else { return };
-            if job.parts > self.devices[device].free_parts {
+            let free_parts = self.devices[device].free_parts;
+            // The time of a kernel does not depend on the multiprocessors that it has. So one that fits waits for all
+            // of them, and one that fills the device begins on half of it.
+            if free_parts < job.parts.min(whole.div_ceil(2)) {
                 return;
             }
-            self.devices[device].free_parts -= job.parts;
+            job.has_parts = job.parts.min(free_parts);
+            if job.has_parts < job.parts {
+                self.devices[device].growing_kernels.push(key);
+            }
+            self.devices[device].free_parts -= job.has_parts;
             self.devices[device].waiting_kernels.remove(place);
             job.admitted = true;
             job.running = Some(job.spec.start());
@@ -353,10 +364,25 @@ impl Model {
         self.kernel_step(key);
     }
 
+    /// Parts that a kernel has left go to kernels with blocks that have not begun, the first first.
+    pub(crate) fn free_parts(&mut self, device: usize, parts: u64) {
+        let mut left = self.devices[device].free_parts + parts;
+        let (devices, ops) = (&mut self.devices, &mut self.ops);
+        devices[device].growing_kernels.retain(|key| {
+            let Some(Kind::Kernel(job)) = ops.get_mut(*key).map(|op| &mut op.kind) else { return false };
+            let more = left.min(job.parts - job.has_parts);
+            job.has_parts += more;
+            left -= more;
+            job.has_parts < job.parts
+        });
+        self.devices[device].free_parts = left;
+    }
+
     fn kernel_done(&mut self, key: OpKey) {
         let Kind::Kernel(job) = &self.ops[key].kind else { return };
-        let (device, parts) = (job.device, job.parts);
-        self.devices[device].free_parts += parts;
+        let (device, parts) = (job.device, job.has_parts);
+        self.devices[device].growing_kernels.retain(|growing| *growing != key);
+        self.free_parts(device, parts);
         self.finish(key);
         self.admit_kernels(device);
     }
