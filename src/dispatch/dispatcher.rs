@@ -20,6 +20,7 @@ use crate::dispatch::state::State;
 use crate::dispatch::statistics::DispatchStatistics;
 use crate::dispatch::{completion, workers};
 use crate::work::fault::Error;
+use crate::work::outcome::Spare;
 
 /// Runs tasks on one device: streams, events and threads, all made when it is opened.
 ///
@@ -149,6 +150,8 @@ fn shared(overtake: &Arc<Overtake>, lanes: Vec<PriorityStream>, graph: Graph, op
         has_news: false,
         asleep: 0,
         flush: false,
+        may_want: false,
+        spare: Spare::default(),
         dead: Vec::new(),
         lifts: Vec::new(),
         is_handed_over: false,

@@ -10,8 +10,8 @@ use std::sync::{Arc, Mutex};
 use copies::copy::{CopyHandle, Lift};
 use copies::{Overtake, PriorityStream};
 use graph::{NodeId, Priority};
-use hal::Driver;
 use hal::locks::lock;
+use hal::{Driver, Nanos};
 
 use crate::dispatch::bells::Bells;
 use crate::dispatch::held::Held;
@@ -115,7 +115,10 @@ impl Shared {
         launching.copies = entered.copies;
         // A launch that failed may have left the device dead. Its streams say so.
         let lost = outcome.is_err().then(|| is_idle(&**driver, stream.raw()).err()).flatten();
-        Taken::Launched { launching, outcome, lost, at: self.driver.host().now() }
+        // To read the clock costs as much as the rest of this.
+        let has_recorded = launching.joins.iter().any(|join| join.record.is_some());
+        let at = if has_recorded { self.driver.host().now() } else { Nanos::ZERO };
+        Taken::Launched { launching, outcome, lost, at }
     }
 
     fn join(&self, launching: &Launching) -> hal::Result<()> {
@@ -215,6 +218,9 @@ fn caught<T>(function: impl FnOnce() -> WorkResult<T>) -> WorkResult<T> {
 /// Drops the bodies of ended nodes, tells of their failures, and wakes their futures. All that runs code of others; its
 /// panics must not reach the thread that dispatches.
 pub(crate) fn bury(dead: &mut Vec<Body>) {
+    if dead.is_empty() {
+        return;
+    }
     for body in dead.drain(..) {
         let Body { work, outcome, set, .. } = body;
         apart(|| {

@@ -12,7 +12,7 @@ use crate::dispatch::marks::{Mark, Marks};
 use crate::dispatch::statistics::DispatchStatistics;
 use crate::work::fault::{Error, Fault, Reason};
 use crate::work::function::{Function, Launch, More, Work, WorkResult};
-use crate::work::outcome::Outcome;
+use crate::work::outcome::{Outcome, Spare};
 use crate::work::set::Set;
 
 /// The parts of a node that the graph does not know.
@@ -107,6 +107,10 @@ pub(crate) struct State {
     pub asleep: u64,
     /// All lanes are to be marked.
     pub flush: bool,
+    /// A lane may be wanting a mark. Without it no lane is.
+    pub may_want: bool,
+    /// Outcomes of tasks that have ended, without any handle, for later ones.
+    pub spare: Spare,
     /// Bodies of nodes that have ended: dropped, and their futures woken, without the lock.
     pub dead: Vec<Body>,
     /// Nodes whose priority has changed since they were submitted.
@@ -125,7 +129,7 @@ impl State {
 
     /// A new node, of which nothing is known yet.
     pub fn add(&mut self, node: NodeId, set: &Arc<Set>) -> Arc<Outcome> {
-        let outcome: Arc<Outcome> = Arc::default();
+        let outcome = self.spare.take();
         set.begun();
         let index = node.index();
         if index >= self.bodies.len() {
@@ -183,9 +187,12 @@ impl State {
 
     fn record_step(&mut self) -> Option<Step> {
         let flush = self.flush;
+        if !flush && !self.may_want {
+            return None;
+        }
         let wanting = |marks: &Marks| marks.is_wanting() || (flush && marks.is_uncovered());
         let Some(lane) = self.marks.iter().position(wanting) else {
-            self.flush = false;
+            (self.flush, self.may_want) = (false, false);
             return None;
         };
         let marks = &mut self.marks[lane];
@@ -333,6 +340,7 @@ impl State {
             marks.ends_with_kernel = is_kernel;
             if is_waited_for || is_wanted {
                 marks.wanted = point.value;
+                self.may_want = true;
             }
         }
     }
@@ -381,7 +389,7 @@ impl State {
     /// Takes the nodes that have ended out of the graph.
     pub fn collect(&mut self) {
         while let Some(ended) = self.graph.ended() {
-            let Some(body) = self.bodies.get_mut(ended.node.index()).and_then(Option::take) else { continue };
+            let Some(mut body) = self.bodies.get_mut(ended.node.index()).and_then(Option::take) else { continue };
             let outcome = ended.outcome.map_err(|cause| {
                 let (fault, task) = (self.faults.get(cause), self.graph.label(ended.node).to_string());
                 if fault.task == task { Error::Failed(fault) } else { Error::NotRun { task, fault } }
@@ -390,6 +398,7 @@ impl State {
             body.outcome.set(outcome);
             body.set.ended(fault);
             self.has_news |= self.expectations.ended(body.kind, body.priority);
+            self.spare.keep(&mut body.outcome);
             self.dead.push(body);
         }
     }
@@ -407,6 +416,7 @@ impl State {
             let wanted = &mut marks[usize::from(point.lane)].wanted;
             *wanted = point.value.max(*wanted);
         });
+        self.may_want = true;
     }
 }
 

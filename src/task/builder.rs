@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use graph::{Kind, Mark, NodeId, Priority, Refused, Spec};
+use smallvec::SmallVec;
 
 use crate::dispatch::shared::Shared;
 use crate::dispatch::state::State;
@@ -13,6 +14,9 @@ use crate::work::lane::Submitted;
 use crate::work::outcome::Outcome;
 use crate::work::set::Set;
 
+/// Tasks before another one that need no memory of their own.
+const FEW: usize = 4;
+
 /// A task that is being described. [`TaskBuilder::submit`] submits it; dropping it does nothing.
 #[must_use = "a task does nothing until it is submitted"]
 pub struct TaskBuilder<'t, 'n> {
@@ -22,7 +26,8 @@ pub struct TaskBuilder<'t, 'n> {
     kind: Kind,
     work: Work,
     priority: Priority,
-    after: Vec<(NodeId, Arc<Outcome>)>,
+    after: SmallVec<[NodeId; FEW]>,
+    outcomes: SmallVec<[Arc<Outcome>; FEW]>,
     after_launch: Vec<NodeId>,
     references: u32,
     /// It is to come after a task of another dispatcher.
@@ -44,7 +49,8 @@ impl<'t, 'n> TaskBuilder<'t, 'n> {
             kind,
             work,
             priority: Priority::LOWEST,
-            after: Vec::new(),
+            after: SmallVec::new(),
+            outcomes: SmallVec::new(),
             after_launch: Vec::new(),
             references: 0,
             is_foreign: false,
@@ -59,7 +65,8 @@ impl<'t, 'n> TaskBuilder<'t, 'n> {
     /// It comes after this task.
     pub fn after(mut self, task: &Handle) -> TaskBuilder<'t, 'n> {
         self.is_foreign |= !task.is_of(self.shared);
-        self.after.push((task.node(), Arc::clone(task.shared_outcome())));
+        self.after.push(task.node());
+        self.outcomes.push(Arc::clone(task.shared_outcome()));
         self
     }
 
@@ -85,10 +92,9 @@ impl<'t, 'n> TaskBuilder<'t, 'n> {
             return Ok(handle);
         }
         let is_stopped = self.set.is_stopped();
-        let after = self.nodes_before();
         let waits = !self.after_launch.is_empty();
         let references = self.references + u32::from(is_stopped) + u32::from(waits);
-        let node = held.graph.append(&Spec { references, ..self.spec(&after) })?;
+        let node = held.graph.append(&Spec { references, ..self.spec() })?;
         if waits {
             self.wait_for_launches(&mut held, node)?;
         }
@@ -96,7 +102,7 @@ impl<'t, 'n> TaskBuilder<'t, 'n> {
             self.set.waits(node);
         }
         let outcome = held.add(node, self.set);
-        self.describe(&mut held, node, &after);
+        self.describe(&mut held, node);
         shared.pump(held);
         Ok(Handle::new(shared, node, outcome))
     }
@@ -107,12 +113,11 @@ impl<'t, 'n> TaskBuilder<'t, 'n> {
         let mut held = shared.enter();
         self.check(&held)?;
         let (node, outcome) = held.named(&name, self.set)?;
-        let after = self.nodes_before();
-        held.graph.fill(node, &self.spec(&after))?;
+        held.graph.fill(node, &self.spec())?;
         held.graph.hold(node)?;
         self.wait_for_launches(&mut held, node)?;
         let is_stopped = self.set.is_stopped();
-        self.describe(&mut held, node, &after);
+        self.describe(&mut held, node);
         if !is_stopped {
             held.graph.release(node)?;
         }
@@ -143,26 +148,26 @@ impl<'t, 'n> TaskBuilder<'t, 'n> {
 
     /// The graph forgets a failed task when it has ended. Its handle has the failure, and this task fails with it.
     fn after_a_failure(&self) -> Option<Handle> {
-        let (node, fault) =
-            self.after.iter().find_map(|(node, outcome)| Some((*node, outcome.get()?.err()?.fault()?)))?;
+        let (node, fault) = self
+            .after
+            .iter()
+            .zip(&self.outcomes)
+            .find_map(|(node, outcome)| Some((*node, outcome.get()?.err()?.fault()?)))?;
         let outcome: Arc<Outcome> = Arc::default();
         outcome.set(Err(Error::NotRun { task: format!("{:?}", self.name), fault }));
         Some(Handle::new(self.shared, node, outcome))
     }
 
-    fn nodes_before(&self) -> Vec<NodeId> {
-        self.after.iter().map(|(node, _)| *node).collect()
-    }
-
-    fn spec<'a>(&'a self, after: &'a [NodeId]) -> Spec<'a> {
-        Spec { kind: self.kind, priority: self.priority, name: self.name, after, references: self.references }
+    fn spec(&self) -> Spec<'_> {
+        let &TaskBuilder { kind, priority, name, ref after, references, .. } = self;
+        Spec { kind, priority, name, after, references }
     }
 
     /// Gives the node its work.
-    fn describe(self, held: &mut State, node: NodeId, after: &[NodeId]) {
+    fn describe(self, held: &mut State, node: NodeId) {
         if !self.kind.is_device() {
             // Work before it may have been submitted without a mark.
-            after.iter().for_each(|first| held.want(*first));
+            self.after.iter().for_each(|first| held.want(*first));
         }
         if let Err(error) = held.expectations.begun(&self.shared.overtake, self.kind, self.priority) {
             log::warn!("bulk does not give way to the copies of task {:?}: {error}", self.name);

@@ -1,6 +1,6 @@
 //! A set of tasks, as its tasks know it.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use graph::NodeId;
@@ -19,6 +19,8 @@ pub(crate) struct Set {
     failure: OnceLock<Arc<Fault>>,
     /// Taken with the dispatcher's lock held.
     stage: Mutex<Stage>,
+    /// Changed with that lock held.
+    is_stopped: AtomicBool,
 }
 
 #[derive(Debug, Default)]
@@ -67,6 +69,7 @@ impl Set {
         let was_started = matches!(*stage, Stage::Started);
         if !matches!(*stage, Stage::Stopped(_)) {
             *stage = Stage::Stopped(Vec::new());
+            self.is_stopped.store(true, Ordering::Relaxed);
         }
         was_started
     }
@@ -75,7 +78,10 @@ impl Set {
     pub fn start(&self) -> Option<Vec<NodeId>> {
         let mut stage = lock(&self.stage);
         match std::mem::replace(&mut *stage, Stage::Started) {
-            Stage::Stopped(waiting) => Some(waiting),
+            Stage::Stopped(waiting) => {
+                self.is_stopped.store(false, Ordering::Relaxed);
+                Some(waiting)
+            }
             other => {
                 *stage = other;
                 None
@@ -85,7 +91,7 @@ impl Set {
 
     /// Whether a new task has to wait until the set is started.
     pub fn is_stopped(&self) -> bool {
-        matches!(*lock(&self.stage), Stage::Stopped(_))
+        self.is_stopped.load(Ordering::Relaxed)
     }
 
     /// The task has one reference more, which starting the set releases.
