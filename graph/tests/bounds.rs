@@ -312,3 +312,56 @@ fn a_node_that_is_filled_keeps_its_name_and_gets_more_references() {
     assert_eq!(graph.stage(named), Stage::Ready);
     assert!(matches!(graph.release(named), Err(Refused::NotHeld { .. })));
 }
+
+#[test]
+fn no_order_is_stated_behind_a_node_that_has_ended_and_not_been_returned() {
+    let mut graph = graph(Options::default());
+    let first = graph.append(&Spec { kind: Kind::Empty, ..KERNEL }).unwrap();
+    let then = graph.append(&Spec { references: 1, ..KERNEL }).unwrap();
+    assert_eq!(graph.stage(first), Stage::Ended);
+    assert!(matches!(graph.before(first, then), Err(Refused::Finished { .. })));
+    assert!(matches!(graph.before(then, first), Err(Refused::Finished { .. })));
+    graph.release(then).unwrap();
+    assert_eq!(launch(&mut graph), Some(then));
+}
+
+/// An edge is a reference once, of both kinds of node that is filled, and before and after the launch of the first.
+#[test]
+fn a_filled_node_waits_once_for_each_node_before_it() {
+    for (kind, runner) in [(Kind::Host, Runner::Host), (Kind::Kernel, Runner::Device)] {
+        for is_launched in [false, true] {
+            let mut graph = graph(Options::default());
+            let first = graph.append(&Spec { references: 1, ..KERNEL }).unwrap();
+            let named = graph.named("N").unwrap();
+            if is_launched {
+                graph.release(first).unwrap();
+                launch(&mut graph).unwrap();
+            }
+            graph.before(first, named).unwrap();
+            graph.fill(named, &Spec { kind, ..KERNEL }).unwrap();
+            graph.release(named).unwrap();
+            if !is_launched {
+                assert_eq!(graph.stage(named), Stage::Waiting);
+                graph.release(first).unwrap();
+                launch(&mut graph).unwrap();
+            }
+            let is_waiting = graph.stage(named) == Stage::Waiting;
+            assert_eq!(is_waiting, kind == Kind::Host, "{kind:?} needs the results, or not");
+            let at = graph.point(first).unwrap();
+            graph.complete(at.lane, at.value).unwrap();
+            assert_eq!(graph.next(runner).map(|ready| ready.node), Some(named));
+        }
+    }
+}
+
+#[test]
+fn a_host_function_is_there_from_when_it_is_ready_until_it_is_handed_out() {
+    let mut graph = graph(Options::default());
+    let host = graph.append(&Spec { kind: Kind::Host, references: 1, ..KERNEL }).unwrap();
+    graph.append(&Spec { kind: Kind::Light, ..KERNEL }).unwrap();
+    assert!(!graph.has_host_function());
+    graph.release(host).unwrap();
+    assert!(graph.has_host_function());
+    assert_eq!(graph.next(Runner::Host).map(|ready| ready.node), Some(host));
+    assert!(!graph.has_host_function());
+}

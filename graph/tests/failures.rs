@@ -45,3 +45,19 @@ fn no_node_behind_a_failed_one_is_launched_any_more() {
         assert_eq!(graph.stage(beside), Stage::Launched);
     }
 }
+
+#[test]
+fn a_node_that_comes_behind_a_failed_one_fails_with_it() {
+    let mut graph = Graph::new(Options::default()).unwrap();
+    let first = graph.append(&KERNEL).unwrap();
+    launch(&mut graph, first);
+    graph.failed(first, cause()).unwrap();
+    let second = graph.append(&Spec { after: &[first], ..KERNEL }).unwrap();
+    assert_eq!(ended(&mut graph), [(second, Err(cause()), 0)], "the first is launched, and not complete");
+    let at = graph.point(first).unwrap();
+    graph.complete(at.lane, at.value).unwrap();
+    let third = graph.append(&Spec { after: &[first], ..KERNEL }).unwrap();
+    assert_eq!(ended(&mut graph), [(first, Err(cause()), 1), (third, Err(cause()), 0)], "it had not been returned");
+    let fourth = graph.append(&Spec { after: &[first], ..KERNEL }).unwrap();
+    launch(&mut graph, fourth);
+}
