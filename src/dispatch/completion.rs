@@ -14,6 +14,8 @@ const FLUSH_AFTER: Nanos = Nanos::from_us(200);
 const LOOK_SPANS: (Nanos, Nanos) = (Nanos::from_us(1), Nanos::from_us(200));
 /// The time between two looks is this part of the time that the newest of the marks has been pending.
 const LOOKS: u64 = 16;
+/// The longest time between two looks while a thread waits. Its processor is free for that.
+const LOOK_SPAN_AWAITED: Nanos = Nanos::from_us(5);
 /// A thread that sleeps for less than this oversleeps by more: it spins.
 const SLEEP_MIN: Nanos = Nanos::from_us(100);
 
@@ -79,7 +81,8 @@ fn look(shared: &Arc<Shared>, now: Nanos, uncovered_since: &mut Option<Nanos>) -
         let linger_until = held.expectations.is_lingering().then(|| now + LINGER);
         return Look::Nothing(flush_at.or(linger_until));
     };
-    let again = now + Nanos(now.since(newest).0 / LOOKS).clamp(LOOK_SPANS.0, LOOK_SPANS.1);
+    let longest = if held.waiting > 0 { LOOK_SPAN_AWAITED } else { LOOK_SPANS.1 };
+    let again = now + Nanos(now.since(newest).0 / LOOKS).clamp(LOOK_SPANS.0, longest);
     Look::At(marks, flush_at.map_or(again, |flush_at| flush_at.min(again)))
 }
 

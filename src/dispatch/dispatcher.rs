@@ -147,6 +147,7 @@ fn shared(overtake: &Arc<Overtake>, lanes: Vec<PriorityStream>, graph: Graph, op
         is_closed: false,
         losing: None,
         is_completion_asleep: false,
+        waiting: 0,
         has_news: false,
         asleep: 0,
         flush: false,

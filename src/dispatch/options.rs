@@ -23,6 +23,6 @@ pub(crate) const WORKERS_MAX: u8 = 64;
 
 impl Default for DispatchOptions {
     fn default() -> DispatchOptions {
-        DispatchOptions { order: Order::Default, groups: 2, lanes: 6, workers: 2, tasks_max: 1 << 16 }
+        DispatchOptions { order: Order::Default, groups: 2, lanes: 8, workers: 2, tasks_max: 1 << 16 }
     }
 }

@@ -11,7 +11,7 @@ use copies::copy::{CopyHandle, Lift};
 use copies::{Overtake, PriorityStream};
 use graph::{NodeId, Priority};
 use hal::locks::lock;
-use hal::{Driver, Nanos};
+use hal::{Driver, Nanos, Wait};
 
 use crate::dispatch::bells::Bells;
 use crate::dispatch::held::Held;
@@ -138,6 +138,20 @@ impl Shared {
         held.want(node);
         self.pump(held);
         Ok(())
+    }
+
+    /// Waits in the host's time until `is_over` holds. The completion thread looks often meanwhile.
+    pub fn wait(&self, is_over: &mut (dyn FnMut() -> bool + Send)) -> Wait {
+        self.waits(1);
+        let end = self.driver.host().wait_until(None, is_over);
+        self.waits(-1);
+        end
+    }
+
+    fn waits(&self, more: i32) {
+        let mut held = self.enter();
+        held.waiting = held.waiting.saturating_add_signed(more);
+        held.has_news |= more > 0;
     }
 
     /// One task comes after another.

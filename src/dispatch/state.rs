@@ -101,6 +101,8 @@ pub(crate) struct State {
     pub losing: Option<Cause>,
     /// The completion thread sleeps until it is rung.
     pub is_completion_asleep: bool,
+    /// Threads that wait for tasks.
+    pub waiting: u32,
     /// There is something that the completion thread has not seen.
     pub has_news: bool,
     /// The workers that sleep until they are rung, a bit each.

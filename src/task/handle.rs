@@ -62,7 +62,7 @@ impl Handle {
             return outcome;
         }
         self.shared.want(self.node)?;
-        let end = self.shared.driver.host().wait_until(None, &mut || self.outcome.is_known());
+        let end = self.shared.wait(&mut || self.outcome.is_known());
         match self.outcome.get() {
             Some(outcome) => outcome,
             None if end == Wait::Stuck => Err(Error::Stuck { task: self.name() }),

@@ -133,7 +133,7 @@ impl Tasks {
         let mut held = self.shared.enter();
         held.flush = true;
         self.shared.pump(held);
-        let end = self.shared.driver.host().wait_until(None, &mut || self.set.is_idle());
+        let end = self.shared.wait(&mut || self.set.is_idle());
         match end {
             Wait::Stuck => Err(Error::Stuck { task: self.oldest() }),
             _ => Ok(()),

@@ -302,7 +302,7 @@ fn tasks_are_measured_against_streams_by_hand() {
     let arguments = ["tasks", "--parts", "chains,ends", "--seconds", "0.5", "--rounds", "1", "--bulk-bytes", "16M"];
     let run = bench("tasks", &arguments);
     let by_hand = |method: &str| number(&row(&run, method)["ratio"], "median");
-    assert!(by_hand("one stream") > 2.0, "six streams are faster than one: {run}");
+    assert!(by_hand("one stream") > 2.0, "eight streams are faster than one: {run}");
     assert!(by_hand("dispatcher") < 1.5, "{run}");
     let ends: Vec<&Value> = rows(&run).iter().filter(|row| row["method"] == "end to function").collect();
     assert_eq!(ends.len(), 2, "{run}");

@@ -23,7 +23,7 @@ const KERNEL: Nanos = Nanos::from_us(50);
 /// Lanes before those of the chains.
 const LANES_BEFORE: usize = 2;
 /// Streams of a program that gives each chain the next one: as many as the dispatcher has lanes of one group.
-const STREAMS: usize = 6;
+const STREAMS: usize = 8;
 /// Chains that take longer than this have failed.
 const PATIENCE: Nanos = Nanos::from_ms(10_000);
 /// A slice has at least so many samples.
@@ -43,7 +43,7 @@ pub enum ChainMethod {
 /// All methods with their names.
 pub const METHODS: [(&str, ChainMethod); 4] = [
     ("one stream", ChainMethod::OneStream),
-    ("by hand, six streams", ChainMethod::Streams),
+    ("by hand, eight streams", ChainMethod::Streams),
     ("by hand, events", ChainMethod::Events),
     ("dispatcher", ChainMethod::Dispatcher),
 ];
