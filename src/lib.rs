@@ -47,3 +47,8 @@ pub const VERSION_AND_COMMIT: &str = concat!(env!("CARGO_PKG_VERSION"), " (commi
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;
+
+/// The same of the page about tasks.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/tasks.md")]
+struct TasksPage;

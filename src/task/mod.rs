@@ -1,4 +1,6 @@
 //! Tasks: functions with an order between them, on the device and on the host.
+//!
+//! `docs/tasks.md` teaches them in ten minutes, with programs.
 
 mod builder;
 mod handle;

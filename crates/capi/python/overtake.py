@@ -12,6 +12,8 @@ Copies that PyTorch, CuPy and other libraries make are seen where the process ru
 `priority` says so. The module needs nothing but the standard library. Without libovertake.so.0 it can be imported all
 the same: everything then does nothing and says so once, or raises `Unavailable` if called with `strict=True`.
 
+Functions with an order between them, on the device and on the host: `Dispatcher`, `Tasks` (overtake_tasks.py).
+
 The library is looked for where the variable OVERTAKE_LIBRARY says, then where `cargo xtask install` put it, then by the
 loader. A priority belongs to a thread: in a coroutine do not `await` inside `with overtake.priority(...)`.
 """
@@ -27,7 +29,12 @@ import warnings
 from contextlib import ContextDecorator
 
 __all__ = [
+    "Dispatcher",
     "Error",
+    "Lane",
+    "Task",
+    "TaskError",
+    "Tasks",
     "Unavailable",
     "available",
     "close",
@@ -147,6 +154,15 @@ def _declared(library):
         function = getattr(library, name)
         function.restype, function.argtypes = result, arguments
     return library
+
+
+def __getattr__(name):
+    """Tasks are a module of their own, for the programs that use them."""
+    if name in ("Dispatcher", "Lane", "Task", "TaskError", "Tasks"):
+        import overtake_tasks
+
+        return getattr(overtake_tasks, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def _say_once(text):

@@ -118,6 +118,18 @@ fn tasks_of_the_page(place: &Place) -> Result<(), Failed> {
     }
 }
 
+/// The program in C of the page about tasks.
+fn tasks_in_c(place: &Place) -> Result<(), Failed> {
+    let page = std::fs::read_to_string(common::here().join("../../docs/tasks.md"))?;
+    let source = place.folder.join("page_of_tasks_in.c");
+    std::fs::write(&source, pages::block(&page, "c", "overtake_submit"))?;
+    let binary = place.build(&source, Linked::Shared)?;
+    match common::run(&mut place.program(&binary, true))?.as_str() {
+        "it is there\n" => Ok(()),
+        said => Err(format!("it says {said:?}").into()),
+    }
+}
+
 /// Runs a program with everything switched off.
 fn runs_off(place: &Place, source: &Path) -> Result<(), Failed> {
     let binary = place.build(source, Linked::Shared)?;
@@ -291,9 +303,10 @@ fn state_of_another_version(place: &Place) -> Result<(), Failed> {
 type Plain = fn(&Place) -> Result<(), Failed>;
 
 /// Tests without a parameter.
-const PLAIN: [(&str, Plain); 6] = [
+const PLAIN: [(&str, Plain); 7] = [
     ("page.cpp", page_in_cpp),
     ("page_of_tasks.cpp", tasks_of_the_page),
+    ("page_of_tasks.c", tasks_in_c),
     ("tasks_of_the_drop_in", tasks_under_the_drop_in),
     ("tasks_off", |place| runs_off(place, &ours("tasks.c"))),
     ("off_by_its_options", off_by_its_options),

@@ -2,6 +2,7 @@
 
 mod common;
 
+use std::path::Path;
 use std::process::Command;
 
 use libtest_mimic::{Arguments, Failed};
@@ -10,7 +11,12 @@ use testkit::pages;
 
 /// Runs the cases of `tests/python/test_overtake.py` whose class has this name.
 fn cases(class: &str, prepare: impl FnOnce(&mut Command)) -> Result<(), Failed> {
-    let tests = common::here().join("tests/python/test_overtake.py");
+    cases_of("test_overtake.py", class, prepare)
+}
+
+/// Runs the cases of a file of `tests/python` whose class has this name.
+fn cases_of(file: &str, class: &str, prepare: impl FnOnce(&mut Command)) -> Result<(), Failed> {
+    let tests = common::here().join("tests/python").join(file);
     let mut python = common::program("python3".as_ref());
     python.arg("-B").arg(&tests).arg(class).env("PYTHONPATH", common::here().join("python"));
     prepare(&mut python);
@@ -25,11 +31,37 @@ fn without_the_library_everything_is_a_no_op_that_says_so_once() -> Result<(), F
 
 fn with_the_library_on_the_software_gpu() -> Result<(), Failed> {
     let folder = common::folder("python");
-    let (driver, library) = (common::driver(&folder), common::library(&folder));
-    cases("WithLibrary", |python| {
-        let path = std::env::join_paths([library, driver]).expect("no colon in a folder of cargo's");
-        python.env("LD_LIBRARY_PATH", path);
+    cases("WithLibrary", |python| on_the_software_gpu(python, &folder))
+}
+
+/// Programs find the library and the soft driver.
+fn on_the_software_gpu(python: &mut Command, folder: &Path) {
+    let (driver, library) = (common::driver(folder), common::library(folder));
+    let path = std::env::join_paths([library, driver]).expect("no colon in a folder of cargo's");
+    python.env("LD_LIBRARY_PATH", path);
+}
+
+fn tasks() -> Result<(), Failed> {
+    let folder = common::folder("python_tasks");
+    cases_of("test_tasks.py", "Tasks", |python| on_the_software_gpu(python, &folder))?;
+    cases_of("test_tasks.py", "WithoutLibrary", |python| {
+        python.env("OVERTAKE_LIBRARY", "libovertake_that_is_not_there.so");
     })
+}
+
+/// The program of the page about tasks, with memory of the test's own.
+fn program_with_tasks() -> Result<(), Failed> {
+    let folder = common::folder("python_page_of_tasks");
+    let page = std::fs::read_to_string(common::here().join("../../docs/tasks.md"))?;
+    std::fs::write(folder.join("page.py"), pages::block(&page, "python", "overtake"))?;
+    let mut python = common::program("python3".as_ref());
+    python.arg("-B").arg(common::here().join("tests/python/run_tasks.py")).arg(folder.join("page.py"));
+    python.env("PYTHONPATH", common::here().join("python"));
+    on_the_software_gpu(&mut python, &folder);
+    match common::run(&mut python)?.as_str() {
+        "1048576 bytes came back\n" => Ok(()),
+        said => Err(format!("it says {said:?}").into()),
+    }
 }
 
 fn without_a_driver_the_library_names_it() -> Result<(), Failed> {
@@ -63,6 +95,8 @@ fn main() {
         trial("without_the_library", without_the_library_everything_is_a_no_op_that_says_so_once),
         trial("with_the_library_on_the_software_gpu", with_the_library_on_the_software_gpu),
         trial("without_a_driver", without_a_driver_the_library_names_it),
+        trial("tasks", tasks),
+        trial("program_with_tasks", program_with_tasks),
         trial("program_of_the_readme", || program_of("../../README.md", "python_readme")),
         trial("program_of_the_page", || program_of("README.md", "python_page")),
     ];

@@ -31,7 +31,7 @@ const BUILT: [(&str, &str, Kind); 5] = [
 ];
 
 /// Files of the repository; in those that end in `.in` words between `@` are replaced.
-const FILES: [(&str, &str); 10] = [
+const FILES: [(&str, &str); 11] = [
     ("crates/capi/include/overtake.h", "include/overtake.h"),
     ("crates/capi/include/overtake.hpp", "include/overtake.hpp"),
     ("tests/c/cuda_mini.h", "lib/overtake/soft/include/cuda.h"),
@@ -40,6 +40,7 @@ const FILES: [(&str, &str); 10] = [
     ("crates/capi/templates/OvertakeConfig.cmake.in", "lib/cmake/Overtake/OvertakeConfig.cmake"),
     ("crates/capi/templates/OvertakeConfigVersion.cmake.in", "lib/cmake/Overtake/OvertakeConfigVersion.cmake"),
     ("crates/capi/python/overtake.py", "lib/overtake/python/overtake.py"),
+    ("crates/capi/python/overtake_tasks.py", "lib/overtake/python/overtake_tasks.py"),
     ("LICENSE-APACHE", "share/doc/overtake/LICENSE-APACHE"),
     ("LICENSE-MIT", "share/doc/overtake/LICENSE-MIT"),
 ];

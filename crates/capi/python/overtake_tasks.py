@@ -1,0 +1,390 @@
+"""Tasks from Python: functions with an order between them, on the device and on the host.
+
+    import overtake
+
+    with overtake.Dispatcher() as dispatcher:
+        tasks = dispatcher.tasks()
+        up = tasks.upload("upload", lambda lane: lane.copy(device, source, size))
+        down = tasks.download("download", lambda lane: lane.copy(target, device, size), after=[up], priority=5)
+        checksum = tasks.host("checksum", lambda: zlib.crc32(view), after=[down])
+        print(checksum.result())
+
+The names are those of `overtake`: this module is imported when one of them is used. A function for the device gets a
+`Lane`, and submits its work to the stream of that lane; it runs in the thread that makes it ready and must not wait. A
+function of the host runs in a thread of the dispatcher. An exception fails its task, and `Task.wait` raises `TaskError`
+with it as the cause. Functions, and all that they refer to, are kept until the task has ended. While Python code runs
+it holds the interpreter's lock, and calls that wait release it.
+"""
+
+import atexit
+import contextlib
+import ctypes
+import itertools
+import threading
+
+import overtake
+
+__all__ = ["Dispatcher", "Lane", "Task", "TaskError", "Tasks"]
+
+_UPLOAD, _KERNEL, _DOWNLOAD, _HOST, _LIGHT, _JOIN = range(1, 7)
+_TASK_FAILED, _TASK_NOT_RUN = -13, -14
+
+_LAUNCH = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_size_t)
+_RUN = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_size_t)
+_FREE = ctypes.CFUNCTYPE(None, ctypes.c_size_t)
+
+
+class TaskError(overtake.Error):
+    """A task that failed, or was not run because one before it failed: the text names both. The exception of the task's
+    own function is the cause (`__cause__`)."""
+
+
+class _Options(ctypes.Structure):
+    _fields_ = [
+        (name, ctypes.c_uint32) for name in ("struct_size", "groups", "lanes", "workers", "tasks_max", "reserved")
+    ]
+
+
+class _Statistics(ctypes.Structure):
+    _fields_ = [("struct_size", ctypes.c_uint32), ("is_device_lost", ctypes.c_uint32)] + [
+        (name, ctypes.c_uint64) for name in ("launches", "functions", "joins", "marks", "tasks")
+    ]
+
+
+class _Spec(ctypes.Structure):
+    _fields_ = [
+        ("struct_size", ctypes.c_uint32),
+        ("kind", ctypes.c_int),
+        ("name", ctypes.c_char_p),
+        ("priority", ctypes.c_int),
+        ("references", ctypes.c_uint32),
+        ("is_named", ctypes.c_uint32),
+        ("reserved", ctypes.c_uint32),
+        ("launch", _LAUNCH),
+        ("run", _RUN),
+        ("data", ctypes.c_size_t),
+        ("free_data", _FREE),
+        ("after", ctypes.POINTER(ctypes.c_void_p)),
+        ("after_count", ctypes.c_size_t),
+    ]
+
+
+def _prototypes():
+    number, handle, text = ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p
+    place, unsigned, level = (ctypes.POINTER(kind) for kind in (handle, ctypes.c_uint32, number))
+    return {
+        "set_last_error": [text],
+        "dispatcher_open": [ctypes.POINTER(_Options), place],
+        "dispatcher_close": [handle],
+        "dispatcher_read_statistics": [handle, ctypes.POINTER(_Statistics)],
+        "tasks_open": [handle, text, place],
+        "tasks_free": [handle],
+        "tasks_wait": [handle],
+        "tasks_stop": [handle],
+        "tasks_start": [handle],
+        "tasks_named": [handle, text, place],
+        "group_begin": [handle],
+        "group_end": [handle],
+        "submit": [handle, ctypes.POINTER(_Spec), place],
+        "task_wait": [handle],
+        "task_is_done": [handle, level],
+        "task_hold": [handle],
+        "task_release": [handle],
+        "task_raise": [handle, number],
+        "task_before": [handle, handle],
+        "task_free": [handle],
+        "lane_stream": [handle, place],
+        "lane_turn": [handle, unsigned],
+        "lane_priority": [handle, level],
+        "lane_copy": [handle, handle, handle, ctypes.c_size_t, number],
+        "lane_again": [handle],
+        "lane_sync_point": [handle],
+        "lane_completes": [handle, handle],
+    }
+
+
+_lock = threading.Lock()
+_functions = {}
+
+
+def _function(name):
+    """A function of the library. Only the first call looks for all of them."""
+    if not _functions:
+        library = overtake._need(strict=True)
+        with _lock:
+            for each, arguments in _prototypes().items():
+                found = getattr(library, "overtake_" + each, None)
+                if found is None:
+                    raise overtake.Unavailable(f"{overtake.LIBRARY_NAME} is too old for tasks: install a newer one")
+                found.restype, found.argtypes = ctypes.c_int, arguments
+                _functions[each] = found
+    return _functions[name]
+
+
+def _call(name, *arguments):
+    code = _function(name)(*arguments)
+    if code in (_TASK_FAILED, _TASK_NOT_RUN):
+        library = overtake._load()
+        text = library.overtake_last_error().decode(errors="replace")
+        raise TaskError(code, library.overtake_error_name(code).decode(), text)
+    overtake._check(overtake._load(), code)
+
+
+def _made(name, *arguments, kind=ctypes.c_void_p):
+    """The result that a call writes behind its last argument."""
+    result = kind()
+    _call(name, *arguments, ctypes.byref(result))
+    return result.value
+
+
+class _Work:
+    """The function of a task, and its end."""
+
+    def __init__(self, function):
+        self.function, self.value, self.error = function, None, None
+
+    def answer(self, *arguments):
+        try:
+            self.value = self.function(*arguments)
+            return 0
+        except BaseException as error:  # no frame above this one could handle it
+            self.error = error
+            text = str(error) if isinstance(error, overtake.Error) else f"{type(error).__name__}: {error}"
+            _function("set_last_error")(text.replace("\0", " ").encode(errors="replace"))
+            return _TASK_FAILED
+
+
+# The work of tasks that have not ended, by the number that the library has for it.
+_alive = {}
+_numbers = itertools.count(1)
+
+
+@_LAUNCH
+def _launch(lane, number):
+    return _alive[number].answer(Lane(lane))
+
+
+@_RUN
+def _run(number):
+    return _alive[number].answer()
+
+
+@_FREE
+def _free(number):
+    work = _alive.pop(number, None)
+    if work is not None:
+        work.function = None
+
+
+class Lane:
+    """The inside of a launch. It is valid during the call of the function."""
+
+    def __init__(self, handle):
+        self._handle = handle
+
+    @property
+    def stream(self):
+        """The CUstream, as an int, in which the task's work goes: for kernel launches and calls of libraries."""
+        return _made("lane_stream", self._handle) or 0
+
+    @property
+    def turn(self):
+        """How often the function has been called before for this task."""
+        return _made("lane_turn", self._handle, kind=ctypes.c_uint32)
+
+    @property
+    def priority(self):
+        """The task's priority, the inherited one included."""
+        return _made("lane_priority", self._handle, kind=ctypes.c_int)
+
+    def copy(self, target, source, size, kind=overtake.BY_ADDRESSES):
+        """Copies between two addresses, at the priority of the task. Keep the memory until the task has ended."""
+        _call("lane_copy", self._handle, target, source, size, kind)
+
+    def again(self):
+        """The function is to be called again, after the other tasks that are ready."""
+        _call("lane_again", self._handle)
+
+    def sync_point(self):
+        """All that is submitted to the device later waits for all that has been submitted by now."""
+        _call("lane_sync_point", self._handle)
+
+    def completes(self, other):
+        """Another task, which is held, waits until this one is complete."""
+        _call("lane_completes", self._handle, other._handle)
+
+
+class Task:
+    """A submitted task."""
+
+    def __init__(self, handle, work):
+        self._handle, self._work, self._is_over = handle, work, False
+
+    def __del__(self):
+        free = _functions.get("task_free") if _functions else None
+        if free is not None:
+            free(self._handle)
+
+    def wait(self):
+        """Waits until the task has ended. Raises `TaskError` if it has failed or was not run."""
+        if not self._is_over:
+            try:
+                _call("task_wait", self._handle)
+            except TaskError as error:
+                raise error from (self._work and self._work.error)
+            self._is_over = True
+
+    def result(self):
+        """Waits, and returns the value that the function has returned."""
+        self.wait()
+        return self._work and self._work.value
+
+    def is_done(self):
+        """Whether it has ended, one way or the other."""
+        return bool(_made("task_is_done", self._handle, kind=ctypes.c_int))
+
+    def hold(self):
+        """One more reference: the task does not start until it is released."""
+        _call("task_hold", self._handle)
+
+    def release(self):
+        """Releases a reference."""
+        _call("task_release", self._handle)
+
+    def set_priority(self, level):
+        """Gives it another priority of its own. The tasks before it inherit it."""
+        _call("task_raise", self._handle, level)
+
+    def before(self, other):
+        """`other` comes after this task."""
+        _call("task_before", self._handle, other._handle)
+
+
+class Tasks:
+    """A set of tasks. Each method that describes one submits it, and returns a `Task`; without a function it is a
+    decorator. The options of all: `after`, a list of tasks that it comes after; `priority`, from 1 (bulk) up; `held`,
+    the number of references that it is submitted with; `named`, whether others refer to it by its name."""
+
+    def __init__(self, dispatcher, name=None):
+        self._dispatcher = dispatcher
+        self._handle = _made("tasks_open", dispatcher._handle, name and name.encode())
+
+    def __del__(self):
+        free = _functions.get("tasks_free") if _functions else None
+        if free is not None and hasattr(self, "_handle"):
+            free(self._handle)
+
+    def upload(self, name, launch=None, **options):
+        """Copies from the host to the device: `launch(lane)`."""
+        return self._task(_UPLOAD, name, launch, options)
+
+    def kernel(self, name, launch=None, **options):
+        """Runs kernels: `launch(lane)`."""
+        return self._task(_KERNEL, name, launch, options)
+
+    def download(self, name, launch=None, **options):
+        """Copies from the device to the host: `launch(lane)`."""
+        return self._task(_DOWNLOAD, name, launch, options)
+
+    def host(self, name, run=None, **options):
+        """A function of the host, `run()`. It starts when the work of the device before it is complete."""
+        return self._task(_HOST, name, run, options)
+
+    def light(self, name, run=None, **options):
+        """A short function of the host, for the thread that finds it ready. It must not wait."""
+        return self._task(_LIGHT, name, run, options)
+
+    def join(self, name, **options):
+        """A task without work, which joins others."""
+        return self._submit(_JOIN, name, None, **options)
+
+    def _task(self, kind, name, function, options):
+        if function is None:
+            return lambda function: self._submit(kind, name, function, **options)
+        return self._submit(kind, name, function, **options)
+
+    def _submit(self, kind, name, function, after=(), priority=0, held=0, named=False):
+        number, work = next(_numbers), None
+        spec = _Spec(ctypes.sizeof(_Spec), kind, name.encode(), priority, held, named)
+        handles = (ctypes.c_void_p * len(after))(*(first._handle for first in after))
+        spec.after, spec.after_count = ctypes.cast(handles, ctypes.POINTER(ctypes.c_void_p)), len(after)
+        if function is not None:
+            work = _Work(function)
+            spec.data, spec.free_data = number, _free
+            if kind in (_HOST, _LIGHT):
+                spec.run = _run
+            else:
+                spec.launch = _launch
+            # From here on the library frees it, also if the call fails.
+            _alive[number] = work
+        return Task(_made("submit", self._handle, ctypes.byref(spec)), work)
+
+    def named(self, name):
+        """The task to which others refer by this name, before it is submitted (`named=True`)."""
+        return Task(_made("tasks_named", self._handle, name.encode()), None)
+
+    @contextlib.contextmanager
+    def group(self):
+        """Collects the tasks of the device that are submitted in the block; they start when it ends."""
+        _call("group_begin", self._handle)
+        try:
+            yield self
+        finally:
+            _call("group_end", self._handle)
+
+    def wait(self):
+        """Waits until all tasks of the set have ended. Raises the first failure of one."""
+        _call("tasks_wait", self._handle)
+
+    def stop(self):
+        """From now on submitted tasks wait until the set is started."""
+        _call("tasks_stop", self._handle)
+
+    def start(self):
+        """Starts the tasks that have been submitted since the set was stopped."""
+        _call("tasks_start", self._handle)
+
+
+# The handles of dispatchers that have not been closed.
+_open = set()
+
+
+@atexit.register
+def _close_all():
+    """No function may be called in an interpreter that has ended."""
+    for handle in list(_open):
+        with contextlib.suppress(overtake.Error):  # in the child of a fork
+            _call("dispatcher_close", handle)
+
+
+class Dispatcher:
+    """Runs tasks on the device of the current context, until it is closed or the `with` block ends. Wait for the tasks
+    before: those that have not been started by then fail. A parameter of 0 has its default (overtake.h)."""
+
+    def __init__(self, workers=0, groups=0, lanes=0, tasks_max=0):
+        options = _Options(ctypes.sizeof(_Options), groups, lanes, workers, tasks_max, 0)
+        self._handle = _made("dispatcher_open", ctypes.byref(options))
+        _open.add(self._handle)
+
+    def tasks(self, name=None):
+        """A new set of tasks. Several may share the dispatcher."""
+        return Tasks(self, name)
+
+    def statistics(self):
+        """The counts so far, as a dict of numbers."""
+        counts = _Statistics(struct_size=ctypes.sizeof(_Statistics))
+        _call("dispatcher_read_statistics", self._handle, ctypes.byref(counts))
+        return {name: getattr(counts, name) for name, _ in _Statistics._fields_ if name != "struct_size"}
+
+    def close(self):
+        """Waits for the work on the device and for functions that run, and ends the dispatcher."""
+        if self._handle in _open:
+            _call("dispatcher_close", self._handle)
+            _open.discard(self._handle)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *raised):
+        self.close()
+        return False

@@ -1,0 +1,173 @@
+"""Tests of tasks from Python; `tests/python.rs` runs them on the software GPU."""
+
+import ctypes
+import gc
+import os
+import subprocess
+import sys
+import threading
+import unittest
+import weakref
+
+import overtake
+from test_overtake import Device
+
+SIZE = 64 << 10
+
+
+class Tasks(unittest.TestCase):
+    def setUp(self):
+        self.device = Device()
+        self.dispatcher = overtake.Dispatcher()
+        self.tasks = self.dispatcher.tasks()
+
+    def tearDown(self):
+        self.dispatcher.close()
+        overtake.close()
+
+    def pinned(self):
+        return self.device.made("cuMemHostAlloc", ctypes.c_size_t(SIZE), 0)
+
+    def test_a_chain_through_the_device(self):
+        source, target, middle = self.pinned(), self.pinned(), self.device.made("cuMemAlloc_v2", ctypes.c_size_t(SIZE))
+        ctypes.memmove(source, bytes(range(256)) * (SIZE // 256), SIZE)
+        seen = []
+
+        def fill(lane):
+            seen.append((lane.turn, lane.priority))
+            at, count = ctypes.c_uint64(middle + lane.turn), ctypes.c_size_t(1)
+            self.device.must("cuMemsetD8Async", at, ctypes.c_ubyte(200), count, ctypes.c_void_p(lane.stream))
+            if lane.turn < 2:
+                lane.again()
+
+        up = self.tasks.upload("up", lambda lane: lane.copy(middle, source, SIZE, overtake.HOST_TO_DEVICE))
+        kernel = self.tasks.kernel("fill", fill, after=[up], priority=3)
+
+        @self.tasks.download("down", after=[kernel])
+        def down(lane):
+            lane.copy(target, middle, SIZE)
+            lane.sync_point()
+
+        read = self.tasks.host("read", lambda: ctypes.string_at(target, 6), after=[down])
+        self.assertEqual(read.result(), bytes([200, 200, 200, 3, 4, 5]))
+        self.assertEqual(seen, [(0, 3), (1, 3), (2, 3)])
+        self.assertTrue(read.is_done() and up.is_done())
+        self.assertEqual(ctypes.string_at(target, SIZE)[3:], ctypes.string_at(source, SIZE)[3:])
+        self.tasks.wait()
+        counts = self.dispatcher.statistics()
+        self.assertEqual((counts["launches"], counts["functions"], counts["tasks"]), (5, 1, 0))
+        self.dispatcher.close()
+        self.assertEqual(read.result()[0], 200, "a result that is known stays")
+
+    def test_exceptions_name_the_task_and_are_the_cause(self):
+        broken = self.tasks.host("parse", lambda: {}["width"])
+        after = self.tasks.kernel("draw", lambda lane: self.fail("it must not run"), after=[broken])
+        with self.assertRaises(overtake.TaskError) as raised:
+            broken.result()
+        self.assertIsInstance(raised.exception.__cause__, KeyError)
+        self.assertEqual(raised.exception.name, "OVERTAKE_ERROR_TASK_FAILED")
+        self.assertIn("task \"parse\" failed: KeyError: 'width'", str(raised.exception))
+        with self.assertRaises(overtake.TaskError) as raised:
+            after.wait()
+        self.assertEqual(raised.exception.name, "OVERTAKE_ERROR_TASK_NOT_RUN")
+        self.assertRegex(str(raised.exception), 'task "draw" was not run: task "parse" failed')
+        call = self.tasks.upload("call", lambda lane: lane.copy(0, 0, 1, kind=9))
+        with self.assertRaisesRegex(overtake.TaskError, '"call" failed: .*overtake_lane_copy: kind'):
+            call.wait()
+        with self.assertRaises(overtake.TaskError):
+            self.tasks.wait()
+
+    def test_functions_live_as_long_as_their_tasks(self):
+        class Picture:
+            pass
+
+        def submit(**options):
+            picture = Picture()
+            task = self.tasks.kernel("kept", lambda lane: picture and None, **options)
+            return task, weakref.ref(picture)
+
+        held, kept = submit(held=1)
+        gc.collect()
+        self.assertIsNotNone(kept())
+        held.release()
+        held.wait()
+        self.dispatcher.close()
+        gc.collect()
+        self.assertIsNone(kept(), "the task has ended")
+        self.assertRaises(overtake.Error, self.tasks.host, "late", lambda: None)
+
+    def test_references_orders_and_names(self):
+        order = []
+        note = lambda number: lambda *lane: order.append(number)
+        later = self.tasks.named("later")
+        last = self.tasks.light("last", note(4), after=[later], held=1)
+        second = self.tasks.host("second", note(2), held=1)
+        first = self.tasks.host("first", note(1), held=1)
+        first.before(second)
+        self.assertRaisesRegex(overtake.Error, "first", second.before, first)
+        self.tasks.host("later", note(3), after=[second], named=True)
+        second.release()
+        last.release()
+        self.assertFalse(second.is_done() or order)
+        first.hold()
+        first.release()
+        first.release()
+        last.wait()
+        self.assertEqual(order, [1, 2, 3, 4])
+        self.assertRaises(overtake.Error, first.release)
+
+    def test_groups_priorities_and_sets(self):
+        order, other = [], self.dispatcher.tasks("other")
+        reader = other.light("reader", lambda: order.append("reader"), held=1)
+        with self.tasks.group():
+            self.tasks.kernel("bulk", lambda lane: order.append("bulk"))
+            needed = self.tasks.kernel("needed", lambda lane: (order.append(lane.priority), lane.completes(reader)))
+            urgent = self.tasks.kernel("urgent", lambda lane: order.append("urgent"), after=[needed])
+            urgent.set_priority(5)
+            self.assertEqual(order, [])
+        reader.release()
+        self.tasks.wait()
+        other.wait()
+        self.assertEqual(order[:3], [5, "urgent", "bulk"])
+        self.assertEqual(order[3:], ["reader"])
+        other.stop()
+        waiting = other.join("waiting")
+        self.assertFalse(waiting.is_done())
+        other.start()
+        waiting.wait()
+
+    def test_functions_of_the_host_run_while_others_wait(self):
+        ids = [self.tasks.host("id", threading.get_ident).result() for _ in range(3)]
+        self.assertNotIn(threading.get_ident(), ids)
+        waits = self.tasks.host("waits", lambda: self.tasks.join("inner", held=1).wait())
+        self.assertRaisesRegex(overtake.TaskError, "not from the function of a task", waits.wait)
+
+    def test_an_interpreter_that_ends_closes_its_dispatchers(self):
+        program = (
+            "import overtake, sys\n"
+            "from test_overtake import Device\n"
+            "device = Device()\n"
+            "tasks = overtake.Dispatcher().tasks()\n"
+            "for _ in range(200):\n"
+            "    tasks.host('late', lambda: sum(range(1000)))\n"
+            "tasks.host('never', print, held=1)\n"
+        )
+        folder = os.path.dirname(__file__)
+        ended = subprocess.run([sys.executable, "-B", "-c", program], cwd=folder, capture_output=True, timeout=60)
+        self.assertEqual((ended.returncode, ended.stdout), (0, b""), ended.stderr)
+
+    def test_many(self):
+        sums = [self.tasks.host("sum", lambda number=number: number * 2) for number in range(300)]
+        self.assertEqual(sum(each.result() for each in sums), 300 * 299)
+        del sums
+        gc.collect()
+        self.assertEqual(self.dispatcher.statistics()["tasks"], 0)
+
+
+class WithoutLibrary(unittest.TestCase):
+    def test_a_dispatcher_says_what_is_missing(self):
+        self.assertRaisesRegex(overtake.Unavailable, "cargo xtask install", overtake.Dispatcher)
+
+
+if __name__ == "__main__":
+    unittest.main()
