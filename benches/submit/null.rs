@@ -7,9 +7,10 @@ use std::sync::{Arc, Mutex};
 
 use driver::RealHost;
 use overtake::hal::{
-    Attribute, CaptureMode, CaptureStatus, Context, Device, DevicePtr, Driver, Event, EventFlags, Function, Graph,
-    Host, HostAllocFlags, HostRegisterFlags, Launch, MemOp, MemoryKind, Module, Nanos, PointerInfo, PriorityRange,
-    Result, Shape, Stream, StreamFlags, ThreadToken, Uuid, Wait, Width,
+    Attribute, CaptureMode, CaptureStatus, Context, Device, DevicePtr, Driver, Event, EventFlags, ExternalMemory,
+    ExternalSemaphore, ExternalSemaphoreKind, Function, Graph, Host, HostAllocFlags, HostRegisterFlags, Launch, MemOp,
+    MemoryKind, Module, Nanos, PointerInfo, PriorityRange, Result, Shape, Stream, StreamFlags, ThreadToken, Uuid, Wait,
+    Width,
 };
 use softgpu::{Clock, SoftGpu};
 

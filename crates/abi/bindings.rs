@@ -15,13 +15,17 @@ const TYPES: &[&str] = &[
     "CUmemorytype|CUmemAttach_flags|CUmem_advise|CUmemLocation|CUmemDecompressParams",
     "CUDA_MEMCPY2D|CUDA_MEMCPY3D|CUDA_MEMCPY3D_PEER|CUDA_MEMCPY3D_BATCH_OP|CUmemcpyAttributes|CUmemcpyFlags",
     "CUmemcpySrcAccessOrder",
+    "CUexternal(Memory|MemoryHandleType|Semaphore|SemaphoreHandleType)",
+    "CUDA_EXTERNAL_MEMORY_(HANDLE|BUFFER)_DESC",
+    "CUDA_EXTERNAL_SEMAPHORE_(HANDLE_DESC|SIGNAL_PARAMS|WAIT_PARAMS)",
     "CUjit_option|CUjit_target|CUlaunchConfig",
     "CUdriverProcAddress_flags|CUdriverProcAddressQueryResult",
     "cuuint32_t|cuuint64_t",
 ];
 
 /// Macros that are plain numbers.
-const CONSTANTS: &[&str] = &["CUDA_VERSION", "CU_MEMHOST(ALLOC|REGISTER)_.*", "CU_IPC_HANDLE_SIZE"];
+const CONSTANTS: &[&str] =
+    &["CUDA_VERSION", "CU_MEMHOST(ALLOC|REGISTER)_.*", "CU_IPC_HANDLE_SIZE", "CUDA_EXTERNAL_MEMORY_DEDICATED"];
 
 /// The bindings of the header in `include`, as bindgen is to make them.
 fn bindings(include: &std::path::Path, clang_arguments: &[String]) -> bindgen::Builder {

@@ -48,6 +48,13 @@ impl Arm {
         }
     }
 
+    /// Whether the driver takes the descriptors of `softgpu::ForeignMemory`: the software GPU does.
+    pub fn takes_foreign(self) -> bool {
+        let is_software =
+            |driver: &Arc<dyn Driver>| driver.device_name(Device(0)).is_ok_and(|name| name.contains("software"));
+        self == Arm::Soft || shared_driver().as_ref().is_ok_and(is_software)
+    }
+
     /// The number of devices. A driver that cannot be opened counts as one device: its trials then fail with the
     /// reason.
     pub fn devices(self) -> i32 {

@@ -45,7 +45,8 @@ fn trial(name: String, patience: Patience, body: impl FnOnce() -> Outcome + Send
 
 fn check_trial(arm: Arm, case: Case, devices: i32) -> Trial {
     let run = move || rig::run(case.check, &arm.driver()?);
-    let ignored = case.devices > devices || (case.model_only && arm != Arm::Soft);
+    let ignored =
+        case.devices > devices || (case.model_only && arm != Arm::Soft) || (case.foreign && !arm.takes_foreign());
     trial(format!("{}::{}", arm.name(), case.name), Patience::new(), run).with_ignored_flag(ignored)
 }
 

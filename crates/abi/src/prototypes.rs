@@ -565,6 +565,45 @@ pub type PFN_cuEventElapsedTime_v2000 =
     ::core::option::Option<unsafe extern "C" fn(pMilliseconds: *mut f32, hStart: CUevent, hEnd: CUevent) -> CUresult>;
 pub type PFN_cuEventElapsedTime_v12080 =
     ::core::option::Option<unsafe extern "C" fn(pMilliseconds: *mut f32, hStart: CUevent, hEnd: CUevent) -> CUresult>;
+pub type PFN_cuImportExternalMemory_v10000 = ::core::option::Option<
+    unsafe extern "C" fn(
+        extMem_out: *mut CUexternalMemory,
+        memHandleDesc: *const CUDA_EXTERNAL_MEMORY_HANDLE_DESC_v1,
+    ) -> CUresult,
+>;
+pub type PFN_cuExternalMemoryGetMappedBuffer_v10000 = ::core::option::Option<
+    unsafe extern "C" fn(
+        devPtr: *mut CUdeviceptr_v2,
+        extMem: CUexternalMemory,
+        bufferDesc: *const CUDA_EXTERNAL_MEMORY_BUFFER_DESC_v1,
+    ) -> CUresult,
+>;
+pub type PFN_cuDestroyExternalMemory_v10000 =
+    ::core::option::Option<unsafe extern "C" fn(extMem: CUexternalMemory) -> CUresult>;
+pub type PFN_cuImportExternalSemaphore_v10000 = ::core::option::Option<
+    unsafe extern "C" fn(
+        extSem_out: *mut CUexternalSemaphore,
+        semHandleDesc: *const CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_v1,
+    ) -> CUresult,
+>;
+pub type PFN_cuSignalExternalSemaphoresAsync_v10000_ptsz = ::core::option::Option<
+    unsafe extern "C" fn(
+        extSemArray: *const CUexternalSemaphore,
+        paramsArray: *const CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_v1,
+        numExtSems: ::core::ffi::c_uint,
+        stream: CUstream,
+    ) -> CUresult,
+>;
+pub type PFN_cuWaitExternalSemaphoresAsync_v10000_ptsz = ::core::option::Option<
+    unsafe extern "C" fn(
+        extSemArray: *const CUexternalSemaphore,
+        paramsArray: *const CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_v1,
+        numExtSems: ::core::ffi::c_uint,
+        stream: CUstream,
+    ) -> CUresult,
+>;
+pub type PFN_cuDestroyExternalSemaphore_v10000 =
+    ::core::option::Option<unsafe extern "C" fn(extSem: CUexternalSemaphore) -> CUresult>;
 pub type PFN_cuStreamWaitValue32_v8000_ptsz = ::core::option::Option<
     unsafe extern "C" fn(
         stream: CUstream,
@@ -1196,6 +1235,22 @@ pub type PFN_cuLaunchCooperativeKernel_v9000 = ::core::option::Option<
         kernelParams: *mut *mut ::core::ffi::c_void,
     ) -> CUresult,
 >;
+pub type PFN_cuSignalExternalSemaphoresAsync_v10000 = ::core::option::Option<
+    unsafe extern "C" fn(
+        extSemArray: *const CUexternalSemaphore,
+        paramsArray: *const CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_v1,
+        numExtSems: ::core::ffi::c_uint,
+        stream: CUstream,
+    ) -> CUresult,
+>;
+pub type PFN_cuWaitExternalSemaphoresAsync_v10000 = ::core::option::Option<
+    unsafe extern "C" fn(
+        extSemArray: *const CUexternalSemaphore,
+        paramsArray: *const CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_v1,
+        numExtSems: ::core::ffi::c_uint,
+        stream: CUstream,
+    ) -> CUresult,
+>;
 pub type PFN_cuStreamBeginCapture_v10010 =
     ::core::option::Option<unsafe extern "C" fn(hStream: CUstream, mode: CUstreamCaptureMode) -> CUresult>;
 pub type PFN_cuStreamBeginCaptureToGraph_v12030 = ::core::option::Option<
@@ -1376,6 +1431,9 @@ pub mod of {
     pub type cuMemAllocFromPoolAsync_ptsz = super::PFN_cuMemAllocFromPoolAsync_v11020_ptsz;
     pub type cuMemFreeAsync = super::PFN_cuMemFreeAsync_v11020;
     pub type cuMemFreeAsync_ptsz = super::PFN_cuMemFreeAsync_v11020_ptsz;
+    pub type cuImportExternalMemory = super::PFN_cuImportExternalMemory_v10000;
+    pub type cuExternalMemoryGetMappedBuffer = super::PFN_cuExternalMemoryGetMappedBuffer_v10000;
+    pub type cuDestroyExternalMemory = super::PFN_cuDestroyExternalMemory_v10000;
     pub type cuMemAllocHost_v2 = super::PFN_cuMemAllocHost_v3020;
     pub type cuMemHostAlloc = super::PFN_cuMemHostAlloc_v2020;
     pub type cuMemFreeHost = super::PFN_cuMemFreeHost_v2000;
@@ -1498,6 +1556,12 @@ pub mod of {
     pub type cuStreamBatchMemOp_ptsz = super::PFN_cuStreamBatchMemOp_v8000_ptsz;
     pub type cuStreamBatchMemOp_v2 = super::PFN_cuStreamBatchMemOp_v11070;
     pub type cuStreamBatchMemOp_v2_ptsz = super::PFN_cuStreamBatchMemOp_v11070_ptsz;
+    pub type cuImportExternalSemaphore = super::PFN_cuImportExternalSemaphore_v10000;
+    pub type cuSignalExternalSemaphoresAsync = super::PFN_cuSignalExternalSemaphoresAsync_v10000;
+    pub type cuSignalExternalSemaphoresAsync_ptsz = super::PFN_cuSignalExternalSemaphoresAsync_v10000_ptsz;
+    pub type cuWaitExternalSemaphoresAsync = super::PFN_cuWaitExternalSemaphoresAsync_v10000;
+    pub type cuWaitExternalSemaphoresAsync_ptsz = super::PFN_cuWaitExternalSemaphoresAsync_v10000_ptsz;
+    pub type cuDestroyExternalSemaphore = super::PFN_cuDestroyExternalSemaphore_v10000;
     pub type cuModuleLoad = super::PFN_cuModuleLoad_v2000;
     pub type cuModuleLoadData = super::PFN_cuModuleLoadData_v2000;
     pub type cuModuleLoadDataEx = super::PFN_cuModuleLoadDataEx_v2010;

@@ -290,6 +290,14 @@ macro_rules! for_each_driver_function {
                 (dptr: CUdeviceptr, h_stream: CUstream)]
             [memory cuMemFreeAsync_ptsz = cuMemFreeAsync, "cuMemFreeAsync", 11020, Ptsz, optional;
                 (dptr: CUdeviceptr, h_stream: CUstream)]
+            [memory cuImportExternalMemory = cuImportExternalMemory, "cuImportExternalMemory", 10000, Plain, optional;
+                (ext_mem_out: *mut CUexternalMemory, mem_handle_desc: *const CUDA_EXTERNAL_MEMORY_HANDLE_DESC)]
+            [memory cuExternalMemoryGetMappedBuffer = cuExternalMemoryGetMappedBuffer,
+                "cuExternalMemoryGetMappedBuffer", 10000, Plain, optional;
+                (dev_ptr: *mut CUdeviceptr, ext_mem: CUexternalMemory,
+                 buffer_desc: *const CUDA_EXTERNAL_MEMORY_BUFFER_DESC)]
+            [memory cuDestroyExternalMemory = cuDestroyExternalMemory,
+                "cuDestroyExternalMemory", 10000, Plain, optional; (ext_mem: CUexternalMemory)]
             [memory cuMemAllocHost_v2 = cuMemAllocHost_v2, "cuMemAllocHost", 3020, Plain, optional;
                 (pp: *mut *mut c_void, bytesize: usize)]
             [memory cuMemHostAlloc = cuMemHostAlloc, "cuMemHostAlloc", 2020, Plain, required;
@@ -572,6 +580,27 @@ macro_rules! for_each_driver_function {
                 (stream: CUstream, count: c_uint, param_array: *mut CUstreamBatchMemOpParams, flags: c_uint)]
             [memop cuStreamBatchMemOp_v2_ptsz = cuStreamBatchMemOp_v2, "cuStreamBatchMemOp", 11070, Ptsz, optional;
                 (stream: CUstream, count: c_uint, param_array: *mut CUstreamBatchMemOpParams, flags: c_uint)]
+            [memop cuImportExternalSemaphore = cuImportExternalSemaphore,
+                "cuImportExternalSemaphore", 10000, Plain, optional;
+                (ext_sem_out: *mut CUexternalSemaphore, sem_handle_desc: *const CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC)]
+            [memop cuSignalExternalSemaphoresAsync = cuSignalExternalSemaphoresAsync,
+                "cuSignalExternalSemaphoresAsync", 10000, Plain, optional;
+                (ext_sem_array: *const CUexternalSemaphore, params_array: *const CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS,
+                 num_ext_sems: c_uint, stream: CUstream)]
+            [memop cuSignalExternalSemaphoresAsync_ptsz = cuSignalExternalSemaphoresAsync,
+                "cuSignalExternalSemaphoresAsync", 10000, Ptsz, optional;
+                (ext_sem_array: *const CUexternalSemaphore, params_array: *const CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS,
+                 num_ext_sems: c_uint, stream: CUstream)]
+            [memop cuWaitExternalSemaphoresAsync = cuWaitExternalSemaphoresAsync,
+                "cuWaitExternalSemaphoresAsync", 10000, Plain, optional;
+                (ext_sem_array: *const CUexternalSemaphore, params_array: *const CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS,
+                 num_ext_sems: c_uint, stream: CUstream)]
+            [memop cuWaitExternalSemaphoresAsync_ptsz = cuWaitExternalSemaphoresAsync,
+                "cuWaitExternalSemaphoresAsync", 10000, Ptsz, optional;
+                (ext_sem_array: *const CUexternalSemaphore, params_array: *const CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS,
+                 num_ext_sems: c_uint, stream: CUstream)]
+            [memop cuDestroyExternalSemaphore = cuDestroyExternalSemaphore,
+                "cuDestroyExternalSemaphore", 10000, Plain, optional; (ext_sem: CUexternalSemaphore)]
 
             // --- module ---
             [module cuModuleLoad = cuModuleLoad, "cuModuleLoad", 2000, Plain, optional;

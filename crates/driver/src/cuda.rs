@@ -9,58 +9,19 @@
 //! caller's promise, in the contract of the method that takes them.
 #![allow(unsafe_code)]
 
-use std::sync::Arc;
+use std::os::fd::OwnedFd;
 
 use abi::types::*;
 use hal::{
-    Attribute, CaptureMode, CaptureStatus, Code, Context, Device, DevicePtr, Driver, Event, EventFlags, Function,
-    Graph, Host, HostAllocFlags, HostRegisterFlags, Launch, MemOp, Module, PointerInfo, PriorityRange, Result, Shape,
-    Stream, StreamFlags, Uuid,
+    Attribute, CaptureMode, CaptureStatus, Context, Device, DevicePtr, Driver, Event, EventFlags, ExternalMemory,
+    ExternalSemaphore, ExternalSemaphoreKind, Function, Graph, Host, HostAllocFlags, HostRegisterFlags, Launch, MemOp,
+    Module, PointerInfo, PriorityRange, Result, Shape, Stream, StreamFlags, Uuid,
 };
-use once_cell::sync::OnceCell;
 
-use crate::functions::Functions;
 use crate::handle::pointer;
-use crate::host::RealHost;
-use crate::library::Library;
+use crate::loaded::CudaDriver;
 use crate::out::{out, out_handle, ready};
-use crate::{capture, copy, device, memop, memory, module};
-
-/// The one real driver of the process, once it is loaded.
-static LOADED: OnceCell<Arc<CudaDriver>> = OnceCell::new();
-
-/// The real CUDA driver.
-#[derive(Debug)]
-pub struct CudaDriver {
-    functions: Functions,
-    host: RealHost,
-}
-
-impl CudaDriver {
-    /// The driver of this process, loaded and initialised by the first call that succeeds.
-    pub fn get() -> Result<Arc<CudaDriver>> {
-        LOADED.get_or_try_init(|| CudaDriver::open(Library::open_default()?).map(Arc::new)).cloned()
-    }
-
-    /// Initialises the driver of an open library.
-    pub fn open(library: Library) -> Result<CudaDriver> {
-        let functions = Functions::load(library)?;
-        // SAFETY: the flags must be 0, and are.
-        unsafe { functions.cuInit(0) }.map_err(|error| match error.code() {
-            Code::NO_DEVICE => {
-                error.because("the driver finds no GPU; set OVERTAKE_BACKEND=soft to use the software GPU")
-            }
-            _ => error,
-        })?;
-        Ok(CudaDriver { functions, host: RealHost::new() })
-    }
-
-    /// The driver's functions, for calls that the seam does not have.
-    #[must_use]
-    pub fn functions(&self) -> &Functions {
-        &self.functions
-    }
-}
+use crate::{capture, copy, device, external, memop, memory, module};
 
 impl Driver for CudaDriver {
     // --- the driver itself ---
@@ -416,6 +377,38 @@ impl Driver for CudaDriver {
 
     fn mem_op_batch(&self, stream: Stream, ops: &[MemOp]) -> Result<()> {
         memop::submit_batch(&self.functions, stream, ops)
+    }
+
+    // --- memory and semaphores of other APIs ---
+
+    fn external_memory_import(&self, descriptor: OwnedFd, bytes: u64, is_dedicated: bool) -> Result<ExternalMemory> {
+        external::import_memory(&self.functions, descriptor, bytes, is_dedicated)
+    }
+
+    fn external_memory_map(&self, memory: ExternalMemory, offset_bytes: u64, bytes: u64) -> Result<DevicePtr> {
+        external::map(&self.functions, memory, offset_bytes, bytes)
+    }
+
+    fn external_memory_destroy(&self, memory: ExternalMemory) -> Result<()> {
+        // SAFETY: a handle by value.
+        unsafe { self.functions.cuDestroyExternalMemory(pointer(memory.0)) }
+    }
+
+    fn external_semaphore_import(&self, descriptor: OwnedFd, kind: ExternalSemaphoreKind) -> Result<ExternalSemaphore> {
+        external::import_semaphore(&self.functions, descriptor, kind)
+    }
+
+    fn external_semaphore_signal(&self, semaphore: ExternalSemaphore, value: u64, stream: Stream) -> Result<()> {
+        external::signal(&self.functions, semaphore, value, stream)
+    }
+
+    fn external_semaphore_wait(&self, semaphore: ExternalSemaphore, value: u64, stream: Stream) -> Result<()> {
+        external::wait(&self.functions, semaphore, value, stream)
+    }
+
+    fn external_semaphore_destroy(&self, semaphore: ExternalSemaphore) -> Result<()> {
+        // SAFETY: a handle by value.
+        unsafe { self.functions.cuDestroyExternalSemaphore(pointer(semaphore.0)) }
     }
 
     // --- modules and kernels ---

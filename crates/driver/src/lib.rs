@@ -4,8 +4,9 @@
 //! |---|---|
 //! | `library.rs` | dlopen and dlsym |
 //! | `functions.rs` | the one list of driver functions, resolved through `cuGetProcAddress_v2` |
+//! | `loaded.rs` | the driver of the process |
 //! | `cuda.rs` | the implementation of the seam |
-//! | `device.rs` `capture.rs` `memory.rs` `copy.rs` `memop.rs` `module.rs` | calls that take several steps, by noun |
+//! | `device.rs` `capture.rs` `memory.rs` `copy.rs` `external.rs` `memop.rs` `module.rs` | calls of several steps |
 //! | `handle.rs` `out.rs` | the seam's handles and results, and the driver's pointers |
 //! | `host.rs` | real time |
 //!
@@ -19,16 +20,18 @@ mod capture;
 mod copy;
 mod cuda;
 mod device;
+mod external;
 mod functions;
 mod handle;
 mod host;
 mod library;
+mod loaded;
 mod memop;
 mod memory;
 mod module;
 mod out;
 
-pub use cuda::CudaDriver;
 pub use functions::{Functions, Pointers};
 pub use host::RealHost;
 pub use library::{LIBRARY_VARIABLE, Library, Lookup};
+pub use loaded::CudaDriver;

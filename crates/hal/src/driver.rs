@@ -1,10 +1,12 @@
 //! The driver trait: CUDA's nouns, one method each.
 #![allow(unsafe_code)] // declares unsafe methods; this file holds no unsafe block
 
+use std::os::fd::OwnedFd;
+
 use crate::{
-    Attribute, CaptureMode, CaptureStatus, Context, Device, DevicePtr, Event, EventFlags, Function, Graph, Host,
-    HostAllocFlags, HostRegisterFlags, Launch, MemOp, Module, PointerInfo, PriorityRange, Result, Shape, Stream,
-    StreamFlags, Uuid,
+    Attribute, CaptureMode, CaptureStatus, Context, Device, DevicePtr, Event, EventFlags, ExternalMemory,
+    ExternalSemaphore, ExternalSemaphoreKind, Function, Graph, Host, HostAllocFlags, HostRegisterFlags, Launch, MemOp,
+    Module, PointerInfo, PriorityRange, Result, Shape, Stream, StreamFlags, Uuid,
 };
 
 /// A CUDA driver, real or modelled. The crate documentation is its contract.
@@ -212,6 +214,25 @@ pub trait Driver: Send + Sync {
     fn mem_op(&self, stream: Stream, op: MemOp) -> Result<()>;
     /// Several, in order, in one call (`cuStreamBatchMemOp_v2`).
     fn mem_op_batch(&self, stream: Stream, ops: &[MemOp]) -> Result<()>;
+
+    // --- memory and semaphores of other APIs ---
+
+    /// Imports memory that another API, such as Vulkan or OpenGL, has exported as an opaque descriptor: `bytes` as it
+    /// was allocated, `is_dedicated` if that API says so. The driver takes the descriptor; a refused one is closed.
+    fn external_memory_import(&self, descriptor: OwnedFd, bytes: u64, is_dedicated: bool) -> Result<ExternalMemory>;
+    /// The address of a part of imported memory. It is freed by [`Driver::mem_free`], before the import is destroyed.
+    fn external_memory_map(&self, memory: ExternalMemory, offset_bytes: u64, bytes: u64) -> Result<DevicePtr>;
+    /// Ends an import of memory. The other API keeps its own.
+    fn external_memory_destroy(&self, memory: ExternalMemory) -> Result<()>;
+    /// Imports a semaphore that another API has exported as an opaque descriptor. The driver takes the descriptor; a
+    /// refused one is closed.
+    fn external_semaphore_import(&self, descriptor: OwnedFd, kind: ExternalSemaphoreKind) -> Result<ExternalSemaphore>;
+    /// Signals the semaphore when the stream comes to this place: a timeline with `value`, which is 0 for others.
+    fn external_semaphore_signal(&self, semaphore: ExternalSemaphore, value: u64, stream: Stream) -> Result<()>;
+    /// Later work in the stream waits for a signal, of a timeline for one of at least `value`.
+    fn external_semaphore_wait(&self, semaphore: ExternalSemaphore, value: u64, stream: Stream) -> Result<()>;
+    /// Ends an import of a semaphore. Its waits and signals have completed.
+    fn external_semaphore_destroy(&self, semaphore: ExternalSemaphore) -> Result<()>;
 
     // --- modules and kernels ---
 

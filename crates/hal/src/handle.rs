@@ -45,6 +45,14 @@ handle!(
     /// A captured graph (`CUgraph`).
     Graph
 );
+handle!(
+    /// Imported memory of another API (`CUexternalMemory`).
+    ExternalMemory
+);
+handle!(
+    /// An imported semaphore of another API (`CUexternalSemaphore`).
+    ExternalSemaphore
+);
 
 impl Stream {
     /// Handle 0: the legacy default stream, as the plain (not `_ptsz`) entry points read it.

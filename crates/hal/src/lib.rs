@@ -62,6 +62,7 @@
 mod device;
 mod driver;
 mod error;
+mod external;
 mod handle;
 mod host;
 mod launch;
@@ -75,7 +76,8 @@ mod time;
 pub use device::{Attribute, Device, Uuid};
 pub use driver::{Driver, beside_captures};
 pub use error::{Code, Error, Result};
-pub use handle::{Context, DevicePtr, Event, Function, Graph, Module, Stream};
+pub use external::ExternalSemaphoreKind;
+pub use handle::{Context, DevicePtr, Event, ExternalMemory, ExternalSemaphore, Function, Graph, Module, Stream};
 pub use host::{Host, HostThread, ThreadToken, Wait, spawn};
 pub use launch::Launch;
 pub use memop::{MemOp, WaitCondition, Width};

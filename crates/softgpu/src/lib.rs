@@ -10,6 +10,7 @@
 //!   launched).
 //! - Device, pinned and registered memory under unified addressing; copies in 1D, 2D and 3D of every kind, peer copies,
 //!   memsets, pageable copies that consume their source before they return.
+//! - Memory and semaphores of another API, by descriptor ([`ForeignMemory`], [`ForeignSemaphore`]).
 //! - Waits and writes of 32 and 64 bits with all four conditions, and batches of up to 255.
 //! - PTX modules whose kernels are registered by name ([`KernelSpec`]; [`BUILTIN_PTX`] lists those that always are).
 //! - Injected faults ([`Fault`]), a trace, counts, and the proof of a deadlock with its report ([`Deadlock`]).
@@ -45,10 +46,12 @@ mod builtin;
 mod copy_kernel;
 mod driver;
 mod fault;
+mod foreign;
 mod gpu;
 mod host;
 mod kernel;
 mod lookup;
+mod mapping;
 mod model;
 mod parameters;
 mod planted;
@@ -60,6 +63,7 @@ mod submit;
 pub use builder::{Builder, Connections, DEVICES, FAULTS, MAX_CONNECTIONS, MAX_COPY_CONNECTIONS, PRESET};
 pub use builtin::BUILTIN_PTX;
 pub use fault::Fault;
+pub use foreign::{ForeignMemory, ForeignSemaphore};
 pub use gpu::SoftGpu;
 pub use host::Clock;
 pub use kernel::{Direction, Io, KernelSpec, Running, Step};

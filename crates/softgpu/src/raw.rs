@@ -1,17 +1,20 @@
 //! The one file that touches memory by address: the backing of allocations, and moves between them.
 //!
 //! A [`Span`] is a range of this process's memory that is valid for reads and writes while it is used. There are
-//! three ways to one: from [`Backing`] that we own; from the promise of the caller of an `unsafe` driver method,
-//! which [`Backing::promised`] holds as long as the promise holds; and as a part of another span. The rest of this
-//! file follows from that invariant.
+//! four ways to one: from [`Backing`] that we own; from a [`Mapping`], which a backing keeps; from the promise of the
+//! caller of an `unsafe` driver method, which [`Backing::promised`] holds as long as the promise holds; and as a part
+//! of another span. The rest of this file follows from that invariant.
 #![allow(unsafe_code)]
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ffi::c_void;
 use std::ptr::NonNull;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use hal::Width;
+
+use crate::mapping::Mapping;
 
 const PAGE_BYTES: usize = 4096;
 
@@ -19,11 +22,18 @@ const PAGE_BYTES: usize = 4096;
 pub(crate) struct Backing {
     start: NonNull<u8>,
     bytes: u64,
-    owned: Option<(NonNull<u8>, Layout)>,
+    kept: Kept,
 }
 
-// SAFETY: the pointers name memory that is not tied to a thread: the heap's, or the caller's by a promise that names no
-// thread. All access goes through `Span`, whose methods document concurrent access.
+/// The reason why the memory is there.
+enum Kept {
+    Promised,
+    Allocated(NonNull<u8>, Layout),
+    Mapped { _mapping: Arc<Mapping> },
+}
+
+// SAFETY: the pointers name memory that is not tied to a thread: the heap's, a mapping, or the caller's by a promise
+// that names no thread. All access goes through `Span`, whose methods document concurrent access.
 unsafe impl Send for Backing {}
 
 impl Backing {
@@ -38,7 +48,7 @@ impl Backing {
         let skip = base.as_ptr().align_offset(PAGE_BYTES);
         // SAFETY: `skip < PAGE_BYTES` and the block is PAGE_BYTES longer than `bytes`, so this stays inside it.
         let start = unsafe { base.add(skip) };
-        Some(Backing { start, bytes, owned: Some((base, layout)) })
+        Some(Backing { start, bytes, kept: Kept::Allocated(base, layout) })
     }
 
     /// Memory of the caller.
@@ -46,7 +56,19 @@ impl Backing {
     /// # Safety
     /// The range is mapped for reads and writes until this value is dropped.
     pub(crate) unsafe fn promised(start: NonNull<u8>, bytes: u64) -> Backing {
-        Backing { start, bytes, owned: None }
+        Backing { start, bytes, kept: Kept::Promised }
+    }
+
+    /// A part of mapped memory, which stays mapped as long as this lives.
+    ///
+    /// # Panics
+    /// If the part is not inside.
+    pub(crate) fn mapped(mapping: &Arc<Mapping>, offset: u64, bytes: u64) -> Backing {
+        let inside = offset.checked_add(bytes).is_some_and(|end| end <= mapping.bytes());
+        assert!(inside, "a part lies inside its mapping");
+        // SAFETY: `offset` is inside the mapping, as asserted just above.
+        let start = unsafe { mapping.start().add(offset as usize) };
+        Backing { start, bytes, kept: Kept::Mapped { _mapping: Arc::clone(mapping) } }
     }
 
     pub(crate) fn address(&self) -> u64 {
@@ -65,7 +87,7 @@ impl Backing {
 
 impl Drop for Backing {
     fn drop(&mut self) {
-        if let Some((base, layout)) = self.owned {
+        if let Kept::Allocated(base, layout) = self.kept {
             // SAFETY: `base` came from `alloc_zeroed` with this very layout, and spans do not outlive the backing.
             unsafe { dealloc(base.as_ptr(), layout) }
         }

@@ -49,6 +49,15 @@ macro_rules! calls {
                 target: DevicePtr, pitch_bytes: u64, value: u8, width_bytes: u64, height: u64, stream: Stream
             ) -> ();
             mem_op_batch(stream: Stream, ops: &[MemOp]) -> ();
+            external_memory_import(descriptor: std::os::fd::OwnedFd, bytes: u64, is_dedicated: bool) -> ExternalMemory;
+            external_memory_map(memory: ExternalMemory, offset_bytes: u64, bytes: u64) -> DevicePtr;
+            external_memory_destroy(memory: ExternalMemory) -> ();
+            external_semaphore_import(
+                descriptor: std::os::fd::OwnedFd, kind: ExternalSemaphoreKind
+            ) -> ExternalSemaphore;
+            external_semaphore_signal(semaphore: ExternalSemaphore, value: u64, stream: Stream) -> ();
+            external_semaphore_wait(semaphore: ExternalSemaphore, value: u64, stream: Stream) -> ();
+            external_semaphore_destroy(semaphore: ExternalSemaphore) -> ();
             module_load(image: &[u8]) -> Module;
             module_unload(module: Module) -> ();
             module_function(module: Module, name: &str) -> Function;

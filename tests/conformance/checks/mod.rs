@@ -10,6 +10,7 @@ mod defaults;
 mod devices;
 mod errors;
 mod events;
+mod external;
 mod kernels;
 mod memops;
 mod memsets;
@@ -29,6 +30,8 @@ pub struct Case {
     pub devices: i32,
     /// Whether it tries a case that CUDA leaves undefined. Only a model in the same process can be asked that.
     pub model_only: bool,
+    /// Whether it needs descriptors that only the software GPU takes, in this process or behind the loader.
+    pub foreign: bool,
 }
 
 macro_rules! cases {
@@ -38,6 +41,7 @@ macro_rules! cases {
             check: $noun::$check,
             devices: 1,
             model_only: false,
+            foreign: false,
         }),+),+]
     };
 }
@@ -64,6 +68,7 @@ const PLAIN: &[Case] = cases! {
     events: wait_orders_streams random_relay fork_and_join never_recorded query_and_synchronize
         later_work_is_not_captured wait_is_captured_at_the_call record_again destroyed_event_keeps_its_waiters
         wait_in_the_same_stream elapsed elapsed_refusals default_stream_events;
+    external: refusals;
     kernels: atomic_add store spin concurrent stream_order unknown_function bad_images bad_launches shapes load_twice
         globals unknown_global parameters;
     memops: waits_on_host_memory waits_on_device_memory geq_is_cyclic width_of_waits width_of_writes batch long_batch
@@ -82,10 +87,22 @@ const PLAIN: &[Case] = cases! {
 
 /// The checks that need more than one device, or a model.
 const SPECIAL: &[Case] = &[
-    Case { name: "copies::peer", check: copies::peer, devices: 2, model_only: false },
-    Case { name: "contexts::last_release", check: contexts::last_release, devices: 2, model_only: false },
-    Case { name: "errors::stale_handles", check: errors::stale_handles, devices: 1, model_only: true },
+    Case { devices: 2, ..plain("copies::peer", copies::peer) },
+    Case { devices: 2, ..plain("contexts::last_release", contexts::last_release) },
+    Case { model_only: true, ..plain("errors::stale_handles", errors::stale_handles) },
+    foreign("external::memory_is_shared", external::memory_is_shared),
+    foreign("external::memory_refusals", external::memory_refusals),
+    foreign("external::timeline_orders_both", external::timeline_orders_both),
+    foreign("external::binary_is_taken", external::binary_is_taken),
 ];
+
+const fn plain(name: &'static str, check: Check) -> Case {
+    Case { name, check, devices: 1, model_only: false, foreign: false }
+}
+
+const fn foreign(name: &'static str, check: Check) -> Case {
+    Case { foreign: true, ..plain(name, check) }
+}
 
 pub fn all() -> impl Iterator<Item = Case> {
     PLAIN.iter().chain(SPECIAL).copied()

@@ -78,6 +78,8 @@ supported! {
         cuMemsetD2D8_v2 cuMemsetD2D8Async cuMemsetD2D16_v2 cuMemsetD2D16Async cuMemsetD2D32_v2 cuMemsetD2D32Async;
     memop: cuStreamWaitValue32_v2 cuStreamWaitValue64_v2 cuStreamWriteValue32_v2 cuStreamWriteValue64_v2
         cuStreamBatchMemOp_v2;
+    external: cuImportExternalMemory cuExternalMemoryGetMappedBuffer cuDestroyExternalMemory cuImportExternalSemaphore
+        cuSignalExternalSemaphoresAsync cuWaitExternalSemaphoresAsync cuDestroyExternalSemaphore;
     module: cuModuleLoad cuModuleLoadData cuModuleLoadDataEx cuModuleUnload cuModuleGetFunction cuModuleGetGlobal_v2
         cuFuncGetParamInfo cuLaunchKernel cuLaunchKernelEx;
 }

@@ -33,6 +33,8 @@
 //! - Copies: host, device, unified and peer in one dimension; host, device and unified in two and three dimensions;
 //!   batches in both prototypes. The call waits for a batch whose sources may vanish. Sets of 8, 16 and 32 bits.
 //! - Stream memory operations of 32 and 64 bits, also in batches.
+//! - Memory and semaphores of other APIs by descriptor: those that `softgpu::ForeignMemory` and
+//!   `softgpu::ForeignSemaphore` export.
 //! - Modules from PTX that declares kernels known by name; launches with `kernelParams`. Of the options of
 //!   `cuModuleLoadDataEx` only the length of the logs (0) is written back.
 //!
@@ -82,6 +84,7 @@ mod device;
 mod driver;
 mod event;
 mod exports;
+mod external;
 mod loading;
 mod memop;
 mod memory;

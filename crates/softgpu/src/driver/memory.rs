@@ -3,13 +3,33 @@
 
 use std::ptr::NonNull;
 
-use hal::{CaptureStatus, Code, DevicePtr, HostRegisterFlags, Result, Stream};
+use hal::{CaptureStatus, Code, DevicePtr, HostAllocFlags, HostRegisterFlags, Result, Stream};
 
 use crate::gpu::SoftGpu;
 use crate::host::Await;
 use crate::model::Failure;
 use crate::raw::Backing;
-use crate::submit::MANAGE;
+use crate::submit::{LOOKUP, MANAGE};
+
+pub(super) fn allocate(gpu: &SoftGpu, bytes: u64) -> Result<DevicePtr> {
+    gpu.change("cuMemAlloc_v2", MANAGE, |model, caller| {
+        model.refuse_while_capturing(caller)?;
+        model.mem_alloc(caller, bytes)
+    })
+}
+
+pub(super) fn allocate_host(gpu: &SoftGpu, bytes: u64, flags: HostAllocFlags) -> Result<*mut u8> {
+    gpu.change("cuMemHostAlloc", MANAGE, |model, caller| {
+        model.refuse_while_capturing(caller)?;
+        model.host_alloc(caller, bytes, flags)
+    })
+}
+
+pub(super) fn seen_by_device(gpu: &SoftGpu, pointer: *mut u8) -> Result<DevicePtr> {
+    gpu.look_up("cuMemHostGetDevicePointer_v2", LOOKUP, |model, caller| {
+        model.host_device_pointer(caller, pointer as u64)
+    })
+}
 
 pub(super) fn free(gpu: &SoftGpu, pointer: DevicePtr) -> Result<()> {
     gpu.call("cuMemFree_v2", |turn| {

@@ -3,20 +3,24 @@
 #![allow(unsafe_code)] // implements unsafe methods; `Lent` and `Backing` carry their callers' promises
 
 mod context;
+mod device;
+mod external;
 mod kernel;
 mod memory;
 mod stream;
 mod wait;
 
+use std::os::fd::OwnedFd;
+
 use hal::{
-    Attribute, CaptureMode, CaptureStatus, Code, Context, Device, DevicePtr, Event, EventFlags, Function, Graph, Host,
-    HostAllocFlags, HostRegisterFlags, Launch, MemOp, Module, PointerInfo, PriorityRange, Result, Shape, Stream,
-    StreamFlags, Uuid,
+    Attribute, CaptureMode, CaptureStatus, Context, Device, DevicePtr, Event, EventFlags, ExternalMemory,
+    ExternalSemaphore, ExternalSemaphoreKind, Function, Graph, Host, HostAllocFlags, HostRegisterFlags, Launch, MemOp,
+    Module, PointerInfo, PriorityRange, Result, Shape, Stream, StreamFlags, Uuid,
 };
 
 use crate::attribute;
 use crate::gpu::SoftGpu;
-use crate::model::{Declared, Failure, FillJob, FillValue, handles};
+use crate::model::{Declared, FillJob, FillValue, handles};
 use crate::shape::{flat, shaped};
 use crate::submit::{CAPTURE_STATUS, EVENT_RECORD, LOOKUP, MANAGE, MEMOP, POINTER, QUERY, STREAM_WAIT_EVENT};
 
@@ -42,10 +46,7 @@ impl hal::Driver for SoftGpu {
     }
 
     fn device_name(&self, device: Device) -> Result<String> {
-        self.look_up("cuDeviceGetName", LOOKUP, |model, _| {
-            model.device(device)?;
-            Ok(model.parameters.device.name.clone())
-        })
+        device::name(self, device)
     }
 
     fn device_uuid(&self, device: Device) -> Result<Uuid> {
@@ -53,11 +54,7 @@ impl hal::Driver for SoftGpu {
     }
 
     fn device_attribute(&self, which: Attribute, device: Device) -> Result<i32> {
-        self.look_up("cuDeviceGetAttribute", LOOKUP, |model, _| {
-            let device = model.device(device)?;
-            let value = attribute::attribute(which, &model.parameters, device);
-            value.ok_or_else(|| Failure::new(Code::INVALID_VALUE, format!("attribute {} is not modelled", which.0)))
-        })
+        device::attribute(self, which, device)
     }
 
     fn device_total_memory(&self, device: Device) -> Result<u64> {
@@ -243,10 +240,7 @@ impl hal::Driver for SoftGpu {
     // --- memory ---
 
     fn mem_alloc(&self, bytes: u64) -> Result<DevicePtr> {
-        self.change("cuMemAlloc_v2", MANAGE, |model, caller| {
-            model.refuse_while_capturing(caller)?;
-            model.mem_alloc(caller, bytes)
-        })
+        memory::allocate(self, bytes)
     }
 
     fn mem_free(&self, pointer: DevicePtr) -> Result<()> {
@@ -266,10 +260,7 @@ impl hal::Driver for SoftGpu {
     }
 
     fn host_alloc(&self, bytes: u64, flags: HostAllocFlags) -> Result<*mut u8> {
-        self.change("cuMemHostAlloc", MANAGE, |model, caller| {
-            model.refuse_while_capturing(caller)?;
-            model.host_alloc(caller, bytes, flags)
-        })
+        memory::allocate_host(self, bytes, flags)
     }
 
     unsafe fn host_free(&self, pointer: *mut u8) -> Result<()> {
@@ -286,9 +277,7 @@ impl hal::Driver for SoftGpu {
     }
 
     fn host_device_pointer(&self, pointer: *mut u8) -> Result<DevicePtr> {
-        self.look_up("cuMemHostGetDevicePointer_v2", LOOKUP, |model, caller| {
-            model.host_device_pointer(caller, pointer as u64)
-        })
+        memory::seen_by_device(self, pointer)
     }
 
     fn pointer_info(&self, address: u64) -> Result<PointerInfo> {
@@ -388,18 +377,42 @@ impl hal::Driver for SoftGpu {
     // --- stream memory operations ---
 
     fn mem_op(&self, stream: Stream, op: MemOp) -> Result<()> {
-        let name = match op {
-            MemOp::Wait { width: hal::Width::W32, .. } => "cuStreamWaitValue32_v2",
-            MemOp::Wait { width: hal::Width::W64, .. } => "cuStreamWaitValue64_v2",
-            MemOp::Write { width: hal::Width::W32, .. } => "cuStreamWriteValue32_v2",
-            MemOp::Write { width: hal::Width::W64, .. } => "cuStreamWriteValue64_v2",
-        };
-        self.memops(name, stream, &[op], MEMOP)
+        self.memops(stream::name_of(op), stream, &[op], MEMOP)
     }
 
     fn mem_op_batch(&self, stream: Stream, ops: &[MemOp]) -> Result<()> {
         let count = ops.len() as u64;
         self.memops("cuStreamBatchMemOp_v2", stream, ops, |host| host.batch_ns + count * host.batch_each_ns)
+    }
+
+    // --- memory and semaphores of other APIs ---
+
+    fn external_memory_import(&self, descriptor: OwnedFd, bytes: u64, _is_dedicated: bool) -> Result<ExternalMemory> {
+        external::import_memory(self, descriptor, bytes)
+    }
+
+    fn external_memory_map(&self, memory: ExternalMemory, offset_bytes: u64, bytes: u64) -> Result<DevicePtr> {
+        external::map(self, memory, offset_bytes, bytes)
+    }
+
+    fn external_memory_destroy(&self, memory: ExternalMemory) -> Result<()> {
+        external::destroy_memory(self, memory)
+    }
+
+    fn external_semaphore_import(&self, descriptor: OwnedFd, kind: ExternalSemaphoreKind) -> Result<ExternalSemaphore> {
+        external::import_semaphore(self, descriptor, kind)
+    }
+
+    fn external_semaphore_signal(&self, semaphore: ExternalSemaphore, value: u64, stream: Stream) -> Result<()> {
+        external::signal(self, semaphore, value, stream)
+    }
+
+    fn external_semaphore_wait(&self, semaphore: ExternalSemaphore, value: u64, stream: Stream) -> Result<()> {
+        external::wait(self, semaphore, value, stream)
+    }
+
+    fn external_semaphore_destroy(&self, semaphore: ExternalSemaphore) -> Result<()> {
+        external::destroy_semaphore(self, semaphore)
     }
 
     // --- modules and kernels ---

@@ -1,6 +1,6 @@
 //! Streams: a context has room for so many.
 
-use hal::{Result, Stream, StreamFlags};
+use hal::{MemOp, Result, Stream, StreamFlags, Width};
 
 use crate::gpu::SoftGpu;
 use crate::host::Await;
@@ -16,4 +16,14 @@ pub(super) fn create(gpu: &SoftGpu, flags: StreamFlags, priority: i32) -> Result
         let caller = turn.caller(gpu.process);
         turn.model().stream_create(caller, flags, priority)
     })
+}
+
+/// The driver's call of an operation alone.
+pub(super) fn name_of(op: MemOp) -> &'static str {
+    match op {
+        MemOp::Wait { width: Width::W32, .. } => "cuStreamWaitValue32_v2",
+        MemOp::Wait { width: Width::W64, .. } => "cuStreamWaitValue64_v2",
+        MemOp::Write { width: Width::W32, .. } => "cuStreamWriteValue32_v2",
+        MemOp::Write { width: Width::W64, .. } => "cuStreamWriteValue64_v2",
+    }
 }

@@ -21,11 +21,17 @@ impl Model {
     }
 
     pub(crate) fn mem_alloc(&mut self, caller: Caller, bytes: u64) -> Outcome<DevicePtr> {
-        self.place_on_device(caller, bytes, RegionKind::Device)
+        self.place_on_device(caller, bytes, RegionKind::Device, || Backing::zeroed(bytes))
     }
 
-    /// Finds room on the device of the current context.
-    pub(crate) fn place_on_device(&mut self, caller: Caller, bytes: u64, kind: RegionKind) -> Outcome<DevicePtr> {
+    /// Finds room on the device of the current context, for memory that `backing` makes.
+    pub(crate) fn place_on_device(
+        &mut self,
+        caller: Caller,
+        bytes: u64,
+        kind: RegionKind,
+        backing: impl FnOnce() -> Option<Backing>,
+    ) -> Outcome<DevicePtr> {
         let context = self.current(caller)?;
         if bytes == 0 {
             return Err(Failure::new(Code::INVALID_VALUE, "0 bytes"));
@@ -36,7 +42,7 @@ impl Model {
         let fits = state.memory_used.checked_add(bytes).is_some_and(|used| used <= state.memory_limit);
         let space = &self.processes[caller.process].space;
         let start = fits.then(|| space.device_gap(device, state.cursor, bytes)).flatten().ok_or_else(full)?;
-        let backing = Backing::zeroed(bytes).ok_or_else(full)?;
+        let backing = backing().ok_or_else(full)?;
         let buffer_id = self.buffer_id();
         let state = &mut self.devices[device];
         state.cursor = (start + bytes).next_multiple_of(DEVICE_ALIGN);
@@ -97,7 +103,14 @@ impl Model {
         Ok(pointer)
     }
 
-    fn add_host_region(&mut self, caller: Caller, context: ContextKey, bytes: u64, kind: RegionKind, backing: Backing) {
+    pub(crate) fn add_host_region(
+        &mut self,
+        caller: Caller,
+        context: ContextKey,
+        bytes: u64,
+        kind: RegionKind,
+        backing: Backing,
+    ) {
         let device = self.contexts[context].device;
         let buffer_id = self.buffer_id();
         let start = backing.address();

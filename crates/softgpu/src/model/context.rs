@@ -228,6 +228,7 @@ impl Model {
         for capture in self.captures.keys_where(|capture| capture.context == key) {
             self.captures.remove(capture);
         }
+        self.drop_imports(key);
         for region in self.processes[process].space.remove_context(key) {
             if region.is_device() {
                 self.devices[region.device].memory_used -= region.bytes;

@@ -15,6 +15,7 @@ use super::stream::Route;
 use super::{Caller, ContextKey, Failure, FunctionKey, Model, ModuleKey, Ns, OpKey, Outcome, StreamKey, handles};
 use crate::kernel::{Direction, Io, KernelSpec, Running, Step};
 use crate::ptx;
+use crate::raw::Backing;
 
 /// A loaded module.
 pub(crate) struct Module {
@@ -101,7 +102,7 @@ impl Model {
     ) -> Outcome<BTreeMap<String, (DevicePtr, u64)>> {
         let mut placed = BTreeMap::new();
         for global in declared {
-            match self.place_on_device(caller, global.bytes, RegionKind::Global) {
+            match self.place_on_device(caller, global.bytes, RegionKind::Global, || Backing::zeroed(global.bytes)) {
                 Ok(address) => placed.insert(global.name, (address, global.bytes)),
                 Err(failure) => {
                     placed.into_values().for_each(|(address, _)| self.mem_release(caller.process, address.0));

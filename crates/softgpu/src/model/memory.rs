@@ -26,6 +26,8 @@ pub(crate) enum RegionKind {
     Pinned,
     /// Pinned memory that the application registered.
     Registered,
+    /// The word of an imported semaphore.
+    Semaphore,
 }
 
 /// An allocation or a registration.

@@ -11,6 +11,7 @@ mod copy;
 mod deadlock;
 mod engine;
 mod event;
+mod external;
 mod fault;
 mod kernel;
 mod link;
@@ -34,6 +35,7 @@ use capture::{Capture, Graph};
 use context::{Context, DeviceState, Process};
 use engine::Engine;
 use event::Event;
+use external::{ExternalMemory, ExternalSemaphore};
 use fault::Faults;
 use kernel::{Function, Module};
 use op::{Kind, Op};
@@ -67,6 +69,8 @@ pub(crate) mod handles {
     pub(crate) const FUNCTION: u8 = 0x0f;
     pub(crate) const GRAPH: u8 = 0x06;
     pub(crate) const CAPTURE: u8 = 0x0a;
+    pub(crate) const EXTERNAL_MEMORY: u8 = 0x0b;
+    pub(crate) const EXTERNAL_SEMAPHORE: u8 = 0x09;
 }
 
 /// The caller of a driver call, and the time at which the call takes effect.
@@ -146,6 +150,8 @@ pub(crate) struct Model {
     /// The capture mode of each thread that exchanged it.
     capture_modes: BTreeMap<u64, CaptureMode>,
     graphs: Slab<Graph>,
+    external_memories: Slab<ExternalMemory>,
+    external_semaphores: Slab<ExternalSemaphore>,
     kernels: Registry,
     faults: Faults,
     planted: Vec<Planted>,
@@ -180,6 +186,8 @@ impl Model {
             captures: Slab::default(),
             capture_modes: BTreeMap::new(),
             graphs: Slab::default(),
+            external_memories: Slab::default(),
+            external_semaphores: Slab::default(),
             kernels,
             faults: Faults::default(),
             planted,

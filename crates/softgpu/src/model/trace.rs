@@ -52,6 +52,8 @@ pub struct Live {
     pub modules: usize,
     /// Graphs.
     pub graphs: usize,
+    /// Imports of memory and semaphores.
+    pub imports: usize,
     /// Hardware queues that were given out.
     pub queues: usize,
     /// Entries of the agenda.
@@ -87,6 +89,7 @@ impl Model {
             allocations: self.processes.iter().map(|process| process.space.len()).sum(),
             modules: self.modules.len(),
             graphs: self.graphs.len(),
+            imports: self.imports(),
             queues: self.queues.len(),
             agenda: self.agenda.len(),
         }
