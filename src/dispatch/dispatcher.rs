@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use copies::bell::Bell;
 use copies::worker::Worker;
 use copies::{Overtake, Priority, PriorityStream};
+use doors::forks::Process;
 use graph::Graph;
 use hal::{Code, EventFlags};
 
@@ -100,13 +101,13 @@ impl Dispatcher {
     /// The counts so far.
     #[must_use]
     pub fn statistics(&self) -> DispatchStatistics {
-        self.shared.enter().statistics
+        self.shared.enter_here().map(|held| held.statistics).unwrap_or_default()
     }
 
     /// The counts of the graph.
     #[must_use]
     pub fn graph_statistics(&self) -> graph::Statistics {
-        self.shared.enter().graph.statistics()
+        self.shared.enter_here().map(|held| held.graph.statistics()).unwrap_or_default()
     }
 
     /// No further step is taken: those under way end.
@@ -164,12 +165,16 @@ fn shared(overtake: &Arc<Overtake>, lanes: Vec<PriorityStream>, graph: Graph, op
         lanes,
         bells: Bells { completion: Bell::default(), workers: (0..options.workers).map(|_| Bell::default()).collect() },
         state: Mutex::new(state),
-        process: std::process::id(),
+        process: Process::this(),
     }
 }
 
 impl Drop for Dispatcher {
     fn drop(&mut self) {
+        if !self.shared.process.is_this() {
+            // The threads and the device are the parent's.
+            return std::mem::forget((std::mem::take(&mut self.threads), Arc::clone(&self.shared)));
+        }
         self.stop();
         self.threads.clear();
         let (shared, mut dead) = (&self.shared, Vec::new());

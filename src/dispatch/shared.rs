@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex};
 
 use copies::copy::{CopyHandle, Lift};
 use copies::{Overtake, PriorityStream};
+use doors::forks::Process;
 use graph::{NodeId, Priority};
 use hal::locks::lock;
 use hal::{Driver, Nanos, Wait};
@@ -33,12 +34,18 @@ pub(crate) struct Shared {
     pub bells: Bells,
     pub state: Mutex<State>,
     /// The process that the threads are in.
-    pub process: u32,
+    pub process: Process,
 }
 
 impl Shared {
     pub fn enter(&self) -> Held<'_> {
         Held::new(&self.bells, lock(&self.state))
+    }
+
+    /// The same for a caller that may be in the child of a fork. There another thread may have held the lock, and
+    /// never lets it go.
+    pub fn enter_here(&self) -> Result<Held<'_>, Error> {
+        if self.process.is_this() { Ok(self.enter()) } else { Err(Error::Forked) }
     }
 
     pub fn lane(&self, lane: u8) -> &PriorityStream {
@@ -133,8 +140,7 @@ impl Shared {
 
     /// A function waits for the node, or a thread does.
     pub fn want(self: &Arc<Shared>, node: NodeId) -> Result<(), Error> {
-        self.check_process()?;
-        let mut held = self.enter();
+        let mut held = self.enter_here()?;
         held.want(node);
         self.pump(held);
         Ok(())
@@ -156,7 +162,7 @@ impl Shared {
 
     /// One task comes after another.
     pub fn order(self: &Arc<Shared>, first: NodeId, then: NodeId) -> Result<(), Error> {
-        let mut held = self.enter();
+        let mut held = self.enter_here()?;
         held.graph.before(first, then)?;
         // A function of the host may wait now for work that has been submitted.
         held.want(first);
@@ -165,15 +171,19 @@ impl Shared {
     }
 
     pub fn release(self: &Arc<Shared>, node: NodeId) -> Result<(), Error> {
-        let mut held = self.enter();
+        let mut held = self.enter_here()?;
         held.graph.release(node)?;
         self.pump(held);
         Ok(())
     }
+}
 
-    /// The threads that run tasks are not in the child of a fork.
-    pub fn check_process(&self) -> Result<(), Error> {
-        if self.process == std::process::id() { Ok(()) } else { Err(Error::Forked) }
+impl Drop for Shared {
+    fn drop(&mut self) {
+        if !self.process.is_this() {
+            // The driver and the copy layer have no threads here either: a call could wait for them for ever.
+            std::mem::forget((std::mem::take(&mut self.lanes), Arc::clone(&self.overtake)));
+        }
     }
 }
 

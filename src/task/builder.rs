@@ -86,7 +86,7 @@ impl<'t, 'n> TaskBuilder<'t, 'n> {
     /// Submits the task, and dispatches it if it is ready.
     pub fn submit(self) -> Result<Handle, Error> {
         let shared = self.shared;
-        let mut held = shared.enter();
+        let mut held = shared.enter_here()?;
         self.check(&held)?;
         if let Some(handle) = self.after_a_failure() {
             return Ok(handle);
@@ -110,7 +110,7 @@ impl<'t, 'n> TaskBuilder<'t, 'n> {
     /// Submits the task as the one to which others refer by its name ([`crate::task::Tasks::named`]).
     pub fn submit_named(self) -> Result<Handle, Error> {
         let (shared, name) = (self.shared, self.set.name_of(self.name));
-        let mut held = shared.enter();
+        let mut held = shared.enter_here()?;
         self.check(&held)?;
         let (node, outcome) = held.named(&name, self.set)?;
         held.graph.fill(node, &self.spec())?;

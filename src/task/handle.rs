@@ -47,7 +47,8 @@ impl Handle {
     /// Whether all work of the task has been submitted, or its function has run.
     #[must_use]
     pub fn is_launched(&self) -> bool {
-        self.is_done() || matches!(self.shared.enter().graph.stage(self.node), Stage::Launched | Stage::Ended)
+        let stage = || Some(self.shared.enter_here().ok()?.graph.stage(self.node));
+        self.is_done() || matches!(stage(), Some(Stage::Launched | Stage::Ended))
     }
 
     /// Whether the task has ended.
@@ -73,7 +74,9 @@ impl Handle {
     /// The task as errors name it.
     #[must_use]
     pub fn name(&self) -> String {
-        self.shared.enter().graph.label(self.node).to_string()
+        self.shared
+            .enter_here()
+            .map_or_else(|_| "(of another process)".to_owned(), |held| held.graph.label(self.node).to_string())
     }
 
     /// `other` comes after this task (start-after and finish-before, PX-02).
@@ -86,7 +89,7 @@ impl Handle {
 
     /// One more reference, which [`Handle::release`] takes away: until then the task does not start (PX-03).
     pub fn hold(&self) -> Result<(), Error> {
-        Ok(self.shared.enter().graph.hold(self.node)?)
+        Ok(self.shared.enter_here()?.graph.hold(self.node)?)
     }
 
     /// Releases a reference. A task without references starts.
@@ -100,7 +103,7 @@ impl Handle {
 
     /// Gives the task another priority of its own. The tasks before it inherit it.
     pub fn raise(&self, to: Priority) -> Result<(), Error> {
-        let mut held = self.shared.enter();
+        let mut held = self.shared.enter_here()?;
         held.graph.set_priority(self.node, to)?;
         self.shared.pump(held);
         Ok(())

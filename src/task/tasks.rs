@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use graph::{Direction, Kind, NodeId};
 use hal::Wait;
-use hal::locks::lock;
 
 use crate::dispatch::Dispatcher;
 use crate::dispatch::shared::Shared;
@@ -38,7 +37,7 @@ impl Tasks {
 
     /// From now on submitted tasks wait until the set is started (PX-01).
     pub fn stop(&self) {
-        let mut held = self.shared.enter();
+        let Ok(mut held) = self.shared.enter_here() else { return };
         if self.set.stop() {
             held.graph.end_simulation();
         }
@@ -47,7 +46,7 @@ impl Tasks {
 
     /// Starts the tasks that have been submitted since the set was stopped, as far as nothing else holds them.
     pub fn start(&self) -> Result<(), Error> {
-        let mut held = self.shared.enter();
+        let mut held = self.shared.enter_here()?;
         let Some(waiting) = self.set.start() else { return Ok(()) };
         held.graph.begin_simulation();
         let released = waiting.into_iter().try_for_each(|node| held.graph.release(node));
@@ -59,7 +58,7 @@ impl Tasks {
     /// a reference until then. If that is released instead ([`Handle::release`]), the tasks after it run without it
     /// (PX-05).
     pub fn named(&self, name: &str) -> Result<Handle, Error> {
-        let mut held = self.shared.enter();
+        let mut held = self.shared.enter_here()?;
         let (node, outcome) = held.named(&self.set.name_of(name), &self.set)?;
         drop(held);
         Ok(Handle::new(&self.shared, node, outcome))
@@ -116,7 +115,7 @@ impl Tasks {
 
     /// A group: its tasks of the device are dispatched when it is dropped, and not before (PX-12).
     pub fn group(&self) -> Result<Group, Error> {
-        self.shared.enter().graph.begin_group();
+        self.shared.enter_here()?.graph.begin_group();
         // From here on dropping it ends the group.
         let mut group = Group { tasks: self.clone(), before: None, behind: None };
         group.before = Some(self.join("before the group").held().submit()?);
@@ -126,11 +125,10 @@ impl Tasks {
 
     /// Waits until all tasks of the set have ended. Not for the functions of tasks.
     pub fn wait(&self) -> Result<(), Error> {
-        self.shared.check_process()?;
         if self.set.is_idle() {
             return Ok(());
         }
-        let mut held = self.shared.enter();
+        let mut held = self.shared.enter_here()?;
         held.flush = true;
         self.shared.pump(held);
         let end = self.shared.wait(&mut || self.set.is_idle());
@@ -142,7 +140,7 @@ impl Tasks {
 
     /// A task of the set that has not ended, for an error.
     fn oldest(&self) -> String {
-        let held = lock(&self.shared.state);
+        let Ok(held) = self.shared.enter_here() else { return "(none)".to_owned() };
         let of_this_set = |body: &&Body| Arc::ptr_eq(&body.set, &self.set);
         let node: Option<NodeId> = held.bodies.iter().flatten().find(of_this_set).map(|body| body.node);
         node.map_or_else(|| "(none)".to_owned(), |node| held.graph.label(node).to_string())
@@ -189,7 +187,7 @@ impl Drop for Group {
             }
         };
         release(&self.before);
-        let mut held = shared.enter();
+        let Ok(mut held) = shared.enter_here() else { return };
         held.graph.end_group();
         shared.pump(held);
         release(&self.behind);

@@ -9,6 +9,7 @@
 //! | `descriptor.rs` | writes to a descriptor, at once or not at all |
 //! | `file.rs` | reading and writing files |
 //! | `fault.rs` | mistakes in a text, with their place |
+//! | `forks.rs` | whether this process is the child of another one |
 //! | `variable.rs` | variables that name files |
 //! | `signals.rs` | keeps signals that a write raises from the program |
 #![deny(clippy::print_stderr, clippy::print_stdout)] // messages go through `log`
@@ -18,6 +19,7 @@
 mod descriptor;
 pub mod fault;
 pub mod file;
+pub mod forks;
 mod listener;
 pub mod messages;
 mod panics;

@@ -1,6 +1,7 @@
 //! All checks, one file per noun.
 
 mod chains;
+mod children;
 mod creation;
 mod failures;
 mod order;
@@ -22,6 +23,7 @@ macro_rules! checks {
 /// The noun and the property, such as `chains::bytes`, and the check.
 pub const ALL: &[(&str, Check)] = checks! {
     chains: bytes many turns;
+    children: of_a_fork exit_in_the_middle;
     creation: none_after_warm_up;
     failures: of_a_launch of_a_function panics arguments;
     order: through_the_host completes after_launch foreign held_and_released inherited cycles;

@@ -1,0 +1,126 @@
+//! A child of a fork has no threads for tasks, and a process may exit in the middle. Each check runs in a process of
+//! its own, which has no threads of other checks.
+
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use hal::Nanos;
+use overtake::dispatch::DispatchOptions;
+use overtake::task::{Error, Handle, Lane, More};
+
+use crate::arm::Arm;
+use crate::bed::{self, Bed};
+use crate::doors;
+use crate::failure::{Failure, Outcome, ensure, same};
+use crate::rig::Rig;
+
+/// The variable that marks a process that runs one check.
+const CHILD_VARIABLE: &str = "OVERTAKE_TASKS_CHILD";
+/// The exit code of a process that exits in the middle.
+const CODE: i32 = 7;
+const FORKS: u32 = 24;
+
+/// Runs a check of this file in a process of its own, and returns its exit code and its messages.
+fn alone(name: &str) -> Result<(Option<i32>, String), Failure> {
+    let arm = Arm::from_environment().map_err(Failure::from_text)?;
+    let program = std::env::current_exe().map_err(|error| Failure::new(format_args!("this program: {error}")))?;
+    let mut command = Command::new(program);
+    command.args(["--exact", &format!("{}::children::{name}", arm.name()), "--color=never"]);
+    let output = command.env(CHILD_VARIABLE, "1").output();
+    let output = output.map_err(|error| Failure::new(format_args!("the child: {error}")))?;
+    Ok((output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned()))
+}
+
+fn is_alone() -> bool {
+    std::env::var_os(CHILD_VARIABLE).is_some()
+}
+
+/// A task of the device that is at work, one that waits for it, one that is held, and a function that is being run.
+fn unfinished(rig: &Rig, bed: &Bed, end: &Arc<AtomicBool>) -> Result<Vec<Handle>, Failure> {
+    let (spin, end) = (bed.kernels.spin.clone(), Arc::clone(end));
+    let device = bed.tasks.kernel("device", move |lane: &mut Lane<'_>| {
+        doors::spin(lane, &spin, Nanos::from_ms(20))?;
+        Ok(More::Done)
+    });
+    let device = device.submit()?;
+    let waits = bed.tasks.host("waits", || Ok(())).after(&device).submit()?;
+    let held = bed.tasks.kernel("held", |_: &mut Lane<'_>| Ok(More::Done)).held().submit()?;
+    let driver = Arc::clone(rig.shared_driver());
+    let runs = bed.tasks.host("runs", move || {
+        while !end.load(Ordering::Acquire) {
+            driver.host().sleep(Nanos::from_us(50));
+        }
+        Ok(())
+    });
+    Ok(vec![device, waits, held, runs.submit()?])
+}
+
+/// Every call in the child of a fork returns, with any thread of the parent inside the dispatcher.
+pub fn of_a_fork(rig: &Rig) -> Outcome {
+    if !is_alone() {
+        let (code, said) = alone("of_a_fork")?;
+        ensure!(code == Some(0) && said.contains("1 passed"), "{said}");
+        return Ok(());
+    }
+    let bed = bed::open_with(rig, DispatchOptions { workers: 3, ..DispatchOptions::default() })?;
+    let end: Arc<AtomicBool> = Arc::default();
+    let tasks = unfinished(rig, &bed, &end)?;
+    let done = bed.tasks.join("done").submit()?;
+    let (set, is_over) = (bed.tasks.clone(), Arc::new(AtomicBool::new(false)));
+    let mut parents = Some((bed, tasks, done));
+    // Beside a thread that has the dispatcher's lock most of the time.
+    let (hammering, count) = (set.clone(), Arc::clone(&is_over));
+    let hammer = std::thread::spawn(move || {
+        while !count.load(Ordering::Acquire) {
+            drop(hammering.named("hammered"));
+        }
+    });
+    let children = (0..FORKS).try_for_each(|_| doors::in_child(|| parents.take().is_some_and(in_child)));
+    is_over.store(true, Ordering::Release);
+    hammer.join().map_err(|_| Failure::new("the hammering thread panicked"))?;
+    children?;
+    let (_bed, tasks, _) = parents.expect("only a child has taken it");
+    end.store(true, Ordering::Release);
+    set.named("hammered")?.release()?;
+    tasks[2].release()?;
+    // The parent has noticed nothing.
+    Ok(tasks.iter().try_for_each(Handle::wait)?)
+}
+
+fn in_child((bed, tasks, done): (Bed, Vec<Handle>, Handle)) -> bool {
+    let is_forked = |result: Result<(), Error>| matches!(result, Err(Error::Forked));
+    let waits = tasks.iter().all(|task| is_forked(task.wait()));
+    let changes = [tasks[2].release(), tasks[2].hold(), tasks[2].before(&tasks[1]), tasks[2].raise(bed::urgent())];
+    let submits = [
+        bed.tasks.join("join").submit().map(drop),
+        bed.tasks.join("named").submit_named().map(drop),
+        bed.tasks.join("after").after(&tasks[0]).submit().map(drop),
+        bed.tasks.named("other").map(drop),
+        bed.tasks.group().map(drop),
+        bed.tasks.start(),
+        bed.tasks.wait(),
+    ];
+    bed.tasks.stop();
+    let is_known = done.wait().is_ok() && !tasks[0].is_launched() && !tasks[2].name().is_empty();
+    let is_empty = bed.dispatcher.statistics().launches == 0;
+    let Bed { dispatcher, tasks: set, overtake, kernels: _ } = bed;
+    drop((dispatcher, tasks, done, set));
+    // It is the copy layer's, which knows no forks.
+    std::mem::forget(overtake);
+    waits && changes.into_iter().all(is_forked) && submits.into_iter().all(is_forked) && is_known && is_empty
+}
+
+/// The process ends with its own code, while tasks are held, wait, run, and are at work on the device.
+pub fn exit_in_the_middle(rig: &Rig) -> Outcome {
+    if !is_alone() {
+        let (code, said) = alone("exit_in_the_middle")?;
+        same("the exit code", &code, &Some(CODE))
+            .map_err(|failure| Failure::from_text(format!("{failure}: {said}")))?;
+        return Ok(());
+    }
+    let bed = bed::open(rig)?;
+    unfinished(rig, &bed, &Arc::default())?;
+    rig.driver().host().sleep(Nanos::from_ms(1));
+    std::process::exit(CODE)
+}
