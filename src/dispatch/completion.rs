@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use hal::{Host, Nanos};
+use hal::{CaptureMode, Host, Nanos};
 
 use crate::dispatch::expectations::LINGER;
+use crate::dispatch::inside::Inside;
 use crate::dispatch::marks::Mark;
 use crate::dispatch::shared::Shared;
 
@@ -36,6 +37,9 @@ enum Look {
 pub(crate) fn look_after(shared: &Arc<Shared>, host: &dyn Host) {
     let bell = &shared.bells.completion;
     bell.listen();
+    let _inside = Inside::begin(Arc::as_ptr(shared) as usize);
+    // The thread asks about events, which captures of the program would prohibit.
+    let _ = shared.driver.exchange_capture_mode(CaptureMode::Relaxed);
     let entered = shared.overtake.cuda_context().enter();
     if let Err(error) = &entered {
         shared.enter().lose_device(error.clone());

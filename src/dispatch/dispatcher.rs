@@ -1,6 +1,8 @@
 //! The dispatcher: opening it, and closing it.
 
 use std::fmt;
+use std::mem::ManuallyDrop;
+use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
 use copies::bell::Bell;
@@ -13,6 +15,7 @@ use hal::{Code, EventFlags};
 use crate::dispatch::bells::Bells;
 use crate::dispatch::expectations::Expectations;
 use crate::dispatch::faults::Faults;
+use crate::dispatch::inside::is_inside;
 use crate::dispatch::marks::{MARKS_MAX, Marks};
 use crate::dispatch::options::{DispatchOptions, WORKERS_MAX};
 use crate::dispatch::rest::rest;
@@ -109,20 +112,6 @@ impl Dispatcher {
     pub fn graph_statistics(&self) -> graph::Statistics {
         self.shared.enter_here().map(|held| held.graph.statistics()).unwrap_or_default()
     }
-
-    /// No further step is taken: those under way end.
-    fn stop(&self) {
-        let shared = &self.shared;
-        shared.enter().is_closed = true;
-        let host = shared.driver.host();
-        loop {
-            // Its thread may be in a function of the caller's, which has an end.
-            if !shared.enter().is_dispatching {
-                return;
-            }
-            host.sleep(hal::Nanos::from_us(10));
-        }
-    }
 }
 
 /// One stream for each lane, at the highest priority of its group.
@@ -162,6 +151,7 @@ fn shared(overtake: &Arc<Overtake>, lanes: Vec<PriorityStream>, graph: Graph, op
     Shared {
         driver: Arc::clone(overtake.driver()),
         overtake: Arc::clone(overtake),
+        lent: lanes.iter().map(|_| AtomicBool::new(false)).collect(),
         lanes,
         bells: Bells { completion: Bell::default(), workers: (0..options.workers).map(|_| Bell::default()).collect() },
         state: Mutex::new(state),
@@ -175,27 +165,48 @@ impl Drop for Dispatcher {
             // The threads and the device are the parent's.
             return std::mem::forget((std::mem::take(&mut self.threads), Arc::clone(&self.shared)));
         }
-        self.stop();
-        self.threads.clear();
-        let (shared, mut dead) = (&self.shared, Vec::new());
-        self.shared.at_home(|| {
-            let rest = rest(&*shared.driver, &shared.lanes);
-            let mut held = shared.enter();
-            if let Err(error) = rest {
-                held.lose_device(error);
-            }
-            held.end();
-            std::mem::swap(&mut dead, &mut held.dead);
-            let events: Vec<_> = held.marks.iter_mut().flat_map(|marks| std::mem::take(marks).into_events()).collect();
-            drop(held);
-            for event in events {
-                if let Err(error) = shared.driver.event_destroy(event) {
-                    log::warn!("an event of the dispatcher cannot be destroyed: {error}");
-                }
-            }
-        });
-        bury(&mut dead);
+        let (shared, threads) = (Arc::clone(&self.shared), std::mem::take(&mut self.threads));
+        if !is_inside(Arc::as_ptr(&shared) as usize) {
+            return close(&shared, threads);
+        }
+        // This thread is one of those that have to end first.
+        shared.enter().is_closed = true;
+        let (driver, threads) = (Arc::clone(&shared.driver), ManuallyDrop::new(threads));
+        let closing = move || close(&shared, ManuallyDrop::into_inner(threads));
+        if let Err(error) = hal::spawn(&driver, "overtake-closing", closing) {
+            log::error!(
+                "a dispatcher that one of its tasks drops is not closed, and tasks without an end stay: {error}"
+            );
+        }
     }
+}
+
+/// No further step is taken, those under way end, and so does every task.
+fn close(shared: &Arc<Shared>, threads: Vec<Worker>) {
+    shared.enter().is_closed = true;
+    // The thread that dispatches may be in a function of the caller's, which has an end.
+    while shared.enter().is_dispatching {
+        shared.driver.host().sleep(hal::Nanos::from_us(10));
+    }
+    drop(threads);
+    let mut dead = Vec::new();
+    shared.at_home(|| {
+        let rest = rest(&*shared.driver, &shared.lanes);
+        let mut held = shared.enter();
+        if let Err(error) = rest {
+            held.lose_device(error);
+        }
+        held.end();
+        std::mem::swap(&mut dead, &mut held.dead);
+        let events: Vec<_> = held.marks.iter_mut().flat_map(|marks| std::mem::take(marks).into_events()).collect();
+        drop(held);
+        for event in events {
+            if let Err(error) = shared.driver.event_destroy(event) {
+                log::warn!("an event of the dispatcher cannot be destroyed: {error}");
+            }
+        }
+    });
+    bury(&mut dead);
 }
 
 impl fmt::Debug for Dispatcher {

@@ -37,7 +37,7 @@ impl Drop for Held<'_> {
     fn drop(&mut self) {
         let state = &mut **self;
         let mut worker = None;
-        if state.asleep != 0 && state.graph.has_host_function() {
+        if state.asleep != 0 && !state.is_closed && state.graph.has_host_function() {
             // One is enough: it rings the next if there is more.
             let index = state.asleep.trailing_zeros();
             state.asleep &= state.asleep - 1;

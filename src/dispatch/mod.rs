@@ -3,11 +3,13 @@
 //! `src/dispatch/README.md` tells the states.
 
 mod bells;
+mod captures;
 mod completion;
 mod dispatcher;
 mod expectations;
 mod faults;
 mod held;
+mod inside;
 mod loss;
 mod marks;
 mod options;

@@ -5,6 +5,7 @@
 //! further step, and stops dispatching if there is none, without letting go of the lock between.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use copies::copy::{CopyHandle, Lift};
@@ -15,7 +16,9 @@ use hal::locks::lock;
 use hal::{Driver, Nanos, Wait};
 
 use crate::dispatch::bells::Bells;
+use crate::dispatch::captures;
 use crate::dispatch::held::Held;
+use crate::dispatch::inside;
 use crate::dispatch::marks::Mark;
 use crate::dispatch::rest::is_idle;
 use crate::dispatch::state::{Body, Launching, Panic, State, Step, Taken};
@@ -31,6 +34,8 @@ pub(crate) struct Shared {
     pub driver: Arc<dyn Driver>,
     pub overtake: Arc<Overtake>,
     pub lanes: Vec<PriorityStream>,
+    /// The lanes whose streams functions of tasks have asked for: they may do anything with them.
+    pub lent: Vec<AtomicBool>,
     pub bells: Bells,
     pub state: Mutex<State>,
     /// The process that the threads are in.
@@ -64,6 +69,7 @@ impl Shared {
         held.collect();
         if !held.is_dispatching {
             held.is_dispatching = true;
+            let _inside = inside::Inside::begin(Arc::as_ptr(self) as usize);
             let (mut visit, mut steps) = (None, 0);
             while let Some(step) = held.step() {
                 std::mem::swap(&mut dead, &mut held.dead);
@@ -115,13 +121,27 @@ impl Shared {
         }
         let Launching { node, lane, turn, priority, can_begin, .. } = launching;
         let (driver, stream) = (&self.driver, self.lane(lane));
+        let (inside, is_lent): (&dyn Inside, _) = (&**self, &self.lent[usize::from(lane)]);
         let mut entered =
-            Lane { inside: &**self, driver, stream, node, number: lane, turn, priority, can_begin, copies: Vec::new() };
+            Lane { inside, driver, stream, node, number: lane, turn, priority, can_begin, copies: Vec::new(), is_lent };
         let work = &mut launching.work;
-        let outcome = caught(|| work(&mut entered));
+        let mut outcome = caught(|| work(&mut entered));
         launching.copies = entered.copies;
-        // A launch that failed may have left the device dead. Its streams say so.
-        let lost = outcome.is_err().then(|| is_idle(&**driver, stream.raw()).err()).flatten();
+        let mut lost = None;
+        if is_lent.load(Ordering::Relaxed) {
+            match captures::end(&**driver, stream.raw()) {
+                Ok(false) => {}
+                Ok(true) => {
+                    self.enter().statistics.captures_ended += 1;
+                    outcome = Err(captures::LEFT_OPEN.into());
+                }
+                Err(error) => (outcome, lost) = (Err(captures::LEFT_OPEN.into()), Some(error)),
+            }
+        }
+        if outcome.is_err() && lost.is_none() {
+            // A launch that failed may have left the device dead. Its streams say so.
+            lost = hal::beside_captures(&**driver, || is_idle(&**driver, stream.raw())).err();
+        }
         // To read the clock costs as much as the rest of this.
         let has_recorded = launching.joins.iter().any(|join| join.record.is_some());
         let at = if has_recorded { self.driver.host().now() } else { Nanos::ZERO };

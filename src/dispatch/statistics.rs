@@ -13,6 +13,8 @@ pub struct DispatchStatistics {
     pub marks: u64,
     /// Submitted copies that were raised because a more urgent task came to wait for them.
     pub lifts: u64,
+    /// Captures that a task's function had begun in its lane and not ended. They were ended, and the task failed.
+    pub captures_ended: u64,
     /// Whether the device has failed. No task of the device runs any more.
     pub is_device_lost: bool,
 }

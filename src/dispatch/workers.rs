@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use hal::{Host, Nanos};
 
+use crate::dispatch::inside::Inside;
 use crate::dispatch::shared::{Shared, run};
 use crate::dispatch::state::Taken;
 
@@ -17,6 +18,7 @@ const AWAKE: Nanos = Nanos::from_us(30);
 pub(crate) fn work(shared: &Arc<Shared>, host: &dyn Host, index: usize) {
     let bell = &shared.bells.workers[index];
     bell.listen();
+    let _inside = Inside::begin(Arc::as_ptr(shared) as usize);
     while !bell.has_ended() {
         let seen = bell.count();
         let mut held = shared.enter();

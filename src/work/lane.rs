@@ -2,6 +2,7 @@
 #![allow(unsafe_code)] // copies and launches are unsafe; the caller's promise is passed on
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use copies::PriorityStream;
 use copies::copy::{CopyHandle, Request};
@@ -37,18 +38,22 @@ pub struct Lane<'l> {
     pub(crate) can_begin: Option<bool>,
     /// The copies so far.
     pub(crate) copies: Vec<CopyHandle>,
+    /// Functions have asked for the stream.
+    pub(crate) is_lent: &'l AtomicBool,
 }
 
 impl Lane<'_> {
     /// The stream of the lane, for calls of libraries. Work that is submitted to other streams is not the task's.
     #[must_use]
     pub fn stream(&self) -> Stream {
+        self.is_lent.store(true, Ordering::Relaxed);
         self.stream.raw()
     }
 
     /// The stream of the lane as the copy layer knows it.
     #[must_use]
     pub fn priority_stream(&self) -> &PriorityStream {
+        self.is_lent.store(true, Ordering::Relaxed);
         self.stream
     }
 
@@ -101,7 +106,7 @@ impl Lane<'_> {
     pub unsafe fn launch(&mut self, kernel: &Kernel, shape: &Shape, mut arguments: Arguments) -> hal::Result<()> {
         self.can_begin = Some(false);
         // SAFETY: passed on to the caller.
-        unsafe { kernel.launch(&**self.driver, self.stream(), shape, &mut arguments) }
+        unsafe { kernel.launch(&**self.driver, self.stream.raw(), shape, &mut arguments) }
     }
 
     /// The other task, which must not have been started, waits until this one has completed (PX-19).

@@ -1,7 +1,9 @@
 //! All checks, one file per noun.
 
+mod captures;
 mod chains;
 mod children;
+mod closing;
 mod creation;
 mod failures;
 mod order;
@@ -22,8 +24,10 @@ macro_rules! checks {
 
 /// The noun and the property, such as `chains::bytes`, and the check.
 pub const ALL: &[(&str, Check)] = checks! {
+    captures: left_open ended beside;
     chains: bytes many turns;
     children: of_a_fork exit_in_the_middle;
+    closing: in_the_middle beside_submitters by_its_own_task;
     creation: none_after_warm_up;
     failures: of_a_launch of_a_function panics arguments;
     order: through_the_host completes after_launch foreign held_and_released inherited cycles;
