@@ -65,12 +65,12 @@ impl Shared {
     /// Takes the steps that can be taken, unless another thread does. The completion thread goes on if there are many:
     /// a thread that submits one task does not have to dispatch those of all others for ever.
     pub fn pump<'s>(self: &'s Arc<Shared>, mut held: Held<'s>) {
-        let mut dead = Vec::new();
+        let (mut dead, mut visit) = (Vec::new(), None);
         held.collect();
         if !held.is_dispatching {
             held.is_dispatching = true;
             let _inside = inside::Inside::begin(Arc::as_ptr(self) as usize);
-            let (mut visit, mut steps) = (None, 0);
+            let mut steps = 0;
             while let Some(step) = held.step() {
                 std::mem::swap(&mut dead, &mut held.dead);
                 drop(held);
@@ -89,6 +89,8 @@ impl Shared {
         }
         std::mem::swap(&mut dead, &mut held.dead);
         drop(held);
+        // The context before is made current again by a driver call: not under the lock.
+        drop(visit);
         bury(&mut dead);
     }
 

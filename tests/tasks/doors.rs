@@ -29,6 +29,22 @@ pub fn download(lane: &mut Lane<'_>, target: &Arc<Pinned>, source: Buffer, bytes
     Ok(())
 }
 
+/// A word to the device.
+pub fn word_up(lane: &mut Lane<'_>, target: (Buffer, u64), source: (&Arc<Pinned>, u64)) -> WorkResult<()> {
+    let request = Request::htod(target.0.range(target.1, 4), source.0.range(source.1, 4), 4);
+    // SAFETY: both ranges lie in memory of the rig.
+    unsafe { lane.copy(&request)? };
+    Ok(())
+}
+
+/// A word to the host.
+pub fn word_down(lane: &mut Lane<'_>, target: (&Arc<Pinned>, u64), source: (Buffer, u64)) -> WorkResult<()> {
+    let request = Request::dtoh(target.0.range(target.1, 4), source.0.range(source.1, 4), 4);
+    // SAFETY: both ranges lie in memory of the rig.
+    unsafe { lane.copy(&request)? };
+    Ok(())
+}
+
 /// Adds to a word of the device, or stores it.
 pub fn word(lane: &mut Lane<'_>, kernel: &Kernel, at: DevicePtr, value: u32) -> WorkResult<()> {
     let arguments = Arguments::new().address(at).value(&value);

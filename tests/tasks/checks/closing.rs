@@ -108,7 +108,7 @@ pub fn beside_submitters(rig: &Rig) -> Outcome {
     Ok(tasks.wait()?)
 }
 
-/// A function owns the dispatcher, and drops it: on a worker, on a thread that dispatches, and with the function itself.
+/// A function owns the dispatcher and drops it, on a worker or on a thread that dispatches; or it fails meanwhile.
 pub fn by_its_own_task(rig: &Rig) -> Outcome {
     type Own = Arc<Mutex<Option<Dispatcher>>>;
     for kind in ["host", "light", "launch", "unrun"] {

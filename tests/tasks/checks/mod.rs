@@ -8,6 +8,7 @@ mod creation;
 mod failures;
 mod order;
 mod physx;
+mod random;
 mod sets;
 mod threads;
 
@@ -32,6 +33,7 @@ pub const ALL: &[(&str, Check)] = checks! {
     failures: of_a_launch of_a_function panics arguments;
     order: through_the_host completes after_launch foreign held_and_released inherited cycles;
     physx: turns phases fork join sync_points;
+    random: bytes failures;
     sets: start_and_stop named never_submitted groups first_failure;
     threads: submitting_ends submit_beside_each_other submit_from_everywhere;
 };

@@ -1,0 +1,219 @@
+//! Random graphs of tasks: the bytes are those of a serial run, each task runs once, and of those after a failed one
+//! none runs.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use hal::DevicePtr;
+use overtake::Priority;
+use overtake::task::{Error, Handle, Lane, More, WorkResult};
+
+use crate::bed::{self, Bed};
+use crate::doors;
+use crate::failure::{Failure, Outcome, ensure, same};
+use crate::memory::Pinned;
+use crate::place::Buffer;
+use crate::prng::Prng;
+use crate::rig::Rig;
+
+const GRAPHS: u64 = 40;
+const TASKS: usize = 40;
+/// A task's words: its value, and the values that it has seen.
+const ROW_BYTES: u64 = 64;
+const SEEN_MAX: usize = 15;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Upload,
+    Kernel,
+    Download,
+    Host,
+    Light,
+    Join,
+}
+
+/// A task of a random graph. Its value is that of the first task that it sees, and a number of its own.
+struct Plan {
+    kind: Kind,
+    priority: Priority,
+    number: u32,
+    /// The tasks before it.
+    before: Vec<usize>,
+    /// Those whose values it sees, also through joins.
+    sees: Vec<usize>,
+    is_held: bool,
+    fails: bool,
+}
+
+fn plan(prng: &mut Prng, plans: &[Plan], failing_in_16: u64) -> Plan {
+    let kinds =
+        [Kind::Upload, Kind::Kernel, Kind::Kernel, Kind::Download, Kind::Host, Kind::Host, Kind::Light, Kind::Join];
+    let kind = prng.pick(&kinds);
+    let count = prng.below(4).min(plans.len() as u64);
+    // Most edges are short, so that chains come about.
+    let reach = if prng.below(3) == 0 { plans.len() as u64 } else { (plans.len() as u64).min(6) };
+    let mut before: Vec<usize> = (0..count).map(|_| plans.len() - 1 - prng.below(reach) as usize).collect();
+    before.sort_unstable();
+    before.dedup();
+    let mut sees: Vec<usize> = Vec::new();
+    for &task in &before {
+        match plans[task].kind {
+            Kind::Join => sees.extend(&plans[task].sees),
+            _ => sees.push(task),
+        }
+    }
+    sees.truncate(SEEN_MAX);
+    let priority = Priority::new(prng.pick(&[1, 1, 2, 5, 8])).expect("a priority");
+    let (number, is_held) = (prng.below(1 << 16) as u32 + 1, prng.below(6) == 0);
+    Plan { kind, priority, number, before, sees, is_held, fails: kind != Kind::Join && prng.below(16) < failing_in_16 }
+}
+
+/// The rows of all tasks, as host and device see them, and memory of the device.
+#[derive(Clone)]
+struct Rows {
+    host: Arc<Pinned>,
+    at_device: DevicePtr,
+    scratch: Buffer,
+    runs: Arc<Vec<AtomicU32>>,
+}
+
+impl Rows {
+    fn new(rig: &Rig) -> Result<Rows, Failure> {
+        let bytes = TASKS as u64 * ROW_BYTES;
+        let host = rig.pinned_of(&vec![0; bytes as usize])?;
+        let at_device = rig.driver().host_device_pointer(host.pointer())?;
+        let runs = Arc::new((0..TASKS).map(|_| AtomicU32::new(0)).collect());
+        Ok(Rows { host, at_device, scratch: rig.buffer(bytes)?, runs })
+    }
+
+    fn clear(&self) {
+        (0..TASKS as u64 * ROW_BYTES / 4).for_each(|word| self.host.word32(word * 4).store(0, Ordering::Release));
+        self.runs.iter().for_each(|runs| runs.store(0, Ordering::Release));
+    }
+
+    fn word(&self, task: usize, word: usize) -> &AtomicU32 {
+        self.host.word32(task as u64 * ROW_BYTES + word as u64 * 4)
+    }
+
+    /// A function of the host: it sees, and stores its value.
+    fn on_host(&self, task: usize, plan: &Plan) -> impl FnOnce() -> WorkResult<()> + use<> {
+        let (rows, sees, number, fails) = (self.clone(), plan.sees.clone(), plan.number, plan.fails);
+        move || {
+            rows.runs[task].fetch_add(1, Ordering::AcqRel);
+            if fails {
+                return Err("as planned".into());
+            }
+            for (place, seen) in sees.iter().enumerate() {
+                rows.word(task, place + 1).store(rows.word(*seen, 0).load(Ordering::Acquire), Ordering::Release);
+            }
+            let first = if sees.is_empty() { 0 } else { rows.word(task, 1).load(Ordering::Acquire) };
+            rows.word(task, 0).store(first.wrapping_add(number), Ordering::Release);
+            Ok(())
+        }
+    }
+
+    /// The same in a lane: words go up and down, and a kernel adds.
+    fn on_device(
+        &self,
+        bed: &Bed,
+        task: usize,
+        plan: &Plan,
+    ) -> impl FnMut(&mut Lane<'_>) -> WorkResult<More> + Send + use<> {
+        let (rows, sees, number, fails) = (self.clone(), plan.sees.clone(), plan.number, plan.fails);
+        let add = bed.kernels.add.clone();
+        move |lane: &mut Lane<'_>| {
+            rows.runs[task].fetch_add(1, Ordering::AcqRel);
+            if fails {
+                return Err("as planned".into());
+            }
+            let row = task as u64 * ROW_BYTES;
+            for (place, seen) in sees.iter().enumerate() {
+                let at = row + 4 * place as u64;
+                doors::word_up(lane, (rows.scratch, at), (&rows.host, *seen as u64 * ROW_BYTES))?;
+                doors::word_down(lane, (&rows.host, at + 4), (rows.scratch, at))?;
+                if place == 0 {
+                    doors::word_down(lane, (&rows.host, row), (rows.scratch, at))?;
+                }
+            }
+            doors::word(lane, &add, rows.at_device.offset(row), number)?;
+            Ok(More::Done)
+        }
+    }
+
+    fn submit(&self, bed: &Bed, task: usize, plan: &Plan, handles: &[Handle]) -> Result<Handle, Error> {
+        let (tasks, name) = (&bed.tasks, task.to_string());
+        let builder = match plan.kind {
+            Kind::Upload => tasks.upload(&name, self.on_device(bed, task, plan)),
+            Kind::Kernel => tasks.kernel(&name, self.on_device(bed, task, plan)),
+            Kind::Download => tasks.download(&name, self.on_device(bed, task, plan)),
+            Kind::Host => tasks.host(&name, self.on_host(task, plan)),
+            Kind::Light => tasks.light(&name, self.on_host(task, plan)),
+            Kind::Join => tasks.join(&name),
+        };
+        let builder = plan.before.iter().fold(builder, |builder, before| builder.after(&handles[*before]));
+        let builder = if plan.is_held { builder.held() } else { builder };
+        builder.priority(plan.priority).submit()
+    }
+
+    /// Compares with a serial run.
+    fn check(&self, plans: &[Plan], handles: &[Handle]) -> Outcome {
+        let (mut values, mut is_good) = (vec![0_u32; plans.len()], vec![false; plans.len()]);
+        for (task, plan) in plans.iter().enumerate() {
+            let is_reached = plan.before.iter().all(|before| is_good[*before]);
+            is_good[task] = is_reached && !plan.fails;
+            let end = handles[task].wait();
+            let as_expected = match &end {
+                Ok(()) => is_good[task],
+                Err(Error::Failed(_)) => is_reached && plan.fails,
+                Err(Error::NotRun { .. }) => !is_reached,
+                Err(_) => false,
+            };
+            ensure!(as_expected, "task {task} ({:?}, fails: {}) ended with {end:?}", plan.kind, plan.fails);
+            let runs = u32::from(is_reached && plan.kind != Kind::Join);
+            same(&format!("the runs of task {task}"), &self.runs[task].load(Ordering::Acquire), &runs)?;
+            if !is_good[task] || plan.kind == Kind::Join {
+                continue;
+            }
+            let first = plan.sees.first().map_or(0, |seen| values[*seen]);
+            values[task] = first.wrapping_add(plan.number);
+            let expected = std::iter::once(values[task]).chain(plan.sees.iter().map(|seen| values[*seen]));
+            for (word, expected) in expected.enumerate() {
+                let seen = self.word(task, word).load(Ordering::Acquire);
+                same(&format!("word {word} of task {task} ({:?})", plan.kind), &seen, &expected)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn run(rig: &Rig, failing_in_16: u64) -> Outcome {
+    let (bed, rows) = (bed::open(rig)?, Rows::new(rig)?);
+    for seed in 0..GRAPHS {
+        rows.clear();
+        let mut prng = Prng::new(seed + 1000 * failing_in_16);
+        let (mut plans, mut handles): (Vec<Plan>, Vec<Handle>) = (Vec::new(), Vec::new());
+        let group = if seed % 3 == 0 { Some(bed.tasks.group()?) } else { None };
+        for task in 0..TASKS {
+            plans.push(plan(&mut prng, &plans, failing_in_16));
+            handles.push(rows.submit(&bed, task, &plans[task], &handles)?);
+        }
+        drop(group);
+        for task in (0..TASKS).filter(|task| plans[*task].is_held) {
+            handles[task].release()?;
+        }
+        rows.check(&plans, &handles).map_err(|e| Failure::from_text(format!("graph {seed}: {e}")))?;
+        bed.tasks.wait()?;
+        same("nodes that are left", &bed.dispatcher.graph_statistics().nodes, &0)?;
+    }
+    Ok(())
+}
+
+/// The bytes are those of a serial run.
+pub fn bytes(rig: &Rig) -> Outcome {
+    run(rig, 0)
+}
+
+/// Exactly the tasks after a failed one do not run.
+pub fn failures(rig: &Rig) -> Outcome {
+    run(rig, 1)
+}
