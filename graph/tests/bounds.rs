@@ -275,7 +275,6 @@ fn no_chain_keeps_its_neighbours_waiting() {
 /// A round ends when nothing is ready or being launched, also if the last launch was one of several, or has failed.
 #[test]
 fn a_round_ends_after_every_kind_of_report() {
-    let copy = |direction| Spec { kind: Kind::Copy(direction), ..KERNEL };
     let reports: [fn(&mut Graph, NodeId); 3] = [
         |graph, node| assert!(graph.launched(node).is_ok()),
         |graph, node| {
@@ -284,9 +283,10 @@ fn a_round_ends_after_every_kind_of_report() {
         },
         |graph, node| assert!(graph.failed(node, Cause(NonZeroU32::MIN)).is_ok()),
     ];
-    for report in reports {
+    for (report, priority) in reports.into_iter().flat_map(|report| [(report, Priority::LOWEST), (report, urgent())]) {
         let mut graph = graph(Options::default());
-        let kernel = graph.append(&KERNEL).unwrap();
+        let copy = |direction| Spec { kind: Kind::Copy(direction), priority, ..KERNEL };
+        let kernel = graph.append(&Spec { priority, ..KERNEL }).unwrap();
         assert_eq!(graph.next(Runner::Device).map(|ready| ready.node), Some(kernel));
         assert!(graph.next(Runner::Device).is_none(), "the kernel is being launched");
         report(&mut graph, kernel);
