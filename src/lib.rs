@@ -30,9 +30,9 @@ mod work;
 
 pub use copies::{
     Blocking, ClassSnapshot, Direction, Expected, Latency, Options, Overtake, Priorities, Priority, PriorityStream,
-    Statistics, TracedCopy, Words, context, copy, kernel, options, variables,
+    Statistics, TracedCopy, Words, copy, kernel, options, variables,
 };
-pub use {driver, hal};
+pub use {contexts as context, driver, hal};
 
 /// The version of this library.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");

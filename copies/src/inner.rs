@@ -4,11 +4,12 @@ use std::sync::{Arc, OnceLock};
 
 use channels::probe;
 use channels::{Adder, Pace};
+use contexts::{CudaContext, Going};
 use hal::{CaptureMode, CaptureStatus, Code, DevicePtr, Driver, Event, Result, Stream};
 use semaphores::{Bank, Layout, Words};
 use terms::{Direction, Priority};
+use threads::Worker;
 
-use crate::context::{CudaContext, Going};
 use crate::decide::leaves_urgent_copies;
 use crate::engine::Engine;
 use crate::guard::{Blocking, Guard};
@@ -17,7 +18,6 @@ use crate::pool::Pool;
 use crate::records::{Counters, Records, Standing, Tickets, Trace};
 use crate::service::batches::Batches;
 use crate::watch::watch;
-use crate::worker::Worker;
 use options::{Options, Transport};
 
 /// The state that streams and handles share. The fields that a copy needs in order to go at once come first, on one

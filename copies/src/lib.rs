@@ -7,7 +7,6 @@
 //! |---|---|
 //! | [`hal`] | the seam: one trait for a CUDA driver, its newtypes and its error; its page is the contract |
 //! | [`Overtake`], [`PriorityStream`] | the front door: open a device, make or adopt streams, copy |
-//! | [`context`] | contexts: own, primary or lent, and the guard that makes one current |
 //! | [`copy`] | requests, the ways that copies go, handles |
 //! | `decide` | the way of a copy: one pure function, and its table |
 //! | `submit` | the ways, one file each |
@@ -21,10 +20,7 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))] // clippy.toml has the list, with reasons
 #![deny(unsafe_code)]
 
-#[doc(hidden)] // for the dispatcher of the front door
-pub mod bell;
 mod cargo;
-pub mod context;
 mod decide;
 mod engine;
 mod expected;
@@ -47,8 +43,6 @@ mod state;
 mod stream;
 mod submit;
 mod watch;
-#[doc(hidden)] // for the dispatcher of the front door
-pub mod worker;
 
 /// Copies: requests, the ways that they go, handles, and the queue whose copies share a launch.
 pub mod copy {

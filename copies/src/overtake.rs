@@ -3,17 +3,17 @@
 use std::fmt;
 use std::sync::{Arc, Mutex};
 
+use contexts::CudaContext;
 use hal::{Context, Device, DevicePtr, Driver, Result, Stream, StreamFlags};
 use terms::{Direction, Priorities, Priority};
+use threads::Worker;
 
-use crate::context::CudaContext;
 use crate::expected::Expected;
 use crate::guard::{Blocking, Guard};
 use crate::inner::Inner;
 use crate::records::{Records, Statistics, TracedCopy};
 use crate::state::Announces;
 use crate::stream::PriorityStream;
-use crate::worker::Worker;
 use hal::locks::lock;
 use options::Options;
 

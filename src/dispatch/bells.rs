@@ -1,6 +1,6 @@
 //! The bells of the dispatcher's threads.
 
-use copies::bell::Bell;
+use threads::Bell;
 
 /// The bells of the dispatcher's threads.
 pub(crate) struct Bells {

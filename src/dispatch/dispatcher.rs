@@ -5,12 +5,11 @@ use std::mem::ManuallyDrop;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
-use copies::bell::Bell;
-use copies::worker::Worker;
 use copies::{Overtake, Priority, PriorityStream};
 use doors::forks::Process;
 use graph::Graph;
 use hal::{Code, EventFlags};
+use threads::{Bell, Worker};
 
 use crate::dispatch::bells::Bells;
 use crate::dispatch::expectations::Expectations;

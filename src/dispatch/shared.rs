@@ -95,7 +95,7 @@ impl Shared {
     }
 
     /// Takes a step. The context is current from the first that needs it until `visit` is dropped.
-    fn take<'s>(self: &'s Arc<Shared>, step: Step, visit: &mut Option<copies::context::Entered<'s>>) -> Taken {
+    fn take<'s>(self: &'s Arc<Shared>, step: Step, visit: &mut Option<contexts::Entered<'s>>) -> Taken {
         match step {
             Step::Light(node, function) => return Taken::Ran(node, run(function)),
             Step::Lift(copies, to) => return Taken::Lifted(lift(&copies, to)),

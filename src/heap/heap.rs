@@ -4,8 +4,8 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use contexts::CudaContext;
 use copies::Overtake;
-use copies::context::CudaContext;
 use hal::Result;
 
 use crate::heap::book::Request;

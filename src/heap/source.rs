@@ -4,7 +4,7 @@
 use std::alloc::{Layout, alloc, dealloc};
 use std::sync::Arc;
 
-use copies::context::CudaContext;
+use contexts::CudaContext;
 use copies::{Inner, Overtake};
 use hal::{Code, DevicePtr, Driver, HostAllocFlags, Nanos, Result, Stream, StreamFlags};
 

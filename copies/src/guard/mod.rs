@@ -18,8 +18,8 @@ use std::sync::{Arc, Mutex};
 use channels::strikes::Strikes;
 use hal::{Driver, Event, Host, Nanos, Result, Stream};
 use semaphores::Words;
+use threads::Bell;
 
-use crate::bell::Bell;
 use crate::kernel::{CopyKernel, Yield};
 use crate::pool::Pool;
 use crate::records::Records;

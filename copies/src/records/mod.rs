@@ -17,8 +17,8 @@ mod trace;
 use std::sync::{Arc, Mutex};
 
 use hal::Nanos;
+use threads::Bell;
 
-use crate::bell::Bell;
 use hal::locks::lock;
 
 pub(crate) use ahead::{Ahead, Dependency};

@@ -3,8 +3,7 @@
 
 use channels::attention::Attention;
 use hal::{Host, Nanos};
-
-use crate::bell::Bell;
+use threads::Bell;
 
 /// The time between looks while no copy is out: a submitting thread that is stuck in the driver rings no bell.
 pub(super) const NAP_IDLE: Nanos = Nanos::from_ms(5);

@@ -3,8 +3,9 @@
 
 use std::sync::Arc;
 
-use copies::{Options, Overtake, Priorities, context::CudaContext};
+use copies::{Options, Overtake, Priorities};
 use hal::Driver;
+use overtake::context::CudaContext;
 
 use crate::codes::{OVERTAKE_ERROR_NO_DRIVER, OVERTAKE_ERROR_OFF};
 use crate::exports::overtake_priorities;

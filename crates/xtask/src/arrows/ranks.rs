@@ -5,16 +5,18 @@ use std::collections::BTreeMap;
 use toml::{Table, Value};
 
 /// A crate of the workspace, and its rank. Crates of one rank do not know each other.
-const RANKS: [(&str, u8); 22] = [
+const RANKS: [(&str, u8); 24] = [
     ("overtake-terms", 0),
     ("overtake-testkit", 0),
     ("overtake-hal", 0),
     ("overtake-doors", 0),
     ("overtake-report", 0),
     ("overtake-abi", 1),
+    ("overtake-contexts", 1),
     ("overtake-graph", 1),
     ("overtake-semaphores", 1),
     ("overtake-softgpu", 1),
+    ("overtake-threads", 1),
     ("overtake-channels", 2),
     ("overtake-softgpu-libcuda", 2),
     ("overtake-workloads", 2),

@@ -46,6 +46,7 @@ impl Bell {
         self.wake();
     }
 
+    /// Whether the listener has been asked to end.
     pub fn has_ended(&self) -> bool {
         self.ended.load(Ordering::SeqCst)
     }

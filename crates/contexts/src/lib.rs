@@ -1,4 +1,7 @@
 //! CUDA contexts: own, primary or lent, made current on a thread for as long as a guard lives.
+#![deny(clippy::print_stderr, clippy::print_stdout)] // messages go through `log`
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))] // clippy.toml has the list, with reasons
+#![forbid(unsafe_code)]
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -21,19 +24,19 @@ use hal::{CaptureMode, Code, Context, Device, Driver, Error, Result};
 ///
 /// # Example
 /// ```
-/// # use overtake_copies as overtake;
-/// use overtake::context::CudaContext;
-/// use overtake::hal::{Device, Driver};
+/// # use overtake_contexts as contexts;
+/// use contexts::CudaContext;
+/// use hal::{Device, Driver};
 /// # let driver: std::sync::Arc<dyn Driver> = std::sync::Arc::new(softgpu::SoftGpu::builder().build());
 ///
 /// let context = CudaContext::primary(&driver, Device(0))?;
 /// {
 ///     let _outer = context.enter()?;
 ///     let _inner = context.enter()?; // costs one question to the driver
-///     driver.stream_query(overtake::hal::Stream::DEFAULT)?;
+///     driver.stream_query(hal::Stream::DEFAULT)?;
 /// }
 /// assert!(!context.is_current());
-/// # Ok::<(), overtake::hal::Error>(())
+/// # Ok::<(), hal::Error>(())
 /// ```
 #[derive(Clone)]
 pub struct CudaContext {
@@ -198,7 +201,8 @@ impl CudaContext {
 
     /// Runs `body` with the context current. If the context is gone, `body` gets errors, or another context, and so it
     /// frees no memory. So it is where the driver does not tell which context to bring back.
-    pub(crate) fn visit<T>(&self, body: impl FnOnce() -> T) -> T {
+    #[doc(hidden)] // for the copy layer
+    pub fn visit<T>(&self, body: impl FnOnce() -> T) -> T {
         let driver = &*self.held.driver;
         let Ok(before) = driver.context_current() else { return body() };
         let is_entered = before != Some(self.raw()) && driver.context_set_current(Some(self.raw())).is_ok();
@@ -208,7 +212,8 @@ impl CudaContext {
 
     /// Makes it current until all that was made in it has ended, on a thread that may have another one and other work
     /// under way.
-    pub(crate) fn begin_to_go(&self) -> Going {
+    #[doc(hidden)] // for the copy layer
+    pub fn begin_to_go(&self) -> Going {
         let driver = Arc::clone(&self.held.driver);
         let capture_mode = driver.exchange_capture_mode(CaptureMode::Relaxed).ok();
         let before = driver.context_current().unwrap_or(None);
@@ -269,7 +274,7 @@ impl fmt::Debug for CudaContext {
 /// ```compile_fail,E0277
 /// # use overtake_copies as overtake;
 /// fn is_sent<T: Send>() {}
-/// is_sent::<overtake::context::Entered<'static>>();
+/// is_sent::<overtake_contexts::Entered<'static>>();
 /// ```
 #[must_use = "the context is current until this is dropped"]
 pub struct Entered<'a> {
@@ -302,7 +307,8 @@ impl fmt::Debug for Entered<'_> {
 }
 
 /// The same while the owner of objects in the context goes. The prohibitions of captures are lifted meanwhile.
-pub(crate) struct Going {
+#[doc(hidden)] // for the copy layer
+pub struct Going {
     driver: Arc<dyn Driver>,
     restore: Option<Option<Context>>,
     capture_mode: Option<CaptureMode>,
