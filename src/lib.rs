@@ -12,6 +12,7 @@
 //! | [`buffer`] | memory whose copies are safe |
 //! | [`heap`] | device, pinned, write-combined and ordinary memory in blocks that cost no driver call |
 //! | [`task`], [`dispatch`] | tasks with an order between them, and the dispatcher that runs them |
+//! | [`profile`] | the times of kernels, block by block, and traces of them |
 //! | [`copy`] | requests, plans, handles |
 //! | [`kernel`] | the copy kernel that yields to urgent copies |
 //! | [`options`] | every tunable, with one name everywhere |
@@ -25,6 +26,7 @@
 pub mod buffer;
 pub mod dispatch;
 pub mod heap;
+pub mod profile;
 pub mod task;
 mod work;
 

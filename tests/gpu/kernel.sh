@@ -18,7 +18,7 @@ step() {
 }
 
 step 'PTX is of this source' 60 ./ptx.sh --check ../../copies/src/{kernel/copy,service/service}.cu \
-  ../../crates/workloads/src/workloads.cu
+  ../../crates/workloads/src/{workloads,profiled}.cu
 # As in the library: PTX for the oldest device, which the driver translates when it loads it.
 step 'entries: build' 90 \
   nvcc -O3 -std=c++17 -lineinfo -gencode arch=compute_75,code=compute_75 kernel/entries.cu -o "$work/entries"

@@ -7,6 +7,7 @@
 //! | `work.rs` | one launch: kernel, arguments, shape |
 //! | `kernels.rs` | the loaded kernels |
 //! | `reference.rs` | the meaning of each kernel |
+//! | `profiled.rs`, `profiled.cu`, `profiled.ptx` | a kernel that notes the times of its blocks, with its twin |
 //! | `soft.rs` | the twins, and the time that they take |
 #![deny(clippy::print_stderr, clippy::print_stdout)] // messages go through `log`
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))] // clippy.toml has the list, with reasons
@@ -14,11 +15,13 @@
 #![allow(missing_docs)] // fields of `Work` are named after the kernels' arguments
 
 mod kernels;
+mod profiled;
 pub mod reference;
 mod soft;
 mod work;
 
 pub use kernels::{Kernels, PTX};
+pub use profiled::Profiled;
 pub use reference::Rows;
 pub use soft::{register, register_timing};
 pub use work::{Argument, NAMES, Picture, Work};

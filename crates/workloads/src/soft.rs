@@ -2,6 +2,7 @@
 
 use softgpu::{Builder, Io, KernelSpec};
 
+use crate::profiled;
 use crate::reference::{self, Rows};
 use crate::work::NAMES;
 
@@ -27,6 +28,7 @@ pub fn register_timing(builder: Builder) -> Builder {
 }
 
 fn register_acts(builder: Builder, acts: [Act; NAMES.len()]) -> Builder {
+    let builder = profiled::register(builder);
     let costs: [fn(&mut Io<'_>) -> u64; NAMES.len()] = [
         |io| at_rate(u64::from(number(io, 3)) * 12, ADD_GBPS),
         |io| at_rate(u64::from(number(io, 2)) * 4, SUM_GBPS),
