@@ -61,3 +61,14 @@ fn a_node_that_comes_behind_a_failed_one_fails_with_it() {
     let fourth = graph.append(&Spec { after: &[first], ..KERNEL }).unwrap();
     launch(&mut graph, fourth);
 }
+
+#[test]
+fn a_lost_device_has_a_cause_and_the_first_one_stays() {
+    let mut graph = Graph::new(Options::default()).unwrap();
+    assert_eq!(graph.failure(), None);
+    graph.fail(cause());
+    graph.fail(Cause(NonZeroU32::MIN));
+    assert_eq!(graph.failure(), Some(cause()));
+    let node = graph.append(&KERNEL).unwrap();
+    assert_eq!(ended(&mut graph), [(node, Err(cause()), 0)]);
+}

@@ -156,3 +156,23 @@ fn points_of_lanes_that_there_are_not_are_refused() {
         assert_eq!(graph.complete(2 * lanes - 1, 0), Ok(()));
     }
 }
+
+#[test]
+fn a_node_of_no_lane_stands_for_the_points_of_those_before_it_until_it_ends() {
+    let points = |graph: &Graph, node| {
+        let mut points = Vec::new();
+        graph.points(node, |point| points.push(point));
+        points.sort_unstable();
+        points
+    };
+    let mut graph = graph(Order::Default, 8, 1);
+    let waiting = graph.append(&Spec { references: 1, ..KERNEL }).unwrap();
+    let [(first, first_at), (second, second_at)] = [(); 2].map(|()| follow(&mut graph, &[]));
+    let empty = graph.append(&Spec { kind: Kind::Empty, after: &[first, second], ..KERNEL }).unwrap();
+    assert_eq!((points(&graph, waiting), points(&graph, first)), (vec![], vec![first_at.at]));
+    assert_eq!(points(&graph, empty), [first_at.at, second_at.at]);
+    for at in [first_at.at, second_at.at] {
+        graph.complete(at.lane, at.value).unwrap();
+    }
+    assert_eq!((points(&graph, first), points(&graph, empty)), (vec![], vec![]));
+}
