@@ -365,3 +365,19 @@ fn a_host_function_is_there_from_when_it_is_ready_until_it_is_handed_out() {
     assert_eq!(graph.next(Runner::Host).map(|ready| ready.node), Some(host));
     assert!(!graph.has_host_function());
 }
+
+#[test]
+fn a_priority_that_is_as_it_was_told_is_not_told_again() {
+    let mut graph = graph(Options::default());
+    let first = graph.append(&KERNEL).unwrap();
+    launch(&mut graph).unwrap();
+    let then = graph.append(&Spec { kind: Kind::Host, priority: urgent(), after: &[first], ..KERNEL }).unwrap();
+    assert_eq!((first.index(), then.index()), (0, 1));
+    assert_eq!(graph.priority(first), Some(urgent()));
+    graph.set_priority(then, Priority::LOWEST).unwrap();
+    graph.inherited(|node, priority| panic!("{node} has {priority}, as it was told"));
+    graph.set_priority(then, urgent()).unwrap();
+    let mut told = Vec::new();
+    graph.inherited(|node, priority| told.push((node, priority)));
+    assert_eq!(told, [(first, urgent())]);
+}
