@@ -169,9 +169,8 @@ impl<'t, 'n> TaskBuilder<'t, 'n> {
             // Work before it may have been submitted without a mark.
             self.after.iter().for_each(|first| held.want(*first));
         }
-        if let Err(error) = held.expectations.begun(&self.shared.overtake, self.kind, self.priority) {
-            log::warn!("bulk does not give way to the copies of task {:?}: {error}", self.name);
-        }
+        let expected = held.expectations.begun(&self.shared.overtake, self.kind, self.priority);
+        debug_assert!(expected.is_ok(), "the graph refuses other priorities than the copy layer's: {expected:?}");
         if let Some(body) = held.body(node) {
             (body.kind, body.priority, body.work) = (self.kind, self.priority, self.work);
         }
