@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use hal::Nanos;
+use overtake::dispatch::DispatchOptions;
 use overtake::task::{Arguments, Error, Handle, Lane, More, Reason, WorkResult};
 
 use crate::bed::{self, Bed};
@@ -88,4 +90,31 @@ pub fn arguments(rig: &Rig) -> Outcome {
         ensure!(error.to_string().contains("kernel soft_store_u32") && error.to_string().contains(said), "{error}");
     }
     Ok(())
+}
+
+/// Functions that are ready when the dispatcher is closed do not run, and their handles say so. Those that run end.
+pub fn closed_before(rig: &Rig) -> Outcome {
+    let bed = bed::open_with(rig, DispatchOptions { workers: 4, ..DispatchOptions::default() })?;
+    let begun: Arc<AtomicU32> = Arc::default();
+    let sleeping = |span: Nanos| {
+        let (driver, begun) = (Arc::clone(rig.shared_driver()), Arc::clone(&begun));
+        bed.tasks.host("sleeping", move || {
+            begun.fetch_add(1, Ordering::AcqRel);
+            driver.host().sleep(span);
+            Ok(())
+        })
+    };
+    // The worker that is waited for first ends last.
+    let running = [4, 3, 2, 1].map(|span| sleeping(Nanos::from_ms(span)).submit());
+    bed::eventually(rig, "four functions", || begun.load(Ordering::Acquire) == 4)?;
+    let ready = sleeping(Nanos::ZERO).submit()?;
+    drop(bed);
+    for task in running {
+        ensure!(matches!(task?.outcome(), Some(Ok(()))), "it was running");
+    }
+    same("functions that ran", &begun.load(Ordering::Acquire), &4)?;
+    match ready.outcome() {
+        Some(Err(Error::Failed(fault))) if matches!(fault.reason, Reason::Closed) => Ok(()),
+        other => Err(Failure::new(format_args!("{other:?}"))),
+    }
 }
