@@ -4,6 +4,7 @@
 //! takes steps; a thread that finds another one at it leaves its tasks to that one. That one sees them: it looks for a
 //! further step, and stops dispatching if there is none, without letting go of the lock between.
 
+use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -121,7 +122,8 @@ impl Shared {
         if let Err(error) = self.join(&launching) {
             return Taken::NotJoined { launching, error };
         }
-        let Launching { node, lane, turn, priority, can_begin, .. } = launching;
+        let Launching { node, lane, turn, priority, .. } = launching;
+        let can_begin = Cell::new(launching.can_begin);
         let (driver, stream) = (&self.driver, self.lane(lane));
         let (inside, is_lent): (&dyn Inside, _) = (&**self, &self.lent[usize::from(lane)]);
         let mut entered =

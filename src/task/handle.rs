@@ -114,6 +114,14 @@ impl Submitted for Handle {
     fn node(&self) -> NodeId {
         self.node
     }
+
+    fn home(&self) -> usize {
+        Arc::as_ptr(&self.shared).addr()
+    }
+
+    fn label(&self) -> String {
+        self.name()
+    }
 }
 
 impl Future for Handle {

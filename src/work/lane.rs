@@ -1,6 +1,7 @@
 //! The lane of a task that is being launched, and the calls that submit its work there.
 #![allow(unsafe_code)] // copies and launches are unsafe; the caller's promise is passed on
 
+use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -17,6 +18,14 @@ pub trait Submitted {
     /// The task's node in the graph.
     #[doc(hidden)]
     fn node(&self) -> NodeId;
+
+    /// The address of its dispatcher.
+    #[doc(hidden)]
+    fn home(&self) -> usize;
+
+    /// The task as errors name it.
+    #[doc(hidden)]
+    fn label(&self) -> String;
 }
 
 /// The dispatcher, as a launch sees it.
@@ -35,7 +44,7 @@ pub struct Lane<'l> {
     pub(crate) turn: u32,
     pub(crate) priority: Priority,
     /// Whether the next copy can begin when it is submitted, if that is known.
-    pub(crate) can_begin: Option<bool>,
+    pub(crate) can_begin: Cell<Option<bool>>,
     /// The copies so far.
     pub(crate) copies: Vec<CopyHandle>,
     /// Functions have asked for the stream.
@@ -46,15 +55,23 @@ impl Lane<'_> {
     /// The stream of the lane, for calls of libraries. Work that is submitted to other streams is not the task's.
     #[must_use]
     pub fn stream(&self) -> Stream {
-        self.is_lent.store(true, Ordering::Relaxed);
+        self.lend();
         self.stream.raw()
     }
 
     /// The stream of the lane as the copy layer knows it.
     #[must_use]
     pub fn priority_stream(&self) -> &PriorityStream {
-        self.is_lent.store(true, Ordering::Relaxed);
+        self.lend();
         self.stream
+    }
+
+    /// The function may submit work that is not seen here.
+    fn lend(&self) {
+        self.is_lent.store(true, Ordering::Relaxed);
+        if self.can_begin.get() == Some(true) {
+            self.can_begin.set(None);
+        }
     }
 
     /// The driver.
@@ -104,13 +121,16 @@ impl Lane<'_> {
     /// # Safety
     /// The kernel accesses only memory that is there until it has completed, as its arguments and its shape say.
     pub unsafe fn launch(&mut self, kernel: &Kernel, shape: &Shape, mut arguments: Arguments) -> hal::Result<()> {
-        self.can_begin = Some(false);
+        self.can_begin.set(Some(false));
         // SAFETY: passed on to the caller.
         unsafe { kernel.launch(&**self.driver, self.stream.raw(), shape, &mut arguments) }
     }
 
     /// The other task, which must not have been started, waits until this one has completed (PX-19).
     pub fn completes(&mut self, other: &impl Submitted) -> Result<(), Error> {
+        if other.home() != std::ptr::from_ref(self.inside).addr() {
+            return Err(Error::Foreign { task: other.label() });
+        }
         self.inside.completes(self.node, other.node())
     }
 

@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use hal::{DevicePtr, Nanos};
+use hal::{DevicePtr, Function, Launch, Nanos};
 use overtake::copy::Request;
 use overtake::task::{Arguments, Kernel, Lane, Shape, WorkResult};
 
@@ -56,6 +56,16 @@ pub fn word(lane: &mut Lane<'_>, kernel: &Kernel, at: DevicePtr, value: u32) -> 
 pub fn spin(lane: &mut Lane<'_>, kernel: &Kernel, span: Nanos) -> WorkResult<()> {
     // SAFETY: the kernel accesses no memory.
     unsafe { lane.launch(kernel, &Shape::line(1, 1), Arguments::new().value(&span.0))? };
+    Ok(())
+}
+
+/// The same kernel, submitted to the lane's stream as a library would, unseen by the lane.
+pub fn spin_unseen(lane: &mut Lane<'_>, function: Function, span: Nanos) -> WorkResult<()> {
+    let mut span_ns = span.0;
+    let (stream, parameters) = (lane.stream(), [std::ptr::from_mut(&mut span_ns).cast()]);
+    let launch = Launch { function, grid: [1; 3], block: [1; 3], shared_bytes: 0, stream, parameters: &parameters };
+    // SAFETY: the kernel has this one parameter, and accesses no memory.
+    unsafe { lane.driver().launch(&launch)? };
     Ok(())
 }
 

@@ -93,6 +93,13 @@ pub fn foreign(rig: &Rig) -> Outcome {
     let second = other.tasks.join("second").held().submit()?;
     let error = first.before(&second).expect_err("it is of another dispatcher");
     ensure!(matches!(error, Error::Foreign { .. }), "{error}");
+    let theirs = second.clone();
+    let inside = bed.tasks.kernel("inside", move |lane: &mut Lane<'_>| {
+        lane.completes(&theirs)?;
+        Ok(More::Done)
+    });
+    let error = inside.submit()?.wait().expect_err("it is of another dispatcher");
+    ensure!(error.to_string().contains("task \"second\" cannot be ordered"), "{error}");
     first.release()?;
     Ok(second.release()?)
 }

@@ -21,6 +21,7 @@ pub const ALL: &[(&str, OnModel)] = &[
     ("loggers::may_submit", loggers::may_submit),
     ("urgency::a_submitted_copy_is_lifted", urgency::a_submitted_copy_is_lifted),
     ("urgency::overtakes_bulk", urgency::overtakes_bulk),
+    ("urgency::a_copy_behind_unseen_work", urgency::a_copy_behind_unseen_work),
     ("urgency::a_copy_that_waits_holds_nothing_off", urgency::a_copy_that_waits_holds_nothing_off),
     ("urgency::bulk_alone_goes_natively", urgency::bulk_alone_goes_natively),
     ("wakers::may_panic", wakers::may_panic),

@@ -63,8 +63,8 @@ pub fn overtakes_bulk() -> Outcome {
     })
 }
 
-/// While its kernel runs, an urgent copy behind it does not keep bulk from the link.
-pub fn a_copy_that_waits_holds_nothing_off() -> Outcome {
+/// The time of bulk alone, and beside an urgent copy that waits for a kernel of 4 ms.
+fn bulk_beside(urgent_behind: fn(&Rig, &Bed) -> Result<Handle, Failure>) -> Result<[Nanos; 2], Failure> {
     let alone = on(|rig| {
         let bed = bed::open(rig)?;
         urgent(rig, &bed, None)?.wait()?;
@@ -74,12 +74,35 @@ pub fn a_copy_that_waits_holds_nothing_off() -> Outcome {
         let bed = bed::open(rig)?;
         urgent(rig, &bed, None)?.wait()?;
         bulk(rig, &bed)?.wait()?;
-        let behind = urgent(rig, &bed, Some(Nanos::from_ms(4)))?;
+        let behind = urgent_behind(rig, &bed)?;
         let beside = span(rig, &bulk(rig, &bed)?)?;
         ensure!(!behind.is_done(), "the kernel was over before");
-        ensure!(beside < Nanos(alone.0 + alone.0 / 20), "bulk took {beside:?} beside it, and {alone:?} alone");
-        Ok(behind.wait()?)
+        behind.wait()?;
+        Ok([alone, beside])
     })
+}
+
+/// While its kernel runs, an urgent copy behind it does not keep bulk from the link.
+pub fn a_copy_that_waits_holds_nothing_off() -> Outcome {
+    let [alone, beside] = bulk_beside(|rig, bed| urgent(rig, bed, Some(Nanos::from_ms(4))))?;
+    ensure!(beside < Nanos(alone.0 + alone.0 / 20), "bulk took {beside:?} beside it, and {alone:?} alone");
+    Ok(())
+}
+
+/// Nor does one behind a kernel that the lane has not seen: it is not said to be able to begin.
+pub fn a_copy_behind_unseen_work() -> Outcome {
+    let [alone, beside] = bulk_beside(|rig, bed| {
+        let (target, source) = (rig.pinned(SMALL_BYTES)?, rig.buffer(SMALL_BYTES)?);
+        let spin = rig.kernels()?.spin;
+        let task = bed.tasks.download("urgent", move |lane: &mut Lane<'_>| {
+            doors::spin_unseen(lane, spin, Nanos::from_ms(4))?;
+            doors::download(lane, &target, source, SMALL_BYTES)?;
+            Ok(More::Done)
+        });
+        Ok(task.priority(bed::urgent()).submit()?)
+    })?;
+    ensure!(beside < Nanos(alone.0 + alone.0 / 8), "bulk took {beside:?} beside it, and {alone:?} alone");
+    Ok(())
 }
 
 /// Without urgent tasks bulk goes as the driver makes it, and again some time after the last of them.
