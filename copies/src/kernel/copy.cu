@@ -8,8 +8,8 @@
 //
 // Regenerate copy.ptx with tests/gpu/ptx.sh on a machine with nvcc; the host side is mod.rs.
 
-typedef unsigned int u32;
-typedef unsigned long long u64;
+#include "gate.cuh"
+#include "guard.cuh"
 
 enum { COPY = 0, SET = 1 };
 
@@ -28,65 +28,9 @@ struct InlineMany {
   Descriptor descriptors[64];
 };
 
-// The word that a launch yields to. `host` null: it yields to none, and the grid has no mirroring block.
-struct Gate {
-  const volatile u32 *host;
-  volatile u32 *mirror;  // in device memory, 0 before and after the launch
-  u32 *finished;         // in device memory, 0 before and after the launch
-  u64 wait_ns_max;
-};
-
-// The words by which a guarded launch and the host agree which of them makes this copy: the kernel, or the copy engine
-// if no multiprocessor was free in time. README.md of src/guard explains the protocol.
-struct Guard {
-  volatile u32 *started;        // in host memory: the launch that has begun in full
-  const volatile u32 *cancel;   // in host memory: launches up to this one that have not decided shall not copy
-  volatile u32 *outcome;        // in host memory: twice the launch, plus 1 if it does not copy
-  volatile u32 *done;           // in host memory: the launch whose copy is complete
-  u32 *state;                   // in device memory, four words, 0 before and after the launch
-  u32 number;
-  u32 reserved;
-};
-
-enum { ARRIVED = 0, VERDICT = 1, WORKED = 2, LEFT = 3 };  // words of `state`
-enum { UNDECIDED = 0, COPYING = 1, CANCELLED = 2 };       // values of state[VERDICT]
-
 static const u32 VECTORS = 4;
 static const u64 GRANULE_VECTORS = 32 * VECTORS;
 static const u64 GRANULE_BYTES = GRANULE_VECTORS * 16;
-
-static __device__ u64 now_ns() {
-  u64 now;
-  asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now));
-  return now;
-}
-
-// A warp's view of the gate.
-struct Yield {
-  volatile u32 *mirror;
-  u64 left_ns;
-  u32 seen;
-
-  __device__ void look() {
-    if (mirror) seen = *mirror;
-  }
-
-  __device__ void stand_still() {
-    if (!seen) return;
-    u64 began = now_ns(), now = began;
-    while (seen != 0 && now - began < left_ns) {
-      __nanosleep(100);
-      seen = *mirror;
-      now = now_ns();
-    }
-    u64 spent = now - began;
-    left_ns = spent < left_ns ? left_ns - spent : 0;
-    if (left_ns == 0) {
-      mirror = 0;  // the launch has waited as long as it may
-      seen = 0;
-    }
-  }
-};
 
 template <typename Unit>
 static __device__ void move_units(u64 target, u64 source, u64 bytes, u32 lane) {
@@ -171,19 +115,6 @@ static __device__ void work(const Descriptor *descriptors, u32 count, const Gate
   }
 }
 
-// The last block: keeps the device word equal to the host word until every worker block has finished.
-static __device__ void mirror(const Gate &gate, u32 workers) {
-  if (threadIdx.x != 0) return;
-  u32 last = 0;
-  while (*(volatile u32 *)gate.finished < workers) {
-    u32 word = *gate.host;
-    if (word != last) *gate.mirror = last = word;
-    __nanosleep(50);
-  }
-  *gate.mirror = 0;
-  *gate.finished = 0;
-}
-
 static __device__ void run(const Descriptor *descriptors, u32 count, const Gate &gate) {
   u32 workers = gate.host ? gridDim.x - 1 : gridDim.x;
   if (blockIdx.x == workers) {
@@ -194,57 +125,6 @@ static __device__ void run(const Descriptor *descriptors, u32 count, const Gate 
   __threadfence_system();
   __syncthreads();
   if (gate.host && threadIdx.x == 0) atomicAdd(gate.finished, 1);
-}
-
-static __device__ bool is_cancelled(const Guard &guard) { return (int)(*guard.cancel - guard.number) >= 0; }
-
-// The first thread that decides does so for all threads, and tells the host.
-static __device__ u32 settle(const Guard &guard, u32 wanted) {
-  u32 before = atomicCAS(guard.state + VERDICT, UNDECIDED, wanted);
-  if (before != UNDECIDED) return before;
-  *guard.outcome = 2 * guard.number + (wanted == CANCELLED);
-  return wanted;
-}
-
-// The last block to arrive decides, because only then do all blocks run, and the copy will end. It writes that it has
-// started before it reads whether it is cancelled; the host cancels before it reads whether the kernel has started. So
-// one of the two sees the other. Blocks that wait for the last one can be cancelled too, because the kernel that keeps
-// the last one away may wait for their place.
-static __device__ u32 verdict_of_one(const Guard &guard) {
-  if (atomicAdd(guard.state + ARRIVED, 1) == gridDim.x - 1) {
-    *guard.started = guard.number;
-    __threadfence_system();
-    return settle(guard, is_cancelled(guard) ? CANCELLED : COPYING);
-  }
-  volatile u32 *verdict = guard.state + VERDICT;
-  u32 found = *verdict;
-  for (u32 turn = 1; found == UNDECIDED; turn++) {
-    __nanosleep(100);
-    // Rarely: a read of host memory takes longer than the other blocks need to arrive.
-    found = turn % 64 == 0 && is_cancelled(guard) ? settle(guard, CANCELLED) : *verdict;
-  }
-  return found;
-}
-
-// `verdict` is a shared word of the kernel. A shared word of this function would have another name in every build, and
-// ptx.sh could not compare them.
-static __device__ bool may_copy(const Guard &guard, u32 &verdict) {
-  if (threadIdx.x == 0) verdict = verdict_of_one(guard);
-  __syncthreads();
-  return verdict == COPYING;
-}
-
-// The last block that ends its work writes that the copy is complete, which releases the stream that waits for it.
-static __device__ void has_worked(const Guard &guard, u32 workers) {
-  if (threadIdx.x != 0 || atomicAdd(guard.state + WORKED, 1) != workers - 1) return;
-  __threadfence_system();
-  *guard.done = guard.number;
-}
-
-static __device__ void leave(const Guard &guard) {
-  __syncthreads();
-  if (threadIdx.x != 0 || atomicAdd(guard.state + LEFT, 1) != gridDim.x - 1) return;
-  for (u32 word = ARRIVED; word <= LEFT; word++) guard.state[word] = 0;
 }
 
 extern "C" __global__ void __launch_bounds__(512)

@@ -52,7 +52,7 @@ pub(crate) fn verdict(number: u32, started: u32, outcome: u32) -> Maker {
     }
 }
 
-/// The words of a launch, as the kernel gets them: `Guard` in `copy.cu`. Launches that share these words follow each
+/// The words of a launch, as the kernel gets them: `Guard` in `guard.cuh`. Launches that share these words follow each
 /// other in one stream.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -71,7 +71,7 @@ impl Descriptor {
     }
 }
 
-/// `Gate` in `copy.cu`.
+/// `Gate` in `gate.cuh`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Gate {

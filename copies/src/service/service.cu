@@ -4,13 +4,12 @@
 // the bus while it moves the bytes of the last. So many small copies go side by side, where a kernel that walks all its
 // descriptors with all its warps would read each of them as often as it has warps.
 //
-// The word that a launch yields to and the words by which the host cancels it are those of ../kernel/copy.cu, with the
-// same protocol. This module is one of its own so that the copy kernel works where this one cannot be loaded.
+// This module is one of its own so that the copy kernel works where this one cannot be loaded.
 //
 // Regenerate service.ptx with tests/gpu/ptx.sh on a machine with nvcc; the host side is kernel.rs.
 
-typedef unsigned int u32;
-typedef unsigned long long u64;
+#include "../kernel/gate.cuh"
+#include "../kernel/guard.cuh"
 
 enum { COPY = 0, SET = 1 };
 
@@ -20,62 +19,7 @@ struct Piece {
   u32 value, reserved;  // SET fills with the 4 bytes of `value`, repeated from the first byte
 };
 
-// `Gate` in copy.cu.
-struct Gate {
-  const volatile u32 *host;
-  volatile u32 *mirror;  // in device memory, 0 before and after the launch
-  u32 *finished;         // in device memory, 0 before and after the launch
-  u64 wait_ns_max;
-};
-
-// `Guard` in copy.cu.
-struct Guard {
-  volatile u32 *started;
-  const volatile u32 *cancel;
-  volatile u32 *outcome;
-  volatile u32 *done;
-  u32 *state;  // in device memory, four words, 0 before and after the launch
-  u32 number;
-  u32 reserved;
-};
-
-enum { ARRIVED = 0, VERDICT = 1, WORKED = 2, LEFT = 3 };  // words of `state`
-enum { UNDECIDED = 0, COPYING = 1, CANCELLED = 2 };       // values of state[VERDICT]
-
 static const u32 GRANULE_BYTES = 2048;
-
-static __device__ u64 now_ns() {
-  u64 now;
-  asm volatile("mov.u64 %0, %globaltimer;" : "=l"(now));
-  return now;
-}
-
-// A warp's view of the gate.
-struct Yield {
-  volatile u32 *mirror;
-  u64 left_ns;
-  u32 seen;
-
-  __device__ void look() {
-    if (mirror) seen = *mirror;
-  }
-
-  __device__ void stand_still() {
-    if (!seen) return;
-    u64 began = now_ns(), now = began;
-    while (seen != 0 && now - began < left_ns) {
-      __nanosleep(100);
-      seen = *mirror;
-      now = now_ns();
-    }
-    u64 spent = now - began;
-    left_ns = spent < left_ns ? left_ns - spent : 0;
-    if (left_ns == 0) {
-      mirror = 0;  // the launch has waited as long as it may
-      seen = 0;
-    }
-  }
-};
 
 // The whole units of a granule: each lane has EACH loads under way before its first store.
 template <typename Unit, u32 EACH>
@@ -169,19 +113,6 @@ static __device__ void work(const Piece *table, u32 count, const Gate &gate, u32
   }
 }
 
-// The last block: keeps the device word equal to the host word until every worker block has finished.
-static __device__ void mirror(const Gate &gate, u32 workers) {
-  if (threadIdx.x != 0) return;
-  u32 last = 0;
-  while (*(volatile u32 *)gate.finished < workers) {
-    u32 word = *gate.host;
-    if (word != last) *gate.mirror = last = word;
-    __nanosleep(50);
-  }
-  *gate.mirror = 0;
-  *gate.finished = 0;
-}
-
 static __device__ void run(const Piece *table, u32 count, const Gate &gate) {
   u32 workers = gate.host ? gridDim.x - 1 : gridDim.x;
   if (blockIdx.x == workers) {
@@ -192,53 +123,6 @@ static __device__ void run(const Piece *table, u32 count, const Gate &gate) {
   __threadfence_system();
   __syncthreads();
   if (gate.host && threadIdx.x == 0) atomicAdd(gate.finished, 1);
-}
-
-static __device__ bool is_cancelled(const Guard &guard) { return (int)(*guard.cancel - guard.number) >= 0; }
-
-// The first thread that decides does so for all threads, and tells the host.
-static __device__ u32 settle(const Guard &guard, u32 wanted) {
-  u32 before = atomicCAS(guard.state + VERDICT, UNDECIDED, wanted);
-  if (before != UNDECIDED) return before;
-  *guard.outcome = 2 * guard.number + (wanted == CANCELLED);
-  return wanted;
-}
-
-// The last block to arrive decides; copy.cu says why.
-static __device__ u32 verdict_of_one(const Guard &guard) {
-  if (atomicAdd(guard.state + ARRIVED, 1) == gridDim.x - 1) {
-    *guard.started = guard.number;
-    __threadfence_system();
-    return settle(guard, is_cancelled(guard) ? CANCELLED : COPYING);
-  }
-  volatile u32 *verdict = guard.state + VERDICT;
-  u32 found = *verdict;
-  for (u32 turn = 1; found == UNDECIDED; turn++) {
-    __nanosleep(100);
-    // Rarely: a read of host memory takes longer than the other blocks need to arrive.
-    found = turn % 64 == 0 && is_cancelled(guard) ? settle(guard, CANCELLED) : *verdict;
-  }
-  return found;
-}
-
-// `verdict` is a shared word of the kernel, because the names of a function's shared words differ from build to build.
-static __device__ bool may_copy(const Guard &guard, u32 &verdict) {
-  if (threadIdx.x == 0) verdict = verdict_of_one(guard);
-  __syncthreads();
-  return verdict == COPYING;
-}
-
-// The last block that ends its work writes that the batch is complete, which releases the stream that waits for it.
-static __device__ void has_worked(const Guard &guard, u32 workers) {
-  if (threadIdx.x != 0 || atomicAdd(guard.state + WORKED, 1) != workers - 1) return;
-  __threadfence_system();
-  *guard.done = guard.number;
-}
-
-static __device__ void leave(const Guard &guard) {
-  __syncthreads();
-  if (threadIdx.x != 0 || atomicAdd(guard.state + LEFT, 1) != gridDim.x - 1) return;
-  for (u32 word = ARRIVED; word <= LEFT; word++) guard.state[word] = 0;
 }
 
 extern "C" __global__ void __launch_bounds__(512)

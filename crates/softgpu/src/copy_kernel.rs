@@ -22,9 +22,9 @@ const DESCRIPTOR_BYTES: u32 = 64;
 const INLINE_DESCRIPTORS: u32 = 8;
 /// Descriptors of a launch of the guarded kernel.
 const GUARDED_DESCRIPTORS: u32 = 64;
-/// `sizeof(Gate)` in `copy.cu`.
+/// `sizeof(Gate)` in `gate.cuh`.
 const GATE_BYTES: u32 = 32;
-/// `sizeof(Guard)` in `copy.cu`.
+/// `sizeof(Guard)` in `guard.cuh`.
 const GUARD_BYTES: u32 = 48;
 /// From the beginning of a guarded launch to its verdict: a store and a load over the bus, one after the other.
 const HANDSHAKE_NS: Ns = 2_000;
@@ -191,7 +191,7 @@ impl Running for CopyKernel {
     }
 }
 
-/// The words between a guarded launch and the host: `Guard` in `copy.cu`.
+/// The words between a guarded launch and the host: `Guard` in `guard.cuh`.
 #[derive(Clone, Copy)]
 struct Guard {
     started: u64,

@@ -8,7 +8,7 @@ use super::feeder::Feeder;
 use crate::facts::{Direction, Row};
 use crate::rig::{BULK, Random, Rig, SMALL, p50};
 
-/// The copy kernel of the library, its descriptors and its gate as `copies/src/kernel/copy.cu` declares them.
+/// The copy kernel of the library, its descriptors and its gate as `copies/src/kernel` declares them.
 const COPY_PTX: &str = include_str!("../../../../../copies/src/kernel/copy.ptx");
 
 /// One copy of 64 KiB by the copy kernel on 16 multiprocessors; it never yields.
