@@ -197,6 +197,7 @@ impl Overtake {
     #[doc(hidden)] // for crates/shim
     pub fn leave(&self) {
         let threads = std::mem::take(&mut *lock(&self.threads));
+        threads.iter().for_each(Worker::end);
         drop(threads);
         // Queued copies must not wait for words that no thread would lower.
         self.inner.records.standing.leave();

@@ -187,6 +187,7 @@ fn close(shared: &Arc<Shared>, threads: Vec<Worker>) {
     while shared.enter().is_dispatching {
         shared.driver.host().sleep(hal::Nanos::from_us(10));
     }
+    threads.iter().for_each(Worker::end);
     drop(threads);
     let mut dead = Vec::new();
     shared.at_home(|| {

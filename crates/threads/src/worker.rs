@@ -30,11 +30,17 @@ impl Worker {
         let thread = hal::spawn(driver, name, move || persist(|| body(its_driver.host()), retreat))?;
         Ok(Worker { driver: Arc::clone(driver), end: Box::new(end), thread: Some(thread) })
     }
+
+    /// Asks the thread to end. Of several threads all are asked before the first is waited for: to wait for one lets
+    /// the time of the others go on.
+    pub fn end(&self) {
+        (self.end)();
+    }
 }
 
 impl Drop for Worker {
     fn drop(&mut self) {
-        (self.end)();
+        self.end();
         if let Some(thread) = self.thread.take() {
             thread.join(self.driver.host());
         }
