@@ -295,7 +295,7 @@ fn guard(
     let asked_for = options.enabled && options.guard_bytes_min.is_some();
     let Some(kernel) = kernel.filter(|_| asked_for) else { return Ok(None) };
     let word = to_device.bank.gate_address(Priority::LOWEST);
-    let yields = Yield { word, wait_max: options.kernel_wait_max };
+    let yields = Yield { word, lift: None, wait_max: options.kernel_wait_max };
     let guard = Guard::new(driver, records, kernel, options.guard, yields, options.counters_from)?;
     Ok(guard.map(Arc::new))
 }

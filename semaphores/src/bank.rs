@@ -128,6 +128,9 @@ impl Publish for Words {
     }
 }
 
+/// The number of copies of a bank that can be lifted one by one at a time.
+pub const LIFTS: u64 = 64;
+
 /// The semaphores of one device and one engine, in memory that the device sees.
 pub struct Bank {
     counts: Counts<Words>,
@@ -144,7 +147,7 @@ impl std::ops::Deref for Bank {
 impl Bank {
     /// Allocates a bank in the current context; all words read 0.
     pub fn new(driver: &Arc<dyn Driver>, priorities: Priorities) -> Result<Bank> {
-        let words = Words::new(driver, 2 * u64::from(Priorities::MAX) + 2)?;
+        let words = Words::new(driver, lift_index(LIFTS))?;
         Ok(Bank { counts: Counts::new(priorities, words), priorities })
     }
 
@@ -158,6 +161,30 @@ impl Bank {
     #[must_use]
     pub fn stream_word(&self, priority: Priority) -> u32 {
         self.counts.words.load(stream_index(priority))
+    }
+
+    /// The word of one waiting copy, by which it is lifted, in host memory: 0, or the distance from the gate word of
+    /// its level to that of a higher one, which counts in its place; in units of 4 bytes. There are [`LIFTS`].
+    #[must_use]
+    pub fn lift_address(&self, copy: u64) -> DevicePtr {
+        self.counts.words.host_address(lift_index(copy))
+    }
+
+    /// Has the copy with that word, which waits at `level`, wait as if it had priority `to`.
+    pub fn lift(&self, copy: u64, level: Priority, to: Priority) {
+        let distance_bytes = self.gate_address(to.max(level)).0 - self.gate_address(level).0;
+        self.counts.words.store(lift_index(copy), (distance_bytes / 4) as u32);
+    }
+
+    /// Whether the copy with that word is lifted.
+    #[must_use]
+    pub fn is_lifted(&self, copy: u64) -> bool {
+        self.counts.words.load(lift_index(copy)) != 0
+    }
+
+    /// Takes that back, or prepares the word for another copy.
+    pub fn unlift(&self, copy: u64) {
+        self.counts.words.store(lift_index(copy), 0);
     }
 
     /// Whether any word in host memory is up. Reads words only.
@@ -205,6 +232,10 @@ fn gate_index(priority: Priority) -> u64 {
 
 fn stream_index(priority: Priority) -> u64 {
     u64::from(Priorities::MAX) + u64::from(priority.get())
+}
+
+fn lift_index(copy: u64) -> u64 {
+    2 * u64::from(Priorities::MAX) + 2 + copy
 }
 
 #[cfg(all(test, not(loom)))]

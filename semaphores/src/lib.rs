@@ -54,7 +54,7 @@ mod ledger;
 mod primitive;
 mod words;
 
-pub use bank::{Bank, Counts, Publish};
+pub use bank::{Bank, Counts, LIFTS, Publish};
 pub use emulation::{Emulation, Kind, Layout, Step, emulation};
 pub use ledger::{Boost, Pending};
 pub use words::Words;

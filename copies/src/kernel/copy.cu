@@ -3,8 +3,9 @@
 // One launch has `count` descriptors. Warps take granules of 32 lanes x 4 vectors of 16 bytes in turn, across all
 // descriptors. Before each granule a warp reads a word in device memory, and waits while it is not 0. The CPU raises
 // and lowers a word in host memory. The last block of the grid mirrors it into the device word, because polling host
-// memory from every block costs bandwidth and latency (facts, section 6). The waits of each warp are bounded, so the
-// kernel ends with any words.
+// memory from every block costs bandwidth and latency (facts, section 6). That block also reads the launch's own word:
+// a copy that the CPU has lifted looks at the word of the priority that it was lifted to. The waits of each warp are
+// bounded, so the kernel ends with any words.
 //
 // Regenerate copy.ptx with tests/gpu/ptx.sh on a machine with nvcc; the host side is mod.rs.
 

@@ -10,6 +10,7 @@ struct Gate {
   volatile u32 *mirror;  // in device memory, 0 before and after the launch
   u32 *finished;         // in device memory, 0 before and after the launch
   u64 wait_ns_max;
+  const volatile u32 *lift;  // in host memory, or null: while it is not 0, host[*lift] counts in place of host[0]
 };
 
 static __device__ u64 now_ns() {
@@ -50,7 +51,9 @@ static __device__ void mirror(const Gate &gate, u32 workers) {
   if (threadIdx.x != 0) return;
   u32 last = 0;
   while (*(volatile u32 *)gate.finished < workers) {
-    u32 word = *gate.host;
+    // Both reads are under way at once. The third comes only while the first word holds a lifted launch up.
+    u32 word = *gate.host, lift = gate.lift ? *gate.lift : 0;
+    if (word && lift) word = gate.host[lift];
     if (word != last) *gate.mirror = last = word;
     __nanosleep(50);
   }

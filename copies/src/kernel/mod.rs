@@ -79,6 +79,7 @@ pub(crate) struct Gate {
     mirror: u64,
     finished: u64,
     wait_ns_max: u64,
+    lift: u64,
 }
 
 /// The grid, with one more block if the word has to be mirrored.
@@ -96,6 +97,9 @@ pub(crate) fn block(workers: Workers) -> [u32; 3] {
 pub struct Yield {
     /// The word; the kernel stands still while it is not 0.
     pub word: DevicePtr,
+    /// The word of the copy itself, if it has one ([`semaphores::Bank::lift_address`]). While it is not 0, the word of
+    /// a higher priority counts in place of the first.
+    pub lift: Option<DevicePtr>,
     /// The bound of all waits of one warp together.
     pub wait_max: Nanos,
 }
@@ -219,11 +223,13 @@ impl CopyKernel {
 
     /// The words of a launch that yields to `yields`.
     pub(crate) fn gate(&self, yields: Option<Yield>) -> Gate {
-        let Some(yields) = yields else { return Gate { host: 0, mirror: 0, finished: 0, wait_ns_max: 0 } };
+        let Some(yields) = yields else { return Gate { host: 0, mirror: 0, finished: 0, wait_ns_max: 0, lift: 0 } };
         let mut next = lock(&self.next_slot);
         let slot = self.slots.offset(*next % SLOTS * SLOT_BYTES);
         *next += 1;
-        Gate { host: yields.word.0, mirror: slot.0, finished: slot.offset(128).0, wait_ns_max: yields.wait_max.0 }
+        let lift = yields.lift.map_or(0, |word| word.0);
+        let (mirror, finished) = (slot.0, slot.offset(128).0);
+        Gate { host: yields.word.0, mirror, finished, wait_ns_max: yields.wait_max.0, lift }
     }
 }
 

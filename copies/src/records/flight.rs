@@ -149,7 +149,10 @@ impl Flight {
         let Some(level) = self.waits_at.filter(|_| !self.landed) else { return false };
         let bank = standing.bank(self.direction);
         let mut above = bank.priorities().above(level);
-        bank.gate_word(level) != 0 || above.any(|higher| bank.stream_word(higher) != 0)
+        // A lifted copy waits at the word of another level.
+        let waits = |level| bank.gate_word(level) != 0;
+        let is_held = waits(level) && standing.passes_as(self.landing).is_none_or(waits);
+        is_held || above.any(|higher| bank.stream_word(higher) != 0)
     }
 
     /// Gives up a copy that was not submitted, or whose completion no stream will write: it holds no other copy back.
@@ -291,6 +294,22 @@ mod tests {
         [ready, flight.landing].into_iter().for_each(|ticket| records.tickets.complete(ticket));
         flight.note_readiness(&records.standing, &records.tickets);
         assert!(!is_up(&records));
+    }
+
+    #[test]
+    fn a_lifted_copy_waits_at_the_word_of_its_new_level() {
+        let records = records();
+        let standing = &records.standing;
+        let flight = Flight { waits_at: Some(at(1)), ..careful(&records).0 };
+        assert!(standing.begin_to_wait(flight.landing, DIRECTION, at(1), true).is_some());
+        let middle = standing.raise(DIRECTION, at(2)).unwrap();
+        assert!(flight.is_held(standing));
+        standing.lift(flight.landing, &[], at(2));
+        assert!(!flight.is_held(standing), "it passes the copy of the middle");
+        let urgent = standing.raise(DIRECTION, at(3)).unwrap();
+        assert!(flight.is_held(standing));
+        [middle, urgent].into_iter().for_each(|pending| standing.bank(DIRECTION).lower(pending));
+        assert!(!flight.is_held(standing));
     }
 
     #[test]

@@ -2,11 +2,17 @@
 //!
 //! A copy is found by its ticket. It is here from before its submission until the watcher has seen it complete, and its
 //! lift ends with it.
+//!
+//! A copy kernel looks at a word of its own too, by which it is lifted alone. There are few such words. A copy by
+//! kernel that finds none left, and one in a channel, is lifted with all that wait at the word of its level. If a
+//! submission fails half-way, a kernel may still look at a word that another copy has by then. It then passes with that
+//! one.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
-use semaphores::{Bank, Boost};
+use hal::DevicePtr;
+use semaphores::{Bank, Boost, LIFTS};
 use terms::{Direction, Priority};
 
 use crate::records::ticket::Ticket;
@@ -16,6 +22,8 @@ use hal::locks::lock;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Lift {
+    /// The copy alone passes as one of that priority, until it has completed.
+    Copy,
     /// None: the copy has completed, waits at no word, or passes as one of that priority already.
     Unchanged,
     /// All copies that wait at the same word pass as ones of that priority, until this one has completed.
@@ -28,11 +36,26 @@ pub(crate) struct Lifts {
     book: Mutex<Book>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Book {
     /// The number of copies so far.
     begun: u64,
     waiting: BTreeMap<Ticket, Waiting>,
+    /// The words that no copy has, of H2D and of D2H.
+    free: [Vec<u64>; 2],
+}
+
+impl Default for Book {
+    fn default() -> Book {
+        let free = [(); 2].map(|()| (0..LIFTS).rev().collect());
+        Book { begun: 0, waiting: BTreeMap::new(), free }
+    }
+}
+
+impl Book {
+    fn free(&mut self, direction: Direction) -> &mut Vec<u64> {
+        &mut self.free[usize::from(direction == Direction::DeviceToHost)]
+    }
 }
 
 #[derive(Debug)]
@@ -43,6 +66,8 @@ struct Waiting {
     /// The priority that it passes as, without the boosts of others.
     passes_as: Priority,
     level: Priority,
+    /// Its own word, if it has one.
+    word: Option<u64>,
     boosts: Vec<Boost>,
 }
 
@@ -52,18 +77,41 @@ impl Waiting {
             return Lift::Unchanged;
         }
         self.passes_as = to;
-        self.boosts.push(bank.boost(self.level, to));
-        Lift::Level
+        match self.word {
+            Some(word) => {
+                bank.lift(word, self.level, to);
+                Lift::Copy
+            }
+            None => {
+                self.boosts.push(bank.boost(self.level, to));
+                Lift::Level
+            }
+        }
     }
 }
 
 impl Lifts {
-    /// A copy with that ticket is about to be submitted, and will wait at the word of `level`.
-    pub(super) fn begin(&self, ticket: Ticket, direction: Direction, level: Priority) {
+    /// A copy with that ticket is about to be submitted, and will wait at the word of `level`; `by_kernel` tells
+    /// whether it can look at a word of its own too. Returns that word.
+    pub(super) fn begin<'a>(
+        &self,
+        bank: impl Fn(Direction) -> &'a Bank,
+        ticket: Ticket,
+        direction: Direction,
+        level: Priority,
+        by_kernel: bool,
+    ) -> Option<DevicePtr> {
         let mut book = lock(&self.book);
         book.begun += 1;
-        let waiting = Waiting { number: book.begun, direction, passes_as: level, level, boosts: Vec::new() };
+        let word = by_kernel.then(|| book.free(direction).pop()).flatten();
+        let waiting = Waiting { number: book.begun, direction, passes_as: level, level, word, boosts: Vec::new() };
         book.waiting.insert(ticket, waiting);
+        word.map(|word| bank(direction).lift_address(word))
+    }
+
+    /// The priority that the copy passes as, if it waits at a word.
+    pub(super) fn passes_as(&self, ticket: Ticket) -> Option<Priority> {
+        lock(&self.book).waiting.get(&ticket).map(|waiting| waiting.passes_as)
     }
 
     /// Lifts a copy, and those among `ahead` that were submitted before it, because it cannot pass them. Returns the
@@ -90,10 +138,15 @@ impl Lifts {
 
     /// The copy is over, and its lift with it.
     pub(super) fn end<'a>(&self, bank: impl Fn(Direction) -> &'a Bank, ticket: Ticket) {
-        let ended = lock(&self.book).waiting.remove(&ticket);
-        if let Some(Waiting { direction, boosts, .. }) = ended {
-            boosts.into_iter().for_each(|boost| bank(direction).unboost(boost));
+        let mut book = lock(&self.book);
+        let Some(Waiting { direction, boosts, word, .. }) = book.waiting.remove(&ticket) else { return };
+        if let Some(word) = word {
+            // The next copy that has the word begins without a lift.
+            bank(direction).unlift(word);
+            book.free(direction).push(word);
         }
+        drop(book);
+        boosts.into_iter().for_each(|boost| bank(direction).unboost(boost));
     }
 }
 
@@ -117,16 +170,20 @@ mod tests {
         records
     }
 
-    /// A copy that is about to wait.
+    /// A copy in a channel that is about to wait.
     fn waiting(records: &Records, direction: Direction, level: u8) -> Ticket {
         let ticket = records.tickets.take().unwrap();
-        records.standing.begin_to_wait(ticket, direction, at(level));
+        assert_eq!(records.standing.begin_to_wait(ticket, direction, at(level), false), None);
         ticket
     }
 
     /// The words of levels 1 and 2 on both engines.
     fn words(records: &Records) -> [[u32; 2]; 2] {
-        [0, 1].map(|engine| [1, 2].map(|level| records.standing.banks()[engine].gate_word(at(level))))
+        [0, 1].map(|engine| words_of(&records.standing.banks()[engine]))
+    }
+
+    fn words_of(bank: &Bank) -> [u32; 2] {
+        [1, 2].map(|level| bank.gate_word(at(level)))
     }
 
     #[test]
@@ -156,5 +213,32 @@ mod tests {
         assert_eq!(words(&records)[0], [0, 1]);
         records.standing.end_wait(own);
         assert_eq!(words(&records)[0], [1, 1]);
+    }
+
+    /// A copy by kernel has a word while there is one. The word reads 0 until that copy is lifted, also if another copy
+    /// had it before.
+    #[test]
+    fn a_word_is_of_one_copy_at_a_time_and_begins_unlifted() {
+        let records = records();
+        let standing = &records.standing;
+        let (bank, direction) = (&standing.banks()[0], Direction::HostToDevice);
+        let begin = |ticket| standing.begin_to_wait(ticket, direction, at(1), true);
+        let mut copies: Vec<Ticket> = (0..=LIFTS).map(|_| records.tickets.take().unwrap()).collect();
+        let last = copies.pop().unwrap();
+        let words: BTreeMap<DevicePtr, Ticket> = copies.iter().map(|copy| (begin(*copy).unwrap(), *copy)).collect();
+        assert_eq!(words.len(), copies.len(), "each has its own");
+        assert_eq!(begin(last), None, "all are in use");
+        assert_eq!(standing.lift(last, &[], at(2)), Lift::Level);
+        standing.end_wait(last);
+        let lifted = || (0..LIFTS).filter(|word| bank.is_lifted(*word)).map(|word| words[&bank.lift_address(word)]);
+        assert_eq!(standing.lift(copies[7], &[], at(3)), Lift::Copy);
+        assert_eq!(lifted().collect::<Vec<_>>(), [copies[7]]);
+        assert_eq!(words_of(bank), [1, 1], "other copies of its level wait");
+        assert_eq!([standing.passes_as(copies[7]), standing.passes_as(copies[8])], [Some(at(3)), Some(at(1))]);
+        standing.end_wait(copies[7]);
+        let word = begin(last).unwrap();
+        assert_eq!((words[&word], lifted().count()), (copies[7], 0), "its word goes to the next");
+        let to_host = standing.begin_to_wait(copies[7], Direction::DeviceToHost, at(1), true);
+        assert!(to_host.is_some_and(|word| !words.contains_key(&word)), "the other engine has its own");
     }
 }

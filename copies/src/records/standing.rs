@@ -9,7 +9,7 @@
 use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use hal::{Code, Error, Result};
+use hal::{Code, DevicePtr, Error, Result};
 use semaphores::{Bank, Pending};
 use terms::{Direction, Priority};
 
@@ -79,9 +79,21 @@ impl Standing {
         Some(pending)
     }
 
-    /// A copy with that ticket is about to be submitted, and will wait at the word of `level`.
-    pub(crate) fn begin_to_wait(&self, ticket: Ticket, direction: Direction, level: Priority) {
-        self.lifts.begin(ticket, direction, level);
+    /// A copy with that ticket is about to be submitted, and will wait at the word of `level`. Returns the word by
+    /// which it is lifted alone, if it can be.
+    pub(crate) fn begin_to_wait(
+        &self,
+        ticket: Ticket,
+        direction: Direction,
+        level: Priority,
+        by_kernel: bool,
+    ) -> Option<DevicePtr> {
+        self.lifts.begin(|direction| self.bank(direction), ticket, direction, level, by_kernel)
+    }
+
+    /// The priority that it passes as.
+    pub(super) fn passes_as(&self, ticket: Ticket) -> Option<Priority> {
+        self.lifts.passes_as(ticket)
     }
 
     /// That copy is over.

@@ -11,7 +11,7 @@ impl Planned<'_> {
     /// As for [`super::submit`].
     pub(super) unsafe fn go_by_channel(&self) -> Went {
         // SAFETY: passed on to the caller.
-        self.go_tracked(|| unsafe { self.queue() })
+        self.go_tracked(|_| unsafe { self.queue() })
     }
 
     unsafe fn queue(&self) -> Went<()> {

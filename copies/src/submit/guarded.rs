@@ -2,9 +2,10 @@
 #![allow(unsafe_code)] // copies are unsafe; the caller's promise is passed on
 
 use channels::Shape;
+use hal::DevicePtr;
 
 use crate::guard::{Guard, Guarded, Load};
-use crate::kernel::GUARDED_DESCRIPTORS;
+use crate::kernel::{GUARDED_DESCRIPTORS, Yield};
 use crate::submit::asked::{Planned, Went};
 
 impl Planned<'_> {
@@ -12,11 +13,12 @@ impl Planned<'_> {
     /// As for [`super::submit`].
     pub(super) unsafe fn go_guarded(&self, guard: &Guard) -> Went {
         // SAFETY: passed on to the caller.
-        self.go_tracked(|| unsafe { self.guard(guard) })
+        self.go_tracked(|lift| unsafe { self.guard(guard, lift) })
     }
 
-    unsafe fn guard(&self, guard: &Guard) -> Went<()> {
+    unsafe fn guard(&self, guard: &Guard, lift: Option<DevicePtr>) -> Went<()> {
         let ((yields, workers), direction) = (self.bulk_kernel(), self.direction());
+        let yields = Yield { lift, ..yields };
         // As many as the descriptors, in the same order.
         let shapes: Vec<Shape> = self.asked.cargo.shapes().collect();
         let descriptors = self.descriptors();

@@ -18,7 +18,7 @@ impl Planned<'_> {
     /// As for [`super::submit`].
     pub(super) unsafe fn go_by_urgent_kernel(&self) -> Went {
         // SAFETY: passed on to the caller.
-        self.go_tracked(|| Ok(unsafe { self.launch(None, URGENT) }?))
+        self.go_tracked(|_| Ok(unsafe { self.launch(None, URGENT) }?))
     }
 
     /// Goes by a kernel that waits while any copy above it is pending.
@@ -28,10 +28,10 @@ impl Planned<'_> {
     pub(super) unsafe fn go_by_kernel(&self) -> Went {
         let (yields, workers) = self.bulk_kernel();
         // SAFETY: passed on to the caller.
-        self.go_tracked(|| Ok(unsafe { self.launch(Some(yields), workers) }?))
+        self.go_tracked(|lift| Ok(unsafe { self.launch(Some(Yield { lift, ..yields }), workers) }?))
     }
 
-    /// The word that a bulk kernel yields to, and its warps.
+    /// The word of a priority that a bulk kernel yields to, and its warps.
     pub(super) fn bulk_kernel(&self) -> (Yield, Workers) {
         let options = &self.inner().options;
         let workers = match self.direction() {
@@ -39,7 +39,7 @@ impl Planned<'_> {
             _ => options.kernel_d2h,
         };
         let word = self.engine().bank.gate_address(self.asked.priority);
-        (Yield { word, wait_max: options.kernel_wait_max }, workers)
+        (Yield { word, lift: None, wait_max: options.kernel_wait_max }, workers)
     }
 
     unsafe fn launch(&self, yields: Option<Yield>, workers: Workers) -> Result<()> {

@@ -42,7 +42,7 @@ impl Planned<'_> {
         // SAFETY: passed on to the caller.
         let copy = || unsafe { self.asked.copy_natively(self.direction()) };
         if is_tracked(&self.placed.known, self.plan) {
-            return self.go_tracked(|| Ok(copy()?));
+            return self.go_tracked(|_| Ok(copy()?));
         }
         copy()?;
         self.give_way();

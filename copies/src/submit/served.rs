@@ -4,14 +4,14 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
-use hal::{MemoryKind, Result};
+use hal::{DevicePtr, MemoryKind, Result};
 use terms::Direction;
 
 use crate::cargo::Cargo;
 use crate::decide::Plan;
 use crate::guard::{Guarded, Load};
 use crate::handle::CopyHandle;
-use crate::kernel::Workers;
+use crate::kernel::{Workers, Yield};
 use crate::native::Native;
 use crate::placement::Placement;
 use crate::request::Request;
@@ -90,20 +90,20 @@ impl Planned<'_> {
     /// # Safety
     /// As for [`submit_batch`].
     pub(super) unsafe fn go_served(&self, served: &Served<'_>) -> Went {
-        self.go_tracked(|| {
+        self.go_tracked(|lift| {
             // SAFETY: passed on to the caller.
-            unsafe { self.serve(served)? };
+            unsafe { self.serve(served, lift)? };
             served.was_launched.set(true);
             Ok(())
         })
     }
 
-    unsafe fn serve(&self, served: &Served<'_>) -> Went<()> {
+    unsafe fn serve(&self, served: &Served<'_>, lift: Option<DevicePtr>) -> Went<()> {
         let (batch, stream) = (served.batch, self.asked.stream.stream);
         let (yields, workers) = match self.waits_at() {
             Some(_) => {
                 let (yields, workers) = self.bulk_kernel();
-                (Some(yields), workers)
+                (Some(Yield { lift, ..yields }), workers)
             }
             None => (None, enough_for(batch)),
         };

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use hal::{Event, Result};
+use hal::{DevicePtr, Event, Result};
 use semaphores::Pending;
 
 use crate::decide::{Plan, Readiness, Setback, readiness};
@@ -17,8 +17,8 @@ impl Planned<'_> {
     ///
     /// The word is raised before the submission, because then bulk must begin to hold back. A copy that may have to
     /// wait, or whose stream is not trusted, raises when a marker tells that it has become schedulable; see
-    /// [`readiness`].
-    pub(super) fn go_tracked(&self, copy: impl FnOnce() -> Went<()>) -> Went {
+    /// [`readiness`]. `copy` gets the word by which a kernel is lifted.
+    pub(super) fn go_tracked(&self, copy: impl FnOnce(Option<DevicePtr>) -> Went<()>) -> Went {
         let inner = self.inner();
         let (raises, waits_at) = (self.raises(), self.waits_at());
         let is_doubted = || lock(&self.asked.stream.burst).take_care();
@@ -58,15 +58,14 @@ impl Planned<'_> {
     }
 
     /// Submits the copy, and hands it to the watcher.
-    fn fly(&self, mut flight: Flight, before: Option<Event>, copy: impl FnOnce() -> Went<()>) -> Went {
+    fn fly(&self, mut flight: Flight, before: Option<Event>, copy: impl FnOnce(Option<DevicePtr>) -> Went<()>) -> Went {
         let (inner, stream, ticket) = (self.inner(), self.asked.stream, flight.landing);
         // A call that may wait in the driver for other copies must not make other threads wait for it.
         let goes_first = self.plan != Plan::Engine { raises: false } && flight.waits_at.is_none();
         let _first = goes_first.then(|| inner.pace.urgent());
-        if let Some(level) = flight.waits_at {
-            inner.records.standing.begin_to_wait(ticket, flight.direction, level);
-        }
-        let submitted = copy();
+        let by_kernel = matches!(self.plan, Plan::Kernel { .. });
+        let begins = |level| inner.records.standing.begin_to_wait(ticket, flight.direction, level, by_kernel);
+        let submitted = copy(flight.waits_at.and_then(begins));
         let is_tracked = submitted.is_ok() && self.complete(before, &mut flight).is_ok();
         before.into_iter().for_each(|event| inner.events.give(event));
         if !is_tracked {

@@ -23,7 +23,7 @@ const INLINE_DESCRIPTORS: u32 = 8;
 /// Descriptors of a launch of the guarded kernel.
 const GUARDED_DESCRIPTORS: u32 = 64;
 /// `sizeof(Gate)` in `gate.cuh`.
-const GATE_BYTES: u32 = 32;
+const GATE_BYTES: u32 = 40;
 /// `sizeof(Guard)` in `guard.cuh`.
 const GUARD_BYTES: u32 = 48;
 /// From the beginning of a guarded launch to its verdict: a store and a load over the bus, one after the other.
@@ -137,6 +137,8 @@ fn fill(io: &mut Io<'_>, target: u64, value: u32, bytes: u64) {
 /// The word that a launch yields to, as its warps see it.
 struct Gate {
     host: u64,
+    /// The launch's own word, or 0.
+    lift: u64,
     left_ns: Ns,
     /// The values of the word and their times, until they reach the warps.
     mirrored: VecDeque<(Ns, u32)>,
@@ -144,13 +146,20 @@ struct Gate {
 }
 
 impl Gate {
+    /// The word of the launch's priority, or of the one that it was lifted to.
+    fn word(&self, io: &mut Io<'_>) -> u32 {
+        let word = io.load32(self.host);
+        let distance = if word != 0 && self.lift != 0 { io.load32(self.lift) } else { 0 };
+        if distance != 0 { io.load32(self.host + 4 * u64::from(distance)) } else { word }
+    }
+
     /// Whether the warps stand still now. They do so for `left_ns` in all; then the gate is gone.
     fn holds(&mut self, io: &mut Io<'_>, mirror_ns: Ns) -> bool {
         let now = io.now_ns();
         if let Some(since) = self.standing_since.take() {
             self.left_ns = self.left_ns.saturating_sub(now - since);
         }
-        let word = io.load32(self.host);
+        let word = self.word(io);
         self.mirrored.push_back((now, word));
         while self.mirrored.get(1).is_some_and(|(at, _)| at + mirror_ns <= now) {
             self.mirrored.pop_front();
@@ -265,9 +274,8 @@ impl Launch {
             }
         });
         let descriptors = descriptors.filter(|descriptor| descriptor.bytes() > 0).collect();
-        let (host, wait_ns_max) = (word(io.parameter_bytes(2), 0), word(io.parameter_bytes(2), 3));
-        let gate =
-            (host != 0).then(|| Gate { host, left_ns: wait_ns_max, mirrored: VecDeque::new(), standing_since: None });
+        let [host, left_ns, lift] = [0, 3, 4].map(|index| word(io.parameter_bytes(2), index));
+        let gate = (host != 0).then(|| Gate { host, lift, left_ns, mirrored: VecDeque::new(), standing_since: None });
         // The last block of a gated launch mirrors the word.
         let workers = io.blocks() as u32 - u32::from(gate.is_some());
         let warps = (io.block_threads() as u32).div_ceil(WARP_THREADS);

@@ -32,7 +32,12 @@ struct Gate {
     mirror: u64,
     finished: u64,
     wait_ns_max: u64,
+    lift: u64,
 }
+
+/// The places of a launch's own word, and of the word of a higher priority.
+const LIFT: u32 = 64;
+const HIGHER: u32 = 32;
 
 struct Bench {
     gpu: SoftGpu,
@@ -60,9 +65,15 @@ impl Bench {
         Bench { stream, copy, table, host: host.unwrap(), bytes, device, word: word.unwrap(), gpu }
     }
 
+    /// The word of a launch's priority.
     fn word(&self) -> &AtomicU32 {
+        self.word_at(0)
+    }
+
+    fn word_at(&self, index: u32) -> &AtomicU32 {
+        assert!(index < 1024);
         // SAFETY: the allocation has 4 096 bytes, is page aligned and lives as long as the GPU; only atomics touch it.
-        unsafe { AtomicU32::from_ptr(self.word.cast()) }
+        unsafe { AtomicU32::from_ptr(self.word.add(4 * index as usize).cast()) }
     }
 
     fn write(&self, offset: u64, bytes: &[u8]) {
@@ -115,7 +126,8 @@ impl Bench {
 
     fn gated(&self, wait_max: Nanos) -> Gate {
         let word = self.gpu.host_device_pointer(self.word).unwrap();
-        Gate { host: word.0, mirror: self.device.0, finished: self.device.0, wait_ns_max: wait_max.0 }
+        let lift = word.0 + u64::from(LIFT) * 4;
+        Gate { host: word.0, mirror: self.device.0, finished: self.device.0, wait_ns_max: wait_max.0, lift }
     }
 }
 
@@ -191,6 +203,32 @@ fn a_raised_word_stops_it_within_two_microseconds_and_lets_it_go_on() {
     let us = bench.timed(|| ());
     let rest_us = (16.0 * MIB as f64 - later) / 52.1e3;
     assert!((rest_us..rest_us + 6.0).contains(&us), "the rest of {rest_us} us took {us} us");
+}
+
+/// A lifted launch goes on as long as the word of the higher priority lets it, and no longer.
+#[test]
+fn a_lifted_launch_looks_at_the_higher_word() {
+    let bench = Bench::new(16 * MIB);
+    let gpu = &bench.gpu;
+    let is_done = || gpu.stream_query(bench.stream).unwrap();
+    bench.word().store(1, Ordering::SeqCst);
+    bench.word_at(HIGHER).store(1, Ordering::SeqCst);
+    bench.launch(&[bench.linear(false, 16 * MIB)], 4, bench.gated(Nanos::from_ms(10)));
+    bench.word_at(LIFT).store(HIGHER, Ordering::SeqCst);
+    gpu.host().sleep(Nanos::from_ms(1));
+    assert!(!is_done(), "the higher word is up too");
+    bench.word_at(HIGHER).store(0, Ordering::SeqCst);
+    gpu.host().sleep(Nanos::from_us(100));
+    bench.word_at(LIFT).store(0, Ordering::SeqCst);
+    gpu.host().sleep(Nanos::from_ms(1));
+    assert!(!is_done(), "it is lifted no more");
+    bench.word_at(LIFT).store(HIGHER, Ordering::SeqCst);
+    let rest_us = bench.timed(|| ());
+    assert!((180.0..240.0).contains(&rest_us), "after 100 us of 320 the rest took {rest_us} us");
+    bench.word().store(0, Ordering::SeqCst);
+    bench.word_at(HIGHER).store(1, Ordering::SeqCst);
+    let free_us = bench.timed(|| bench.launch(&[bench.linear(false, MIB)], 4, bench.gated(Nanos::from_ms(10))));
+    assert!(free_us < 100.0, "the word of its own priority is down, and it waited {free_us} us");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 // Compares every entry of copies/src/kernel/copy.cu with a copy by the host, byte for byte, with bytes around each
 // target that must stay unchanged. The sizes are small, because it also runs under compute-sanitizer (kernel.sh).
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -14,7 +15,7 @@ static const size_t ARENA_BYTES = 4 << 20;
 static const unsigned char UNTOUCHED = 0x5a;
 
 // Words that host and device share, each on a line of its own.
-enum { HELD = 0, STARTED = 32, CANCEL = 64, OUTCOME = 96, DONE = 128, WORDS = 160 };
+enum { HELD = 0, STARTED = 32, CANCEL = 64, OUTCOME = 96, DONE = 128, LIFT = 160, HIGHER = 192, WORDS = 224 };
 
 struct Bench {
   unsigned char *host, *device;  // an arena on each side; half of it is for sources, half for targets
@@ -37,7 +38,7 @@ struct Bench {
   }
 
   size_t below(size_t bound) { return random() % bound; }
-  Gate gate(u64 wait_ns_max) { return {words + HELD, slot, slot + 32, wait_ns_max}; }
+  Gate gate(u64 wait_ns_max) { return {words + HELD, slot, slot + 32, wait_ns_max, words + LIFT}; }
 
   bool slots_are_zero() {
     u32 after[64], left[4];
@@ -112,7 +113,7 @@ static Held inlined(const Work &work) {
 
 static bool plain_turn(Bench &bench, bool gated) {
   Work work = random_work(bench, 1 + bench.below(8));
-  Gate gate = gated ? bench.gate(20000000) : Gate{0, 0, 0, 0};
+  Gate gate = gated ? bench.gate(20000000) : Gate{0, 0, 0, 0, 0};
   u32 blocks = 2 + bench.below(6), threads = 32 * (1 + bench.below(16));
   overtake_copy<<<blocks, threads>>>(inlined<Inline>(work), work.descriptors.size(), gate);
   OK(cudaDeviceSynchronize());
@@ -135,6 +136,25 @@ static bool held_turn(Bench &bench) {
   OK(cudaDeviceSynchronize());
   *(volatile u32 *)(bench.words + HELD) = 0;
   return is_as_expected(bench, work) && bench.slots_are_zero();
+}
+
+// The word stays up, and the launch is lifted while it waits: it ends at once if the higher word is down, and by its
+// own bound if that is up too. It copies either way.
+static bool lifted_turn(Bench &bench, bool is_higher_up) {
+  Work work = random_work(bench, 4);
+  volatile u32 *words = bench.words;
+  u64 wait_ms = is_higher_up ? 20 : 2000;
+  words[HELD] = 1;
+  words[HIGHER] = is_higher_up;
+  auto began = std::chrono::steady_clock::now();
+  overtake_copy<<<5, 512>>>(inlined<Inline>(work), work.descriptors.size(), bench.gate(wait_ms * 1000000));
+  OK(cudaGetLastError());
+  words[LIFT] = HIGHER - HELD;
+  OK(cudaDeviceSynchronize());
+  auto took_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - began).count();
+  words[HELD] = words[LIFT] = words[HIGHER] = 0;
+  bool in_time = is_higher_up ? took_ms >= wait_ms : took_ms < wait_ms;
+  return in_time && is_as_expected(bench, work) && bench.slots_are_zero();
 }
 
 static bool guarded_turn(Bench &bench, u32 number, bool cancelled) {
@@ -168,6 +188,8 @@ int main(int argc, char **argv) {
   check("overtake_copy", [&](int) { return plain_turn(bench, false); }, turns);
   check("overtake_copy, gated", [&](int) { return plain_turn(bench, true); }, turns);
   check("overtake_copy, held for good", [&](int) { return held_turn(bench); }, 3);
+  check("overtake_copy, lifted", [&](int) { return lifted_turn(bench, false); }, 3);
+  check("overtake_copy, lifted and held for good", [&](int) { return lifted_turn(bench, true); }, 3);
   check("overtake_copy_table, gated", [&](int) { return table_turn(bench, table); }, turns);
   // The numbers pass zero on the way, as those of a long-lived application do.
   check("overtake_copy_guarded", [&](int turn) { return guarded_turn(bench, turn - turns / 2, turn % 4 == 3); }, turns);

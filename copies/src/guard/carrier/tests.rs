@@ -88,7 +88,7 @@ impl Bed {
 }
 
 fn yields(bank: &Bank) -> Yield {
-    Yield { word: bank.gate_address(Priority::LOWEST), wait_max: Nanos::from_ms(10_000) }
+    Yield { word: bank.gate_address(Priority::LOWEST), lift: None, wait_max: Nanos::from_ms(10_000) }
 }
 
 /// Two threads give one stream copies at the same time, and the second copy is taken over while the kernel of the first

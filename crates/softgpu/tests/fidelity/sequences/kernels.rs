@@ -17,7 +17,7 @@ fn launch_copy(rig: &Rig, function: Function, direction: Direction, stream: Stre
     let (target, source) = if direction == Direction::D2h { (host, device) } else { (device, host) };
     let mut descriptors = [[0_u64; 8]; 8];
     descriptors[0] = [target, source, SMALL, 1, 0, 0, 0, 0];
-    let (mut count, mut gate) = (1_u32, [0_u64; 4]);
+    let (mut count, mut gate) = (1_u32, [0_u64; 5]);
     let parameters = [descriptors.as_mut_ptr().cast(), (&raw mut count).cast(), gate.as_mut_ptr().cast()];
     let (grid, block) = ([16, 1, 1], [512, 1, 1]);
     let launch = Launch { function, grid, block, shared_bytes: 0, stream, parameters: &parameters };
