@@ -54,3 +54,8 @@ struct Readme;
 #[cfg(doctest)]
 #[doc = include_str!("../docs/tasks.md")]
 struct TasksPage;
+
+/// The same of the page about Vulkan.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/sharing.md")]
+struct SharingPage;
