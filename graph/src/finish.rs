@@ -157,6 +157,7 @@ impl Graph {
     #[inline(never)]
     fn tell_end(&mut self, edge: &Edge, poison: Option<Cause>) {
         if let Some(cause) = poison {
+            self.bequeath(edge.from, edge.to);
             self.poison_after(edge.to, cause);
         }
         if edge.is_counted {
@@ -169,6 +170,9 @@ impl Graph {
     /// The edges from those before a node that ends, and the points that it stands for.
     #[inline(never)]
     fn leave_history(&mut self, node: u32) {
+        if self.nodes[node].poison.is_some() {
+            self.bequeath(node, node);
+        }
         self.unlink_predecessors(node);
         let points = std::mem::replace(&mut self.nodes[node].points, NONE);
         self.points.free(points);

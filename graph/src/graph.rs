@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use terms::Priority;
 
+use crate::data::Records;
 use crate::edges::Edges;
 use crate::lanes::Lanes;
 use crate::list::{NONE, Pair};
@@ -40,6 +41,7 @@ pub struct Graph {
     pub(crate) options: Options,
     pub(crate) nodes: Nodes,
     pub(crate) edges: Edges,
+    pub(crate) data: Records,
     pub(crate) lanes: Lanes,
     pub(crate) points: Points,
     /// Ready nodes of the device, in the default order.
@@ -88,6 +90,7 @@ impl Graph {
             options,
             nodes: Nodes::new(options.nodes_max),
             edges: Edges::new(options.edges_max),
+            data: Records::default(),
             lanes: Lanes::new(&options),
             points: Points::new(),
             device: queue(),

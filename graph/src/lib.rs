@@ -38,10 +38,12 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))] // clippy.toml has the list, with reasons
 #![forbid(unsafe_code)]
 
+mod data;
 mod dispatch;
 mod edges;
 mod finish;
 mod graph;
+mod infer;
 mod inherit;
 mod lanes;
 mod list;
@@ -51,13 +53,15 @@ mod options;
 mod passes;
 mod points;
 mod queue;
+mod redundant;
 mod refused;
 mod submit;
 
+pub use data::{Access, DataId, Mode, Span, Spans};
 pub use dispatch::{Launched, Place, Ready, Runner};
 pub use finish::Ended;
 pub use graph::{Graph, Statistics};
 pub use node::{Cause, Kind, Mark, NodeId, Point, Spec, Stage};
-pub use options::{LANES_MAX, Options, Order};
+pub use options::{Inference, LANES_MAX, Options, Order};
 pub use refused::{Label, Refused};
 pub use terms::{Direction, Priorities, Priority};

@@ -154,6 +154,8 @@ pub(crate) struct Slot {
     pub value: u64,
     /// The last search for a circle that came here.
     pub visit: u64,
+    /// Nodes that were made later have higher ones.
+    pub number: u64,
     pub poison: Option<Cause>,
     pub kind: Kind,
     pub stage: Stage,
@@ -195,6 +197,7 @@ impl Slot {
         points: NONE,
         value: 0,
         visit: 0,
+        number: 0,
         poison: None,
         kind: Kind::Empty,
         stage: Stage::Ended,

@@ -18,6 +18,7 @@ pub(crate) struct Nodes {
     named: HashTable<u32>,
     hasher: BuildHasherDefault<DefaultHasher>,
     free: u32,
+    made: u64,
     /// How many nodes more there may be.
     room: u32,
 }
@@ -26,7 +27,7 @@ impl Nodes {
     /// No node, and room for so many.
     pub fn new(room: u32) -> Nodes {
         let (hasher, named) = (BuildHasherDefault::new(), HashTable::new());
-        Nodes { slots: Vec::new(), names: Vec::new(), named, hasher, free: NONE, room }
+        Nodes { slots: Vec::new(), names: Vec::new(), named, hasher, free: NONE, made: 0, room }
     }
 
     /// How many nodes more there may be.
@@ -44,12 +45,15 @@ impl Nodes {
     /// A slot for a new node, for which there is room.
     #[inline]
     pub fn take(&mut self, spec: &Spec<'_>, effective: Priority) -> u32 {
+        self.made += 1;
+        let made = self.made;
         let (index, slot) = match self.slots.get_mut(self.free as usize) {
             Some(slot) => (self.free, slot),
             None => self.grow(),
         };
         let next = slot.next;
         slot.begin(spec, effective);
+        slot.number = made;
         self.free = next;
         self.room -= 1;
         if !spec.name.is_empty() {
@@ -101,6 +105,11 @@ impl Nodes {
     pub fn find(&self, id: NodeId) -> Option<u32> {
         let slot = self.slots.get(id.index as usize)?;
         (slot.generation == id.generation).then_some(id.index)
+    }
+
+    /// Whether a node has not ended.
+    pub fn is_live(&self, id: NodeId) -> bool {
+        self.find(id).is_some_and(|node| self[node].stage != Stage::Ended)
     }
 
     #[inline]

@@ -14,6 +14,21 @@ pub enum Order {
     PhysX,
 }
 
+/// How an order is inferred from the data that nodes use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Inference {
+    /// Readers have no order among each other (GR-03). If not, every use counts as one that writes (GR-02).
+    pub sees_const: bool,
+    /// So many edges are looked at for dependencies that are redundant (GR-04). At 0 all dependencies are edges.
+    pub search_max: u32,
+}
+
+impl Default for Inference {
+    fn default() -> Self {
+        Inference { sees_const: true, search_max: 64 }
+    }
+}
+
 /// The parameters of a graph.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
@@ -33,6 +48,8 @@ pub struct Options {
     pub phase_max: u32,
     /// One in so many nodes handed out is of a lower priority while one of those is ready (T6).
     pub share: u32,
+    /// How an order is inferred from the data that nodes use.
+    pub inference: Inference,
 }
 
 impl Default for Options {
@@ -46,6 +63,7 @@ impl Default for Options {
             edges_max: 1 << 18,
             phase_max: 64,
             share: 64,
+            inference: Inference::default(),
         }
     }
 }

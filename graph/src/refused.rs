@@ -73,6 +73,13 @@ pub enum Refused {
         /// That task.
         task: Label,
     },
+    /// A use of data that is not possible.
+    Data {
+        /// The name of the new task, or nothing.
+        task: String,
+        /// The reason, and the cure.
+        fault: &'static str,
+    },
     /// A report on a task that is not being run.
     NotRunning {
         /// The task.
@@ -115,6 +122,8 @@ impl fmt::Display for Refused {
                 write!(f, "task {task} has no reference left to release: release each reference once")
             }
             Refused::NameTaken { task } => write!(f, "there is a task {task} already: choose another name"),
+            Refused::Data { task, fault } if task.is_empty() => write!(f, "the use of data is refused: {fault}"),
+            Refused::Data { task, fault } => write!(f, "task \"{task}\" is refused: {fault}"),
             Refused::NotRunning { task } => write!(f, "task {task} is not being run, and is reported to have been"),
             Refused::NotReached { point } => {
                 write!(f, "lane {} is reported to have come to {}, which was not given out", point.lane, point.value)

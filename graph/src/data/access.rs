@@ -1,0 +1,95 @@
+//! Accesses: the bytes that a node uses, and how.
+
+use std::ops::Range;
+
+/// An object whose uses the graph knows: an array, a view of one, or a token.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct DataId {
+    pub(crate) index: u32,
+    pub(crate) generation: u32,
+}
+
+impl DataId {
+    /// The number of the object, for arrays beside the graph. It is used again after [`crate::Graph::forget`].
+    #[must_use]
+    pub fn index(self) -> usize {
+        self.index as usize
+    }
+}
+
+/// How a node uses data (ST-01).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Mode {
+    /// It reads. Readers have no order among each other.
+    Read,
+    /// It writes, and may leave bytes as they are.
+    Write,
+    /// It reads and writes.
+    ReadWrite,
+    /// It writes every byte, and the earlier ones do not matter.
+    Discard,
+    /// It adds a part to a sum, or the like, each in memory of its own. Reductions have no order among each other.
+    Reduce,
+    /// It changes the bytes in a way that bears others that do so at the same time, for instance by atomics. Relaxed
+    /// accesses have no order among each other.
+    Relaxed,
+}
+
+impl Mode {
+    /// The mode of a node that uses the same bytes in both modes (SY-07).
+    #[must_use]
+    pub fn and(self, other: Mode) -> Mode {
+        match (self, other) {
+            (one, other) if one == other => one,
+            (Mode::Write, Mode::Discard) | (Mode::Discard, Mode::Write) => Mode::Write,
+            _ => Mode::ReadWrite,
+        }
+    }
+
+    /// Whether the bytes are others afterwards.
+    #[must_use]
+    pub const fn is_write(self) -> bool {
+        !matches!(self, Mode::Read)
+    }
+
+    /// Whether the bytes that are there before matter.
+    #[must_use]
+    pub const fn needs_bytes(self) -> bool {
+        !matches!(self, Mode::Discard)
+    }
+
+    /// Whether nodes that use data in this mode have no order among each other.
+    #[must_use]
+    pub const fn is_shared(self) -> bool {
+        matches!(self, Mode::Read | Mode::Reduce | Mode::Relaxed)
+    }
+
+    /// Whether two nodes that use the same bytes in these modes have an order.
+    #[must_use]
+    pub fn conflicts(self, other: Mode) -> bool {
+        self != other || !self.is_shared()
+    }
+}
+
+/// One access of a node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Access {
+    /// The object.
+    pub data: DataId,
+    /// The bytes of the object: half open, so that an empty one overlaps nothing (T13). [`Access::ALL`] is every byte.
+    pub range: Range<u64>,
+    /// How they are used.
+    pub mode: Mode,
+}
+
+impl Access {
+    /// Every byte of an object, and a token.
+    pub const ALL: Range<u64> = 0..u64::MAX;
+
+    /// An access to a whole object.
+    #[inline]
+    #[must_use]
+    pub fn new(data: DataId, mode: Mode) -> Access {
+        Access { data, range: Access::ALL, mode }
+    }
+}

@@ -1,0 +1,12 @@
+//! Data: the objects that nodes use, and their uses so far. `graph/README.md` has the rules.
+
+mod access;
+mod records;
+mod spans;
+mod uses;
+
+pub use access::{Access, DataId, Mode};
+pub use spans::{Span, Spans};
+
+pub(crate) use records::Records;
+pub(crate) use uses::Uses;

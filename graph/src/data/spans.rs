@@ -1,0 +1,130 @@
+//! Values for half-open intervals: one value while all bytes agree, and one for each part where they differ (T13).
+
+use std::ops::Range;
+
+/// A part, from the end of the one before it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Span<T> {
+    /// The first byte behind it.
+    pub end: u64,
+    /// Its value.
+    pub value: T,
+}
+
+/// A value for each byte of an object.
+#[derive(Clone, Debug)]
+pub struct Spans<T> {
+    bytes: u64,
+    /// The value of all bytes while there are no parts.
+    whole: T,
+    /// In their order, to the end; none, or at least two.
+    parts: Vec<Span<T>>,
+    /// So many parts are worth a look at which are alike.
+    many: usize,
+}
+
+const MANY: usize = 16;
+
+impl<T: Clone> Spans<T> {
+    /// One value for all bytes.
+    #[must_use]
+    pub fn new(bytes: u64, value: T) -> Spans<T> {
+        Spans { bytes, whole: value, parts: Vec::new(), many: MANY }
+    }
+
+    /// The one value of all bytes, if the range is all of them and they agree.
+    #[inline]
+    pub fn whole_mut(&mut self, range: &Range<u64>) -> Option<&mut T> {
+        let is_whole = self.parts.is_empty() && range.start == 0 && range.end == self.bytes && self.bytes > 0;
+        is_whole.then_some(&mut self.whole)
+    }
+
+    /// Each value of these bytes, with the bytes of the range that have it.
+    pub fn each(&self, range: &Range<u64>, mut each: impl FnMut(Range<u64>, &T)) {
+        let mut start = 0;
+        let whole = [(self.bytes, &self.whole)];
+        let whole = whole.into_iter().filter(|_| self.parts.is_empty());
+        for (end, value) in whole.chain(self.parts.iter().map(|part| (part.end, &part.value))) {
+            let (from, to) = (start.max(range.start), end.min(range.end));
+            if from < to {
+                each(from..to, value);
+            }
+            start = end;
+        }
+    }
+
+    /// The parts of these bytes, cut at both ends of the range, as one slice.
+    fn cut(&mut self, range: &Range<u64>) -> Range<usize> {
+        if self.parts.is_empty() {
+            self.parts.push(Span { end: self.bytes, value: self.whole.clone() });
+        }
+        let first = self.cut_at(range.start);
+        first..self.cut_at(range.end)
+    }
+
+    /// The number of the part that begins there.
+    fn cut_at(&mut self, at: u64) -> usize {
+        let part = self.parts.partition_point(|part| part.end <= at);
+        let start = part.checked_sub(1).map_or(0, |before| self.parts[before].end);
+        if part == self.parts.len() || start == at {
+            return part;
+        }
+        let value = self.parts[part].value.clone();
+        self.parts.insert(part, Span { end: at, value });
+        part + 1
+    }
+
+    /// Changes the value of each part of these bytes.
+    pub fn change(&mut self, range: &Range<u64>, mut change: impl FnMut(&mut T)) {
+        if range.is_empty() {
+            return;
+        }
+        if let Some(whole) = self.whole_mut(range) {
+            return change(whole);
+        }
+        let parts = self.cut(range);
+        self.parts[parts].iter_mut().for_each(|part| change(&mut part.value));
+        self.settle();
+    }
+
+    /// Makes one part of these bytes, unless they are one. `fold` puts the value of another part into a value.
+    pub fn unite(&mut self, range: &Range<u64>, mut fold: impl FnMut(&mut T, &T)) {
+        if range.is_empty() || self.parts.is_empty() {
+            return;
+        }
+        let parts = self.cut(range);
+        let last = parts.end - 1;
+        let (others, united) = self.parts.split_at_mut(last);
+        others[parts.start..].iter().for_each(|part| fold(&mut united[0].value, &part.value));
+        self.parts.drain(parts.start..last);
+        self.settle();
+    }
+
+    /// Puts neighbours together that are alike, if there are many parts: then twice as many are many.
+    pub fn tidy(&mut self, mut trim: impl FnMut(&mut T), mut is_alike: impl FnMut(&T, &T) -> bool) {
+        if self.parts.len() < self.many {
+            return;
+        }
+        self.parts.iter_mut().for_each(|part| trim(&mut part.value));
+        self.parts.dedup_by(|later, earlier| {
+            let is_one = is_alike(&earlier.value, &later.value);
+            earlier.end = if is_one { later.end } else { earlier.end };
+            is_one
+        });
+        self.many = MANY.max(2 * self.parts.len());
+        self.settle();
+    }
+
+    /// One part is no part.
+    fn settle(&mut self) {
+        if self.parts.len() == 1 {
+            self.whole = self.parts.remove(0).value;
+        }
+    }
+
+    /// How many parts have a value of their own.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.parts.len().max(1)
+    }
+}

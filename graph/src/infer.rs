@@ -1,0 +1,217 @@
+//! Inference: the nodes that a new one comes after because of the data that it uses.
+
+use std::ops::Range;
+
+use crate::data::{Access, DataId, Mode, Uses};
+use crate::graph::Graph;
+use crate::list::NONE;
+use crate::node::{NodeId, Spec, Stage};
+use crate::nodes::Nodes;
+use crate::refused::Refused;
+
+impl Graph {
+    /// A new object of so many bytes, which no node uses yet.
+    pub fn data(&mut self, bytes: u64) -> DataId {
+        self.data.create(Some(bytes))
+    }
+
+    /// A new object without bytes, for an order that is not about memory.
+    pub fn token(&mut self) -> DataId {
+        self.data.create(None)
+    }
+
+    /// An object that is a part of another one. Uses of either are uses of both (T28).
+    ///
+    /// # Errors
+    ///
+    /// [`Refused::Data`].
+    pub fn view(&mut self, of: DataId, range: Range<u64>) -> Result<DataId, Refused> {
+        self.data.view(of, &range).map_err(|fault| Refused::Data { task: String::new(), fault })
+    }
+
+    /// Forgets an object or a view. The order of its users stands. The memory itself may be freed after the last of
+    /// them: a node that frees it uses the object like any other, and the object is forgotten afterwards.
+    ///
+    /// # Errors
+    ///
+    /// [`Refused::Data`], if it has been forgotten before.
+    pub fn forget(&mut self, data: DataId) -> Result<(), Refused> {
+        self.data.forget(data).map_err(|fault| Refused::Data { task: String::new(), fault })
+    }
+
+    /// Adds a node that uses data: as [`Graph::append`], after those of the spec and after every node that it has an
+    /// order with because of the data. Nodes that come before another one of these anyway are left out (GR-04).
+    ///
+    /// # Errors
+    ///
+    /// Nothing has changed then. As [`Graph::append`], and [`Refused::Data`].
+    pub fn append_using(&mut self, spec: &Spec<'_>, accesses: &[Access]) -> Result<NodeId, Refused> {
+        if self.is_physx() && !accesses.is_empty() {
+            let fault = "the order of PhysX knows no data: state the order of tasks, or choose the default order";
+            return Err(Refused::Data { task: spec.name.to_owned(), fault });
+        }
+        let mut found = std::mem::take(&mut self.data.found);
+        found.clear();
+        let told = self.find_all(spec, accesses, &mut found);
+        let told = told.and_then(|()| self.append(&Spec { after: &found, ..*spec }));
+        self.data.found = found;
+        let node = told?;
+        for access in accesses {
+            self.enter(node, access);
+        }
+        Ok(node)
+    }
+
+    /// Calls `each` with every node, not ended, that a node with this access would come after; also with those that
+    /// come before another one of these.
+    ///
+    /// # Errors
+    ///
+    /// [`Refused::Data`].
+    pub fn users(&mut self, access: &Access, mut each: impl FnMut(NodeId)) -> Result<(), Refused> {
+        let mut found = Vec::new();
+        self.visit += 1;
+        let told = self.find(access, &mut found);
+        told.map_err(|fault| Refused::Data { task: String::new(), fault })?;
+        found.into_iter().filter(|id| self.stage(*id) != Stage::Ended).for_each(&mut each);
+        Ok(())
+    }
+
+    /// The nodes, not ended, that a later use of data may have to come after: GrCUDA's frontier (GR-01).
+    #[must_use]
+    pub fn frontier(&self) -> Vec<NodeId> {
+        let mut frontier = Vec::new();
+        for uses in self.data.all() {
+            uses.each(&Access::ALL, |_, uses| frontier.extend(uses.active()));
+        }
+        frontier.retain(|id| self.stage(*id) != Stage::Ended);
+        frontier.sort_unstable();
+        frontier.dedup();
+        frontier
+    }
+
+    /// Into how many parts the uses of an object differ. Those of an object that has been forgotten are none.
+    #[must_use]
+    pub fn parts(&self, data: DataId) -> usize {
+        self.data.place(data, &Access::ALL).map_or(0, |(record, _)| self.data.parts(record))
+    }
+
+    /// Calls `each` with the nodes before this one to which it has an edge, in the order in which they were stated or
+    /// found. An edge goes when the node before has ended.
+    pub fn predecessors(&self, node: NodeId, each: impl FnMut(NodeId)) {
+        let Some(node) = self.nodes.find(node) else { return };
+        let mut before = Vec::new();
+        let mut edge = self.nodes[node].into;
+        while edge != NONE {
+            before.push(self.nodes.id(self.edges[edge].from));
+            edge = self.edges[edge].into_next;
+        }
+        before.into_iter().rev().for_each(each);
+    }
+
+    #[inline]
+    fn find_all(&mut self, spec: &Spec<'_>, accesses: &[Access], found: &mut Vec<NodeId>) -> Result<(), Refused> {
+        self.visit += 1;
+        for id in spec.after {
+            add(*id, &mut self.nodes, self.visit, found);
+        }
+        let stated = found.len();
+        for access in accesses {
+            let told = self.find(access, found);
+            told.map_err(|fault| Refused::Data { task: spec.name.to_owned(), fault })?;
+        }
+        if found.len() > 1 && self.options.inference.search_max > 0 {
+            self.drop_redundant(found, stated);
+        }
+        Ok(())
+    }
+
+    /// Adds the nodes that a node with this access comes after.
+    #[inline]
+    fn find(&mut self, access: &Access, found: &mut Vec<NodeId>) -> Result<(), &'static str> {
+        let mode = self.mode_seen(access.mode);
+        let (record, range) = self.data.place(access.data, &access.range)?;
+        if !self.data.heirs.is_empty() {
+            self.find_heirs(record, &range, mode, found);
+        }
+        let (nodes, visit) = (&mut self.nodes, self.visit);
+        let uses = self.data.uses(record);
+        if let Some(uses) = uses.whole_mut(&range) {
+            uses.before(mode).iter().for_each(|id| add(*id, nodes, visit, found));
+        } else {
+            uses.each(&range, |_, uses| uses.before(mode).iter().for_each(|id| add(*id, nodes, visit, found)));
+        }
+        Ok(())
+    }
+
+    /// As [`Graph::find`], for those that are mentioned in the place of others.
+    #[inline(never)]
+    fn find_heirs(&mut self, record: u32, range: &Range<u64>, mode: Mode, found: &mut Vec<NodeId>) {
+        let (nodes, visit, heirs) = (&mut self.nodes, self.visit, &mut self.data.heirs);
+        heirs.retain(|(_, heir)| nodes.is_live(*heir));
+        let mut named = Vec::new();
+        self.data.uses(record).each(range, |_, uses| named.extend_from_slice(uses.before(mode)));
+        for (_, heir) in self.data.heirs.iter().filter(|(of, _)| named.contains(of)) {
+            add(*heir, nodes, visit, found);
+        }
+    }
+
+    /// The node uses the data from now on.
+    #[inline]
+    fn enter(&mut self, node: NodeId, access: &Access) {
+        let mode = self.mode_seen(access.mode);
+        let Ok((record, range)) = self.data.place(access.data, &access.range) else { return };
+        let heirs = std::mem::take(&mut self.data.heirs);
+        let nodes = &self.nodes;
+        let is_gone = |id| nodes.find(id).is_none() && !heirs.iter().any(|(dead, _)| *dead == id);
+        let uses = self.data.uses(record);
+        if let Some(uses) = uses.whole_mut(&range) {
+            uses.enter(node, mode, is_gone);
+        } else {
+            uses.change(&range, |uses| uses.enter(node, mode, is_gone));
+            if !mode.is_shared() {
+                uses.unite(&range, Uses::unite);
+            }
+            uses.tidy(|uses| uses.trim(is_gone), |one, other| one == other);
+        }
+        self.data.heirs = heirs;
+    }
+
+    /// The node `from` has failed, and leaves before those that it came after. They are mentioned in its place, and in
+    /// that of `to`, which came after them because of `from`, and fails with it.
+    #[inline(never)]
+    pub(crate) fn bequeath(&mut self, from: u32, to: u32) {
+        if !self.data.is_used() {
+            return;
+        }
+        let (dead, then) = (self.nodes.id(from), self.nodes.id(to));
+        let mut heirs: Vec<NodeId> = Vec::new();
+        heirs.extend(self.data.heirs.iter().filter(|(of, _)| *of == dead).map(|(_, heir)| *heir));
+        self.predecessors(dead, |before| heirs.push(before));
+        self.data.heirs.extend(heirs.into_iter().map(|heir| (then, heir)));
+        if self.data.heirs.len() >= self.data.heirs_many {
+            let nodes = &self.nodes;
+            self.data.heirs.retain(|(_, heir)| nodes.is_live(*heir));
+            self.data.heirs.sort_unstable();
+            self.data.heirs.dedup();
+            self.data.heirs_many = 64.max(2 * self.data.heirs.len());
+        }
+    }
+
+    /// GrCUDA's no-const rule takes every use for one that writes (GR-02).
+    #[inline]
+    fn mode_seen(&self, mode: Mode) -> Mode {
+        if self.options.inference.sees_const { mode } else { Mode::ReadWrite }
+    }
+}
+
+/// Adds a node, once. A node that has ended is added as long as its failure is not told.
+#[inline]
+fn add(id: NodeId, nodes: &mut Nodes, visit: u64, found: &mut Vec<NodeId>) {
+    let Some(node) = nodes.find(id) else { return };
+    let slot = &mut nodes[node];
+    if slot.visit != visit {
+        slot.visit = visit;
+        found.push(id);
+    }
+}

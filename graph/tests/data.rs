@@ -1,0 +1,209 @@
+//! Orders inferred from data: random programs against an oracle that looks at every byte, and single rules.
+
+use std::num::NonZeroU32;
+use std::ops::Range;
+
+use overtake_graph::{
+    Access, Cause, DataId, Graph, Inference, Kind, Mode, NodeId, Options, Point, Runner, Spec, Stage,
+};
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+const MODES: [Mode; 6] = [Mode::Read, Mode::Write, Mode::ReadWrite, Mode::Discard, Mode::Reduce, Mode::Relaxed];
+const KINDS: [Kind; 4] = [Kind::Kernel, Kind::Host, Kind::Empty, Kind::Kernel];
+
+/// An object as the oracle sees it: bytes of one array of all bytes.
+#[derive(Clone)]
+struct Object {
+    id: DataId,
+    bytes: Range<usize>,
+    is_token: bool,
+}
+
+/// A node, with every byte that it uses.
+struct Node {
+    id: NodeId,
+    uses: Vec<(usize, Mode)>,
+}
+
+/// Two objects of 12 bytes, two views of the first, one of those of the other, and a token.
+fn objects(graph: &mut Graph) -> Vec<Object> {
+    let (first, other) = (graph.data(12), graph.data(12));
+    let view = graph.view(first, 4..10).unwrap();
+    let inner = graph.view(view, 2..6).unwrap();
+    let (token, empty) = (graph.token(), graph.data(0));
+    let object = |id, bytes| Object { id, bytes, is_token: false };
+    let token = Object { is_token: true, ..object(token, 24..25) };
+    let all = vec![object(first, 0..12), object(other, 12..24), object(view, 4..10), object(inner, 6..10)];
+    all.into_iter().chain([token, object(empty, 25..25)]).collect()
+}
+
+/// A graph whose nodes the test runs, and the oracle.
+struct Program {
+    graph: Graph,
+    objects: Vec<Object>,
+    nodes: Vec<Node>,
+    /// Of launched nodes, the oldest first.
+    points: Vec<Point>,
+    sees_const: bool,
+}
+
+/// The numbers of one access: object, range, mode.
+type Use = (u8, u8, u8, u8);
+
+impl Program {
+    fn new(inference: Inference) -> Program {
+        let mut graph = Graph::new(Options { inference, ..Options::default() }).unwrap();
+        let objects = objects(&mut graph);
+        Program { graph, objects, nodes: Vec::new(), points: Vec::new(), sees_const: inference.sees_const }
+    }
+
+    fn access(&self, (object, from, to, mode): Use) -> (Access, Vec<(usize, Mode)>) {
+        let object = &self.objects[usize::from(object) % self.objects.len()];
+        let mode = MODES[usize::from(mode) % MODES.len()];
+        let bytes = object.bytes.len();
+        let (from, to) = (usize::from(from) % (bytes + 1), usize::from(to) % (bytes + 1));
+        // A third uses the whole object, some nothing.
+        if object.is_token || (from + to) % 3 == 0 {
+            return (Access::new(object.id, mode), object.bytes.clone().map(|byte| (byte, mode)).collect());
+        }
+        let (from, to) = (from.min(to), from.max(to));
+        let bytes = object.bytes.start + from..object.bytes.start + to;
+        let access = Access { data: object.id, range: from as u64..to as u64, mode };
+        (access, bytes.map(|byte| (byte, mode)).collect())
+    }
+
+    /// The live nodes before this one, by edges.
+    fn ancestors(&self, id: NodeId) -> Vec<NodeId> {
+        let (mut all, mut stack) = (Vec::new(), vec![id]);
+        while let Some(id) = stack.pop() {
+            self.graph.predecessors(id, |before| {
+                if !all.contains(&before) {
+                    all.push(before);
+                    stack.push(before);
+                }
+            });
+        }
+        all
+    }
+
+    /// Those of the first nodes that have not ended, and have an order with one that uses these bytes.
+    fn wanted(&self, bytes: &[(usize, Mode)], first: usize) -> Vec<NodeId> {
+        let is_ordered = |one: Mode, other| !self.sees_const || one.conflicts(other);
+        let conflicts = |node: &&Node| {
+            let mut pairs = node.uses.iter().flat_map(|one| bytes.iter().map(move |other| (one, other)));
+            pairs.any(|(one, other)| one.0 == other.0 && is_ordered(one.1, other.1))
+        };
+        let live = self.nodes[..first].iter().filter(|node| self.graph.stage(node.id) != Stage::Ended);
+        live.filter(conflicts).map(|node| node.id).collect()
+    }
+
+    /// Whether the node comes after all that it must. One that will fail may not: it is never handed out.
+    fn check_order(&self, id: NodeId) {
+        let number = self.nodes.iter().position(|node| node.id == id).unwrap();
+        let (wanted, ancestors) = (self.wanted(&self.nodes[number].uses, number), self.ancestors(id));
+        let missing: Vec<_> = wanted.iter().filter(|id| !ancestors.contains(id)).collect();
+        assert!(missing.is_empty(), "{id} has no order with {missing:?}");
+    }
+
+    /// Appends a node, and compares its edges with the oracle's. Without failures these are all of the right edges.
+    fn append(&mut self, kind: Kind, uses: &[Use], after: &[usize], is_exact: bool) {
+        let (accesses, bytes): (Vec<_>, Vec<_>) = uses.iter().map(|one| self.access(*one)).unzip();
+        let bytes: Vec<_> = bytes.into_iter().flatten().collect();
+        let mut stated: Vec<NodeId> = after.iter().map(|first| self.nodes[*first].id).collect();
+        let wanted = self.wanted(&bytes, self.nodes.len());
+
+        let spec = Spec { kind, after: &stated, ..Spec::default() };
+        let id = self.graph.append_using(&spec, &accesses).unwrap();
+        let mut edges = Vec::new();
+        self.graph.predecessors(id, |before| edges.push(before));
+        if is_exact {
+            stated.retain(|id| edges.contains(id));
+            let candidates: Vec<NodeId> = wanted.iter().chain(&stated).copied().collect();
+            let is_redundant = |id: &NodeId| candidates.iter().any(|other| self.ancestors(*other).contains(id));
+            let mut right = stated;
+            right.extend(wanted.iter().filter(|id| !is_redundant(id)));
+            right.sort_unstable();
+            right.dedup();
+            edges.sort_unstable();
+            assert_eq!(edges, right, "of {candidates:?}");
+        }
+        self.nodes.push(Node { id, uses: bytes });
+        if is_exact {
+            self.check_order(id);
+        }
+    }
+
+    /// Launches or runs one node; it fails if asked to.
+    fn step(&mut self, fails: bool) {
+        let device = self.graph.next(Runner::Device).map(|ready| ready.node);
+        let Some(node) = device.or_else(|| self.graph.next(Runner::Host).map(|ready| ready.node)) else { return };
+        self.check_order(node);
+        let at = match fails {
+            true => self.graph.failed(node, Cause(NonZeroU32::MIN)).unwrap(),
+            false => self.graph.launched(node).unwrap().at,
+        };
+        self.points.extend(at);
+    }
+
+    /// The device comes to a point, and so to all that were launched before it.
+    fn complete(&mut self, number: usize) {
+        let count = if self.points.is_empty() { 0 } else { number % self.points.len() + 1 };
+        for at in self.points.drain(..count) {
+            self.graph.complete(at.lane, at.value).unwrap();
+        }
+    }
+
+    fn act(&mut self, (what, one, other, uses): &Move, may_fail: bool) {
+        let number = usize::from(*one);
+        match what % 16 {
+            0..=8 => {
+                let count = self.nodes.len();
+                let after: Vec<usize> = if other % 4 == 0 && count > 0 { vec![number % count] } else { vec![] };
+                self.append(KINDS[usize::from(*other) % 4], uses, &after, !may_fail);
+            }
+            9..=11 => self.step(may_fail && other % 3 == 0),
+            12 | 13 => self.complete(number),
+            14 if may_fail && !self.nodes.is_empty() => {
+                // Work on the device fails.
+                let node = self.nodes[number % self.nodes.len()].id;
+                let _is_not_on_the_device = self.graph.failed(node, Cause(NonZeroU32::MIN));
+            }
+            _ => while self.graph.ended().is_some() {},
+        }
+    }
+}
+
+/// The kind of the step, two numbers, and the uses of a new node.
+type Move = (u8, u8, u8, Vec<Use>);
+
+fn moves() -> impl Strategy<Value = Vec<Move>> {
+    vec((any::<u8>(), any::<u8>(), any::<u8>(), vec(any::<Use>(), 0..4)), 1..if cfg!(miri) { 12 } else { 40 })
+}
+
+const ALL_SEARCHED: Inference = Inference { sees_const: true, search_max: u32::MAX };
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// T15, SY-06: no dependency is missing, and none is there that the bytes do not ask for.
+    #[test]
+    fn edges_are_those_that_the_bytes_ask_for(moves in moves()) {
+        let mut program = Program::new(ALL_SEARCHED);
+        moves.iter().for_each(|one| program.act(one, false));
+    }
+
+    /// A node that fails leaves at once. Its order with others does not go with it.
+    #[test]
+    fn no_order_is_lost_with_a_node_that_fails(moves in moves()) {
+        let mut program = Program::new(ALL_SEARCHED);
+        moves.iter().for_each(|one| program.act(one, true));
+    }
+
+    /// The search for redundant dependencies may end early, or be left out, and const may be unseen (GR-02).
+    #[test]
+    fn no_dependency_is_missing_by_any_rule(moves in moves(), sees_const in any::<bool>(), search_max in 0_u32..6) {
+        let mut program = Program::new(Inference { sees_const, search_max });
+        moves.iter().for_each(|one| program.act(one, true));
+    }
+}
