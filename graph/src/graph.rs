@@ -160,6 +160,27 @@ impl Graph {
         !self.host.is_empty()
     }
 
+    /// Whether a light function is ready for a thread to run.
+    #[inline]
+    #[must_use]
+    pub fn has_light_function(&self) -> bool {
+        !self.light.is_empty()
+    }
+
+    /// Whether a node has ended, and [`Graph::ended`] has not returned it.
+    #[inline]
+    #[must_use]
+    pub fn has_ended(&self) -> bool {
+        self.ended.first != NONE
+    }
+
+    /// Whether [`Graph::inherited`] may have something to tell.
+    #[inline]
+    #[must_use]
+    pub fn has_inherited(&self) -> bool {
+        !self.changed.is_empty()
+    }
+
     /// The cause of the failure that keeps the device from further work (PX-22).
     #[must_use]
     pub fn failure(&self) -> Option<Cause> {

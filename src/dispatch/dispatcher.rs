@@ -12,6 +12,7 @@ use hal::{Code, EventFlags};
 use threads::{Bell, Worker};
 
 use crate::dispatch::bells::Bells;
+use crate::dispatch::body::Bodies;
 use crate::dispatch::expectations::Expectations;
 use crate::dispatch::faults::Faults;
 use crate::dispatch::inside::is_inside;
@@ -23,7 +24,6 @@ use crate::dispatch::state::State;
 use crate::dispatch::statistics::DispatchStatistics;
 use crate::dispatch::{completion, workers};
 use crate::work::fault::Error;
-use crate::work::outcome::Spare;
 
 /// Runs tasks on one device: streams, events and threads, all made when it is opened.
 ///
@@ -127,7 +127,7 @@ fn lanes(overtake: &Overtake, options: &DispatchOptions) -> hal::Result<Vec<Prio
 fn shared(overtake: &Arc<Overtake>, lanes: Vec<PriorityStream>, graph: Graph, options: &DispatchOptions) -> Shared {
     let state = State {
         graph,
-        bodies: Vec::new(),
+        bodies: Bodies::default(),
         marks: lanes.iter().map(|_| Marks::default()).collect(),
         faults: Faults::default(),
         statistics: DispatchStatistics::default(),
@@ -141,7 +141,6 @@ fn shared(overtake: &Arc<Overtake>, lanes: Vec<PriorityStream>, graph: Graph, op
         asleep: 0,
         flush: false,
         may_want: false,
-        spare: Spare::default(),
         dead: Vec::new(),
         lifts: Vec::new(),
         is_handed_over: false,

@@ -8,51 +8,84 @@ use crate::dispatch::state::State;
 
 /// The state, locked.
 pub(crate) struct Held<'s> {
+    /// Dropped first: threads are rung without the lock.
+    state: MutexGuard<'s, State>,
+    rings: Rings<'s>,
+}
+
+/// The threads that are rung when it is dropped.
+struct Rings<'s> {
     bells: &'s Bells,
-    /// None once it is let go of.
-    state: Option<MutexGuard<'s, State>>,
+    any: bool,
+    worker: Option<u32>,
+    completion: bool,
 }
 
 impl<'s> Held<'s> {
+    #[inline]
     pub fn new(bells: &'s Bells, state: MutexGuard<'s, State>) -> Held<'s> {
-        Held { bells, state: Some(state) }
+        Held { state, rings: Rings { bells, any: false, worker: None, completion: false } }
     }
 }
 
 impl Deref for Held<'_> {
     type Target = State;
 
+    #[inline]
     fn deref(&self) -> &State {
-        self.state.as_ref().expect("it is held until it is dropped")
+        &self.state
     }
 }
 
 impl DerefMut for Held<'_> {
+    #[inline]
     fn deref_mut(&mut self) -> &mut State {
-        self.state.as_mut().expect("it is held until it is dropped")
+        &mut self.state
     }
 }
 
 impl Drop for Held<'_> {
+    #[inline]
     fn drop(&mut self) {
-        let state = &mut **self;
-        let mut worker = None;
+        let state = &mut *self.state;
+        let has_work = state.asleep != 0 && state.graph.has_host_function();
+        if has_work || (state.has_news && state.is_completion_asleep) {
+            self.rings.choose(state);
+        }
+    }
+}
+
+impl Rings<'_> {
+    #[inline(never)]
+    fn choose(&mut self, state: &mut State) {
+        self.any = true;
         if state.asleep != 0 && !state.is_closed && state.graph.has_host_function() {
             // One is enough: it rings the next if there is more.
-            let index = state.asleep.trailing_zeros();
+            self.worker = Some(state.asleep.trailing_zeros());
             state.asleep &= state.asleep - 1;
-            worker = Some(index as usize);
         }
-        let rings_completion = state.is_completion_asleep && state.has_news;
-        if rings_completion {
+        self.completion = state.is_completion_asleep && state.has_news;
+        if self.completion {
             state.is_completion_asleep = false;
         }
-        self.state = None;
-        if let Some(index) = worker {
-            self.bells.workers[index].ring();
+    }
+
+    #[inline(never)]
+    fn ring(&self) {
+        if let Some(index) = self.worker {
+            self.bells.workers[index as usize].ring();
         }
-        if rings_completion {
+        if self.completion {
             self.bells.completion.wake();
+        }
+    }
+}
+
+impl Drop for Rings<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        if self.any {
+            self.ring();
         }
     }
 }

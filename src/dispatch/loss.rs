@@ -45,12 +45,15 @@ impl State {
             debug_assert!(reported.is_ok(), "so much has been submitted: {reported:?}");
         }
         self.collect();
-        for body in self.bodies.iter_mut().filter_map(Option::take) {
-            let task = self.graph.label(body.node).to_string();
+        let (graph, dead) = (&self.graph, &mut self.dead);
+        for body in self.bodies.iter_mut() {
+            let task = graph.label(body.node).to_string();
             let fault = Arc::new(Fault { task, reason: Reason::Closed });
-            body.outcome.set(Err(Error::Failed(Arc::clone(&fault))));
-            body.set.ended(Some(fault));
-            self.dead.push(body);
+            if let Some(set) = body.set.take() {
+                body.fail(Error::Failed(fault), &set);
+                set.ended();
+                body.bury(true, dead);
+            }
         }
     }
 }

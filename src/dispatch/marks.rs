@@ -15,6 +15,16 @@ pub(crate) struct Mark {
     pub recorded: Nanos,
 }
 
+/// An event that a lane waits for before a launch.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Join {
+    /// Of the other lane.
+    pub lane: u8,
+    pub event: Event,
+    /// The point of the other lane that is to be marked by it first.
+    pub record: Option<u64>,
+}
+
 /// A lane's timeline, as far as it has been submitted and marked.
 #[derive(Debug, Default)]
 pub(crate) struct Marks {

@@ -3,6 +3,7 @@
 //! `src/dispatch/README.md` tells the states.
 
 mod bells;
+pub(crate) mod body;
 mod captures;
 mod completion;
 mod dispatcher;
@@ -17,6 +18,7 @@ mod rest;
 pub(crate) mod shared;
 pub(crate) mod state;
 mod statistics;
+pub(crate) mod step;
 mod workers;
 
 pub use dispatcher::Dispatcher;

@@ -4,6 +4,7 @@
 //! takes steps; a thread that finds another one at it leaves its tasks to that one. That one sees them: it looks for a
 //! further step, and stops dispatching if there is none, without letting go of the lock between.
 
+use std::any::Any;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,14 +18,16 @@ use hal::locks::lock;
 use hal::{Driver, Nanos, Wait};
 
 use crate::dispatch::bells::Bells;
+use crate::dispatch::body::Dead;
 use crate::dispatch::captures;
 use crate::dispatch::held::Held;
 use crate::dispatch::inside;
-use crate::dispatch::marks::Mark;
+use crate::dispatch::marks::{Join, Mark};
 use crate::dispatch::rest::is_idle;
-use crate::dispatch::state::{Body, Launching, Panic, State, Step, Taken};
-use crate::work::fault::Error;
-use crate::work::function::{Function, WorkResult};
+use crate::dispatch::state::State;
+use crate::dispatch::step::{Launching, Panic, Step};
+use crate::work::fault::{Error, Reason};
+use crate::work::function::{Function, More, WorkResult};
 use crate::work::lane::{Inside, Lane};
 
 /// A thread takes so many steps before it hands over.
@@ -44,16 +47,19 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
+    #[inline]
     pub fn enter(&self) -> Held<'_> {
         Held::new(&self.bells, lock(&self.state))
     }
 
     /// The same for a caller that may be in the child of a fork. There another thread may have held the lock, and
     /// never lets it go.
+    #[inline]
     pub fn enter_here(&self) -> Result<Held<'_>, Error> {
         if self.process.is_this() { Ok(self.enter()) } else { Err(Error::Forked) }
     }
 
+    #[inline]
     pub fn lane(&self, lane: u8) -> &PriorityStream {
         &self.lanes[usize::from(lane)]
     }
@@ -65,96 +71,144 @@ impl Shared {
 
     /// Takes the steps that can be taken, unless another thread does. The completion thread goes on if there are many:
     /// a thread that submits one task does not have to dispatch those of all others for ever.
+    #[inline]
     pub fn pump<'s>(self: &'s Arc<Shared>, mut held: Held<'s>) {
-        let (mut dead, mut visit) = (Vec::new(), None);
         held.collect();
-        if !held.is_dispatching {
-            held.is_dispatching = true;
-            let _inside = inside::Inside::begin(Arc::as_ptr(self) as usize);
-            let mut steps = 0;
-            while let Some(step) = held.step() {
-                std::mem::swap(&mut dead, &mut held.dead);
-                drop(held);
-                bury(&mut dead);
-                let taken = self.take(step, &mut visit);
-                held = self.enter();
-                held.report(taken);
-                held.collect();
-                steps += 1;
-                if steps == STEPS_MAX {
-                    (held.is_handed_over, held.has_news) = (true, true);
-                    break;
-                }
+        if held.is_dispatching { let_go(held) } else { self.dispatch(held) }
+    }
+
+    #[inline(never)]
+    fn dispatch<'s>(self: &'s Arc<Shared>, mut held: Held<'s>) {
+        held.is_dispatching = true;
+        let _inside = inside::Inside::begin(Arc::as_ptr(self) as usize);
+        let mut turn = Turn { visit: None, joins: std::mem::take(&mut held.joins) };
+        let mut steps = 0;
+        while let Some(step) = held.step(&mut turn.joins) {
+            let_go(held);
+            held = match step {
+                Step::Launch(launching) => self.launch(launching, &mut turn),
+                other => self.take(other, &mut turn),
+            };
+            held.collect();
+            steps += 1;
+            if steps == STEPS_MAX {
+                (held.is_handed_over, held.has_news) = (true, true);
+                break;
             }
-            held.is_dispatching = false;
         }
-        std::mem::swap(&mut dead, &mut held.dead);
-        drop(held);
+        held.joins = turn.joins;
+        held.is_dispatching = false;
+        let_go(held);
         // The context before is made current again by a driver call: not under the lock.
-        drop(visit);
-        bury(&mut dead);
+        drop(turn.visit);
     }
 
-    /// Takes a step. The context is current from the first that needs it until `visit` is dropped.
-    fn take<'s>(self: &'s Arc<Shared>, step: Step, visit: &mut Option<contexts::Entered<'s>>) -> Taken {
+    /// Takes a step that is no launch.
+    #[inline(never)]
+    fn take<'s>(self: &'s Arc<Shared>, step: Step, turn: &mut Turn<'s>) -> Held<'s> {
         match step {
-            Step::Light(node, function) => return Taken::Ran(node, run(function)),
-            Step::Lift(copies, to) => return Taken::Lifted(lift(&copies, to)),
-            _ => {}
-        }
-        if visit.is_none() {
-            match self.overtake.cuda_context().enter() {
-                Ok(begun) => *visit = Some(begun),
-                Err(error) => return outside(step, error, self),
+            Step::Light(node, function) => {
+                let outcome = run(function);
+                let mut held = self.enter();
+                held.ran(node, outcome);
+                held
             }
-        }
-        match step {
-            Step::Launch(launching) => self.launch(launching),
+            Step::Lift(copies, to) => {
+                let lifts = lift(&copies, to);
+                let mut held = self.enter();
+                held.statistics.lifts += lifts;
+                held
+            }
             Step::Record { lane, value, event } => {
-                let result = self.driver.event_record(event, self.lane(lane).raw());
-                Taken::Recorded { lane, mark: Mark { value, event, recorded: self.driver.host().now() }, result }
+                let recorded = turn.visit(self).and_then(|()| self.driver.event_record(event, self.lane(lane).raw()));
+                let mark = Mark { value, event, recorded: self.driver.host().now() };
+                let mut held = self.enter();
+                held.recorded(lane, mark, recorded);
+                held
             }
-            Step::Light(..) | Step::Lift(..) => unreachable!("taken above"),
+            Step::Launch(launching) => self.launch(launching, turn),
         }
     }
 
-    fn launch(self: &Arc<Shared>, mut launching: Launching) -> Taken {
-        if let Err(error) = self.join(&launching) {
-            return Taken::NotJoined { launching, error };
+    /// Makes a launch behind its joins, and reports it.
+    #[inline]
+    fn launch<'s>(self: &'s Arc<Shared>, mut launching: Launching, turn: &mut Turn<'s>) -> Held<'s> {
+        if let Err(error) = turn.visit(self).and_then(|()| self.join(launching.lane, &turn.joins)) {
+            return self.not_joined(launching, turn, error);
         }
-        let Launching { node, lane, turn, priority, .. } = launching;
-        let can_begin = Cell::new(launching.can_begin);
-        let (driver, stream) = (&self.driver, self.lane(lane));
-        let (inside, is_lent): (&dyn Inside, _) = (&**self, &self.lent[usize::from(lane)]);
-        let mut entered =
-            Lane { inside, driver, stream, node, number: lane, turn, priority, can_begin, copies: Vec::new(), is_lent };
-        let work = &mut launching.work;
-        let mut outcome = caught(|| work(&mut entered));
-        launching.copies = entered.copies;
-        let mut lost = None;
-        if is_lent.load(Ordering::Relaxed) {
-            match captures::end(&**driver, stream.raw()) {
+        let Launching { node, lane, turn: number_of_turn, priority, .. } = launching;
+        let is_lent = &self.lent[usize::from(lane)];
+        let mut entered = Lane {
+            inside: &**self,
+            driver: &self.driver,
+            stream: self.lane(lane),
+            node,
+            number: lane,
+            turn: number_of_turn,
+            priority,
+            can_begin: Cell::new(launching.can_begin),
+            copies: Vec::new(),
+            is_lent,
+        };
+        let (mut outcome, mut lost) = (caught(|| (launching.work)(&mut entered)), None);
+        let copies = entered.copies;
+        if outcome.is_err() || is_lent.load(Ordering::Relaxed) {
+            (outcome, lost) = self.look_after(lane, outcome);
+        }
+        // To read the clock costs as much as the rest of this.
+        let has_recorded = turn.joins.iter().any(|join| join.record.is_some());
+        let at = if has_recorded { self.driver.host().now() } else { Nanos::ZERO };
+        let mut held = self.enter();
+        if !turn.joins.is_empty() {
+            held.joined(&turn.joins, at);
+        }
+        held.launched(node, Some(launching.work), copies, outcome);
+        if let Some(error) = lost {
+            let fault = held.fault(node, Reason::Device(*error));
+            held.lose(fault);
+        }
+        held
+    }
+
+    #[cold]
+    fn not_joined<'s>(&'s self, launching: Launching, turn: &Turn<'s>, error: hal::Error) -> Held<'s> {
+        let mut held = self.enter();
+        held.not_joined(launching, &turn.joins, error);
+        held
+    }
+
+    /// Looks after a lane whose function has failed, or may have done anything with its stream. Returns the outcome of
+    /// the launch, and the error of a device that is lost.
+    #[inline(never)]
+    fn look_after(&self, lane: u8, mut outcome: WorkResult<More>) -> (WorkResult<More>, Option<Box<hal::Error>>) {
+        let (driver, stream) = (&*self.driver, self.lane(lane).raw());
+        if self.lent[usize::from(lane)].load(Ordering::Relaxed) {
+            match captures::end(driver, stream) {
                 Ok(false) => {}
                 Ok(true) => {
                     self.enter().statistics.captures_ended += 1;
                     outcome = Err(captures::LEFT_OPEN.into());
                 }
-                Err(error) => (outcome, lost) = (Err(captures::LEFT_OPEN.into()), Some(error)),
+                Err(error) => return (Err(captures::LEFT_OPEN.into()), Some(Box::new(error))),
             }
         }
-        if outcome.is_err() && lost.is_none() {
-            // A launch that failed may have left the device dead. Its streams say so.
-            lost = hal::beside_captures(&**driver, || is_idle(&**driver, stream.raw())).err();
+        if outcome.is_ok() {
+            return (outcome, None);
         }
-        // To read the clock costs as much as the rest of this.
-        let has_recorded = launching.joins.iter().any(|join| join.record.is_some());
-        let at = if has_recorded { self.driver.host().now() } else { Nanos::ZERO };
-        Taken::Launched { launching, outcome, lost, at }
+        // A launch that failed may have left the device dead. Its streams say so.
+        let lost = hal::beside_captures(driver, || is_idle(driver, stream)).err();
+        (outcome, lost.map(Box::new))
     }
 
-    fn join(&self, launching: &Launching) -> hal::Result<()> {
-        let stream = self.lane(launching.lane).raw();
-        launching.joins.iter().try_for_each(|join| {
+    #[inline]
+    fn join(&self, lane: u8, joins: &[Join]) -> hal::Result<()> {
+        if joins.is_empty() { Ok(()) } else { self.join_all(lane, joins) }
+    }
+
+    #[inline(never)]
+    fn join_all(&self, lane: u8, joins: &[Join]) -> hal::Result<()> {
+        let stream = self.lane(lane).raw();
+        joins.iter().try_for_each(|join| {
             if join.record.is_some() {
                 self.driver.event_record(join.event, self.lane(join.lane).raw())?;
             }
@@ -225,22 +279,38 @@ impl Inside for Shared {
         drop(held);
         let result = self.driver.event_record(event, self.lane(point.lane).raw());
         let mark = Mark { value: point.value, event, recorded: self.driver.host().now() };
-        self.enter().report(Taken::Recorded { lane: point.lane, mark, result: result.clone() });
+        self.enter().recorded(point.lane, mark, result.clone());
         Ok(result?)
     }
 }
 
-/// The step needs the device's context, which cannot be made current.
-fn outside(step: Step, error: hal::Error, shared: &Shared) -> Taken {
-    let recorded = shared.driver.host().now();
-    match step {
-        Step::Launch(launching) => Taken::NotJoined { launching, error },
-        Step::Record { lane, value, event } => {
-            Taken::Recorded { lane, mark: Mark { value, event, recorded }, result: Err(error) }
+/// A thread that takes steps.
+struct Turn<'s> {
+    /// The context of the device is current from the first step that needs it until this is dropped.
+    visit: Option<contexts::Entered<'s>>,
+    /// The joins of the launch at hand.
+    joins: Vec<Join>,
+}
+
+impl<'s> Turn<'s> {
+    #[inline]
+    fn visit(&mut self, shared: &'s Shared) -> hal::Result<()> {
+        if self.visit.is_none() {
+            self.visit = Some(shared.overtake.cuda_context().enter()?);
         }
-        Step::Light(node, _) => Taken::Ran(node, Err(Box::new(error))),
-        Step::Lift(..) => Taken::Lifted(0),
+        Ok(())
     }
+}
+
+/// Lets go of the lock, and buries the nodes that have ended.
+#[inline]
+fn let_go(mut held: Held<'_>) {
+    if held.dead.is_empty() {
+        return;
+    }
+    let mut dead = std::mem::take(&mut held.dead);
+    drop(held);
+    bury(&mut dead);
 }
 
 /// Raises submitted copies for a task that waits for them. Returns how many there was a use for.
@@ -253,32 +323,44 @@ pub(crate) fn run(function: Function) -> WorkResult<()> {
     caught(function)
 }
 
+#[inline]
 fn caught<T>(function: impl FnOnce() -> WorkResult<T>) -> WorkResult<T> {
-    catch_unwind(AssertUnwindSafe(function)).unwrap_or_else(|thrown| {
-        let text = thrown.downcast_ref::<&str>().map(|text| (*text).to_owned());
-        let text = text.or_else(|| thrown.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".to_owned());
-        // Dropping the payload of a panic could panic again.
-        std::mem::forget(thrown);
-        Err(Box::new(Panic(text)))
-    })
+    catch_unwind(AssertUnwindSafe(function)).unwrap_or_else(|thrown| Err(panicked(thrown)))
 }
 
-/// Drops the bodies of ended nodes, tells of their failures, and wakes their futures. All that runs code of others; its
+#[cold]
+fn panicked(thrown: Box<dyn Any + Send>) -> Box<Panic> {
+    let text = thrown.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    let text = text.or_else(|| thrown.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".to_owned());
+    // Dropping the payload of a panic could panic again.
+    std::mem::forget(thrown);
+    Box::new(Panic(text))
+}
+
+/// Drops the rest of ended nodes, tells of their failures, and wakes their futures. All that runs code of others; its
 /// panics must not reach the thread that dispatches.
-pub(crate) fn bury(dead: &mut Vec<Body>) {
-    if dead.is_empty() {
-        return;
+#[inline(never)]
+pub(crate) fn bury(dead: &mut Vec<Dead>) {
+    let mut rest = dead.drain(..);
+    // A panic ends one round of this, with the one node that it is about.
+    while rest.len() > 0 {
+        apart(|| rest.by_ref().for_each(bury_one));
     }
-    for body in dead.drain(..) {
-        let Body { work, outcome, set, .. } = body;
+}
+
+#[inline]
+fn bury_one(dead: Dead) {
+    let Dead { work, copies, outcome } = dead;
+    if let Some(outcome) = outcome {
         apart(|| {
             if let Some(Err(error @ Error::Failed(_))) = outcome.get() {
                 log::warn!("{error}");
             }
         });
         apart(|| outcome.wake());
-        apart(|| drop((work, set)));
     }
+    drop(copies);
+    drop(work);
 }
 
 fn apart(body: impl FnOnce()) {

@@ -9,7 +9,6 @@ use hal::{Host, Nanos};
 
 use crate::dispatch::inside::Inside;
 use crate::dispatch::shared::{Shared, run};
-use crate::dispatch::state::Taken;
 
 /// A worker that finds no function looks again for so long before it sleeps: to wake a thread takes as long.
 const AWAKE: Nanos = Nanos::from_us(30);
@@ -26,7 +25,7 @@ pub(crate) fn work(shared: &Arc<Shared>, host: &dyn Host, index: usize) {
             drop(held);
             let outcome = run(function);
             let mut held = shared.enter();
-            held.report(Taken::Ran(node, outcome));
+            held.ran(node, outcome);
             shared.pump(held);
             continue;
         }

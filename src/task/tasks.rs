@@ -6,8 +6,8 @@ use graph::{Direction, Kind, NodeId};
 use hal::Wait;
 
 use crate::dispatch::Dispatcher;
+use crate::dispatch::body::Body;
 use crate::dispatch::shared::Shared;
-use crate::dispatch::state::Body;
 use crate::task::builder::TaskBuilder;
 use crate::task::handle::Handle;
 use crate::work::fault::{Error, Fault};
@@ -85,6 +85,7 @@ impl Tasks {
         self.launching(name, Kind::Copy(Direction::DeviceToHost), launch)
     }
 
+    #[inline]
     fn launching<'n>(&self, name: &'n str, kind: Kind, launch: impl Launches) -> TaskBuilder<'_, 'n> {
         let mut launch = launch;
         TaskBuilder::new(&self.shared, &self.set, name, kind, Work::Launch(Box::new(move |lane| launch.launch(lane))))
@@ -140,9 +141,9 @@ impl Tasks {
 
     /// A task of the set that has not ended, for an error.
     fn oldest(&self) -> String {
-        let Ok(held) = self.shared.enter_here() else { return "(none)".to_owned() };
-        let of_this_set = |body: &&Body| Arc::ptr_eq(&body.set, &self.set);
-        let node: Option<NodeId> = held.bodies.iter().flatten().find(of_this_set).map(|body| body.node);
+        let Ok(mut held) = self.shared.enter_here() else { return "(none)".to_owned() };
+        let of_this_set = |body: &&mut Body| body.set.as_ref().is_some_and(|set| Arc::ptr_eq(set, &self.set));
+        let node: Option<NodeId> = held.bodies.iter_mut().find(of_this_set).map(|body| body.node);
         node.map_or_else(|| "(none)".to_owned(), |node| held.graph.label(node).to_string())
     }
 }

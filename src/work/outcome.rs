@@ -9,8 +9,11 @@ use hal::locks::lock;
 use crate::work::fault::Error;
 
 const PENDING: u8 = 0;
-const DONE: u8 = 1;
-const FAILED: u8 = 2;
+/// Pending, and futures wait.
+const AWAITED: u8 = 1;
+/// This one and those above it are known.
+const DONE: u8 = 2;
+const FAILED: u8 = 3;
 
 /// An outcome that is still to come, or has.
 #[derive(Debug, Default)]
@@ -22,6 +25,7 @@ pub(crate) struct Outcome {
 #[derive(Debug, Default)]
 struct Told {
     error: Option<Error>,
+    /// There are none before the state is `AWAITED`.
     wakers: Vec<Waker>,
 }
 
@@ -29,31 +33,35 @@ impl Outcome {
     /// Whether the task has ended.
     #[inline]
     pub fn is_known(&self) -> bool {
-        self.state.load(Ordering::Acquire) != PENDING
+        self.state.load(Ordering::Acquire) >= DONE
+    }
+
+    /// Whether the task has failed.
+    #[inline]
+    pub fn has_failed(&self) -> bool {
+        self.state.load(Ordering::Acquire) == FAILED
     }
 
     /// The outcome, if the task has ended.
     pub fn get(&self) -> Option<Result<(), Error>> {
         match self.state.load(Ordering::Acquire) {
-            PENDING => None,
+            PENDING | AWAITED => None,
             DONE => Some(Ok(())),
             _ => Some(Err(lock(&self.told).error.clone().unwrap_or(Error::Closed))),
         }
     }
 
-    /// The task has ended. Its waiting threads see it now; [`Outcome::wake`] tells the futures. The first end counts.
-    pub fn set(&self, outcome: Result<(), Error>) {
-        if self.is_known() {
-            return;
-        }
-        let state = match outcome {
-            Ok(()) => DONE,
-            Err(error) => {
-                lock(&self.told).error = Some(error);
-                FAILED
-            }
-        };
-        self.state.store(state, Ordering::Release);
+    /// The task has ended well. Its waiting threads see it now. Returns whether futures wait: [`Outcome::wake`] tells
+    /// them.
+    #[inline]
+    pub fn set_done(&self) -> bool {
+        self.state.swap(DONE, Ordering::AcqRel) == AWAITED
+    }
+
+    /// The task has failed. As [`Outcome::set_done`].
+    pub fn set_failed(&self, error: Error) -> bool {
+        lock(&self.told).error = Some(error);
+        self.state.swap(FAILED, Ordering::AcqRel) == AWAITED
     }
 
     /// Wakes the futures that wait. This calls code of others: no lock may be held.
@@ -64,54 +72,30 @@ impl Outcome {
 
     /// The outcome, or the waker is woken when it is known.
     pub fn poll(&self, waker: &Waker) -> Option<Result<(), Error>> {
-        if !self.is_known() {
-            let mut told = lock(&self.told);
-            if !told.wakers.iter().any(|other| other.will_wake(waker)) {
-                told.wakers.push(waker.clone());
+        let mut told = lock(&self.told);
+        // A thread that ends the task after this sees that futures wait, and wakes them when it gets the lock.
+        match self.state.compare_exchange(PENDING, AWAITED, Ordering::AcqRel, Ordering::Acquire) {
+            Ok(_) | Err(AWAITED) => {
+                if !told.wakers.iter().any(|other| other.will_wake(waker)) {
+                    told.wakers.push(waker.clone());
+                }
+                None
+            }
+            Err(_) => {
+                drop(told);
+                self.get()
             }
         }
-        // The state is read again: the task may have ended before the waker was there.
-        self.get()
-    }
-}
-
-/// Outcomes for later tasks: to allocate and free one costs as much as to dispatch its task.
-#[derive(Debug)]
-pub(crate) struct Spare {
-    outcomes: Vec<Arc<Outcome>>,
-    /// The outcome of all tasks whose own is kept here.
-    done: Arc<Outcome>,
-}
-
-/// Further outcomes are freed.
-const SPARE_MAX: usize = 256;
-
-impl Default for Spare {
-    fn default() -> Spare {
-        let done = Arc::new(Outcome { state: AtomicU8::new(DONE), ..Outcome::default() });
-        Spare { outcomes: Vec::new(), done }
-    }
-}
-
-impl Spare {
-    /// An outcome that is still to come.
-    pub fn take(&mut self) -> Arc<Outcome> {
-        self.outcomes.pop().unwrap_or_default()
     }
 
-    /// Keeps the outcome of a task that has ended well, if no handle has it any more.
-    pub fn keep(&mut self, outcome: &mut Arc<Outcome>) {
-        if self.outcomes.len() == SPARE_MAX {
-            return;
+    /// Makes it the outcome of a new task. To allocate and free one would cost as much as to dispatch its task; so it
+    /// is used again, if no handle has it any more, and no thread that is to wake its futures.
+    #[inline]
+    pub fn renew(outcome: &mut Arc<Outcome>) {
+        match Arc::get_mut(outcome).map(|own| own.state.get_mut()) {
+            Some(state) if matches!(*state, DONE | PENDING) => *state = PENDING,
+            _ => *outcome = Arc::default(),
         }
-        let Some(own) = Arc::get_mut(outcome) else { return };
-        // A waker is code of others, which is dropped without the dispatcher's lock.
-        let has_waker = own.told.get_mut().map_or(true, |told| !told.wakers.is_empty());
-        if *own.state.get_mut() != DONE || has_waker {
-            return;
-        }
-        *own.state.get_mut() = PENDING;
-        self.outcomes.push(std::mem::replace(outcome, Arc::clone(&self.done)));
     }
 }
 
@@ -121,27 +105,27 @@ mod tests {
 
     #[test]
     fn only_outcomes_that_no_handle_has_are_used_again() {
-        let mut spare = Spare::default();
-        let [mut free, mut held, mut failed, mut pending] = [(); 4].map(|()| spare.take());
-        free.set(Ok(()));
-        held.set(Ok(()));
-        failed.set(Err(Error::Closed));
-        let (handle, address) = (Arc::clone(&held), Arc::as_ptr(&free));
-        for outcome in [&mut free, &mut held, &mut failed, &mut pending] {
-            spare.keep(outcome);
+        let [mut free, mut held, mut failed, mut fresh] = [(); 4].map(|()| Arc::<Outcome>::default());
+        assert!(!free.set_done() && !held.set_done() && !failed.set_failed(Error::Closed));
+        assert!(failed.has_failed() && !free.has_failed());
+        let (handle, kept) = (Arc::clone(&held), [&free, &fresh].map(Arc::as_ptr));
+        for outcome in [&mut free, &mut held, &mut failed, &mut fresh] {
+            Outcome::renew(outcome);
+            assert!(!outcome.is_known() && outcome.get().is_none());
         }
-        assert_eq!(spare.outcomes.len(), 1);
-        assert!(free.is_known() && Arc::ptr_eq(&held, &handle) && failed.get().is_some_and(|it| it.is_err()));
-        let again = spare.take();
-        assert_eq!((Arc::as_ptr(&again), again.get().is_none()), (address, true));
+        assert_eq!([&free, &fresh].map(Arc::as_ptr), kept);
+        assert!(handle.is_known() && !Arc::ptr_eq(&held, &handle), "the handle keeps its own");
+        assert!(failed.set_failed(Error::Closed) || failed.get().is_some_and(|end| end.is_err()));
     }
 
     #[test]
-    fn an_outcome_with_a_waker_is_not_used_again() {
-        let (mut spare, mut outcome) = (Spare::default(), Arc::new(Outcome::default()));
-        assert!(outcome.poll(Waker::noop()).is_none());
-        outcome.set(Ok(()));
-        spare.keep(&mut outcome);
-        assert!(spare.outcomes.is_empty());
+    fn the_end_of_an_outcome_tells_whether_futures_wait() {
+        let outcome = Outcome::default();
+        assert!(outcome.poll(Waker::noop()).is_none() && outcome.poll(Waker::noop()).is_none());
+        assert!(outcome.get().is_none() && !lock(&outcome.told).wakers.is_empty());
+        assert!(outcome.set_done(), "a future waits");
+        outcome.wake();
+        assert!(matches!(outcome.poll(Waker::noop()), Some(Ok(()))), "a future that comes late does not wait");
+        assert!(lock(&outcome.told).wakers.is_empty());
     }
 }

@@ -43,16 +43,22 @@ impl Set {
         if self.name.is_empty() { task.to_owned() } else { format!("{}/{task}", self.name) }
     }
 
+    /// A task more. With the dispatcher's lock held, as [`Set::ended`]: so a store will do.
+    #[inline]
     pub fn begun(&self) {
-        self.pending.fetch_add(1, Ordering::AcqRel);
+        self.pending.store(self.pending.load(Ordering::Relaxed) + 1, Ordering::Release);
     }
 
-    pub fn ended(&self, failure: Option<Arc<Fault>>) {
+    #[inline]
+    pub fn ended(&self) {
+        self.pending.store(self.pending.load(Ordering::Relaxed) - 1, Ordering::Release);
+    }
+
+    /// A task has failed. Only the first failure is kept.
+    pub fn failed(&self, failure: Option<Arc<Fault>>) {
         if let Some(failure) = failure {
-            // Only the first is kept.
             let _ = self.failure.set(failure);
         }
-        self.pending.fetch_sub(1, Ordering::AcqRel);
     }
 
     pub fn is_idle(&self) -> bool {

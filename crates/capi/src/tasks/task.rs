@@ -142,10 +142,12 @@ pub unsafe extern "C" fn overtake_submit(
         let (set, home) = set::find(CALL, tasks)?;
         // SAFETY: the caller's promise.
         let name = unsafe { text_of(CALL, "name", spec.name) }?.unwrap_or("unnamed");
-        let mut builder = built(CALL, &set, home, name, &spec, data)?;
         // SAFETY: the caller's promise.
-        for task in unsafe { after(CALL, &spec) }? {
-            builder = builder.after(&find(CALL, *task, home.dispatcher)?);
+        let before = unsafe { after(CALL, &spec) }?.iter().map(|task| find(CALL, *task, home.dispatcher));
+        let before = before.collect::<Outcome<Vec<Handle>>>()?;
+        let mut builder = built(CALL, &set, home, name, &spec, data)?;
+        for task in &before {
+            builder = builder.after(task);
         }
         if spec.priority != 0 {
             builder = builder.priority(priority(CALL, spec.priority)?);

@@ -138,7 +138,7 @@ impl Piece {
     }
 
     /// A task of a part.
-    pub fn task<'t>(self: &Arc<Piece>, tasks: &'t Tasks, part: Part) -> TaskBuilder<'t, 'static> {
+    pub fn task<'t, 'n>(self: &Arc<Piece>, tasks: &'t Tasks, part: Part) -> TaskBuilder<'t, 'n> {
         let piece = Arc::clone(self);
         let launch = move |lane: &mut Lane<'_>| piece.launch(part, lane);
         match part {

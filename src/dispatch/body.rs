@@ -1,0 +1,105 @@
+//! The parts of nodes that the graph does not know, in slots that are used again.
+
+use std::sync::Arc;
+
+use copies::copy::CopyHandle;
+use graph::{Kind, NodeId, Priority};
+
+use crate::work::fault::Error;
+use crate::work::function::Work;
+use crate::work::outcome::Outcome;
+use crate::work::set::Set;
+
+/// The parts of a node that the graph does not know.
+pub(crate) struct Body {
+    pub node: NodeId,
+    /// None where there is no node any more.
+    pub set: Option<Arc<Set>>,
+    /// It stays here for the next node, which has it if no handle does.
+    pub outcome: Arc<Outcome>,
+    pub work: Work,
+    /// Its copies, which may have to be raised.
+    pub copies: Vec<CopyHandle>,
+    pub kind: Kind,
+    /// Its own, as it was submitted.
+    pub priority: Priority,
+    /// A handle waits for it.
+    pub is_wanted: bool,
+}
+
+/// The rest of a node that has ended: it runs code of others, so it is dropped without the lock.
+pub(crate) struct Dead {
+    pub work: Work,
+    pub copies: Vec<CopyHandle>,
+    /// Futures wait for it, or its failure is to be told.
+    pub outcome: Option<Arc<Outcome>>,
+}
+
+/// All bodies, by the slots of their nodes.
+#[derive(Default)]
+pub(crate) struct Bodies {
+    slots: Vec<Body>,
+}
+
+impl Bodies {
+    /// The body of a node that has not ended.
+    #[inline]
+    pub fn get(&mut self, node: NodeId) -> Option<&mut Body> {
+        self.slots.get_mut(node.index()).filter(|body| body.node == node && body.set.is_some())
+    }
+
+    /// A body for a new node, without work. Returns its outcome too.
+    #[inline]
+    pub fn add(&mut self, node: NodeId, set: &Arc<Set>) -> &mut Body {
+        let index = node.index();
+        if index >= self.slots.len() {
+            self.grow(node);
+        }
+        let body = &mut self.slots[index];
+        Outcome::renew(&mut body.outcome);
+        set.begun();
+        body.set = Some(Arc::clone(set));
+        (body.node, body.is_wanted) = (node, false);
+        (body.kind, body.priority) = (Kind::Empty, Priority::LOWEST);
+        body
+    }
+
+    #[cold]
+    fn grow(&mut self, node: NodeId) {
+        self.slots.resize_with(node.index() + 1, || Body {
+            node,
+            set: None,
+            outcome: Arc::default(),
+            work: Work::Nothing,
+            copies: Vec::new(),
+            kind: Kind::Empty,
+            priority: Priority::LOWEST,
+            is_wanted: false,
+        });
+    }
+
+    /// All bodies of nodes that have not ended.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Body> {
+        self.slots.iter_mut().filter(|body| body.set.is_some())
+    }
+}
+
+impl Body {
+    /// The task has failed. Returns whether that is to be told.
+    #[cold]
+    pub fn fail(&mut self, error: Error, set: &Set) -> bool {
+        set.failed(error.fault());
+        self.outcome.set_failed(error);
+        true
+    }
+
+    /// Takes the parts that are dropped without the lock, with the outcome if it is to be told.
+    #[inline]
+    pub fn bury(&mut self, is_to_be_told: bool, dead: &mut Vec<Dead>) {
+        let work = std::mem::replace(&mut self.work, Work::Nothing);
+        if !matches!(work, Work::Nothing) || !self.copies.is_empty() || is_to_be_told {
+            let outcome = is_to_be_told.then(|| Arc::clone(&self.outcome));
+            dead.push(Dead { work, copies: std::mem::take(&mut self.copies), outcome });
+        }
+    }
+}

@@ -1,0 +1,258 @@
+//! The steps that a thread takes without the lock: the next one, and its report.
+
+use copies::copy::CopyHandle;
+use graph::{Kind, NodeId, Priority, Runner};
+use hal::{Event, Nanos};
+
+use crate::dispatch::marks::{Join, Mark, Marks};
+use crate::dispatch::state::State;
+use crate::work::fault::Reason;
+use crate::work::function::{Function, Launch, More, Work, WorkResult};
+
+/// A launch that is to be made.
+pub(crate) struct Launching {
+    pub node: NodeId,
+    pub turn: u32,
+    pub lane: u8,
+    pub priority: Priority,
+    /// Whether its first copy can begin when it is submitted, if that is known.
+    pub can_begin: Option<bool>,
+    pub work: Launch,
+}
+
+/// A step that a thread takes without the lock.
+pub(crate) enum Step {
+    Launch(Launching),
+    Record { lane: u8, value: u64, event: Event },
+    Light(NodeId, Function),
+    Lift(Vec<CopyHandle>, Priority),
+}
+
+impl State {
+    /// The next step of the device or of a light function. The joins of a launch are put into the list.
+    #[inline]
+    pub fn step(&mut self, joins: &mut Vec<Join>) -> Option<Step> {
+        if self.is_closed {
+            return None;
+        }
+        if self.has_lifts()
+            && let Some(lift) = self.lift_step()
+        {
+            return Some(lift);
+        }
+        if self.losing.is_none() {
+            if (self.flush || self.may_want)
+                && let Some(record) = self.record_step()
+            {
+                return Some(record);
+            }
+            if let Some(launching) = self.launch_step(joins) {
+                return Some(Step::Launch(launching));
+            }
+        }
+        if self.graph.has_light_function() { self.light_step() } else { None }
+    }
+
+    #[inline]
+    fn has_lifts(&self) -> bool {
+        self.graph.has_inherited() || !self.lifts.is_empty()
+    }
+
+    /// The copies of a submitted node that a more urgent one has come to wait for.
+    #[cold]
+    fn lift_step(&mut self) -> Option<Step> {
+        let lifts = &mut self.lifts;
+        self.graph.inherited(|node, priority| lifts.push((node, priority)));
+        while let Some((node, to)) = self.lifts.pop() {
+            if let Some(body) = self.bodies.get(node).filter(|body| !body.copies.is_empty()) {
+                return Some(Step::Lift(body.copies.clone(), to));
+            }
+        }
+        None
+    }
+
+    #[inline(never)]
+    fn record_step(&mut self) -> Option<Step> {
+        let flush = self.flush;
+        let wanting = |marks: &Marks| marks.is_wanting() || (flush && marks.is_uncovered());
+        let Some(lane) = self.marks.iter().position(wanting) else {
+            (self.flush, self.may_want) = (false, false);
+            return None;
+        };
+        let marks = &mut self.marks[lane];
+        let (value, event) = (marks.submitted, marks.take_event()?);
+        Some(Step::Record { lane: lane as u8, value, event })
+    }
+
+    #[inline]
+    fn launch_step(&mut self, joins: &mut Vec<Join>) -> Option<Launching> {
+        loop {
+            let ready = self.graph.next(Runner::Device)?;
+            let (node, priority, turn) = (ready.node, ready.priority, ready.turn);
+            let lane = ready.place.map_or(0, |place| place.lane);
+            joins.clear();
+            let mut can_begin = Some(false);
+            if ready.joins.is_empty() {
+                can_begin = self.marks[usize::from(lane)].can_begin();
+            } else {
+                joins.extend(ready.joins.iter().map(|point| join(&mut self.marks, point)));
+            }
+            let work = self.bodies.get(node).map(|body| std::mem::replace(&mut body.work, Work::Nothing));
+            if let Some(Work::Launch(work)) = work {
+                return Some(Launching { node, turn, lane, priority, can_begin, work });
+            }
+            // A node of the device without work, such as a task that was named and has none.
+            self.launched(node, None, Vec::new(), Ok(More::Done));
+        }
+    }
+
+    #[inline(never)]
+    fn light_step(&mut self) -> Option<Step> {
+        let node = self.graph.next(Runner::Light)?.node;
+        Some(Step::Light(node, self.take_function(node)))
+    }
+
+    /// The next function for a worker.
+    pub fn host_step(&mut self) -> Option<(NodeId, Function)> {
+        if self.is_closed {
+            return None;
+        }
+        let node = self.graph.next(Runner::Host)?.node;
+        Some((node, self.take_function(node)))
+    }
+
+    fn take_function(&mut self, node: NodeId) -> Function {
+        match self.bodies.get(node).map(|body| std::mem::replace(&mut body.work, Work::Nothing)) {
+            Some(Work::Function(function)) => function,
+            _ => Box::new(|| Ok(())),
+        }
+    }
+
+    /// The joins of a launch have been made.
+    #[inline(never)]
+    pub fn joined(&mut self, joins: &[Join], at: Nanos) {
+        self.statistics.joins += joins.len() as u64;
+        for join in joins {
+            self.has_news |= join.record.is_some();
+            if let Some(value) = join.record {
+                self.statistics.marks += 1;
+                self.marks[usize::from(join.lane)].push(Mark { value, event: join.event, recorded: at });
+            }
+        }
+    }
+
+    /// A join could not be made.
+    #[cold]
+    pub fn not_joined(&mut self, launching: Launching, joins: &[Join], error: hal::Error) {
+        let node = launching.node;
+        for join in joins.iter().filter(|join| join.record.is_some()) {
+            self.marks[usize::from(join.lane)].give_back(join.event);
+        }
+        if let Some(body) = self.bodies.get(node) {
+            body.work = Work::Launch(launching.work);
+        }
+        let fault = self.fault(node, Reason::Device(error));
+        let _ = self.graph.failed(node, fault);
+        self.lose(fault);
+    }
+
+    /// A launch has been made. Its work belongs to the node until that has ended, with the memory that it owns.
+    #[inline]
+    pub fn launched(&mut self, node: NodeId, work: Option<Launch>, copies: Vec<CopyHandle>, outcome: WorkResult<More>) {
+        let (mut is_wanted, mut is_kernel) = (false, false);
+        self.statistics.launches += u64::from(work.is_some());
+        if let Some(body) = self.bodies.get(node) {
+            if let Some(work) = work {
+                body.work = Work::Launch(work);
+            }
+            if !copies.is_empty() {
+                body.copies.extend(copies);
+            }
+            (is_wanted, is_kernel) = (body.is_wanted, body.kind == Kind::Kernel);
+        }
+        let (at, is_waited_for) = match outcome {
+            Ok(More::Done) => self.graph.launched(node).map_or((None, false), |it| (it.at, it.is_waited_for)),
+            Ok(More::Again) => {
+                // The only refusal is about a node that is not being launched; this one is.
+                let _ = self.graph.again(node);
+                return;
+            }
+            Err(error) => {
+                let fault = self.fault(node, reason_of(error));
+                (self.graph.failed(node, fault).ok().flatten(), true)
+            }
+        };
+        if let Some(point) = at {
+            let marks = &mut self.marks[usize::from(point.lane)];
+            self.has_news |= !marks.is_uncovered();
+            marks.submitted = point.value;
+            marks.ends_with_kernel = is_kernel;
+            if is_waited_for || is_wanted {
+                marks.wanted = point.value;
+                self.may_want = true;
+            }
+        }
+    }
+
+    /// An event has been recorded, or not.
+    pub fn recorded(&mut self, lane: u8, mark: Mark, result: hal::Result<()>) {
+        let marks = &mut self.marks[usize::from(lane)];
+        match result {
+            Ok(()) => {
+                self.statistics.marks += 1;
+                self.has_news = true;
+                marks.push(mark);
+            }
+            Err(error) => {
+                marks.give_back(mark.event);
+                self.lose_device(error);
+            }
+        }
+    }
+
+    /// A function has run.
+    pub fn ran(&mut self, node: NodeId, outcome: WorkResult<()>) {
+        self.statistics.functions += 1;
+        let reported = match outcome {
+            Ok(()) => self.graph.launched(node).map(drop),
+            Err(error) => {
+                let fault = self.fault(node, reason_of(error));
+                self.graph.failed(node, fault).map(drop)
+            }
+        };
+        debug_assert!(reported.is_ok(), "a function was being run: {reported:?}");
+    }
+}
+
+/// The event for which a lane waits in place of this point.
+fn join(marks: &mut [Marks], point: &graph::Point) -> Join {
+    let marks = &mut marks[usize::from(point.lane)];
+    if let Some(mark) = marks.behind(point.value) {
+        return Join { lane: point.lane, event: mark.event, record: None };
+    }
+    let event = marks.take_event().expect("a lane has events, and they are pending or spare");
+    Join { lane: point.lane, event, record: Some(marks.submitted) }
+}
+
+#[cold]
+fn reason_of(error: Box<dyn std::error::Error + Send + Sync>) -> Reason {
+    match error.downcast::<Panic>() {
+        Ok(panic) => Reason::Panicked(panic.0),
+        Err(error) => match error.downcast::<hal::Error>() {
+            Ok(error) => Reason::Driver(*error),
+            Err(error) => Reason::Returned(error.to_string()),
+        },
+    }
+}
+
+/// A panic of a task's function.
+#[derive(Debug)]
+pub(crate) struct Panic(pub String);
+
+impl std::fmt::Display for Panic {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Panic {}
