@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 use toml::{Table, Value};
 
 /// A crate of the workspace, and its rank. Crates of one rank do not know each other.
-const RANKS: [(&str, u8); 24] = [
+const RANKS: [(&str, u8); 25] = [
     ("overtake-terms", 0),
     ("overtake-testkit", 0),
     ("overtake-hal", 0),
     ("overtake-doors", 0),
     ("overtake-report", 0),
+    ("overtake-stages", 0),
     ("overtake-abi", 1),
     ("overtake-contexts", 1),
     ("overtake-graph", 1),
@@ -33,8 +34,9 @@ const RANKS: [(&str, u8); 24] = [
 ];
 
 /// Crates that depend on these only.
-const STANDS_ON: [(&str, &[&str]); 5] = [
+const STANDS_ON: [(&str, &[&str]); 6] = [
     ("overtake-graph", &["overtake-terms"]),
+    ("overtake-stages", &[]),
     ("overtake-softgpu", &["overtake-hal", "overtake-doors", "overtake-abi"]),
     ("overtake-softgpu-libcuda", &["overtake-hal", "overtake-doors", "overtake-abi", "overtake-softgpu"]),
     ("overtake-backend", &["overtake-hal", "overtake-driver", "overtake-softgpu"]),

@@ -1,0 +1,151 @@
+//! Model checks of the state of a stage: schedules of arrivals, waits and departures.
+//!
+//! Run with `RUSTFLAGS="--cfg loom" cargo test -p overtake-stages --test loom --release`.
+#![cfg(loom)]
+
+use std::sync::Arc;
+
+use loom::cell::UnsafeCell;
+use loom::future::block_on;
+use loom::thread;
+use overtake_stages::{Error, Member, Ring, Role};
+
+/// A buffer whose uses loom checks: a use that nothing orders fails the model.
+struct Buffers(Vec<UnsafeCell<u64>>);
+
+// SAFETY: loom fails the model if two threads use a cell at the same time.
+unsafe impl Sync for Buffers {}
+// SAFETY: as above.
+unsafe impl Send for Buffers {}
+
+impl Buffers {
+    fn new(stages: u8) -> Arc<Buffers> {
+        Arc::new(Buffers((0..stages).map(|_| UnsafeCell::new(0)).collect()))
+    }
+
+    fn fill(&self, index: u8, value: u64) {
+        // SAFETY: loom checks it.
+        self.0[usize::from(index)].with_mut(|cell| unsafe { *cell = value });
+    }
+
+    fn empty(&self, index: u8) -> u64 {
+        // SAFETY: loom checks it.
+        self.0[usize::from(index)].with(|cell| unsafe { *cell })
+    }
+}
+
+/// All schedules with at most two preemptions: those of three threads without a bound take hours.
+fn check(scenario: impl Fn() + Send + Sync + 'static) {
+    let mut model = loom::model::Builder::new();
+    model.preemption_bound = Some(2);
+    model.check(scenario);
+}
+
+fn members(stages: u8, roles: &[Role]) -> impl Iterator<Item = Member> {
+    Ring::new(stages).unwrap().members(roles).unwrap().into_iter()
+}
+
+/// No wake is lost on either side, and each stage is used by one side at a time.
+#[test]
+fn stages_pass_between_two_sleepy_threads() {
+    check(|| {
+        let buffers = Buffers::new(1);
+        let mut members = members(1, &[Role::Producer, Role::Consumer]);
+        let (mut producer, mut consumer) = (members.next().unwrap(), members.next().unwrap());
+        let own = Arc::clone(&buffers);
+        let peer = thread::spawn(move || {
+            for value in 1..=2 {
+                let stage = block_on(producer.acquire_async()).unwrap();
+                own.fill(stage.index, value);
+                producer.commit().unwrap();
+            }
+        });
+        for value in 1..=2 {
+            let stage = block_on(consumer.wait_async()).unwrap();
+            assert_eq!(buffers.empty(stage.index), value);
+            consumer.release().unwrap();
+        }
+        peer.join().unwrap();
+        assert_eq!(consumer.try_wait(), Err(Error::Deserted));
+    });
+}
+
+/// The stage is there when both have committed, and not before.
+#[test]
+fn a_stage_waits_for_all_its_producers() {
+    check(|| {
+        let buffers = Buffers::new(2);
+        let ring = Ring::new(1).unwrap();
+        let mut members = ring.split(3, 2).unwrap();
+        let mut consumer = members.pop().unwrap();
+        let producers: Vec<_> = members
+            .into_iter()
+            .enumerate()
+            .map(|(own, mut producer)| {
+                let buffers = Arc::clone(&buffers);
+                thread::spawn(move || {
+                    producer.try_acquire().unwrap().unwrap();
+                    buffers.fill(own as u8, 7);
+                    producer.commit().unwrap();
+                })
+            })
+            .collect();
+        block_on(consumer.wait_async()).unwrap();
+        assert_eq!(buffers.empty(0) + buffers.empty(1), 14);
+        producers.into_iter().for_each(|thread| thread.join().unwrap());
+    });
+}
+
+/// One producer quits while the other commits and the consumer falls asleep.
+#[test]
+fn a_departure_beside_a_commit_loses_neither() {
+    check(|| {
+        let mut members = Ring::new(1).unwrap().split(3, 2).unwrap();
+        let (mut consumer, quits, mut works) = (members.pop().unwrap(), members.pop().unwrap(), members.pop().unwrap());
+        let leaves = thread::spawn(move || drop(quits));
+        let commits = thread::spawn(move || {
+            works.try_acquire().unwrap().unwrap();
+            works.commit().unwrap();
+        });
+        assert_eq!(block_on(consumer.wait_async()).unwrap().position, 0);
+        consumer.release().unwrap();
+        assert_eq!(block_on(consumer.wait_async()), Err(Error::Deserted));
+        leaves.join().unwrap();
+        commits.join().unwrap();
+    });
+}
+
+/// A producer leaves with an arrival of its own still owed, while another member leaves the same stage.
+#[test]
+fn an_owed_arrival_comes_while_its_member_leaves() {
+    check(|| {
+        let mut members = Ring::new(1).unwrap().split(2, 1).unwrap();
+        let (mut consumer, mut producer) = (members.pop().unwrap(), members.pop().unwrap());
+        producer.try_acquire().unwrap().unwrap();
+        let arrival = producer.commit_later().unwrap();
+        let leaves = thread::spawn(move || drop(producer));
+        let arrives = thread::spawn(move || arrival.arrive());
+        assert_eq!(block_on(consumer.wait_async()).unwrap().position, 0);
+        consumer.release().unwrap();
+        leaves.join().unwrap();
+        arrives.join().unwrap();
+        assert_eq!(consumer.try_wait(), Err(Error::Deserted));
+        let ring = Arc::clone(consumer.ring());
+        assert!(consumer.quit().unwrap());
+        assert!(ring.split(2, 1).is_ok(), "it is free");
+    });
+}
+
+/// The consumer goes while the producer falls asleep on a full ring.
+#[test]
+fn a_producer_is_woken_when_the_consumer_goes() {
+    check(|| {
+        let mut members = members(1, &[Role::Producer, Role::Consumer]);
+        let (mut producer, consumer) = (members.next().unwrap(), members.next().unwrap());
+        producer.try_acquire().unwrap().unwrap();
+        producer.commit().unwrap();
+        let goes = thread::spawn(move || drop(consumer));
+        assert_eq!(block_on(producer.acquire_async()), Err(Error::Deserted));
+        goes.join().unwrap();
+    });
+}
