@@ -126,3 +126,36 @@ fn a_call_that_fails_is_an_error_and_neither_a_hang_nor_a_leak() {
         }
     }
 }
+
+/// Another thread frees memory, which waits for the device and keeps every other thread out of the driver meanwhile. The
+/// device waits for the probe.
+fn probe_beside_a_free(free_at_us: u64) -> (QueueMap, Nanos) {
+    let mut parameters = softgpu::Parameters::default();
+    parameters.host.waits_keep_others_out = true;
+    let gpu = SoftGpu::builder().parameters(parameters).build();
+    let driver = open(&gpu);
+    let context = gpu.context_current().unwrap();
+    let own = gpu.clone();
+    let frees = hal::spawn(&driver, "frees", move || {
+        own.context_set_current(context).unwrap();
+        own.host().sleep(Nanos::from_us(free_at_us));
+        let memory = own.mem_alloc(4096).unwrap();
+        own.mem_free(memory).unwrap();
+    });
+    let began = gpu.host().now();
+    let map = probe_queues(&driver, Direction::HostToDevice, &ProbeOptions::default()).unwrap();
+    let took = gpu.host().now().since(began);
+    frees.unwrap().join(gpu.host());
+    (map, took)
+}
+
+#[test]
+fn a_call_of_another_thread_that_waits_for_the_device_does_not_stop_it() {
+    // Around the time at which the probe begins to hold streams.
+    let turns: Vec<_> = (20..40).map(|turn| probe_beside_a_free(10 * turn)).collect();
+    for (map, _) in &turns {
+        assert_eq!(map.queues(), 4, "a turn that was kept out counts for nothing: {map:?}");
+    }
+    let kept_out = turns.iter().filter(|(_, took)| *took > Nanos::from_ms(200)).count();
+    assert!((1..20).contains(&kept_out), "{kept_out} of 20 were kept out while they held streams");
+}

@@ -11,6 +11,7 @@ use std::sync::atomic::Ordering;
 
 use hal::{Code, Driver, MemOp, Nanos, Result, Stream, WaitCondition};
 
+use super::opener::Opener;
 use super::rig::{Rig, SLOTS, STREAM_PRIORITY_DEFAULT};
 use terms::Direction;
 
@@ -89,6 +90,8 @@ const CLOSED: u32 = 1;
 const OPEN: u32 = 0;
 /// A copy may take this many times as long as all copies together took unhindered.
 const SLOWDOWN: u64 = 20;
+/// A probe that is kept out by another thread begins anew so often.
+const TURNS_MAX: u32 = 5;
 
 /// Makes streams in the current context and finds out how they share queues for copies in `direction`.
 pub fn probe_queues(driver: &Arc<dyn Driver>, direction: Direction, options: &ProbeOptions) -> Result<QueueMap> {
@@ -98,12 +101,18 @@ pub fn probe_queues(driver: &Arc<dyn Driver>, direction: Direction, options: &Pr
     }
     let rig = Rig::new(driver, &[options.copy_bytes])?;
     let streams = (0..options.streams).map(|_| rig.stream(STREAM_PRIORITY_DEFAULT)).collect::<Result<Vec<Stream>>>()?;
-    Prober { rig, streams, direction, options: *options }.run()
+    let rig = Arc::new(rig);
+    let words = Arc::clone(&rig);
+    let opener =
+        Opener::start(driver, move || (0..SLOTS).for_each(|slot| words.word(slot).store(OPEN, Ordering::Release)))?;
+    Prober { opener, rig, streams, direction, options: *options }.run()
 }
 
 /// The streams of one probe.
 struct Prober {
-    rig: Rig,
+    /// It ends before the rig goes.
+    opener: Opener,
+    rig: Arc<Rig>,
     streams: Vec<Stream>,
     direction: Direction,
     options: ProbeOptions,
@@ -119,7 +128,18 @@ impl Drop for OpenOnDrop<'_> {
 }
 
 impl Prober {
-    fn run(&mut self) -> Result<QueueMap> {
+    fn run(&self) -> Result<QueueMap> {
+        let mut turn = 1;
+        loop {
+            match self.map() {
+                // Another thread kept this one out, and the words were opened: nothing has been learned.
+                Err(_) if self.opener.rest().is_err() && turn < TURNS_MAX => turn += 1,
+                seen => return seen,
+            }
+        }
+    }
+
+    fn map(&self) -> Result<QueueMap> {
         let by_creation: Vec<usize> = (0..self.streams.len()).collect();
         // The order of first use differs from that of creation, so that the rules can be told apart: 0, 2, 4, …, 1,
         // 3, 5, …
@@ -135,6 +155,14 @@ impl Prober {
 
     fn set_gate(&self, stream: usize, value: u32) {
         self.rig.word(stream).store(value, Ordering::Release);
+    }
+
+    /// Closes the stream's gate, has the stream wait there, and submits a copy behind it.
+    fn hold(&self, stream: usize) -> Result<()> {
+        self.opener.step(Nanos::ZERO)?;
+        self.set_gate(stream, CLOSED);
+        self.wait_at_gate(stream)?;
+        self.copy(stream)
     }
 
     fn wait_at_gate(&self, stream: usize) -> Result<()> {
@@ -175,15 +203,15 @@ impl Prober {
     fn hold_all(&self, order: &[usize], patience: Nanos) -> Result<Vec<usize>> {
         let open_at_last = OpenOnDrop(self);
         for stream in order {
-            self.set_gate(*stream, CLOSED);
-            self.wait_at_gate(*stream)?;
-            self.copy(*stream)?;
+            self.hold(*stream)?;
         }
         let mut queue_of = vec![usize::MAX; order.len()];
         // Streams whose own word is open while their copy still stands behind another stream's word.
         let mut behind: Vec<usize> = Vec::new();
         let mut queues = 0;
         for stream in order.iter().rev() {
+            // There are two looks.
+            self.opener.step(patience + patience)?;
             self.set_gate(*stream, OPEN);
             behind.push(*stream);
             if self.is_done(*stream, patience)? {
@@ -195,6 +223,7 @@ impl Prober {
             }
         }
         drop(open_at_last);
+        self.opener.rest()?;
         self.drain()?;
         // A copy that ran only after all words were open was held up by something other than these queues.
         queue_of.iter_mut().filter(|queue| **queue == usize::MAX).for_each(|queue| *queue = queues);
@@ -204,11 +233,10 @@ impl Prober {
     /// While one stream waits, the others copy one at a time. Whether none of them gets into its queue.
     fn avoids_waiting(&self, patience: Nanos) -> Result<bool> {
         let open_at_last = OpenOnDrop(self);
-        self.set_gate(0, CLOSED);
-        self.wait_at_gate(0)?;
-        self.copy(0)?;
+        self.hold(0)?;
         let mut is_blocked = false;
         for stream in 1..self.streams.len() {
+            self.opener.step(patience)?;
             self.copy(stream)?;
             is_blocked = !self.is_done(stream, patience)?;
             if is_blocked {
@@ -216,6 +244,7 @@ impl Prober {
             }
         }
         drop(open_at_last);
+        self.opener.rest()?;
         self.drain()?;
         Ok(!is_blocked)
     }

@@ -1,5 +1,10 @@
 //! The other copies that a copy has to consider: those of other streams, on its own engine.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use hal::Nanos;
+use overtake::Options;
 use overtake::copy::{Plan, Reason};
 
 use crate::bed;
@@ -65,4 +70,29 @@ pub fn not_its_own_stream(rig: &Rig) -> Outcome {
     other.synchronize()?;
     stream.synchronize()?;
     bed::at_rest(rig, &overtake)
+}
+
+/// A layer is opened while another thread makes and frees memory. Each of its frees waits for the device, which keeps
+/// the opening thread out of the driver while the device waits for a word of its probes.
+pub fn opens_beside_frees(rig: &Rig) -> Outcome {
+    let end = Arc::new(AtomicBool::new(false));
+    let seen = Arc::clone(&end);
+    let frees = rig.spawn("frees", move |driver| {
+        while !seen.load(Ordering::Acquire) {
+            let memory = driver.mem_alloc(1 << 20)?;
+            driver.host().sleep(Nanos::from_ms(5));
+            driver.mem_free(memory)?;
+        }
+        Ok(())
+    });
+    let opened = (0..3).try_for_each(|_| {
+        match bed::open(rig, Options { guard_bytes_min: Some(1 << 20), ..Options::default() }) {
+            // Kept out again and again.
+            Err(failure) if failure.to_string().contains("overtake probe") => Ok(()),
+            opened => opened.map(drop),
+        }
+    });
+    end.store(true, Ordering::Release);
+    rig.join(frees)?;
+    opened
 }

@@ -56,7 +56,7 @@ const PLAIN: &[Case] = cases! { false,
     buffers: both_ways dropped forgotten refused;
     bytes: eight_priorities many_threads;
     captures: modes_are_kept;
-    company: not_the_other_engine not_its_own_stream;
+    company: not_the_other_engine not_its_own_stream opens_beside_frees;
     contexts: guards_nest each_thread_enters given_back_by_kind layer_in_its_own;
     across: contexts_of_one_device;
     expected: two_owners by_direction quiet_streams unknown_priorities;
