@@ -127,8 +127,8 @@ fn a_call_that_fails_is_an_error_and_neither_a_hang_nor_a_leak() {
     }
 }
 
-/// Another thread frees memory, which waits for the device and keeps every other thread out of the driver meanwhile. The
-/// device waits for the probe.
+/// Another thread frees memory, which waits for the device and keeps every other thread out of the driver meanwhile.
+/// The device waits for the probe.
 fn probe_beside_a_free(free_at_us: u64) -> (QueueMap, Nanos) {
     let mut parameters = softgpu::Parameters::default();
     parameters.host.waits_keep_others_out = true;

@@ -27,6 +27,8 @@ pub(super) struct Memory {
     pub(super) bytes: u64,
     /// The same as the device sees it.
     pub(super) device_start: Option<DevicePtr>,
+    /// It came in stream order, and goes so.
+    pub(super) is_ordered: bool,
 }
 
 pub(super) struct Source {
@@ -63,7 +65,7 @@ impl Source {
             (Space::Device, Some(stream)) if in_order => self.make_in_order(bytes, stream),
             (Space::Device, _) => {
                 let start = self.beside_all(|driver| driver.mem_alloc(bytes))?;
-                Ok(Memory { start: start.0, bytes, device_start: Some(start) })
+                Ok(Memory { start: start.0, bytes, device_start: Some(start), is_ordered: false })
             }
             (Space::Pinned, _) => self.make_pinned(bytes, HostAllocFlags::PORTABLE),
             (Space::WriteCombined, _) => {
@@ -76,7 +78,7 @@ impl Source {
     /// Memory is there for other streams when the stream has come to its allocation.
     fn make_in_order(&self, bytes: u64, stream: Stream) -> Result<Memory> {
         let start = self.context.call(|driver| driver.mem_alloc_async(bytes, stream))?;
-        let memory = Memory { start: start.0, bytes, device_start: Some(start) };
+        let memory = Memory { start: start.0, bytes, device_start: Some(start), is_ordered: true };
         match self.await_stream(stream) {
             Ok(()) => Ok(memory),
             Err(error) => {
@@ -103,7 +105,7 @@ impl Source {
     fn make_pinned(&self, bytes: u64, flags: HostAllocFlags) -> Result<Memory> {
         let flags = flags.and(HostAllocFlags::DEVICEMAP);
         let start = self.beside_all(|driver| driver.host_alloc(bytes, flags).map(|start| start as u64))?;
-        let mut memory = Memory { start, bytes, device_start: None };
+        let mut memory = Memory { start, bytes, device_start: None, is_ordered: false };
         match self.context.call(|driver| driver.host_device_pointer(start as *mut u8)) {
             Ok(seen) => {
                 memory.device_start = Some(seen);
@@ -129,14 +131,16 @@ impl Source {
     }
 
     fn free_once(&self, memory: &Memory) -> Result<()> {
-        match self.stream {
-            Some(stream) => {
+        match (self.space, self.stream) {
+            (_, Some(stream)) if memory.is_ordered => {
                 let start = DevicePtr(memory.start);
                 self.layer.iter().for_each(|layer| layer.freeing(start));
                 self.context.call(|driver| driver.mem_free_async(start, stream))
             }
+            // In stream order an H100 keeps it for itself: `cuMemFreeAsync` takes it, and its addresses stay.
+            (Space::Device, _) => self.beside_all(|driver| driver.mem_free(DevicePtr(memory.start))),
             // SAFETY: the memory came from `host_alloc`, and the heap has no block in it.
-            None => self.beside_all(|driver| unsafe { driver.host_free(memory.start as *mut u8) }),
+            _ => self.beside_all(|driver| unsafe { driver.host_free(memory.start as *mut u8) }),
         }
     }
 
@@ -172,7 +176,7 @@ fn make_ordinary(bytes: u64) -> Result<Memory> {
     if start.is_null() {
         return Err(none());
     }
-    Ok(Memory { start: start as u64, bytes, device_start: None })
+    Ok(Memory { start: start as u64, bytes, device_start: None, is_ordered: false })
 }
 
 fn free_ordinary(memory: &Memory) {

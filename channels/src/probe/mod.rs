@@ -3,7 +3,8 @@
 //! follows from neither documentation nor attributes, and environment variables change it, so it is measured.
 //!
 //! Nothing here can hang. A stream only waits for a word that the CPU opens with a plain store, another thread opens it
-//! if a call of the probe does not return (`opener.rs`), and every look has a deadline in host time. A stream that has not drained by its deadline is reported, and its memory stays allocated.
+//! if a call of the probe does not return (`opener.rs`), and every look has a deadline in host time. A stream that has
+//! not drained by its deadline is reported, and its memory stays allocated.
 
 mod memops;
 mod opener;

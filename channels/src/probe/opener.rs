@@ -109,8 +109,8 @@ impl Watched {
 
 fn kept_out() -> Error {
     let text = format!(
-        "another thread's call, such as cuMemFree, waited for the device and kept this one out for {STANDS_STILL}; open \
-         it while no other thread makes and frees memory or streams"
+        "another thread's call, such as cuMemFree, waited for the device and kept this one out for {STANDS_STILL}; \
+         open the layer while no other thread frees memory or makes streams"
     );
     Code::LAUNCH_TIMEOUT.at("overtake probe").because(text)
 }

@@ -62,7 +62,7 @@ impl Rig {
         let start = self.next_start + UNIT_BYTES;
         self.next_start = start + bytes;
         self.pages.insert(start, bytes);
-        self.book.add(Memory { start, bytes, device_start: Some(DevicePtr(start + 7)) });
+        self.book.add(Memory { start, bytes, device_start: Some(DevicePtr(start + 7)), is_ordered: false });
     }
 
     fn take(&mut self, bytes: u64, align_bytes: u64, owner: usize) {

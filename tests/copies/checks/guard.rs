@@ -22,7 +22,7 @@ const LANE_BYTES: u64 = 300_000;
 /// More streams than there are copy queues in one direction.
 const OTHERS: usize = 8;
 /// Longer than a copy kernel may be overdue.
-const LONG: Nanos = Nanos::from_ms(60);
+pub const LONG: Nanos = Nanos::from_ms(60);
 
 /// The options of the drop-in, with small copies for large ones: no channels, and every kernel guarded.
 pub fn options() -> Options {

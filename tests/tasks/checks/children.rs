@@ -78,10 +78,10 @@ pub fn of_a_fork(rig: &Rig) -> Outcome {
     });
     let children = (0..FORKS).try_for_each(|_| doors::in_child(|| parents.take().is_some_and(in_child)));
     is_over.store(true, Ordering::Release);
+    end.store(true, Ordering::Release);
     hammer.join().map_err(|_| Failure::new("the hammering thread panicked"))?;
     children?;
     let (_bed, tasks, _) = parents.expect("only a child has taken it");
-    end.store(true, Ordering::Release);
     set.named("hammered")?.release()?;
     tasks[2].release()?;
     // The parent has noticed nothing.
@@ -104,10 +104,10 @@ fn in_child((bed, tasks, done): (Bed, Vec<Handle>, Handle)) -> bool {
     bed.tasks.stop();
     let is_known = done.wait().is_ok() && !tasks[0].is_launched() && !tasks[2].name().is_empty();
     let is_empty = bed.dispatcher.statistics().launches == 0;
-    let Bed { dispatcher, tasks: set, overtake, kernels: _ } = bed;
+    let Bed { dispatcher, tasks: set, overtake, kernels } = bed;
     drop((dispatcher, tasks, done, set));
-    // It is the copy layer's, which knows no forks.
-    std::mem::forget(overtake);
+    // Those are the copy layer's and the driver's, which know no forks.
+    std::mem::forget((overtake, kernels));
     waits && changes.into_iter().all(is_forked) && submits.into_iter().all(is_forked) && is_known && is_empty
 }
 
