@@ -18,6 +18,7 @@ Examples:
   overtake demo --json - | jq .rows    the numbers alone
   overtake bench latency --frontier    latency against bandwidth, method against method
   overtake bench video                 pictures with deadlines beside bulk: streams, copies, tasks
+  overtake trace copies.json out.svg   a trace of run --trace, or of kernels, as a picture
   overtake options                     every option and variable
   overtake check rules.toml            the mistakes in a file of rules or options
   overtake bench hunt                  random copies from many threads: hunts for hangs and wrong bytes
@@ -64,10 +65,26 @@ pub enum Command {
     Run(RunArguments),
     /// Run a scenario on a small exact machine, with or without semaphores: the order of copies, with reasons.
     Simulate(SimulateArguments),
+    /// Draw a trace of a program's copies or of kernels as a picture.
+    Trace(TraceArguments),
     /// List every option and variable: its values, its default, its meaning.
     Options(OptionsArguments),
     /// Check files of rules and options: every mistake and its place.
     Check(CheckArguments),
+}
+
+/// Arguments of `trace`.
+#[derive(Debug, Args)]
+pub struct TraceArguments {
+    /// The trace: JSON for Perfetto, as `overtake run --trace` and `overtake::profile` write it.
+    #[arg(value_name = "FILE.json")]
+    pub file: PathBuf,
+    /// Write the picture to this file: a lane for each track, a bar for each slice.
+    #[arg(value_name = "PICTURE.svg")]
+    pub picture: PathBuf,
+    /// The headline, instead of the number of slices.
+    #[arg(long, value_name = "TEXT")]
+    pub title: Option<String>,
 }
 
 /// Arguments of `options`.

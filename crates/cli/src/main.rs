@@ -18,6 +18,7 @@ mod output;
 mod progress;
 mod run;
 mod simulate;
+mod trace;
 mod version;
 
 use std::process::ExitCode;
@@ -35,6 +36,7 @@ fn main() -> ExitCode {
         Command::Bench(bench) => bench::run(&arguments, bench),
         Command::Run(run) => return run::run(&arguments, run),
         Command::Simulate(simulate) => simulate::run(simulate),
+        Command::Trace(trace) => trace::run(trace),
         Command::Options(options) => options::run(options),
         Command::Check(check) => check::run(check),
     };

@@ -33,6 +33,7 @@ fn files_that_never_end_are_refused_at_once() {
         for arguments in [
             &["check", file][..],
             &["simulate", file],
+            &["trace", file, "picture.svg"],
             &["run", "--rules", file, "--", "true"],
             &["run", "--config", file, "--", "true"],
             &["run", "--library", file, "--", "true"],

@@ -8,6 +8,7 @@
 //! - [`figure::LatencyFigure`], [`figure::Timeline`]: SVG that reads well on light and dark pages, and plain text.
 //! - [`Page`]: one self-contained HTML file.
 //! - [`Run`]: the JSON of a benchmark, a [`Header`] and its [`BenchRow`]s.
+//! - [`trace::Trace`]: the traces of programs and kernels, drawn as a timeline.
 //! - [`font`]: how wide a text can get; the figures are laid out by it.
 #![deny(clippy::print_stderr, clippy::print_stdout)] // messages go through `log`
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))] // clippy.toml has the list, with reasons
@@ -21,6 +22,7 @@ mod record;
 mod stats;
 mod svg;
 mod table;
+pub mod trace;
 
 pub use page::{Page, Section};
 pub use record::{BenchRow, Header, PRODUCT, ProgramRow, Run};

@@ -52,10 +52,11 @@ Chores:
                     test that has to fail with each (takes a while)
   planted --check   check that each of them can still be planted, and that planted.md equals the list
   planted --table   write planted.md
-  store-run FILE... [--question NAME] [--device NAME] [--like RUN.json] [--product N]
+  store-run FILE... [--question NAME] [--device NAME] [--like RUN.json] [--product N] [--command TEXT]
                     store the output of `overtake bench --json` or of a script of tests/gpu as a run in reports/, and
                     fill the pages anew; a text needs --question, and --like with a run of the same build and
-                    machine; --product for a build from before its number was raised
+                    machine; a trace of kernels needs both, and --command; --product for a build from before its number
+                    was raised
   fuzz [--programs N] [--first SEED] [--each N] [--jobs N] [--json] [-- arguments of the program]
                     run random driver programs natively and in three deployments, on the software GPU; a program that
                     differs is made small and printed with the command that runs it again

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use report::Header;
+use report::trace::Trace;
 use serde_json::{Map, Value, json};
 
 use crate::Outcome;
@@ -18,6 +19,7 @@ struct Asked<'a> {
     device: Option<&'a str>,
     like: Option<&'a str>,
     product: Option<u32>,
+    command: Option<&'a str>,
     files: Vec<&'a str>,
 }
 
@@ -32,6 +34,7 @@ fn asked<'a>(words: &[&'a str]) -> Result<Asked<'a>, String> {
             "--question" => asked.question = value(&mut words)?,
             "--device" => asked.device = value(&mut words)?,
             "--like" => asked.like = value(&mut words)?,
+            "--command" => asked.command = value(&mut words)?,
             "--product" => {
                 let number = value(&mut words)?.unwrap_or_default().parse();
                 asked.product = Some(number.map_err(|error| format!("--product: {error}\n"))?);
@@ -56,6 +59,9 @@ pub fn run(root: &Path, words: &[&str]) -> Outcome {
 /// Stores one file as one run for each question that it answers. Returns the new names.
 fn store(root: &Path, file: &Path, asked: &Asked<'_>) -> Result<Vec<String>, String> {
     let date = date_of(file)?;
+    if let (Some(like), Some(command)) = (asked.like, asked.command) {
+        return store_trace(root, file, asked, (like, command)).map(|name| vec![name]);
+    }
     if file.extension().is_some_and(|extension| extension == "json") {
         let mut by_question: BTreeMap<String, (Header, Vec<String>)> = BTreeMap::new();
         for (mut header, rows, rest) in stored::read(file)? {
@@ -74,11 +80,27 @@ fn store(root: &Path, file: &Path, asked: &Asked<'_>) -> Result<Vec<String>, Str
     }
     let question = asked.question.ok_or("a text needs `--question NAME`")?;
     let like = asked.like.ok_or("a text needs `--like RUN.json`, a run of the same build on the same machine")?;
-    let (mut header, _, _) = stored::read(Path::new(like))?.into_iter().next().ok_or("no run")?;
-    header.product = asked.product.unwrap_or(header.product);
+    let header = header_like(like, asked)?;
     let text = std::fs::read_to_string(file).map_err(|error| error.to_string())?;
     let (header, text) = with_header(header, &text)?;
     Ok(vec![put(root, question, asked.device, &header, &format!("{date}.txt"), &text)?])
+}
+
+/// Stores a trace, which opens in Perfetto with its header too. Its times begin with its first slice.
+fn store_trace(root: &Path, file: &Path, asked: &Asked<'_>, (like, command): (&str, &str)) -> Result<String, String> {
+    let question = asked.question.ok_or("a trace needs `--question NAME`")?;
+    let text = std::fs::read_to_string(file).map_err(|error| error.to_string())?;
+    let header = Header { command: command.to_owned(), ..header_like(like, asked)? };
+    let events = Value::from(Trace::read(&text)?.events());
+    let text = compact(&header, Vec::new(), Map::from_iter([("traceEvents".to_owned(), events)]));
+    put(root, question, asked.device, &header, &format!("{}.json", date_of(file)?), &(text + "\n"))
+}
+
+/// The header of another run of the same build on the same machine.
+fn header_like(like: &str, asked: &Asked<'_>) -> Result<Header, String> {
+    let (mut header, _, _) = stored::read(Path::new(like))?.into_iter().next().ok_or("no run")?;
+    header.product = asked.product.unwrap_or(header.product);
+    Ok(header)
 }
 
 /// Writes a run into the folder of its question and device. Returns its name.
@@ -219,6 +241,24 @@ mod tests {
         let found = stored::read_all(root.path()).unwrap();
         assert_eq!(found.iter().filter(|run| run.question == "contended").count(), 2);
         assert_eq!(found.iter().filter(|run| run.question == "latency").count(), 1);
+    }
+
+    #[test]
+    fn a_trace_is_stored_with_the_header_of_another_run() {
+        let root = Scratch::new().unwrap();
+        std::fs::create_dir_all(root.path().join(FOLDER).join("profile")).unwrap();
+        std::fs::write(root.path().join(FOLDER).join("profile/README.md"), "").unwrap();
+        let (run, like) = (example::run("latency", "h100", Vec::new()), root.path().join("latency.json"));
+        std::fs::write(&like, json!({"header": run.header, "rows": []}).to_string()).unwrap();
+        let file = root.path().join("kernels.trace.json");
+        std::fs::write(&file, r#"[{"ph":"X","name":"blur","tid":4,"ts":1764000000000000.001,"dur":2.5}]"#).unwrap();
+        let words = Asked { question: Some("profile"), like: like.to_str(), device: Some("h100"), ..Asked::default() };
+        let words = Asked { command: Some("profile kernels.trace.json"), ..words };
+        store(root.path(), &file, &words).unwrap();
+        let found = stored::read_all(root.path()).unwrap();
+        assert_eq!((found.len(), found[0].header.command.as_str()), (1, "profile kernels.trace.json"));
+        let slice = &found[0].rest["traceEvents"][0];
+        assert_eq!((&slice["ts"], &slice["dur"], &slice["tid"]), (&0.0.into(), &2.5.into(), &4.into()));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use super::Tone;
 use super::axes::{RIGHT, WIDTH};
 use super::heading::Heading;
+use super::legend::Legend;
 use super::scale::linear_ticks;
 use crate::format;
 use crate::svg::{Anchor, Area, Canvas, font};
@@ -59,6 +60,14 @@ const TOP: f64 = 62.0;
 const ROW: f64 = 34.0;
 const BAR: f64 = 22.0;
 const BOTTOM: f64 = 44.0;
+/// Never so thin that it cannot be seen.
+const BAR_LEAST: f64 = 1.5;
+/// With more lanes than this, each gets as much less height; then a legend names the spans, as bars have no room.
+const LANES_MAX: usize = 24;
+/// The least height of a lane, and the gap between its bar and the next one's.
+const DENSE_ROW: f64 = 3.0;
+const DENSE_GAP: f64 = 0.5;
+const LEGEND: f64 = 28.0;
 
 impl Timeline {
     /// The time of the last end or change.
@@ -75,18 +84,42 @@ impl Timeline {
         (MARGIN + widest + NAME_GAP).clamp(NAMES.0, NAMES.1)
     }
 
+    fn is_dense(&self) -> bool {
+        self.lanes.len() > LANES_MAX
+    }
+
+    /// The height of a lane.
+    fn row(&self) -> f64 {
+        if self.is_dense() { (LANES_MAX as f64 * ROW / self.lanes.len() as f64).max(DENSE_ROW) } else { ROW }
+    }
+
+    /// The labels of its spans, and their colours.
+    fn names(&self) -> Vec<(&str, Tone)> {
+        let mut names: Vec<(&str, Tone)> = Vec::new();
+        for span in self.lanes.iter().flat_map(|lane| &lane.spans) {
+            if names.iter().all(|(name, _)| *name != span.label) {
+                names.push((&span.label, span.tone));
+            }
+        }
+        names
+    }
+
     /// As an SVG document.
     #[must_use]
     pub fn to_svg(&self) -> String {
         let heading = Heading::new(&self.title, "", WIDTH);
-        let rows = (self.lanes.len() + self.steps.len()) as f64;
         let (left, top) = (self.left(), TOP + heading.extra_height());
-        let bottom = top + rows * ROW;
-        let mut canvas = Canvas::new(WIDTH, bottom + BOTTOM);
+        let lanes_height = self.lanes.len() as f64 * self.row();
+        let height = lanes_height + self.steps.len() as f64 * ROW;
+        let bottom = top + height;
+        let names = self.names();
+        let legend = self.is_dense().then(|| Legend::new(&names, left, WIDTH - RIGHT));
+        let below = legend.as_ref().map_or(0.0, |legend| LEGEND + legend.extra_height());
+        let mut canvas = Canvas::new(WIDTH, bottom + BOTTOM + below);
         let end = self.end_us();
         let x = |us: f64| left + (WIDTH - left - RIGHT) * if end > 0.0 { us / end } else { 0.0 };
         heading.draw(&mut canvas);
-        canvas.rounded("plot", (left, top), (WIDTH - left - RIGHT, rows * ROW), 2.0);
+        canvas.rounded("plot", (left, top), (WIDTH - left - RIGHT, height), 2.0);
         let inside = canvas.inside();
         for tick in linear_ticks(end, 8) {
             canvas.line("grid", (x(tick), top), (x(tick), bottom));
@@ -94,10 +127,17 @@ impl Timeline {
             canvas.label("small muted", &format::span_us(tick), &inside, &places);
         }
         for (index, lane) in self.lanes.iter().enumerate() {
-            draw_lane(&mut canvas, lane, (left, top + index as f64 * ROW), &x);
+            let corner = (left, top + index as f64 * self.row());
+            match self.is_dense() {
+                true => draw_dense(&mut canvas, lane, corner, self.row(), &x),
+                false => draw_lane(&mut canvas, lane, corner, &x),
+            }
         }
         for (index, steps) in self.steps.iter().enumerate() {
-            draw_steps(&mut canvas, steps, (left, top + (self.lanes.len() + index) as f64 * ROW), x(end), &x);
+            draw_steps(&mut canvas, steps, (left, top + lanes_height + index as f64 * ROW), x(end), &x);
+        }
+        if let Some(legend) = legend {
+            legend.draw(&mut canvas, bottom + BOTTOM + LEGEND / 2.0 - 4.0);
         }
         canvas.finish(&self.title)
     }
@@ -113,14 +153,25 @@ fn draw_lane(canvas: &mut Canvas, lane: &Lane, corner: (f64, f64), x: &dyn Fn(f6
     draw_name(canvas, &lane.name, corner);
     let top = corner.1;
     for span in &lane.spans {
-        // A hair between neighbours, and never so thin that it cannot be seen.
-        let (start, width) = (x(span.start_us), (x(span.end_us) - x(span.start_us) - 1.0).max(1.5));
+        // A hair between neighbours.
+        let (start, width) = (x(span.start_us), (x(span.end_us) - x(span.start_us) - 1.0).max(BAR_LEAST));
         let start = start.min(WIDTH - RIGHT - width);
         let bar =
             Area { left: start, top: top + (ROW - BAR) / 2.0, right: start + width, bottom: top + (ROW + BAR) / 2.0 };
         canvas.rounded(&span.tone.fill(), (bar.left, bar.top), (width, BAR), 3.0);
         let place = ((start + width / 2.0, top + ROW / 2.0 + 4.0), Anchor::Middle);
         canvas.label("small on", &span.label, &bar, &[place]);
+    }
+}
+
+/// As [`draw_lane`], of any height, with the name where it covers no other.
+fn draw_dense(canvas: &mut Canvas, lane: &Lane, (left, top): (f64, f64), row: f64, x: &dyn Fn(f64) -> f64) {
+    let inside = canvas.inside();
+    canvas.label("small", &lane.name, &inside, &[((left - NAME_GAP, top + row / 2.0 + 4.0), Anchor::End)]);
+    for span in &lane.spans {
+        let width = (x(span.end_us) - x(span.start_us)).max(BAR_LEAST);
+        let start = x(span.start_us).min(WIDTH - RIGHT - width);
+        canvas.rounded(&span.tone.fill(), (start, top), (width, row - DENSE_GAP), 0.0);
     }
 }
 

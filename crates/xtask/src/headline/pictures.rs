@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use report::figure::{Gap, LatencyFigure, Panel, RangeFigure, RangePanel, RangeRow, Series, Tone};
+use report::trace::Trace;
 use report::{Distribution, format};
 
 use super::cells::median;
@@ -15,6 +16,8 @@ use crate::stored::{FOLDER, Stored};
 const BENCHES: [&str; 7] = ["latency", "burst", "overhead", "priorities", "endless", "frontier", "bandwidth"];
 /// Questions whose rows are those of programs.
 const PROGRAMS: [&str; 6] = ["contended", "serving", "offload", "frames", "device_put", "clients"];
+/// The question whose runs are traces: its picture is that of the last one.
+const TRACES: &str = "profile";
 /// The methods whose distributions the front page shows, with their colours.
 const SHOWN: [(&str, Tone); 4] =
     [("idle", Tone::Grey), ("native+priority", Tone::Red), ("kernel/hold", Tone::Green), ("express", Tone::Blue)];
@@ -37,12 +40,22 @@ pub fn all(runs: &[Stored]) -> BTreeMap<String, Option<String>> {
             let figure = RangeFigure { title: question.to_owned(), subtitle, panels };
             pictures.insert(format!("{FOLDER}/{question}/{device}.svg"), Some(figure.to_svg()));
         }
+        if let Some(svg) = trace(runs, device) {
+            pictures.insert(format!("{FOLDER}/{TRACES}/{device}.svg"), Some(svg));
+        }
         let runs = current(runs, "latency", device);
         if let Some(figure) = distributions(&runs) {
             pictures.insert(format!("{FOLDER}/latency/{device}-distributions.svg"), Some(figure.to_svg()));
         }
     }
     pictures
+}
+
+/// The picture of a device's last trace.
+fn trace(runs: &[Stored], device: &str) -> Option<String> {
+    let last = current(runs, TRACES, device).pop()?;
+    let trace = Trace::read(&last.rest.get("traceEvents")?.to_string()).ok()?;
+    Some(trace.timeline(&format!("{}: {}", last.header.device, trace.summary())).to_svg())
 }
 
 fn name(group: &Group, with_direction: bool) -> String {

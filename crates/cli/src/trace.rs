@@ -1,0 +1,26 @@
+//! `overtake trace`: a trace as a picture.
+
+use std::path::Path;
+
+use report::trace::Trace;
+
+use crate::args::TraceArguments;
+use crate::failure::{Failure, Result};
+use crate::output;
+
+/// Runs the command.
+pub fn run(arguments: &TraceArguments) -> Result<()> {
+    let trace = read(&arguments.file)?;
+    let title = arguments.title.clone().unwrap_or_else(|| trace.summary());
+    output::write_file(&arguments.picture, &trace.timeline(&title).to_svg())?;
+    output::print(&format!("{}: {}\n", arguments.picture.display(), trace.summary()))
+}
+
+fn read(path: &Path) -> Result<Trace> {
+    let origin = path.display();
+    let explain = |why: &dyn std::fmt::Display| {
+        Failure::Other(format!("cannot draw {origin}: {why}; name a trace, as `overtake run --trace` writes it"))
+    };
+    let text = doors::file::read_text(path).map_err(|error| explain(&error))?;
+    Trace::read(&text).map_err(|error| explain(&error))
+}
