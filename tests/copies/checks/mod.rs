@@ -18,6 +18,7 @@ mod passing;
 mod requests;
 mod rides;
 mod service;
+mod sets;
 mod sizes;
 mod streams;
 mod words;
@@ -66,6 +67,7 @@ const PLAIN: &[Case] = cases! { false,
         ends_when_the_queues_are_free;
     heaps: blocks_keep_their_bytes spaces no_call_after_warm_up growth_after_warm_up retired_blocks_stay
         realloc_never_moves memory_goes_back many_threads;
+    sets: wait_for_room;
     passing: pageable capture beside_a_capture reasons;
     requests: priority_of_its_own unknown_priorities batches unordered streams_and_handles default_streams statistics;
     rides: not_for_nothing not_unannounced supposed_in_vain;
