@@ -3,6 +3,7 @@
 //! On the software GPU that API is `softgpu::ForeignMemory` and `softgpu::ForeignSemaphore`. A real driver takes the
 //! descriptors of Vulkan and the like only, and refuses these.
 
+use std::io::Write;
 use std::os::fd::OwnedFd;
 
 use hal::{Code, DevicePtr, Driver, ExternalMemory, ExternalSemaphore, ExternalSemaphoreKind, MemoryKind, Stream};
@@ -14,7 +15,7 @@ use crate::rig::Rig;
 
 const BYTES: u64 = 64 << 10;
 
-/// Different drivers refuse a descriptor by different codes.
+/// Real drivers refuse a descriptor by different codes.
 const REFUSALS: &[Code] = &[
     Code::INVALID_VALUE,
     Code::INVALID_HANDLE,
@@ -48,13 +49,26 @@ fn pipe() -> Result<OwnedFd, Failure> {
     std::io::pipe().map(|(reader, _)| reader.into()).map_err(failed)
 }
 
+/// As [`refused`]. Of a real driver it also writes the code to standard error, so that a run tells it.
+fn refused_as_foreign<T>(rig: &Rig, what: &str, result: hal::Result<T>) -> Outcome {
+    if rig.driver().backend() == "soft" {
+        return refused(what, result, &[Code::INVALID_VALUE]);
+    }
+    if let Err(error) = &result {
+        let said = format!("external::refusals: {what} is refused with {}\n", error.code());
+        let _closed = std::io::stderr().write_all(said.as_bytes());
+    }
+    refused(what, result, REFUSALS)
+}
+
 /// Descriptors of other things are refused, and the caller's other descriptors stay.
 pub fn refusals(rig: &Rig) -> Outcome {
     let driver = rig.driver();
     for _ in 0..3 {
-        refused("a pipe as memory", driver.external_memory_import(pipe()?, BYTES, false), REFUSALS)?;
+        refused_as_foreign(rig, "a pipe as memory", driver.external_memory_import(pipe()?, BYTES, false))?;
         for kind in [ExternalSemaphoreKind::Binary, ExternalSemaphoreKind::Timeline] {
-            refused("a pipe as a semaphore", driver.external_semaphore_import(pipe()?, kind), REFUSALS)?;
+            let what = format!("a pipe as a semaphore ({kind:?})");
+            refused_as_foreign(rig, &what, driver.external_semaphore_import(pipe()?, kind))?;
         }
     }
     let buffer = rig.buffer_of(&[3; 64])?;
