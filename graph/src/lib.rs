@@ -39,6 +39,7 @@
 #![forbid(unsafe_code)]
 
 mod data;
+mod devices;
 mod dispatch;
 mod edges;
 mod finish;
@@ -51,6 +52,7 @@ mod node;
 mod nodes;
 mod options;
 mod passes;
+pub mod plan;
 mod points;
 mod queue;
 mod redundant;
@@ -58,6 +60,10 @@ mod refused;
 mod submit;
 
 pub use data::{Access, DataId, Mode, Span, Spans};
+pub use devices::{
+    Bandwidth, Choice, DEVICES_MAX, DevicePolicy, LanePolicy, Location, Locations, Parent, Parents, Select, Selection,
+    Selector, Unplaced, Use,
+};
 pub use dispatch::{Launched, Place, Ready, Runner};
 pub use finish::Ended;
 pub use graph::{Graph, Statistics};

@@ -1,0 +1,11 @@
+//! Devices: where data is, the links between memories, and the policies that choose a device and a stream.
+
+mod bandwidth;
+mod location;
+mod select;
+mod stream;
+
+pub use bandwidth::Bandwidth;
+pub use location::{DEVICES_MAX, Location, Locations};
+pub use select::{DevicePolicy, Selection, Selector, Unplaced, Use};
+pub use stream::{Choice, LanePolicy, Parent, Parents, Select};

@@ -1,0 +1,156 @@
+//! Selections: the device of a computation (GR-30 to GR-33).
+
+use std::fmt;
+
+use super::bandwidth::Bandwidth;
+use super::location::{Location, Locations};
+
+/// Bytes that a computation uses, and the memories in which they are up to date.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Use {
+    /// How many.
+    pub bytes: u64,
+    /// Where they are.
+    pub at: Locations,
+}
+
+/// Why no device can be chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unplaced {
+    /// There is none to choose from.
+    NoDevice,
+    /// Bytes are up to date nowhere.
+    Nowhere,
+}
+
+impl fmt::Display for Unplaced {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Unplaced::NoDevice => write!(f, "there is no device to choose from: state one device or more"),
+            Unplaced::Nowhere => write!(f, "it uses bytes that are up to date nowhere: write them first"),
+        }
+    }
+}
+
+impl std::error::Error for Unplaced {}
+
+/// Chooses the device of a computation.
+pub trait DevicePolicy {
+    /// One of the devices `among`, which are in order. `load` has for each device of the context the streams that are
+    /// busy when the computation can begin.
+    ///
+    /// # Errors
+    ///
+    /// [`Unplaced`].
+    fn select(&mut self, uses: &[Use], among: &[u8], load: &[u32]) -> Result<u8, Unplaced>;
+}
+
+/// The policies of GrCUDA.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Selection {
+    /// The first.
+    SingleGpu,
+    /// Each in turn.
+    RoundRobin,
+    /// The one with the fewest busy streams.
+    StreamAware,
+    /// The one that has the most of the bytes, if that is enough of them; else each in turn.
+    MinTransferSize,
+    /// Of those that have enough of the bytes, the one that gets the others soonest, each from the nearest memory.
+    MinMinTransferTime,
+    /// The same, each from the farthest memory.
+    MinMaxTransferTime,
+}
+
+impl Selection {
+    /// All, by GrCUDA's names.
+    pub const ALL: [(&'static str, Selection); 6] = [
+        ("single-gpu", Selection::SingleGpu),
+        ("round-robin", Selection::RoundRobin),
+        ("stream-aware", Selection::StreamAware),
+        ("min-transfer-size", Selection::MinTransferSize),
+        ("minmin-transfer-time", Selection::MinMinTransferTime),
+        ("minmax-transfer-time", Selection::MinMaxTransferTime),
+    ];
+
+    /// Whether it asks for bandwidths.
+    #[must_use]
+    pub fn needs_bandwidth(self) -> bool {
+        matches!(self, Selection::MinMinTransferTime | Selection::MinMaxTransferTime)
+    }
+}
+
+/// A selection with its parameters and its state.
+#[derive(Clone, Debug)]
+pub struct Selector {
+    selection: Selection,
+    devices: u8,
+    /// A device has enough of the bytes if it has more than this part of them.
+    pub threshold: f64,
+    /// Bandwidths, for those that look at transfer times.
+    pub bandwidth: Option<Bandwidth>,
+    /// Of devices that are equally good the least loaded is taken, and not the first.
+    pub sees_load: bool,
+    /// The turn.
+    next: usize,
+}
+
+impl Selector {
+    /// A selection among so many devices, one at least: a tenth of the bytes is enough, and load is seen.
+    #[must_use]
+    pub fn new(selection: Selection, devices: u8) -> Selector {
+        Selector { selection, devices: devices.max(1), threshold: 0.1, bandwidth: None, sees_load: true, next: 0 }
+    }
+
+    fn in_turn(&mut self, among: &[u8]) -> u8 {
+        let device = among[self.next % among.len()];
+        self.next = (self.next + 1) % usize::from(self.devices);
+        device
+    }
+
+    /// The first device with the lowest cost; if equals are told apart, the first with the lowest load of those.
+    fn least(&self, among: &[u8], load: &[u32], cost: impl Fn(u8) -> f64) -> Option<u8> {
+        let rank = |device: u8| (cost(device), if self.sees_load { load[usize::from(device)] } else { 0 });
+        let less = |one: (f64, u32), other: (f64, u32)| one.0 < other.0 || (one.0 == other.0 && one.1 < other.1);
+        let best = |best: u8, other: u8| if less(rank(other), rank(best)) { other } else { best };
+        among.iter().copied().reduce(best)
+    }
+
+    /// The time in which a device gets the bytes that it has not, in ns.
+    fn time_ns(&self, device: u8, uses: &[Use]) -> Result<f64, Unplaced> {
+        let Some(bandwidth) = &self.bandwidth else { return Ok(0.0) };
+        let to = Location::Device(device);
+        let figure = |at| match self.selection {
+            Selection::MinMinTransferTime => bandwidth.best(to, at).map(|best| best.0),
+            _ => bandwidth.worst(to, at),
+        };
+        uses.iter().map(|one| figure(one.at).map(|figure| one.bytes as f64 / figure).ok_or(Unplaced::Nowhere)).sum()
+    }
+}
+
+impl DevicePolicy for Selector {
+    fn select(&mut self, uses: &[Use], among: &[u8], load: &[u32]) -> Result<u8, Unplaced> {
+        let first = *among.first().ok_or(Unplaced::NoDevice)?;
+        let total: u64 = uses.iter().map(|one| one.bytes).sum();
+        let present = |device: u8| {
+            let here = uses.iter().filter(|one| one.at.has(Location::Device(device)));
+            here.map(|one| one.bytes).sum::<u64>()
+        };
+        let has_enough = |device: &u8| present(*device) as f64 / total as f64 > self.threshold;
+        let enough: Vec<u8> = among.iter().copied().filter(has_enough).collect();
+        let chosen = match self.selection {
+            Selection::SingleGpu => Some(first),
+            Selection::RoundRobin => None,
+            Selection::StreamAware => among.iter().copied().min_by_key(|device| load[usize::from(*device)]),
+            Selection::MinTransferSize if enough.is_empty() => None,
+            Selection::MinTransferSize => self.least(among, load, |device| -(present(device) as f64)),
+            Selection::MinMinTransferTime | Selection::MinMaxTransferTime => {
+                let times: Result<Vec<f64>, Unplaced> =
+                    (0..self.devices).map(|device| self.time_ns(device, uses)).collect();
+                let times = times?;
+                self.least(&enough, load, |device| times[usize::from(device)])
+            }
+        };
+        Ok(chosen.unwrap_or_else(|| self.in_turn(among)))
+    }
+}

@@ -1,0 +1,77 @@
+//! Programs: computations in their order, with the arrays that they use.
+
+use std::ops::Range;
+
+use crate::data::Mode;
+
+/// An array.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Array {
+    /// Its name.
+    pub name: String,
+    /// Its size.
+    pub bytes: u64,
+}
+
+/// One argument of a computation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Argument {
+    /// The number of the array.
+    pub array: usize,
+    /// The bytes that are used.
+    pub range: Range<u64>,
+    /// How they are used.
+    pub mode: Mode,
+}
+
+/// A computation of a device, or an access of the host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Computation {
+    /// The name, or nothing.
+    pub label: String,
+    /// The line of the text, from 1 up.
+    pub line: usize,
+    /// The host does it, and waits for it.
+    pub is_host: bool,
+    /// Its arguments, in their order.
+    pub arguments: Vec<Argument>,
+}
+
+/// A program.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Program {
+    /// Its name, or nothing.
+    pub name: String,
+    /// Its arrays.
+    pub arrays: Vec<Array>,
+    /// Its computations, in their order.
+    pub computations: Vec<Computation>,
+}
+
+impl Program {
+    /// The arguments of a computation as the text has them.
+    #[must_use]
+    pub fn arguments(&self, computation: usize) -> String {
+        let computation = &self.computations[computation];
+        let argument = |argument: &Argument| {
+            let Array { name, bytes } = &self.arrays[argument.array];
+            let mode = match argument.mode {
+                Mode::Read => " const",
+                Mode::Write | Mode::ReadWrite => "",
+                Mode::Discard => " discard",
+                Mode::Reduce => " reduce",
+                Mode::Relaxed => " relaxed",
+            };
+            if argument.range == (0..*bytes) {
+                format!("{name}{mode}")
+            } else {
+                format!("{name}[{}..{}]{mode}", argument.range.start, argument.range.end)
+            }
+        };
+        let all: Vec<String> = computation.arguments.iter().map(argument).collect();
+        match (computation.is_host, &all[..]) {
+            (true, [one]) => format!("!{one}"),
+            (is_host, all) => format!("{}({})", if is_host { "!" } else { "" }, all.join(", ")),
+        }
+    }
+}

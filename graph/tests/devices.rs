@@ -1,0 +1,130 @@
+//! Bandwidths and selections of devices: the vectors of GrCUDA's tests, and the errors.
+
+use overtake_graph::{
+    Bandwidth, Choice, DevicePolicy, LanePolicy, Location, Locations, Parent, Parents, Selection, Selector, Unplaced,
+    Use,
+};
+
+const HOST: Location = Location::Host;
+const SMALL: &str = "From,To,Bandwidth\n-1,0,10\n-1,1,20\n0,0,30\n0,1,40\n1,0,50\n1,1,60\n";
+
+fn on(device: u8) -> Location {
+    Location::Device(device)
+}
+
+fn small() -> Bandwidth {
+    Bandwidth::read(SMALL, 2).unwrap()
+}
+
+#[test]
+fn bandwidths_are_averaged_over_both_directions() {
+    let all = [on(0), on(1), HOST];
+    let rows = all.map(|one| all.map(|other| small().between(one, other).unwrap()));
+    assert_eq!(rows, [[30.0, 45.0, 10.0], [45.0, 60.0, 20.0], [10.0, 20.0, 0.0]]);
+    let floored = Bandwidth::read("From,To,GB/s\n\n 0, -1, 11.97\n", 1).unwrap();
+    assert_eq!(floored.between(HOST, on(0)), Some(11.0));
+    assert_eq!(Bandwidth::read(SMALL, 1).unwrap().between(on(0), HOST), Some(10.0), "device 1 is left out");
+}
+
+#[test]
+fn bytes_come_from_the_nearest_or_the_farthest_memory() {
+    let others = Locations::only(on(1)).and(HOST);
+    assert_eq!(small().best(on(0), others), Some((45.0, on(1))));
+    assert_eq!(small().worst(on(0), others), Some(10.0));
+    let all = others.and(on(0));
+    assert_eq!(small().best(on(0), all), Some((f64::INFINITY, on(0))));
+    assert_eq!(small().worst(on(0), all), Some(f64::INFINITY));
+    assert_eq!((small().best(on(0), Locations::NONE), small().worst(on(0), Locations::NONE)), (None, None));
+    assert_eq!((small().best(on(9), others), small().worst(on(9), others)), (None, None));
+    assert_eq!(small().between(on(2), HOST), None);
+}
+
+#[test]
+fn a_file_that_makes_no_sense_is_told_with_line_and_cure() {
+    let fault = |text: &str, devices| Bandwidth::read(text, devices).unwrap_err();
+    for line in ["0,1", "0,1,x", "0,x,1", "-2,0,1", "0,1,-1", "0,1,inf", "0,1,2,3"] {
+        let (number, message) = fault(&format!("{SMALL}{line}\n"), 2);
+        assert!(number == 8 && message.contains("write From,To,Bandwidth"), "{line}: {number}: {message}");
+    }
+    let (number, message) = fault(SMALL, 3);
+    assert!(number == 7 && message.starts_with("there is no bandwidth between host and 2"), "{number}: {message}");
+}
+
+#[test]
+fn turns_go_on_through_parts_of_the_devices() {
+    let mut turns = Selector::new(Selection::RoundRobin, 4);
+    let all = [0, 1, 2, 3];
+    let parts: [&[u8]; 12] = [&all, &all, &all, &all, &all, &[0], &all, &[3], &all, &[1, 3], &[1, 2], &[0, 1]];
+    let chosen = parts.map(|among| turns.select(&[], among, &[0; 4]).unwrap());
+    assert_eq!(chosen, [0, 1, 2, 3, 0, 0, 2, 3, 0, 3, 1, 1]);
+}
+
+#[test]
+fn the_least_busy_device_is_the_first_of_equals() {
+    let mut least = Selector::new(Selection::StreamAware, 4);
+    assert_eq!(least.select(&[], &[0, 1, 2, 3], &[1, 2, 0, 0]), Ok(2));
+    assert_eq!(least.select(&[], &[0, 1], &[1, 2, 0, 0]), Ok(0));
+    assert_eq!(least.select(&[], &[], &[]), Err(Unplaced::NoDevice));
+}
+
+fn bytes(bytes: u64, at: Locations) -> Use {
+    Use { bytes, at }
+}
+
+/// GR-32: more than the threshold, and not as much.
+#[test]
+fn a_device_needs_more_than_the_threshold() {
+    let mut most = Selector::new(Selection::MinTransferSize, 4);
+    let nine_in_ten = |part| [bytes(part, Locations::only(on(3))), bytes(100 - part, Locations::only(HOST))];
+    assert_eq!(most.select(&nine_in_ten(11), &[0, 1, 2, 3], &[0; 4]), Ok(3));
+    assert_eq!(most.select(&nine_in_ten(10), &[0, 1, 2, 3], &[0; 4]), Ok(0), "in turn");
+    assert_eq!(most.select(&nine_in_ten(11), &[1, 2], &[0; 4]), Ok(2), "in turn");
+    let equal = [bytes(1, Locations::only(on(1))), bytes(1, Locations::only(on(2)))];
+    assert_eq!(most.select(&equal, &[0, 1, 2, 3], &[0, 2, 1, 0]), Ok(2), "the less loaded one");
+    most.sees_load = false;
+    assert_eq!(most.select(&equal, &[0, 1, 2, 3], &[0, 2, 1, 0]), Ok(1), "the first");
+    assert_eq!(most.select(&[], &[0, 1, 2, 3], &[0; 4]), Ok(2), "no bytes: in turn");
+}
+
+/// GR-33: 60 bytes from device 1 or the host, and 40 on device 0 and 50 on device 1.
+#[test]
+fn transfer_times_choose_among_devices_with_enough() {
+    let uses = |far: u64| {
+        let either = Locations::only(HOST).and(on(1));
+        [bytes(far, either), bytes(40, Locations::only(on(0))), bytes(50, Locations::only(on(1)))]
+    };
+    let select = |selection, uses: &[Use]| {
+        let mut time = Selector::new(selection, 2);
+        time.bandwidth = Some(small());
+        time.select(uses, &[0, 1], &[0, 0])
+    };
+    assert_eq!(select(Selection::MinMinTransferTime, &uses(60)), Ok(1));
+    let on_first = [bytes(40, Locations::only(on(0))), bytes(10, Locations::only(on(1)).and(HOST))];
+    assert_eq!(select(Selection::MinMinTransferTime, &on_first), Ok(0), "10 at 45, not 40 at 45");
+    assert_eq!(select(Selection::MinMaxTransferTime, &on_first), Ok(1), "10 at 10 is not sooner than 40 at 45");
+    let at_host = [bytes(40, Locations::only(HOST))];
+    assert_eq!(select(Selection::MinMinTransferTime, &at_host), Ok(0), "in turn");
+    for selection in [Selection::MinMinTransferTime, Selection::MinMaxTransferTime] {
+        assert_eq!(select(selection, &[bytes(1, Locations::NONE)]), Err(Unplaced::Nowhere));
+    }
+    assert!(Unplaced::Nowhere.to_string().contains("write them first"));
+}
+
+#[test]
+fn a_stream_is_chosen_by_its_policy() {
+    let parent = |device, is_taken| Parent { device, is_taken };
+    let parents = [parent(2, true), parent(1, false), parent(0, false), parent(1, false)];
+    let choose = |mut policy: Parents, parents: &[Parent]| {
+        policy.choose(parents, &mut |among| Ok(among.map_or(0, |among| *among.last().unwrap()))).unwrap()
+    };
+    assert_eq!(choose(Parents::Same, &parents), Choice::Behind(0));
+    assert_eq!(choose(Parents::Disjoint, &parents), Choice::Behind(1));
+    assert_eq!(choose(Parents::EarlyDisjoint, &parents), Choice::Behind(2));
+    assert_eq!(choose(Parents::MultiDisjoint, &parents), Choice::Behind(1), "among 0 and 1, in order");
+    for (_, policy) in Parents::ALL {
+        assert_eq!(choose(policy, &[]), Choice::Other(0));
+    }
+    for policy in [Parents::Disjoint, Parents::EarlyDisjoint, Parents::MultiDisjoint] {
+        assert_eq!(choose(policy, &parents[..1]), Choice::Other(0));
+    }
+}

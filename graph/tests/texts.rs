@@ -1,0 +1,166 @@
+//! Texts of programs, their faults, and the steps of plans: transfers, joins, pictures.
+
+use overtake_graph::plan::{Moved, Plan, Policies, Program};
+use overtake_graph::{Bandwidth, Location, Mode};
+
+const HOST: Location = Location::Host;
+
+fn on(device: u8) -> Location {
+    Location::Device(device)
+}
+
+fn policies(names: &str) -> Policies {
+    let mut policies = Policies::default();
+    names.split_whitespace().for_each(|name| policies.choose(name).unwrap());
+    policies
+}
+
+fn plan(text: &str, names: &str, devices: u8) -> Plan {
+    Program::parse(text).unwrap().plan(&policies(names), devices).unwrap()
+}
+
+#[test]
+fn a_text_is_read_with_names_ranges_sizes_and_repetitions() {
+    let text = "name: # a comment\nsize 4K size x=16 y.1=2\nfirst(x const, y.0[1K..2K] discard, z reduce)\n\
+                repeat 2 i { repeat 2 j { k.i.j(y.i relaxed) !x read } }\n!(x, z write) size q=3 \n";
+    let program = Program::parse(text).unwrap();
+    assert_eq!(program.name, "name");
+    let arrays: Vec<_> = program.arrays.iter().map(|array| (array.name.as_str(), array.bytes)).collect();
+    assert_eq!(arrays, [("x", 16), ("y.0", 4096), ("z", 4096), ("y.1", 2)]);
+    let first = &program.computations[0];
+    assert_eq!((first.label.as_str(), first.line, first.is_host), ("first", 3, false));
+    let modes: Vec<Mode> = first.arguments.iter().map(|argument| argument.mode).collect();
+    assert_eq!(modes, [Mode::Read, Mode::Discard, Mode::Reduce]);
+    assert_eq!(program.arguments(0), "(x const, y.0[1024..2048] discard, z reduce)");
+    let all: Vec<_> = (1..10).map(|number| program.arguments(number)).collect();
+    let (zero, one) = ("(y.0 relaxed)", "(y.1 relaxed)");
+    assert_eq!(all, [zero, "!x const", zero, "!x const", one, "!x const", one, "!x const", "!(x, z)"]);
+    assert_eq!(program.computations[5].label, "k.1.0");
+}
+
+#[test]
+fn a_repetition_of_nothing_and_of_no_times_is_none() {
+    assert_eq!(Program::parse("repeat 0 { (a) (b) } (c)").unwrap().computations.len(), 1);
+    assert_eq!(Program::parse("repeat 1000000000 { } (c)").unwrap().computations.len(), 1);
+    assert_eq!(Program::parse("").unwrap(), Program::default());
+}
+
+#[test]
+fn every_fault_has_its_line_and_its_cure() {
+    for (text, line, told) in [
+        ("(a)\n(b ;", 2, "\";\" has no meaning"),
+        ("(a)\n(b", 2, "stands where ) has to"),
+        ("(a)\n[b]", 2, "\"[\" stands where ( has to"),
+        ("\n\n(a cosnt)", 3, "there is no mode \"cosnt\": write one of const, read"),
+        ("(a[1..])", 1, "the range is none of a, which has 1 bytes"),
+        ("size 8\n(a)\n(a[4..9])", 3, "which has 8 bytes"),
+        ("size 8 (a[5..4])", 1, "the range is none"),
+        ("(a[5])", 1, "a range has two ends"),
+        ("(a))", 1, "\")\" stands where ( has to"),
+        ("(a) }", 1, "a block ends here"),
+        ("repeat 2 {\n(a)", 2, "the end stands where } has to"),
+        ("repeat x { (a) }", 1, "a number is missing: write repeat COUNT"),
+        ("repeat 2 ( (a) }", 1, "a name is missing"),
+        ("size", 1, "a number is missing: write size BYTES"),
+        ("size a=", 1, "a number is missing"),
+        ("size 99999999999999G", 1, "a number is missing"),
+        ("!", 1, "a name is missing"),
+        ("(a, (b)", 1, "a name is missing"),
+        ("repeat 1000 { repeat 1001 { (a) } }", 1, "more than 1000000 computations"),
+    ] {
+        let fault = Program::parse(text).unwrap_err();
+        assert!(fault.line == line && fault.message.contains(told), "{text}: {fault}");
+    }
+    let deep = "repeat 1 { ".repeat(17);
+    assert!(Program::parse(&deep).unwrap_err().to_string().contains("line 1: there are more than 16 blocks"));
+}
+
+#[test]
+fn policies_are_chosen_once_of_each_kind() {
+    let mut policies = policies("no-const disjoint no-const");
+    assert_eq!(policies.names(), ["no-const", "disjoint", "reuse", "min-transfer-size"]);
+    assert!(policies.choose("with-const").unwrap_err().contains("contradicts an earlier choice"));
+    assert!(policies.choose("fastest").unwrap_err().contains("name some of with-const, no-const,"));
+    let grcuda = self::policies("grcuda-compat");
+    assert_eq!(grcuda.names(), ["no-const", "same-as-parent", "reuse", "single-gpu", "grcuda-compat"]);
+    let bandwidth = Some(Bandwidth::read("-1,0,1", 1).unwrap());
+    let names = Policies { bandwidth, ..Policies::default() }.names();
+    assert_eq!(names, ["with-const", "multigpu-disjoint", "reuse", "minmin-transfer-time"]);
+}
+
+#[test]
+fn plans_that_cannot_be_are_told() {
+    let program = Program::parse("(a)").unwrap();
+    let fault = |names, devices| program.plan(&policies(names), devices).unwrap_err().message;
+    assert!(fault("", 0).contains("0 devices are not between 1 and 63"));
+    assert!(fault("", 64).contains("64 devices"));
+    assert!(fault("minmax-transfer-time", 1).contains("needs bandwidths"));
+}
+
+/// Bytes go where they are not, once: two readers on one device share a transfer.
+#[test]
+fn transfers_bring_the_bytes_that_are_missing() {
+    let text = "size 8\n(a, b)(a const, c discard)(a[2..4])\n!a[0..6] const\n!a[4..8]\n(a const)";
+    let plan = plan(text, "single-gpu", 1);
+    let moved = |array, range, from, to| Moved { array, range, from, to };
+    let transfers: Vec<_> = plan.steps.iter().map(|step| step.transfers.clone()).collect();
+    assert_eq!(transfers[0], [moved(0, 0..8, HOST, on(0)), moved(1, 0..8, HOST, on(0))]);
+    assert_eq!(transfers[1..3], [vec![], vec![]], "c is discarded, and a is there");
+    assert_eq!(transfers[3], [moved(0, 0..6, on(0), HOST)]);
+    assert_eq!(transfers[4], [moved(0, 6..8, on(0), HOST)]);
+    assert_eq!(transfers[5], [moved(0, 4..8, HOST, on(0))]);
+    let totals = plan.totals;
+    assert_eq!((totals.to_devices_bytes, totals.to_host_bytes, totals.between_devices_bytes), (20, 8, 0));
+}
+
+#[test]
+fn bytes_come_from_the_nearest_memory() {
+    let text = "size 8 (a)(b)(b const)(a, b)";
+    let bandwidth = |host| Bandwidth::read(&format!("-1,0,{host}\n-1,1,{host}\n0,1,10"), 2).unwrap();
+    for (host, from) in [(5, on(1)), (20, HOST)] {
+        let mut policies = policies("round-robin multigpu-early-disjoint");
+        policies.bandwidth = Some(bandwidth(host));
+        let program = Program::parse("size 8 (a)(b const)(a, b const)").unwrap();
+        let plan = program.plan(&policies, 2).unwrap();
+        assert_eq!(plan.steps[2].transfers, [Moved { array: 1, range: 0..8, from, to: on(0) }], "host at {host}");
+    }
+    let plan = plan(text, "round-robin multigpu-early-disjoint", 2);
+    assert_eq!(plan.totals.between_devices_bytes, 16, "b goes to device 0 to be read, and a to device 1: {plan:?}");
+}
+
+/// GR-09: a stream waits for each parent in another stream, and the host for all by itself.
+#[test]
+fn joins_are_counted_where_streams_differ() {
+    let plan = plan("(a)(b)(c)(a, b, c) !(a, b, c)", "single-gpu", 1);
+    let joins: Vec<u32> = plan.steps.iter().map(|step| step.joins).collect();
+    assert_eq!((joins, plan.totals.joins), (vec![0, 0, 0, 2, 0], 2));
+    assert_eq!(plan.steps[4].parents, [3]);
+}
+
+/// GR-07: the host needs no node for bytes that it has.
+#[test]
+fn accesses_that_need_nothing_are_skipped() {
+    let skipped = |names| {
+        let plan = plan("!a !a const (a const) !a const !a !a", names, 1);
+        plan.steps.iter().map(|step| step.is_skipped).collect::<Vec<_>>()
+    };
+    assert_eq!(skipped(""), [true, true, false, true, false, true]);
+    assert_eq!(skipped("no-const grcuda-compat"), [true, true, false, false, true, true], "const uses count as writes");
+}
+
+#[test]
+fn a_picture_has_boxes_for_devices_and_lines_for_edges() {
+    let program = Program::parse("fork: size 8 up(a)(b)(a, b const) !b[0..4] const !c const").unwrap();
+    let plan = program.plan(&policies("stream-aware disjoint"), 2).unwrap();
+    let dot = plan.dot(&program);
+    let expected = "digraph \"fork\" {\n  node [shape=box, style=filled, colorscheme=set312];\n  \
+                    subgraph \"cluster host\" {\n    label=\"host\";\n    \
+                    3 [label=\"3: !b[0..4] const\\nb: 0 -> host, 4 bytes\", fillcolor=9];\n  }\n  \
+                    subgraph \"cluster 0\" {\n    label=\"device 0\";\n    \
+                    0 [label=\"0: up\\nstream 0\\na: host -> 0, 8 bytes\", fillcolor=1];\n    \
+                    2 [label=\"2: (a, b const)\\nstream 0\\nb: 1 -> 0, 8 bytes\", fillcolor=1];\n  }\n  \
+                    subgraph \"cluster 1\" {\n    label=\"device 1\";\n    \
+                    1 [label=\"1: (b)\\nstream 1\\nb: host -> 1, 8 bytes\", fillcolor=2];\n  }\n  \
+                    0 -> 2;\n  1 -> 2 [style=dashed];\n  1 -> 3 [style=dashed];\n}\n";
+    assert_eq!(dot, expected);
+}
