@@ -97,11 +97,17 @@ impl Descriptor {
 
     /// The link that a tile takes. For invalid addresses it does not matter: moving the bytes finds the error.
     fn direction(&self, io: &Io<'_>) -> Direction {
-        let on_device = |address| io.space.region(address).is_some_and(|(_, region)| region.is_device());
-        match (on_device(self.target), self.fill.is_some() || on_device(self.source)) {
-            (true, false) => Direction::HostToDevice,
-            (false, _) => Direction::DeviceToHost,
-            (true, true) => Direction::OnDevice,
+        let device = |address| {
+            let (_, region) = io.space.region(address)?;
+            region.is_device().then_some(region.device)
+        };
+        let target = device(self.target);
+        let source = if self.fill.is_some() { target } else { device(self.source) };
+        match (target, source) {
+            (Some(_), None) => Direction::HostToDevice,
+            (None, _) => Direction::DeviceToHost,
+            (Some(to), Some(from)) if from == to => Direction::OnDevice,
+            (Some(to), Some(from)) => Direction::Peer { from, to },
         }
     }
 
@@ -332,14 +338,23 @@ impl Launch {
     fn drain(&self, io: &mut Io<'_>, constants: &CopyKernelParameters) {
         if let Some(descriptor) = self.descriptors.front().filter(|_| self.moved > 0) {
             let direction = descriptor.direction(io);
-            *io.drains = Some((direction, constants.drain_ns(direction, self.workers * self.warps)));
+            let span = match direction {
+                Direction::Peer { .. } => io.constants.peer.kernel_drain_ns,
+                _ => constants.drain_ns(direction, self.workers * self.warps),
+            };
+            *io.drains = Some((direction, span));
         }
     }
 
     fn next_tile(&mut self, io: &Io<'_>, constants: &CopyKernelParameters) -> Step {
         let Some(descriptor) = self.descriptors.front() else { return Step::Done };
         let direction = descriptor.direction(io);
-        let limit_gbps = constants.gbps(direction, self.workers, self.warps);
+        let limit_gbps = match direction {
+            Direction::Peer { from, .. } => {
+                io.constants.peer.kernel_gbps(from == io.reach.device, self.workers * self.warps)
+            }
+            _ => constants.gbps(direction, self.workers, self.warps),
+        };
         let tile_bytes = match self.gate {
             Some(_) if limit_gbps.is_finite() => (limit_gbps * constants.look_ns as f64) as u64,
             _ => UNGATED_TILE_BYTES,

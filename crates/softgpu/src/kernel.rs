@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::model::{AddressSpace, Ns, Payload};
+use crate::model::{AddressSpace, Ns, Payload, Reach, Region};
 use crate::parameters::Parameters;
+use crate::raw::Span;
 use crate::{builtin, copy_kernel};
 use hal::Width;
 
@@ -15,8 +16,15 @@ pub enum Direction {
     HostToDevice,
     /// From device memory to host memory.
     DeviceToHost,
-    /// From device memory to device memory.
+    /// From device memory to memory of the same device.
     OnDevice,
+    /// From the memory of one device to that of another.
+    Peer {
+        /// The number of the device that the bytes come from.
+        from: usize,
+        /// The number of the device that they go to.
+        to: usize,
+    },
 }
 
 /// The next step of a kernel.
@@ -67,6 +75,7 @@ pub struct Io<'a> {
     pub(crate) grid: [u32; 3],
     pub(crate) block: [u32; 3],
     pub(crate) space: &'a AddressSpace,
+    pub(crate) reach: Reach<'a>,
     pub(crate) constants: &'a Parameters,
     pub(crate) payload: Payload,
     pub(crate) stores: &'a mut u64,
@@ -77,7 +86,7 @@ pub struct Io<'a> {
     pub(crate) drains: &'a mut Option<(Direction, Ns)>,
 }
 
-impl Io<'_> {
+impl<'a> Io<'a> {
     /// Virtual time in nanoseconds.
     #[must_use]
     pub fn now_ns(&self) -> Ns {
@@ -118,13 +127,23 @@ impl Io<'_> {
         &self.parameters[index]
     }
 
+    /// The memory of a range that the kernel reaches.
+    fn span(&self, address: u64, bytes: u64) -> Option<(Span<'a>, &'a Region)> {
+        self.space.span(address, bytes).filter(|(_, region)| self.reach.covers(region))
+    }
+
+    /// A word that the kernel reaches.
+    fn word(&self, address: u64, width: Width) -> Option<(Span<'a>, &'a Region)> {
+        self.space.word(address, width).ok().filter(|(_, region)| self.reach.covers(region))
+    }
+
     fn load(&mut self, address: u64, width: Width) -> u64 {
-        match self.space.word(address, width) {
-            Ok((span, region)) => {
+        match self.word(address, width) {
+            Some((span, region)) => {
                 *self.looked |= !region.is_device();
                 span.load(0, width)
             }
-            Err(_) => {
+            None => {
                 *self.fault = true;
                 0
             }
@@ -132,12 +151,12 @@ impl Io<'_> {
     }
 
     fn store(&mut self, address: u64, width: Width, value: u64) {
-        match self.space.word(address, width) {
-            Ok((span, _)) => {
+        match self.word(address, width) {
+            Some((span, _)) => {
                 span.store(0, width, value);
                 *self.stores += 1;
             }
-            Err(_) => *self.fault = true,
+            None => *self.fault = true,
         }
     }
 
@@ -163,12 +182,12 @@ impl Io<'_> {
 
     /// Adds to 32 bits and returns the old value, with the same errors.
     pub fn add32(&mut self, address: u64, value: u32) -> u32 {
-        match self.space.word(address, Width::W32) {
-            Ok((span, _)) => {
+        match self.word(address, Width::W32) {
+            Some((span, _)) => {
                 *self.stores += 1;
                 span.add32(0, value)
             }
-            Err(_) => {
+            None => {
                 *self.fault = true;
                 0
             }
@@ -177,7 +196,7 @@ impl Io<'_> {
 
     /// Reads bytes at once. A bad range reads zeroes, with the same errors. The kernel reports the time of it.
     pub fn read(&mut self, address: u64, bytes: u64) -> Vec<u8> {
-        match self.space.span(address, bytes) {
+        match self.span(address, bytes) {
             Some((span, region)) => {
                 *self.looked |= !region.is_device();
                 span.to_vec()
@@ -191,7 +210,7 @@ impl Io<'_> {
 
     /// Writes bytes at once, with the same errors.
     pub fn write(&mut self, address: u64, bytes: &[u8]) {
-        match self.space.span(address, bytes.len() as u64) {
+        match self.span(address, bytes.len() as u64) {
             Some((span, _)) => {
                 span.write(bytes);
                 *self.stores += 1;
@@ -202,7 +221,7 @@ impl Io<'_> {
 
     /// Copies bytes at once. The kernel reports the time that this takes, with [`Step::Busy`] or [`Step::Flow`].
     pub fn copy(&mut self, target: u64, source: u64, bytes: u64) {
-        match (self.space.span(target, bytes), self.space.span(source, bytes)) {
+        match (self.span(target, bytes), self.span(source, bytes)) {
             (Some((target, _)), Some((source, _))) => {
                 if self.payload.copies(bytes) {
                     target.copy_from(source);
@@ -215,7 +234,7 @@ impl Io<'_> {
 
     /// Sets bytes at once. The kernel reports the time in the same way.
     pub fn fill(&mut self, target: u64, value: u8, bytes: u64) {
-        match self.space.span(target, bytes) {
+        match self.span(target, bytes) {
             Some((span, _)) => {
                 span.fill(value);
                 *self.stores += 1;

@@ -70,6 +70,6 @@ pub use kernel::{Direction, Io, KernelSpec, Running, Step};
 pub use model::{Blocked, Counts, Deadlock, Live, Payload, TraceEntry};
 pub use parameters::{
     CopyKernelParameters, DeviceParameters, EngineParameters, HostParameters, KernelParameters, MemopParameters,
-    Parameters, QueueParameters,
+    Parameters, PeerParameters, QueueParameters,
 };
 pub use planted::Planted;

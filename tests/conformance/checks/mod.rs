@@ -17,6 +17,7 @@ mod memsets;
 mod order;
 mod ordered_memory;
 mod pageable;
+mod peers;
 mod pointers;
 mod priorities;
 
@@ -88,6 +89,9 @@ const PLAIN: &[Case] = cases! {
 /// The checks that need more than one device, or a model.
 const SPECIAL: &[Case] = &[
     Case { devices: 2, ..plain("copies::peer", copies::peer) },
+    Case { devices: 2, ..plain("peers::by_address", peers::by_address) },
+    Case { devices: 2, ..plain("peers::events_order_devices", peers::events_order_devices) },
+    Case { devices: 2, ..plain("peers::access_for_kernels", peers::access_for_kernels) },
     Case { devices: 2, ..plain("contexts::last_release", contexts::last_release) },
     Case { model_only: true, ..plain("errors::stale_handles", errors::stale_handles) },
     foreign("external::memory_is_shared", external::memory_is_shared),

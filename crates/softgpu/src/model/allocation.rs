@@ -182,9 +182,11 @@ impl Model {
             let kind = MemoryKind::Pageable;
             return PointerInfo { kind, device_pointer: None, device: None, context: None, buffer_id: None };
         };
+        let context = caller.context.and_then(|context| self.contexts.get(context));
+        let is_seen = context.is_none_or(|context| context.reach().covers(region));
         PointerInfo {
             kind: if region.is_device() { MemoryKind::Device } else { MemoryKind::Pinned },
-            device_pointer: Some(DevicePtr(address)),
+            device_pointer: is_seen.then_some(DevicePtr(address)),
             device: Some(hal::Device(region.device as i32)),
             context: Some(hal::Context(region.context.handle(handles::CONTEXT))),
             buffer_id: Some(region.buffer_id),

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use hal::Code;
 
 use super::engine::Engine;
-use super::memory::AddressSpace;
+use super::memory::{AddressSpace, Region};
 use super::queue::{Class, Pool};
 use super::stream::Role;
 use super::{Caller, ContextKey, Failure, Model, Ns, OpKey, Outcome, StreamKey, handles};
@@ -40,15 +40,6 @@ pub(crate) struct DeviceState {
 }
 
 impl DeviceState {
-    /// The engine of a direction.
-    pub(crate) fn engine(&self, direction: Direction) -> usize {
-        match direction {
-            Direction::HostToDevice => self.h2d,
-            Direction::DeviceToHost => self.d2h,
-            Direction::OnDevice => self.d2d,
-        }
-    }
-
     /// A device and its engines, which are added at the end of `engines`.
     pub(crate) fn new(device: usize, parameters: &Parameters, engines: &mut Vec<Engine>) -> DeviceState {
         use super::engine::EngineKind;
@@ -121,7 +112,37 @@ impl Context {
     }
 }
 
+/// The memory that the kernels of a context reach.
+#[derive(Clone, Copy)]
+pub(crate) struct Reach<'a> {
+    pub(crate) device: usize,
+    peers: &'a BTreeSet<ContextKey>,
+}
+
+impl Reach<'_> {
+    /// Whether the region is on the host, on the own device, or of a context to whose memory access was enabled.
+    pub(crate) fn covers(&self, region: &Region) -> bool {
+        !region.is_device() || region.device == self.device || self.peers.contains(&region.context)
+    }
+}
+
+impl Context {
+    pub(crate) fn reach(&self) -> Reach<'_> {
+        Reach { device: self.device, peers: &self.peers }
+    }
+}
+
 impl Model {
+    /// The engine whose link a kernel on `device` moves bytes over.
+    pub(crate) fn engine_for(&mut self, device: usize, direction: Direction) -> usize {
+        match direction {
+            Direction::HostToDevice => self.devices[device].h2d,
+            Direction::DeviceToHost => self.devices[device].d2h,
+            Direction::OnDevice => self.devices[device].d2d,
+            Direction::Peer { from, to } => self.peer_engine(from, to),
+        }
+    }
+
     pub(crate) fn device(&self, device: hal::Device) -> Outcome<usize> {
         let index = usize::try_from(device.0).ok().filter(|&index| index < self.devices.len());
         index.ok_or_else(|| Failure::new(Code::INVALID_DEVICE, format!("there are {} devices", self.devices.len())))

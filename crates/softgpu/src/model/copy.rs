@@ -114,11 +114,11 @@ impl Model {
         })
     }
 
-    fn peer_engine(&mut self, from: usize, to: usize) -> usize {
+    pub(crate) fn peer_engine(&mut self, from: usize, to: usize) -> usize {
         if let Some(&engine) = self.devices[from].peers.get(&to) {
             return engine;
         }
-        let rate = self.parameters.engine.peer_gbps;
+        let rate = self.parameters.peer.pair_gbps(from, to);
         self.engines.push(Engine::new(from, EngineKind::Peer { target: to }, Link::new(rate, rate, rate / 2.0)));
         let engine = self.engines.len() - 1;
         self.devices[from].peers.insert(to, engine);

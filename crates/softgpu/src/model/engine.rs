@@ -211,7 +211,8 @@ impl Model {
         match self.engines[engine].kind {
             EngineKind::H2d => parameters.h2d_setup_ns,
             EngineKind::D2h => parameters.d2h_setup_ns,
-            EngineKind::D2d | EngineKind::Peer { .. } => parameters.d2d_setup_ns,
+            EngineKind::D2d => parameters.d2d_setup_ns,
+            EngineKind::Peer { .. } => self.parameters.peer.setup_ns,
         }
     }
 

@@ -34,8 +34,8 @@ impl Model {
                 }
             }
             Fault::DelayEngine { device, direction, span_ns } => {
-                if let Some(device) = self.devices.get(device) {
-                    let engine = device.engine(direction);
+                if device < self.devices.len() {
+                    let engine = self.engine_for(device, direction);
                     let until = self.now + span_ns;
                     self.engines[engine].delayed_until = until;
                     self.agenda.push(until, super::agenda::Due::Engine(engine));

@@ -288,7 +288,7 @@ impl Model {
     /// A kernel's last step is over: it goes on.
     pub(crate) fn kernel_step(&mut self, key: OpKey) {
         let Some(op) = self.ops.get_mut(key) else { return };
-        let process = op.process;
+        let (process, context) = (op.process, op.context);
         let Kind::Kernel(job) = &mut op.kind else { return };
         let Some(mut running) = job.running.take() else { return };
         let (mut fault, mut looked, mut drains) = (false, false, None);
@@ -298,6 +298,7 @@ impl Model {
             grid: job.grid,
             block: job.block,
             space: &self.processes[process].space,
+            reach: self.contexts[context].reach(),
             constants: &self.parameters,
             payload: self.payload,
             stores: &mut self.effects,
@@ -307,11 +308,12 @@ impl Model {
         };
         let step = running.step(&mut io);
         job.running = Some(running);
+        let device = job.device;
         if looked {
-            self.devices[job.device].looked_at = Some(self.now);
+            self.devices[device].looked_at = Some(self.now);
         }
         if let Some((direction, span)) = drains {
-            let engine = self.devices[job.device].engine(direction);
+            let engine = self.engine_for(device, direction);
             self.engines[engine].drained_at = self.now + span;
         }
         if fault {
@@ -339,8 +341,9 @@ impl Model {
     }
 
     fn kernel_flow(&mut self, key: OpKey, direction: Direction, bytes: u64, limit_gbps: f64) {
+        let Kind::Kernel(job) = &self.ops[key].kind else { return };
+        let engine = self.engine_for(job.device, direction);
         let Kind::Kernel(job) = &mut self.ops[key].kind else { return };
-        let engine = self.devices[job.device].engine(direction);
         job.moving = Some(engine);
         let limit_gbps = if limit_gbps > 0.0 { limit_gbps } else { f64::INFINITY };
         let begins = job.moved_at != Some(self.now);
@@ -355,15 +358,16 @@ impl Model {
     /// A kernel's bytes have gone over the link.
     pub(crate) fn kernel_moved(&mut self, key: OpKey) {
         let Some(op) = self.ops.get_mut(key) else { return };
-        let process = op.process;
+        let (process, context) = (op.process, op.context);
         let Kind::Kernel(job) = &mut op.kind else { return };
         (job.moving, job.moved_at) = (None, Some(self.now));
         let Moving { target, source, bytes } = job.moved;
         if bytes == 0 {
             return self.kernel_step(key);
         }
-        let space = &self.processes[process].space;
-        let (Some((target, _)), Some((source, _))) = (space.span(target, bytes), space.span(source, bytes)) else {
+        let (space, reach) = (&self.processes[process].space, self.contexts[context].reach());
+        let span = |address| space.span(address, bytes).filter(|(_, region)| reach.covers(region));
+        let (Some((target, _)), Some((source, _))) = (span(target), span(source)) else {
             return self.poison_of(key, Code::ILLEGAL_ADDRESS);
         };
         if self.payload.copies(bytes) {

@@ -45,10 +45,11 @@ pub(crate) use slab::{Key as SlabKey, Slab};
 use stream::Stream;
 
 pub(crate) use agenda::Ns;
+pub(crate) use context::Reach;
 pub(crate) use copy::{Declared, End, Request, extent_bytes, scatter};
 pub use deadlock::{Blocked, Deadlock};
 pub(crate) use kernel::LaunchRequest;
-pub(crate) use memory::AddressSpace;
+pub(crate) use memory::{AddressSpace, Region};
 pub(crate) use op::{FillJob, FillValue, Layout};
 pub use trace::{Counts, Live, TraceEntry};
 

@@ -52,14 +52,15 @@ impl Default for CopyKernelParameters {
 }
 
 impl CopyKernelParameters {
-    /// The rate of this many blocks of this many warps; infinite on the device, where the link bounds it.
+    /// The rate of this many blocks of this many warps between host and device; infinite elsewhere, where the link
+    /// bounds it.
     pub(crate) fn gbps(&self, direction: Direction, blocks: u32, warps: u32) -> f64 {
         match direction {
             Direction::HostToDevice => interpolated(&self.h2d_gbps, blocks * warps),
             Direction::DeviceToHost => {
                 interpolated(&self.d2h_gbps, blocks * warps).min(self.d2h_block_gbps * f64::from(blocks))
             }
-            Direction::OnDevice => f64::INFINITY,
+            Direction::OnDevice | Direction::Peer { .. } => f64::INFINITY,
         }
     }
 
@@ -68,7 +69,7 @@ impl CopyKernelParameters {
         match direction {
             Direction::HostToDevice => interpolated(&self.h2d_drain_ns, warps) as u64,
             Direction::DeviceToHost => interpolated(&self.d2h_drain_ns, warps) as u64,
-            Direction::OnDevice => 0,
+            Direction::OnDevice | Direction::Peer { .. } => 0,
         }
     }
 
@@ -81,18 +82,23 @@ impl CopyKernelParameters {
             ("d2h_drain_ns", &self.d2h_drain_ns),
         ];
         for (name, table) in tables {
-            let rising = table.windows(2).all(|pair| pair[0].0 < pair[1].0);
-            let positive = table.iter().all(|&(warps, rate)| warps > 0 && rate.is_finite() && rate > 0.0);
-            if table.is_empty() || !rising || !positive {
-                return Err(format!("copy_kernel.{name} must be pairs of warps, rising, and a positive number"));
-            }
+            check_table(&format!("copy_kernel.{name}"), table)?;
         }
         check::counts(&[("copy_kernel.look_ns", self.look_ns)])
     }
 }
 
+pub(super) fn check_table(name: &str, table: &[(u32, f64)]) -> Result<(), String> {
+    let rising = table.windows(2).all(|pair| pair[0].0 < pair[1].0);
+    let positive = table.iter().all(|&(warps, rate)| warps > 0 && rate.is_finite() && rate > 0.0);
+    if table.is_empty() || !rising || !positive {
+        return Err(format!("{name} must be pairs of warps, rising, and a positive number"));
+    }
+    Ok(())
+}
+
 /// The value at `at` of a table: proportional below its first entry, constant beyond its last.
-fn interpolated(table: &[(u32, f64)], at: u32) -> f64 {
+pub(super) fn interpolated(table: &[(u32, f64)], at: u32) -> f64 {
     let mut below = (0, 0.0);
     for &(next, rate) in table {
         if at <= next {

@@ -11,7 +11,7 @@ pub struct EngineParameters {
     pub h2d_setup_ns: u64,
     /// The same for copies to the host (measured: 64 copies of 64 KiB take 194 to 199 us).
     pub d2h_setup_ns: u64,
-    /// The same for copies on the device and between devices. Not measured.
+    /// The same for copies on the device. Not measured.
     pub d2d_setup_ns: u64,
     /// The time that the engine needs to turn from a queue that still holds work to another one (fits the chunk sweep
     /// of facts 2 and the raise per copy of facts 3).
@@ -29,8 +29,6 @@ pub struct EngineParameters {
     pub d2h_gbps: f64,
     /// Rate of a copy on the device, in GB/s. Not measured; about 40 % of the memory bandwidth, each byte going twice.
     pub d2d_gbps: f64,
-    /// Rate to another device, in GB/s. Not measured; a PCIe path, as the preset's name says.
-    pub peer_gbps: f64,
     /// Slice of a process while another one waits for the engine (facts 7: p50 571 us, p99 1 058 us).
     pub slice_ns: u64,
 }
@@ -48,7 +46,6 @@ impl Default for EngineParameters {
             h2d_gbps: 55.2,
             d2h_gbps: 55.0,
             d2d_gbps: 1_300.0,
-            peer_gbps: 50.0,
             slice_ns: 1_060_000,
         }
     }
@@ -60,7 +57,6 @@ impl EngineParameters {
             ("engine.h2d_gbps", self.h2d_gbps),
             ("engine.d2h_gbps", self.d2h_gbps),
             ("engine.d2d_gbps", self.d2d_gbps),
-            ("engine.peer_gbps", self.peer_gbps),
         ])?;
         check::counts(&[("engine.slice_ns", self.slice_ns)])
     }

@@ -11,6 +11,7 @@ mod engine;
 mod host;
 mod kernel;
 mod memop;
+mod peer;
 mod queue;
 
 use std::path::Path;
@@ -24,6 +25,7 @@ pub use engine::EngineParameters;
 pub use host::HostParameters;
 pub use kernel::KernelParameters;
 pub use memop::MemopParameters;
+pub use peer::PeerParameters;
 pub use queue::QueueParameters;
 
 /// The parameters of a software GPU.
@@ -40,6 +42,8 @@ pub struct Parameters {
     pub memop: MemopParameters,
     /// Copy engines and links.
     pub engine: EngineParameters,
+    /// Copies between devices.
+    pub peer: PeerParameters,
     /// Kernels and memsets.
     pub kernel: KernelParameters,
     /// The copy kernel.
@@ -47,13 +51,18 @@ pub struct Parameters {
 }
 
 impl Parameters {
-    /// Names of the presets.
-    pub const PRESETS: [&'static str; 1] = ["h100-sxm-pcie5"];
+    /// Names of the presets: devices that NVLink connects, and the same devices with PCIe between them.
+    pub const PRESETS: [&'static str; 2] = ["h100-sxm-pcie5", "h100-pcie5"];
 
     /// The preset of that name.
     #[must_use]
     pub fn preset(name: &str) -> Option<Parameters> {
-        (name == Parameters::PRESETS[0]).then(Parameters::default)
+        let [nvlink, pcie] = Parameters::PRESETS;
+        match name {
+            _ if name == nvlink => Some(Parameters::default()),
+            _ if name == pcie => Some(Parameters { peer: PeerParameters::over_pcie(), ..Parameters::default() }),
+            _ => None,
+        }
     }
 
     /// Reads TOML that overrides keys of the preset `h100-sxm-pcie5`.
@@ -106,6 +115,7 @@ impl Parameters {
         self.queue.check()?;
         self.memop.check()?;
         self.engine.check()?;
+        self.peer.check()?;
         self.kernel.check(&self.engine)?;
         self.copy_kernel.check()
     }
