@@ -7,8 +7,9 @@ use channels::chunk::{self, ENGINE_BYTES_PER_SECOND, ENGINE_GAP};
 use channels::fold::{Group, group_of, groups};
 use channels::{Channel, ChannelOptions};
 use hal::{Driver, Nanos, Result};
+use options::Options;
 use semaphores::Bank;
-use terms::{Direction, Priorities, Priority};
+use terms::{Direction, Priority};
 
 use crate::records::Census;
 
@@ -22,6 +23,8 @@ pub(crate) struct Engine {
     /// Whether there is any channel: a copy needs one load to know.
     channelled: AtomicBool,
     pub(crate) bank: Arc<Bank>,
+    /// The rate, which is also GB/s.
+    bytes_per_nanosecond: u64,
     groups: Vec<Group>,
     channels: Vec<OnceLock<Channel>>,
     channel_options: ChannelOptions,
@@ -33,29 +36,35 @@ impl Engine {
     /// An engine with as many channels as `queues` allow. A channel is made when it is first used.
     pub(crate) fn new(
         driver: &Arc<dyn Driver>,
-        priorities: Priorities,
+        direction: Direction,
+        options: &Options,
         queues: usize,
-        counters_from: u32,
     ) -> Result<Engine> {
+        let priorities = options.priorities;
         let groups = groups(priorities, queues);
         Ok(Engine {
             bank: Arc::new(Bank::new(driver, priorities)?),
             census: Census::new(priorities),
+            bytes_per_nanosecond: match direction {
+                Direction::HostToDevice | Direction::DeviceToHost => BYTES_PER_NANOSECOND,
+                Direction::DeviceToDevice => options.on_device.gbps.into(),
+                Direction::Peer => options.peer.gbps.into(),
+            },
             channelled: AtomicBool::new(false),
             channels: groups.iter().map(|_| OnceLock::new()).collect(),
             groups,
-            channel_options: ChannelOptions { counted_from: counters_from, ..ChannelOptions::default() },
+            channel_options: ChannelOptions { counted_from: options.counters_from, ..ChannelOptions::default() },
         })
     }
 
     /// The time that a copy of so many bytes takes on an idle engine.
     pub(crate) fn expected(&self, bytes: u64) -> Nanos {
-        Nanos(bytes / BYTES_PER_NANOSECOND) + ENGINE_GAP
+        Nanos(bytes / self.bytes_per_nanosecond) + ENGINE_GAP
     }
 
     /// The size of chunks that keep it busy for at most `blocking_max` each.
     pub(crate) fn chunk_bytes(&self, blocking_max: Nanos) -> u64 {
-        chunk::chunk_bytes(blocking_max, ENGINE_BYTES_PER_SECOND, ENGINE_GAP)
+        chunk::chunk_bytes(blocking_max, self.bytes_per_nanosecond * 1_000_000_000, ENGINE_GAP)
     }
 
     /// The priority at which copies of `priority` wait in a channel: that of their group.

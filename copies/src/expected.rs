@@ -6,7 +6,6 @@ use std::sync::Arc;
 use terms::{Direction, Priority};
 
 use crate::inner::Inner;
-use crate::state::DIRECTIONS;
 
 /// Copies of a priority are to come, from [`crate::Overtake::expect`] until this is dropped.
 ///
@@ -55,10 +54,10 @@ impl Expected {
         expected
     }
 
-    /// The directions with an engine of their own among those that it is for.
-    fn directions(&self) -> impl Iterator<Item = Direction> + use<> {
+    /// The directions whose copies have priorities among those that it is for.
+    fn directions(&self) -> impl Iterator<Item = Direction> {
         let one = self.direction;
-        DIRECTIONS.into_iter().filter(move |direction| one.is_none_or(|one| one == *direction))
+        self.inner.managed().filter(move |direction| one.is_none_or(|one| one == *direction))
     }
 
     /// The priority of the copies.

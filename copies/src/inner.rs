@@ -27,8 +27,8 @@ pub struct Inner {
     pub(crate) driver: Arc<dyn Driver>,
     pub(crate) records: Arc<Records>,
     pub(crate) guard: Option<Arc<Guard>>,
-    to_device: Arc<Engine>,
-    to_host: Arc<Engine>,
+    /// By direction.
+    engines: Box<[Arc<Engine>; Direction::COUNT]>,
     pub(crate) pace: Pace,
     /// Whether copies may go at once: the option `enabled`.
     pub(crate) is_enabled: bool,
@@ -52,9 +52,15 @@ impl Inner {
         let driver = context.driver();
         let queues =
             [queues(driver, &options, Direction::HostToDevice)?, queues(driver, &options, Direction::DeviceToHost)?];
-        let engine = |queues| Engine::new(driver, options.priorities, queues, options.counters_from).map(Arc::new);
-        let (to_device, to_host) = (engine(queues[0])?, engine(queues[1])?);
-        let records = Arc::new(records(driver, &options, [&to_device.bank, &to_host.bank])?);
+        let engine = |direction, queues| Engine::new(driver, direction, &options, queues).map(Arc::new);
+        // The queues of copies without a host side were not counted. They are taken to be as many as to the device.
+        let engines = Box::new([
+            engine(Direction::HostToDevice, queues[0])?,
+            engine(Direction::DeviceToHost, queues[1])?,
+            engine(Direction::DeviceToDevice, queues[0])?,
+            engine(Direction::Peer, queues[0])?,
+        ]);
+        let records = Arc::new(records(driver, &options, engines.each_ref().map(|engine| &engine.bank))?);
         if queues.iter().any(|queues| *queues < 2) {
             log::warn!(
                 "stood down to plain copies, without priorities: all copies share one hardware queue, where a waiting \
@@ -66,7 +72,7 @@ impl Inner {
         // Loading a module waits for the device. Where copies are plain ones, it would wait for nothing.
         let kernel = options.enabled.then(|| CopyKernel::load(driver).ok()).flatten().map(Arc::new);
         kernel.iter().for_each(|kernel| kernel.skip_to(options.counters_from));
-        let guard = guard(driver, &options, &records, kernel.as_ref(), &to_device)?;
+        let guard = guard(driver, &options, &records, kernel.as_ref(), &engines[0])?;
         let (shadows, events) = pools(&**driver)?;
         let inner = Inner {
             kernel,
@@ -80,8 +86,7 @@ impl Inner {
             is_enabled: options.enabled,
             leaves_urgent_copies: leaves_urgent_copies(&options),
             options,
-            to_device,
-            to_host,
+            engines,
             going: None,
             context: context.clone(),
         };
@@ -220,10 +225,12 @@ impl Inner {
     }
 
     pub(crate) fn engine(&self, direction: Direction) -> &Arc<Engine> {
-        match direction {
-            Direction::DeviceToHost => &self.to_host,
-            _ => &self.to_device,
-        }
+        &self.engines[direction.index()]
+    }
+
+    /// The directions whose copies have priorities here.
+    pub(crate) fn managed(&self) -> impl Iterator<Item = Direction> {
+        Direction::ALL.into_iter().filter(|direction| self.options.manages(*direction))
     }
 
     /// Whether the stream is being captured. Doubt counts as a capture.
@@ -274,7 +281,7 @@ fn queues(driver: &Arc<dyn Driver>, options: &Options, direction: Direction) -> 
     Ok(probe::probe_queues(driver, direction, &probe::ProbeOptions::default())?.queues())
 }
 
-fn records(driver: &Arc<dyn Driver>, options: &Options, banks: [&Arc<Bank>; 2]) -> Result<Records> {
+fn records(driver: &Arc<dyn Driver>, options: &Options, banks: [&Arc<Bank>; Direction::COUNT]) -> Result<Records> {
     let tickets = Tickets::new(Words::new(driver, Tickets::WORDS)?);
     let standing = Standing::new(banks.map(Arc::clone));
     let records = Records::new(tickets, standing, Counters::new(options.priorities), Trace::new(options.trace));

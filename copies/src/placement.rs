@@ -1,6 +1,7 @@
 //! The places of a copy's bytes.
 
 use hal::{DevicePtr, MemoryKind};
+use options::Options;
 use terms::Direction;
 
 use crate::cargo::Cargo;
@@ -13,23 +14,25 @@ pub(crate) struct Placement {
     /// The kind of memory that decides: managed if one side is, else that of the host's side. `None` if the driver gave
     /// an error.
     pub(crate) kind: Option<MemoryKind>,
-    /// The host side's address for the device, if the device sees that memory.
-    pub(crate) host_seen_by_device: Option<DevicePtr>,
+    /// The address for kernels of the side that may have another one, if kernels reach both sides: of the host's side,
+    /// or of the target of a copy between device memories.
+    pub(crate) seen_by_device: Option<DevicePtr>,
 }
 
 impl Placement {
     /// The driver gave an error.
-    pub(crate) const UNKNOWN: Placement =
-        Placement { direction: Direction::Peer, kind: None, host_seen_by_device: None };
+    pub(crate) const UNKNOWN: Placement = Placement { direction: Direction::Peer, kind: None, seen_by_device: None };
 
     /// The direction, where it is known.
     pub(crate) fn known_direction(&self) -> Option<Direction> {
         self.kind.map(|_| self.direction)
     }
 
-    /// Whether a copy of this cargo uses a copy engine that other copies wait for.
-    pub(crate) fn meets_engine(&self, cargo: Cargo<'_>) -> bool {
-        let across = matches!(self.direction, Direction::HostToDevice | Direction::DeviceToHost);
-        across && self.kind == Some(MemoryKind::Pinned) && !cargo.is_inlined(self.direction)
+    /// Whether a copy of this cargo uses a copy engine at which other copies wait.
+    pub(crate) fn meets_engine(&self, options: &Options, cargo: Cargo<'_>) -> bool {
+        match self.direction.has_host_side() {
+            true => self.kind == Some(MemoryKind::Pinned) && !cargo.is_inlined(self.direction),
+            false => self.kind == Some(MemoryKind::Device) && options.manages(self.direction),
+        }
     }
 }

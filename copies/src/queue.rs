@@ -247,7 +247,7 @@ impl CopyQueue {
             Other::Set(entry) => {
                 // SAFETY: passed on to the caller.
                 let set = || unsafe { entry.make_natively(&*stream.inner.driver, stream.stream) };
-                submit::as_it_is(stream, Reason::OtherEngine, set)
+                submit::as_it_is(stream, Reason::OnDevice, set)
             }
         }
     }

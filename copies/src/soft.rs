@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use hal::{Device, Driver};
 use semaphores::{Bank, Words};
-use terms::Priorities;
+use terms::{Direction, Priorities};
 
 use crate::records::{Counters, Records, Standing, Tickets, Trace};
 
@@ -20,8 +20,8 @@ pub(crate) fn tickets(driver: &Arc<dyn Driver>) -> Tickets {
     Tickets::new(Words::new(driver, Tickets::WORDS).unwrap())
 }
 
-/// Records with these priorities on both engines.
+/// Records with these priorities on all engines.
 pub(crate) fn records(driver: &Arc<dyn Driver>, priorities: Priorities) -> Records {
-    let banks = [(); 2].map(|()| Arc::new(Bank::new(driver, priorities).unwrap()));
+    let banks = [(); Direction::COUNT].map(|()| Arc::new(Bank::new(driver, priorities).unwrap()));
     Records::new(tickets(driver), Standing::new(banks), Counters::new(priorities), Trace::default())
 }

@@ -28,12 +28,11 @@ pub(crate) struct StreamState {
     /// Its shadow, once the stream has needed one and one was free.
     pub(crate) shadow: OnceLock<Stream>,
     pub(crate) ahead: Ahead,
-    /// The priorities that need no announcement, one bit each: H2D in the lower half, D2H in the upper. The census has
-    /// them already, or the stream announces nothing.
-    settled: AtomicU64,
-    /// Those that the census counts for this stream. A stream with a priority of its own has that in both halves from
+    /// The priorities that need no announcement. The census has them already, or the stream announces nothing.
+    settled: Bits,
+    /// Those that the census counts for this stream. A stream with a priority of its own has that for all engines from
     /// the start; requests add others.
-    announced: AtomicU64,
+    announced: Bits,
     owned: bool,
     // Dropped last: the burst's words go back to the context that this field keeps.
     pub(crate) inner: Arc<Inner>,
@@ -54,25 +53,25 @@ impl StreamState {
             burst: Arc::new(Mutex::new(Burst::new(inner.options.ticket_every))),
             shadow: OnceLock::new(),
             ahead: Ahead::default(),
-            settled: AtomicU64::new(settled),
-            announced: AtomicU64::new(0),
+            settled: [settled, settled].map(AtomicU64::new),
+            announced: Bits::default(),
             owned,
         };
         if let Announces::Own(priority) = announces {
-            DIRECTIONS.into_iter().for_each(|direction| state.announce(direction, priority));
+            inner.managed().for_each(|direction| state.announce(direction, priority));
         }
         state
     }
 
     /// Whether other streams already count on copies of `priority` in this one, or never do.
     pub(crate) fn is_settled(&self, direction: Direction, priority: Priority) -> bool {
-        self.settled.load(Ordering::Relaxed) & announcement(direction, priority) != 0
+        word(&self.settled, direction).load(Ordering::Relaxed) & announcement(direction, priority) != 0
     }
 
     /// The lowest and the highest priority among a copy of `priority` in this stream and all other streams' copies on
     /// that engine.
     pub(crate) fn bounds_with(&self, direction: Direction, priority: Priority) -> (Priority, Priority) {
-        let own = self.announced.load(Ordering::Relaxed) >> half(direction);
+        let own = word(&self.announced, direction).load(Ordering::Relaxed) >> half(direction);
         self.inner.engine(direction).census.bounds_with(priority, own as u32)
     }
 
@@ -80,8 +79,8 @@ impl StreamState {
     /// count on more such copies.
     pub(crate) fn announce(&self, direction: Direction, priority: Priority) {
         let bit = announcement(direction, priority);
-        self.inner.engine(direction).census.open(priority, &self.announced, bit);
-        self.settled.fetch_or(bit, Ordering::SeqCst);
+        self.inner.engine(direction).census.open(priority, word(&self.announced, direction), bit);
+        word(&self.settled, direction).fetch_or(bit, Ordering::SeqCst);
     }
 
     /// The time at which a copy begins, if the option `trace` is on.
@@ -95,8 +94,8 @@ impl StreamState {
         if let Some(guard) = self.inner.guard.as_ref().filter(|_| self.stream != Stream::PER_THREAD) {
             guard.forget(self.stream);
         }
-        let announced = self.announced.load(Ordering::SeqCst);
-        for direction in DIRECTIONS {
+        for direction in Direction::ALL {
+            let announced = word(&self.announced, direction).load(Ordering::SeqCst);
             let census = &self.inner.engine(direction).census;
             let priorities = self.inner.options.priorities.iter();
             priorities
@@ -108,15 +107,22 @@ impl StreamState {
 
 /// The bit for copies of `priority` on an engine.
 fn announcement(direction: Direction, priority: Priority) -> u64 {
-    1 << (u32::from(priority.get()) - 1 + half(direction))
+    1 << (usize::from(priority.get()) - 1 + half(direction))
 }
 
-/// The directions that have an engine each.
-pub(crate) const DIRECTIONS: [Direction; 2] = [Direction::HostToDevice, Direction::DeviceToHost];
+/// One bit for each priority on each engine, in halves of words: H2D and D2H in the first word, the others in the
+/// second.
+type Bits = [AtomicU64; 2];
+
+#[inline(always)]
+fn word(bits: &Bits, direction: Direction) -> &AtomicU64 {
+    &bits[direction.index() / 2]
+}
 
 /// The lowest bit of an engine's half.
-fn half(direction: Direction) -> u32 {
-    if direction == Direction::DeviceToHost { 32 } else { 0 }
+#[inline(always)]
+fn half(direction: Direction) -> usize {
+    direction.index() % 2 * 32
 }
 
 impl Drop for StreamState {

@@ -101,6 +101,9 @@ type OnModel = fn() -> Outcome;
 
 /// Checks that need the model.
 const ON_MODEL: &[(&str, OnModel)] = &[
+    ("peers::an_urgent_copy_waits_for_a_chunk", model::peers::an_urgent_copy_waits_for_a_chunk),
+    ("peers::an_urgent_copy_passes_a_kernel", model::peers::an_urgent_copy_passes_a_kernel),
+    ("peers::without_the_option_it_waits", model::peers::without_the_option_it_waits),
     ("rescue::opens_words_that_stay_up", model::rescue::opens_words_that_stay_up),
     ("rescue::raises_nothing_afterwards", model::rescue::raises_nothing_afterwards),
     ("rescue::stands_down", model::rescue::stands_down),

@@ -14,7 +14,8 @@
 //! | that may go *early*, see below | urgently |
 //! | whose stream is being captured | natively |
 //! | whose last plan came to nothing | natively; by kernel, if a channel was occupied and the kernel can |
-//! | whose memory is unknown, managed, on devices only, or pageable | natively |
+//! | whose memory is unknown, managed or pageable | natively |
+//! | on one device or between two, where `on_device_transport` or `peer_transport` is `native` | natively |
 //! | that is below another and has `gate_bytes_min` | *gated*, see below |
 //! | that is below another and above none | natively: it delays an urgent copy by microseconds |
 //! | to the device, of `INLINE_BYTES_MAX` at most | natively: it meets no engine |
@@ -116,7 +117,7 @@ fn may_go_early(known: &Known<'_>, highest: Priority) -> bool {
         && known.setback.is_none()
         && known.is_ready != Some(false)
         && known.is_together == Some(true)
-        && known.direction.is_some_and(is_across)
+        && known.direction.is_some_and(Direction::has_host_side)
 }
 
 /// Whether the driver inlines the copy, if it is pinned.
@@ -141,7 +142,7 @@ fn decide_placed(known: &Known<'_>, placement: Placement, company: Company) -> D
     if known.is_together.is_none() {
         return Ask(Question::Together);
     }
-    let plan = match obstacle(&placement) {
+    let plan = match obstacle(known.options, &placement) {
         Some(reason) => Plan::Native(reason),
         None => plan_among(known, &placement, company),
     };
@@ -174,32 +175,32 @@ fn plan_after_setback(known: &Known<'_>) -> Option<Plan> {
 }
 
 /// The reason to go natively at any priority, if there is one.
-fn obstacle(placement: &Placement) -> Option<Reason> {
+fn obstacle(options: &Options, placement: &Placement) -> Option<Reason> {
+    let is_native = options.transport_of(placement.direction) == Transport::Native;
     match placement.kind {
         None => Some(Reason::Unknown),
         Some(MemoryKind::Managed) => Some(Reason::Managed),
-        Some(_) if !is_across(placement.direction) => Some(Reason::OtherEngine),
+        Some(_) if placement.direction == Direction::DeviceToDevice && is_native => Some(Reason::OnDevice),
+        Some(_) if placement.direction == Direction::Peer && is_native => Some(Reason::BetweenDevices),
+        Some(MemoryKind::Device) if !placement.direction.has_host_side() => None,
         Some(MemoryKind::Pinned) => None,
         Some(MemoryKind::Pageable | MemoryKind::Device) => Some(Reason::Pageable),
     }
-}
-
-fn is_across(direction: Direction) -> bool {
-    matches!(direction, Direction::HostToDevice | Direction::DeviceToHost)
 }
 
 /// The plan of a copy that meets other priorities on its engine.
 fn plan_among(known: &Known<'_>, placement: &Placement, (lowest, highest): Company) -> Plan {
     let (waits, raises) = (known.priority < highest, known.priority > lowest);
     let (options, bytes) = (known.options, known.cargo.bytes());
+    let transport = options.transport_of(placement.direction);
     if known.is_served {
-        return served_plan(known, raises);
+        return served_plan(known, transport, raises);
     }
-    if waits && bytes >= options.gate_bytes_min && options.transport != Transport::Native {
-        return gated_plan(known, raises);
+    if waits && bytes >= options.gate_bytes_min && transport != Transport::Native {
+        return gated_plan(known, transport, raises);
     }
     if !raises {
-        return Plan::Native(match options.transport {
+        return Plan::Native(match transport {
             Transport::Native => Reason::Asked,
             _ => Reason::Small,
         });
@@ -208,18 +209,18 @@ fn plan_among(known: &Known<'_>, placement: &Placement, (lowest, highest): Compa
 }
 
 /// The plan of a batch of the copy service: at any priority by its kernel, where one may copy.
-fn served_plan(known: &Known<'_>, raises: bool) -> Plan {
-    match known.options.transport {
+fn served_plan(known: &Known<'_>, transport: Transport, raises: bool) -> Plan {
+    match transport {
         Transport::Auto | Transport::Kernel if can_yield(known) => Plan::Kernel { raises },
         Transport::Auto | Transport::Kernel => Plan::Native(Reason::Unserved),
         Transport::Engine | Transport::Native => Plan::Native(Reason::Asked),
     }
 }
 
-fn gated_plan(known: &Known<'_>, raises: bool) -> Plan {
+fn gated_plan(known: &Known<'_>, transport: Transport, raises: bool) -> Plan {
     let (options, bytes) = (known.options, known.cargo.bytes());
     let fits = can_yield(known) && options.guard_bytes_min.is_none_or(|bytes_min| bytes >= bytes_min);
-    let by_kernel = match options.transport {
+    let by_kernel = match transport {
         Transport::Kernel => fits,
         Transport::Auto => fits && bytes >= options.kernel_bytes_min,
         Transport::Engine | Transport::Native => false,
@@ -252,8 +253,8 @@ fn can_yield(known: &Known<'_>) -> bool {
     kernel_can(known) && known.options.emulation == Kind::Hold
 }
 
-/// Whether the copy kernel moves it at full speed: the device sees the host's side, and rows are aligned alike.
+/// Whether the copy kernel moves it at full speed: the device sees both sides, and rows are aligned alike.
 fn kernel_can(known: &Known<'_>) -> bool {
-    let is_seen = known.placement.is_some_and(|placement| placement.host_seen_by_device.is_some());
+    let is_seen = known.placement.is_some_and(|placement| placement.seen_by_device.is_some());
     known.is_kernel_there && is_seen && known.cargo.is_aligned()
 }

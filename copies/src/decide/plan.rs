@@ -15,8 +15,10 @@ pub enum Reason {
     Managed,
     /// The driver gave an error for the addresses.
     Unknown,
-    /// Another engine than H2D and D2H.
-    OtherEngine,
+    /// It stays on one device, and `on_device_transport` is native.
+    OnDevice,
+    /// It goes between devices, and `peer_transport` is native.
+    BetweenDevices,
     /// It meets no other priority in other streams on its engine.
     Alone,
     /// Too small to hold other copies up.
@@ -45,14 +47,15 @@ pub enum Reason {
 
 impl Reason {
     /// All reasons.
-    pub const ALL: [Reason; 19] = [
+    pub const ALL: [Reason; 20] = [
         Reason::Disabled,
         Reason::StoodDown,
         Reason::Capturing,
         Reason::Pageable,
         Reason::Managed,
         Reason::Unknown,
-        Reason::OtherEngine,
+        Reason::OnDevice,
+        Reason::BetweenDevices,
         Reason::Alone,
         Reason::Small,
         Reason::Inlined,
@@ -77,7 +80,8 @@ impl Reason {
             Reason::Pageable => "pageable",
             Reason::Managed => "managed",
             Reason::Unknown => "unknown address",
-            Reason::OtherEngine => "other engine",
+            Reason::OnDevice => "on device",
+            Reason::BetweenDevices => "between devices",
             Reason::Alone => "alone",
             Reason::Small => "small",
             Reason::Inlined => "inlined",
@@ -113,4 +117,15 @@ pub enum Plan {
         /// Whether there are copies below it to hold off.
         raises: bool,
     },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_reason_has_a_name_of_its_own() {
+        let names: std::collections::BTreeSet<&str> = Reason::ALL.into_iter().map(Reason::name).collect();
+        assert!(names.len() == Reason::ALL.len() && !names.contains(""), "{names:?}");
+    }
 }

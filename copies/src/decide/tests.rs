@@ -12,6 +12,9 @@ use super::*;
 use crate::cargo::{Cargo, INLINE_BYTES_MAX};
 use crate::request::Request;
 
+#[cfg(test)]
+mod away;
+
 const MIB: u64 = 1 << 20;
 
 fn at(priority: u8) -> Priority {
@@ -19,7 +22,7 @@ fn at(priority: u8) -> Priority {
 }
 
 fn placement(direction: Direction) -> Placement {
-    Placement { direction, kind: Some(MemoryKind::Pinned), host_seen_by_device: Some(DevicePtr(0x1000)) }
+    Placement { direction, kind: Some(MemoryKind::Pinned), seen_by_device: Some(DevicePtr(0x1000)) }
 }
 
 /// A copy with all facts known: a pinned one to the device.
@@ -139,8 +142,6 @@ fn copies_that_cannot_be_handled_safely_are_passed_on() {
     assert_eq!(plan(placed(None, to_device), MIB, 6), Plan::Native(Reason::Unknown));
     assert_eq!(plan(placed(Some(MemoryKind::Pageable), to_device), MIB, 6), Plan::Native(Reason::Pageable));
     assert_eq!(plan(placed(Some(MemoryKind::Managed), to_device), MIB, 6), Plan::Native(Reason::Managed));
-    let within = placed(Some(MemoryKind::Device), Direction::DeviceToDevice);
-    assert_eq!(plan(within, MIB, 1), Plan::Native(Reason::OtherEngine));
     assert_eq!(plan(|_, k| k.is_within = Some(false), MIB, 1), Plan::Native(Reason::Unknown));
     assert_eq!(plan(|_, k| k.is_within = Some(false), MIB, 6), Plan::Urgent, "the driver refuses it itself");
 }
@@ -162,12 +163,6 @@ fn only_copies_that_the_kernel_can_make_go_by_kernel() {
     assert_eq!(way(rows(MIB + 8, 2 * MIB, 4)), engine);
     assert_eq!(way(rows(MIB + 8, 2 * MIB, 1)), kernel, "one row has no distance to the next");
     assert_eq!(way(Shape { depth: 2, ..rows(2 * MIB, 2 * MIB, 2) }), engine);
-}
-
-#[test]
-fn every_reason_has_a_name_of_its_own() {
-    let names: std::collections::BTreeSet<&str> = Reason::ALL.into_iter().map(Reason::name).collect();
-    assert!(names.len() == Reason::ALL.len() && !names.contains(""), "{names:?}");
 }
 
 #[test]
@@ -242,7 +237,7 @@ fn a_plan_that_came_to_nothing_leads_to_the_next() {
     assert_eq!(after(kernel, Setback::Occupied), Plan::Native(Reason::Unguarded));
     assert_eq!(after(engine, failed()), Plan::Native(Reason::Failed));
     assert_eq!(after(kernel, Setback::RingFull), Plan::Native(Reason::RingFull));
-    let unseen = Placement { host_seen_by_device: None, ..placement(Direction::HostToDevice) };
+    let unseen = Placement { seen_by_device: None, ..placement(Direction::HostToDevice) };
     let occupied = |_: &mut Options, k: &mut Known<'_>| {
         (k.setback, k.placement) = (Some((engine, Setback::Occupied)), Some(unseen));
     };
@@ -386,7 +381,7 @@ fn worlds() -> impl Strategy<Value = World> {
                 company: (priority.min(at(levels.1)), priority.max(at(levels.2))),
                 is_ready,
                 depends,
-                placement: Placement { direction, kind, host_seen_by_device: is_seen.then_some(DevicePtr(0x9000)) },
+                placement: Placement { direction, kind, seen_by_device: is_seen.then_some(DevicePtr(0x9000)) },
                 is_captured,
                 is_within,
             }

@@ -30,7 +30,7 @@ impl Scout {
         let host = driver.host_alloc(BYTES, HostAllocFlags::PORTABLE)?;
         // It is built before the next call that can fail, so that Drop frees the memory.
         let mut scout = Scout { driver: Arc::clone(driver), host, device: DevicePtr::NULL };
-        scout.device = driver.mem_alloc(BYTES)?;
+        scout.device = driver.mem_alloc(2 * BYTES)?;
         Ok(scout)
     }
 
@@ -53,9 +53,13 @@ impl Scout {
 
     fn send(&self, direction: Direction, stream: Stream) -> Result<()> {
         let (host, device) = (self.host as u64, self.device.0);
-        let shape = match direction {
-            Direction::DeviceToHost => Shape::linear(host, device, BYTES),
-            _ => Shape::linear(device, host, BYTES),
+        let (shape, direction) = match direction {
+            Direction::HostToDevice => (Shape::linear(device, host, BYTES), direction),
+            Direction::DeviceToHost => (Shape::linear(host, device, BYTES), direction),
+            // The scout has no memory on other devices.
+            Direction::DeviceToDevice | Direction::Peer => {
+                (Shape::linear(device, device + BYTES, BYTES), Direction::DeviceToDevice)
+            }
         };
         // SAFETY: both sides are as large, and live until the streams that copy between them have been drained.
         unsafe { copy_shape(&*self.driver, direction, &shape, stream) }

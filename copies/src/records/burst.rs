@@ -22,7 +22,7 @@ use hal::Nanos;
 use terms::{Direction, Priority};
 
 use crate::records::hold::{Hold, Pass};
-use crate::records::standing::{Standing, index};
+use crate::records::standing::Standing;
 use crate::records::ticket::{Ticket, Tickets};
 
 /// While the word stays up from one ticket to the next, a ticket covers so many times as many copies.
@@ -43,8 +43,8 @@ pub(crate) struct Burst {
     ticket_every: u32,
     /// The number of copies that are still to be submitted with care.
     careful: u32,
-    /// On H2D and D2H.
-    holds: [Hold; 2],
+    /// By direction.
+    holds: [Hold; Direction::COUNT],
     /// Whether the watcher has it on its list.
     watched: bool,
 }
@@ -52,7 +52,7 @@ pub(crate) struct Burst {
 impl Burst {
     /// The burst of a stream in which one in `ticket_every` copies has a ticket.
     pub(crate) fn new(ticket_every: u32) -> Burst {
-        let holds = [Direction::HostToDevice, Direction::DeviceToHost].map(Hold::new);
+        let holds = Direction::ALL.map(Hold::new);
         Burst { last: None, followers: 0, serves: 0, ticket_every, careful: 0, holds, watched: false }
     }
 
@@ -87,7 +87,7 @@ impl Burst {
             return None;
         }
         let seen = tickets.is_done(last.ticket);
-        let hold = &mut self.holds[index(direction)];
+        let hold = &mut self.holds[direction.index()];
         let by_time = last.ready && timely && self.careful == 0;
         if (seen && !by_time) || !hold.take_on(priority) {
             return None;
@@ -113,7 +113,7 @@ impl Burst {
             // There is no copy, so it adds no time between the ticket and later copies.
             last.tail = last.tail - pass.expected;
         }
-        let hold = &mut self.holds[index(pass.direction)];
+        let hold = &mut self.holds[pass.direction.index()];
         match pass.seen {
             _ if failed => {}
             false => hold.follow(pass),
@@ -147,7 +147,7 @@ impl Burst {
         standing: &Standing,
         now: Nanos,
         mut lowered: impl FnMut(usize),
-    ) -> Option<[Hold; 2]> {
+    ) -> Option<[Hold; Direction::COUNT]> {
         for (engine, hold) in self.holds.iter_mut().enumerate() {
             if hold.settle(standing, now) {
                 lowered(engine);

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use hal::Nanos;
 use hdrhistogram::Histogram;
-use terms::{Priorities, Priority};
+use terms::{Direction, Priorities, Priority};
 
 use super::told;
 use crate::decide::{Plan, Reason};
@@ -21,6 +21,8 @@ pub(crate) struct Counters {
     kernel: Class,
     engine: Class,
     native: [Class; Reason::ALL.len()],
+    on_device: Class,
+    between_devices: Class,
     chunks: AtomicU64,
     rescues: AtomicU64,
     boosts: AtomicU64,
@@ -63,6 +65,8 @@ impl Counters {
             kernel: Class::default(),
             engine: Class::default(),
             native: Reason::ALL.map(|_| Class::default()),
+            on_device: Class::default(),
+            between_devices: Class::default(),
             chunks: AtomicU64::new(0),
             rescues: AtomicU64::new(0),
             boosts: AtomicU64::new(0),
@@ -86,6 +90,15 @@ impl Counters {
             Plan::Engine { .. } => &self.engine,
         };
         told::went(plan, class.add(bytes), bytes);
+    }
+
+    /// A copy that was counted already went in this direction.
+    pub(crate) fn went(&self, direction: Direction, bytes: u64) {
+        match direction {
+            Direction::DeviceToDevice => _ = self.on_device.add(bytes),
+            Direction::Peer => _ = self.between_devices.add(bytes),
+            Direction::HostToDevice | Direction::DeviceToHost => {}
+        }
     }
 
     pub(crate) fn chunked(&self, chunks: usize) {
@@ -147,6 +160,8 @@ impl Counters {
                 .map(|reason| (*reason, self.native[*reason as usize].snapshot()))
                 .filter(|(_, class)| class.copies > 0)
                 .collect(),
+            on_device: self.on_device.snapshot(),
+            between_devices: self.between_devices.snapshot(),
             chunks: self.chunks.load(Ordering::Relaxed),
             rescues: self.rescues.load(Ordering::Relaxed),
             boosts: self.boosts.load(Ordering::Relaxed),

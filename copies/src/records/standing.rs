@@ -30,15 +30,10 @@ pub fn is_any_copy_lost() -> bool {
     ANYWHERE.load(Ordering::Relaxed)
 }
 
-/// The index of an engine in every list of engines.
-pub(crate) fn index(direction: Direction) -> usize {
-    usize::from(direction == Direction::DeviceToHost)
-}
-
-/// The semaphores of both engines, and whether copies may raise them.
+/// The semaphores of all engines, and whether copies may raise them.
 pub(crate) struct Standing {
-    /// H2D and D2H.
-    banks: [Arc<Bank>; 2],
+    /// By direction.
+    banks: [Arc<Bank>; Direction::COUNT],
     /// The reasons not to raise, one bit each.
     aside: AtomicU8,
     /// The copies that wait for the semaphores.
@@ -48,7 +43,7 @@ pub(crate) struct Standing {
 }
 
 impl Standing {
-    pub(crate) fn new(banks: [Arc<Bank>; 2]) -> Standing {
+    pub(crate) fn new(banks: [Arc<Bank>; Direction::COUNT]) -> Standing {
         Standing {
             banks,
             aside: AtomicU8::new(0),
@@ -58,12 +53,12 @@ impl Standing {
         }
     }
 
-    pub(crate) fn banks(&self) -> &[Arc<Bank>; 2] {
+    pub(crate) fn banks(&self) -> &[Arc<Bank>; Direction::COUNT] {
         &self.banks
     }
 
     pub(crate) fn bank(&self, direction: Direction) -> &Bank {
-        &self.banks[index(direction)]
+        &self.banks[direction.index()]
     }
 
     /// Holds off the copies below `priority` on an engine, unless the layer stands aside.

@@ -47,6 +47,10 @@ pub struct Statistics {
     pub engine: ClassSnapshot,
     /// Copies that went to the driver unchanged, by reason.
     pub native: BTreeMap<Reason, ClassSnapshot>,
+    /// Copies on one device by all ways together, as far as their places were asked for. They are counted above too.
+    pub on_device: ClassSnapshot,
+    /// The same between devices.
+    pub between_devices: ClassSnapshot,
     /// Chunks that engine copies were cut into.
     pub chunks: u64,
     /// The times that the watchdog opened the words.

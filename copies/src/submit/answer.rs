@@ -10,14 +10,15 @@ use crate::submit::batch::combine;
 use crate::submit::place::{is_allocated, place};
 
 impl Asked<'_> {
-    /// The priorities on the copy's engine, or on both engines if `direction` is unknown; see
+    /// The priorities on the copy's engine, or on all engines if `direction` is unknown or left to the driver; see
     /// [`crate::decide::Known::company`].
     #[inline]
     pub(super) fn company(&self, direction: Option<Direction>) -> Company {
         let with = |direction| self.stream.bounds_with(direction, self.priority);
-        let Some(direction) = direction else {
-            let (to_device, to_host) = (with(Direction::HostToDevice), with(Direction::DeviceToHost));
-            return (to_device.0.min(to_host.0), to_device.1.max(to_host.1));
+        // Copies that are left to the driver are in no census. They meet the others of their program all the same.
+        let Some(direction) = direction.filter(|direction| self.inner().options.manages(*direction)) else {
+            let all = self.inner().managed().map(with);
+            return all.fold((self.priority, self.priority), |all, one| (all.0.min(one.0), all.1.max(one.1)));
         };
         with(direction)
     }
@@ -26,7 +27,7 @@ impl Asked<'_> {
     #[inline]
     pub(super) fn is_settled(&self, direction: Option<Direction>) -> bool {
         let on = |direction| self.stream.is_settled(direction, self.priority);
-        direction.map_or_else(|| on(Direction::HostToDevice) || on(Direction::DeviceToHost), on)
+        direction.map_or_else(|| self.inner().managed().any(on), on)
     }
 }
 
@@ -67,12 +68,13 @@ impl Placed<'_> {
         let asked = &self.asked;
         let placement = place(&*asked.inner().driver, asked.cargo.first()).unwrap_or(Placement::UNKNOWN);
         let (direction, priority) = (placement.direction, asked.priority);
-        if placement.meets_engine(asked.cargo) && !asked.stream.is_settled(direction, priority) {
+        if placement.meets_engine(&asked.inner().options, asked.cargo) && !asked.stream.is_settled(direction, priority)
+        {
             asked.stream.announce(direction, priority);
         }
         self.known.placement = Some(placement);
         if self.known.direction.is_none() {
-            // So far the company is that of both engines.
+            // So far the company is that of all engines.
             self.known.company = None;
         }
     }

@@ -142,7 +142,7 @@ impl Planned<'_> {
 
     /// A shape of the cargo, with the host side's address for the device.
     pub(super) fn seen_by_device(&self, mut shape: Shape) -> Shape {
-        let seen = self.placed.known.placement.and_then(|placement| placement.host_seen_by_device);
+        let seen = self.placed.known.placement.and_then(|placement| placement.seen_by_device);
         match (self.direction(), seen) {
             (_, None) => {}
             (Direction::HostToDevice, Some(seen)) => shape.source.address = seen.0,

@@ -46,14 +46,14 @@ pub(crate) fn combine(driver: &dyn Driver, requests: &[Request]) -> Option<(Plac
     }
     let by_kernel: Option<Vec<Descriptor>> = pieces.into_iter().collect();
     // A kernel that cannot make all of them makes none.
-    let placement = Placement { host_seen_by_device: None, ..first? };
+    let placement = Placement { seen_by_device: None, ..first? };
     Some(by_kernel.map_or((placement, Vec::new()), |pieces| (first.unwrap_or(placement), pieces)))
 }
 
 fn alike(one: &Placement, other: &Placement) -> bool {
     let kind = |placement: &Placement| {
-        let Placement { direction, kind, host_seen_by_device } = placement;
-        (*direction, *kind, host_seen_by_device.is_some())
+        let Placement { direction, kind, seen_by_device } = placement;
+        (*direction, *kind, seen_by_device.is_some())
     };
     kind(one) == kind(other)
 }
@@ -67,7 +67,7 @@ fn rest_of_allocation(driver: &dyn Driver, address: u64) -> Option<Range<u64>> {
 /// The distance from `address` to the device's address for it. In the direction `host_when` this is the host's side.
 fn shift(address: u64, placement: &Placement, host_when: Direction) -> u64 {
     let on_host = placement.direction == host_when;
-    placement.host_seen_by_device.filter(|_| on_host).map_or(0, |seen| seen.0.wrapping_sub(address))
+    placement.seen_by_device.filter(|_| on_host).map_or(0, |seen| seen.0.wrapping_sub(address))
 }
 
 fn holds(memory: &Range<u64>, address: u64, bytes: u64) -> bool {

@@ -3,7 +3,6 @@
 
 use hal::Result;
 use semaphores::Layout;
-use terms::Direction;
 
 use crate::kernel::{INLINE_DESCRIPTORS, Workers, Yield};
 use crate::submit::asked::{Planned, Went};
@@ -34,10 +33,7 @@ impl Planned<'_> {
     /// The word of a priority that a bulk kernel yields to, and its warps.
     pub(super) fn bulk_kernel(&self) -> (Yield, Workers) {
         let options = &self.inner().options;
-        let workers = match self.direction() {
-            Direction::HostToDevice => options.kernel_h2d,
-            _ => options.kernel_d2h,
-        };
+        let workers = options.workers_of(self.direction());
         let word = self.engine().bank.gate_address(self.asked.priority);
         (Yield { word, lift: None, wait_max: options.kernel_wait_max }, workers)
     }

@@ -175,7 +175,11 @@ unsafe fn submit_asking(
     placed.known.setback = tried.map(|_| (Plan::Urgent, Setback::Uncovered));
     // SAFETY: passed on to the caller.
     let went = unsafe { placed.submit() };
-    finish(stream, went, (asked.priority, placed.known_direction(), cargo.bytes()), began)
+    let direction = placed.known_direction();
+    if let Some(direction) = direction.filter(|_| went.is_ok()) {
+        inner.records.counters.went(direction, cargo.bytes());
+    }
+    finish(stream, went, (asked.priority, direction, cargo.bytes()), began)
 }
 
 impl Placed<'_> {

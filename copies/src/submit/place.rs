@@ -36,7 +36,7 @@ pub(crate) fn is_allocated(driver: &dyn Driver, address: u64, bytes: u64) -> boo
 }
 
 fn with_host(direction: Direction, host: PointerInfo) -> Placement {
-    Placement { direction, kind: Some(host.kind), host_seen_by_device: host.device_pointer }
+    Placement { direction, kind: Some(host.kind), seen_by_device: host.device_pointer }
 }
 
 fn infer(target: PointerInfo, source: PointerInfo) -> Option<Placement> {
@@ -48,7 +48,9 @@ fn infer(target: PointerInfo, source: PointerInfo) -> Option<Placement> {
         (false, false) if target.device == source.device => Direction::DeviceToDevice,
         (false, false) => Direction::Peer,
     };
-    let placement = Placement { direction, kind: Some(MemoryKind::Device), host_seen_by_device: None };
+    // The driver gives no address for memory of another device to which this context has no access.
+    let seen_by_device = source.device_pointer.and(target.device_pointer);
+    let placement = Placement { direction, kind: Some(MemoryKind::Device), seen_by_device };
     Some(managed(managed(placement, target), source))
 }
 

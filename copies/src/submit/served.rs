@@ -71,7 +71,7 @@ unsafe fn submit_as_one(
     placed.known.placement = Some(Placement {
         direction,
         kind: Some(MemoryKind::Pinned),
-        host_seen_by_device: batch.pieces().map(|(address, _)| address),
+        seen_by_device: batch.pieces().map(|(address, _)| address),
     });
     placed.served = served;
     // SAFETY: passed on to the caller.

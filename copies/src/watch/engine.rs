@@ -6,7 +6,7 @@ use channels::share::Share;
 use channels::watchdog::{Observation, Patience, Verdict, Watchdog};
 use hal::Nanos;
 use semaphores::{Bank, Layout};
-use terms::Priority;
+use terms::{Direction, Priority};
 
 use crate::records::{Flight, Records, Standing};
 use options::Options;
@@ -47,13 +47,13 @@ impl EngineWatch {
 
     /// The time until the urgent copies here are complete. `in_bursts` is that of the copies without tickets, by
     /// engine.
-    fn expected(&self, in_bursts: [Nanos; 2]) -> Nanos {
+    fn expected(&self, in_bursts: [Nanos; Direction::COUNT]) -> Nanos {
         let pending = self.flights.iter().filter(|flight| flight.is_pending());
         pending.fold(in_bursts[self.index], |sum, flight| sum + flight.expected)
     }
 
     /// The time of the next decision, if nothing changes before.
-    pub(super) fn deadline(&self, in_bursts: [Nanos; 2], rescues: bool) -> Nanos {
+    pub(super) fn deadline(&self, in_bursts: [Nanos; Direction::COUNT], rescues: bool) -> Nanos {
         let expected = self.expected(in_bursts);
         let doubts = self.flights.iter().map(|flight| flight.doubt_at(expected, self.grace));
         let doubt = doubts.fold(Nanos::MAX, Nanos::min);
@@ -78,7 +78,7 @@ impl EngineWatch {
     }
 
     /// Lowers the words of copies that were not schedulable.
-    pub(super) fn doubt(&mut self, standing: &Standing, in_bursts: [Nanos; 2], now: Nanos) {
+    pub(super) fn doubt(&mut self, standing: &Standing, in_bursts: [Nanos; Direction::COUNT], now: Nanos) {
         let (expected, grace) = (self.expected(in_bursts), self.grace);
         let late = self.flights.iter_mut().filter(|flight| flight.doubt_at(expected, grace) <= now);
         late.for_each(|flight| flight.doubt(standing));
@@ -99,7 +99,13 @@ impl EngineWatch {
 
     /// Rescues copies that wait at a raised word for too long. A word at which none waits does no harm: an urgent copy
     /// may take long for other reasons.
-    pub(super) fn judge(&mut self, standing: &Standing, in_bursts: [Nanos; 2], now: Nanos, starved: bool) -> Verdict {
+    pub(super) fn judge(
+        &mut self,
+        standing: &Standing,
+        in_bursts: [Nanos; Direction::COUNT],
+        now: Nanos,
+        starved: bool,
+    ) -> Verdict {
         let (raised, expected, completed) = (self.bank.is_raised(), self.expected(in_bursts), self.completed);
         let seen = Observation { now, raised, completed, expected, starved };
         if self.stale.step(seen) != Verdict::Fine {

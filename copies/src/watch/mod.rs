@@ -14,8 +14,9 @@ use channels::attention::Attention;
 use channels::retreat::Retreat;
 use channels::watchdog::Verdict;
 use hal::{Host, Nanos};
+use terms::Direction;
 
-use crate::records::{Burst, Flight, Hold, Records, index};
+use crate::records::{Burst, Flight, Hold, Records};
 use hal::locks::lock;
 use options::Options;
 
@@ -42,11 +43,11 @@ struct Watcher<'a> {
     host: &'a dyn Host,
     /// Whether it opens words that stay up for too long.
     rescues: bool,
-    /// The copies on their way to each engine: H2D and D2H.
-    engines: [EngineWatch; 2],
+    /// The copies on their way to each engine, by direction.
+    engines: [EngineWatch; Direction::COUNT],
     /// Bursts with a hold that is not over, and their holds at the last look.
     bursts: Vec<Arc<Mutex<Burst>>>,
-    holds: Vec<[Hold; 2]>,
+    holds: Vec<[Hold; Direction::COUNT]>,
     looked_at: Nanos,
     /// Whether the host lets the thread look in time.
     attention: Attention,
@@ -67,7 +68,10 @@ impl<'a> Watcher<'a> {
             records,
             host,
             rescues: options.watchdog,
-            engines: [0, 1].map(|engine| EngineWatch::new(engine, &records.standing.banks()[engine], options, now)),
+            engines: Direction::ALL.map(|direction| {
+                let (engine, banks) = (direction.index(), records.standing.banks());
+                EngineWatch::new(engine, &banks[engine], options, now)
+            }),
             bursts: Vec::new(),
             holds: Vec::new(),
             looked_at: now,
@@ -82,7 +86,7 @@ impl<'a> Watcher<'a> {
     /// Takes the copies and bursts that were handed over.
     fn take(&mut self) {
         let engines = &mut self.engines;
-        let flight = |flight: Flight| engines[index(flight.direction)].flights.push(flight);
+        let flight = |flight: Flight| engines[flight.direction.index()].flights.push(flight);
         self.records.hand_out(flight, &mut self.bursts);
     }
 
@@ -95,9 +99,9 @@ impl<'a> Watcher<'a> {
     }
 
     /// The time from the last look until the copies without tickets are complete, by engine.
-    fn expected_in_bursts(&self) -> [Nanos; 2] {
-        [0, 1].map(|engine| {
-            let holds = self.holds.iter().map(|holds| holds[engine].expected(self.looked_at));
+    fn expected_in_bursts(&self) -> [Nanos; Direction::COUNT] {
+        Direction::ALL.map(|direction| {
+            let holds = self.holds.iter().map(|holds| holds[direction.index()].expected(self.looked_at));
             holds.fold(Nanos::ZERO, |sum, expected| sum + expected)
         })
     }

@@ -4,7 +4,7 @@ use channels::share::ShareOptions;
 use channels::watchdog::Patience;
 use hal::Nanos;
 use semaphores::Kind;
-use terms::Priorities;
+use terms::{Direction, Priorities};
 
 use crate::workers::Workers;
 
@@ -68,6 +68,18 @@ impl UrgentTransport {
     }
 }
 
+/// The treatment of copies without a host side: those on one device, or those between devices.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PathOptions {
+    /// The hardware that moves those that may have to wait. With [`Transport::Native`] the driver makes all of them,
+    /// urgent or not, and none waits or holds others off.
+    pub transport: Transport,
+    /// The rate of an engine there, in GB/s: the size of chunks follows from it.
+    pub gbps: u32,
+    /// The warps of a bulk copy kernel.
+    pub workers: Workers,
+}
+
 /// The limits of guarded copies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GuardOptions {
@@ -127,6 +139,10 @@ pub struct Options {
     pub kernel_h2d: Workers,
     /// The warps of a bulk copy kernel to the host.
     pub kernel_d2h: Workers,
+    /// Copies on one device.
+    pub on_device: PathOptions,
+    /// Copies between devices.
+    pub peer: PathOptions,
     /// The longest time that the warps of one copy kernel wait, all waits together.
     pub kernel_wait_max: Nanos,
     /// One urgent copy of a stream in this many gets a completion ticket of its own; the others are estimated. In a
@@ -160,6 +176,36 @@ pub struct Options {
     pub counters_from: u32,
 }
 
+impl Options {
+    /// The hardware that moves copies of this direction that may have to wait.
+    #[must_use]
+    pub fn transport_of(&self, direction: Direction) -> Transport {
+        match direction {
+            Direction::HostToDevice | Direction::DeviceToHost => self.transport,
+            Direction::DeviceToDevice => self.on_device.transport,
+            Direction::Peer => self.peer.transport,
+        }
+    }
+
+    /// The warps of a bulk copy kernel of this direction.
+    #[must_use]
+    pub fn workers_of(&self, direction: Direction) -> Workers {
+        match direction {
+            Direction::HostToDevice => self.kernel_h2d,
+            Direction::DeviceToHost => self.kernel_d2h,
+            Direction::DeviceToDevice => self.on_device.workers,
+            Direction::Peer => self.peer.workers,
+        }
+    }
+
+    /// Whether copies of this direction have priorities: those between host and device, and those of the others that
+    /// are not left to the driver.
+    #[must_use]
+    pub fn manages(&self, direction: Direction) -> bool {
+        direction.has_host_side() || self.transport_of(direction) != Transport::Native
+    }
+}
+
 impl Default for Options {
     fn default() -> Options {
         Options {
@@ -176,6 +222,13 @@ impl Default for Options {
             // (`reports/driver/h100/2026-11-21-workers.txt`).
             kernel_h2d: Workers { blocks: 5, warps: 10 },
             kernel_d2h: Workers { blocks: 4, warps: 4 },
+            // Neither was measured, so both are left to the driver. The rates are those of the software GPU.
+            on_device: PathOptions {
+                transport: Transport::Native,
+                gbps: 1_300,
+                workers: Workers { blocks: 32, warps: 16 },
+            },
+            peer: PathOptions { transport: Transport::Native, gbps: 375, workers: Workers { blocks: 16, warps: 16 } },
             kernel_wait_max: Nanos::from_ms(20),
             ticket_every: 8,
             share: ShareOptions::default(),

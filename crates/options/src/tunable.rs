@@ -114,6 +114,8 @@ const fn option(name: &'static str, kind: Kind, meaning: &'static str) -> Tunabl
     Tunable { name, meaning, kind }
 }
 
+const TRANSPORTS: &str = "auto, engine, kernel or native";
+
 /// Every option.
 pub const TUNABLES: &[Tunable] = &[
     option("enabled", Kind::Switch(|o| &mut o.enabled), "off turns everything into plain copies"),
@@ -136,7 +138,7 @@ pub const TUNABLES: &[Tunable] = &[
     option(
         "transport",
         Kind::Word {
-            words: "auto, engine, kernel or native",
+            words: TRANSPORTS,
             get: |o| o.transport.name(),
             set: |o, word| put(&mut o.transport, Transport::from_name(word)),
         },
@@ -185,6 +187,54 @@ pub const TUNABLES: &[Tunable] = &[
         "kernel_warps_d2h",
         Kind::Number(|o| &mut o.kernel_d2h.warps, 1, BLOCK_WARPS_MAX),
         "the same of a block to the host",
+    ),
+    option(
+        "peer_transport",
+        Kind::Word {
+            words: TRANSPORTS,
+            get: |o| o.peer.transport.name(),
+            set: |o, word| put(&mut o.peer.transport, Transport::from_name(word)),
+        },
+        "the hardware that moves copies between devices that may have to wait; native leaves all of them to the driver",
+    ),
+    option(
+        "peer_gbps",
+        Kind::Number(|o| &mut o.peer.gbps, 1, 10_000),
+        "the rate between devices in GB/s, as `overtake bench bandwidth --pairs` measures it: chunks follow from it",
+    ),
+    option(
+        "peer_blocks",
+        Kind::Number(|o| &mut o.peer.workers.blocks, 1, 64),
+        "blocks of a copy kernel between devices",
+    ),
+    option(
+        "peer_warps",
+        Kind::Number(|o| &mut o.peer.workers.warps, 1, BLOCK_WARPS_MAX),
+        "warps of such a block between devices",
+    ),
+    option(
+        "on_device_transport",
+        Kind::Word {
+            words: TRANSPORTS,
+            get: |o| o.on_device.transport.name(),
+            set: |o, word| put(&mut o.on_device.transport, Transport::from_name(word)),
+        },
+        "the hardware that moves copies on one device that may have to wait; native leaves all of them to the driver",
+    ),
+    option(
+        "on_device_gbps",
+        Kind::Number(|o| &mut o.on_device.gbps, 1, 100_000),
+        "the rate of copies on one device in GB/s: chunks follow from it",
+    ),
+    option(
+        "on_device_blocks",
+        Kind::Number(|o| &mut o.on_device.workers.blocks, 1, 64),
+        "blocks of a copy kernel on one device",
+    ),
+    option(
+        "on_device_warps",
+        Kind::Number(|o| &mut o.on_device.workers.warps, 1, BLOCK_WARPS_MAX),
+        "warps of such a block on one device",
     ),
     option(
         "kernel_wait_max_us",

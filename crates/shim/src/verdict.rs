@@ -121,7 +121,7 @@ fn cause(reason: Reason) -> Cause {
         Reason::Alone => Cause::Harmless("no copy of another priority was about"),
         Reason::Small => Cause::Harmless("too small to hold anything up"),
         Reason::Inlined => Cause::Harmless("small enough for the driver to carry in its commands"),
-        Reason::OtherEngine => Cause::Harmless("within a device or between devices, beside the engines of the host"),
+        Reason::OnDevice | Reason::BetweenDevices => Cause::Harmless("left to the driver: no host memory takes part"),
         Reason::LeftAlone => Cause::Harmless("left alone by a rule, or in a stream that is not known here"),
         Reason::Asked => Cause::Harmless("transport = native asks for it"),
         Reason::Disabled => Cause::Harmless("overtake is switched off"),

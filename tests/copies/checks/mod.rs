@@ -15,6 +15,7 @@ mod inversion;
 mod lift;
 mod order;
 mod passing;
+mod peers;
 mod requests;
 mod rides;
 mod service;
@@ -69,6 +70,7 @@ const PLAIN: &[Case] = cases! { false,
         realloc_never_moves memory_goes_back many_threads;
     sets: wait_for_room;
     passing: pageable capture beside_a_capture reasons;
+    peers: on_device not_the_host;
     requests: priority_of_its_own unknown_priorities batches unordered streams_and_handles default_streams statistics;
     rides: not_for_nothing not_unannounced supposed_in_vain;
     service: descriptors sets thousand mixed flushes refusals capture in_flight guarded rescued foreign;
@@ -91,8 +93,10 @@ const MODEL_ONLY: &[Case] = cases! { true,
     passing: streams_release_each_other;
 };
 
-const OF_TWO_DEVICES: &[Case] =
-    &[Case { name: "across::two_devices", check: across::two_devices, model_only: false, devices: 2 }];
+const OF_TWO_DEVICES: &[Case] = &[
+    Case { name: "across::two_devices", check: across::two_devices, model_only: false, devices: 2 },
+    Case { name: "peers::between_devices", check: peers::between_devices, model_only: false, devices: 2 },
+];
 
 pub fn all() -> impl Iterator<Item = Case> {
     PLAIN.iter().chain(MODEL_ONLY).chain(OF_TWO_DEVICES).copied()

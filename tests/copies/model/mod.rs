@@ -13,6 +13,7 @@ pub mod guard;
 pub mod heaps;
 mod machine;
 pub mod panics;
+pub mod peers;
 pub mod queues;
 pub mod rescue;
 pub mod service;

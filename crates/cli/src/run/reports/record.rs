@@ -43,6 +43,10 @@ pub struct DeviceRecord {
     pub copies: Classes,
     /// Copies that went to the driver unchanged.
     pub passed_on: Vec<ReasonRecord>,
+    /// Copies on the device by all ways together; counted above too.
+    pub on_device: Amount,
+    /// The same between devices.
+    pub between_devices: Amount,
     /// Chunks of copies on the copy engine.
     pub chunks: u64,
     /// Copies by kernel that the copy engine replaced, because the kernel found no multiprocessor.

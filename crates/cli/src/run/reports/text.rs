@@ -83,6 +83,10 @@ fn render_device(text: &mut String, device: &DeviceTotal) {
         device.chunks, device.rescues, device.guard_rescues, device.boosts, device.errors
     )
     .expect("writing to a String");
+    if device.on_device.copies + device.between_devices.copies > 0 {
+        let (within, between) = (count(device.on_device.copies), count(device.between_devices.copies));
+        line(text, &format!("among all of them: {within} copies on the device, {between} between devices"));
+    }
     if device.stand_downs > 0 {
         let (downs, again) = (count(device.stand_downs), count(device.resumptions));
         line(text, &format!("stood down for a while: {downs} times; tried again: {again} times"));
@@ -248,6 +252,7 @@ mod tests {
                     "copies": {{"urgent": {{"copies": 1000, "bytes": 65536000}},
                         "kernel": {{"copies": 16, "bytes": 4294967296}}}},
                     "passed_on": [{{"reason": "capturing", "copies": 2, "bytes": 8192}}],
+                    "between_devices": {{"copies": 5, "bytes": 4096}},
                     "latencies": [{{"priority": 2, "count": 1000, "p50_us": 8.25, "p99_us": 12.5, "max_us": 140}}]}}],
                 "warnings": ["beware"]}}"#,
             !is_final
@@ -284,6 +289,7 @@ copies passed on untouched
   capturing       2  8 KiB
 
 chunks 3, rescues 0, replaced kernels 0, boosts 0, errors 0
+among all of them: 0 copies on the device, 5 between devices
 
 calls by symbol
   symbol                intercepted  passed on

@@ -40,6 +40,10 @@ pub struct DeviceTotal {
     pub copies: Classes,
     /// Copies that went to the driver unchanged, most frequent reason first.
     pub passed_on: Vec<ReasonRecord>,
+    /// Copies on the device by all ways together; counted above too.
+    pub on_device: Amount,
+    /// The same between devices.
+    pub between_devices: Amount,
     /// Chunks of copies on the copy engine.
     pub chunks: u64,
     /// Copies by kernel that the copy engine replaced, because the kernel found no multiprocessor.
@@ -174,6 +178,8 @@ impl DeviceTotal {
         self.copies.urgent.add(device.copies.urgent);
         self.copies.kernel.add(device.copies.kernel);
         self.copies.engine.add(device.copies.engine);
+        self.on_device.add(device.on_device);
+        self.between_devices.add(device.between_devices);
         self.chunks += device.chunks;
         self.guard_rescues += device.guard_rescues;
         self.lost += device.lost;

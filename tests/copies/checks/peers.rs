@@ -1,0 +1,134 @@
+//! Copies without a host side: on one device, and between two. By default the driver makes them, and with their own
+//! options they have priorities as all others.
+
+use hal::{Code, Device};
+use overtake::copy::{Plan, Reason};
+use overtake::options::{PathOptions, Transport};
+use overtake::{Direction, Options, Overtake, PriorityStream};
+
+use crate::bed;
+use crate::doors;
+use crate::failure::{Failure, Outcome, same, same_bytes};
+use crate::lane::level;
+use crate::place::{Buffer, Side};
+use crate::prng::Prng;
+use crate::rig::Rig;
+
+const BYTES: u64 = 512 << 10;
+const URGENT_BYTES: u64 = 64 << 10;
+
+/// Memory of the first device, and memory on the other end of the path: of the same device, or of the second.
+struct Path {
+    direction: Direction,
+    near: Buffer,
+    far: Buffer,
+    sent: Vec<u8>,
+}
+
+impl Path {
+    fn new(rig: &Rig, direction: Direction) -> Result<Path, Failure> {
+        let sent = Prng::new(50).bytes(BYTES);
+        let near = rig.buffer_of(&sent)?;
+        if direction == Direction::DeviceToDevice {
+            return Ok(Path { direction, near, far: rig.buffer(BYTES)?, sent });
+        }
+        let there = rig.other_context(Device(1))?;
+        rig.driver().context_set_current(Some(there))?;
+        let far = rig.buffer(BYTES);
+        rig.driver().context_set_current(Some(rig.context()))?;
+        match rig.driver().enable_peer_access(there) {
+            // Another check may have enabled it.
+            Err(error) if error.code() != Code::PEER_ACCESS_ALREADY_ENABLED => Err(error.into()),
+            _ => Ok(Path { direction, near, far: far?, sent }),
+        }
+    }
+
+    /// Options that give copies of this path this transport.
+    fn options(&self, transport: Transport) -> Options {
+        let mut options = bed::small_options();
+        let path = match self.direction {
+            Direction::Peer => &mut options.peer,
+            _ => &mut options.on_device,
+        };
+        *path = PathOptions { transport, ..*path };
+        options
+    }
+
+    /// The plan of a copy to the other end.
+    fn there(&self, stream: &PriorityStream, bytes: u64) -> Result<Plan, Failure> {
+        let (far, near) = (Side::UnifiedDevice(self.far), Side::UnifiedDevice(self.near));
+        Ok(doors::linear(stream, (far, 0), (near, 0), bytes, None)?.plan())
+    }
+
+    /// Copies that went this way, by the statistics.
+    fn counted(&self, overtake: &Overtake) -> [u64; 2] {
+        let statistics = overtake.statistics();
+        let (own, other) = match self.direction {
+            Direction::Peer => (statistics.between_devices, statistics.on_device),
+            _ => (statistics.on_device, statistics.between_devices),
+        };
+        [own.copies, other.copies]
+    }
+}
+
+/// A bulk copy and an urgent one beside each other have these plans, and the bytes arrive.
+fn goes(rig: &Rig, path: &Path, transport: Transport, plans: [Plan; 2]) -> Outcome {
+    let overtake = bed::open(rig, path.options(transport))?;
+    let (low, high) = (overtake.adopt(rig.stream()?, level(1))?, overtake.adopt(rig.stream()?, level(3))?);
+    rig.driver().memset_d8_async(path.far.base, 0, BYTES, low.raw())?;
+    same("the plan of bulk", &path.there(&low, BYTES)?, &plans[0])?;
+    low.synchronize()?;
+    same_bytes("bulk", &rig.download(path.far, low.raw())?, &path.sent)?;
+    rig.driver().memset_d8_async(path.far.base, 0, BYTES, high.raw())?;
+    same("the plan of an urgent copy", &path.there(&high, URGENT_BYTES)?, &plans[1])?;
+    high.synchronize()?;
+    let small = URGENT_BYTES as usize;
+    same_bytes("urgent", &rig.download(path.far, high.raw())?[..small], &path.sent[..small])?;
+    same("copies by direction", &path.counted(&overtake), &[2, 0])?;
+    let to_device = overtake.pending_above(Direction::HostToDevice, level(1));
+    same("words of the host's engine", &to_device, &0)?;
+    drop((low, high));
+    bed::at_rest(rig, &overtake)
+}
+
+fn each_way(rig: &Rig, direction: Direction, left_alone: Reason) -> Outcome {
+    let path = Path::new(rig, direction)?;
+    let (by_kernel, by_engine) = (Plan::Kernel { raises: false }, Plan::Engine { raises: false });
+    goes(rig, &path, Transport::Native, [Plan::Native(left_alone); 2])?;
+    goes(rig, &path, Transport::Engine, [by_engine, Plan::Urgent])?;
+    goes(rig, &path, Transport::Kernel, [by_kernel, Plan::Urgent])?;
+    goes(rig, &path, Transport::Auto, [by_kernel, Plan::Urgent])
+}
+
+/// Within the device, by each transport.
+pub fn on_device(rig: &Rig) -> Outcome {
+    each_way(rig, Direction::DeviceToDevice, Reason::OnDevice)
+}
+
+/// Between two devices, by each transport.
+pub fn between_devices(rig: &Rig) -> Outcome {
+    if !rig.driver().device_can_access_peer(Device(0), Device(1))? {
+        return Ok(());
+    }
+    each_way(rig, Direction::Peer, Reason::BetweenDevices)
+}
+
+/// Urgent copies between devices arm no bulk to the device, nor the other way round.
+pub fn not_the_host(rig: &Rig) -> Outcome {
+    let path = Path::new(rig, Direction::DeviceToDevice)?;
+    let overtake = bed::open(rig, path.options(Transport::Engine))?;
+    let [one, other] = [overtake.adopt_plain(rig.stream()?), overtake.adopt_plain(rig.stream()?)];
+    let host = rig.pinned(BYTES)?;
+    let alone = Plan::Native(Reason::Alone);
+    for _ in 0..2 {
+        let bulk = doors::htod(&one, path.near, &host, BYTES)?;
+        same("bulk to the device", &bulk.plan(), &alone)?;
+        let (far, near) = (Side::UnifiedDevice(path.far), Side::UnifiedDevice(path.near));
+        let urgent = doors::linear(&other, (far, 0), (near, 0), URGENT_BYTES, Some(level(3)))?;
+        same("an urgent copy on the device", &urgent.plan(), &alone)?;
+    }
+    same("bulk on the device", &path.there(&one, BYTES)?, &Plan::Engine { raises: false })?;
+    one.synchronize()?;
+    other.synchronize()?;
+    bed::at_rest(rig, &overtake)
+}
