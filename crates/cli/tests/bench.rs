@@ -148,6 +148,47 @@ fn bandwidth_by_size() {
 }
 
 #[test]
+fn pairs_are_measured_and_written_as_a_matrix() {
+    let (folder, devices) = (Folder::new("pairs"), [("OVERTAKE_SOFT_DEVICES", "2")]);
+    let csv = folder.path().join("pairs.csv");
+    let common = ["--backend", "soft", "--quiet", "bench", "bandwidth", "--pairs", "--bulk-bytes", "64M"];
+    let arguments = [&common[..], &["--json", "-", "--csv", csv.to_str().unwrap()]].concat();
+    let (out, _) = succeed(&folder, &arguments, &devices);
+    let run: Value = serde_json::from_str(&out).unwrap();
+    let pairs = run["pairs"].as_array().unwrap();
+    let gbps = |from: i64, to: i64| {
+        let pair = pairs.iter().find(|pair| pair["from"] == from && pair["to"] == to).unwrap();
+        assert_eq!(pair["gbps"]["rounds"], 5);
+        number(&pair["gbps"], "median")
+    };
+    assert_eq!(pairs.len(), 8);
+    assert!((53.0..56.0).contains(&gbps(-1, 1)) && (53.0..56.0).contains(&gbps(0, -1)), "{run}");
+    assert!((360.0..376.0).contains(&gbps(0, 1)) && gbps(1, 1) > 1_000.0, "{run}");
+    let written = std::fs::read_to_string(csv).unwrap();
+    assert!(written.starts_with("From,To,Bandwidth\n-1,0,5") && written.lines().count() == 9, "{written}");
+}
+
+#[test]
+fn an_urgent_copy_between_devices_passes_bulk() {
+    let folder = Folder::new("peers");
+    for (peer, direction) in [("1", "p2p"), ("0", "d2d")] {
+        let common = ["--backend", "soft", "--quiet", "bench", "peers", "--peer", peer, "--seconds", "0.2"];
+        let arguments = [&common[..], &["--bulk-bytes", "256M", "--json", "-"]].concat();
+        let (out, _) = succeed(&folder, &arguments, &[("OVERTAKE_SOFT_DEVICES", "2")]);
+        let run: Value = serde_json::from_str(&out).unwrap();
+        let methods = ["idle", "raw", "native", "native+priority", "engine/hold", "kernel/hold", "native again"];
+        assert_eq!(rows(&run).iter().map(|row| row["method"].as_str().unwrap()).collect::<Vec<_>>(), methods);
+        assert!(rows(&run).iter().all(|row| row["direction"] == direction), "{run}");
+        let p50 = |method| number(row(&run, method), "p50_us");
+        assert!(p50("engine/hold") < p50("native") / 2.0 && p50("kernel/hold") < p50("native") / 2.0, "{run}");
+        for method in ["engine/hold", "kernel/hold"] {
+            let (bulk, raw) = (number(row(&run, method), "bulk_gbps"), number(row(&run, method), "raw_gbps"));
+            assert!(bulk >= 0.8 * raw, "{method} of {direction}: {bulk} of {raw}");
+        }
+    }
+}
+
+#[test]
 fn latency_follows_priority() {
     let arguments = [
         "latency",

@@ -27,6 +27,9 @@ pub enum Measurement {
     Overhead(OverheadArguments),
     /// The speed of bulk alone, by transport, direction and size.
     Bandwidth(BandwidthArguments),
+    /// How long an urgent copy between two devices takes beside bulk copies between them, and the bandwidth of these,
+    /// method against method.
+    Peers(PeersArguments),
     /// Pictures that are due sixty times a second beside saturating bulk: missed deadlines, method against method.
     Video(VideoArguments),
     /// Tasks against streams and events by hand, the time from a node's end to the function after it, and bulk before,
@@ -160,6 +163,47 @@ pub struct BandwidthArguments {
     /// Sizes of a bulk request.
     #[arg(long, value_parser = size, value_delimiter = ',', default_value = "256K,4M,256M", value_name = "SIZES")]
     pub bulk_bytes: Vec<u64>,
+    /// Measure plain copies between every two devices, and between each and the host, instead. The requests have the
+    /// last of the sizes.
+    #[arg(long)]
+    pub pairs: bool,
+    /// Write the matrix of the pairs to this file, as lines of From,To,Bandwidth in GB/s; -1 is the host.
+    #[arg(long, value_name = "FILE", requires = "pairs")]
+    pub csv: Option<PathBuf>,
+    /// Rounds of the pairs; each has a turn in each.
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100), requires = "pairs")]
+    pub rounds: u32,
+}
+
+/// Arguments of `bench peers`.
+#[derive(Debug, Args)]
+pub struct PeersArguments {
+    /// The device whose streams copy, by its ordinal.
+    #[arg(long, default_value_t = 0, value_name = "ORDINAL")]
+    pub device: i32,
+    /// The device at the other end. The same one measures copies on the device.
+    #[arg(long, default_value_t = 1, value_name = "ORDINAL")]
+    pub peer: i32,
+    /// Copy from the other device, instead of to it.
+    #[arg(long)]
+    pub pull: bool,
+    /// Size of an urgent copy.
+    #[arg(long, value_parser = size, default_value = "64K", value_name = "SIZE")]
+    pub high_bytes: u64,
+    /// Size of a bulk request.
+    #[arg(long, value_parser = size, default_value = "256M", value_name = "SIZE")]
+    pub bulk_bytes: u64,
+    /// How long to measure, all methods together (virtual time on the software GPU).
+    #[arg(long, default_value_t = 30.0, value_parser = crate::args::seconds, value_name = "SECONDS")]
+    pub seconds: f64,
+    /// Rounds; each method has a turn in each.
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub rounds: u32,
+    /// An option of overtake; may be given several times.
+    #[arg(long = "set", value_name = "NAME=VALUE")]
+    pub options: Vec<String>,
+    #[command(flatten)]
+    pub output: Output,
 }
 
 /// The methods of `bench video`.

@@ -7,7 +7,7 @@ use channels::probe::STREAM_PRIORITY_DEFAULT;
 use clap::ValueEnum;
 use hal::{Device, PriorityRange, Result};
 use overtake::Options;
-use overtake::options::{Transport, UrgentTransport};
+use overtake::options::{PathOptions, Transport, UrgentTransport};
 use report::figure::Tone;
 
 use super::flow::Cargo;
@@ -183,7 +183,9 @@ impl MethodName {
             MethodName::EngineAtomics => semaphores::Kind::Atomics,
             _ => semaphores::Kind::Hold,
         };
-        Options { transport, urgent_transport, emulation, ..base.clone() }
+        let path = |path: PathOptions| PathOptions { transport, ..path };
+        let (on_device, peer) = (path(base.on_device), path(base.peer));
+        Options { transport, urgent_transport, emulation, on_device, peer, ..base.clone() }
     }
 
     fn cut(self, options: &Options) -> Cut {

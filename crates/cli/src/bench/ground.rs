@@ -7,8 +7,11 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use channels::probe::Rig;
 use hal::locks::{lock, unpoisoned};
-use hal::{Code, DevicePtr, Driver, Function, HostAllocFlags, Launch, Module, Nanos, Result, Stream, StreamFlags};
-use overtake::copy::CopyHandle;
+use hal::{
+    Code, Context, Device, DevicePtr, Driver, Function, HostAllocFlags, Launch, Module, Nanos, Result, Stream,
+    StreamFlags,
+};
+use overtake::copy::{CopyHandle, Request};
 use overtake::{Overtake, Priority, PriorityStream};
 use terms::Direction;
 use workloads::Kernels;
@@ -28,10 +31,19 @@ pub struct Ground {
     rig: Rig,
     lanes: Vec<Lane>,
     streams: Mutex<Vec<Stream>>,
+    far: Option<Far>,
     /// Memory of the device alone.
     memory: Mutex<Vec<DevicePtr>>,
     small: OnceLock<Small>,
     works: OnceLock<Kernels>,
+}
+
+/// The other end of copies without a host side: memory for each lane, of the same device or of another one.
+struct Far {
+    context: Context,
+    memory: Vec<DevicePtr>,
+    /// Whether copies come from there, instead of going there.
+    pulls: bool,
 }
 
 /// Small kernels, which touch no memory but words.
@@ -54,7 +66,7 @@ impl Ground {
     pub fn new(driver: &Arc<dyn Driver>, lane_bytes: &[u64]) -> Result<Ground> {
         let rig = Rig::new(driver, &[])?;
         let (streams, memory, small, works) = (Mutex::default(), Mutex::default(), OnceLock::new(), OnceLock::new());
-        let mut ground = Ground { rig, lanes: Vec::new(), streams, memory, small, works };
+        let mut ground = Ground { rig, lanes: Vec::new(), far: None, streams, memory, small, works };
         for &bytes in lane_bytes {
             let device = driver.mem_alloc(bytes)?;
             let flags = HostAllocFlags::PORTABLE.and(HostAllocFlags::DEVICEMAP);
@@ -67,6 +79,36 @@ impl Ground {
             }
         }
         Ok(ground)
+    }
+
+    /// Allocates the other end of each lane in another context, or in the own one, and lets kernels reach it if the
+    /// devices permit that. Returns whether they do.
+    pub fn extend(&mut self, context: Context, device: Device, pulls: bool) -> Result<bool> {
+        let (driver, own) = (Arc::clone(self.driver()), self.driver().context_device()?);
+        let reaches = own == device || driver.device_can_access_peer(own, device)?;
+        if own != device && reaches {
+            match driver.enable_peer_access(context) {
+                // Another ground of this process may have enabled it.
+                Err(error) if error.code() != Code::PEER_ACCESS_ALREADY_ENABLED => return Err(error),
+                _ => {}
+            }
+        }
+        let far = self.far.insert(Far { context, memory: Vec::new(), pulls });
+        driver.context_set_current(Some(context))?;
+        for lane in &self.lanes {
+            far.memory.push(driver.mem_alloc(lane.bytes)?);
+        }
+        self.rig.make_current()?;
+        Ok(reaches)
+    }
+
+    /// The addresses of a copy without a host side: target and source.
+    fn ends(&self, lane: usize, offset: u64, bytes: u64) -> Result<(DevicePtr, DevicePtr)> {
+        let (_, near) = self.lane(lane, offset, bytes);
+        let no_other_end = || Code::INVALID_VALUE.at("cuMemcpyAsync").because("the lanes lead to the host only");
+        let far = self.far.as_ref().ok_or_else(no_other_end)?;
+        let there = far.memory[lane].offset(offset);
+        Ok(if far.pulls { (near, there) } else { (there, near) })
     }
 
     /// The ground's words, clock and driver.
@@ -118,7 +160,7 @@ impl Ground {
         ((lane.host + offset) as *mut u8, lane.device.offset(offset))
     }
 
-    /// Submits a native copy of `bytes` at `offset` of a lane, between host and device.
+    /// Submits a native copy of `bytes` at `offset` of a lane.
     pub fn copy(&self, direction: Direction, lane: usize, offset: u64, bytes: u64, stream: Stream) -> Result<()> {
         let (host, device) = self.lane(lane, offset, bytes);
         match direction {
@@ -128,7 +170,9 @@ impl Ground {
             // SAFETY: as above.
             Direction::DeviceToHost => unsafe { self.driver().copy_dtoh_async(host, device, bytes, stream) },
             Direction::DeviceToDevice | Direction::Peer => {
-                Err(Code::INVALID_VALUE.at("cuMemcpyAsync").because("a lane leads from host to device and back only"))
+                let (target, source) = self.ends(lane, offset, bytes)?;
+                // SAFETY: both ends have `bytes`, and are freed as above.
+                unsafe { self.driver().copy_async(target, source, bytes, stream) }
             }
         }
     }
@@ -186,6 +230,12 @@ impl Ground {
         let modules = [self.small.take().map(|small| small.module), self.works.take().map(|works| works.module())];
         modules.into_iter().flatten().try_for_each(|module| self.driver().module_unload(module))?;
         streams.into_iter().try_for_each(|stream| self.driver().stream_destroy(stream))?;
+        if let Some(far) = self.far.take() {
+            self.driver().context_set_current(Some(far.context))?;
+            let freed = far.memory.into_iter().try_for_each(|memory| self.driver().mem_free(memory));
+            self.rig.make_current()?;
+            freed?;
+        }
         let memory = std::mem::take(unpoisoned(self.memory.get_mut()));
         memory.into_iter().try_for_each(|memory| self.rig.driver().mem_free(memory))?;
         for lane in self.lanes.drain(..) {
@@ -216,7 +266,9 @@ impl Adopted {
             // SAFETY: as above.
             Direction::DeviceToHost => unsafe { self.stream.memcpy_dtoh_async(host, device, bytes) },
             Direction::DeviceToDevice | Direction::Peer => {
-                Err(Code::INVALID_VALUE.at("cuMemcpyAsync").because("a lane leads from host to device and back only"))
+                let (target, source) = self.ground.ends(lane, 0, bytes)?;
+                // SAFETY: as above.
+                unsafe { self.stream.memcpy_async(&Request::linear(target, source, bytes)) }
             }
         }
     }

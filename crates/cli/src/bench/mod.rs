@@ -22,6 +22,8 @@ mod line;
 pub mod method;
 pub mod native;
 mod overhead;
+mod pairs;
+mod peers;
 mod piece;
 pub mod present;
 mod priorities;
@@ -45,7 +47,9 @@ pub fn run(arguments: &Arguments, bench: &BenchArguments) -> Result<()> {
         Measurement::Latency(latency) => latency::run(arguments, latency),
         Measurement::Burst(burst) => burst::run(arguments, burst),
         Measurement::Overhead(overhead) => overhead::run(arguments, overhead),
+        Measurement::Bandwidth(bandwidth) if bandwidth.pairs => pairs::run(arguments, bandwidth),
         Measurement::Bandwidth(bandwidth) => bandwidth::run(arguments, bandwidth),
+        Measurement::Peers(peers) => peers::run(arguments, peers),
         Measurement::Video(video) => video::run(arguments, video),
         Measurement::Tasks(tasks) => tasks::run(arguments, tasks),
         Measurement::Hunt(hunt) => hunt::run(arguments, hunt),

@@ -16,6 +16,8 @@ pub fn direction_title(name: &str) -> &str {
         "h2d" => "host to device",
         "d2h" => "device to host",
         "both" => "both directions",
+        "d2d" => "on the device",
+        "p2p" => "between devices",
         other => other,
     }
 }

@@ -102,7 +102,9 @@ pub fn run(scenarios: &[Scenario], pace: Pace, progress: &mut dyn FnMut(&Scenari
 }
 
 impl Measured {
-    fn and(mut self, other: Measured) -> Measured {
+    /// Both measurements together.
+    #[must_use]
+    pub fn and(mut self, other: Measured) -> Measured {
         self.urgent.latency_ns.extend(other.urgent.latency_ns);
         self.urgent.enqueue_ns.extend(other.urgent.enqueue_ns);
         Measured {

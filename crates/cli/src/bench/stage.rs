@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use hal::Nanos;
+use hal::{Code, Context, Driver, Nanos};
 use overtake::Options;
 use report::{Header, Page, Run, Section, Table};
 use serde::Serialize;
@@ -28,24 +28,70 @@ pub struct Stage {
     pub shop: Workshop,
     /// The origin of the numbers.
     pub header: Header,
+    /// Whether kernels reach the memory of the second device.
+    pub reaches_peer: bool,
     is_quiet: bool,
     _device: OpenDevice,
+    _peer: Option<Peer>,
+}
+
+/// The device at the other end of lanes.
+struct Peer {
+    device: OpenDevice,
+    context: Context,
+    pulls: bool,
+}
+
+impl Peer {
+    fn open(driver: &Arc<dyn Driver>, ordinal: i32, pulls: bool) -> Result<Peer> {
+        let device = OpenDevice::open(driver, ordinal)?;
+        let no_context = || Code::INVALID_CONTEXT.at("cuCtxGetCurrent");
+        let context = driver.context_current()?.ok_or_else(no_context)?;
+        Ok(Peer { device, context, pulls })
+    }
 }
 
 impl Stage {
     /// Opens the driver and the device, and allocates a lane of each size. Copies on the software GPU move no bytes.
     pub fn set(arguments: &Arguments, device: i32, options: &[String], lane_bytes: &[u64]) -> Result<Stage> {
+        Stage::build(arguments, device, None, options, lane_bytes)
+    }
+
+    /// As [`Stage::set`], with lanes that lead to a second device besides, or come from there.
+    pub fn between(
+        arguments: &Arguments,
+        (device, peer, pulls): (i32, i32, bool),
+        options: &[String],
+        lane_bytes: &[u64],
+    ) -> Result<Stage> {
+        Stage::build(arguments, device, Some((peer, pulls)), options, lane_bytes)
+    }
+
+    fn build(
+        arguments: &Arguments,
+        device: i32,
+        peer: Option<(i32, bool)>,
+        options: &[String],
+        lane_bytes: &[u64],
+    ) -> Result<Stage> {
         let opened = open::open(arguments, open::Payload::TimingOnly)?;
         let driver = &opened.driver;
+        // The context that is opened last is current.
+        let peer = peer.map(|(peer, pulls)| Peer::open(driver, peer, pulls)).transpose()?;
         let device = OpenDevice::open(driver, device)?;
+        let mut ground = Ground::new(driver, lane_bytes)?;
+        let mut reaches_peer = false;
+        if let Some(peer) = &peer {
+            reaches_peer = ground.extend(peer.context, peer.device.device(), peer.pulls)?;
+        }
         let shop = Workshop {
-            ground: Arc::new(Ground::new(driver, lane_bytes)?),
+            ground: Arc::new(ground),
             device: device.device(),
             range: driver.priority_range()?,
             options: product_options(options)?,
         };
         let header = header::header(&opened, device.device())?;
-        Ok(Stage { shop, header, is_quiet: arguments.quiet, _device: device })
+        Ok(Stage { shop, header, reaches_peer, is_quiet: arguments.quiet, _device: device, _peer: peer })
     }
 
     /// Whether time is virtual.

@@ -95,6 +95,6 @@ fn median_ns(samples_ns: &[u64]) -> Option<f64> {
 }
 
 /// A figure beside its limit, in words.
-fn judged(what: &str, figure: f64, unit: &str, limit: &str, holds: bool) -> String {
+pub(super) fn judged(what: &str, figure: f64, unit: &str, limit: &str, holds: bool) -> String {
     format!("{what}: {figure:.3}{unit} (limit {limit}): {}", if holds { "holds" } else { "DOES NOT HOLD" })
 }

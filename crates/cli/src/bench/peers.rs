@@ -1,0 +1,178 @@
+//! `bench peers`: an urgent copy from one device to another beside saturating bulk between the two, natively and
+//! through overtake. With one device at both ends, the same for copies on the device.
+//!
+//! Every method has a turn in each round, and each round begins with another one. Ratios are formed within a round, and
+//! the verdict is on their medians. A second measurement of the plain streams is the control: its ratio to the first
+//! tells how far two equal methods come out different here.
+
+use std::sync::Arc;
+
+use hal::Nanos;
+use overtake::options::PathOptions;
+use report::{BenchRow, Distribution, Run, Spread};
+use terms::Direction;
+
+use super::args::PeersArguments;
+use super::case::{Case, Sizes, notes, rows};
+use super::catalogue::{IDLE, Label, MethodName, RAW};
+use super::present::{subtitle, table};
+use super::runner::{self, Load, Measured, Pace};
+use super::stage::{Shown, Stage, finish, span};
+use super::tasks::judged;
+use crate::args::Arguments;
+use crate::failure::Result;
+
+/// Plain streams, measured once more.
+const CONTROL: &str = "native again";
+/// The methods that are compared, the reference of their ratios first.
+const METHODS: [MethodName; 4] =
+    [MethodName::Native, MethodName::NativePriority, MethodName::EngineHold, MethodName::KernelHold];
+/// Those of overtake.
+const OURS: [MethodName; 2] = [MethodName::EngineHold, MethodName::KernelHold];
+/// The part of its raw bandwidth that bulk has to keep.
+const KEPT_MIN: f64 = 0.88;
+/// The ratios of two equal methods.
+const CONTROL_LIMITS: (f64, f64) = (0.8, 1.25);
+/// The time for which the rate is measured before anything else.
+const RATE_SECONDS: f64 = 0.1;
+/// The time that an urgent copy may take beyond an idle one and a chunk.
+const SLACK_US: f64 = 25.0;
+
+/// Runs the command.
+pub fn run(arguments: &Arguments, peers: &PeersArguments) -> Result<()> {
+    let (bytes, ends) = ([peers.high_bytes, peers.bulk_bytes], (peers.device, peers.peer, peers.pull));
+    let mut stage = Stage::between(arguments, ends, &peers.options, &bytes)?;
+    let direction = if peers.device == peers.peer { Direction::DeviceToDevice } else { Direction::Peer };
+    let sizes = Stage::sizes(direction, peers.high_bytes, peers.bulk_bytes);
+    let mut notes_first = Vec::new();
+    if !peers.options.iter().any(|option| option.contains("_gbps=")) {
+        notes_first.extend(set_rate(&mut stage, sizes)?);
+    }
+    if !stage.reaches_peer {
+        notes_first.push("kernels do not reach the other device here: peer access is not possible".to_owned());
+    }
+    let cases = cases(&stage, sizes)?;
+    let rounds = measure(&stage, peers, &cases)?;
+    let merged: Vec<Measured> =
+        rounds.iter().map(|slices| slices.iter().cloned().fold(Measured::default(), Measured::and)).collect();
+    let mut all = rows(&cases, &merged, 1);
+    for row in &mut all {
+        row.ratio =
+            Some(()).filter(|()| row.method != IDLE).and_then(|()| slowdown(&cases, &rounds, &row.method, IDLE));
+        row.setting = (row.method == RAW).then(|| way(peers));
+    }
+    let run = Run { header: stage.header.clone(), rows: all };
+    let summary = format!("{}\n{}", subtitle(&run), verdict(&stage, &cases, &rounds, &run.rows).join("\n"));
+    let notes = [notes_first, notes(&cases, &merged)].concat();
+    let shown = Shown { title: "peers".into(), summary, table: table(&run), picture: None, svg: None, notes };
+    finish(&peers.output, &run, &shown)
+}
+
+fn way(peers: &PeersArguments) -> String {
+    let (from, to) = if peers.pull { (peers.peer, peers.device) } else { (peers.device, peers.peer) };
+    format!("device {from} to device {to}")
+}
+
+/// Gives overtake the rate between the devices, as measured now.
+fn set_rate(stage: &mut Stage, sizes: Sizes) -> Result<Option<String>> {
+    let raw = sizes.raw(&stage.shop)?;
+    let pace = Pace { rounds: 1, ..Pace::of(RATE_SECONDS) };
+    let measured = runner::run(&[raw.scenario], pace, &mut |_| {})?;
+    let Some(gbps) = measured.first().and_then(|measured| measured.bulk.gbps()) else { return Ok(None) };
+    let rate = (gbps.round() as u32).max(1);
+    let options = &mut stage.shop.options;
+    let path = |path: PathOptions| PathOptions { gbps: rate, ..path };
+    let name = match sizes.direction {
+        Direction::Peer => {
+            options.peer = path(options.peer);
+            "peer_gbps"
+        }
+        _ => {
+            options.on_device = path(options.on_device);
+            "on_device_gbps"
+        }
+    };
+    Ok(Some(format!("{name}={rate}, as measured before; chunks follow from it")))
+}
+
+fn cases(stage: &Stage, sizes: Sizes) -> Result<Vec<Case>> {
+    let shop = &stage.shop;
+    let mut cases = vec![sizes.idle(shop)?, sizes.raw(shop)?];
+    for method in METHODS {
+        cases.push(sizes.method(shop, method, Load::Both, &shop.options, None)?);
+    }
+    let again = MethodName::Native.make(shop, &shop.options, sizes.cargo())?;
+    cases.push(sizes.case(Label::plain(CONTROL), Load::Both, &Arc::clone(&again), 4));
+    Ok(cases)
+}
+
+/// The measurements of each case, by round.
+fn measure(stage: &Stage, peers: &PeersArguments, cases: &[Case]) -> Result<Vec<Vec<Measured>>> {
+    let rounds = u64::from(peers.rounds);
+    let mut progress = stage.progress(peers.seconds, cases.len() * peers.rounds as usize);
+    let pace = Pace { rounds: 1, span: Nanos(span(peers.seconds).0 / rounds.max(1)), ..Pace::of(peers.seconds) };
+    let mut all: Vec<Vec<Measured>> = cases.iter().map(|_| Vec::new()).collect();
+    for round in 0..peers.rounds as usize {
+        let mut order: Vec<usize> = (0..cases.len()).collect();
+        order.rotate_left(round % cases.len());
+        let scenarios: Vec<_> = order.iter().map(|case| cases[*case].scenario.clone()).collect();
+        let measured = runner::run(&scenarios, pace, &mut |scenario| progress.step(&scenario.name))?;
+        order.into_iter().zip(measured).for_each(|(case, measured)| all[case].push(measured));
+    }
+    Ok(all)
+}
+
+/// The slices of the case of this name.
+fn slices<'a>(cases: &[Case], rounds: &'a [Vec<Measured>], name: &str) -> &'a [Measured] {
+    let found = cases.iter().zip(rounds).find(|(case, _)| case.label.method == name);
+    found.map_or(&[], |(_, slices)| slices)
+}
+
+fn p50_us(measured: &Measured) -> Option<f64> {
+    Distribution::new(measured.urgent.latency_ns.clone()).map(|all| all.quantile_us(0.5))
+}
+
+/// The figure of one case by that of another, round by round.
+fn ratio(
+    cases: &[Case],
+    rounds: &[Vec<Measured>],
+    (name, reference): (&str, &str),
+    figure: impl Fn(&Measured) -> Option<f64>,
+) -> Option<Spread> {
+    let pairs = slices(cases, rounds, name).iter().zip(slices(cases, rounds, reference));
+    Spread::of(pairs.filter_map(|(own, other)| Some(figure(own)? / figure(other)?)).collect())
+}
+
+/// The median latency by that of a reference.
+fn slowdown(cases: &[Case], rounds: &[Vec<Measured>], name: &str, reference: &str) -> Option<Spread> {
+    ratio(cases, rounds, (name, reference), p50_us)
+}
+
+fn verdict(stage: &Stage, cases: &[Case], rounds: &[Vec<Measured>], rows: &[BenchRow]) -> Vec<String> {
+    let mut text = Vec::new();
+    let native = MethodName::Native.label().method;
+    if let Some(control) = slowdown(cases, rounds, CONTROL, native) {
+        let (least, most) = CONTROL_LIMITS;
+        let holds = (least..=most).contains(&control.median);
+        let what = "control: plain streams again, against themselves";
+        text.push(judged(what, control.median, "", &format!("{least} to {most}"), holds));
+    }
+    let p50 = |name: &str| rows.iter().find(|row| row.method == name).and_then(|row| row.p50_us);
+    for method in OURS {
+        let (name, chunk_us) = (method.label().method, stage.shop.options.blocking_max.as_us());
+        let limit_us = p50(IDLE).unwrap_or(0.0) + SLACK_US + if method.has_chunks() { chunk_us } else { 0.0 };
+        if let Some(us) = p50(name) {
+            let limit = format!("{limit_us:.1} us, idle and a chunk");
+            text.push(judged(&format!("{name}: urgent copy, median"), us, " us", &limit, us <= limit_us));
+        }
+        if let Some(part) = slowdown(cases, rounds, name, native) {
+            let holds = part.median < 1.0;
+            text.push(judged(&format!("{name}: urgent copy, by that of plain streams"), part.median, "", "1", holds));
+        }
+        if let Some(kept) = ratio(cases, rounds, (name, RAW), |measured| measured.bulk.gbps()) {
+            let limit = format!("{KEPT_MIN} of raw");
+            text.push(judged(&format!("{name}: bulk, by raw"), kept.median, "", &limit, kept.median >= KEPT_MIN));
+        }
+    }
+    text
+}
