@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use hal::primitive::{AtomicU64, Mutex, Ordering, lock};
 use hal::{DevicePtr, Driver, Result};
 
 use crate::Layout;
 use crate::ledger::{Boost, Ledger, Pending};
-use crate::primitive::{AtomicU64, Mutex, Ordering, lock};
 use crate::words::Words;
 use terms::{Priorities, Priority};
 

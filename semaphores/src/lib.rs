@@ -51,7 +51,6 @@
 mod bank;
 mod emulation;
 mod ledger;
-mod primitive;
 mod words;
 
 pub use bank::{Bank, Counts, LIFTS, Publish};

@@ -69,6 +69,7 @@ mod launch;
 pub mod locks;
 mod memop;
 mod memory;
+pub mod primitive;
 mod shape;
 mod stream;
 mod time;

@@ -1,11 +1,9 @@
 //! A thread of the layer sleeps and is woken by its bell: in virtual time where time is virtual, and by parking
 //! otherwise.
 
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::thread::Thread;
 use std::time::Duration;
 
+use hal::primitive::{AtomicBool, AtomicU64, OnceLock, Ordering, Thread, current, park};
 use hal::{Host, Nanos};
 
 /// A bell with one listening thread.
@@ -58,18 +56,20 @@ impl Bell {
 
     /// Makes the calling thread the listener.
     pub fn listen(&self) {
-        let _ = self.listener.set(std::thread::current());
+        let _ = self.listener.set(current());
         // A thread that rings after this sees the listener, and the listener sees an earlier ring: both take this step
         // in one order. Without it each could miss the other.
         self.post();
     }
 
     /// Sleeps until `news`, or until the time to look again if there is one. With such a time and in real time, only a
-    /// wake ends the sleep early; `news` can wait for that look.
+    /// wake ends the sleep early; `news` can wait for that look. A listener that has been asked to end does not sleep:
+    /// it may have counted the ring that asked it before it looks for news.
     #[expect(clippy::disallowed_methods, reason = "a host with real time: the thread that rings wakes this one")]
     pub fn wait(&self, host: &dyn Host, again: Option<Nanos>, news: &mut (dyn FnMut() -> bool + Send)) {
+        let mut news = || self.has_ended() || news();
         if host.is_virtual() {
-            host.wait_until(again, news);
+            host.wait_until(again, &mut news);
             return;
         }
         match again {
@@ -80,9 +80,10 @@ impl Bell {
                 }
             }
             None => {
-                self.asleep.store(true, Ordering::SeqCst);
+                // A swap, as that of a ringer: the one that comes second sees what the other did before its own.
+                self.asleep.swap(true, Ordering::SeqCst);
                 while !news() {
-                    std::thread::park();
+                    park();
                 }
                 self.asleep.store(false, Ordering::SeqCst);
             }
@@ -90,7 +91,7 @@ impl Bell {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
     use driver::RealHost;

@@ -53,7 +53,6 @@ const PARTS: [Part; 7] = [
             "semaphores/src/bank.rs",
             "semaphores/src/emulation.rs",
             "semaphores/src/ledger.rs",
-            "semaphores/src/primitive.rs",
             "semaphores/src/words.rs",
         ],
         tests: &["--tests"],
