@@ -62,8 +62,7 @@ pub(crate) fn look_after(shared: &Arc<Shared>, host: &dyn Host) {
 fn look(shared: &Arc<Shared>, now: Nanos, uncovered_since: &mut Option<Nanos>) -> Look {
     let mut held = shared.enter();
     held.expectations.look(now);
-    if held.is_handed_over {
-        held.is_handed_over = false;
+    if held.turn.resume() {
         shared.pump(held);
         held = shared.enter();
     }
@@ -78,7 +77,8 @@ fn look(shared: &Arc<Shared>, now: Nanos, uncovered_since: &mut Option<Nanos>) -
     if held.losing.is_some() {
         return Look::Lost;
     }
-    (held.has_news, held.is_completion_asleep) = (held.is_handed_over, true);
+    let is_handed_over = held.turn.is_handed_over();
+    held.sleepers.completion_sleeps(is_handed_over);
     let marks: Marks = (0..).zip(&held.marks).filter_map(|(lane, marks)| Some((lane, marks.first()?))).collect();
     let flush_at = uncovered_since.map(|since| since + FLUSH_AFTER);
     let Some(newest) = marks.iter().map(|(_, mark)| mark.recorded).max() else {

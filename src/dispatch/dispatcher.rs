@@ -20,8 +20,10 @@ use crate::dispatch::marks::{MARKS_MAX, Marks};
 use crate::dispatch::options::{DispatchOptions, WORKERS_MAX};
 use crate::dispatch::rest::rest;
 use crate::dispatch::shared::{Shared, bury};
+use crate::dispatch::sleepers::Sleepers;
 use crate::dispatch::state::State;
 use crate::dispatch::statistics::DispatchStatistics;
+use crate::dispatch::turn::Turn;
 use crate::dispatch::{completion, workers};
 use crate::work::fault::Error;
 
@@ -132,18 +134,15 @@ fn shared(overtake: &Arc<Overtake>, lanes: Vec<PriorityStream>, graph: Graph, op
         faults: Faults::default(),
         statistics: DispatchStatistics::default(),
         expectations: Expectations::default(),
-        is_dispatching: false,
+        turn: Turn::default(),
         is_closed: false,
         losing: None,
-        is_completion_asleep: false,
+        sleepers: Sleepers::default(),
         waiting: 0,
-        has_news: false,
-        asleep: 0,
         flush: false,
         may_want: false,
         dead: Vec::new(),
         lifts: Vec::new(),
-        is_handed_over: false,
         joins: Vec::new(),
     };
     Shared {
@@ -183,7 +182,7 @@ impl Drop for Dispatcher {
 fn close(shared: &Arc<Shared>, threads: Vec<Worker>) {
     shared.enter().is_closed = true;
     // The thread that dispatches may be in a function of the caller's, which has an end.
-    while shared.enter().is_dispatching {
+    while shared.enter().turn.is_taken() {
         shared.driver.host().sleep(hal::Nanos::from_us(10));
     }
     threads.iter().for_each(Worker::end);

@@ -1,81 +1,62 @@
 //! The dispatcher's lock, held. When it is let go of, sleeping threads are rung that have something to do.
 
 use std::ops::{Deref, DerefMut};
-use std::sync::MutexGuard;
 
 use crate::dispatch::bells::Bells;
-use crate::dispatch::state::State;
+use crate::dispatch::sleepers::{Calls, Sleeps};
 
 /// The state, locked.
-pub(crate) struct Held<'s> {
+pub(crate) struct Held<'s, G: DerefMut<Target: Sleeps>> {
     /// Dropped first: threads are rung without the lock.
-    state: MutexGuard<'s, State>,
+    state: G,
     rings: Rings<'s>,
 }
 
 /// The threads that are rung when it is dropped.
 struct Rings<'s> {
     bells: &'s Bells,
-    any: bool,
-    worker: Option<u32>,
-    completion: bool,
+    calls: Option<Calls>,
 }
 
-impl<'s> Held<'s> {
+impl<'s, G: DerefMut<Target: Sleeps>> Held<'s, G> {
     #[inline]
-    pub fn new(bells: &'s Bells, state: MutexGuard<'s, State>) -> Held<'s> {
-        Held { state, rings: Rings { bells, any: false, worker: None, completion: false } }
+    pub fn new(bells: &'s Bells, state: G) -> Held<'s, G> {
+        Held { state, rings: Rings { bells, calls: None } }
     }
 }
 
-impl Deref for Held<'_> {
-    type Target = State;
+impl<G: DerefMut<Target: Sleeps>> Deref for Held<'_, G> {
+    type Target = G::Target;
 
     #[inline]
-    fn deref(&self) -> &State {
+    fn deref(&self) -> &G::Target {
         &self.state
     }
 }
 
-impl DerefMut for Held<'_> {
+impl<G: DerefMut<Target: Sleeps>> DerefMut for Held<'_, G> {
     #[inline]
-    fn deref_mut(&mut self) -> &mut State {
+    fn deref_mut(&mut self) -> &mut G::Target {
         &mut self.state
     }
 }
 
-impl Drop for Held<'_> {
+impl<G: DerefMut<Target: Sleeps>> Drop for Held<'_, G> {
     #[inline]
     fn drop(&mut self) {
-        let state = &mut *self.state;
-        let has_work = state.asleep != 0 && state.graph.has_host_function();
-        if has_work || (state.has_news && state.is_completion_asleep) {
-            self.rings.choose(state);
+        if self.state.may_call() {
+            self.rings.calls = Some(self.state.calls());
         }
     }
 }
 
 impl Rings<'_> {
     #[inline(never)]
-    fn choose(&mut self, state: &mut State) {
-        self.any = true;
-        if state.asleep != 0 && !state.is_closed && state.graph.has_host_function() {
-            // One is enough: it rings the next if there is more.
-            self.worker = Some(state.asleep.trailing_zeros());
-            state.asleep &= state.asleep - 1;
-        }
-        self.completion = state.is_completion_asleep && state.has_news;
-        if self.completion {
-            state.is_completion_asleep = false;
-        }
-    }
-
-    #[inline(never)]
-    fn ring(&self) {
-        if let Some(index) = self.worker {
+    fn ring(&self, calls: Calls) {
+        if let Some(index) = calls.worker {
             self.bells.workers[index as usize].ring();
         }
-        if self.completion {
+        if calls.completion {
             self.bells.completion.wake();
         }
     }
@@ -84,8 +65,8 @@ impl Rings<'_> {
 impl Drop for Rings<'_> {
     #[inline]
     fn drop(&mut self) {
-        if self.any {
-            self.ring();
+        if let Some(calls) = self.calls {
+            self.ring(calls);
         }
     }
 }

@@ -24,7 +24,7 @@ impl State {
     pub fn lose(&mut self, cause: Cause) {
         if !self.statistics.is_device_lost {
             self.statistics.is_device_lost = true;
-            (self.losing, self.has_news) = (Some(cause), true);
+            (self.losing, self.sleepers.has_news) = (Some(cause), true);
         }
     }
 
@@ -62,18 +62,17 @@ impl Shared {
     /// The nodes of a lost device end as soon as its lanes are at rest, and no thread is about to submit work.
     pub fn end_lost(self: &Arc<Shared>, host: &dyn Host) {
         let mut held = self.enter();
-        if held.is_dispatching {
+        if !held.turn.begin() {
             drop(held);
             return host.sleep(LOOK_SPAN);
         }
-        held.is_dispatching = true;
         drop(held);
         if let Err(error) = rest(&*self.driver, &self.lanes) {
             log::warn!("the device of the dispatcher is dead: {error}");
         }
         let mut held = self.enter();
         held.lost();
-        held.is_dispatching = false;
+        held.turn.end();
         self.pump(held);
     }
 }

@@ -13,12 +13,16 @@ mod held;
 mod inside;
 mod loss;
 mod marks;
+#[cfg(all(test, loom))]
+mod models;
 mod options;
 mod rest;
 pub(crate) mod shared;
+mod sleepers;
 pub(crate) mod state;
 mod statistics;
 pub(crate) mod step;
+mod turn;
 mod workers;
 
 pub use dispatcher::Dispatcher;

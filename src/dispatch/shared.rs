@@ -1,14 +1,12 @@
 //! The dispatcher as its threads, its tasks and their handles share it.
 //!
-//! The thread that makes a task ready dispatches it: it takes steps until there is none. Only one thread at a time
-//! takes steps; a thread that finds another one at it leaves its tasks to that one. That one sees them: it looks for a
-//! further step, and stops dispatching if there is none, without letting go of the lock between.
+//! The thread that makes a task ready dispatches it: it takes steps until there is none ([`take_steps`]).
 
 use std::any::Any;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use copies::copy::{CopyHandle, Lift};
 use copies::{Overtake, PriorityStream};
@@ -20,18 +18,19 @@ use hal::{Driver, Nanos, Wait};
 use crate::dispatch::bells::Bells;
 use crate::dispatch::body::Dead;
 use crate::dispatch::captures;
-use crate::dispatch::held::Held;
+use crate::dispatch::held;
 use crate::dispatch::inside;
 use crate::dispatch::marks::{Join, Mark};
 use crate::dispatch::rest::is_idle;
 use crate::dispatch::state::State;
 use crate::dispatch::step::{Launching, Panic, Step};
+use crate::dispatch::turn::{STEPS_MAX, take_steps};
 use crate::work::fault::{Error, Reason};
 use crate::work::function::{Function, More, WorkResult};
 use crate::work::lane::{Inside, Lane};
 
-/// A thread takes so many steps before it hands over.
-const STEPS_MAX: u32 = 256;
+/// The state, locked.
+pub(crate) type Held<'s> = held::Held<'s, MutexGuard<'s, State>>;
 
 /// The parts of a dispatcher that its threads share.
 pub(crate) struct Shared {
@@ -69,43 +68,35 @@ impl Shared {
         self.lanes[0].inner().at_home(body)
     }
 
-    /// Takes the steps that can be taken, unless another thread does. The completion thread goes on if there are many:
-    /// a thread that submits one task does not have to dispatch those of all others for ever.
+    /// Takes the steps that can be taken, unless another thread does.
     #[inline]
     pub fn pump<'s>(self: &'s Arc<Shared>, mut held: Held<'s>) {
         held.collect();
-        if held.is_dispatching { let_go(held) } else { self.dispatch(held) }
+        if held.turn.begin() { self.dispatch(held) } else { let_go(held) }
     }
 
     #[inline(never)]
     fn dispatch<'s>(self: &'s Arc<Shared>, mut held: Held<'s>) {
-        held.is_dispatching = true;
         let _inside = inside::Inside::begin(Arc::as_ptr(self) as usize);
-        let mut turn = Turn { visit: None, joins: std::mem::take(&mut held.joins) };
-        let mut steps = 0;
-        while let Some(step) = held.step(&mut turn.joins) {
+        let (mut visit, mut joins) = (Visit::default(), std::mem::take(&mut held.joins));
+        held = take_steps(held, &mut joins, STEPS_MAX, |held, step, joins| {
             let_go(held);
-            held = match step {
-                Step::Launch(launching) => self.launch(launching, &mut turn),
-                other => self.take(other, &mut turn),
+            let mut held = match step {
+                Step::Launch(launching) => self.launch(launching, &mut visit, joins),
+                other => self.take(other, &mut visit, joins),
             };
             held.collect();
-            steps += 1;
-            if steps == STEPS_MAX {
-                (held.is_handed_over, held.has_news) = (true, true);
-                break;
-            }
-        }
-        held.joins = turn.joins;
-        held.is_dispatching = false;
+            held
+        });
+        held.joins = joins;
         let_go(held);
         // The context before is made current again by a driver call: not under the lock.
-        drop(turn.visit);
+        drop(visit);
     }
 
     /// Takes a step that is no launch.
     #[inline(never)]
-    fn take<'s>(self: &'s Arc<Shared>, step: Step, turn: &mut Turn<'s>) -> Held<'s> {
+    fn take<'s>(self: &'s Arc<Shared>, step: Step, visit: &mut Visit<'s>, joins: &[Join]) -> Held<'s> {
         match step {
             Step::Light(node, function) => {
                 let outcome = run(function);
@@ -120,23 +111,23 @@ impl Shared {
                 held
             }
             Step::Record { lane, value, event } => {
-                let recorded = turn.visit(self).and_then(|()| self.driver.event_record(event, self.lane(lane).raw()));
+                let recorded = visit.begin(self).and_then(|()| self.driver.event_record(event, self.lane(lane).raw()));
                 let mark = Mark { value, event, recorded: self.driver.host().now() };
                 let mut held = self.enter();
                 held.recorded(lane, mark, recorded);
                 held
             }
-            Step::Launch(launching) => self.launch(launching, turn),
+            Step::Launch(launching) => self.launch(launching, visit, joins),
         }
     }
 
     /// Makes a launch behind its joins, and reports it.
     #[inline]
-    fn launch<'s>(self: &'s Arc<Shared>, mut launching: Launching, turn: &mut Turn<'s>) -> Held<'s> {
-        if let Err(error) = turn.visit(self).and_then(|()| self.join(launching.lane, &turn.joins)) {
-            return self.not_joined(launching, turn, error);
+    fn launch<'s>(self: &'s Arc<Shared>, mut launching: Launching, visit: &mut Visit<'s>, joins: &[Join]) -> Held<'s> {
+        if let Err(error) = visit.begin(self).and_then(|()| self.join(launching.lane, joins)) {
+            return self.not_joined(launching, joins, error);
         }
-        let Launching { node, lane, turn: number_of_turn, priority, .. } = launching;
+        let Launching { node, lane, turn, priority, .. } = launching;
         let is_lent = &self.lent[usize::from(lane)];
         let mut entered = Lane {
             inside: &**self,
@@ -144,7 +135,7 @@ impl Shared {
             stream: self.lane(lane),
             node,
             number: lane,
-            turn: number_of_turn,
+            turn,
             priority,
             can_begin: Cell::new(launching.can_begin),
             copies: Vec::new(),
@@ -156,11 +147,11 @@ impl Shared {
             (outcome, lost) = self.look_after(lane, outcome);
         }
         // To read the clock costs as much as the rest of this.
-        let has_recorded = turn.joins.iter().any(|join| join.record.is_some());
+        let has_recorded = joins.iter().any(|join| join.record.is_some());
         let at = if has_recorded { self.driver.host().now() } else { Nanos::ZERO };
         let mut held = self.enter();
-        if !turn.joins.is_empty() {
-            held.joined(&turn.joins, at);
+        if !joins.is_empty() {
+            held.joined(joins, at);
         }
         held.launched(node, Some(launching.work), copies, outcome);
         if let Some(error) = lost {
@@ -171,9 +162,9 @@ impl Shared {
     }
 
     #[cold]
-    fn not_joined<'s>(&'s self, launching: Launching, turn: &Turn<'s>, error: hal::Error) -> Held<'s> {
+    fn not_joined(&self, launching: Launching, joins: &[Join], error: hal::Error) -> Held<'_> {
         let mut held = self.enter();
-        held.not_joined(launching, &turn.joins, error);
+        held.not_joined(launching, joins, error);
         held
     }
 
@@ -235,7 +226,7 @@ impl Shared {
     fn waits(&self, more: i32) {
         let mut held = self.enter();
         held.waiting = held.waiting.saturating_add_signed(more);
-        held.has_news |= more > 0;
+        held.sleepers.has_news |= more > 0;
     }
 
     /// One task comes after another.
@@ -284,19 +275,15 @@ impl Inside for Shared {
     }
 }
 
-/// A thread that takes steps.
-struct Turn<'s> {
-    /// The context of the device is current from the first step that needs it until this is dropped.
-    visit: Option<contexts::Entered<'s>>,
-    /// The joins of the launch at hand.
-    joins: Vec<Join>,
-}
+/// The context of the device, current from the first step that needs it until this is dropped.
+#[derive(Default)]
+struct Visit<'s>(Option<contexts::Entered<'s>>);
 
-impl<'s> Turn<'s> {
+impl<'s> Visit<'s> {
     #[inline]
-    fn visit(&mut self, shared: &'s Shared) -> hal::Result<()> {
-        if self.visit.is_none() {
-            self.visit = Some(shared.overtake.cuda_context().enter()?);
+    fn begin(&mut self, shared: &'s Shared) -> hal::Result<()> {
+        if self.0.is_none() {
+            self.0 = Some(shared.overtake.cuda_context().enter()?);
         }
         Ok(())
     }

@@ -8,7 +8,9 @@ use crate::dispatch::body::{Bodies, Dead};
 use crate::dispatch::expectations::Expectations;
 use crate::dispatch::faults::Faults;
 use crate::dispatch::marks::{Join, Mark, Marks};
+use crate::dispatch::sleepers::{Calls, Sleepers, Sleeps};
 use crate::dispatch::statistics::DispatchStatistics;
+use crate::dispatch::turn::Turn;
 use crate::work::fault::{Error, Fault, Reason};
 use crate::work::outcome::Outcome;
 use crate::work::set::Set;
@@ -21,20 +23,14 @@ pub(crate) struct State {
     pub faults: Faults,
     pub statistics: DispatchStatistics,
     pub expectations: Expectations,
-    /// A thread takes steps; the others leave them to it.
-    pub is_dispatching: bool,
+    pub turn: Turn,
     /// No further step is taken.
     pub is_closed: bool,
     /// The device is lost, for this cause, and its lanes are not at rest yet.
     pub losing: Option<Cause>,
-    /// The completion thread sleeps until it is rung.
-    pub is_completion_asleep: bool,
+    pub sleepers: Sleepers,
     /// Threads that wait for tasks.
     pub waiting: u32,
-    /// There is something that the completion thread has not seen.
-    pub has_news: bool,
-    /// The workers that sleep until they are rung, a bit each.
-    pub asleep: u64,
     /// All lanes are to be marked.
     pub flush: bool,
     /// A lane may be wanting a mark. Without it no lane is.
@@ -43,10 +39,21 @@ pub(crate) struct State {
     pub dead: Vec<Dead>,
     /// Nodes whose priority has changed since they were submitted.
     pub lifts: Vec<(NodeId, Priority)>,
-    /// Steps are left that no thread takes: the completion thread is to do that.
-    pub is_handed_over: bool,
     /// The list of joins, while no thread takes steps.
     pub joins: Vec<Join>,
+}
+
+impl Sleeps for State {
+    #[inline]
+    fn may_call(&self) -> bool {
+        (self.sleepers.has_worker() && self.graph.has_host_function()) || self.sleepers.is_completion_called()
+    }
+
+    #[inline(never)]
+    fn calls(&mut self) -> Calls {
+        let has_function = !self.is_closed && self.graph.has_host_function();
+        self.sleepers.calls(has_function)
+    }
 }
 
 impl State {
@@ -96,7 +103,7 @@ impl State {
             };
             // A thread that finds the set idle finds all outcomes.
             set.ended();
-            self.has_news |= self.expectations.ended(body.kind, body.priority);
+            self.sleepers.has_news |= self.expectations.ended(body.kind, body.priority);
             body.bury(is_to_be_told, &mut self.dead);
         }
     }

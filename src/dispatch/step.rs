@@ -6,6 +6,7 @@ use hal::{Event, Nanos};
 
 use crate::dispatch::marks::{Join, Mark, Marks};
 use crate::dispatch::state::State;
+use crate::dispatch::turn::{Steps, Turn};
 use crate::work::fault::Reason;
 use crate::work::function::{Function, Launch, More, Work, WorkResult};
 
@@ -28,10 +29,19 @@ pub(crate) enum Step {
     Lift(Vec<CopyHandle>, Priority),
 }
 
-impl State {
-    /// The next step of the device or of a light function. The joins of a launch are put into the list.
+impl Steps for State {
+    type Step = Step;
+    /// The joins of a launch are put into the list.
+    type Kit = Vec<Join>;
+
     #[inline]
-    pub fn step(&mut self, joins: &mut Vec<Join>) -> Option<Step> {
+    fn turn(&mut self) -> &mut Turn {
+        &mut self.turn
+    }
+
+    /// The next step of the device or of a light function.
+    #[inline]
+    fn step(&mut self, joins: &mut Vec<Join>) -> Option<Step> {
         if self.is_closed {
             return None;
         }
@@ -53,6 +63,12 @@ impl State {
         if self.graph.has_light_function() { self.light_step() } else { None }
     }
 
+    fn tell(&mut self) {
+        self.sleepers.has_news = true;
+    }
+}
+
+impl State {
     #[inline]
     fn has_lifts(&self) -> bool {
         self.graph.has_inherited() || !self.lifts.is_empty()
@@ -133,7 +149,7 @@ impl State {
     pub fn joined(&mut self, joins: &[Join], at: Nanos) {
         self.statistics.joins += joins.len() as u64;
         for join in joins {
-            self.has_news |= join.record.is_some();
+            self.sleepers.has_news |= join.record.is_some();
             if let Some(value) = join.record {
                 self.statistics.marks += 1;
                 self.marks[usize::from(join.lane)].push(Mark { value, event: join.event, recorded: at });
@@ -184,7 +200,7 @@ impl State {
         };
         if let Some(point) = at {
             let marks = &mut self.marks[usize::from(point.lane)];
-            self.has_news |= !marks.is_uncovered();
+            self.sleepers.has_news |= !marks.is_uncovered();
             marks.submitted = point.value;
             marks.ends_with_kernel = is_kernel;
             if is_waited_for || is_wanted {
@@ -200,7 +216,7 @@ impl State {
         match result {
             Ok(()) => {
                 self.statistics.marks += 1;
-                self.has_news = true;
+                self.sleepers.has_news = true;
                 marks.push(mark);
             }
             Err(error) => {

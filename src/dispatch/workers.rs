@@ -29,7 +29,7 @@ pub(crate) fn work(shared: &Arc<Shared>, host: &dyn Host, index: usize) {
             shared.pump(held);
             continue;
         }
-        held.asleep |= 1 << index;
+        held.sleepers.worker_sleeps(index);
         drop(held);
         let news = || bell.count() != seen;
         if !host.is_virtual() {

@@ -1,10 +1,9 @@
 //! The outcome of a task, which its node and its handles share.
 
-use std::sync::atomic::{AtomicU8, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::task::Waker;
 
-use hal::locks::lock;
+use hal::primitive::{AtomicU8, Mutex, Ordering, lock};
 
 use crate::work::fault::Error;
 
@@ -92,14 +91,19 @@ impl Outcome {
     /// is used again, if no handle has it any more, and no thread that is to wake its futures.
     #[inline]
     pub fn renew(outcome: &mut Arc<Outcome>) {
-        match Arc::get_mut(outcome).map(|own| own.state.get_mut()) {
-            Some(state) if matches!(*state, DONE | PENDING) => *state = PENDING,
+        match Arc::get_mut(outcome).map(|own| &own.state) {
+            Some(state) if matches!(state.load(Ordering::Relaxed), DONE | PENDING) => {
+                state.store(PENDING, Ordering::Relaxed);
+            }
             _ => *outcome = Arc::default(),
         }
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, loom))]
+mod models;
+
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
 

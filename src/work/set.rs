@@ -1,12 +1,14 @@
 //! A set of tasks, as its tasks know it.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::Arc;
 
 use graph::NodeId;
-use hal::locks::lock;
+use hal::primitive::{AtomicBool, AtomicU64, Mutex, OnceLock, Ordering, lock};
 
 use crate::work::fault::Fault;
+
+#[cfg(all(test, loom))]
+mod models;
 
 /// A set of tasks.
 #[derive(Debug, Default)]

@@ -1,0 +1,55 @@
+//! Model checks of the end of a task, beside threads that ask and futures that wait.
+
+use std::task::Wake;
+
+use hal::primitive::AtomicBool;
+use loom::thread;
+
+use super::*;
+
+#[derive(Default)]
+struct Flag(AtomicBool);
+
+impl Wake for Flag {
+    fn wake(self: Arc<Self>) {
+        self.0.store(true, Ordering::Release);
+    }
+}
+
+/// A future that is told to wait is woken.
+#[test]
+fn no_future_waits_for_ever() {
+    loom::model(|| {
+        let (outcome, flags) = (Arc::<Outcome>::default(), [(); 2].map(|()| Arc::<Flag>::default()));
+        let its = Arc::clone(&outcome);
+        let ending = thread::spawn(move || {
+            if its.set_done() {
+                its.wake();
+            }
+        });
+        let (other, flag) = (Arc::clone(&outcome), Arc::clone(&flags[1]));
+        let polling = thread::spawn(move || other.poll(&Waker::from(flag)).is_some());
+        let is_known = outcome.poll(&Waker::from(Arc::clone(&flags[0]))).is_some();
+        let other_is_known = polling.join().unwrap();
+        ending.join().unwrap();
+        for (is_known, flag) in [is_known, other_is_known].into_iter().zip(&flags) {
+            assert!(is_known || flag.0.load(Ordering::Acquire), "a future waits for ever");
+        }
+    });
+}
+
+/// A thread that sees a failure sees its reason too.
+#[test]
+fn a_failure_is_never_seen_without_its_reason() {
+    loom::model(|| {
+        let outcome = Arc::<Outcome>::default();
+        let its = Arc::clone(&outcome);
+        let ending = thread::spawn(move || its.set_failed(Error::Forked));
+        if outcome.is_known() {
+            assert!(outcome.has_failed());
+            assert!(matches!(outcome.get(), Some(Err(Error::Forked))));
+        }
+        assert!(!ending.join().unwrap(), "no future waits");
+        assert!(matches!(outcome.get(), Some(Err(Error::Forked))));
+    });
+}
