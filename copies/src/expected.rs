@@ -82,6 +82,9 @@ impl fmt::Debug for Expected {
 
 impl Drop for Expected {
     fn drop(&mut self) {
+        if self.inner.is_of_parent() {
+            return std::mem::forget(Arc::clone(&self.inner));
+        }
         self.directions().for_each(|direction| self.inner.engine(direction).census.close(self.priority));
     }
 }

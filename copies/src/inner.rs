@@ -5,6 +5,7 @@ use std::sync::{Arc, OnceLock};
 use channels::probe;
 use channels::{Adder, Pace};
 use contexts::{CudaContext, Going};
+use doors::forks::Process;
 use hal::{CaptureMode, CaptureStatus, Code, DevicePtr, Driver, Event, Result, Stream};
 use semaphores::{Bank, Layout, Words};
 use terms::{Direction, Priority};
@@ -43,6 +44,7 @@ pub struct Inner {
     /// There from the beginning of the end on: all fields above were made in the context, and are dropped in it.
     going: Option<Going>,
     pub(crate) context: CudaContext,
+    process: Process,
 }
 
 const _: () = assert!(std::mem::offset_of!(Inner, options) <= 64);
@@ -89,6 +91,7 @@ impl Inner {
             engines,
             going: None,
             context: context.clone(),
+            process: Process::this(),
         };
         inner.tell(queues);
         Ok(inner)
@@ -173,6 +176,12 @@ impl Inner {
     /// Runs `body` in the layer's context, with any context current on the calling thread.
     pub fn at_home<T>(&self, body: impl FnOnce() -> T) -> T {
         self.context.visit(|| hal::beside_captures(&*self.driver, body))
+    }
+
+    /// Whether the caller is in the child of a fork. There the threads and the device are the parent's, and a lock may
+    /// be held for ever: an object that is dropped there stays as it is, and is leaked.
+    pub(crate) fn is_of_parent(&self) -> bool {
+        !self.process.is_this()
     }
 
     /// The driver underneath.

@@ -261,6 +261,9 @@ impl fmt::Debug for Overtake {
 
 impl Drop for Overtake {
     fn drop(&mut self) {
+        if self.inner.is_of_parent() {
+            return std::mem::forget((std::mem::take(&mut self.threads), Arc::clone(&self.inner)));
+        }
         self.leave();
         if log::log_enabled!(log::Level::Info) {
             let Statistics { urgent, kernel, engine, native, rescues, guard_rescues, .. } = self.statistics();

@@ -31,7 +31,7 @@ const READY: usize = 2;
 /// has one. If a batch cannot go by kernel, the driver makes its copies one by one, and [`crate::Statistics::native`]
 /// counts them with the reason.
 ///
-/// A queue that is dropped is flushed.
+/// A queue that is dropped is flushed, but not in the child of a fork.
 ///
 /// # Example
 /// ```
@@ -283,6 +283,9 @@ fn side_of(way: Way) -> usize {
 
 impl Drop for CopyQueue {
     fn drop(&mut self) {
+        if self.stream.inner.is_of_parent() {
+            return std::mem::forget((std::mem::take(&mut self.sides), Arc::clone(&self.stream)));
+        }
         if let Err(error) = self.flush() {
             log::warn!("a copy of a queue that was dropped could not be made: {error}. Flush it to get the error");
         }

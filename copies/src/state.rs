@@ -127,6 +127,9 @@ fn half(direction: Direction) -> usize {
 
 impl Drop for StreamState {
     fn drop(&mut self) {
+        if self.inner.is_of_parent() {
+            return std::mem::forget(Arc::clone(&self.inner));
+        }
         // Work that was given to the shadow still happens.
         self.shadow.take().into_iter().for_each(|shadow| self.inner.shadows.give(shadow));
         if self.owned {

@@ -209,6 +209,9 @@ impl fmt::Debug for PriorityStream {
 
 impl Drop for PriorityStream {
     fn drop(&mut self) {
+        if self.state.inner.is_of_parent() {
+            return std::mem::forget(Arc::clone(&self.state));
+        }
         self.state.close();
     }
 }

@@ -1,7 +1,7 @@
 //! Model checks of the turn to take steps, and of threads that sleep until there is something to do.
 //!
-//! The turn, the sleepers, the held lock and the bells are the dispatcher's own. Counts stand in the place of the graph.
-//! A thread that sleeps for ever is a deadlock, which ends the check.
+//! The turn, the sleepers, the held lock and the bells are the dispatcher's own. Counts stand in the place of the
+//! graph. A thread that sleeps for ever is a deadlock, which ends the check.
 
 use driver::RealHost;
 use hal::primitive::{AtomicBool, Mutex, MutexGuard, Ordering, lock};

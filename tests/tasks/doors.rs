@@ -8,7 +8,7 @@
 use std::sync::Arc;
 
 use hal::{DevicePtr, Function, Launch, Nanos};
-use overtake::copy::Request;
+use overtake::copy::{CopyQueue, Request};
 use overtake::task::{Arguments, Kernel, Lane, Shape, WorkResult};
 
 use crate::failure::{Outcome, ensure};
@@ -27,6 +27,13 @@ pub fn download(lane: &mut Lane<'_>, target: &Arc<Pinned>, source: Buffer, bytes
     // SAFETY: both ranges lie in memory of the rig.
     unsafe { lane.copy(&request)? };
     Ok(())
+}
+
+/// A copy to the device that waits for the queue's next flush.
+pub fn queue(queue: &mut CopyQueue, target: Buffer, source: &Arc<Pinned>, bytes: u64) -> overtake::hal::Result<()> {
+    let request = Request::htod(target.range(0, bytes), source.range(0, bytes), bytes);
+    // SAFETY: both ranges lie in memory of the rig.
+    unsafe { queue.copy(&request) }
 }
 
 /// A word to the device.

@@ -80,7 +80,7 @@ impl Bell {
                 }
             }
             None => {
-                // A swap, as that of a ringer: the one that comes second sees what the other did before its own.
+                // A swap, as that of a ringer: the one that comes second sees all that the first left.
                 self.asleep.swap(true, Ordering::SeqCst);
                 while !news() {
                     park();

@@ -4,16 +4,19 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
+use doors::forks::Process;
 use hal::{Driver, Host, HostThread, Result};
 
 /// A thread ends after so many panics: their cause does not pass.
 const PANICS_MAX: u32 = 100;
 
-/// A thread of the layer; it ends when this is dropped.
+/// A thread of the layer; it ends when this is dropped. In the child of a fork, which does not have the thread,
+/// dropping this does nothing.
 pub struct Worker {
     driver: Arc<dyn Driver>,
     end: Box<dyn Fn() + Send + Sync>,
     thread: Option<HostThread<()>>,
+    process: Process,
 }
 
 impl Worker {
@@ -28,7 +31,7 @@ impl Worker {
     ) -> Result<Worker> {
         let its_driver = Arc::clone(driver);
         let thread = hal::spawn(driver, name, move || persist(|| body(its_driver.host()), retreat))?;
-        Ok(Worker { driver: Arc::clone(driver), end: Box::new(end), thread: Some(thread) })
+        Ok(Worker { driver: Arc::clone(driver), end: Box::new(end), thread: Some(thread), process: Process::this() })
     }
 
     /// Asks the thread to end. Of several threads all are asked before the first is waited for: to wait for one lets
@@ -40,6 +43,11 @@ impl Worker {
 
 impl Drop for Worker {
     fn drop(&mut self) {
+        if !self.process.is_this() {
+            // The thread would be waited for in vain, and the rest is the thread's too.
+            let end = std::mem::replace(&mut self.end, Box::new(|| ()));
+            return std::mem::forget((self.thread.take(), end, Arc::clone(&self.driver)));
+        }
         self.end();
         if let Some(thread) = self.thread.take() {
             thread.join(self.driver.host());

@@ -5,7 +5,7 @@ use loom::thread;
 use super::*;
 use crate::work::fault::Reason;
 
-/// A set is idle after its last task, in whichever order they end, and its failure is seen by then.
+/// A set is idle after its last task, in all orders of the ends, and its failure is seen by then.
 #[test]
 fn an_idle_set_tells_of_its_failure() {
     loom::model(|| {

@@ -5,9 +5,11 @@ use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use hal::Nanos;
+use hal::{Device, Nanos};
+use overtake::copy::CopyQueue;
 use overtake::dispatch::DispatchOptions;
 use overtake::task::{Error, Handle, Lane, More};
+use overtake::{Expected, Options, Overtake, Priority, PriorityStream, Statistics};
 
 use crate::arm::Arm;
 use crate::bed::{self, Bed};
@@ -64,31 +66,70 @@ pub fn of_a_fork(rig: &Rig) -> Outcome {
         return Ok(());
     }
     let bed = bed::open_with(rig, DispatchOptions { workers: 3, ..DispatchOptions::default() })?;
+    let copies = Copies::open(rig)?;
     let end: Arc<AtomicBool> = Arc::default();
     let tasks = unfinished(rig, &bed, &end)?;
     let done = bed.tasks.join("done").submit()?;
     let (set, is_over) = (bed.tasks.clone(), Arc::new(AtomicBool::new(false)));
-    let mut parents = Some((bed, tasks, done));
-    // Beside a thread that has the dispatcher's lock most of the time.
+    let beside = Arc::clone(&bed.overtake);
+    let mut parents = Some((bed, tasks, done, copies));
+    // Beside a thread that has the dispatcher's lock most of the time, and one that is often inside the copy layer.
     let (hammering, count) = (set.clone(), Arc::clone(&is_over));
     let hammer = std::thread::spawn(move || {
         while !count.load(Ordering::Acquire) {
             drop(hammering.named("hammered"));
         }
     });
+    let count = Arc::clone(&is_over);
+    let copying = std::thread::spawn(move || {
+        while !count.load(Ordering::Acquire) {
+            drop(beside.expect(bed::urgent(), None));
+        }
+    });
     let children = (0..FORKS).try_for_each(|_| doors::in_child(|| parents.take().is_some_and(in_child)));
     is_over.store(true, Ordering::Release);
     end.store(true, Ordering::Release);
     hammer.join().map_err(|_| Failure::new("the hammering thread panicked"))?;
+    copying.join().map_err(|_| Failure::new("the copying thread panicked"))?;
     children?;
-    let (_bed, tasks, _) = parents.expect("only a child has taken it");
+    let (_bed, tasks, _, _copies) = parents.expect("only a child has taken it");
     set.named("hammered")?.release()?;
     tasks[2].release()?;
     // The parent has noticed nothing.
     Ok(tasks.iter().try_for_each(Handle::wait)?)
 }
 
-fn in_child((bed, tasks, done): (Bed, Vec<Handle>, Handle)) -> bool {
+/// A copy layer that a child drops, with its objects.
+struct Copies {
+    queue: CopyQueue,
+    stream: PriorityStream,
+    expected: Expected,
+    overtake: Overtake,
+}
+
+impl Copies {
+    /// The queue has a copy that has not been flushed.
+    fn open(rig: &Rig) -> Result<Copies, Failure> {
+        let overtake = Overtake::open(rig.shared_driver(), Device(0), Options::default())?;
+        let (stream, expected) = (overtake.stream(Priority::LOWEST)?, overtake.expect(Priority::LOWEST, None)?);
+        let mut queue = CopyQueue::new(&stream, 1)?;
+        let (target, source) = (rig.buffer(4096)?, rig.pinned(4096)?);
+        doors::queue(&mut queue, target, &source, 4096)?;
+        Ok(Copies { queue, stream, expected, overtake })
+    }
+
+    /// Drops all in a child. Returns whether no copy was made there.
+    fn drop_in_child(self) -> bool {
+        let Copies { queue, stream, expected, overtake } = self;
+        drop((queue, stream, expected));
+        let Statistics { urgent, kernel, engine, native, .. } = overtake.statistics();
+        let natively: u64 = native.values().map(|class| class.copies).sum();
+        drop(overtake);
+        urgent.copies + kernel.copies + engine.copies + natively == 0
+    }
+}
+
+fn in_child((bed, tasks, done, copies): (Bed, Vec<Handle>, Handle, Copies)) -> bool {
     let is_forked = |result: Result<(), Error>| matches!(result, Err(Error::Forked));
     let waits = tasks.iter().all(|task| is_forked(task.wait()));
     let changes = [tasks[2].release(), tasks[2].hold(), tasks[2].before(&tasks[1]), tasks[2].raise(bed::urgent())];
@@ -105,10 +146,15 @@ fn in_child((bed, tasks, done): (Bed, Vec<Handle>, Handle)) -> bool {
     let is_known = done.wait().is_ok() && !tasks[0].is_launched() && !tasks[2].name().is_empty();
     let is_empty = bed.dispatcher.statistics().launches == 0;
     let Bed { dispatcher, tasks: set, overtake, kernels } = bed;
-    drop((dispatcher, tasks, done, set));
-    // Those are the copy layer's and the driver's, which know no forks.
-    std::mem::forget((overtake, kernels));
-    waits && changes.into_iter().all(is_forked) && submits.into_iter().all(is_forked) && is_known && is_empty
+    drop((dispatcher, tasks, done, set, overtake));
+    // They are the driver's, which knows no forks.
+    std::mem::forget(kernels);
+    waits
+        && changes.into_iter().all(is_forked)
+        && submits.into_iter().all(is_forked)
+        && is_known
+        && is_empty
+        && copies.drop_in_child()
 }
 
 /// The process ends with its own code, while tasks are held, wait, run, and are at work on the device.
