@@ -139,11 +139,16 @@ fn allocate(
     Ok(memory)
 }
 
+/// Cached memory if there is such memory: the host reads other memory very slowly.
 fn memory_type(gpu: &Gpu, allowed: u32, flags: vk::MemoryPropertyFlags) -> Outcome<u32> {
-    let types = gpu.memory_types.memory_types_as_slice().iter();
-    let fits =
-        |(index, one): &(usize, &vk::MemoryType)| allowed >> index & 1 == 1 && one.property_flags.contains(flags);
-    let found = types.enumerate().find(fits).map(|(index, _)| index as u32);
+    let types = gpu.memory_types.memory_types_as_slice();
+    let with = |flags: vk::MemoryPropertyFlags| {
+        let fits = |one: &vk::MemoryType| one.property_flags.contains(flags);
+        (0_u32..).zip(types).find(|(index, one)| allowed >> index & 1 == 1 && fits(one)).map(|(index, _)| index)
+    };
+    let is_host = flags.contains(vk::MemoryPropertyFlags::HOST_VISIBLE);
+    let cached = is_host.then(|| with(flags | vk::MemoryPropertyFlags::HOST_CACHED)).flatten();
+    let found = cached.or_else(|| with(flags));
     Ok(found.ok_or_else(|| Sentence(format!("no memory of the device has the flags {:#x}", flags.as_raw())))?)
 }
 
