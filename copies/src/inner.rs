@@ -18,6 +18,7 @@ use crate::kernel::{CopyKernel, Yield};
 use crate::pool::Pool;
 use crate::records::{Counters, Records, Standing, Tickets, Trace};
 use crate::service::batches::Batches;
+use crate::staging::Staging;
 use crate::watch::watch;
 use options::{Options, Transport};
 
@@ -35,10 +36,13 @@ pub struct Inner {
     pub(crate) is_enabled: bool,
     /// The answer of [`leaves_urgent_copies`] for the options.
     pub(crate) leaves_urgent_copies: bool,
+    /// Copies of this size and more are staged if they are pageable: the option, or no size where there is no staging.
+    pub(crate) staging_bytes_min: u64,
     pub(crate) options: Options,
     pub(crate) kernel: Option<Arc<CopyKernel>>,
     pub(crate) events: Pool<Event>,
     pub(crate) shadows: Pool<Stream>,
+    pub(crate) staging: Option<Staging>,
     /// The copy service, once a queue has been made.
     batches: OnceLock<Arc<Batches>>,
     /// There from the beginning of the end on: all fields above were made in the context, and are dropped in it.
@@ -76,7 +80,10 @@ impl Inner {
         kernel.iter().for_each(|kernel| kernel.skip_to(options.counters_from));
         let guard = guard(driver, &options, &records, kernel.as_ref(), &engines[0])?;
         let (shadows, events) = pools(&**driver)?;
+        let staging = Staging::new(&options);
         let inner = Inner {
+            staging_bytes_min: staging.as_ref().map_or(u64::MAX, |_| options.staging_bytes_min),
+            staging,
             kernel,
             guard,
             events,
@@ -265,6 +272,7 @@ impl Inner {
 impl Drop for Inner {
     fn drop(&mut self) {
         self.going = Some(self.context.begin_to_go());
+        self.staging.iter().for_each(|staging| staging.clear(&*self.driver));
         self.events.clear(&*self.driver);
         self.shadows.clear(&*self.driver);
     }

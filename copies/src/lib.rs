@@ -12,6 +12,7 @@
 //! | `submit` | the ways, one file each |
 //! | `records`, `watch` | the copies that are pending, and the thread that watches them |
 //! | `service` | many small copies and sets in one launch |
+//! | `staging` | pageable copies through pinned slots, by several threads |
 //! | `guard`, [`kernel`] | the copy kernel that yields to urgent copies, and its guard |
 //! | [`options`] | every tunable, with one name everywhere |
 //!
@@ -39,6 +40,7 @@ mod request;
 mod service;
 #[cfg(test)]
 mod soft;
+mod staging;
 mod state;
 mod stream;
 mod submit;

@@ -12,6 +12,7 @@ use crate::expected::Expected;
 use crate::guard::{Blocking, Guard};
 use crate::inner::Inner;
 use crate::records::{Records, Statistics, TracedCopy};
+use crate::staging::Staging;
 use crate::state::Announces;
 use crate::stream::PriorityStream;
 use hal::locks::lock;
@@ -199,6 +200,7 @@ impl Overtake {
         let threads = std::mem::take(&mut *lock(&self.threads));
         threads.iter().for_each(Worker::end);
         drop(threads);
+        self.inner.staging.iter().for_each(Staging::leave);
         // Queued copies must not wait for words that no thread would lower.
         self.inner.records.standing.leave();
     }
@@ -210,7 +212,11 @@ impl Overtake {
     pub fn is_at_rest(&self) -> bool {
         let inner = &self.inner;
         let is_drained = |guard: &Arc<Guard>| inner.at_home(|| guard.is_drained());
-        Arc::strong_count(inner) == 1 && inner.is_service_at_rest() && inner.guard.as_ref().is_none_or(is_drained)
+        let is_at_rest = |staging: &Staging| inner.at_home(|| staging.is_at_rest(&*inner.driver, &inner.events));
+        Arc::strong_count(inner) == 1
+            && inner.is_service_at_rest()
+            && inner.guard.as_ref().is_none_or(is_drained)
+            && inner.staging.as_ref().is_none_or(is_at_rest)
     }
 
     /// An error if an accepted copy of the context could not be made: its bytes are missing.

@@ -6,6 +6,8 @@
 //! comes after its copies, on every way.
 #![allow(unsafe_code)]
 
+use std::sync::atomic::AtomicU8;
+
 use hal::{Code, Driver, Function, Launch, Shape, Stream};
 use overtake::copy::{CopyHandle, CopyQueue, Native, Request};
 use overtake::{Overtake, Priority, PriorityStream};
@@ -185,6 +187,64 @@ pub fn htod_pageable(stream: &PriorityStream, target: (Buffer, u64), source: &[u
     let to = target.0.range(target.1, source.len() as u64);
     // SAFETY: the source is a live slice; being pageable it is not needed after the call.
     unsafe { stream.memcpy_htod_async(to, source.as_ptr(), source.len() as u64) }
+}
+
+/// The same from memory that other threads may write before the copy begins.
+pub fn htod_shared(stream: &PriorityStream, target: Buffer, source: &[AtomicU8]) -> hal::Result<CopyHandle> {
+    let to = target.range(0, source.len() as u64);
+    // SAFETY: as above; a thread that writes the source does so before the stream comes to the copy.
+    unsafe { stream.memcpy_htod_async(to, source.as_ptr().cast(), source.len() as u64) }
+}
+
+/// Rows of pageable memory, `theirs` bytes apart, and of the device, `ours` bytes apart.
+#[derive(Clone, Copy)]
+pub struct Area {
+    pub width: u64,
+    pub rows: u64,
+    pub theirs: u64,
+    pub ours: u64,
+}
+
+impl Area {
+    fn sides(self, buffer: Buffer, host: u64, host_bytes: usize) -> (hal::Side, hal::Side) {
+        assert!(self.theirs * self.rows <= host_bytes as u64 && self.width <= self.theirs.min(self.ours));
+        let device =
+            hal::Side::device(buffer.range(0, self.ours * self.rows)).pitched(self.ours, self.ours * self.rows);
+        (device, hal::Side::host(host).pitched(self.theirs, self.theirs * self.rows))
+    }
+
+    fn shape(self, target: hal::Side, source: hal::Side) -> Request {
+        let shape = Shape { target, source, width_bytes: self.width, rows: self.rows, depth: 1 };
+        Request::shaped(&shape).expect("a rectangle that no driver refuses")
+    }
+}
+
+/// Rows of pageable memory to the device: consumed on return.
+pub fn rows_to_device(stream: &PriorityStream, to: Buffer, source: &[u8], area: Area) -> hal::Result<CopyHandle> {
+    let (device, host) = area.sides(to, source.as_ptr() as u64, source.len());
+    // SAFETY: all rows lie inside the buffer and the slice (checked by `sides`).
+    unsafe { stream.memcpy_async(&area.shape(device, host)) }
+}
+
+/// Rows of the device to pageable memory: complete on return.
+pub fn rows_to_host(stream: &PriorityStream, to: &mut [u8], from: Buffer, area: Area) -> hal::Result<CopyHandle> {
+    let (device, host) = area.sides(from, to.as_mut_ptr() as u64, to.len());
+    // SAFETY: as above; the slice is exclusive.
+    unsafe { stream.memcpy_async(&area.shape(host, device)) }
+}
+
+/// A copy from pageable memory of a length that leaves the buffer, and that the driver refuses.
+pub fn attempt_pageable(stream: &PriorityStream, target: Buffer, bytes: u64) -> hal::Result<CopyHandle> {
+    let source = vec![9_u8; bytes as usize];
+    // SAFETY: the source is a live vector; the driver checks the device's side before it moves a byte.
+    unsafe { stream.memcpy_htod_async(target.base, source.as_ptr(), bytes) }
+}
+
+/// The same by the driver alone.
+pub fn attempt_natively(rig: &Rig, target: Buffer, bytes: u64, stream: Stream) -> hal::Result<()> {
+    let source = vec![9_u8; bytes as usize];
+    // SAFETY: as above.
+    unsafe { rig.driver().copy_htod_async(target.base, source.as_ptr(), bytes, stream) }
 }
 
 /// The device to pageable host memory: complete on return.

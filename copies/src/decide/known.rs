@@ -30,6 +30,8 @@ pub(crate) struct Known<'a> {
     pub(crate) is_blocking: bool,
     /// Whether no word is raised now: the layer has stood down, or ends.
     pub(crate) is_passive: bool,
+    /// Whether the copy is staged if its host side is pageable.
+    pub(crate) may_stage: bool,
     /// Whether the copy kernel is loaded and may be used.
     pub(crate) is_kernel_there: bool,
     /// The least and the most urgent priority of this copy and of all copies of other streams on its engine.
@@ -62,6 +64,7 @@ impl<'a> Known<'a> {
             is_ready: cargo.first().ready,
             is_blocking: false,
             is_passive: false,
+            may_stage: false,
             is_kernel_there: false,
             company: None,
             depends: None,
@@ -100,7 +103,7 @@ pub(crate) enum Question {
     Bounds,
 }
 
-/// The reason why a plan failed. No part of the copy is on its way then.
+/// The reason why a plan failed. No part of the copy is on its way then, unless it says so.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Setback {
     /// No ticket of the stream covers the copy, so it needs one of its own.
@@ -109,8 +112,12 @@ pub(crate) enum Setback {
     RingFull,
     /// Other streams' copies occupy the channel, or the carriers of guarded copies.
     Occupied,
+    /// No slot, no thread or no page was to be had.
+    Unstaged,
     /// A driver call failed.
     Failed(Error),
+    /// A driver call failed when a part of the copy was on its way: its error is the caller's.
+    Begun(Error),
 }
 
 impl From<Error> for Setback {

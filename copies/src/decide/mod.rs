@@ -10,6 +10,7 @@
 //! |---|---|
 //! | while `enabled` is off | natively |
 //! | while the layer has stood down | natively |
+//! | with pageable memory on the host's side, of `staging_bytes_min`, if `staging` is on | *staged*, see below |
 //! | that meets no other priority in other streams on its engine | natively: one copy at full speed |
 //! | that may go *early*, see below | urgently |
 //! | whose stream is being captured | natively |
@@ -30,6 +31,9 @@
 //! | of `kernel_bytes_min` and `guard_bytes_min`, if the kernel can | by kernel, yielding; guarded if that is set |
 //! | while there are channels | in chunks through a channel |
 //! | that is left | natively, with a word behind it that lets other streams have their turn |
+//!
+//! Staged copies go through pinned slots that several threads fill or empty (`staging/README.md`). One whose stream is
+//! being captured goes natively, as does one that finds no slot.
 //!
 //! Only the native way leaves the end of an allocation to the driver: a kernel would destroy the context where the
 //! driver refuses the copy. A native copy gets a ticket if it comes after copies that are less urgent ([`is_tracked`]).
@@ -75,6 +79,11 @@ pub(crate) fn decide(known: &Known<'_>) -> Decision {
     if known.is_passive {
         return natively(Reason::StoodDown);
     }
+    if known.may_stage
+        && let Some(decision) = decide_staged(known, lowest)
+    {
+        return decision;
+    }
     // A batch shares a launch even if it is alone, because that makes it fast.
     if lowest == highest && !known.is_served {
         return natively(Reason::Alone);
@@ -89,6 +98,22 @@ pub(crate) fn decide(known: &Known<'_>) -> Decision {
     decide_placed(known, placement, (lowest, highest))
 }
 
+/// The decision on a copy that is staged if its host side is pageable; `None` if that is not.
+#[inline(never)] // small copies need none of it
+fn decide_staged(known: &Known<'_>, lowest: Priority) -> Option<Decision> {
+    let Some(placement) = known.placement else { return Some(Ask(Question::Placement)) };
+    if placement.kind != Some(MemoryKind::Pageable) || !placement.direction.has_host_side() {
+        return None;
+    }
+    Some(match (known.is_captured, &known.setback) {
+        (None, _) => Ask(Question::Capture),
+        (Some(true), _) => natively(Reason::Capturing),
+        (_, Some((_, Setback::Failed(_)))) => natively(Reason::Failed),
+        (_, Some(_)) => natively(Reason::Unstaged),
+        _ => Go(Plan::Staged { raises: known.priority > lowest }),
+    })
+}
+
 /// Whether the options leave urgent copies in their own streams, with words that the CPU raises.
 pub(crate) fn leaves_urgent_copies(options: &Options) -> bool {
     options.emulation == Kind::Hold && options.urgent_transport == UrgentTransport::Engine
@@ -99,6 +124,7 @@ pub(crate) fn is_tracked(known: &Known<'_>, plan: Plan) -> bool {
     match plan {
         // The copies that it depends on are boosted while it is pending.
         Plan::Native(reason) => reason != Reason::Capturing && known.depends == Some(true) && !has_failed(known),
+        Plan::Staged { .. } => false,
         Plan::Urgent | Plan::UrgentKernel | Plan::Kernel { .. } | Plan::Engine { .. } => true,
     }
 }
@@ -164,7 +190,8 @@ fn plan_after_setback(known: &Known<'_>) -> Option<Plan> {
     let reason = match (tried, setback) {
         (_, Setback::Uncovered) => return None,
         (_, Setback::RingFull) => Reason::RingFull,
-        (_, Setback::Failed(_)) => Reason::Failed,
+        (_, Setback::Failed(_) | Setback::Begun(_)) => Reason::Failed,
+        (_, Setback::Unstaged) => Reason::Unstaged,
         (Plan::Engine { raises }, Setback::Occupied) if can_yield(known) => {
             return Some(Plan::Kernel { raises: *raises });
         }

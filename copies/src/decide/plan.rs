@@ -39,6 +39,8 @@ pub enum Reason {
     Unguarded,
     /// The kernel of the copy service cannot make it.
     Unserved,
+    /// It would have been staged, and no slot, no thread or no page was to be had.
+    Unstaged,
     /// The layer does not know its stream, or no setting gives it a priority.
     LeftAlone,
     /// It is empty, or its shape is one that the driver may refuse.
@@ -47,7 +49,7 @@ pub enum Reason {
 
 impl Reason {
     /// All reasons.
-    pub const ALL: [Reason; 20] = [
+    pub const ALL: [Reason; 21] = [
         Reason::Disabled,
         Reason::StoodDown,
         Reason::Capturing,
@@ -66,6 +68,7 @@ impl Reason {
         Reason::Unready,
         Reason::Unguarded,
         Reason::Unserved,
+        Reason::Unstaged,
         Reason::LeftAlone,
         Reason::Misshapen,
     ];
@@ -92,6 +95,7 @@ impl Reason {
             Reason::Unready => "unready channel",
             Reason::Unguarded => "no guard free",
             Reason::Unserved => "no copy service",
+            Reason::Unstaged => "not staged",
             Reason::LeftAlone => "left alone",
             Reason::Misshapen => "misshapen",
         }
@@ -109,6 +113,11 @@ pub enum Plan {
     UrgentKernel,
     /// By a copy kernel that yields to the copies above it.
     Kernel {
+        /// Whether there are copies below it to hold off.
+        raises: bool,
+    },
+    /// Through pinned slots that several threads fill or empty: the host's side is pageable.
+    Staged {
         /// Whether there are copies below it to hold off.
         raises: bool,
     },

@@ -1,5 +1,8 @@
 //! The table row by row, and properties of every decision.
 
+#[cfg(test)]
+mod staged;
+
 use std::sync::LazyLock;
 
 use channels::{Shape, Side};
@@ -28,24 +31,17 @@ fn placement(direction: Direction) -> Placement {
 /// A copy with all facts known: a pinned one to the device.
 fn known<'a>(options: &'a Options, request: &'a Request) -> Known<'a> {
     Known {
-        options,
         is_enabled: options.enabled,
         leaves_urgent_copies: leaves_urgent_copies(options),
-        cargo: Cargo::One(request),
-        priority: at(1),
         direction: None,
         is_ready: None,
-        is_blocking: false,
-        is_passive: false,
         is_kernel_there: true,
         company: Some((at(1), at(6))),
         depends: Some(false),
         placement: Some(placement(Direction::HostToDevice)),
         is_captured: Some(false),
-        is_served: false,
-        is_together: Some(true),
         is_within: Some(true),
-        setback: None,
+        ..Known::of(options, Cargo::One(request), at(1))
     }
 }
 

@@ -20,6 +20,9 @@ pub(crate) struct Counters {
     urgent: Class,
     kernel: Class,
     engine: Class,
+    staged: Class,
+    staged_ns: AtomicU64,
+    unstaged_bytes: AtomicU64,
     native: [Class; Reason::ALL.len()],
     on_device: Class,
     between_devices: Class,
@@ -64,6 +67,9 @@ impl Counters {
             urgent: Class::default(),
             kernel: Class::default(),
             engine: Class::default(),
+            staged: Class::default(),
+            staged_ns: AtomicU64::new(0),
+            unstaged_bytes: AtomicU64::new(0),
             native: Reason::ALL.map(|_| Class::default()),
             on_device: Class::default(),
             between_devices: Class::default(),
@@ -87,6 +93,7 @@ impl Counters {
             Plan::Native(reason) => &self.native[reason as usize],
             Plan::Urgent | Plan::UrgentKernel => &self.urgent,
             Plan::Kernel { .. } => &self.kernel,
+            Plan::Staged { .. } => &self.staged,
             Plan::Engine { .. } => &self.engine,
         };
         told::went(plan, class.add(bytes), bytes);
@@ -103,6 +110,16 @@ impl Counters {
 
     pub(crate) fn chunked(&self, chunks: usize) {
         self.chunks.fetch_add(chunks as u64, Ordering::Relaxed);
+    }
+
+    /// A staged copy has kept its caller for so long.
+    pub(crate) fn staged_for(&self, span: Nanos) {
+        self.staged_ns.fetch_add(span.0, Ordering::Relaxed);
+    }
+
+    /// The driver has made so many bytes of a staged copy.
+    pub(crate) fn left_over(&self, bytes: u64) {
+        self.unstaged_bytes.fetch_add(bytes, Ordering::Relaxed);
     }
 
     pub(crate) fn rescued(&self) {
@@ -155,6 +172,9 @@ impl Counters {
             urgent: self.urgent.snapshot(),
             kernel: self.kernel.snapshot(),
             engine: self.engine.snapshot(),
+            staged: self.staged.snapshot(),
+            unstaged_bytes: self.unstaged_bytes.load(Ordering::Relaxed),
+            staged_us: self.staged_ns.load(Ordering::Relaxed) / 1_000,
             native: Reason::ALL
                 .iter()
                 .map(|reason| (*reason, self.native[*reason as usize].snapshot()))

@@ -45,6 +45,12 @@ pub struct Statistics {
     pub kernel: ClassSnapshot,
     /// Copies that went in chunks through a channel.
     pub engine: ClassSnapshot,
+    /// Pageable copies that went through pinned slots.
+    pub staged: ClassSnapshot,
+    /// Those of their bytes that the driver moved all the same: no slot came in time, or the system gave no page.
+    pub unstaged_bytes: u64,
+    /// The time that their callers spent on them, without the wait for earlier work of their streams.
+    pub staged_us: u64,
     /// Copies that went to the driver unchanged, by reason.
     pub native: BTreeMap<Reason, ClassSnapshot>,
     /// Copies on one device by all ways together, as far as their places were asked for. They are counted above too.

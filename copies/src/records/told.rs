@@ -24,6 +24,7 @@ fn way(plan: Plan) -> String {
         Plan::Native(reason) => format!("to the driver as they are (reason: {})", reason.name()),
         Plan::Urgent | Plan::UrgentKernel => "ahead, as urgent ones".to_owned(),
         Plan::Kernel { .. } => "by copy kernel, behind urgent ones".to_owned(),
+        Plan::Staged { .. } => "through pinned slots, as pageable ones".to_owned(),
         Plan::Engine { .. } => "by copy engine in chunks, behind urgent ones".to_owned(),
     }
 }

@@ -65,8 +65,16 @@ impl<'a> Asked<'a> {
             leaves_urgent_copies: inner.leaves_urgent_copies,
             is_blocking: self.is_blocking(),
             is_passive: inner.records.standing.is_passive(),
+            may_stage: self.may_stage(),
             ..Known::of(&inner.options, self.cargo, self.priority)
         }
+    }
+
+    /// Whether the copy is staged if its host side is pageable.
+    #[inline(always)]
+    fn may_stage(&self) -> bool {
+        let Cargo::One(request) = self.cargo else { return false };
+        request.bytes() >= self.inner().staging_bytes_min
     }
 
     #[inline(always)]
@@ -112,7 +120,7 @@ impl Planned<'_> {
     /// Whether the CPU raises a word that holds off the copies below.
     pub(super) fn raises(&self) -> bool {
         match self.plan {
-            Plan::Native(_) | Plan::UrgentKernel => false,
+            Plan::Native(_) | Plan::UrgentKernel | Plan::Staged { .. } => false,
             Plan::Urgent => true,
             Plan::Kernel { raises } => raises,
             Plan::Engine { raises } => raises && emulation(self.inner().options.emulation).counts_on_cpu(),
@@ -125,7 +133,7 @@ impl Planned<'_> {
         let level = match self.plan {
             Plan::Kernel { .. } => priority,
             Plan::Engine { .. } => self.engine().level(priority),
-            Plan::Native(_) | Plan::Urgent | Plan::UrgentKernel => return None,
+            Plan::Native(_) | Plan::Urgent | Plan::UrgentKernel | Plan::Staged { .. } => return None,
         };
         (level < self.inner().options.priorities.highest()).then_some(level)
     }

@@ -5,7 +5,7 @@
 //! | `asked.rs` | the steps of a copy: asked, placed and planned |
 //! | `answer.rs` | answers to the questions of a decision |
 //! | `place.rs`, `batch.rs` | the memory of one copy, and of several, from the driver |
-//! | `native.rs`, `urgent.rs`, `kernel.rs`, `guarded.rs`, `channel.rs` | one way each |
+//! | `native.rs`, `urgent.rs`, `kernel.rs`, `guarded.rs`, `staged.rs`, `channel.rs` | one way each |
 //! | `served.rs` | a batch of the copy service, as one copy of all its bytes |
 //! | `finish.rs` | the end of every submission: the counters, and the handle |
 //! | `tracked.rs` | the common part of the ways: a ticket, the raised word, the hand-over to the watcher |
@@ -21,6 +21,7 @@ mod kernel;
 mod native;
 mod place;
 mod served;
+mod staged;
 mod tracked;
 mod urgent;
 
@@ -203,6 +204,7 @@ impl Placed<'_> {
                     planned.settle()?;
                     return Ok((plan, ticket));
                 }
+                Err(Setback::Begun(error)) => return Err(error),
                 Err(Setback::Failed(error)) if planned.is_left_to_driver() => return Err(error),
                 Err(setback) => {
                     if let Setback::Failed(error) = &setback {
@@ -232,6 +234,7 @@ impl Planned<'_> {
                 (Plan::UrgentKernel, _) => self.go_by_urgent_kernel(),
                 (Plan::Kernel { .. }, Some(guard)) => self.go_guarded(guard),
                 (Plan::Kernel { .. }, None) => self.go_by_kernel(),
+                (Plan::Staged { .. }, _) => self.go_staged(),
                 (Plan::Engine { .. }, _) => self.go_by_channel(),
             }
         }
@@ -239,7 +242,8 @@ impl Planned<'_> {
 
     /// Waits for a copy that must have completed when its call returns.
     fn settle(&self) -> Result<()> {
-        if self.asked.is_blocking() && !self.is_left_to_driver() {
+        let has_settled = self.is_left_to_driver() || matches!(self.plan, Plan::Staged { .. });
+        if self.asked.is_blocking() && !has_settled {
             self.inner().driver.stream_synchronize(self.asked.stream.stream)?;
             self.inner().records.standing.check()?;
         }

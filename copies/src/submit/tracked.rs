@@ -118,7 +118,7 @@ impl Planned<'_> {
     }
 
     /// An event that completes with the work that is in the stream now.
-    fn mark(&self) -> Result<Event> {
+    pub(super) fn mark(&self) -> Result<Event> {
         self.inner().events.mark(&*self.inner().driver, self.asked.stream.stream)
     }
 

@@ -234,7 +234,7 @@ struct overtake_statistics {
      */
     uint64_t kernel_bytes;
     /**
-     * Bulk copies by copy engine, in chunks.
+     * Copies by copy engine in chunks: bulk, and staged pageable ones.
      */
     uint64_t engine_copies;
     /**

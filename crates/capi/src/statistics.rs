@@ -21,7 +21,7 @@ pub struct Statistics {
     pub kernel_copies: u64,
     /// Their bytes.
     pub kernel_bytes: u64,
-    /// Bulk copies by copy engine, in chunks.
+    /// Copies by copy engine in chunks: bulk, and staged pageable ones.
     pub engine_copies: u64,
     /// Their bytes.
     pub engine_bytes: u64,

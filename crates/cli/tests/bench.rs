@@ -363,3 +363,30 @@ fn bulk_gives_way_to_urgent_tasks_and_to_nothing_else() {
         assert!(share("beside urgent tasks") < 0.98, "urgent tasks cost bulk something: {run}");
     }
 }
+
+#[test]
+fn pageable_compares_the_driver_with_staging() {
+    let arguments = ["pageable", "--sizes", "64K,8M", "--bulk-bytes", "16M", "--rounds", "2", "--seconds", "0.2"];
+    let run = bench("pageable", &[&arguments[..], &["--set", "staging_threads=6"]].concat());
+    for direction in ["h2d", "d2h"] {
+        let of = |method: &str, bytes: u64, setting: &str| {
+            let is_it = |row: &&Value| {
+                row["direction"] == direction
+                    && row["method"] == method
+                    && row["bulk_bytes"] == bytes
+                    && row["setting"].as_str().unwrap_or("") == setting
+            };
+            rows(&run).iter().find(is_it).unwrap_or_else(|| panic!("no row of {method}, {bytes}, {setting} in {run}"))
+        };
+        let faster = of("staged", 8 << 20, "")["ratio"]["median"].as_f64().unwrap();
+        let small = of("staged", 64 << 10, "")["ratio"]["median"].as_f64().unwrap();
+        assert!(faster > 2.0 && (0.9..1.1).contains(&small), "{direction}: {faster} times, {small} times");
+        for kind in ["pageable copy", "pinned copy"] {
+            assert!(number(of("staged", 16 << 20, kind), "samples") > 10.0);
+            assert!(
+                number(of("staged", 16 << 20, kind), "bulk_gbps")
+                    > 2.0 * number(of("native", 16 << 20, kind), "bulk_gbps")
+            );
+        }
+    }
+}

@@ -43,6 +43,11 @@ pub trait Host: Send + Sync {
     /// the host, and must not take a lock that any thread holds during such a call.
     fn wait_until(&self, deadline: Option<Nanos>, condition: &mut (dyn FnMut() -> bool + Send)) -> Wait;
 
+    /// The calling thread has copied so many bytes from memory to memory. Where time is virtual, they take a while.
+    fn copied(&self, bytes: u64) {
+        let _takes_its_time = bytes;
+    }
+
     /// Announces a thread that the caller is about to start. Its clock begins at the caller's time.
     fn announce(&self, name: &str) -> ThreadToken;
 

@@ -160,6 +160,15 @@ pub struct Options {
     pub guard_bytes_min: Option<u64>,
     /// Unused without `guard_bytes_min`.
     pub guard: GuardOptions,
+    /// Whether large pageable copies go through pinned slots that several threads fill or empty. Off: the driver copies
+    /// them with one thread.
+    pub staging: bool,
+    /// Smaller pageable copies are left to the driver.
+    pub staging_bytes_min: u64,
+    /// The number of those threads; 0 means half of the cores that the process may use, 8 at most.
+    pub staging_threads: u32,
+    /// The number of slots for each direction, of 1 MiB each; 0 means three for each thread and three more.
+    pub staging_slots: u32,
     /// The limits of the watchdog: when it opens all words, and when the layer stands down.
     pub patience: Patience,
     /// The time after an urgent copy in which the watcher does not sleep. While it is awake it keeps a processor busy.
@@ -232,6 +241,10 @@ impl Default for Options {
             kernel_wait_max: Nanos::from_ms(20),
             ticket_every: 8,
             share: ShareOptions::default(),
+            staging: false,
+            staging_bytes_min: 256 << 10,
+            staging_threads: 0,
+            staging_slots: 0,
             patience: Patience::default(),
             channels: true,
             watcher_awake: Nanos::from_us(3000),

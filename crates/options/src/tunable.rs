@@ -264,6 +264,26 @@ pub const TUNABLES: &[Tunable] = &[
     ),
     option("bulk_slice_us", Kind::Span(|o| &mut o.share.slice), "the length of the slices of that share"),
     option(
+        "staging",
+        Kind::Switch(|o| &mut o.staging),
+        "whether several threads copy pageable memory through pinned slots, in place of the driver's one thread",
+    ),
+    option(
+        "staging_bytes_min",
+        Kind::Size(|o| &mut o.staging_bytes_min),
+        "smaller pageable copies are left to the driver",
+    ),
+    option(
+        "staging_threads",
+        Kind::Number(|o| &mut o.staging_threads, 0, 64),
+        "the number of those threads; 0 means half of the cores that the process may use, 8 at most",
+    ),
+    option(
+        "staging_slots",
+        Kind::Number(|o| &mut o.staging_slots, 0, 1024),
+        "the number of slots of 1 MiB for each direction; 0 means three for each thread and three more",
+    ),
+    option(
         "rescue_after_us",
         Kind::Span(|o| &mut o.patience.rescue_after),
         "the time without progress after which waiting copies are let go",

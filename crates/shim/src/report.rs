@@ -54,6 +54,8 @@ pub(crate) struct Part {
     name: String,
     copies: Copies,
     passed_on: Vec<PassedOn>,
+    unstaged_bytes: u64,
+    staged_us: u64,
     guarded: Class,
     guard_rescues: u64,
     lost: u64,
@@ -74,6 +76,7 @@ struct Copies {
     urgent: Class,
     kernel: Class,
     engine: Class,
+    staged: Class,
 }
 
 #[derive(Clone, Copy, Debug, Serialize)]
@@ -119,12 +122,19 @@ impl Part {
             copies: class.copies,
             bytes: class.bytes,
         };
-        let Statistics { urgent, kernel, engine, .. } = statistics;
+        let Statistics { urgent, kernel, engine, staged, .. } = statistics;
         Part {
             device: local.device.0,
             name: local.name.clone(),
-            copies: Copies { urgent: urgent.into(), kernel: kernel.into(), engine: engine.into() },
+            copies: Copies {
+                urgent: urgent.into(),
+                kernel: kernel.into(),
+                engine: engine.into(),
+                staged: staged.into(),
+            },
             passed_on: statistics.native.iter().map(passed_on).collect(),
+            unstaged_bytes: statistics.unstaged_bytes,
+            staged_us: statistics.staged_us,
             guarded: statistics.guarded.into(),
             guard_rescues: statistics.guard_rescues,
             lost: statistics.lost,
@@ -148,8 +158,9 @@ impl Part {
         totals.urgent_bytes += self.copies.urgent.bytes;
         totals.kernel_copies += self.copies.kernel.copies;
         totals.kernel_bytes += self.copies.kernel.bytes;
-        totals.engine_copies += self.copies.engine.copies;
-        totals.engine_bytes += self.copies.engine.bytes;
+        // Staged copies are on the copy engine in pieces.
+        totals.engine_copies += self.copies.engine.copies + self.copies.staged.copies;
+        totals.engine_bytes += self.copies.engine.bytes + self.copies.staged.bytes;
         totals.passed_on_copies += self.passed_on.iter().map(|class| class.copies).sum::<u64>();
         totals.passed_on_bytes += self.passed_on.iter().map(|class| class.bytes).sum::<u64>();
         totals.chunks += self.chunks;

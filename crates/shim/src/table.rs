@@ -95,7 +95,7 @@ pub struct Totals {
     pub kernel_copies: u64,
     /// Their bytes.
     pub kernel_bytes: u64,
-    /// Bulk copies that went in chunks through a channel.
+    /// Copies that went in chunks: bulk through a channel, and pageable ones through pinned slots.
     pub engine_copies: u64,
     /// Their bytes.
     pub engine_bytes: u64,

@@ -81,6 +81,7 @@ fn track(device: i32, copy: &TracedCopy) -> Track {
         Plan::Native(_) => "passed on",
         Plan::Urgent | Plan::UrgentKernel => "urgent",
         Plan::Kernel { .. } => "bulk by kernel",
+        Plan::Staged { .. } => "staged",
         Plan::Engine { .. } => "bulk in chunks",
     };
     (device, copy.direction.map_or("copies", copies::Direction::name), way)

@@ -157,11 +157,22 @@ fn cause(reason: Reason) -> Cause {
             "bulk of more streams was under way at once than may be guarded",
             "--set guard_streams_max=4, or bulk in fewer streams",
         ),
-        Reason::Unserved => obstacle(
-            "the kernel of the copy service could not be loaded, or its memory was in use",
-            "a newer driver, fewer batches at once, or the emulation hold",
-        ),
+        Reason::Unserved | Reason::Unstaged => scarce(reason),
         Reason::Misshapen => obstacle("their shape is for the driver to judge", "a look at pitches and extents"),
+    }
+}
+
+/// The causes that lie in a shortage.
+fn scarce(reason: Reason) -> Cause {
+    match reason {
+        Reason::Unstaged => Cause::Obstacle {
+            why: "their pageable memory could not be staged: no slot was free, or pages were not in memory",
+            cure: "more slots (--set staging_slots=64), or a larger limit on locked memory (ulimit -l)",
+        },
+        _ => Cause::Obstacle {
+            why: "the kernel of the copy service could not be loaded, or its memory was in use",
+            cure: "a newer driver, fewer batches at once, or the emulation hold",
+        },
     }
 }
 

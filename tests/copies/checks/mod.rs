@@ -21,6 +21,7 @@ mod rides;
 mod service;
 mod sets;
 mod sizes;
+mod staging;
 mod streams;
 mod words;
 
@@ -75,6 +76,8 @@ const PLAIN: &[Case] = cases! { false,
     rides: not_for_nothing not_unannounced supposed_in_vain;
     service: descriptors sets thousand mixed flushes refusals capture in_flight guarded rescued foreign;
     sizes: lines batches;
+    staging: bytes one_slot one_thread not_asked_for rectangles source_is_read_after_earlier_work download_waits order
+        among_others capture refused cold_sources sources_are_reused;
     streams: cuda_priorities announcements_end;
 };
 
@@ -85,6 +88,7 @@ const MODEL_ONLY: &[Case] = cases! { true,
     guard: behind_a_copy_that_is_made;
     sizes: directed random;
     service: bulk_yields urgent_overtakes;
+    staging: urgent_holds_off;
     rides: not_another_way not_behind_bulk not_blocking;
     streams: waiting_ends_a_run;
     inversion: bulk_by_kernel bulk_by_engine chain_by_kernel chain_by_engine small_urgent_copy;

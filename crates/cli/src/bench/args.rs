@@ -30,6 +30,8 @@ pub enum Measurement {
     /// How long an urgent copy between two devices takes beside bulk copies between them, and the bandwidth of these,
     /// method against method.
     Peers(PeersArguments),
+    /// Copies of memory that is not pinned: by the driver, and by several threads through pinned slots.
+    Pageable(PageableArguments),
     /// Pictures that are due sixty times a second beside saturating bulk: missed deadlines, method against method.
     Video(VideoArguments),
     /// Tasks against streams and events by hand, the time from a node's end to the function after it, and bulk before,
@@ -199,6 +201,34 @@ pub struct PeersArguments {
     /// Rounds; each method has a turn in each.
     #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100))]
     pub rounds: u32,
+    /// An option of overtake; may be given several times.
+    #[arg(long = "set", value_name = "NAME=VALUE")]
+    pub options: Vec<String>,
+    #[command(flatten)]
+    pub output: Output,
+}
+
+/// Arguments of `bench pageable`.
+#[derive(Debug, Args)]
+pub struct PageableArguments {
+    /// The device to measure, by its ordinal.
+    #[arg(long, default_value_t = 0, value_name = "ORDINAL")]
+    pub device: i32,
+    /// The direction of copies.
+    #[arg(long, value_enum, default_value_t = DirectionName::Both)]
+    pub direction: DirectionName,
+    /// Sizes of a copy.
+    #[arg(long, value_parser = size, value_delimiter = ',', default_value = "64K,1M,64M,1G", value_name = "SIZES")]
+    pub sizes: Vec<u64>,
+    /// Rounds; everything that is compared has a turn in each.
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub rounds: u32,
+    /// How long to measure small copies beside bulk, all rounds together (virtual time on the software GPU).
+    #[arg(long, default_value_t = 30.0, value_parser = crate::args::seconds, value_name = "SECONDS")]
+    pub seconds: f64,
+    /// Size of a bulk copy beside small ones.
+    #[arg(long, value_parser = size, default_value = "256M", value_name = "SIZE")]
+    pub bulk_bytes: u64,
     /// An option of overtake; may be given several times.
     #[arg(long = "set", value_name = "NAME=VALUE")]
     pub options: Vec<String>,

@@ -22,6 +22,7 @@ mod line;
 pub mod method;
 pub mod native;
 mod overhead;
+mod pageable;
 mod pairs;
 mod peers;
 mod piece;
@@ -49,6 +50,7 @@ pub fn run(arguments: &Arguments, bench: &BenchArguments) -> Result<()> {
         Measurement::Overhead(overhead) => overhead::run(arguments, overhead),
         Measurement::Bandwidth(bandwidth) if bandwidth.pairs => pairs::run(arguments, bandwidth),
         Measurement::Bandwidth(bandwidth) => bandwidth::run(arguments, bandwidth),
+        Measurement::Pageable(pageable) => pageable::run(arguments, pageable),
         Measurement::Peers(peers) => peers::run(arguments, peers),
         Measurement::Video(video) => video::run(arguments, video),
         Measurement::Tasks(tasks) => tasks::run(arguments, tasks),

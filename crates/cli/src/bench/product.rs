@@ -32,7 +32,7 @@ impl Way {
             Plan::Engine { .. } => self == Way::Channel,
             Plan::Kernel { .. } | Plan::UrgentKernel => self == Way::Kernel,
             Plan::Native(Reason::Asked | Reason::Alone) => self == Way::Unchanged,
-            Plan::Native(_) => false,
+            Plan::Staged { .. } | Plan::Native(_) => false,
         }
     }
 }

@@ -140,7 +140,7 @@ fn accounts_for_every_copy(report: &Value) -> Result<(), String> {
     let is_copy = |call: &&Value| call["symbol"].as_str().is_some_and(|symbol| symbol.starts_with("cuMemcpy"));
     let number = |call: &Value| Some(call["intercepted"].as_u64()? + call["passed_on"].as_u64()?);
     let made: u64 = items(one, "calls").filter(is_copy).filter_map(number).sum();
-    let ways: u64 = ["urgent", "kernel", "engine"].iter().map(|way| copies(one, way)).sum();
+    let ways: u64 = ["urgent", "kernel", "engine", "staged"].iter().map(|way| copies(one, way)).sum();
     let by_devices = items(one, "devices").filter_map(|device| device["passed_on"].as_array()).flatten();
     let reasons = by_devices.chain(items(one, "passed_on")).filter_map(|row| row["copies"].as_u64());
     let accounted = ways + reasons.sum::<u64>();

@@ -17,6 +17,7 @@ use hal::locks::lock;
 use hal::{Host, Nanos, ThreadToken, Wait};
 
 use crate::model::{ContextKey, Deadlock, Model, Ns, OpKey, StreamKey};
+use crate::parameters::span_ns;
 pub(crate) use threads::Threads;
 pub(crate) use turn::Turn;
 
@@ -147,6 +148,13 @@ impl Host for Shared {
             Clock::Stepped => self.stepped_wait(deadline, condition),
             Clock::FreeRunning => self.free_wait(deadline, condition),
         }
+    }
+
+    fn copied(&self, bytes: u64) {
+        let mut turn = Turn::begin(self);
+        let span = span_ns(bytes, turn.model().parameters.host.memcpy_gbps);
+        turn.spend(span);
+        turn.end();
     }
 
     fn announce(&self, name: &str) -> ThreadToken {

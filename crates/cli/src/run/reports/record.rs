@@ -78,6 +78,8 @@ pub struct Classes {
     pub kernel: Amount,
     /// Bulk by copy engine.
     pub engine: Amount,
+    /// Pageable copies through pinned slots.
+    pub staged: Amount,
 }
 
 /// Copies and their bytes.

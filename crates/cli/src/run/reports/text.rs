@@ -114,6 +114,9 @@ fn class_table(device: &DeviceTotal) -> Table {
     table.push(amount_row("urgent", device.copies.urgent));
     table.push(amount_row("bulk by kernel", device.copies.kernel));
     table.push(amount_row("bulk by engine", device.copies.engine));
+    if device.copies.staged.copies > 0 {
+        table.push(amount_row("staged (pageable)", device.copies.staged));
+    }
     table.push(amount_row("passed on untouched", device.passed_on_amount()));
     table
 }

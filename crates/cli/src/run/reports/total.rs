@@ -180,6 +180,7 @@ impl DeviceTotal {
         self.copies.engine.add(device.copies.engine);
         self.on_device.add(device.on_device);
         self.between_devices.add(device.between_devices);
+        self.copies.staged.add(device.copies.staged);
         self.chunks += device.chunks;
         self.guard_rescues += device.guard_rescues;
         self.lost += device.lost;

@@ -1,0 +1,294 @@
+//! The thread that makes a staged copy: it gives pieces to the threads, and slots to the device, in order.
+#![allow(unsafe_code)] // copies are unsafe; the caller's promise is passed on
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use channels::{Shape, chunk, copy_shape};
+use hal::{Driver, Event, Nanos, Result, Stream};
+use semaphores::{Bank, Pending};
+use terms::{Direction, Priority};
+
+use super::call::{Call, Moved};
+use super::pool::Pool;
+use super::ring::{Ring, SLOT_BYTES, Slot};
+use crate::pool;
+use crate::records::Records;
+
+/// Pieces are at least this large: smaller ones cost a driver call each and move little.
+const PIECE_BYTES_MIN: u64 = 128 << 10;
+
+/// While a copy of another priority may come, pieces are at most this large: it waits for one.
+const SHARED_PIECE_BYTES_MAX: u64 = 512 << 10;
+
+/// A copy whose pieces would be smaller than this, because of its shape, is left to the driver.
+const AVERAGE_BYTES_MIN: u64 = 32 << 10;
+
+/// Pieces that the device may have at once: one that moves, and others for the time of a driver call.
+const IN_FLIGHT_MAX: usize = 4;
+const SHARED_IN_FLIGHT_MAX: usize = 2;
+
+/// A copy waits so long for a slot while it has none. Then the driver makes the rest.
+const PATIENCE: Nanos = Nanos::from_ms(2);
+const LOOK: Nanos = Nanos::from_us(20);
+
+/// The order in which copies go.
+#[derive(Clone, Copy)]
+pub(crate) struct Order {
+    pub(crate) direction: Direction,
+    pub(crate) stream: Stream,
+    pub(crate) priority: Priority,
+    /// Whether copies of other streams are below it.
+    pub(crate) raises: bool,
+    /// Whether copies of other streams are above it.
+    pub(crate) yields: bool,
+}
+
+/// Cuts a copy into pieces for so many threads. `None` for a shape of too many small rows or slices.
+pub(crate) fn cut(shape: &Shape, order: &Order, threads: usize) -> Option<Vec<Shape>> {
+    let most = if order.yields { SHARED_PIECE_BYTES_MAX } else { SLOT_BYTES };
+    let shares = (shape.bytes() / (2 * (threads as u64 + 1))).next_multiple_of(PIECE_BYTES_MIN / 2);
+    let slices = u64::from(!shape.is_linear()) * shape.depth;
+    if slices > 0 && shape.bytes() / slices < AVERAGE_BYTES_MIN {
+        return None;
+    }
+    Some(chunk::cut(shape, shares.clamp(PIECE_BYTES_MIN, most)))
+}
+
+/// A piece that the device has.
+struct Flying {
+    index: usize,
+    slot: Slot,
+    landed: Event,
+}
+
+/// The means of a copy: those of its direction.
+#[derive(Clone, Copy)]
+pub(crate) struct Means<'a> {
+    pub(crate) driver: &'a dyn Driver,
+    pub(crate) events: &'a pool::Pool<Event>,
+    pub(crate) records: &'a Records,
+    pub(crate) bank: &'a Bank,
+    /// The priority that waits for none.
+    pub(crate) highest: Priority,
+    /// The time that a copy may wait for more urgent ones.
+    pub(crate) wait_max: Nanos,
+    pub(crate) pool: &'a Pool,
+    pub(crate) ring: &'a Ring,
+}
+
+/// A copy under way.
+pub(crate) struct Conductor<'a> {
+    means: Means<'a>,
+    order: Order,
+    call: Arc<Call>,
+    /// Pieces that threads fill, or empty, with their slots: in order.
+    moving: VecDeque<(usize, Slot)>,
+    /// Pieces that the device has, in order.
+    flying: VecDeque<Flying>,
+    /// The next piece to give to the device.
+    next: usize,
+    /// Up while the device has pieces of an urgent copy.
+    raised: Option<Pending>,
+    /// The time that it may still wait for more urgent copies.
+    wait_left: Nanos,
+}
+
+impl<'a> Conductor<'a> {
+    pub(crate) fn new(means: Means<'a>, order: Order, pieces: Vec<Shape>) -> Conductor<'a> {
+        Conductor {
+            means,
+            order,
+            call: Arc::new(Call::new(order.direction, order.raises, pieces)),
+            moving: VecDeque::new(),
+            flying: VecDeque::new(),
+            next: 0,
+            raised: None,
+            wait_left: means.wait_max,
+        }
+    }
+
+    /// Makes the copy, piece by piece, as far as it can. Returns the first piece that is not made; with `lands` all
+    /// others have arrived, and else those to the device may be on their way.
+    ///
+    /// # Safety
+    /// The host's side is valid as its caller's copy demands, until this has returned.
+    pub(crate) unsafe fn go(&mut self, lands: bool) -> (usize, Result<()>) {
+        let to_host = self.order.direction == Direction::DeviceToHost;
+        // SAFETY: passed on to the caller.
+        let made = unsafe { if to_host { self.go_to_host() } else { self.go_to_device() } };
+        let host = self.means.driver.host();
+        self.call.withdraw(host);
+        self.moving.drain(..).for_each(|(_, slot)| self.means.ring.give(slot));
+        let landed = if to_host || lands || self.raised.is_some() { self.land_all() } else { Ok(()) };
+        for Flying { slot, landed, .. } in self.flying.drain(..) {
+            self.means.ring.give_after(slot, landed);
+        }
+        self.lower();
+        match made {
+            Ok(first) => (first, landed),
+            Err(error) => (self.next, Err(error)),
+        }
+    }
+
+    /// # Safety
+    /// As for [`Conductor::go`].
+    unsafe fn go_to_device(&mut self) -> Result<usize> {
+        let count = self.call.pieces().len();
+        let mut given = 0;
+        while self.next < count {
+            while let Some(slot) = (given < count).then(|| self.slot()).flatten() {
+                // SAFETY: the slot is this piece's; the piece is withdrawn before `go` returns.
+                unsafe { self.means.pool.push(&self.call, given, slot.address) };
+                self.moving.push_back((given, slot));
+                given += 1;
+            }
+            let Some((index, address)) = self.moving.front().map(|(index, slot)| (*index, slot.address)) else {
+                if self.await_slot()? {
+                    continue;
+                }
+                break;
+            };
+            // SAFETY: as above.
+            if unsafe { self.call.settle(index, address, self.means.driver.host()) } == Moved::Refused {
+                break;
+            }
+            while self.flying.len() >= self.in_flight_max() {
+                self.land()?;
+            }
+            if let Some((index, slot)) = self.moving.pop_front() {
+                self.send(index, slot)?;
+            }
+        }
+        Ok(self.next)
+    }
+
+    /// # Safety
+    /// As for [`Conductor::go`].
+    unsafe fn go_to_host(&mut self) -> Result<usize> {
+        let count = self.call.pieces().len();
+        let mut emptied = 0;
+        while emptied < count {
+            while self.next < count && self.flying.len() < self.in_flight_max() {
+                let Some(slot) = self.slot() else { break };
+                self.send(self.next, slot)?;
+            }
+            if let Some(Flying { index, slot, .. }) = self.land_front()? {
+                // SAFETY: the slot is this piece's; the piece is withdrawn before `go` returns.
+                unsafe { self.means.pool.push(&self.call, index, slot.address) };
+                self.moving.push_back((index, slot));
+            } else if let Some((index, slot)) = self.moving.front() {
+                // SAFETY: as above.
+                unsafe { self.call.settle(*index, slot.address, self.means.driver.host()) };
+            } else if !self.await_slot()? {
+                break;
+            }
+            while let Some(moved) = self.moving.front().and_then(|(index, _)| self.call.result(*index)) {
+                if moved == Moved::Refused {
+                    return Ok(emptied);
+                }
+                self.moving.pop_front().into_iter().for_each(|(_, slot)| self.means.ring.give(slot));
+                emptied += 1;
+            }
+        }
+        Ok(emptied)
+    }
+
+    /// A slot, unless this copy has its share of them.
+    fn slot(&self) -> Option<Slot> {
+        let share = (self.means.ring.count() * 3 / 4).max(1);
+        let is_free = self.moving.len() + self.flying.len() < share;
+        let events = self.means.events;
+        is_free.then(|| self.means.ring.take(self.means.driver, events, self.order.raises)).flatten()
+    }
+
+    /// Waits until there may be a slot. `false` if none came in time.
+    fn await_slot(&mut self) -> Result<bool> {
+        if !self.flying.is_empty() {
+            return self.land().map(|()| true);
+        }
+        let host = self.means.driver.host();
+        let end = host.now() + PATIENCE;
+        while host.now() < end {
+            if let Some(slot) = self.slot() {
+                self.means.ring.give(slot);
+                return Ok(true);
+            }
+            host.sleep(LOOK);
+        }
+        Ok(false)
+    }
+
+    fn in_flight_max(&self) -> usize {
+        if self.order.yields { SHARED_IN_FLIGHT_MAX } else { IN_FLIGHT_MAX }
+    }
+
+    /// Gives a piece to the device, behind all before it in the stream.
+    fn send(&mut self, index: usize, slot: Slot) -> Result<()> {
+        self.let_urgent_copies_pass();
+        let Order { direction, stream, priority, raises, .. } = self.order;
+        if raises && self.raised.is_none() {
+            self.raised = self.means.records.standing.raise(direction, priority);
+        }
+        let shape = self.call.packed(index, slot.address);
+        let driver = self.means.driver;
+        // SAFETY: the slot stays pinned, and is given to no other piece before the event behind the copy. The caller
+        // vouches for the device's side.
+        if let Err(error) = unsafe { copy_shape(driver, direction, &shape, stream) } {
+            self.means.ring.give(slot);
+            return Err(error);
+        }
+        // Without an event the end of the copy is never known, and the slot is lost.
+        let landed = self.means.events.mark(driver, stream)?;
+        self.flying.push_back(Flying { index, slot, landed });
+        self.next = index + 1;
+        if self.order.yields && stream != Stream::LEGACY {
+            // A word behind the copy lets other streams have their turn at the engine. If that fails, they wait longer.
+            let _ = driver.mem_op(stream, self.means.records.tickets.write_nothing());
+        }
+        Ok(())
+    }
+
+    /// Waits while a more urgent copy is pending, as long as a copy kernel would.
+    fn let_urgent_copies_pass(&mut self) {
+        let Order { priority, .. } = self.order;
+        let bank = self.means.bank;
+        if priority >= self.means.highest || bank.gate_word(priority) == 0 {
+            return;
+        }
+        let host = self.means.driver.host();
+        let before = host.now();
+        host.wait_until(Some(before + self.wait_left), &mut || bank.gate_word(priority) == 0);
+        self.wait_left = self.wait_left - host.now().since(before);
+    }
+
+    /// Waits for the first piece that the device has, and gives its slot back.
+    fn land(&mut self) -> Result<()> {
+        let landed = self.land_front()?;
+        landed.into_iter().for_each(|flying| self.means.ring.give(flying.slot));
+        Ok(())
+    }
+
+    fn land_front(&mut self) -> Result<Option<Flying>> {
+        let Some(flying) = self.flying.pop_front() else { return Ok(None) };
+        // On an error it is not known whether the device still uses the slot, so it is given to no other piece.
+        self.means.driver.event_synchronize(flying.landed)?;
+        self.means.events.give(flying.landed);
+        if self.flying.is_empty() {
+            self.lower();
+        }
+        Ok(Some(flying))
+    }
+
+    fn land_all(&mut self) -> Result<()> {
+        while !self.flying.is_empty() {
+            self.land()?;
+        }
+        Ok(())
+    }
+
+    fn lower(&mut self) {
+        let bank = self.means.bank;
+        self.raised.take().into_iter().for_each(|pending| bank.lower(pending));
+    }
+}

@@ -1,0 +1,270 @@
+//! Pageable copies through pinned slots: bytes, order, and when memory may be touched.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use hal::{CaptureMode, Nanos};
+use overtake::copy::{Plan, Reason};
+use overtake::{Options, Overtake, PriorityStream};
+
+use crate::bed;
+use crate::doors;
+use crate::failure::{Failure, Outcome, ensure, same, same_bytes};
+use crate::lane::level;
+use crate::prng::Prng;
+use crate::rig::Rig;
+
+const STAGED: Plan = Plan::Staged { raises: false };
+const KIB: u64 = 1 << 10;
+
+/// Staging for small copies too, by two threads.
+fn staging() -> Options {
+    Options { staging: true, staging_bytes_min: 8 * KIB, staging_threads: 2, ..bed::small_options() }
+}
+
+fn open(rig: &Rig, options: Options) -> Result<(Overtake, PriorityStream), Failure> {
+    let overtake = bed::open(rig, options)?;
+    let stream = overtake.adopt(rig.stream()?, level(1))?;
+    Ok((overtake, stream))
+}
+
+/// Bytes of many sizes both ways, with the source overwritten as soon as its call has returned.
+fn there_and_back(rig: &Rig, options: Options) -> Outcome {
+    let (overtake, stream) = open(rig, options)?;
+    let mut prng = Prng::new(31);
+    for bytes in [8 * KIB, 100_001, 128 * KIB, 128 * KIB + 1, 1 << 20, (3 << 20) + 77, 9 << 20] {
+        let (sent, buffer) = (prng.bytes(bytes), rig.buffer(bytes + 10)?);
+        let mut source = sent.clone();
+        let handle = doors::htod_pageable(&stream, (buffer, 10), &source)?;
+        source.fill(0xee);
+        same("the plan", &handle.plan(), &STAGED)?;
+        let mut target = vec![0; bytes as usize];
+        let handle = doors::dtoh_pageable(&stream, &mut target, (buffer, 10))?;
+        same_bytes(&format!("{bytes} bytes"), &target, &sent)?;
+        same("the plan", &handle.plan(), &STAGED)?;
+    }
+    let statistics = overtake.statistics();
+    same("staged copies", &statistics.staged.copies, &14)?;
+    same("bytes that the driver made", &statistics.unstaged_bytes, &0)?;
+    same("errors", &statistics.errors, &0)
+}
+
+pub fn bytes(rig: &Rig) -> Outcome {
+    there_and_back(rig, staging())
+}
+
+pub fn one_slot(rig: &Rig) -> Outcome {
+    there_and_back(rig, Options { staging_slots: 1, ..staging() })
+}
+
+pub fn one_thread(rig: &Rig) -> Outcome {
+    there_and_back(rig, Options { staging_threads: 1, ..staging() })
+}
+
+/// Small copies, and those of a layer without the option, go as they did.
+pub fn not_asked_for(rig: &Rig) -> Outcome {
+    let buffer = rig.buffer(1 << 20)?;
+    for (options, bytes) in [(staging(), 8 * KIB - 1), (Options { staging: false, ..staging() }, 1 << 20)] {
+        let (_overtake, stream) = open(rig, options)?;
+        let handle = doors::htod_pageable(&stream, (buffer, 0), &vec![1; bytes as usize])?;
+        ensure!(matches!(handle.plan(), Plan::Native(_)), "{:?}", handle.plan());
+    }
+    Ok(())
+}
+
+/// Rectangles whose rows have gaps, on both sides.
+pub fn rectangles(rig: &Rig) -> Outcome {
+    let (_overtake, stream) = open(rig, staging())?;
+    let mut prng = Prng::new(32);
+    for (width, rows, theirs, ours) in [(3_000, 100, 3_000, 4_096), (40_000, 60, 50_000, 40_000), (700, 999, 777, 701)]
+    {
+        let sent = prng.bytes(theirs * rows);
+        let (mut source, buffer) = (sent.clone(), rig.buffer(ours * rows)?);
+        let area = doors::Area { width, rows, theirs, ours };
+        let handle = doors::rows_to_device(&stream, buffer, &source, area)?;
+        source.fill(0);
+        same("the plan", &handle.plan(), &STAGED)?;
+        let mut target = vec![0x55; (theirs * rows) as usize];
+        let handle = doors::rows_to_host(&stream, &mut target, buffer, area)?;
+        same("the plan", &handle.plan(), &STAGED)?;
+        let expected: Vec<u8> =
+            (0..theirs * rows).map(|at| if at % theirs < width { sent[at as usize] } else { 0x55 }).collect();
+        same_bytes(&format!("rows of {width}"), &target, &expected)?;
+    }
+    Ok(())
+}
+
+/// No byte of a source is read before earlier work of the stream has completed.
+pub fn source_is_read_after_earlier_work(rig: &Rig) -> Outcome {
+    let (_overtake, stream) = open(rig, staging())?;
+    let source: Arc<[AtomicU8]> = (0..300 * KIB).map(|_| AtomicU8::new(1)).collect();
+    let buffer = rig.buffer(source.len() as u64)?;
+    let gate = rig.gate(stream.raw())?;
+    let shared = Arc::clone(&source);
+    let opener = rig.spawn("opener", move |driver| {
+        driver.host().sleep(Nanos::from_us(300));
+        shared.iter().for_each(|byte| byte.store(2, Ordering::Relaxed));
+        gate.open();
+        Ok(())
+    });
+    let handle = doors::htod_shared(&stream, buffer, &source)?;
+    same("the plan", &handle.plan(), &STAGED)?;
+    rig.join(opener)?;
+    same_bytes("the bytes of the earlier work", &rig.download(buffer, stream.raw())?, &vec![2; source.len()])
+}
+
+/// A download waits for the work before it in its stream.
+pub fn download_waits(rig: &Rig) -> Outcome {
+    let (_overtake, stream) = open(rig, staging())?;
+    let (buffer, mut target) = (rig.buffer_of(&[1; 100_000])?, vec![0; 100_000]);
+    let gate = rig.gate(stream.raw())?;
+    rig.driver().memset_d8_async(buffer.at(0), 8, 100_000, stream.raw())?;
+    let opener = rig.open_later(&gate);
+    doors::dtoh_pageable(&stream, &mut target, (buffer, 0))?;
+    same_bytes("the download", &target, &[8; 100_000])?;
+    rig.join(opener)
+}
+
+/// Uploads from pageable and from pinned memory on one stream keep their order, and so do events behind them.
+pub fn order(rig: &Rig) -> Outcome {
+    const BYTES: u64 = 700_000;
+    let (overtake, stream) = open(rig, staging())?;
+    let other = overtake.adopt(rig.stream()?, level(1))?;
+    let mut prng = Prng::new(33);
+    let (first, last) = (prng.bytes(BYTES), prng.bytes(BYTES));
+    let (pinned, buffer) = (rig.pinned_of(&first)?, rig.buffer(BYTES)?);
+    for _ in 0..10 {
+        doors::htod(&stream, buffer, &pinned, BYTES)?;
+        doors::htod_pageable(&stream, (buffer, 0), &last)?;
+        other.wait_for(&stream)?;
+        same_bytes("pageable last", &rig.download(buffer, other.raw())?, &last)?;
+        stream.wait_for(&other)?;
+        doors::htod_pageable(&stream, (buffer, 0), &last)?;
+        doors::htod(&stream, buffer, &pinned, BYTES)?;
+        other.wait_for(&stream)?;
+        same_bytes("pinned last", &rig.download(buffer, other.raw())?, &first)?;
+        stream.wait_for(&other)?;
+    }
+    Ok(())
+}
+
+/// A copy beside others of another priority, above it and below.
+pub fn among_others(rig: &Rig) -> Outcome {
+    let (overtake, low) = open(rig, staging())?;
+    let high = overtake.adopt(rig.stream()?, level(3))?;
+    let mut prng = Prng::new(34);
+    let (sent, buffer) = (prng.bytes(2 << 20), rig.buffer(2 << 20)?);
+    for (stream, raises) in [(&low, false), (&high, true)] {
+        let mut source = sent.clone();
+        let handle = doors::htod_pageable(stream, (buffer, 0), &source)?;
+        source.fill(0);
+        same("the plan", &handle.plan(), &Plan::Staged { raises })?;
+        let mut target = vec![0; sent.len()];
+        doors::dtoh_pageable(stream, &mut target, (buffer, 0))?;
+        same_bytes("there and back", &target, &sent)?;
+    }
+    bed::at_rest(rig, &overtake)
+}
+
+/// While the engine has pieces of an urgent staged copy, its word is up; afterwards it is down.
+pub fn urgent_holds_off(rig: &Rig) -> Outcome {
+    let (overtake, _low) = open(rig, staging())?;
+    let overtake = Arc::new(overtake);
+    let high = overtake.adopt(rig.stream()?, level(3))?;
+    let (buffer, mut memory) = (rig.buffer(8 << 20)?, vec![1; 8 << 20]);
+    for direction in bed::DIRECTIONS {
+        let watched = Arc::clone(&overtake);
+        let watcher = rig.spawn("watcher", move |driver| {
+            let end = driver.host().now() + Nanos::from_ms(1);
+            let mut seen = 0;
+            while driver.host().now() < end {
+                seen += watched.pending_above(direction, level(1));
+                driver.host().sleep(Nanos::from_us(3));
+            }
+            Ok(seen)
+        });
+        match direction {
+            overtake::Direction::HostToDevice => doors::htod_pageable(&high, (buffer, 0), &memory)?,
+            _ => doors::dtoh_pageable(&high, &mut memory, (buffer, 0))?,
+        };
+        same("pending after the call", &overtake.pending_above(direction, level(1)), &0)?;
+        ensure!(rig.join(watcher)? > 5, "{direction:?}: the word was not up");
+    }
+    Ok(())
+}
+
+/// A copy in a capture is the driver's.
+pub fn capture(rig: &Rig) -> Outcome {
+    let (_overtake, stream) = open(rig, staging())?;
+    let (driver, buffer, source) = (rig.driver(), rig.buffer(64 * KIB)?, vec![1; 64 << 10]);
+    driver.stream_begin_capture(stream.raw(), CaptureMode::Relaxed)?;
+    let handle = doors::htod_pageable(&stream, (buffer, 0), &source)?;
+    same("the plan", &handle.plan(), &Plan::Native(Reason::Capturing))?;
+    let graph = driver.stream_end_capture(stream.raw())?;
+    Ok(driver.graph_destroy(graph)?)
+}
+
+/// A copy that the driver refuses is refused as natively, and none of it is made.
+pub fn refused(rig: &Rig) -> Outcome {
+    let (_overtake, stream) = open(rig, staging())?;
+    let buffer = rig.buffer_of(&[3; 1 << 20])?;
+    let staged = doors::attempt_pageable(&stream, buffer, 2 << 20).err().map(|error| error.code());
+    let native = doors::attempt_natively(rig, buffer, 2 << 20, stream.raw()).err().map(|error| error.code());
+    same("the error", &staged, &native)?;
+    ensure!(native.is_some(), "the driver takes a copy beyond the end of its allocation");
+    same_bytes("the target", &rig.download(buffer, stream.raw())?, &[3; 1 << 20])
+}
+
+/// A source that is not in memory is read by one thread, the driver's.
+pub fn cold_sources(rig: &Rig) -> Outcome {
+    let (overtake, stream) = open(rig, staging())?;
+    let (bytes, buffer) = (COLD_BYTES as u64, rig.buffer(COLD_BYTES as u64)?);
+    // So many zeroes are mapped, and not touched.
+    let handle = doors::htod_pageable(&stream, (buffer, 0), &vec![0; COLD_BYTES])?;
+    same("the plan", &handle.plan(), &Plan::Native(Reason::Unstaged))?;
+    same("bytes counted", &overtake.statistics().native[&Reason::Unstaged].bytes, &bytes)?;
+    same_bytes("the bytes", &rig.download(buffer, stream.raw())?, &vec![0; COLD_BYTES])
+}
+
+const COLD_BYTES: usize = 40 << 20;
+const COPIES: u64 = 10_000;
+const THREADS: u64 = 4;
+
+/// Threads copy at random, and overwrite each source as soon as its call has returned.
+pub fn sources_are_reused(rig: &Rig) -> Outcome {
+    let overtake = Arc::new(bed::open(rig, staging())?);
+    let threads = (0..THREADS).map(|number| {
+        let lane = (rig.stream()?, rig.buffer(400 * KIB)?);
+        let overtake = Arc::clone(&overtake);
+        let name = format!("copies {number}");
+        Ok(rig.spawn(&name, move |_| reuse(&overtake, lane, Prng::new(100 + number))))
+    });
+    let threads = threads.collect::<Result<Vec<_>, Failure>>()?;
+    threads.into_iter().try_for_each(|thread| rig.join(thread))?;
+    let staged = overtake.statistics().staged.copies;
+    ensure!(staged > COPIES / 2, "{staged} of {COPIES} copies were staged");
+    Ok(())
+}
+
+fn reuse(overtake: &Overtake, (stream, buffer): (hal::Stream, crate::place::Buffer), mut prng: Prng) -> Outcome {
+    let stream = overtake.adopt(stream, level(1 + prng.below(3) as u8))?;
+    let mut expected = prng.bytes(buffer.bytes);
+    doors::htod_pageable(&stream, (buffer, 0), &expected)?;
+    let mut source = vec![0; buffer.bytes as usize];
+    for _ in 0..COPIES / THREADS {
+        let at = prng.below(buffer.bytes - 1);
+        let bytes = prng.between(1, buffer.bytes - at);
+        let range = at as usize..(at + bytes) as usize;
+        if prng.below(2) == 0 {
+            let value = prng.bits() as u8;
+            source[range.clone()].fill(value);
+            doors::htod_pageable(&stream, (buffer, at), &source[range.clone()])?;
+            source[range.clone()].fill(!value);
+            expected[range].fill(value);
+        } else {
+            doors::dtoh_pageable(&stream, &mut source[range.clone()], (buffer, at))?;
+            same_bytes("the bytes that were copied there", &source[range.clone()], &expected[range])?;
+        }
+    }
+    Ok(())
+}
