@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::data::{Access, DataId, Mode, Uses};
+use crate::data::{Access, DataId, Mode};
 use crate::graph::Graph;
 use crate::list::NONE;
 use crate::node::{NodeId, Spec, Stage};
@@ -82,7 +82,7 @@ impl Graph {
     pub fn frontier(&self) -> Vec<NodeId> {
         let mut frontier = Vec::new();
         for uses in self.data.all() {
-            uses.each(&Access::ALL, |_, uses| frontier.extend(uses.active()));
+            uses.each(&Access::ALL, |_, uses| uses.active(|id| frontier.push(id)));
         }
         frontier.retain(|id| self.stage(*id) != Stage::Ended);
         frontier.sort_unstable();
@@ -137,9 +137,9 @@ impl Graph {
         let (nodes, visit) = (&mut self.nodes, self.visit);
         let uses = self.data.uses(record);
         if let Some(uses) = uses.whole_mut(&range) {
-            uses.before(mode).iter().for_each(|id| add(*id, nodes, visit, found));
+            uses.before(mode, |id| add(id, nodes, visit, found));
         } else {
-            uses.each(&range, |_, uses| uses.before(mode).iter().for_each(|id| add(*id, nodes, visit, found)));
+            uses.each(&range, |_, uses| uses.before(mode, |id| add(id, nodes, visit, found)));
         }
         Ok(())
     }
@@ -150,7 +150,7 @@ impl Graph {
         let (nodes, visit, heirs) = (&mut self.nodes, self.visit, &mut self.data.heirs);
         heirs.retain(|(_, heir)| nodes.is_live(*heir));
         let mut named = Vec::new();
-        self.data.uses(record).each(range, |_, uses| named.extend_from_slice(uses.before(mode)));
+        self.data.uses(record).each(range, |_, uses| uses.before(mode, |id| named.push(id)));
         for (_, heir) in self.data.heirs.iter().filter(|(of, _)| named.contains(of)) {
             add(*heir, nodes, visit, found);
         }
@@ -170,7 +170,7 @@ impl Graph {
         } else {
             uses.change(&range, |uses| uses.enter(node, mode, is_gone));
             if !mode.is_shared() {
-                uses.unite(&range, Uses::unite);
+                uses.unite(&range);
             }
             uses.tidy(|uses| uses.trim(is_gone), |one, other| one == other);
         }

@@ -7,8 +7,31 @@ use crate::node::{Mark, NodeId};
 impl Graph {
     /// Leaves out those found that come before others of them, but none of the first `stated`. The search goes back
     /// along edges and ends after so many as the options allow: a dependency that it has not come to stays.
-    #[inline(never)]
+    #[inline]
     pub(crate) fn drop_redundant(&mut self, found: &mut Vec<NodeId>, stated: usize) {
+        match found[..] {
+            [first, second] if stated == 0 => {
+                if let Some(is_redundant) = self.is_behind(first.index, second.index) {
+                    found.truncate(2 - usize::from(is_redundant));
+                    if is_redundant {
+                        found[0] = self.later(first, second);
+                    }
+                    return;
+                }
+            }
+            _ => {}
+        }
+        self.drop_redundant_of_many(found, stated);
+    }
+
+    /// The later made of two nodes.
+    fn later(&self, one: NodeId, other: NodeId) -> NodeId {
+        if self.nodes[one.index].number > self.nodes[other.index].number { one } else { other }
+    }
+
+    /// As [`Graph::drop_redundant`], for any number of them.
+    #[inline(never)]
+    fn drop_redundant_of_many(&mut self, found: &mut Vec<NodeId>, stated: usize) {
         // Slots of those found bear the first number, those that are redundant the second, others seen the third.
         let candidate = self.visit;
         let (redundant, seen) = (candidate + 1, candidate + 2);
@@ -48,5 +71,25 @@ impl Graph {
                 place <= stated || self.nodes[id.index].visit != redundant
             });
         }
+    }
+
+    /// Whether the later made of two nodes comes after the other one, if that can be told from its edges alone.
+    #[inline]
+    fn is_behind(&self, one: u32, other: u32) -> Option<bool> {
+        let is_ordered = self.nodes[one].number < self.nodes[other].number;
+        let (earlier, later) = if is_ordered { (one, other) } else { (other, one) };
+        let (number, is_host) = (self.nodes[earlier].number, self.nodes[later].kind.is_host());
+        let mut edge = self.nodes[later].into;
+        while edge != NONE {
+            let it = &self.edges[edge];
+            if it.from == earlier && !(it.is_asked && is_host) {
+                return Some(true);
+            }
+            if self.nodes[it.from].number > number {
+                return None;
+            }
+            edge = it.into_next;
+        }
+        Some(false)
     }
 }

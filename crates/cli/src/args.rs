@@ -6,6 +6,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use overtake::VERSION_AND_COMMIT;
 
 use crate::bench::BenchArguments;
+use crate::dag::DagArguments;
 use crate::run::RunArguments;
 use crate::simulate::SimulateArguments;
 
@@ -19,6 +20,7 @@ Examples:
   overtake bench latency --frontier    latency against bandwidth, method against method
   overtake bench video                 pictures with deadlines beside bulk: streams, copies, tasks
   overtake trace copies.json out.svg   a trace of run --trace, or of kernels, as a picture
+  overtake dag plan program.txt        devices, streams and transfers of a program, without running it
   overtake options                     every option and variable
   overtake check rules.toml            the mistakes in a file of rules or options
   overtake bench hunt                  random copies from many threads: hunts for hangs and wrong bytes
@@ -67,6 +69,8 @@ pub enum Command {
     Simulate(SimulateArguments),
     /// Draw a trace of a program's copies or of kernels as a picture.
     Trace(TraceArguments),
+    /// Plan graphs of computations: devices, streams, transfers.
+    Dag(DagArguments),
     /// List every option and variable: its values, its default, its meaning.
     Options(OptionsArguments),
     /// Check files of rules and options: every mistake and its place.

@@ -6,6 +6,7 @@
 mod args;
 mod bench;
 mod check;
+mod dag;
 mod demo;
 mod device;
 mod environment;
@@ -37,6 +38,7 @@ fn main() -> ExitCode {
         Command::Run(run) => return run::run(&arguments, run),
         Command::Simulate(simulate) => simulate::run(simulate),
         Command::Trace(trace) => trace::run(trace),
+        Command::Dag(dag) => dag::run(dag),
         Command::Options(options) => options::run(options),
         Command::Check(check) => check::run(check),
     };

@@ -11,4 +11,5 @@ mod calls;
 pub mod needs;
 pub mod pages;
 pub mod patience;
+pub mod plans;
 pub mod spawn;

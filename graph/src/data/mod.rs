@@ -9,4 +9,3 @@ pub use access::{Access, DataId, Mode};
 pub use spans::{Span, Spans};
 
 pub(crate) use records::Records;
-pub(crate) use uses::Uses;

@@ -87,17 +87,13 @@ impl<T: Clone> Spans<T> {
         self.settle();
     }
 
-    /// Makes one part of these bytes, unless they are one. `fold` puts the value of another part into a value.
-    pub fn unite(&mut self, range: &Range<u64>, mut fold: impl FnMut(&mut T, &T)) {
-        if range.is_empty() || self.parts.is_empty() {
-            return;
+    /// Makes one part of these bytes, with the value of the last.
+    pub fn unite(&mut self, range: &Range<u64>) {
+        if !range.is_empty() && !self.parts.is_empty() {
+            let parts = self.cut(range);
+            self.parts.drain(parts.start..parts.end - 1);
+            self.settle();
         }
-        let parts = self.cut(range);
-        let last = parts.end - 1;
-        let (others, united) = self.parts.split_at_mut(last);
-        others[parts.start..].iter().for_each(|part| fold(&mut united[0].value, &part.value));
-        self.parts.drain(parts.start..last);
-        self.settle();
     }
 
     /// Puts neighbours together that are alike, if there are many parts: then twice as many are many.

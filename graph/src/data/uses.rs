@@ -4,61 +4,99 @@
 //! alone. Every node of a round comes after every node of the round before it. So two rounds are enough: a node that
 //! joins the newest round comes after the round before it, and a node that begins a round comes after the newest.
 
-use smallvec::SmallVec;
-
 use super::access::Mode;
+use crate::list::NONE;
 use crate::node::NodeId;
 
-/// Nodes of one round. Most rounds have one or two.
-pub(crate) type Ids = SmallVec<[NodeId; 2]>;
+/// An id of no node.
+const NO_NODE: NodeId = NodeId { index: NONE, generation: 0 };
+
+/// The nodes of a round. Most have one, so that one stands by itself; it is no node while there are none.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Round {
+    first: NodeId,
+    others: Vec<NodeId>,
+}
+
+impl Round {
+    const EMPTY: Round = Round { first: NO_NODE, others: Vec::new() };
+
+    fn is_empty(&self) -> bool {
+        self.first == NO_NODE
+    }
+
+    #[inline]
+    fn each(&self, mut each: impl FnMut(NodeId)) {
+        each(self.first);
+        for other in &self.others {
+            each(*other);
+        }
+    }
+
+    /// The node is the only one.
+    #[inline]
+    fn begin(&mut self, node: NodeId) {
+        self.first = node;
+        self.others.clear();
+    }
+
+    fn last(&self) -> NodeId {
+        self.others.last().copied().unwrap_or(self.first)
+    }
+
+    fn trim(&mut self, is_gone: impl Fn(NodeId) -> bool) {
+        self.others.retain(|id| !is_gone(*id));
+        if is_gone(self.first) {
+            self.first = self.others.pop().unwrap_or(NO_NODE);
+        }
+    }
+}
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Uses {
     /// The mode of the newest round.
     mode: Mode,
-    /// The newest round.
-    newest: Ids,
-    /// The round before it.
-    before: Ids,
+    newest: Round,
+    /// The round before the newest, while that is of a shared mode. Else it is not kept.
+    before: Round,
 }
 
 impl Uses {
     pub fn new() -> Uses {
-        Uses { mode: Mode::Write, newest: Ids::new(), before: Ids::new() }
+        Uses { mode: Mode::Write, newest: Round::EMPTY, before: Round::EMPTY }
     }
 
-    /// A node that uses the bytes in this mode is one of the newest round.
+    /// Calls `each` with the nodes that a use in this mode comes after. Some may have ended, and one may be no node.
     #[inline]
-    fn is_of_newest(&self, mode: Mode) -> bool {
-        !self.mode.conflicts(mode) && !self.newest.is_empty()
-    }
-
-    /// The nodes that a use in this mode comes after. Some may have ended.
-    #[inline]
-    pub fn before(&self, mode: Mode) -> &[NodeId] {
-        if self.is_of_newest(mode) { &self.before } else { &self.newest }
+    pub fn before(&self, mode: Mode, each: impl FnMut(NodeId)) {
+        let round = if self.mode.conflicts(mode) { &self.newest } else { &self.before };
+        round.each(each);
     }
 
     /// The nodes that later uses may have to come after: GrCUDA's active ones (GR-01).
-    pub fn active(&self) -> impl Iterator<Item = NodeId> {
-        let before = if self.mode.is_shared() { &self.before[..] } else { &[] };
-        self.newest.iter().chain(before).copied()
+    pub fn active(&self, mut each: impl FnMut(NodeId)) {
+        self.newest.each(&mut each);
+        if self.mode.is_shared() {
+            self.before.each(each);
+        }
     }
 
     /// The node uses the bytes in this mode from now on. `is_gone` tells nodes that need no mention any more.
     #[inline]
     pub fn enter(&mut self, node: NodeId, mode: Mode, is_gone: impl Fn(NodeId) -> bool) {
-        if self.newest.last() == Some(&node) {
+        if self.newest.last() == node {
             self.enter_again(node, mode);
-        } else if self.is_of_newest(mode) {
-            if self.newest.len() == self.newest.capacity() {
-                self.newest.retain(|id| !is_gone(*id));
+        } else if !mode.is_shared() {
+            self.newest.begin(node);
+            self.mode = mode;
+        } else if self.mode == mode {
+            if self.newest.others.len() == self.newest.others.capacity() {
+                self.newest.trim(is_gone);
             }
-            self.newest.push(node);
+            if self.newest.is_empty() { self.newest.begin(node) } else { self.newest.others.push(node) }
         } else {
             std::mem::swap(&mut self.newest, &mut self.before);
-            self.newest.clear();
-            self.newest.push(node);
+            self.newest.begin(node);
             self.mode = mode;
         }
     }
@@ -68,28 +106,19 @@ impl Uses {
     fn enter_again(&mut self, node: NodeId, mode: Mode) {
         let both = self.mode.and(mode);
         if both != self.mode && !both.is_shared() {
-            self.newest.pop();
-            if !self.newest.is_empty() {
-                std::mem::swap(&mut self.newest, &mut self.before);
-                self.newest.clear();
-            }
-            self.newest.push(node);
+            self.newest.begin(node);
         }
         self.mode = both;
     }
 
-    /// The bytes of other uses become part of these bytes. The newest round is the same.
-    pub fn unite(&mut self, other: &Uses) {
-        let others = other.before.iter().filter(|id| !self.before.contains(id)).copied();
-        let others: Ids = others.collect();
-        self.before.extend(others);
-    }
-
     /// Forgets the nodes that need no mention any more.
     pub fn trim(&mut self, is_gone: impl Fn(NodeId) -> bool) {
-        self.newest.retain(|id| !is_gone(*id));
-        self.before.retain(|id| !is_gone(*id));
-        if self.newest.is_empty() && self.before.is_empty() {
+        self.newest.trim(&is_gone);
+        self.before.trim(&is_gone);
+        if !self.mode.is_shared() || self.newest.is_empty() {
+            self.before = Round::EMPTY;
+        }
+        if self.newest.is_empty() {
             self.mode = Mode::Write;
         }
     }

@@ -1,0 +1,103 @@
+//! `overtake dag plan` as a user runs it: every plan of `graph/tests/plans`, and mistakes.
+
+mod common;
+
+use common::{Folder, overtake, succeed, text};
+use serde_json::Value;
+use testkit::plans::{Line, Row, cases, folder};
+
+fn json(file: &str, row: &Row) -> Value {
+    let (policies, devices) = (row.policies.join(","), row.devices.to_string());
+    let mut arguments = vec!["dag", "plan", "--json", "--policy", &policies, "--devices", &devices, file];
+    let bandwidth = row.bandwidth.as_ref().map(|file| file.to_str().unwrap());
+    arguments.extend(bandwidth.into_iter().flat_map(|file| ["--bandwidth", file]));
+    let here = Folder::new("dag-json");
+    serde_json::from_str(&succeed(&here, &arguments, &[]).0).unwrap()
+}
+
+/// The words of the plan for a line of a row.
+fn found(json: &Value, line: &Line) -> Vec<String> {
+    let of_all = |key: &str, none: &str| {
+        let all = json["computations"].as_array().unwrap().iter().map(|one| one[key].clone());
+        all.map(|value| value.as_u64().map_or(none.to_owned(), |value| value.to_string())).collect()
+    };
+    let total = |key: &str| json["totals"][key].to_string();
+    match line.kind.as_str() {
+        "devices" => of_all("device", "host"),
+        "lanes" => of_all("stream", "-"),
+        "shape" => ["nodes", "edges", "frontier"].map(total).to_vec(),
+        kind => vec![total(kind)],
+    }
+}
+
+/// Lines about a part of a program are left to the library's tests.
+#[test]
+fn every_plan_is_as_its_file_says() {
+    let here = Folder::new("dag-plans");
+    let mut count = 0;
+    for case in cases() {
+        let file = here.path().join(&case.name);
+        std::fs::write(&file, &case.program).unwrap();
+        for row in &case.rows {
+            let json = json(file.to_str().unwrap(), row);
+            for line in row.lines.iter().filter(|line| line.first.is_none()) {
+                assert_eq!(found(&json, line), line.words, "{}: {row:?}", case.name);
+                count += 1;
+            }
+        }
+    }
+    assert!(count >= 235, "{count}");
+}
+
+fn complaint(here: &Folder, arguments: &[&str]) -> String {
+    let output = overtake(here, &[&["dag", "plan"], arguments].concat(), &[]);
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stdout));
+    text(&output.stderr).to_owned()
+}
+
+#[test]
+fn a_plan_is_a_table_and_a_picture() {
+    let here = Folder::new("dag-table");
+    std::fs::write(here.path().join("fork.txt"), "fork: size 8\nup(a)(b)(a, b[0..4] const)\n!b const !b const")
+        .unwrap();
+    let arguments = ["dag", "plan", "fork.txt", "--policy", "round-robin,disjoint", "--devices", "2", "--dot", "p.dot"];
+    let (out, _) = succeed(&here, &arguments, &[]);
+    let out = out.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" "));
+    let out = out.map(|line| format!(" {line}\n")).collect::<String>();
+    for line in [
+        "fork; devices: 2; policies: with-const, disjoint, reuse, round-robin",
+        " 0 up(a) 0 0 a host -> 0 8",
+        " 2 (a, b[0..4] const) 0 0 0 1 b[0..4] 1 -> 0 4",
+        " 4 !b const host nothing: no node",
+        "nodes 4, edges 3, frontier at the end 1; streams 2, joins 1",
+        "computations by device: 2 1",
+        "bytes: host to devices 16, devices to host 8, between devices 4",
+    ] {
+        assert!(out.contains(line), "{line} is not in\n{out}");
+    }
+    let dot = std::fs::read_to_string(here.path().join("p.dot")).unwrap();
+    assert!(dot.starts_with("digraph \"fork\" {"), "{dot}");
+}
+
+#[test]
+fn mistakes_are_told_with_line_and_cure() {
+    let here = Folder::new("dag-mistakes");
+    let write = |name: &str, text: &str| std::fs::write(here.path().join(name), text).unwrap();
+    write("bad.txt", "(a)\n(b cosnt)\n");
+    write("good.txt", "(a)");
+    write("bad.csv", "From,To,Bandwidth\n-1,0,10\n0,1\n");
+    let told = |arguments: &[&str], expected: &str| {
+        let said = complaint(&here, arguments);
+        assert!(said.contains(expected), "{arguments:?}: {said}");
+    };
+    told(&["bad.txt"], "bad.txt:2: there is no mode \"cosnt\": write one of const");
+    told(&["none.txt"], "cannot read none.txt");
+    told(&["good.txt", "--policy", "fast"], "--policy: there is no policy \"fast\": name some of");
+    told(&["good.txt", "--bandwidth", "bad.csv"], "bad.csv:3: \"0,1\" is not two devices");
+    told(&["good.txt", "--bandwidth", "none.csv"], "cannot read none.csv");
+    told(&["good.txt", "--policy", "minmin-transfer-time"], "needs bandwidths: state a file");
+    told(&["good.txt", "--devices", "64"], "64 devices are not between 1 and 63");
+    let output = overtake(&here, &["dag", "plan", "good.txt", "--threshold", "2"], &[]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(folder().join("two-quads.csv").exists());
+}
