@@ -11,7 +11,6 @@ use graph::Graph;
 use hal::{Code, EventFlags};
 use threads::{Bell, Worker};
 
-use crate::dispatch::bells::Bells;
 use crate::dispatch::body::Bodies;
 use crate::dispatch::expectations::Expectations;
 use crate::dispatch::faults::Faults;
@@ -19,12 +18,12 @@ use crate::dispatch::inside::is_inside;
 use crate::dispatch::marks::{MARKS_MAX, Marks};
 use crate::dispatch::options::{DispatchOptions, WORKERS_MAX};
 use crate::dispatch::rest::rest;
+use crate::dispatch::serve::serve;
 use crate::dispatch::shared::{Shared, bury};
 use crate::dispatch::sleepers::Sleepers;
 use crate::dispatch::state::State;
 use crate::dispatch::statistics::DispatchStatistics;
 use crate::dispatch::turn::Turn;
-use crate::dispatch::{completion, workers};
 use crate::work::fault::Error;
 
 /// Runs tasks on one device: streams, events and threads, all made when it is opened.
@@ -73,26 +72,11 @@ impl Dispatcher {
     }
 
     fn start_threads(&mut self) -> hal::Result<()> {
-        let driver = &self.shared.driver;
-        let (ends, looks) = (Arc::clone(&self.shared), Arc::clone(&self.shared));
-        let look = move |host: &dyn hal::Host| completion::look_after(&looks, host);
-        self.threads.push(Worker::start(
-            driver,
-            "overtake-completion",
-            move || ends.bells.completion.end(),
-            look,
-            || (),
-        )?);
-        for index in 0..self.shared.bells.workers.len() {
-            let (ends, works) = (Arc::clone(&self.shared), Arc::clone(&self.shared));
-            let work = move |host: &dyn hal::Host| workers::work(&works, host, index);
-            self.threads.push(Worker::start(
-                driver,
-                "overtake-worker",
-                move || ends.bells.workers[index].end(),
-                work,
-                || (),
-            )?);
+        for index in 0..self.shared.bells.len() {
+            let (ends, serves) = (Arc::clone(&self.shared), Arc::clone(&self.shared));
+            let body = move |host: &dyn hal::Host| serve(&serves, host, index);
+            let end = move || ends.bells[index].end();
+            self.threads.push(Worker::start(&self.shared.driver, "overtake-worker", end, body, || ())?);
         }
         Ok(())
     }
@@ -150,7 +134,8 @@ fn shared(overtake: &Arc<Overtake>, lanes: Vec<PriorityStream>, graph: Graph, op
         overtake: Arc::clone(overtake),
         lent: lanes.iter().map(|_| AtomicBool::new(false)).collect(),
         lanes,
-        bells: Bells { completion: Bell::default(), workers: (0..options.workers).map(|_| Bell::default()).collect() },
+        // One more, which keeps the watch while the others run functions.
+        bells: (0..=options.workers).map(|_| Bell::default()).collect(),
         state: Mutex::new(state),
         process: Process::this(),
     }

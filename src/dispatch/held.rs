@@ -2,7 +2,8 @@
 
 use std::ops::{Deref, DerefMut};
 
-use crate::dispatch::bells::Bells;
+use threads::Bell;
+
 use crate::dispatch::sleepers::{Calls, Sleeps};
 
 /// The state, locked.
@@ -14,13 +15,13 @@ pub(crate) struct Held<'s, G: DerefMut<Target: Sleeps>> {
 
 /// The threads that are rung when it is dropped.
 struct Rings<'s> {
-    bells: &'s Bells,
+    bells: &'s [Bell],
     calls: Option<Calls>,
 }
 
 impl<'s, G: DerefMut<Target: Sleeps>> Held<'s, G> {
     #[inline]
-    pub fn new(bells: &'s Bells, state: G) -> Held<'s, G> {
+    pub fn new(bells: &'s [Bell], state: G) -> Held<'s, G> {
         Held { state, rings: Rings { bells, calls: None } }
     }
 }
@@ -53,11 +54,11 @@ impl<G: DerefMut<Target: Sleeps>> Drop for Held<'_, G> {
 impl Rings<'_> {
     #[inline(never)]
     fn ring(&self, calls: Calls) {
-        if let Some(index) = calls.worker {
-            self.bells.workers[index as usize].ring();
+        if let Some(index) = calls.sleeper {
+            self.bells[index as usize].ring();
         }
-        if calls.completion {
-            self.bells.completion.wake();
+        if let Some(index) = calls.watcher {
+            self.bells[index as usize].wake();
         }
     }
 }

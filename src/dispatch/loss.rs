@@ -67,7 +67,8 @@ impl Shared {
             return host.sleep(LOOK_SPAN);
         }
         drop(held);
-        if let Err(error) = rest(&*self.driver, &self.lanes) {
+        // The context may be the very thing that could not be made current on this thread.
+        if let Err(error) = self.at_home(|| rest(&*self.driver, &self.lanes)) {
             log::warn!("the device of the dispatcher is dead: {error}");
         }
         let mut held = self.enter();

@@ -2,10 +2,8 @@
 //!
 //! `src/dispatch/README.md` tells the states.
 
-mod bells;
 pub(crate) mod body;
 mod captures;
-mod completion;
 mod dispatcher;
 mod expectations;
 mod faults;
@@ -17,13 +15,14 @@ mod marks;
 mod models;
 mod options;
 mod rest;
+mod serve;
 pub(crate) mod shared;
 mod sleepers;
 pub(crate) mod state;
 mod statistics;
 pub(crate) mod step;
 mod turn;
-mod workers;
+mod watch;
 
 pub use dispatcher::Dispatcher;
 pub use options::DispatchOptions;

@@ -9,7 +9,6 @@ use loom::sync::Arc;
 use loom::thread;
 use threads::Bell;
 
-use crate::dispatch::bells::Bells;
 use crate::dispatch::held::Held;
 use crate::dispatch::sleepers::{Calls, Sleepers, Sleeps};
 use crate::dispatch::turn::{Steps, Turn, take_steps};
@@ -46,7 +45,7 @@ impl Steps for State {
 
 impl Sleeps for State {
     fn may_call(&self) -> bool {
-        (self.sleepers.has_worker() && self.functions > 0) || self.sleepers.is_completion_called()
+        self.sleepers.may_call(|| self.functions > 0)
     }
 
     fn calls(&mut self) -> Calls {
@@ -55,7 +54,7 @@ impl Sleeps for State {
 }
 
 struct Model {
-    bells: Bells,
+    bells: Vec<Bell>,
     state: Mutex<State>,
     /// A thread takes a step.
     is_inside: AtomicBool,
@@ -68,9 +67,9 @@ struct Model {
 type Lock<'m> = Held<'m, MutexGuard<'m, State>>;
 
 impl Model {
-    fn new(most: u32, all: u32, workers: usize) -> Arc<Model> {
+    fn new(most: u32, all: u32, threads: usize) -> Arc<Model> {
         Arc::new(Model {
-            bells: Bells { completion: Bell::default(), workers: (0..workers).map(|_| Bell::default()).collect() },
+            bells: (0..threads).map(|_| Bell::default()).collect(),
             state: Mutex::default(),
             is_inside: AtomicBool::new(false),
             most,
@@ -115,10 +114,47 @@ impl Model {
         self.pump(held);
     }
 
-    /// The loop of the completion thread, until all has ended.
-    fn look_after(&self) {
-        let bell = &self.bells.completion;
+    /// The loop of a thread of the dispatcher, until all has ended.
+    fn serve(&self, index: usize) {
+        let bell = &self.bells[index];
         bell.listen();
+        loop {
+            let seen = bell.count();
+            let mut held = self.enter();
+            if held.ended == self.all {
+                // In the dispatcher the end of a bell does that.
+                drop(held);
+                return self.bells.iter().for_each(Bell::wake);
+            }
+            if held.sleepers.keep_watch(index) {
+                drop(held);
+                if !self.watch(index) {
+                    continue;
+                }
+            } else if held.functions > 0 {
+                held.functions -= 1;
+                held.sleepers.runs();
+                drop(held);
+            } else {
+                held.sleepers.sleeps(index);
+                drop(held);
+                bell.wait(&RealHost::new(), None, &mut || bell.count() != seen);
+                continue;
+            }
+            let mut held = self.enter();
+            held.sleepers.has_run();
+            held.ended += 1;
+            if held.ended == self.all {
+                held.tell();
+            }
+            self.pump(held);
+        }
+    }
+
+    /// Keeps the watch until all has ended, or until there is a function and another thread to keep the watch. Returns
+    /// whether it has taken a function.
+    fn watch(&self, index: usize) -> bool {
+        let bell = &self.bells[index];
         loop {
             let seen = bell.count();
             let mut held = self.enter();
@@ -127,33 +163,17 @@ impl Model {
                 held = self.enter();
             }
             if held.ended == self.all {
-                return;
+                held.sleepers.leave_watch();
+                return false;
+            }
+            if held.functions > 0 && held.sleepers.may_leave_watch(self.bells.len()) {
+                held.functions -= 1;
+                held.sleepers.leave_watch();
+                held.sleepers.runs();
+                return true;
             }
             let is_handed_over = held.turn.is_handed_over();
-            held.sleepers.completion_sleeps(is_handed_over);
-            drop(held);
-            bell.wait(&RealHost::new(), None, &mut || bell.count() != seen);
-        }
-    }
-
-    /// The loop of a worker, until it has run so many functions.
-    fn work(&self, index: usize, most: u32) {
-        let bell = &self.bells.workers[index];
-        bell.listen();
-        let mut run = 0;
-        while run < most {
-            let seen = bell.count();
-            let mut held = self.enter();
-            if held.functions > 0 {
-                held.functions -= 1;
-                drop(held);
-                run += 1;
-                let mut held = self.enter();
-                held.ended += 1;
-                self.pump(held);
-                continue;
-            }
-            held.sleepers.worker_sleeps(index);
+            held.sleepers.watcher_sleeps(is_handed_over);
             drop(held);
             bell.wait(&RealHost::new(), None, &mut || bell.count() != seen);
         }
@@ -186,49 +206,53 @@ fn no_step_is_left_behind() {
     });
 }
 
-/// Steps that a thread leaves after its share are taken by the completion thread.
+/// Steps that a thread leaves after its share are taken by the thread on watch.
 #[test]
 fn steps_that_are_handed_over_are_taken() {
     check(4, || {
-        let model = Model::new(1, 4, 0);
-        let (looks, submits) = (Arc::clone(&model), Arc::clone(&model));
-        let completion = thread::spawn(move || looks.look_after());
+        let model = Model::new(1, 4, 1);
+        let (serves, submits) = (Arc::clone(&model), Arc::clone(&model));
+        let watcher = thread::spawn(move || serves.serve(0));
         let other = thread::spawn(move || submits.submit(1, 0));
         model.submit(2, 1);
         other.join().unwrap();
-        completion.join().unwrap();
+        watcher.join().unwrap();
         model.assert_over();
     });
 }
 
-/// A worker that sleeps hears of functions.
+/// Of two threads one keeps the watch, and the other hears of functions.
 #[test]
-fn a_worker_runs_all_functions() {
-    check(4, || {
-        let model = Model::new(9, 2, 1);
-        let (works, submits) = (Arc::clone(&model), Arc::clone(&model));
-        let worker = thread::spawn(move || works.work(0, 2));
-        let other = thread::spawn(move || submits.submit_function());
-        model.submit_function();
-        other.join().unwrap();
-        worker.join().unwrap();
-        model.assert_over();
-    });
-}
-
-/// One worker is rung for several functions, and rings the next.
-#[test]
-fn several_workers_hear_of_several_functions() {
+fn functions_are_run_and_steps_taken() {
     check(3, || {
-        let model = Model::new(9, 2, 2);
-        let workers = [0, 1].map(|index| {
+        let model = Model::new(1, 3, 2);
+        let threads = [0, 1].map(|index| {
             let model = Arc::clone(&model);
-            thread::spawn(move || model.work(index, 1))
+            thread::spawn(move || model.serve(index))
+        });
+        model.submit(2, 0);
+        model.submit_function();
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
+        model.assert_over();
+    });
+}
+
+/// The watch goes from thread to thread with the functions.
+#[test]
+fn the_watch_is_never_left_to_none() {
+    check(3, || {
+        let model = Model::new(1, 3, 2);
+        let threads = [0, 1].map(|index| {
+            let model = Arc::clone(&model);
+            thread::spawn(move || model.serve(index))
         });
         let mut held = model.enter();
         held.functions = 2;
+        // The thread on watch sees them.
+        held.tell();
         model.pump(held);
-        workers.into_iter().for_each(|worker| worker.join().unwrap());
+        model.submit(1, 0);
+        threads.into_iter().for_each(|thread| thread.join().unwrap());
         model.assert_over();
     });
 }

@@ -18,8 +18,8 @@ pub struct DispatchOptions {
     pub tasks_max: u32,
 }
 
-/// The most threads that run functions of the host: each has a bit.
-pub(crate) const WORKERS_MAX: u8 = 64;
+/// The most functions of the host that run at once. Each thread has a bit, and there is one thread more.
+pub(crate) const WORKERS_MAX: u8 = 63;
 
 impl Default for DispatchOptions {
     fn default() -> DispatchOptions {

@@ -14,8 +14,8 @@ use doors::forks::Process;
 use graph::{NodeId, Priority};
 use hal::locks::lock;
 use hal::{Driver, Nanos, Wait};
+use threads::Bell;
 
-use crate::dispatch::bells::Bells;
 use crate::dispatch::body::Dead;
 use crate::dispatch::captures;
 use crate::dispatch::held;
@@ -39,7 +39,8 @@ pub(crate) struct Shared {
     pub lanes: Vec<PriorityStream>,
     /// The lanes whose streams functions of tasks have asked for: they may do anything with them.
     pub lent: Vec<AtomicBool>,
-    pub bells: Bells,
+    /// One for each thread.
+    pub bells: Vec<Bell>,
     pub state: Mutex<State>,
     /// The process that the threads are in.
     pub process: Process,
@@ -215,7 +216,7 @@ impl Shared {
         Ok(())
     }
 
-    /// Waits in the host's time until `is_over` holds. The completion thread looks often meanwhile.
+    /// Waits in the host's time until `is_over` holds. The thread on watch looks often meanwhile.
     pub fn wait(&self, is_over: &mut (dyn FnMut() -> bool + Send)) -> Wait {
         self.waits(1);
         let end = self.driver.host().wait_until(None, is_over);

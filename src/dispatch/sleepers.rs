@@ -1,21 +1,39 @@
 //! The threads of the dispatcher that sleep until they are rung. They say so under the lock, and a thread that lets go
 //! of the lock rings those that have something to do.
+//!
+//! All threads are alike. One of them keeps the *watch*: it looks at the device's marks. It may leave the watch to
+//! another one, and run the function for which it has seen the mark: that function begins at once, and not when a
+//! thread has been woken for it.
+
+/// The thread that keeps the watch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Watch {
+    /// The next thread that finds it so keeps it.
+    #[default]
+    Free,
+    Kept {
+        by: u32,
+        is_asleep: bool,
+    },
+}
 
 /// The threads that sleep, which is a part of the state behind the lock.
 #[derive(Debug, Default)]
 pub(crate) struct Sleepers {
-    /// The workers, a bit each.
-    workers: u64,
-    is_completion_asleep: bool,
-    /// There is something that the completion thread has not seen.
+    /// A bit for each thread that has found neither a function nor the watch.
+    asleep: u64,
+    /// Threads that run functions.
+    running: u32,
+    watch: Watch,
+    /// There is something that the thread on watch has not seen.
     pub has_news: bool,
 }
 
 /// The threads that are to be rung, once the lock is let go of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Calls {
-    pub worker: Option<u32>,
-    pub completion: bool,
+    pub sleeper: Option<u32>,
+    pub watcher: Option<u32>,
 }
 
 /// A state with sleepers.
@@ -28,38 +46,72 @@ pub(crate) trait Sleeps {
 }
 
 impl Sleepers {
-    /// The worker has found no function.
-    pub fn worker_sleeps(&mut self, index: usize) {
-        self.workers |= 1 << index;
+    /// The thread has found nothing to do.
+    pub fn sleeps(&mut self, index: usize) {
+        self.asleep |= 1 << index;
     }
 
-    /// The completion thread has seen all that there is, but for this.
-    pub fn completion_sleeps(&mut self, has_news: bool) {
-        (self.has_news, self.is_completion_asleep) = (has_news, true);
+    /// The thread runs a function.
+    pub fn runs(&mut self) {
+        self.running += 1;
     }
 
-    /// Whether a worker sleeps.
+    /// It has run.
+    pub fn has_run(&mut self) {
+        self.running -= 1;
+    }
+
+    /// Keeps the watch, if no other thread does.
+    pub fn keep_watch(&mut self, index: usize) -> bool {
+        let is_free = self.watch == Watch::Free;
+        if is_free {
+            self.watch = Watch::Kept { by: index as u32, is_asleep: false };
+        }
+        is_free
+    }
+
+    /// Whether the thread on watch may run a function: of so many threads another one is left to keep the watch.
+    pub fn may_leave_watch(&self, threads: usize) -> bool {
+        (self.running as usize) + 1 < threads
+    }
+
+    /// Leaves the watch to another thread.
+    pub fn leave_watch(&mut self) {
+        self.watch = Watch::Free;
+    }
+
+    /// The thread on watch has seen all that there is, but for this.
+    pub fn watcher_sleeps(&mut self, has_news: bool) {
+        self.has_news = has_news;
+        if let Watch::Kept { is_asleep, .. } = &mut self.watch {
+            *is_asleep = true;
+        }
+    }
+
+    /// Whether there may be threads that have something to do.
     #[inline]
-    pub fn has_worker(&self) -> bool {
-        self.workers != 0
+    pub fn may_call(&self, has_function: impl FnOnce() -> bool) -> bool {
+        (self.asleep != 0 && (self.watch == Watch::Free || has_function())) || self.called_watcher().is_some()
     }
 
-    /// Whether the completion thread sleeps, and there is something for it.
     #[inline]
-    pub fn is_completion_called(&self) -> bool {
-        self.has_news && self.is_completion_asleep
+    fn called_watcher(&self) -> Option<u32> {
+        match self.watch {
+            Watch::Kept { by, is_asleep: true } if self.has_news => Some(by),
+            _ => None,
+        }
     }
 
     /// The threads that have something to do.
     pub fn calls(&mut self, has_function: bool) -> Calls {
-        let mut calls = Calls { worker: None, completion: self.is_completion_called() };
-        if self.has_worker() && has_function {
+        let mut calls = Calls { sleeper: None, watcher: self.called_watcher() };
+        if self.asleep != 0 && (has_function || self.watch == Watch::Free) {
             // One is enough: it rings the next if there is more.
-            calls.worker = Some(self.workers.trailing_zeros());
-            self.workers &= self.workers - 1;
+            calls.sleeper = Some(self.asleep.trailing_zeros());
+            self.asleep &= self.asleep - 1;
         }
-        if calls.completion {
-            self.is_completion_asleep = false;
+        if let Some(by) = calls.watcher {
+            self.watch = Watch::Kept { by, is_asleep: false };
         }
         calls
     }

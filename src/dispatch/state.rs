@@ -46,7 +46,7 @@ pub(crate) struct State {
 impl Sleeps for State {
     #[inline]
     fn may_call(&self) -> bool {
-        (self.sleepers.has_worker() && self.graph.has_host_function()) || self.sleepers.is_completion_called()
+        self.sleepers.may_call(|| self.graph.has_host_function())
     }
 
     #[inline(never)]

@@ -128,7 +128,7 @@ impl State {
         Some(Step::Light(node, self.take_function(node)))
     }
 
-    /// The next function for a worker.
+    /// The next function of the host.
     pub fn host_step(&mut self) -> Option<(NodeId, Function)> {
         if self.is_closed {
             return None;

@@ -12,7 +12,7 @@ pub(crate) const STEPS_MAX: u32 = 256;
 #[derive(Debug, Default)]
 pub(crate) struct Turn {
     is_taken: bool,
-    /// Steps are left that no thread takes: the completion thread is to do that.
+    /// Steps are left that no thread takes: the thread on watch is to do that.
     is_handed_over: bool,
 }
 
@@ -33,12 +33,12 @@ impl Turn {
         self.is_taken
     }
 
-    /// Whether steps are left for the completion thread.
+    /// Whether steps are left for the thread on watch.
     pub fn is_handed_over(&self) -> bool {
         self.is_handed_over
     }
 
-    /// The completion thread takes the steps that are left. Returns whether there may be some.
+    /// The thread on watch takes the steps that are left. Returns whether there may be some.
     pub fn resume(&mut self) -> bool {
         std::mem::take(&mut self.is_handed_over)
     }
@@ -55,12 +55,12 @@ pub(crate) trait Steps {
     /// The next step.
     fn step(&mut self, kit: &mut Self::Kit) -> Option<Self::Step>;
 
-    /// There is something that the completion thread has not seen.
+    /// There is something that the thread on watch has not seen.
     fn tell(&mut self);
 }
 
 /// Takes the steps that can be taken, on the thread that has begun its turn, and ends that. `take` takes one, without
-/// the lock, and returns with it. The completion thread goes on after `most` steps: a thread that submits one task does
+/// the lock, and returns with it. The thread on watch goes on after `most` steps: a thread that submits one task does
 /// not have to dispatch those of all others for ever.
 #[inline]
 pub(crate) fn take_steps<H, S>(

@@ -35,5 +35,5 @@ pub const ALL: &[(&str, Check)] = checks! {
     physx: turns phases fork join sync_points;
     random: bytes failures;
     sets: start_and_stop named never_submitted groups first_failure;
-    threads: submitting_ends submit_beside_each_other submit_from_everywhere;
+    threads: functions_may_wait submitting_ends submit_beside_each_other submit_from_everywhere;
 };

@@ -3,9 +3,11 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use overtake::task::{Error, Lane, More, Tasks};
+use hal::Nanos;
+use overtake::task::{Error, Handle, Lane, More, Tasks};
 
 use crate::bed;
+use crate::doors;
 use crate::failure::{Failure, Outcome, same};
 use crate::rig::Rig;
 
@@ -60,6 +62,27 @@ pub fn submit_from_everywhere(rig: &Rig) -> Outcome {
     from_light.after(&second).submit()?.wait()?;
     bed.tasks.wait()?;
     same("runs", &runs.load(Ordering::Acquire), &8)
+}
+
+/// Functions wait for a task of the device, as many at once as there may be: a thread is left that sees its end.
+pub fn functions_may_wait(rig: &Rig) -> Outcome {
+    const FUNCTIONS: u64 = 6;
+    let bed = bed::open(rig)?;
+    let spin = |name: &str, span: Nanos| {
+        let kernel = bed.kernels.spin.clone();
+        let task = bed.tasks.kernel(name, move |lane: &mut Lane<'_>| {
+            doors::spin(lane, &kernel, span)?;
+            Ok(More::Done)
+        });
+        task.submit()
+    };
+    let awaited = Arc::new(spin("awaited", Nanos::from_ms(20))?);
+    let waiting = (0..FUNCTIONS).map(|number| {
+        let (awaited, first) = (Arc::clone(&awaited), spin("first", Nanos::from_ms(1 + number))?);
+        bed.tasks.host("waits", move || Ok(awaited.wait()?)).after(&first).submit()
+    });
+    let waiting = waiting.collect::<Result<Vec<_>, Error>>()?;
+    Ok(waiting.iter().try_for_each(Handle::wait)?)
 }
 
 /// A task that submits another one like it, until it is told to stop.

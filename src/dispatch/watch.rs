@@ -1,13 +1,15 @@
-//! The completion thread: it looks at the marks of all lanes, and reports those that the device has come to.
+//! The watch: the thread that keeps it looks at the marks of all lanes, and reports those that the device has come to.
 
 use std::sync::Arc;
 
+use graph::NodeId;
 use hal::{CaptureMode, Host, Nanos};
+use threads::Bell;
 
 use crate::dispatch::expectations::LINGER;
-use crate::dispatch::inside::Inside;
 use crate::dispatch::marks::Mark;
 use crate::dispatch::shared::Shared;
+use crate::work::function::Function;
 
 /// Points that no thread waits for are marked after so long, together.
 const FLUSH_AFTER: Nanos = Nanos::from_us(200);
@@ -33,17 +35,10 @@ enum Look {
     Nothing(Option<Nanos>),
 }
 
-/// Looks until the dispatcher is closed.
-pub(crate) fn look_after(shared: &Arc<Shared>, host: &dyn Host) {
-    let bell = &shared.bells.completion;
-    bell.listen();
-    let _inside = Inside::begin(Arc::as_ptr(shared) as usize);
-    // The thread asks about events, which captures of the program would prohibit.
-    let _ = shared.driver.exchange_capture_mode(CaptureMode::Relaxed);
-    let entered = shared.overtake.cuda_context().enter();
-    if let Err(error) = &entered {
-        shared.enter().lose_device(error.clone());
-    }
+/// Keeps the watch until the dispatcher is closed, or until there is a function and another thread may take the watch
+/// over: then it returns that function.
+pub(crate) fn watch(shared: &Arc<Shared>, host: &dyn Host, bell: &Bell) -> Option<(NodeId, Function)> {
+    let post = Post::begin(shared);
     let mut uncovered_since: Option<Nanos> = None;
     while !bell.has_ended() {
         let (seen, now) = (bell.count(), host.now());
@@ -51,9 +46,54 @@ pub(crate) fn look_after(shared: &Arc<Shared>, host: &dyn Host) {
         match look(shared, now, &mut uncovered_since) {
             Look::Lost => shared.end_lost(host),
             Look::Nothing(again) => bell.wait(host, again, &mut news),
-            Look::At(marks, _) if ask(shared, &marks) => {}
+            Look::At(marks, _) if ask(shared, &marks) => {
+                if let Some(next) = leave(shared) {
+                    drop(post);
+                    return Some(next);
+                }
+            }
             Look::At(_, again) if again.since(now) < SLEEP_MIN => host.sleep(again.since(now)),
             Look::At(_, again) => bell.wait(host, Some(again), &mut news),
+        }
+    }
+    None
+}
+
+/// Leaves the watch for a function that has become ready, if another thread can keep it.
+fn leave(shared: &Arc<Shared>) -> Option<(NodeId, Function)> {
+    let mut held = shared.enter();
+    if !held.sleepers.may_leave_watch(shared.bells.len()) {
+        return None;
+    }
+    let next = held.host_step()?;
+    held.sleepers.leave_watch();
+    held.sleepers.runs();
+    Some(next)
+}
+
+/// The state of a thread that keeps the watch. Functions find the thread as it was before.
+struct Post<'s> {
+    shared: &'s Shared,
+    mode: hal::Result<CaptureMode>,
+    _entered: hal::Result<contexts::Entered<'s>>,
+}
+
+impl Post<'_> {
+    fn begin(shared: &Arc<Shared>) -> Post<'_> {
+        // The thread asks about events, which captures of the program would prohibit.
+        let mode = shared.driver.exchange_capture_mode(CaptureMode::Relaxed);
+        let entered = shared.overtake.cuda_context().enter();
+        if let Err(error) = &entered {
+            shared.enter().lose_device(error.clone());
+        }
+        Post { shared, mode, _entered: entered }
+    }
+}
+
+impl Drop for Post<'_> {
+    fn drop(&mut self) {
+        if let Ok(mode) = self.mode {
+            let _ = self.shared.driver.exchange_capture_mode(mode);
         }
     }
 }
@@ -78,7 +118,7 @@ fn look(shared: &Arc<Shared>, now: Nanos, uncovered_since: &mut Option<Nanos>) -
         return Look::Lost;
     }
     let is_handed_over = held.turn.is_handed_over();
-    held.sleepers.completion_sleeps(is_handed_over);
+    held.sleepers.watcher_sleeps(is_handed_over);
     let marks: Marks = (0..).zip(&held.marks).filter_map(|(lane, marks)| Some((lane, marks.first()?))).collect();
     let flush_at = uncovered_since.map(|since| since + FLUSH_AFTER);
     let Some(newest) = marks.iter().map(|(_, mark)| mark.recorded).max() else {
