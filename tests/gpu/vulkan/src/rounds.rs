@@ -1,14 +1,13 @@
 //! The rows of the table, and the rounds of a row.
 
 use std::fmt;
-use std::time::{Duration, Instant};
 
 use overtake::hal::ExternalSemaphoreKind::{self, Binary, Timeline};
 
 use crate::layer::Urgency;
 use crate::sides::{Ours, Outcome, Round, Theirs, Wait};
 
-pub const HEAD: &str = "semaphores | copies | waits              | wrong down | wrong up | us a round | outcome";
+pub const HEAD: &str = "semaphores | copies | waits              | wrong down | wrong up | outcome";
 
 /// The circumstances of some rounds.
 #[derive(Clone, Copy, Debug)]
@@ -42,7 +41,6 @@ pub struct Line {
     /// Rounds in which our side, or the other one, has read bytes that are not all of this round.
     wrong_down: u64,
     wrong_up: u64,
-    took: Duration,
     ways: String,
 }
 
@@ -71,17 +69,16 @@ impl fmt::Display for Line {
             (true, true) => "order lost, as it must be",
             (true, false) => "NOT NOTICED",
         };
-        let round_us = self.took.as_secs_f64() * 1e6 / self.rounds as f64;
         let (kind, urgency) = (format!("{kind:?}").to_lowercase(), format!("{urgency:?}").to_lowercase());
         let (down, up) = (self.wrong_down, self.wrong_up);
-        write!(f, "{kind:10} | {urgency:6} | {waits:18} | {down:>10} | {up:>8} | {round_us:>10.0} | {outcome}")?;
+        write!(f, "{kind:10} | {urgency:6} | {waits:18} | {down:>10} | {up:>8} | {outcome}")?;
         if self.ways.is_empty() { Ok(()) } else { write!(f, "; {}", self.ways) }
     }
 }
 
 /// Plays the rounds of a row.
 pub fn play(row: Row, rounds: u64, theirs: &mut dyn Theirs, ours: &mut dyn Ours) -> Outcome<Line> {
-    let (mut wrong_down, mut wrong_up, began) = (0, 0, Instant::now());
+    let (mut wrong_down, mut wrong_up) = (0, 0);
     for round in (1..=rounds).map(Round) {
         theirs.write(round)?;
         ours.exchange(round, row.our_wait)?;
@@ -90,5 +87,5 @@ pub fn play(row: Row, rounds: u64, theirs: &mut dyn Theirs, ours: &mut dyn Ours)
         wrong_down += u64::from(down != round.their_bytes(down.len()));
         wrong_up += u64::from(up != round.our_bytes(up.len()));
     }
-    Ok(Line { row, rounds, wrong_down, wrong_up, took: began.elapsed(), ways: ours.ways() })
+    Ok(Line { row, rounds, wrong_down, wrong_up, ways: ours.ways() })
 }
