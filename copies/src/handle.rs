@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use hal::{Nanos, Result, Wait};
+use hal::{Error, Nanos, Result, Wait};
 use terms::Priority;
 
 use crate::decide::Plan;
@@ -90,6 +90,14 @@ impl CopyHandle {
             counters.boosted();
         }
         Ok(lift)
+    }
+
+    /// The error of this copy, if it could not be made after it had been accepted.
+    #[doc(hidden)] // for the dispatcher of the front door
+    #[must_use]
+    pub fn loss(&self) -> Option<Error> {
+        let standing = &self.stream.inner.records.standing;
+        self.ticket.filter(|ticket| standing.is_lost(*ticket)).and_then(|_| standing.check().err())
     }
 
     /// Waits until the copy has completed. Returns the error of the device, if there was one, and an error if a copy of

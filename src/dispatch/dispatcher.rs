@@ -179,6 +179,9 @@ fn close(shared: &Arc<Shared>, threads: Vec<Worker>) {
         if let Err(error) = rest {
             held.lose_device(error);
         }
+        if shared.overtake.loss().is_err() {
+            held.fail_lost();
+        }
         held.end();
         std::mem::swap(&mut dead, &mut held.dead);
         let events: Vec<_> = held.marks.iter_mut().flat_map(|marks| std::mem::take(marks).into_events()).collect();

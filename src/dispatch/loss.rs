@@ -3,14 +3,17 @@
 
 use std::sync::Arc;
 
-use graph::Cause;
+use copies::copy::CopyHandle;
+use graph::{Cause, Stage};
 use hal::Host;
 
+use crate::dispatch::body::Dead;
 use crate::dispatch::marks::Marks;
 use crate::dispatch::rest::{LOOK_SPAN, rest};
 use crate::dispatch::shared::Shared;
 use crate::dispatch::state::State;
 use crate::work::fault::{Error, Fault, Reason};
+use crate::work::function::Work;
 
 impl State {
     /// The device has failed, in this call.
@@ -33,6 +36,26 @@ impl State {
         if let Some(cause) = self.losing.take() {
             self.graph.fail(cause);
             self.marks.iter_mut().for_each(Marks::clear);
+        }
+    }
+
+    /// Launched nodes with a copy that could not be made fail: its bytes are missing. So do those after them, launched
+    /// or not.
+    #[cold]
+    pub fn fail_lost(&mut self) {
+        let State { bodies, graph, dead, .. } = self;
+        let mut lost = Vec::new();
+        for body in bodies.iter_mut().filter(|body| graph.stage(body.node) == Stage::Launched) {
+            let Some(error) = body.copies.iter().find_map(CopyHandle::loss) else { continue };
+            lost.push((body.node, error));
+            // It fails once.
+            let copies = std::mem::take(&mut body.copies);
+            dead.push(Dead { work: Work::Nothing, copies, outcome: None });
+        }
+        for (node, error) in lost {
+            let fault = self.fault(node, Reason::Driver(error));
+            let reported = self.graph.failed(node, fault);
+            debug_assert!(reported.is_ok(), "it was launched: {reported:?}");
         }
     }
 

@@ -148,7 +148,12 @@ fn ask(shared: &Arc<Shared>, marks: &[(u8, Mark)]) -> bool {
     if reached.is_empty() {
         return false;
     }
+    // Asked after the marks: work behind a lost copy goes on when the layer knows of the loss.
+    let is_any_copy_lost = shared.overtake.loss().is_err();
     let mut held = shared.enter();
+    if is_any_copy_lost {
+        held.fail_lost();
+    }
     for (lane, mark) in reached {
         held.reached(lane, mark);
     }

@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use hal::{DevicePtr, Function, Launch, Nanos};
+use hal::{Attribute, DevicePtr, Driver, Function, Launch, Nanos, Stream};
 use overtake::copy::{CopyQueue, Request};
 use overtake::task::{Arguments, Kernel, Lane, Shape, WorkResult};
 
@@ -64,6 +64,19 @@ pub fn spin(lane: &mut Lane<'_>, kernel: &Kernel, span: Nanos) -> WorkResult<()>
     // SAFETY: the kernel accesses no memory.
     unsafe { lane.launch(kernel, &Shape::line(1, 1), Arguments::new().value(&span.0))? };
     Ok(())
+}
+
+/// Has the same kernel take all multiprocessors, in another stream.
+pub fn occupy(driver: &dyn Driver, function: Function, span: Nanos, stream: Stream) -> overtake::hal::Result<()> {
+    let device = driver.context_device()?;
+    let multiprocessors = driver.device_attribute(Attribute::MULTIPROCESSOR_COUNT, device)?;
+    let mut span_ns = span.0;
+    let parameters = [std::ptr::from_mut(&mut span_ns).cast()];
+    // No device so far runs more than 32 blocks on a multiprocessor.
+    let grid = [32 * multiprocessors.unsigned_abs(), 1, 1];
+    let launch = Launch { function, grid, block: [1; 3], shared_bytes: 0, stream, parameters: &parameters };
+    // SAFETY: the kernel has this one parameter, and accesses no memory.
+    unsafe { driver.launch(&launch) }
 }
 
 /// The same kernel, submitted to the lane's stream as a library would, unseen by the lane.

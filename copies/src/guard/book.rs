@@ -11,6 +11,7 @@ use super::callers::Takeover;
 use super::load::Load;
 use crate::kernel::Workers;
 use crate::kernel::handshake::{Line, Maker, is_reached, verdict};
+use crate::records::Ticket;
 
 /// The most copies on a carrier at once. A stream holds many more before a submission blocks, and the book is held
 /// meanwhile.
@@ -31,6 +32,7 @@ pub(super) struct Carried {
     pub(super) direction: Direction,
     pub(super) workers: Workers,
     pub(super) maker: Maker,
+    pub(super) ticket: Ticket,
 }
 
 /// The copies of one carrier, in order.

@@ -14,7 +14,7 @@ use super::scout::Scout;
 use crate::kernel::handshake::{Line, Maker, is_reached, verdict};
 use crate::kernel::{CopyKernel, Workers, Yield};
 use crate::pool::Pool;
-use crate::records::Records;
+use crate::records::{Records, Ticket};
 
 /// A copy that needs a carrier.
 pub(crate) struct Guarded {
@@ -27,6 +27,7 @@ pub(crate) struct Guarded {
     pub(crate) workers: Workers,
     /// The word that the kernel yields to, if it does.
     pub(crate) yields: Option<Yield>,
+    pub(crate) ticket: Ticket,
 }
 
 pub(super) struct Carrier {
@@ -158,6 +159,7 @@ impl Carrier {
             direction: copy.direction,
             workers: copy.workers,
             maker: Maker::Kernel,
+            ticket: copy.ticket,
         };
         book.add(copy.stream, carried);
         // From here on the copy is under way, even if a call fails.

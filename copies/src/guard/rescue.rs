@@ -8,6 +8,7 @@ use super::book::{Book, Carried};
 use super::callers::Takeover;
 use super::carrier::Carrier;
 use crate::kernel::handshake::Maker;
+use crate::records::Ticket;
 
 /// So many driver calls of the rescuer may fail in a row.
 const FAILURES_MAX: u32 = 5;
@@ -191,7 +192,8 @@ impl Carrier {
         // Counted before any waiting thread goes on and asks. If the context itself has failed, the driver reports
         // that.
         if !book.copies.is_empty() && self.driver.stream_query(self.rescues).is_ok() {
-            self.records.standing.lose(book.copies.len() as u64, error);
+            let tickets: Vec<Ticket> = book.copies.iter().map(|copy| copy.ticket).collect();
+            self.records.standing.lose(&tickets, error);
         }
         self.line.finish(book.last);
         self.tidy(book);

@@ -6,9 +6,10 @@
 //! but the bytes are missing. So the context fails from then on, as it does natively after a copy or a kernel has
 //! failed on the device: with the same code, for good, in every call that goes through the layer.
 
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
 
+use hal::locks::lock;
 use hal::{Code, DevicePtr, Error, Result};
 use semaphores::{Bank, Pending};
 use terms::{Direction, Priority};
@@ -38,7 +39,8 @@ pub(crate) struct Standing {
     aside: AtomicU8,
     /// The copies that wait for the semaphores.
     lifts: Lifts,
-    lost: AtomicU64,
+    /// The tickets of lost copies.
+    lost: Mutex<Vec<Ticket>>,
     loss: OnceLock<Error>,
 }
 
@@ -48,7 +50,7 @@ impl Standing {
             banks,
             aside: AtomicU8::new(0),
             lifts: Lifts::default(),
-            lost: AtomicU64::new(0),
+            lost: Mutex::default(),
             loss: OnceLock::new(),
         }
     }
@@ -139,8 +141,9 @@ impl Standing {
 
     /// Counts accepted copies that cannot be made because the driver refuses them. Every call fails from now on; see
     /// [`Standing::check`].
-    pub(crate) fn lose(&self, copies: u64, why: &Error) {
-        self.lost.fetch_add(copies, Ordering::Relaxed);
+    pub(crate) fn lose(&self, tickets: &[Ticket], why: &Error) {
+        let copies = tickets.len();
+        lock(&self.lost).extend(tickets);
         let text = format!("a bulk copy that had been accepted could not be made: {why}; its bytes are missing");
         if self.loss.set(Code::LAUNCH_FAILED.at("overtake copy").because(text)).is_ok() {
             log::error!(
@@ -155,7 +158,12 @@ impl Standing {
 
     /// The number of copies that the context has lost.
     pub(crate) fn lost(&self) -> u64 {
-        self.lost.load(Ordering::Relaxed)
+        lock(&self.lost).len() as u64
+    }
+
+    /// Whether the copy with this ticket is lost.
+    pub(crate) fn is_lost(&self, ticket: Ticket) -> bool {
+        self.check().is_err() && lock(&self.lost).contains(&ticket)
     }
 
     /// An error if the context has lost a copy.

@@ -19,6 +19,12 @@ const SLOTS: u64 = 2048;
 pub(crate) struct Ticket(u64);
 
 impl Ticket {
+    /// One that tests of others tell apart.
+    #[cfg(test)]
+    pub(crate) fn of(number: u32) -> Ticket {
+        Ticket::new(0, number.into())
+    }
+
     fn new(slot: u64, generation: u64) -> Ticket {
         Ticket(generation * SLOTS + slot)
     }

@@ -6,6 +6,7 @@ use semaphores::Layout;
 
 use crate::kernel::{INLINE_DESCRIPTORS, Workers, Yield};
 use crate::submit::asked::{Planned, Went};
+use crate::submit::tracked::Tracked;
 
 /// The warps of an urgent copy. They are more than those of bulk, because the copy is short.
 pub(super) const URGENT: Workers = Workers { blocks: 16, warps: 16 };
@@ -27,7 +28,7 @@ impl Planned<'_> {
     pub(super) unsafe fn go_by_kernel(&self) -> Went {
         let (yields, workers) = self.bulk_kernel();
         // SAFETY: passed on to the caller.
-        self.go_tracked(|lift| Ok(unsafe { self.launch(Some(Yield { lift, ..yields }), workers) }?))
+        self.go_tracked(|Tracked { lift, .. }| Ok(unsafe { self.launch(Some(Yield { lift, ..yields }), workers) }?))
     }
 
     /// The word of a priority that a bulk kernel yields to, and its warps.

@@ -4,7 +4,7 @@
 use std::cell::Cell;
 use std::sync::Arc;
 
-use hal::{DevicePtr, MemoryKind, Result};
+use hal::{MemoryKind, Result};
 use terms::Direction;
 
 use crate::cargo::Cargo;
@@ -22,6 +22,7 @@ use crate::state::StreamState;
 use crate::submit::asked::{Asked, Placed, Planned, Went};
 use crate::submit::finish::finish;
 use crate::submit::kernel::URGENT;
+use crate::submit::tracked::Tracked;
 
 /// Submits a batch, which `whole` describes as one copy. Its memory goes back to `batches`, for a later batch when no
 /// launch reads it any more.
@@ -90,15 +91,15 @@ impl Planned<'_> {
     /// # Safety
     /// As for [`submit_batch`].
     pub(super) unsafe fn go_served(&self, served: &Served<'_>) -> Went {
-        self.go_tracked(|lift| {
+        self.go_tracked(|tracked| {
             // SAFETY: passed on to the caller.
-            unsafe { self.serve(served, lift)? };
+            unsafe { self.serve(served, tracked)? };
             served.was_launched.set(true);
             Ok(())
         })
     }
 
-    unsafe fn serve(&self, served: &Served<'_>, lift: Option<DevicePtr>) -> Went<()> {
+    unsafe fn serve(&self, served: &Served<'_>, Tracked { ticket, lift }: Tracked) -> Went<()> {
         let (batch, stream) = (served.batch, self.asked.stream.stream);
         let (yields, workers) = match self.waits_at() {
             Some(_) => {
@@ -113,7 +114,7 @@ impl Planned<'_> {
         };
         let load = Load::Batch(Arc::clone(batch), Arc::clone(served.kernel));
         // SAFETY: as above.
-        unsafe { guard.submit(Guarded { stream, load, direction: self.direction(), workers, yields })? };
+        unsafe { guard.submit(Guarded { stream, load, direction: self.direction(), workers, yields, ticket })? };
         self.inner().records.counters.guarded(batch.bytes());
         Ok(())
     }

@@ -12,13 +12,21 @@ use crate::records::{Dependency, Flight, Raise, Ticket};
 use crate::submit::asked::{Planned, Went};
 use hal::locks::lock;
 
+/// A copy that has a ticket of its own, as its way has to know it.
+#[derive(Clone, Copy)]
+pub(super) struct Tracked {
+    pub(super) ticket: Ticket,
+    /// Its own word, if its kernel yields and may be lifted.
+    pub(super) lift: Option<DevicePtr>,
+}
+
 impl Planned<'_> {
     /// Submits by `copy`, and has the watcher see the copy complete. If it raises, its word is up from now on.
     ///
     /// The word is raised before the submission, because then bulk must begin to hold back. A copy that may have to
     /// wait, or whose stream is not trusted, raises when a marker tells that it has become schedulable; see
     /// [`readiness`]. `copy` gets the word by which a kernel is lifted.
-    pub(super) fn go_tracked(&self, copy: impl FnOnce(Option<DevicePtr>) -> Went<()>) -> Went {
+    pub(super) fn go_tracked(&self, copy: impl FnOnce(Tracked) -> Went<()>) -> Went {
         let inner = self.inner();
         let (raises, waits_at) = (self.raises(), self.waits_at());
         let is_doubted = || lock(&self.asked.stream.burst).take_care();
@@ -58,14 +66,14 @@ impl Planned<'_> {
     }
 
     /// Submits the copy, and hands it to the watcher.
-    fn fly(&self, mut flight: Flight, before: Option<Event>, copy: impl FnOnce(Option<DevicePtr>) -> Went<()>) -> Went {
+    fn fly(&self, mut flight: Flight, before: Option<Event>, copy: impl FnOnce(Tracked) -> Went<()>) -> Went {
         let (inner, stream, ticket) = (self.inner(), self.asked.stream, flight.landing);
         // A call that may wait in the driver for other copies must not make other threads wait for it.
         let goes_first = self.plan != Plan::Engine { raises: false } && flight.waits_at.is_none();
         let _first = goes_first.then(|| inner.pace.urgent());
         let by_kernel = matches!(self.plan, Plan::Kernel { .. });
         let begins = |level| inner.records.standing.begin_to_wait(ticket, flight.direction, level, by_kernel);
-        let submitted = copy(flight.waits_at.and_then(begins));
+        let submitted = copy(Tracked { ticket, lift: flight.waits_at.and_then(begins) });
         let is_tracked = submitted.is_ok() && self.complete(before, &mut flight).is_ok();
         before.into_iter().for_each(|event| inner.events.give(event));
         if !is_tracked {

@@ -2,6 +2,7 @@
 
 mod faults;
 mod loggers;
+mod lost;
 mod scenario;
 mod urgency;
 mod wakers;
@@ -19,6 +20,7 @@ pub const ALL: &[(&str, OnModel)] = &[
     ("faults::every_last_call", faults::every_last_call),
     ("loggers::may_panic", loggers::may_panic),
     ("loggers::may_submit", loggers::may_submit),
+    ("lost::a_lost_copy_fails_its_task", lost::a_lost_copy_fails_its_task),
     ("urgency::a_submitted_copy_is_lifted", urgency::a_submitted_copy_is_lifted),
     ("urgency::overtakes_bulk", urgency::overtakes_bulk),
     ("urgency::a_copy_behind_unseen_work", urgency::a_copy_behind_unseen_work),

@@ -9,6 +9,7 @@ use terms::{Priorities, Priority};
 use super::*;
 use crate::guard::Guard;
 use crate::kernel::Descriptor;
+use crate::records::Ticket;
 use options::GuardOptions;
 
 const BYTES: u64 = 64 << 10;
@@ -56,6 +57,7 @@ impl Bed {
             direction: Direction::HostToDevice,
             workers: Workers { blocks: 2, warps: 8 },
             yields: Some(yields(&self.bank)),
+            ticket: Ticket::of(0),
         };
         let carrier = self.carrier();
         let ready = carrier.events.mark(&*self.driver, self.stream).unwrap();
