@@ -3,7 +3,7 @@
 use std::fmt;
 use std::mem::ManuallyDrop;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak};
 
 use copies::{Overtake, Priority, PriorityStream};
 use doors::forks::Process;
@@ -53,8 +53,7 @@ impl Dispatcher {
             return Err(Code::INVALID_VALUE.at("overtake dispatcher open").because(detail).into());
         }
         let lanes = lanes(overtake, &options)?;
-        let mut dispatcher =
-            Dispatcher { threads: Vec::new(), shared: Arc::new(shared(overtake, lanes, graph, &options)) };
+        let mut dispatcher = Dispatcher { threads: Vec::new(), shared: shared(overtake, lanes, graph, &options) };
         // From here on dropping it destroys the events.
         dispatcher.make_events()?;
         dispatcher.start_threads()?;
@@ -110,7 +109,12 @@ fn lanes(overtake: &Overtake, options: &DispatchOptions) -> hal::Result<Vec<Prio
     groups.map(|group| overtake.quiet_stream(top_of(group))).collect()
 }
 
-fn shared(overtake: &Arc<Overtake>, lanes: Vec<PriorityStream>, graph: Graph, options: &DispatchOptions) -> Shared {
+fn shared(
+    overtake: &Arc<Overtake>,
+    lanes: Vec<PriorityStream>,
+    graph: Graph,
+    options: &DispatchOptions,
+) -> Arc<Shared> {
     let state = State {
         graph,
         bodies: Bodies::default(),
@@ -129,7 +133,7 @@ fn shared(overtake: &Arc<Overtake>, lanes: Vec<PriorityStream>, graph: Graph, op
         lifts: Vec::new(),
         joins: Vec::new(),
     };
-    Shared {
+    Arc::new_cyclic(|me| Shared {
         driver: Arc::clone(overtake.driver()),
         overtake: Arc::clone(overtake),
         lent: lanes.iter().map(|_| AtomicBool::new(false)).collect(),
@@ -138,7 +142,8 @@ fn shared(overtake: &Arc<Overtake>, lanes: Vec<PriorityStream>, graph: Graph, op
         bells: (0..=options.workers).map(|_| Bell::default()).collect(),
         state: Mutex::new(state),
         process: Process::this(),
-    }
+        me: Weak::clone(me),
+    })
 }
 
 impl Drop for Dispatcher {

@@ -6,7 +6,7 @@ use std::any::Any;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
 use copies::copy::{CopyHandle, Lift};
 use copies::{Overtake, PriorityStream};
@@ -44,6 +44,8 @@ pub(crate) struct Shared {
     pub state: Mutex<State>,
     /// The process that the threads are in.
     pub process: Process,
+    /// Itself, for handles.
+    pub me: Weak<Shared>,
 }
 
 impl Shared {
@@ -57,6 +59,13 @@ impl Shared {
     #[inline]
     pub fn enter_here(&self) -> Result<Held<'_>, Error> {
         if self.process.is_this() { Ok(self.enter()) } else { Err(Error::Forked) }
+    }
+
+    /// For a handle: it keeps no stream of a dispatcher that is closed.
+    #[inline]
+    pub fn weak(&self) -> Weak<Shared> {
+        // To count up costs less than to make the first reference of its kind.
+        Weak::clone(&self.me)
     }
 
     #[inline]

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::task::{Context, Poll};
 
 use graph::{NodeId, Priority, Stage};
@@ -16,22 +16,27 @@ use crate::work::outcome::Outcome;
 
 /// A submitted task. Dropping it changes nothing about the task.
 ///
-/// A handle is a future: awaiting it gives the outcome.
+/// A handle is a future: awaiting it gives the outcome. It keeps the outcome, and nothing of a dispatcher that has been
+/// closed.
 #[derive(Clone)]
 pub struct Handle {
-    shared: Arc<Shared>,
+    shared: Weak<Shared>,
     node: NodeId,
     outcome: Arc<Outcome>,
 }
 
 impl Handle {
     pub(crate) fn new(shared: &Arc<Shared>, node: NodeId, outcome: Arc<Outcome>) -> Handle {
-        Handle { shared: Arc::clone(shared), node, outcome }
+        Handle { shared: shared.weak(), node, outcome }
     }
 
     /// Whether its task is of this dispatcher.
     pub(crate) fn is_of(&self, shared: &Arc<Shared>) -> bool {
-        Arc::ptr_eq(&self.shared, shared)
+        std::ptr::eq(self.shared.as_ptr(), Arc::as_ptr(shared))
+    }
+
+    fn shared(&self) -> Result<Arc<Shared>, Error> {
+        self.shared.upgrade().ok_or(Error::Closed)
     }
 
     pub(crate) fn shared_outcome(&self) -> &Arc<Outcome> {
@@ -47,7 +52,7 @@ impl Handle {
     /// Whether all work of the task has been submitted, or its function has run.
     #[must_use]
     pub fn is_launched(&self) -> bool {
-        let stage = || Some(self.shared.enter_here().ok()?.graph.stage(self.node));
+        let stage = || Some(self.shared().ok()?.enter_here().ok()?.graph.stage(self.node));
         self.is_done() || matches!(stage(), Some(Stage::Launched | Stage::Ended))
     }
 
@@ -62,8 +67,9 @@ impl Handle {
         if let Some(outcome) = self.outcome.get() {
             return outcome;
         }
-        self.shared.want(self.node)?;
-        let end = self.shared.wait(&mut || self.outcome.is_known());
+        let shared = self.shared()?;
+        shared.want(self.node)?;
+        let end = shared.wait(&mut || self.outcome.is_known());
         match self.outcome.get() {
             Some(outcome) => outcome,
             None if end == Wait::Stuck => Err(Error::Stuck { task: self.name() }),
@@ -74,22 +80,24 @@ impl Handle {
     /// The task as errors name it.
     #[must_use]
     pub fn name(&self) -> String {
-        self.shared
+        let Ok(shared) = self.shared() else { return "(of a dispatcher that is closed)".to_owned() };
+        shared
             .enter_here()
             .map_or_else(|_| "(of another process)".to_owned(), |held| held.graph.label(self.node).to_string())
     }
 
     /// `other` comes after this task (start-after and finish-before, PX-02).
     pub fn before(&self, other: &Handle) -> Result<(), Error> {
-        if !other.is_of(&self.shared) {
+        let shared = self.shared()?;
+        if !other.is_of(&shared) {
             return Err(Error::Foreign { task: other.name() });
         }
-        self.shared.order(self.node, other.node)
+        shared.order(self.node, other.node)
     }
 
     /// One more reference, which [`Handle::release`] takes away: until then the task does not start (PX-03).
     pub fn hold(&self) -> Result<(), Error> {
-        Ok(self.shared.enter_here()?.graph.hold(self.node)?)
+        Ok(self.shared()?.enter_here()?.graph.hold(self.node)?)
     }
 
     /// Releases a reference. A task without references starts.
@@ -98,14 +106,15 @@ impl Handle {
             // A task that fails gives its references back.
             return Ok(());
         }
-        self.shared.release(self.node)
+        self.shared()?.release(self.node)
     }
 
     /// Gives the task another priority of its own. The tasks before it inherit it.
     pub fn raise(&self, to: Priority) -> Result<(), Error> {
-        let mut held = self.shared.enter_here()?;
+        let shared = self.shared()?;
+        let mut held = shared.enter_here()?;
         held.graph.set_priority(self.node, to)?;
-        self.shared.pump(held);
+        shared.pump(held);
         Ok(())
     }
 }
@@ -116,7 +125,7 @@ impl Submitted for Handle {
     }
 
     fn home(&self) -> usize {
-        Arc::as_ptr(&self.shared).addr()
+        self.shared.as_ptr().addr()
     }
 
     fn label(&self) -> String {
@@ -129,7 +138,7 @@ impl Future for Handle {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         if !self.outcome.is_known()
-            && let Err(error) = self.shared.want(self.node)
+            && let Err(error) = self.shared().and_then(|shared| shared.want(self.node))
         {
             return Poll::Ready(Err(error));
         }

@@ -15,7 +15,8 @@ use crate::work::function::{Launches, Work, WorkResult};
 use crate::work::lane::Submitted;
 use crate::work::set::Set;
 
-/// A set of tasks, to which tasks are submitted. Clones are the same set.
+/// A set of tasks, to which tasks are submitted. Clones are the same set. It keeps the streams of its dispatcher open,
+/// also when that has been closed: drop it with the dispatcher.
 #[derive(Clone)]
 pub struct Tasks {
     shared: Arc<Shared>,

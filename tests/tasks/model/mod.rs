@@ -1,6 +1,7 @@
 //! Trials that need the model: they judge spans of virtual time, count objects, or have calls fail.
 
 mod faults;
+mod kept;
 mod loggers;
 mod lost;
 mod scenario;
@@ -18,6 +19,7 @@ pub const ALL: &[(&str, OnModel)] = &[
     ("faults::opening", faults::opening),
     ("faults::every_call", faults::every_call),
     ("faults::every_last_call", faults::every_last_call),
+    ("kept::a_handle_keeps_no_stream", kept::a_handle_keeps_no_stream),
     ("loggers::may_panic", loggers::may_panic),
     ("loggers::may_submit", loggers::may_submit),
     ("lost::a_lost_copy_fails_its_task", lost::a_lost_copy_fails_its_task),
