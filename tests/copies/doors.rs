@@ -75,6 +75,24 @@ pub fn htod_blocking(
     unsafe { stream.memcpy_through(&[request], &Native::blocking(&native)) }
 }
 
+/// Pageable host memory to the device; complete on return.
+pub fn htod_pageable_blocking(
+    rig: &Rig,
+    stream: &PriorityStream,
+    device: Buffer,
+    source: &[u8],
+) -> hal::Result<CopyHandle> {
+    let bytes = source.len() as u64;
+    let request = Request::htod(device.range(0, bytes), source.as_ptr(), bytes);
+    let native = || {
+        rig.htod_pageable((device, 0), source, stream.raw())?;
+        rig.driver().stream_synchronize(stream.raw())
+    };
+    let native = || code_of(native());
+    // SAFETY: the target lies inside a buffer of a rig (checked by `range`), and the source is a live slice.
+    unsafe { stream.memcpy_through(&[request], &Native::blocking(&native)) }
+}
+
 /// Pinned host memory to the device, in any stream, by the driver's own call.
 pub fn leave_alone(overtake: &Overtake, device: Buffer, host: &Pinned, bytes: u64, stream: Stream) -> hal::Result<()> {
     let request = request((Side::Device(device), 0), (Side::Host(host), 0), bytes);

@@ -134,6 +134,8 @@ const ON_MODEL: &[(&str, OnModel)] = &[
     ("service::makes_nothing", model::service::makes_nothing),
     ("service::without_its_kernel", model::service::without_its_kernel),
     ("service::leaves_nothing", model::service::leaves_nothing),
+    ("staging::every_call", model::staging::every_call),
+    ("staging::nothing_can_be_pinned", model::staging::nothing_can_be_pinned),
     ("faults::every_call_of_the_service", model::service::every_call),
     ("faults::every_call_of_the_service_guarded", model::service::every_call_guarded),
     ("panics::of_the_rescuer", model::panics::of_the_rescuer),

@@ -271,8 +271,11 @@ impl<'a> Conductor<'a> {
 
     fn land_front(&mut self) -> Result<Option<Flying>> {
         let Some(flying) = self.flying.pop_front() else { return Ok(None) };
-        // On an error it is not known whether the device still uses the slot, so it is given to no other piece.
-        self.means.driver.event_synchronize(flying.landed)?;
+        if let Err(error) = self.means.driver.event_synchronize(flying.landed) {
+            // Whether the device still uses the slot is not known. The next copy that wants it asks the event.
+            self.means.ring.give_after(flying.slot, flying.landed);
+            return Err(error);
+        }
         self.means.events.give(flying.landed);
         if self.flying.is_empty() {
             self.lower();

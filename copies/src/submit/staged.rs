@@ -112,7 +112,9 @@ mod tests {
     use terms::Priority;
 
     use super::*;
+    use crate::native::Native;
     use crate::overtake::Overtake;
+    use crate::request::Request;
 
     const BYTES: u64 = 1 << 20;
 
@@ -161,6 +163,26 @@ mod tests {
         let pending = overtake.records().standing.raise(Direction::HostToDevice, overtake.priorities().highest());
         let (_, span) = copy(&overtake, &driver);
         assert!(pending.is_some() && span >= most && span < most + Nanos::from_ms(1), "{span}");
+    }
+
+    /// The attributes of a batch say when its sources are read, and only the driver knows them.
+    #[test]
+    fn a_batch_is_left_to_the_driver() {
+        let driver = crate::soft::driver();
+        let overtake = layer(&driver, |_| ());
+        let stream = overtake.stream(Priority::LOWEST).unwrap();
+        let (device, source) = (driver.mem_alloc(2 * BYTES).unwrap(), vec![1_u8; 2 * BYTES as usize]);
+        let halves = [0, BYTES].map(|at| Request::htod(device.offset(at), source[at as usize..].as_ptr(), BYTES));
+        let calls = std::cell::Cell::new(0);
+        let native = || {
+            calls.set(calls.get() + 1);
+            0
+        };
+        // SAFETY: the native call makes no copy, and no other way is taken.
+        let handle = unsafe { stream.memcpy_through(&halves, &Native::asynchronous(&native)) }.unwrap();
+        assert!(matches!(handle.plan(), Plan::Native(_)), "{:?}", handle.plan());
+        assert_eq!((calls.get(), overtake.statistics().staged.copies), (1, 0));
+        driver.mem_free(device).unwrap();
     }
 
     /// Without threads the calling thread moves every piece.

@@ -21,7 +21,7 @@ mod rides;
 mod service;
 mod sets;
 mod sizes;
-mod staging;
+pub mod staging;
 mod streams;
 mod words;
 
@@ -77,7 +77,7 @@ const PLAIN: &[Case] = cases! { false,
     service: descriptors sets thousand mixed flushes refusals capture in_flight guarded rescued foreign;
     sizes: lines batches;
     staging: bytes one_slot one_thread not_asked_for rectangles source_is_read_after_earlier_work download_waits order
-        among_others capture refused cold_sources sources_are_reused;
+        among_others capture refused cold_sources blocking_copies_land sources_are_reused;
     streams: cuda_priorities announcements_end;
 };
 

@@ -18,7 +18,7 @@ const STAGED: Plan = Plan::Staged { raises: false };
 const KIB: u64 = 1 << 10;
 
 /// Staging for small copies too, by two threads.
-fn staging() -> Options {
+pub fn staging() -> Options {
     Options { staging: true, staging_bytes_min: 8 * KIB, staging_threads: 2, ..bed::small_options() }
 }
 
@@ -144,6 +144,21 @@ pub fn order(rig: &Rig) -> Outcome {
         other.wait_for(&stream)?;
         same_bytes("pinned last", &rig.download(buffer, other.raw())?, &first)?;
         stream.wait_for(&other)?;
+    }
+    Ok(())
+}
+
+/// A copy whose call blocks has arrived when the call returns, for streams that do not wait for it too.
+pub fn blocking_copies_land(rig: &Rig) -> Outcome {
+    const BYTES: u64 = 3 << 20;
+    let (_overtake, stream) = open(rig, staging())?;
+    let (other, buffer) = (rig.stream()?, rig.buffer_of(&[1; BYTES as usize])?);
+    for value in 2..12 {
+        let source = vec![value; BYTES as usize];
+        let handle = doors::htod_pageable_blocking(rig, &stream, buffer, &source)?;
+        ensure!(rig.driver().stream_query(stream.raw())?, "the stream has work left");
+        same("the plan", &handle.plan(), &STAGED)?;
+        same_bytes("the bytes on the device", &rig.download(buffer, other)?, &source)?;
     }
     Ok(())
 }

@@ -17,6 +17,7 @@ pub mod peers;
 pub mod queues;
 pub mod rescue;
 pub mod service;
+pub mod staging;
 mod stall;
 
 use machine::{Held, on};
