@@ -82,9 +82,12 @@ impl Layer {
 }
 
 impl Ours for Layer {
-    fn exchange(&mut self, round: Round, wait: Wait) -> Outcome<()> {
+    fn prepare(&mut self, round: Round) {
         self.up.write(&round.our_bytes(self.up.bytes as usize));
         self.down.write(&vec![0; self.down.bytes as usize]);
+    }
+
+    fn exchange(&mut self, round: Round, wait: Wait) -> Outcome<()> {
         let (raw, value) = (self.stream.raw(), round.value(self.kind));
         if wait == Wait::Before {
             self.driver().external_semaphore_wait(self.theirs, value, raw)?;

@@ -80,6 +80,7 @@ impl fmt::Display for Line {
 pub fn play(row: Row, rounds: u64, theirs: &mut dyn Theirs, ours: &mut dyn Ours) -> Outcome<Line> {
     let (mut wrong_down, mut wrong_up) = (0, 0);
     for round in (1..=rounds).map(Round) {
+        ours.prepare(round);
         theirs.write(round)?;
         ours.exchange(round, row.our_wait)?;
         theirs.read(round, row.their_wait)?;

@@ -43,6 +43,9 @@ pub trait Theirs {
 
 /// Our side, between their two steps.
 pub trait Ours {
+    /// Writes the bytes of the round on the host, before the other side begins: the work between the two sides'
+    /// submissions has to be short, or a wait that is missing changes nothing.
+    fn prepare(&mut self, round: Round);
     /// Submits: wait, read all bytes, write others in their place, signal.
     fn exchange(&mut self, round: Round, wait: Wait) -> Outcome<()>;
     /// Waits for that. Returns the bytes that it has read.

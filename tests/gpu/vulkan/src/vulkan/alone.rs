@@ -59,8 +59,11 @@ impl Alone {
 }
 
 impl Ours for Alone {
-    fn exchange(&mut self, round: Round, wait: Wait) -> Outcome<()> {
+    fn prepare(&mut self, round: Round) {
         self.up.write(&round.our_bytes(self.bytes as usize));
+    }
+
+    fn exchange(&mut self, round: Round, wait: Wait) -> Outcome<()> {
         self.record()?;
         let value = round.value(self.kind);
         let (theirs, ours) = (Point(self.theirs, value), Point(self.ours, value));

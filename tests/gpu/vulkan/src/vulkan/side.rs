@@ -14,7 +14,7 @@ use crate::sides::{Exported, Outcome, Round, Theirs, Wait};
 
 /// Filled several times before the shared memory is written: a side that does not wait is early by this time.
 const SLOW_BYTES: u64 = 128 << 20;
-const SLOW_TIMES: usize = 8;
+const SLOW_TIMES: usize = 32;
 
 const WRITE: usize = 0;
 const READ: usize = 1;
