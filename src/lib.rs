@@ -12,6 +12,7 @@
 //! | [`buffer`] | memory whose copies are safe |
 //! | [`heap`] | device, pinned, write-combined and ordinary memory in blocks that cost no driver call |
 //! | [`task`], [`dispatch`] | tasks with an order between them, and the dispatcher that runs them |
+//! | [`pipeline`] | frames on their way from one thread or task to another, in buffers that are used again |
 //! | [`profile`] | the times of kernels, block by block, and traces of them |
 //! | [`copy`] | requests, plans, handles |
 //! | [`kernel`] | the copy kernel that yields to urgent copies |
@@ -26,6 +27,7 @@
 pub mod buffer;
 pub mod dispatch;
 pub mod heap;
+pub mod pipeline;
 pub mod profile;
 pub mod task;
 mod work;
@@ -49,6 +51,11 @@ pub const VERSION_AND_COMMIT: &str = concat!(env!("CARGO_PKG_VERSION"), " (commi
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;
+
+/// The same of the page about pipelines.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/pipelines.md")]
+struct PipelinesPage;
 
 /// The same of the page about tasks.
 #[cfg(doctest)]

@@ -227,8 +227,13 @@ impl Shared {
 
     /// Waits in the host's time until `is_over` holds. The thread on watch looks often meanwhile.
     pub fn wait(&self, is_over: &mut (dyn FnMut() -> bool + Send)) -> Wait {
+        self.awaited(|host| host.wait_until(None, is_over))
+    }
+
+    /// Runs a wait for work of the tasks. The completion thread looks often meanwhile.
+    pub fn awaited<T>(&self, wait: impl FnOnce(&dyn hal::Host) -> T) -> T {
         self.waits(1);
-        let end = self.driver.host().wait_until(None, is_over);
+        let end = wait(self.driver.host());
         self.waits(-1);
         end
     }

@@ -36,6 +36,11 @@ impl Tasks {
         Tasks { shared: Arc::clone(dispatcher.shared()), set: Arc::new(Set::new(name)) }
     }
 
+    /// The dispatcher.
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+
     /// From now on submitted tasks wait until the set is started (PX-01).
     pub fn stop(&self) {
         let Ok(mut held) = self.shared.enter_here() else { return };

@@ -6,9 +6,11 @@
 #![allow(unsafe_code)]
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
 
 use hal::{Attribute, DevicePtr, Driver, Function, Launch, Nanos, Stream};
 use overtake::copy::{CopyQueue, Request};
+use overtake::pipeline::StageBuffer;
 use overtake::task::{Arguments, Kernel, Lane, Shape, WorkResult};
 
 use crate::failure::{Outcome, ensure};
@@ -34,6 +36,20 @@ pub fn queue(queue: &mut CopyQueue, target: Buffer, source: &Arc<Pinned>, bytes:
     let request = Request::htod(target.range(0, bytes), source.range(0, bytes), bytes);
     // SAFETY: both ranges lie in memory of the rig.
     unsafe { queue.copy(&request) }
+}
+
+/// A copy of a frame's buffer, which lives in the pipeline.
+pub fn frame(lane: &mut Lane<'_>, request: &Request) -> WorkResult<()> {
+    // SAFETY: both sides lie in the buffer, which the pipeline keeps until its tasks have ended.
+    unsafe { lane.copy(request)? };
+    Ok(())
+}
+
+/// The first word of a frame's memory on the host.
+pub fn first_word(buffer: &StageBuffer) -> &AtomicU32 {
+    // SAFETY: it is aligned to more than 4 bytes, lives as long as the buffer, and is only used by this function and by
+    // copies that have ended.
+    unsafe { buffer.host().cast::<AtomicU32>().as_ref() }
 }
 
 /// A word to the device.

@@ -8,6 +8,7 @@ mod creation;
 mod failures;
 mod order;
 mod physx;
+mod pipelines;
 mod random;
 mod sets;
 mod threads;
@@ -33,6 +34,8 @@ pub const ALL: &[(&str, Check)] = checks! {
     failures: of_a_launch of_a_function panics arguments closed_before;
     order: through_the_host completes after_launch foreign held_and_released inherited cycles;
     physx: turns phases fork join sync_points;
+    pipelines: bytes handed_over handed_over_and_passed timeouts ends a_task_fails one_fails_beside_another panics
+        futures given_up;
     random: bytes failures;
     sets: start_and_stop named never_submitted groups first_failure;
     threads: functions_may_wait submitting_ends submit_beside_each_other submit_from_everywhere;

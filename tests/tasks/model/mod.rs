@@ -4,6 +4,7 @@ mod faults;
 mod kept;
 mod loggers;
 mod lost;
+mod pipelines;
 mod scenario;
 mod urgency;
 mod wakers;
@@ -23,6 +24,15 @@ pub const ALL: &[(&str, OnModel)] = &[
     ("loggers::may_panic", loggers::may_panic),
     ("loggers::may_submit", loggers::may_submit),
     ("lost::a_lost_copy_fails_its_task", lost::a_lost_copy_fails_its_task),
+    ("pipelines::block_keeps_every_frame", pipelines::block_keeps_every_frame),
+    ("pipelines::sleepers_are_woken", pipelines::sleepers_are_woken),
+    ("pipelines::the_newest_is_dropped", pipelines::the_newest_is_dropped),
+    ("pipelines::the_oldest_is_dropped", pipelines::the_oldest_is_dropped),
+    ("pipelines::only_the_latest_is_kept", pipelines::only_the_latest_is_kept),
+    ("pipelines::the_overdue_is_dropped", pipelines::the_overdue_is_dropped),
+    ("pipelines::a_deadline_raises", pipelines::a_deadline_raises),
+    ("pipelines::no_work_too_early", pipelines::no_work_too_early),
+    ("pipelines::every_call_fails", pipelines::every_call_fails),
     ("urgency::a_submitted_copy_is_lifted", urgency::a_submitted_copy_is_lifted),
     ("urgency::overtakes_bulk", urgency::overtakes_bulk),
     ("urgency::a_copy_behind_unseen_work", urgency::a_copy_behind_unseen_work),

@@ -1,0 +1,24 @@
+//! Pipelines: frames on their way from one thread or task to another, in buffers that are used again.
+//!
+//! `docs/pipelines.md` teaches them in ten minutes, with programs.
+
+mod book;
+mod buffer;
+mod consumer;
+mod fault;
+mod monitor;
+mod options;
+mod owed;
+mod patience;
+mod producer;
+mod record;
+mod shared;
+
+pub use buffer::StageBuffer;
+pub use consumer::{Consumer, Filled};
+pub use fault::{Error, Failure};
+pub use monitor::{Opened, Pipeline};
+pub use options::{Behind, PipelineOptions};
+pub use producer::{Filling, Producer};
+pub use record::{Dropped, End, FrameRecord, PipelineStatistics};
+pub use stages::Refused;

@@ -1,0 +1,78 @@
+//! The parts of a pipeline that both of its ends share.
+
+use std::sync::{Arc, Mutex, RwLock};
+
+use copies::Priority;
+use hal::Nanos;
+use hal::locks::lock;
+
+use crate::dispatch::shared::Shared as Dispatch;
+use crate::pipeline::book::{Book, Side};
+use crate::pipeline::fault::{Error, Failure};
+use crate::pipeline::options::PipelineOptions;
+use crate::pipeline::patience::InHost;
+use crate::task::{self, Tasks};
+
+/// The parts of a pipeline that both of its ends share. Work under way keeps it, and with it the buffers.
+pub(crate) struct Shared<B> {
+    pub options: PipelineOptions,
+    pub tasks: Tasks,
+    pub dispatch: Arc<Dispatch>,
+    /// Each is used by one end at a time, so its lock is never waited for.
+    pub buffers: Vec<RwLock<B>>,
+    book: Mutex<Book>,
+}
+
+impl<B> Shared<B> {
+    pub fn new(tasks: &Tasks, options: PipelineOptions, buffers: Vec<B>) -> Shared<B> {
+        let PipelineOptions { stages, behind, deadline, work_span, records_max, .. } = options;
+        let book = Mutex::new(Book::new(stages, behind, deadline, work_span, records_max));
+        let buffers = buffers.into_iter().map(RwLock::new).collect();
+        Shared { options, tasks: tasks.clone(), dispatch: Arc::clone(tasks.shared()), buffers, book }
+    }
+
+    pub fn now(&self) -> Nanos {
+        self.dispatch.driver.host().now()
+    }
+
+    /// A step of the book. No driver call and no code of others runs inside.
+    pub fn book<T>(&self, step: impl FnOnce(&mut Book) -> T) -> T {
+        step(&mut lock(&self.book))
+    }
+
+    /// The priority of a frame's tasks: one more than the pipeline's while its deadline is near.
+    pub fn priority(&self, buffer: u8) -> Priority {
+        let own = self.options.priority;
+        let Some(within) = self.options.raise_within else { return own };
+        let now = self.now();
+        let is_near = self.book(|book| book.left(buffer, now)).is_some_and(|left| left <= within);
+        let next = Priority::new(own.get().saturating_add(1)).filter(|_| is_near);
+        next.filter(|next| *next <= self.dispatch.overtake.priorities().highest()).unwrap_or(own)
+    }
+
+    /// A call of the ring that waits. `failed` is the side that fails stages for the caller.
+    pub fn wait<T>(
+        &self,
+        failed: Side,
+        call: impl FnOnce(&InHost<'_>) -> Result<T, stages::Error>,
+    ) -> Result<T, Error> {
+        if !self.dispatch.process.is_this() {
+            return Err(task::Error::Forked.into());
+        }
+        self.dispatch.awaited(|host| call(&InHost(host))).map_err(|error| self.error(error, failed))
+    }
+
+    /// The error of a ring's call. `failed` is the side that fails stages for the caller.
+    pub fn error(&self, error: stages::Error, failed: Side) -> Error {
+        match error {
+            stages::Error::Refused(refused) => Error::Refused(refused),
+            stages::Error::Deserted => Error::Ended,
+            stages::Error::Stuck => Error::Stuck,
+            stages::Error::Spoilt { position } => {
+                let known = self.book(|book| book.failure(failed, position));
+                let (frame, cause) = known.map_or((None, None), |(frame, cause)| (Some(frame), cause));
+                Error::Failed(Failure { pipeline: self.options.name.clone(), frame, cause })
+            }
+        }
+    }
+}
