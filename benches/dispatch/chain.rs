@@ -79,6 +79,15 @@ impl Chain {
         }
     }
 
+    /// Submits tasks all of which are under way at once: later ones need no more memory than these.
+    pub fn fill(&mut self, count: u32) {
+        let first = self.tasks.join("first").held().submit().expect("there is room");
+        self.last = Some(first.clone());
+        (0..count).for_each(|_| self.task());
+        first.release().expect("it is held");
+        self.wait();
+    }
+
     fn task(&mut self) {
         let task = self.tasks.kernel("task", |_: &mut Lane<'_>| Ok(More::Done));
         let task = match &self.last {

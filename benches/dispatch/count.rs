@@ -9,9 +9,9 @@ use crate::chain::{Ground, SHAPES, Shape};
 use crate::{Bounds, print};
 
 const TASKS: u32 = 8_192;
-/// As many as the longer of two runs has: callgrind's threads take turns, so all of them may be under way at once, and
-/// none of them is the first that needs so much memory.
-const WARM_UP: u32 = 2 * TASKS;
+/// callgrind's threads take turns, so all tasks of a run may be under way at once. No task is to be the first that
+/// needs so much memory.
+const WARM_UP: u32 = 3 * TASKS;
 const INSTRUCTIONS: Bounds = Bounds { limit: 600.0, goal: 250.0 };
 /// Functions that are named, by their own instructions.
 const NAMED: usize = 16;
@@ -22,8 +22,7 @@ pub fn counted(shape: &str, tasks: &str) -> ExitCode {
     let (Some((_, shape)), Ok(tasks)) = (shape, tasks.parse()) else { return ExitCode::FAILURE };
     let ground = Ground::new();
     let mut chain = ground.chain(*shape);
-    chain.counted_tasks(WARM_UP);
-    chain.wait();
+    chain.fill(WARM_UP);
     chain.counted_tasks(tasks);
     while !chain.last().is_done() {
         std::thread::sleep(Duration::from_millis(1));
@@ -35,15 +34,12 @@ pub fn counted(shape: &str, tasks: &str) -> ExitCode {
 fn of(shape: Shape) -> Result<([f64; 2], Counted), String> {
     let (word, tasks) = (format!("{shape:?}"), [TASKS, 2 * TASKS]);
     let run = |function, tasks: u32| callgrind::profile(function, &["counted", &word, &tasks.to_string()]);
+    let own = run(Some("counted_tasks"), tasks[1])?;
     // The difference is without the warm-up, and without the opening of the device.
-    let own = [run(Some("counted_tasks"), tasks[0])?, run(Some("counted_tasks"), tasks[1])?];
     let all = [run(None, tasks[0])?, run(None, tasks[1])?];
-    let difference = |[less, more]: [&Counted; 2]| {
-        (more.instructions.saturating_sub(less.instructions)) as f64 / f64::from(tasks[1] - tasks[0])
-    };
-    let figures = [difference([&own[0], &own[1]]), difference([&all[0], &all[1]])];
-    let [_, profile] = own;
-    Ok((figures, profile))
+    let more = all[1].instructions.saturating_sub(all[0].instructions);
+    let figures = [own.instructions as f64 / f64::from(tasks[1]), more as f64 / f64::from(tasks[1] - tasks[0])];
+    Ok((figures, own))
 }
 
 /// Prints a row for each shape, and the functions of the first.
@@ -54,7 +50,7 @@ pub fn report() -> ExitCode {
             Ok(([own, all], profile)) => {
                 is_within &= print(name, own, "instructions", INSTRUCTIONS);
                 is_within &= print("  with those of the dispatcher's threads", all, "instructions", INSTRUCTIONS);
-                first.get_or_insert((profile, 2 * TASKS + WARM_UP));
+                first.get_or_insert((profile, 2 * TASKS));
             }
             Err(error) => {
                 eprintln!("{error}");

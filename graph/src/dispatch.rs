@@ -111,6 +111,7 @@ impl Graph {
             self.settle();
             return Ok(());
         }
+        self.begin_phase(node);
         self.nodes[node].stage = Stage::Ready;
         if self.is_physx() {
             self.passes.again();
@@ -130,6 +131,7 @@ impl Graph {
         if !self.is_usual || !self.nodes[node].kind.is_device() {
             return Ok(self.launch_other(node));
         }
+        self.go_on_with_phase(node);
         let after = self.after(node);
         self.launching -= 1;
         let at = self.enter_lane(node);
@@ -179,6 +181,7 @@ impl Graph {
     pub(crate) fn submit(&mut self, node: u32) -> Option<Point> {
         self.launching -= 1;
         self.remove_taken();
+        self.go_on_with_phase(node);
         if !self.is_device_lost {
             return Some(self.enter_lane(node));
         }

@@ -160,6 +160,13 @@ impl Graph {
         !self.host.is_empty()
     }
 
+    /// Whether a node of the device may be ready for a thread to launch.
+    #[inline]
+    #[must_use]
+    pub fn has_device_node(&self) -> bool {
+        !self.device.is_at_rest() || self.is_physx()
+    }
+
     /// Whether a light function is ready for a thread to run.
     #[inline]
     #[must_use]

@@ -145,15 +145,31 @@ impl Lanes {
             && taker.strand == NONE
             && offer.group == self.group_of(taker.effective);
         if fits {
-            let (strand, lane, group) = (offer.strand, offer.lane, offer.group);
-            slots[first as usize].offers_strand = false;
-            let taker = &mut slots[then as usize];
-            (taker.strand, taker.lane, taker.group) = (strand, lane, group);
-            self.strands[strand as usize].holders += 1;
+            self.pass_on(slots, first, then);
         } else {
             slots[then as usize].has_joins = true;
         }
         fits
+    }
+
+    /// Whether a new node of this priority goes on in the strand of a launched one.
+    #[inline]
+    pub fn goes_on(&self, first: &Slot, priority: Priority) -> bool {
+        first.offers_strand
+            && first.stage == Stage::Launched
+            && first.poison.is_none()
+            && first.group == self.group_of(priority)
+    }
+
+    /// The node behind goes on in the strand of this one.
+    #[inline]
+    pub fn pass_on(&mut self, slots: &mut [Slot], first: u32, then: u32) {
+        let offer = &mut slots[first as usize];
+        let (strand, lane, group) = (offer.strand, offer.lane, offer.group);
+        offer.offers_strand = false;
+        let taker = &mut slots[then as usize];
+        (taker.strand, taker.lane, taker.group) = (strand, lane, group);
+        self.strands[strand as usize].holders += 1;
     }
 
     /// One node less. Returns whether the strand has none.
@@ -254,6 +270,12 @@ impl Lanes {
         for (value, lane) in self.barrier_values.iter_mut().zip(&self.lanes) {
             *value = lane.submitted;
         }
+    }
+
+    /// Whether there is a barrier that lanes join.
+    #[inline]
+    pub fn has_barrier(&self) -> bool {
+        self.barrier != 0
     }
 
     /// Whether the lane has not joined the newest barrier.

@@ -40,6 +40,7 @@
 
 mod data;
 mod devices;
+mod direct;
 mod dispatch;
 mod edges;
 mod finish;

@@ -181,6 +181,8 @@ pub(crate) struct Slot {
     pub has_name: bool,
     /// It is in the list of changed priorities.
     pub is_changed: bool,
+    /// It was handed out without the queue.
+    pub is_alone: bool,
 }
 
 impl Slot {
@@ -212,6 +214,7 @@ impl Slot {
         is_named: false,
         wants_sync: false,
         is_changed: false,
+        is_alone: false,
         has_name: false,
     };
 
@@ -226,7 +229,7 @@ impl Slot {
         (self.kind, self.stage) = (spec.kind, Stage::Waiting);
         (self.own, self.effective) = (spec.priority, effective);
         (self.offers_strand, self.has_joins, self.wants_sync) = (false, false, false);
-        (self.has_name, self.is_named, self.is_absent) = (false, false, false);
+        (self.has_name, self.is_named, self.is_absent, self.is_alone) = (false, false, false, false);
     }
 
     /// Whether its work may be on the device, or about to be.

@@ -49,6 +49,22 @@ impl Queue {
         self.filled == 0
     }
 
+    /// Whether no node is ready, and none was since the last round ended.
+    #[inline]
+    pub fn is_at_rest(&self) -> bool {
+        self.filled | self.begun == 0
+    }
+
+    /// A node of this phase has been taken, if none of its priority has been in this round.
+    pub fn begin(&mut self, priority: Priority, phase: u8) {
+        let number = level_of(priority);
+        let level = &mut self.levels[number];
+        if level.phase == 0 {
+            (level.phase, level.taken) = (phase, 1);
+            self.begun |= 1 << number;
+        }
+    }
+
     #[inline(always)] // as `pop`
     pub fn push(&mut self, slots: &mut [Slot], node: u32) {
         let slot = &mut slots[node as usize];

@@ -35,7 +35,8 @@ fn make(model: &mut Model, (what, one, other, third, fourth): Move) {
             let kind = kind(third / 4);
             let turns = if kind.is_device() { turns } else { 1 };
             let (is_held, fails) = (fourth & 4 != 0, fourth & 0xf8 == 0xf8);
-            model.append(Wish { kind, priority: priority(fourth / 8), turns, is_held, fails }, &after);
+            let wish = Wish { kind, priority: priority(fourth / 8), turns, is_held, fails };
+            if what % 32 < 16 { model.append(wish, &after) } else { model.append_running(wish, &after) }
         }
         _ if tasks == 0 => {}
         5 | 21 => model.order(

@@ -1,5 +1,6 @@
 //! The parts of nodes that the graph does not know, in slots that are used again.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use copies::copy::CopyHandle;
@@ -48,7 +49,7 @@ impl Bodies {
         self.slots.get_mut(node.index()).filter(|body| body.node == node && body.set.is_some())
     }
 
-    /// A body for a new node, without work. Returns its outcome too.
+    /// A body for a new node, without work.
     #[inline]
     pub fn add(&mut self, node: NodeId, set: &Arc<Set>) -> &mut Body {
         let index = node.index();
@@ -101,5 +102,37 @@ impl Body {
             let outcome = is_to_be_told.then(|| Arc::clone(&self.outcome));
             dead.push(Dead { work, copies: std::mem::take(&mut self.copies), outcome });
         }
+    }
+}
+
+/// Drops the rest of ended nodes, tells of their failures, and wakes their futures. All that runs code of others; its
+/// panics must not reach the thread that dispatches.
+#[inline(never)]
+pub(crate) fn bury(dead: &mut Vec<Dead>) {
+    let mut rest = dead.drain(..);
+    // A panic ends one round of this, with the one node that it is about.
+    while rest.len() > 0 {
+        apart(|| rest.by_ref().for_each(bury_one));
+    }
+}
+
+fn bury_one(dead: Dead) {
+    let Dead { work, copies, outcome } = dead;
+    if let Some(outcome) = outcome {
+        apart(|| {
+            if let Some(Err(error @ Error::Failed(_))) = outcome.get() {
+                log::warn!("{error}");
+            }
+        });
+        apart(|| outcome.wake());
+    }
+    drop(copies);
+    drop(work);
+}
+
+fn apart(body: impl FnOnce()) {
+    if let Err(thrown) = catch_unwind(AssertUnwindSafe(body)) {
+        // Dropping the payload of a panic could panic again.
+        std::mem::forget(thrown);
     }
 }

@@ -3,15 +3,16 @@
 use std::fmt;
 use std::mem::ManuallyDrop;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, Weak};
+use std::sync::{Arc, Weak};
 
 use copies::{Overtake, Priority, PriorityStream};
 use doors::forks::Process;
 use graph::Graph;
+use hal::primitive::Mutex;
 use hal::{Code, EventFlags};
 use threads::{Bell, Worker};
 
-use crate::dispatch::body::Bodies;
+use crate::dispatch::body::{Bodies, bury};
 use crate::dispatch::expectations::Expectations;
 use crate::dispatch::faults::Faults;
 use crate::dispatch::inside::is_inside;
@@ -19,7 +20,7 @@ use crate::dispatch::marks::{MARKS_MAX, Marks};
 use crate::dispatch::options::{DispatchOptions, WORKERS_MAX};
 use crate::dispatch::rest::rest;
 use crate::dispatch::serve::serve;
-use crate::dispatch::shared::{Shared, bury};
+use crate::dispatch::shared::Shared;
 use crate::dispatch::sleepers::Sleepers;
 use crate::dispatch::state::State;
 use crate::dispatch::statistics::DispatchStatistics;

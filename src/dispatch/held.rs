@@ -2,56 +2,44 @@
 
 use std::ops::{Deref, DerefMut};
 
+use hal::primitive::{Mutex, MutexGuard, lock};
 use threads::Bell;
 
 use crate::dispatch::sleepers::{Calls, Sleeps};
 
 /// The state, locked.
-pub(crate) struct Held<'s, G: DerefMut<Target: Sleeps>> {
-    /// Dropped first: threads are rung without the lock.
-    state: G,
-    rings: Rings<'s>,
-}
-
-/// The threads that are rung when it is dropped.
-struct Rings<'s> {
+pub(crate) struct Held<'s, S: Sleeps> {
+    mutex: &'s Mutex<S>,
     bells: &'s [Bell],
-    calls: Option<Calls>,
+    /// None while it is let go of.
+    state: Option<MutexGuard<'s, S>>,
 }
 
-impl<'s, G: DerefMut<Target: Sleeps>> Held<'s, G> {
+impl<'s, S: Sleeps> Held<'s, S> {
     #[inline]
-    pub fn new(bells: &'s [Bell], state: G) -> Held<'s, G> {
-        Held { state, rings: Rings { bells, calls: None } }
+    pub fn new(bells: &'s [Bell], mutex: &'s Mutex<S>) -> Held<'s, S> {
+        Held { mutex, bells, state: Some(lock(mutex)) }
     }
-}
 
-impl<G: DerefMut<Target: Sleeps>> Deref for Held<'_, G> {
-    type Target = G::Target;
-
+    /// Lets go of the lock, for a while or for good. Threads are rung without it.
     #[inline]
-    fn deref(&self) -> &G::Target {
-        &self.state
-    }
-}
-
-impl<G: DerefMut<Target: Sleeps>> DerefMut for Held<'_, G> {
-    #[inline]
-    fn deref_mut(&mut self) -> &mut G::Target {
-        &mut self.state
-    }
-}
-
-impl<G: DerefMut<Target: Sleeps>> Drop for Held<'_, G> {
-    #[inline]
-    fn drop(&mut self) {
-        if self.state.may_call() {
-            self.rings.calls = Some(self.state.calls());
+    pub fn let_go(&mut self) {
+        match &mut self.state {
+            Some(state) if state.may_call() => {
+                let calls = state.calls();
+                self.state = None;
+                self.ring(calls);
+            }
+            _ => self.state = None,
         }
     }
-}
 
-impl Rings<'_> {
+    /// Takes the lock again.
+    #[inline]
+    pub fn take_again(&mut self) {
+        self.state = Some(lock(self.mutex));
+    }
+
     #[inline(never)]
     fn ring(&self, calls: Calls) {
         if let Some(index) = calls.sleeper {
@@ -63,11 +51,27 @@ impl Rings<'_> {
     }
 }
 
-impl Drop for Rings<'_> {
+impl<S: Sleeps> Deref for Held<'_, S> {
+    type Target = S;
+
+    #[inline]
+    fn deref(&self) -> &S {
+        self.state.as_ref().expect("the lock is held")
+    }
+}
+
+impl<S: Sleeps> DerefMut for Held<'_, S> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut S {
+        self.state.as_mut().expect("the lock is held")
+    }
+}
+
+impl<S: Sleeps> Drop for Held<'_, S> {
     #[inline]
     fn drop(&mut self) {
-        if let Some(calls) = self.calls {
-            self.ring(calls);
+        if self.state.is_some() {
+            self.let_go();
         }
     }
 }

@@ -14,12 +14,14 @@ pub(crate) struct Inside {
 
 impl Inside {
     /// `shared` is the address of the dispatcher's shared parts.
+    #[inline]
     pub fn begin(shared: usize) -> Inside {
         Inside { before: INSIDE.replace(shared) }
     }
 }
 
 impl Drop for Inside {
+    #[inline]
     fn drop(&mut self) {
         INSIDE.set(self.before);
     }

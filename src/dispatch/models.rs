@@ -4,7 +4,7 @@
 //! graph. A thread that sleeps for ever is a deadlock, which ends the check.
 
 use driver::RealHost;
-use hal::primitive::{AtomicBool, Mutex, MutexGuard, Ordering, lock};
+use hal::primitive::{AtomicBool, Mutex, Ordering};
 use loom::sync::Arc;
 use loom::thread;
 use threads::Bell;
@@ -64,7 +64,7 @@ struct Model {
     all: u32,
 }
 
-type Lock<'m> = Held<'m, MutexGuard<'m, State>>;
+type Lock<'m> = Held<'m, State>;
 
 impl Model {
     fn new(most: u32, all: u32, threads: usize) -> Arc<Model> {
@@ -78,27 +78,26 @@ impl Model {
     }
 
     fn enter(&self) -> Lock<'_> {
-        Held::new(&self.bells, lock(&self.state))
+        Held::new(&self.bells, &self.state)
     }
 
     fn pump<'m>(&'m self, mut held: Lock<'m>) {
         if !held.turn.begin() {
             return;
         }
-        drop(take_steps(held, &mut (), self.most, |held, submits, ()| {
-            drop(held);
+        take_steps(&mut held, &mut (), self.most, |held, submits, ()| {
+            held.let_go();
             assert!(!self.is_inside.swap(true, Ordering::AcqRel), "two threads take steps");
             if submits > 0 {
                 self.submit(submits, 0);
             }
             self.is_inside.store(false, Ordering::Release);
-            let mut held = self.enter();
+            held.take_again();
             held.ended += 1;
             if held.ended == self.all {
                 held.tell();
             }
-            held
-        }));
+        });
     }
 
     /// Submits steps, of which the first submits more.

@@ -6,17 +6,17 @@ use std::any::Any;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, Weak};
+use std::sync::{Arc, Weak};
 
 use copies::copy::{CopyHandle, Lift};
 use copies::{Overtake, PriorityStream};
 use doors::forks::Process;
 use graph::{NodeId, Priority};
-use hal::locks::lock;
+use hal::primitive::Mutex;
 use hal::{Driver, Nanos, Wait};
 use threads::Bell;
 
-use crate::dispatch::body::Dead;
+use crate::dispatch::body::bury;
 use crate::dispatch::captures;
 use crate::dispatch::held;
 use crate::dispatch::inside;
@@ -30,7 +30,7 @@ use crate::work::function::{Function, More, WorkResult};
 use crate::work::lane::{Inside, Lane};
 
 /// The state, locked.
-pub(crate) type Held<'s> = held::Held<'s, MutexGuard<'s, State>>;
+pub(crate) type Held<'s> = held::Held<'s, State>;
 
 /// The parts of a dispatcher that its threads share.
 pub(crate) struct Shared {
@@ -51,7 +51,7 @@ pub(crate) struct Shared {
 impl Shared {
     #[inline]
     pub fn enter(&self) -> Held<'_> {
-        Held::new(&self.bells, lock(&self.state))
+        Held::new(&self.bells, &self.state)
     }
 
     /// The same for a caller that may be in the child of a fork. There another thread may have held the lock, and
@@ -82,60 +82,85 @@ impl Shared {
     #[inline]
     pub fn pump<'s>(self: &'s Arc<Shared>, mut held: Held<'s>) {
         held.collect();
-        if held.turn.begin() { self.dispatch(held) } else { let_go(held) }
-    }
-
-    #[inline(never)]
-    fn dispatch<'s>(self: &'s Arc<Shared>, mut held: Held<'s>) {
+        if !held.turn.begin() {
+            return let_go(&mut held);
+        }
         let _inside = inside::Inside::begin(Arc::as_ptr(self) as usize);
-        let (mut visit, mut joins) = (Visit::default(), std::mem::take(&mut held.joins));
-        held = take_steps(held, &mut joins, STEPS_MAX, |held, step, joins| {
-            let_go(held);
-            let mut held = match step {
-                Step::Launch(launching) => self.launch(launching, &mut visit, joins),
-                other => self.take(other, &mut visit, joins),
-            };
-            held.collect();
-            held
-        });
-        held.joins = joins;
-        let_go(held);
+        let mut visit = Visit::default();
+        self.take_steps(&mut held, &mut visit);
+        let_go(&mut held);
         // The context before is made current again by a driver call: not under the lock.
         drop(visit);
     }
 
-    /// Takes a step that is no launch.
+    /// As [`Shared::pump`], beginning with a launch at hand. No thread has the turn, and there is no other step.
+    #[inline]
+    pub fn pump_from<'s>(self: &'s Arc<Shared>, held: &mut Held<'s>, launching: Launching) {
+        held.turn.begin();
+        let _inside = inside::Inside::begin(Arc::as_ptr(self) as usize);
+        let mut visit = Visit::default();
+        let_go(held);
+        self.launch_here(held, launching, &mut visit, &[]);
+        held.collect();
+        if held.may_have_step() {
+            self.take_steps(held, &mut visit)
+        } else {
+            held.turn.end()
+        }
+        let_go(held);
+        drop(visit);
+    }
+
     #[inline(never)]
-    fn take<'s>(self: &'s Arc<Shared>, step: Step, visit: &mut Visit<'s>, joins: &[Join]) -> Held<'s> {
+    fn take_steps<'s>(self: &'s Arc<Shared>, held: &mut Held<'s>, visit: &mut Visit<'s>) {
+        let mut joins = std::mem::take(&mut held.joins);
+        take_steps(held, &mut joins, STEPS_MAX, |held, step, joins| {
+            let_go(held);
+            match step {
+                Step::Launch(launching) => self.launch_here(held, launching, visit, joins),
+                other => self.take(held, other, visit),
+            }
+            held.collect();
+        });
+        held.joins = joins;
+    }
+
+    /// Takes a step that is no launch, and the lock again to report it.
+    #[inline(never)]
+    fn take<'s>(self: &'s Arc<Shared>, held: &mut Held<'s>, step: Step, visit: &mut Visit<'s>) {
         match step {
             Step::Light(node, function) => {
                 let outcome = run(function);
-                let mut held = self.enter();
+                held.take_again();
                 held.ran(node, outcome);
-                held
             }
             Step::Lift(copies, to) => {
                 let lifts = lift(&copies, to);
-                let mut held = self.enter();
+                held.take_again();
                 held.statistics.lifts += lifts;
-                held
             }
             Step::Record { lane, value, event } => {
                 let recorded = visit.begin(self).and_then(|()| self.driver.event_record(event, self.lane(lane).raw()));
                 let mark = Mark { value, event, recorded: self.driver.host().now() };
-                let mut held = self.enter();
+                held.take_again();
                 held.recorded(lane, mark, recorded);
-                held
             }
-            Step::Launch(launching) => self.launch(launching, visit, joins),
+            Step::Launch(launching) => self.launch_here(held, launching, visit, &[]),
         }
     }
 
-    /// Makes a launch behind its joins, and reports it.
-    #[inline]
-    fn launch<'s>(self: &'s Arc<Shared>, mut launching: Launching, visit: &mut Visit<'s>, joins: &[Join]) -> Held<'s> {
+    /// Makes a launch behind its joins, and takes the lock again to report it.
+    #[inline(always)] // two callers; the one that submits knows most of the launch
+    fn launch_here<'s>(
+        self: &'s Arc<Shared>,
+        held: &mut Held<'s>,
+        mut launching: Launching,
+        visit: &mut Visit<'s>,
+        joins: &[Join],
+    ) {
         if let Err(error) = visit.begin(self).and_then(|()| self.join(launching.lane, joins)) {
-            return self.not_joined(launching, joins, error);
+            held.take_again();
+            return held.not_joined(launching, joins, error);
         }
         let Launching { node, lane, turn, priority, .. } = launching;
         let is_lent = &self.lent[usize::from(lane)];
@@ -148,7 +173,7 @@ impl Shared {
             turn,
             priority,
             can_begin: Cell::new(launching.can_begin),
-            copies: Vec::new(),
+            copies: None,
             is_lent,
         };
         let (mut outcome, mut lost) = (caught(|| (launching.work)(&mut entered)), None);
@@ -159,7 +184,7 @@ impl Shared {
         // To read the clock costs as much as the rest of this.
         let has_recorded = joins.iter().any(|join| join.record.is_some());
         let at = if has_recorded { self.driver.host().now() } else { Nanos::ZERO };
-        let mut held = self.enter();
+        held.take_again();
         if !joins.is_empty() {
             held.joined(joins, at);
         }
@@ -168,14 +193,6 @@ impl Shared {
             let fault = held.fault(node, Reason::Device(*error));
             held.lose(fault);
         }
-        held
-    }
-
-    #[cold]
-    fn not_joined(&self, launching: Launching, joins: &[Join], error: hal::Error) -> Held<'_> {
-        let mut held = self.enter();
-        held.not_joined(launching, joins, error);
-        held
     }
 
     /// Looks after a lane whose function has failed, or may have done anything with its stream. Returns the outcome of
@@ -290,28 +307,42 @@ impl Inside for Shared {
     }
 }
 
-/// The context of the device, current from the first step that needs it until this is dropped.
+/// The context of the device is current: from the first step that needs it until this is dropped.
 #[derive(Default)]
-struct Visit<'s>(Option<contexts::Entered<'s>>);
+struct Visit<'s> {
+    is_home: bool,
+    /// Another one was current before.
+    entered: Option<contexts::Entered<'s>>,
+}
 
 impl<'s> Visit<'s> {
     #[inline]
     fn begin(&mut self, shared: &'s Shared) -> hal::Result<()> {
-        if self.0.is_none() {
-            self.0 = Some(shared.overtake.cuda_context().enter()?);
+        if self.is_home || shared.overtake.cuda_context().is_entered() {
+            self.is_home = true;
+            return Ok(());
         }
+        self.enter(shared)
+    }
+
+    #[inline(never)]
+    fn enter(&mut self, shared: &'s Shared) -> hal::Result<()> {
+        self.entered = Some(shared.overtake.cuda_context().enter()?);
+        self.is_home = true;
         Ok(())
     }
 }
 
 /// Lets go of the lock, and buries the nodes that have ended.
 #[inline]
-fn let_go(mut held: Held<'_>) {
-    if held.dead.is_empty() {
-        return;
-    }
+fn let_go(held: &mut Held<'_>) {
+    if held.dead.is_empty() { held.let_go() } else { let_go_and_bury(held) }
+}
+
+#[inline(never)]
+fn let_go_and_bury(held: &mut Held<'_>) {
     let mut dead = std::mem::take(&mut held.dead);
-    drop(held);
+    held.let_go();
     bury(&mut dead);
 }
 
@@ -337,37 +368,4 @@ fn panicked(thrown: Box<dyn Any + Send>) -> Box<Panic> {
     // Dropping the payload of a panic could panic again.
     std::mem::forget(thrown);
     Box::new(Panic(text))
-}
-
-/// Drops the rest of ended nodes, tells of their failures, and wakes their futures. All that runs code of others; its
-/// panics must not reach the thread that dispatches.
-#[inline(never)]
-pub(crate) fn bury(dead: &mut Vec<Dead>) {
-    let mut rest = dead.drain(..);
-    // A panic ends one round of this, with the one node that it is about.
-    while rest.len() > 0 {
-        apart(|| rest.by_ref().for_each(bury_one));
-    }
-}
-
-#[inline]
-fn bury_one(dead: Dead) {
-    let Dead { work, copies, outcome } = dead;
-    if let Some(outcome) = outcome {
-        apart(|| {
-            if let Some(Err(error @ Error::Failed(_))) = outcome.get() {
-                log::warn!("{error}");
-            }
-        });
-        apart(|| outcome.wake());
-    }
-    drop(copies);
-    drop(work);
-}
-
-fn apart(body: impl FnOnce()) {
-    if let Err(thrown) = catch_unwind(AssertUnwindSafe(body)) {
-        // Dropping the payload of a panic could panic again.
-        std::mem::forget(thrown);
-    }
 }

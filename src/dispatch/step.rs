@@ -69,6 +69,19 @@ impl Steps for State {
 }
 
 impl State {
+    /// Whether there may be a step to take.
+    #[inline]
+    pub fn may_have_step(&self) -> bool {
+        let is_busy = self.flush | self.may_want | self.losing.is_some();
+        is_busy || self.has_lifts() || self.graph.has_device_node() || self.graph.has_light_function()
+    }
+
+    /// Whether a node that is ready now is the next step, and the thread that finds it so takes it.
+    #[inline]
+    pub fn may_launch_at_once(&self) -> bool {
+        !(self.turn.is_taken() | self.is_closed) && !self.may_have_step()
+    }
+
     #[inline]
     fn has_lifts(&self) -> bool {
         self.graph.has_inherited() || !self.lifts.is_empty()
@@ -118,7 +131,7 @@ impl State {
                 return Some(Launching { node, turn, lane, priority, can_begin, work });
             }
             // A node of the device without work, such as a task that was named and has none.
-            self.launched(node, None, Vec::new(), Ok(More::Done));
+            self.launched(node, None, None, Ok(More::Done));
         }
     }
 
@@ -173,15 +186,21 @@ impl State {
     }
 
     /// A launch has been made. Its work belongs to the node until that has ended, with the memory that it owns.
-    #[inline]
-    pub fn launched(&mut self, node: NodeId, work: Option<Launch>, copies: Vec<CopyHandle>, outcome: WorkResult<More>) {
+    #[inline(always)] // a tenth of the cost of a task would go to its arguments
+    pub fn launched(
+        &mut self,
+        node: NodeId,
+        work: Option<Launch>,
+        copies: Option<Vec<CopyHandle>>,
+        outcome: WorkResult<More>,
+    ) {
         let (mut is_wanted, mut is_kernel) = (false, false);
         self.statistics.launches += u64::from(work.is_some());
         if let Some(body) = self.bodies.get(node) {
             if let Some(work) = work {
                 body.work = Work::Launch(work);
             }
-            if !copies.is_empty() {
+            if let Some(copies) = copies {
                 body.copies.extend(copies);
             }
             (is_wanted, is_kernel) = (body.is_wanted, body.kind == Kind::Kernel);

@@ -24,11 +24,13 @@ impl Turn {
     }
 
     /// Gives the turn back.
+    #[inline]
     pub fn end(&mut self) {
         self.is_taken = false;
     }
 
     /// Whether a thread has it.
+    #[inline]
     pub fn is_taken(&self) -> bool {
         self.is_taken
     }
@@ -60,22 +62,21 @@ pub(crate) trait Steps {
 }
 
 /// Takes the steps that can be taken, on the thread that has begun its turn, and ends that. `take` takes one, without
-/// the lock, and returns with it. The thread on watch goes on after `most` steps: a thread that submits one task does
+/// the lock, and takes that again. The thread on watch goes on after `most` steps: a thread that submits one task does
 /// not have to dispatch those of all others for ever.
 #[inline]
 pub(crate) fn take_steps<H, S>(
-    mut held: H,
+    held: &mut H,
     kit: &mut S::Kit,
     most: u32,
-    mut take: impl FnMut(H, S::Step, &mut S::Kit) -> H,
-) -> H
-where
+    mut take: impl FnMut(&mut H, S::Step, &mut S::Kit),
+) where
     H: DerefMut<Target = S>,
     S: Steps,
 {
     let mut steps = 0;
     while let Some(step) = held.step(kit) {
-        held = take(held, step, kit);
+        take(held, step, kit);
         steps += 1;
         if steps == most {
             held.turn().is_handed_over = true;
@@ -84,5 +85,4 @@ where
         }
     }
     held.turn().end();
-    held
 }

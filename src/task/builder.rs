@@ -5,8 +5,9 @@ use std::sync::Arc;
 use graph::{Kind, Mark, NodeId, Priority, Refused, Spec};
 use smallvec::SmallVec;
 
-use crate::dispatch::shared::Shared;
+use crate::dispatch::shared::{Held, Shared};
 use crate::dispatch::state::State;
+use crate::dispatch::step::Launching;
 use crate::task::handle::Handle;
 use crate::work::fault::Error;
 use crate::work::function::Work;
@@ -27,10 +28,19 @@ pub struct TaskBuilder<'t, 'n> {
     set: &'t Arc<Set>,
     name: &'n str,
     work: Work,
+    /// The first tasks that it comes after.
+    after: [Option<&'n Handle>; FEW],
+    // It is moved by each of its methods, so all that is rare stands elsewhere.
+    more: Option<Box<Rare<'n>>>,
+    references: u32,
     kind: Kind,
     priority: Priority,
-    references: u32,
-    after: SmallVec<[&'n Handle; FEW]>,
+}
+
+/// The rare parts of a description.
+#[derive(Default)]
+struct Rare<'n> {
+    after: Vec<&'n Handle>,
     after_launch: Vec<&'n Handle>,
 }
 
@@ -43,17 +53,8 @@ impl<'t, 'n> TaskBuilder<'t, 'n> {
         kind: Kind,
         work: Work,
     ) -> TaskBuilder<'t, 'n> {
-        TaskBuilder {
-            shared,
-            set,
-            name,
-            work,
-            kind,
-            priority: Priority::LOWEST,
-            references: 0,
-            after: SmallVec::new(),
-            after_launch: Vec::new(),
-        }
+        let (after, priority) = ([None; FEW], Priority::LOWEST);
+        TaskBuilder { shared, set, name, work, after, more: None, references: 0, kind, priority }
     }
 
     /// Its priority. The tasks before it inherit it.
@@ -66,15 +67,22 @@ impl<'t, 'n> TaskBuilder<'t, 'n> {
     /// It comes after this task.
     #[inline]
     pub fn after(mut self, task: &'n Handle) -> TaskBuilder<'t, 'n> {
-        self.after.push(task);
+        match self.after.iter_mut().find(|place| place.is_none()) {
+            Some(place) => *place = Some(task),
+            None => self.more().after.push(task),
+        }
         self
     }
 
     /// It starts when this task has been launched: all its work has been submitted, or its function has run. A task of
     /// the device still comes after it on the device (PX-07).
     pub fn after_launch(mut self, task: &'n Handle) -> TaskBuilder<'t, 'n> {
-        self.after_launch.push(task);
+        self.more().after_launch.push(task);
         self
+    }
+
+    fn more(&mut self) -> &mut Rare<'n> {
+        self.more.get_or_insert_default()
     }
 
     /// It has a reference, which [`Handle::release`] takes away: until then it does not start.
@@ -85,23 +93,58 @@ impl<'t, 'n> TaskBuilder<'t, 'n> {
 
     /// Submits the task, and dispatches it if it is ready.
     pub fn submit(self) -> Result<Handle, Error> {
-        let shared = self.shared;
-        let mut held = shared.enter_here()?;
-        let after = self.nodes_before(&held)?;
+        let mut held = self.shared.enter_here()?;
+        match self.launch_at_once(&mut held) {
+            Some((node, lane)) => Ok(self.submit_running(&mut held, node, lane)),
+            None => self.submit_waiting(held),
+        }
+    }
+
+    /// Appends the task to the graph, if it is to be launched now by this thread. If it is not, nothing has changed.
+    #[inline]
+    fn launch_at_once(&self, held: &mut State) -> Option<(NodeId, u8)> {
+        let is_plain = self.after[1].is_none() && self.more.is_none() && matches!(self.work, Work::Launch(_));
+        if !is_plain || self.set.is_stopped() || !held.may_launch_at_once() {
+            return None;
+        }
+        let is_usable = |first: &&Handle| first.is_of(self.shared) && !first.shared_outcome().has_failed();
+        if !self.after[0].iter().all(is_usable) {
+            return None;
+        }
+        held.graph.append_running(&self.spec(self.after[0].map(Handle::node).as_slice()))
+    }
+
+    #[inline]
+    fn submit_running(self, held: &mut Held<'t>, node: NodeId, lane: u8) -> Handle {
+        let TaskBuilder { shared, set, work, kind, priority, .. } = self;
+        let body = held.bodies.add(node, set);
+        (body.kind, body.priority) = (kind, priority);
+        let handle = Handle::new(shared, node, Arc::clone(&body.outcome));
+        expect(held, shared, kind, priority);
+        if let Work::Launch(work) = work {
+            let can_begin = held.marks[usize::from(lane)].can_begin();
+            shared.pump_from(held, Launching { node, turn: 0, lane, priority, can_begin, work });
+        }
+        handle
+    }
+
+    #[inline(never)]
+    fn submit_waiting(self, mut held: Held<'_>) -> Result<Handle, Error> {
+        let (shared, set, after) = (self.shared, self.set, self.nodes_before(&held)?);
         if let Some(handle) = self.after_a_failure() {
             return Ok(handle);
         }
-        let is_stopped = self.set.is_stopped();
-        let waits = !self.after_launch.is_empty();
+        let is_stopped = set.is_stopped();
+        let waits = self.more.as_ref().is_some_and(|more| !more.after_launch.is_empty());
         let references = self.references + u32::from(is_stopped) + u32::from(waits);
         let node = held.graph.append(&Spec { references, ..self.spec(&after) })?;
         if waits {
             self.wait_for_launches(&mut held, node)?;
         }
         if is_stopped {
-            self.set.waits(node);
+            set.waits(node);
         }
-        let outcome = Arc::clone(&held.bodies.add(node, self.set).outcome);
+        let outcome = Arc::clone(&held.bodies.add(node, set).outcome);
         self.describe(&mut held, node, &after);
         shared.pump(held);
         Ok(Handle::new(shared, node, outcome))
@@ -109,14 +152,14 @@ impl<'t, 'n> TaskBuilder<'t, 'n> {
 
     /// Submits the task as the one to which others refer by its name ([`crate::task::Tasks::named`]).
     pub fn submit_named(self) -> Result<Handle, Error> {
-        let (shared, name) = (self.shared, self.set.name_of(self.name));
+        let (shared, set, name) = (self.shared, self.set, self.set.name_of(self.name));
         let mut held = shared.enter_here()?;
         let after = self.nodes_before(&held)?;
-        let (node, outcome) = held.named(&name, self.set)?;
+        let (node, outcome) = held.named(&name, set)?;
         held.graph.fill(node, &self.spec(&after))?;
         held.graph.hold(node)?;
         self.wait_for_launches(&mut held, node)?;
-        let is_stopped = self.set.is_stopped();
+        let is_stopped = set.is_stopped();
         self.describe(&mut held, node, &after);
         if !is_stopped {
             held.graph.release(node)?;
@@ -125,23 +168,31 @@ impl<'t, 'n> TaskBuilder<'t, 'n> {
         Ok(Handle::new(shared, node, outcome))
     }
 
-    /// The tasks that it comes after, if it can be submitted.
-    #[inline]
+    /// The tasks that it comes after.
+    fn before(&self) -> impl Iterator<Item = &'n Handle> {
+        let more = self.more.iter().flat_map(|more| more.after.iter().copied());
+        self.after.iter().copied().flatten().chain(more)
+    }
+
+    /// Those of whose launch it comes after.
+    fn launched_before(&self) -> impl Iterator<Item = &'n Handle> {
+        self.more.iter().flat_map(|more| more.after_launch.iter().copied())
+    }
+
+    /// The nodes that it comes after, if it can be submitted.
     fn nodes_before(&self, state: &State) -> Result<Nodes, Error> {
-        let is_foreign = |task: &&Handle| !task.is_of(self.shared);
         if state.is_closed {
             return Err(Error::Closed);
         }
-        if self.after.iter().any(is_foreign) || self.after_launch.iter().any(is_foreign) {
+        if self.before().chain(self.launched_before()).any(|task| !task.is_of(self.shared)) {
             return Err(Error::Foreign { task: format!("{:?}", self.name) });
         }
-        Ok(self.after.iter().map(|task| task.node()).collect())
+        Ok(self.before().map(Handle::node).collect())
     }
 
     /// Makes the edges from launches, and takes the reference away that the node has had until then.
-    #[inline(never)]
     fn wait_for_launches(&self, held: &mut State, node: NodeId) -> Result<(), Refused> {
-        let made = self.after_launch.iter().try_for_each(|first| {
+        let made = self.launched_before().try_for_each(|first| {
             match held.graph.before_at(first.node(), node, Mark::Launched) {
                 // It has been launched.
                 Err(Refused::Finished { .. }) => Ok(()),
@@ -153,14 +204,8 @@ impl<'t, 'n> TaskBuilder<'t, 'n> {
     }
 
     /// The graph forgets a failed task when it has ended. Its handle has the failure, and this task fails with it.
-    #[inline]
     fn after_a_failure(&self) -> Option<Handle> {
-        let failed = self.after.iter().find(|task| task.shared_outcome().has_failed())?;
-        self.fail_after(failed)
-    }
-
-    #[cold]
-    fn fail_after(&self, failed: &Handle) -> Option<Handle> {
+        let failed = self.before().find(|task| task.shared_outcome().has_failed())?;
         let fault = failed.outcome()?.err()?.fault()?;
         let outcome: Arc<Outcome> = Arc::default();
         outcome.set_failed(Error::NotRun { task: format!("{:?}", self.name), fault });
@@ -174,16 +219,23 @@ impl<'t, 'n> TaskBuilder<'t, 'n> {
     }
 
     /// Gives the node its work.
-    #[inline]
     fn describe(self, held: &mut State, node: NodeId, after: &[NodeId]) {
         if !self.kind.is_device() {
             // Work before it may have been submitted without a mark.
             after.iter().for_each(|first| held.want(*first));
         }
-        let expected = held.expectations.begun(&self.shared.overtake, self.kind, self.priority);
-        debug_assert!(expected.is_ok(), "the graph refuses other priorities than the copy layer's: {expected:?}");
+        expect(held, self.shared, self.kind, self.priority);
         if let Some(body) = held.bodies.get(node) {
             (body.kind, body.priority, body.work) = (self.kind, self.priority, self.work);
         }
+    }
+}
+
+/// The copies of a new task are expected.
+#[inline]
+fn expect(state: &mut State, shared: &Shared, kind: Kind, priority: Priority) {
+    if matches!(kind, Kind::Copy(_)) {
+        let expected = state.expectations.begun(&shared.overtake, kind, priority);
+        debug_assert!(expected.is_ok(), "the graph refuses other priorities than the copy layer's: {expected:?}");
     }
 }

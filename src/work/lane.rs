@@ -46,7 +46,7 @@ pub struct Lane<'l> {
     /// Whether the next copy can begin when it is submitted, if that is known.
     pub(crate) can_begin: Cell<Option<bool>>,
     /// The copies so far.
-    pub(crate) copies: Vec<CopyHandle>,
+    pub(crate) copies: Option<Vec<CopyHandle>>,
     /// Functions have asked for the stream.
     pub(crate) is_lent: &'l AtomicBool,
 }
@@ -111,7 +111,7 @@ impl Lane<'_> {
         // SAFETY: passed on to the caller.
         let copy = unsafe { self.stream.memcpy_async(&request)? };
         if copy.can_be_lifted() {
-            self.copies.push(copy);
+            self.copies.get_or_insert_default().push(copy);
         }
         Ok(())
     }

@@ -129,6 +129,13 @@ impl CudaContext {
         self.held.driver.context_current().is_ok_and(|current| current == Some(self.raw()))
     }
 
+    /// Whether it is current and has not ended: then there is nothing to enter.
+    #[inline]
+    #[must_use]
+    pub fn is_entered(&self) -> bool {
+        self.held.end.get().is_none() && self.is_current()
+    }
+
     /// Makes it current on the calling thread until the guard goes; then the context before is current again.
     pub fn enter(&self) -> Result<Entered<'_>> {
         if let Some(end) = self.held.end.get() {

@@ -79,14 +79,33 @@ impl Model {
         self.lanes.len()
     }
 
-    pub fn append(&mut self, wish: Wish, after: &[usize]) {
-        let ids: Vec<NodeId> = after.iter().map(|first| self.tasks[*first].id).collect();
-        let held = u32::from(wish.is_held);
+    /// Appends a task, and runs it at once if it is the next.
+    pub fn append_running(&mut self, wish: Wish, after: &[usize]) {
+        let (ids, held) = (self.ids(after), u32::from(wish.is_held));
         let spec = Spec { kind: wish.kind, priority: wish.priority, name: "", after: &ids, references: held };
-        let id = match self.graph.append(&spec) {
-            Err(Refused::Finished { .. }) if !self.is_strict => return,
-            told => told.unwrap(),
-        };
+        match self.graph.append_running(&spec) {
+            Some((id, lane)) => {
+                self.add(id, wish, held, after);
+                self.begin(self.tasks.len() - 1, 0, wish.priority, Some((lane, vec![])));
+            }
+            None => self.append(wish, after),
+        }
+    }
+
+    fn ids(&self, tasks: &[usize]) -> Vec<NodeId> {
+        tasks.iter().map(|task| self.tasks[*task].id).collect()
+    }
+
+    pub fn append(&mut self, wish: Wish, after: &[usize]) {
+        let (ids, held) = (self.ids(after), u32::from(wish.is_held));
+        let spec = Spec { kind: wish.kind, priority: wish.priority, name: "", after: &ids, references: held };
+        match self.graph.append(&spec) {
+            Err(Refused::Finished { .. }) if !self.is_strict => {}
+            told => self.add(told.unwrap(), wish, held, after),
+        }
+    }
+
+    fn add(&mut self, id: NodeId, wish: Wish, held: u32, after: &[usize]) {
         let before = after.iter().filter(|first| self.tasks[**first].ended.is_none());
         let before = before.map(|first| (*first, None)).collect();
         let own = wish.priority;
@@ -145,34 +164,40 @@ impl Model {
     /// Launches or runs one task, if one is ready. Returns its number and turn.
     pub fn step(&mut self, runner: Runner) -> Option<(usize, u32)> {
         let ready = self.graph.next(runner)?;
-        let (id, turn, place, joins) = (ready.node, ready.turn, ready.place, ready.joins.to_vec());
-        let (kind, priority) = (ready.kind, ready.priority);
+        let (id, turn, priority, kind) = (ready.node, ready.turn, ready.priority, ready.kind);
+        let place = ready.place.map(|place| (place.lane, ready.joins.to_vec()));
         let number = self.tasks.iter().position(|task| task.id == id && task.ended.is_none()).unwrap();
+        assert_eq!(kind, self.tasks[number].wish.kind);
+        self.begin(number, turn, priority, place);
+        Some((number, turn))
+    }
+
+    /// The task has been handed out, with its lane and joins if it is one of the device: it runs.
+    fn begin(&mut self, number: usize, turn: u32, priority: Priority, place: Option<(u8, Vec<Point>)>) {
         self.check_handed_out(number, turn, priority);
         let task = &mut self.tasks[number];
         (task.launches, task.told) = (task.launches + 1, priority);
-        if let Some(place) = place {
+        let lane = place.map(|(lane, joins)| {
             assert!(!self.is_lost, "{number} is launched on a device that is lost");
-            self.lanes[usize::from(place.lane)].push_back(Item { task: number, joins, value: None });
-        }
+            self.lanes[usize::from(lane)].push_back(Item { task: number, joins, value: None });
+            lane
+        });
         let task = &mut self.tasks[number];
-        assert_eq!(kind, task.wish.kind);
+        let (id, kind) = (task.id, task.wish.kind);
         let at = if task.wish.fails && turn + 1 == task.wish.turns {
             task.has_failed = true;
             self.graph.failed(id, cause(number)).unwrap()
         } else if kind.is_device() && turn + 1 < task.wish.turns {
-            self.graph.again(id).unwrap();
-            return Some((number, turn));
+            return self.graph.again(id).unwrap();
         } else {
             self.graph.launched(id).unwrap().at
         };
         task.is_launched = true;
         task.is_done |= !kind.is_device();
-        if let (Some(at), Some(place)) = (at, place) {
-            assert_eq!(at.lane, place.lane);
+        if let (Some(at), Some(lane)) = (at, lane) {
+            assert_eq!(at.lane, lane);
             self.lanes[usize::from(at.lane)].back_mut().unwrap().value = Some(at.value);
         }
-        Some((number, turn))
     }
 
     /// The device reports that work of this task has failed.

@@ -1,0 +1,107 @@
+//! A node that is handed out by the call that appends it: all else is as if it had been appended, and then handed out.
+
+use std::num::NonZeroU32;
+
+use overtake_graph::{Cause, Direction, Graph, Kind, NodeId, Options, Priority, Runner, Spec};
+
+const KERNEL: Spec<'static> =
+    Spec { kind: Kind::Kernel, priority: Priority::LOWEST, name: "", after: &[], references: 0 };
+const UPLOAD: Spec<'static> = Spec { kind: Kind::Copy(Direction::HostToDevice), ..KERNEL };
+
+fn graph() -> Graph {
+    Graph::new(Options::default()).unwrap()
+}
+
+/// Appends a node, which is handed out, in one call or in two. Returns it with its lane.
+fn begin(graph: &mut Graph, spec: &Spec<'_>, at_once: bool) -> (NodeId, u8) {
+    if at_once {
+        return graph.append_running(spec).expect("it is the next");
+    }
+    let node = graph.append(spec).unwrap();
+    let ready = graph.next(Runner::Device).unwrap();
+    assert_eq!((ready.node, ready.joins.len()), (node, 0));
+    (node, ready.place.unwrap().lane)
+}
+
+fn launch(graph: &mut Graph) -> Option<(NodeId, u8)> {
+    let ready = graph.next(Runner::Device)?;
+    let (node, lane) = (ready.node, ready.place.unwrap().lane);
+    graph.launched(node).unwrap();
+    Some((node, lane))
+}
+
+#[test]
+fn the_nodes_behind_it_come_in_the_same_order_and_lanes() {
+    let mut both = [false, true].map(|at_once| {
+        let mut graph = graph();
+        let mut seen = Vec::new();
+        for again in [false, true] {
+            let first = begin(&mut graph, &KERNEL, at_once);
+            assert_eq!(graph.priority(first.0), Some(Priority::LOWEST));
+            // Meanwhile others become ready, and the phase at hand is that of kernels.
+            seen.extend([first, (graph.append(&UPLOAD).unwrap(), 0), (graph.append(&KERNEL).unwrap(), 0)]);
+            if again {
+                graph.again(first.0).unwrap();
+            } else {
+                graph.launched(first.0).unwrap();
+            }
+            seen.extend(std::iter::from_fn(|| launch(&mut graph)));
+            let urgent = Spec { priority: Priority::new(8).unwrap(), after: &[first.0], ..KERNEL };
+            seen.push((graph.append(&urgent).unwrap(), 0));
+            seen.extend(std::iter::from_fn(|| launch(&mut graph)));
+            assert_eq!(graph.priority(first.0), Priority::new(8));
+        }
+        (seen, graph.statistics())
+    });
+    assert!(both[0].0.len() > 12);
+    both[1].1.joins_saved = both[0].1.joins_saved;
+    assert_eq!(both[0], both[1]);
+}
+
+#[test]
+fn a_node_that_is_not_the_next_is_not_handed_out_and_nothing_has_changed() {
+    let mut graph = graph();
+    let (first, lane) = begin(&mut graph, &KERNEL, true);
+    let before = graph.statistics();
+    let urgent = Priority::new(8).unwrap();
+    for refused in [
+        Spec { kind: Kind::Host, ..KERNEL },
+        Spec { references: 1, ..KERNEL },
+        Spec { priority: Priority::new(9).unwrap(), ..KERNEL },
+        Spec { after: &[first], ..KERNEL },
+        Spec { after: &[first, first], ..KERNEL },
+    ] {
+        assert_eq!(graph.append_running(&refused), None, "{refused:?}");
+    }
+    graph.launched(first).unwrap();
+    assert_eq!(graph.append_running(&Spec { after: &[first], priority: urgent, ..KERNEL }), None, "another group");
+    assert_eq!(graph.statistics(), before);
+    let (second, its_lane) = graph.append_running(&Spec { after: &[first], ..KERNEL }).unwrap();
+    assert_eq!(its_lane, lane, "it goes on in the strand");
+    graph.launched(second).unwrap();
+    assert_eq!(graph.append_running(&Spec { after: &[first], ..KERNEL }), None, "the strand is another one's");
+    graph.begin_group();
+    assert_eq!(graph.append_running(&KERNEL), None, "a group is open");
+    graph.end_group();
+    let waits = graph.append(&KERNEL).unwrap();
+    assert_eq!(graph.append_running(&KERNEL), None, "another one is ready");
+    assert_eq!(launch(&mut graph).map(|(node, _)| node), Some(waits));
+}
+
+#[test]
+fn it_comes_after_the_other_one_as_long_as_both_are_there() {
+    let mut graph = graph();
+    let (first, _) = graph.append_running(&KERNEL).unwrap();
+    graph.launched(first).unwrap();
+    let (second, lane) = graph.append_running(&Spec { after: &[first], ..KERNEL }).unwrap();
+    assert_eq!(graph.statistics().edges, 1);
+    graph.set_priority(second, Priority::new(3).unwrap()).unwrap();
+    assert_eq!(graph.priority(first), Priority::new(3), "it inherits at once");
+    let at = graph.launched(second).unwrap().at.unwrap();
+    let cause = Cause(NonZeroU32::MIN);
+    graph.failed(first, cause).unwrap();
+    graph.complete(lane, at.value).unwrap();
+    let ends: Vec<_> = std::iter::from_fn(|| graph.ended()).map(|ended| (ended.node, ended.outcome)).collect();
+    assert_eq!(ends, [(first, Err(cause)), (second, Err(cause))]);
+    assert_eq!((graph.statistics().nodes, graph.statistics().edges), (0, 0));
+}
