@@ -8,9 +8,9 @@ use std::sync::{Arc, Mutex};
 use driver::RealHost;
 use overtake::hal::{
     Attribute, CaptureMode, CaptureStatus, Context, Device, DevicePtr, Driver, Event, EventFlags, ExternalMemory,
-    ExternalSemaphore, ExternalSemaphoreKind, Function, Graph, Host, HostAllocFlags, HostRegisterFlags, Launch, MemOp,
-    MemoryKind, Module, Nanos, PointerInfo, PriorityRange, Result, Shape, Stream, StreamFlags, ThreadToken, Uuid, Wait,
-    Width,
+    ExternalSemaphore, ExternalSemaphoreKind, Function, Graph, GraphExec, Host, HostAllocFlags, HostRegisterFlags,
+    Launch, MemOp, MemoryKind, Module, Nanos, PointerInfo, PriorityRange, Result, Shape, Stream, StreamFlags,
+    ThreadToken, Uuid, Wait, Width,
 };
 use softgpu::{Clock, SoftGpu};
 

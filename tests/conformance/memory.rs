@@ -10,7 +10,7 @@ use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, AtomicU64};
 
-use hal::{Context, DevicePtr, Driver, Function, HostAllocFlags, HostRegisterFlags, Launch, Shape, Stream};
+use hal::{Context, DevicePtr, Driver, Function, GraphExec, HostAllocFlags, HostRegisterFlags, Launch, Shape, Stream};
 
 use crate::place::{self, Block, Buffer, Extent, Side};
 use crate::rig::Rig;
@@ -229,6 +229,12 @@ impl Rig {
         let launch = Launch { function, grid, block, shared_bytes: 0, stream, parameters };
         // SAFETY: called only by the doors below, with the parameters that the kernels in `builtin.ptx` declare.
         unsafe { self.driver().launch(&launch) }
+    }
+
+    /// Launches a graph.
+    pub fn launch_graph(&self, graph: GraphExec, stream: Stream) -> hal::Result<()> {
+        // SAFETY: the captured operations are those of the wrappers here, with memory of a rig that outlives them.
+        unsafe { self.driver().graph_launch(graph, stream) }
     }
 
     pub fn launch_noop(&self, noop: Function, stream: Stream) -> hal::Result<()> {

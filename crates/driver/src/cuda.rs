@@ -14,8 +14,8 @@ use std::os::fd::OwnedFd;
 use abi::types::*;
 use hal::{
     Attribute, CaptureMode, CaptureStatus, Context, Device, DevicePtr, Driver, Event, EventFlags, ExternalMemory,
-    ExternalSemaphore, ExternalSemaphoreKind, Function, Graph, Host, HostAllocFlags, HostRegisterFlags, Launch, MemOp,
-    Module, PointerInfo, PriorityRange, Result, Shape, Stream, StreamFlags, Uuid,
+    ExternalSemaphore, ExternalSemaphoreKind, Function, Graph, GraphExec, Host, HostAllocFlags, HostRegisterFlags,
+    Launch, MemOp, Module, PointerInfo, PriorityRange, Result, Shape, Stream, StreamFlags, Uuid,
 };
 
 use crate::handle::pointer;
@@ -175,13 +175,11 @@ impl Driver for CudaDriver {
     }
 
     fn stream_begin_capture(&self, stream: Stream, mode: CaptureMode) -> Result<()> {
-        // SAFETY: a handle by value.
-        unsafe { self.functions.cuStreamBeginCapture_v2(pointer(stream.0), capture::number_of(mode)) }
+        capture::begin(&self.functions, stream, mode)
     }
 
     fn stream_end_capture(&self, stream: Stream) -> Result<Graph> {
-        // SAFETY: an out parameter and a handle by value.
-        out_handle(|value| unsafe { self.functions.cuStreamEndCapture(pointer(stream.0), value) }).map(Graph)
+        capture::end(&self.functions, stream)
     }
 
     fn stream_capture_status(&self, stream: Stream) -> Result<CaptureStatus> {
@@ -193,8 +191,20 @@ impl Driver for CudaDriver {
     }
 
     fn graph_destroy(&self, graph: Graph) -> Result<()> {
-        // SAFETY: a handle by value.
-        unsafe { self.functions.cuGraphDestroy(pointer(graph.0)) }
+        capture::destroy(&self.functions, graph)
+    }
+
+    fn graph_instantiate(&self, graph: Graph) -> Result<GraphExec> {
+        capture::instantiate(&self.functions, graph)
+    }
+
+    unsafe fn graph_launch(&self, graph: GraphExec, stream: Stream) -> Result<()> {
+        // SAFETY: handles by value, and the caller's promise about the captured operations.
+        unsafe { self.functions.cuGraphLaunch(pointer(graph.0), pointer(stream.0)) }
+    }
+
+    fn graph_exec_destroy(&self, graph: GraphExec) -> Result<()> {
+        capture::destroy_exec(&self.functions, graph)
     }
 
     // --- events ---
@@ -232,8 +242,7 @@ impl Driver for CudaDriver {
     // --- memory ---
 
     fn mem_alloc(&self, bytes: u64) -> Result<DevicePtr> {
-        // SAFETY: an out parameter.
-        out(0, |value| unsafe { self.functions.cuMemAlloc_v2(value, bytes as usize) }).map(DevicePtr)
+        memory::alloc(&self.functions, bytes)
     }
 
     fn mem_free(&self, pointer: DevicePtr) -> Result<()> {
@@ -246,8 +255,7 @@ impl Driver for CudaDriver {
     }
 
     fn mem_free_async(&self, address: DevicePtr, stream: Stream) -> Result<()> {
-        // SAFETY: a device address and a handle by value.
-        unsafe { self.functions.cuMemFreeAsync(address.0, pointer(stream.0)) }
+        memory::free_async(&self.functions, address, stream)
     }
 
     fn mem_info(&self) -> Result<(u64, u64)> {

@@ -102,6 +102,18 @@ pub fn bytes_left(functions: &Functions, address: u64) -> Result<u64> {
     Ok((start + bytes as u64).saturating_sub(address.max(start)))
 }
 
+/// Allocates device memory.
+pub fn alloc(functions: &Functions, bytes: u64) -> Result<DevicePtr> {
+    // SAFETY: an out parameter.
+    out(0, |value| unsafe { functions.cuMemAlloc_v2(value, bytes as usize) }).map(DevicePtr)
+}
+
+/// Frees device memory in the order of a stream.
+pub fn free_async(functions: &Functions, address: DevicePtr, stream: Stream) -> Result<()> {
+    // SAFETY: a device address and a handle by value.
+    unsafe { functions.cuMemFreeAsync(address.0, pointer(stream.0)) }
+}
+
 /// Allocates device memory in the order of a stream.
 pub fn alloc_async(functions: &Functions, bytes: u64, stream: Stream) -> Result<DevicePtr> {
     // SAFETY: an out parameter, and a handle by value that the driver validates.

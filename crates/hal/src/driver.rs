@@ -5,8 +5,8 @@ use std::os::fd::OwnedFd;
 
 use crate::{
     Attribute, CaptureMode, CaptureStatus, Context, Device, DevicePtr, Event, EventFlags, ExternalMemory,
-    ExternalSemaphore, ExternalSemaphoreKind, Function, Graph, Host, HostAllocFlags, HostRegisterFlags, Launch, MemOp,
-    Module, PointerInfo, PriorityRange, Result, Shape, Stream, StreamFlags, Uuid,
+    ExternalSemaphore, ExternalSemaphoreKind, Function, Graph, GraphExec, Host, HostAllocFlags, HostRegisterFlags,
+    Launch, MemOp, Module, PointerInfo, PriorityRange, Result, Shape, Stream, StreamFlags, Uuid,
 };
 
 /// A CUDA driver, real or modelled. The crate documentation is its contract.
@@ -87,6 +87,17 @@ pub trait Driver: Send + Sync {
     fn exchange_capture_mode(&self, mode: CaptureMode) -> Result<CaptureMode>;
     /// Destroys a captured graph.
     fn graph_destroy(&self, graph: Graph) -> Result<()>;
+    /// Makes a captured graph ready to be launched any number of times. The graph may be destroyed afterwards.
+    fn graph_instantiate(&self, graph: Graph) -> Result<GraphExec>;
+    /// Launches a graph as one operation of the stream: its nodes run in their own order, after all earlier work of the
+    /// stream and before all later work. Launches of one graph follow each other, in any streams.
+    ///
+    /// # Safety
+    /// The ranges and the kernels of all captured operations are valid as at their capture, until the launch has
+    /// completed.
+    unsafe fn graph_launch(&self, graph: GraphExec, stream: Stream) -> Result<()>;
+    /// Destroys a graph that can be launched. A launch under way still completes.
+    fn graph_exec_destroy(&self, graph: GraphExec) -> Result<()>;
 
     // --- events ---
 

@@ -46,6 +46,10 @@ handle!(
     Graph
 );
 handle!(
+    /// A graph that can be launched (`CUgraphExec`).
+    GraphExec
+);
+handle!(
     /// Imported memory of another API (`CUexternalMemory`).
     ExternalMemory
 );

@@ -78,7 +78,9 @@ pub use device::{Attribute, Device, Uuid};
 pub use driver::{Driver, beside_captures};
 pub use error::{Code, Error, Result};
 pub use external::ExternalSemaphoreKind;
-pub use handle::{Context, DevicePtr, Event, ExternalMemory, ExternalSemaphore, Function, Graph, Module, Stream};
+pub use handle::{
+    Context, DevicePtr, Event, ExternalMemory, ExternalSemaphore, Function, Graph, GraphExec, Module, Stream,
+};
 pub use host::{Host, HostThread, ThreadToken, Wait, spawn};
 pub use launch::Launch;
 pub use memop::{MemOp, WaitCondition, Width};

@@ -6,8 +6,8 @@
 //!
 //! # Supported
 //! - Devices and attributes, primary and own contexts, several processes ([`SoftGpu::process`]) on several devices.
-//! - Streams with both default streams, events with timing, capture in its three modes (graphs are counted, not
-//!   launched).
+//! - Streams with both default streams, events with timing, capture in its three modes, and graphs of
+//!   captured kernels, copies, memsets, waits and writes.
 //! - Device, pinned and registered memory under unified addressing; copies in 1D, 2D and 3D of every kind, peer copies,
 //!   memsets, pageable copies that consume their source before they return.
 //! - Memory and semaphores of another API, by descriptor ([`ForeignMemory`], [`ForeignSemaphore`]).
@@ -16,6 +16,8 @@
 //! - Injected faults ([`Fault`]), a trace, counts, and the proof of a deadlock with its report ([`Deadlock`]).
 //!
 //! # Rejected
+//! - Graphs with pageable copies, frees, signals of another API or other graphs: `NOT_SUPPORTED` when they are made
+//!   ready, and a launch into a capture.
 //! - An image that is not PTX, or PTX with a kernel that is not registered: `INVALID_IMAGE`. PTX that does not parse,
 //!   or whose parameters differ from the registered ones: `INVALID_PTX`.
 //! - Attributes that are not modelled: `INVALID_VALUE`. All other mistakes are refused as the driver refuses them.

@@ -4,7 +4,7 @@ use hal::{Code, MemOp, Result, Stream};
 
 use crate::gpu::SoftGpu;
 use crate::host::{Await, Turn};
-use crate::model::{Caller, ContextKey, Failure, FillJob, Model, Ns, Outcome, Request, StreamKey, scatter};
+use crate::model::{Caller, ContextKey, Failure, FillJob, Model, Ns, Outcome, Request, StreamKey, Work, scatter};
 use crate::parameters::HostParameters;
 
 /// The cost of a kind of call.
@@ -156,7 +156,7 @@ impl SoftGpu {
             }
             let plan = turn.model().copy_plan(caller, &request)?;
             turn.spend_locked(self.process, plan.call_ns);
-            if turn.model().capture_node(key)? {
+            if turn.model().capture_node(key, || plan.captured())? {
                 return Ok(());
             }
             let write_back = plan.write_back.clone();
@@ -176,7 +176,8 @@ impl SoftGpu {
 
     pub(crate) fn fill(&self, name: &'static str, stream: Stream, job: Option<FillJob>) -> Result<()> {
         self.submit(name, stream, COPY, |model, caller, key| {
-            if model.capture_node(key)? {
+            let captured = || job.map_or(Work::Other("a memset of an impossible size"), Work::Fill);
+            if model.capture_node(key, captured)? {
                 return Ok(());
             }
             let job = job.ok_or_else(|| Failure::new(Code::INVALID_VALUE, "the size of the memset"))?;
@@ -193,7 +194,7 @@ impl SoftGpu {
     ) -> Result<()> {
         self.submit(name, stream, cost, |model, caller, key| {
             // The driver checks addresses when it executes, so a capture takes any.
-            if ops.is_empty() || model.capture_node(key)? {
+            if ops.is_empty() || model.capture_node(key, || Work::Memops(ops.to_vec()))? {
                 return Ok(());
             }
             model.memops_check(caller, ops)?;

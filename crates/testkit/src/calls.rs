@@ -31,6 +31,8 @@ macro_rules! calls {
             stream_end_capture(stream: Stream) -> Graph;
             exchange_capture_mode(mode: CaptureMode) -> CaptureMode;
             graph_destroy(graph: Graph) -> ();
+            graph_instantiate(graph: Graph) -> GraphExec;
+            graph_exec_destroy(graph: GraphExec) -> ();
             event_create(flags: EventFlags) -> Event;
             event_destroy(event: Event) -> ();
             event_synchronize(event: Event) -> ();
@@ -76,6 +78,7 @@ macro_rules! calls {
             ) -> ();
             copy_shape_async(shape: &Shape, stream: Stream) -> ();
             launch(launch: &Launch<'_>) -> ();
+            graph_launch(graph: GraphExec, stream: Stream) -> ();
         }
     };
 }

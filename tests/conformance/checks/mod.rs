@@ -11,6 +11,7 @@ mod devices;
 mod errors;
 mod events;
 mod external;
+mod graphs;
 mod kernels;
 mod memops;
 mod memsets;
@@ -70,6 +71,8 @@ const PLAIN: &[Case] = cases! {
         later_work_is_not_captured wait_is_captured_at_the_call record_again destroyed_event_keeps_its_waiters
         wait_in_the_same_stream elapsed elapsed_refusals default_stream_events;
     external: refusals;
+    graphs: all_kinds_run launches_keep_their_stream_in_order fork_and_join a_wait_holds_its_graph
+        a_graph_follows_itself destroyed_under_way refusals;
     kernels: atomic_add store spin concurrent stream_order unknown_function bad_images bad_launches shapes load_twice
         globals unknown_global parameters;
     memops: waits_on_host_memory waits_on_device_memory geq_is_cyclic width_of_waits width_of_writes batch long_batch

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use hal::{
     Attribute, CaptureMode, CaptureStatus, Code, Context, Device, DevicePtr, Driver, Event, EventFlags, ExternalMemory,
-    ExternalSemaphore, ExternalSemaphoreKind, Function, Graph, Host, HostAllocFlags, HostRegisterFlags, Launch, MemOp,
-    Module, PointerInfo, PriorityRange, Result, Shape, Stream, StreamFlags, Uuid,
+    ExternalSemaphore, ExternalSemaphoreKind, Function, Graph, GraphExec, Host, HostAllocFlags, HostRegisterFlags,
+    Launch, MemOp, Module, PointerInfo, PriorityRange, Result, Shape, Stream, StreamFlags, Uuid,
 };
 
 /// Queries of each kind that are counted.

@@ -1,10 +1,10 @@
-//! Stream capture. Graphs can be made and destroyed, but not launched.
+//! Stream capture, and the launch of captured graphs.
 #![allow(unsafe_code)]
 #![allow(non_snake_case)]
 
 use abi::Flavour;
 use abi::types::*;
-use hal::{CaptureMode, CaptureStatus, Code, Driver, Graph};
+use hal::{CaptureMode, CaptureStatus, Code, Driver, Graph, GraphExec};
 
 use crate::answer::{Answer, Out, Refusal, refuse, require};
 use crate::soft::{gpu, number, pointer, stream};
@@ -125,4 +125,30 @@ pub unsafe fn cuThreadExchangeStreamCaptureMode(_: Flavour, mode: *mut CUstreamC
 
 pub unsafe fn cuGraphDestroy(_: Flavour, h_graph: CUgraph) -> Answer {
     Ok(gpu()?.graph_destroy(Graph(number(h_graph)))?)
+}
+
+/// Allocations in graphs, and launches from the device, are not modelled. Nodes always have their streams' priorities.
+const INSTANTIATE_FLAGS: c_ulonglong = 1 | 8;
+
+pub unsafe fn cuGraphInstantiateWithFlags(
+    _: Flavour,
+    ph_graph_exec: *mut CUgraphExec,
+    h_graph: CUgraph,
+    flags: c_ulonglong,
+) -> Answer {
+    let gpu = gpu()?;
+    // SAFETY: the caller's promise for this output.
+    let out = unsafe { Out::new(ph_graph_exec) }?;
+    require(flags & !INSTANTIATE_FLAGS == 0, Code::NOT_SUPPORTED)?;
+    out.set(pointer(gpu.graph_instantiate(Graph(number(h_graph)))?.0));
+    Ok(())
+}
+
+pub unsafe fn cuGraphLaunch(flavour: Flavour, h_graph: CUgraphExec, h_stream: CUstream) -> Answer {
+    // SAFETY: the caller's promise about the memory of the captured operations.
+    Ok(unsafe { gpu()?.graph_launch(GraphExec(number(h_graph)), stream(flavour, h_stream)) }?)
+}
+
+pub unsafe fn cuGraphExecDestroy(_: Flavour, h_graph_exec: CUgraphExec) -> Answer {
+    Ok(gpu()?.graph_exec_destroy(GraphExec(number(h_graph_exec)))?)
 }

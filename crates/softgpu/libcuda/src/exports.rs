@@ -63,7 +63,8 @@ supported! {
     stream: cuStreamCreate cuStreamCreateWithPriority cuStreamDestroy_v2 cuStreamQuery cuStreamSynchronize
         cuStreamGetPriority cuStreamGetFlags cuStreamGetCtx cuStreamGetCtx_v2 cuStreamGetDevice cuStreamWaitEvent;
     capture: cuStreamBeginCapture_v2 cuStreamEndCapture cuStreamIsCapturing cuStreamGetCaptureInfo_v2
-        cuStreamGetCaptureInfo_v3 cuThreadExchangeStreamCaptureMode cuGraphDestroy;
+        cuStreamGetCaptureInfo_v3 cuThreadExchangeStreamCaptureMode cuGraphDestroy cuGraphInstantiateWithFlags
+        cuGraphLaunch cuGraphExecDestroy;
     event: cuEventCreate cuEventDestroy_v2 cuEventRecord cuEventRecordWithFlags cuEventQuery cuEventSynchronize
         cuEventElapsedTime cuEventElapsedTime_v2;
     memory: cuMemAlloc_v2 cuMemAllocPitch_v2 cuMemFree_v2 cuMemAllocAsync cuMemFreeAsync cuMemGetInfo_v2

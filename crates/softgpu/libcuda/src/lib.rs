@@ -63,8 +63,7 @@
 //!   `cuStreamBatchMemOp`
 //! - module: `cuModuleLoadFatBinary`, `cuFuncGetAttribute`, `cuFuncSetAttribute`,
 //!   `cuOccupancyMaxActiveBlocksPerMultiprocessor`, `cuLaunchCooperativeKernel`, `cuLaunchHostFunc`
-//! - graph: `cuGraphCreate`, `cuGraphGetNodes`, `cuGraphNodeGetType`, `cuGraphInstantiateWithFlags`,
-//!   `cuGraphLaunch`, `cuGraphExecDestroy`
+//! - graph: `cuGraphCreate`, `cuGraphGetNodes`, `cuGraphNodeGetType`
 //!
 //! # Absent
 //!

@@ -8,7 +8,7 @@ use hal::{Code, DevicePtr, ExternalMemory, ExternalSemaphore, ExternalSemaphoreK
 use crate::foreign::{self, Thing};
 use crate::gpu::SoftGpu;
 use crate::mapping::Mapping;
-use crate::model::{Caller, Failure, Model, Outcome};
+use crate::model::{Caller, Failure, Model, Outcome, Work};
 use crate::submit::{MANAGE, MEMOP};
 
 fn open(descriptor: OwnedFd, thing: Thing) -> Outcome<Arc<Mapping>> {
@@ -47,7 +47,7 @@ fn submit(
 ) -> Result<()> {
     gpu.submit(name, stream, MEMOP, |model, caller, key| {
         let ops = ops(model, caller)?;
-        if !model.capture_node(key)? {
+        if !model.capture_node(key, || Work::Other("a signal or a wait of another API"))? {
             model.memops_submit(key, caller, &ops);
         }
         Ok(())

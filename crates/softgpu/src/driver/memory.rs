@@ -7,7 +7,7 @@ use hal::{CaptureStatus, Code, DevicePtr, HostAllocFlags, HostRegisterFlags, Res
 
 use crate::gpu::SoftGpu;
 use crate::host::Await;
-use crate::model::Failure;
+use crate::model::{Failure, Work};
 use crate::raw::Backing;
 use crate::submit::{LOOKUP, MANAGE};
 
@@ -59,7 +59,8 @@ pub(super) fn allocate_in_order(gpu: &SoftGpu, bytes: u64, stream: Stream) -> Re
 /// Frees memory when the stream comes to this operation. Until then it stays allocated.
 pub(super) fn free_in_order(gpu: &SoftGpu, pointer: DevicePtr, stream: Stream) -> Result<()> {
     gpu.submit("cuMemFreeAsync", stream, MANAGE, |model, caller, key| {
-        if model.mem_free_check(caller, pointer)?.is_some() && !model.capture_node(key)? {
+        let captured = || Work::Other("a free");
+        if model.mem_free_check(caller, pointer)?.is_some() && !model.capture_node(key, captured)? {
             model.free_submit(caller, key, pointer);
         }
         Ok(())

@@ -2,6 +2,7 @@
 //! are in the file of their noun.
 #![allow(unsafe_code)] // implements unsafe methods; `Lent` and `Backing` carry their callers' promises
 
+mod capture;
 mod context;
 mod device;
 mod external;
@@ -14,15 +15,15 @@ use std::os::fd::OwnedFd;
 
 use hal::{
     Attribute, CaptureMode, CaptureStatus, Context, Device, DevicePtr, Event, EventFlags, ExternalMemory,
-    ExternalSemaphore, ExternalSemaphoreKind, Function, Graph, Host, HostAllocFlags, HostRegisterFlags, Launch, MemOp,
-    Module, PointerInfo, PriorityRange, Result, Shape, Stream, StreamFlags, Uuid,
+    ExternalSemaphore, ExternalSemaphoreKind, Function, Graph, GraphExec, Host, HostAllocFlags, HostRegisterFlags,
+    Launch, MemOp, Module, PointerInfo, PriorityRange, Result, Shape, Stream, StreamFlags, Uuid,
 };
 
 use crate::attribute;
 use crate::gpu::SoftGpu;
 use crate::model::{Declared, FillJob, FillValue, handles};
 use crate::shape::{flat, shaped};
-use crate::submit::{CAPTURE_STATUS, EVENT_RECORD, LOOKUP, MANAGE, MEMOP, POINTER, QUERY, STREAM_WAIT_EVENT};
+use crate::submit::{EVENT_RECORD, LOOKUP, MANAGE, MEMOP, POINTER, QUERY, STREAM_WAIT_EVENT};
 
 impl hal::Driver for SoftGpu {
     // --- the driver itself ---
@@ -172,34 +173,35 @@ impl hal::Driver for SoftGpu {
     }
 
     fn stream_begin_capture(&self, stream: Stream, mode: CaptureMode) -> Result<()> {
-        self.change("cuStreamBeginCapture_v2", MANAGE, |model, caller| {
-            let key = model.stream(caller, stream)?;
-            model.capture_begin(caller, key, mode)
-        })
+        capture::begin(self, stream, mode)
     }
 
     fn stream_end_capture(&self, stream: Stream) -> Result<Graph> {
-        self.change("cuStreamEndCapture", MANAGE, |model, caller| {
-            let key = model.stream(caller, stream)?;
-            model.capture_end(caller, key)
-        })
+        capture::end(self, stream)
     }
 
     fn stream_capture_status(&self, stream: Stream) -> Result<CaptureStatus> {
-        self.look_up("cuStreamIsCapturing", CAPTURE_STATUS, |model, caller| {
-            let key = model.stream(caller, stream)?;
-            model.capture_status_of(key)
-        })
+        capture::status(self, stream)
     }
 
     fn exchange_capture_mode(&self, mode: CaptureMode) -> Result<CaptureMode> {
-        self.look_up("cuThreadExchangeStreamCaptureMode", CAPTURE_STATUS, |model, caller| {
-            Ok(model.exchange_capture_mode(caller, mode))
-        })
+        capture::exchange_mode(self, mode)
     }
 
     fn graph_destroy(&self, graph: Graph) -> Result<()> {
         self.change("cuGraphDestroy", MANAGE, |model, caller| model.graph_destroy(caller, graph))
+    }
+
+    fn graph_instantiate(&self, graph: Graph) -> Result<GraphExec> {
+        capture::instantiate(self, graph)
+    }
+
+    unsafe fn graph_launch(&self, graph: GraphExec, stream: Stream) -> Result<()> {
+        capture::launch(self, graph, stream)
+    }
+
+    fn graph_exec_destroy(&self, graph: GraphExec) -> Result<()> {
+        self.change("cuGraphExecDestroy", MANAGE, |model, caller| model.graph_exec_destroy(caller, graph))
     }
 
     // --- events ---

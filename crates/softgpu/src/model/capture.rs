@@ -1,9 +1,11 @@
 //! Stream capture: while a stream captures, its operations become nodes of a graph and nothing executes.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use hal::{CaptureMode, CaptureStatus, Code};
 
+use super::graph::{Graph, Node, Work};
 use super::stream::Role;
 use super::{Caller, ContextKey, EventKey, Failure, Model, Outcome, StreamKey, handles, slab::Key};
 
@@ -16,8 +18,7 @@ pub(crate) struct Capture {
     origin: StreamKey,
     mode: CaptureMode,
     thread: u64,
-    /// The nodes that each node depends on.
-    nodes: Vec<Vec<u32>>,
+    nodes: Vec<Node>,
     /// The last nodes of each stream that takes part.
     frontiers: BTreeMap<StreamKey, Vec<u32>>,
     invalidated: bool,
@@ -28,12 +29,6 @@ pub(crate) struct Capture {
 pub(crate) struct CaptureMark {
     capture: CaptureKey,
     frontier: Vec<u32>,
-}
-
-/// A captured graph.
-pub(crate) struct Graph {
-    pub(crate) process: usize,
-    pub(crate) nodes: usize,
 }
 
 impl Model {
@@ -61,13 +56,14 @@ impl Model {
     }
 
     /// Adds a node if the stream captures; `false` if the operation is to be executed.
-    pub(crate) fn capture_node(&mut self, stream: StreamKey) -> Outcome<bool> {
+    pub(crate) fn capture_node(&mut self, stream: StreamKey, work: impl FnOnce() -> Work) -> Outcome<bool> {
         let Some(key) = self.active_capture(stream)? else { return Ok(false) };
+        let priority = self.streams[stream].priority;
         let capture = &mut self.captures[key];
         let node = capture.nodes.len() as u32;
         let frontier = capture.frontiers.entry(stream).or_default();
         let before = std::mem::replace(frontier, vec![node]);
-        capture.nodes.push(before);
+        capture.nodes.push(Node { work: work(), before, stream, priority });
         Ok(true)
     }
 
@@ -161,7 +157,8 @@ impl Model {
         if !capture.joined() {
             return Err(Code::STREAM_CAPTURE_UNJOINED.into());
         }
-        let graph = Graph { process: capture.process, nodes: capture.nodes.len() };
+        let Capture { process, context, nodes, .. } = capture;
+        let graph = Graph { process, context, nodes: Arc::new(nodes) };
         Ok(hal::Graph(self.graphs.insert(graph).handle(handles::GRAPH)))
     }
 
@@ -183,21 +180,6 @@ impl Model {
             Some(false) => CaptureStatus::Active,
             Some(true) => CaptureStatus::Invalidated,
         }
-    }
-
-    pub(crate) fn graph_destroy(&mut self, caller: Caller, handle: hal::Graph) -> Outcome<()> {
-        let key = Key::<Graph>::from_handle(handle.0, handles::GRAPH);
-        let found = key.filter(|&k| self.graphs.get(k).is_some_and(|g| g.process == caller.process));
-        match found {
-            Some(key) => self.graphs.remove(key).map(|_| ()).ok_or_else(|| Code::INVALID_VALUE.into()),
-            None => Err(Failure::new(Code::INVALID_VALUE, format!("{handle:?} is no graph"))),
-        }
-    }
-
-    /// Nodes of a captured graph.
-    pub(crate) fn graph_nodes(&self, handle: hal::Graph) -> Option<usize> {
-        let key = Key::<Graph>::from_handle(handle.0, handles::GRAPH)?;
-        self.graphs.get(key).map(|graph| graph.nodes)
     }
 
     /// Refuses an operation that a capturing stream may not have, and spoils the capture, as the driver does.
@@ -277,7 +259,7 @@ impl Capture {
         let mut open: Vec<u32> = self.frontiers.get(&self.origin).cloned().unwrap_or_default();
         while let Some(node) = open.pop() {
             if !std::mem::replace(&mut reached[node as usize], true) {
-                open.extend(&self.nodes[node as usize]);
+                open.extend(&self.nodes[node as usize].before);
             }
         }
         reached.into_iter().all(|reached| reached)

@@ -5,6 +5,7 @@ use hal::locks::lock;
 
 use super::agenda::Due;
 use super::engine::{Engine, EngineKind};
+use super::graph::Work;
 use super::link::Link;
 use super::memory::{DEVICE_BASE, DEVICE_STRIDE};
 use super::op::{CopyJob, FillJob, FillValue, Kind, LateSource, Layout, Side, Staging};
@@ -80,6 +81,38 @@ pub(crate) struct Plan {
     pub(crate) staging_ns: u64,
     /// The part of the staging that overlaps with the engine's own time.
     pub(crate) overlap_ns: u64,
+}
+
+/// A copy as a node of a graph.
+pub(crate) struct CapturedCopy {
+    job: CopyJob,
+    class: Class,
+    inline: bool,
+}
+
+impl CapturedCopy {
+    /// The operation of a launch.
+    pub(crate) fn operation(&self) -> (Route, Kind) {
+        operation(Box::new(self.job.clone()), self.class, self.inline)
+    }
+}
+
+fn operation(job: Box<CopyJob>, class: Class, inline: bool) -> (Route, Kind) {
+    match inline {
+        true => (Route::Class(Class::Compute), Kind::Inline(job)),
+        false => (Route::Class(class), Kind::Copy(job)),
+    }
+}
+
+impl Plan {
+    /// The copy as a node of a graph. A launch reads and writes pinned and device memory only.
+    pub(crate) fn captured(&self) -> Work {
+        let in_memory = |side: &Side| matches!(side, Side::Address { .. });
+        if !in_memory(&self.job.target) || !in_memory(&self.job.source) {
+            return Work::Other("a copy of pageable memory");
+        }
+        Work::Copy(CapturedCopy { job: self.job.clone(), class: self.class, inline: self.inline })
+    }
 }
 
 impl Model {
@@ -191,9 +224,9 @@ impl Model {
         if plan.inline {
             self.counts.copies_inline += 1;
             self.consume_source(stream, &mut plan.job);
-            return self.submit(stream, caller.at, Route::Class(Class::Compute), Kind::Inline(Box::new(plan.job)));
         }
-        self.submit(stream, caller.at, Route::Class(plan.class), Kind::Copy(Box::new(plan.job)))
+        let (route, kind) = operation(Box::new(plan.job), plan.class, plan.inline);
+        self.submit(stream, caller.at, route, kind)
     }
 
     /// If the stream itself is idle, the source is read at the call, even pinned memory, and even while the legacy

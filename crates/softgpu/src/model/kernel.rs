@@ -7,6 +7,7 @@ use hal::{Code, DevicePtr};
 
 use super::agenda::Due;
 use super::context::PARTS;
+use super::graph::Work;
 use super::link::FlowOwner;
 use super::memory::RegionKind;
 use super::op::Kind;
@@ -53,6 +54,39 @@ pub(crate) struct KernelJob {
     moved: Moving,
     /// The end of its last flow. A move that begins at that moment has its reads in flight already.
     moved_at: Option<Ns>,
+}
+
+/// A launch that the driver accepts.
+#[derive(Clone)]
+pub(crate) struct LaunchPlan {
+    name: Arc<str>,
+    spec: Arc<KernelSpec>,
+    parameters: Vec<Vec<u8>>,
+    grid: [u32; 3],
+    block: [u32; 3],
+    device: usize,
+    parts: u64,
+}
+
+impl LaunchPlan {
+    pub(crate) fn job(self) -> KernelJob {
+        let LaunchPlan { name, spec, parameters, grid, block, device, parts } = self;
+        KernelJob {
+            name,
+            spec,
+            parameters,
+            grid,
+            block,
+            device,
+            parts,
+            has_parts: 0,
+            admitted: false,
+            running: None,
+            moving: None,
+            moved: Moving::default(),
+            moved_at: None,
+        }
+    }
 }
 
 /// The bytes that arrive when a flow is over; none if the kernel moves the bytes itself.
@@ -179,16 +213,16 @@ impl Model {
 
     /// Queues a launch.
     pub(crate) fn launch_submit(&mut self, caller: Caller, stream: StreamKey, request: LaunchRequest) -> Outcome<()> {
-        let job = self.launch_job(stream, request)?;
-        if self.capture_node(stream)? {
+        let plan = self.launch_plan(stream, request)?;
+        if self.capture_node(stream, || Work::Kernel(plan.clone()))? {
             return Ok(());
         }
         self.counts.launches += 1;
-        self.submit(stream, caller.at, Route::Class(Class::Compute), Kind::Kernel(Box::new(job)));
+        self.submit(stream, caller.at, Route::Class(Class::Compute), Kind::Kernel(Box::new(plan.job())));
         Ok(())
     }
 
-    fn launch_job(&self, stream: StreamKey, request: LaunchRequest) -> Outcome<KernelJob> {
+    fn launch_plan(&self, stream: StreamKey, request: LaunchRequest) -> Outcome<LaunchPlan> {
         let function = &self.functions[request.function];
         if self.streams[stream].context != function.context {
             return Err(Failure::new(Code::INVALID_HANDLE, "the stream and the kernel are of different contexts"));
@@ -205,7 +239,7 @@ impl Model {
         let device = self.contexts[function.context].device;
         let whole = u64::from(self.parameters.device.multiprocessors) * PARTS;
         let parts = (blocks.saturating_mul(PARTS)).div_ceil(u64::from(function.spec.blocks_per_multiprocessor));
-        Ok(KernelJob {
+        Ok(LaunchPlan {
             name: Arc::clone(&function.name),
             spec: Arc::clone(&function.spec),
             parameters: request.parameters,
@@ -213,12 +247,6 @@ impl Model {
             block: request.block,
             device,
             parts: parts.clamp(1, whole),
-            has_parts: 0,
-            admitted: false,
-            running: None,
-            moving: None,
-            moved: Moving::default(),
-            moved_at: None,
         })
     }
 

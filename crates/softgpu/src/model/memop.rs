@@ -27,8 +27,7 @@ impl Model {
 
     pub(crate) fn memops_submit(&mut self, stream: StreamKey, caller: Caller, ops: &[MemOp]) {
         self.counts.memory_operations += ops.len() as u64;
-        let job = MemopJob { ops: ops.to_vec(), position: 0, is_written: false, lead: Lead::None, look_at: None };
-        self.submit(stream, caller.at, Route::Memop, Kind::Memops(job));
+        self.submit(stream, caller.at, Route::Memop, Kind::Memops(MemopJob::new(ops)));
     }
 
     fn memop_at(&self, key: OpKey) -> Option<(MemOp, usize, Lead)> {

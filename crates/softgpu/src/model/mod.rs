@@ -13,6 +13,7 @@ mod engine;
 mod event;
 mod external;
 mod fault;
+mod graph;
 mod kernel;
 mod link;
 mod memop;
@@ -31,12 +32,13 @@ use crate::kernel::Registry;
 use crate::parameters::Parameters;
 use crate::planted::Planted;
 use agenda::{Agenda, Due};
-use capture::{Capture, Graph};
+use capture::Capture;
 use context::{Context, DeviceState, Process};
 use engine::Engine;
 use event::Event;
 use external::{ExternalMemory, ExternalSemaphore};
 use fault::Faults;
+use graph::{Graph, GraphExec};
 use kernel::{Function, Module};
 use op::{Kind, Op};
 use queue::Queue;
@@ -48,6 +50,7 @@ pub(crate) use agenda::Ns;
 pub(crate) use context::Reach;
 pub(crate) use copy::{Declared, End, Request, extent_bytes, scatter};
 pub use deadlock::{Blocked, Deadlock};
+pub(crate) use graph::Work;
 pub(crate) use kernel::LaunchRequest;
 pub(crate) use memory::{AddressSpace, Region};
 pub(crate) use op::{FillJob, FillValue, Layout};
@@ -69,6 +72,7 @@ pub(crate) mod handles {
     pub(crate) const MODULE: u8 = 0x0d;
     pub(crate) const FUNCTION: u8 = 0x0f;
     pub(crate) const GRAPH: u8 = 0x06;
+    pub(crate) const GRAPH_EXEC: u8 = 0x08;
     pub(crate) const CAPTURE: u8 = 0x0a;
     pub(crate) const EXTERNAL_MEMORY: u8 = 0x0b;
     pub(crate) const EXTERNAL_SEMAPHORE: u8 = 0x09;
@@ -151,6 +155,7 @@ pub(crate) struct Model {
     /// The capture mode of each thread that exchanged it.
     capture_modes: BTreeMap<u64, CaptureMode>,
     graphs: Slab<Graph>,
+    graph_execs: Slab<GraphExec>,
     external_memories: Slab<ExternalMemory>,
     external_semaphores: Slab<ExternalSemaphore>,
     kernels: Registry,
@@ -187,6 +192,7 @@ impl Model {
             captures: Slab::default(),
             capture_modes: BTreeMap::new(),
             graphs: Slab::default(),
+            graph_execs: Slab::default(),
             external_memories: Slab::default(),
             external_semaphores: Slab::default(),
             kernels,

@@ -119,6 +119,12 @@ pub(crate) struct MemopJob {
     pub(crate) look_at: Option<Ns>,
 }
 
+impl MemopJob {
+    pub(crate) fn new(ops: &[MemOp]) -> MemopJob {
+        MemopJob { ops: ops.to_vec(), position: 0, is_written: false, lead: Lead::None, look_at: None }
+    }
+}
+
 /// The unit that runs an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RunsOn {

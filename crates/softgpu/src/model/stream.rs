@@ -202,14 +202,14 @@ impl Model {
         self.submit_after(stream, at, route, kind, None)
     }
 
-    /// As [`Model::submit`], for an operation that also waits for another one.
+    /// As [`Model::submit`], for an operation that also waits for others.
     pub(crate) fn submit_after(
         &mut self,
         stream: StreamKey,
         at: Ns,
         route: Route,
         kind: Kind,
-        after: Option<OpKey>,
+        after: impl IntoIterator<Item = OpKey>,
     ) -> OpKey {
         let queue = match route {
             Route::None => None,
@@ -233,9 +233,7 @@ impl Model {
         });
         self.counts.submitted += 1;
         self.contexts[context].unfinished += 1;
-        if let Some(after) = after {
-            self.depend(op, after);
-        }
+        after.into_iter().for_each(|after| self.depend(op, after));
         self.join_default_streams(stream, op);
         self.streams[stream].ops.push_back(op);
         if let Some(queue) = queue {

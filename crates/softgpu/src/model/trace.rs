@@ -33,6 +33,8 @@ pub struct Counts {
     pub event_records: u64,
     /// Stream waits for events.
     pub event_waits: u64,
+    /// Launches of graphs. Their nodes are counted as submitted operations alone.
+    pub graph_launches: u64,
 }
 
 /// The numbers of live objects. They stay constant when everything has completed and been freed.
@@ -50,7 +52,7 @@ pub struct Live {
     pub allocations: usize,
     /// Modules.
     pub modules: usize,
-    /// Graphs.
+    /// Graphs, captured ones and those that can be launched.
     pub graphs: usize,
     /// Imports of memory and semaphores.
     pub imports: usize,
@@ -88,7 +90,7 @@ impl Model {
             contexts: self.contexts.len(),
             allocations: self.processes.iter().map(|process| process.space.len()).sum(),
             modules: self.modules.len(),
-            graphs: self.graphs.len(),
+            graphs: self.graphs.len() + self.graph_execs.len(),
             imports: self.imports(),
             queues: self.queues.len(),
             agenda: self.agenda.len(),
