@@ -12,12 +12,12 @@ use crate::refused::Refused;
 impl Graph {
     /// A new object of so many bytes, which no node uses yet.
     pub fn data(&mut self, bytes: u64) -> DataId {
-        self.data.create(Some(bytes))
+        self.data.create(Some(bytes), self.options.inference.sees_const)
     }
 
     /// A new object without bytes, for an order that is not about memory.
     pub fn token(&mut self) -> DataId {
-        self.data.create(None)
+        self.data.create(None, self.options.inference.sees_const)
     }
 
     /// An object that is a part of another one. Uses of either are uses of both (T28).
@@ -52,8 +52,10 @@ impl Graph {
         }
         let mut found = std::mem::take(&mut self.data.found);
         found.clear();
-        let told = self.find_all(spec, accesses, &mut found);
-        let told = told.and_then(|()| self.append(&Spec { after: &found, ..*spec }));
+        let told = match self.find_all(spec.after, accesses, &mut found) {
+            Ok(()) => self.append_after(spec, &found),
+            Err(fault) => Err(Refused::Data { task: spec.name.to_owned(), fault }),
+        };
         self.data.found = found;
         let node = told?;
         for access in accesses {
@@ -82,7 +84,7 @@ impl Graph {
     pub fn frontier(&self) -> Vec<NodeId> {
         let mut frontier = Vec::new();
         for uses in self.data.all() {
-            uses.each(&Access::ALL, |_, uses| uses.active(|id| frontier.push(id)));
+            uses.each(&(0..u64::MAX), |_, uses| uses.active(|id| frontier.push(id)));
         }
         frontier.retain(|id| self.stage(*id) != Stage::Ended);
         frontier.sort_unstable();
@@ -93,7 +95,7 @@ impl Graph {
     /// Into how many parts the uses of an object differ. Those of an object that has been forgotten are none.
     #[must_use]
     pub fn parts(&self, data: DataId) -> usize {
-        self.data.place(data, &Access::ALL).map_or(0, |(record, _)| self.data.parts(record))
+        self.data.place(data, None).map_or(0, |(record, _)| self.data.parts(record))
     }
 
     /// Calls `each` with the nodes before this one to which it has an edge, in the order in which they were stated or
@@ -110,15 +112,14 @@ impl Graph {
     }
 
     #[inline]
-    fn find_all(&mut self, spec: &Spec<'_>, accesses: &[Access], found: &mut Vec<NodeId>) -> Result<(), Refused> {
+    fn find_all(&mut self, after: &[NodeId], accesses: &[Access], found: &mut Vec<NodeId>) -> Result<(), &'static str> {
         self.visit += 1;
-        for id in spec.after {
+        for id in after {
             add(*id, &mut self.nodes, self.visit, found);
         }
         let stated = found.len();
         for access in accesses {
-            let told = self.find(access, found);
-            told.map_err(|fault| Refused::Data { task: spec.name.to_owned(), fault })?;
+            self.find(access, found)?;
         }
         if found.len() > 1 && self.options.inference.search_max > 0 {
             self.drop_redundant(found, stated);
@@ -129,52 +130,60 @@ impl Graph {
     /// Adds the nodes that a node with this access comes after.
     #[inline]
     fn find(&mut self, access: &Access, found: &mut Vec<NodeId>) -> Result<(), &'static str> {
-        let mode = self.mode_seen(access.mode);
-        let (record, range) = self.data.place(access.data, &access.range)?;
-        if !self.data.heirs.is_empty() {
-            self.find_heirs(record, &range, mode, found);
+        match self.data.whole(access) {
+            Some((uses, [])) => {
+                let (nodes, visit) = (&mut self.nodes, self.visit);
+                uses.before(access.mode, |id| add(id, nodes, visit, found));
+                Ok(())
+            }
+            _ => self.find_in_parts(access, found),
         }
-        let (nodes, visit) = (&mut self.nodes, self.visit);
-        let uses = self.data.uses(record);
-        if let Some(uses) = uses.whole_mut(&range) {
-            uses.before(mode, |id| add(id, nodes, visit, found));
-        } else {
-            uses.each(&range, |_, uses| uses.before(mode, |id| add(id, nodes, visit, found)));
-        }
-        Ok(())
     }
 
-    /// As [`Graph::find`], for those that are mentioned in the place of others.
+    /// As [`Graph::find`], for all accesses, and while some nodes are mentioned in the place of others.
     #[inline(never)]
-    fn find_heirs(&mut self, record: u32, range: &Range<u64>, mode: Mode, found: &mut Vec<NodeId>) {
-        let (nodes, visit, heirs) = (&mut self.nodes, self.visit, &mut self.data.heirs);
-        heirs.retain(|(_, heir)| nodes.is_live(*heir));
+    fn find_in_parts(&mut self, access: &Access, found: &mut Vec<NodeId>) -> Result<(), &'static str> {
+        let (record, range) = self.data.place(access.data, access.range.as_ref())?;
+        let mode = self.mode_seen(access.mode);
+        let (nodes, visit) = (&mut self.nodes, self.visit);
+        self.data.heirs.retain(|(_, heir)| nodes.is_live(*heir));
+        let (uses, heirs) = self.data.uses(record);
         let mut named = Vec::new();
-        self.data.uses(record).each(range, |_, uses| uses.before(mode, |id| named.push(id)));
-        for (_, heir) in self.data.heirs.iter().filter(|(of, _)| named.contains(of)) {
+        uses.each(&range, |_, uses| uses.before(mode, |id| named.push(id)));
+        for (_, heir) in heirs.iter().filter(|(of, _)| named.contains(of)) {
             add(*heir, nodes, visit, found);
         }
+        named.into_iter().for_each(|id| add(id, nodes, visit, found));
+        Ok(())
     }
 
     /// The node uses the data from now on.
     #[inline]
     fn enter(&mut self, node: NodeId, access: &Access) {
-        let mode = self.mode_seen(access.mode);
-        let Ok((record, range)) = self.data.place(access.data, &access.range) else { return };
-        let heirs = std::mem::take(&mut self.data.heirs);
         let nodes = &self.nodes;
-        let is_gone = |id| nodes.find(id).is_none() && !heirs.iter().any(|(dead, _)| *dead == id);
-        let uses = self.data.uses(record);
-        if let Some(uses) = uses.whole_mut(&range) {
-            uses.enter(node, mode, is_gone);
-        } else {
-            uses.change(&range, |uses| uses.enter(node, mode, is_gone));
-            if !mode.is_shared() {
-                uses.unite(&range);
-            }
-            uses.tidy(|uses| uses.trim(is_gone), |one, other| one == other);
+        match self.data.whole(access) {
+            Some((uses, heirs)) => uses.enter(node, access.mode, |id| is_gone(id, nodes, heirs)),
+            None => self.enter_parts(node, access),
         }
-        self.data.heirs = heirs;
+    }
+
+    /// As [`Graph::enter`], for all accesses.
+    #[inline(never)]
+    fn enter_parts(&mut self, node: NodeId, access: &Access) {
+        let mode = self.mode_seen(access.mode);
+        let Ok((record, range)) = self.data.place(access.data, access.range.as_ref()) else { return };
+        let (nodes, (uses, heirs)) = (&self.nodes, self.data.uses(record));
+        let is_gone = |id| is_gone(id, nodes, heirs);
+        uses.change(&range, |uses| uses.enter(node, mode, is_gone));
+        if !mode.is_shared() {
+            uses.unite(&range);
+        }
+        uses.tidy(|uses| uses.trim(is_gone), |one, other| one == other);
+    }
+
+    /// GrCUDA's no-const rule takes every use for one that writes (GR-02).
+    fn mode_seen(&self, mode: Mode) -> Mode {
+        if self.options.inference.sees_const { mode } else { Mode::ReadWrite }
     }
 
     /// The node `from` has failed, and leaves before those that it came after. They are mentioned in its place, and in
@@ -197,12 +206,6 @@ impl Graph {
             self.data.heirs_many = 64.max(2 * self.data.heirs.len());
         }
     }
-
-    /// GrCUDA's no-const rule takes every use for one that writes (GR-02).
-    #[inline]
-    fn mode_seen(&self, mode: Mode) -> Mode {
-        if self.options.inference.sees_const { mode } else { Mode::ReadWrite }
-    }
 }
 
 /// Adds a node, once. A node that has ended is added as long as its failure is not told.
@@ -214,4 +217,9 @@ fn add(id: NodeId, nodes: &mut Nodes, visit: u64, found: &mut Vec<NodeId>) {
         slot.visit = visit;
         found.push(id);
     }
+}
+
+/// Whether no later node comes after this one, nor after one that is mentioned in its place.
+fn is_gone(id: NodeId, nodes: &Nodes, heirs: &[(NodeId, NodeId)]) -> bool {
+    nodes.find(id).is_none() && !heirs.iter().any(|(of, _)| *of == id)
 }

@@ -15,11 +15,18 @@ impl Graph {
     ///
     /// Nothing has changed then. [`Refused::WouldBlock`], [`Refused::Priority`], [`Refused::NoDispatcher`]; in the
     /// order of PhysX also [`Refused::Finished`].
+    #[inline]
     pub fn append(&mut self, spec: &Spec<'_>) -> Result<NodeId, Refused> {
+        self.append_after(spec, spec.after)
+    }
+
+    /// As [`Graph::append`], after these nodes.
+    #[inline(never)]
+    pub(crate) fn append_after(&mut self, spec: &Spec<'_>, after: &[NodeId]) -> Result<NodeId, Refused> {
         let effective = self.admit(spec)?;
-        self.make_room(1, spec.after.len())?;
+        self.make_room(1, after.len())?;
         let node = self.nodes.take(spec, effective);
-        self.follow(node, spec.after, spec.kind);
+        self.follow(node, after, spec.kind);
         let slot = &self.nodes[node];
         let id = NodeId { index: node, generation: slot.generation };
         if slot.references == 0 {

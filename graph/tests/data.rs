@@ -69,7 +69,7 @@ impl Program {
         }
         let (from, to) = (from.min(to), from.max(to));
         let bytes = object.bytes.start + from..object.bytes.start + to;
-        let access = Access { data: object.id, range: from as u64..to as u64, mode };
+        let access = Access { data: object.id, range: Some(from as u64..to as u64), mode };
         (access, bytes.map(|byte| (byte, mode)).collect())
     }
 

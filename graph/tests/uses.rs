@@ -24,7 +24,7 @@ fn writes(data: DataId) -> Access {
 }
 
 fn part(data: DataId, range: std::ops::Range<u64>, mode: Mode) -> Access {
-    Access { data, range, mode }
+    Access { data, range: Some(range), mode }
 }
 
 fn before(graph: &Graph, node: NodeId) -> Vec<NodeId> {

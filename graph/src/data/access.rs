@@ -20,19 +20,20 @@ impl DataId {
 /// How a node uses data (ST-01).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Mode {
+    // Those that are shared stand first: one comparison tells them.
     /// It reads. Readers have no order among each other.
     Read,
+    /// It adds a part to a sum, or the like, each in memory of its own. Reductions have no order among each other.
+    Reduce,
+    /// It changes the bytes in a way that bears others that do so at the same time, for instance by atomics. Relaxed
+    /// accesses have no order among each other.
+    Relaxed,
     /// It writes, and may leave bytes as they are.
     Write,
     /// It reads and writes.
     ReadWrite,
     /// It writes every byte, and the earlier ones do not matter.
     Discard,
-    /// It adds a part to a sum, or the like, each in memory of its own. Reductions have no order among each other.
-    Reduce,
-    /// It changes the bytes in a way that bears others that do so at the same time, for instance by atomics. Relaxed
-    /// accesses have no order among each other.
-    Relaxed,
 }
 
 impl Mode {
@@ -65,9 +66,10 @@ impl Mode {
     }
 
     /// Whether two nodes that use the same bytes in these modes have an order.
+    #[inline]
     #[must_use]
     pub fn conflicts(self, other: Mode) -> bool {
-        self != other || !self.is_shared()
+        self as u8 != other as u8 || self as u8 > Mode::Relaxed as u8
     }
 }
 
@@ -76,20 +78,17 @@ impl Mode {
 pub struct Access {
     /// The object.
     pub data: DataId,
-    /// The bytes of the object: half open, so that an empty one overlaps nothing (T13). [`Access::ALL`] is every byte.
-    pub range: Range<u64>,
+    /// The bytes of the object: half open, so that an empty one overlaps nothing (T13). None is every byte.
+    pub range: Option<Range<u64>>,
     /// How they are used.
     pub mode: Mode,
 }
 
 impl Access {
-    /// Every byte of an object, and a token.
-    pub const ALL: Range<u64> = 0..u64::MAX;
-
     /// An access to a whole object.
     #[inline]
     #[must_use]
     pub fn new(data: DataId, mode: Mode) -> Access {
-        Access { data, range: Access::ALL, mode }
+        Access { data, range: None, mode }
     }
 }

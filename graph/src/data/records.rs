@@ -7,30 +7,28 @@ use super::spans::Spans;
 use super::uses::Uses;
 use crate::node::NodeId;
 
-/// An object or a view, as its users name it.
+/// An object or a view.
 struct Entry {
     generation: u32,
-    /// Its record, while it is not forgotten.
-    record: Option<u32>,
-    /// Its bytes in the record.
-    bytes: Range<u64>,
+    /// The entry that has the record: this one, or that of the object which it is a view of.
+    of: u32,
+    /// It is an object, and has bytes; and const uses are seen.
+    is_whole: bool,
     /// It has no bytes, and is used as a whole.
     is_token: bool,
-}
-
-/// The uses of an object, and the number of entries that share them.
-struct Record {
+    /// Its bytes in the record.
+    bytes: Range<u64>,
+    /// The record, of an object. A view's is empty.
     uses: Spans<Uses>,
-    entries: u32,
+    /// Of an object, the entries that share its record, itself included.
+    sharers: u32,
 }
 
 /// All records.
 #[derive(Default)]
 pub(crate) struct Records {
     entries: Vec<Entry>,
-    free_entries: Vec<u32>,
-    records: Vec<Record>,
-    free_records: Vec<u32>,
+    free: Vec<u32>,
     /// A node that has failed, or will, and one that it came after and that may not have ended: it is mentioned in
     /// the other one's place.
     pub heirs: Vec<(NodeId, NodeId)>,
@@ -51,69 +49,66 @@ impl Records {
     }
 
     /// A new object. A token is one byte, which is used as a whole.
-    pub fn create(&mut self, bytes: Option<u64>) -> DataId {
-        let is_token = bytes.is_none();
-        let bytes = bytes.unwrap_or(1);
-        let record = Record { uses: Spans::new(bytes, Uses::new()), entries: 0 };
-        let index = match self.free_records.pop() {
-            Some(index) => {
-                self.records[index as usize] = record;
-                index
-            }
-            None => {
-                self.records.push(record);
-                self.records.len() as u32 - 1
-            }
+    pub fn create(&mut self, bytes: Option<u64>, sees_const: bool) -> DataId {
+        let (is_token, bytes) = (bytes.is_none(), bytes.unwrap_or(1));
+        let uses = Spans::new(bytes, Uses::new());
+        let entry = Entry {
+            generation: 0,
+            of: 0,
+            is_whole: bytes > 0 && sees_const,
+            is_token,
+            bytes: 0..bytes,
+            uses,
+            sharers: 1,
         };
-        self.enlist(index, 0..bytes, is_token)
+        let data = self.enlist(entry);
+        self.entries[data.index()].of = data.index;
+        data
     }
 
     /// A view of these bytes of an object, or of a view.
     pub fn view(&mut self, of: DataId, range: &Range<u64>) -> Result<DataId, &'static str> {
-        let (record, range) = self.place(of, range)?;
-        let is_token = self.entries[of.index as usize].is_token;
-        Ok(self.enlist(record, range, is_token))
+        let (record, bytes) = self.place(of, Some(range))?;
+        let is_token = self.entries[of.index()].is_token;
+        self.entries[record as usize].sharers += 1;
+        let uses = Spans::new(0, Uses::new());
+        Ok(self.enlist(Entry { generation: 0, of: record, is_whole: false, is_token, bytes, uses, sharers: 0 }))
     }
 
-    fn enlist(&mut self, record: u32, bytes: Range<u64>, is_token: bool) -> DataId {
-        self.records[record as usize].entries += 1;
-        let Some(index) = self.free_entries.pop() else {
-            self.entries.push(Entry { generation: 0, record: Some(record), bytes, is_token });
+    fn enlist(&mut self, mut entry: Entry) -> DataId {
+        let Some(index) = self.free.pop() else {
+            self.entries.push(entry);
             return DataId { index: self.entries.len() as u32 - 1, generation: 0 };
         };
-        let entry = &mut self.entries[index as usize];
-        let generation = entry.generation;
-        *entry = Entry { generation, record: Some(record), bytes, is_token };
-        DataId { index, generation }
+        let free = &mut self.entries[index as usize];
+        entry.generation = free.generation;
+        *free = entry;
+        DataId { index, generation: free.generation }
     }
 
     /// Forgets an object or a view. The record goes with the last of them.
     pub fn forget(&mut self, data: DataId) -> Result<(), &'static str> {
-        let entry = self.entries.get_mut(data.index as usize).filter(|entry| entry.generation == data.generation);
-        let Some((entry, record)) = entry.and_then(|entry| entry.record.take().map(|record| (entry, record))) else {
-            return Err(FORGOTTEN);
-        };
+        self.place(data, None)?;
+        let entry = &mut self.entries[data.index()];
         entry.generation = entry.generation.wrapping_add(1);
-        self.free_entries.push(data.index);
-        let left = &mut self.records[record as usize];
-        left.entries -= 1;
-        if left.entries == 0 {
-            left.uses = Spans::new(0, Uses::new());
-            self.free_records.push(record);
+        let of = entry.of;
+        if of != data.index {
+            self.free.push(data.index);
+        }
+        let record = &mut self.entries[of as usize];
+        record.sharers -= 1;
+        if record.sharers == 0 {
+            record.uses = Spans::new(0, Uses::new());
+            self.free.push(of);
         }
         Ok(())
     }
 
-    /// The record of these bytes of an object, and their place in it.
-    #[inline]
-    pub fn place(&self, data: DataId, range: &Range<u64>) -> Result<(u32, Range<u64>), &'static str> {
-        let entry = self.entries.get(data.index as usize).filter(|entry| entry.generation == data.generation);
-        let Some((entry, record)) = entry.and_then(|entry| entry.record.map(|record| (entry, record))) else {
-            return Err(FORGOTTEN);
-        };
-        if *range == Access::ALL {
-            return Ok((record, entry.bytes.clone()));
-        }
+    /// The entry whose record has these bytes of an object, and their place in it.
+    pub fn place(&self, data: DataId, range: Option<&Range<u64>>) -> Result<(u32, Range<u64>), &'static str> {
+        let entry = self.entries.get(data.index()).filter(|entry| entry.generation == data.generation);
+        let entry = entry.ok_or(FORGOTTEN)?;
+        let Some(range) = range else { return Ok((entry.of, entry.bytes.clone())) };
         if entry.is_token {
             return Err(TOKEN);
         }
@@ -121,22 +116,32 @@ impl Records {
         if range.start > range.end || range.end > bytes {
             return Err(BEYOND);
         }
-        Ok((record, entry.bytes.start + range.start..entry.bytes.start + range.end))
+        Ok((entry.of, entry.bytes.start + range.start..entry.bytes.start + range.end))
     }
 
-    /// The uses of a record.
+    /// The uses of every byte of an object, if this is an access to all and they agree; and the mentions in the place
+    /// of others. It is the common case of [`Records::place`] and [`Records::uses`].
     #[inline]
-    pub fn uses(&mut self, record: u32) -> &mut Spans<Uses> {
-        &mut self.records[record as usize].uses
+    pub fn whole(&mut self, access: &Access) -> Option<(&mut Uses, &[(NodeId, NodeId)])> {
+        let entry = self.entries.get_mut(access.data.index as usize)?;
+        if entry.generation != access.data.generation || !entry.is_whole || access.range.is_some() {
+            return None;
+        }
+        Some((entry.uses.whole_mut()?, &self.heirs))
+    }
+
+    /// The uses of a record, and the mentions in the place of others.
+    pub fn uses(&mut self, record: u32) -> (&mut Spans<Uses>, &[(NodeId, NodeId)]) {
+        (&mut self.entries[record as usize].uses, &self.heirs)
     }
 
     /// How many parts the uses of a record have.
     pub fn parts(&self, record: u32) -> usize {
-        self.records[record as usize].uses.count()
+        self.entries[record as usize].uses.count()
     }
 
     /// The uses of all records.
     pub fn all(&self) -> impl Iterator<Item = &Spans<Uses>> {
-        self.records.iter().map(|record| &record.uses)
+        self.entries.iter().map(|entry| &entry.uses)
     }
 }

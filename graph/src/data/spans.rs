@@ -32,11 +32,10 @@ impl<T: Clone> Spans<T> {
         Spans { bytes, whole: value, parts: Vec::new(), many: MANY }
     }
 
-    /// The one value of all bytes, if the range is all of them and they agree.
+    /// The one value of all bytes, if they agree.
     #[inline]
-    pub fn whole_mut(&mut self, range: &Range<u64>) -> Option<&mut T> {
-        let is_whole = self.parts.is_empty() && range.start == 0 && range.end == self.bytes && self.bytes > 0;
-        is_whole.then_some(&mut self.whole)
+    pub fn whole_mut(&mut self) -> Option<&mut T> {
+        self.parts.is_empty().then_some(&mut self.whole)
     }
 
     /// Each value of these bytes, with the bytes of the range that have it.
@@ -79,8 +78,8 @@ impl<T: Clone> Spans<T> {
         if range.is_empty() {
             return;
         }
-        if let Some(whole) = self.whole_mut(range) {
-            return change(whole);
+        if self.parts.is_empty() && *range == (0..self.bytes) {
+            return change(&mut self.whole);
         }
         let parts = self.cut(range);
         self.parts[parts].iter_mut().for_each(|part| change(&mut part.value));

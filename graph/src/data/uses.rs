@@ -11,7 +11,7 @@ use crate::node::NodeId;
 /// An id of no node.
 const NO_NODE: NodeId = NodeId { index: NONE, generation: 0 };
 
-/// The nodes of a round. Most have one, so that one stands by itself; it is no node while there are none.
+/// The nodes of a round. Most have one, so that one stands by itself; it may be no node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Round {
     first: NodeId,
@@ -22,7 +22,7 @@ impl Round {
     const EMPTY: Round = Round { first: NO_NODE, others: Vec::new() };
 
     fn is_empty(&self) -> bool {
-        self.first == NO_NODE
+        self.first == NO_NODE && self.others.is_empty()
     }
 
     #[inline]
@@ -40,14 +40,26 @@ impl Round {
         self.others.clear();
     }
 
-    fn last(&self) -> NodeId {
-        self.others.last().copied().unwrap_or(self.first)
+    /// The node is one more.
+    #[inline]
+    fn join(&mut self, node: NodeId, is_gone: impl Fn(NodeId) -> bool) {
+        if self.others.len() == self.others.capacity() {
+            self.make_room(is_gone);
+        }
+        self.others.push(node);
+    }
+
+    /// Those that need no mention make room for others, and there is room for twice as many as are left.
+    #[inline(never)]
+    fn make_room(&mut self, is_gone: impl Fn(NodeId) -> bool) {
+        self.trim(is_gone);
+        self.others.reserve(self.others.len() + 64);
     }
 
     fn trim(&mut self, is_gone: impl Fn(NodeId) -> bool) {
         self.others.retain(|id| !is_gone(*id));
         if is_gone(self.first) {
-            self.first = self.others.pop().unwrap_or(NO_NODE);
+            self.first = NO_NODE;
         }
     }
 }
@@ -56,6 +68,8 @@ impl Round {
 pub(crate) struct Uses {
     /// The mode of the newest round.
     mode: Mode,
+    /// The newest node.
+    last: NodeId,
     newest: Round,
     /// The round before the newest, while that is of a shared mode. Else it is not kept.
     before: Round,
@@ -63,7 +77,7 @@ pub(crate) struct Uses {
 
 impl Uses {
     pub fn new() -> Uses {
-        Uses { mode: Mode::Write, newest: Round::EMPTY, before: Round::EMPTY }
+        Uses { mode: Mode::Write, last: NO_NODE, newest: Round::EMPTY, before: Round::EMPTY }
     }
 
     /// Calls `each` with the nodes that a use in this mode comes after. Some may have ended, and one may be no node.
@@ -82,23 +96,20 @@ impl Uses {
     }
 
     /// The node uses the bytes in this mode from now on. `is_gone` tells nodes that need no mention any more.
-    #[inline]
+    #[inline(always)] // a call would cost as much again
     pub fn enter(&mut self, node: NodeId, mode: Mode, is_gone: impl Fn(NodeId) -> bool) {
-        if self.newest.last() == node {
-            self.enter_again(node, mode);
-        } else if !mode.is_shared() {
-            self.newest.begin(node);
-            self.mode = mode;
-        } else if self.mode == mode {
-            if self.newest.others.len() == self.newest.others.capacity() {
-                self.newest.trim(is_gone);
-            }
-            if self.newest.is_empty() { self.newest.begin(node) } else { self.newest.others.push(node) }
-        } else {
-            std::mem::swap(&mut self.newest, &mut self.before);
-            self.newest.begin(node);
-            self.mode = mode;
+        if self.last == node {
+            return self.enter_again(node, mode);
         }
+        self.last = node;
+        if !self.mode.conflicts(mode) {
+            return self.newest.join(node, is_gone);
+        }
+        if mode.is_shared() {
+            std::mem::swap(&mut self.newest, &mut self.before);
+        }
+        self.newest.begin(node);
+        self.mode = mode;
     }
 
     /// A node uses the bytes twice. In two modes it uses them alone: a round of its own, after all others.
@@ -115,6 +126,9 @@ impl Uses {
     pub fn trim(&mut self, is_gone: impl Fn(NodeId) -> bool) {
         self.newest.trim(&is_gone);
         self.before.trim(&is_gone);
+        if is_gone(self.last) {
+            self.last = NO_NODE;
+        }
         if !self.mode.is_shared() || self.newest.is_empty() {
             self.before = Round::EMPTY;
         }

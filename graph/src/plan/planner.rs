@@ -100,7 +100,7 @@ impl Planner<'_> {
     fn append(&mut self, computation: &Computation) -> Result<Vec<usize>, String> {
         let access = |argument: &Argument| Access {
             data: self.data[argument.array],
-            range: argument.range.clone(),
+            range: Some(argument.range.clone()),
             mode: argument.mode,
         };
         let accesses: Vec<Access> = computation.arguments.iter().map(access).collect();
