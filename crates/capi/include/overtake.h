@@ -169,6 +169,16 @@ struct overtake_lane;
 #define OVERTAKE_COPY_DEFAULT 4
 
 /**
+ * The urgent tasks first, and those of one priority in the order of their submission.
+ */
+#define OVERTAKE_ORDER_DEFAULT 0
+
+/**
+ * The order of PhysX's task manager, in which priorities are not seen.
+ */
+#define OVERTAKE_ORDER_PHYSX 1
+
+/**
  * A task that copies from the host to the device.
  */
 #define OVERTAKE_TASK_UPLOAD 1
@@ -276,7 +286,7 @@ struct overtake_dispatcher_options {
      */
     uint32_t groups;
     /**
-     * The lanes of a group: streams, made at once. 0: 6.
+     * The lanes of a group: streams, made at once. 0: 8.
      */
     uint32_t lanes;
     /**
@@ -288,9 +298,9 @@ struct overtake_dispatcher_options {
      */
     uint32_t tasks_max;
     /**
-     * 0.
+     * The order of ready tasks: OVERTAKE_ORDER_DEFAULT or OVERTAKE_ORDER_PHYSX.
      */
-    uint32_t reserved;
+    int order;
 };
 
 /**
@@ -402,6 +412,16 @@ struct overtake_task_spec {
      * Their number.
      */
     size_t after_count;
+    /**
+     * Tasks whose launch it comes after, or null: after_launch_count handles. It starts when all work of those has
+     * been submitted, or their functions have run. A task of the device still comes after them on the device; a
+     * function of the host runs without their results, and its task ends with theirs.
+     */
+    struct overtake_task *const *after_launch;
+    /**
+     * Their number.
+     */
+    size_t after_launch_count;
 };
 
 #ifdef __cplusplus
@@ -781,9 +801,9 @@ int overtake_group_end(struct overtake_tasks *tasks);
  * Threads: any, and functions of tasks.
  *
  * Demands:
- * `spec` points at a structure of the size that its struct_size says, with strings that end with a NUL and an array of
- * after_count handles. Its functions take the data on any thread; memory that they give to the device is valid until
- * the task has ended. `task` is null or points at a handle.
+ * `spec` points at a structure of the size that its struct_size says, with strings that end with a NUL and arrays of
+ * as many handles as it says. Its functions take the data on any thread; memory that they give to the device is valid
+ * until the task has ended. `task` is null or points at a handle.
  */
 int overtake_submit(struct overtake_tasks *tasks,
                     const struct overtake_task_spec *spec,

@@ -362,6 +362,12 @@ public:
         after_.push_back(first.get());
         return *this;
     }
+    /* It starts when all work of that task has been submitted, or its function has run. */
+    task_builder &after_launch(const task &first)
+    {
+        after_launch_.push_back(first.get());
+        return *this;
+    }
     /* It has one more reference, which task::release takes away: until then it does not start. */
     task_builder &held()
     {
@@ -380,6 +386,8 @@ public:
         spec_.name = name_.c_str();
         spec_.after = after_.data();
         spec_.after_count = after_.size();
+        spec_.after_launch = after_launch_.data();
+        spec_.after_launch_count = after_launch_.size();
         overtake_task_spec spec = spec_;
         spec_.free_data = nullptr; /* from here on the library frees the function */
         check(overtake_submit(tasks_, &spec, &handle));
@@ -390,6 +398,7 @@ private:
     overtake_tasks *tasks_;
     std::string name_;
     std::vector<overtake_task *> after_;
+    std::vector<overtake_task *> after_launch_;
     overtake_task_spec spec_{};
 };
 

@@ -41,7 +41,7 @@ class TaskError(overtake.Error):
 
 class _Options(ctypes.Structure):
     _fields_ = [
-        (name, ctypes.c_uint32) for name in ("struct_size", "groups", "lanes", "workers", "tasks_max", "reserved")
+        (name, ctypes.c_uint32) for name in ("struct_size", "groups", "lanes", "workers", "tasks_max", "order")
     ]
 
 
@@ -66,6 +66,8 @@ class _Spec(ctypes.Structure):
         ("free_data", _FREE),
         ("after", ctypes.POINTER(ctypes.c_void_p)),
         ("after_count", ctypes.c_size_t),
+        ("after_launch", ctypes.POINTER(ctypes.c_void_p)),
+        ("after_launch_count", ctypes.c_size_t),
     ]
 
 
@@ -260,10 +262,17 @@ class Task:
         _call("task_before", self._handle, other._handle)
 
 
+def _handles(tasks):
+    """The array of their handles."""
+    handles = (ctypes.c_void_p * len(tasks))(*(task._handle for task in tasks))
+    return ctypes.cast(handles, ctypes.POINTER(ctypes.c_void_p))
+
+
 class Tasks:
     """A set of tasks. Each method that describes one submits it, and returns a `Task`; without a function it is a
-    decorator. The options of all: `after`, a list of tasks that it comes after; `priority`, from 1 (bulk) up; `held`,
-    the number of references that it is submitted with; `named`, whether others refer to it by its name."""
+    decorator. The options of all: `after`, a list of tasks that it comes after; `after_launch`, tasks of which only the
+    launch must be over; `priority`, from 1 (bulk) up; `held`, the number of references that it is submitted with;
+    `named`, whether others refer to it by its name."""
 
     def __init__(self, dispatcher, name=None):
         self._dispatcher = dispatcher
@@ -303,11 +312,11 @@ class Tasks:
             return lambda function: self._submit(kind, name, function, **options)
         return self._submit(kind, name, function, **options)
 
-    def _submit(self, kind, name, function, after=(), priority=0, held=0, named=False):
+    def _submit(self, kind, name, function, after=(), after_launch=(), priority=0, held=0, named=False):
         number, work = next(_numbers), None
         spec = _Spec(ctypes.sizeof(_Spec), kind, name.encode(), priority, held, named)
-        handles = (ctypes.c_void_p * len(after))(*(first._handle for first in after))
-        spec.after, spec.after_count = ctypes.cast(handles, ctypes.POINTER(ctypes.c_void_p)), len(after)
+        spec.after, spec.after_count = _handles(after), len(after)
+        spec.after_launch, spec.after_launch_count = _handles(after_launch), len(after_launch)
         if function is not None:
             work = _Work(function)
             spec.data, spec.free_data = number, _free
@@ -359,10 +368,11 @@ def _close_all():
 
 class Dispatcher:
     """Runs tasks on the device of the current context, until it is closed or the `with` block ends. Wait for the tasks
-    before: those that have not been started by then fail. A parameter of 0 has its default (overtake.h)."""
+    before: those that have not been started by then fail. A parameter of 0 has its default (overtake.h). With
+    `physx_order` the order of ready tasks is that of PhysX's task manager, in which priorities are not seen."""
 
-    def __init__(self, workers=0, groups=0, lanes=0, tasks_max=0):
-        options = _Options(ctypes.sizeof(_Options), groups, lanes, workers, tasks_max, 0)
+    def __init__(self, workers=0, groups=0, lanes=0, tasks_max=0, physx_order=False):
+        options = _Options(ctypes.sizeof(_Options), groups, lanes, workers, tasks_max, physx_order)
         self._handle = _made("dispatcher_open", ctypes.byref(options))
         _open.add(self._handle)
 

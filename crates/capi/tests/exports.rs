@@ -130,7 +130,7 @@ fn declarations(header: &str) -> impl Iterator<Item = (&str, &str)> {
 
 #[test]
 fn the_numbers_of_the_header_are_those_of_the_library() {
-    use overtake_c::tasks::task;
+    use overtake_c::tasks::{dispatcher, task};
     use overtake_c::{codes, copies, exports};
     let expected = [
         ("OVERTAKE_VERSION_MAJOR", exports::OVERTAKE_VERSION_MAJOR),
@@ -162,6 +162,8 @@ fn the_numbers_of_the_header_are_those_of_the_library() {
         ("OVERTAKE_COPY_DEVICE_TO_HOST", copies::OVERTAKE_COPY_DEVICE_TO_HOST),
         ("OVERTAKE_COPY_DEVICE_TO_DEVICE", copies::OVERTAKE_COPY_DEVICE_TO_DEVICE),
         ("OVERTAKE_COPY_DEFAULT", copies::OVERTAKE_COPY_DEFAULT),
+        ("OVERTAKE_ORDER_DEFAULT", dispatcher::OVERTAKE_ORDER_DEFAULT),
+        ("OVERTAKE_ORDER_PHYSX", dispatcher::OVERTAKE_ORDER_PHYSX),
         ("OVERTAKE_TASK_UPLOAD", task::OVERTAKE_TASK_UPLOAD),
         ("OVERTAKE_TASK_KERNEL", task::OVERTAKE_TASK_KERNEL),
         ("OVERTAKE_TASK_DOWNLOAD", task::OVERTAKE_TASK_DOWNLOAD),

@@ -8,7 +8,7 @@ use std::sync::{Arc, Once};
 
 use copies::Overtake;
 use overtake::dispatch::{DispatchOptions, Dispatcher};
-use overtake::task::Tasks;
+use overtake::task::{Order, Tasks};
 
 use crate::codes::{OVERTAKE_ERROR_OFF, OVERTAKE_ERROR_REFUSED};
 use crate::failure::{Failure, Outcome, fence};
@@ -26,6 +26,11 @@ pub struct overtake_dispatcher {
     _private: [u8; 0],
 }
 
+/// The urgent tasks first, and those of one priority in the order of their submission.
+pub const OVERTAKE_ORDER_DEFAULT: c_int = 0;
+/// The order of PhysX's task manager, in which priorities are not seen.
+pub const OVERTAKE_ORDER_PHYSX: c_int = 1;
+
 /// The parameters of a dispatcher. Set struct_size before the call; 0 in another field is its default.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
@@ -34,14 +39,14 @@ pub struct DispatcherOptions {
     pub struct_size: u32,
     /// Groups of neighbouring priorities; each has lanes of its own. 0: 2.
     pub groups: u32,
-    /// The lanes of a group: streams, made at once. 0: 6.
+    /// The lanes of a group: streams, made at once. 0: 8.
     pub lanes: u32,
     /// Threads that run functions of the host. 0: 2.
     pub workers: u32,
     /// The most tasks that have not ended; a full dispatcher returns OVERTAKE_ERROR_WOULD_BLOCK. 0: 65536.
     pub tasks_max: u32,
-    /// 0.
-    pub reserved: u32,
+    /// The order of ready tasks: OVERTAKE_ORDER_DEFAULT or OVERTAKE_ORDER_PHYSX.
+    pub order: c_int,
 }
 
 /// The counts of a dispatcher. Set struct_size before the call.
@@ -165,15 +170,17 @@ fn parameters(call: &str, options: &DispatcherOptions) -> Outcome<DispatchOption
         0 => Ok(default),
         _ => u8::try_from(value).map_err(|_| Failure::argument(&format!("{call}: {name} is {value}, at most 255"))),
     };
-    if options.reserved != 0 {
-        return Err(Failure::argument(&format!("{call}: reserved is 0")));
-    }
+    let order = match options.order {
+        OVERTAKE_ORDER_DEFAULT => Order::Default,
+        OVERTAKE_ORDER_PHYSX => Order::PhysX,
+        other => return Err(Failure::argument(&format!("{call}: order {other} is not one of OVERTAKE_ORDER_..."))),
+    };
     Ok(DispatchOptions {
+        order,
         groups: number("groups", options.groups, default.groups)?,
         lanes: number("lanes", options.lanes, default.lanes)?,
         workers: number("workers", options.workers, default.workers)?,
         tasks_max: if options.tasks_max == 0 { default.tasks_max } else { options.tasks_max },
-        ..default
     })
 }
 

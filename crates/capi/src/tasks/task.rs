@@ -68,12 +68,18 @@ pub struct TaskSpec {
     pub after: *const *mut overtake_task,
     /// Their number.
     pub after_count: usize,
+    /// Tasks whose launch it comes after, or null: after_launch_count handles. It starts when all work of those has
+    /// been submitted, or their functions have run. A task of the device still comes after them on the device; a
+    /// function of the host runs without their results, and its task ends with theirs.
+    pub after_launch: *const *mut overtake_task,
+    /// Their number.
+    pub after_launch_count: usize,
 }
 
 /// The size of the first released structure.
 pub const TASK_SPEC_BYTES_MIN: usize = 80;
 
-const _: () = assert!(size_of::<TaskSpec>() == TASK_SPEC_BYTES_MIN);
+const _: () = assert!(std::mem::offset_of!(TaskSpec, after_launch) == TASK_SPEC_BYTES_MIN);
 
 /// A task that C has a handle of.
 #[derive(Clone)]
@@ -124,9 +130,9 @@ pub unsafe fn text_of<'a>(call: &str, name: &str, text: *const c_char) -> Outcom
 /// Threads: any, and functions of tasks.
 ///
 /// # Safety
-/// `spec` points at a structure of the size that its struct_size says, with strings that end with a NUL and an array of
-/// after_count handles. Its functions take the data on any thread; memory that they give to the device is valid until
-/// the task has ended. `task` is null or points at a handle.
+/// `spec` points at a structure of the size that its struct_size says, with strings that end with a NUL and arrays of
+/// as many handles as it says. Its functions take the data on any thread; memory that they give to the device is valid
+/// until the task has ended. `task` is null or points at a handle.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn overtake_submit(
     tasks: *mut overtake_tasks,
@@ -143,11 +149,16 @@ pub unsafe extern "C" fn overtake_submit(
         // SAFETY: the caller's promise.
         let name = unsafe { text_of(CALL, "name", spec.name) }?.unwrap_or("unnamed");
         // SAFETY: the caller's promise.
-        let before = unsafe { after(CALL, &spec) }?.iter().map(|task| find(CALL, *task, home.dispatcher));
-        let before = before.collect::<Outcome<Vec<Handle>>>()?;
+        let before = unsafe { handles(CALL, "after", (spec.after, spec.after_count), home) }?;
+        let launches = (spec.after_launch, spec.after_launch_count);
+        // SAFETY: the caller's promise.
+        let launched = unsafe { handles(CALL, "after_launch", launches, home) }?;
         let mut builder = built(CALL, &set, home, name, &spec, data)?;
         for task in &before {
             builder = builder.after(task);
+        }
+        for task in &launched {
+            builder = builder.after_launch(task);
         }
         if spec.priority != 0 {
             builder = builder.priority(priority(CALL, spec.priority)?);
@@ -164,17 +175,25 @@ pub unsafe extern "C" fn overtake_submit(
     })
 }
 
-/// The tasks before the new one.
+/// The tasks of an array of handles.
 ///
 /// # Safety
-/// The array has as many handles as it says, and outlives the result.
-unsafe fn after<'a>(call: &str, spec: &TaskSpec) -> Outcome<&'a [*mut overtake_task]> {
-    match (spec.after_count, spec.after.is_null()) {
-        (0, _) => Ok(&[]),
-        (_, true) => Err(Failure::argument(&format!("{call}: after is an array of after_count handles, not null"))),
+/// The array has as many handles as it says.
+unsafe fn handles(
+    call: &str,
+    name: &str,
+    array: (*const *mut overtake_task, usize),
+    home: Home,
+) -> Outcome<Vec<Handle>> {
+    let tasks = match array {
+        (_, 0) => &[][..],
+        (start, _) if start.is_null() => {
+            return Err(Failure::argument(&format!("{call}: {name} is an array of {name}_count handles, not null")));
+        }
         // SAFETY: not null; the caller's promise.
-        (count, false) => Ok(unsafe { std::slice::from_raw_parts(spec.after, count) }),
-    }
+        (start, count) => unsafe { std::slice::from_raw_parts(start, count) },
+    };
+    tasks.iter().map(|task| find(call, *task, home.dispatcher)).collect()
 }
 
 fn priority(call: &str, number: c_int) -> Outcome<Priority> {

@@ -69,7 +69,11 @@ static void wrong_descriptions(Tasks *tasks, Task *foreign)
     refused_spec(tasks, OVERTAKE_ERROR_INVALID_ARGUMENT, "reserved", spec);
     spec = good, spec.after_count = 1;
     refused_spec(tasks, OVERTAKE_ERROR_INVALID_ARGUMENT, "after is an array", spec);
+    spec = good, spec.after_launch_count = 1;
+    refused_spec(tasks, OVERTAKE_ERROR_INVALID_ARGUMENT, "after_launch is an array", spec);
     Task *no_task = (Task *)&spec;
+    spec.after_launch = &no_task;
+    refused_spec(tasks, OVERTAKE_ERROR_INVALID_HANDLE, "is not a task here", spec);
     spec = good, spec.after = &no_task, spec.after_count = 1;
     refused_spec(tasks, OVERTAKE_ERROR_INVALID_HANDLE, "is not a task here", spec);
     spec.after = &foreign;
@@ -132,8 +136,8 @@ static void options_and_outputs(void)
     REFUSED(OVERTAKE_ERROR_INVALID_ARGUMENT, "workers is 1000", overtake_dispatcher_open(&options, &dispatcher));
     options.workers = 200;
     REFUSED(CUDA_ERROR_INVALID_VALUE, "workers is 200", overtake_dispatcher_open(&options, &dispatcher));
-    options.workers = 0, options.reserved = 1;
-    REFUSED(OVERTAKE_ERROR_INVALID_ARGUMENT, "reserved", overtake_dispatcher_open(&options, &dispatcher));
+    options.workers = 0, options.order = 7;
+    REFUSED(OVERTAKE_ERROR_INVALID_ARGUMENT, "order 7", overtake_dispatcher_open(&options, &dispatcher));
     REQUIRE(dispatcher == NULL);
     REQUIRE(overtake_dispatcher_read_statistics(the_dispatcher, &counts) == OVERTAKE_ERROR_INVALID_ARGUMENT);
     REFUSED(OVERTAKE_ERROR_REFUSED, "no group", overtake_group_end(the_tasks));

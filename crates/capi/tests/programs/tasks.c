@@ -2,6 +2,8 @@
  * the data of each is freed once. */
 #include "tasks.h"
 
+#include <time.h>
+
 enum { BYTES = 256 << 10, WORDS = BYTES / 4, FRAMES = 20 };
 
 typedef struct {
@@ -229,6 +231,84 @@ static void sets_and_names(Dispatcher *dispatcher)
     REQUIRE(runs == 3);
 }
 
+/* The work waits on the device for a word. */
+static int waits_for_a_word(Lane *lane, void *data)
+{
+    CUstream stream = NULL;
+    CUdeviceptr word = 0;
+    OK(cuMemHostGetDevicePointer(&word, data, 0));
+    OK(overtake_lane_stream(lane, &stream));
+    return (int)cuStreamWaitValue32(stream, word, 1, CU_STREAM_WAIT_VALUE_GEQ);
+}
+
+/* A function behind a launch does not wait for its results; one behind the task does. */
+static void after_launches(Dispatcher *dispatcher)
+{
+    Tasks *tasks = new_tasks(dispatcher);
+    volatile uint32_t *word = (void *)pinned_bytes(sizeof *word, 0);
+    atomic_int runs = 0;
+    *word = 0;
+    Spec spec = spec_of(OVERTAKE_TASK_KERNEL, "kernel", (void *)word);
+    spec.launch = waits_for_a_word, spec.references = 1;
+    Task *kernel = submit_after(tasks, spec, NULL);
+    Task *patient = run_after(tasks, "patient", note, &runs, kernel), *prompt = NULL;
+    spec = spec_of(OVERTAKE_TASK_HOST, "prompt", &runs);
+    spec.run = note, spec.after_launch = &kernel, spec.after_launch_count = 1;
+    OK(overtake_submit(tasks, &spec, &prompt));
+    for (int i = 0; i < 3; i++)
+        OK(overtake_task_wait(run_after(tasks, "another", nothing, NULL, NULL)));
+    REQUIRE(atomic_load(&runs) == 0);
+    OK(overtake_task_release(kernel));
+    const struct timespec pause = {0, 1000000};
+    for (int i = 0; i < 20000 && atomic_load(&runs) == 0; i++)
+        nanosleep(&pause, NULL);
+    /* It has run, and ends with the tasks that it comes after. */
+    REQUIRE(!is_done(kernel) && !is_done(patient) && !is_done(prompt) && atomic_load(&runs) == 1);
+    *word = 1;
+    OK(overtake_task_wait(patient));
+    OK(overtake_task_wait(prompt));
+    REQUIRE(is_done(kernel) && atomic_load(&runs) == 2);
+    OK(overtake_tasks_wait(tasks));
+    /* The size of the structure before it had these fields. */
+    spec.struct_size = offsetof(struct overtake_task_spec, after_launch), spec.after_launch_count = 99;
+    OK(overtake_submit(tasks, &spec, NULL));
+    OK(overtake_tasks_wait(tasks));
+    OK(overtake_tasks_free(tasks));
+    OK(cuMemFreeHost((void *)word));
+}
+
+static char launched[8];
+
+static int note_launch(Lane *lane, void *data)
+{
+    (void)lane;
+    strncat(launched, data, 1);
+    return 0;
+}
+
+/* Three tasks of a group go first in, first out; PhysX takes the last first. */
+static void orders(void)
+{
+    int numbers[] = {OVERTAKE_ORDER_DEFAULT, OVERTAKE_ORDER_PHYSX};
+    for (int i = 0; i < 2; i++) {
+        struct overtake_dispatcher_options options = {.struct_size = sizeof options, .order = numbers[i]};
+        Dispatcher *dispatcher = NULL;
+        OK(overtake_dispatcher_open(&options, &dispatcher));
+        Tasks *tasks = new_tasks(dispatcher);
+        launched[0] = 0;
+        OK(overtake_group_begin(tasks));
+        for (char *name = "abc"; *name != 0; name++) {
+            Spec spec = spec_of(OVERTAKE_TASK_KERNEL, "letter", name);
+            spec.launch = note_launch, spec.free_data = NULL;
+            submit_after(tasks, spec, NULL);
+        }
+        OK(overtake_group_end(tasks));
+        OK(overtake_tasks_wait(tasks));
+        REQUIRE(strcmp(launched, "abc") == 0 ? i == 0 : launched[0] == 'c' && i == 1);
+        OK(overtake_dispatcher_close(dispatcher));
+    }
+}
+
 /* A task that cannot start is told so when the dispatcher is closed, and its data is freed. */
 static void closing(void)
 {
@@ -254,9 +334,11 @@ int main(void)
     references(dispatcher);
     completion_and_priorities(dispatcher);
     sets_and_names(dispatcher);
+    after_launches(dispatcher);
     OK(overtake_dispatcher_close(dispatcher));
     REQUIRE(freed > 0);
     closing();
+    orders();
     OK(overtake_close());
     puts("ok");
     return 0;

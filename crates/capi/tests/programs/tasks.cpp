@@ -52,6 +52,9 @@ void pipeline(overtake::tasks &tasks)
     overtake::task host = tasks.host("read", [&read, out, owned = std::move(owned)] {
         read = out[0] + *owned;
     }).after(download).submit();
+    int seen = 0; // by a function that comes after the other's run
+    tasks.host("prompt", [&seen, &read] { seen = read; }).after_launch(host).submit().wait();
+    REQUIRE(seen == 107);
     host.wait();
     REQUIRE(read == 107 && out[3] == 103 && std::memcmp(in + 4, out + 4, bytes - 4) == 0);
     REQUIRE(host.is_done() && upload.is_done());

@@ -116,6 +116,40 @@ class Tasks(unittest.TestCase):
         self.assertEqual(order, [1, 2, 3, 4])
         self.assertRaises(overtake.Error, first.release)
 
+    def test_an_order_of_launches(self):
+        order, equal_or_more = [], 0
+        word = ctypes.c_uint32.from_address(self.pinned())
+        word.value = 0
+
+        def wait_for_the_word(lane):
+            at = ctypes.c_uint64(ctypes.addressof(word))
+            self.device.must("cuStreamWaitValue32_v2", ctypes.c_void_p(lane.stream), at, 1, equal_or_more)
+
+        kernel = self.tasks.kernel("kernel", wait_for_the_word)
+        ran = threading.Event()
+        patient = self.tasks.host("patient", lambda: order.append("patient"), after=[kernel])
+        prompt = self.tasks.host("prompt", lambda: (order.append("prompt"), ran.set()), after_launch=[kernel])
+        try:
+            self.assertTrue(ran.wait(20), "it does not wait for the device")
+            self.assertFalse(kernel.is_done() or patient.is_done() or prompt.is_done())
+        finally:
+            word.value = 1
+        patient.wait()
+        prompt.wait()
+        self.assertEqual(order, ["prompt", "patient"])
+
+    def test_the_order_of_physx_does_not_see_priorities(self):
+        for physx_order, expected in ((False, ["urgent", "bulk"]), (True, ["bulk", "urgent"])):
+            order = []
+            with overtake.Dispatcher(physx_order=physx_order) as dispatcher:
+                tasks = dispatcher.tasks()
+                with tasks.group():
+                    # In the order of PhysX the last is the first.
+                    tasks.kernel("urgent", lambda lane: order.append("urgent"), priority=5)
+                    tasks.kernel("bulk", lambda lane: order.append("bulk"), priority=1)
+                tasks.wait()
+            self.assertEqual(order, expected)
+
     def test_groups_priorities_and_sets(self):
         order, other = [], self.dispatcher.tasks("other")
         reader = other.light("reader", lambda: order.append("reader"), held=1)
