@@ -19,7 +19,6 @@ mod peers;
 mod requests;
 mod rides;
 mod service;
-mod sets;
 mod sizes;
 pub mod staging;
 mod streams;
@@ -69,7 +68,6 @@ const PLAIN: &[Case] = cases! { false,
         ends_when_the_queues_are_free;
     heaps: blocks_keep_their_bytes spaces no_call_after_warm_up growth_after_warm_up retired_blocks_stay
         realloc_never_moves memory_goes_back many_threads;
-    sets: wait_for_room;
     passing: pageable capture beside_a_capture reasons;
     peers: on_device not_the_host;
     requests: priority_of_its_own unknown_priorities batches unordered streams_and_handles default_streams statistics;

@@ -31,8 +31,6 @@ pub(crate) struct DeviceState {
     pub(crate) waiting_kernels: std::collections::VecDeque<OpKey>,
     /// Kernels that run on fewer multiprocessors than their blocks fill.
     pub(crate) growing_kernels: Vec<OpKey>,
-    /// Memsets that wait for a multiprocessor.
-    pub(crate) waiting_fills: Vec<OpKey>,
     /// The time at which a kernel last looked at a word of the host's memory.
     pub(crate) looked_at: Option<Ns>,
     /// The error of every call once the device is lost.
@@ -65,7 +63,6 @@ impl DeviceState {
             free_parts: u64::from(parameters.device.multiprocessors) * PARTS,
             waiting_kernels: std::collections::VecDeque::new(),
             growing_kernels: Vec::new(),
-            waiting_fills: Vec::new(),
             looked_at: None,
             lost: None,
         }

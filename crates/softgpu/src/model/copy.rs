@@ -343,13 +343,8 @@ impl Model {
         Ok(())
     }
 
-    /// The memset is at the head of its queue. It is a kernel, and waits while the device is full.
     pub(crate) fn fill_begin(&mut self, key: OpKey) {
         let Kind::Fill(job) = &self.ops[key].kind else { return };
-        let device = self.contexts[self.ops[key].context].device;
-        if self.devices[device].free_parts == 0 {
-            return self.devices[device].waiting_fills.push(key);
-        }
         let kernel = &self.parameters.kernel;
         let span = kernel.start_ns + span_ns(job.width_bytes * job.height, kernel.memset_gbps);
         self.agenda.push(self.now + span, Due::Elapsed(key));

@@ -95,7 +95,6 @@ impl Model {
             (Kind::Memops(job), State::Begun) => self.because_of_word(op, &job.ops[job.position]),
             (Kind::Kernel(job), State::Begun) if !job.admitted => "waits for multiprocessors".to_owned(),
             (Kind::Kernel(_), State::Begun) => "polls memory".to_owned(),
-            (Kind::Fill(_), State::Begun) => "waits for multiprocessors".to_owned(),
             (Kind::Copy(job), State::Begun) => format!("waits for the {}", self.engines[job.engine].name()),
             _ => "has not begun".to_owned(),
         }

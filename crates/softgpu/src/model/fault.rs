@@ -152,10 +152,6 @@ impl Model {
                         self.free_parts(job.device, job.has_parts);
                     }
                 }
-                Kind::Fill(_) => {
-                    let device = self.contexts[context].device;
-                    self.devices[device].waiting_fills.retain(|op| *op != key);
-                }
                 _ => {}
             }
             self.counts.dropped += 1;

@@ -258,17 +258,9 @@ impl Model {
         self.admit_kernels(device);
     }
 
-    /// Starts waiting kernels, and memsets if there is still room.
-    pub(crate) fn admit_kernels(&mut self, device: usize) {
-        self.admit_waiting(device);
-        if self.devices[device].free_parts > 0 {
-            std::mem::take(&mut self.devices[device].waiting_fills).into_iter().for_each(|key| self.fill_begin(key));
-        }
-    }
-
     /// Starts waiting kernels while there are multiprocessors for the next. A started kernel leaves its queue, so the
     /// kernels of the next stream run beside it.
-    fn admit_waiting(&mut self, device: usize) {
+    pub(crate) fn admit_kernels(&mut self, device: usize) {
         while let Some((place, key)) = self.next_kernel(device) {
             let whole = u64::from(self.parameters.device.multiprocessors) * PARTS;
             let Kind::Kernel(job) = &mut self.ops[key].kind else { return };
