@@ -11,7 +11,7 @@ use hal::locks::lock;
 use hal::{Code, Driver, Error, Host, HostThread, Nanos, Result, Wait};
 
 /// A probe that takes no step for so long, beyond the time that the step may take, is kept out by another thread.
-const STANDS_STILL: Nanos = Nanos::from_ms(200);
+const STANDS_STILL: Nanos = Nanos::from_ms(30);
 /// The words are opened again and again until the probe notices: it may be about to close one.
 const OPENS_EVERY: Nanos = Nanos::from_ms(1);
 /// No words of the probe are closed.

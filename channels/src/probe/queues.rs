@@ -90,8 +90,11 @@ const CLOSED: u32 = 1;
 const OPEN: u32 = 0;
 /// A copy may take this many times as long as all copies together took unhindered.
 const SLOWDOWN: u64 = 20;
-/// A probe that is kept out by another thread begins anew so often.
-const TURNS_MAX: u32 = 5;
+/// But no longer than this: another thread may have kept this one out meanwhile.
+const PATIENCE_MAX: Nanos = Nanos::from_ms(50);
+/// A probe that is kept out by another thread begins anew so often: that one may be opening a layer too, with some 50
+/// calls that wait for the device.
+pub const TURNS_MAX: u32 = 100;
 
 /// Makes streams in the current context and finds out how they share queues for copies in `direction`.
 pub fn probe_queues(driver: &Arc<dyn Driver>, direction: Direction, options: &ProbeOptions) -> Result<QueueMap> {
@@ -195,7 +198,7 @@ impl Prober {
         order.iter().try_for_each(|stream| self.copy(*stream))?;
         self.drain()?;
         let unhindered = host.now().since(start);
-        Ok(self.options.patience.max(Nanos(unhindered.0.saturating_mul(SLOWDOWN))))
+        Ok(self.options.patience.max(Nanos(unhindered.0.saturating_mul(SLOWDOWN)).min(PATIENCE_MAX)))
     }
 
     /// Holds all streams, made busy in this order, and releases them from the last to the first. Returns the queue of

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use channels::Adder;
-use channels::probe::Opener;
+use channels::probe::{Opener, TURNS_MAX};
 use hal::{Driver, Host, MemOp, Nanos, Result, Stream, WaitCondition};
 use semaphores::Words;
 
@@ -22,9 +22,6 @@ const PATIENCE: Nanos = Nanos::from_ms(300);
 const TURN: Nanos = Nanos::from_ms(5);
 /// The pause between two looks.
 const LOOK_EVERY: Nanos = Nanos::from_us(20);
-
-/// A probe that is kept out by another thread begins anew so often.
-const TURNS_MAX: u32 = 5;
 
 /// Words of the probe: one opens the waiting streams, and the kernel adds to the other.
 const OPEN: u64 = 0;

@@ -70,6 +70,7 @@ pub fn of_a_fork(rig: &Rig) -> Outcome {
     let end: Arc<AtomicBool> = Arc::default();
     let tasks = unfinished(rig, &bed, &end)?;
     let done = bed.tasks.join("done").submit()?;
+    done.wait()?;
     let (set, is_over) = (bed.tasks.clone(), Arc::new(AtomicBool::new(false)));
     let beside = Arc::clone(&bed.overtake);
     let mut parents = Some((bed, tasks, done, copies));
@@ -131,7 +132,8 @@ impl Copies {
 
 fn in_child((bed, tasks, done, copies): (Bed, Vec<Handle>, Handle, Copies)) -> bool {
     let is_forked = |result: Result<(), Error>| matches!(result, Err(Error::Forked));
-    let waits = tasks.iter().all(|task| is_forked(task.wait()));
+    // The device goes on while the parent forks, so some may have ended by then.
+    let waits = tasks.iter().all(|task| task.is_done() || is_forked(task.wait()));
     let changes = [tasks[2].release(), tasks[2].hold(), tasks[2].before(&tasks[1]), tasks[2].raise(bed::urgent())];
     let submits = [
         bed.tasks.join("join").submit().map(drop),
@@ -143,7 +145,7 @@ fn in_child((bed, tasks, done, copies): (Bed, Vec<Handle>, Handle, Copies)) -> b
         bed.tasks.wait(),
     ];
     bed.tasks.stop();
-    let is_known = done.wait().is_ok() && !tasks[0].is_launched() && !tasks[2].name().is_empty();
+    let is_known = done.wait().is_ok() && !tasks[2].is_launched() && !tasks[2].name().is_empty();
     let is_empty = bed.dispatcher.statistics().launches == 0;
     let Bed { dispatcher, tasks: set, overtake, kernels } = bed;
     drop((dispatcher, tasks, done, set, overtake));
