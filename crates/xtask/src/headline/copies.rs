@@ -4,7 +4,7 @@ use report::{BenchRow, Column, Table, format};
 
 use super::cells::{NONE, Tail, factor, gbps, spread, tail};
 use super::groups::{Group, bulk_percent, current, groups, over_idle};
-use super::sources;
+use super::{pictures, sources};
 use crate::stored::Stored;
 
 /// The content of a column for a group.
@@ -67,5 +67,6 @@ pub fn bench_table(runs: &[Stored], words: &[&str]) -> Result<String, String> {
     for group in &groups {
         table.push(used.iter().map(|(_, _, cell)| cell(group)));
     }
-    Ok(format!("![medians]({device}.svg)\n\n{}\n{}", table.to_markdown(), sources::line(&runs, question)))
+    let picture = if pictures::is_drawn(question) { format!("![medians]({device}.svg)\n\n") } else { String::new() };
+    Ok(format!("{picture}{}\n{}", table.to_markdown(), sources::line(&runs, question)))
 }

@@ -51,6 +51,11 @@ pub fn all(runs: &[Stored]) -> BTreeMap<String, Option<String>> {
     pictures
 }
 
+/// Whether each device with runs of the question has a picture of their medians.
+pub fn is_drawn(question: &str) -> bool {
+    BENCHES.contains(&question) || PROGRAMS.contains(&question)
+}
+
 /// The picture of a device's last trace.
 fn trace(runs: &[Stored], device: &str) -> Option<String> {
     let last = current(runs, TRACES, device).pop()?;
