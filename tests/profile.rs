@@ -37,9 +37,13 @@ impl Bed {
     }
 
     fn launch(&self, recording: &Recording<'_>, kernel: u32, blocks: u32) {
+        self.launch_for(SPAN_NS, recording, kernel, blocks);
+    }
+
+    fn launch_for(&self, span_ns: u64, recording: &Recording<'_>, kernel: u32, blocks: u32) {
         let (driver, stream) = (&*self.driver, self.stream.raw());
         // SAFETY: the buffer is null, or that of the recording.
-        unsafe { self.kernel.launch(driver, recording.buffer(), kernel, SPAN_NS, blocks, stream) }.unwrap();
+        unsafe { self.kernel.launch(driver, recording.buffer(), kernel, span_ns, blocks, stream) }.unwrap();
     }
 
     fn take(&self, profiler: &Profiler) -> Profile {
@@ -96,7 +100,8 @@ fn a_batch_that_is_under_way_keeps_its_buffer() {
     for kernel in 0..5 {
         let recording = profiler.begin(&bed.stream);
         assert_eq!(recording.buffer().0 == 0, kernel >= 2, "there are two buffers");
-        bed.launch(&recording, kernel, 10);
+        // Far longer than this thread takes from one launch to the next.
+        bed.launch_for(20_000_000, &recording, kernel, 10);
     }
     let profile = bed.take(&profiler);
     let kernels: Vec<Vec<u32>> =

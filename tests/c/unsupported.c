@@ -1,12 +1,9 @@
 /* The software GPU refuses unsupported calls as documented, and writes nothing. For the software GPU only. */
 #include "device.h"
 
-typedef struct CUgraphExec_st *CUgraphExec;
 typedef struct CUmemPool_st *CUmemoryPool;
 
 CUresult cuGraphCreate(CUgraph *graph, unsigned int flags);
-CUresult cuGraphLaunch(CUgraphExec graph, CUstream stream);
-CUresult cuGraphLaunch_ptsz(CUgraphExec graph, CUstream stream);
 CUresult cuDeviceGetDefaultMemPool(CUmemoryPool *pool, CUdevice device);
 CUresult cuFuncGetAttribute(int *value, int attribute, CUfunction function);
 
@@ -20,8 +17,6 @@ int main(void)
     open_device();
     EXPECT(CUDA_ERROR_NOT_SUPPORTED, cuMemAllocManaged(&managed, 4096, 1));
     EXPECT(CUDA_ERROR_NOT_SUPPORTED, cuGraphCreate(&graph, 0));
-    EXPECT(CUDA_ERROR_NOT_SUPPORTED, cuGraphLaunch(NULL, NULL));
-    EXPECT(CUDA_ERROR_NOT_SUPPORTED, cuGraphLaunch_ptsz(NULL, NULL));
     EXPECT(CUDA_ERROR_NOT_SUPPORTED, cuDeviceGetDefaultMemPool(&pool, 0));
     EXPECT(CUDA_ERROR_NOT_SUPPORTED, cuFuncGetAttribute(&value, 0, NULL));
     REQUIRE(managed == UNTOUCHED && graph == (CUgraph)UNTOUCHED && pool == (CUmemoryPool)UNTOUCHED && value == 99);
