@@ -73,8 +73,9 @@ impl<'a> Asked<'a> {
     /// Whether the copy is staged if its host side is pageable.
     #[inline(always)]
     fn may_stage(&self) -> bool {
-        let Cargo::One(request) = self.cargo else { return false };
-        request.bytes() >= self.inner().staging_bytes_min
+        let bytes_min = self.inner().staging_bytes_min;
+        // Without staging no copy pays for its size.
+        bytes_min != u64::MAX && matches!(self.cargo, Cargo::One(request) if request.bytes() >= bytes_min)
     }
 
     #[inline(always)]

@@ -185,9 +185,9 @@ mod tests {
         driver.mem_free(device).unwrap();
     }
 
-    /// Without threads the calling thread moves every piece.
+    /// Without helpers the calling thread moves every piece.
     #[test]
-    fn a_copy_completes_when_the_threads_have_ended() {
+    fn a_copy_completes_without_helpers() {
         let driver = crate::soft::driver();
         let overtake = layer(&driver, |_| ());
         copy(&overtake, &driver);
