@@ -6,37 +6,8 @@
 # The folder has `overtake`, and may have `conformance` and `copies` (the tests):
 #   cargo build --release -p overtake-cli
 #   cargo test --release --no-run --test conformance --test copies
-set -uo pipefail
-bin=${OVERTAKE_BIN:+$OVERTAKE_BIN/}
-export OUT=${OUT:-$(mktemp -d)} OVERTAKE_BACKEND=${OVERTAKE_BACKEND:-cuda}
+. "$(dirname "$0")/steps.sh"
 peers_s=${PEERS_S:-60}
-rows=()
-
-# step NAME LIMIT_S COMMAND...: a row for the command, and rows for the figures that it prints beside their limits.
-step() {
-  local name=$1 limit_s=$2 status=0 began=$SECONDS said=$OUT/${1// /-}.txt outcome=holds
-  shift 2
-  printf '\n$ %s\n' "$*"
-  timeout -k 5 "$limit_s" "$@" 2>&1 | tee "$said" || status=${PIPESTATUS[0]}
-  case $status in
-    0) ;;
-    124 | 137) outcome="OUT OF TIME" ;;
-    *) outcome="FAILS ($status)" ;;
-  esac
-  rows+=("$name|$((SECONDS - began)) s|$outcome")
-  local line figure
-  while IFS= read -r line; do
-    if [[ $line == *'(limit '*'): '* ]]; then
-      figure=$(sed 's/.*: \(.*(limit [^)]*)\): .*/\1/' <<<"$line")
-      rows+=("  ${line%: *(limit *}|$figure|${line##*: }")
-    fi
-  done <"$said"
-}
-
-# program NAME LIMIT_S COMMAND...: as step, if its program is there.
-program() {
-  if command -v "$3" >/dev/null; then step "$@"; else rows+=("$1|-|left out: there is no $3"); fi
-}
 
 program 'driver tests' 120 "${bin}conformance" --color never peer
 program 'copy tests' 180 "${bin}copies" --color never peers
@@ -51,13 +22,4 @@ step 'requests of 4 MiB' $((2 * peers_s + 120)) \
 step 'on the device' $((2 * peers_s + 120)) \
   "${bin}overtake" bench peers --peer 0 --seconds "$peers_s" --json "$OUT/on-device.json"
 
-printf '\nresults in %s, %s s in all\n\n%-52s | %-40s | %s\n' "$OUT" "$SECONDS" what figure outcome
-failed=0
-for row in "${rows[@]}"; do
-  IFS='|' read -r what figure outcome <<<"$row"
-  printf '%-52s | %-40s | %s\n' "$what" "$figure" "$outcome"
-  case $outcome in
-    *'NOT HOLD' | OUT* | FAILS*) failed=1 ;;
-  esac
-done
-exit $failed
+table
