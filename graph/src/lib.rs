@@ -60,7 +60,7 @@ mod redundant;
 mod refused;
 mod submit;
 
-pub use data::{Access, DataId, Mode, Span, Spans};
+pub use data::{Access, DataId, Fetch, Mode, Needs, Progress, Span, Spans, Validity};
 pub use devices::{
     Bandwidth, Choice, DEVICES_MAX, DevicePolicy, LanePolicy, Location, Locations, Parent, Parents, Select, Selection,
     Selector, Unplaced, Use,

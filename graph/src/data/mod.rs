@@ -4,8 +4,10 @@ mod access;
 mod records;
 mod spans;
 mod uses;
+mod validity;
 
 pub use access::{Access, DataId, Mode};
 pub use spans::{Span, Spans};
+pub use validity::{Fetch, Needs, Progress, Validity};
 
 pub(crate) use records::Records;

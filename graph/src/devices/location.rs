@@ -46,6 +46,12 @@ impl Locations {
         Locations(self.0 | Locations::only(location).0)
     }
 
+    /// There no more.
+    #[must_use]
+    pub fn without(self, location: Location) -> Locations {
+        Locations(self.0 & !Locations::only(location).0)
+    }
+
     /// Whether the bytes are up to date there.
     #[must_use]
     pub fn has(self, location: Location) -> bool {

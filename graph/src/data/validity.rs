@@ -1,0 +1,206 @@
+//! Validity: the memories in which each byte of an object is up to date, and the transfers that a use of it needs.
+//!
+//! All is noted when a node is submitted, so before it runs. A note bears the node that makes it true, and is looked at
+//! again at the next use: of a node that has ended well only the note is left, and that of a node that has failed never
+//! became true (T16).
+
+use std::ops::Range;
+
+use super::spans::Spans;
+use crate::devices::{Location, Locations};
+
+/// How far a node has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// It has not ended.
+    Pending,
+    /// It has ended well.
+    Done,
+    /// It has failed, or was not run.
+    Failed,
+}
+
+/// The contents of bytes. `N` is a node.
+#[derive(Clone, Debug, PartialEq)]
+enum Contents<N> {
+    /// None yet.
+    Unwritten,
+    Written,
+    /// Written by a node that may not have ended.
+    Writing(N),
+    /// Those of a node that has failed.
+    Lost(N),
+}
+
+/// The copies of some bytes.
+#[derive(Clone, Debug, PartialEq)]
+struct Copies<N> {
+    contents: Contents<N>,
+    /// They are up to date there, or will be.
+    at: Locations,
+    /// Transfers that may not have ended.
+    arrivals: Vec<(Location, N)>,
+}
+
+impl<N: Clone> Copies<N> {
+    /// Forgets nodes that have ended.
+    fn settle(&mut self, progress: &mut impl FnMut(&N) -> Progress) {
+        let Copies { contents, at, arrivals } = self;
+        if let Contents::Writing(writer) = contents {
+            match progress(writer) {
+                Progress::Pending => {}
+                Progress::Done => *contents = Contents::Written,
+                Progress::Failed => {
+                    *contents = Contents::Lost(writer.clone());
+                    *at = Locations::NONE;
+                    arrivals.clear();
+                }
+            }
+        }
+        let mut failed = None;
+        arrivals.retain(|(place, transfer)| {
+            let now = progress(transfer);
+            if now == Progress::Failed {
+                *at = at.without(*place);
+                failed = Some(transfer.clone());
+            }
+            now == Progress::Pending
+        });
+        if let Some(transfer) = failed.filter(|_| *at == Locations::NONE) {
+            *contents = Contents::Lost(transfer);
+        }
+    }
+
+    /// The transfer that brings the bytes there, if it may not have ended.
+    fn arrival(&self, place: Location) -> Option<&N> {
+        self.arrivals.iter().find(|(at, _)| *at == place).map(|(_, transfer)| transfer)
+    }
+
+    /// The memory to copy from: one in which the bytes are already, if possible.
+    fn source(&self) -> Option<Location> {
+        self.at.iter().find(|place| self.arrival(*place).is_none()).or_else(|| self.at.iter().next())
+    }
+}
+
+/// Bytes that have to be copied before a use.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fetch<N> {
+    /// The bytes.
+    pub bytes: Range<u64>,
+    /// The memory that has them.
+    pub from: Location,
+    /// The transfer that brings them there, if it may not have ended: this one comes after it.
+    pub after: Option<N>,
+}
+
+/// The needs of a use.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Needs<N> {
+    /// The copies to be made.
+    pub fetches: Vec<Fetch<N>>,
+    /// Transfers of others that bring bytes of the use: it comes after them.
+    pub arrivals: Vec<N>,
+    /// A node that should have written some of the bytes and has failed.
+    pub lost: Option<N>,
+    /// Some of the bytes have never been written.
+    pub is_unwritten: bool,
+}
+
+/// The memories in which each byte of an object is up to date. `N` is a node.
+#[derive(Clone, Debug)]
+pub struct Validity<N> {
+    spans: Spans<Copies<N>>,
+}
+
+impl<N: Clone + PartialEq> Validity<N> {
+    /// An object of so many bytes, which are up to date in this memory, or have not been written.
+    #[must_use]
+    pub fn new(bytes: u64, at: Option<Location>) -> Validity<N> {
+        let contents = at.map_or(Contents::Unwritten, |_| Contents::Written);
+        let at = at.map_or(Locations::NONE, Locations::only);
+        Validity { spans: Spans::new(bytes, Copies { contents, at, arrivals: Vec::new() }) }
+    }
+
+    /// The needs of a node that uses these bytes there.
+    pub fn needs(&mut self, bytes: &Range<u64>, place: Location, mut progress: impl FnMut(&N) -> Progress) -> Needs<N> {
+        self.settle(bytes, &mut progress);
+        let mut needs = Needs { fetches: Vec::new(), arrivals: Vec::new(), lost: None, is_unwritten: false };
+        self.spans.each(bytes, |bytes, copies| needs.add(bytes, copies, place));
+        needs
+    }
+
+    /// A transfer has been submitted that brings these bytes there.
+    pub fn arrives(&mut self, bytes: &Range<u64>, place: Location, transfer: &N) {
+        self.spans.change(bytes, |copies| {
+            copies.at = copies.at.and(place);
+            copies.arrivals.push((place, transfer.clone()));
+        });
+    }
+
+    /// A node has been submitted that writes these bytes there.
+    pub fn writes(&mut self, bytes: &Range<u64>, place: Location, writer: &N) {
+        let copies =
+            Copies { contents: Contents::Writing(writer.clone()), at: Locations::only(place), arrivals: Vec::new() };
+        self.spans.change(bytes, |all| *all = copies.clone());
+        self.spans.unite(bytes);
+    }
+
+    /// The memory of these bytes goes there. They are lost if they are up to date nowhere else.
+    pub fn leaves(&mut self, bytes: &Range<u64>, place: Location) {
+        self.spans.change(bytes, |copies| {
+            copies.at = copies.at.without(place);
+            copies.arrivals.retain(|(at, _)| *at != place);
+        });
+    }
+
+    /// Each memory of these bytes, with nodes that have ended left out.
+    pub fn each(
+        &mut self,
+        bytes: &Range<u64>,
+        mut progress: impl FnMut(&N) -> Progress,
+        mut each: impl FnMut(Range<u64>, Locations),
+    ) {
+        self.settle(bytes, &mut progress);
+        self.spans.each(bytes, |bytes, copies| each(bytes, copies.at));
+    }
+
+    /// Into how many parts the copies differ.
+    #[must_use]
+    pub fn parts(&self) -> usize {
+        self.spans.count()
+    }
+
+    fn settle(&mut self, bytes: &Range<u64>, progress: &mut impl FnMut(&N) -> Progress) {
+        let is_settled = |it: &Copies<N>| it.arrivals.is_empty() && !matches!(it.contents, Contents::Writing(_));
+        let mut is_done = true;
+        self.spans.each(bytes, |_, copies| is_done &= is_settled(copies));
+        if !is_done {
+            self.spans.change(bytes, |copies| copies.settle(progress));
+        }
+        self.spans.tidy(|copies| copies.settle(progress), |one, other| one == other);
+    }
+}
+
+impl<N: Clone + PartialEq> Needs<N> {
+    fn add(&mut self, bytes: Range<u64>, copies: &Copies<N>, place: Location) {
+        match &copies.contents {
+            Contents::Unwritten => self.is_unwritten = true,
+            Contents::Lost(cause) => self.lost = self.lost.take().or_else(|| Some(cause.clone())),
+            _ => {}
+        }
+        if copies.at.has(place) {
+            if let Some(arrival) = copies.arrival(place).filter(|arrival| !self.arrivals.contains(arrival)) {
+                self.arrivals.push(arrival.clone());
+            }
+            return;
+        }
+        let Some(from) = copies.source() else { return };
+        let fetch = Fetch { bytes, from, after: copies.arrival(from).cloned() };
+        match self.fetches.last_mut() {
+            Some(last) if last.bytes.end == fetch.bytes.start && last.from == from && last.after == fetch.after => {
+                last.bytes.end = fetch.bytes.end;
+            }
+            _ => self.fetches.push(fetch),
+        }
+    }
+}

@@ -1,0 +1,196 @@
+//! Validity: random uses against an oracle that keeps every byte by itself, and single rules.
+
+use std::ops::Range;
+
+use overtake_graph::{Location, Needs, Progress, Validity};
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+const BYTES: usize = 12;
+const PLACES: [Location; 3] = [Location::Host, Location::Device(0), Location::Device(1)];
+
+/// One byte as the oracle sees it: for each place the transfer that brought it there, or none if it was written there.
+#[derive(Clone, Default)]
+struct Byte {
+    at: Vec<(Location, Option<usize>)>,
+    writer: Option<usize>,
+    /// The node that should have written it, or brought it to the last place.
+    lost: Option<usize>,
+    is_written: bool,
+}
+
+/// A program, and the oracle.
+struct Program {
+    validity: Validity<usize>,
+    bytes: Vec<Byte>,
+    nodes: Vec<Progress>,
+}
+
+/// The numbers of a use: its kind, its place and its bytes.
+type Use = (u8, u8, u8, u8);
+
+impl Program {
+    fn new(at: Option<Location>) -> Program {
+        let byte = Byte { at: at.iter().map(|at| (*at, None)).collect(), is_written: at.is_some(), ..Byte::default() };
+        Program { validity: Validity::new(BYTES as u64, at), bytes: vec![byte; BYTES], nodes: Vec::new() }
+    }
+
+    fn node(&mut self) -> usize {
+        self.nodes.push(Progress::Pending);
+        self.nodes.len() - 1
+    }
+
+    /// A node ends. Those before it have ended, and if one of them has failed, it fails too.
+    fn end(&mut self, number: u8, fails: bool) {
+        let pending: Vec<usize> = (0..self.nodes.len()).filter(|node| self.nodes[*node] == Progress::Pending).collect();
+        let Some(&node) = pending.get(usize::from(number) % pending.len().max(1)) else { return };
+        self.nodes[node] = if fails { Progress::Failed } else { Progress::Done };
+        if !fails {
+            return;
+        }
+        for byte in &mut self.bytes {
+            if byte.writer == Some(node) {
+                *byte = Byte { lost: Some(node), is_written: true, ..Byte::default() };
+            }
+            let before = byte.at.len();
+            byte.at.retain(|(_, by)| *by != Some(node));
+            if byte.at.is_empty() && before > 0 {
+                byte.lost = Some(node);
+            }
+        }
+    }
+
+    fn needs(&mut self, bytes: &Range<usize>, place: Location) -> Needs<usize> {
+        let nodes = &self.nodes;
+        self.validity.needs(&(bytes.start as u64..bytes.end as u64), place, |node| nodes[*node])
+    }
+
+    /// A use that needs the bytes: compares its needs byte by byte, and submits the transfers.
+    fn reads(&mut self, bytes: Range<usize>, place: Location) {
+        let needs = self.needs(&bytes, place);
+        let (mut lost, mut unwritten, mut arrivals) = (false, false, Vec::new());
+        for at in bytes.clone() {
+            let byte = &self.bytes[at];
+            (lost, unwritten) = (lost | byte.lost.is_some(), unwritten | !byte.is_written);
+            let here = byte.at.iter().find(|(it, _)| *it == place);
+            let pending = |by: &Option<usize>| by.filter(|by| self.nodes[*by] == Progress::Pending);
+            let fetches: Vec<_> = needs.fetches.iter().filter(|it| it.bytes.contains(&(at as u64))).collect();
+            match here {
+                Some((_, by)) => {
+                    assert!(fetches.is_empty(), "byte {at} is there, and is fetched");
+                    arrivals.extend(pending(by));
+                }
+                None => {
+                    assert_eq!(fetches.len(), usize::from(!byte.at.is_empty()), "fetches of byte {at}");
+                    for fetch in fetches {
+                        let source = byte.at.iter().find(|(it, _)| *it == fetch.from);
+                        let (_, by) = source.expect("the source has the byte");
+                        assert_eq!(fetch.after, pending(by), "byte {at}");
+                        let is_best = fetch.after.is_none() || byte.at.iter().all(|(_, by)| pending(by).is_some());
+                        assert!(is_best, "byte {at} is elsewhere already");
+                    }
+                }
+            }
+        }
+        arrivals.sort_unstable();
+        arrivals.dedup();
+        let mut told = needs.arrivals.clone();
+        told.sort_unstable();
+        assert_eq!((told, needs.lost.is_some(), needs.is_unwritten), (arrivals, lost, unwritten));
+        if let Some(cause) = needs.lost {
+            assert!(bytes.clone().any(|at| self.bytes[at].lost == Some(cause)), "{cause} lost none of these");
+        }
+        for fetch in needs.fetches {
+            let transfer = self.node();
+            self.validity.arrives(&fetch.bytes, place, &transfer);
+            for at in fetch.bytes {
+                self.bytes[at as usize].at.push((place, Some(transfer)));
+            }
+        }
+    }
+
+    fn writes(&mut self, bytes: Range<usize>, place: Location) {
+        let writer = self.node();
+        self.validity.writes(&(bytes.start as u64..bytes.end as u64), place, &writer);
+        let byte = Byte { at: vec![(place, None)], writer: Some(writer), lost: None, is_written: true };
+        self.bytes[bytes].fill(byte);
+    }
+
+    /// The memory goes, of bytes that are elsewhere too, or will be.
+    fn leaves(&mut self, bytes: Range<usize>, place: Location) {
+        let is_safe = |byte: &Byte| byte.at.iter().any(|(at, _)| *at != place);
+        if self.bytes[bytes.clone()].iter().all(is_safe) {
+            self.validity.leaves(&(bytes.start as u64..bytes.end as u64), place);
+            self.bytes[bytes].iter_mut().for_each(|byte| byte.at.retain(|(at, _)| *at != place));
+        }
+    }
+
+    fn step(&mut self, (kind, place, from, to): Use) {
+        let place = PLACES[usize::from(place) % PLACES.len()];
+        let (from, to) = (usize::from(from) % (BYTES + 1), usize::from(to) % (BYTES + 1));
+        let bytes = from.min(to)..from.max(to);
+        match kind % 8 {
+            0..3 => self.reads(bytes, place),
+            3 | 4 => self.writes(bytes, place),
+            5 => self.end(from as u8, false),
+            6 => self.end(from as u8, to % 3 == 0),
+            _ => self.leaves(bytes, place),
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 4000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn every_byte_is_where_the_oracle_has_it(
+        starts in any::<bool>(),
+        uses in vec((any::<u8>(), any::<u8>(), any::<u8>(), any::<u8>()), 1..60),
+    ) {
+        let mut program = Program::new(starts.then_some(Location::Host));
+        uses.into_iter().for_each(|one| program.step(one));
+        for place in PLACES {
+            program.reads(0..BYTES, place);
+        }
+    }
+}
+
+#[test]
+fn readers_share_a_transfer_and_a_failed_one_is_made_again() {
+    let mut program = Program::new(Some(Location::Host));
+    let device = Location::Device(0);
+    let first = program.needs(&(0..8), device);
+    assert_eq!((first.fetches.len(), first.fetches[0].bytes.clone()), (1, 0..8));
+    let transfer = program.node();
+    program.validity.arrives(&(0..8), device, &transfer);
+    // The second reader waits for the first one's transfer, and fetches the rest.
+    let second = program.needs(&(4..12), device);
+    assert_eq!((second.arrivals, second.fetches[0].bytes.clone()), (vec![transfer], 8..12));
+    program.nodes[transfer] = Progress::Failed;
+    let third = program.needs(&(0..8), device);
+    assert_eq!((third.arrivals, third.lost, third.fetches[0].from), (vec![], None, Location::Host));
+}
+
+#[test]
+fn the_bytes_of_a_failed_writer_are_lost_until_they_are_written() {
+    let mut program = Program::new(Some(Location::Host));
+    program.writes(0..12, Location::Device(0));
+    program.nodes[0] = Progress::Failed;
+    assert_eq!(program.needs(&(3..4), Location::Host).lost, Some(0));
+    program.writes(2..6, Location::Host);
+    assert_eq!(program.needs(&(2..6), Location::Host).lost, None);
+    assert_eq!(program.needs(&(2..7), Location::Host).lost, Some(0));
+}
+
+#[test]
+fn parts_that_agree_become_one_again() {
+    let mut validity: Validity<usize> = Validity::new(1 << 20, Some(Location::Host));
+    for at in 0..1000 {
+        validity.writes(&(at..at + 1), Location::Host, &7);
+        validity.needs(&(at..at + 1), Location::Host, |_| Progress::Done);
+    }
+    assert!(validity.parts() < 64, "{} parts", validity.parts());
+    let mut parts = Vec::new();
+    validity.each(&(0..1 << 20), |_| Progress::Done, |bytes, at| parts.push((bytes.end, at.has(Location::Host))));
+    assert!(parts.iter().all(|(_, at)| *at) && parts.last().is_some_and(|(end, _)| *end == 1 << 20));
+}
