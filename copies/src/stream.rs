@@ -4,7 +4,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use hal::{Code, DevicePtr, Result, Shape, Stream};
+use hal::{Code, DevicePtr, Nanos, Result, Shape, Stream};
 use terms::Priority;
 
 use crate::decide::{Plan, Reason};
@@ -80,6 +80,13 @@ impl PriorityStream {
     #[must_use]
     pub fn is_alone(&self, request: &Request, priority: Priority) -> bool {
         !self.state.inner.records.trace.is_on() && submit::is_alone(&self.state, request, priority)
+    }
+
+    /// The calling thread's time.
+    #[doc(hidden)] // for crates/shim
+    #[must_use]
+    pub fn now(&self) -> Nanos {
+        self.state.inner.driver.host().now()
     }
 
     /// Counts a copy that has gone to the driver without a request here.

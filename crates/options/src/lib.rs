@@ -15,7 +15,7 @@ pub mod variables;
 mod words;
 mod workers;
 
-pub use settings::{GuardOptions, Options, PathOptions, Transport, UrgentTransport};
+pub use settings::{Automatic, DemandOptions, GuardOptions, Options, PathOptions, Transport, UrgentTransport};
 pub use source::{OptionError, syntax, unreadable};
 pub use tunable::Tunable;
 pub use words::size;

@@ -30,6 +30,53 @@ pub enum UrgentTransport {
     Kernel,
 }
 
+/// The rule that gives a copy its priority where neither the program, nor a rule, nor its stream does. For the drop-in
+/// and the C library: in Rust every stream has its priority.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Automatic {
+    /// Copies of [`Options::bulk_bytes_min`] and more are bulk.
+    Size,
+    /// Copies of a stream that moves little come first, and those of a stream that keeps the link busy are bulk.
+    Demand,
+    /// None: such copies are left alone.
+    Off,
+}
+
+impl Automatic {
+    /// All rules.
+    pub const ALL: [Automatic; 3] = [Automatic::Size, Automatic::Demand, Automatic::Off];
+
+    /// The word in options.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Automatic::Size => "size",
+            Automatic::Demand => "demand",
+            Automatic::Off => "off",
+        }
+    }
+
+    pub(crate) fn from_name(name: &str) -> Option<Automatic> {
+        Automatic::ALL.into_iter().find(|automatic| automatic.name() == name)
+    }
+}
+
+/// The demand up to which a stream comes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DemandOptions {
+    /// The bytes that a stream may ask for at once.
+    pub burst_bytes: u64,
+    /// The rate at which it may ask for more for good, in GB/s.
+    pub gbps: u32,
+}
+
+impl Default for DemandOptions {
+    fn default() -> DemandOptions {
+        // Two 4K frames of NV12, or five of 1080p, at once; an eighth of a link of 55 GB/s.
+        DemandOptions { burst_bytes: 16 << 20, gbps: 6 }
+    }
+}
+
 impl Transport {
     /// All transports.
     pub const ALL: [Transport; 4] = [Transport::Auto, Transport::Engine, Transport::Kernel, Transport::Native];
@@ -107,7 +154,7 @@ impl Default for GuardOptions {
 /// # use overtake_options as overtake;
 /// use overtake::Options;
 ///
-/// let options = Options { bulk_bytes_min: None, ..Options::default() }.with("max_blocking_us", "80")?;
+/// let options = Options { bulk_bytes_min: 4 << 20, ..Options::default() }.with("max_blocking_us", "80")?;
 /// assert_eq!(options.blocking_max.0, 80_000);
 ///
 /// let error = Options::default().with("transprot", "kernel").unwrap_err();
@@ -120,9 +167,12 @@ pub struct Options {
     pub enabled: bool,
     /// The number of priorities, 1 to 32.
     pub priorities: Priorities,
-    /// Copies of this size and more are bulk, unless another setting gives them a priority; with `None` they are left
-    /// alone. For the drop-in and the C library: in Rust every stream has its priority.
-    pub bulk_bytes_min: Option<u64>,
+    /// The priority of copies to which nothing else gives one.
+    pub automatic: Automatic,
+    /// Copies of this size and more are bulk, with [`Automatic::Size`].
+    pub bulk_bytes_min: u64,
+    /// The demand of a stream that comes first, with [`Automatic::Demand`].
+    pub demand: DemandOptions,
     /// The hardware that moves copies that may have to wait.
     pub transport: Transport,
     /// The hardware that moves urgent copies.
@@ -220,7 +270,9 @@ impl Default for Options {
         Options {
             enabled: true,
             priorities: Priorities::new(6).expect("6 is a valid count"),
-            bulk_bytes_min: Some(1 << 20),
+            automatic: Automatic::Size,
+            bulk_bytes_min: 1 << 20,
+            demand: DemandOptions::default(),
             transport: Transport::Auto,
             urgent_transport: UrgentTransport::Engine,
             emulation: Kind::Hold,

@@ -4,7 +4,7 @@ use hal::Nanos;
 use semaphores::Kind as Emulation;
 use terms::Priorities;
 
-use crate::settings::{Options, Transport, UrgentTransport};
+use crate::settings::{Automatic, Options, Transport, UrgentTransport};
 use crate::words::{fraction, size, size_text, switch};
 use crate::workers::BLOCK_WARPS_MAX;
 
@@ -121,9 +121,28 @@ pub const TUNABLES: &[Tunable] = &[
     option("enabled", Kind::Switch(|o| &mut o.enabled), "off turns everything into plain copies"),
     option("priorities", Kind::Priorities, "the number of priorities: 1 is bulk, the highest the most urgent"),
     option(
+        "automatic",
+        Kind::Word {
+            words: "size, demand or off",
+            get: |o| o.automatic.name(),
+            set: |o, word| put(&mut o.automatic, Automatic::from_name(word)),
+        },
+        "the rule for copies to which nothing else gives a priority (drop-in and C library)",
+    ),
+    option(
         "bulk_bytes_min",
-        Kind::SizeOrOff(|o| &mut o.bulk_bytes_min),
-        "copies of this size and more are bulk unless another setting gives them a priority (drop-in and C library)",
+        Kind::Size(|o| &mut o.bulk_bytes_min),
+        "copies of this size and more are bulk, with automatic=size",
+    ),
+    option(
+        "demand_burst_bytes",
+        Kind::Size(|o| &mut o.demand.burst_bytes),
+        "a stream that asks for more bytes at once is bulk, with automatic=demand",
+    ),
+    option(
+        "demand_gbps",
+        Kind::Number(|o| &mut o.demand.gbps, 1, 1000),
+        "a stream that asks for more GB/s for long is bulk, with automatic=demand",
     ),
     option(
         "max_blocking_us",

@@ -1,16 +1,18 @@
 //! The priority of a copy. The program's own choice comes first, then rules, then the stream's CUDA priority, then the
-//! size.
+//! automatic rule: size or demand.
 
 use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use copies::Priority;
+use copies::options::Automatic;
 use doors::fault::Source;
 use hal::locks;
 
 use crate::call::Call;
 use crate::context::Adopted;
+use crate::demand::{Rank, Rule};
 use crate::process::Process;
 use crate::rules::{Decision, Rules, Witness};
 use crate::witness;
@@ -34,9 +36,26 @@ impl Process {
                 None => {}
             }
         }
-        let small = Priority::new(2).unwrap_or(Priority::LOWEST).min(self.priorities().highest());
-        let by_size = |min| if bytes >= min { Priority::LOWEST } else { small };
-        adopted.own.or_else(|| self.settings.options.bulk_bytes_min.map(by_size))
+        adopted.own.or_else(|| self.automatic(bytes, adopted))
+    }
+
+    /// The priority of a copy to which nothing else gives one.
+    fn automatic(&self, bytes: u64, adopted: &Adopted) -> Option<Priority> {
+        let options = &self.settings.options;
+        let rank = match options.automatic {
+            Automatic::Off => return None,
+            Automatic::Size if bytes >= options.bulk_bytes_min => Rank::Bulk,
+            Automatic::Size => Rank::First,
+            Automatic::Demand => {
+                let rank = adopted.demand.charge(Rule::new(options.demand), adopted.copies.now(), bytes);
+                self.ranked.count(rank, bytes);
+                rank
+            }
+        };
+        match rank {
+            Rank::Bulk => Some(Priority::LOWEST),
+            Rank::First => Priority::new(2).map(|first| first.min(self.priorities().highest())),
+        }
     }
 
     /// Replaces the rules by those of a TOML text.

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use copies::{Options, Overtake, Priority, PriorityStream};
 use hal::{Context, Device, Driver, Result, Stream};
 
+use crate::demand::Meter;
 use crate::room;
 
 /// A stream of the application in the layer.
@@ -16,6 +17,8 @@ pub(crate) struct Adopted {
     pub(crate) cuda_priority: Option<i32>,
     /// The priority of copies that follows from its CUDA priority.
     pub(crate) own: Option<Priority>,
+    /// Its recent copies, with the rule of demand.
+    pub(crate) demand: Meter,
     /// The priority that the program has set; 0 for none.
     given: AtomicU8,
 }
@@ -28,6 +31,7 @@ impl Adopted {
     /// Forgets this stream's past: the handle now means the stream of another thread.
     pub(crate) fn renew(&self) {
         self.give(None);
+        self.demand.renew();
         self.copies.renew();
     }
 
@@ -78,6 +82,7 @@ impl Local {
             context: self.context,
             cuda_priority,
             own: cuda_priority.and_then(|priority| self.meaning(priority)),
+            demand: Meter::default(),
             given: AtomicU8::new(0),
         })
     }

@@ -9,7 +9,7 @@
 //! | `lease.rs` | the owner of a context's layer, and the leases of threads that use it |
 //! | `streams.rs`, `thread.rs` | the streams that have copied, and the notice that a thread has ended |
 //! | `passed.rs` | counts of copies that no context's layer has seen, by reason |
-//! | `choice.rs`, `rules.rs`, `settings.rs`, `witness.rs` | the priority of a copy |
+//! | `choice.rs`, `rules.rs`, `demand.rs`, `settings.rs`, `witness.rs` | the priority of a copy |
 //! | `report.rs`, `trace.rs` | report and trace, as files |
 //! | `verdict.rs` | the summary of a report, in words |
 //! | `table.rs`, `functions.rs`, `trouble.rs` | the table of C functions that both libraries share |
@@ -24,6 +24,7 @@ mod choice;
 mod context;
 mod contexts;
 mod copies;
+pub mod demand;
 mod failure;
 mod functions;
 mod lease;

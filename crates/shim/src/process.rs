@@ -15,6 +15,7 @@ use once_cell::sync::OnceCell;
 
 use crate::captures::Captures;
 use crate::contexts::Contexts;
+use crate::demand::Ranked;
 use crate::report;
 use crate::rules::Rules;
 use crate::settings::{self, Settings};
@@ -52,6 +53,7 @@ pub(crate) struct Process {
     pub(crate) contexts: Contexts,
     pub(crate) streams: Streams,
     pub(crate) captures: Captures,
+    pub(crate) ranked: Ranked,
     pub(crate) closed: Mutex<Vec<report::Part>>,
     pub(crate) closed_traces: Mutex<Vec<trace::Part>>,
 }
@@ -108,6 +110,7 @@ impl Process {
             driver: OnceCell::new(),
             contexts: Contexts::default(),
             streams: Streams::default(),
+            ranked: Ranked::default(),
             closed: Mutex::default(),
             closed_traces: Mutex::default(),
         }

@@ -13,6 +13,7 @@ use hal::locks::lock;
 use serde::Serialize;
 
 use crate::context::Local;
+use crate::demand::Rank;
 use crate::passed;
 use crate::process::{CallCount, Process, process, time_of_day};
 use crate::verdict::{Facts, Finding, Measured, verdict};
@@ -38,6 +39,7 @@ pub(crate) struct Report {
     state: &'static str,
     deployment: String,
     devices: Vec<Part>,
+    automatic: Automatic,
     /// Copies that came to no context.
     passed_on: Vec<PassedOn>,
     calls: Vec<CallCount>,
@@ -45,6 +47,26 @@ pub(crate) struct Report {
     verdict: Vec<Finding>,
     /// Messages that found no room on the error output.
     messages_dropped: u64,
+}
+
+/// The rule for copies to which nothing else gave a priority, and the copies that came first and that were bulk by it.
+/// Those are counted with the rule of demand.
+#[derive(Clone, Copy, Debug, Serialize)]
+struct Automatic {
+    rule: &'static str,
+    first: Class,
+    bulk: Class,
+}
+
+impl Automatic {
+    fn of(process: &Process) -> Automatic {
+        let class = |rank| {
+            let (copies, bytes) = process.ranked.of(rank);
+            Class { copies, bytes }
+        };
+        let rule = process.settings.options.automatic.name();
+        Automatic { rule, first: class(Rank::First), bulk: class(Rank::Bulk) }
+    }
 }
 
 /// The figures of one context.
@@ -238,6 +260,7 @@ pub(crate) fn report(process: &Process, is_final: bool) -> Report {
         state,
         deployment: process.start.deployment.to_string_lossy().into_owned(),
         devices,
+        automatic: Automatic::of(process),
         passed_on: passed::list().map(|(reason, copies, bytes)| PassedOn { reason, copies, bytes }).collect(),
         calls: (process.start.calls)(),
         warnings,

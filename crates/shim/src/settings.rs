@@ -129,6 +129,8 @@ fn unheard(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use copies::options::Automatic;
+
     use super::*;
 
     fn apply(settings: &mut Settings, text: &str) {
@@ -144,22 +146,22 @@ mod tests {
         let mut settings = Settings::default();
         apply(&mut settings, "bulk_bytes_min = \"2M\"\ntransport = \"native\"\n[[rule]]\npriority = 5\n");
         assert_eq!(shown(&settings), [""; 0]);
-        assert_eq!((settings.options.bulk_bytes_min, settings.rules.len()), (Some(2 << 20), 1));
+        assert_eq!((settings.options.bulk_bytes_min, settings.rules.len()), (2 << 20, 1));
         let lookup = |name: &str| match name {
-            "OVERTAKE_BULK_BYTES_MIN" => Some("off".to_owned()),
+            "OVERTAKE_AUTOMATIC" => Some("demand".to_owned()),
             "OVERTAKE" => Some("off".to_owned()),
             _ => None,
         };
         let settings = Settings::from_environment(lookup);
-        assert_eq!((settings.options.bulk_bytes_min, settings.options.enabled), (None, false));
+        assert_eq!((settings.options.automatic, settings.options.enabled), (Automatic::Demand, false));
     }
 
     #[test]
     fn nonsense_is_told_with_its_place_and_harmless() {
         let mut settings = Settings::default();
-        apply(&mut settings, "bulk_bytes_min = 0\ntransprot = \"native\"\n[[rule]]\npriority = 99\n");
+        apply(&mut settings, "automatic = \"on\"\ntransprot = \"native\"\n[[rule]]\npriority = 99\n");
         let expected = [
-            "a file:1:18: bulk_bytes_min: expected a size such as 1M, or off",
+            "a file:1:13: automatic: expected size, demand or off",
             "a file:2:1: no option is called transprot: is it transport?",
             "a file:4:12: rule 1: priority 99 is not one of 1..=7",
         ];

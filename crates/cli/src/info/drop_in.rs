@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use overtake::options::Automatic;
 use report::format;
 use serde::Serialize;
 use shim::settings::Settings;
@@ -55,11 +56,15 @@ fn bulk(settings: &Settings) -> String {
     if !settings.options.enabled {
         return "everything is switched off: OVERTAKE=off, or its option".to_owned();
     }
-    match settings.options.bulk_bytes_min {
-        Some(bytes) => {
-            format!("copies of {} and more, unless rules or the program give them a priority", format::size(bytes))
-        }
-        None => "only copies that rules, streams or the C interface make bulk".to_owned(),
+    let (options, unless) = (&settings.options, "unless rules or the program give them a priority");
+    match options.automatic {
+        Automatic::Size => format!("copies of {} and more, {unless}", format::size(options.bulk_bytes_min)),
+        Automatic::Demand => format!(
+            "copies of streams that ask for more than {} at once, or for more than {} GB/s for long, {unless}",
+            format::size(options.demand.burst_bytes),
+            options.demand.gbps
+        ),
+        Automatic::Off => "only copies that rules, streams or the C interface make bulk".to_owned(),
     }
 }
 
@@ -107,6 +112,9 @@ mod tests {
     #[test]
     fn bulk_is_explained() {
         assert!(noted(&[("OVERTAKE_BULK_BYTES_MIN", "4M")])["bulk"].contains("4 MiB"));
+        let by_demand = &noted(&[("OVERTAKE_AUTOMATIC", "demand"), ("OVERTAKE_DEMAND_GBPS", "9")])["bulk"];
+        assert!(by_demand.contains("16 MiB") && by_demand.contains("9 GB/s"), "{by_demand}");
+        assert!(noted(&[("OVERTAKE_AUTOMATIC", "off")])["bulk"].starts_with("only copies"));
         assert!(noted(&[("OVERTAKE", "off")])["bulk"].contains("switched off"));
     }
 

@@ -15,7 +15,8 @@ Examples:
   overtake run --deployment shadow -- ./program       where a program escapes the preloaded library
 
 A copy's priority comes from the first of these that applies: the program's own calls of the C interface, the rules,
-the priority of the copy's stream, its size. Copies of --bulk-bytes-min and more yield to smaller ones.
+the priority of the copy's stream, the rule of --automatic. By size, copies of --bulk-bytes-min and more yield to
+smaller ones. By demand, copies of a stream that keeps the link busy yield to those of a stream that moves little.
 
 The program inherits everything: standard streams, environment, process group; so do its children, through shells, exec,
 Python's multiprocessing and torchrun. Without --report, --json and --trace (and without --deployment shadow)
@@ -42,8 +43,10 @@ pub struct RunArguments {
     /// How the library is loaded into the program.
     #[arg(long, value_enum, default_value_t = Deployment::Preload, value_name = "WAY")]
     pub deployment: Deployment,
-    /// Copies of at least this size are bulk unless a rule or the program says otherwise (default 1M); `off`: only
-    /// rules, streams and the C interface decide.
+    /// The rule for copies to which neither the program, nor a rule, nor their stream gives a priority (default size).
+    #[arg(long, value_enum, value_name = "RULE")]
+    pub automatic: Option<Automatic>,
+    /// Copies of at least this size are bulk by `--automatic size` (default 1M).
     #[arg(long, value_parser = size, value_name = "SIZE")]
     pub bulk_bytes_min: Option<String>,
     /// Rules that give copies their priority (TOML).
@@ -76,6 +79,28 @@ impl RunArguments {
     /// Whether a report must be written when the program has ended.
     pub fn wants_reports(&self) -> bool {
         self.report || self.json.is_some() || self.trace.is_some()
+    }
+}
+
+/// The rule for copies to which nothing else gives a priority.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Automatic {
+    /// Large copies are bulk, small ones come first.
+    Size,
+    /// Copies of streams that keep the link busy are bulk, those of others come first.
+    Demand,
+    /// None: such copies are left alone.
+    Off,
+}
+
+impl Automatic {
+    /// The value of the option.
+    pub fn name(self) -> &'static str {
+        match self {
+            Automatic::Size => "size",
+            Automatic::Demand => "demand",
+            Automatic::Off => "off",
+        }
     }
 }
 
@@ -129,7 +154,7 @@ mod tests {
     fn settings_are_names_with_values() {
         let set = |text| setting(text).map(|setting| (setting.name, setting.value));
         assert_eq!(set("max-blocking-us=30"), Ok(("max_blocking_us".to_owned(), "30".to_owned())));
-        assert_eq!(set("BULK_BYTES_MIN=off").unwrap().0, "bulk_bytes_min");
+        assert_eq!(set("BULK_BYTES_MIN=2M").unwrap().0, "bulk_bytes_min");
         assert!(set("transport=teleport").unwrap_err().contains("auto, engine, kernel or native"));
         assert!(set("transprot=auto").unwrap_err().contains("is it transport?"));
         assert!([set("max_blocking_us"), set("=3"), set("bulk_bytes_min=x")].iter().all(Result::is_err));
@@ -138,6 +163,6 @@ mod tests {
     #[test]
     fn sizes_are_checked_and_kept() {
         assert_eq!((size("4M"), size("65536")), (Ok("4M".to_owned()), Ok("65536".to_owned())));
-        assert!([size("M"), size("4MB"), size("-1"), size("0"), size("")].iter().all(Result::is_err));
+        assert!([size("M"), size("4MB"), size("-1"), size("")].iter().all(Result::is_err));
     }
 }

@@ -26,11 +26,23 @@ pub struct ProcessRecord {
     /// The deployment of the library.
     pub deployment: String,
     pub devices: Vec<DeviceRecord>,
+    /// The copies to which the automatic rule gave a priority.
+    pub automatic: Automatic,
     /// Copies that went to the driver before any context was found for them.
     pub passed_on: Vec<ReasonRecord>,
     pub calls: Vec<CallRecord>,
     /// Warnings for the user.
     pub warnings: Vec<String>,
+}
+
+/// The copies that the rule of demand has ranked; none with other rules.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(default)]
+pub struct Automatic {
+    /// Copies of streams that moved little.
+    pub first: Amount,
+    /// Copies of busy streams.
+    pub bulk: Amount,
 }
 
 /// One device, as one process used it.

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use report::{Column, Table, format};
 
-use super::record::{Amount, ProcessRecord, ReasonRecord};
+use super::record::{Amount, Automatic, ProcessRecord, ReasonRecord};
 use super::total::{DeviceTotal, LatencyTotal, Total};
 
 /// A command is shown up to this length.
@@ -24,6 +24,10 @@ pub fn render(heading: &str, total: &Total, processes: &[&ProcessRecord], compla
     }
     for device in &total.devices {
         render_device(&mut text, device);
+    }
+    let ranked = total.automatic;
+    if ranked.first.copies + ranked.bulk.copies > 0 {
+        section(&mut text, "copies ranked by the demand of their streams", &demand_table(ranked));
     }
     if !total.passed_on.is_empty() {
         section(&mut text, "copies that no device's layer had a say in", &reason_table(&total.passed_on));
@@ -118,6 +122,14 @@ fn class_table(device: &DeviceTotal) -> Table {
         table.push(amount_row("staged (pageable)", device.copies.staged));
     }
     table.push(amount_row("passed on untouched", device.passed_on_amount()));
+    table
+}
+
+fn demand_table(ranked: Automatic) -> Table {
+    let columns = vec![Column::words("streams"), Column::numbers("copies"), Column::numbers("size")];
+    let mut table = Table::new(columns);
+    table.push(amount_row("that move little: first", ranked.first));
+    table.push(amount_row("that are busy: bulk", ranked.bulk));
     table
 }
 
@@ -251,6 +263,8 @@ mod tests {
             r#"{{"format": 1, "pid": {pid}, "program": "python", "command": ["python"],
                 "final": {is_final}, "state": "open",
                 "calls": [{{"symbol": "cuMemcpyHtoDAsync_v2", "intercepted": 1234, "passed_on": 1}}],
+                "automatic": {{"rule": "demand", "first": {{"copies": 1000, "bytes": 65536000}},
+                    "bulk": {{"copies": 16, "bytes": 4294967296}}}},
                 "devices": [{{"device": 0, "name": "H100", "chunks": 3, "stood_down": {},
                     "copies": {{"urgent": {{"copies": 1000, "bytes": 65536000}},
                         "kernel": {{"copies": 16, "bytes": 4294967296}}}},
@@ -263,11 +277,7 @@ mod tests {
         serde_json::from_str(&text).unwrap()
     }
 
-    #[test]
-    fn one_process() {
-        let process = process(7, true);
-        let text = render("python serve.py", &Total::of([&process]), &[&process], &[]);
-        let expected = "
+    const ONE_PROCESS: &str = "
 overtake run: python serve.py
 one process used CUDA: python (7), state: open
 
@@ -294,6 +304,12 @@ copies passed on untouched
 chunks 3, rescues 0, replaced kernels 0, boosts 0, errors 0
 among all of them: 0 copies on the device, 5 between devices
 
+copies ranked by the demand of their streams
+  streams                  copies      size
+  -----------------------------------------
+  that move little: first   1,000  62.5 MiB
+  that are busy: bulk          16     4 GiB
+
 calls by symbol
   symbol                intercepted  passed on
   --------------------------------------------
@@ -308,7 +324,12 @@ the median, 12.5 us at the 99th percentile, 140.0 us at most (of 1000 measured)
 the driver's
   try: copy outside the capture where a copy is urgent or large
 ";
-        assert_eq!(text, expected);
+
+    #[test]
+    fn one_process() {
+        let process = process(7, true);
+        let text = render("python serve.py", &Total::of([&process]), &[&process], &[]);
+        assert_eq!(text, ONE_PROCESS);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use shim::verdict::{Facts, Finding, Measured, verdict};
 
-use super::record::{Amount, CallRecord, Classes, DeviceRecord, LatencyRecord, ProcessRecord, ReasonRecord};
+use super::record::{Amount, Automatic, CallRecord, Classes, DeviceRecord, LatencyRecord, ProcessRecord, ReasonRecord};
 
 /// The sum of all processes.
 #[derive(Debug, Default, PartialEq, Serialize)]
@@ -18,6 +18,8 @@ pub struct Total {
     pub states: BTreeMap<String, usize>,
     /// The devices, by the number that the processes use.
     pub devices: Vec<DeviceTotal>,
+    /// The copies to which the rule of demand gave a priority.
+    pub automatic: Automatic,
     /// Copies that went to the driver before any context was found for them, most frequent reason first.
     pub passed_on: Vec<ReasonRecord>,
     /// The calls, most frequent first.
@@ -158,6 +160,8 @@ impl Total {
             let uses = |device: &DeviceRecord| device.device == total.device && device.name == total.name;
             total.processes += usize::from(process.devices.iter().any(uses));
         }
+        self.automatic.first.add(process.automatic.first);
+        self.automatic.bulk.add(process.automatic.bulk);
         add_reasons(&mut self.passed_on, &process.passed_on);
         for call in &process.calls {
             let new = || CallRecord { symbol: call.symbol.clone(), ..CallRecord::default() };

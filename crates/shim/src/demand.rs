@@ -1,0 +1,294 @@
+//! The rule of demand: a stream that moves little comes first, and one that keeps the link busy is bulk.
+//!
+//! A stream is charged for its copies, and the charge drains at a rate that is a share of the link. As long as the
+//! charge stays within one burst, the copies of the stream come first. A stream with a greater charge is *busy*: its
+//! copies are bulk until the charge has drained to nothing. So a stream that works off its copies as they come is told
+//! from one that always has more. The sizes of their copies do not matter. The charge is bounded, so a busy stream that
+//! stops comes first again a few milliseconds later.
+//!
+//! In any span of time the copies of a stream that come first have at most one burst, and the bytes that drain in that
+//! span. Between two times at which a stream becomes busy at least one burst has drained: decisions do not oscillate
+//! with each copy.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use hal::Nanos;
+
+/// The greatest charge, in bursts. It is the longest that a busy stream is remembered.
+const BURSTS_MAX: u64 = 4;
+
+/// One copy is charged for at most this: 4 GiB fill every burst that the charge has room for.
+const KIB_MAX: u64 = (1 << 22) - 1;
+
+/// The demand up to which a stream comes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rule {
+    burst_kib: u64,
+    drained_bytes_per_us: u64,
+}
+
+impl Rule {
+    /// The rule of these options.
+    #[must_use]
+    pub fn new(options: copies::options::DemandOptions) -> Rule {
+        let burst_kib = options.burst_bytes.div_ceil(1 << 10).min(KIB_MAX);
+        Rule { burst_kib, drained_bytes_per_us: u64::from(options.gbps) * 1_000 }
+    }
+
+    fn drained_kib(self, elapsed_us: u64) -> u64 {
+        self.drained_bytes_per_us.saturating_mul(elapsed_us) >> 10
+    }
+}
+
+/// The rank of a copy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rank {
+    /// Its stream moves little.
+    First,
+    /// Its stream is busy.
+    Bulk,
+}
+
+/// The charge of one stream.
+#[derive(Debug, Default)]
+pub struct Meter {
+    state: AtomicU64,
+}
+
+/// The parts of the one word, from its low end: the charge, whether the stream is busy, the time of the last copy.
+#[derive(Clone, Copy, Debug, Default)]
+struct Charge {
+    kib: u64,
+    is_busy: bool,
+    at_us: u64,
+}
+
+/// Four bursts of 4 GiB.
+const KIB_BITS: u32 = 24;
+/// Six days: a stream that sleeps longer may count as one that has slept for less.
+const TIME_MASK: u64 = (1 << (63 - KIB_BITS)) - 1;
+
+impl Charge {
+    fn of(word: u64) -> Charge {
+        let kib = word & ((1 << KIB_BITS) - 1);
+        Charge { kib, is_busy: word >> KIB_BITS & 1 == 1, at_us: word >> (KIB_BITS + 1) }
+    }
+
+    fn word(self) -> u64 {
+        self.kib | u64::from(self.is_busy) << KIB_BITS | self.at_us << (KIB_BITS + 1)
+    }
+
+    /// The charge after a copy.
+    fn with(self, rule: Rule, now_us: u64, kib: u64) -> Charge {
+        // A thread may have read its time before another one charged the stream at a later time.
+        let elapsed_us = now_us.wrapping_sub(self.at_us) & TIME_MASK;
+        let (elapsed_us, at_us) =
+            if elapsed_us > TIME_MASK / 2 { (0, self.at_us) } else { (elapsed_us, now_us & TIME_MASK) };
+        let left_kib = self.kib.saturating_sub(rule.drained_kib(elapsed_us));
+        let charged_kib = left_kib + kib;
+        let is_busy = (self.is_busy && left_kib > 0) || charged_kib > rule.burst_kib;
+        Charge { kib: charged_kib.min(BURSTS_MAX * rule.burst_kib), is_busy, at_us }
+    }
+}
+
+impl Meter {
+    /// Charges the stream for a copy, and ranks the copy. It makes no system call, waits for nothing, and may be called
+    /// by several threads at once.
+    pub fn charge(&self, rule: Rule, now: Nanos, bytes: u64) -> Rank {
+        let (now_us, kib) = (now.0 / 1_000, bytes.div_ceil(1 << 10).min(KIB_MAX));
+        let after = |word| Charge::of(word).with(rule, now_us, kib);
+        let mut word = self.state.load(Ordering::Relaxed);
+        // The word orders nothing else.
+        while let Err(other) =
+            self.state.compare_exchange_weak(word, after(word).word(), Ordering::Relaxed, Ordering::Relaxed)
+        {
+            word = other;
+        }
+        if after(word).is_busy { Rank::Bulk } else { Rank::First }
+    }
+
+    /// Forgets the stream's past: its handle now means another stream.
+    pub fn renew(&self) {
+        self.state.store(0, Ordering::Relaxed);
+    }
+}
+
+/// The copies that the rule has ranked.
+#[derive(Debug, Default)]
+pub(crate) struct Ranked {
+    first: Class,
+    bulk: Class,
+}
+
+#[derive(Debug, Default)]
+struct Class {
+    copies: AtomicU64,
+    bytes: AtomicU64,
+}
+
+impl Ranked {
+    fn class(&self, rank: Rank) -> &Class {
+        match rank {
+            Rank::First => &self.first,
+            Rank::Bulk => &self.bulk,
+        }
+    }
+
+    pub(crate) fn count(&self, rank: Rank, bytes: u64) {
+        let class = self.class(rank);
+        class.copies.fetch_add(1, Ordering::Relaxed);
+        class.bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// Copies and bytes of a rank.
+    pub(crate) fn of(&self, rank: Rank) -> (u64, u64) {
+        let class = self.class(rank);
+        (class.copies.load(Ordering::Relaxed), class.bytes.load(Ordering::Relaxed))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use copies::options::DemandOptions;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const MIB: u64 = 1 << 20;
+    /// A burst of 8 MiB, and 5 GB/s.
+    const BURST_BYTES: u64 = 8 * MIB;
+    const BYTES_PER_US: u64 = 5_000;
+
+    fn rule() -> Rule {
+        Rule::new(DemandOptions { burst_bytes: BURST_BYTES, gbps: 5 })
+    }
+
+    /// The ranks of copies, each with the time since the one before it in microseconds, and its bytes.
+    fn ranks(copies: &[(u64, u64)]) -> Vec<Rank> {
+        let (meter, mut now_us) = (Meter::default(), 0);
+        let rank = |&(later_us, bytes): &(u64, u64)| {
+            now_us += later_us;
+            meter.charge(rule(), Nanos::from_us(now_us), bytes)
+        };
+        copies.iter().map(rank).collect()
+    }
+
+    fn bulk(ranks: &[Rank]) -> usize {
+        ranks.iter().filter(|rank| **rank == Rank::Bulk).count()
+    }
+
+    #[test]
+    fn frames_come_first_however_large_they_are_beside_a_loader_s_copies() {
+        let frames = ranks(&[(16_667, 3_110_400); 600]);
+        assert_eq!(bulk(&frames), 0, "3 MB frames, 60 in a second");
+        let loader = ranks(&[(10, 512 << 10); 600]);
+        let first = loader.iter().position(|rank| *rank == Rank::Bulk);
+        assert_eq!(first, Some(17), "512 KiB every 10 us fill the burst of 8 MiB, less the drained");
+        assert_eq!(bulk(&loader), 600 - 17, "a busy stream stays busy");
+    }
+
+    #[test]
+    fn one_copy_above_a_burst_is_bulk() {
+        assert_eq!(ranks(&[(0, BURST_BYTES), (0, 1)]), [Rank::First, Rank::Bulk]);
+        assert_eq!(ranks(&[(0, 256 * MIB)]), [Rank::Bulk]);
+        assert_eq!(ranks(&[(0, u64::MAX)]), [Rank::Bulk]);
+    }
+
+    #[test]
+    fn a_busy_stream_comes_first_again_when_its_charge_has_drained() {
+        let drained_us = (4 * BURST_BYTES).div_ceil(BYTES_PER_US);
+        assert_eq!(ranks(&[(0, 1 << 40), (drained_us - 1, 1)]), [Rank::Bulk; 2]);
+        assert_eq!(ranks(&[(0, 1 << 40), (drained_us, 1)]), [Rank::Bulk, Rank::First]);
+    }
+
+    #[test]
+    fn a_late_thread_does_not_turn_the_time_back() {
+        let meter = Meter::default();
+        let charge = |us, bytes| meter.charge(rule(), Nanos::from_us(us), bytes);
+        assert_eq!(charge(10_000, BURST_BYTES), Rank::First);
+        assert_eq!(charge(9_000, 1 << 10), Rank::Bulk, "nothing has drained since a later time");
+        assert_eq!(charge(10_700, 1 << 10), Rank::Bulk, "700 us drain 3 MiB, and 1700 us would drain all");
+    }
+
+    #[test]
+    fn another_stream_of_the_same_handle_has_no_past() {
+        let meter = Meter::default();
+        assert_eq!(meter.charge(rule(), Nanos(0), 1 << 40), Rank::Bulk);
+        meter.renew();
+        assert_eq!(meter.charge(rule(), Nanos(0), 1 << 10), Rank::First);
+    }
+
+    /// No copy is lost from the charge when several threads charge at once.
+    #[test]
+    fn threads_share_one_charge() {
+        let meter = Meter::default();
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| (0..512).for_each(|_| assert_eq!(meter.charge(rule(), Nanos(0), 4 << 10), Rank::First)));
+            }
+        });
+        assert_eq!(meter.charge(rule(), Nanos(0), 1), Rank::Bulk, "4 x 512 x 4 KiB are exactly one burst");
+    }
+
+    fn traffic() -> impl Strategy<Value = Vec<(u64, u64)>> {
+        let later_us = prop_oneof![Just(0), 0..20_u64, 0..2_000_u64, Just(20_000)];
+        let kib = prop_oneof![1..64_u64, 1..2_048_u64, 1..300_000_u64];
+        proptest::collection::vec((later_us, kib.prop_map(|kib| kib << 10)), 1..300)
+    }
+
+    /// The times of copies, and their bytes if they come first.
+    fn first(copies: &[(u64, u64)]) -> Vec<(u64, u64)> {
+        let mut now_us = 0;
+        let at = copies.iter().zip(ranks(copies)).map(|(&(later_us, bytes), rank)| {
+            now_us += later_us;
+            (now_us, if rank == Rank::First { bytes } else { 0 })
+        });
+        at.collect()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        /// No starvation: in no span do more bytes of a stream come first than a burst and the drained.
+        #[test]
+        fn bulk_keeps_the_rest_of_the_link(copies in traffic()) {
+            let first = first(&copies);
+            for (begin, &(since_us, _)) in first.iter().enumerate() {
+                let mut bytes = 0;
+                for &(now_us, more) in &first[begin..] {
+                    bytes += more;
+                    prop_assert!(bytes <= BURST_BYTES + BYTES_PER_US * (now_us - since_us));
+                }
+            }
+        }
+
+        /// No oscillation: each time that the stream becomes busy, a burst has drained since the time before.
+        #[test]
+        fn the_rank_changes_at_most_once_a_burst(copies in traffic()) {
+            let ranks = ranks(&copies);
+            let span_us: u64 = copies.iter().map(|&(later_us, _)| later_us).sum();
+            let changes = ranks.windows(2).filter(|pair| pair == &[Rank::First, Rank::Bulk]).count() as u64;
+            prop_assert!(changes <= 1 + BYTES_PER_US * span_us / BURST_BYTES);
+        }
+
+        /// Order of ranks: a stream that asks for less than another, copy by copy, never ranks below it.
+        #[test]
+        fn less_demand_never_ranks_lower(copies in traffic(), parts in proptest::collection::vec(0..=8_u64, 300)) {
+            let less: Vec<(u64, u64)> =
+                copies.iter().zip(parts).map(|(&(later_us, bytes), part)| (later_us, bytes / 8 * part)).collect();
+            for (less, more) in ranks(&less).into_iter().zip(ranks(&copies)) {
+                prop_assert!(less == Rank::First || more == Rank::Bulk);
+            }
+        }
+
+        /// A stream within its burst and its rate always comes first.
+        #[test]
+        fn a_modest_stream_is_never_bulk(pace in proptest::collection::vec((1..1_600_u64, 0..=8_u64), 1..200)) {
+            // Each copy is at most a burst, and at most the drained of the time before it.
+            let bytes = |later_us: u64, part: u64| (later_us * BYTES_PER_US * part / 8) >> 10 << 10;
+            let copies: Vec<(u64, u64)> =
+                pace.iter().map(|&(later_us, part)| (later_us, bytes(later_us, part))).collect();
+            prop_assert_eq!(bulk(&ranks(&copies)), 0);
+        }
+    }
+}
