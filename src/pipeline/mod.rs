@@ -10,6 +10,7 @@ mod monitor;
 mod options;
 mod owed;
 mod patience;
+pub mod plan;
 mod producer;
 mod record;
 mod shared;

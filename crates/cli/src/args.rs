@@ -7,6 +7,7 @@ use overtake::VERSION_AND_COMMIT;
 
 use crate::bench::BenchArguments;
 use crate::dag::DagArguments;
+use crate::pipeline::PipelineArguments;
 use crate::run::RunArguments;
 use crate::simulate::SimulateArguments;
 
@@ -21,6 +22,7 @@ Examples:
   overtake bench video                 pictures with deadlines beside bulk: streams, copies, tasks
   overtake trace copies.json out.svg   a trace of run --trace, or of kernels, as a picture
   overtake dag plan program.txt        devices, streams and transfers of a program, without running it
+  overtake pipeline plan cameras.toml  the longest latency of each live stream, without running it
   overtake options                     every option and variable
   overtake check rules.toml            the mistakes in a file of rules or options
   overtake bench hunt                  random copies from many threads: hunts for hangs and wrong bytes
@@ -71,6 +73,8 @@ pub enum Command {
     Trace(TraceArguments),
     /// Plan graphs of computations: devices, streams, transfers.
     Dag(DagArguments),
+    /// Plan live streams: the load of each engine, and the longest latency of a frame.
+    Pipeline(PipelineArguments),
     /// List every option and variable: its values, its default, its meaning.
     Options(OptionsArguments),
     /// Check files of rules and options: every mistake and its place.

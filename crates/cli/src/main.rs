@@ -16,6 +16,8 @@ mod info;
 mod open;
 mod options;
 mod output;
+mod pictures;
+mod pipeline;
 mod progress;
 mod run;
 mod simulate;
@@ -39,6 +41,7 @@ fn main() -> ExitCode {
         Command::Simulate(simulate) => simulate::run(simulate),
         Command::Trace(trace) => trace::run(trace),
         Command::Dag(dag) => dag::run(dag),
+        Command::Pipeline(pipeline) => pipeline::run(pipeline),
         Command::Options(options) => options::run(options),
         Command::Check(check) => check::run(check),
     };

@@ -1,0 +1,56 @@
+//! The machine of a plan, from the parameters of a software GPU.
+
+use hal::Nanos;
+use overtake::Options;
+use overtake::pipeline::plan::Machine;
+use softgpu::Parameters;
+
+/// Calls of the driver that a part of a frame takes, at most.
+const CALLS: u64 = 8;
+/// The thread that watches the device sees an end so late at most (`src/dispatch/README.md`, *Marks*).
+const WATCH: Nanos = Nanos::from_us(200);
+
+/// The worst cases of these parameters.
+pub fn of(parameters: &Parameters) -> Machine {
+    let Parameters { engine, kernel, .. } = parameters;
+    let copy_setup = engine.h2d_setup_ns.max(engine.d2h_setup_ns) + engine.switch_ns;
+    Machine {
+        h2d_gbps: engine.h2d_gbps,
+        d2h_gbps: engine.d2h_gbps,
+        copy_setup: Nanos(copy_setup),
+        kernel_setup: Nanos(kernel.start_ns + kernel.start_behind_reads_ns + kernel.start_beside_looks_ns),
+        step: Nanos(host_ns(parameters) + device_ns(parameters)),
+        notice: Nanos(host_ns(parameters) + WATCH.0),
+        blocking: Nanos(blocking_ns(parameters)),
+    }
+}
+
+/// The calls of a part, on a thread that has slept.
+fn host_ns(parameters: &Parameters) -> u64 {
+    let host = &parameters.host;
+    let call_ns = host.copy_ns.max(host.copy_d2h_ns).max(host.launch_ns);
+    let calls_ns = call_ns
+        + 2 * (host.memop_ns + host.event_record_ns + host.stream_wait_event_ns)
+        + host.query_ns
+        + CALLS * (host.pointer_ns + host.clock_ns);
+    let cold_ns = (calls_ns as f64 * host.cold_slowdown_max) as u64;
+    calls_ns + cold_ns + CALLS * host.cold_entry_ns
+}
+
+/// From the end of a part until the device begins the next one that waits for it.
+fn device_ns(parameters: &Parameters) -> u64 {
+    let Parameters { queue, memop, kernel, .. } = parameters;
+    let write_ns = memop.write_ns + memop.write_behind_reads_ns + memop.write_beside_looks_ns;
+    let events_ns = memop.event_to_wait_ns + memop.event_to_write_busy_ns + 2 * queue.bookkeeping_ns;
+    let poll_ns = memop.wait_poll_ns + memop.wait_poll_spread_ns;
+    queue.submit_latency_ns + 2 * queue.crossing_ns + write_ns + events_ns + poll_ns + kernel.end_to_write_ns
+}
+
+/// Bulk yields within a look of its kernel and the bytes under way, or at the end of a chunk.
+fn blocking_ns(parameters: &Parameters) -> u64 {
+    let copy = &parameters.copy_kernel;
+    let drains = copy.h2d_drain_ns.iter().chain(&copy.d2h_drain_ns).map(|(_, ns)| *ns as u64).max();
+    let kernel_ns = copy.mirror_ns + copy.look_ns + drains.unwrap_or(0);
+    let chunk_ns = Options::default().blocking_max.0 + parameters.engine.switch_ns + parameters.memop.wait_lead_ns;
+    kernel_ns.max(chunk_ns)
+}
