@@ -36,8 +36,8 @@ pub struct Inner {
     pub(crate) is_enabled: bool,
     /// The answer of [`leaves_urgent_copies`] for the options.
     pub(crate) leaves_urgent_copies: bool,
-    /// Copies of this size and more are staged if they are pageable: the option, or no size where there is no staging.
-    pub(crate) staging_bytes_min: u64,
+    /// All copies may go at once, before the driver is asked about them: the layer is enabled, and stages none.
+    pub(crate) all_may_go_at_once: bool,
     pub(crate) options: Options,
     pub(crate) kernel: Option<Arc<CopyKernel>>,
     pub(crate) events: Pool<Event>,
@@ -82,7 +82,7 @@ impl Inner {
         let (shadows, events) = pools(&**driver)?;
         let staging = Staging::new(&options);
         let inner = Inner {
-            staging_bytes_min: staging.as_ref().map_or(u64::MAX, |_| options.staging_bytes_min),
+            all_may_go_at_once: options.enabled && staging.is_none(),
             staging,
             kernel,
             guard,

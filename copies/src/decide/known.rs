@@ -1,7 +1,5 @@
 //! The facts from which a decision is made, and its result.
 
-use channels::Refusal;
-use hal::Error;
 use terms::{Direction, Priority};
 
 use crate::cargo::Cargo;
@@ -13,7 +11,9 @@ use options::Options;
 pub(crate) type Company = (Priority, Priority);
 
 /// The facts about a copy that are known so far. `None` means that the fact has not been asked for.
-#[derive(Clone, Debug)]
+///
+/// They own nothing: then the compiler keeps those of a copy that goes at once in registers.
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Known<'a> {
     pub(crate) options: &'a Options,
     /// The option `enabled`, copied to a cache line that such a copy reads anyway.
@@ -103,8 +103,8 @@ pub(crate) enum Question {
     Bounds,
 }
 
-/// The reason why a plan failed. No part of the copy is on its way then, unless it says so.
-#[derive(Clone, Debug, PartialEq)]
+/// The reason why a plan failed. No part of the copy is on its way then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Setback {
     /// No ticket of the stream covers the copy, so it needs one of its own.
     Uncovered,
@@ -115,22 +115,5 @@ pub(crate) enum Setback {
     /// No slot, no thread or no page was to be had.
     Unstaged,
     /// A driver call failed.
-    Failed(Error),
-    /// A driver call failed when a part of the copy was on its way: its error is the caller's.
-    Begun(Error),
-}
-
-impl From<Error> for Setback {
-    fn from(error: Error) -> Setback {
-        Setback::Failed(error)
-    }
-}
-
-impl From<Refusal> for Setback {
-    fn from(refusal: Refusal) -> Setback {
-        match refusal {
-            Refusal::Unready => Setback::Occupied,
-            Refusal::Failed(error) => Setback::Failed(error),
-        }
-    }
+    Failed,
 }

@@ -105,10 +105,10 @@ fn decide_staged(known: &Known<'_>, lowest: Priority) -> Option<Decision> {
     if placement.kind != Some(MemoryKind::Pageable) || !placement.direction.has_host_side() {
         return None;
     }
-    Some(match (known.is_captured, &known.setback) {
+    Some(match (known.is_captured, known.setback) {
         (None, _) => Ask(Question::Capture),
         (Some(true), _) => natively(Reason::Capturing),
-        (_, Some((_, Setback::Failed(_)))) => natively(Reason::Failed),
+        (_, Some((_, Setback::Failed))) => natively(Reason::Failed),
         (_, Some(_)) => natively(Reason::Unstaged),
         _ => Go(Plan::Staged { raises: known.priority > lowest }),
     })
@@ -181,19 +181,19 @@ fn decide_placed(known: &Known<'_>, placement: Placement, company: Company) -> D
 }
 
 fn has_failed(known: &Known<'_>) -> bool {
-    known.setback.as_ref().is_some_and(|(_, setback)| *setback != Setback::Uncovered)
+    known.setback.is_some_and(|(_, setback)| setback != Setback::Uncovered)
 }
 
 /// The next plan after one that failed.
 fn plan_after_setback(known: &Known<'_>) -> Option<Plan> {
-    let (tried, setback) = known.setback.as_ref()?;
+    let (tried, setback) = known.setback?;
     let reason = match (tried, setback) {
         (_, Setback::Uncovered) => return None,
         (_, Setback::RingFull) => Reason::RingFull,
-        (_, Setback::Failed(_) | Setback::Begun(_)) => Reason::Failed,
+        (_, Setback::Failed) => Reason::Failed,
         (_, Setback::Unstaged) => Reason::Unstaged,
         (Plan::Engine { raises }, Setback::Occupied) if can_yield(known) => {
-            return Some(Plan::Kernel { raises: *raises });
+            return Some(Plan::Kernel { raises });
         }
         (Plan::Kernel { .. }, Setback::Occupied) => Reason::Unguarded,
         (_, Setback::Occupied) => Reason::Unready,

@@ -6,7 +6,7 @@ mod staged;
 use std::sync::LazyLock;
 
 use channels::{Shape, Side};
-use hal::{Code, DevicePtr, MemoryKind};
+use hal::{DevicePtr, MemoryKind};
 use proptest::prelude::*;
 use semaphores::Kind;
 use terms::{Direction, Priority};
@@ -204,9 +204,9 @@ fn batches_and_copies_that_tried_it_or_cannot_begin_do_not_go_early() {
     let early = Known { priority: at(6), direction, placement: None, ..known(&options, &request) };
     assert_eq!(decide(&early), Go(Plan::Urgent));
     let setback = Some((Plan::Urgent, Setback::Uncovered));
-    assert_eq!(decide(&Known { setback, ..early.clone() }), Ask(Question::Placement));
-    assert_eq!(decide(&Known { is_together: None, ..early.clone() }), Ask(Question::Placement));
-    let stated = |is_ready| decide(&Known { is_ready: Some(is_ready), ..early.clone() });
+    assert_eq!(decide(&Known { setback, ..early }), Ask(Question::Placement));
+    assert_eq!(decide(&Known { is_together: None, ..early }), Ask(Question::Placement));
+    let stated = |is_ready| decide(&Known { is_ready: Some(is_ready), ..early });
     assert_eq!((stated(true), stated(false)), (Go(Plan::Urgent), Ask(Question::Placement)));
     let placed = Known { is_together: None, ..known(&options, &request) };
     assert_eq!(decide(&placed), Ask(Question::Together), "one placement says nothing of the others");
@@ -227,11 +227,10 @@ fn only_a_copy_that_may_go_early_asks_for_its_dependencies_first() {
 #[test]
 fn a_plan_that_came_to_nothing_leads_to_the_next() {
     let (engine, kernel) = (Plan::Engine { raises: true }, Plan::Kernel { raises: true });
-    let failed = || Setback::Failed(Code::LAUNCH_FAILED.at("a test"));
     let after = |plan_tried, setback| plan(|_, k| k.setback = Some((plan_tried, setback)), MIB, 3);
     assert_eq!(after(engine, Setback::Occupied), kernel);
     assert_eq!(after(kernel, Setback::Occupied), Plan::Native(Reason::Unguarded));
-    assert_eq!(after(engine, failed()), Plan::Native(Reason::Failed));
+    assert_eq!(after(engine, Setback::Failed), Plan::Native(Reason::Failed));
     assert_eq!(after(kernel, Setback::RingFull), Plan::Native(Reason::RingFull));
     let unseen = Placement { seen_by_device: None, ..placement(Direction::HostToDevice) };
     let occupied = |_: &mut Options, k: &mut Known<'_>| {
@@ -429,8 +428,7 @@ proptest! {
             }
             prop_assert!(!tried.contains(&plan), "{plan:?} is tried again");
             tried.push(plan);
-            let error = || Setback::Failed(Code::LAUNCH_FAILED.at("a test"));
-            let setback = [Setback::RingFull, Setback::Occupied, error()][setback].clone();
+            let setback = [Setback::RingFull, Setback::Occupied, Setback::Failed][setback];
             known.setback = Some((plan, setback));
         }
         prop_assert!(tried.len() <= 2, "{tried:?}");

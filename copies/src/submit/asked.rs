@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use channels::Shape;
+use channels::{Refusal, Shape};
+use hal::Error;
 use semaphores::emulation;
 use terms::{Direction, Priority};
 
@@ -47,7 +48,39 @@ pub(super) struct Planned<'a> {
 
 /// The result of an attempt at a plan: the copy's ticket, if it has one of its own. `Went<()>` is the result of handing
 /// a copy to the driver.
-pub(super) type Went<T = Option<Ticket>> = std::result::Result<T, Setback>;
+pub(super) type Went<T = Option<Ticket>> = std::result::Result<T, Miss>;
+
+/// The reason why an attempt at a plan came to nothing.
+#[derive(Debug)]
+pub(super) enum Miss {
+    /// No part of the copy is on its way.
+    Setback(Setback),
+    /// Likewise, and a driver call failed.
+    Failed(Error),
+    /// A driver call failed when a part of the copy was on its way: its error is the caller's.
+    Begun(Error),
+}
+
+impl From<Setback> for Miss {
+    fn from(setback: Setback) -> Miss {
+        Miss::Setback(setback)
+    }
+}
+
+impl From<Error> for Miss {
+    fn from(error: Error) -> Miss {
+        Miss::Failed(error)
+    }
+}
+
+impl From<Refusal> for Miss {
+    fn from(refusal: Refusal) -> Miss {
+        match refusal {
+            Refusal::Unready => Miss::Setback(Setback::Occupied),
+            Refusal::Failed(error) => Miss::Failed(error),
+        }
+    }
+}
 
 impl<'a> Asked<'a> {
     #[inline(always)]
@@ -65,17 +98,23 @@ impl<'a> Asked<'a> {
             leaves_urgent_copies: inner.leaves_urgent_copies,
             is_blocking: self.is_blocking(),
             is_passive: inner.records.standing.is_passive(),
-            may_stage: self.may_stage(),
+            may_stage: may_stage(inner, self.cargo),
             ..Known::of(&inner.options, self.cargo, self.priority)
         }
     }
 
-    /// Whether the copy is staged if its host side is pageable.
+    /// The same for a copy that may go at once. The compiler leaves the rare cases out of its decision then, and keeps
+    /// the facts in registers.
     #[inline(always)]
-    fn may_stage(&self) -> bool {
-        let bytes_min = self.inner().staging_bytes_min;
-        // Without staging no copy pays for its size.
-        bytes_min != u64::MAX && matches!(self.cargo, Cargo::One(request) if request.bytes() >= bytes_min)
+    pub(super) fn known_at_once(&self) -> Known<'a> {
+        Known { is_enabled: true, may_stage: false, ..self.known() }
+    }
+
+    /// Whether the copy may go before the driver is asked about it. Without staging no copy pays for its size.
+    #[inline(always)]
+    pub(super) fn may_go_at_once(&self) -> bool {
+        let inner = self.inner();
+        inner.all_may_go_at_once || is_not_for_staging(inner, self.cargo)
     }
 
     #[inline(always)]
@@ -88,6 +127,19 @@ impl<'a> Asked<'a> {
     pub(super) fn is_blocking(&self) -> bool {
         self.native.is_some_and(Native::is_blocking)
     }
+}
+
+/// Whether the copy is staged if its host side is pageable.
+#[inline(always)]
+fn may_stage(inner: &Inner, cargo: Cargo<'_>) -> bool {
+    let Cargo::One(request) = cargo else { return false };
+    inner.staging.is_some() && request.bytes() >= inner.options.staging_bytes_min
+}
+
+#[cold]
+#[inline(never)]
+fn is_not_for_staging(inner: &Inner, cargo: Cargo<'_>) -> bool {
+    inner.is_enabled && !may_stage(inner, cargo)
 }
 
 impl<'a> Placed<'a> {

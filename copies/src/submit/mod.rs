@@ -39,7 +39,7 @@ use crate::records::Ticket;
 use crate::request::Request;
 use crate::state::StreamState;
 
-use asked::{Asked, Placed, Planned, Went};
+use asked::{Asked, Miss, Placed, Planned, Went};
 use finish::finish;
 pub(crate) use served::submit_batch;
 
@@ -86,10 +86,10 @@ pub(crate) fn is_alone(stream: &Arc<StreamState>, request: &Request, priority: P
     let direction = request.direction();
     // A copy that never meets an engine is never announced, and need not be.
     let is_inlined = || direction.is_some_and(|direction| asked.cargo.is_inlined(direction));
-    if !asked.is_settled(direction) && !is_inlined() {
+    if !asked.may_go_at_once() || (!asked.is_settled(direction) && !is_inlined()) {
         return false;
     }
-    let known = Known { company: Some(asked.company(direction)), ..asked.known() };
+    let known = Known { company: Some(asked.company(direction)), ..asked.known_at_once() };
     decide(&known) == Decision::Go(Plan::Native(Reason::Alone))
 }
 
@@ -117,7 +117,7 @@ impl Asked<'_> {
     unsafe fn submit_at_once(&self) -> ControlFlow<Result<CopyHandle>, Option<Company>> {
         let (stream, inner, request) = (self.stream, self.inner(), self.cargo.first());
         let is_valid = request.priority.is_none_or(|priority| inner.options.priorities.contains(priority));
-        let Some(direction) = request.direction().filter(|_| is_valid && inner.is_enabled) else {
+        let Some(direction) = request.direction().filter(|_| is_valid && self.may_go_at_once()) else {
             return ControlFlow::Continue(None);
         };
         if !stream.is_settled(direction, self.priority) {
@@ -125,7 +125,7 @@ impl Asked<'_> {
         }
         let about = || (self.priority, Some(direction), request.bytes());
         // A statement is looked at last: to carry it along would cost every copy several instructions.
-        let mut known = Known { is_ready: None, ..self.known() };
+        let mut known = Known { is_ready: None, ..self.known_at_once() };
         known.company = Some(stream.bounds_with(direction, self.priority));
         match decide(&known) {
             Decision::Go(Plan::Native(Reason::Alone)) => {
@@ -199,21 +199,21 @@ impl Placed<'_> {
             };
             let planned = Planned { placed: self, asked: &self.asked, plan };
             // SAFETY: passed on to the caller.
-            match unsafe { planned.go() } {
+            let setback = match unsafe { planned.go() } {
                 Ok(ticket) => {
                     planned.settle()?;
                     return Ok((plan, ticket));
                 }
-                Err(Setback::Begun(error)) => return Err(error),
-                Err(Setback::Failed(error)) if planned.is_left_to_driver() => return Err(error),
-                Err(setback) => {
-                    if let Setback::Failed(error) = &setback {
-                        self.asked.inner().records.counters.failed();
-                        log::debug!("a copy takes another way, because its own failed: {error}");
-                    }
-                    self.known.setback = Some((plan, setback));
+                Err(Miss::Begun(error)) => return Err(error),
+                Err(Miss::Failed(error)) if planned.is_left_to_driver() => return Err(error),
+                Err(Miss::Failed(error)) => {
+                    self.asked.inner().records.counters.failed();
+                    log::debug!("a copy takes another way, because its own failed: {error}");
+                    Setback::Failed
                 }
-            }
+                Err(Miss::Setback(setback)) => setback,
+            };
+            self.known.setback = Some((plan, setback));
         }
     }
 }

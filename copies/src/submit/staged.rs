@@ -7,7 +7,7 @@ use terms::Direction;
 use crate::decide::{Plan, Setback};
 use crate::inner::Inner;
 use crate::staging::{Conductor, Means, Order, Pinned, Staging, are_resident, cut};
-use crate::submit::asked::{Planned, Went};
+use crate::submit::asked::{Miss, Planned, Went};
 use crate::submit::place::is_allocated;
 
 impl Planned<'_> {
@@ -18,7 +18,7 @@ impl Planned<'_> {
         let staging = inner.staging.as_ref().filter(|_| !inner.is_of_parent()).ok_or(Setback::Unstaged)?;
         let (shape, order) = (self.asked.cargo.first().shape.flattened(), self.order());
         if !self.is_stageable(&shape) {
-            return Err(Setback::Unstaged);
+            return Err(Setback::Unstaged.into());
         }
         let means = means(inner, staging, order.direction).ok_or(Setback::Unstaged)?;
         let pieces = cut(&shape, &order, staging.threads()).ok_or(Setback::Unstaged)?;
@@ -28,9 +28,9 @@ impl Planned<'_> {
         // SAFETY: passed on to the caller.
         let (first, went) = unsafe { conductor.go(self.asked.is_blocking()) };
         match went {
-            Err(error) if first == 0 => return Err(Setback::Failed(error)),
-            Err(error) => return Err(Setback::Begun(error)),
-            Ok(()) if first == 0 => return Err(Setback::Unstaged),
+            Err(error) if first == 0 => return Err(Miss::Failed(error)),
+            Err(error) => return Err(Miss::Begun(error)),
+            Ok(()) if first == 0 => return Err(Setback::Unstaged.into()),
             Ok(()) => {}
         }
         // SAFETY: passed on to the caller.
@@ -83,7 +83,7 @@ impl Planned<'_> {
         self.inner().records.counters.left_over(left.iter().map(Shape::bytes).sum());
         // SAFETY: passed on to the caller: the pieces are parts of the copy.
         let made = left.iter().try_for_each(|piece| unsafe { copy_shape(driver, direction, piece, stream) });
-        made.map_err(Setback::Begun)
+        made.map_err(Miss::Begun)
     }
 }
 

@@ -46,7 +46,7 @@ impl Planned<'_> {
         if may_follow && !known.is_blocking && known.setback.is_none() {
             // SAFETY: passed on to the caller.
             let covered = unsafe { self.asked.go_covered(self.direction()) };
-            return covered.map_or(Err(Setback::Uncovered), |submitted| Ok(submitted.map(|()| None)?));
+            return covered.map_or(Err(Setback::Uncovered.into()), |submitted| Ok(submitted.map(|()| None)?));
         }
         // SAFETY: passed on to the caller.
         self.go_tracked(|_| Ok(unsafe { self.asked.copy_natively(self.direction()) }?))
