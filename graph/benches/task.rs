@@ -29,12 +29,18 @@ enum Shape {
     Ahead,
     /// The one before is launched, and not complete.
     Behind,
+    /// The one before is launched, and the task is handed out by the call that appends it.
+    AtOnce,
     /// A copy to the device, a kernel, a copy back: each chain has three tasks, and the graph has four chains.
     Pipelines,
 }
 
-const SHAPES: [(&str, Shape); 3] =
-    [("before it is launched", Shape::Ahead), ("behind it", Shape::Behind), ("four pipelines", Shape::Pipelines)];
+const SHAPES: [(&str, Shape); 4] = [
+    ("before it is launched", Shape::Ahead),
+    ("behind it", Shape::Behind),
+    ("behind it, at once", Shape::AtOnce),
+    ("four pipelines", Shape::Pipelines),
+];
 
 /// A caller and a device that do nothing.
 struct Null {
@@ -73,6 +79,7 @@ impl Null {
     fn tasks(&mut self, count: u64) {
         match self.shape {
             Shape::Ahead | Shape::Behind => (0..count).for_each(|_| self.in_chain()),
+            Shape::AtOnce => (0..count).for_each(|_| self.at_once()),
             Shape::Pipelines => (0..count).for_each(|_| self.in_pipeline()),
         }
     }
@@ -81,6 +88,15 @@ impl Null {
     fn in_chain(&mut self) {
         self.last = Some(append(&mut self.graph, self.last.as_slice(), Kind::Kernel));
         self.launch();
+    }
+
+    #[inline(always)]
+    fn at_once(&mut self) {
+        let spec = Spec { kind: Kind::Kernel, after: self.last.as_slice(), ..Spec::default() };
+        let (node, lane) = self.graph.append_running(&spec).expect("no other task is ready");
+        black_box(lane);
+        self.last = Some(node);
+        self.launched(node);
     }
 
     #[inline(always)]
@@ -100,6 +116,11 @@ impl Null {
     fn launch(&mut self) {
         let ready = black_box(self.graph.next(Runner::Device)).expect("a task is ready");
         let node = ready.node;
+        self.launched(node);
+    }
+
+    #[inline(always)]
+    fn launched(&mut self, node: NodeId) {
         let at = self.graph.launched(node).expect("it is being launched").at.expect("the device is there");
         self.values[usize::from(at.lane)] = at.value;
         self.lanes |= 1 << at.lane;

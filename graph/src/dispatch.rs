@@ -71,6 +71,7 @@ impl<'g> Ready<'g> {
 impl Graph {
     /// The node to launch or run next. The caller reports it by one of [`Graph::launched`], [`Graph::again`] and
     /// [`Graph::failed`].
+    #[inline]
     pub fn next(&mut self, runner: Runner) -> Option<Ready<'_>> {
         if runner != Runner::Device {
             return self.next_of_host(runner);
@@ -126,23 +127,38 @@ impl Graph {
     /// # Errors
     ///
     /// [`Refused::NotRunning`].
+    #[inline(always)] // the part for a node that no other one waits for yet
     pub fn launched(&mut self, node: NodeId) -> Result<Launched, Refused> {
-        let node = self.running(node)?;
-        if !self.is_usual || !self.nodes[node].kind.is_device() {
-            return Ok(self.launch_other(node));
+        let slot = self.nodes.all().get(node.index as usize);
+        let is_plain = |slot: &&Slot| {
+            slot.generation == node.generation
+                && slot.stage == Stage::Running
+                && slot.kind.is_device()
+                && self.is_usual
+                && (self.device.is_empty() || !slot.is_alone)
+        };
+        if slot.filter(is_plain).is_none() {
+            return self.launched_other(node);
         }
-        self.go_on_with_phase(node);
+        let node = node.index;
         let after = self.after(node);
         self.launching -= 1;
         let at = self.enter_lane(node);
-        let is_waited_for = self.resolve::<true>(node, after);
-        self.settle();
+        let is_waited_for = after.1 != NONE && self.resolve_usual(node, after);
         Ok(Launched { at: Some(at), is_waited_for })
     }
 
-    /// As the common case of [`Graph::launched`], for all nodes and orders.
     #[inline(never)]
-    fn launch_other(&mut self, node: u32) -> Launched {
+    fn resolve_usual(&mut self, node: u32, after: (u32, u32)) -> bool {
+        let is_waited_for = self.resolve::<true>(node, after);
+        self.settle();
+        is_waited_for
+    }
+
+    /// As [`Graph::launched`], for all nodes and orders.
+    #[inline(never)]
+    fn launched_other(&mut self, node: NodeId) -> Result<Launched, Refused> {
+        let node = self.running(node)?;
         let mut launched = Launched { at: None, is_waited_for: false };
         if !self.nodes[node].kind.is_device() {
             self.pass(node);
@@ -151,7 +167,7 @@ impl Graph {
             launched.is_waited_for = launched.at.is_some() && self.resolve_launched(node);
         }
         self.settle();
-        launched
+        Ok(launched)
     }
 
     /// From inside a launch: all that is submitted later waits for all that has been submitted by now (PX-17).
@@ -219,7 +235,8 @@ impl Graph {
     fn resolve<const IS_USUAL: bool>(&mut self, node: u32, (strand, mut edge): (u32, u32)) -> bool {
         let mut is_waited_for = false;
         while edge != NONE {
-            let (slots, it) = (self.nodes.slots(), &mut self.edges[edge]);
+            let slots = self.nodes.slots();
+            let it = self.edges.get_mut(slots, edge);
             let (to, next) = (it.to, it.out_next);
             if it.mark == Mark::Launched {
                 it.is_counted = false;
@@ -240,7 +257,7 @@ impl Graph {
     /// To PhysX the edge has done its work. If the strand is not passed on, the later node waits for idle (PX-15, 16).
     #[inline(never)]
     fn resolve_for_physx(&mut self, edge: u32, is_passed: bool) {
-        let it = self.edges[edge];
+        let it = *self.edge(edge);
         if !is_passed && self.nodes[it.from].kind.is_device() && self.nodes[it.to].kind.is_device() {
             if self.nodes[it.to].strand == NONE {
                 self.lanes.new_strand(&mut self.nodes[it.to]);
@@ -285,7 +302,7 @@ impl Graph {
     fn want_predecessors(&mut self, node: u32, lane: Option<u8>) {
         let mut edge = self.nodes[node].into;
         while edge != NONE {
-            let it = &self.edges[edge];
+            let it = self.edge(edge);
             let from = &self.nodes[it.from];
             edge = it.into_next;
             if from.kind.is_device() {
@@ -326,6 +343,7 @@ impl Graph {
         node
     }
 
+    #[inline(never)]
     fn next_in_passes(&mut self) -> Option<u32> {
         loop {
             // A poll gives strands in its order (PX-13).
@@ -345,6 +363,7 @@ impl Graph {
 
     fn sync(&mut self) {
         self.lanes.set_barrier();
+        self.find_plain();
         self.passes.clear_syncs(self.nodes.slots());
         self.syncs += 1;
     }

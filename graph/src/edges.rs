@@ -1,43 +1,13 @@
 //! Edges. An edge stands from when it is made until the node before has ended, or the node after it.
 
-use std::ops::{Index, IndexMut};
-
 use crate::list::NONE;
-use crate::node::{Mark, Slot};
+use crate::node::{Edge, IN_SLOT, Mark, Slot};
 
-/// An edge, in the list of those out of `from` and in that of those into `to`. The first of a list has no `previous`:
-/// the node tells which that is.
-#[derive(Clone, Copy, Debug)]
-#[repr(align(32))] // a power of two, which makes an index a shift
-pub(crate) struct Edge {
-    pub from: u32,
-    pub to: u32,
-    pub out_previous: u32,
-    pub out_next: u32,
-    pub into_previous: u32,
-    pub into_next: u32,
-    /// It is one of the references of `to`.
-    pub is_counted: bool,
-    /// The mark of `from` that `to` starts at.
-    pub mark: Mark,
-    /// The caller has asked for that mark.
-    pub is_asked: bool,
-}
-
-impl Edge {
-    /// An edge in no list.
-    #[inline(always)]
-    pub fn new(from: u32, to: u32, mark: Mark, is_asked: bool, is_counted: bool) -> Edge {
-        let (out_previous, out_next, into_previous, into_next) = (NONE, NONE, NONE, NONE);
-        Edge { from, to, out_previous, out_next, into_previous, into_next, is_counted, mark, is_asked }
-    }
-}
-
-/// All edges. Those that are free are a list.
+/// All edges that stand in no slot, and the lists of all. Those that are free are a list.
 pub(crate) struct Edges {
     all: Vec<Edge>,
     free: u32,
-    /// How many edges more there may be.
+    /// How many edges more there may be, in slots or not.
     room: u32,
 }
 
@@ -53,28 +23,79 @@ impl Edges {
         self.room
     }
 
+    #[inline]
+    pub fn get<'e>(&'e self, slots: &'e [Slot], index: u32) -> &'e Edge {
+        if index & IN_SLOT != 0 { &slots[(index ^ IN_SLOT) as usize].edge } else { &self.all[index as usize] }
+    }
+
+    #[inline]
+    pub fn get_mut<'e>(&'e mut self, slots: &'e mut [Slot], index: u32) -> &'e mut Edge {
+        if index & IN_SLOT != 0 { &mut slots[(index ^ IN_SLOT) as usize].edge } else { &mut self.all[index as usize] }
+    }
+
     /// Adds an edge, for which there is room: the last out of its first node, and the first into the other one.
     #[inline(always)] // two calls, and in one of them most of the edge is known
     pub fn link(&mut self, slots: &mut [Slot], edge: Edge) {
-        let (from, to) = (edge.from as usize, edge.to as usize);
-        let (out, newest) = (slots[from].out, slots[to].into);
+        let both = slots.get_disjoint_mut([edge.from, edge.to].map(|it| it as usize));
+        let [from, to] = both.expect("no node comes after itself");
+        if to.into != NONE {
+            return self.add(slots, edge);
+        }
+        if from.out.first == NONE {
+            return self.link_only(from, to, edge);
+        }
+        let last = from.out.last;
+        self.link_in_slot(from, to, edge);
+        self.link_out(slots, last, edge.to | IN_SLOT);
+    }
+
+    /// An edge into a node without any. It is the last out of the node before.
+    #[inline(always)]
+    fn link_in_slot(&mut self, from: &mut Slot, to: &mut Slot, edge: Edge) {
+        // `to.edge.to` is the number of that slot, for ever.
+        let (it, index) = (&mut to.edge, edge.to | IN_SLOT);
+        (it.from, it.out_next, it.into_next) = (edge.from, NONE, NONE);
+        (it.mark, it.is_asked, it.is_counted) = (edge.mark, edge.is_asked, edge.is_counted);
+        to.into = index;
+        self.room -= 1;
+        from.out.last = index;
+    }
+
+    /// An edge into a node that has others is the first of those from now on.
+    #[inline(never)]
+    fn add(&mut self, slots: &mut [Slot], edge: Edge) {
+        let newest = slots[edge.to as usize].into;
         let (index, free) = match self.all.get_mut(self.free as usize) {
             Some(free) => (self.free, free),
             None => self.grow(),
         };
         let next = free.out_next;
-        *free = Edge { out_previous: out.last, into_next: newest, ..edge };
+        *free = Edge { into_next: newest, ..edge };
         self.free = next;
-        slots[from].out.last = index;
-        match out.first {
-            NONE => slots[from].out.first = index,
-            _ => self[out.last].out_next = index,
-        }
-        if newest != NONE {
-            self[newest].into_previous = index;
-        }
-        slots[to].into = index;
+        self.get_mut(slots, newest).into_previous = index;
+        slots[edge.to as usize].into = index;
         self.room -= 1;
+        let out = &mut slots[edge.from as usize].out;
+        let last = std::mem::replace(&mut out.last, index);
+        if out.first == NONE {
+            out.first = index;
+        } else {
+            self.link_out(slots, last, index);
+        }
+    }
+
+    /// As [`Edges::link`], of two nodes that have no such edges.
+    #[inline(always)]
+    pub fn link_only(&mut self, from: &mut Slot, to: &mut Slot, edge: Edge) {
+        self.link_in_slot(from, to, edge);
+        from.out.first = to.into;
+    }
+
+    /// An edge follows another one out of its node.
+    #[inline(never)]
+    fn link_out(&mut self, slots: &mut [Slot], last: u32, index: u32) {
+        self.get_mut(slots, last).out_next = index;
+        self.get_mut(slots, index).out_previous = last;
     }
 
     #[cold]
@@ -87,51 +108,52 @@ impl Edges {
     /// Unlinks an edge from the node after it. The list of the node before it is left as it is.
     #[inline]
     pub fn unlink_last_end(&mut self, slots: &mut [Slot], index: u32) -> Edge {
-        let edge = &mut self.all[index as usize];
-        let it = *edge;
-        edge.out_next = self.free;
-        self.free = index;
         self.room += 1;
+        let it = *self.get(slots, index);
+        if index & IN_SLOT == 0 {
+            self.all[index as usize].out_next = self.free;
+            self.free = index;
+        }
         let to = &mut slots[it.to as usize];
         if to.into == index {
             to.into = it.into_next;
         } else {
-            self[it.into_previous].into_next = it.into_next;
+            self.get_mut(slots, it.into_previous).into_next = it.into_next;
         }
         if it.into_next != NONE {
-            self[it.into_next].into_previous = it.into_previous;
+            self.get_mut(slots, it.into_next).into_previous = it.into_previous;
         }
         it
     }
 
+    /// Unlinks an edge that is the only one out of its node and the only one into the other, if that is not to be told:
+    /// it is a node of the device that was waiting for the launch only. Returns whether that is so.
+    #[inline]
+    pub fn unlink_silent(&mut self, slots: &mut [Slot], index: u32) -> bool {
+        if index & IN_SLOT == 0 {
+            return false;
+        }
+        let to = &mut slots[(index ^ IN_SLOT) as usize];
+        let is_silent = to.into == index && to.edge.out_next == NONE && !to.edge.is_counted && to.kind.is_device();
+        if is_silent {
+            to.into = NONE;
+            self.room += 1;
+        }
+        is_silent
+    }
+
     pub fn unlink(&mut self, slots: &mut [Slot], index: u32) {
-        let edge = self[index];
-        let out = &mut slots[edge.from as usize].out;
-        if out.first == index {
-            out.first = edge.out_next;
+        let edge = *self.get(slots, index);
+        let from = edge.from as usize;
+        if slots[from].out.first == index {
+            slots[from].out.first = edge.out_next;
         } else {
-            self[edge.out_previous].out_next = edge.out_next;
+            self.get_mut(slots, edge.out_previous).out_next = edge.out_next;
         }
         match edge.out_next {
-            NONE => out.last = edge.out_previous,
-            next => self[next].out_previous = edge.out_previous,
+            NONE => slots[from].out.last = edge.out_previous,
+            next => self.get_mut(slots, next).out_previous = edge.out_previous,
         }
         self.unlink_last_end(slots, index);
-    }
-}
-
-impl Index<u32> for Edges {
-    type Output = Edge;
-
-    #[inline]
-    fn index(&self, index: u32) -> &Edge {
-        &self.all[index as usize]
-    }
-}
-
-impl IndexMut<u32> for Edges {
-    #[inline]
-    fn index_mut(&mut self, index: u32) -> &mut Edge {
-        &mut self.all[index as usize]
     }
 }

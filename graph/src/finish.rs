@@ -1,9 +1,8 @@
 //! Completion and failure. All nodes leave by one exit, which gives each reference back.
 
-use crate::edges::Edge;
 use crate::graph::Graph;
-use crate::list::NONE;
-use crate::node::{Cause, NodeId, Point, Stage};
+use crate::list::{NONE, Pair};
+use crate::node::{Cause, Edge, NodeId, Point, Stage};
 use crate::refused::Refused;
 
 /// A node that has ended.
@@ -23,16 +22,43 @@ impl Graph {
     /// # Errors
     ///
     /// [`Refused::NotReached`].
+    #[inline]
     pub fn complete(&mut self, lane: u8, value: u64) -> Result<(), Refused> {
         if self.lanes.submitted(lane).is_none_or(|submitted| value > submitted) {
             return Err(Refused::NotReached { point: Point { lane, value } });
         }
         self.lanes.complete(lane, value);
-        while let Some(node) = self.lanes.take_complete(self.nodes.slots(), lane, value) {
-            self.end_here(node);
-        }
+        self.end_run(lane, value);
         self.settle();
         Ok(())
+    }
+
+    /// The nodes of the lane up to this value have ended. They stay in the order and in the links of the lane, so they
+    /// become a part of the list of ended nodes at once.
+    #[inline]
+    fn end_run(&mut self, lane: u8, value: u64) {
+        let first = self.lanes.first_in_flight(lane);
+        let (mut node, mut last) = (first, NONE);
+        while let Some(slot) = self.nodes.all().get(node as usize)
+            && slot.value <= value
+        {
+            last = node;
+            node = self.lanes.take_first(lane, node, slot.next);
+            self.leave(last);
+        }
+        if last != NONE {
+            self.put_ended(Pair { first, last });
+        }
+    }
+
+    /// These nodes, which are linked, have ended.
+    #[inline]
+    fn put_ended(&mut self, nodes: Pair) {
+        match self.ended.first {
+            NONE => self.ended.first = nodes.first,
+            _ => self.nodes[self.ended.last].next = nodes.first,
+        }
+        self.ended.last = nodes.last;
     }
 
     /// The launch of the node or its function has failed, or the device has reported that its work has. The nodes
@@ -76,9 +102,13 @@ impl Graph {
         for lane in 0..self.lanes.count() {
             let submitted = self.lanes.submitted(lane).unwrap_or(0);
             self.lanes.complete(lane, submitted);
-            while let Some(node) = self.lanes.take_complete(self.nodes.slots(), lane, submitted) {
-                self.nodes[node].poison = self.nodes[node].poison.or(Some(cause));
+            let mut node = self.lanes.first_in_flight(lane);
+            while node != NONE {
+                let slot = &mut self.nodes[node];
+                slot.poison = slot.poison.or(Some(cause));
+                let next = self.lanes.take_first(lane, node, slot.next);
                 self.end(node);
+                node = next;
             }
         }
         self.settle();
@@ -86,6 +116,7 @@ impl Graph {
 
     /// A node that has ended, the oldest first. Its slot is free from now on, so a caller that does not ask finds the
     /// graph full.
+    #[inline]
     pub fn ended(&mut self) -> Option<Ended> {
         let node = self.ended.first;
         if node == NONE {
@@ -104,6 +135,7 @@ impl Graph {
     fn stop(&mut self, cause: Cause) {
         self.failure = self.failure.or(Some(cause));
         self.is_usual = false;
+        self.find_plain();
         while let Some(node) = self.device.pop_one(self.nodes.slots()) {
             self.todo.push_back(node);
         }
@@ -119,17 +151,35 @@ impl Graph {
     /// The one exit of every node.
     #[inline(never)]
     pub(crate) fn end(&mut self, node: u32) {
-        self.end_here(node);
+        self.leave(node);
+        self.put_ended(Pair { first: node, last: node });
     }
 
-    /// As [`Graph::end`], for the caller that ends most nodes.
+    /// The node has ended: all that others have because of it is given back.
     #[inline(always)] // a call would cost a tenth of it
-    fn end_here(&mut self, node: u32) {
-        let slot = &mut self.nodes[node];
-        slot.stage = Stage::Ended;
-        let (poison, strand, mut edge) = (slot.poison, slot.strand, slot.out.first);
+    fn leave(&mut self, node: u32) {
+        let slots = self.nodes.slots();
+        let slot = &mut slots[node as usize];
+        (slot.stage, slot.offers_strand) = (Stage::Ended, false);
+        let (poison, strand, edge) = (slot.poison, slot.strand, slot.out.first);
         let has_history = slot.into & slot.points != NONE; // one of them is not `NONE`
-        slot.out.first = NONE;
+        if edge != NONE {
+            slot.out.first = NONE;
+            if poison.is_some() || !self.edges.unlink_silent(slots, edge) {
+                self.leave_successors(edge, poison);
+            }
+        }
+        if has_history {
+            self.leave_history(node);
+        }
+        if strand != NONE && self.lanes.leave(strand) {
+            self.lanes.free_strand(strand, !self.is_physx() || self.simulations == 0);
+        }
+    }
+
+    /// The edges to those after a node that ends, from this one on.
+    #[inline(never)]
+    fn leave_successors(&mut self, mut edge: u32, poison: Option<Cause>) {
         while edge != NONE {
             let slots = self.nodes.slots();
             let it = self.edges.unlink_last_end(slots, edge);
@@ -139,17 +189,6 @@ impl Graph {
             }
             edge = it.out_next;
         }
-        if has_history {
-            self.leave_history(node);
-        }
-        if strand != NONE && self.lanes.leave(strand) {
-            self.lanes.free_strand(strand, !self.is_physx() || self.simulations == 0);
-        }
-        match self.ended.first {
-            NONE => self.ended.first = node,
-            _ => self.nodes[self.ended.last].next = node,
-        }
-        self.ended.last = node;
     }
 
     /// The node before has ended: the edge fails the one after it, is no reference any more, or was the last of a node
@@ -184,7 +223,7 @@ impl Graph {
             if edge == NONE {
                 return;
             }
-            let from = self.edges[edge].from;
+            let from = self.edge(edge).from;
             self.edges.unlink(self.nodes.slots(), edge);
             self.lower(from);
         }
@@ -224,10 +263,10 @@ impl Graph {
             // Before the node is launched its edges are all counted. To PhysX it has none afterwards.
             let mut edge = self.nodes[node].out.first;
             while edge != NONE {
-                if !self.edges[edge].is_counted {
-                    self.stack.push(self.edges[edge].to);
+                if !self.edge(edge).is_counted {
+                    self.stack.push(self.edge(edge).to);
                 }
-                edge = self.edges[edge].out_next;
+                edge = self.edge(edge).out_next;
             }
         }
     }

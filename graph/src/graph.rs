@@ -8,7 +8,7 @@ use crate::data::Records;
 use crate::edges::Edges;
 use crate::lanes::Lanes;
 use crate::list::{NONE, Pair};
-use crate::node::{Cause, Kind, Mark, NodeId, Point, Stage};
+use crate::node::{Cause, Edge, Kind, Mark, NodeId, Point, Stage};
 use crate::nodes::Nodes;
 use crate::options::{Options, Order};
 use crate::passes::Passes;
@@ -69,6 +69,8 @@ pub struct Graph {
     pub(crate) visit: u64,
     /// The default order, and a device that works: the common case, in which calls have less to look at.
     pub(crate) is_usual: bool,
+    /// The same, no group is open, and no barrier is set: a node that is ready and finds no other is the next.
+    pub(crate) is_plain: bool,
     pub(crate) failure: Option<Cause>,
     /// Submitted work will not complete.
     pub(crate) is_device_lost: bool,
@@ -85,6 +87,7 @@ impl Graph {
         if let Some(fault) = options.fault() {
             return Err(Refused::Options(fault));
         }
+        let options = options.within_numbers();
         let queue = || Queue::new(options.phase_max, options.share);
         Ok(Graph {
             options,
@@ -108,6 +111,7 @@ impl Graph {
             walk: Vec::new(),
             visit: 0,
             is_usual: options.order == Order::Default && options.lanes > 0,
+            is_plain: options.order == Order::Default && options.lanes > 0,
             failure: None,
             is_device_lost: false,
             syncs: 0,
@@ -212,6 +216,16 @@ impl Graph {
         self.options.order == Order::PhysX
     }
 
+    #[inline]
+    pub(crate) fn edge(&self, edge: u32) -> &Edge {
+        self.edges.get(self.nodes.all(), edge)
+    }
+
+    #[inline]
+    pub(crate) fn edge_mut(&mut self, edge: u32) -> &mut Edge {
+        self.edges.get_mut(self.nodes.slots(), edge)
+    }
+
     pub(crate) fn label_of(&self, node: u32) -> Label {
         self.label(self.nodes.id(node))
     }
@@ -291,6 +305,7 @@ impl Graph {
         }
     }
 
+    #[inline(never)]
     fn settle_all(&mut self) {
         while let Some(node) = self.todo.pop_front() {
             let slot = &mut self.nodes[node];

@@ -105,8 +105,8 @@ impl Graph {
         let mut before = Vec::new();
         let mut edge = self.nodes[node].into;
         while edge != NONE {
-            before.push(self.nodes.id(self.edges[edge].from));
-            edge = self.edges[edge].into_next;
+            before.push(self.nodes.id(self.edge(edge).from));
+            edge = self.edge(edge).into_next;
         }
         before.into_iter().rev().for_each(each);
     }

@@ -33,6 +33,7 @@ impl Graph {
     }
 
     #[cold]
+    #[inline(never)]
     fn raise_others(&mut self, node: u32, to: Priority) {
         if self.is_physx() {
             return;
@@ -64,8 +65,8 @@ impl Graph {
     fn push_those_waited_for(&mut self, node: u32) {
         let mut edge = self.nodes[node].into;
         while edge != NONE {
-            self.stack.push(self.edges[edge].from);
-            edge = self.edges[edge].into_next;
+            self.stack.push(self.edge(edge).from);
+            edge = self.edge(edge).into_next;
         }
         if self.point_in_flight(node).is_some() {
             self.stack.extend(self.lanes.before(&self.nodes[node], node));
@@ -76,8 +77,8 @@ impl Graph {
         let mut wanted = self.nodes[node].own;
         let mut edge = self.nodes[node].out.first;
         while edge != NONE {
-            wanted = wanted.max(self.nodes[self.edges[edge].to].effective);
-            edge = self.edges[edge].out_next;
+            wanted = wanted.max(self.nodes[self.edge(edge).to].effective);
+            edge = self.edge(edge).out_next;
         }
         let in_flight = self.point_in_flight(node);
         let behind = in_flight.and_then(|_| self.lanes.behind(&self.nodes[node], node));

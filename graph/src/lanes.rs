@@ -104,6 +104,7 @@ impl Lanes {
     }
 
     /// A strand for a node, in the lane of its group that has the fewest.
+    #[inline(never)]
     pub fn new_strand(&mut self, slot: &mut Slot) {
         let group = self.group_of(slot.effective);
         let lane = self.least(group);
@@ -145,30 +146,29 @@ impl Lanes {
             && taker.strand == NONE
             && offer.group == self.group_of(taker.effective);
         if fits {
-            self.pass_on(slots, first, then);
+            let both = slots.get_disjoint_mut([first, then].map(|it| it as usize));
+            let [first, then] = both.expect("they are two nodes");
+            self.hold(first.strand);
+            first.hand_on(then);
         } else {
             slots[then as usize].has_joins = true;
         }
         fits
     }
 
-    /// Whether a new node of this priority goes on in the strand of a launched one.
+    /// Whether a new node of this priority goes on in the strand of a launched one, and nothing else changes by it.
     #[inline]
     pub fn goes_on(&self, first: &Slot, priority: Priority) -> bool {
         first.offers_strand
-            && first.stage == Stage::Launched
+            && first.out.first == NONE
+            && first.effective >= priority
             && first.poison.is_none()
             && first.group == self.group_of(priority)
     }
 
-    /// The node behind goes on in the strand of this one.
+    /// One node more.
     #[inline]
-    pub fn pass_on(&mut self, slots: &mut [Slot], first: u32, then: u32) {
-        let offer = &mut slots[first as usize];
-        let (strand, lane, group) = (offer.strand, offer.lane, offer.group);
-        offer.offers_strand = false;
-        let taker = &mut slots[then as usize];
-        (taker.strand, taker.lane, taker.group) = (strand, lane, group);
+    pub fn hold(&mut self, strand: u32) {
         self.strands[strand as usize].holders += 1;
     }
 
@@ -181,6 +181,7 @@ impl Lanes {
     }
 
     /// A strand without nodes is free, so never before its last work is complete (T19).
+    #[inline(never)]
     pub fn free_strand(&mut self, strand: u32, may_be_freed: bool) {
         let left = &mut self.strands[strand as usize];
         let lane = &mut self.lanes[usize::from(left.lane) % LANES];
@@ -244,14 +245,19 @@ impl Lanes {
         lane.completed = lane.completed.max(value);
     }
 
-    /// The first node of the lane, if it is one of those up to `value`. It is no longer in flight.
+    /// The first node of the lane that has not ended, or none.
     #[inline]
-    pub fn take_complete(&mut self, slots: &[Slot], lane: u8, value: u64) -> Option<u32> {
+    pub fn first_in_flight(&self, lane: u8) -> u32 {
+        self.lanes[usize::from(lane) % LANES].in_flight.first
+    }
+
+    /// The first node of the lane, which is followed by `next`, is no longer in flight. Returns the one that is first
+    /// now.
+    #[inline]
+    pub fn take_first(&mut self, lane: u8, first: u32, next: u32) -> u32 {
         let in_flight = &mut self.lanes[usize::from(lane) % LANES].in_flight;
-        let first = in_flight.first;
-        let slot = slots.get(first as usize).filter(|slot| slot.value <= value)?;
-        in_flight.first = if first == in_flight.last { NONE } else { slot.next };
-        Some(first)
+        in_flight.first = if first == in_flight.last { NONE } else { next };
+        in_flight.first
     }
 
     /// The node before one that is in flight, in its lane.

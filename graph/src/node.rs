@@ -1,4 +1,4 @@
-//! Nodes: their descriptions by callers, and their slots.
+//! Nodes: their descriptions by callers, and their slots, in which the first edges stand.
 
 use std::fmt;
 use std::num::NonZeroU32;
@@ -127,6 +127,39 @@ impl Default for Spec<'_> {
     }
 }
 
+/// The bit of the number of an edge that stands in the slot of the node after it; the rest is that node's number.
+///
+/// The first edge into a node stands there, so the common node, with one before it, needs no other memory. All later
+/// ones stand in an array.
+pub(crate) const IN_SLOT: u32 = 1 << 31;
+
+/// An edge, in the list of those out of `from` and in that of those into `to`. The first of a list has no `previous`:
+/// the node tells which that is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Edge {
+    pub from: u32,
+    pub to: u32,
+    pub out_previous: u32,
+    pub out_next: u32,
+    pub into_next: u32,
+    pub into_previous: u32,
+    /// The mark of `from` that `to` starts at.
+    pub mark: Mark,
+    /// The caller has asked for that mark.
+    pub is_asked: bool,
+    /// It is one of the references of `to`.
+    pub is_counted: bool,
+}
+
+impl Edge {
+    /// An edge in no list.
+    #[inline(always)]
+    pub const fn new(from: u32, to: u32, mark: Mark, is_asked: bool, is_counted: bool) -> Edge {
+        let (out_previous, out_next, into_previous, into_next) = (NONE, NONE, NONE, NONE);
+        Edge { from, to, out_previous, out_next, into_next, into_previous, mark, is_asked, is_counted }
+    }
+}
+
 /// The state of a node. Its size is a power of two, which makes an index a shift.
 #[derive(Clone, Debug)]
 #[repr(align(128))]
@@ -138,6 +171,8 @@ pub(crate) struct Slot {
     pub held: u32,
     /// Edges to the nodes that come after this one, in the order in which they were made.
     pub out: Pair,
+    /// The first edge that was made from a node that comes before. The others are elsewhere.
+    pub edge: Edge,
     /// The newest edge from a node that comes before.
     pub into: u32,
     /// The neighbours in a ready queue or in a lane, or the next slot that has ended or is free. The first of a list
@@ -191,6 +226,7 @@ impl Slot {
         references: 0,
         held: 0,
         out: Pair::EMPTY,
+        edge: Edge::new(NONE, NONE, Mark::Launched, false, false),
         into: NONE,
         previous: NONE,
         next: NONE,
@@ -230,6 +266,19 @@ impl Slot {
         (self.own, self.effective) = (spec.priority, effective);
         (self.offers_strand, self.has_joins, self.wants_sync) = (false, false, false);
         (self.has_name, self.is_named, self.is_absent, self.is_alone) = (false, false, false, false);
+    }
+
+    /// It is handed out by the call that appends it.
+    #[inline]
+    pub fn run(&mut self, priority: Priority) {
+        (self.stage, self.is_alone, self.told, self.turns) = (Stage::Running, true, priority, 1);
+    }
+
+    /// The node behind goes on in the strand of this one.
+    #[inline]
+    pub fn hand_on(&mut self, behind: &mut Slot) {
+        self.offers_strand = false;
+        (behind.strand, behind.lane, behind.group) = (self.strand, self.lane, self.group);
     }
 
     /// Whether its work may be on the device, or about to be.

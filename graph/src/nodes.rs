@@ -42,24 +42,47 @@ impl Nodes {
         &mut self.slots
     }
 
+    #[inline]
+    pub fn all(&self) -> &[Slot] {
+        &self.slots
+    }
+
     /// A slot for a new node, for which there is room.
     #[inline]
     pub fn take(&mut self, spec: &Spec<'_>, effective: Priority) -> u32 {
-        self.made += 1;
-        let made = self.made;
-        let (index, slot) = match self.slots.get_mut(self.free as usize) {
-            Some(slot) => (self.free, slot),
-            None => self.grow(),
-        };
-        let next = slot.next;
+        if self.free == NONE {
+            self.grow();
+        }
+        let index = self.free;
+        let slot = &mut self.slots[index as usize];
         slot.begin(spec, effective);
-        slot.number = made;
+        let next = slot.next;
+        slot.number = self.made;
+        self.took(index, next, spec.name);
+        index
+    }
+
+    /// A free slot, or none.
+    #[inline]
+    pub fn free(&self) -> u32 {
+        self.free
+    }
+
+    /// The number of the next node: later ones have higher ones.
+    #[inline]
+    pub fn made(&self) -> u64 {
+        self.made
+    }
+
+    /// The free slot is a node's; `next` is the next that is free.
+    #[inline]
+    pub fn took(&mut self, index: u32, next: u32, name: &str) {
+        self.made += 1;
         self.free = next;
         self.room -= 1;
-        if !spec.name.is_empty() {
-            self.set_name(index, spec.name);
+        if !name.is_empty() {
+            self.set_name(index, name);
         }
-        index
     }
 
     /// The slot is free, and its node's id is one of no node.
@@ -77,11 +100,14 @@ impl Nodes {
 
     /// One more slot.
     #[cold]
-    fn grow(&mut self) -> (u32, &mut Slot) {
+    #[inline(never)]
+    pub fn grow(&mut self) {
         let index = self.slots.len();
-        self.slots.push(Slot::EMPTY);
+        let mut slot = Slot::EMPTY;
+        slot.edge.to = index as u32;
+        self.slots.push(slot);
         self.names.push(String::new());
-        (index as u32, &mut self.slots[index])
+        self.free = index as u32;
     }
 
     #[inline(never)]

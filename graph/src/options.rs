@@ -69,6 +69,12 @@ impl Default for Options {
 }
 
 impl Options {
+    /// The same with bounds that the numbers of nodes and edges allow: they have 31 bits (`Edge`).
+    pub(crate) fn within_numbers(self) -> Options {
+        const MOST: u32 = i32::MAX as u32 - 1;
+        Options { nodes_max: self.nodes_max.min(MOST), edges_max: self.edges_max.min(MOST), ..self }
+    }
+
     /// The fault of these options, if there is one.
     pub(crate) fn fault(&self) -> Option<&'static str> {
         if u32::from(self.groups) * u32::from(self.lanes) > LANES_MAX {

@@ -135,6 +135,7 @@ impl Queue {
     }
 
     /// The phase of the next node: the one at hand, unless it has no nodes, or has had enough while another has some.
+    #[inline(never)]
     fn choose_phase(&mut self, number: usize) {
         let level = &mut self.levels[number];
         if level.phase == 0 {
@@ -153,6 +154,7 @@ impl Queue {
     }
 
     /// No node is ready or being launched: each priority begins with its first phase again.
+    #[inline(never)]
     pub fn end_round(&mut self) {
         while self.begun != 0 {
             self.levels[self.begun.trailing_zeros() as usize].phase = 0;
@@ -161,6 +163,7 @@ impl Queue {
     }
 
     /// The level whose turn it is while several have nodes: the highest, but for a share of the turns.
+    #[inline(never)]
     fn shared(&mut self, highest: u32) -> u32 {
         self.passed += 1;
         if self.passed < self.share {

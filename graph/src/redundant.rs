@@ -48,7 +48,7 @@ impl Graph {
             let mut edge = self.nodes[node].into;
             while edge != NONE && left > 0 {
                 left -= 1;
-                let it = self.edges[edge];
+                let it = *self.edge(edge);
                 edge = it.into_next;
                 // Such a host function may run before that node is complete.
                 if it.is_asked && it.mark == Mark::Launched && self.nodes[it.to].kind.is_host() {
@@ -81,7 +81,7 @@ impl Graph {
         let (number, is_host) = (self.nodes[earlier].number, self.nodes[later].kind.is_host());
         let mut edge = self.nodes[later].into;
         while edge != NONE {
-            let it = &self.edges[edge];
+            let it = self.edge(edge);
             if it.from == earlier && !(it.is_asked && is_host) {
                 return Some(true);
             }

@@ -2,10 +2,9 @@
 
 use terms::Priority;
 
-use crate::edges::Edge;
 use crate::graph::Graph;
 use crate::list::NONE;
-use crate::node::{Kind, Mark, NodeId, Spec, Stage};
+use crate::node::{Edge, Kind, Mark, NodeId, Spec, Stage};
 use crate::refused::Refused;
 
 impl Graph {
@@ -26,7 +25,15 @@ impl Graph {
         let effective = self.admit(spec)?;
         self.make_room(1, after.len())?;
         let node = self.nodes.take(spec, effective);
-        self.follow(node, after, spec.kind);
+        match after {
+            [] => {}
+            [first] if spec.kind.is_device() => {
+                if let Some(first) = self.nodes.find(*first) {
+                    self.link(first, node, Mark::Launched, false);
+                }
+            }
+            _ => self.follow(node, after, spec.kind),
+        }
         let slot = &self.nodes[node];
         let id = NodeId { index: node, generation: slot.generation };
         if slot.references == 0 {
@@ -145,11 +152,13 @@ impl Graph {
     /// A group begins: nodes of the device are handed out when all groups have ended (PX-12).
     pub fn begin_group(&mut self) {
         self.open_groups += 1;
+        self.find_plain();
     }
 
     /// A group ends.
     pub fn end_group(&mut self) {
         self.open_groups = self.open_groups.saturating_sub(1);
+        self.find_plain();
     }
 
     /// Begins a simulation: in the order of PhysX, strands are free when all simulations have ended (PX-18).
@@ -198,7 +207,7 @@ impl Graph {
         if has_room { Ok(()) } else { Err(Refused::WouldBlock) }
     }
 
-    #[inline]
+    #[inline(never)]
     fn follow(&mut self, node: u32, after: &[NodeId], kind: Kind) {
         for first in after {
             if let Some(first) = self.nodes.find(*first) {
@@ -291,23 +300,22 @@ impl Graph {
         let mut edge = self.nodes[node].into;
         while edge != NONE {
             self.mark_anew(edge);
-            let it = &mut self.edges[edge];
-            if !it.is_counted && it.mark == Mark::Complete {
-                it.is_counted = true;
-                self.nodes[node].references += 1;
-            }
+            let it = self.edge_mut(edge);
+            let is_new = !it.is_counted && it.mark == Mark::Complete;
+            it.is_counted |= is_new;
             edge = it.into_next;
+            self.nodes[node].references += u32::from(is_new);
         }
         let mut edge = self.nodes[node].out.first;
         while edge != NONE {
             self.mark_anew(edge);
-            edge = self.edges[edge].out_next;
+            edge = self.edge(edge).out_next;
         }
     }
 
     fn mark_anew(&mut self, edge: u32) {
-        let it = self.edges[edge];
-        self.edges[edge].mark = self.mark(it.from, it.to, it.is_asked.then_some(it.mark));
+        let it = *self.edge(edge);
+        self.edge_mut(edge).mark = self.mark(it.from, it.to, it.is_asked.then_some(it.mark));
     }
 
     /// Refuses an edge that would close a circle.
@@ -332,8 +340,9 @@ impl Graph {
                 self.walk.pop();
                 continue;
             }
-            let next = self.edges[*edge].to;
-            *edge = self.edges[*edge].out_next;
+            let it = self.edges.get(self.nodes.all(), *edge);
+            let next = it.to;
+            *edge = it.out_next;
             if self.nodes[next].visit != self.visit {
                 self.nodes[next].visit = self.visit;
                 self.walk.push((next, self.nodes[next].out.first));
