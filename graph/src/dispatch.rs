@@ -196,6 +196,7 @@ impl Graph {
     #[inline(never)]
     pub(crate) fn submit(&mut self, node: u32) -> Option<Point> {
         self.launching -= 1;
+        self.lanes.begun(self.nodes[node].lane);
         self.remove_taken();
         self.go_on_with_phase(node);
         if !self.is_device_lost {
@@ -276,10 +277,7 @@ impl Graph {
         let is_first = slot.turns == 0 && !is_physx;
         let mut joins = is_first && slot.has_joins;
         if is_first && !self.lanes.is_of_group(slot) {
-            if self.lanes.leave(slot.strand) {
-                self.lanes.free_strand(slot.strand, true);
-            }
-            self.lanes.new_strand(slot);
+            self.lanes.change_strand(slot);
             joins = true;
         }
         let lane = slot.lane;
@@ -333,14 +331,26 @@ impl Graph {
         if self.open_groups > 0 {
             return None;
         }
-        if self.is_physx() {
-            return self.next_in_passes();
+        if !self.is_usual {
+            return self.next_of_other();
         }
         let node = self.device.pop(self.nodes.slots());
+        self.go_on_with_round(node)
+    }
+
+    /// Without a ready node, and none being launched, the round ends.
+    #[inline]
+    pub(crate) fn go_on_with_round(&mut self, node: Option<u32>) -> Option<u32> {
         if node.is_none() && self.launching == 0 {
             self.device.end_round();
         }
         node
+    }
+
+    /// As the common case of [`Graph::next_of_device`], for all orders and bounds.
+    #[inline(never)]
+    fn next_of_other(&mut self) -> Option<u32> {
+        if self.is_physx() { self.next_in_passes() } else { self.next_with_room() }
     }
 
     #[inline(never)]

@@ -6,6 +6,7 @@ use terms::Priority;
 
 use crate::data::Records;
 use crate::edges::Edges;
+use crate::held_back::HeldBack;
 use crate::lanes::Lanes;
 use crate::list::{NONE, Pair};
 use crate::node::{Cause, Edge, Kind, Mark, NodeId, Point, Stage};
@@ -31,6 +32,8 @@ pub struct Statistics {
     pub joins_saved: u64,
     /// Points at which all later work waits for all earlier work.
     pub syncs: u64,
+    /// How often a ready node had to wait for room in its lane ([`Options::lane_max`]).
+    pub held_back: u64,
 }
 
 /// Nodes, the order between them, and the queues of those that are ready.
@@ -46,6 +49,8 @@ pub struct Graph {
     pub(crate) points: Points,
     /// Ready nodes of the device, in the default order.
     pub(crate) device: Queue,
+    /// Those that wait for room in their lanes.
+    pub(crate) held_back: HeldBack,
     /// Ready nodes of the device, in the order of PhysX.
     pub(crate) passes: Passes,
     pub(crate) host: Queue,
@@ -67,7 +72,8 @@ pub struct Graph {
     /// The path of a search for a circle, and the number of the search.
     pub(crate) walk: Vec<(u32, u32)>,
     pub(crate) visit: u64,
-    /// The default order, and a device that works: the common case, in which calls have less to look at.
+    /// The default order, lanes without a bound, and a device that works: the common case, in which calls have less to
+    /// look at.
     pub(crate) is_usual: bool,
     /// The same, no group is open, and no barrier is set: a node that is ready and finds no other is the next.
     pub(crate) is_plain: bool,
@@ -89,6 +95,7 @@ impl Graph {
         }
         let options = options.within_numbers();
         let queue = || Queue::new(options.phase_max, options.share);
+        let is_usual = options.order == Order::Default && options.lanes > 0 && options.lane_max == 0;
         Ok(Graph {
             options,
             nodes: Nodes::new(options.nodes_max),
@@ -97,6 +104,7 @@ impl Graph {
             lanes: Lanes::new(&options),
             points: Points::new(),
             device: queue(),
+            held_back: HeldBack::new(&options),
             passes: Passes::default(),
             host: queue(),
             light: queue(),
@@ -110,8 +118,8 @@ impl Graph {
             launching: 0,
             walk: Vec::new(),
             visit: 0,
-            is_usual: options.order == Order::Default && options.lanes > 0,
-            is_plain: options.order == Order::Default && options.lanes > 0,
+            is_usual,
+            is_plain: is_usual,
             failure: None,
             is_device_lost: false,
             syncs: 0,
@@ -208,6 +216,7 @@ impl Graph {
             joins: self.lanes.joins,
             joins_saved: self.lanes.joins_saved,
             syncs: self.syncs,
+            held_back: self.held_back.count,
         }
     }
 
@@ -293,6 +302,7 @@ impl Graph {
         match slots[node as usize].kind {
             Kind::Host => self.host.remove(slots, node),
             Kind::Light => self.light.remove(slots, node),
+            _ if slots[node as usize].is_held_back => self.held_back.remove(slots, node),
             _ => self.device.remove(slots, node),
         }
     }

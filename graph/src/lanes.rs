@@ -19,6 +19,8 @@ struct Lane {
     in_flight: Pair,
     /// How many strands are folded onto it.
     strands: u32,
+    /// The nodes that have been handed out and not been launched. Counted where lanes have a bound.
+    running: u32,
     /// The newest barrier that it has joined.
     barrier: u64,
 }
@@ -36,6 +38,8 @@ pub(crate) struct Lanes {
     lanes: [Lane; LANES],
     count: u8,
     per_group: u8,
+    /// The most nodes of a lane that have been handed out and are not complete.
+    max: u64,
     /// The group of each priority; that of the highest, 32, is the first.
     groups: [u8; 32],
     /// The lanes onto which no strand is folded, a bit each.
@@ -66,11 +70,12 @@ impl Lanes {
             let group = level * u16::from(options.groups) / u16::from(options.priorities.count());
             groups[usize::from(priority.get()) % groups.len()] = group as u8;
         }
-        let lane = Lane { submitted: 0, completed: 0, in_flight: Pair::EMPTY, strands: 0, barrier: 0 };
+        let lane = Lane { submitted: 0, completed: 0, in_flight: Pair::EMPTY, strands: 0, running: 0, barrier: 0 };
         Lanes {
             lanes: [lane; LANES],
             count: count as u8,
             per_group: options.lanes,
+            max: if options.lane_max == 0 { u64::MAX } else { options.lane_max.into() },
             groups,
             empty: u64::MAX,
             strands: Vec::new(),
@@ -126,7 +131,7 @@ impl Lanes {
         (slot.strand, slot.lane, slot.group) = (index, lane, group);
     }
 
-    /// The first lane of the group that has the fewest strands.
+    /// The first lane of the group that has the fewest strands, and room if one of them has.
     fn least(&self, group: u8) -> u8 {
         let first = group * self.per_group;
         let empty = (self.empty >> first).trailing_zeros() as u8;
@@ -134,7 +139,8 @@ impl Lanes {
             return first + empty;
         }
         let lanes = first..first + self.per_group;
-        lanes.min_by_key(|&lane| self.lanes[usize::from(lane) % LANES].strands).unwrap_or(first)
+        let order = |&lane: &u8| (self.room(lane) == 0, self.lanes[usize::from(lane) % LANES].strands);
+        lanes.min_by_key(order).unwrap_or(first)
     }
 
     /// The node behind goes on in the strand, if it has none and no other node has it (PX-14). If not, it has to join.
@@ -170,6 +176,15 @@ impl Lanes {
     #[inline]
     pub fn hold(&mut self, strand: u32) {
         self.strands[strand as usize].holders += 1;
+    }
+
+    /// The node goes to a strand of its priority's group, and has to join those before it.
+    pub fn change_strand(&mut self, slot: &mut Slot) {
+        if self.leave(slot.strand) {
+            self.free_strand(slot.strand, true);
+        }
+        self.new_strand(slot);
+        slot.has_joins = true;
     }
 
     /// One node less. Returns whether the strand has none.
@@ -224,6 +239,23 @@ impl Lanes {
         let before = &mut slots[last as usize];
         before.next = node;
         (point, (before.effective < effective).then_some(last))
+    }
+
+    /// How many nodes more may be handed out in this lane.
+    pub fn room(&self, lane: u8) -> u64 {
+        let lane = &self.lanes[usize::from(lane) % LANES];
+        self.max.saturating_sub(lane.submitted - lane.completed + u64::from(lane.running))
+    }
+
+    /// A node is handed out, and takes room in its lane.
+    pub fn begin(&mut self, lane: u8) {
+        self.lanes[usize::from(lane) % LANES].running += 1;
+    }
+
+    /// A node that took room has been launched, or never will be.
+    pub fn begun(&mut self, lane: u8) {
+        let lane = &mut self.lanes[usize::from(lane) % LANES];
+        lane.running = lane.running.saturating_sub(1);
     }
 
     /// The next point of the lane, for no node.

@@ -45,6 +45,7 @@ mod dispatch;
 mod edges;
 mod finish;
 mod graph;
+mod held_back;
 mod infer;
 mod inherit;
 mod lanes;
@@ -58,6 +59,7 @@ mod points;
 mod queue;
 mod redundant;
 mod refused;
+mod room;
 mod submit;
 
 pub use data::{Access, DataId, Fetch, Mode, Needs, Progress, Span, Spans, Validity};

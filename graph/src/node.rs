@@ -218,6 +218,8 @@ pub(crate) struct Slot {
     pub is_changed: bool,
     /// It was handed out without the queue.
     pub is_alone: bool,
+    /// It is ready, and waits for room in its lane.
+    pub is_held_back: bool,
 }
 
 impl Slot {
@@ -251,6 +253,7 @@ impl Slot {
         wants_sync: false,
         is_changed: false,
         is_alone: false,
+        is_held_back: false,
         has_name: false,
     };
 

@@ -56,6 +56,7 @@ fn options_that_contradict_each_other_are_refused() {
         Options { edges_max: u32::MAX, ..Options::default() },
         Options { phase_max: 0, ..Options::default() },
         Options { share: 1, ..Options::default() },
+        Options { lane_max: 1, order: Order::PhysX, ..Options::default() },
     ];
     for options in wrong {
         let refused = Graph::new(options).err().unwrap();

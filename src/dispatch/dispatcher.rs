@@ -45,6 +45,7 @@ impl Dispatcher {
             priorities: overtake.priorities(),
             groups: options.groups,
             lanes: options.lanes,
+            lane_max: options.lane_tasks_max,
             nodes_max: options.tasks_max,
             edges_max: options.tasks_max.saturating_mul(4),
             ..graph::Options::default()

@@ -16,6 +16,9 @@ pub struct DispatchOptions {
     pub workers: u8,
     /// The most tasks that have not ended. A full dispatcher refuses ([`graph::Refused::WouldBlock`]).
     pub tasks_max: u32,
+    /// The most tasks of a lane that have been launched and are not complete; ready tasks wait outside the lane. 0: the
+    /// lanes have no bound of their own, and a task costs less.
+    pub lane_tasks_max: u32,
 }
 
 /// The most functions of the host that run at once. Each thread has a bit, and there is one thread more.
@@ -23,6 +26,13 @@ pub(crate) const WORKERS_MAX: u8 = 63;
 
 impl Default for DispatchOptions {
     fn default() -> DispatchOptions {
-        DispatchOptions { order: Order::Default, groups: 2, lanes: 8, workers: 2, tasks_max: 1 << 16 }
+        DispatchOptions {
+            order: Order::Default,
+            groups: 2,
+            lanes: 8,
+            workers: 2,
+            tasks_max: 1 << 16,
+            lane_tasks_max: 0,
+        }
     }
 }

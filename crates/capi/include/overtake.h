@@ -301,6 +301,11 @@ struct overtake_dispatcher_options {
      * The order of ready tasks: OVERTAKE_ORDER_DEFAULT or OVERTAKE_ORDER_PHYSX.
      */
     int order;
+    /**
+     * The most tasks of a lane that have been launched and are not complete; ready tasks wait outside the lane. 0: the
+     * lanes have no bound of their own, and a task costs less. Not with OVERTAKE_ORDER_PHYSX.
+     */
+    uint32_t lane_tasks_max;
 };
 
 /**
@@ -335,6 +340,22 @@ struct overtake_dispatcher_statistics {
      * Tasks that have not ended.
      */
     uint64_t tasks;
+    /**
+     * Submitted copies that were raised because a more urgent task came to wait for them.
+     */
+    uint64_t lifts;
+    /**
+     * Captures that a task's function had begun in its lane and not ended. They were ended, and the task failed.
+     */
+    uint64_t captures_ended;
+    /**
+     * Waits of lanes for others that were left out, because an earlier one stands for them.
+     */
+    uint64_t joins_saved;
+    /**
+     * How often a ready task had to wait for room in its lane (lane_tasks_max).
+     */
+    uint64_t held_back;
 };
 
 /**

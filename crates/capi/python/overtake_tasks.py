@@ -41,13 +41,18 @@ class TaskError(overtake.Error):
 
 class _Options(ctypes.Structure):
     _fields_ = [
-        (name, ctypes.c_uint32) for name in ("struct_size", "groups", "lanes", "workers", "tasks_max", "order")
+        (name, ctypes.c_uint32)
+        for name in ("struct_size", "groups", "lanes", "workers", "tasks_max", "order", "lane_tasks_max")
     ]
 
 
 class _Statistics(ctypes.Structure):
     _fields_ = [("struct_size", ctypes.c_uint32), ("is_device_lost", ctypes.c_uint32)] + [
-        (name, ctypes.c_uint64) for name in ("launches", "functions", "joins", "marks", "tasks")
+        (name, ctypes.c_uint64)
+        for name in (
+            *("launches", "functions", "joins", "marks", "tasks"),
+            *("lifts", "captures_ended", "joins_saved", "held_back"),
+        )
     ]
 
 
@@ -371,8 +376,9 @@ class Dispatcher:
     before: those that have not been started by then fail. A parameter of 0 has its default (overtake.h). With
     `physx_order` the order of ready tasks is that of PhysX's task manager, in which priorities are not seen."""
 
-    def __init__(self, workers=0, groups=0, lanes=0, tasks_max=0, physx_order=False):
-        options = _Options(ctypes.sizeof(_Options), groups, lanes, workers, tasks_max, physx_order)
+    def __init__(self, workers=0, groups=0, lanes=0, tasks_max=0, physx_order=False, lane_tasks_max=0):
+        size = ctypes.sizeof(_Options)
+        options = _Options(size, groups, lanes, workers, tasks_max, physx_order, lane_tasks_max)
         self._handle = _made("dispatcher_open", ctypes.byref(options))
         _open.add(self._handle)
 

@@ -30,6 +30,8 @@ struct Task {
     /// The device has done it, or the host has run it.
     is_done: bool,
     has_failed: bool,
+    /// Its lane, from its first launch on.
+    lane: Option<u8>,
     /// As the graph returned it.
     ended: Option<Ended>,
     /// The priority that the caller knows.
@@ -46,6 +48,8 @@ struct Item {
 
 pub struct Model {
     pub graph: Graph,
+    /// The bound of a lane, or 0.
+    lane_max: u32,
     /// Whether the order is the default, in which all laws hold. PhysX keeps one: each reference is given back once.
     is_strict: bool,
     /// Work that was on the device has failed, so tasks may have started that fail with it.
@@ -62,6 +66,7 @@ impl Model {
         let lanes = usize::from(options.groups) * usize::from(options.lanes);
         Model {
             graph: Graph::new(options).unwrap(),
+            lane_max: options.lane_max,
             is_strict: options.order == Order::Default,
             has_broken: false,
             is_lost: false,
@@ -119,6 +124,7 @@ impl Model {
             is_launched: wish.kind == Kind::Empty,
             is_done: wish.kind == Kind::Empty,
             has_failed: false,
+            lane: None,
             ended: None,
             told: own,
         });
@@ -182,6 +188,7 @@ impl Model {
             self.lanes[usize::from(lane)].push_back(Item { task: number, joins, value: None });
             lane
         });
+        self.check_room(number, lane);
         let task = &mut self.tasks[number];
         let (id, kind) = (task.id, task.wish.kind);
         let at = if task.wish.fails && turn + 1 == task.wish.turns {
@@ -306,6 +313,9 @@ impl Model {
                 Mark::Complete => assert!(self.is_complete(*first), "{number} before {first} is complete"),
             }
         }
+        if self.lane_max > 0 {
+            return; // a more urgent task may wait for room in its lane
+        }
         let same = |kind: Kind| {
             (kind.is_device(), kind == Kind::Light) == (task.wish.kind.is_device(), task.wish.kind == Kind::Light)
         };
@@ -313,6 +323,14 @@ impl Model {
         for other in others.filter(|other| self.graph.stage(other.id) == Stage::Ready) {
             assert!(self.graph.priority(other.id).unwrap() <= priority, "{number} is handed out too early");
         }
+    }
+
+    /// A lane never has more tasks that have been handed out and are not complete than its bound.
+    fn check_room(&mut self, number: usize, lane: Option<u8>) {
+        self.tasks[number].lane = lane;
+        let is_there = |task: &&Task| task.lane == lane && self.graph.stage(task.id) != Stage::Ended;
+        let count = self.tasks.iter().filter(is_there).count();
+        assert!(self.lane_max == 0 || lane.is_none() || count <= self.lane_max as usize, "{number} is one too many");
     }
 
     /// Whether an empty task, too, has been reached by all before it.

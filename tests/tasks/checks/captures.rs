@@ -2,7 +2,7 @@
 
 use hal::CaptureMode;
 use overtake::dispatch::DispatchOptions;
-use overtake::task::{Handle, Lane, More, WorkResult};
+use overtake::task::{Handle, Lane, More, Order, WorkResult};
 
 use crate::bed::{self, Bed};
 use crate::doors;
@@ -11,7 +11,7 @@ use crate::place::Buffer;
 use crate::rig::Rig;
 
 const ONE_LANE: DispatchOptions =
-    DispatchOptions { groups: 1, lanes: 1, workers: 1, tasks_max: 64, order: overtake::task::Order::Default };
+    DispatchOptions { groups: 1, lanes: 1, workers: 1, tasks_max: 64, order: Order::Default, lane_tasks_max: 0 };
 
 /// A kernel that stores a number.
 fn stores(bed: &Bed, word: Buffer, number: u32) -> Result<Handle, Failure> {

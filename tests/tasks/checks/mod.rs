@@ -27,7 +27,7 @@ macro_rules! checks {
 /// The noun and the property, such as `chains::bytes`, and the check.
 pub const ALL: &[(&str, Check)] = checks! {
     captures: left_open ended beside;
-    chains: bytes many turns;
+    chains: bytes bounded many turns;
     children: of_a_fork exit_in_the_middle;
     closing: in_the_middle beside_submitters by_its_own_task;
     creation: none_after_warm_up;

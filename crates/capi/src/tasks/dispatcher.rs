@@ -47,6 +47,9 @@ pub struct DispatcherOptions {
     pub tasks_max: u32,
     /// The order of ready tasks: OVERTAKE_ORDER_DEFAULT or OVERTAKE_ORDER_PHYSX.
     pub order: c_int,
+    /// The most tasks of a lane that have been launched and are not complete; ready tasks wait outside the lane. 0: the
+    /// lanes have no bound of their own, and a task costs less. Not with OVERTAKE_ORDER_PHYSX.
+    pub lane_tasks_max: u32,
 }
 
 /// The counts of a dispatcher. Set struct_size before the call.
@@ -67,6 +70,14 @@ pub struct DispatcherStatistics {
     pub marks: u64,
     /// Tasks that have not ended.
     pub tasks: u64,
+    /// Submitted copies that were raised because a more urgent task came to wait for them.
+    pub lifts: u64,
+    /// Captures that a task's function had begun in its lane and not ended. They were ended, and the task failed.
+    pub captures_ended: u64,
+    /// Waits of lanes for others that were left out, because an earlier one stands for them.
+    pub joins_saved: u64,
+    /// How often a ready task had to wait for room in its lane (lane_tasks_max).
+    pub held_back: u64,
 }
 
 /// The size of the first released options.
@@ -181,6 +192,7 @@ fn parameters(call: &str, options: &DispatcherOptions) -> Outcome<DispatchOption
         lanes: number("lanes", options.lanes, default.lanes)?,
         workers: number("workers", options.workers, default.workers)?,
         tasks_max: if options.tasks_max == 0 { default.tasks_max } else { options.tasks_max },
+        lane_tasks_max: options.lane_tasks_max,
     })
 }
 
@@ -230,6 +242,10 @@ pub unsafe extern "C" fn overtake_dispatcher_read_statistics(
             joins: counts.joins,
             marks: counts.marks,
             tasks: graph.nodes as u64,
+            lifts: counts.lifts,
+            captures_ended: counts.captures_ended,
+            joins_saved: graph.joins_saved,
+            held_back: graph.held_back,
         };
         // SAFETY: the caller's promise.
         unsafe { sized::write(CALL, "statistics", statistics, DISPATCHER_STATISTICS_BYTES_MIN, &fresh) }

@@ -127,7 +127,7 @@ static void inside_functions(void)
 
 static void options_and_outputs(void)
 {
-    struct overtake_dispatcher_options options = {8, 0, 0, 0, 0, 0};
+    struct overtake_dispatcher_options options = {.struct_size = 8};
     struct overtake_dispatcher_statistics counts = {.struct_size = 4};
     Dispatcher *dispatcher = NULL;
     REFUSED(OVERTAKE_ERROR_INVALID_ARGUMENT, "struct_size", overtake_dispatcher_open(&options, &dispatcher));

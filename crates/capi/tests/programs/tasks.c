@@ -309,6 +309,80 @@ static void orders(void)
     }
 }
 
+static int captures(Lane *lane, void *data)
+{
+    (void)data;
+    CUstream stream = NULL;
+    OK(overtake_lane_stream(lane, &stream));
+    return (int)cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_RELAXED);
+}
+
+static struct overtake_dispatcher_statistics counts_of(Dispatcher *dispatcher)
+{
+    struct overtake_dispatcher_statistics counts;
+    counts.struct_size = sizeof counts;
+    OK(overtake_dispatcher_read_statistics(dispatcher, &counts));
+    return counts;
+}
+
+/* Another thread may take the steps that are left. */
+static struct overtake_dispatcher_statistics counts_when(Dispatcher *dispatcher, uint64_t held_back)
+{
+    const struct timespec pause = {0, 1000000};
+    struct overtake_dispatcher_statistics counts = counts_of(dispatcher);
+    for (int i = 0; i < 20000 && counts.held_back < held_back; i++) {
+        nanosleep(&pause, NULL);
+        counts = counts_of(dispatcher);
+    }
+    return counts;
+}
+
+/* Two lanes whose first work waits for a word. The third task joins both, which stands for the fourth too; the fifth
+ * finds no room. Then a capture is left open. */
+static void counts(void)
+{
+    struct overtake_dispatcher_options options = {.struct_size = sizeof options, .groups = 1, .lanes = 2};
+    options.lane_tasks_max = 3;
+    Dispatcher *dispatcher = NULL;
+    OK(overtake_dispatcher_open(&options, &dispatcher));
+    Tasks *tasks = new_tasks(dispatcher);
+    volatile uint32_t *word = (void *)pinned_bytes(sizeof *word, 0);
+    *word = 0;
+    Task *both[2];
+    for (int i = 0; i < 2; i++)
+        both[i] = launch_after(tasks, OVERTAKE_TASK_KERNEL, "waits", waits_for_a_word, (void *)word, NULL);
+    Spec spec = spec_of(OVERTAKE_TASK_KERNEL, "joins", NULL);
+    spec.launch = no_work, spec.after = both, spec.after_count = 2;
+    Task *joins = NULL, *saved = NULL;
+    OK(overtake_submit(tasks, &spec, &joins));
+    Task *again[] = {joins, both[0], both[1]};
+    spec.after = again, spec.after_count = 3;
+    OK(overtake_submit(tasks, &spec, &saved));
+    Task *last = launch_after(tasks, OVERTAKE_TASK_KERNEL, "no room", no_work, NULL, saved);
+    struct overtake_dispatcher_statistics now = counts_when(dispatcher, 1);
+    REQUIRE(now.launches == 4 && now.joins == 1 && now.joins_saved == 1 && now.held_back == 1);
+    REQUIRE(now.lifts == 0 && now.captures_ended == 0 && !is_done(last));
+    *word = 1;
+    OK(overtake_tasks_wait(tasks));
+    Task *captured = launch_after(tasks, OVERTAKE_TASK_KERNEL, "captures", captures, NULL, NULL);
+    REFUSED(OVERTAKE_ERROR_TASK_FAILED, "capture", overtake_task_wait(captured));
+    /* The size of the structure before it had these fields. */
+    memset(&now, 7, sizeof now);
+    now.struct_size = offsetof(struct overtake_dispatcher_statistics, lifts);
+    OK(overtake_dispatcher_read_statistics(dispatcher, &now));
+    REQUIRE(now.launches == 6 && now.lifts == 0x0707070707070707u && now.held_back == now.lifts);
+    now = counts_of(dispatcher);
+    REQUIRE(now.captures_ended == 1 && now.held_back == 1);
+    OK(overtake_dispatcher_close(dispatcher));
+    options.struct_size = offsetof(struct overtake_dispatcher_options, lane_tasks_max);
+    options.order = OVERTAKE_ORDER_PHYSX; /* it knows no such bound, and none is told */
+    OK(overtake_dispatcher_open(&options, &dispatcher));
+    OK(overtake_dispatcher_close(dispatcher));
+    options.struct_size = sizeof options;
+    REFUSED(OVERTAKE_ERROR_INVALID_ARGUMENT, "lane_max", overtake_dispatcher_open(&options, &dispatcher));
+    OK(cuMemFreeHost((void *)word));
+}
+
 /* A task that cannot start is told so when the dispatcher is closed, and its data is freed. */
 static void closing(void)
 {
@@ -339,6 +413,7 @@ int main(void)
     REQUIRE(freed > 0);
     closing();
     orders();
+    counts();
     OK(overtake_close());
     puts("ok");
     return 0;

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 import unittest
 import weakref
 
@@ -27,6 +28,17 @@ class Tasks(unittest.TestCase):
 
     def pinned(self):
         return self.device.made("cuMemHostAlloc", ctypes.c_size_t(SIZE), 0)
+
+    def word(self):
+        """A word that is 0, and the work that waits on the device until it is 1 or more."""
+        word, equal_or_more = ctypes.c_uint32.from_address(self.pinned()), 0
+        word.value = 0
+
+        def wait_for_the_word(lane):
+            at = ctypes.c_uint64(ctypes.addressof(word))
+            self.device.must("cuStreamWaitValue32_v2", ctypes.c_void_p(lane.stream), at, 1, equal_or_more)
+
+        return word, wait_for_the_word
 
     def test_a_chain_through_the_device(self):
         source, target, middle = self.pinned(), self.pinned(), self.device.made("cuMemAlloc_v2", ctypes.c_size_t(SIZE))
@@ -117,14 +129,8 @@ class Tasks(unittest.TestCase):
         self.assertRaises(overtake.Error, first.release)
 
     def test_an_order_of_launches(self):
-        order, equal_or_more = [], 0
-        word = ctypes.c_uint32.from_address(self.pinned())
-        word.value = 0
-
-        def wait_for_the_word(lane):
-            at = ctypes.c_uint64(ctypes.addressof(word))
-            self.device.must("cuStreamWaitValue32_v2", ctypes.c_void_p(lane.stream), at, 1, equal_or_more)
-
+        order = []
+        word, wait_for_the_word = self.word()
         kernel = self.tasks.kernel("kernel", wait_for_the_word)
         ran = threading.Event()
         patient = self.tasks.host("patient", lambda: order.append("patient"), after=[kernel])
@@ -149,6 +155,23 @@ class Tasks(unittest.TestCase):
                     tasks.kernel("bulk", lambda lane: order.append("bulk"), priority=1)
                 tasks.wait()
             self.assertEqual(order, expected)
+
+    def test_a_bound_of_lanes_keeps_tasks_back(self):
+        word, wait_for_the_word = self.word()
+        with overtake.Dispatcher(groups=1, lanes=1, lane_tasks_max=1) as dispatcher:
+            tasks = dispatcher.tasks()
+            tasks.kernel("waits", wait_for_the_word)
+            last = tasks.kernel("last", lambda lane: None)
+            until = time.monotonic() + 20
+            while dispatcher.statistics()["held_back"] == 0 and time.monotonic() < until:
+                time.sleep(0.001)
+            counts = dispatcher.statistics()
+            self.assertEqual((counts["launches"], counts["held_back"], last.is_done()), (1, 1, False))
+            word.value = 1
+            tasks.wait()
+            counts = dispatcher.statistics()
+        self.assertEqual((counts["launches"], counts["tasks"], counts["lifts"]), (2, 0, 0))
+        self.assertEqual((counts["captures_ended"], counts["joins_saved"]), (0, 0))
 
     def test_groups_priorities_and_sets(self):
         order, other = [], self.dispatcher.tasks("other")
