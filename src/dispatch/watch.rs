@@ -7,20 +7,38 @@ use hal::{CaptureMode, Host, Nanos};
 use threads::Bell;
 
 use crate::dispatch::expectations::LINGER;
-use crate::dispatch::marks::Mark;
+use crate::dispatch::marks::{Mark, Marks as LaneMarks};
 use crate::dispatch::shared::Shared;
 use crate::work::function::Function;
 
-/// Points that no thread waits for are marked after so long, together.
+/// Points that no thread waits for are marked together, when no further one has come for so long.
 const FLUSH_AFTER: Nanos = Nanos::from_us(200);
+/// The same while further ones come: marks between the copies of a stream of tasks cost it a tenth of its speed.
+const FLUSH_LATEST: Nanos = Nanos::from_us(2_000);
 /// The shortest and the longest time between two looks.
 const LOOK_SPANS: (Nanos, Nanos) = (Nanos::from_us(1), Nanos::from_us(200));
-/// The time between two looks is this part of the time that the newest of the marks has been pending.
-const LOOKS: u64 = 16;
+/// The time between two looks is this part of the time that the newest of the marks has been pending: while the thread
+/// does not sleep between two looks, and when it does.
+const LOOKS: (u64, u64) = (64, 16);
 /// The longest time between two looks while a thread waits. Its processor is free for that.
 const LOOK_SPAN_AWAITED: Nanos = Nanos::from_us(5);
 /// A thread that sleeps for less than this oversleeps by more: it spins.
 const SLEEP_MIN: Nanos = Nanos::from_us(100);
+
+/// Points that no mark stands for.
+struct Uncovered {
+    since: Nanos,
+    /// The points of all lanes that had been submitted when this changed last.
+    submitted: u64,
+    changed: Nanos,
+}
+
+impl Uncovered {
+    /// The time to mark them.
+    fn flush_at(&self) -> Nanos {
+        (self.changed + FLUSH_AFTER).min(self.since + FLUSH_LATEST)
+    }
+}
 
 /// The oldest mark of each lane.
 type Marks = Vec<(u8, Mark)>;
@@ -39,11 +57,11 @@ enum Look {
 /// over: then it returns that function.
 pub(crate) fn watch(shared: &Arc<Shared>, host: &dyn Host, bell: &Bell) -> Option<(NodeId, Function)> {
     let post = Post::begin(shared);
-    let mut uncovered_since: Option<Nanos> = None;
+    let mut uncovered: Option<Uncovered> = None;
     while !bell.has_ended() {
         let (seen, now) = (bell.count(), host.now());
         let mut news = || bell.count() != seen;
-        match look(shared, now, &mut uncovered_since) {
+        match look(shared, now, &mut uncovered) {
             Look::Lost => shared.end_lost(host),
             Look::Nothing(again) => bell.wait(host, again, &mut news),
             Look::At(marks, _) if ask(shared, &marks) => {
@@ -99,17 +117,16 @@ impl Drop for Post<'_> {
 }
 
 /// Looks at the state. The thread is rung for news from then on.
-fn look(shared: &Arc<Shared>, now: Nanos, uncovered_since: &mut Option<Nanos>) -> Look {
+fn look(shared: &Arc<Shared>, now: Nanos, uncovered: &mut Option<Uncovered>) -> Look {
     let mut held = shared.enter();
     held.expectations.look(now);
     if held.turn.resume() {
         shared.pump(held);
         held = shared.enter();
     }
-    if !held.marks.iter().any(|marks| marks.is_uncovered()) {
-        *uncovered_since = None;
-    } else if now >= *uncovered_since.get_or_insert(now) + FLUSH_AFTER {
-        *uncovered_since = None;
+    *uncovered = still_uncovered(&held.marks, uncovered.take(), now);
+    if uncovered.as_ref().is_some_and(|uncovered| now >= uncovered.flush_at()) {
+        *uncovered = None;
         held.flush = true;
         shared.pump(held);
         held = shared.enter();
@@ -120,14 +137,35 @@ fn look(shared: &Arc<Shared>, now: Nanos, uncovered_since: &mut Option<Nanos>) -
     let is_handed_over = held.turn.is_handed_over();
     held.sleepers.watcher_sleeps(is_handed_over);
     let marks: Marks = (0..).zip(&held.marks).filter_map(|(lane, marks)| Some((lane, marks.first()?))).collect();
-    let flush_at = uncovered_since.map(|since| since + FLUSH_AFTER);
+    let flush_at = uncovered.as_ref().map(Uncovered::flush_at);
     let Some(newest) = marks.iter().map(|(_, mark)| mark.recorded).max() else {
         let linger_until = held.expectations.is_lingering().then(|| now + LINGER);
         return Look::Nothing(flush_at.or(linger_until));
     };
     let longest = if held.waiting > 0 { LOOK_SPAN_AWAITED } else { LOOK_SPANS.1 };
-    let again = now + Nanos(now.since(newest).0 / LOOKS).clamp(LOOK_SPANS.0, longest);
+    let again = now + look_span(now.since(newest)).min(longest);
     Look::At(marks, flush_at.map_or(again, |flush_at| flush_at.min(again)))
+}
+
+/// The points that no mark stands for, if there are any.
+fn still_uncovered(marks: &[LaneMarks], before: Option<Uncovered>, now: Nanos) -> Option<Uncovered> {
+    if !marks.iter().any(|marks| marks.is_uncovered()) {
+        return None;
+    }
+    let submitted = marks.iter().map(|marks| marks.submitted).sum();
+    match before {
+        Some(before) if before.submitted == submitted => Some(before),
+        Some(before) => Some(Uncovered { submitted, changed: now, ..before }),
+        None => Some(Uncovered { since: now, submitted, changed: now }),
+    }
+}
+
+/// The time between two looks at a mark that has been pending for so long.
+fn look_span(pending: Nanos) -> Nanos {
+    let asleep = Nanos(pending.0 / LOOKS.1);
+    // A thread that does not sleep between two looks has its processor anyway.
+    let span = if asleep < SLEEP_MIN { Nanos(pending.0 / LOOKS.0) } else { asleep };
+    span.clamp(LOOK_SPANS.0, LOOK_SPANS.1)
 }
 
 /// Asks about these marks. Returns whether the device has come to one.

@@ -4,6 +4,7 @@ mod faults;
 mod kept;
 mod loggers;
 mod lost;
+mod marks;
 mod pipelines;
 mod scenario;
 mod urgency;
@@ -24,6 +25,8 @@ pub const ALL: &[(&str, OnModel)] = &[
     ("loggers::may_panic", loggers::may_panic),
     ("loggers::may_submit", loggers::may_submit),
     ("lost::a_lost_copy_fails_its_task", lost::a_lost_copy_fails_its_task),
+    ("marks::none_in_a_stream", marks::none_in_a_stream),
+    ("marks::some_in_a_long_stream", marks::some_in_a_long_stream),
     ("pipelines::block_keeps_every_frame", pipelines::block_keeps_every_frame),
     ("pipelines::sleepers_are_woken", pipelines::sleepers_are_woken),
     ("pipelines::the_newest_is_dropped", pipelines::the_newest_is_dropped),
