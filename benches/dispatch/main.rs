@@ -1,8 +1,9 @@
 //! The cost of a task through the dispatcher, on a driver whose calls do nothing and whose device completes everything
 //! at once: one dependent, from ready to complete.
 //!
-//! `cargo bench --bench dispatch` prints the time of a task with one thread and with eight; `-- instructions` prints
-//! its instructions, and where they go. Each figure stands beside its limit, and the program fails if one is above.
+//! `cargo bench --bench dispatch` prints the time of a task with one thread and with eight; `-- threads 1 2 16` with so
+//! many; `-- instructions` prints its instructions, and where they go. Each figure stands beside its limit, and the
+//! program fails if one is above.
 #![allow(unsafe_code)] // the driver that does nothing has calls that are unsafe
 
 mod chain;
@@ -41,6 +42,9 @@ fn main() -> ExitCode {
     match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["instructions"] => count::report(),
         ["counted", shape, tasks] => count::counted(shape, tasks),
+        ["threads", ref counts @ ..] => {
+            time::report_of(&counts.iter().flat_map(|word| word.parse()).collect::<Vec<_>>())
+        }
         _ => time::report(),
     }
 }

@@ -54,12 +54,17 @@ fn rounds(ground: &Ground, shape: Shape, threads: u32) -> Vec<f64> {
 
 /// Prints a row for each shape and number of threads.
 pub fn report() -> ExitCode {
+    report_of(&[1, 8])
+}
+
+/// The same with so many threads.
+pub fn report_of(counts: &[u32]) -> ExitCode {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     println!("{cores} cores; medians of {ROUNDS} rounds of {TASKS} tasks a thread, with the extremes");
     let ground = Ground::new();
     let mut is_within = true;
     for (name, shape) in SHAPES {
-        for threads in [1, 8] {
+        for &threads in counts {
             let samples = rounds(&ground, shape, threads);
             let name = format!("{name}, {threads} thread{}", if threads == 1 { "" } else { "s" });
             is_within &= print(&name, samples[samples.len() / 2], "ns", NANOSECONDS);

@@ -33,6 +33,16 @@ impl Edges {
         if index & IN_SLOT != 0 { &mut slots[(index ^ IN_SLOT) as usize].edge } else { &mut self.all[index as usize] }
     }
 
+    /// Room for an edge that is to come.
+    pub fn reserve(&mut self) {
+        self.room -= 1;
+    }
+
+    /// That room, for the edge or for others.
+    pub fn give_back_room(&mut self) {
+        self.room += 1;
+    }
+
     /// Adds an edge, for which there is room: the last out of its first node, and the first into the other one.
     #[inline(always)] // two calls, and in one of them most of the edge is known
     pub fn link(&mut self, slots: &mut [Slot], edge: Edge) {

@@ -65,6 +65,8 @@ pub struct Graph {
     pub(crate) joins: Vec<Point>,
     /// Nodes that have ended, the oldest first.
     pub(crate) ended: Pair,
+    /// Nodes that are kept for callers, and have not been described.
+    pub(crate) reserved: u32,
     pub(crate) open_groups: u32,
     pub(crate) simulations: u32,
     /// Nodes of the device that are being launched.
@@ -113,6 +115,7 @@ impl Graph {
             stack: Vec::new(),
             joins: Vec::new(),
             ended: Pair::EMPTY,
+            reserved: 0,
             open_groups: 0,
             simulations: 0,
             launching: 0,
@@ -176,7 +179,7 @@ impl Graph {
     #[inline]
     #[must_use]
     pub fn has_device_node(&self) -> bool {
-        !self.device.is_at_rest() || self.is_physx()
+        (self.open_groups == 0 && !self.device.is_at_rest()) || self.is_physx()
     }
 
     /// Whether a light function is ready for a thread to run.
@@ -210,8 +213,8 @@ impl Graph {
     #[must_use]
     pub fn statistics(&self) -> Statistics {
         Statistics {
-            nodes: self.options.nodes_max - self.nodes.room(),
-            edges: self.options.edges_max - self.edges.room(),
+            nodes: self.options.nodes_max - self.nodes.room() - self.reserved,
+            edges: self.options.edges_max - self.edges.room() - self.reserved,
             rounds: self.device.rounds + self.passes.rounds,
             joins: self.lanes.joins,
             joins_saved: self.lanes.joins_saved,

@@ -59,6 +59,7 @@ mod points;
 mod queue;
 mod redundant;
 mod refused;
+mod reserve;
 mod room;
 mod submit;
 

@@ -85,6 +85,18 @@ impl Nodes {
         }
     }
 
+    /// The description of a node that was taken without one. It counts as made now.
+    pub fn describe(&mut self, index: u32, spec: &Spec<'_>) {
+        self.made += 1;
+        let slot = &mut self.slots[index as usize];
+        (slot.number, slot.is_absent) = (self.made, false);
+        (slot.kind, slot.own) = (spec.kind, spec.priority);
+        slot.effective = slot.effective.max(spec.priority);
+        if !spec.name.is_empty() {
+            self.set_name(index, spec.name);
+        }
+    }
+
     /// The slot is free, and its node's id is one of no node.
     #[inline]
     pub fn give_back(&mut self, index: u32) {

@@ -208,7 +208,7 @@ impl Graph {
     }
 
     #[inline(never)]
-    fn follow(&mut self, node: u32, after: &[NodeId], kind: Kind) {
+    pub(crate) fn follow(&mut self, node: u32, after: &[NodeId], kind: Kind) {
         for first in after {
             if let Some(first) = self.nodes.find(*first) {
                 if kind.is_device() {

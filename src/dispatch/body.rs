@@ -8,14 +8,14 @@ use graph::{Kind, NodeId, Priority};
 
 use crate::work::fault::Error;
 use crate::work::function::Work;
-use crate::work::outcome::Outcome;
-use crate::work::set::Set;
+use crate::work::outcome::{Home, Outcome};
+use crate::work::set::{Set, SetId};
 
 /// The parts of a node that the graph does not know.
 pub(crate) struct Body {
     pub node: NodeId,
-    /// None where there is no node any more.
-    pub set: Option<Arc<Set>>,
+    /// That of no set where there is no node any more, or not yet.
+    pub set: SetId,
     /// It stays here for the next node, which has it if no handle does.
     pub outcome: Arc<Outcome>,
     pub work: Work,
@@ -37,40 +37,65 @@ pub(crate) struct Dead {
 }
 
 /// All bodies, by the slots of their nodes.
-#[derive(Default)]
 pub(crate) struct Bodies {
     slots: Vec<Body>,
+    home: Home,
 }
 
 impl Bodies {
+    /// None. `home` is the dispatcher's.
+    pub fn new(home: Home) -> Bodies {
+        Bodies { slots: Vec::new(), home }
+    }
+
     /// The body of a node that has not ended.
     #[inline]
     pub fn get(&mut self, node: NodeId) -> Option<&mut Body> {
-        self.slots.get_mut(node.index()).filter(|body| body.node == node && body.set.is_some())
+        self.slots.get_mut(node.index()).filter(|body| body.node == node && body.set != SetId::NONE)
     }
 
     /// A body for a new node, without work.
     #[inline]
-    pub fn add(&mut self, node: NodeId, set: &Arc<Set>) -> &mut Body {
+    pub fn add(&mut self, node: NodeId, set: &Set) -> &mut Body {
+        let body = self.renew(node);
+        set.begun();
+        body.set = set.id();
+        (body.kind, body.priority) = (Kind::Empty, Priority::LOWEST);
+        body
+    }
+
+    /// The outcome of a node that is to come.
+    pub fn reserve(&mut self, node: NodeId) -> Arc<Outcome> {
+        Arc::clone(&self.renew(node).outcome)
+    }
+
+    /// That node has come.
+    pub fn fill(&mut self, node: NodeId, set: &Set, kind: Kind, priority: Priority, work: Work) {
+        let body = &mut self.slots[node.index()];
+        set.begun();
+        body.set = set.id();
+        (body.kind, body.priority, body.work) = (kind, priority, work);
+    }
+
+    #[inline]
+    fn renew(&mut self, node: NodeId) -> &mut Body {
         let index = node.index();
         if index >= self.slots.len() {
             self.grow(node);
         }
         let body = &mut self.slots[index];
-        Outcome::renew(&mut body.outcome);
-        set.begun();
-        body.set = Some(Arc::clone(set));
+        Outcome::renew(&mut body.outcome, &self.home);
         (body.node, body.is_wanted) = (node, false);
-        (body.kind, body.priority) = (Kind::Empty, Priority::LOWEST);
         body
     }
 
     #[cold]
     fn grow(&mut self, node: NodeId) {
+        let home = &self.home;
         self.slots.resize_with(node.index() + 1, || Body {
             node,
-            set: None,
-            outcome: Arc::default(),
+            set: SetId::NONE,
+            outcome: Outcome::new(home),
             work: Work::Nothing,
             copies: Vec::new(),
             kind: Kind::Empty,
@@ -81,15 +106,17 @@ impl Bodies {
 
     /// All bodies of nodes that have not ended.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut Body> {
-        self.slots.iter_mut().filter(|body| body.set.is_some())
+        self.slots.iter_mut().filter(|body| body.set != SetId::NONE)
     }
 }
 
 impl Body {
     /// The task has failed. Returns whether that is to be told.
     #[cold]
-    pub fn fail(&mut self, error: Error, set: &Set) -> bool {
-        set.failed(error.fault());
+    pub fn fail(&mut self, error: Error, set: Option<&Set>) -> bool {
+        if let Some(set) = set {
+            set.failed(error.fault());
+        }
         self.outcome.set_failed(error);
         true
     }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::mem::ManuallyDrop;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU32};
 use std::sync::{Arc, Weak};
 
 use copies::{Overtake, Priority, PriorityStream};
@@ -12,10 +12,12 @@ use hal::primitive::Mutex;
 use hal::{Code, EventFlags};
 use threads::{Bell, Worker};
 
+use crate::dispatch::arrivals::Batch;
 use crate::dispatch::body::{Bodies, bury};
 use crate::dispatch::expectations::Expectations;
 use crate::dispatch::faults::Faults;
 use crate::dispatch::inside::is_inside;
+use crate::dispatch::intake::Intake;
 use crate::dispatch::marks::{MARKS_MAX, Marks};
 use crate::dispatch::options::{DispatchOptions, WORKERS_MAX};
 use crate::dispatch::rest::rest;
@@ -26,6 +28,8 @@ use crate::dispatch::state::State;
 use crate::dispatch::statistics::DispatchStatistics;
 use crate::dispatch::turn::Turn;
 use crate::work::fault::Error;
+use crate::work::outcome::Home;
+use crate::work::sets::Sets;
 
 /// Runs tasks on one device: streams, events and threads, all made when it is opened.
 ///
@@ -117,18 +121,24 @@ fn shared(
     graph: Graph,
     options: &DispatchOptions,
 ) -> Arc<Shared> {
-    let state = State {
+    let (turn, count) = (Turn::default(), lanes.len());
+    let intake = Arc::new(Intake::new(turn.sign()));
+    let state = |me: &Weak<Shared>| State {
         graph,
-        bodies: Bodies::default(),
-        marks: lanes.iter().map(|_| Marks::default()).collect(),
+        bodies: Bodies::new(Weak::clone(me) as Home),
+        sets: Sets::default(),
+        marks: (0..count).map(|_| Marks::default()).collect(),
         faults: Faults::default(),
         statistics: DispatchStatistics::default(),
-        expectations: Expectations::default(),
-        turn: Turn::default(),
+        expectations: Expectations::new(overtake),
+        turn,
         is_closed: false,
         losing: None,
         sleepers: Sleepers::default(),
-        waiting: 0,
+        intake: Arc::clone(&intake),
+        batch: Batch::default(),
+        failed: Vec::new(),
+        functions: 0,
         flush: false,
         may_want: false,
         dead: Vec::new(),
@@ -139,12 +149,13 @@ fn shared(
         driver: Arc::clone(overtake.driver()),
         overtake: Arc::clone(overtake),
         lent: lanes.iter().map(|_| AtomicBool::new(false)).collect(),
-        lanes,
         // One more, which keeps the watch while the others run functions.
         bells: (0..=options.workers).map(|_| Bell::default()).collect(),
-        state: Mutex::new(state),
+        state: Mutex::new(state(me)),
+        lanes,
+        intake: Arc::clone(&intake),
+        waiting: AtomicU32::new(0),
         process: Process::this(),
-        me: Weak::clone(me),
     })
 }
 
@@ -183,6 +194,7 @@ fn close(shared: &Arc<Shared>, threads: Vec<Worker>) {
     shared.at_home(|| {
         let rest = rest(&*shared.driver, &shared.lanes);
         let mut held = shared.enter();
+        held.close_intake();
         if let Err(error) = rest {
             held.lose_device(error);
         }

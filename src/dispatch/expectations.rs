@@ -3,6 +3,8 @@
 //! Copies of a priority are expected while tasks with such copies have not ended, and for a while after: the next
 //! frame's tasks are not there yet when those of the last one have ended.
 
+use std::sync::Arc;
+
 use copies::{Direction, Expected, Overtake, Priority};
 use graph::Kind;
 use hal::Nanos;
@@ -23,21 +25,27 @@ struct Expectation {
 }
 
 /// All expectations of a dispatcher.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Expectations {
     list: Vec<Expectation>,
+    overtake: Arc<Overtake>,
 }
 
 impl Expectations {
+    /// None, of copies of this layer.
+    pub fn new(overtake: &Arc<Overtake>) -> Expectations {
+        Expectations { list: Vec::new(), overtake: Arc::clone(overtake) }
+    }
+
     /// A task has been submitted.
-    pub fn begun(&mut self, overtake: &Overtake, kind: Kind, priority: Priority) -> hal::Result<()> {
+    pub fn begun(&mut self, kind: Kind, priority: Priority) -> hal::Result<()> {
         let Kind::Copy(direction) = kind else { return Ok(()) };
         if let Some(known) = self.find(direction, priority) {
             known.tasks += 1;
             known.idle_since = None;
             return Ok(());
         }
-        let expected = overtake.expect(priority, Some(direction))?;
+        let expected = self.overtake.expect(priority, Some(direction))?;
         self.list.push(Expectation { priority, direction, tasks: 1, idle_since: None, _expected: expected });
         Ok(())
     }

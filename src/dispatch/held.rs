@@ -34,6 +34,12 @@ impl<'s, S: Sleeps> Held<'s, S> {
         }
     }
 
+    /// Lets go of the lock for a while, and rings no thread.
+    #[inline]
+    pub fn pause(&mut self) {
+        self.state = None;
+    }
+
     /// Takes the lock again.
     #[inline]
     pub fn take_again(&mut self) {

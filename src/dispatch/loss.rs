@@ -14,6 +14,7 @@ use crate::dispatch::shared::Shared;
 use crate::dispatch::state::State;
 use crate::work::fault::{Error, Fault, Reason};
 use crate::work::function::Work;
+use crate::work::set::SetId;
 
 impl State {
     /// The device has failed, in this call.
@@ -68,15 +69,14 @@ impl State {
             debug_assert!(reported.is_ok(), "so much has been submitted: {reported:?}");
         }
         self.collect();
-        let (graph, dead) = (&self.graph, &mut self.dead);
+        let (graph, dead, sets) = (&self.graph, &mut self.dead, &mut self.sets);
         for body in self.bodies.iter_mut() {
             let task = graph.label(body.node).to_string();
             let fault = Arc::new(Fault { task, reason: Reason::Closed });
-            if let Some(set) = body.set.take() {
-                body.fail(Error::Failed(fault), &set);
-                set.ended();
-                body.bury(true, dead);
-            }
+            let set = std::mem::replace(&mut body.set, SetId::NONE);
+            body.fail(Error::Failed(fault), sets.get(set));
+            sets.ended(set);
+            body.bury(true, dead);
         }
     }
 }

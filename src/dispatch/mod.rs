@@ -2,13 +2,17 @@
 //!
 //! `src/dispatch/README.md` tells the states.
 
+pub(crate) mod arrivals;
+mod beside;
 pub(crate) mod body;
 mod captures;
 mod dispatcher;
+mod drain;
 mod expectations;
 mod faults;
 mod held;
 mod inside;
+pub(crate) mod intake;
 mod loss;
 mod marks;
 #[cfg(all(test, loom))]

@@ -5,8 +5,8 @@
 use std::any::Any;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use copies::copy::{CopyHandle, Lift};
 use copies::{Overtake, PriorityStream};
@@ -16,6 +16,7 @@ use hal::primitive::Mutex;
 use hal::{Driver, Nanos, Wait};
 use threads::Bell;
 
+use crate::dispatch::arrivals::Arrivals;
 use crate::dispatch::body::bury;
 use crate::dispatch::captures;
 use crate::dispatch::held;
@@ -42,10 +43,12 @@ pub(crate) struct Shared {
     /// One for each thread.
     pub bells: Vec<Bell>,
     pub state: Mutex<State>,
+    /// Tasks that threads leave for the one with the turn.
+    pub intake: Arc<Arrivals>,
+    /// Threads that wait for tasks.
+    pub waiting: AtomicU32,
     /// The process that the threads are in.
     pub process: Process,
-    /// Itself, for handles.
-    pub me: Weak<Shared>,
 }
 
 impl Shared {
@@ -55,17 +58,30 @@ impl Shared {
     }
 
     /// The same for a caller that may be in the child of a fork. There another thread may have held the lock, and
-    /// never lets it go.
+    /// never lets it go. The caller finds the tasks in the graph that it has submitted before.
     #[inline]
-    pub fn enter_here(&self) -> Result<Held<'_>, Error> {
-        if self.process.is_this() { Ok(self.enter()) } else { Err(Error::Forked) }
+    pub fn enter_here(self: &Arc<Shared>) -> Result<Held<'_>, Error> {
+        if !self.process.is_this() {
+            return Err(Error::Forked);
+        }
+        let held = self.enter();
+        Ok(if self.intake.has_news() { self.enter_behind_news(held) } else { held })
     }
 
-    /// For a handle: it keeps no stream of a dispatcher that is closed.
-    #[inline]
-    pub fn weak(&self) -> Weak<Shared> {
-        // To count up costs less than to make the first reference of its kind.
-        Weak::clone(&self.me)
+    /// Tasks that arrive may be ready, and the caller may not look for steps.
+    #[inline(never)]
+    fn enter_behind_news<'s>(self: &'s Arc<Shared>, mut held: Held<'s>) -> Held<'s> {
+        held.look_in();
+        self.pump(held);
+        self.enter()
+    }
+
+    /// Takes the entries of the intake, and the steps that they make possible.
+    #[inline(never)]
+    pub fn look_in(self: &Arc<Shared>) {
+        let mut held = self.enter();
+        held.look_in();
+        self.pump(held);
     }
 
     #[inline]
@@ -82,15 +98,46 @@ impl Shared {
     #[inline]
     pub fn pump<'s>(self: &'s Arc<Shared>, mut held: Held<'s>) {
         held.collect();
-        if !held.turn.begin() {
+        if !held.may_have_step() || !held.turn.begin() {
             return let_go(&mut held);
         }
+        self.visit(held)
+    }
+
+    /// As [`Shared::pump`], on the thread that has the turn.
+    pub fn visit<'s>(self: &'s Arc<Shared>, mut held: Held<'s>) {
         let _inside = inside::Inside::begin(Arc::as_ptr(self) as usize);
-        let mut visit = Visit::default();
+        let mut visit = Visit::new();
         self.take_steps(&mut held, &mut visit);
-        let_go(&mut held);
+        self.leave(&mut held, &mut visit);
         // The context before is made current again by a driver call: not under the lock.
         drop(visit);
+    }
+
+    /// Lets go of the lock, behind the turn. Other threads may have left tasks until then, and go on.
+    #[inline]
+    fn leave<'s>(self: &'s Arc<Shared>, held: &mut Held<'s>, visit: &mut Visit<'s>) {
+        let is_attended = held.turn.is_taken();
+        let_go(held);
+        if !is_attended && self.intake.has_late_news() {
+            self.look_again(held, visit);
+        }
+    }
+
+    #[inline(never)]
+    fn look_again<'s>(self: &'s Arc<Shared>, held: &mut Held<'s>, visit: &mut Visit<'s>) {
+        let mut is_attended = false;
+        while self.intake.has_late_news() && !is_attended {
+            held.take_again();
+            held.look_in();
+            visit.left = (visit.left - 1).max(1);
+            if held.turn.begin() {
+                self.take_steps(held, visit);
+            }
+            // By another thread, or by the one on watch.
+            is_attended = held.turn.is_taken();
+            let_go(held);
+        }
     }
 
     /// As [`Shared::pump`], beginning with a launch at hand. No thread has the turn, and there is no other step.
@@ -98,8 +145,9 @@ impl Shared {
     pub fn pump_from<'s>(self: &'s Arc<Shared>, held: &mut Held<'s>, launching: Launching) {
         held.turn.begin();
         let _inside = inside::Inside::begin(Arc::as_ptr(self) as usize);
-        let mut visit = Visit::default();
-        let_go(held);
+        let mut visit = Visit::new();
+        // Nothing has changed that a thread waits for.
+        held.pause();
         self.launch_here(held, launching, &mut visit, &[]);
         held.collect();
         if held.may_have_step() {
@@ -107,14 +155,15 @@ impl Shared {
         } else {
             held.turn.end()
         }
-        let_go(held);
+        self.leave(held, &mut visit);
         drop(visit);
     }
 
     #[inline(never)]
     fn take_steps<'s>(self: &'s Arc<Shared>, held: &mut Held<'s>, visit: &mut Visit<'s>) {
         let mut joins = std::mem::take(&mut held.joins);
-        take_steps(held, &mut joins, STEPS_MAX, |held, step, joins| {
+        let mut left = visit.left;
+        take_steps(held, &mut joins, &mut left, |held, step, joins| {
             let_go(held);
             match step {
                 Step::Launch(launching) => self.launch_here(held, launching, visit, joins),
@@ -123,6 +172,7 @@ impl Shared {
             held.collect();
         });
         held.joins = joins;
+        visit.left = left;
     }
 
     /// Takes a step that is no launch, and the lock again to report it.
@@ -243,22 +293,26 @@ impl Shared {
     }
 
     /// Waits in the host's time until `is_over` holds. The thread on watch looks often meanwhile.
-    pub fn wait(&self, is_over: &mut (dyn FnMut() -> bool + Send)) -> Wait {
-        self.awaited(|host| host.wait_until(None, is_over))
+    pub fn wait(self: &Arc<Shared>, is_over: &mut (dyn FnMut() -> bool + Send)) -> Wait {
+        self.awaited(|host| {
+            let is_virtual = host.is_virtual();
+            host.wait_until(None, &mut || {
+                // This thread has nothing else to do, and most often the tasks are its own.
+                if !is_virtual && self.intake.has_news() && !self.intake.is_attended() {
+                    self.look_in();
+                }
+                is_over()
+            })
+        })
     }
 
     /// Runs a wait for work of the tasks. The completion thread looks often meanwhile.
     pub fn awaited<T>(&self, wait: impl FnOnce(&dyn hal::Host) -> T) -> T {
-        self.waits(1);
+        self.waiting.fetch_add(1, Ordering::Relaxed);
+        self.enter().sleepers.has_news = true;
         let end = wait(self.driver.host());
-        self.waits(-1);
+        self.waiting.fetch_sub(1, Ordering::Relaxed);
         end
-    }
-
-    fn waits(&self, more: i32) {
-        let mut held = self.enter();
-        held.waiting = held.waiting.saturating_add_signed(more);
-        held.sleepers.has_news |= more > 0;
     }
 
     /// One task comes after another.
@@ -290,7 +344,10 @@ impl Drop for Shared {
 
 impl Inside for Shared {
     fn completes(&self, node: NodeId, other: NodeId) -> Result<(), Error> {
-        Ok(self.enter().graph.before_at(node, other, graph::Mark::Complete)?)
+        let mut held = self.enter();
+        // The other one may have been left to this thread.
+        held.look_in();
+        Ok(held.graph.before_at(node, other, graph::Mark::Complete)?)
     }
 
     fn sync_point(&self, node: NodeId) -> Result<(), Error> {
@@ -308,14 +365,19 @@ impl Inside for Shared {
 }
 
 /// The context of the device is current: from the first step that needs it until this is dropped.
-#[derive(Default)]
 struct Visit<'s> {
     is_home: bool,
+    /// The steps that the thread may still take.
+    left: u32,
     /// Another one was current before.
     entered: Option<contexts::Entered<'s>>,
 }
 
 impl<'s> Visit<'s> {
+    fn new() -> Visit<'s> {
+        Visit { is_home: false, left: STEPS_MAX, entered: None }
+    }
+
     #[inline]
     fn begin(&mut self, shared: &'s Shared) -> hal::Result<()> {
         if self.is_home || shared.overtake.cuda_context().is_entered() {

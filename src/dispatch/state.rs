@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use graph::{Cause, Graph, NodeId, Priority, Stage};
+use graph::{Cause, Graph, Kind, NodeId, Priority, Stage};
 
+use crate::dispatch::arrivals::{Arrivals, Batch};
 use crate::dispatch::body::{Bodies, Dead};
 use crate::dispatch::expectations::Expectations;
 use crate::dispatch::faults::Faults;
@@ -13,12 +14,14 @@ use crate::dispatch::statistics::DispatchStatistics;
 use crate::dispatch::turn::Turn;
 use crate::work::fault::{Error, Fault, Reason};
 use crate::work::outcome::Outcome;
-use crate::work::set::Set;
+use crate::work::set::{Set, SetId};
+use crate::work::sets::Sets;
 
 /// All that the threads of the dispatcher share, but for the driver and the streams.
 pub(crate) struct State {
     pub graph: Graph,
     pub bodies: Bodies,
+    pub sets: Sets,
     pub marks: Vec<Marks>,
     pub faults: Faults,
     pub statistics: DispatchStatistics,
@@ -29,8 +32,14 @@ pub(crate) struct State {
     /// The device is lost, for this cause, and its lanes are not at rest yet.
     pub losing: Option<Cause>,
     pub sleepers: Sleepers,
-    /// Threads that wait for tasks.
-    pub waiting: u32,
+    /// Tasks that other threads have left for the one with the turn.
+    pub intake: Arc<Arrivals>,
+    /// The batch at hand, while none is.
+    pub batch: Batch,
+    /// Nodes that have failed since all of the intake was looked at.
+    pub failed: Vec<(NodeId, Cause)>,
+    /// Functions for worker threads that have not ended.
+    pub functions: u32,
     /// All lanes are to be marked.
     pub flush: bool,
     /// A lane may be wanting a mark. Without it no lane is.
@@ -58,7 +67,7 @@ impl Sleeps for State {
 
 impl State {
     /// The node to which others refer by this name.
-    pub fn named(&mut self, name: &str, set: &Arc<Set>) -> Result<(NodeId, Arc<Outcome>), Error> {
+    pub fn named(&mut self, name: &str, set: &Set) -> Result<(NodeId, Arc<Outcome>), Error> {
         let node = self.graph.named(name)?;
         if let Some(body) = self.bodies.get(node) {
             return Ok((node, Arc::clone(&body.outcome)));
@@ -94,24 +103,40 @@ impl State {
     #[inline(never)]
     fn collect_ended(&mut self) {
         while let Some(ended) = self.graph.ended() {
-            let error = ended.outcome.err().map(|cause| self.error(ended.node, cause));
+            let error = ended.outcome.err().map(|cause| self.failure(ended.node, cause));
             let Some(body) = self.bodies.get(ended.node) else { continue };
-            let Some(set) = body.set.take() else { continue };
+            let id = std::mem::replace(&mut body.set, SetId::NONE);
             let is_to_be_told = match error {
+                None if !body.is_wanted => body.outcome.set_done_alone(),
                 None => body.outcome.set_done(),
-                Some(error) => body.fail(error, &set),
+                Some(error) => body.fail(error, self.sets.get(id)),
             };
-            // A thread that finds the set idle finds all outcomes.
-            set.ended();
+            self.sets.ended(id);
             self.sleepers.has_news |= self.expectations.ended(body.kind, body.priority);
+            self.functions -= u32::from(body.kind == Kind::Host);
             body.bury(is_to_be_told, &mut self.dead);
         }
     }
 
+    /// The error of a node that is about to leave.
     #[cold]
-    fn error(&mut self, node: NodeId, cause: Cause) -> Error {
+    fn failure(&mut self, node: NodeId, cause: Cause) -> Error {
+        self.failed.push((node, cause));
         let (fault, task) = (self.faults.get(cause), self.graph.label(node).to_string());
         if fault.task == task { Error::Failed(fault) } else { Error::NotRun { task, fault } }
+    }
+
+    /// A node is of this kind and priority. The copies of a new task are expected.
+    #[inline]
+    pub fn expect(&mut self, kind: Kind, priority: Priority) {
+        match kind {
+            Kind::Copy(_) => {
+                let expected = self.expectations.begun(kind, priority);
+                debug_assert!(expected.is_ok(), "other priorities than the copy layer's are refused: {expected:?}");
+            }
+            Kind::Host => self.functions += 1,
+            _ => {}
+        }
     }
 
     /// The points that a node waits for on the device are to be marked.

@@ -45,6 +45,7 @@ impl Steps for State {
         if self.is_closed {
             return None;
         }
+        self.look_in();
         if self.has_lifts()
             && let Some(lift) = self.lift_step()
         {
@@ -72,8 +73,12 @@ impl State {
     /// Whether there may be a step to take.
     #[inline]
     pub fn may_have_step(&self) -> bool {
-        let is_busy = self.flush | self.may_want | self.losing.is_some();
-        is_busy || self.has_lifts() || self.graph.has_device_node() || self.graph.has_light_function()
+        let is_busy = self.flush | self.may_want | self.losing.is_some() | self.intake.has_news();
+        is_busy
+            || !self.failed.is_empty()
+            || self.has_lifts()
+            || self.graph.has_device_node()
+            || self.graph.has_light_function()
     }
 
     /// Whether a node that is ready now is the next step, and the thread that finds it so takes it.

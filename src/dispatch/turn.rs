@@ -4,6 +4,9 @@
 //! lock. `src/dispatch/models.rs` checks it.
 
 use std::ops::DerefMut;
+use std::sync::Arc;
+
+use hal::primitive::{AtomicBool, Ordering};
 
 /// A thread takes so many steps before it hands over.
 pub(crate) const STEPS_MAX: u32 = 256;
@@ -11,28 +14,39 @@ pub(crate) const STEPS_MAX: u32 = 256;
 /// The turn, which is a part of the state behind the lock.
 #[derive(Debug, Default)]
 pub(crate) struct Turn {
-    is_taken: bool,
-    /// Steps are left that no thread takes: the thread on watch is to do that.
+    /// Changed with the lock held; threads without it see whether there is one that will look into the intake.
+    is_taken: Arc<AtomicBool>,
+    /// It is the turn of the thread on watch, which has not come yet. No other thread takes it meanwhile: the state
+    /// would go from processor to processor.
     is_handed_over: bool,
 }
 
 impl Turn {
+    /// The sign that a thread has it.
+    pub fn sign(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.is_taken)
+    }
+
     /// Takes the turn, unless another thread has it.
     #[inline]
     pub fn begin(&mut self) -> bool {
-        !std::mem::replace(&mut self.is_taken, true)
+        let is_free = !self.is_taken();
+        if is_free {
+            self.is_taken.store(true, Ordering::Relaxed);
+        }
+        is_free
     }
 
     /// Gives the turn back.
     #[inline]
     pub fn end(&mut self) {
-        self.is_taken = false;
+        self.is_taken.store(false, Ordering::Relaxed);
     }
 
     /// Whether a thread has it.
     #[inline]
     pub fn is_taken(&self) -> bool {
-        self.is_taken
+        self.is_taken.load(Ordering::Relaxed)
     }
 
     /// Whether steps are left for the thread on watch.
@@ -40,7 +54,7 @@ impl Turn {
         self.is_handed_over
     }
 
-    /// The thread on watch takes the steps that are left. Returns whether there may be some.
+    /// The thread on watch takes the steps that are left, if the turn was handed over: it has that now.
     pub fn resume(&mut self) -> bool {
         std::mem::take(&mut self.is_handed_over)
     }
@@ -62,26 +76,25 @@ pub(crate) trait Steps {
 }
 
 /// Takes the steps that can be taken, on the thread that has begun its turn, and ends that. `take` takes one, without
-/// the lock, and takes that again. The thread on watch goes on after `most` steps: a thread that submits one task does
-/// not have to dispatch those of all others for ever.
+/// the lock, and takes that again. The thread on watch goes on when none are left to this one: a thread that submits
+/// one task does not have to dispatch those of all others for ever.
 #[inline]
 pub(crate) fn take_steps<H, S>(
     held: &mut H,
     kit: &mut S::Kit,
-    most: u32,
+    left: &mut u32,
     mut take: impl FnMut(&mut H, S::Step, &mut S::Kit),
 ) where
     H: DerefMut<Target = S>,
     S: Steps,
 {
-    let mut steps = 0;
     while let Some(step) = held.step(kit) {
         take(held, step, kit);
-        steps += 1;
-        if steps == most {
+        *left -= 1;
+        if *left == 0 {
             held.turn().is_handed_over = true;
             held.tell();
-            break;
+            return;
         }
     }
     held.turn().end();

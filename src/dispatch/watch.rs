@@ -1,6 +1,7 @@
 //! The watch: the thread that keeps it looks at the marks of all lanes, and reports those that the device has come to.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use graph::NodeId;
 use hal::{CaptureMode, Host, Nanos};
@@ -22,6 +23,8 @@ const LOOK_SPANS: (Nanos, Nanos) = (Nanos::from_us(1), Nanos::from_us(200));
 const LOOKS: (u64, u64) = (64, 16);
 /// The longest time between two looks while a thread waits. Its processor is free for that.
 const LOOK_SPAN_AWAITED: Nanos = Nanos::from_us(5);
+/// A report is left to other threads for so long. They look all the time.
+const REPORT_SPAN: Nanos = Nanos::from_us(3);
 /// A thread that sleeps for less than this oversleeps by more: it spins.
 const SLEEP_MIN: Nanos = Nanos::from_us(100);
 
@@ -45,8 +48,9 @@ type Marks = Vec<(u8, Mark)>;
 
 /// The end of a look at the state.
 enum Look {
-    /// These marks are pending, and the next look is at this time at the latest.
-    At(Marks, Nanos),
+    /// These marks are pending, and the next look is at this time at the latest. Another thread may take the report of
+    /// an end: no function waits for it, and this thread has not the turn.
+    At(Marks, Nanos, bool),
     /// The device is lost, and its nodes have not ended.
     Lost,
     /// Nothing is pending; there is something to look at again at this time, if any.
@@ -64,14 +68,14 @@ pub(crate) fn watch(shared: &Arc<Shared>, host: &dyn Host, bell: &Bell) -> Optio
         match look(shared, now, &mut uncovered) {
             Look::Lost => shared.end_lost(host),
             Look::Nothing(again) => bell.wait(host, again, &mut news),
-            Look::At(marks, _) if ask(shared, &marks) => {
+            Look::At(marks, _, may_share) if ask(shared, &marks, host, may_share) => {
                 if let Some(next) = leave(shared) {
                     drop(post);
                     return Some(next);
                 }
             }
-            Look::At(_, again) if again.since(now) < SLEEP_MIN => host.sleep(again.since(now)),
-            Look::At(_, again) => bell.wait(host, Some(again), &mut news),
+            Look::At(_, again, _) if again.since(now) < SLEEP_MIN => host.sleep(again.since(now)),
+            Look::At(_, again, _) => bell.wait(host, Some(again), &mut news),
         }
     }
     None
@@ -121,7 +125,7 @@ fn look(shared: &Arc<Shared>, now: Nanos, uncovered: &mut Option<Uncovered>) -> 
     let mut held = shared.enter();
     held.expectations.look(now);
     if held.turn.resume() {
-        shared.pump(held);
+        shared.visit(held);
         held = shared.enter();
     }
     *uncovered = still_uncovered(&held.marks, uncovered.take(), now);
@@ -135,6 +139,7 @@ fn look(shared: &Arc<Shared>, now: Nanos, uncovered: &mut Option<Uncovered>) -> 
         return Look::Lost;
     }
     let is_handed_over = held.turn.is_handed_over();
+    let may_share = !is_handed_over && held.functions == 0;
     held.sleepers.watcher_sleeps(is_handed_over);
     let marks: Marks = (0..).zip(&held.marks).filter_map(|(lane, marks)| Some((lane, marks.first()?))).collect();
     let flush_at = uncovered.as_ref().map(Uncovered::flush_at);
@@ -142,9 +147,9 @@ fn look(shared: &Arc<Shared>, now: Nanos, uncovered: &mut Option<Uncovered>) -> 
         let linger_until = held.expectations.is_lingering().then(|| now + LINGER);
         return Look::Nothing(flush_at.or(linger_until));
     };
-    let longest = if held.waiting > 0 { LOOK_SPAN_AWAITED } else { LOOK_SPANS.1 };
+    let longest = if shared.waiting.load(Ordering::Relaxed) > 0 { LOOK_SPAN_AWAITED } else { LOOK_SPANS.1 };
     let again = now + look_span(now.since(newest)).min(longest);
-    Look::At(marks, flush_at.map_or(again, |flush_at| flush_at.min(again)))
+    Look::At(marks, flush_at.map_or(again, |flush_at| flush_at.min(again)), may_share)
 }
 
 /// The points that no mark stands for, if there are any.
@@ -169,7 +174,7 @@ fn look_span(pending: Nanos) -> Nanos {
 }
 
 /// Asks about these marks. Returns whether the device has come to one.
-fn ask(shared: &Arc<Shared>, marks: &[(u8, Mark)]) -> bool {
+fn ask(shared: &Arc<Shared>, marks: &[(u8, Mark)], host: &dyn Host, may_share: bool) -> bool {
     let mut reached = Vec::new();
     for (lane, mark) in marks {
         match shared.driver.event_query(mark.event) {
@@ -188,6 +193,10 @@ fn ask(shared: &Arc<Shared>, marks: &[(u8, Mark)]) -> bool {
     }
     // Asked after the marks: work behind a lost copy goes on when the layer knows of the loss.
     let is_any_copy_lost = shared.overtake.loss().is_err();
+    // A function that becomes ready is run by this thread, at once.
+    if !is_any_copy_lost && may_share && report(shared, &reached, host) {
+        return true;
+    }
     let mut held = shared.enter();
     if is_any_copy_lost {
         held.fail_lost();
@@ -196,5 +205,28 @@ fn ask(shared: &Arc<Shared>, marks: &[(u8, Mark)]) -> bool {
         held.reached(lane, mark);
     }
     shared.pump(held);
+    true
+}
+
+/// Leaves the marks that the device has come to for the thread that submits or waits: it has the state at hand, and
+/// most often the tasks are its own. Returns whether one has taken them, and then the state is as if this thread had.
+fn report(shared: &Arc<Shared>, reached: &[(u8, Mark)], host: &dyn Host) -> bool {
+    let is_awaited = || shared.waiting.load(Ordering::Relaxed) > 0;
+    if host.is_virtual() || !(shared.intake.is_attended() || is_awaited()) {
+        return false;
+    }
+    let (index, mut desk) = shared.intake.inner();
+    for &(lane, mark) in reached {
+        desk.batch.reached(lane, mark);
+    }
+    drop(desk);
+    shared.intake.post(index);
+    let until = host.now() + REPORT_SPAN;
+    while shared.intake.has_news_of(index) && host.now() < until {
+        host.pause();
+    }
+    if shared.intake.has_news_of(index) {
+        shared.look_in();
+    }
     true
 }

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use graph::{Kind, Mark, NodeId, Priority, Refused, Spec};
 use smallvec::SmallVec;
 
+use crate::dispatch::arrivals::Arrival;
+use crate::dispatch::intake::Desk;
 use crate::dispatch::shared::{Held, Shared};
 use crate::dispatch::state::State;
 use crate::dispatch::step::Launching;
@@ -25,7 +27,7 @@ type Nodes = SmallVec<[NodeId; FEW]>;
 #[must_use = "a task does nothing until it is submitted"]
 pub struct TaskBuilder<'t, 'n> {
     shared: &'t Arc<Shared>,
-    set: &'t Arc<Set>,
+    set: &'t Set,
     name: &'n str,
     work: Work,
     /// The first tasks that it comes after.
@@ -48,7 +50,7 @@ impl<'t, 'n> TaskBuilder<'t, 'n> {
     #[inline]
     pub(crate) fn new(
         shared: &'t Arc<Shared>,
-        set: &'t Arc<Set>,
+        set: &'t Set,
         name: &'n str,
         kind: Kind,
         work: Work,
@@ -93,6 +95,14 @@ impl<'t, 'n> TaskBuilder<'t, 'n> {
 
     /// Submits the task, and dispatches it if it is ready.
     pub fn submit(self) -> Result<Handle, Error> {
+        if self.shared.intake.is_attended() && self.is_plain() {
+            return self.submit_beside();
+        }
+        self.submit_here()
+    }
+
+    #[inline]
+    fn submit_here(self) -> Result<Handle, Error> {
         let mut held = self.shared.enter_here()?;
         match self.launch_at_once(&mut held) {
             Some((node, lane)) => Ok(self.submit_running(&mut held, node, lane)),
@@ -100,15 +110,47 @@ impl<'t, 'n> TaskBuilder<'t, 'n> {
         }
     }
 
+    /// Whether it is a task of the device that waits for one other task at most, and for its turn.
+    #[inline]
+    fn is_plain(&self) -> bool {
+        let has_launch = self.after[1].is_none() && self.more.is_none() && matches!(self.work, Work::Launch(_));
+        has_launch && self.references == 0 && !self.set.is_stopped()
+    }
+
+    /// Whether the task before it is one to come after, for a task that is plain.
+    #[inline]
+    fn may_follow(&self) -> bool {
+        let is_usable = |first: &&Handle| first.is_of(self.shared) && !first.shared_outcome().has_failed();
+        self.after[0].iter().all(is_usable)
+    }
+
+    /// Leaves the task to the thread that has the turn, which takes it without being waited for.
+    #[inline(never)]
+    fn submit_beside(self) -> Result<Handle, Error> {
+        let (shared, intake) = (self.shared, &self.shared.intake);
+        let is_known = shared.process.is_this() && shared.overtake.priorities().contains(self.priority);
+        if !is_known {
+            return self.submit_here();
+        }
+        // Looked at with the desk at hand: a task that fails later finds this one there.
+        let may_leave = |desk: &Desk<_, _>| !desk.is_closed && self.may_follow();
+        let Some((index, mut desk, (node, outcome))) = shared.number(may_leave) else { return self.submit_here() };
+        let TaskBuilder { set, name, work, after, kind, priority, .. } = self;
+        if let Work::Launch(work) = work {
+            let (after, set) = (after[0].map(Handle::node), set.id());
+            desk.batch.submit(Arrival { node, after, set, kind, priority, work }, name);
+        }
+        drop(desk);
+        if intake.post(index) {
+            shared.look_in();
+        }
+        Ok(Handle::new(node, outcome))
+    }
+
     /// Appends the task to the graph, if it is to be launched now by this thread. If it is not, nothing has changed.
     #[inline]
     fn launch_at_once(&self, held: &mut State) -> Option<(NodeId, u8)> {
-        let is_plain = self.after[1].is_none() && self.more.is_none() && matches!(self.work, Work::Launch(_));
-        if !is_plain || self.set.is_stopped() || !held.may_launch_at_once() {
-            return None;
-        }
-        let is_usable = |first: &&Handle| first.is_of(self.shared) && !first.shared_outcome().has_failed();
-        if !self.after[0].iter().all(is_usable) {
+        if !self.is_plain() || !held.may_launch_at_once() || !self.may_follow() {
             return None;
         }
         held.graph.append_running(&self.spec(self.after[0].map(Handle::node).as_slice()))
@@ -119,8 +161,8 @@ impl<'t, 'n> TaskBuilder<'t, 'n> {
         let TaskBuilder { shared, set, work, kind, priority, .. } = self;
         let body = held.bodies.add(node, set);
         (body.kind, body.priority) = (kind, priority);
-        let handle = Handle::new(shared, node, Arc::clone(&body.outcome));
-        expect(held, shared, kind, priority);
+        let handle = Handle::new(node, Arc::clone(&body.outcome));
+        held.expect(kind, priority);
         if let Work::Launch(work) = work {
             let can_begin = held.marks[usize::from(lane)].can_begin();
             shared.pump_from(held, Launching { node, turn: 0, lane, priority, can_begin, work });
@@ -147,7 +189,7 @@ impl<'t, 'n> TaskBuilder<'t, 'n> {
         let outcome = Arc::clone(&held.bodies.add(node, set).outcome);
         self.describe(&mut held, node, &after);
         shared.pump(held);
-        Ok(Handle::new(shared, node, outcome))
+        Ok(Handle::new(node, outcome))
     }
 
     /// Submits the task as the one to which others refer by its name ([`crate::task::Tasks::named`]).
@@ -165,7 +207,7 @@ impl<'t, 'n> TaskBuilder<'t, 'n> {
             held.graph.release(node)?;
         }
         shared.pump(held);
-        Ok(Handle::new(shared, node, outcome))
+        Ok(Handle::new(node, outcome))
     }
 
     /// The tasks that it comes after.
@@ -207,9 +249,9 @@ impl<'t, 'n> TaskBuilder<'t, 'n> {
     fn after_a_failure(&self) -> Option<Handle> {
         let failed = self.before().find(|task| task.shared_outcome().has_failed())?;
         let fault = failed.outcome()?.err()?.fault()?;
-        let outcome: Arc<Outcome> = Arc::default();
+        let outcome = Outcome::new(failed.shared_outcome().home());
         outcome.set_failed(Error::NotRun { task: format!("{:?}", self.name), fault });
-        Some(Handle::new(self.shared, failed.node(), outcome))
+        Some(Handle::new(failed.node(), outcome))
     }
 
     #[inline]
@@ -224,18 +266,9 @@ impl<'t, 'n> TaskBuilder<'t, 'n> {
             // Work before it may have been submitted without a mark.
             after.iter().for_each(|first| held.want(*first));
         }
-        expect(held, self.shared, self.kind, self.priority);
+        held.expect(self.kind, self.priority);
         if let Some(body) = held.bodies.get(node) {
             (body.kind, body.priority, body.work) = (self.kind, self.priority, self.work);
         }
-    }
-}
-
-/// The copies of a new task are expected.
-#[inline]
-fn expect(state: &mut State, shared: &Shared, kind: Kind, priority: Priority) {
-    if matches!(kind, Kind::Copy(_)) {
-        let expected = state.expectations.begun(&shared.overtake, kind, priority);
-        debug_assert!(expected.is_ok(), "the graph refuses other priorities than the copy layer's: {expected:?}");
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use graph::{NodeId, Priority, Stage};
@@ -20,23 +20,22 @@ use crate::work::outcome::Outcome;
 /// closed.
 #[derive(Clone)]
 pub struct Handle {
-    shared: Weak<Shared>,
     node: NodeId,
     outcome: Arc<Outcome>,
 }
 
 impl Handle {
-    pub(crate) fn new(shared: &Arc<Shared>, node: NodeId, outcome: Arc<Outcome>) -> Handle {
-        Handle { shared: shared.weak(), node, outcome }
+    pub(crate) fn new(node: NodeId, outcome: Arc<Outcome>) -> Handle {
+        Handle { node, outcome }
     }
 
     /// Whether its task is of this dispatcher.
     pub(crate) fn is_of(&self, shared: &Arc<Shared>) -> bool {
-        std::ptr::eq(self.shared.as_ptr(), Arc::as_ptr(shared))
+        std::ptr::addr_eq(self.outcome.home().as_ptr(), Arc::as_ptr(shared))
     }
 
     fn shared(&self) -> Result<Arc<Shared>, Error> {
-        self.shared.upgrade().ok_or(Error::Closed)
+        self.outcome.home().upgrade().and_then(|home| home.downcast().ok()).ok_or(Error::Closed)
     }
 
     pub(crate) fn shared_outcome(&self) -> &Arc<Outcome> {
@@ -68,7 +67,7 @@ impl Handle {
             return outcome;
         }
         let shared = self.shared()?;
-        shared.want(self.node)?;
+        shared.want_soon(self.node)?;
         let end = shared.wait(&mut || self.outcome.is_known());
         match self.outcome.get() {
             Some(outcome) => outcome,
@@ -125,7 +124,7 @@ impl Submitted for Handle {
     }
 
     fn home(&self) -> usize {
-        self.shared.as_ptr().addr()
+        self.outcome.home().as_ptr().cast::<()>().addr()
     }
 
     fn label(&self) -> String {

@@ -13,14 +13,25 @@ use crate::task::handle::Handle;
 use crate::work::fault::{Error, Fault};
 use crate::work::function::{Launches, Work, WorkResult};
 use crate::work::lane::Submitted;
-use crate::work::set::Set;
+use crate::work::set::{Set, SetId};
 
 /// A set of tasks, to which tasks are submitted. Clones are the same set. It keeps the streams of its dispatcher open,
 /// also when that has been closed: drop it with the dispatcher.
 #[derive(Clone)]
-pub struct Tasks {
+pub struct Tasks(Arc<Membership>);
+
+/// The part that clones of a set share.
+struct Membership {
     shared: Arc<Shared>,
     set: Arc<Set>,
+}
+
+impl Drop for Membership {
+    fn drop(&mut self) {
+        if let Ok(mut held) = self.shared.enter_here() {
+            held.sets.let_go(self.set.id());
+        }
+    }
 }
 
 impl Tasks {
@@ -33,30 +44,34 @@ impl Tasks {
     /// A new set with a name: the names of its tasks ([`Tasks::named`]) are its own.
     #[must_use]
     pub fn with_name(dispatcher: &Dispatcher, name: &str) -> Tasks {
-        Tasks { shared: Arc::clone(dispatcher.shared()), set: Arc::new(Set::new(name)) }
+        let shared = Arc::clone(dispatcher.shared());
+        // In the child of a fork it is one that no task is submitted to.
+        let set = shared.enter_here().map(|mut held| held.sets.add(name));
+        let set = set.unwrap_or_else(|_| Arc::new(Set::new(name, SetId::NONE)));
+        Tasks(Arc::new(Membership { shared, set }))
     }
 
     /// The dispatcher.
     pub(crate) fn shared(&self) -> &Arc<Shared> {
-        &self.shared
+        &self.0.shared
     }
 
     /// From now on submitted tasks wait until the set is started (PX-01).
     pub fn stop(&self) {
-        let Ok(mut held) = self.shared.enter_here() else { return };
-        if self.set.stop() {
+        let Ok(mut held) = self.0.shared.enter_here() else { return };
+        if self.0.set.stop() {
             held.graph.end_simulation();
         }
-        self.shared.pump(held);
+        self.0.shared.pump(held);
     }
 
     /// Starts the tasks that have been submitted since the set was stopped, as far as nothing else holds them.
     pub fn start(&self) -> Result<(), Error> {
-        let mut held = self.shared.enter_here()?;
-        let Some(waiting) = self.set.start() else { return Ok(()) };
+        let mut held = self.0.shared.enter_here()?;
+        let Some(waiting) = self.0.set.start() else { return Ok(()) };
         held.graph.begin_simulation();
         let released = waiting.into_iter().try_for_each(|node| held.graph.release(node));
-        self.shared.pump(held);
+        self.0.shared.pump(held);
         Ok(released?)
     }
 
@@ -64,16 +79,16 @@ impl Tasks {
     /// a reference until then. If that is released instead ([`Handle::release`]), the tasks after it run without it
     /// (PX-05).
     pub fn named(&self, name: &str) -> Result<Handle, Error> {
-        let mut held = self.shared.enter_here()?;
-        let (node, outcome) = held.named(&self.set.name_of(name), &self.set)?;
+        let mut held = self.0.shared.enter_here()?;
+        let (node, outcome) = held.named(&self.0.set.name_of(name), &self.0.set)?;
         drop(held);
-        Ok(Handle::new(&self.shared, node, outcome))
+        Ok(Handle::new(node, outcome))
     }
 
     /// The first failure of a task of the set.
     #[must_use]
     pub fn failure(&self) -> Option<Arc<Fault>> {
-        self.set.failure()
+        self.0.set.failure()
     }
 
     /// A task that copies from the host to the device. `launch` submits the copies to the lane that it is given.
@@ -94,7 +109,13 @@ impl Tasks {
     #[inline]
     fn launching<'n>(&self, name: &'n str, kind: Kind, launch: impl Launches) -> TaskBuilder<'_, 'n> {
         let mut launch = launch;
-        TaskBuilder::new(&self.shared, &self.set, name, kind, Work::Launch(Box::new(move |lane| launch.launch(lane))))
+        TaskBuilder::new(
+            &self.0.shared,
+            &self.0.set,
+            name,
+            kind,
+            Work::Launch(Box::new(move |lane| launch.launch(lane))),
+        )
     }
 
     /// A function of the host, for a worker thread. It starts when the work of the device before it is complete.
@@ -103,7 +124,7 @@ impl Tasks {
         name: &'n str,
         run: impl FnOnce() -> WorkResult<()> + Send + 'static,
     ) -> TaskBuilder<'_, 'n> {
-        TaskBuilder::new(&self.shared, &self.set, name, Kind::Host, Work::Function(Box::new(run)))
+        TaskBuilder::new(&self.0.shared, &self.0.set, name, Kind::Host, Work::Function(Box::new(run)))
     }
 
     /// A short function of the host, for the thread that finds it ready. It must not wait.
@@ -112,17 +133,17 @@ impl Tasks {
         name: &'n str,
         run: impl FnOnce() -> WorkResult<()> + Send + 'static,
     ) -> TaskBuilder<'_, 'n> {
-        TaskBuilder::new(&self.shared, &self.set, name, Kind::Light, Work::Function(Box::new(run)))
+        TaskBuilder::new(&self.0.shared, &self.0.set, name, Kind::Light, Work::Function(Box::new(run)))
     }
 
     /// A task without work, which joins others.
     pub fn join<'n>(&self, name: &'n str) -> TaskBuilder<'_, 'n> {
-        TaskBuilder::new(&self.shared, &self.set, name, Kind::Empty, Work::Nothing)
+        TaskBuilder::new(&self.0.shared, &self.0.set, name, Kind::Empty, Work::Nothing)
     }
 
     /// A group: its tasks of the device are dispatched when it is dropped, and not before (PX-12).
     pub fn group(&self) -> Result<Group, Error> {
-        self.shared.enter_here()?.graph.begin_group();
+        self.0.shared.enter_here()?.graph.begin_group();
         // From here on dropping it ends the group.
         let mut group = Group { tasks: self.clone(), before: None, behind: None };
         group.before = Some(self.join("before the group").held().submit()?);
@@ -132,13 +153,13 @@ impl Tasks {
 
     /// Waits until all tasks of the set have ended. Not for the functions of tasks.
     pub fn wait(&self) -> Result<(), Error> {
-        if self.set.is_idle() {
+        let mut held = self.0.shared.enter_here()?;
+        if self.0.set.is_idle() {
             return Ok(());
         }
-        let mut held = self.shared.enter_here()?;
         held.flush = true;
-        self.shared.pump(held);
-        let end = self.shared.wait(&mut || self.set.is_idle());
+        self.0.shared.pump(held);
+        let end = self.0.shared.wait(&mut || self.0.set.is_idle());
         match end {
             Wait::Stuck => Err(Error::Stuck { task: self.oldest() }),
             _ => Ok(()),
@@ -147,8 +168,8 @@ impl Tasks {
 
     /// A task of the set that has not ended, for an error.
     fn oldest(&self) -> String {
-        let Ok(mut held) = self.shared.enter_here() else { return "(none)".to_owned() };
-        let of_this_set = |body: &&mut Body| body.set.as_ref().is_some_and(|set| Arc::ptr_eq(set, &self.set));
+        let Ok(mut held) = self.0.shared.enter_here() else { return "(none)".to_owned() };
+        let of_this_set = |body: &&mut Body| body.set == self.0.set.id();
         let node: Option<NodeId> = held.bodies.iter_mut().find(of_this_set).map(|body| body.node);
         node.map_or_else(|| "(none)".to_owned(), |node| held.graph.label(node).to_string())
     }
@@ -156,7 +177,7 @@ impl Tasks {
 
 impl std::fmt::Debug for Tasks {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Tasks").field("set", &self.set).finish_non_exhaustive()
+        f.debug_struct("Tasks").field("set", &self.0.set).finish_non_exhaustive()
     }
 }
 
@@ -185,7 +206,7 @@ impl Group {
 
 impl Drop for Group {
     fn drop(&mut self) {
-        let shared = &self.tasks.shared;
+        let shared = &self.tasks.0.shared;
         let release = |join: &Option<Handle>| {
             if let Some(join) = join
                 && let Err(error) = shared.release(join.node())

@@ -6,3 +6,4 @@ pub(crate) mod kernel;
 pub(crate) mod lane;
 pub(crate) mod outcome;
 pub(crate) mod set;
+pub(crate) mod sets;

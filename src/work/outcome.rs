@@ -1,9 +1,10 @@
 //! The outcome of a task, which its node and its handles share.
 
-use std::sync::Arc;
+use std::any::Any;
+use std::sync::{Arc, Weak};
 use std::task::Waker;
 
-use hal::primitive::{AtomicU8, Mutex, Ordering, lock};
+use hal::primitive::{AtomicU8, Mutex, Ordering, fence, lock};
 
 use crate::work::fault::Error;
 
@@ -14,11 +15,16 @@ const AWAITED: u8 = 1;
 const DONE: u8 = 2;
 const FAILED: u8 = 3;
 
+/// The dispatcher of a task. A handle keeps nothing of one that is closed.
+pub(crate) type Home = Weak<dyn Any + Send + Sync>;
+
 /// An outcome that is still to come, or has.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Outcome {
     state: AtomicU8,
     told: Mutex<Told>,
+    /// Here and not in each handle: threads that submit would count handles at one place.
+    home: Home,
 }
 
 #[derive(Debug, Default)]
@@ -29,6 +35,17 @@ struct Told {
 }
 
 impl Outcome {
+    /// One that is to come.
+    pub fn new(home: &Home) -> Arc<Outcome> {
+        Arc::new(Outcome { state: AtomicU8::new(PENDING), told: Mutex::default(), home: Weak::clone(home) })
+    }
+
+    /// The dispatcher of its task.
+    #[inline]
+    pub fn home(&self) -> &Home {
+        &self.home
+    }
+
     /// Whether the task has ended.
     #[inline]
     pub fn is_known(&self) -> bool {
@@ -55,6 +72,15 @@ impl Outcome {
     #[inline]
     pub fn set_done(&self) -> bool {
         self.state.swap(DONE, Ordering::AcqRel) == AWAITED
+    }
+
+    /// The same where no future waits: it would have told the dispatcher first, with the lock held that this thread
+    /// holds. Returns that none does.
+    #[inline]
+    pub fn set_done_alone(&self) -> bool {
+        // A store does not wait for the processor that has looked at it last.
+        self.state.store(DONE, Ordering::Release);
+        false
     }
 
     /// The task has failed. As [`Outcome::set_done`].
@@ -90,12 +116,15 @@ impl Outcome {
     /// Makes it the outcome of a new task. To allocate and free one would cost as much as to dispatch its task; so it
     /// is used again, if no handle has it any more, and no thread that is to wake its futures.
     #[inline]
-    pub fn renew(outcome: &mut Arc<Outcome>) {
-        match Arc::get_mut(outcome).map(|own| &own.state) {
-            Some(state) if matches!(state.load(Ordering::Relaxed), DONE | PENDING) => {
-                state.store(PENDING, Ordering::Relaxed);
-            }
-            _ => *outcome = Arc::default(),
+    pub fn renew(outcome: &mut Arc<Outcome>, home: &Home) {
+        // There are no weak references, and no other thread can make one of the last. The fence orders this behind all
+        // that other threads did with theirs.
+        let is_own = Arc::strong_count(outcome) == 1;
+        fence(Ordering::Acquire);
+        match outcome.state.load(Ordering::Relaxed) {
+            DONE if is_own => outcome.state.store(PENDING, Ordering::Relaxed),
+            PENDING if is_own => {}
+            _ => *outcome = Outcome::new(home),
         }
     }
 }
@@ -109,12 +138,13 @@ mod tests {
 
     #[test]
     fn only_outcomes_that_no_handle_has_are_used_again() {
-        let [mut free, mut held, mut failed, mut fresh] = [(); 4].map(|()| Arc::<Outcome>::default());
+        let home: Home = Weak::<()>::new();
+        let [mut free, mut held, mut failed, mut fresh] = [(); 4].map(|()| Outcome::new(&home));
         assert!(!free.set_done() && !held.set_done() && !failed.set_failed(Error::Closed));
         assert!(failed.has_failed() && !free.has_failed());
         let (handle, kept) = (Arc::clone(&held), [&free, &fresh].map(Arc::as_ptr));
         for outcome in [&mut free, &mut held, &mut failed, &mut fresh] {
-            Outcome::renew(outcome);
+            Outcome::renew(outcome, &home);
             assert!(!outcome.is_known() && outcome.get().is_none());
         }
         assert_eq!([&free, &fresh].map(Arc::as_ptr), kept);
@@ -124,7 +154,7 @@ mod tests {
 
     #[test]
     fn the_end_of_an_outcome_tells_whether_futures_wait() {
-        let outcome = Outcome::default();
+        let outcome = Outcome::new(&(Weak::<()>::new() as Home));
         assert!(outcome.poll(Waker::noop()).is_none() && outcome.poll(Waker::noop()).is_none());
         assert!(outcome.get().is_none() && !lock(&outcome.told).wakers.is_empty());
         assert!(outcome.set_done(), "a future waits");

@@ -10,13 +10,31 @@ use crate::work::fault::Fault;
 #[cfg(all(test, loom))]
 mod models;
 
+/// The number of a set among those of its dispatcher.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SetId(u32);
+
+impl SetId {
+    /// That of no set.
+    pub const NONE: SetId = SetId(u32::MAX);
+
+    pub fn new(index: usize) -> SetId {
+        SetId(index as u32)
+    }
+
+    #[inline]
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
 /// A set of tasks.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Set {
+    id: SetId,
     /// Its name, or nothing.
     name: String,
-    /// Tasks that have not ended.
-    pending: AtomicU64,
+    pending: Pending,
     /// The first failure.
     failure: OnceLock<Arc<Fault>>,
     /// Taken with the dispatcher's lock held.
@@ -24,6 +42,11 @@ pub(crate) struct Set {
     /// Changed with that lock held.
     is_stopped: AtomicBool,
 }
+
+/// Tasks that have not ended. Other threads than those that submit change it: it shares no cache line with the rest.
+#[derive(Debug, Default)]
+#[repr(align(128))]
+struct Pending(AtomicU64);
 
 #[derive(Debug, Default)]
 enum Stage {
@@ -36,8 +59,21 @@ enum Stage {
 }
 
 impl Set {
-    pub fn new(name: &str) -> Set {
-        Set { name: name.to_owned(), ..Set::default() }
+    pub fn new(name: &str, id: SetId) -> Set {
+        Set {
+            id,
+            name: name.to_owned(),
+            pending: Pending::default(),
+            failure: OnceLock::default(),
+            stage: Mutex::default(),
+            is_stopped: AtomicBool::new(false),
+        }
+    }
+
+    /// Its number.
+    #[inline]
+    pub fn id(&self) -> SetId {
+        self.id
     }
 
     /// The name under which all sets of the dispatcher know a task of this one.
@@ -48,12 +84,14 @@ impl Set {
     /// A task more. With the dispatcher's lock held, as [`Set::ended`]: so a store will do.
     #[inline]
     pub fn begun(&self) {
-        self.pending.store(self.pending.load(Ordering::Relaxed) + 1, Ordering::Release);
+        let pending = &self.pending.0;
+        pending.store(pending.load(Ordering::Relaxed) + 1, Ordering::Release);
     }
 
     #[inline]
     pub fn ended(&self) {
-        self.pending.store(self.pending.load(Ordering::Relaxed) - 1, Ordering::Release);
+        let pending = &self.pending.0;
+        pending.store(pending.load(Ordering::Relaxed) - 1, Ordering::Release);
     }
 
     /// A task has failed. Only the first failure is kept.
@@ -64,7 +102,7 @@ impl Set {
     }
 
     pub fn is_idle(&self) -> bool {
-        self.pending.load(Ordering::Acquire) == 0
+        self.pending.0.load(Ordering::Acquire) == 0
     }
 
     pub fn failure(&self) -> Option<Arc<Fault>> {

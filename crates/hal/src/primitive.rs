@@ -3,13 +3,13 @@
 //! A model checks the code itself and no copy of it: `RUSTFLAGS="--cfg loom" cargo test`, as `.ci/run` has it.
 
 #[cfg(loom)]
-pub use loom::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+pub use loom::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering, fence};
 #[cfg(loom)]
 pub use loom::sync::{Mutex, MutexGuard};
 #[cfg(loom)]
 pub use loom::thread::{Thread, current, park};
 #[cfg(not(loom))]
-pub use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering};
+pub use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering, fence};
 #[cfg(not(loom))]
 pub use std::sync::{Mutex, MutexGuard, OnceLock};
 #[cfg(not(loom))]

@@ -20,7 +20,7 @@ impl Wake for Flag {
 #[test]
 fn no_future_waits_for_ever() {
     loom::model(|| {
-        let (outcome, flags) = (Arc::<Outcome>::default(), [(); 2].map(|()| Arc::<Flag>::default()));
+        let (outcome, flags) = (Outcome::new(&(Weak::<()>::new() as Home)), [(); 2].map(|()| Arc::<Flag>::default()));
         let its = Arc::clone(&outcome);
         let ending = thread::spawn(move || {
             if its.set_done() {
@@ -38,11 +38,33 @@ fn no_future_waits_for_ever() {
     });
 }
 
+/// A future that has said that it waits is woken, by a thread that looks whether one has.
+#[test]
+fn no_future_waits_for_a_thread_that_has_not_heard_of_it() {
+    loom::model(|| {
+        let (outcome, flag) = (Outcome::new(&(Weak::<()>::new() as Home)), Arc::<Flag>::default());
+        let is_wanted = Arc::new(Mutex::new(false));
+        let (its, said) = (Arc::clone(&outcome), Arc::clone(&is_wanted));
+        let ending = thread::spawn(move || {
+            let said = lock(&said);
+            let has_waiters = if *said { its.set_done() } else { its.set_done_alone() };
+            drop(said);
+            if has_waiters {
+                its.wake();
+            }
+        });
+        *lock(&is_wanted) = true;
+        let is_known = outcome.poll(&Waker::from(Arc::clone(&flag))).is_some();
+        ending.join().unwrap();
+        assert!(is_known || flag.0.load(Ordering::Acquire), "a future waits for ever");
+    });
+}
+
 /// A thread that sees a failure sees its reason too.
 #[test]
 fn a_failure_is_never_seen_without_its_reason() {
     loom::model(|| {
-        let outcome = Arc::<Outcome>::default();
+        let outcome = Outcome::new(&(Weak::<()>::new() as Home));
         let its = Arc::clone(&outcome);
         let ending = thread::spawn(move || its.set_failed(Error::Forked));
         if outcome.is_known() {

@@ -10,7 +10,7 @@ use crate::work::fault::Reason;
 fn an_idle_set_tells_of_its_failure() {
     loom::model(|| {
         // Tasks end with the dispatcher's lock held.
-        let (set, dispatcher) = (Arc::new(Set::default()), Arc::new(Mutex::new(())));
+        let (set, dispatcher) = (Arc::new(Set::new("", SetId::NONE)), Arc::new(Mutex::new(())));
         set.begun();
         set.begun();
         let end = |failure: Option<Arc<Fault>>| {

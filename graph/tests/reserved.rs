@@ -1,0 +1,70 @@
+//! Nodes that are known before they are described: all else is as if they had been appended then.
+
+use std::num::NonZeroU32;
+
+use overtake_graph::{Cause, Graph, Kind, NodeId, Options, Order, Priority, Runner, Spec, Stage};
+
+const KERNEL: Spec<'static> =
+    Spec { kind: Kind::Kernel, priority: Priority::LOWEST, name: "", after: &[], references: 0 };
+
+fn graph() -> Graph {
+    Graph::new(Options::default()).unwrap()
+}
+
+/// Hands out the next node of the device, launches it and completes it.
+fn run(graph: &mut Graph) -> Option<NodeId> {
+    let node = graph.next(Runner::Device)?.node;
+    let at = graph.launched(node).unwrap().at.unwrap();
+    graph.complete(at.lane, at.value).unwrap();
+    Some(node)
+}
+
+#[test]
+fn a_reserved_node_waits_for_its_description() {
+    let mut graph = graph();
+    let [late, early] = [(); 2].map(|()| graph.reserve().unwrap());
+    assert_eq!((graph.statistics().nodes, graph.statistics().edges), (0, 0), "they are no tasks yet");
+    let urgent = Priority::new(3).unwrap();
+    // Others come after it, on the device and on the host, before it is described.
+    let behind = graph.append(&Spec { after: &[late], priority: urgent, ..KERNEL }).unwrap();
+    let host = graph.append(&Spec { kind: Kind::Host, after: &[late], ..KERNEL }).unwrap();
+    assert!(run(&mut graph).is_none() && graph.next(Runner::Host).is_none());
+    graph.append_reserved(early, &Spec { name: "early", ..KERNEL }, None);
+    graph.append_reserved(late, &Spec { name: "late", after: &[early], ..KERNEL }, None);
+    assert_eq!(graph.label(late).name, "late");
+    assert_eq!(graph.priority(late), Some(urgent), "it has inherited that");
+    assert_eq!(graph.priority(early), Some(urgent), "and passes it on");
+    let order: Vec<NodeId> = std::iter::from_fn(|| run(&mut graph)).collect();
+    assert_eq!(order, [early, late, behind]);
+    assert_eq!(graph.next(Runner::Host).map(|ready| ready.node), Some(host), "it is complete for the host");
+}
+
+#[test]
+fn a_reserved_node_fails_with_its_cause_and_those_behind_it() {
+    let mut graph = graph();
+    let (node, cause) = (graph.reserve().unwrap(), Cause(NonZeroU32::MIN));
+    let behind = graph.append(&Spec { after: &[node], ..KERNEL }).unwrap();
+    graph.append_reserved(node, &KERNEL, Some(cause));
+    assert!(run(&mut graph).is_none());
+    let ends: Vec<_> = std::iter::from_fn(|| graph.ended()).map(|end| (end.node, end.outcome)).collect();
+    assert_eq!(ends, [(node, Err(cause)), (behind, Err(cause))]);
+    assert_eq!((graph.statistics().nodes, graph.statistics().edges), (0, 0));
+}
+
+#[test]
+fn half_of_the_graph_stays_free_of_them() {
+    let mut graph = Graph::new(Options { nodes_max: 8, edges_max: 8, ..Options::default() }).unwrap();
+    let reserved: Vec<NodeId> = std::iter::from_fn(|| graph.reserve()).collect();
+    assert_eq!(reserved.len(), 4);
+    let others = (0..8).map_while(|_| graph.append(&KERNEL).ok()).count();
+    assert_eq!((others, graph.statistics().nodes), (4, 4));
+    // Each has room for its edge.
+    for pair in reserved.windows(2) {
+        graph.append_reserved(pair[1], &Spec { after: &pair[..1], ..KERNEL }, None);
+    }
+    assert_eq!((graph.statistics().nodes, graph.statistics().edges), (7, 3));
+    assert!(graph.reserve().is_none());
+    assert_eq!(graph.stage(reserved[1]), Stage::Waiting);
+    let physx = Options { order: Order::PhysX, ..Options::default() };
+    assert!(Graph::new(physx).unwrap().reserve().is_none());
+}

@@ -1,0 +1,59 @@
+//! The part of a thread that leaves entries in the intake, beside the thread that has the turn.
+
+use std::sync::Arc;
+
+use graph::NodeId;
+use hal::Nanos;
+use hal::primitive::MutexGuard;
+
+use crate::dispatch::arrivals::{Batch, Number};
+use crate::dispatch::inside::is_inside;
+use crate::dispatch::intake::Desk;
+use crate::dispatch::shared::Shared;
+use crate::work::fault::Error;
+
+/// A thread waits so long for numbers, before it takes the lock.
+const STORE_SPAN: Nanos = Nanos::from_us(50);
+/// Pauses between two looks at the store.
+const PAUSES: u32 = 16;
+
+/// A desk, and a number for a task that is left there.
+type Numbered<'s> = (usize, MutexGuard<'s, Desk<Batch, Number>>, Number);
+
+impl Shared {
+    /// As [`Shared::want`], perhaps a little later: not for a future, which a thread that ends the task has to know of.
+    pub fn want_soon(self: &Arc<Shared>, node: NodeId) -> Result<(), Error> {
+        if self.process.is_this() && self.intake.is_attended() {
+            let (index, mut desk) = self.intake.own();
+            desk.batch.want(node);
+            drop(desk);
+            if self.intake.post(index) {
+                self.look_in();
+            }
+            return Ok(());
+        }
+        self.want(node)
+    }
+
+    /// A number from the store of the calling thread's desk, if the thread may leave a task there. If there is none it
+    /// waits a little for the thread with the turn, which fills the store: that takes less than the lock.
+    pub fn number(self: &Arc<Shared>, may_leave: impl Fn(&Desk<Batch, Number>) -> bool) -> Option<Numbered<'_>> {
+        let mut until = None;
+        loop {
+            let (index, mut desk) = self.intake.own();
+            if !may_leave(&desk) {
+                return None;
+            }
+            if let Some(number) = desk.store.pop() {
+                return Some((index, desk, number));
+            }
+            drop(desk);
+            let host = self.driver.host();
+            let is_served = !self.intake.post(index) && !host.is_virtual() && !is_inside(Arc::as_ptr(self).addr());
+            if !is_served || host.now() >= *until.get_or_insert_with(|| host.now() + STORE_SPAN) {
+                return None;
+            }
+            (0..PAUSES).for_each(|_| host.pause());
+        }
+    }
+}

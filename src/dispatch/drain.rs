@@ -1,0 +1,73 @@
+//! The entries of the intake are taken: tasks are appended to the graph, and reports are made.
+
+use std::sync::Arc;
+
+use graph::{Cause, Spec};
+
+use crate::dispatch::arrivals::{Arrival, Batch, Entry, Number};
+use crate::dispatch::intake::Takes;
+use crate::dispatch::state::State;
+use crate::work::function::Work;
+
+impl State {
+    /// Takes the entries that threads have left.
+    #[inline]
+    pub fn look_in(&mut self) {
+        if self.intake.has_news() || !self.failed.is_empty() {
+            // A thread leaves a task while the one before it has not failed, to its knowledge. If that has, the entry
+            // is on its desk by now, or the thread learns of the failure there.
+            self.take_arrivals(!self.failed.is_empty());
+        }
+    }
+
+    /// Takes the last entries: from now on none are left.
+    pub fn close_intake(&mut self) {
+        self.intake.close();
+        // A thread may have left one, and not told of it yet.
+        self.take_arrivals(true);
+    }
+
+    #[inline(never)]
+    fn take_arrivals(&mut self, all: bool) {
+        let (intake, mut batch) = (Arc::clone(&self.intake), std::mem::take(&mut self.batch));
+        intake.take(all, &mut batch, self);
+        self.batch = batch;
+        self.failed.clear();
+        self.collect();
+    }
+
+    fn arrive(&mut self, arrival: Arrival, name: &str) {
+        let Arrival { node, after, set, kind, priority, work } = arrival;
+        let cause: Option<Cause> =
+            self.failed.iter().find_map(|&(failed, cause)| (Some(failed) == after).then_some(cause));
+        if let Some(set) = self.sets.get(set) {
+            self.bodies.fill(node, set, kind, priority, Work::Launch(work));
+        }
+        self.expect(kind, priority);
+        self.graph.append_reserved(node, &Spec { kind, priority, name, after: after.as_slice(), references: 0 }, cause);
+    }
+}
+
+impl Takes<Batch, Number> for State {
+    fn take(&mut self, batch: &mut Batch) {
+        let mut from = 0;
+        for entry in batch.entries.drain(..) {
+            match entry {
+                Entry::Task(arrival, length) => {
+                    let name = &batch.names[from..from + length];
+                    self.arrive(arrival, name);
+                    from += length;
+                }
+                Entry::Want(node) => self.want(node),
+                Entry::Reached(lane, mark) => self.reached(lane, mark),
+            }
+        }
+        batch.names.clear();
+    }
+
+    fn refill(&mut self, store: &mut Vec<Number>, missing: usize) {
+        for node in std::iter::from_fn(|| self.graph.reserve()).take(missing) {
+            store.push((node, self.bodies.reserve(node)));
+        }
+    }
+}
