@@ -114,8 +114,9 @@ impl Null {
 
     #[inline(always)]
     fn launch(&mut self) {
-        let ready = black_box(self.graph.next(Runner::Device)).expect("a task is ready");
+        let ready = self.graph.next(Runner::Device).expect("a task is ready");
         let node = ready.node;
+        black_box((ready.place, ready.joins.len()));
         self.launched(node);
     }
 
@@ -128,7 +129,7 @@ impl Null {
         if self.appended.is_multiple_of(BATCH) {
             self.complete();
             while let Some(ended) = self.graph.ended() {
-                black_box(ended);
+                black_box((ended.node, ended.outcome.err()));
             }
         }
     }

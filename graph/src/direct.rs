@@ -23,7 +23,7 @@ impl Graph {
         };
         match first {
             Some(first) => self.append_running_behind(spec, first),
-            None => Some(self.append_running_first(spec.kind, spec.priority, spec.name)),
+            None => self.append_running_first(spec.kind, spec.priority, spec.name),
         }
     }
 
@@ -33,7 +33,7 @@ impl Graph {
         let Spec { kind, priority, name, .. } = *spec;
         let (node, number) = (self.nodes.free(), self.nodes.made());
         let Ok([before, slot]) = self.nodes.slots().get_disjoint_mut([first, node].map(|it| it as usize)) else {
-            return self.append_running_in_new_slot(spec);
+            return self.append_running_in_new_slot(kind, priority, name, first);
         };
         if !self.lanes.goes_on(before, priority) {
             return None;
@@ -52,22 +52,36 @@ impl Graph {
         Some(told)
     }
 
+    /// As [`Graph::append_running_behind`], where no slot is free. The parts of a description are values: one in memory
+    /// would be made for each task.
     #[cold]
     #[inline(never)]
-    fn append_running_in_new_slot(&mut self, spec: &Spec<'_>) -> Option<(NodeId, u8)> {
+    fn append_running_in_new_slot(
+        &mut self,
+        kind: Kind,
+        priority: Priority,
+        name: &str,
+        first: u32,
+    ) -> Option<(NodeId, u8)> {
+        if self.nodes.room() == 0 {
+            return None;
+        }
         self.nodes.grow();
-        self.append_running(spec)
+        self.append_running_behind(&Spec { kind, priority, name, ..Spec::default() }, first)
     }
 
     #[inline(never)]
-    fn append_running_first(&mut self, kind: Kind, priority: Priority, name: &str) -> (NodeId, u8) {
+    fn append_running_first(&mut self, kind: Kind, priority: Priority, name: &str) -> Option<(NodeId, u8)> {
+        if self.nodes.room() == 0 {
+            return None;
+        }
         let node = self.nodes.take(&Spec { kind, priority, name, ..Spec::default() }, priority);
         let slot = &mut self.nodes[node];
         self.lanes.new_strand(slot);
         slot.run(priority);
         self.launching += 1;
         self.device.rounds += 1;
-        (NodeId { index: node, generation: slot.generation }, slot.lane)
+        Some((NodeId { index: node, generation: slot.generation }, slot.lane))
     }
 
     /// Whether a node of this kind that is ready now is the next one.
@@ -78,7 +92,6 @@ impl Graph {
             && self.options.priorities.contains(spec.priority)
             && self.is_plain
             && self.device.is_at_rest()
-            && self.nodes.room() > 0
             && self.edges.room() > 0
     }
 

@@ -2,6 +2,7 @@
 
 use crate::list::NONE;
 use crate::node::{Edge, IN_SLOT, Mark, Slot};
+use crate::nodes::two;
 
 /// All edges that stand in no slot, and the lists of all. Those that are free are a list.
 pub(crate) struct Edges {
@@ -46,10 +47,11 @@ impl Edges {
     /// Adds an edge, for which there is room: the last out of its first node, and the first into the other one.
     #[inline(always)] // two calls, and in one of them most of the edge is known
     pub fn link(&mut self, slots: &mut [Slot], edge: Edge) {
-        let both = slots.get_disjoint_mut([edge.from, edge.to].map(|it| it as usize));
-        let [from, to] = both.expect("no node comes after itself");
+        let Edge { mark, is_asked, is_counted, .. } = edge;
+        let [from, to] = two(slots, edge.from, edge.to);
         if to.into != NONE {
-            return self.add(slots, edge);
+            // Made here, it is not made in memory where it is not needed.
+            return self.add(slots, Edge::new(edge.from, edge.to, mark, is_asked, is_counted));
         }
         if from.out.first == NONE {
             return self.link_only(from, to, edge);

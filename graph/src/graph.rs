@@ -266,11 +266,12 @@ impl Graph {
     /// The node has no references. `is_usual` is the graph's, for callers that know it.
     #[inline]
     pub(crate) fn schedule(&mut self, node: u32, is_usual: bool) {
-        let slots = self.nodes.slots();
-        let slot = &mut slots[node as usize];
+        let slot = &mut self.nodes[node];
         if is_usual && slot.kind.is_device() && slot.poison.is_none() {
             slot.stage = Stage::Ready;
-            self.device.push(slots, node);
+            if let Some(last) = self.device.push_last(slot, node) {
+                self.nodes[last].next = node;
+            }
         } else {
             self.schedule_other(node);
         }

@@ -145,19 +145,16 @@ impl Lanes {
 
     /// The node behind goes on in the strand, if it has none and no other node has it (PX-14). If not, it has to join.
     #[inline(always)] // it is the common case of two calls, which have the slots at hand
-    pub fn offer(&mut self, slots: &mut [Slot], first: u32, then: u32) -> bool {
-        let (offer, taker) = (&slots[first as usize], &slots[then as usize]);
+    pub fn offer(&mut self, offer: &mut Slot, taker: &mut Slot) -> bool {
         let fits = offer.offers_strand
             && taker.kind.is_device()
             && taker.strand == NONE
             && offer.group == self.group_of(taker.effective);
         if fits {
-            let both = slots.get_disjoint_mut([first, then].map(|it| it as usize));
-            let [first, then] = both.expect("they are two nodes");
-            self.hold(first.strand);
-            first.hand_on(then);
+            self.hold(offer.strand);
+            offer.hand_on(taker);
         } else {
-            slots[then as usize].has_joins = true;
+            taker.has_joins = true;
         }
         fits
     }

@@ -214,10 +214,10 @@ pub(crate) struct Slot {
     pub wants_sync: bool,
     /// It has a name.
     pub has_name: bool,
-    /// It is in the list of changed priorities.
-    pub is_changed: bool,
     /// It was handed out without the queue.
     pub is_alone: bool,
+    /// It is in the list of changed priorities.
+    pub is_changed: bool,
     /// It is ready, and waits for room in its lane.
     pub is_held_back: bool,
 }

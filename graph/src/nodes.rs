@@ -184,6 +184,12 @@ impl Nodes {
     }
 }
 
+/// Two slots at once. A function that looks at both takes them so: then each is checked once.
+#[inline(always)]
+pub(crate) fn two(slots: &mut [Slot], one: u32, other: u32) -> [&mut Slot; 2] {
+    slots.get_disjoint_mut([one, other].map(|it| it as usize)).expect("they are two nodes")
+}
+
 impl Index<u32> for Nodes {
     type Output = Slot;
 

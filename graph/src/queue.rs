@@ -65,9 +65,16 @@ impl Queue {
         }
     }
 
-    #[inline(always)] // as `pop`
     pub fn push(&mut self, slots: &mut [Slot], node: u32) {
-        let slot = &mut slots[node as usize];
+        if let Some(last) = self.push_last(&mut slots[node as usize], node) {
+            slots[last as usize].next = node;
+        }
+    }
+
+    /// As [`Queue::push`]. Returns the node before it, which has to be linked to it, if there is one.
+    #[inline(always)] // as `pop`
+    #[must_use]
+    pub fn push_last(&mut self, slot: &mut Slot, node: u32) -> Option<u32> {
         let (number, phase) = (level_of(slot.effective), slot.kind.phase());
         let level = &mut self.levels[number];
         let ring = &mut level.rings[usize::from(phase) % 8];
@@ -76,10 +83,10 @@ impl Queue {
             ring.first = node;
             level.filled |= phase;
             self.filled |= 1 << number;
-            return;
+            return None;
         }
         slot.previous = last;
-        slots[last as usize].next = node;
+        Some(last)
     }
 
     pub fn remove(&mut self, slots: &mut [Slot], node: u32) {

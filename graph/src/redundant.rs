@@ -76,16 +76,18 @@ impl Graph {
     /// Whether the later made of two nodes comes after the other one, if that can be told from its edges alone.
     #[inline]
     fn is_behind(&self, one: u32, other: u32) -> Option<bool> {
-        let is_ordered = self.nodes[one].number < self.nodes[other].number;
-        let (earlier, later) = if is_ordered { (one, other) } else { (other, one) };
-        let (number, is_host) = (self.nodes[earlier].number, self.nodes[later].kind.is_host());
-        let mut edge = self.nodes[later].into;
+        let slots = self.nodes.all();
+        let (before, after) = (&slots[one as usize], &slots[other as usize]);
+        let is_ordered = before.number < after.number;
+        let (earlier, before, after) = if is_ordered { (one, before, after) } else { (other, after, before) };
+        let (number, is_host) = (before.number, after.kind.is_host());
+        let mut edge = after.into;
         while edge != NONE {
-            let it = self.edge(edge);
+            let it = self.edges.get(slots, edge);
             if it.from == earlier && !(it.is_asked && is_host) {
                 return Some(true);
             }
-            if self.nodes[it.from].number > number {
+            if slots[it.from as usize].number > number {
                 return None;
             }
             edge = it.into_next;

@@ -5,6 +5,7 @@ use terms::Priority;
 use crate::graph::Graph;
 use crate::list::NONE;
 use crate::node::{Edge, Kind, Mark, NodeId, Spec, Stage};
+use crate::nodes::two;
 use crate::refused::Refused;
 
 impl Graph {
@@ -27,11 +28,7 @@ impl Graph {
         let node = self.nodes.take(spec, effective);
         match after {
             [] => {}
-            [first] if spec.kind.is_device() => {
-                if let Some(first) = self.nodes.find(*first) {
-                    self.link(first, node, Mark::Launched, false);
-                }
-            }
+            [first] if spec.kind.is_device() => self.follow_one(node, *first),
             _ => self.follow(node, after, spec.kind),
         }
         let slot = &self.nodes[node];
@@ -226,29 +223,37 @@ impl Graph {
         self.link(first, then, self.mark(first, then, None), false);
     }
 
+    /// As [`Graph::follow`], of a new node of the device.
+    #[inline(always)]
+    fn follow_one(&mut self, node: u32, first: NodeId) {
+        if let Some(first) = self.nodes.find(first) {
+            self.link(first, node, Mark::Launched, false);
+        }
+    }
+
     /// Makes an edge, and counts it if `then` has to wait for its mark.
     #[inline(always)] // as `Edges::link`
     fn link(&mut self, first: u32, then: u32, mark: Mark, is_asked: bool) {
         let slots = self.nodes.slots();
-        let stage = slots[first as usize].stage;
-        if stage == Stage::Ended {
+        let [from, to] = two(slots, first, then);
+        if from.stage == Stage::Ended {
             // It is not yet returned, and so its failure is known.
             self.poison_new(first, then);
             return;
         }
-        let is_counted = stage != Stage::Launched || mark != Mark::Launched;
-        self.edges.link(slots, Edge::new(first, then, mark, is_asked, is_counted));
+        let is_counted = from.stage != Stage::Launched || mark != Mark::Launched;
+        let (mut is_poisoned, is_less_urgent) = (false, from.effective < to.effective);
         if is_counted {
-            slots[then as usize].references += 1;
+            to.references += 1;
         } else {
-            self.lanes.offer(slots, first, then);
-            if slots[first as usize].poison.is_some() {
-                self.poison_new(first, then);
-                return;
-            }
+            self.lanes.offer(from, to);
+            is_poisoned = from.poison.is_some();
         }
-        let effective = slots[then as usize].effective;
-        if slots[first as usize].effective < effective {
+        let effective = to.effective;
+        self.edges.link(slots, Edge::new(first, then, mark, is_asked, is_counted));
+        if is_poisoned {
+            self.poison_new(first, then);
+        } else if is_less_urgent {
             self.raise(first, effective);
         }
     }
