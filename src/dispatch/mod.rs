@@ -26,6 +26,7 @@ pub(crate) mod state;
 mod statistics;
 pub(crate) mod step;
 mod turn;
+mod waits;
 mod watch;
 
 pub use dispatcher::Dispatcher;

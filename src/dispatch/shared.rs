@@ -13,7 +13,7 @@ use copies::{Overtake, PriorityStream};
 use doors::forks::Process;
 use graph::{NodeId, Priority};
 use hal::primitive::Mutex;
-use hal::{Driver, Nanos, Wait};
+use hal::{Driver, Nanos};
 use threads::Bell;
 
 use crate::dispatch::arrivals::Arrivals;
@@ -290,29 +290,6 @@ impl Shared {
         held.want(node);
         self.pump(held);
         Ok(())
-    }
-
-    /// Waits in the host's time until `is_over` holds. The thread on watch looks often meanwhile.
-    pub fn wait(self: &Arc<Shared>, is_over: &mut (dyn FnMut() -> bool + Send)) -> Wait {
-        self.awaited(|host| {
-            let is_virtual = host.is_virtual();
-            host.wait_until(None, &mut || {
-                // This thread has nothing else to do, and most often the tasks are its own.
-                if !is_virtual && self.intake.has_news() && !self.intake.is_attended() {
-                    self.look_in();
-                }
-                is_over()
-            })
-        })
-    }
-
-    /// Runs a wait for work of the tasks. The completion thread looks often meanwhile.
-    pub fn awaited<T>(&self, wait: impl FnOnce(&dyn hal::Host) -> T) -> T {
-        self.waiting.fetch_add(1, Ordering::Relaxed);
-        self.enter().sleepers.has_news = true;
-        let end = wait(self.driver.host());
-        self.waiting.fetch_sub(1, Ordering::Relaxed);
-        end
     }
 
     /// One task comes after another.

@@ -78,6 +78,11 @@ impl State {
         Ok((node, Arc::clone(&self.bodies.add(node, set).outcome)))
     }
 
+    /// The oldest mark of each lane that has one.
+    pub fn first_marks(&self) -> Vec<(u8, Mark)> {
+        (0..).zip(&self.marks).filter_map(|(lane, marks)| Some((lane, marks.first()?))).collect()
+    }
+
     /// The device has come to a mark.
     pub fn reached(&mut self, lane: u8, mark: Mark) {
         if self.marks[usize::from(lane)].reached(mark) {

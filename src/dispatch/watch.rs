@@ -141,7 +141,7 @@ fn look(shared: &Arc<Shared>, now: Nanos, uncovered: &mut Option<Uncovered>) -> 
     let is_handed_over = held.turn.is_handed_over();
     let may_share = !is_handed_over && held.functions == 0;
     held.sleepers.watcher_sleeps(is_handed_over);
-    let marks: Marks = (0..).zip(&held.marks).filter_map(|(lane, marks)| Some((lane, marks.first()?))).collect();
+    let marks: Marks = held.first_marks();
     let flush_at = uncovered.as_ref().map(Uncovered::flush_at);
     let Some(newest) = marks.iter().map(|(_, mark)| mark.recorded).max() else {
         let linger_until = held.expectations.is_lingering().then(|| now + LINGER);

@@ -1,6 +1,6 @@
 //! All checks, one file per noun.
 
-mod beside;
+pub mod beside;
 mod captures;
 mod chains;
 mod children;
@@ -12,7 +12,7 @@ mod physx;
 mod pipelines;
 mod random;
 mod sets;
-mod threads;
+pub mod threads;
 
 use crate::failure::Outcome;
 use crate::rig::Rig;

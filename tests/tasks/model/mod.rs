@@ -6,6 +6,7 @@ mod loggers;
 mod lost;
 mod marks;
 mod pipelines;
+mod real_time;
 mod scenario;
 mod urgency;
 mod wakers;
@@ -13,6 +14,7 @@ mod wakers;
 use crate::failure::{Failure, Outcome};
 use crate::machine;
 use crate::rig::Rig;
+use softgpu::Clock;
 
 pub type OnModel = fn() -> Outcome;
 
@@ -36,6 +38,8 @@ pub const ALL: &[(&str, OnModel)] = &[
     ("pipelines::a_deadline_raises", pipelines::a_deadline_raises),
     ("pipelines::no_work_too_early", pipelines::no_work_too_early),
     ("pipelines::every_call_fails", pipelines::every_call_fails),
+    ("real_time::threads_submit_at_once", real_time::threads_submit_at_once),
+    ("real_time::waits_end", real_time::waits_end),
     ("urgency::a_submitted_copy_is_lifted", urgency::a_submitted_copy_is_lifted),
     ("urgency::overtakes_bulk", urgency::overtakes_bulk),
     ("urgency::a_copy_behind_unseen_work", urgency::a_copy_behind_unseen_work),
@@ -43,6 +47,11 @@ pub const ALL: &[(&str, OnModel)] = &[
     ("urgency::bulk_alone_goes_natively", urgency::bulk_alone_goes_natively),
     ("wakers::may_panic", wakers::may_panic),
 ];
+
+/// Runs a check on a fresh software GPU, in real time.
+fn on_real_time(check: impl FnOnce(&Rig) -> Outcome) -> Outcome {
+    machine::on(|builder| builder.clock(Clock::FreeRunning), |_, rig| check(rig))
+}
 
 /// Runs a check on a fresh software GPU.
 fn on<T>(check: impl FnOnce(&Rig) -> Result<T, Failure>) -> Result<T, Failure> {

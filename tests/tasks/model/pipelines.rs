@@ -8,14 +8,13 @@ use overtake::dispatch::DispatchOptions;
 use overtake::pipeline::{Behind, Consumer, Dropped, End, Error, FrameRecord, Pipeline, PipelineOptions};
 use overtake::pipeline::{PipelineStatistics, Producer};
 use overtake::task::{Lane, More};
-use softgpu::{Clock, Fault, SoftGpu};
+use softgpu::{Fault, SoftGpu};
 
-use super::on;
+use super::{on, on_real_time};
 use crate::bed;
 use crate::doors;
 use crate::failure::{Failure, Outcome, ensure, same};
 use crate::faulty::Faulty;
-use crate::machine;
 use crate::memory::Pinned;
 use crate::place::Buffer;
 use crate::rig::Rig;
@@ -94,10 +93,6 @@ pub fn sleepers_are_woken() -> Outcome {
         same("the frames", &numbers(&delivered(&records)), &(0..FRAMES).collect())?;
         same("delivered", &counts.delivered, &FRAMES)
     })
-}
-
-fn on_real_time(check: impl FnOnce(&Rig) -> Outcome) -> Outcome {
-    machine::on(|builder| builder.clock(Clock::FreeRunning), |_, rig| check(rig))
 }
 
 /// The frames that come while all stages are in use are dropped, and no others.

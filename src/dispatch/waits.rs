@@ -1,0 +1,95 @@
+//! Threads that wait for tasks: they look at the device themselves for a moment, and at the intake all the time.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use hal::{Host, Nanos, Wait};
+
+use crate::dispatch::marks::Mark;
+use crate::dispatch::shared::Shared;
+
+/// A thread that begins to wait looks at the marks for so long. For work that is complete by then it has no need of the
+/// thread on watch, which takes longer to wake.
+const LOOK_HERE_SPAN: Nanos = Nanos::from_us(5);
+/// The time between two such looks.
+const LOOK_SPAN: Nanos = Nanos::from_us(1);
+
+impl Shared {
+    /// Waits in the host's time until `is_over` holds. The thread on watch looks often meanwhile.
+    pub fn wait(self: &Arc<Shared>, is_over: &mut (dyn FnMut() -> bool + Send)) -> Wait {
+        let host = self.driver.host();
+        // In virtual time to wake a thread takes no time.
+        if host.is_virtual() {
+            return self.awaited(|host| host.wait_until(None, is_over));
+        }
+        if self.look_here(host, is_over) {
+            return Wait::Met;
+        }
+        self.awaited(|host| {
+            host.wait_until(None, &mut || {
+                // This thread has nothing else to do, and most often the tasks are its own.
+                self.look_at_intake();
+                is_over()
+            })
+        })
+    }
+
+    /// Runs a wait for work of the tasks. The completion thread looks often meanwhile.
+    pub fn awaited<T>(&self, wait: impl FnOnce(&dyn Host) -> T) -> T {
+        self.waiting.fetch_add(1, Ordering::Relaxed);
+        self.enter().sleepers.has_news = true;
+        let end = wait(self.driver.host());
+        self.waiting.fetch_sub(1, Ordering::Relaxed);
+        end
+    }
+
+    fn look_at_intake(self: &Arc<Shared>) {
+        if self.intake.has_news() && !self.intake.is_attended() {
+            self.look_in();
+        }
+    }
+
+    /// Looks at the marks for a moment. Returns whether the wait is over.
+    fn look_here(self: &Arc<Shared>, host: &dyn Host, is_over: &mut (dyn FnMut() -> bool + Send)) -> bool {
+        let start = host.now();
+        let mut next = start;
+        loop {
+            if is_over() {
+                return true;
+            }
+            self.look_at_intake();
+            let now = host.now();
+            if now.since(start) >= LOOK_HERE_SPAN {
+                return is_over();
+            }
+            if now >= next {
+                next = now + LOOK_SPAN;
+                self.look_at_marks();
+            }
+            host.pause();
+        }
+    }
+
+    /// Reports the marks that the device has come to, unless another thread has the turn, which has the state at hand,
+    /// or a function may become ready, which the thread on watch would run at once. It tells of errors, too.
+    fn look_at_marks(self: &Arc<Shared>) {
+        let held = self.enter();
+        if held.turn.is_taken() || held.functions > 0 || held.losing.is_some() {
+            return;
+        }
+        let marks = held.first_marks();
+        drop(held);
+        let ask =
+            |(lane, mark): (u8, Mark)| matches!(self.driver.event_query(mark.event), Ok(true)).then_some((lane, mark));
+        let reached: Vec<_> = self.at_home(|| marks.into_iter().filter_map(ask).collect());
+        // Asked after the marks, as by the thread on watch, which fails the tasks of lost copies.
+        if reached.is_empty() || self.overtake.loss().is_err() {
+            return;
+        }
+        let mut held = self.enter();
+        for (lane, mark) in reached {
+            held.reached(lane, mark);
+        }
+        self.pump(held);
+    }
+}
