@@ -13,6 +13,7 @@ use threads::Worker;
 
 use crate::decide::leaves_urgent_copies;
 use crate::engine::Engine;
+use crate::findings::Findings;
 use crate::guard::{Blocking, Guard};
 use crate::kernel::{CopyKernel, Yield};
 use crate::pool::Pool;
@@ -56,8 +57,11 @@ const _: () = assert!(std::mem::offset_of!(Inner, options) <= 64);
 impl Inner {
     pub(crate) fn new(context: &CudaContext, options: Options) -> Result<Inner> {
         let driver = context.driver();
-        let queues =
-            [queues(driver, &options, Direction::HostToDevice)?, queues(driver, &options, Direction::DeviceToHost)?];
+        let findings = Findings::of(driver, options.guard.copy_queues)?;
+        // To load a kernel and to make streams keeps other threads' probes out too, so this ends behind them.
+        let search = findings.search(driver.host(), &options);
+        let queues = |direction| queues(driver, &options, &findings, direction);
+        let queues = [queues(Direction::HostToDevice)?, queues(Direction::DeviceToHost)?];
         let engine = |direction, queues| Engine::new(driver, direction, &options, queues).map(Arc::new);
         // The queues of copies without a host side were not counted. They are taken to be as many as to the device.
         let engines = Box::new([
@@ -67,18 +71,12 @@ impl Inner {
             engine(Direction::Peer, queues[0])?,
         ]);
         let records = Arc::new(records(driver, &options, engines.each_ref().map(|engine| &engine.bank))?);
-        if queues.iter().any(|queues| *queues < 2) {
-            log::warn!(
-                "stood down to plain copies, without priorities: all copies share one hardware queue, where a waiting \
-                 copy blocks all others. Set CUDA_DEVICE_MAX_COPY_CONNECTIONS=8 before the program starts \
-                 (CUDA_DEVICE_MAX_CONNECTIONS=1 may stay)."
-            );
-            records.stand_down();
-        }
+        stand_down_in_one_queue(&records, queues);
         // Loading a module waits for the device. Where copies are plain ones, it would wait for nothing.
         let kernel = options.enabled.then(|| CopyKernel::load(driver).ok()).flatten().map(Arc::new);
         kernel.iter().for_each(|kernel| kernel.skip_to(options.counters_from));
-        let guard = guard(driver, &options, &records, kernel.as_ref(), &engines[0])?;
+        let guard = guard(driver, &findings, &options, &records, kernel.as_ref(), &engines[0])?;
+        drop(search);
         let (shadows, events) = pools(&**driver)?;
         let staging = Staging::new(&options);
         let inner = Inner {
@@ -290,12 +288,24 @@ impl Adder for Inner {
 }
 
 /// The number of hardware queues for copies in that direction.
-fn queues(driver: &Arc<dyn Driver>, options: &Options, direction: Direction) -> Result<usize> {
+fn queues(driver: &Arc<dyn Driver>, options: &Options, findings: &Findings, direction: Direction) -> Result<usize> {
     // Without channels no copy of ours waits in a hardware queue, so their number does not matter.
     if !options.channels {
         return Ok(usize::from(u8::MAX));
     }
-    Ok(probe::probe_queues(driver, direction, &probe::ProbeOptions::default())?.queues())
+    findings.queues(direction, || Ok(probe::probe_queues(driver, direction, &probe::ProbeOptions::default())?.queues()))
+}
+
+fn stand_down_in_one_queue(records: &Records, queues: [usize; 2]) {
+    if queues.iter().all(|queues| *queues > 1) {
+        return;
+    }
+    log::warn!(
+        "stood down to plain copies, without priorities: all copies share one hardware queue, where a waiting copy \
+         blocks all others. Set CUDA_DEVICE_MAX_COPY_CONNECTIONS=8 before the program starts \
+         (CUDA_DEVICE_MAX_CONNECTIONS=1 may stay)."
+    );
+    records.stand_down();
 }
 
 fn records(driver: &Arc<dyn Driver>, options: &Options, banks: [&Arc<Bank>; Direction::COUNT]) -> Result<Records> {
@@ -311,6 +321,7 @@ fn records(driver: &Arc<dyn Driver>, options: &Options, banks: [&Arc<Bank>; Dire
 /// The guard, where the options ask for one and there is a kernel to be guarded.
 fn guard(
     driver: &Arc<dyn Driver>,
+    findings: &Findings,
     options: &Options,
     records: &Arc<Records>,
     kernel: Option<&Arc<CopyKernel>>,
@@ -320,7 +331,7 @@ fn guard(
     let Some(kernel) = kernel.filter(|_| asked_for) else { return Ok(None) };
     let word = to_device.bank.gate_address(Priority::LOWEST);
     let yields = Yield { word, lift: None, wait_max: options.kernel_wait_max };
-    let guard = Guard::new(driver, records, kernel, options.guard, yields, options.counters_from)?;
+    let guard = Guard::new(driver, findings, records, kernel, options.guard, yields, options.counters_from)?;
     Ok(guard.map(Arc::new))
 }
 

@@ -25,6 +25,7 @@ mod cargo;
 mod decide;
 mod engine;
 mod expected;
+mod findings;
 mod guard;
 mod handle;
 mod inner;

@@ -110,6 +110,7 @@ const ON_MODEL: &[(&str, OnModel)] = &[
     ("rescue::tries_again", model::rescue::tries_again),
     ("queues::one_copy_queue", model::queues::one_copy_queue),
     ("queues::one_kernel_queue", model::queues::one_kernel_queue),
+    ("queues::probed_once", model::queues::probed_once),
     ("deadlock::is_real", model::deadlock::is_real),
     ("deadlock::is_ended_by_the_watchdog", model::deadlock::is_ended_by_the_watchdog),
     ("bounds::beyond_host_memory", model::bounds::beyond_host_memory),

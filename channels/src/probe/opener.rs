@@ -14,6 +14,9 @@ use hal::{Code, Driver, Error, Host, HostThread, Nanos, Result, Wait};
 const STANDS_STILL: Nanos = Nanos::from_ms(30);
 /// The words are opened again and again until the probe notices: it may be about to close one.
 const OPENS_EVERY: Nanos = Nanos::from_ms(1);
+/// A probe that is kept out by another thread begins anew so often: that one may be opening a layer too, with some 50
+/// calls that wait for the device.
+const TURNS_MAX: u32 = 100;
 /// No words of the probe are closed.
 const NONE: u64 = u64::MAX;
 
@@ -60,15 +63,27 @@ impl Opener {
         Ok(())
     }
 
-    /// All words of the probe are open, and its streams may go on. Errors as for [`Opener::step`]; after one the probe
-    /// may begin anew.
+    /// All words of the probe are open, and its streams may go on. Errors as for [`Opener::step`].
     pub fn rest(&self) -> Result<()> {
         let _opening = lock(&self.watched.opening);
         self.watched.deadline.store(NONE, Ordering::Release);
-        if self.watched.has_opened.swap(false, Ordering::AcqRel) { Err(kept_out()) } else { Ok(()) }
+        if self.has_opened() { Err(kept_out()) } else { Ok(()) }
     }
 
-    /// Whether words have been opened since the last rest.
+    /// Runs the probe, and again where another thread kept it out: then it has seen nothing.
+    pub fn in_turns<T>(&self, mut probe: impl FnMut() -> Result<T>) -> Result<T> {
+        for _ in 1..TURNS_MAX {
+            let seen = probe();
+            if self.rest().is_ok() {
+                return seen;
+            }
+            self.watched.has_opened.store(false, Ordering::Release);
+        }
+        let seen = probe();
+        self.rest().and(seen)
+    }
+
+    /// Whether words have been opened in this turn.
     #[must_use]
     pub fn has_opened(&self) -> bool {
         self.watched.has_opened.load(Ordering::Acquire)

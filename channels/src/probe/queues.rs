@@ -92,9 +92,6 @@ const OPEN: u32 = 0;
 const SLOWDOWN: u64 = 20;
 /// But no longer than this: another thread may have kept this one out meanwhile.
 const PATIENCE_MAX: Nanos = Nanos::from_ms(50);
-/// A probe that is kept out by another thread begins anew so often: that one may be opening a layer too, with some 50
-/// calls that wait for the device.
-pub const TURNS_MAX: u32 = 100;
 
 /// Makes streams in the current context and finds out how they share queues for copies in `direction`.
 pub fn probe_queues(driver: &Arc<dyn Driver>, direction: Direction, options: &ProbeOptions) -> Result<QueueMap> {
@@ -108,7 +105,8 @@ pub fn probe_queues(driver: &Arc<dyn Driver>, direction: Direction, options: &Pr
     let words = Arc::clone(&rig);
     let opener =
         Opener::start(driver, move || (0..SLOTS).for_each(|slot| words.word(slot).store(OPEN, Ordering::Release)))?;
-    Prober { opener, rig, streams, direction, options: *options }.run()
+    let prober = Prober { opener, rig, streams, direction, options: *options };
+    prober.opener.in_turns(|| prober.map())
 }
 
 /// The streams of one probe.
@@ -131,17 +129,6 @@ impl Drop for OpenOnDrop<'_> {
 }
 
 impl Prober {
-    fn run(&self) -> Result<QueueMap> {
-        let mut turn = 1;
-        loop {
-            match self.map() {
-                // Another thread kept this one out, and the words were opened: nothing has been learned.
-                Err(_) if self.opener.rest().is_err() && turn < TURNS_MAX => turn += 1,
-                seen => return seen,
-            }
-        }
-    }
-
     fn map(&self) -> Result<QueueMap> {
         let by_creation: Vec<usize> = (0..self.streams.len()).collect();
         // The order of first use differs from that of creation, so that the rules can be told apart: 0, 2, 4, …, 1,

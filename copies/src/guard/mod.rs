@@ -20,6 +20,7 @@ use hal::{Driver, Event, Host, Nanos, Result, Stream};
 use semaphores::Words;
 use threads::Bell;
 
+use crate::findings::Findings;
 use crate::kernel::{CopyKernel, Yield};
 use crate::pool::Pool;
 use crate::records::Records;
@@ -60,13 +61,14 @@ impl Guard {
     /// kernels: then no bulk copy may go by kernel.
     pub(crate) fn new(
         driver: &Arc<dyn Driver>,
+        findings: &Findings,
         records: &Arc<Records>,
         kernel: &Arc<CopyKernel>,
         options: GuardOptions,
         yields: Yield,
         counters_from: u32,
     ) -> Result<Option<Guard>> {
-        let count = u64::from(options.streams_max.min(options.copy_queues.saturating_sub(1)));
+        let count = u64::from(options.carriers());
         if count == 0 {
             log::warn!(
                 "bulk copies go by copy engine, unprioritised: all copies of a direction share one hardware queue, \
@@ -97,7 +99,7 @@ impl Guard {
             let made = Carrier::new(driver, records, kernel, events, callers, &scout, Line::new(&words, index))?;
             guard.carriers.push(made);
         }
-        if let Some(complaint) = guard.try_out(yields)? {
+        if let Some(complaint) = guard.try_out(findings, yields)? {
             log::warn!("bulk copies go by copy engine, unprioritised: {complaint}");
             return Ok(None);
         }
@@ -106,13 +108,14 @@ impl Guard {
     }
 
     /// Tests the carriers. Returns their fault, if there is one.
-    fn try_out(&self, yields: Yield) -> Result<Option<&'static str>> {
+    fn try_out(&self, findings: &Findings, yields: Yield) -> Result<Option<&'static str>> {
         for carrier in &self.carriers {
             if !carrier.try_out(yields)? {
                 return Ok(Some("a copy kernel that was told not to copy did not say that it obeyed."));
             }
         }
-        let passes = probe::kernels_pass_waits(&self.driver, &self.carriers, &self.kernel)?;
+        let probe = || probe::kernels_pass_waits(&self.driver, &self.carriers, &self.kernel);
+        let passes = findings.kernels_pass(self.carriers.len(), probe)?;
         Ok((!passes).then_some(
             "all kernels share one hardware queue, so a copy kernel that waits for its turn would hold up every other \
              kernel. Unset CUDA_DEVICE_MAX_CONNECTIONS, or set it to 8 or more; guard_streams_max above 2 asks for \

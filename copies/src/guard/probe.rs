@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use channels::Adder;
-use channels::probe::{Opener, TURNS_MAX};
+use channels::probe::Opener;
 use hal::{Driver, Host, MemOp, Nanos, Result, Stream, WaitCondition};
 use semaphores::Words;
 
@@ -31,23 +31,19 @@ const ADDED: u64 = 1;
 pub(super) fn kernels_pass_waits(driver: &Arc<dyn Driver>, carriers: &[Carrier], kernel: &CopyKernel) -> Result<bool> {
     let Some(last) = carriers.last() else { return Ok(false) };
     let waiting: Vec<Stream> = carriers.iter().flat_map(|carrier| [carrier.copies, carrier.waits]).collect();
-    let mut turn = 1;
-    loop {
-        let words = Arc::new(Words::new(driver, 2)?);
-        let its = Arc::clone(&words);
-        let opener = Opener::start(driver, move || its.store(OPEN, 1))?;
-        let step = || opener.step(Nanos::ZERO);
+    let words = Arc::new(Words::new(driver, 2)?);
+    let its = Arc::clone(&words);
+    let opener = Opener::start(driver, move || its.store(OPEN, 1))?;
+    let step = || opener.step(Nanos::ZERO);
+    opener.in_turns(|| {
+        words.store(OPEN, 0);
         let passed = try_it((&**driver, driver.host()), &words, &waiting, last.rescues, kernel, &step);
         words.store(OPEN, 1);
-        let was_kept_out = opener.rest().is_err();
+        let rested = opener.rest();
         // The words must outlive the streams that wait for them.
         let ended = waiting.iter().chain([&last.rescues]).map(|stream| driver.stream_synchronize(*stream));
-        ended.fold(Ok(()), Result::and)?;
-        if !was_kept_out || turn == TURNS_MAX {
-            return passed;
-        }
-        turn += 1;
-    }
+        ended.fold(rested, Result::and).and(passed)
+    })
 }
 
 fn try_it(

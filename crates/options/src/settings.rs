@@ -141,6 +141,14 @@ pub struct GuardOptions {
     pub copy_queues: u32,
 }
 
+impl GuardOptions {
+    /// The number of streams with guarded copies at once, and a queue left for a rescue.
+    #[must_use]
+    pub fn carriers(&self) -> u32 {
+        self.streams_max.min(self.copy_queues.saturating_sub(1))
+    }
+}
+
 impl Default for GuardOptions {
     fn default() -> GuardOptions {
         GuardOptions { patience: Nanos::from_ms(20), streams_max: 2, copy_queues: 4 }

@@ -1,12 +1,18 @@
 //! Machines with few hardware queues.
 
+use std::sync::Arc;
+
+use hal::{Code, Device, Driver};
 use overtake::copy::{Plan, Reason};
+use overtake::{Options, Overtake};
 use softgpu::Connections;
 
 use crate::bed;
+use crate::checks::guard;
 use crate::doors;
-use crate::failure::{Outcome, ensure, same};
+use crate::failure::{Failure, Outcome, ensure, same};
 use crate::lane::{Lane, level};
+use crate::model::faulty::Faulty;
 use crate::model::on;
 
 const BYTES: u64 = 512 << 10;
@@ -52,4 +58,39 @@ pub fn one_kernel_queue() -> Outcome {
             lanes.iter().try_for_each(|lane| lane.verify(rig))
         },
     )
+}
+
+/// Opens so many layers, each on a thread of its own if there are several. Returns the number of streams made.
+fn streams_of(layers: &[usize]) -> Result<Vec<u64>, Failure> {
+    on(
+        |builder| builder,
+        |_, rig| {
+            let faulty = Faulty::new(rig.shared_driver(), Code::UNKNOWN);
+            let driver: Arc<dyn Driver> = Arc::clone(&faulty) as Arc<dyn Driver>;
+            let mut made = Vec::new();
+            for at_once in layers {
+                let open = || {
+                    let driver = Arc::clone(&driver);
+                    let options = Options { channels: true, ..guard::options() };
+                    hal::spawn(rig.shared_driver(), "opens", move || {
+                        Overtake::open(&driver, Device(0), options).map(drop)
+                    })
+                };
+                let threads = (0..*at_once).map(|_| open()).collect::<Result<Vec<_>, _>>()?;
+                for thread in threads {
+                    thread.join(rig.driver().host())?;
+                }
+                made.push(faulty.made().get("stream_create").copied().unwrap_or(0));
+            }
+            Ok(made)
+        },
+    )
+}
+
+/// A thread probes the queues, and those that open layers at the same time or later use its findings.
+pub fn probed_once() -> Outcome {
+    let one_by_one = streams_of(&[1, 1])?;
+    let (first, later) = (one_by_one[0], one_by_one[1] - one_by_one[0]);
+    same("streams of two probes", &(first - later), &32)?;
+    same("streams of four threads", &streams_of(&[4])?, &vec![first + 3 * later])
 }

@@ -7,6 +7,7 @@ use semaphores::{Bank, Layout};
 use terms::{Priorities, Priority};
 
 use super::*;
+use crate::findings::Findings;
 use crate::guard::Guard;
 use crate::kernel::Descriptor;
 use crate::records::Ticket;
@@ -31,7 +32,8 @@ impl Bed {
         let bank = Bank::new(&driver, priorities).unwrap();
         let records = Arc::new(crate::soft::records(&driver, priorities));
         let kernel = Arc::new(CopyKernel::load(&driver).unwrap());
-        let guard = Guard::new(&driver, &records, &kernel, GuardOptions::default(), yields(&bank), 0).unwrap().unwrap();
+        let (findings, options) = (Findings::of(&driver, 4).unwrap(), GuardOptions::default());
+        let guard = Guard::new(&driver, &findings, &records, &kernel, options, yields(&bank), 0).unwrap().unwrap();
         let host = driver.host_alloc(2 * BYTES, HostAllocFlags(3)).unwrap();
         let device = driver.mem_alloc(2 * BYTES).unwrap();
         let stream = driver.stream_create(StreamFlags::NON_BLOCKING, 0).unwrap();
