@@ -32,19 +32,24 @@ fn rounds(ground: &Ground, shape: Shape, threads: u32) -> Vec<f64> {
     let mut chains: Vec<Chain> = (0..threads).map(|_| ground.chain(shape)).collect();
     let mut samples = Vec::new();
     for _ in 0..=ROUNDS {
-        let barrier = Barrier::new(threads as usize + 1);
-        let start = std::thread::scope(|scope| {
-            for chain in &mut chains {
+        let barrier = Barrier::new(threads as usize);
+        let spans = std::thread::scope(|scope| {
+            let spawn = |chain| {
                 let barrier = &barrier;
                 scope.spawn(move || {
                     barrier.wait();
+                    // The first of them, not that of a thread that a busy machine lets look late.
+                    let start = Instant::now();
                     run(chain);
-                });
-            }
-            barrier.wait();
-            Instant::now()
+                    (start, Instant::now())
+                })
+            };
+            let threads: Vec<_> = chains.iter_mut().map(spawn).collect();
+            threads.into_iter().map(|thread| thread.join().expect("no task fails")).collect::<Vec<_>>()
         });
-        samples.push(start.elapsed().as_nanos() as f64 / f64::from(TASKS * threads));
+        let (start, end) = (spans.iter().map(|span| span.0).min(), spans.iter().map(|span| span.1).max());
+        let span = end.zip(start).map_or(0, |(end, start)| end.duration_since(start).as_nanos());
+        samples.push(span as f64 / f64::from(TASKS * threads));
     }
     // The first is the warm-up.
     samples.remove(0);

@@ -73,6 +73,9 @@ impl Shared {
     /// Reports the marks that the device has come to, unless another thread has the turn, which has the state at hand,
     /// or a function may become ready, which the thread on watch would run at once. It tells of errors, too.
     fn look_at_marks(self: &Arc<Shared>) {
+        if self.intake.is_attended() {
+            return;
+        }
         let held = self.enter();
         if held.turn.is_taken() || held.functions > 0 || held.losing.is_some() {
             return;

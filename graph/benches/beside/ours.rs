@@ -1,7 +1,8 @@
-//! The graph behind its owner's lock, with threads that launch, and a device that does nothing.
+//! The graph as its owner keeps it, with threads that launch, and a device that does nothing. Behind a lock, only the
+//! thread that has the turn takes steps: the others leave theirs to it, and wait for their tasks.
 
 use std::hint::black_box;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use overtake_graph::{Graph, Kind, LANES_MAX, NodeId, Options, Runner, Spec};
@@ -15,6 +16,8 @@ const IDLE_MAX: u32 = 100;
 /// Chains of tasks. Each has its first task held until the chains are run.
 pub struct Chains {
     graph: Mutex<Graph>,
+    /// A thread has the turn.
+    turn: AtomicBool,
     first: Vec<NodeId>,
     tasks: u64,
 }
@@ -22,7 +25,8 @@ pub struct Chains {
 impl Chains {
     pub fn new(most: usize) -> Chains {
         let options = Options { nodes_max: most as u32, edges_max: most as u32, ..Options::default() };
-        Chains { graph: Mutex::new(Graph::new(options).expect("the options fit")), first: Vec::new(), tasks: 0 }
+        let graph = Mutex::new(Graph::new(options).expect("the options fit"));
+        Chains { graph, turn: AtomicBool::new(false), first: Vec::new(), tasks: 0 }
     }
 
     pub fn build(&mut self, chains: usize, length: usize) {
@@ -60,11 +64,27 @@ impl Chains {
         std::iter::from_fn(|| graph.ended()).count() as u64
     }
 
-    /// Launches tasks until all are complete. The lock is released while a task is launched.
+    /// Waits until all tasks are complete. A thread that finds the turn free takes it, for all that there is to launch.
     fn launch(&self, complete: &AtomicU64) {
+        let mut idle = 0;
+        while complete.load(Ordering::Acquire) < self.tasks {
+            if !self.turn.load(Ordering::Relaxed) && !self.turn.swap(true, Ordering::AcqRel) {
+                self.launch_all(complete);
+                self.turn.store(false, Ordering::Release);
+            }
+            idle += 1;
+            std::hint::spin_loop();
+            if idle > IDLE_MAX {
+                std::thread::yield_now();
+            }
+        }
+    }
+
+    /// Launches tasks until none is ready. The lock is released while a task is launched.
+    fn launch_all(&self, complete: &AtomicU64) {
         let mut lanes = Lanes { values: [0; LANES_MAX as usize], reached: 0, count: 0 };
-        let (mut last, mut idle) = (None, 0);
-        while complete.load(Ordering::Relaxed) < self.tasks {
+        let mut last = None;
+        loop {
             let mut graph = self.graph.lock().unwrap_or_else(PoisonError::into_inner);
             if let Some(node) = last {
                 let at = graph.launched(node).expect("it is being launched").at.expect("the device is there");
@@ -74,16 +94,12 @@ impl Chains {
             }
             last = graph.next(Runner::Device).map(|ready| ready.node);
             if last.is_none() || lanes.count == BATCH {
-                complete.fetch_add(lanes.complete(&mut graph), Ordering::Relaxed);
+                complete.fetch_add(lanes.complete(&mut graph), Ordering::Release);
             }
             drop(graph);
-            // Here the task's work would be submitted. A thread without a task waits for those of other threads.
-            idle = if black_box(last).is_some() { 0 } else { idle + 1 };
-            if idle > 0 {
-                std::hint::spin_loop();
-            }
-            if idle > IDLE_MAX {
-                std::thread::yield_now();
+            // Here the task's work would be submitted.
+            if black_box(last).is_none() {
+                return;
             }
         }
     }
