@@ -176,3 +176,20 @@ fn a_node_of_no_lane_stands_for_the_points_of_those_before_it_until_it_ends() {
     }
     assert_eq!((points(&graph, first), points(&graph, empty)), (vec![], vec![]));
 }
+
+#[test]
+fn a_node_that_ends_before_one_that_its_lane_has_joined_leaves_no_edge() {
+    let mut graph = graph(Order::Default, 8, 1);
+    let (first, its) = follow(&mut graph, &[]);
+    let (goes_on, behind) = follow(&mut graph, &[first]);
+    let (joins, other) = follow(&mut graph, &[first]);
+    assert_eq!((other.joins, behind.joins), (vec![its.at], vec![]));
+    // It has ended, so the device has come to that point too, which is not reported yet.
+    graph.complete(other.at.lane, other.at.value).unwrap();
+    assert_eq!((graph.ended().map(|ended| ended.node), graph.statistics().edges), (Some(joins), 1));
+    let (again, place) = follow(&mut graph, &[goes_on]);
+    assert_eq!((again.index(), place.joins.len()), (joins.index(), 0), "its slot is another node's");
+    graph.complete(place.at.lane, place.at.value).unwrap();
+    let ends: Vec<_> = std::iter::from_fn(|| graph.ended()).map(|ended| ended.node).collect();
+    assert_eq!((ends, graph.statistics().edges), (vec![first, goes_on, again], 0));
+}

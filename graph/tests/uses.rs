@@ -176,6 +176,35 @@ fn failed_nodes_hide_nothing_that_still_runs() {
     assert_eq!(before(&graph, last), [running, other], "the order with the other one is not needed");
 }
 
+/// A lane may be reported before another one that it has joined: a device that fails may do so. Each node hands on to
+/// the next what it came after.
+#[test]
+fn nodes_that_fail_in_a_lane_hide_nothing_that_still_runs_in_another() {
+    let mut graph = graph();
+    let data = graph.data(64);
+    let launch = |graph: &mut Graph, node| {
+        assert_eq!(graph.next(Runner::Device).map(|ready| ready.node), Some(node));
+        graph.launched(node).unwrap().at.unwrap()
+    };
+    let running = append(&mut graph, &[writes(data)]);
+    let its = launch(&mut graph, running);
+    let goes_on = graph.append(&Spec { kind: Kind::Kernel, after: &[running], ..Spec::default() }).unwrap();
+    launch(&mut graph, goes_on);
+    let failing = [(); 3].map(|()| {
+        let node = append(&mut graph, &[writes(data)]);
+        (node, launch(&mut graph, node))
+    });
+    let [(first, _), _, (_, at)] = failing;
+    assert_ne!(at.lane, its.lane);
+    graph.failed(first, Cause(NonZeroU32::MIN)).unwrap();
+    graph.complete(at.lane, at.value).unwrap();
+    let ended: Vec<_> =
+        std::iter::from_fn(|| graph.ended()).map(|ended| (ended.node, ended.outcome.is_err())).collect();
+    assert_eq!(ended, failing.map(|(node, _)| (node, true)));
+    let last = append(&mut graph, &[reads(data)]);
+    assert_eq!(before(&graph, last), [running]);
+}
+
 #[test]
 fn bytes_that_are_written_together_are_one_part() {
     let mut graph = graph();
