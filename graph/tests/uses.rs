@@ -177,7 +177,7 @@ fn failed_nodes_hide_nothing_that_still_runs() {
 }
 
 /// A lane may be reported before another one that it has joined: a device that fails may do so. Each node hands on to
-/// the next what it came after.
+/// the next one the nodes that it came after.
 #[test]
 fn nodes_that_fail_in_a_lane_hide_nothing_that_still_runs_in_another() {
     let mut graph = graph();
