@@ -37,6 +37,16 @@ fn bytes_come_from_the_nearest_or_the_farthest_memory() {
     assert_eq!((small().best(on(0), Locations::NONE), small().worst(on(0), Locations::NONE)), (None, None));
     assert_eq!((small().best(on(9), others), small().worst(on(9), others)), (None, None));
     assert_eq!(small().between(on(2), HOST), None);
+    let equal = Bandwidth::read("From,To,Bandwidth\n-1,0,10\n-1,1,10\n0,0,30\n0,1,10\n1,1,60\n", 2).unwrap();
+    assert_eq!(equal.best(on(0), others), Some((10.0, HOST)), "of equal ones from the first");
+}
+
+#[test]
+fn memories_come_and_go_one_by_one() {
+    let both = Locations::only(HOST).and(on(1));
+    assert_eq!((both.without(on(1)), both.without(HOST)), (Locations::only(HOST), Locations::only(on(1))));
+    assert_eq!(both.without(on(0)), both, "it was not there");
+    assert_eq!(both.without(HOST).without(on(1)), Locations::NONE);
 }
 
 #[test]

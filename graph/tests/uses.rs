@@ -129,17 +129,17 @@ fn reductions_and_relaxed_uses_are_free_among_each_other_only() {
     let writer = append(&mut graph, &[writes(x)]);
     let [one, other] = [0, 1].map(|_| append(&mut graph, &[Access::new(x, Mode::Reduce)]));
     assert_eq!((before(&graph, one), before(&graph, other)), (vec![writer], vec![writer]));
-    let relaxed = append(&mut graph, &[Access::new(x, Mode::Relaxed)]);
-    assert_eq!(before(&graph, relaxed), [one, other]);
+    let [relaxed, another] = [0, 1].map(|_| append(&mut graph, &[Access::new(x, Mode::Relaxed)]));
+    assert_eq!((before(&graph, relaxed), before(&graph, another)), (vec![one, other], vec![one, other]));
     let reader = append(&mut graph, &[reads(x)]);
-    assert_eq!(before(&graph, reader), [relaxed]);
+    assert_eq!(before(&graph, reader), [relaxed, another]);
 }
 
 /// A completion task runs when the kernel is launched, so an order behind it is none behind the kernel's results.
 #[test]
 fn an_order_that_ends_at_the_launch_hides_no_dependency() {
     let mut graph = graph();
-    let (x, y) = (graph.data(8), graph.data(8));
+    let [x, y, z, w] = [0; 4].map(|_| graph.data(8));
     let kernel = append(&mut graph, &[writes(x)]);
     let held = Spec { kind: Kind::Host, references: 1, ..Spec::default() };
     let completion = graph.append_using(&held, &[writes(y)]).unwrap();
@@ -147,6 +147,14 @@ fn an_order_that_ends_at_the_launch_hides_no_dependency() {
     let host = Spec { kind: Kind::Host, ..Spec::default() };
     let reader = graph.append_using(&host, &[reads(x), reads(y)]).unwrap();
     assert_eq!(before(&graph, reader), [kernel, completion]);
+    // So among three, and an order that ends at the completion does hide one.
+    let beside = append(&mut graph, &[writes(z)]);
+    let reader = graph.append_using(&host, &[reads(x), reads(y), reads(z)]).unwrap();
+    assert_eq!(before(&graph, reader), [kernel, completion, beside]);
+    let complete = graph.append_using(&held, &[writes(w)]).unwrap();
+    graph.before_at(kernel, complete, Mark::Complete).unwrap();
+    let reader = graph.append_using(&host, &[reads(x), reads(w), reads(z)]).unwrap();
+    assert_eq!(before(&graph, reader), [complete, beside]);
 }
 
 /// Nodes that fail leave before those that they came after, and hide none of them from later nodes.
@@ -203,6 +211,94 @@ fn nodes_that_fail_in_a_lane_hide_nothing_that_still_runs_in_another() {
     assert_eq!(ended, failing.map(|(node, _)| (node, true)));
     let last = append(&mut graph, &[reads(data)]);
     assert_eq!(before(&graph, last), [running]);
+}
+
+/// Of a chain of nodes that fail at once each leaves those behind it the node that still runs, and no other one.
+#[test]
+fn the_last_of_several_failed_nodes_stands_for_the_one_that_runs() {
+    let mut graph = graph();
+    let [x, y, v, z, other] = [0; 5].map(|_| graph.data(8));
+    let running = append(&mut graph, &[writes(x)]);
+    let beside = append(&mut graph, &[writes(other)]);
+    for node in [running, beside] {
+        assert_eq!(graph.next(Runner::Device).map(|ready| ready.node), Some(node));
+        graph.launched(node).unwrap();
+    }
+    let host = Spec { kind: Kind::Host, ..Spec::default() };
+    let (failing, apart) = (graph.append_using(&host, &[]).unwrap(), graph.append_using(&host, &[]).unwrap());
+    let kernel = Spec { kind: Kind::Kernel, ..Spec::default() };
+    let reader = graph.append_using(&Spec { after: &[failing], ..kernel }, &[reads(x), writes(y)]).unwrap();
+    let held = graph.append_using(&Spec { references: 1, ..kernel }, &[reads(y), writes(v)]).unwrap();
+    let last = append(&mut graph, &[reads(v), reads(z)]);
+    let far = graph.append_using(&Spec { after: &[apart], ..kernel }, &[reads(other)]).unwrap();
+    for node in [failing, apart] {
+        assert_eq!(graph.next(Runner::Host).map(|ready| ready.node), Some(node));
+        graph.failed(node, Cause(NonZeroU32::MIN)).unwrap();
+    }
+    // The one between leaves when no node is left in it that still runs.
+    assert_eq!([reader, held, far].map(|node| graph.stage(node)), [Stage::Ended, Stage::Waiting, Stage::Ended]);
+    graph.release(held).unwrap();
+    while graph.ended().is_some() {}
+    assert_eq!(graph.stage(last), Stage::Ended);
+    // One more reader makes the round forget the nodes that need no mention.
+    let again = append(&mut graph, &[reads(z)]);
+    let writer = append(&mut graph, &[writes(z)]);
+    assert_eq!(before(&graph, writer), [running, again]);
+}
+
+/// A round that grows forgets nodes that have ended, but none that is mentioned for another one.
+#[test]
+fn a_failed_reader_is_mentioned_while_those_before_it_run() {
+    let mut graph = graph();
+    let (x, z) = (graph.data(8), graph.data(8));
+    let running = append(&mut graph, &[writes(x)]);
+    graph.next(Runner::Device).unwrap();
+    graph.launched(running).unwrap();
+    let failing = graph.append_using(&Spec { kind: Kind::Host, ..Spec::default() }, &[]).unwrap();
+    let reader = Spec { kind: Kind::Kernel, after: &[failing], ..Spec::default() };
+    graph.append_using(&reader, &[reads(x), reads(z)]).unwrap();
+    graph.next(Runner::Host).unwrap();
+    graph.failed(failing, Cause(NonZeroU32::MIN)).unwrap();
+    while graph.ended().is_some() {}
+    let again = append(&mut graph, &[reads(z)]);
+    let writer = append(&mut graph, &[writes(z)]);
+    assert_eq!(before(&graph, writer), [running, again]);
+}
+
+/// GR-04: the search for redundant dependencies ends after so many edges.
+#[test]
+fn a_dependency_beyond_the_search_stays() {
+    for (search_max, is_found) in [(0, false), (4, false), (64, true)] {
+        let inference = Inference { search_max, ..Inference::default() };
+        let mut graph = Graph::new(Options { inference, ..Options::default() }).unwrap();
+        let [x, y, z] = [0; 3].map(|_| graph.data(8));
+        let first = append(&mut graph, &[writes(x)]);
+        let mut last = first;
+        for _ in 0..10 {
+            last = graph.append(&Spec { kind: Kind::Kernel, after: &[last], ..Spec::default() }).unwrap();
+        }
+        let kernel = Spec { kind: Kind::Kernel, after: &[last], ..Spec::default() };
+        let chain = graph.append_using(&kernel, &[writes(y)]).unwrap();
+        let beside = append(&mut graph, &[writes(z)]);
+        let all = append(&mut graph, &[writes(x), writes(y), writes(z)]);
+        let expected = if is_found { vec![chain, beside] } else { vec![first, chain, beside] };
+        assert_eq!(before(&graph, all), expected, "{search_max}");
+    }
+}
+
+/// Each search has numbers of its own, in a graph that has seen a hundred of them too.
+#[test]
+fn many_searches_find_the_same() {
+    let mut graph = graph();
+    let [x, y, z, w] = [0; 4].map(|_| graph.data(8));
+    for _ in 0..100 {
+        let first = append(&mut graph, &[writes(x)]);
+        let second = append(&mut graph, &[reads(x), writes(y)]);
+        let [beside, apart] = [z, w].map(|data| append(&mut graph, &[writes(data)]));
+        let all = append(&mut graph, &[x, y, z, w].map(writes));
+        assert_eq!(before(&graph, all), [second, beside, apart], "after {first}");
+        run(&mut graph);
+    }
 }
 
 #[test]
@@ -268,10 +364,30 @@ fn impossible_uses_are_refused_and_change_nothing() {
     assert_eq!(before(&graph, first), []);
     let again = graph.data(4);
     assert!(again != gone && again.index() == gone.index(), "its number is used again, under another id");
+    let view = graph.view(x, 4..8).unwrap();
+    assert!(matches!(graph.view(view, 0..5), Err(Refused::Data { .. })), "that is beyond the view");
+    assert!(graph.view(view, 0..4).is_ok());
     let physx = Options { order: Order::PhysX, ..Options::default() };
     let mut physx = Graph::new(physx).unwrap();
     let x = physx.data(8);
     assert!(physx.append_using(&spec, &[reads(x)]).unwrap_err().to_string().contains("PhysX knows no data"));
+}
+
+/// The number of a view is free when that is forgotten, the number of an object when all that share it are.
+#[test]
+fn numbers_of_data_are_used_again_once() {
+    let mut graph = graph();
+    let x = graph.data(8);
+    let [view, other] = [0, 4].map(|at| graph.view(x, at..at + 4).unwrap());
+    graph.forget(view).unwrap();
+    assert_eq!(graph.data(8).index(), view.index());
+    graph.forget(x).unwrap();
+    let apart = graph.data(8);
+    assert!(![x, view, other].map(|data| data.index()).contains(&apart.index()), "a view shares the object's record");
+    graph.forget(other).unwrap();
+    let mut free = [graph.data(8).index(), graph.data(8).index(), graph.data(8).index()];
+    free.sort_unstable();
+    assert_eq!(free, [x.index(), other.index(), apart.index() + 1]);
 }
 
 /// A full graph refuses, and the refused node has used nothing.

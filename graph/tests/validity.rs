@@ -16,6 +16,8 @@ struct Byte {
     writer: Option<usize>,
     /// The node that should have written it, or brought it to the last place.
     lost: Option<usize>,
+    /// The nodes that should have written it, or brought it somewhere, since it was written.
+    failed: Vec<usize>,
     is_written: bool,
 }
 
@@ -49,8 +51,12 @@ impl Program {
             return;
         }
         for byte in &mut self.bytes {
+            if byte.writer == Some(node) || byte.at.iter().any(|(_, by)| *by == Some(node)) {
+                byte.failed.push(node);
+            }
             if byte.writer == Some(node) {
-                *byte = Byte { lost: Some(node), is_written: true, ..Byte::default() };
+                let failed = std::mem::take(&mut byte.failed);
+                *byte = Byte { lost: Some(node), failed, is_written: true, ..Byte::default() };
             }
             let before = byte.at.len();
             byte.at.retain(|(_, by)| *by != Some(node));
@@ -98,7 +104,12 @@ impl Program {
         told.sort_unstable();
         assert_eq!((told, needs.lost.is_some(), needs.is_unwritten), (arrivals, lost, unwritten));
         if let Some(cause) = needs.lost {
-            assert!(bytes.clone().any(|at| self.bytes[at].lost == Some(cause)), "{cause} lost none of these");
+            // Of several nodes that have failed since the last use any may be named.
+            let is_cause = |byte: &Byte| {
+                byte.lost
+                    .is_some_and(|lost| lost == cause || (byte.failed.contains(&lost) && byte.failed.contains(&cause)))
+            };
+            assert!(self.bytes[bytes.clone()].iter().any(is_cause), "{cause} lost none of these");
         }
         for fetch in needs.fetches {
             let transfer = self.node();
@@ -112,7 +123,7 @@ impl Program {
     fn writes(&mut self, bytes: Range<usize>, place: Location) {
         let writer = self.node();
         self.validity.writes(&(bytes.start as u64..bytes.end as u64), place, &writer);
-        let byte = Byte { at: vec![(place, None)], writer: Some(writer), lost: None, is_written: true };
+        let byte = Byte { at: vec![(place, None)], writer: Some(writer), is_written: true, ..Byte::default() };
         self.bytes[bytes].fill(byte);
     }
 
@@ -172,6 +183,15 @@ fn readers_share_a_transfer_and_a_failed_one_is_made_again() {
 }
 
 #[test]
+fn neighbours_with_one_source_are_one_copy() {
+    let mut program = Program::new(Some(Location::Host));
+    program.writes(9..10, Location::Host);
+    program.nodes[0] = Progress::Done;
+    let fetches = program.needs(&(0..12), Location::Device(0)).fetches;
+    assert_eq!((fetches.len(), fetches[0].bytes.clone()), (1, 0..12));
+}
+
+#[test]
 fn the_bytes_of_a_failed_writer_are_lost_until_they_are_written() {
     let mut program = Program::new(Some(Location::Host));
     program.writes(0..12, Location::Device(0));
@@ -190,6 +210,10 @@ fn parts_that_agree_become_one_again() {
         validity.needs(&(at..at + 1), Location::Host, |_| Progress::Done);
     }
     assert!(validity.parts() < 64, "{} parts", validity.parts());
+    let mut two: Validity<usize> = Validity::new(8, Some(Location::Host));
+    assert_eq!(two.parts(), 1);
+    two.writes(&(0..4), Location::Host, &7);
+    assert_eq!(two.parts(), 2);
     let mut parts = Vec::new();
     validity.each(&(0..1 << 20), |_| Progress::Done, |bytes, at| parts.push((bytes.end, at.has(Location::Host))));
     assert!(parts.iter().all(|(_, at)| *at) && parts.last().is_some_and(|(end, _)| *end == 1 << 20));

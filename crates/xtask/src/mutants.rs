@@ -21,14 +21,16 @@ struct Part {
     tests: &'static [&'static str],
 }
 
-const PARTS: [Part; 7] = [
+const PARTS: [Part; 9] = [
     Part {
         package: "overtake-graph",
         files: &[
+            "graph/src/direct.rs",
             "graph/src/dispatch.rs",
             "graph/src/edges.rs",
             "graph/src/finish.rs",
             "graph/src/graph.rs",
+            "graph/src/held_back.rs",
             "graph/src/inherit.rs",
             "graph/src/lanes.rs",
             "graph/src/node.rs",
@@ -38,9 +40,42 @@ const PARTS: [Part; 7] = [
             "graph/src/points.rs",
             "graph/src/queue.rs",
             "graph/src/refused.rs",
+            "graph/src/room.rs",
             "graph/src/submit.rs",
         ],
         tests: &["--tests"],
+    },
+    Part {
+        package: "overtake-graph",
+        files: &[
+            "graph/src/data/access.rs",
+            "graph/src/data/records.rs",
+            "graph/src/data/spans.rs",
+            "graph/src/data/uses.rs",
+            "graph/src/data/validity.rs",
+            "graph/src/infer.rs",
+            "graph/src/redundant.rs",
+        ],
+        tests: &["--lib", "--test", "data", "--test", "uses", "--test", "validity"],
+    },
+    Part {
+        package: "overtake-graph",
+        files: &[
+            "graph/src/devices/bandwidth.rs",
+            "graph/src/devices/location.rs",
+            "graph/src/devices/select.rs",
+            "graph/src/devices/stream.rs",
+            "graph/src/plan/dot.rs",
+            "graph/src/plan/fault.rs",
+            "graph/src/plan/parse.rs",
+            "graph/src/plan/planner.rs",
+            "graph/src/plan/policies.rs",
+            "graph/src/plan/program.rs",
+            "graph/src/plan/step.rs",
+            "graph/src/plan/streams.rs",
+            "graph/src/plan/words.rs",
+        ],
+        tests: &["--test", "devices", "--test", "plans", "--test", "texts"],
     },
     Part {
         package: "overtake-terms",

@@ -137,3 +137,69 @@ impl Uses {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn node(index: u32) -> NodeId {
+        NodeId { index, generation: 0 }
+    }
+
+    fn uses(all: &[(u32, Mode)]) -> Uses {
+        let mut uses = Uses::new();
+        all.iter().for_each(|(index, mode)| uses.enter(node(*index), *mode, |_| false));
+        uses
+    }
+
+    fn before(uses: &Uses, mode: Mode) -> Vec<u32> {
+        let mut before = Vec::new();
+        uses.before(mode, |id| before.push(id.index));
+        before
+    }
+
+    #[test]
+    fn a_round_that_has_nodes_is_kept_with_the_one_before_it() {
+        for readers in [&[(2, Mode::Read)][..], &[(2, Mode::Read), (3, Mode::Read)]] {
+            let mut all = vec![(1, Mode::Write)];
+            all.extend(readers);
+            let mut some = uses(&all);
+            some.trim(|id| id == node(2) && readers.len() > 1);
+            assert_eq!((before(&some, Mode::Read), some.mode), (vec![1], Mode::Read), "{readers:?}");
+            some.trim(|_| true);
+            assert_eq!(some, Uses::new(), "{readers:?}");
+        }
+        // The round before one of a node alone is no longer asked about.
+        let mut alone = uses(&[(1, Mode::Write), (2, Mode::Read), (3, Mode::Write)]);
+        alone.trim(|_| false);
+        assert_eq!(alone, uses(&[(3, Mode::Write)]));
+    }
+
+    #[test]
+    fn a_node_that_also_writes_is_a_round_of_its_own() {
+        let readers = [(1, Mode::Read), (2, Mode::Read)];
+        let mut both = uses(&readers);
+        both.enter(node(2), Mode::Write, |_| false);
+        assert_eq!((before(&both, Mode::Read), both.mode), (vec![2], Mode::ReadWrite));
+        let mut again = uses(&readers);
+        again.enter(node(2), Mode::Read, |_| false);
+        assert_eq!((before(&again, Mode::Write), again.mode), (vec![1, 2], Mode::Read));
+    }
+
+    /// A round grows to twice the nodes that are left in it, and looks at each a few times.
+    #[test]
+    fn nodes_that_have_ended_make_room_for_others() {
+        const NODES: u32 = 10_000;
+        let (looks, kept) = (std::cell::Cell::new(0), 100);
+        let mut some = uses(&[(0, Mode::Read)]);
+        for index in 1..NODES {
+            some.enter(node(index), Mode::Read, |id| {
+                looks.set(looks.get() + 1);
+                id.index.saturating_add(kept) < index
+            });
+        }
+        assert!(some.newest.others.len() < 4 * kept as usize, "{} are mentioned", some.newest.others.len());
+        assert!(some.newest.others.capacity() < 10 * kept as usize, "{} have room", some.newest.others.capacity());
+        assert!(looks.get() < 4 * NODES, "{} looks", looks.get());
+    }
+}
