@@ -9,6 +9,7 @@ use overtake::{Direction, Overtake, PriorityStream};
 use crate::doors;
 use crate::failure::{Failure, Outcome};
 use crate::lane::level;
+use crate::place::Side;
 use crate::rig::Rig;
 
 /// Streams with one pending copy each, so that two are pending while a third is submitted anew.
@@ -50,10 +51,13 @@ impl Traffic {
                 if stopped.load(Ordering::SeqCst) || driver.host().now() >= end {
                     break;
                 }
-                match direction {
-                    Direction::DeviceToHost => doors::dtoh(stream, &host, device, bytes)?,
-                    _ => doors::htod(stream, device, &host, bytes)?,
+                let sides = [(Side::Device(device), 0), (Side::Host(&host), 0)];
+                let [target, source] = match direction {
+                    Direction::DeviceToHost => [sides[1], sides[0]],
+                    _ => sides,
                 };
+                // Nothing is before it in its stream.
+                doors::batch(stream, &[doors::request(target, source, bytes).ready(true)])?;
                 has_begun.store(true, Ordering::SeqCst);
             }
             streams.iter().try_for_each(PriorityStream::synchronize)?;

@@ -2,13 +2,14 @@
 # Tasks and their dispatcher: their tests, `bench tasks`, `bench video` and the bench program `dispatch`. Ends with one
 # table: each figure beside its limit. Programs that are not in OVERTAKE_BIN are left out with a line.
 # Usage: OVERTAKE_BIN=folder [OVERTAKE_BACKEND=cuda] [TASKS_S=60] [VIDEO_S=60] [OUT=folder] tests/gpu/tasks.sh
-# The folder has `overtake`, and may have `tasks` (the test) and `dispatch` (the bench):
+# The folder has `overtake`, and may have `tasks` and `copies` (the tests) and `dispatch` (the bench):
 #   cargo build --release -p overtake-cli
-#   cargo test --release --no-run --test tasks && cargo bench --no-run --bench dispatch
+#   cargo test --release --no-run --test tasks --test copies && cargo bench --no-run --bench dispatch
 . "$(dirname "$0")/steps.sh"
 tasks_s=${TASKS_S:-60} video_s=${VIDEO_S:-60}
 
 program 'tests' 300 "${bin}tasks" --color never
+program 'lifted copies' 120 "${bin}copies" --color never --ignored lifted
 step 'bench tasks' $((4 * tasks_s + 120)) \
   "${bin}overtake" bench tasks --seconds "$tasks_s" --json "$OUT/tasks.json"
 step 'bench video' $((4 * video_s + 120)) \

@@ -20,7 +20,7 @@ const TRAFFIC_BYTES: u64 = 256 << 10;
 const HELD: Nanos = Nanos::from_ms(6);
 
 /// Options under which bulk has no share of its own.
-fn relentless(options: Options) -> Options {
+pub fn relentless(options: Options) -> Options {
     let mut options = Options { kernel_wait_max: Nanos::from_ms(10_000), ..options };
     options.share.share = 0.0;
     options

@@ -13,6 +13,7 @@ pub mod guard;
 mod heaps;
 mod inversion;
 mod lift;
+mod lifted;
 mod order;
 mod passing;
 mod peers;
@@ -36,7 +37,8 @@ pub struct Case {
     pub name: &'static str,
     pub check: Check,
     /// Whether it runs only on the model in virtual time: it watches events within fractions of a millisecond, or
-    /// makes requests that a real driver carries out for any length of time.
+    /// makes requests that a real driver carries out for any length of time. `--ignored lifted` runs that group on a
+    /// real GPU: it judges by medians, but not on a model in real time, which shares its processor.
     pub model_only: bool,
     /// The number of devices that it needs.
     pub devices: i32,
@@ -91,6 +93,7 @@ const MODEL_ONLY: &[Case] = cases! { true,
     streams: waiting_ends_a_run;
     inversion: bulk_by_kernel bulk_by_engine chain_by_kernel chain_by_engine small_urgent_copy;
     lift: by_kernel by_engine guarded its_own_stream_too not_for_nothing;
+    lifted: by_kernel guarded;
     order: three_priorities starvation_bound;
     passing: streams_release_each_other;
 };
