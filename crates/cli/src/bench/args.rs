@@ -177,13 +177,34 @@ pub struct BandwidthArguments {
     pub rounds: u32,
 }
 
+/// Arguments of measurements in rounds, in which all that is compared has a turn.
+#[derive(Debug, Args)]
+pub struct InRounds {
+    /// The device to measure, by its ordinal.
+    #[arg(long, default_value_t = 0, value_name = "ORDINAL")]
+    pub device: i32,
+    /// How long to measure, all rounds together (virtual time on the software GPU).
+    #[arg(long, default_value_t = 30.0, value_parser = crate::args::seconds, value_name = "SECONDS")]
+    pub seconds: f64,
+    /// Rounds; everything that is compared has a turn in each.
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100))]
+    pub rounds: u32,
+    /// Size of a bulk request.
+    #[arg(long, value_parser = size, default_value = "256M", value_name = "SIZE")]
+    pub bulk_bytes: u64,
+    /// An option of overtake; may be given several times.
+    #[arg(long = "set", value_name = "NAME=VALUE")]
+    pub options: Vec<String>,
+    #[command(flatten)]
+    pub output: Output,
+}
+
 /// Arguments of `bench peers`.
 #[derive(Debug, Args)]
 pub struct PeersArguments {
-    /// The device whose streams copy, by its ordinal.
-    #[arg(long, default_value_t = 0, value_name = "ORDINAL")]
-    pub device: i32,
-    /// The device at the other end. The same one measures copies on the device.
+    #[command(flatten)]
+    pub common: InRounds,
+    /// The device at the other end; the streams are those of the first. The same one measures copies on the device.
     #[arg(long, default_value_t = 1, value_name = "ORDINAL")]
     pub peer: i32,
     /// Copy from the other device, instead of to it.
@@ -192,48 +213,19 @@ pub struct PeersArguments {
     /// Size of an urgent copy.
     #[arg(long, value_parser = size, default_value = "64K", value_name = "SIZE")]
     pub high_bytes: u64,
-    /// Size of a bulk request.
-    #[arg(long, value_parser = size, default_value = "256M", value_name = "SIZE")]
-    pub bulk_bytes: u64,
-    /// How long to measure, all methods together (virtual time on the software GPU).
-    #[arg(long, default_value_t = 30.0, value_parser = crate::args::seconds, value_name = "SECONDS")]
-    pub seconds: f64,
-    /// Rounds; each method has a turn in each.
-    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100))]
-    pub rounds: u32,
-    /// An option of overtake; may be given several times.
-    #[arg(long = "set", value_name = "NAME=VALUE")]
-    pub options: Vec<String>,
-    #[command(flatten)]
-    pub output: Output,
 }
 
 /// Arguments of `bench pageable`.
 #[derive(Debug, Args)]
 pub struct PageableArguments {
-    /// The device to measure, by its ordinal.
-    #[arg(long, default_value_t = 0, value_name = "ORDINAL")]
-    pub device: i32,
+    #[command(flatten)]
+    pub common: InRounds,
     /// The direction of copies.
     #[arg(long, value_enum, default_value_t = DirectionName::Both)]
     pub direction: DirectionName,
     /// Sizes of a copy.
     #[arg(long, value_parser = size, value_delimiter = ',', default_value = "64K,1M,64M,1G", value_name = "SIZES")]
     pub sizes: Vec<u64>,
-    /// Rounds; everything that is compared has a turn in each.
-    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100))]
-    pub rounds: u32,
-    /// How long to measure small copies beside bulk, all rounds together (virtual time on the software GPU).
-    #[arg(long, default_value_t = 30.0, value_parser = crate::args::seconds, value_name = "SECONDS")]
-    pub seconds: f64,
-    /// Size of a bulk copy beside small ones.
-    #[arg(long, value_parser = size, default_value = "256M", value_name = "SIZE")]
-    pub bulk_bytes: u64,
-    /// An option of overtake; may be given several times.
-    #[arg(long = "set", value_name = "NAME=VALUE")]
-    pub options: Vec<String>,
-    #[command(flatten)]
-    pub output: Output,
 }
 
 /// The methods of `bench video`.
@@ -273,26 +265,11 @@ impl VideoMethod {
 /// Arguments of `bench video`.
 #[derive(Debug, Args)]
 pub struct VideoArguments {
-    /// The device to measure, by its ordinal.
-    #[arg(long, default_value_t = 0, value_name = "ORDINAL")]
-    pub device: i32,
+    #[command(flatten)]
+    pub common: InRounds,
     /// The methods to compare, by name; all if none is given.
     #[arg(long, value_enum, value_delimiter = ',', value_name = "A,B")]
     pub methods: Vec<VideoMethod>,
-    /// How long to measure, all methods together (virtual time on the software GPU).
-    #[arg(long, default_value_t = 30.0, value_parser = crate::args::seconds, value_name = "SECONDS")]
-    pub seconds: f64,
-    /// Rounds; each method has a turn in each.
-    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100))]
-    pub rounds: u32,
-    /// Size of a bulk request.
-    #[arg(long, value_parser = size, default_value = "256M", value_name = "SIZE")]
-    pub bulk_bytes: u64,
-    /// An option of overtake; may be given several times.
-    #[arg(long = "set", value_name = "NAME=VALUE")]
-    pub options: Vec<String>,
-    #[command(flatten)]
-    pub output: Output,
 }
 
 /// The parts of `bench tasks`.
@@ -314,26 +291,11 @@ impl TasksPart {
 /// Arguments of `bench tasks`.
 #[derive(Debug, Args)]
 pub struct TasksArguments {
-    /// The device to measure, by its ordinal.
-    #[arg(long, default_value_t = 0, value_name = "ORDINAL")]
-    pub device: i32,
+    #[command(flatten)]
+    pub common: InRounds,
     /// The parts to measure; all if none is given.
     #[arg(long, value_enum, value_delimiter = ',', value_name = "A,B")]
     pub parts: Vec<TasksPart>,
-    /// How long to measure, all parts together (virtual time on the software GPU).
-    #[arg(long, default_value_t = 30.0, value_parser = crate::args::seconds, value_name = "SECONDS")]
-    pub seconds: f64,
-    /// Rounds; everything that is compared has a turn in each.
-    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100))]
-    pub rounds: u32,
-    /// Size of a bulk request.
-    #[arg(long, value_parser = size, default_value = "256M", value_name = "SIZE")]
-    pub bulk_bytes: u64,
-    /// An option of overtake; may be given several times.
-    #[arg(long = "set", value_name = "NAME=VALUE")]
-    pub options: Vec<String>,
-    #[command(flatten)]
-    pub output: Output,
 }
 
 /// Arguments of `bench hunt`.

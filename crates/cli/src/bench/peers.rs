@@ -40,12 +40,12 @@ const SLACK_US: f64 = 25.0;
 
 /// Runs the command.
 pub fn run(arguments: &Arguments, peers: &PeersArguments) -> Result<()> {
-    let (bytes, ends) = ([peers.high_bytes, peers.bulk_bytes], (peers.device, peers.peer, peers.pull));
-    let mut stage = Stage::between(arguments, ends, &peers.options, &bytes)?;
-    let direction = if peers.device == peers.peer { Direction::DeviceToDevice } else { Direction::Peer };
-    let sizes = Stage::sizes(direction, peers.high_bytes, peers.bulk_bytes);
+    let (bytes, ends) = ([peers.high_bytes, peers.common.bulk_bytes], (peers.common.device, peers.peer, peers.pull));
+    let mut stage = Stage::between(arguments, ends, &peers.common.options, &bytes)?;
+    let direction = if peers.common.device == peers.peer { Direction::DeviceToDevice } else { Direction::Peer };
+    let sizes = Stage::sizes(direction, peers.high_bytes, peers.common.bulk_bytes);
     let mut notes_first = Vec::new();
-    if !peers.options.iter().any(|option| option.contains("_gbps=")) {
+    if !peers.common.options.iter().any(|option| option.contains("_gbps=")) {
         notes_first.extend(set_rate(&mut stage, sizes)?);
     }
     if !stage.reaches_peer {
@@ -65,11 +65,11 @@ pub fn run(arguments: &Arguments, peers: &PeersArguments) -> Result<()> {
     let summary = format!("{}\n{}", subtitle(&run), verdict(&stage, &cases, &rounds, &run.rows).join("\n"));
     let notes = [notes_first, notes(&cases, &merged)].concat();
     let shown = Shown { title: "peers".into(), summary, table: table(&run), picture: None, svg: None, notes };
-    finish(&peers.output, &run, &shown)
+    finish(&peers.common.output, &run, &shown)
 }
 
 fn way(peers: &PeersArguments) -> String {
-    let (from, to) = if peers.pull { (peers.peer, peers.device) } else { (peers.device, peers.peer) };
+    let (from, to) = if peers.pull { (peers.peer, peers.common.device) } else { (peers.common.device, peers.peer) };
     format!("device {from} to device {to}")
 }
 
@@ -108,11 +108,12 @@ fn cases(stage: &Stage, sizes: Sizes) -> Result<Vec<Case>> {
 
 /// The measurements of each case, by round.
 fn measure(stage: &Stage, peers: &PeersArguments, cases: &[Case]) -> Result<Vec<Vec<Measured>>> {
-    let rounds = u64::from(peers.rounds);
-    let mut progress = stage.progress(peers.seconds, cases.len() * peers.rounds as usize);
-    let pace = Pace { rounds: 1, span: Nanos(span(peers.seconds).0 / rounds.max(1)), ..Pace::of(peers.seconds) };
+    let rounds = u64::from(peers.common.rounds);
+    let mut progress = stage.progress(peers.common.seconds, cases.len() * peers.common.rounds as usize);
+    let pace =
+        Pace { rounds: 1, span: Nanos(span(peers.common.seconds).0 / rounds.max(1)), ..Pace::of(peers.common.seconds) };
     let mut all: Vec<Vec<Measured>> = cases.iter().map(|_| Vec::new()).collect();
-    for round in 0..peers.rounds as usize {
+    for round in 0..peers.common.rounds as usize {
         let mut order: Vec<usize> = (0..cases.len()).collect();
         order.rotate_left(round % cases.len());
         let scenarios: Vec<_> = order.iter().map(|case| cases[*case].scenario.clone()).collect();

@@ -53,14 +53,14 @@ pub fn measure(
     overtake: &Arc<Overtake>,
 ) -> Result<Vec<BenchRow>> {
     let directions = pageable.direction.directions();
-    let parts = directions.len() * ALL.len() * pageable.rounds as usize;
-    let part = Nanos(span(pageable.seconds).0 / parts.max(1) as u64);
-    let mut progress = stage.progress(pageable.seconds, parts);
+    let parts = directions.len() * ALL.len() * pageable.common.rounds as usize;
+    let part = Nanos(span(pageable.common.seconds).0 / parts.max(1) as u64);
+    let mut progress = stage.progress(pageable.common.seconds, parts);
     let mut rows = Vec::new();
     for direction in directions {
-        let scene = Scene { stage, memory, overtake, direction, bulk_bytes: pageable.bulk_bytes };
+        let scene = Scene { stage, memory, overtake, direction, bulk_bytes: pageable.common.bulk_bytes };
         let mut rounds: [Vec<Round>; 3] = Default::default();
-        for _ in 0..pageable.rounds {
+        for _ in 0..pageable.common.rounds {
             for (bulk, rounds) in ALL.into_iter().zip(&mut rounds) {
                 progress.step(scene.label(bulk).method);
                 rounds.push(scene.round(bulk, part)?);

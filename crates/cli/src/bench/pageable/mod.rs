@@ -40,15 +40,15 @@ struct Case {
 
 /// Runs the command.
 pub fn run(arguments: &Arguments, pageable: &PageableArguments) -> Result<()> {
-    let stage = Stage::set(arguments, pageable.device, &pageable.options, &[])?;
+    let stage = Stage::set(arguments, pageable.common.device, &pageable.common.options, &[])?;
     let driver = stage.shop.ground.driver();
     let options = Options { staging: true, ..stage.shop.options.clone() };
     let overtake = Arc::new(Overtake::attach(driver, options)?);
-    let most = pageable.sizes.iter().copied().chain([pageable.bulk_bytes]).max().unwrap_or(1);
+    let most = pageable.sizes.iter().copied().chain([pageable.common.bulk_bytes]).max().unwrap_or(1);
     let memory = Arc::new(Memory::new(driver, most, beside::URGENT_BYTES)?);
     let mut cases = cases(pageable);
-    let mut progress = stage.progress(pageable.seconds, pageable.rounds as usize);
-    for _ in 0..pageable.rounds {
+    let mut progress = stage.progress(pageable.common.seconds, pageable.common.rounds as usize);
+    for _ in 0..pageable.common.rounds {
         progress.step("sizes");
         for case in &mut cases {
             let round = measure(case, &memory, &overtake)?;
@@ -76,7 +76,7 @@ pub fn run(arguments: &Arguments, pageable: &PageableArguments) -> Result<()> {
         note,
     ];
     let shown = Shown { title: "pageable".into(), summary, table: table(&run), picture: None, svg: None, notes };
-    finish(&pageable.output, &run, &shown)
+    finish(&pageable.common.output, &run, &shown)
 }
 
 fn cases(pageable: &PageableArguments) -> Vec<Case> {

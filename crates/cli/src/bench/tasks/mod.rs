@@ -35,22 +35,22 @@ struct Part {
 
 /// Runs the command.
 pub fn run(arguments: &Arguments, tasks: &TasksArguments) -> Result<()> {
-    let mut lane_bytes = vec![tasks.bulk_bytes; 2];
+    let mut lane_bytes = vec![tasks.common.bulk_bytes; 2];
     lane_bytes.extend([chains::BYTES; chains::CHAINS]);
-    let stage = Stage::set(arguments, tasks.device, &tasks.options, &lane_bytes)?;
+    let stage = Stage::set(arguments, tasks.common.device, &tasks.common.options, &lane_bytes)?;
     let parts = if tasks.parts.is_empty() { &TasksPart::ALL[..] } else { &tasks.parts };
     let slices: usize = parts.iter().map(|part| slices(*part)).sum();
-    let steps = slices * tasks.rounds as usize;
-    let mut progress = stage.progress(tasks.seconds, steps);
-    let part_span = Nanos(span(tasks.seconds).0 / steps.max(1) as u64);
+    let steps = slices * tasks.common.rounds as usize;
+    let mut progress = stage.progress(tasks.common.seconds, steps);
+    let part_span = Nanos(span(tasks.common.seconds).0 / steps.max(1) as u64);
     let mut all = Part::default();
     for part in parts {
         let mut course = Course {
             stage: &stage,
             progress: &mut progress,
-            rounds: tasks.rounds,
+            rounds: tasks.common.rounds,
             span: part_span,
-            bulk_bytes: tasks.bulk_bytes,
+            bulk_bytes: tasks.common.bulk_bytes,
         };
         let measured = match part {
             TasksPart::Chains => chains::run(&mut course)?,
@@ -65,7 +65,7 @@ pub fn run(arguments: &Arguments, tasks: &TasksArguments) -> Result<()> {
     let summary = format!("{}\n{}", subtitle(&run), all.verdict.join("\n"));
     let shown =
         Shown { title: "tasks".into(), summary, table: table(&run), picture: None, svg: None, notes: Vec::new() };
-    finish(&tasks.output, &run, &shown)
+    finish(&tasks.common.output, &run, &shown)
 }
 
 /// Slices of a round.

@@ -32,23 +32,23 @@ struct Case {
 
 /// Runs the command.
 pub fn run(arguments: &Arguments, video: &VideoArguments) -> Result<()> {
-    let mut lane_bytes = vec![video.bulk_bytes; 2];
+    let mut lane_bytes = vec![video.common.bulk_bytes; 2];
     (0..PIPELINES).for_each(|_| lane_bytes.extend(picture_bytes()));
-    let stage = Stage::set(arguments, video.device, &video.options, &lane_bytes)?;
+    let stage = Stage::set(arguments, video.common.device, &video.common.options, &lane_bytes)?;
     let piece = |index| Piece::picture(&stage.shop.ground, [2 + 2 * index, 3 + 2 * index]).map(Arc::new);
     let pieces = (0..PIPELINES).map(piece).collect::<hal::Result<Vec<_>>>()?;
     let mut cases = cases(video);
-    let steps = cases.len() * video.rounds as usize;
-    let part = Nanos(span(video.seconds).0 / steps as u64);
-    let mut progress = stage.progress(video.seconds, steps);
-    for _ in 0..video.rounds {
+    let steps = cases.len() * video.common.rounds as usize;
+    let part = Nanos(span(video.common.seconds).0 / steps as u64);
+    let mut progress = stage.progress(video.common.seconds, steps);
+    for _ in 0..video.common.rounds {
         for case in &mut cases {
             progress.step(case.name);
-            case.slices.push(film(&stage.shop, &pieces, &case.scene, video.bulk_bytes, part)?);
+            case.slices.push(film(&stage.shop, &pieces, &case.scene, video.common.bulk_bytes, part)?);
         }
     }
     drop(progress);
-    let run = Run { header: stage.header.clone(), rows: rows(&cases, video.bulk_bytes) };
+    let run = Run { header: stage.header.clone(), rows: rows(&cases, video.common.bulk_bytes) };
     let summary = format!(
         "{PIPELINES} pipelines, 1920 x 1080 in NV12 at 60 a second, 1280 x 720 in colours back; {}\n{}",
         subtitle(&run),
@@ -60,7 +60,7 @@ pub fn run(arguments: &Arguments, video: &VideoArguments) -> Result<()> {
             .to_owned(),
     ];
     let shown = Shown { title: "video".into(), summary, table: table(&run), picture: None, svg: None, notes };
-    finish(&video.output, &run, &shown)
+    finish(&video.common.output, &run, &shown)
 }
 
 fn cases(video: &VideoArguments) -> Vec<Case> {
