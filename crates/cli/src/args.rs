@@ -21,6 +21,7 @@ Examples:
   overtake bench latency --frontier    latency against bandwidth, method against method
   overtake bench video                 pictures with deadlines beside bulk: streams, copies, tasks
   overtake trace copies.json out.svg   a trace of run --trace, or of kernels, as a picture
+  overtake report one.json two.json    a page about runs of bench: figures and every number, side by side
   overtake dag plan program.txt        devices, streams and transfers of a program, without running it
   overtake pipeline plan cameras.toml  the longest latency of each live stream, without running it
   overtake options                     every option and variable
@@ -71,6 +72,8 @@ pub enum Command {
     Simulate(SimulateArguments),
     /// Draw a trace of a program's copies or of kernels as a picture.
     Trace(TraceArguments),
+    /// Make one page of runs: origin, headline ratios, figures and every number, several runs side by side.
+    Report(ReportArguments),
     /// Plan graphs of computations: devices, streams, transfers.
     Dag(DagArguments),
     /// Plan live streams: the load of each engine, and the longest latency of a frame.
@@ -93,6 +96,23 @@ pub struct TraceArguments {
     /// The headline, instead of the number of slices.
     #[arg(long, value_name = "TEXT")]
     pub title: Option<String>,
+}
+
+/// Arguments of `report`.
+#[derive(Debug, Args)]
+pub struct ReportArguments {
+    /// Runs: JSON that `overtake bench` wrote, one run or a list, or a trace in the format of Perfetto.
+    #[arg(required = true, value_name = "RUN")]
+    pub files: Vec<PathBuf>,
+    /// Write the page to this file; `-` prints it.
+    #[arg(long, short, default_value = "overtake-report.html", value_name = "FILE")]
+    pub output: PathBuf,
+    /// The headline, instead of the run's command.
+    #[arg(long, value_name = "TEXT")]
+    pub title: Option<String>,
+    /// Print the runs and their headline ratios as JSON.
+    #[arg(long)]
+    pub json: bool,
 }
 
 /// Arguments of `options`.

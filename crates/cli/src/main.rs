@@ -20,6 +20,7 @@ mod pictures;
 mod pipeline;
 mod progress;
 mod run;
+mod runs;
 mod simulate;
 mod trace;
 mod version;
@@ -40,6 +41,7 @@ fn main() -> ExitCode {
         Command::Run(run) => return run::run(&arguments, run),
         Command::Simulate(simulate) => simulate::run(simulate),
         Command::Trace(trace) => trace::run(trace),
+        Command::Report(report) => runs::run(report),
         Command::Dag(dag) => dag::run(dag),
         Command::Pipeline(pipeline) => pipeline::run(pipeline),
         Command::Options(options) => options::run(options),

@@ -17,6 +17,10 @@ fn bench(name: &str, arguments: &[&str]) -> Value {
         assert!(FIELDS.split(' ').all(|field| row.get(field).is_some()), "{row}");
     }
     assert_eq!(run["header"]["backend"], "soft");
+    // Every measurement makes a page.
+    std::fs::write(folder.path().join("run.json"), &out).unwrap();
+    let (told, _) = succeed(&folder, &["report", "run.json"], &[]);
+    assert_eq!(told, format!("overtake-report.html: 1 run, {} rows\n", rows(&run).len()));
     run
 }
 

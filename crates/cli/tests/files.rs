@@ -34,6 +34,7 @@ fn files_that_never_end_are_refused_at_once() {
             &["check", file][..],
             &["simulate", file],
             &["trace", file, "picture.svg"],
+            &["report", file],
             &["run", "--rules", file, "--", "true"],
             &["run", "--config", file, "--", "true"],
             &["run", "--library", file, "--", "true"],

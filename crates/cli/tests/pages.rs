@@ -1,4 +1,4 @@
-//! Every command line of the README and of `docs/using.md`, run as it stands on the software GPU.
+//! Every command line of the README, of `docs/using.md` and of `docs/reports.md`, run as it stands on the software GPU.
 //!
 //! Lines of the C library are for `crates/capi/tests/installed.rs`; the programs in Rust are doctests of the root
 //! package.
@@ -151,9 +151,20 @@ fn main() {
         ];
         commands_of("docs/using.md", "pages-using", &expected)
     };
+    let of_reports = || {
+        let expected = [
+            ("overtake bench latency", "kernel/hold"),
+            ("overtake report latency.json", "1 run, "),
+            ("overtake report latency.json old.json", "2 runs, "),
+            ("old.json --json", "\"ratio\""),
+            ("overtake report trace.json", "1 run, 0 rows"),
+        ];
+        commands_of("docs/reports.md", "pages-reports", &expected)
+    };
     let trials = vec![
         needs::trial("commands_of_the_readme", &["python3", "timeout"], readme),
         needs::trial("commands_of_using", &["python3", "timeout"], using),
+        needs::trial("commands_of_reports", &["python3", "timeout"], of_reports),
     ];
     libtest_mimic::run(&Arguments::from_args(), trials).exit();
 }

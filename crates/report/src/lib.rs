@@ -8,6 +8,8 @@
 //! - [`figure::LatencyFigure`], [`figure::Timeline`]: SVG that reads well on light and dark pages, and plain text.
 //! - [`Page`]: one self-contained HTML file.
 //! - [`Run`]: the JSON of a benchmark, a [`Header`] and its [`BenchRow`]s.
+//! - [`runs`]: a page about the JSON of runs, with every number.
+//! - [`views`]: the figures of a run, drawn from its rows.
 //! - [`trace::Trace`]: the traces of programs and kernels, drawn as a timeline.
 //! - [`font`]: how wide a text can get; the figures are laid out by it.
 #![deny(clippy::print_stderr, clippy::print_stdout)] // messages go through `log`
@@ -19,10 +21,12 @@ pub mod font;
 pub mod format;
 mod page;
 mod record;
+pub mod runs;
 mod stats;
 mod svg;
 mod table;
 pub mod trace;
+pub mod views;
 
 pub use page::{Page, Section};
 pub use record::{BenchRow, Header, PRODUCT, ProgramRow, Run};

@@ -44,27 +44,33 @@ impl Page {
     /// As an HTML document.
     #[must_use]
     pub fn to_html(&self) -> String {
-        let title = escape(&self.title);
         let sections: String = self.sections.iter().map(section).collect();
-        format!(
-            "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
-             <meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n<title>{title}</title>\n\
-             <style>\n{STYLE}\n</style>\n</head>\n<body>\n<h1>{title}</h1>\n{}{sections}</body>\n</html>\n",
-            origin(&self.header)
-        )
+        document(&self.title, "", &format!("{}{sections}", origin(&self.header)))
     }
 }
 
-fn origin(header: &Header) -> String {
+/// A document with a title, with more for its head and with a body below the title.
+pub(crate) fn document(title: &str, head: &str, body: &str) -> String {
+    format!(
+        "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+         <meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n<title>{title}</title>\n\
+         <style>\n{STYLE}\n</style>\n{head}</head>\n<body>\n<h1>{title}</h1>\n{body}</body>\n</html>\n"
+    )
+}
+
+/// The origin of numbers as a list.
+pub(crate) fn origin(header: &Header) -> String {
     let environment = header.environment.iter().map(|(name, value)| format!("{name}={value} "));
     let command = format!("{}{}", environment.collect::<String>(), header.command);
     let version = format!("{} (commit {}, product {})", header.version, header.commit, header.product);
+    let release = header.driver_release.as_ref().map(|release| format!(" (driver {release})"));
+    let driver = format!("{}{}", header.driver, release.unwrap_or_default());
     let row = |name: &str, value: &str| format!("<dt>{name}</dt><dd>{value}</dd>\n");
     format!(
         "<dl>\n{}{}{}{}{}</dl>\n",
         row("Device", &escape(&header.device)),
         row("Backend", &escape(&header.backend)),
-        row("CUDA driver API", &escape(&header.driver)),
+        row("CUDA driver API", &escape(&driver)),
         row("overtake", &escape(&version)),
         row("Command", &format!("<code>{}</code>", escape(&command))),
     )

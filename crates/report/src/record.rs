@@ -104,6 +104,9 @@ pub struct BenchRow {
     /// Those of them that did not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub missed: Option<u64>,
+    /// The time that a frame or a task has, from the moment that it is due.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deadline_us: Option<f64>,
     /// The figure by that of the reference of the same round, where a run has rounds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ratio: Option<Spread>,

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
-use crate::figure::{Lane, Span, Timeline, Tone};
+use crate::figure::{Lane, Mark, Span, Timeline, Tone};
 
 /// The colours of names, in the order in which these first come.
 const TONES: [Tone; 8] =
@@ -16,9 +16,14 @@ const TONES: [Tone; 8] =
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Trace {
     slices: Vec<Slice>,
+    /// Deadlines: instants of that name, by their time.
+    deadlines: Vec<(u64, String)>,
     /// The name of each track.
     tracks: BTreeMap<Track, String>,
 }
+
+/// The names of deadlines begin with this word.
+const DEADLINE: &str = "deadline";
 
 /// A process and a thread of it, as the format calls them.
 type Track = (u64, u64);
@@ -77,11 +82,16 @@ impl Trace {
                     let name = event.args.get("name").and_then(Value::as_str).unwrap_or_default();
                     trace.tracks.insert((event.pid, event.tid), name.to_owned());
                 }
+                "i" if event.name.starts_with(DEADLINE) => {
+                    trace.deadlines.push((time_ns(event, event.ts, "ts")?, event.name.clone()));
+                }
                 _ => {}
             }
         }
         let first_ns = trace.slices.iter().map(|slice| slice.begin_ns).min().ok_or("it has no slice with a span")?;
         trace.slices.iter_mut().for_each(|slice| slice.begin_ns -= first_ns);
+        trace.deadlines.iter_mut().for_each(|(at_ns, _)| *at_ns = at_ns.saturating_sub(first_ns));
+        trace.deadlines.sort();
         Ok(trace)
     }
 
@@ -97,7 +107,9 @@ impl Trace {
         let tracks = self.tracks.iter().map(|((pid, tid), name)| {
             json!({ "ph": "M", "name": "thread_name", "pid": pid, "tid": tid, "args": { "name": name } })
         });
-        slices.chain(tracks).collect()
+        let deadlines =
+            self.deadlines.iter().map(|(at_ns, name)| json!({ "ph": "i", "name": name, "s": "g", "ts": us(*at_ns) }));
+        slices.chain(tracks).chain(deadlines).collect()
     }
 
     /// A lane for each track, by name, and a bar for each slice.
@@ -116,7 +128,9 @@ impl Trace {
             lane.push(Span { start_us, end_us, label: slice.name.clone(), tone });
         }
         let lanes = lanes.into_iter().map(|((name, _), spans)| Lane { name, spans }).collect();
-        Timeline { title: title.to_owned(), lanes, steps: Vec::new() }
+        let mark = |(at_ns, label): &(u64, String)| Mark { at_us: *at_ns as f64 / 1e3, label: label.clone() };
+        let marks = self.deadlines.iter().map(mark).collect();
+        Timeline { title: title.to_owned(), lanes, steps: Vec::new(), marks }
     }
 
     fn name(&self, track: Track) -> String {
@@ -134,16 +148,17 @@ impl Trace {
     }
 }
 
+fn time_ns(event: &Event<'_>, value: Option<&RawValue>, name: &str) -> Result<u64, String> {
+    let text = value.map(RawValue::get).ok_or_else(|| format!("a slice `{}` without `{name}`", event.name))?;
+    nanoseconds(text).ok_or_else(|| format!("`{name}` of a slice is {text}, no time in microseconds"))
+}
+
 fn slice(event: &Event<'_>) -> Result<Slice, String> {
-    let time = |value: Option<&RawValue>, name: &str| {
-        let text = value.map(RawValue::get).ok_or_else(|| format!("a slice `{}` without `{name}`", event.name))?;
-        nanoseconds(text).ok_or_else(|| format!("`{name}` of a slice is {text}, no time in microseconds"))
-    };
     Ok(Slice {
         track: (event.pid, event.tid),
         name: event.name.clone(),
-        begin_ns: time(event.ts, "ts")?,
-        span_ns: time(event.dur, "dur")?,
+        begin_ns: time_ns(event, event.ts, "ts")?,
+        span_ns: time_ns(event, event.dur, "dur")?,
         args: event.args.clone(),
     })
 }
@@ -183,6 +198,16 @@ mod tests {
         assert_eq!(lanes, [("a", 1.25, 3.5), ("b", 0.0, 10.0)]);
         assert_ne!(timeline.lanes[0].spans[0].tone, timeline.lanes[1].spans[0].tone);
         assert_eq!(Trace::read(EVENTS).unwrap().summary(), "2 slices on 2 tracks in 10 us");
+    }
+
+    #[test]
+    fn instants_of_that_name_are_deadlines() {
+        let event = r#",{"ph":"i","name":"deadline of frame 1","ts":1764000000000004.250}]"#;
+        let trace = Trace::read(&(EVENTS.trim_end_matches(']').to_owned() + event)).unwrap();
+        let marks = trace.timeline("both").marks;
+        assert_eq!(marks, [Mark { at_us: 4.0, label: "deadline of frame 1".to_owned() }]);
+        assert!(trace.timeline("both").to_svg().contains(">deadline of frame 1<"));
+        assert_eq!(Trace::read(&Value::from(trace.events()).to_string()), Ok(trace));
     }
 
     #[test]

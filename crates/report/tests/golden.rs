@@ -33,6 +33,7 @@ fn latency_figure() -> LatencyFigure {
             series("behind bulk, highest stream priority", Tone::Red, samples(200, 8_450, 9_000)),
         ],
         gap: Some(Gap { idle: 0, other: 2, factor: 974.0 }),
+        limit_us: None,
     };
     LatencyFigure {
         title: "A <small> copy behind bulk".into(),
@@ -57,6 +58,7 @@ fn timeline() -> Timeline {
             tone: Tone::Violet,
             points: vec![(5.0, 1), (8.0, 2), (14.0, 1), (18.0, 0)],
         }],
+        marks: vec![],
     }
 }
 
@@ -95,7 +97,7 @@ fn a_figure_without_series_is_still_a_document() {
 fn an_axis_ends_at_the_last_percentile_that_samples_carry() {
     let figure = |count| {
         let series = vec![Series::new("x".into(), Tone::Blue, samples(count, 10, 10))];
-        let panels = vec![Panel { title: "x".into(), series, gap: None }];
+        let panels = vec![Panel { title: "x".into(), series, gap: None, limit_us: None }];
         LatencyFigure { title: "x".into(), subtitle: "x".into(), panels }.to_svg()
     };
     assert!(figure(999).contains("p90") && !figure(999).contains("p99"));

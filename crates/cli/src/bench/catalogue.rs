@@ -8,22 +8,13 @@ use clap::ValueEnum;
 use hal::{Device, PriorityRange, Result};
 use overtake::Options;
 use overtake::options::{PathOptions, Transport, UrgentTransport};
-use report::figure::Tone;
+pub use report::views::{IDLE, OTHER_ENGINE, RAW};
 
 use super::flow::Cargo;
 use super::ground::Ground;
 use super::method::Method;
 use super::native::{Cut, Native};
 use super::product::{Product, Setup, Way};
-
-/// The urgent copy on an idle device.
-pub const IDLE: &str = "idle";
-/// The bulk without urgent copies.
-pub const RAW: &str = "raw";
-
-/// The urgent copy while bulk goes the other way, on another engine. The difference to idle is the cost of a busy
-/// host alone.
-pub const OTHER_ENGINE: &str = "other engine";
 
 /// A method by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -120,23 +111,6 @@ impl MethodName {
             MethodName::KernelHold => of("kernel/hold", "kernel", Some("engine"), "hold"),
             MethodName::Express => of("express", "engine", Some("kernel"), "none"),
             MethodName::ExpressChunks => of("express+chunks", "engine", Some("kernel"), "hold"),
-        }
-    }
-
-    /// Its colour in pictures.
-    #[must_use]
-    pub fn tone(self) -> Tone {
-        match self {
-            MethodName::Native => Tone::Orange,
-            MethodName::NativePriority => Tone::Red,
-            MethodName::Chunks => Tone::Pink,
-            MethodName::ChunksDummy => Tone::Olive,
-            MethodName::EngineHold => Tone::Blue,
-            MethodName::EngineBracket => Tone::Violet,
-            MethodName::EngineAtomics => Tone::Ink,
-            MethodName::KernelHold => Tone::Green,
-            MethodName::Express => Tone::Teal,
-            MethodName::ExpressChunks => Tone::Sky,
         }
     }
 
@@ -238,7 +212,8 @@ mod tests {
     #[test]
     fn no_two_methods_look_alike() {
         for (index, method) in MethodName::ALL.iter().enumerate() {
-            assert!(MethodName::ALL[..index].iter().all(|other| other.tone() != method.tone()), "{method:?}");
+            let tone = |method: &MethodName| report::views::tone(method.label().method).unwrap();
+            assert!(MethodName::ALL[..index].iter().all(|other| tone(other) != tone(method)), "{method:?}");
         }
     }
 

@@ -18,7 +18,7 @@ fn label(method: MethodName) -> &'static str {
 }
 
 fn tone(method: &str) -> Tone {
-    MethodName::ALL.into_iter().find(|known| label(*known) == method).map_or(Tone::Grey, MethodName::tone)
+    report::views::tone(method).unwrap_or(Tone::Grey)
 }
 
 fn directions(run: &Run) -> Vec<&str> {
@@ -48,7 +48,7 @@ pub fn figure(run: &Run) -> LatencyFigure {
             Some(Gap { idle, other, factor: p50_us / idle_us })
         });
         let series = rows.iter().filter_map(|row| series(row)).collect();
-        Panel { title: direction_title(direction).to_owned(), series, gap }
+        Panel { title: direction_title(direction).to_owned(), series, gap, limit_us: None }
     };
     LatencyFigure {
         title: "How long an urgent copy takes".to_owned(),

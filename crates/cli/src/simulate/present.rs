@@ -165,6 +165,7 @@ impl Report<'_> {
             title: format!("{} (mode {})", self.scenario.name, self.setup.mode.name()),
             lanes: streams.map(|(at, _)| self.lane(at)).collect(),
             steps: self.outcome.semaphores.iter().map(|semaphore| self.steps(semaphore)).collect(),
+            marks: Vec::new(),
         }
     }
 

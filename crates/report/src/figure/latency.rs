@@ -49,6 +49,8 @@ pub struct Panel {
     pub series: Vec<Series>,
     /// The two curves between which an arrow stands.
     pub gap: Option<Gap>,
+    /// The time that each sample has: a dashed line.
+    pub limit_us: Option<f64>,
 }
 
 /// A figure of one or more panels that share their axes and their legend.
@@ -113,6 +115,8 @@ impl LatencyFigure {
     pub(super) fn scale(&self) -> Option<LogScale> {
         let low = self.all_series().map(|series| series.distribution.quantile_us(0.0)).reduce(f64::min)?;
         let high = self.all_series().map(|series| series.distribution.quantile_us(0.999)).reduce(f64::max)?;
+        let limits = self.panels.iter().filter_map(|panel| panel.limit_us).filter(|limit| *limit > 0.0);
+        let (low, high) = limits.fold((low, high), |(low, high), limit| (low.min(limit), high.max(limit)));
         Some(LogScale::covering(low, high))
     }
 
@@ -152,6 +156,7 @@ impl LatencyFigure {
                 draw_series(&mut canvas, &plot, panel);
                 draw_gap(&mut canvas, &plot, panel);
                 draw_medians(&mut canvas, &plot, panel);
+                draw_limit(&mut canvas, &plot, panel);
             }
         }
         legend.draw(&mut canvas, bottom - 26.0);
@@ -214,6 +219,15 @@ fn draw_medians(canvas: &mut Canvas, plot: &Plot, panel: &Panel) {
         let class = format!("small head {}", series.tone.fill());
         canvas.label(&class, &format::span_us(series.p50_us), &inside, &places);
     }
+}
+
+fn draw_limit(canvas: &mut Canvas, plot: &Plot, panel: &Panel) {
+    let Some(limit_us) = panel.limit_us.filter(|limit| *limit > 0.0) else { return };
+    let (Area { left, right, .. }, y) = (plot.area, plot.y(limit_us));
+    canvas.line("curve s-ink dashed", (left, y), (right, y));
+    let at = |x: f64, anchor| [-6.0, 15.0].map(|offset| ((x, y + offset), anchor));
+    let places = [at(left + 8.0, Anchor::Start), at(right - 8.0, Anchor::End)].concat();
+    canvas.label("small muted", &format!("deadline {}", format::span_us(limit_us)), &plot.inside(), &places);
 }
 
 fn draw_gap(canvas: &mut Canvas, plot: &Plot, panel: &Panel) {

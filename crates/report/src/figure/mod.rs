@@ -15,7 +15,7 @@ mod timeline_text;
 pub use latency::{Gap, LatencyFigure, Panel, Series};
 pub use ranges::{RangeFigure, RangePanel, RangeRow};
 pub use scatter::{Cloud, Dot, Scatter, ScatterPanel};
-pub use timeline::{Lane, Span, Steps, Timeline};
+pub use timeline::{Lane, Mark, Span, Steps, Timeline};
 
 /// A colour with a meaning; each has a shade for light and one for dark pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

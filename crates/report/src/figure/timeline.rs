@@ -41,6 +41,15 @@ pub struct Steps {
     pub points: Vec<(f64, u64)>,
 }
 
+/// A moment that matters to all lanes, such as a deadline: a dashed line.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Mark {
+    /// Its time.
+    pub at_us: f64,
+    /// Its name, above the lanes.
+    pub label: String,
+}
+
 /// Lanes above, stepped values below, one time axis.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Timeline {
@@ -50,6 +59,8 @@ pub struct Timeline {
     pub lanes: Vec<Lane>,
     /// The stepped values, top to bottom.
     pub steps: Vec<Steps>,
+    /// Moments, in order of time.
+    pub marks: Vec<Mark>,
 }
 
 /// Left of the names, and the room that they have with it: at least and at most.
@@ -74,7 +85,8 @@ impl Timeline {
     pub(super) fn end_us(&self) -> f64 {
         let spans = self.lanes.iter().flat_map(|lane| &lane.spans).map(|span| span.end_us);
         let steps = self.steps.iter().flat_map(|steps| &steps.points).map(|point| point.0);
-        spans.chain(steps).fold(0.0, f64::max)
+        let marks = self.marks.iter().map(|mark| mark.at_us);
+        spans.chain(steps).chain(marks).fold(0.0, f64::max)
     }
 
     /// The left end of the axis: right of the longest name.
@@ -135,6 +147,12 @@ impl Timeline {
         }
         for (index, steps) in self.steps.iter().enumerate() {
             draw_steps(&mut canvas, steps, (left, top + lanes_height + index as f64 * ROW), x(end), &x);
+        }
+        for mark in &self.marks {
+            let at = x(mark.at_us);
+            canvas.line("curve s-ink dashed", (at, top), (at, bottom));
+            let places = [Anchor::Middle, Anchor::Start, Anchor::End].map(|anchor| ((at, top - 5.0), anchor));
+            canvas.label("small muted", &mark.label, &inside, &places);
         }
         if let Some(legend) = legend {
             legend.draw(&mut canvas, bottom + BOTTOM + LEGEND / 2.0 - 4.0);

@@ -3,8 +3,8 @@
 use overtake_report as report;
 use report::Distribution;
 use report::figure::{
-    Cloud, Dot, Gap, Lane, LatencyFigure, Panel, RangeFigure, RangePanel, RangeRow, Scatter, ScatterPanel, Series,
-    Span, Steps, Timeline, Tone,
+    Cloud, Dot, Gap, Lane, LatencyFigure, Mark, Panel, RangeFigure, RangePanel, RangeRow, Scatter, ScatterPanel,
+    Series, Span, Steps, Timeline, Tone,
 };
 
 /// Figures with the names under which a test reports them.
@@ -33,7 +33,7 @@ fn latency_panel(title: &str, series: Vec<Series>) -> Panel {
     let factor = |lower: &Series, upper: &Series| upper.p50_us / lower.p50_us;
     let ends = series.first().zip(series.last());
     let gap = ends.map(|(lower, upper)| Gap { idle: 0, other: series.len() - 1, factor: factor(lower, upper) });
-    Panel { title: title.to_owned(), series, gap }
+    Panel { title: title.to_owned(), series, gap, limit_us: None }
 }
 
 fn latency_figure(panels: Vec<Panel>) -> LatencyFigure {
@@ -105,6 +105,11 @@ pub fn latency() -> Cases<LatencyFigure> {
         cases.push((format!("{count} equal medians"), latency_figure(vec![equal_medians(count); 3])));
         cases.push((format!("{count} decades"), latency_figure(vec![decades(count.min(12)); 2])));
         cases.push((format!("{count} samples"), latency_figure(vec![few_samples(count); 3])));
+    }
+    for limit_us in [0.0, 1e-4, 8.0, 9.0, 100.0, 8_400.0, 16_667.0, 1e12] {
+        let panel = |title: &str, limit_us| Panel { limit_us: Some(limit_us), ..usual(title) };
+        let panels = vec![panel("its deadline", limit_us), panel("another", 50.0), usual("none")];
+        cases.push((format!("a deadline of {limit_us}"), latency_figure(panels)));
     }
     // Two medians in every distance of each other.
     for step in 0..60 {
@@ -188,44 +193,54 @@ pub fn ranges() -> Cases<RangeFigure> {
     cases
 }
 
+/// Two of them too close for both names, and one after the last span.
+fn deadlines() -> Vec<Mark> {
+    let mark = |at_us: f64, label: &str| Mark { at_us, label: label.to_owned() };
+    vec![mark(0.0, LONG), mark(5.0, "deadline"), mark(5.1, "deadline"), mark(99.0, "deadline")]
+}
+
+fn timeline(title: &str, lanes: Vec<Lane>, steps: Vec<Steps>) -> Timeline {
+    Timeline { title: title.to_owned(), lanes, steps, marks: Vec::new() }
+}
+
 pub fn timelines() -> Cases<Timeline> {
     let span =
         |start_us: f64, end_us: f64, label: &str| Span { start_us, end_us, label: label.to_owned(), tone: Tone::Green };
     let lane = |name: &str, spans: Vec<Span>| Lane { name: name.to_owned(), spans };
     let steps = |name: &str, points: Vec<(f64, u64)>| Steps { name: name.to_owned(), tone: Tone::Violet, points };
-    let figure = |title: &str, lanes: Vec<Lane>, steps: Vec<Steps>| Timeline { title: title.to_owned(), lanes, steps };
     let row = |width: f64, count: u32, label: &str| {
         (0..count).map(|index| span(width * f64::from(index), width * f64::from(index + 1), label)).collect::<Vec<_>>()
     };
     let mut cases = vec![
-        ("nothing".to_owned(), figure("nothing", vec![], vec![])),
+        ("nothing".to_owned(), timeline("nothing", vec![], vec![])),
         (
             "long names".to_owned(),
-            figure(LONG, vec![lane(LONG, row(10.0, 3, LONG))], vec![steps(LONG, vec![(5.0, u64::MAX)])]),
+            timeline(LONG, vec![lane(LONG, row(10.0, 3, LONG))], vec![steps(LONG, vec![(5.0, u64::MAX)])]),
         ),
         (
             "each over the other".to_owned(),
-            figure("at once", vec![lane("a", vec![span(0.0, 9.0, "first"); 4])], vec![]),
+            timeline("at once", vec![lane("a", vec![span(0.0, 9.0, "first"); 4])], vec![]),
         ),
         (
             "moments".to_owned(),
-            figure("moments", vec![lane("a", vec![span(0.0, 0.0, "x"), span(9.0, 9.0, "y")])], vec![]),
+            timeline("moments", vec![lane("a", vec![span(0.0, 0.0, "x"), span(9.0, 9.0, "y")])], vec![]),
         ),
         (
             "forty lanes".to_owned(),
-            figure(
+            timeline(
                 "lanes",
                 (0..40).map(|index| lane(&format!("stream {index}"), row(3.0, 9, "copy"))).collect(),
                 vec![],
             ),
         ),
     ];
+    cases.push(("deadlines".to_owned(), Timeline { marks: deadlines(), ..cases[2].1.clone() }));
     for exponent in -3..13 {
         let end = 10_f64.powi(exponent);
         let values = steps("semaphore", vec![(end * 0.2, 1), (end * 0.3, 12), (end * 1.04, 0)]);
         cases.push((
             format!("until {end}"),
-            figure(
+            timeline(
                 "spans",
                 vec![lane("high", row(end / 7.0, 7, "high1")), lane("low", row(end / 50.0, 50, "low"))],
                 vec![values],

@@ -17,12 +17,12 @@ fn assert_readable(name: &str, svg: &str) {
     assert!(wrong.is_empty(), "{name}:\n{}", wrong.join("\n"));
 }
 
-fn pictures_below(folder: &Path, found: &mut Vec<PathBuf>) {
+fn below(folder: &Path, extension: &str, found: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
         let path = entry.path();
         match path.is_dir() {
-            true => pictures_below(&path, found),
-            false if path.extension().is_some_and(|is| is == "svg") => found.push(path),
+            true => below(&path, extension, found),
+            false if path.extension().is_some_and(|is| is == extension) => found.push(path),
             false => {}
         }
     }
@@ -32,11 +32,33 @@ fn pictures_below(folder: &Path, found: &mut Vec<PathBuf>) {
 fn every_stored_picture_is_readable() {
     let reports = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../reports");
     let mut pictures = Vec::new();
-    pictures_below(&reports, &mut pictures);
+    below(&reports, "svg", &mut pictures);
     assert!(!pictures.is_empty(), "no picture below {}", reports.display());
     for picture in pictures {
         assert_readable(&picture.display().to_string(), &std::fs::read_to_string(&picture).unwrap());
     }
+}
+
+/// The runs of all stored files, each with the name of its file.
+fn stored_runs() -> Vec<(String, String)> {
+    let mut files = Vec::new();
+    below(&Path::new(env!("CARGO_MANIFEST_DIR")).join("../../reports"), "json", &mut files);
+    assert!(files.len() > 50, "{files:?}");
+    let read = |file: &PathBuf| (file.display().to_string(), std::fs::read_to_string(file).unwrap());
+    files.iter().map(read).collect()
+}
+
+#[test]
+fn every_figure_of_a_page_about_a_stored_run_is_readable() {
+    let mut count = 0;
+    for (name, text) in stored_runs() {
+        let page = overtake_report::runs::page("all", &overtake_report::runs::read("run", &text).unwrap());
+        for part in page.split("<svg ").skip(1) {
+            assert_readable(&name, &format!("<svg {}</svg>", part.split("</svg>").next().unwrap()));
+            count += 1;
+        }
+    }
+    assert!(count > 100, "{count}");
 }
 
 #[test]

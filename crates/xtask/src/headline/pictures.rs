@@ -137,7 +137,12 @@ fn distributions(runs: &[&Stored]) -> Option<LatencyFigure> {
             let factor = median_of(find("native+priority")?, over_idle)?;
             Some(Gap { idle, other, factor })
         });
-        Panel { title: title.to_owned(), series: shown.into_iter().map(|(_, series)| series).collect(), gap }
+        Panel {
+            title: title.to_owned(),
+            series: shown.into_iter().map(|(_, series)| series).collect(),
+            gap,
+            limit_us: None,
+        }
     };
     let panels = vec![panel("h2d", "host to device"), panel("d2h", "device to host")];
     panels.iter().any(|panel| !panel.series.is_empty()).then(|| LatencyFigure {
