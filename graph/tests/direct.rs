@@ -105,3 +105,45 @@ fn it_comes_after_the_other_one_as_long_as_both_are_there() {
     assert_eq!(ends, [(first, Err(cause)), (second, Err(cause))]);
     assert_eq!((graph.statistics().nodes, graph.statistics().edges), (0, 0));
 }
+
+/// In each case the task would start beside work that it has to wait for, or not be told of.
+#[test]
+fn it_is_not_handed_out_behind_one_that_is_no_place_for_it() {
+    let behind = |prepare: &dyn Fn(&mut Graph, NodeId), priority: u8| {
+        let mut graph = graph();
+        let (first, _) = begin(&mut graph, &KERNEL, true);
+        graph.launched(first).unwrap();
+        prepare(&mut graph, first);
+        let before = graph.statistics();
+        let told =
+            graph.append_running(&Spec { after: &[first], priority: Priority::new(priority).unwrap(), ..KERNEL });
+        assert_eq!(told.is_none(), graph.statistics() == before);
+        told.is_some()
+    };
+    let cause = Cause(NonZeroU32::MIN);
+    assert!(behind(&|_, _| {}, 1));
+    assert!(!behind(&|_, _| {}, 2), "the one before has to be lifted");
+    let fails = |graph: &mut Graph, first| assert!(graph.failed(first, cause).is_ok());
+    assert!(!behind(&fails, 1), "it fails with it");
+    let is_lost = |graph: &mut Graph, _| {
+        graph.fail(cause);
+        assert_eq!(graph.append_running(&KERNEL), None);
+    };
+    assert!(!behind(&is_lost, 1), "the device is lost");
+    let ends = |graph: &mut Graph, first| {
+        let at = graph.point(first).unwrap();
+        graph.complete(at.lane, at.value).unwrap();
+    };
+    assert!(!behind(&ends, 1), "its strand is free, and perhaps another one's");
+    let has_others = |graph: &mut Graph, first| {
+        graph.append(&Spec { kind: Kind::Host, after: &[first], ..KERNEL }).unwrap();
+    };
+    assert!(!behind(&has_others, 1), "another one waits for it");
+    let has_barrier = |graph: &mut Graph, first| {
+        let (other, _) = begin(graph, &KERNEL, true);
+        graph.sync_point(other).unwrap();
+        graph.launched(other).unwrap();
+        assert!(graph.point(first).is_some());
+    };
+    assert!(!behind(&has_barrier, 1), "its lane has to join the others");
+}

@@ -193,3 +193,17 @@ fn a_node_that_ends_before_one_that_its_lane_has_joined_leaves_no_edge() {
     let ends: Vec<_> = std::iter::from_fn(|| graph.ended()).map(|ended| ended.node).collect();
     assert_eq!((ends, graph.statistics().edges), (vec![first, goes_on, again], 0));
 }
+
+#[test]
+fn a_node_that_ends_takes_the_edges_to_all_that_follow_it() {
+    for followers in 1..4 {
+        let mut graph = graph(Order::Default, 8, 1);
+        let (first, place) = follow(&mut graph, &[]);
+        for _ in 0..followers {
+            follow(&mut graph, &[first]);
+        }
+        assert_eq!(graph.statistics().edges, followers);
+        graph.complete(place.at.lane, place.at.value).unwrap();
+        assert_eq!(graph.statistics().edges, 0);
+    }
+}
