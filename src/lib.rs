@@ -12,6 +12,7 @@
 //! | [`buffer`] | memory whose copies are safe |
 //! | [`heap`] | device, pinned, write-combined and ordinary memory in blocks that cost no driver call |
 //! | [`task`], [`dispatch`] | tasks with an order between them, and the dispatcher that runs them |
+//! | [`data`] | arrays that are where they are used, and computations with them |
 //! | [`pipeline`] | frames on their way from one thread or task to another, in buffers that are used again |
 //! | [`profile`] | the times of kernels, block by block, and traces of them |
 //! | [`copy`] | requests, plans, handles |
@@ -25,6 +26,7 @@
 #![deny(unsafe_code)]
 
 pub mod buffer;
+pub mod data;
 pub mod dispatch;
 pub mod heap;
 pub mod pipeline;
@@ -51,6 +53,11 @@ pub const VERSION_AND_COMMIT: &str = concat!(env!("CARGO_PKG_VERSION"), " (commi
 #[cfg(doctest)]
 #[doc = include_str!("../README.md")]
 struct Readme;
+
+/// The same of the page about arrays.
+#[cfg(doctest)]
+#[doc = include_str!("../docs/data.md")]
+struct DataPage;
 
 /// The same of the page about pipelines.
 #[cfg(doctest)]

@@ -49,7 +49,7 @@ impl<T: Pod> PinnedBuffer<T> {
         Ok(buffer)
     }
 
-    pub(super) fn start(&self) -> *mut u8 {
+    pub(crate) fn start(&self) -> *mut u8 {
         self.elements.as_ptr().cast()
     }
 }

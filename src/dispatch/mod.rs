@@ -11,7 +11,7 @@ mod drain;
 mod expectations;
 mod faults;
 mod held;
-mod inside;
+pub(crate) mod inside;
 pub(crate) mod intake;
 mod loss;
 mod marks;

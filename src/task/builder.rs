@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use graph::{Kind, Mark, NodeId, Priority, Refused, Spec};
+use graph::{Access, Kind, Mark, NodeId, Priority, Refused, Spec};
 use smallvec::SmallVec;
 
 use crate::dispatch::arrivals::Arrival;
@@ -172,23 +172,36 @@ impl<'t, 'n> TaskBuilder<'t, 'n> {
 
     #[inline(never)]
     fn submit_waiting(self, mut held: Held<'_>) -> Result<Handle, Error> {
-        let (shared, set, after) = (self.shared, self.set, self.nodes_before(&held)?);
+        let shared = self.shared;
+        let handle = self.append(&mut held, &[])?;
+        shared.pump(held);
+        Ok(handle)
+    }
+
+    /// Appends the task, after those that its use of data asks for. The caller has it dispatched ([`Shared::pump`]).
+    pub(crate) fn append(self, held: &mut Held<'_>, accesses: &[Access]) -> Result<Handle, Error> {
+        let (set, mut after) = (self.set, self.nodes_before(held)?);
         if let Some(handle) = self.after_a_failure() {
             return Ok(handle);
         }
         let is_stopped = set.is_stopped();
         let waits = self.more.as_ref().is_some_and(|more| !more.after_launch.is_empty());
         let references = self.references + u32::from(is_stopped) + u32::from(waits);
-        let node = held.graph.append(&Spec { references, ..self.spec(&after) })?;
+        let spec = Spec { references, ..self.spec(&after) };
+        let node =
+            if accesses.is_empty() { held.graph.append(&spec)? } else { held.graph.append_using(&spec, accesses)? };
+        if !accesses.is_empty() {
+            after.clear();
+            held.graph.predecessors(node, |first| after.push(first));
+        }
         if waits {
-            self.wait_for_launches(&mut held, node)?;
+            self.wait_for_launches(held, node)?;
         }
         if is_stopped {
             set.waits(node);
         }
         let outcome = Arc::clone(&held.bodies.add(node, set).outcome);
-        self.describe(&mut held, node, &after);
-        shared.pump(held);
+        self.describe(held, node, &after);
         Ok(Handle::new(node, outcome))
     }
 

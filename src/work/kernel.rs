@@ -135,6 +135,15 @@ impl Arguments {
         self
     }
 
+    /// Adds those of another list.
+    #[must_use]
+    pub(crate) fn and(mut self, other: &Arguments) -> Arguments {
+        let words = self.words.len();
+        self.words.extend(&other.words);
+        self.places.extend(other.places.iter().map(|place| Argument { word: words + place.word, ..*place }));
+        self
+    }
+
     /// How many there are.
     #[must_use]
     pub fn count(&self) -> usize {

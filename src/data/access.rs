@@ -1,0 +1,72 @@
+//! The host's accesses to arrays.
+
+use bytemuck::Pod;
+use graph::Location;
+
+use crate::buffer::PinnedBuffer;
+use crate::data::array::Array;
+use crate::data::computation::{Computation, Describe};
+use crate::data::guard::{ReadGuard, WriteGuard};
+use crate::data::memory::HostMemory;
+use crate::data::record::DEVICE;
+use crate::data::right::{Reads, Writes};
+use crate::data::uses::{Use, discard, read, read_write};
+use crate::task::Handle;
+use crate::work::fault::Error;
+
+impl<T: Pod> Array<T> {
+    /// Waits until the contents are on the host, and reads them there. Later tasks that write them wait until the
+    /// guard is dropped. Not for the functions of tasks.
+    pub fn read(&self) -> Result<ReadGuard<'_, T>, Error> {
+        read(self).open()
+    }
+
+    /// Waits until the contents are on the host and no task uses them, and changes them there. Later tasks that use
+    /// them wait until the guard is dropped. Not for the functions of tasks.
+    pub fn change(&self) -> Result<WriteGuard<'_, T>, Error> {
+        read_write(self).open()
+    }
+
+    /// As [`Array::change`], without the contents: nothing is copied for it. All elements count as written.
+    pub fn overwrite(&self) -> Result<WriteGuard<'_, T>, Error> {
+        discard(self).open()
+    }
+
+    /// Waits until no task uses it, has its contents on the host, and gives back the buffer that it was made of.
+    /// `None` if it was not made of one. Not for the functions of tasks.
+    pub fn release(self) -> Result<Option<PinnedBuffer<T>>, Error> {
+        // Reading would do for the contents. Changing also waits for the tasks that read.
+        drop(self.change()?);
+        let host = hal::locks::lock(&self.record.state).host.take();
+        Ok(host.and_then(HostMemory::into_buffer))
+    }
+}
+
+impl<'a, T: Pod> Use<'a, Reads<T>> {
+    /// Waits until the elements are on the host, and reads them there ([`Array::read`]).
+    pub fn open(self) -> Result<ReadGuard<'a, T>, Error> {
+        ReadGuard::open(self.claim(), self.count(), self.priority)
+    }
+
+    /// Brings the elements to the device, if they are not there, before a computation asks for them.
+    pub fn to_device(self) -> Result<Handle, Error> {
+        self.bring("bring to the device", DEVICE)
+    }
+
+    /// Brings the elements to the host, if they are not there: later accesses of the host find them.
+    pub fn to_host(self) -> Result<Handle, Error> {
+        self.bring("bring to the host", Location::Host)
+    }
+
+    fn bring(self, name: &str, place: Location) -> Result<Handle, Error> {
+        let store = &self.array.record.store;
+        Computation::new(store, name, place, vec![self.claim()], Describe::Join).priority(self.priority).submit()
+    }
+}
+
+impl<'a, T: Pod> Use<'a, Writes<T>> {
+    /// Waits until no task uses the elements, and changes them on the host ([`Array::change`], [`Array::overwrite`]).
+    pub fn open(self) -> Result<WriteGuard<'a, T>, Error> {
+        WriteGuard::open(self.claim(), self.count(), self.priority)
+    }
+}

@@ -1,0 +1,152 @@
+//! The arguments of computations: tuples of uses and numbers.
+#![allow(unsafe_code)] // views are made of addresses
+
+use bytemuck::NoUninit;
+use hal::DevicePtr;
+
+use crate::data::claim::Claim;
+use crate::data::right::{Place, Right};
+use crate::data::uses::Use;
+use crate::task::Arguments;
+
+/// An argument of a kernel before its addresses are known.
+#[derive(Clone, Debug)]
+pub enum Slot {
+    /// The address of the next use.
+    Address,
+    /// A value.
+    Value(Arguments),
+}
+
+/// An argument of a kernel: a use of an array, a number, or a [`Value`].
+pub trait KernelArgument {
+    #[doc(hidden)]
+    fn slot(&self) -> Slot;
+
+    #[doc(hidden)]
+    fn claimed(&self) -> Option<Claim> {
+        None
+    }
+}
+
+impl<R: Right> KernelArgument for Use<'_, R> {
+    fn slot(&self) -> Slot {
+        Slot::Address
+    }
+
+    fn claimed(&self) -> Option<Claim> {
+        Some(self.claim())
+    }
+}
+
+/// A value of any type, as a kernel declares it.
+#[derive(Clone, Copy, Debug)]
+pub struct Value<T: NoUninit>(pub T);
+
+impl<T: NoUninit> KernelArgument for Value<T> {
+    fn slot(&self) -> Slot {
+        Slot::Value(Arguments::new().value(&self.0))
+    }
+}
+
+macro_rules! numbers {
+    ($($number:ty)+) => {
+        $(impl KernelArgument for $number {
+            fn slot(&self) -> Slot {
+                Value(*self).slot()
+            }
+        })+
+    };
+}
+
+numbers! { u8 i8 u16 i16 u32 i32 u64 i64 f32 f64 }
+
+/// The arguments of a kernel in its order: a tuple of at most twelve.
+pub trait KernelArguments {
+    #[doc(hidden)]
+    fn slots(&self) -> Vec<Slot>;
+
+    #[doc(hidden)]
+    fn claims(&self) -> Vec<Claim>;
+}
+
+/// The arguments of a launch, with the address of each use in its place.
+pub(super) fn arguments(slots: &[Slot], addresses: &[u64]) -> Arguments {
+    let mut addresses = addresses.iter();
+    slots.iter().fold(Arguments::new(), |arguments, slot| match slot {
+        Slot::Address => arguments.address(DevicePtr(*addresses.next().expect("a use has an address"))),
+        Slot::Value(value) => arguments.and(value),
+    })
+}
+
+/// Uses of a function of the host: a tuple of at most six.
+pub trait HostUses {
+    /// Their rights.
+    type Rights: Rights;
+
+    #[doc(hidden)]
+    fn claims(&self) -> Vec<Claim>;
+
+    /// The elements of each.
+    #[doc(hidden)]
+    fn elements(&self) -> Vec<usize>;
+}
+
+/// The rights of several uses.
+pub trait Rights: 'static {
+    /// The slices that a function of the host gets.
+    type Views<'v>;
+
+    /// # Safety
+    /// As [`Right::view`], for each place, and there is one for each.
+    #[doc(hidden)]
+    unsafe fn views<'v>(places: &[Place]) -> Self::Views<'v>;
+}
+
+macro_rules! host_tuples {
+    ($(($($right:ident $at:tt)+))+) => {
+        $(impl<$($right: Right),+> Rights for ($($right,)+) {
+            type Views<'v> = ($($right::View<'v>,)+);
+
+            unsafe fn views<'v>(places: &[Place]) -> Self::Views<'v> {
+                // SAFETY: passed on to the caller.
+                ($(unsafe { $right::view(places[$at]) },)+)
+            }
+        }
+
+        impl<$($right: Right),+> HostUses for ($(Use<'_, $right>,)+) {
+            type Rights = ($($right,)+);
+
+            fn claims(&self) -> Vec<Claim> {
+                vec![$(self.$at.claim()),+]
+            }
+
+            fn elements(&self) -> Vec<usize> {
+                vec![$(self.$at.count()),+]
+            }
+        })+
+    };
+}
+
+host_tuples! { (A 0) (A 0 B 1) (A 0 B 1 C 2) (A 0 B 1 C 2 D 3) (A 0 B 1 C 2 D 3 E 4) (A 0 B 1 C 2 D 3 E 4 F 5) }
+
+macro_rules! kernel_tuples {
+    ($(($($argument:ident $at:tt)+))+) => {
+        $(impl<$($argument: KernelArgument),+> KernelArguments for ($($argument,)+) {
+            fn slots(&self) -> Vec<Slot> {
+                vec![$(self.$at.slot()),+]
+            }
+
+            fn claims(&self) -> Vec<Claim> {
+                [$(self.$at.claimed()),+].into_iter().flatten().collect()
+            }
+        })+
+    };
+}
+
+kernel_tuples! {
+    (A 0) (A 0 B 1) (A 0 B 1 C 2) (A 0 B 1 C 2 D 3) (A 0 B 1 C 2 D 3 E 4) (A 0 B 1 C 2 D 3 E 4 F 5)
+    (A 0 B 1 C 2 D 3 E 4 F 5 G 6) (A 0 B 1 C 2 D 3 E 4 F 5 G 6 H 7) (A 0 B 1 C 2 D 3 E 4 F 5 G 6 H 7 I 8)
+    (A 0 B 1 C 2 D 3 E 4 F 5 G 6 H 7 I 8 J 9) (A 0 B 1 C 2 D 3 E 4 F 5 G 6 H 7 I 8 J 9 K 10)
+    (A 0 B 1 C 2 D 3 E 4 F 5 G 6 H 7 I 8 J 9 K 10 L 11)
+}

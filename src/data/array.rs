@@ -1,0 +1,85 @@
+//! Arrays.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::Range;
+use std::sync::{Arc, Mutex};
+
+use bytemuck::Pod;
+use graph::{Location, Validity};
+use hal::Code;
+
+use crate::data::memory::{ALIGN_BYTES, HostMemory};
+use crate::data::record::{Record, State};
+use crate::data::store::Store;
+use crate::work::fault::Error;
+
+/// Numbers in one or more dimensions, the last one contiguous, that are where they are used.
+///
+/// Dropping it does not wait: its memory goes when the last task that uses it has ended.
+pub struct Array<T: Pod> {
+    pub(super) record: Arc<Record>,
+    shape: Vec<usize>,
+    element: PhantomData<fn(T) -> T>,
+}
+
+impl<T: Pod> Array<T> {
+    pub(super) fn new(store: &Arc<Store>, shape: &[usize], host: Option<HostMemory>) -> Result<Array<T>, Error> {
+        let bytes = bytes_of::<T>(shape)?;
+        let at = host.as_ref().map(|_| Location::Host);
+        let data = store.tasks.shared().enter_here()?.graph.data(bytes);
+        let state = State { validity: Validity::new(bytes, at), host, device: None, used: 0 };
+        let record = Arc::new(Record { store: Arc::clone(store), data, bytes, state: Mutex::new(state) });
+        Ok(Array { record, shape: shape.to_vec(), element: PhantomData })
+    }
+
+    /// The length of each dimension.
+    #[must_use]
+    pub fn shape(&self) -> &[usize] {
+        &self.shape
+    }
+
+    /// The number of elements.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.shape.iter().product()
+    }
+
+    /// Whether it has no elements. No array is so.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        false
+    }
+
+    /// The elements of these rows, in the first dimension: a part for [`crate::data::Use::part`].
+    ///
+    /// # Panics
+    /// If there are not so many rows.
+    #[must_use]
+    pub fn rows(&self, rows: Range<usize>) -> Range<usize> {
+        let (count, row) = (self.shape[0], self.shape[1..].iter().product::<usize>());
+        assert!(rows.start <= rows.end && rows.end <= count, "{rows:?} are no rows of {count}");
+        rows.start * row..rows.end * row
+    }
+}
+
+/// The bytes of an array of this shape.
+fn bytes_of<T>(shape: &[usize]) -> hal::Result<u64> {
+    let refused = |detail: String| Code::INVALID_VALUE.at("overtake array").because(detail);
+    if align_of::<T>() as u64 > ALIGN_BYTES {
+        return Err(refused(format!("its elements are aligned to {} bytes, and arrays to 256", align_of::<T>())));
+    }
+    let elements = shape.iter().try_fold(1_usize, |product, length| product.checked_mul(*length));
+    match elements.and_then(|elements| elements.checked_mul(size_of::<T>())) {
+        Some(0) => Err(refused(format!("an array has at least one byte, and no dimension of {shape:?} is 0"))),
+        Some(bytes) if !shape.is_empty() && bytes <= isize::MAX as usize => Ok(bytes as u64),
+        Some(_) if shape.is_empty() => Err(refused("an array has at least one dimension".to_owned())),
+        _ => Err(refused(format!("so many elements have no address each: {shape:?}"))),
+    }
+}
+
+impl<T: Pod> fmt::Debug for Array<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Array").field("shape", &self.shape).finish_non_exhaustive()
+    }
+}

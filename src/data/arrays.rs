@@ -1,0 +1,119 @@
+//! The door to arrays.
+#![allow(unsafe_code)] // a kernel uses memory by its address; the caller vouches for it
+
+use std::fmt;
+use std::sync::Arc;
+
+use bytemuck::Pod;
+use graph::Location;
+use hal::DevicePtr;
+
+use crate::buffer::PinnedBuffer;
+use crate::data::arguments::{HostUses, KernelArguments, Rights};
+use crate::data::array::Array;
+use crate::data::computation::{Computation, Describe};
+use crate::data::memory::HostMemory;
+use crate::data::options::ArrayOptions;
+use crate::data::record::DEVICE;
+use crate::data::statistics::DataStatistics;
+use crate::data::store::Store;
+use crate::dispatch::Dispatcher;
+use crate::task::{Kernel, Shape};
+use crate::work::fault::Error;
+use crate::work::function::{More, WorkResult};
+use crate::work::lane::Lane;
+
+/// Makes arrays and computations that use them. Clones are the same.
+#[derive(Clone)]
+pub struct Arrays {
+    store: Arc<Store>,
+}
+
+impl Arrays {
+    /// Arrays on the host and on the device of this dispatcher.
+    pub fn open(dispatcher: &Dispatcher, options: ArrayOptions) -> Result<Arrays, Error> {
+        Ok(Arrays { store: Arc::new(Store::open(dispatcher, &options)?) })
+    }
+
+    /// An array that has not been written. It has no memory yet.
+    pub fn array<T: Pod>(&self, shape: &[usize]) -> Result<Array<T>, Error> {
+        Array::new(&self.store, shape, None)
+    }
+
+    /// An array of one dimension with these contents, which are copied.
+    pub fn array_of<T: Pod>(&self, contents: &[T]) -> Result<Array<T>, Error> {
+        let array = self.array(&[contents.len()])?;
+        array.overwrite()?.copy_from_slice(contents);
+        Ok(array)
+    }
+
+    /// An array of one dimension in this memory, with its contents. [`Array::release`] gives it back.
+    pub fn adopt<T: Pod + Send + Sync>(&self, memory: PinnedBuffer<T>) -> Result<Array<T>, Error> {
+        let shape = [memory.len()];
+        Array::new(&self.store, &shape, Some(HostMemory::lent(memory)))
+    }
+
+    /// A computation by a kernel: `arguments` are those of the kernel in its order, a tuple of uses
+    /// ([`crate::data::read`] and its like) and of numbers. The kernel gets the address of the first element of each
+    /// use.
+    ///
+    /// # Safety
+    /// The kernel accesses only the elements of the uses, in the way that they say, as its arguments and its shape say.
+    pub unsafe fn compute<'c>(
+        &'c self,
+        name: &'c str,
+        kernel: &Kernel,
+        shape: Shape,
+        arguments: impl KernelArguments,
+    ) -> Computation<'c> {
+        let (claims, slots) = (arguments.claims(), arguments.slots());
+        Computation::new(&self.store, name, DEVICE, claims, Describe::kernel(kernel.clone(), shape, slots))
+    }
+
+    /// A computation by a function that submits work of the device to the lane, such as the calls of a library. It gets
+    /// the address of the first element of each use.
+    pub fn launch<'c>(
+        &'c self,
+        name: &'c str,
+        uses: impl KernelArguments,
+        launch: impl FnMut(&mut Lane<'_>, &[DevicePtr]) -> WorkResult<More> + Send + 'static,
+    ) -> Computation<'c> {
+        Computation::new(&self.store, name, DEVICE, uses.claims(), Describe::launch(launch))
+    }
+
+    /// A computation on the host: `run` gets a slice for each use, `&[T]` or `&mut [T]`, as a tuple. `uses` is a tuple
+    /// of uses. It runs on a worker thread of the dispatcher.
+    pub fn host<'c, U: HostUses>(
+        &'c self,
+        name: &'c str,
+        uses: U,
+        run: impl for<'v> FnOnce(<U::Rights as Rights>::Views<'v>) -> WorkResult<()> + Send + 'static,
+    ) -> Computation<'c> {
+        let describe = Describe::host::<U::Rights>(uses.elements(), run);
+        Computation::new(&self.store, name, Location::Host, uses.claims(), describe)
+    }
+
+    /// Waits until all computations and transfers have ended, those that later guards hold back included. Not for the
+    /// functions of tasks, nor while this thread has a guard that computations wait for.
+    pub fn wait(&self) -> Result<(), Error> {
+        self.store.tasks.wait()
+    }
+
+    /// The counts so far.
+    #[must_use]
+    pub fn statistics(&self) -> DataStatistics {
+        self.store.counts.statistics()
+    }
+
+    /// The first failure of a computation or a transfer.
+    #[must_use]
+    pub fn failure(&self) -> Option<Arc<crate::task::Fault>> {
+        self.store.tasks.failure()
+    }
+}
+
+impl fmt::Debug for Arrays {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Arrays").field("statistics", &self.statistics()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,126 @@
+//! Guards: the contents of an array on the host, while no task changes them.
+#![allow(unsafe_code)] // slices are made of addresses
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
+
+use bytemuck::Pod;
+use graph::{Location, Priority};
+
+use crate::data::array::Array;
+use crate::data::claim::Claim;
+use crate::data::right::{Place, Reads, Right, Writes};
+use crate::data::submit::Submission;
+use crate::task::Handle;
+use crate::work::fault::Error;
+
+/// The part of both guards that holds later tasks back.
+struct Hold {
+    place: Place,
+    /// The node that later tasks wait for. Dropping this releases it.
+    node: Handle,
+}
+
+impl Hold {
+    /// Waits until the bytes are on the host, and no task has them that must not.
+    fn take(claim: Claim, elements: usize, priority: Priority) -> Result<Hold, Error> {
+        let store = &*claim.record.store;
+        let claims = [claim.clone()];
+        let name = if claim.mode.is_write() { "write on the host" } else { "read on the host" };
+        let access = Submission { store, name, priority, place: Location::Host, claims: &claims, after: &[] };
+        access.ensure()?;
+        let shared = Arc::clone(store.tasks.shared());
+        let order = hal::locks::lock(&store.order);
+        let mut held = shared.enter_here()?;
+        let appended = access.transfers(&mut held).and_then(|before| {
+            // The first ends when the bytes are there, the second when the guard is dropped.
+            let there = access.append(&mut held, store.tasks.join(name), &before)?;
+            let after = [there.clone()];
+            let node = access.append(&mut held, store.tasks.join(name).held(), &after)?;
+            access.note(&node);
+            Ok((there, Hold { place: Place { start: access.addresses()[0], elements }, node }))
+        });
+        drop(order);
+        shared.pump(held);
+        // If the wait ends with an error, the hold is dropped here.
+        let (there, hold) = appended?;
+        there.wait()?;
+        Ok(hold)
+    }
+}
+
+impl Drop for Hold {
+    fn drop(&mut self) {
+        // It is refused for a node that has failed or whose dispatcher is closed: then no task waits for it.
+        if let Err(error) = self.node.release() {
+            log::debug!("a guard of an array has nothing to release: {error}");
+        }
+    }
+}
+
+/// The contents of an array on the host. Tasks that are submitted later and write them wait until this is dropped;
+/// others that read do not. A thread that has it must not wait for such a task.
+pub struct ReadGuard<'a, T: Pod> {
+    hold: Hold,
+    array: PhantomData<&'a Array<T>>,
+}
+
+/// The contents of an array on the host, to be changed. Tasks that are submitted later and use them wait until this is
+/// dropped. A thread that has it must not wait for such a task.
+pub struct WriteGuard<'a, T: Pod> {
+    hold: Hold,
+    array: PhantomData<&'a Array<T>>,
+}
+
+impl<'a, T: Pod> ReadGuard<'a, T> {
+    pub(super) fn open(claim: Claim, elements: usize, priority: Priority) -> Result<ReadGuard<'a, T>, Error> {
+        Ok(ReadGuard { hold: Hold::take(claim, elements, priority)?, array: PhantomData })
+    }
+}
+
+impl<'a, T: Pod> WriteGuard<'a, T> {
+    pub(super) fn open(claim: Claim, elements: usize, priority: Priority) -> Result<WriteGuard<'a, T>, Error> {
+        Ok(WriteGuard { hold: Hold::take(claim, elements, priority)?, array: PhantomData })
+    }
+}
+
+impl<T: Pod> Deref for ReadGuard<'_, T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        // SAFETY: the array has the memory, and is borrowed. Its bytes are up to date here, and tasks that write them
+        // wait for the hold.
+        unsafe { Reads::<T>::view(self.hold.place) }
+    }
+}
+
+impl<T: Pod> Deref for WriteGuard<'_, T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        // SAFETY: as for `deref_mut`.
+        unsafe { Reads::<T>::view(self.hold.place) }
+    }
+}
+
+impl<T: Pod> DerefMut for WriteGuard<'_, T> {
+    fn deref_mut(&mut self) -> &mut [T] {
+        // SAFETY: the array has the memory, and is borrowed. All tasks and guards that use its bytes have ended or wait
+        // for the hold, and this guard is borrowed by this call alone.
+        unsafe { Writes::<T>::view(self.hold.place) }
+    }
+}
+
+impl<T: Pod> fmt::Debug for ReadGuard<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ReadGuard").field("elements", &self.len()).finish_non_exhaustive()
+    }
+}
+
+impl<T: Pod> fmt::Debug for WriteGuard<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WriteGuard").field("elements", &self.len()).finish_non_exhaustive()
+    }
+}

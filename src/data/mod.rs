@@ -1,0 +1,34 @@
+//! Data: arrays that are where they are used.
+//!
+//! An [`Array`] has memory on the host and on the device. Computations say which arrays they use, and how; the order
+//! between them follows, and so do the copies: each is made when a use needs it, once, as an ordinary task with the
+//! priority of that use. `docs/data.md` teaches it in ten minutes, and `src/data/README.md` tells the rules.
+
+mod access;
+mod arguments;
+mod array;
+mod arrays;
+mod claim;
+mod computation;
+mod guard;
+mod memory;
+mod options;
+mod record;
+mod resident;
+mod right;
+mod room;
+mod statistics;
+mod store;
+mod submit;
+mod transfer;
+mod uses;
+
+pub use arguments::{HostUses, KernelArgument, KernelArguments, Rights, Value};
+pub use array::Array;
+pub use arrays::Arrays;
+pub use computation::Computation;
+pub use guard::{ReadGuard, WriteGuard};
+pub use options::ArrayOptions;
+pub use right::{Reads, Right, Writes};
+pub use statistics::DataStatistics;
+pub use uses::{Use, discard, read, read_write, write};

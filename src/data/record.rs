@@ -1,0 +1,126 @@
+//! The record of an array: its memory in each place, and which bytes are up to date there.
+
+use std::sync::{Arc, Mutex};
+
+use graph::{DataId, Location, Progress, Validity};
+
+use crate::data::memory::{ALIGN_BYTES, HostMemory};
+use crate::data::resident::Resident;
+use crate::data::store::Store;
+use crate::task::Handle;
+
+/// The device of a store.
+pub(super) const DEVICE: Location = Location::Device(0);
+
+/// A task as validity knows it.
+#[derive(Clone)]
+pub(super) struct Node(pub Handle);
+
+impl PartialEq for Node {
+    fn eq(&self, other: &Node) -> bool {
+        Arc::ptr_eq(self.0.shared_outcome(), other.0.shared_outcome())
+    }
+}
+
+impl Node {
+    /// Asked with the dispatcher's lock held: the answer stands until that is let go of.
+    pub fn progress(&self) -> Progress {
+        match (self.0.is_done(), self.0.shared_outcome().has_failed()) {
+            (false, _) => Progress::Pending,
+            (true, false) => Progress::Done,
+            (true, true) => Progress::Failed,
+        }
+    }
+}
+
+/// An array without its type. Tasks that use it keep it.
+pub(super) struct Record {
+    pub store: Arc<Store>,
+    /// The same in the graph.
+    pub data: DataId,
+    pub bytes: u64,
+    pub state: Mutex<State>,
+}
+
+/// The changing parts. The lock is held for a few statements.
+pub(super) struct State {
+    pub validity: Validity<Node>,
+    pub host: Option<HostMemory>,
+    pub device: Option<Arc<Resident>>,
+    /// The number of its last use.
+    pub used: u64,
+}
+
+impl State {
+    /// The address of its memory there.
+    pub fn start(&self, place: Location) -> Option<u64> {
+        match place {
+            Location::Host => self.host.as_ref().map(HostMemory::start),
+            Location::Device(_) => self.device.as_ref().map(|block| block.start()),
+        }
+    }
+}
+
+/// The memory that a task uses, which stays until the task has ended.
+pub(super) struct Kept {
+    _record: Arc<Record>,
+    _device: Option<Arc<Resident>>,
+}
+
+impl Kept {
+    pub fn of(record: &Arc<Record>) -> Kept {
+        let _device = hal::locks::lock(&record.state).device.clone();
+        Kept { _record: Arc::clone(record), _device }
+    }
+}
+
+impl Record {
+    /// Has memory there.
+    pub fn ensure(self: &Arc<Record>, place: Location) -> hal::Result<()> {
+        let state = hal::locks::lock(&self.state);
+        if state.start(place).is_some() {
+            return Ok(());
+        }
+        drop(state);
+        // Without the lock: the heap may call the driver. Another thread may be faster.
+        match place {
+            Location::Host => {
+                let memory = HostMemory::zeros(&self.store.pinned, self.bytes)?;
+                hal::locks::lock(&self.state).host.get_or_insert(memory);
+            }
+            Location::Device(_) => {
+                let block = self.store.residents.alloc(self.bytes, ALIGN_BYTES)?;
+                hal::locks::lock(&self.state).device.get_or_insert(block);
+                self.store.residents.enlist(self);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Record {
+    fn drop(&mut self) {
+        if let Ok(mut held) = self.store.tasks.shared().enter_here() {
+            let forgotten = held.graph.forget(self.data);
+            debug_assert!(forgotten.is_ok(), "it is forgotten once: {forgotten:?}");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::data::{ArrayOptions, Arrays};
+    use crate::dispatch::{DispatchOptions, Dispatcher};
+    use crate::{Options, Overtake};
+
+    #[test]
+    fn the_graph_forgets_arrays_that_are_dropped() {
+        let driver: Arc<dyn hal::Driver> = Arc::new(softgpu::SoftGpu::builder().build());
+        let overtake = Arc::new(Overtake::open(&driver, hal::Device(0), Options::default()).unwrap());
+        let dispatcher = Dispatcher::open(&overtake, DispatchOptions::default()).unwrap();
+        let arrays = Arrays::open(&dispatcher, ArrayOptions::default()).unwrap();
+        let numbers: Vec<usize> = (0..100).map(|_| arrays.array_of(&[1, 2, 3]).unwrap().record.data.index()).collect();
+        assert!(numbers.iter().all(|number| *number < 2), "{numbers:?}");
+    }
+}

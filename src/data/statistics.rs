@@ -1,0 +1,50 @@
+//! The counts of arrays.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The transfers so far.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct DataStatistics {
+    /// Tasks that copy to the device, each for one use of an array.
+    pub uploads: u64,
+    /// Their bytes.
+    pub upload_bytes: u64,
+    /// Tasks that copy to the host.
+    pub downloads: u64,
+    /// Their bytes.
+    pub download_bytes: u64,
+    /// Uses that waited for the transfer of another use, instead of one of their own.
+    pub shared: u64,
+    /// Arrays that left the device to make room.
+    pub evictions: u64,
+}
+
+/// The same, being counted.
+#[derive(Debug, Default)]
+pub(super) struct Counts {
+    pub uploads: AtomicU64,
+    pub upload_bytes: AtomicU64,
+    pub downloads: AtomicU64,
+    pub download_bytes: AtomicU64,
+    pub shared: AtomicU64,
+    pub evictions: AtomicU64,
+}
+
+impl Counts {
+    pub fn statistics(&self) -> DataStatistics {
+        let of = |count: &AtomicU64| count.load(Ordering::Relaxed);
+        DataStatistics {
+            uploads: of(&self.uploads),
+            upload_bytes: of(&self.upload_bytes),
+            downloads: of(&self.downloads),
+            download_bytes: of(&self.download_bytes),
+            shared: of(&self.shared),
+            evictions: of(&self.evictions),
+        }
+    }
+}
+
+/// Counts.
+pub(super) fn count(count: &AtomicU64, more: u64) {
+    count.fetch_add(more, Ordering::Relaxed);
+}

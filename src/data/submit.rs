@@ -1,0 +1,161 @@
+//! Submission: a task with the transfers that it needs, appended as one.
+
+use std::sync::Arc;
+
+use graph::{Access, Location, Mode, Priority, Refused};
+
+use crate::data::claim::Claim;
+use crate::data::record::{Kept, Node};
+use crate::data::statistics::count;
+use crate::data::store::Store;
+use crate::data::transfer::Transfer;
+use crate::dispatch::shared::Held;
+use crate::task::{Handle, TaskBuilder};
+use crate::work::fault::Error;
+
+const UNWRITTEN: &str = "it reads bytes of an array that no task has written: write them before, or use `discard` or \
+                         `write` if it reads none";
+const ALIASED: &str =
+    "it uses the same bytes of an array twice, and writes them: use disjoint parts, or the array once";
+
+/// A task that uses arrays in one place.
+pub(super) struct Submission<'s> {
+    pub store: &'s Store,
+    pub name: &'s str,
+    pub priority: Priority,
+    pub place: Location,
+    pub claims: &'s [Claim],
+    /// The tasks that it comes after besides.
+    pub after: &'s [Handle],
+}
+
+impl Submission<'_> {
+    /// Has memory for all that it uses. The submitting thread makes it, without a lock.
+    pub fn ensure(&self) -> Result<(), Error> {
+        match self.place {
+            Location::Host => Ok(self.claims.iter().try_for_each(|claim| claim.record.ensure(self.place))?),
+            Location::Device(_) => self.store.make_room(self.claims, self.priority),
+        }
+    }
+
+    /// Whether it still has. Asked with the order of submissions held: then it stays so until that is let go of.
+    fn has_memory(&self) -> bool {
+        let has = |claim: &Claim| hal::locks::lock(&claim.record.state).start(self.place).is_some();
+        self.claims.iter().all(has)
+    }
+
+    /// Refuses two views of the same bytes, of which one is mutable.
+    pub fn refuse_aliases(&self) -> Result<(), Error> {
+        let mut pairs = self.claims.iter().enumerate().flat_map(|(at, one)| {
+            let others = &self.claims[at + 1..];
+            others.iter().map(move |other| (one, other))
+        });
+        if pairs.any(|(one, other)| one.aliases(other)) { Err(self.refused(ALIASED)) } else { Ok(()) }
+    }
+
+    fn refused(&self, fault: &'static str) -> Error {
+        Error::Refused(Refused::Data { task: self.name.to_owned(), fault })
+    }
+
+    /// The addresses of all that it uses.
+    pub fn addresses(&self) -> Vec<u64> {
+        let of = |claim: &Claim| {
+            let state = hal::locks::lock(&claim.record.state);
+            state.start(self.place).expect("its memory was ensured") + claim.bytes.start
+        };
+        self.claims.iter().map(of).collect()
+    }
+
+    /// Appends the transfers that it needs. Returns them and those of others that it needs, or a task that has failed
+    /// to write its bytes.
+    pub fn transfers(&self, held: &mut Held<'_>) -> Result<Vec<Handle>, Error> {
+        if let Some(cause) = self.lost()? {
+            return Ok(vec![cause]);
+        }
+        let mut before = Vec::new();
+        for claim in self.claims.iter().filter(|claim| claim.mode.needs_bytes()) {
+            let mut state = hal::locks::lock(&claim.record.state);
+            let needs = state.validity.needs(&claim.bytes, self.place, Node::progress);
+            drop(state);
+            count(&self.store.counts.shared, u64::from(!needs.arrivals.is_empty()));
+            before.extend(needs.arrivals.into_iter().map(|node| node.0));
+            if needs.fetches.is_empty() {
+                continue;
+            }
+            let (parts, after) = needs.fetches.into_iter().map(|fetch| (fetch.bytes, fetch.after)).unzip();
+            let after: Vec<Option<Node>> = after;
+            let after = after.into_iter().flatten().collect();
+            let transfer = Transfer { record: &claim.record, to: self.place, parts, after };
+            let handle = transfer.append(held, self.name, self.priority)?;
+            let mut state = hal::locks::lock(&claim.record.state);
+            for part in &transfer.parts {
+                state.validity.arrives(part, self.place, &Node(handle.clone()));
+            }
+            before.push(handle);
+        }
+        Ok(before)
+    }
+
+    /// A task that should have written bytes that this one needs, and has failed.
+    fn lost(&self) -> Result<Option<Handle>, Error> {
+        let mut lost = None;
+        for claim in self.claims.iter().filter(|claim| claim.mode.needs_bytes()) {
+            let mut state = hal::locks::lock(&claim.record.state);
+            let needs = state.validity.needs(&claim.bytes, self.place, Node::progress);
+            if needs.is_unwritten && claim.needs_contents() {
+                return Err(self.refused(UNWRITTEN));
+            }
+            lost = lost.or(needs.lost);
+        }
+        Ok(lost.map(|node| node.0))
+    }
+
+    /// Appends the task itself, behind these.
+    pub fn append(
+        &self,
+        held: &mut Held<'_>,
+        builder: TaskBuilder<'_, '_>,
+        before: &[Handle],
+    ) -> Result<Handle, Error> {
+        let accesses: Vec<Access> = self.claims.iter().map(Claim::access).collect();
+        let all = before.iter().chain(self.after);
+        let builder = all.fold(builder.priority(self.priority), |builder, handle| builder.after(handle));
+        builder.append(held, &accesses)
+    }
+
+    /// The task has been appended: from now on its bytes are where it has them.
+    pub fn note(&self, handle: &Handle) {
+        let used = self.store.next_use();
+        for claim in self.claims {
+            let mut state = hal::locks::lock(&claim.record.state);
+            state.used = used;
+            if claim.mode != Mode::Read {
+                state.validity.writes(&claim.bytes, self.place, &Node(handle.clone()));
+            }
+        }
+    }
+
+    /// Submits a task: `describe` gets the addresses of its claims, and their memory, which the task keeps.
+    pub fn submit<'b>(&self, describe: impl FnOnce(&[u64], Vec<Kept>) -> TaskBuilder<'b, 'b>) -> Result<Handle, Error> {
+        let shared = Arc::clone(self.store.tasks.shared());
+        let order = loop {
+            self.ensure()?;
+            let order = hal::locks::lock(&self.store.order);
+            if self.has_memory() {
+                break order;
+            }
+            // Another thread needed the room.
+        };
+        let mut held = shared.enter_here()?;
+        let appended = self.transfers(&mut held).and_then(|before| {
+            let keep = self.claims.iter().map(|claim| Kept::of(&claim.record)).collect();
+            let handle = self.append(&mut held, describe(&self.addresses(), keep), &before)?;
+            self.note(&handle);
+            Ok(handle)
+        });
+        drop(order);
+        // Transfers may have been appended before a refusal.
+        shared.pump(held);
+        appended
+    }
+}

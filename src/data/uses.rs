@@ -1,0 +1,80 @@
+//! Uses of arrays: which elements, and how.
+
+use std::marker::PhantomData;
+use std::ops::Range;
+use std::sync::Arc;
+
+use bytemuck::Pod;
+use graph::{Mode, Priority};
+
+use crate::data::array::Array;
+use crate::data::claim::Claim;
+use crate::data::right::{Reads, Right, Writes};
+
+/// A use of an array, or of a part of it.
+#[must_use = "a use is an argument of a computation, or is opened"]
+#[derive(Clone, Debug)]
+pub struct Use<'a, R: Right> {
+    pub(super) array: &'a Array<R::Element>,
+    elements: Range<usize>,
+    mode: Mode,
+    pub(super) priority: Priority,
+    right: PhantomData<R>,
+}
+
+/// It reads. Readers have no order among each other, and share transfers.
+pub fn read<T: Pod>(array: &Array<T>) -> Use<'_, Reads<T>> {
+    Use::new(array, Mode::Read)
+}
+
+/// It writes, and leaves other elements as they are: so all that have been written are brought where it runs.
+pub fn write<T: Pod>(array: &Array<T>) -> Use<'_, Writes<T>> {
+    Use::new(array, Mode::Write)
+}
+
+/// It reads and writes.
+pub fn read_write<T: Pod>(array: &Array<T>) -> Use<'_, Writes<T>> {
+    Use::new(array, Mode::ReadWrite)
+}
+
+/// It writes every element, and reads none: nothing is copied for it.
+pub fn discard<T: Pod>(array: &Array<T>) -> Use<'_, Writes<T>> {
+    Use::new(array, Mode::Discard)
+}
+
+impl<'a, R: Right> Use<'a, R> {
+    fn new(array: &'a Array<R::Element>, mode: Mode) -> Use<'a, R> {
+        Use { array, elements: 0..array.len(), mode, priority: Priority::LOWEST, right: PhantomData }
+    }
+
+    /// The same of these elements only, counted from the first of the array.
+    ///
+    /// # Panics
+    /// If the range is empty, or ends after the last element.
+    pub fn part(mut self, elements: Range<usize>) -> Use<'a, R> {
+        let length = self.array.len();
+        assert!(
+            elements.start < elements.end && elements.end <= length,
+            "{elements:?} is no part of {length} elements"
+        );
+        self.elements = elements;
+        self
+    }
+
+    /// The priority of the host's access: of [`Use::open`], [`Use::to_device`] and [`Use::to_host`]. Uses of
+    /// computations have that of the computation.
+    pub fn priority(mut self, priority: Priority) -> Use<'a, R> {
+        self.priority = priority;
+        self
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.elements.len()
+    }
+
+    pub(super) fn claim(&self) -> Claim {
+        let size = size_of::<R::Element>() as u64;
+        let bytes = self.elements.start as u64 * size..self.elements.end as u64 * size;
+        Claim { record: Arc::clone(&self.array.record), bytes, mode: self.mode }
+    }
+}

@@ -1,0 +1,78 @@
+//! Computations that fail: their results are lost, by name, until they are written again.
+
+use overtake::data::{discard, read, read_write, write};
+use overtake::task::{Error, More};
+
+use crate::bed;
+use crate::doors;
+use crate::failure::{Failure, Outcome, ensure, same};
+use crate::rig::Rig;
+
+const COUNT: usize = 64;
+
+/// Reading the results of a computation that failed tells of it, before it has failed and afterwards.
+pub fn of_a_computation(rig: &Rig) -> Outcome {
+    let bed = bed::open(rig)?;
+    let (source, sum) = (bed.arrays.array_of(&[1.0_f32; COUNT])?, bed.arrays.array_of(&[3.0_f32; COUNT])?);
+    let broken = bed.arrays.launch("broken", (read(&source), write(&sum).part(0..8)), |_, _| -> Result<More, _> {
+        Err("no such picture".into())
+    });
+    let broken = broken.held().submit()?;
+    let early = doors::add(&bed, "early", &sum, &source, &sum).submit()?;
+    broken.release()?;
+    ensure!(matches!(broken.wait(), Err(Error::Failed(_))), "it fails");
+    bed.arrays.wait()?;
+    let late = doors::add(&bed, "late", &sum, &source, &sum).submit()?;
+    for task in [&early, &late] {
+        let error = task.wait().expect_err("its bytes are lost");
+        ensure!(error.to_string().contains("task \"broken\" failed: no such picture"), "{error}");
+    }
+    let error = sum.read().expect_err("they are lost");
+    ensure!(error.to_string().contains("no such picture"), "{error}");
+    // All that it reads is unharmed, and new contents are as good as any.
+    same("its source", &source.read()?[0], &1.0)?;
+    discard(&sum).open()?.fill(5.0);
+    doors::add(&bed, "again", &sum, &source, &sum).submit()?;
+    same("the sum", &sum.read()?[0], &6.0)?;
+    bed.arrays.wait()?;
+    same("nodes that are left", &bed.dispatcher.graph_statistics().nodes, &0)
+}
+
+/// Bytes that no task has written are refused, and nothing has happened.
+pub fn unwritten(rig: &Rig) -> Outcome {
+    let bed = bed::open(rig)?;
+    let (source, sum) = (bed.arrays.array_of(&[1.0_f32; COUNT])?, bed.arrays.array::<f32>(&[COUNT])?);
+    let told = |result: Result<(), Error>| match result {
+        Err(error @ Error::Refused(_)) => {
+            ensure!(error.to_string().contains("no task has written"), "{error}");
+            Ok(())
+        }
+        other => Err(Failure::new(format_args!("{other:?}"))),
+    };
+    told(sum.read().map(drop))?;
+    told(doors::add(&bed, "reads", &source, &sum, &source).submit().map(drop))?;
+    told(bed.arrays.host("adds", (read_write(&sum),), |_| Ok(())).submit().map(drop))?;
+    discard(&sum).part(0..8).open()?.fill(2.0);
+    told(sum.read().map(drop))?;
+    same("the part that is written", &read(&sum).part(0..8).open()?[7], &2.0)?;
+    bed.transfers("nothing has happened", (0, 0), (0, 0))
+}
+
+/// A function of the host that would get two slices of the same bytes is refused.
+pub fn aliased(rig: &Rig) -> Outcome {
+    let bed = bed::open(rig)?;
+    let one = bed.arrays.array_of(&[1.0_f32; COUNT])?;
+    let both = bed.arrays.host("both", (read(&one), write(&one)), |_| Ok(()));
+    let error = both.submit().expect_err("it is refused");
+    ensure!(error.to_string().contains("uses the same bytes of an array twice"), "{error}");
+    let halves = (read(&one).part(0..32), write(&one).part(32..64));
+    let halves = bed.arrays.host("halves", halves, |(left, right)| {
+        right.copy_from_slice(left);
+        Ok(())
+    });
+    halves.submit()?;
+    let twice = bed.arrays.host("twice", (read(&one), read(&one)), |(left, right)| {
+        if left == right { Ok(()) } else { Err("it is one array".into()) }
+    });
+    Ok(twice.submit()?.wait()?)
+}

@@ -1,0 +1,29 @@
+//! All checks, one file per noun.
+
+mod failures;
+mod guards;
+mod oracle;
+mod random;
+mod room;
+mod transfers;
+
+use crate::failure::Outcome;
+use crate::rig::Rig;
+
+pub type Check = fn(&Rig) -> Outcome;
+
+macro_rules! checks {
+    ($($noun:ident: $($check:ident)+;)+) => {
+        &[$($((concat!(stringify!($noun), "::", stringify!($check)), $noun::$check as Check)),+),+]
+    };
+}
+
+/// The noun and the property, such as `transfers::made_once`, and the check.
+pub const ALL: &[(&str, Check)] = checks! {
+    failures: of_a_computation unwritten aliased;
+    guards: hold_writers_back hold_readers_back wait_for_no_more readers_beside_each_other of_parts
+        fresh_memory_is_zero;
+    random: values values_when_full;
+    room: a_quarter the_oldest none in_use;
+    transfers: made_once of_parts not_needed written_in_part on_demand by_host_tasks released;
+};

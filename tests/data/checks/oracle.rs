@@ -1,0 +1,124 @@
+//! The oracle of random programs: the same steps one after another, with each element by itself.
+
+use std::ops::Range;
+
+use crate::failure::{Outcome, same};
+
+/// An element, and where it is up to date.
+#[derive(Clone, Copy, Default)]
+struct Element {
+    value: f32,
+    is_written: bool,
+    on_host: bool,
+    on_device: bool,
+}
+
+/// The bytes that have moved.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Moved {
+    pub up: u64,
+    pub down: u64,
+}
+
+/// The place of a use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    Host,
+    Device,
+}
+
+/// How a step uses elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum How {
+    Reads,
+    Writes,
+    ReadsAndWrites,
+    Discards,
+}
+
+/// Elements of an array.
+#[derive(Clone, Debug)]
+pub struct Part {
+    pub array: usize,
+    pub elements: Range<usize>,
+}
+
+impl Part {
+    pub fn overlaps(&self, other: &Part) -> bool {
+        let (one, two) = (&self.elements, &other.elements);
+        self.array == other.array && one.start < two.end && two.start < one.end
+    }
+}
+
+/// All arrays.
+pub struct Oracle {
+    arrays: Vec<Vec<Element>>,
+    pub moved: Moved,
+}
+
+impl Oracle {
+    pub fn new(arrays: usize, elements: usize) -> Oracle {
+        Oracle { arrays: vec![vec![Element::default(); elements]; arrays], moved: Moved::default() }
+    }
+
+    /// Whether a step with these uses is possible: it reads no element that was never written.
+    pub fn is_possible(&self, uses: &[(Part, How)]) -> bool {
+        let reads = |how| matches!(how, How::Reads | How::ReadsAndWrites);
+        let is_written = |part: &Part| self.arrays[part.array][part.elements.clone()].iter().all(|it| it.is_written);
+        uses.iter().filter(|(_, how)| reads(*how)).all(|(part, _)| is_written(part))
+    }
+
+    /// Has the elements of a step where it runs: first all are brought, then those that it writes are there alone.
+    pub fn uses(&mut self, place: Place, uses: &[(Part, How)]) {
+        for (part, _) in uses.iter().filter(|(_, how)| *how != How::Discards) {
+            for it in &mut self.arrays[part.array][part.elements.clone()] {
+                match place {
+                    Place::Host if !it.on_host && it.is_written => {
+                        (it.on_host, self.moved.down) = (true, self.moved.down + 4)
+                    }
+                    Place::Device if !it.on_device && it.is_written => {
+                        (it.on_device, self.moved.up) = (true, self.moved.up + 4)
+                    }
+                    _ => {}
+                }
+            }
+        }
+        for (part, _) in uses.iter().filter(|(_, how)| *how != How::Reads) {
+            for it in &mut self.arrays[part.array][part.elements.clone()] {
+                (it.is_written, it.on_host, it.on_device) = (true, place == Place::Host, place == Place::Device);
+            }
+        }
+    }
+
+    pub fn values(&self, part: &Part) -> Vec<f32> {
+        self.arrays[part.array][part.elements.clone()].iter().map(|it| it.value).collect()
+    }
+
+    pub fn set(&mut self, part: &Part, values: &[f32]) {
+        let elements = &mut self.arrays[part.array][part.elements.clone()];
+        elements.iter_mut().zip(values).for_each(|(it, value)| it.value = *value);
+    }
+
+    /// The array is a new one.
+    pub fn clear(&mut self, array: usize) {
+        self.arrays[array].fill(Element::default());
+    }
+
+    /// The parts of an array that are written, in their order.
+    pub fn written(&self, array: usize) -> Vec<Range<usize>> {
+        let mut parts: Vec<Range<usize>> = Vec::new();
+        for at in (0..self.arrays[array].len()).filter(|at| self.arrays[array][*at].is_written) {
+            match parts.last_mut() {
+                Some(last) if last.end == at => last.end = at + 1,
+                _ => parts.push(at..at + 1),
+            }
+        }
+        parts
+    }
+
+    /// Compares elements bit by bit.
+    pub fn check(&self, what: &str, part: &Part, seen: &[f32]) -> Outcome {
+        let bits = |values: &[f32]| values.iter().map(|value| value.to_bits()).collect::<Vec<u32>>();
+        same(&format!("{what} of {part:?}"), &bits(seen), &bits(&self.values(part)))
+    }
+}

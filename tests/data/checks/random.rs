@@ -1,0 +1,294 @@
+//! Random programs: kernels, functions and accesses of the host with parts of arrays, in all modes and priorities.
+//! The values are those of the same steps one after another, and not a byte moves that they do not ask for.
+
+use overtake::Priority;
+use overtake::data::{Array, ArrayOptions, Computation, WriteGuard, discard, read, read_write, write};
+use overtake::heap::HeapOptions;
+
+use crate::bed::{self, Bed};
+use crate::checks::oracle::{How, Moved, Oracle, Part, Place};
+use crate::doors;
+use crate::failure::{Failure, Outcome, ensure, same};
+use crate::prng::Prng;
+use crate::rig::Rig;
+
+/// On the software GPU, in CI. A real one runs fewer.
+const PROGRAMS: u64 = 3000;
+const PROGRAMS_REAL: u64 = 1000;
+const STEPS: u64 = 12;
+/// On a device that is too small.
+const PROGRAMS_FULL: u64 = 300;
+
+/// The arrays of a program.
+#[derive(Clone, Copy)]
+struct Size {
+    arrays: usize,
+    elements: usize,
+    /// The device has room for all of them.
+    fits: bool,
+}
+
+const SMALL: Size = Size { arrays: 3, elements: 24, fits: true };
+/// Each has a page of its own.
+const LARGE: Size = Size { arrays: 5, elements: 1024, fits: false };
+const LARGE_BYTES: u64 = 4 * LARGE.elements as u64;
+
+struct Program<'b> {
+    bed: &'b Bed,
+    prng: Prng,
+    oracle: Oracle,
+    arrays: Vec<Array<f32>>,
+    size: Size,
+}
+
+impl<'b> Program<'b> {
+    fn new(bed: &'b Bed, size: Size, seed: u64) -> Result<Program<'b>, Failure> {
+        let arrays = (0..size.arrays).map(|_| bed.arrays.array(&[size.elements])).collect::<Result<_, _>>()?;
+        let oracle = Oracle::new(size.arrays, size.elements);
+        Ok(Program { bed, prng: Prng::new(seed), oracle, arrays, size })
+    }
+
+    /// Some elements of any array.
+    fn part(&mut self) -> Part {
+        let length = 1 + self.prng.below(self.size.elements as u64) as usize;
+        self.part_of(length)
+    }
+
+    fn part_of(&mut self, length: usize) -> Part {
+        let start = self.prng.below((self.size.elements - length + 1) as u64) as usize;
+        Part { array: self.prng.below(self.size.arrays as u64) as usize, elements: start..start + length }
+    }
+
+    fn priority(&mut self) -> Priority {
+        Priority::new(self.prng.pick(&[1, 1, 2, 5, 8])).expect("a priority")
+    }
+
+    /// Submits a step, which must be refused exactly if it reads elements that were never written.
+    fn submit(&mut self, place: Place, uses: &[(Part, How)], step: Computation<'_>) -> Result<bool, Failure> {
+        let is_possible = self.oracle.is_possible(uses);
+        let submitted = step.submit();
+        ensure!(submitted.is_ok() == is_possible, "it is possible: {is_possible}, and {submitted:?}");
+        if is_possible {
+            self.oracle.uses(place, uses);
+        }
+        Ok(is_possible)
+    }
+
+    /// A kernel adds two parts, in place or to another part.
+    fn kernel(&mut self) -> Outcome {
+        let left = self.part();
+        let count = left.elements.len();
+        let right = self.part_of(count);
+        let how = self.prng.pick(&[How::Discards, How::Writes, How::ReadsAndWrites]);
+        let target = if how == How::ReadsAndWrites { left.clone() } else { self.part_of(count) };
+        let is_racing = |part: &Part| target.overlaps(part) && target.elements != part.elements;
+        if is_racing(&left) || is_racing(&right) {
+            return Ok(());
+        }
+        let (bed, priority) = (self.bed, self.priority());
+        let arrays = std::mem::take(&mut self.arrays);
+        let of = |part: &Part| (&arrays[part.array], part.elements.clone());
+        let ((one, at_one), (two, at_two), (sum, at_sum)) = (of(&left), of(&right), of(&target));
+        let ways = match how {
+            How::Discards => discard(sum),
+            How::Writes => write(sum),
+            _ => read_write(sum),
+        };
+        let uses = (read(one).part(at_one), read(two).part(at_two), ways.part(at_sum));
+        let step = doors::add_uses(bed, "kernel", uses, count).priority(priority);
+        let uses = [(left.clone(), How::Reads), (right.clone(), How::Reads), (target.clone(), how)];
+        let is_done = self.submit(Place::Device, &uses, step);
+        self.arrays = arrays;
+        if is_done? {
+            let (left, right) = (self.oracle.values(&left), self.oracle.values(&right));
+            let mut sum = vec![0.0; count];
+            workloads::reference::add(&left, &right, &mut sum);
+            self.oracle.set(&target, &sum);
+        }
+        Ok(())
+    }
+
+    /// A function of the host: each element of a part becomes that of another one, and one more.
+    fn function(&mut self) -> Outcome {
+        let from = self.part();
+        let to = self.part_of(from.elements.len());
+        if from.overlaps(&to) {
+            return Ok(());
+        }
+        let priority = self.priority();
+        let (bed, arrays) = (self.bed, std::mem::take(&mut self.arrays));
+        let uses = (
+            read(&arrays[from.array]).part(from.elements.clone()),
+            discard(&arrays[to.array]).part(to.elements.clone()),
+        );
+        let step = bed.arrays.host("function", uses, |(from, to)| {
+            to.iter_mut().zip(from).for_each(|(to, from)| *to = from + 1.0);
+            Ok(())
+        });
+        let uses = [(from.clone(), How::Reads), (to.clone(), How::Discards)];
+        let is_done = self.submit(Place::Host, &uses, step.priority(priority));
+        self.arrays = arrays;
+        if is_done? {
+            let values: Vec<f32> = self.oracle.values(&from).iter().map(|value| value + 1.0).collect();
+            self.oracle.set(&to, &values);
+        }
+        Ok(())
+    }
+
+    /// The host reads.
+    fn look(&mut self) -> Outcome {
+        let part = self.part();
+        let uses = [(part.clone(), How::Reads)];
+        let guard = read(&self.arrays[part.array]).part(part.elements.clone()).open();
+        ensure!(guard.is_ok() == self.oracle.is_possible(&uses), "{guard:?}");
+        if let Ok(seen) = guard {
+            self.oracle.uses(Place::Host, &uses);
+            self.oracle.check("the host's view", &part, &seen)?;
+        }
+        Ok(())
+    }
+
+    /// The host writes, and has the guard while other steps are submitted.
+    fn change(&mut self) -> Outcome {
+        let (part, how) = (self.part(), self.prng.pick(&[How::Discards, How::Writes, How::ReadsAndWrites]));
+        // A full device would wait for tasks that wait for the guard.
+        let steps = if self.size.fits { self.prng.below(4) } else { 0 };
+        let uses = [(part.clone(), how)];
+        let array = std::mem::replace(&mut self.arrays[part.array], self.bed.arrays.array(&[self.size.elements])?);
+        let ways = match how {
+            How::Discards => discard(&array),
+            How::Writes => write(&array),
+            _ => read_write(&array),
+        };
+        let opened = ways.part(part.elements.clone()).open();
+        ensure!(opened.is_ok() == self.oracle.is_possible(&uses), "{opened:?}");
+        let mut values = Vec::new();
+        if let Ok(mut guard) = opened {
+            self.oracle.uses(Place::Host, &uses);
+            values = self.written(&mut guard);
+            self.oracle.set(&part, &values);
+            // The others must not wait for this thread: they are submitted, and not looked at.
+            self.steps_beside(&array, &part, steps)?;
+            ensure!(guard.iter().zip(&values).all(|(seen, own)| seen == own), "others have written in the guard");
+        }
+        drop(values);
+        self.arrays[part.array] = array;
+        Ok(())
+    }
+
+    /// Writes every element of a guard.
+    fn written(&mut self, guard: &mut WriteGuard<'_, f32>) -> Vec<f32> {
+        for element in guard.iter_mut() {
+            *element = self.prng.below(100) as f32;
+        }
+        guard.to_vec()
+    }
+
+    /// Steps that use the array of a guard and others, while the guard is open.
+    fn steps_beside(&mut self, array: &Array<f32>, part: &Part, steps: u64) -> Outcome {
+        for _ in 0..steps {
+            let (priority, count) = (self.priority(), part.elements.len());
+            let target = Part { array: (part.array + 1) % self.size.arrays, elements: self.part_of(count).elements };
+            let sum = discard(&self.arrays[target.array]).part(target.elements.clone());
+            let of = || read(array).part(part.elements.clone());
+            let step = doors::add_uses(self.bed, "beside a guard", (of(), of(), sum), count);
+            step.priority(priority).submit()?;
+            self.oracle.uses(Place::Device, &[(part.clone(), How::Reads), (target.clone(), How::Discards)]);
+            let doubled: Vec<f32> = self.oracle.values(part).iter().map(|value| value + value).collect();
+            self.oracle.set(&target, &doubled);
+        }
+        Ok(())
+    }
+
+    /// Elements are brought to a place before they are asked for.
+    fn bring(&mut self) -> Outcome {
+        let (part, place) = (self.part(), self.prng.pick(&[Place::Host, Place::Device]));
+        let (uses, priority) = ([(part.clone(), How::Reads)], self.priority());
+        let bringing = read(&self.arrays[part.array]).part(part.elements.clone()).priority(priority);
+        let brought = if place == Place::Host { bringing.to_host() } else { bringing.to_device() };
+        ensure!(brought.is_ok() == self.oracle.is_possible(&uses), "{brought:?}");
+        if brought.is_ok() {
+            self.oracle.uses(place, &uses);
+        }
+        Ok(())
+    }
+
+    /// An array goes, with work on it under way, and another one comes.
+    fn renew(&mut self) -> Outcome {
+        let array = self.prng.below(self.size.arrays as u64) as usize;
+        self.arrays[array] = self.bed.arrays.array(&[self.size.elements])?;
+        self.oracle.clear(array);
+        Ok(())
+    }
+
+    fn step(&mut self) -> Outcome {
+        match self.prng.below(16) {
+            0..6 => self.kernel(),
+            6..9 => self.function(),
+            9 | 10 => self.look(),
+            11..14 => self.change(),
+            14 => self.bring(),
+            _ => self.renew(),
+        }
+    }
+
+    /// Compares all that was written, and the bytes that have moved.
+    fn check(&mut self, before: Moved) -> Outcome {
+        for array in 0..self.size.arrays {
+            for elements in self.oracle.written(array) {
+                let part = Part { array, elements: elements.clone() };
+                let seen = read(&self.arrays[array]).part(elements).open()?;
+                self.oracle.uses(Place::Host, &[(part.clone(), How::Reads)]);
+                self.oracle.check("the end", &part, &seen)?;
+            }
+        }
+        if !self.size.fits {
+            return Ok(());
+        }
+        let now = moved(self.bed);
+        let moved = Moved { up: now.up - before.up, down: now.down - before.down };
+        same("the bytes that have moved", &moved, &self.oracle.moved)
+    }
+}
+
+fn moved(bed: &Bed) -> Moved {
+    let statistics = bed.arrays.statistics();
+    Moved { up: statistics.upload_bytes, down: statistics.download_bytes }
+}
+
+fn run(bed: &Bed, size: Size, seed: u64) -> Outcome {
+    let mut program = Program::new(bed, size, seed)?;
+    let before = moved(bed);
+    for _ in 0..STEPS {
+        program.step()?;
+    }
+    program.check(before)
+}
+
+fn run_all(bed: &Bed, size: Size, programs: u64) -> Outcome {
+    for seed in 0..programs {
+        run(bed, size, seed).map_err(|error| Failure::from_text(format!("program {seed}: {error}")))?;
+    }
+    bed.arrays.wait()?;
+    same("nodes that are left", &bed.dispatcher.graph_statistics().nodes, &0)?;
+    ensure!(bed.arrays.failure().is_none(), "{:?}", bed.arrays.failure());
+    Ok(())
+}
+
+/// The values and the bytes that move are those of the oracle.
+pub fn values(rig: &Rig) -> Outcome {
+    let bed = bed::open(rig)?;
+    let programs = if rig.driver().host().is_virtual() { PROGRAMS } else { PROGRAMS_REAL };
+    run_all(&bed, SMALL, programs)?;
+    ensure!(bed.arrays.statistics().shared > programs, "few uses have shared a transfer");
+    Ok(())
+}
+
+/// The values are those of the oracle on a device that has room for three arrays, of which some leave.
+pub fn values_when_full(rig: &Rig) -> Outcome {
+    let device = HeapOptions { page_bytes: LARGE_BYTES, max_bytes: 3 * LARGE_BYTES, ..HeapOptions::default() };
+    let bed = bed::open_with(rig, rig.shared_driver(), ArrayOptions { device, ..ArrayOptions::default() })?;
+    run_all(&bed, LARGE, PROGRAMS_FULL)?;
+    ensure!(bed.arrays.statistics().evictions > PROGRAMS_FULL, "few arrays have left: {:?}", bed.arrays.statistics());
+    Ok(())
+}

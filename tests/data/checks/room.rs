@@ -1,0 +1,124 @@
+//! A device that is too small for all arrays: they leave it and come back, and the values are right.
+
+use std::sync::Arc;
+
+use hal::{Code, Nanos};
+use overtake::data::{Array, ArrayOptions};
+use overtake::heap::HeapOptions;
+use overtake::task::Error;
+
+use crate::bed::{self, Bed};
+use crate::doors;
+use crate::failure::{Failure, Outcome, ensure, same};
+use crate::rig::Rig;
+
+/// Elements of an array, which fills a page.
+const COUNT: usize = 16 << 10;
+const BYTES: u64 = 4 * COUNT as u64;
+
+/// Arrays on a device that has room for so many of them.
+fn small(rig: &Rig, pages: u64) -> Result<Bed, Failure> {
+    let device = HeapOptions { page_bytes: BYTES, max_bytes: pages * BYTES, ..HeapOptions::default() };
+    bed::open_with(rig, rig.shared_driver(), ArrayOptions { device, ..ArrayOptions::default() })
+}
+
+/// The array is doubled where it is.
+fn double(bed: &Bed, array: &Array<f32>) -> Outcome {
+    doors::add(bed, "double", array, array, array).submit()?;
+    Ok(())
+}
+
+/// Waits until no task keeps memory any more.
+fn settle(rig: &Rig, bed: &Bed) -> Outcome {
+    bed.arrays.wait()?;
+    rig.driver().host().sleep(Nanos::from_ms(1));
+    Ok(())
+}
+
+/// A working set of four times the device, used three times over.
+pub fn a_quarter(rig: &Rig) -> Outcome {
+    let bed = small(rig, 4)?;
+    let arrays = (0..16).map(|value| bed.arrays.array_of(&[value as f32; COUNT])).collect::<Result<Vec<_>, _>>()?;
+    for _ in 0..3 {
+        for array in &arrays {
+            double(&bed, array)?;
+        }
+    }
+    for (value, array) in arrays.iter().enumerate() {
+        let seen = array.read()?;
+        same("the ends of an array", &[seen[0], seen[COUNT - 1]], &[8.0 * value as f32; 2])?;
+    }
+    let statistics = bed.arrays.statistics();
+    same("arrays that left", &statistics.evictions, &44)?;
+    bed.transfers("all come and go each time", (48, 48 * BYTES), (48, 48 * BYTES))?;
+    bed.arrays.wait()?;
+    ensure!(bed.arrays.failure().is_none(), "{:?}", bed.arrays.failure());
+    same("nodes that are left", &bed.dispatcher.graph_statistics().nodes, &0)
+}
+
+/// The array goes that was not used for the longest time, and copies that are on the host too are not made again.
+pub fn the_oldest(rig: &Rig) -> Outcome {
+    let bed = small(rig, 3)?;
+    let arrays = (0..4).map(|_| bed.arrays.array_of(&[1.0; COUNT])).collect::<Result<Vec<_>, _>>()?;
+    for at in [0, 1, 2, 0] {
+        double(&bed, &arrays[at])?;
+    }
+    drop(arrays[1].read()?);
+    bed.transfers("three are there, and one was read", (3, 3 * BYTES), (1, BYTES))?;
+    settle(rig, &bed)?;
+    double(&bed, &arrays[3])?;
+    bed.transfers("one more: the one that was read stays, with its copy", (4, 4 * BYTES), (2, 2 * BYTES))?;
+    for at in [0, 1, 3] {
+        double(&bed, &arrays[at])?;
+    }
+    bed.transfers("all of these are there", (4, 4 * BYTES), (2, 2 * BYTES))?;
+    drop(arrays[1].read()?);
+    for at in [0, 3, 2] {
+        settle(rig, &bed)?;
+        double(&bed, &arrays[at])?;
+    }
+    bed.transfers("a clean array goes without a copy", (5, 5 * BYTES), (3, 3 * BYTES))?;
+    same("arrays that left", &bed.arrays.statistics().evictions, &2)?;
+    let seen = arrays.iter().map(|array| array.read().map(|seen| seen[0])).collect::<Result<Vec<_>, _>>()?;
+    same("the values", &seen, &vec![16.0, 4.0, 4.0, 8.0])
+}
+
+/// A computation that needs more than the device has is refused, and says so.
+pub fn none(rig: &Rig) -> Outcome {
+    let bed = small(rig, 2)?;
+    let [one, two] = [bed.arrays.array_of(&[1.0; COUNT])?, bed.arrays.array_of(&[2.0; COUNT])?];
+    let sum = bed.arrays.array::<f32>(&[COUNT])?;
+    let begun = rig.driver().host().now();
+    let refused = doors::add(&bed, "three", &one, &two, &sum).submit();
+    ensure!(rig.driver().host().now().since(begun) < Nanos::from_ms(10_000), "it has waited for no array");
+    let is_full = |error: &Error| matches!(error, Error::Driver(error) if error.code() == Code::OUT_OF_MEMORY);
+    ensure!(refused.as_ref().is_err_and(is_full), "{refused:?}");
+    doors::add(&bed, "two", &one, &two, &two).submit()?;
+    same("the sum", &two.read()?[0], &3.0)?;
+    double(&bed, &one)?;
+    drop((one, two));
+    doors::add(&bed, "fresh", &sum, &sum, &sum).submit().expect_err("it was not written");
+    sum.overwrite()?.fill(4.0);
+    double(&bed, &sum)?;
+    same("arrays that were dropped have left", &sum.read()?[COUNT - 1], &8.0)
+}
+
+/// A computation that still waits keeps its arrays. They leave when it has ended.
+pub fn in_use(rig: &Rig) -> Outcome {
+    let bed = Arc::new(small(rig, 2)?);
+    let [first, second] = [bed.arrays.array_of(&[1.0; COUNT])?, bed.arrays.array_of(&[1.0; COUNT])?];
+    let third = bed.arrays.array_of(&[1.0; COUNT])?;
+    let held = doors::add(&bed, "held", &first, &second, &second).held().submit()?;
+    let late = {
+        let bed = Arc::clone(&bed);
+        rig.spawn("late", move |_| {
+            double(&bed, &third)?;
+            Ok(third.read()?[0])
+        })
+    };
+    rig.driver().host().sleep(Nanos::from_ms(3));
+    ensure!(!held.is_launched() && bed.arrays.statistics().uploads == 2, "there is no room for the third");
+    held.release()?;
+    let late = late.join(rig.driver().host())?;
+    same("the third, and the sum", &[late, second.read()?[0]], &[2.0, 2.0])
+}

@@ -1,0 +1,81 @@
+//! Arrays keep the things that they need, and no others: no object is left, and no thread waits for ever.
+
+use overtake::data::{discard, read};
+use overtake::task::Error;
+
+use super::on;
+use crate::bed::{self, Bed};
+use crate::doors;
+use crate::failure::{Failure, Outcome, ensure, same};
+use crate::machine::Held;
+
+const COUNT: usize = 1 << 16;
+
+/// Work on arrays that are dropped meanwhile.
+fn round(bed: &Bed) -> Outcome {
+    let opened = bed.arrays.statistics();
+    same("a fresh store", &opened.uploads, &0)?;
+    for _ in 0..20 {
+        let (source, sum) = (bed.arrays.array_of(&[1.0; COUNT])?, bed.arrays.array::<f32>(&[COUNT])?);
+        doors::add(bed, "sum", &source, &source, &sum).submit()?;
+        drop(source);
+        let look = bed.arrays.host("look", (read(&sum),), |(sum,)| match sum[COUNT - 1] {
+            2.0 => Ok(()),
+            other => Err(format!("it saw {other}").into()),
+        });
+        look.submit()?;
+    }
+    bed.arrays.wait()?;
+    ensure!(bed.arrays.failure().is_none(), "{:?}", bed.arrays.failure());
+    same("nodes that are left", &bed.dispatcher.graph_statistics().nodes, &0)
+}
+
+/// All goes, and leaves as many objects as a bed that was not used.
+pub fn nothing() -> Outcome {
+    on(|gpu, rig| {
+        let count = |work: fn(&Bed) -> Outcome| {
+            let before = Held::by(gpu).sum();
+            let bed = bed::open(rig)?;
+            work(&bed)?;
+            drop(bed);
+            Ok::<usize, Failure>(Held::by(gpu).sum() - before)
+        };
+        // The rig keeps its own until the end.
+        let of_the_rig = count(|_| Ok(()))?;
+        same("objects that are left", &count(round)?, &of_the_rig)
+    })
+}
+
+/// A dispatcher is closed before its computations have run: they fail, and the arrays go without it.
+pub fn a_closed_dispatcher() -> Outcome {
+    on(|_, rig| {
+        let bed = bed::open(rig)?;
+        let (source, sum) = (bed.arrays.array_of(&[1.0; COUNT])?, bed.arrays.array::<f32>(&[COUNT])?);
+        let held = doors::add(&bed, "held", &source, &source, &sum).held().submit()?;
+        let behind = bed.arrays.host("behind", (read(&sum), discard(&source)), |_| Ok(())).submit()?;
+        let bed::Bed { dispatcher, arrays, tasks, .. } = bed;
+        drop((dispatcher, tasks));
+        ensure!(held.outcome().is_some_and(|end| end.is_err()), "it has failed");
+        ensure!(behind.outcome().is_some_and(|end| end.is_err()), "it has failed");
+        ensure!(sum.read().is_err() && source.read().is_err(), "there is no dispatcher");
+        drop((source, sum, arrays));
+        Ok(())
+    })
+}
+
+/// A thread that waits for its own guard is told so by the model, and the guard works on.
+pub fn a_wait_without_end_is_told() -> Outcome {
+    on(|_, rig| {
+        let bed = bed::open(rig)?;
+        let (source, sum) = (bed.arrays.array_of(&[1.0; COUNT])?, bed.arrays.array::<f32>(&[COUNT])?);
+        let guard = source.read()?;
+        let writer = doors::add(&bed, "writer", &source, &source, &source).submit()?;
+        ensure!(matches!(source.read().map(drop), Err(Error::Stuck { .. })), "it waits for its own thread");
+        drop(guard);
+        writer.wait()?;
+        doors::add(&bed, "sum", &source, &source, &sum).submit()?;
+        same("the sum", &sum.read()?[0], &4.0)?;
+        bed.arrays.wait()?;
+        same("nodes that are left", &bed.dispatcher.graph_statistics().nodes, &0)
+    })
+}

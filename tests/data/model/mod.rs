@@ -1,0 +1,29 @@
+//! Trials that need the model: calls fail, spans of virtual time are judged, objects are counted.
+
+mod faults;
+mod kept;
+mod urgency;
+
+use crate::failure::{Failure, Outcome};
+use crate::machine;
+use crate::rig::Rig;
+
+pub type OnModel = fn() -> Outcome;
+
+/// Checks that need the model.
+pub const ALL: &[(&str, OnModel)] = &[
+    ("faults::of_an_upload", faults::of_an_upload),
+    ("faults::of_a_download", faults::of_a_download),
+    ("faults::every_call", faults::every_call),
+    ("kept::nothing", kept::nothing),
+    ("kept::a_closed_dispatcher", kept::a_closed_dispatcher),
+    ("kept::a_wait_without_end_is_told", kept::a_wait_without_end_is_told),
+    ("urgency::a_function_begins_at_once", urgency::a_function_begins_at_once),
+    ("urgency::its_bytes_overtake_bulk", urgency::its_bytes_overtake_bulk),
+    ("urgency::a_shared_transfer_is_lifted", urgency::a_shared_transfer_is_lifted),
+];
+
+/// Runs a check on a fresh software GPU that knows the kernels of the suite.
+fn on<T>(check: impl FnOnce(&softgpu::SoftGpu, &Rig) -> Result<T, Failure>) -> Result<T, Failure> {
+    machine::on(workloads::register, check)
+}
