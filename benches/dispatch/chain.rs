@@ -9,9 +9,12 @@ use overtake::{Options, Overtake};
 
 use crate::null::Null;
 
-/// How a task meets the one before it.
+/// The part of a task that is measured, and how it meets the one before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Shape {
+    /// From ready to complete: the tasks are there, and the first of them is released.
+    Ready,
+    /// From its submission to its end.
     /// The one before is launched, and perhaps complete.
     Behind,
     /// The one before is not launched yet: tasks come in groups.
@@ -19,7 +22,11 @@ pub enum Shape {
 }
 
 /// All shapes, with their names.
-pub const SHAPES: [(&str, Shape); 2] = [("a task after one", Shape::Behind), ("in groups of 16", Shape::Groups)];
+pub const SHAPES: [(&str, Shape); 3] = [
+    ("ready to complete", Shape::Ready),
+    ("submission to end", Shape::Behind),
+    ("submission to end, groups of 16", Shape::Groups),
+];
 /// Tasks of a group.
 const GROUP: u32 = 16;
 
@@ -45,7 +52,7 @@ impl Ground {
 
     pub fn chain(&self, shape: Shape) -> Chain {
         let dispatcher = self.dispatcher.as_ref().expect("it is there until the ground is dropped");
-        Chain { tasks: Tasks::new(dispatcher), shape, last: None }
+        Chain { tasks: Tasks::new(dispatcher), shape, first: None, last: None }
     }
 }
 
@@ -60,6 +67,8 @@ impl Drop for Ground {
 pub struct Chain {
     tasks: Tasks,
     shape: Shape,
+    /// It is held.
+    first: Option<Handle>,
     last: Option<Handle>,
 }
 
@@ -68,7 +77,7 @@ impl Chain {
     #[inline(never)]
     pub fn counted_tasks(&mut self, count: u32) {
         match self.shape {
-            Shape::Behind => (0..count).for_each(|_| self.task()),
+            Shape::Ready | Shape::Behind => (0..count).for_each(|_| self.task()),
             Shape::Groups => {
                 for _ in 0..count / GROUP {
                     let tasks = self.tasks.clone();
@@ -81,11 +90,23 @@ impl Chain {
 
     /// Submits tasks all of which are under way at once: later ones need no more memory than these.
     pub fn fill(&mut self, count: u32) {
-        let first = self.tasks.join("first").held().submit().expect("there is room");
-        self.last = Some(first.clone());
-        (0..count).for_each(|_| self.task());
-        first.release().expect("it is held");
+        self.hold(count);
+        self.counted_tasks_released();
         self.wait();
+    }
+
+    /// Submits tasks behind one that is held.
+    pub fn hold(&mut self, count: u32) {
+        let first = self.tasks.join("first").held().submit().expect("there is room");
+        (self.first, self.last) = (Some(first.clone()), Some(first));
+        (0..count).for_each(|_| self.task());
+    }
+
+    /// Releases that one, and waits for the last of them. callgrind counts this call too.
+    #[inline(never)]
+    pub fn counted_tasks_released(&mut self) {
+        self.first.take().expect("one is held").release().expect("it is held");
+        self.last().wait().expect("no task fails");
     }
 
     fn task(&mut self) {

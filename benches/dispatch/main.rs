@@ -1,5 +1,5 @@
 //! The cost of a task through the dispatcher, on a driver whose calls do nothing and whose device completes everything
-//! at once: one dependent, from ready to complete.
+//! at once: one dependent, from ready to complete, and from its submission to its end.
 //!
 //! `cargo bench --bench dispatch` prints the time of a task with one thread and with eight; `-- threads 1 2 16` with so
 //! many; `-- instructions` prints its instructions, and where they go. Each figure stands beside its limit, and the

@@ -14,8 +14,33 @@ const TASKS: u32 = 32_768;
 /// A thread is at most two of these ahead of the device.
 const BLOCK: u32 = 1_024;
 
+/// From the start of a thread to its end.
+type Span = (Instant, Instant);
+
+/// Has the tasks run. Returns the spans that count, each of which begins for all threads at once.
+fn run(chain: &mut Chain, shape: Shape, barrier: &Barrier) -> Vec<Span> {
+    let spans = if shape == Shape::Ready { TASKS / BLOCK } else { 1 };
+    let span = |_| {
+        if shape == Shape::Ready {
+            chain.hold(BLOCK);
+        }
+        barrier.wait();
+        let start = Instant::now();
+        if shape == Shape::Ready {
+            chain.counted_tasks_released()
+        } else {
+            submit(chain)
+        }
+        let end = Instant::now();
+        // The submission of others is no part of it.
+        barrier.wait();
+        (start, end)
+    };
+    (0..spans).map(span).collect()
+}
+
 /// Submits tasks, and waits for the last.
-fn run(chain: &mut Chain) {
+fn submit(chain: &mut Chain) {
     let mut before = None;
     for _ in 0..TASKS / BLOCK {
         chain.counted_tasks(BLOCK);
@@ -26,30 +51,24 @@ fn run(chain: &mut Chain) {
     chain.wait();
 }
 
-/// Nanoseconds of a task in each round: the time from the first submission to the last end, by the tasks of all
-/// threads.
+/// Nanoseconds of a task in each round: the time from the first start of a thread to the last end, by the tasks of all.
 fn rounds(ground: &Ground, shape: Shape, threads: u32) -> Vec<f64> {
     let mut chains: Vec<Chain> = (0..threads).map(|_| ground.chain(shape)).collect();
     let mut samples = Vec::new();
     for _ in 0..=ROUNDS {
         let barrier = Barrier::new(threads as usize);
-        let spans = std::thread::scope(|scope| {
-            let spawn = |chain| {
-                let barrier = &barrier;
-                scope.spawn(move || {
-                    barrier.wait();
-                    // The first of them, not that of a thread that a busy machine lets look late.
-                    let start = Instant::now();
-                    run(chain);
-                    (start, Instant::now())
-                })
-            };
+        let spans: Vec<Vec<Span>> = std::thread::scope(|scope| {
+            let spawn = |chain| scope.spawn(|| run(chain, shape, &barrier));
             let threads: Vec<_> = chains.iter_mut().map(spawn).collect();
-            threads.into_iter().map(|thread| thread.join().expect("no task fails")).collect::<Vec<_>>()
+            threads.into_iter().map(|thread| thread.join().expect("no task fails")).collect()
         });
-        let (start, end) = (spans.iter().map(|span| span.0).min(), spans.iter().map(|span| span.1).max());
-        let span = end.zip(start).map_or(0, |(end, start)| end.duration_since(start).as_nanos());
-        samples.push(span as f64 / f64::from(TASKS * threads));
+        let whole = |number: usize| {
+            let start = spans.iter().map(|spans| spans[number].0).min();
+            let end = spans.iter().map(|spans| spans[number].1).max();
+            end.zip(start).map_or(0, |(end, start)| end.duration_since(start).as_nanos())
+        };
+        let spent_ns: u128 = (0..spans[0].len()).map(whole).sum();
+        samples.push(spent_ns as f64 / f64::from(TASKS * threads));
     }
     // The first is the warm-up.
     samples.remove(0);

@@ -51,7 +51,7 @@ impl Shared {
 
     /// Looks at the marks for a moment. Returns whether the wait is over.
     fn look_here(self: &Arc<Shared>, host: &dyn Host, is_over: &mut (dyn FnMut() -> bool + Send)) -> bool {
-        let start = host.now();
+        let mut start = host.now();
         let mut next = start;
         loop {
             if is_over() {
@@ -64,10 +64,24 @@ impl Shared {
             }
             if now >= next {
                 next = now + LOOK_SPAN;
+                if self.take_handed_over() {
+                    start = host.now();
+                }
                 self.look_at_marks();
             }
             host.pause();
         }
+    }
+
+    /// Takes the steps that are left for the thread on watch, if that has not come for them. Returns whether there were
+    /// some.
+    fn take_handed_over(self: &Arc<Shared>) -> bool {
+        let mut held = self.enter();
+        let is_own = held.turn.resume();
+        if is_own {
+            self.visit(held);
+        }
+        is_own
     }
 
     /// Reports the marks that the device has come to, unless another thread has the turn, which has the state at hand,
