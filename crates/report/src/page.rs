@@ -51,6 +51,7 @@ impl Page {
 
 /// A document with a title, with more for its head and with a body below the title.
 pub(crate) fn document(title: &str, head: &str, body: &str) -> String {
+    let title = escape(title);
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta name=\"viewport\" content=\"width=device-width,initial-scale=1\">\n<title>{title}</title>\n\
