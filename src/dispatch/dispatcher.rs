@@ -122,7 +122,7 @@ fn shared(
     options: &DispatchOptions,
 ) -> Arc<Shared> {
     let (turn, count) = (Turn::default(), lanes.len());
-    let intake = Arc::new(Intake::new(turn.sign()));
+    let (intake, is_handed_over) = (Arc::new(Intake::new(turn.sign())), turn.sign_of_handing_over());
     let state = |me: &Weak<Shared>| State {
         graph,
         bodies: Bodies::new(Weak::clone(me) as Home),
@@ -154,6 +154,7 @@ fn shared(
         state: Mutex::new(state(me)),
         lanes,
         intake: Arc::clone(&intake),
+        is_handed_over,
         waiting: AtomicU32::new(0),
         process: Process::this(),
     })

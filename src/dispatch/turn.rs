@@ -16,15 +16,20 @@ pub(crate) const STEPS_MAX: u32 = 256;
 pub(crate) struct Turn {
     /// Changed with the lock held; threads without it see whether there is one that will look into the intake.
     is_taken: Arc<AtomicBool>,
-    /// It is the turn of the thread on watch, which has not come yet. No other thread takes it meanwhile: the state
-    /// would go from processor to processor.
-    is_handed_over: bool,
+    /// It is the turn of the thread on watch, which has not come yet. Only a thread that waits takes it meanwhile: from
+    /// any other the state would go from processor to processor. Changed with the lock held, as above.
+    is_handed_over: Arc<AtomicBool>,
 }
 
 impl Turn {
     /// The sign that a thread has it.
     pub fn sign(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.is_taken)
+    }
+
+    /// The sign that it was handed over.
+    pub fn sign_of_handing_over(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.is_handed_over)
     }
 
     /// Takes the turn, unless another thread has it.
@@ -51,12 +56,16 @@ impl Turn {
 
     /// Whether steps are left for the thread on watch.
     pub fn is_handed_over(&self) -> bool {
-        self.is_handed_over
+        self.is_handed_over.load(Ordering::Relaxed)
     }
 
     /// The thread on watch takes the steps that are left, if the turn was handed over: it has that now.
     pub fn resume(&mut self) -> bool {
-        std::mem::take(&mut self.is_handed_over)
+        let was_handed_over = self.is_handed_over();
+        if was_handed_over {
+            self.is_handed_over.store(false, Ordering::Relaxed);
+        }
+        was_handed_over
     }
 }
 
@@ -92,7 +101,7 @@ pub(crate) fn take_steps<H, S>(
         take(held, step, kit);
         *left -= 1;
         if *left == 0 {
-            held.turn().is_handed_over = true;
+            held.turn().is_handed_over.store(true, Ordering::Relaxed);
             held.tell();
             return;
         }

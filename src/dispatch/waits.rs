@@ -76,6 +76,10 @@ impl Shared {
     /// Takes the steps that are left for the thread on watch, if that has not come for them. Returns whether there were
     /// some.
     fn take_handed_over(self: &Arc<Shared>) -> bool {
+        // Without a lock: the thread that has the turn would lose the state to each look.
+        if !self.is_handed_over.load(Ordering::Relaxed) {
+            return false;
+        }
         let mut held = self.enter();
         let is_own = held.turn.resume();
         if is_own {
