@@ -22,7 +22,7 @@ step() {
     case $line in
       *' missed their deadline')
         outcome=
-        if [[ $line == dispatcher* ]]; then
+        if [[ $line == dispatcher* || $line == pipeline* ]]; then
           outcome=holds
           [[ $line == *': 0 of '* ]] || outcome='DOES NOT HOLD'
         fi

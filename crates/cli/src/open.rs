@@ -31,7 +31,7 @@ pub fn open_with_bug(arguments: &Arguments, payload: Payload, bug: Option<Plante
     };
     let opened = backend::open_with(backend, |builder| {
         let builder = match payload {
-            Payload::Real => builder,
+            Payload::Real => workloads::register(builder),
             Payload::TimingOnly => workloads::register_timing(builder.payload(softgpu::Payload::TimingOnly)),
         };
         bug.into_iter().fold(builder, Builder::plant)

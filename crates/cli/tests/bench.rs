@@ -330,19 +330,6 @@ fn planted_bugs_are_found_by_their_bytes() {
 }
 
 #[test]
-fn pictures_of_the_dispatcher_are_there_in_time() {
-    let arguments = ["video", "--seconds", "0.5", "--rounds", "1", "--bulk-bytes", "64M"];
-    let run = bench("video", &arguments);
-    let names: Vec<&str> = rows(&run).iter().filter_map(|row| row["method"].as_str()).collect();
-    assert_eq!(names, ["idle", "raw", "native", "native+priority", "copies", "dispatcher"]);
-    let ours = row(&run, "dispatcher");
-    assert!(number(ours, "due") >= 20.0 && number(ours, "missed") == 0.0, "{ours}");
-    let over_idle = |method: &str| number(&row(&run, method)["ratio"], "median");
-    assert!(over_idle("dispatcher") < 0.5 * over_idle("native"), "{run}");
-    assert!(number(row(&run, "raw"), "bulk_gbps") > 80.0 && row(&run, "raw")["due"].is_null(), "{run}");
-}
-
-#[test]
 fn tasks_are_measured_against_streams_by_hand() {
     let arguments = ["tasks", "--parts", "chains,ends", "--seconds", "0.5", "--rounds", "1", "--bulk-bytes", "16M"];
     let run = bench("tasks", &arguments);

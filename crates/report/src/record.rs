@@ -107,6 +107,24 @@ pub struct BenchRow {
     /// The time that a frame or a task has, from the moment that it is due.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deadline_us: Option<f64>,
+    /// The cameras whose frames the row is of, where a run has several kinds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stream: Option<String>,
+    /// Those that missed their time because their end came late.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub late: Option<u64>,
+    /// Those that missed their time because they were dropped, by cause.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub dropped: BTreeMap<String, u64>,
+    /// The mean difference between the latency of a frame and that of the next.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub jitter_us: Option<f64>,
+    /// Results whose bytes were compared with those that they must have.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub checked: Option<u64>,
+    /// Those of them with a wrong byte.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wrong: Option<u64>,
     /// The figure by that of the reference of the same round, where a run has rounds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ratio: Option<Spread>,

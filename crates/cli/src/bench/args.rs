@@ -7,6 +7,7 @@ use softgpu::Planted;
 use terms::Direction;
 
 use super::catalogue::MethodName;
+use super::video::VideoArguments;
 
 /// Arguments of `bench`.
 #[derive(Debug, Args)]
@@ -228,50 +229,6 @@ pub struct PageableArguments {
     pub sizes: Vec<u64>,
 }
 
-/// The methods of `bench video`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum VideoMethod {
-    /// A stream for each pipeline, equal CUDA priorities.
-    #[value(name = "native")]
-    Native,
-    /// The highest CUDA stream priority, and the lowest for bulk.
-    #[value(name = "native+priority")]
-    NativePriority,
-    /// The same, with copies through the copy layer.
-    #[value(name = "copies")]
-    Copies,
-    /// Tasks of the highest priority, and bulk through the copy layer.
-    #[value(name = "dispatcher")]
-    Dispatcher,
-}
-
-impl VideoMethod {
-    /// All of them.
-    pub const ALL: [VideoMethod; 4] =
-        [VideoMethod::Native, VideoMethod::NativePriority, VideoMethod::Copies, VideoMethod::Dispatcher];
-
-    /// Its name in rows.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            VideoMethod::Native => "native",
-            VideoMethod::NativePriority => "native+priority",
-            VideoMethod::Copies => "copies",
-            VideoMethod::Dispatcher => "dispatcher",
-        }
-    }
-}
-
-/// Arguments of `bench video`.
-#[derive(Debug, Args)]
-pub struct VideoArguments {
-    #[command(flatten)]
-    pub common: InRounds,
-    /// The methods to compare, by name; all if none is given.
-    #[arg(long, value_enum, value_delimiter = ',', value_name = "A,B")]
-    pub methods: Vec<VideoMethod>,
-}
-
 /// The parts of `bench tasks`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum TasksPart {
@@ -374,13 +331,6 @@ fn size(text: &str) -> Result<u64, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn methods_of_video_are_named_as_in_rows() {
-        for method in VideoMethod::ALL {
-            assert_eq!(method.to_possible_value().unwrap().get_name(), method.name());
-        }
-    }
 
     #[test]
     fn sizes_are_powers_of_1024_within_reason() {

@@ -148,6 +148,6 @@ impl Flow for Through {
     }
 
     fn copy(&self) -> Result<()> {
-        self.adopted.copy(self.cargo.direction, self.cargo.lane, self.cargo.bytes).map(drop)
+        self.adopted.copy(self.cargo.direction, self.cargo.lane, 0, self.cargo.bytes).map(drop)
     }
 }

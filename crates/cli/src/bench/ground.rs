@@ -257,16 +257,16 @@ impl Drop for Ground {
 }
 
 impl Adopted {
-    /// Submits a copy of `bytes` at the beginning of a lane through overtake.
-    pub fn copy(&self, direction: Direction, lane: usize, bytes: u64) -> Result<CopyHandle> {
-        let (host, device) = self.ground.lane(lane, 0, bytes);
+    /// Submits a copy of `bytes` at `offset` of a lane through overtake.
+    pub fn copy(&self, direction: Direction, lane: usize, offset: u64, bytes: u64) -> Result<CopyHandle> {
+        let (host, device) = self.ground.lane(lane, offset, bytes);
         match direction {
             // SAFETY: as for `Ground::copy`: the stream is one of the ground's, so its drop waits for this copy too.
             Direction::HostToDevice => unsafe { self.stream.memcpy_htod_async(device, host, bytes) },
             // SAFETY: as above.
             Direction::DeviceToHost => unsafe { self.stream.memcpy_dtoh_async(host, device, bytes) },
             Direction::DeviceToDevice | Direction::Peer => {
-                let (target, source) = self.ground.ends(lane, 0, bytes)?;
+                let (target, source) = self.ground.ends(lane, offset, bytes)?;
                 // SAFETY: as above.
                 unsafe { self.stream.memcpy_async(&Request::linear(target, source, bytes)) }
             }

@@ -1,26 +1,62 @@
 //! A production line: one piece at a time, until its result is there.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use hal::{Code, MemOp, Nanos, Result, Stream};
 use overtake::Priority;
 use overtake::task::Tasks;
+use terms::Direction;
 
-use super::ground::Adopted;
+use super::ground::{Adopted, Ground};
 use super::piece::{PARTS, Piece, driver_error};
 
 /// A piece that takes longer than this has failed.
 const PATIENCE: Nanos = Nanos::from_ms(10_000);
 
+/// A stream, and the way of its copies.
+pub enum Road {
+    /// Plain copies.
+    Plain(Stream),
+    /// Copies through the copy layer.
+    Through(Adopted),
+}
+
 /// The way of the pieces of a line.
 pub enum Way {
-    /// In a plain stream.
-    Stream(Stream),
-    /// In a stream whose copies go through the copy layer.
-    Through(Adopted),
+    /// In a stream.
+    Stream(Road),
     /// As tasks.
     Tasks(Tasks, Priority),
+}
+
+impl Road {
+    /// The stream.
+    #[must_use]
+    pub fn raw(&self) -> Stream {
+        match self {
+            Road::Plain(stream) => *stream,
+            Road::Through(adopted) => adopted.raw(),
+        }
+    }
+
+    /// Submits the parts of a piece.
+    pub fn submit(&self, piece: &Piece) -> Result<()> {
+        PARTS.into_iter().try_for_each(|part| match self {
+            Road::Plain(stream) => piece.submit(part, *stream),
+            Road::Through(adopted) => piece.submit_through(part, adopted),
+        })
+    }
+
+    /// Submits a copy of these bytes of a lane.
+    pub fn copy(&self, ground: &Ground, direction: Direction, lane: usize, bytes: Range<u64>) -> Result<()> {
+        let (offset, bytes) = (bytes.start, bytes.end - bytes.start);
+        match self {
+            Road::Plain(stream) => ground.copy(direction, lane, offset, bytes, *stream),
+            Road::Through(adopted) => adopted.copy(direction, lane, offset, bytes).map(drop),
+        }
+    }
 }
 
 /// One piece at a time.
@@ -32,22 +68,16 @@ pub struct Line {
 }
 
 impl Line {
-    /// Submits the piece, and returns when its result is there.
+    /// Submits the piece, with the next picture, and returns when its result is there.
     pub fn run(&self) -> Result<()> {
-        let stream = match &self.way {
-            Way::Stream(stream) => {
-                PARTS.into_iter().try_for_each(|part| self.piece.submit(part, *stream))?;
-                *stream
+        self.piece.next();
+        match &self.way {
+            Way::Tasks(tasks, priority) => self.piece.submit_tasks(tasks, *priority)?.wait().map_err(driver_error),
+            Way::Stream(road) => {
+                road.submit(&self.piece)?;
+                self.wait_for(road.raw())
             }
-            Way::Through(adopted) => {
-                PARTS.into_iter().try_for_each(|part| self.piece.submit_through(part, adopted))?;
-                adopted.raw()
-            }
-            Way::Tasks(tasks, priority) => {
-                return self.piece.submit_tasks(tasks, *priority)?.wait().map_err(driver_error);
-            }
-        };
-        self.wait_for(stream)
+        }
     }
 
     /// Waits until everything in the stream has completed, as a loop sees it that only looks at a word.

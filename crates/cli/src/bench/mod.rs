@@ -14,6 +14,7 @@ pub mod bulk;
 mod burst;
 pub mod case;
 pub mod catalogue;
+mod film;
 pub mod flow;
 pub mod ground;
 mod hunt;

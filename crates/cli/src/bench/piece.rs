@@ -3,28 +3,17 @@
 #![allow(unsafe_code)] // kernels and copies of lanes work on memory of the ground
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use hal::{DevicePtr, Nanos, Result, Stream};
+use hal::{Nanos, Result, Stream};
 use overtake::Priority;
 use overtake::copy::Request;
 use overtake::task::{self, Handle, Lane, More, TaskBuilder, Tasks, WorkResult};
 use terms::Direction;
-use workloads::{Picture, Rows, Work};
+use workloads::Work;
 
+use super::film::{Film, SOURCES};
 use super::ground::{Adopted, Ground};
-
-/// A picture as a camera or a decoder gives it.
-const WHOLE: Rows = Rows { pitch_bytes: 1_920, width: 1_920, height: 1_080 };
-/// The same in colour.
-const COLOURED: Rows = Rows { pitch_bytes: 4 * 1_920, ..WHOLE };
-/// The result.
-const SMALL: Rows = Rows { pitch_bytes: 4 * 1_280, width: 1_280, height: 720 };
-
-/// Bytes of the two lanes of a picture: the one that comes, and the result.
-#[must_use]
-pub fn picture_bytes() -> [u64; 2] {
-    [WHOLE.nv12_bytes(), SMALL.rgba_bytes()]
-}
 
 /// The parts of a piece, in their order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,8 +30,8 @@ pub const PARTS: [Part; 3] = [Part::Upload, Part::Kernels, Part::Download];
 enum Kernels {
     /// One that takes this long.
     Spin(Nanos),
-    /// Colour, scale and blur.
-    Picture([Work; 3]),
+    /// Those of a film.
+    Film(Film),
 }
 
 /// A piece of work, which is done again and again.
@@ -52,31 +41,74 @@ pub struct Piece {
     upload: (usize, u64),
     download: (usize, u64),
     kernels: Kernels,
+    /// The picture whose turn it is.
+    turn: AtomicUsize,
+    /// The results of all pictures, if they are compared.
+    expected: Vec<Vec<u8>>,
 }
 
 impl Piece {
     /// `bytes` each way in a lane, and a kernel that takes `span`.
     pub fn spinning(ground: &Arc<Ground>, lane: usize, bytes: u64, span: Nanos) -> Piece {
-        let (upload, download) = ((lane, bytes), (lane, bytes));
-        Piece { ground: Arc::clone(ground), upload, download, kernels: Kernels::Spin(span) }
+        Piece::new(ground, (lane, bytes), (lane, bytes), Kernels::Spin(span))
     }
 
-    /// A picture of 1920 x 1080 in NV12: to colours, to 1280 x 720, blurred. The lanes have [`picture_bytes`].
-    pub fn picture(ground: &Arc<Ground>, lanes: [usize; 2]) -> Result<Piece> {
-        let [from, to] = picture_bytes();
-        let side = |lane, bytes| ground.lane(lane, 0, bytes).1;
-        let (whole, result) = (side(lanes[0], from), side(lanes[1], to));
-        let picture = |at: DevicePtr, rows| Picture { at, rows };
-        let coloured = picture(ground.memory(COLOURED.rgba_bytes())?, COLOURED);
-        let scaled = picture(ground.memory(to)?, SMALL);
-        let works = [
-            Work::Colour { source: whole, source_pitch_bytes: WHOLE.pitch_bytes, target: coloured },
-            Work::Scale { source: coloured, target: scaled },
-            Work::Blur { source: scaled.at, source_pitch_bytes: SMALL.pitch_bytes, target: picture(result, SMALL) },
-        ];
-        ground.works()?;
-        let (upload, download) = ((lanes[0], from), (lanes[1], to));
-        Ok(Piece { ground: Arc::clone(ground), upload, download, kernels: Kernels::Picture(works) })
+    /// The pictures of a film. The first lane has room for [`SOURCES`] of them, the second one for a result.
+    pub fn picture(ground: &Arc<Ground>, lanes: [usize; 2], film: Film) -> Piece {
+        let (upload, download) = ((lanes[0], film.picture_bytes()), (lanes[1], film.result_bytes()));
+        Piece::new(ground, upload, download, Kernels::Film(film))
+    }
+
+    fn new(ground: &Arc<Ground>, upload: (usize, u64), download: (usize, u64), kernels: Kernels) -> Piece {
+        let (turn, expected) = (AtomicUsize::new(0), Vec::new());
+        Piece { ground: Arc::clone(ground), upload, download, kernels, turn, expected }
+    }
+
+    /// Gives its lane pictures whose results it compares from now on. No copy may be under way.
+    pub fn compare(mut self, seed: u64) -> Piece {
+        let Kernels::Film(film) = &self.kernels else { return self };
+        for source in 0..SOURCES {
+            let picture = film.picture(seed.wrapping_mul(SOURCES as u64).wrapping_add(source as u64));
+            self.expected.push(film.result(&picture));
+            let (host, _) = self.ground.lane(self.upload.0, self.upload.1 * source as u64, self.upload.1);
+            // SAFETY: the lane has so many bytes there (checked by `lane`), and no copy uses them now.
+            unsafe { host.copy_from_nonoverlapping(picture.as_ptr(), picture.len()) };
+        }
+        self
+    }
+
+    /// The next picture has its turn.
+    pub fn next(&self) {
+        self.turn.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Whether the result that was downloaded last has the bytes that it must have; `None` if it is not compared.
+    #[must_use]
+    pub fn is_right(&self) -> Option<bool> {
+        let expected = self.expected.get(self.source())?;
+        let (host, _) = self.ground.lane(self.download.0, 0, self.download.1);
+        // SAFETY: the lane has so many bytes (checked by `lane`), its download has completed, and the next one is
+        // submitted by the calling thread.
+        let result = unsafe { std::slice::from_raw_parts(host, self.download.1 as usize) };
+        Some(result == expected)
+    }
+
+    fn source(&self) -> usize {
+        self.turn.load(Ordering::Relaxed) % SOURCES
+    }
+
+    /// The place of the picture whose turn it is, in its lane.
+    fn offset(&self) -> u64 {
+        match &self.kernels {
+            Kernels::Spin(_) => 0,
+            Kernels::Film(_) => self.upload.1 * self.source() as u64,
+        }
+    }
+
+    /// The bytes that go each way.
+    #[must_use]
+    pub fn bytes(&self) -> [u64; 2] {
+        [self.upload.1, self.download.1]
     }
 
     /// The ground whose memory it uses.
@@ -87,33 +119,34 @@ impl Piece {
 
     /// Submits a part to a stream of the ground.
     pub fn submit(&self, part: Part, stream: Stream) -> Result<()> {
-        let copy = |direction, (lane, bytes)| self.ground.copy(direction, lane, 0, bytes, stream);
+        let copy = |direction, (lane, bytes), offset| self.ground.copy(direction, lane, offset, bytes, stream);
         match part {
-            Part::Upload => copy(Direction::HostToDevice, self.upload),
-            Part::Download => copy(Direction::DeviceToHost, self.download),
+            Part::Upload => copy(Direction::HostToDevice, self.upload, self.offset()),
+            Part::Download => copy(Direction::DeviceToHost, self.download, 0),
             Part::Kernels => self.launch_kernels(stream),
         }
     }
 
     /// Submits a part to a stream of the ground, its copies through the copy layer.
     pub fn submit_through(&self, part: Part, adopted: &Adopted) -> Result<()> {
-        let copy = |direction, (lane, bytes)| adopted.copy(direction, lane, bytes).map(drop);
+        let copy = |direction, (lane, bytes), offset| adopted.copy(direction, lane, offset, bytes).map(drop);
         match part {
-            Part::Upload => copy(Direction::HostToDevice, self.upload),
-            Part::Download => copy(Direction::DeviceToHost, self.download),
+            Part::Upload => copy(Direction::HostToDevice, self.upload, self.offset()),
+            Part::Download => copy(Direction::DeviceToHost, self.download, 0),
             Part::Kernels => self.launch_kernels(adopted.raw()),
         }
     }
 
     fn launch_kernels(&self, stream: Stream) -> Result<()> {
-        let works = match &self.kernels {
+        let film = match &self.kernels {
             Kernels::Spin(span) => return self.ground.spin(*span, stream),
-            Kernels::Picture(works) => works,
+            Kernels::Film(film) => film,
         };
-        let kernels = self.ground.works()?;
+        let source = self.ground.lane(self.upload.0, self.offset(), self.upload.1).1;
+        let result = self.ground.lane(self.download.0, 0, self.download.1).1;
         // SAFETY: each picture lies in memory of the ground that has room for all of its rows, and the ground keeps it
         // until its streams, and the lanes of a dispatcher that has a task of this piece, have drained.
-        works.iter().try_for_each(|work| unsafe { kernels.launch(&**self.ground.driver(), work, stream) })
+        unsafe { launch_all(&self.ground, &film.works(source, result), stream) }
     }
 
     fn launch(&self, part: Part, lane: &mut Lane<'_>) -> WorkResult<More> {
@@ -123,7 +156,7 @@ impl Piece {
                 return Ok(More::Done);
             }
             Part::Upload => {
-                let (host, device) = self.ground.lane(self.upload.0, 0, self.upload.1);
+                let (host, device) = self.ground.lane(self.upload.0, self.offset(), self.upload.1);
                 Request::htod(device, host, self.upload.1)
             }
             Part::Download => {
@@ -131,8 +164,8 @@ impl Piece {
                 Request::dtoh(host, device, self.download.1)
             }
         };
-        // SAFETY: both sides have these bytes, and the host touches neither. The task's function, which keeps the
-        // ground, lives until the copy has completed.
+        // SAFETY: both sides have these bytes, and the host touches neither meanwhile. The task's function, which keeps
+        // the ground, lives until the copy has completed.
         unsafe { lane.copy(&request)? };
         Ok(More::Done)
     }
@@ -158,6 +191,16 @@ impl Piece {
         }
         Ok(last.expect("a piece has parts"))
     }
+}
+
+/// Launches kernels one after another.
+///
+/// # Safety
+/// As for [`workloads::Kernels::launch`], of each.
+pub unsafe fn launch_all(ground: &Ground, works: &[Work], stream: Stream) -> Result<()> {
+    let kernels = ground.works()?;
+    // SAFETY: the caller's promise.
+    works.iter().try_for_each(|work| unsafe { kernels.launch(&**ground.driver(), work, stream) })
 }
 
 /// The error of a task as one of the driver.

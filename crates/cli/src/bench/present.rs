@@ -26,10 +26,16 @@ fn percent(value: Option<f64>) -> String {
     optional(value, |percent| format!("{percent:.1}"))
 }
 
+/// The dropped frames by cause.
+fn dropped(row: &BenchRow) -> String {
+    row.dropped.iter().map(|(cause, count)| format!("{cause} {count}")).collect::<Vec<_>>().join(", ")
+}
+
 /// Name, whether it is text, and content of every possible column. Columns that stay empty are left out.
 const COLUMNS: &[(&str, bool, Cell)] = &[
     ("direction", true, |row| row.direction.clone()),
     ("method", true, |row| row.method.clone()),
+    ("cameras", true, |row| row.stream.clone().unwrap_or_default()),
     ("setting", true, |row| row.setting.clone().unwrap_or_default()),
     ("priority", false, |row| row.priority.map_or(NONE.to_owned(), |priority| priority.to_string())),
     ("urgent", false, |row| if row.high_bytes == 0 { NONE.to_owned() } else { format::size(row.high_bytes) }),
@@ -50,6 +56,11 @@ const COLUMNS: &[(&str, bool, Cell)] = &[
     ("% promised", false, |row| percent(row.share_configured.map(|share| 100.0 * share))),
     ("due", false, |row| row.due.map_or(NONE.to_owned(), |due| format::grouped(due as f64, 0))),
     ("missed", false, |row| row.missed.map_or(NONE.to_owned(), |missed| format::grouped(missed as f64, 0))),
+    ("late", false, |row| row.late.map_or(NONE.to_owned(), |late| format::grouped(late as f64, 0))),
+    ("dropped", true, dropped),
+    ("jitter us", false, |row| optional(row.jitter_us, format::us)),
+    ("checked", false, |row| row.checked.map_or(NONE.to_owned(), |checked| format::grouped(checked as f64, 0))),
+    ("wrong", false, |row| row.wrong.map_or(NONE.to_owned(), |wrong| format::grouped(wrong as f64, 0))),
     ("ratio", false, |row| optional(row.ratio.map(|ratio| ratio.median), |ratio| format!("{ratio:.3}"))),
     ("from - to", false, |row| row.ratio.map_or(NONE.to_owned(), |it| format!("{:.3} - {:.3}", it.least, it.most))),
     ("rescues", false, |row| if row.rescues == 0 { NONE.to_owned() } else { row.rescues.to_string() }),

@@ -156,7 +156,7 @@ impl Bench<'_> {
         let levels: Vec<Through> =
             (1..=self.count).map(|level| through(level, self.cargo(direction, level))).collect::<Result<_>>()?;
         let bulk = through(1, bulk)?;
-        let plan = bulk.adopted.copy(direction, bulk.cargo.lane, bulk.cargo.bytes)?.plan();
+        let plan = bulk.adopted.copy(direction, bulk.cargo.lane, 0, bulk.cargo.bytes)?.plan();
         let is_kernel = matches!(plan, overtake::copy::Plan::Kernel { .. });
         if (method == MethodName::KernelHold) != is_kernel {
             shop.ground.driver().context_synchronize()?;

@@ -75,7 +75,7 @@ impl Product {
     fn stray(&self, urgent: &Adopted, bulk: &Adopted) -> Result<Option<String>> {
         let flows = [(urgent, self.urgent.1, self.setup.ways.0), (bulk, self.bulk.1, self.setup.ways.1)];
         for (adopted, cargo, way) in flows {
-            let plan = adopted.copy(cargo.direction, cargo.lane, cargo.bytes)?.plan();
+            let plan = adopted.copy(cargo.direction, cargo.lane, 0, cargo.bytes)?.plan();
             if !way.is(plan) {
                 return Ok(Some(format!("a copy that should go {way:?} went {plan:?}")));
             }

@@ -16,6 +16,7 @@ use super::runner::{self, Measured, Pace};
 use crate::args::Arguments;
 use crate::device::OpenDevice;
 use crate::failure::{Failure, Result};
+use crate::open::Payload;
 use crate::progress::Progress;
 use crate::{header, open, output};
 
@@ -54,7 +55,18 @@ impl Peer {
 impl Stage {
     /// Opens the driver and the device, and allocates a lane of each size. Copies on the software GPU move no bytes.
     pub fn set(arguments: &Arguments, device: i32, options: &[String], lane_bytes: &[u64]) -> Result<Stage> {
-        Stage::build(arguments, device, None, options, lane_bytes)
+        Stage::set_with(arguments, Payload::TimingOnly, device, options, lane_bytes)
+    }
+
+    /// The same; copies on the software GPU move bytes if the payload says so.
+    pub fn set_with(
+        arguments: &Arguments,
+        payload: Payload,
+        device: i32,
+        options: &[String],
+        lane_bytes: &[u64],
+    ) -> Result<Stage> {
+        Stage::build((arguments, payload), device, None, options, lane_bytes)
     }
 
     /// As [`Stage::set`], with lanes that lead to a second device besides, or come from there.
@@ -64,17 +76,17 @@ impl Stage {
         options: &[String],
         lane_bytes: &[u64],
     ) -> Result<Stage> {
-        Stage::build(arguments, device, Some((peer, pulls)), options, lane_bytes)
+        Stage::build((arguments, Payload::TimingOnly), device, Some((peer, pulls)), options, lane_bytes)
     }
 
     fn build(
-        arguments: &Arguments,
+        (arguments, payload): (&Arguments, Payload),
         device: i32,
         peer: Option<(i32, bool)>,
         options: &[String],
         lane_bytes: &[u64],
     ) -> Result<Stage> {
-        let opened = open::open(arguments, open::Payload::TimingOnly)?;
+        let opened = open::open(arguments, payload)?;
         let driver = &opened.driver;
         // The context that is opened last is current.
         let peer = peer.map(|(peer, pulls)| Peer::open(driver, peer, pulls)).transpose()?;

@@ -1,42 +1,46 @@
-//! `bench video`: four pipelines of pictures beside saturating bulk. Every sixtieth of a second each pipeline has a
-//! picture to upload, to work on, and to download before the next one comes.
+//! `bench video`: cameras beside saturating work. In every period of a camera a picture is to be uploaded, worked on,
+//! and downloaded before the next one comes.
 
-mod pipeline;
+mod args;
+mod beside;
+mod camera;
+mod rows;
 mod slice;
+mod staged;
+
+pub use args::VideoArguments;
 
 use std::sync::Arc;
 
 use hal::Nanos;
-use report::{BenchRow, Distribution, Run, Spread};
+use report::Run;
 
-use super::args::{VideoArguments, VideoMethod};
-use super::bulk::Throughput;
-use super::case::fill_latency;
 use super::catalogue::{IDLE, RAW};
-use super::piece::{Piece, picture_bytes};
+use super::film::{Film, SOURCES};
+use super::piece::Piece;
 use super::present::{subtitle, table};
 use super::stage::{Shown, Stage, finish, span};
 use crate::args::Arguments;
-use crate::failure::Result;
-use slice::{Scene, Slice, film};
-
-/// Pictures at once.
-const PIPELINES: usize = 4;
-
-/// A row: its name, its method, and whether it has pictures and bulk.
-struct Case {
-    name: &'static str,
-    scene: Scene,
-    slices: Vec<Slice>,
-}
+use crate::failure::{Failure, Result};
+use crate::open::Payload;
+use args::{Background, CAMERAS_MAX, VideoMethod};
+use rows::{Case, rows, verdict};
+use slice::{Camera, Scene, Set, film};
 
 /// Runs the command.
 pub fn run(arguments: &Arguments, video: &VideoArguments) -> Result<()> {
-    let mut lane_bytes = vec![video.common.bulk_bytes; 2];
-    (0..PIPELINES).for_each(|_| lane_bytes.extend(picture_bytes()));
-    let stage = Stage::set(arguments, video.common.device, &video.common.options, &lane_bytes)?;
-    let piece = |index| Piece::picture(&stage.shop.ground, [2 + 2 * index, 3 + 2 * index]).map(Arc::new);
-    let pieces = (0..PIPELINES).map(piece).collect::<hal::Result<Vec<_>>>()?;
+    let count: usize = video.streams.iter().map(|kind| kind.count).sum();
+    if count > CAMERAS_MAX {
+        return Err(Failure::Other(format!("{count} cameras: there may be {CAMERAS_MAX} in all; leave some out")));
+    }
+    let payload = if video.check { Payload::Real } else { Payload::TimingOnly };
+    let lane_bytes = lane_bytes(video)?;
+    let stage = Stage::set_with(arguments, payload, video.common.device, &video.common.options, &lane_bytes)?;
+    let cameras = cameras(&stage, video)?;
+    let has_chains = video.background.iter().any(|background| background.has(Background::Transcode));
+    let chains = if has_chains { beside::archive(&stage.shop.ground)? } else { Vec::new() };
+    let (shop, kinds, bulk_bytes) = (&stage.shop, video.streams.len(), video.common.bulk_bytes);
+    let set = Set { shop, cameras: &cameras, kinds, chains: &chains, bulk_bytes };
     let mut cases = cases(video);
     let steps = cases.len() * video.common.rounds as usize;
     let part = Nanos(span(video.common.seconds).0 / steps as u64);
@@ -44,91 +48,74 @@ pub fn run(arguments: &Arguments, video: &VideoArguments) -> Result<()> {
     for _ in 0..video.common.rounds {
         for case in &mut cases {
             progress.step(case.name);
-            case.slices.push(film(&stage.shop, &pieces, &case.scene, video.common.bulk_bytes, part)?);
+            case.slices.push(film(&set, &case.scene, part)?);
         }
     }
     drop(progress);
-    let run = Run { header: stage.header.clone(), rows: rows(&cases, video.common.bulk_bytes) };
+    show(video, Run { header: stage.header.clone(), rows: rows(&cases, &video.streams, bulk_bytes) })
+}
+
+fn show(video: &VideoArguments, run: Run) -> Result<()> {
+    let cameras: Vec<String> = video.streams.iter().map(|kind| format!("{} x {}", kind.count, kind.pictures)).collect();
     let summary = format!(
-        "{PIPELINES} pipelines, 1920 x 1080 in NV12 at 60 a second, 1280 x 720 in colours back; {}\n{}",
+        "{}: up, three kernels, and two thirds of width and height back; {}\n{}",
+        cameras.join(", "),
         subtitle(&run),
         verdict(&run)
     );
     let notes = vec![
         "a picture's latency runs from the moment that it is due to its result being there; the ratio is that of the \
-         p50 to the idle one of the same round"
+         p50 to the idle one of the same round; jitter is the mean difference between a latency and the next"
             .to_owned(),
     ];
     let shown = Shown { title: "video".into(), summary, table: table(&run), picture: None, svg: None, notes };
-    finish(&video.common.output, &run, &shown)
+    finish(&video.common.output, &run, &shown)?;
+    match run.rows.iter().filter_map(|row| row.wrong).sum::<u64>() {
+        0 => Ok(()),
+        wrong => Err(Failure::Other(format!("{wrong} results have wrong bytes: please report this bug"))),
+    }
+}
+
+/// Those of the background, and two for each camera: its pictures, and its result.
+fn lane_bytes(video: &VideoArguments) -> Result<Vec<u64>> {
+    let mut lane_bytes = beside::lane_bytes(&video.background, video.common.bulk_bytes)?.to_vec();
+    for kind in &video.streams {
+        let (picture, rows) = (kind.pictures.bytes(), kind.pictures.rows());
+        // The result is smaller than the picture in colours.
+        let result = 4 * u64::from(rows.width) * u64::from(rows.height);
+        (0..kind.count).for_each(|_| lane_bytes.extend([SOURCES as u64 * picture, result]));
+    }
+    Ok(lane_bytes)
+}
+
+fn cameras(stage: &Stage, video: &VideoArguments) -> Result<Vec<Camera>> {
+    let ground = &stage.shop.ground;
+    let mut chance = video.seed;
+    let mut cameras: Vec<Camera> = Vec::new();
+    for (kind, like) in video.streams.iter().enumerate() {
+        for _ in 0..like.count {
+            chance = chance.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let period = like.pictures.period();
+            let lanes = [beside::LANES + 2 * cameras.len(), beside::LANES + 2 * cameras.len() + 1];
+            let film = Film::reduced(ground, like.pictures)?;
+            let (seed, piece) = (video.check.then_some(chance), Piece::picture(ground, lanes, film));
+            let piece = Arc::new(if video.check { piece.compare(chance) } else { piece });
+            let phase = Nanos((chance >> 33) % period.0);
+            cameras.push(Camera { kind, film, piece, period, phase, seed });
+        }
+    }
+    Ok(cameras)
 }
 
 fn cases(video: &VideoArguments) -> Vec<Case> {
-    let case = |name, method, has_pictures, has_bulk| Case {
-        name,
-        scene: Scene { method, has_pictures, has_bulk },
-        slices: Vec::new(),
-    };
-    let mut cases =
-        vec![case(IDLE, VideoMethod::NativePriority, true, false), case(RAW, VideoMethod::Native, false, true)];
+    let idle = Scene { method: VideoMethod::NativePriority, has_pictures: true, background: None };
+    let mut cases = vec![Case::new(IDLE, idle)];
     let methods = if video.methods.is_empty() { &VideoMethod::ALL[..] } else { &video.methods };
-    cases.extend(methods.iter().map(|method| case(method.name(), *method, true, true)));
+    for background in video.background.iter().copied().map(Some) {
+        let raw = Scene { method: VideoMethod::Native, has_pictures: false, background };
+        cases.push(Case::new(RAW, raw));
+        let scene = |method| Scene { method, has_pictures: true, background };
+        cases.extend(methods.iter().map(|method| Case::new(method.name(), scene(*method))));
+    }
     cases
-}
-
-fn rows(cases: &[Case], bulk_bytes: u64) -> Vec<BenchRow> {
-    let p50 = |slice: &Slice| Distribution::new(slice.latencies_ns.clone()).map(|all| all.quantile_us(0.5));
-    let of = |name| cases.iter().find(|case: &&Case| case.name == name);
-    let idle: Vec<Option<f64>> = of(IDLE).map_or(Vec::new(), |case| case.slices.iter().map(p50).collect());
-    let raw_gbps = of(RAW).and_then(gbps);
-    let idle_all = of(IDLE).and_then(|case| Distribution::new(latencies(case)));
-    let row = |case: &Case| {
-        let ratios = case.slices.iter().zip(&idle).filter_map(|(slice, idle)| Some(p50(slice)? / (*idle)?));
-        let total =
-            |count: fn(&Slice) -> u64| case.scene.has_pictures.then(|| case.slices.iter().map(count).sum::<u64>());
-        let mut row = BenchRow {
-            method: case.name.to_owned(),
-            transport: case.scene.transport().to_owned(),
-            emulation: case.scene.emulation().to_owned(),
-            direction: "both".to_owned(),
-            high_bytes: if case.scene.has_pictures { picture_bytes()[0] } else { 0 },
-            bulk_bytes: if case.scene.has_bulk { bulk_bytes } else { 0 },
-            bulk_gbps: gbps(case),
-            raw_gbps,
-            rescues: case.slices.iter().map(|slice| slice.rescues).sum(),
-            due: total(|slice| slice.due),
-            missed: total(|slice| slice.missed),
-            ratio: (case.name != IDLE).then(|| Spread::of(ratios.collect())).flatten(),
-            ..BenchRow::default()
-        };
-        fill_latency(&mut row, &latencies(case), &[]);
-        match &idle_all {
-            Some(idle) if case.scene.has_pictures => row.with_idle(idle.summary()),
-            _ => row,
-        }
-    };
-    cases.iter().map(row).collect()
-}
-
-fn latencies(case: &Case) -> Vec<u64> {
-    case.slices.iter().flat_map(|slice| slice.latencies_ns.iter().copied()).collect()
-}
-
-/// The bandwidth of both directions together.
-fn gbps(case: &Case) -> Option<f64> {
-    let direction = |index: usize| {
-        let parts = case.slices.iter().filter_map(|slice| slice.bulk.get(index).copied());
-        parts.fold(Throughput::default(), Throughput::and).gbps()
-    };
-    Some(direction(0)? + direction(1)?)
-}
-
-/// The missed pictures of each method in words.
-fn verdict(run: &Run) -> String {
-    let line = |row: &BenchRow| {
-        let (missed, due) = (row.missed?, row.due?);
-        let beside = if row.method == IDLE { "without bulk" } else { "beside bulk" };
-        Some(format!("{} {beside}: {missed} of {due} pictures missed their deadline", row.method))
-    };
-    run.rows.iter().filter_map(line).collect::<Vec<_>>().join("\n")
 }

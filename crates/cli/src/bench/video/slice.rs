@@ -1,4 +1,4 @@
-//! One method for a while: pictures and bulk at once.
+//! One method for a while: cameras and a background at once.
 
 use std::sync::Arc;
 
@@ -6,26 +6,31 @@ use channels::probe::STREAM_PRIORITY_DEFAULT;
 use hal::{HostThread, Nanos, Result};
 use overtake::task::Tasks;
 
-use super::super::args::VideoMethod;
 use super::super::bulk::Throughput;
 use super::super::catalogue::Workshop;
-use super::super::flow::{Cargo, Flow};
-use super::super::line::{Line, Way};
+use super::super::film::Film;
+use super::super::flow::Flow;
+use super::super::line::{Line, Road, Way};
 use super::super::piece::Piece;
-use super::super::yard::{BOTH, Fed, Parts, Yard};
-use super::pipeline::{BEAT, Footage, shoot};
+use super::super::yard::{Fed, Parts, Yard};
+use super::args::{Background, VideoMethod};
+use super::beside;
+use super::camera::{Footage, Schedule, shoot};
+use super::staged::{Shooting, Stack, Staged};
 
-/// A pipeline waits this long before its first picture.
+/// A camera waits this long before its first picture.
 const LEAD: Nanos = Nanos::from_ms(2);
-/// Pictures of a pipeline in a slice, at least.
+/// Pictures of a camera in a slice, at least.
 const LEAST_PICTURES: u64 = 6;
+/// Requests of a background in a slice, at least.
+const LEAST_REQUESTS: u32 = 4;
 
 /// The work of a slice.
 #[derive(Clone, Copy, Debug)]
 pub struct Scene {
     pub method: VideoMethod,
     pub has_pictures: bool,
-    pub has_bulk: bool,
+    pub background: Option<Background>,
 }
 
 impl Scene {
@@ -33,7 +38,7 @@ impl Scene {
         match self.method {
             VideoMethod::Native | VideoMethod::NativePriority => Parts::Nothing,
             VideoMethod::Copies => Parts::Copies,
-            VideoMethod::Dispatcher => Parts::Dispatcher,
+            VideoMethod::Dispatcher | VideoMethod::Pipeline => Parts::Dispatcher,
         }
     }
 
@@ -48,35 +53,68 @@ impl Scene {
     }
 }
 
+/// A camera of the measurement.
+pub struct Camera {
+    /// Its place among the kinds of cameras.
+    pub kind: usize,
+    pub film: Film,
+    pub piece: Arc<Piece>,
+    pub period: Nanos,
+    /// Its first picture comes so long after the beginning.
+    pub phase: Nanos,
+    /// The seed of its pictures, if results are compared.
+    pub seed: Option<u64>,
+}
+
+/// The cameras, and the parts of the background.
+pub struct Set<'s> {
+    pub shop: &'s Workshop,
+    pub cameras: &'s [Camera],
+    pub kinds: usize,
+    pub chains: &'s [Arc<Piece>],
+    pub bulk_bytes: u64,
+}
+
 /// The measurements of a slice.
 #[derive(Clone, Debug, Default)]
 pub struct Slice {
-    pub latencies_ns: Vec<u64>,
-    pub due: u64,
-    pub missed: u64,
-    /// Of each direction; empty without bulk.
+    /// By the kind of cameras.
+    pub footage: Vec<Footage>,
+    /// Of each flow; empty without a background.
     pub bulk: Vec<Throughput>,
     pub rescues: u64,
 }
 
+/// A camera that is ready.
+enum Ready {
+    Line(Arc<Line>),
+    Staged(Box<Staged>),
+}
+
+/// A camera at work.
+enum Working {
+    Line(HostThread<Result<Footage>>),
+    Staged(Shooting),
+}
+
 /// Runs a scene.
-pub fn film(shop: &Workshop, pieces: &[Arc<Piece>], scene: &Scene, bulk_bytes: u64, span: Nanos) -> Result<Slice> {
-    let mut yard = Yard::open(shop, scene.parts())?;
-    let mut lines = Vec::new();
-    if scene.has_pictures {
-        for (index, piece) in pieces.iter().enumerate() {
-            lines.push(Arc::new(Line {
-                piece: Arc::clone(piece),
-                way: way(&mut yard, scene.method)?,
-                word: 1 + index,
-            }));
-        }
-        // The first use of a stream or a kernel is not measured.
-        lines.iter().try_for_each(|line| line.run())?;
-    }
-    let flows = if scene.has_bulk { bulk(&mut yard, scene.method, bulk_bytes, 1 + pieces.len())? } else { Vec::new() };
-    let measured = measure(&yard, &lines, &flows, span);
-    drop((lines, flows));
+pub fn film(set: &Set<'_>, scene: &Scene, span: Nanos) -> Result<Slice> {
+    let mut yard = Yard::open(set.shop, scene.parts())?;
+    let cameras = if scene.has_pictures { set.cameras } else { &[] };
+    let stack = match (scene.method, &yard.dispatcher, &yard.overtake) {
+        (VideoMethod::Pipeline, Some(dispatcher), Some(overtake)) => Some(Stack::open(overtake, dispatcher)?),
+        _ => None,
+    };
+    let prepare = |(index, camera)| prepare(&mut yard, (scene.method, stack.as_ref()), camera, 1 + index);
+    let ready = cameras.iter().enumerate().map(prepare);
+    let ready = ready.collect::<Result<Vec<_>>>()?;
+    let word = 1 + set.cameras.len();
+    let flows = match scene.background {
+        Some(background) => beside::flows(&mut yard, (background, scene.method), (set.chains, set.bulk_bytes), word)?,
+        None => Vec::new(),
+    };
+    let measured = measure(&yard, set, cameras, ready, &flows, span);
+    drop((flows, stack));
     let rescues = yard.overtake.as_ref().map_or(0, |overtake| overtake.statistics().rescues);
     // The error of the pictures comes first: closing fails after it, most likely for the same reason.
     let slice = measured?;
@@ -84,60 +122,91 @@ pub fn film(shop: &Workshop, pieces: &[Arc<Piece>], scene: &Scene, bulk_bytes: u
     Ok(Slice { rescues, ..slice })
 }
 
+/// Makes a camera ready, and takes a picture: the first use of a stream or a kernel is not measured.
+fn prepare(
+    yard: &mut Yard,
+    (method, stack): (VideoMethod, Option<&Stack>),
+    camera: &Camera,
+    word: usize,
+) -> Result<Ready> {
+    if let Some(stack) = stack {
+        let staged = Staged::open(stack, &yard.ground, camera.film, camera.period, camera.seed)?;
+        return Ok(Ready::Staged(Box::new(staged)));
+    }
+    let line = Arc::new(Line { piece: Arc::clone(&camera.piece), way: way(yard, method)?, word });
+    line.run()?;
+    Ok(Ready::Line(line))
+}
+
 fn way(yard: &mut Yard, method: VideoMethod) -> Result<Way> {
     let (greatest, highest) = (yard.range.greatest, yard.highest());
     Ok(match (method, &yard.dispatcher) {
         (VideoMethod::Dispatcher, Some(dispatcher)) => Way::Tasks(Tasks::new(dispatcher), highest),
-        (VideoMethod::Native, _) => Way::Stream(yard.stream(STREAM_PRIORITY_DEFAULT)?),
+        (VideoMethod::Native, _) => Way::Stream(Road::Plain(yard.stream(STREAM_PRIORITY_DEFAULT)?)),
         _ => {
             let stream = yard.stream(greatest)?;
-            match &yard.overtake {
-                Some(overtake) => Way::Through(yard.ground.adopt(overtake, stream, highest)?),
-                None => Way::Stream(stream),
-            }
+            Way::Stream(match &yard.overtake {
+                Some(overtake) => Road::Through(yard.ground.adopt(overtake, stream, highest)?),
+                None => Road::Plain(stream),
+            })
         }
     })
 }
 
-fn bulk(yard: &mut Yard, method: VideoMethod, bytes: u64, word: usize) -> Result<Vec<Arc<dyn Flow>>> {
-    let least = if method == VideoMethod::Native { STREAM_PRIORITY_DEFAULT } else { yard.range.least };
-    let flow = |(lane, direction)| yard.bulk(Cargo { direction, lane, bytes, word: word + lane }, least);
-    BOTH.into_iter().enumerate().map(flow).collect()
-}
-
-fn measure(yard: &Yard, lines: &[Arc<Line>], flows: &[Arc<dyn Flow>], span: Nanos) -> Result<Slice> {
+fn measure(
+    yard: &Yard,
+    set: &Set<'_>,
+    cameras: &[Camera],
+    ready: Vec<Ready>,
+    flows: &[Arc<dyn Flow>],
+    span: Nanos,
+) -> Result<Slice> {
     let host = yard.ground.driver().host();
     let fed = Fed::start(flows)?;
-    let first = host.now() + LEAD;
-    let end = first + Nanos(span.0.max(LEAST_PICTURES * BEAT.0));
-    // The beats of the pipelines are spread, as those of cameras are.
-    let beats = |index: usize| Nanos(first.0 + BEAT.0 * index as u64 / lines.len() as u64);
-    let pipelines: Result<Vec<HostThread<Result<Footage>>>> =
-        lines.iter().enumerate().map(|(index, line)| pipeline(line, beats(index), end)).collect();
-    let footage: Vec<Result<Footage>> = match pipelines {
-        Ok(pipelines) => pipelines.into_iter().map(|pipeline| pipeline.join(host)).collect(),
-        Err(error) => vec![Err(error)],
+    let begin = host.now() + LEAD;
+    let longest = cameras.iter().map(|camera| camera.period).max().unwrap_or(Nanos::ZERO);
+    let end = begin + Nanos(span.0.max((LEAST_PICTURES + 1) * longest.0));
+    let start = |(camera, ready): (&Camera, Ready)| {
+        let schedule = Schedule { first: begin + camera.phase, period: camera.period, end };
+        Ok((camera.kind, start(yard, ready, schedule)?))
     };
-    if lines.is_empty() {
+    let working: Result<Vec<(usize, Working)>> = cameras.iter().zip(ready).map(start).collect();
+    let footage: Vec<(usize, Result<Footage>)> = match working {
+        Ok(working) => working.into_iter().map(|(kind, working)| (kind, working.finish(yard))).collect(),
+        Err(error) => vec![(0, Err(error))],
+    };
+    if cameras.is_empty() {
         host.sleep(end.since(host.now()));
     }
-    let _is_enough = yard.ground.rig().wait_for(Nanos::from_ms(10_000), &mut || fed.have_completed(4));
-    let mut slice = Slice { bulk: fed.stop()?, ..Slice::default() };
-    for footage in footage {
-        let footage = footage?;
-        slice.latencies_ns.extend(footage.latencies_ns);
-        slice.due += footage.due;
-        slice.missed += footage.missed;
+    let _is_enough = yard.ground.rig().wait_for(Nanos::from_ms(10_000), &mut || fed.have_completed(LEAST_REQUESTS));
+    let mut slice = Slice { bulk: fed.stop()?, footage: vec![Footage::default(); set.kinds], ..Slice::default() };
+    for (kind, footage) in footage {
+        slice.footage[kind].add(&footage?);
     }
     Ok(slice)
 }
 
-fn pipeline(line: &Arc<Line>, first: Nanos, end: Nanos) -> Result<HostThread<Result<Footage>>> {
-    let line = Arc::clone(line);
-    let driver = Arc::clone(line.piece.ground().driver());
+fn start(yard: &Yard, ready: Ready, schedule: Schedule) -> Result<Working> {
+    let driver = Arc::clone(yard.ground.driver());
+    let line = match ready {
+        Ready::Staged(staged) => return staged.start(&driver, schedule).map(Working::Staged),
+        Ready::Line(line) => line,
+    };
     let shared = Arc::clone(&driver);
-    hal::spawn(&driver, "pipeline", move || {
+    let body = move || {
         line.piece.ground().rig().make_current()?;
-        shoot(shared.host(), first, end, &mut || line.run())
-    })
+        let mut make = || line.run().map(|()| line.piece.is_right());
+        shoot(shared.host(), schedule, &mut make)
+    };
+    hal::spawn(&driver, "camera", body).map(Working::Line)
+}
+
+impl Working {
+    fn finish(self, yard: &Yard) -> Result<Footage> {
+        let driver = yard.ground.driver();
+        match self {
+            Working::Line(thread) => thread.join(driver.host()),
+            Working::Staged(shooting) => shooting.finish(&**driver),
+        }
+    }
 }

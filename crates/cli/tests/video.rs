@@ -1,0 +1,113 @@
+//! `overtake bench video` as a user runs it, on the software GPU in virtual time.
+
+mod common;
+
+use common::{Folder, succeed};
+use serde_json::Value;
+
+fn bench(name: &str, arguments: &[&str]) -> Value {
+    let all = [&["--backend", "soft", "--quiet", "bench", "video", "--rounds", "1"], arguments, &["--json", "-"]];
+    serde_json::from_str(&succeed(&Folder::new(name), &all.concat(), &[]).0).unwrap()
+}
+
+fn rows(run: &Value) -> &Vec<Value> {
+    run["rows"].as_array().unwrap()
+}
+
+fn of<'a>(run: &'a Value, method: &'a str) -> impl Iterator<Item = &'a Value> {
+    rows(run).iter().filter(move |row| row["method"] == method)
+}
+
+fn number(row: &Value, name: &str) -> f64 {
+    row[name].as_f64().unwrap_or_else(|| panic!("{name} is not measured in {row}"))
+}
+
+#[test]
+fn pictures_of_tasks_are_there_in_time() {
+    let run = bench("video", &["--seconds", "0.5", "--bulk-bytes", "64M"]);
+    let names: Vec<&str> = rows(&run).iter().filter_map(|row| row["method"].as_str()).collect();
+    assert_eq!(names, ["idle", "raw", "native", "native+priority", "copies", "dispatcher", "pipeline"]);
+    let row = |method| of(&run, method).next().unwrap();
+    let over_idle = |method| number(&row(method)["ratio"], "median");
+    for method in ["dispatcher", "pipeline"] {
+        let ours = row(method);
+        assert!(number(ours, "due") >= 20.0 && number(ours, "missed") == 0.0, "{ours}");
+        assert!(over_idle(method) < 0.5 * over_idle("native"), "{run}");
+        assert!(number(ours, "jitter_us") < 0.1 * number(row("native"), "jitter_us"), "{run}");
+    }
+    assert!(number(row("raw"), "bulk_gbps") > 80.0 && row("raw")["due"].is_null(), "{run}");
+}
+
+/// Of two kinds, beside everything at once: natively each picture is late or skipped; and the whole stack has none.
+#[test]
+fn the_stack_is_in_time_beside_everything() {
+    let arguments = [
+        "--stream",
+        "4x1080p60:nv12",
+        "--stream",
+        "4k30:nv12",
+        "--background",
+        "all",
+        "--methods",
+        "native+priority,pipeline",
+        "--seconds",
+        "0.2",
+    ];
+    let run = bench("video-all", &arguments);
+    let kinds: Vec<&Value> = of(&run, "pipeline").map(|row| &row["stream"]).collect();
+    assert_eq!(kinds, ["4x1080p60:nv12", "1x4k30:nv12"]);
+    for ours in of(&run, "pipeline") {
+        assert!(number(ours, "due") >= 6.0 && number(ours, "missed") == 0.0, "{ours}");
+        assert_eq!(ours["setting"], "all");
+    }
+    for native in of(&run, "native+priority") {
+        assert!(number(native, "missed") > 0.8 * number(native, "due"), "{native}");
+        let dropped: f64 =
+            native["dropped"].as_object().iter().flat_map(|all| all.values()).filter_map(Value::as_f64).sum();
+        assert_eq!(number(native, "late") + dropped, number(native, "missed"), "{native}");
+        assert_eq!(number(native, "samples") + dropped, number(native, "due"), "{native}");
+    }
+    assert!(of(&run, "native+priority").any(|row| number(&row["dropped"], "skipped") > 0.0), "{run}");
+}
+
+/// Each background by itself: it makes progress beside the cameras.
+#[test]
+fn every_background_goes_on() {
+    let arguments = ["--background", "model,transcode,offload", "--methods", "pipeline", "--seconds", "0.1"];
+    let run = bench("video-each", &arguments);
+    let settings: Vec<&Value> = of(&run, "pipeline").map(|row| &row["setting"]).collect();
+    assert_eq!(settings, ["model", "transcode", "offload"]);
+    for row in of(&run, "pipeline") {
+        assert!(number(row, "missed") == 0.0 && number(row, "bulk_gbps") > 0.3 * number(row, "raw_gbps"), "{row}");
+    }
+}
+
+/// The bytes of every result, in every method.
+#[test]
+fn every_byte_is_right() {
+    for stream in ["2x360p60:nv12", "360p120:rgba"] {
+        let arguments = ["--check", "--stream", stream, "--background", "offload", "--seconds", "0.1"];
+        let run = bench("video-bytes", &arguments);
+        for row in rows(&run).iter().filter(|row| row["method"] != "raw") {
+            assert_eq!((&row["checked"], &row["wrong"]), (&row["samples"], &0.into()), "{row}");
+            assert!(number(row, "checked") >= 6.0, "{row}");
+        }
+    }
+}
+
+/// No frame takes longer than the plan of the same streams tells. Here some take longer than one alone may.
+#[test]
+fn no_frame_is_later_than_its_plan() {
+    let run = bench("video-plan", &["--stream", "8x4k60:rgba", "--methods", "pipeline", "--seconds", "0.3"]);
+    let ours = of(&run, "pipeline").next().unwrap();
+    let here = Folder::new("video-plan-of");
+    let file = "[background]\nbulk = true\n[[stream]]\nname = \"camera\"\ncount = 8\npictures = \"4k60:rgba\"\n\
+                kernels_us = [69.2, 26.4, 30.8]\ndownload_bytes = 14_745_600\n";
+    std::fs::write(here.path().join("cameras.toml"), file).unwrap();
+    let plan: Value =
+        serde_json::from_str(&succeed(&here, &["pipeline", "plan", "--json", "cameras.toml"], &[]).0).unwrap();
+    let of_plan = |name| number(&plan["streams"][0], name);
+    let longest = number(ours, "max_us");
+    assert!(longest <= of_plan("bound_us"), "{plan} {ours}");
+    assert!(longest > of_plan("alone_us"), "they wait for each other: {plan} {ours}");
+}
