@@ -55,6 +55,7 @@ mod kernel;
 mod lookup;
 mod mapping;
 mod model;
+mod pageable;
 mod parameters;
 mod planted;
 mod ptx;

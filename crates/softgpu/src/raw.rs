@@ -209,6 +209,11 @@ impl Lent {
         Lent { start, bytes }
     }
 
+    /// A part, which the caller has checked to be inside.
+    pub(crate) fn part(self, offset: u64, bytes: u64) -> Lent {
+        Lent { start: self.start + offset, bytes }
+    }
+
     pub(crate) fn start(self) -> u64 {
         self.start
     }

@@ -4,7 +4,9 @@ use hal::{Code, MemOp, Result, Stream};
 
 use crate::gpu::SoftGpu;
 use crate::host::{Await, Turn};
-use crate::model::{Caller, ContextKey, Failure, FillJob, Model, Ns, Outcome, Request, StreamKey, Work, scatter};
+use crate::model::{
+    Caller, Class, ContextKey, Failure, FillJob, Model, Ns, Outcome, Request, StreamKey, Work, scatter,
+};
 use crate::parameters::HostParameters;
 
 /// The cost of a kind of call.
@@ -153,6 +155,15 @@ impl SoftGpu {
             let request = request.ok_or_else(|| Failure::new(Code::INVALID_VALUE, "the shape of the copy"))?;
             if request.bytes() == 0 {
                 return Ok(());
+            }
+            if let Some(class) = turn.model().class_in_pieces(caller, &request)? {
+                let host = &turn.model().parameters.host;
+                let call_ns = if class == Class::D2h { host.copy_d2h_ns } else { host.copy_ns };
+                turn.spend_locked(self.process, call_ns);
+                if turn.model().capture_node(key, || Work::Other("a copy of pageable memory"))? {
+                    return Ok(());
+                }
+                return self.copy_in_pieces(turn, &request, (stream, class), synchronous);
             }
             let plan = turn.model().copy_plan(caller, &request)?;
             turn.spend_locked(self.process, plan.call_ns);

@@ -76,7 +76,9 @@ impl Arenas {
         };
         same_bytes(what, &seen, expected)?;
         self.pinned[0].write(0, &self.before);
-        Ok(rig.htod_now((self.device[0], 0), &self.before)?)
+        rig.htod_now((self.device[0], 0), &self.before)?;
+        // A large copy of pageable memory may land after its call, and the next stream does not wait for it.
+        Ok(rig.driver().context_synchronize()?)
     }
 }
 

@@ -41,6 +41,10 @@ pub(crate) enum Await {
     Idle(ContextKey),
     /// No call keeps the threads of this process out of the driver.
     LetIn(usize),
+    /// It is this time.
+    Time(Ns),
+    /// The driver's staging memory of this process is free.
+    Staging(usize),
 }
 
 impl Await {
@@ -49,6 +53,8 @@ impl Await {
             Await::Op(op) => model.op_done(op),
             Await::Room(stream) => model.has_room(stream),
             Await::Idle(context) => model.context_idle(context),
+            Await::Time(at) => model.now >= at,
+            Await::Staging(process) => model.staging_is_free(process),
             Await::LetIn(process) => !model.is_kept_out(process),
         }
     }

@@ -29,6 +29,8 @@ pub(crate) enum Due {
     KernelPoll(OpKey),
     /// A delayed engine may start again.
     Engine(usize),
+    /// A thread that waits for the driver's staging memory looks whether it is free.
+    Wake,
 }
 
 impl Due {

@@ -77,6 +77,7 @@ pub(crate) struct Process {
     pub(crate) primary: BTreeMap<usize, (ContextKey, u32)>,
     /// Calls that wait for the device and keep the other threads out of the driver meanwhile.
     pub(crate) keeps_out: u32,
+    pub(crate) staging: super::pageable::StagingMemory,
 }
 
 /// A context.

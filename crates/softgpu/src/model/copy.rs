@@ -50,6 +50,12 @@ impl Request {
     pub(crate) fn bytes(&self) -> u64 {
         self.width_bytes * self.height * self.depth
     }
+
+    /// Some bytes of a copy of one row.
+    pub(crate) fn piece(&self, offset: u64, bytes: u64) -> Request {
+        let part = |end: End| End { address: end.address + offset, lent: end.lent.part(offset, bytes), ..end };
+        Request { target: part(self.target), source: part(self.source), width_bytes: bytes, ..*self }
+    }
 }
 
 /// The bytes from the first to the last, pitches included; `None` past 64 bits.
@@ -61,11 +67,14 @@ pub(crate) fn extent_bytes(layout: Layout, width_bytes: u64, height: u64, depth:
 
 /// The real place of one side of a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+pub(super) enum Place {
     Device(usize),
     Pinned,
     Pageable,
 }
+
+/// Staged bytes, and their place in the caller's memory.
+pub(crate) type WriteBack = (Staging, Lent);
 
 /// A copy that the driver accepts.
 pub(crate) struct Plan {
@@ -74,7 +83,7 @@ pub(crate) struct Plan {
     /// Whether it runs among the kernels.
     inline: bool,
     /// Bytes to write to the caller's memory when the copy has completed.
-    pub(crate) write_back: Option<(Staging, Lent)>,
+    pub(crate) write_back: Option<WriteBack>,
     /// The cost of the call.
     pub(crate) call_ns: u64,
     /// The cost of staging for the caller, beyond the call.
@@ -116,7 +125,7 @@ impl Plan {
 }
 
 impl Model {
-    fn place(&self, caller: Caller, end: &End, request: &Request) -> Outcome<Place> {
+    pub(super) fn place(&self, caller: Caller, end: &End, request: &Request) -> Outcome<Place> {
         let bytes = extent_bytes(end.layout, request.width_bytes, request.height, request.depth).unwrap_or(u64::MAX);
         let space = &self.processes[caller.process].space;
         let bad = |why: &str| Failure::new(Code::INVALID_VALUE, format!("{:#x} + {bytes} bytes: {why}", end.address));

@@ -19,6 +19,7 @@ mod link;
 mod memop;
 mod memory;
 mod op;
+mod pageable;
 mod queue;
 mod slab;
 mod stream;
@@ -41,6 +42,7 @@ use fault::Faults;
 use graph::{Graph, GraphExec};
 use kernel::{Function, Module};
 use op::{Kind, Op};
+pub(crate) use queue::Class;
 use queue::Queue;
 use slab::Key;
 pub(crate) use slab::{Key as SlabKey, Slab};
@@ -48,7 +50,7 @@ use stream::Stream;
 
 pub(crate) use agenda::Ns;
 pub(crate) use context::Reach;
-pub(crate) use copy::{Declared, End, Request, extent_bytes, scatter};
+pub(crate) use copy::{Declared, End, Request, WriteBack, extent_bytes, scatter};
 pub use deadlock::{Blocked, Deadlock};
 pub(crate) use graph::Work;
 pub(crate) use kernel::LaunchRequest;
@@ -262,6 +264,7 @@ impl Model {
             Due::Flow { engine, stamp } => self.flow_due(engine, stamp),
             Due::Kernel(op) | Due::KernelPoll(op) => self.kernel_step(op),
             Due::Engine(engine) => self.engine_dispatch(engine),
+            Due::Wake => {}
         }
     }
 

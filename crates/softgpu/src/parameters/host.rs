@@ -64,8 +64,27 @@ pub struct HostParameters {
     pub pageable_cached_gbps: f64,
     /// The number of bytes at that rate.
     pub pageable_cached_bytes: u64,
-    /// Rate of the rest, in GB/s (facts 8: 64 MiB go at 6.4 GB/s).
+    /// Rate of the rest, in GB/s (facts 8: 64 MiB go at 6.4 GB/s; on a later host 1 GiB at 7.3).
     pub pageable_gbps: f64,
+    /// A copy to pageable memory, beyond that to pinned memory and without its bytes (on a later host 64 KiB take 16 us
+    /// to pageable memory and 10 to pinned).
+    pub pageable_d2h_ns: u64,
+    /// Rate of a copy to pageable memory, in GB/s (1 GiB at 10.5).
+    pub pageable_d2h_gbps: f64,
+    /// The pieces in which the driver copies (a pinned copy beside a pageable one to the device waits 39 us at most).
+    pub pageable_piece_bytes: u64,
+    /// A copy to the device of up to this size returns while earlier work of its stream is not complete
+    /// (`reports/driver/h100/2026-11-21-keeps-out.txt`).
+    pub pageable_queued_bytes_max: u64,
+    /// A synchronous copy to the device of up to this size has landed when its call returns (another project's count:
+    /// a stream overtook larger ones 146 times of 200, and never those of up to 256 KiB).
+    pub pageable_landed_bytes_max: u64,
+    /// A thread that waits for the staging memory to the host is woken so long after it has become free. Not measured;
+    /// of the order of a wake-up, and longer than a thread that copies in a loop takes to come again.
+    pub pageable_wake_ns: u64,
+    /// After so many copies of others it has its turn (a 64 KiB copy waited 14.1 s beside copies of 256 MiB, each of
+    /// 25.6 ms).
+    pub pageable_races_max: u64,
     /// Rate at which one of several threads of a program copies from memory to memory, in GB/s (measured on an H100's
     /// host with 16 cores: 2 to 8 threads that fill slots beside the engine move 6.2 to 7.6 each).
     pub memcpy_gbps: f64,
@@ -99,7 +118,14 @@ impl Default for HostParameters {
             pageable_ns: 19_500,
             pageable_cached_gbps: 12.1,
             pageable_cached_bytes: 1 << 20,
-            pageable_gbps: 6.4,
+            pageable_gbps: 6.9,
+            pageable_d2h_ns: 2_000,
+            pageable_d2h_gbps: 10.5,
+            pageable_piece_bytes: 1 << 20,
+            pageable_queued_bytes_max: 64 << 10,
+            pageable_landed_bytes_max: 256 << 10,
+            pageable_wake_ns: 50_000,
+            pageable_races_max: 550,
             memcpy_gbps: 6.4,
         }
     }
@@ -109,6 +135,7 @@ impl HostParameters {
     pub(super) fn check(&self) -> Result<(), String> {
         check::rates(&[
             ("host.pageable_gbps", self.pageable_gbps),
+            ("host.pageable_d2h_gbps", self.pageable_d2h_gbps),
             ("host.memcpy_gbps", self.memcpy_gbps),
             ("host.pageable_cached_gbps", self.pageable_cached_gbps),
         ])?;

@@ -1,0 +1,73 @@
+//! The driver's staging memory for copies to pageable memory: one copy of a process at a time has it.
+
+use super::agenda::Due;
+use super::copy::Place;
+use super::queue::Class;
+use super::{Caller, Model, Ns, Outcome, Request};
+use crate::planted::Planted;
+
+/// The staging memory of a process, and the threads that want it.
+#[derive(Default)]
+pub(crate) struct StagingMemory {
+    is_held: bool,
+    waiting: u32,
+    free_since: Ns,
+    /// How often a thread that waits has been too late in a row.
+    lost: u64,
+}
+
+impl Model {
+    /// The way of a copy that the driver makes in pieces; `None` for any other.
+    pub(crate) fn class_in_pieces(&mut self, caller: Caller, request: &Request) -> Outcome<Option<Class>> {
+        let (target, source) =
+            (self.place(caller, &request.target, request)?, self.place(caller, &request.source, request)?);
+        let is_large = request.bytes() > self.parameters.host.pageable_queued_bytes_max;
+        Ok(match (target, source) {
+            _ if request.shaped || self.is_planted(Planted::PageableReadLate) => None,
+            (Place::Device(_), Place::Pageable) if is_large => Some(Class::H2d),
+            (Place::Pageable, Place::Device(_)) => Some(Class::D2h),
+            _ => None,
+        })
+    }
+
+    /// Takes the staging memory, if it is free, and not promised to a thread that has waited for long.
+    pub(crate) fn staging_take(&mut self, process: usize, has_waited: bool) -> bool {
+        let races_max = self.parameters.host.pageable_races_max;
+        let staging = &mut self.processes[process].staging;
+        let is_promised = staging.waiting > 0 && staging.lost >= races_max;
+        if staging.is_held || (is_promised && !has_waited) {
+            return false;
+        }
+        staging.is_held = true;
+        staging.lost = if has_waited { 0 } else { staging.lost };
+        true
+    }
+
+    /// A thread begins to wait for the staging memory, or waits no more.
+    pub(crate) fn staging_wait(&mut self, process: usize, begins: bool) {
+        let waiting = &mut self.processes[process].staging.waiting;
+        *waiting = if begins { *waiting + 1 } else { *waiting - 1 };
+    }
+
+    /// Has a thread look at that time.
+    pub(crate) fn wake_at(&mut self, at: Ns) {
+        self.agenda.push(at, Due::Wake);
+    }
+
+    /// The caller gives the staging memory back.
+    pub(crate) fn staging_free(&mut self, caller: Caller) {
+        let staging = &mut self.processes[caller.process].staging;
+        (staging.is_held, staging.free_since) = (false, caller.at);
+        if staging.waiting == 0 {
+            return;
+        }
+        staging.lost += 1;
+        self.agenda.push(caller.at + self.parameters.host.pageable_wake_ns, Due::Wake);
+    }
+
+    /// Whether a thread that waits for the staging memory has been woken, and finds it free.
+    pub(crate) fn staging_is_free(&self, process: usize) -> bool {
+        let staging = &self.processes[process].staging;
+        !staging.is_held && self.now >= staging.free_since + self.parameters.host.pageable_wake_ns
+    }
+}
