@@ -136,6 +136,7 @@ const ON_MODEL: &[(&str, OnModel)] = &[
     ("service::without_its_kernel", model::service::without_its_kernel),
     ("service::leaves_nothing", model::service::leaves_nothing),
     ("staging::every_call", model::staging::every_call),
+    ("staging::device_is_lost", model::staging::device_is_lost),
     ("staging::nothing_can_be_pinned", model::staging::nothing_can_be_pinned),
     ("faults::every_call_of_the_service", model::service::every_call),
     ("faults::every_call_of_the_service_guarded", model::service::every_call_guarded),

@@ -1,13 +1,15 @@
 //! One copy in pieces: each is moved between the program's memory and a slot by one thread.
 #![allow(unsafe_code)] // moves bytes between addresses
 
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering};
 
 use channels::Shape;
 use hal::Host;
 use terms::Direction;
 
-use super::pages::{Access, populate};
+use super::areas::Areas;
+use super::pages::{Access, Pages, provide};
+use super::stores::{STREAMED_BYTES_MIN, STREAMED_ROW_MIN, copy_streaming};
 
 const UNTAKEN: u8 = 0;
 const TAKEN: u8 = 1;
@@ -31,15 +33,34 @@ pub(super) enum Moved {
 pub(super) struct Call {
     pub(super) direction: Direction,
     pub(super) is_urgent: bool,
+    areas: Areas,
+    /// Whether the program's memory is written past the caches.
+    is_streamed: bool,
     pieces: Vec<Shape>,
     states: Vec<AtomicU8>,
+    /// The slot of each piece that has one.
+    slots: Vec<AtomicU64>,
+    /// So many pieces have a slot.
+    offered: AtomicUsize,
+    /// The next piece for a thread of the pool.
+    claimed: AtomicUsize,
 }
 
 impl Call {
     /// A copy, in pieces of one slice each, none of them larger than a slot.
-    pub(super) fn new(direction: Direction, is_urgent: bool, pieces: Vec<Shape>) -> Call {
-        let states = pieces.iter().map(|_| AtomicU8::new(UNTAKEN)).collect();
-        Call { direction, is_urgent, pieces, states }
+    pub(super) fn new(direction: Direction, is_urgent: bool, areas: Areas, pieces: Vec<Shape>) -> Call {
+        let bytes: u64 = pieces.iter().map(Shape::bytes).sum();
+        Call {
+            direction,
+            is_urgent,
+            areas,
+            is_streamed: direction == Direction::DeviceToHost && bytes >= STREAMED_BYTES_MIN,
+            states: pieces.iter().map(|_| AtomicU8::new(UNTAKEN)).collect(),
+            slots: pieces.iter().map(|_| AtomicU64::new(0)).collect(),
+            pieces,
+            offered: AtomicUsize::new(0),
+            claimed: AtomicUsize::new(0),
+        }
     }
 
     pub(super) fn pieces(&self) -> &[Shape] {
@@ -58,40 +79,69 @@ impl Call {
         shape.flattened()
     }
 
-    /// Moves a piece, if no other thread does.
+    /// Gives the next piece its slot. From now on any thread may move it.
     ///
     /// # Safety
-    /// `packed` is a slot that no other piece uses and that the device has done with. The caller of the copy has
-    /// vouched for its own memory, and is inside its call until [`Call::withdraw`] has returned.
-    pub(super) unsafe fn run(&self, index: usize, packed: u64, host: &dyn Host) {
+    /// The device has done with the slot at `packed`, and no other piece uses it. The caller of the copy has vouched
+    /// for its own memory, and is inside its call until [`Call::withdraw`] has returned.
+    pub(super) unsafe fn offer(&self, packed: u64) {
+        let index = self.offered.load(Ordering::Relaxed);
+        self.slots[index].store(packed, Ordering::Relaxed);
+        self.offered.store(index + 1, Ordering::SeqCst);
+    }
+
+    /// Whether there are pieces for a thread of the pool.
+    pub(super) fn has_offer(&self) -> bool {
+        self.claimed.load(Ordering::Relaxed) < self.offered.load(Ordering::SeqCst)
+    }
+
+    /// A piece for a thread of the pool.
+    pub(super) fn claim(&self) -> Option<usize> {
+        let offered = self.offered.load(Ordering::SeqCst);
+        let next = |claimed| (claimed < offered).then_some(claimed + 1);
+        self.claimed.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next).ok()
+    }
+
+    /// Moves a piece that has been offered, if no other thread does.
+    pub(super) fn run(&self, index: usize, host: &dyn Host) {
         let state = &self.states[index];
         if state.compare_exchange(UNTAKEN, TAKEN, Ordering::Acquire, Ordering::Relaxed).is_err() {
             return;
         }
-        // SAFETY: passed on to the caller.
-        let moved = unsafe { self.move_rows(index, packed) };
+        // SAFETY: the piece has been offered, and is this thread's until its state says more.
+        let moved = unsafe { self.move_rows(index) };
         host.copied(self.pieces[index].bytes());
         state.store(if moved { MOVED } else { REFUSED }, Ordering::Release);
     }
 
-    unsafe fn move_rows(&self, index: usize, packed: u64) -> bool {
-        let shape = &self.pieces[index];
+    unsafe fn move_rows(&self, index: usize) -> bool {
+        let (shape, packed) = (&self.pieces[index], self.slots[index].load(Ordering::Relaxed));
         let (width, to_device) = (shape.width_bytes, self.direction == Direction::HostToDevice);
         let side = if to_device { shape.source } else { shape.target };
         let access = if to_device { Access::Read } else { Access::Write };
         let row = |row: u64| side.address + row * side.row_pitch_bytes;
-        let is_present = match side.row_pitch_bytes.saturating_sub(width) > GAP_BYTES_MAX {
-            true => (0..shape.rows).all(|number| populate(row(number), width, access)),
-            false => populate(side.address, row(shape.rows - 1) - side.address + width, access),
+        let provided = |start: u64, bytes: u64| provide(start, bytes, access, &self.areas);
+        let pages = match side.row_pitch_bytes.saturating_sub(width) > GAP_BYTES_MAX {
+            true => (0..shape.rows).map(|number| provided(row(number), width)).max(),
+            false => Some(provided(side.address, row(shape.rows - 1) - side.address + width)),
         };
-        for number in (0..shape.rows).filter(|_| is_present) {
+        if pages == Some(Pages::Refused) {
+            return false;
+        }
+        let is_streamed = self.is_streamed && pages == Some(Pages::Present) && width >= STREAMED_ROW_MIN;
+        for number in 0..shape.rows {
             let (theirs, ours) = (row(number) as *mut u8, (packed + number * width) as *mut u8);
             let (from, to) = if to_device { (theirs.cast_const(), ours) } else { (ours.cast_const(), theirs) };
             // SAFETY: the slot has room for the piece, and the caller vouches for the program's rows, whose pages are
             // present. A slot is memory of ours, so the two do not overlap.
-            unsafe { std::ptr::copy_nonoverlapping(from, to, width as usize) };
+            unsafe {
+                match is_streamed {
+                    true => copy_streaming(from, to, width as usize),
+                    false => std::ptr::copy_nonoverlapping(from, to, width as usize),
+                }
+            }
         }
-        is_present
+        true
     }
 
     /// The result of a piece, if it has one.
@@ -103,13 +153,9 @@ impl Call {
         }
     }
 
-    /// The result of a piece, which the calling thread moves itself if no other thread has begun.
-    ///
-    /// # Safety
-    /// As for [`Call::run`].
-    pub(super) unsafe fn settle(&self, index: usize, packed: u64, host: &dyn Host) -> Moved {
-        // SAFETY: passed on to the caller.
-        unsafe { self.run(index, packed, host) };
+    /// The result of a piece that has been offered. The calling thread moves it itself if no other thread has begun.
+    pub(super) fn settle(&self, index: usize, host: &dyn Host) -> Moved {
+        self.run(index, host);
         host.wait_until(None, &mut || self.result(index).is_some());
         self.result(index).unwrap_or(Moved::Refused)
     }

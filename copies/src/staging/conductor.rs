@@ -9,6 +9,7 @@ use hal::{Driver, Event, Nanos, Result, Stream};
 use semaphores::{Bank, Pending};
 use terms::{Direction, Priority};
 
+use super::areas::Areas;
 use super::call::{Call, Moved};
 use super::pool::Pool;
 use super::ring::{Ring, SLOT_BYTES, Slot};
@@ -16,7 +17,7 @@ use crate::pool;
 use crate::records::Records;
 
 /// Pieces are at least this large: smaller ones cost a driver call each and move little.
-const PIECE_BYTES_MIN: u64 = 128 << 10;
+const PIECE_BYTES_MIN: u64 = 256 << 10;
 
 /// While a copy of another priority may come, pieces are at most this large: it waits for one.
 const SHARED_PIECE_BYTES_MAX: u64 = 512 << 10;
@@ -24,8 +25,9 @@ const SHARED_PIECE_BYTES_MAX: u64 = 512 << 10;
 /// A copy whose pieces would be smaller than this, because of its shape, is left to the driver.
 const AVERAGE_BYTES_MIN: u64 = 32 << 10;
 
-/// Pieces that the device may have at once: one that moves, and others for the time of a driver call.
-const IN_FLIGHT_MAX: usize = 4;
+/// Pieces that the device may have at once, to the device and to the host: one that moves, and others for the time of a
+/// driver call. To the host there are more, so that the engine writes to slots that have left the caches of the cores.
+const IN_FLIGHT_MAX: [usize; 2] = [4, 8];
 const SHARED_IN_FLIGHT_MAX: usize = 2;
 
 /// A copy waits so long for a slot while it has none. Then the driver makes the rest.
@@ -95,11 +97,11 @@ pub(crate) struct Conductor<'a> {
 }
 
 impl<'a> Conductor<'a> {
-    pub(crate) fn new(means: Means<'a>, order: Order, pieces: Vec<Shape>) -> Conductor<'a> {
+    pub(crate) fn new(means: Means<'a>, order: Order, areas: Areas, pieces: Vec<Shape>) -> Conductor<'a> {
         Conductor {
             means,
             order,
-            call: Arc::new(Call::new(order.direction, order.raises, pieces)),
+            call: Arc::new(Call::new(order.direction, order.raises, areas, pieces)),
             moving: VecDeque::new(),
             flying: VecDeque::new(),
             next: 0,
@@ -119,6 +121,7 @@ impl<'a> Conductor<'a> {
         let made = unsafe { if to_host { self.go_to_host() } else { self.go_to_device() } };
         let host = self.means.driver.host();
         self.call.withdraw(host);
+        self.means.pool.end(&self.call);
         self.moving.drain(..).for_each(|(_, slot)| self.means.ring.give(slot));
         let landed = if to_host || lands || self.raised.is_some() { self.land_all() } else { Ok(()) };
         for Flying { slot, landed, .. } in self.flying.drain(..) {
@@ -135,22 +138,24 @@ impl<'a> Conductor<'a> {
     /// As for [`Conductor::go`].
     unsafe fn go_to_device(&mut self) -> Result<usize> {
         let count = self.call.pieces().len();
-        let mut given = 0;
+        let mut offered = 0;
         while self.next < count {
-            while let Some(slot) = (given < count).then(|| self.slot()).flatten() {
+            let before = offered;
+            while let Some(slot) = (offered < count).then(|| self.slot()).flatten() {
                 // SAFETY: the slot is this piece's; the piece is withdrawn before `go` returns.
-                unsafe { self.means.pool.push(&self.call, given, slot.address) };
-                self.moving.push_back((given, slot));
-                given += 1;
+                unsafe { self.offer(offered, slot) };
+                offered += 1;
             }
-            let Some((index, address)) = self.moving.front().map(|(index, slot)| (*index, slot.address)) else {
+            if before == 0 && offered > 0 {
+                self.means.pool.begin(&self.call);
+            }
+            let Some(index) = self.moving.front().map(|(index, _)| *index) else {
                 if self.await_slot()? {
                     continue;
                 }
                 break;
             };
-            // SAFETY: as above.
-            if unsafe { self.call.settle(index, address, self.means.driver.host()) } == Moved::Refused {
+            if self.call.settle(index, self.means.driver.host()) == Moved::Refused {
                 break;
             }
             while self.flying.len() >= self.in_flight_max() {
@@ -169,17 +174,19 @@ impl<'a> Conductor<'a> {
         let count = self.call.pieces().len();
         let mut emptied = 0;
         while emptied < count {
+            let is_first = self.next == 0;
             while self.next < count && self.flying.len() < self.in_flight_max() {
                 let Some(slot) = self.slot() else { break };
                 self.send(self.next, slot)?;
             }
+            if is_first && self.next > 0 {
+                self.means.pool.begin(&self.call);
+            }
             if let Some(Flying { index, slot, .. }) = self.land_front()? {
                 // SAFETY: the slot is this piece's; the piece is withdrawn before `go` returns.
-                unsafe { self.means.pool.push(&self.call, index, slot.address) };
-                self.moving.push_back((index, slot));
-            } else if let Some((index, slot)) = self.moving.front() {
-                // SAFETY: as above.
-                unsafe { self.call.settle(*index, slot.address, self.means.driver.host()) };
+                unsafe { self.offer(index, slot) };
+            } else if let Some((index, _)) = self.moving.front() {
+                self.call.settle(*index, self.means.driver.host());
             } else if !self.await_slot()? {
                 break;
             }
@@ -192,6 +199,17 @@ impl<'a> Conductor<'a> {
             }
         }
         Ok(emptied)
+    }
+
+    /// Gives the next piece its slot, for the threads.
+    ///
+    /// # Safety
+    /// As for [`Call::offer`].
+    unsafe fn offer(&mut self, index: usize, slot: Slot) {
+        // SAFETY: passed on to the caller.
+        unsafe { self.call.offer(slot.address) };
+        self.moving.push_back((index, slot));
+        self.means.pool.tell(&self.call);
     }
 
     /// A slot, unless this copy has its share of them.
@@ -220,7 +238,8 @@ impl<'a> Conductor<'a> {
     }
 
     fn in_flight_max(&self) -> usize {
-        if self.order.yields { SHARED_IN_FLIGHT_MAX } else { IN_FLIGHT_MAX }
+        let is_to_host = self.order.direction == Direction::DeviceToHost;
+        if self.order.yields { SHARED_IN_FLIGHT_MAX } else { IN_FLIGHT_MAX[usize::from(is_to_host)] }
     }
 
     /// Gives a piece to the device, behind all before it in the stream.

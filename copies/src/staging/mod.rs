@@ -1,12 +1,15 @@
 //! Staging: pageable copies through pinned slots that several threads fill or empty (`README.md`).
 
+mod areas;
 mod call;
 mod conductor;
 mod pages;
 mod pinned;
 mod pool;
 mod ring;
+mod stores;
 
+use std::ops::RangeInclusive;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
@@ -18,20 +21,26 @@ use crate::pool::Pool as Spare;
 use pool::Pool;
 use ring::Ring;
 
+pub(crate) use areas::Areas;
 pub(crate) use conductor::{Conductor, Means, Order, cut};
 pub(crate) use pages::are_resident;
 pub(crate) use pinned::Pinned;
 
-/// More threads move bytes no faster: as measured on an H100 with 16 cores.
-const THREADS_MAX: [usize; 2] = [8, 6];
+/// More threads move bytes no faster, as measured on an H100 with 16 cores; and one is slower than the driver.
+const THREADS: RangeInclusive<usize> = 2..=8;
 
-/// Slots for each thread: one that it moves, one on its way, and one ready for it.
-const SLOTS_A_THREAD: usize = 3;
+/// Slots for each thread: one that it moves, one ready for it, and two that the engine has.
+const SLOTS_A_THREAD: usize = 4;
+
+/// Smaller copies are not faster than the driver's, by direction.
+const BYTES_MIN: [u64; 2] = [4 << 20, 1 << 20];
 
 /// The threads and the rings of a context. Both are made by the first copy that needs them.
 pub(crate) struct Staging {
     threads: usize,
     slots: usize,
+    /// By direction.
+    bytes_min: [u64; 2],
     pool: OnceLock<Pool>,
     rings: [OnceLock<Ring>; 2],
     /// A thread makes the missing part, or has failed to: for others it is not there.
@@ -39,11 +48,11 @@ pub(crate) struct Staging {
 }
 
 impl Staging {
-    /// `None` where the options ask for none, or the process may use one core only.
+    /// `None` where the options ask for none, or the process may use so few cores that the driver is faster.
     pub(crate) fn new(options: &Options) -> Option<Staging> {
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
         let threads = match options.staging_threads as usize {
-            0 => (cores / 2).min(THREADS_MAX[0]),
+            0 => threads_for(cores),
             threads => threads,
         };
         let slots = match options.staging_slots as usize {
@@ -53,10 +62,20 @@ impl Staging {
         (options.enabled && options.staging && threads > 0).then(|| Staging {
             threads,
             slots,
+            bytes_min: match options.staging_bytes_min {
+                0 => BYTES_MIN,
+                bytes => [bytes; 2],
+            },
             pool: OnceLock::new(),
             rings: [const { OnceLock::new() }; 2],
             is_closed: AtomicBool::new(false),
         })
+    }
+
+    /// Smaller copies are left to the driver; those of an unknown direction too if either direction leaves them.
+    pub(crate) fn bytes_min(&self, direction: Option<Direction>) -> u64 {
+        let [to_device, to_host] = self.bytes_min;
+        direction.map_or(to_device.max(to_host), |direction| self.bytes_min[side(direction)])
     }
 
     /// The threads and the slots of a direction. They are made first if they are missing, in memory that `pin` pins.
@@ -68,16 +87,16 @@ impl Staging {
         direction: Direction,
         pin: impl FnOnce(u64) -> Result<Pinned>,
     ) -> Option<(&Pool, &Ring)> {
-        let ring = &self.rings[usize::from(direction == Direction::DeviceToHost)];
+        let ring = &self.rings[side(direction)];
         let is_ready = || Some((self.pool.get()?, ring.get()?));
         let found = is_ready();
         if found.is_some() || self.is_closed.swap(true, Ordering::AcqRel) {
             return found.filter(|_| !self.has_left());
         }
-        let made = self.make(driver, ring, pin);
-        if made {
-            self.is_closed.store(false, Ordering::Release);
+        if !self.make(driver, ring, pin) {
+            return None;
         }
+        self.is_closed.store(false, Ordering::Release);
         is_ready()
     }
 
@@ -93,8 +112,7 @@ impl Staging {
         });
         let Ok(memory) = memory else { return false };
         let _ = ring.set(Ring::new(memory, self.slots));
-        let to_host_max = self.threads.min(THREADS_MAX[1]);
-        let pool = self.pool.get_or_init(|| Pool::new(driver, self.threads, to_host_max));
+        let pool = self.pool.get_or_init(|| Pool::new(driver, self.threads));
         pool.threads() > 0
     }
 
@@ -118,5 +136,42 @@ impl Staging {
     pub(crate) fn clear(&self, driver: &dyn Driver) {
         self.leave();
         self.rings.iter().filter_map(OnceLock::get).for_each(|ring| ring.clear(driver));
+    }
+}
+
+/// Half of the cores, because the program has threads of its own; none where those are too few.
+fn threads_for(cores: usize) -> usize {
+    let half = (cores / 2).min(*THREADS.end());
+    if THREADS.contains(&half) { half } else { 0 }
+}
+
+fn side(direction: Direction) -> usize {
+    usize::from(direction == Direction::DeviceToHost)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_cores_leave_pageable_copies_to_the_driver() {
+        let threads = [1, 2, 3, 4, 7, 16, 17, 200].map(threads_for);
+        assert_eq!(threads, [0, 0, 0, 2, 3, 8, 8, 8]);
+        let staging =
+            |threads| Staging::new(&Options { staging: true, staging_threads: threads, ..Options::default() });
+        assert_eq!(staging(3).map(|staging| staging.threads), Some(3), "the options ask for them");
+    }
+
+    #[test]
+    fn each_direction_has_its_smallest_copy() {
+        let of = |bytes| {
+            Staging::new(&Options { staging: true, staging_threads: 2, staging_bytes_min: bytes, ..Options::default() })
+        };
+        let sizes = |staging: Staging| {
+            let of = |direction| staging.bytes_min(direction);
+            [of(Some(Direction::HostToDevice)), of(Some(Direction::DeviceToHost)), of(None)]
+        };
+        assert_eq!(of(0).map(sizes), Some([4 << 20, 1 << 20, 4 << 20]));
+        assert_eq!(of(5000).map(sizes), Some([5000; 3]));
     }
 }

@@ -1,11 +1,19 @@
 //! Pages of a program's memory: made present before a thread of ours touches them, so that no such thread faults.
 #![allow(unsafe_code)] // advice to the system about addresses
 
+use super::areas::Areas;
+
 /// The size of the smallest page.
 const PAGE_BYTES: u64 = 4096;
 
 /// The number of pages that are looked at in order to judge a range.
 const SAMPLES: u64 = 16;
+
+/// The number of pages that the system is asked about at once.
+const ASKED: usize = 512;
+
+/// The advice for smaller ranges costs no more than a look at them.
+const LOOK_BYTES_MIN: u64 = 64 << 10;
 
 /// The use of a range of a program's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,6 +22,43 @@ pub(super) enum Access {
     Read,
     /// It is written.
     Write,
+}
+
+/// The pages of a range of a program's memory, the best first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Pages {
+    /// They were in memory.
+    Present,
+    /// The system may have made some just now, and they are in a cache.
+    Made,
+    /// The system refuses them, as told at [`populate`].
+    Refused,
+}
+
+/// Makes the pages of a range present where they are not.
+///
+/// Where all pages are in memory, and lie in an area without a file, access to one tells whether all may be accessed.
+/// That matters because the advice takes 20 us for a MiB of present pages on one thread, and 470 us on each of eight
+/// (Linux 6.18 in a virtual machine): it marks each page as used, under locks that the threads share.
+pub(super) fn provide(start: u64, bytes: u64, access: Access, areas: &Areas) -> Pages {
+    let (first, end) = pages(start, bytes);
+    let is_looked_at = bytes >= LOOK_BYTES_MIN && areas.hold(first, end);
+    let is_there = is_looked_at && populate(start, 1, access) && are_all_resident(first, end);
+    match is_there {
+        true => Pages::Present,
+        false if populate(start, bytes, access) => Pages::Made,
+        false => Pages::Refused,
+    }
+}
+
+fn are_all_resident(first: u64, end: u64) -> bool {
+    let mut found = [0_u8; ASKED];
+    (first..end).step_by(ASKED * PAGE_BYTES as usize).all(|at| {
+        let bytes = (end - at).min(ASKED as u64 * PAGE_BYTES);
+        // SAFETY: `found` has a byte for each page.
+        let asked = unsafe { libc::mincore(at as *mut libc::c_void, bytes as usize, found.as_mut_ptr()) };
+        asked == 0 && found[..(bytes / PAGE_BYTES) as usize].iter().all(|page| page & 1 == 1)
+    })
 }
 
 /// Makes the pages of a range present. `false` where the system refuses: a page is not mapped, is not permitted, or
@@ -63,7 +108,7 @@ mod tests {
     /// Fresh pages, of which the second half may not be touched.
     struct Mapped(*mut libc::c_void);
 
-    const HALF: u64 = 8 * PAGE_BYTES;
+    const HALF: u64 = 16 * PAGE_BYTES;
 
     impl Mapped {
         fn new() -> Mapped {
@@ -92,12 +137,23 @@ mod tests {
         assert!(!are_resident(start, HALF), "fresh pages");
         assert!(populate(start + 5, HALF - 10, Access::Write));
         assert!(are_resident(start + 5, HALF - 10));
-        assert!(populate(start, HALF, Access::Read));
+        let areas = Areas::of(start, 2 * HALF);
+        let known = if areas.hold(start, start + HALF) { Pages::Present } else { Pages::Made };
+        assert_eq!(provide(start, HALF, Access::Write, &areas), known);
+        assert_eq!(provide(start, HALF, Access::Write, &Areas::default()), Pages::Made);
         for access in [Access::Read, Access::Write] {
             assert!(!populate(start + HALF, 1, access), "{access:?}: a page without permission");
             assert!(!populate(start, HALF + 1, access), "{access:?}: a range that ends in one");
+            assert_eq!(provide(start, 2 * HALF, access, &areas), Pages::Refused, "{access:?}: two areas");
+            assert_eq!(provide(start + HALF, HALF, access, &areas), Pages::Refused, "{access:?}: the second one");
             assert!(!populate(PAGE_BYTES, PAGE_BYTES, access), "{access:?}: a page that is not mapped");
         }
         assert!(!are_resident(start, 2 * HALF));
+        // Pages that were written before the permission was taken away are in memory, and are refused all the same.
+        // SAFETY: the first half of the mapping, which no reference points into.
+        assert_eq!(unsafe { libc::mprotect(start as *mut libc::c_void, HALF as usize, libc::PROT_NONE) }, 0);
+        let areas = Areas::of(start, HALF);
+        assert!(are_resident(start, HALF));
+        assert_eq!(provide(start, HALF, Access::Read, &areas), Pages::Refused, "without permission");
     }
 }

@@ -1,38 +1,33 @@
 //! The threads that fill and empty slots. They call no driver.
-#![allow(unsafe_code)] // signal masks, and the promise of the threads that hand work out
+#![allow(unsafe_code)] // signal masks
 
-use std::collections::VecDeque;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use hal::locks::lock;
 use hal::{Driver, Host, Nanos, Result};
-use terms::Direction;
 use threads::{Bell, Worker};
 
 use super::call::Call;
 
 /// A thread that has moved a piece looks for the next one for so long before it sleeps: to wake it takes as long as a
 /// piece.
-const LINGER: Nanos = Nanos::from_us(100);
+const LINGER: Nanos = Nanos::from_us(200);
 
-/// A piece to move.
-struct Task {
-    call: Arc<Call>,
-    index: usize,
-    packed: u64,
-}
+/// There are at most so many threads.
+const THREADS_MAX: usize = 64;
 
-/// The pieces that no thread has begun, and the threads' bells.
+/// The copies under way, and the threads that look for pieces of them.
 struct Work {
-    /// Urgent ones, and bulk.
-    queues: Mutex<[VecDeque<Task>; 2]>,
-    /// The number of them by direction, for threads that look without the lock.
-    queued: [AtomicUsize; 2],
+    /// Urgent ones first.
+    calls: Mutex<Vec<Arc<Call>>>,
+    /// Counts the changes of the list, for threads that look without the lock.
+    changes: AtomicU64,
+    /// The threads that look for a piece at the moment.
+    idle: AtomicUsize,
+    /// A bit for each thread that sleeps until its bell rings.
+    asleep: AtomicU64,
     bells: Vec<Bell>,
-    next_bell: AtomicUsize,
-    /// Only the first so many threads work to the host: more would take bandwidth of memory from each other.
-    to_host_max: usize,
 }
 
 /// The threads, as long as they are there.
@@ -43,13 +38,14 @@ pub(crate) struct Pool {
 
 impl Pool {
     /// Starts the threads: fewer than asked for, or none, if the system refuses them.
-    pub(super) fn new(driver: &Arc<dyn Driver>, threads: usize, to_host_max: usize) -> Pool {
+    pub(super) fn new(driver: &Arc<dyn Driver>, threads: usize) -> Pool {
+        let threads = threads.min(THREADS_MAX);
         let work = Arc::new(Work {
-            queues: Mutex::default(),
-            queued: [const { AtomicUsize::new(0) }; 2],
+            calls: Mutex::default(),
+            changes: AtomicU64::new(0),
+            idle: AtomicUsize::new(0),
+            asleep: AtomicU64::new(0),
             bells: (0..threads).map(|_| Bell::default()).collect(),
-            next_bell: AtomicUsize::new(0),
-            to_host_max,
         });
         let started = (0..threads).map(|number| start(driver, &work, number));
         let workers = started.map_while(|worker| {
@@ -64,21 +60,28 @@ impl Pool {
         lock(&self.workers).len()
     }
 
-    /// Has a thread move a piece, unless the calling thread does so first.
-    ///
-    /// # Safety
-    /// As for [`Call::run`].
-    pub(super) unsafe fn push(&self, call: &Arc<Call>, index: usize, packed: u64) {
+    /// Wakes threads for a copy that begins, and has them look for its pieces until [`Pool::end`].
+    pub(super) fn begin(&self, call: &Arc<Call>) {
         let work = &self.work;
-        if work.bells.is_empty() {
-            return;
-        }
-        let task = Task { call: Arc::clone(call), index, packed };
-        work.queued[side(call.direction)].fetch_add(1, Ordering::SeqCst);
-        lock(&work.queues)[usize::from(!call.is_urgent)].push_back(task);
-        let bells = if call.direction == Direction::DeviceToHost { work.to_host_max } else { work.bells.len() };
-        let next = work.next_bell.fetch_add(1, Ordering::Relaxed);
-        work.bells[next % bells.clamp(1, work.bells.len())].ring();
+        let mut calls = lock(&work.calls);
+        let first = if call.is_urgent { 0 } else { calls.len() };
+        calls.insert(first, Arc::clone(call));
+        drop(calls);
+        work.changes.fetch_add(1, Ordering::SeqCst);
+        // The calling thread moves a piece itself if it comes first.
+        let wanted = (call.pieces().len() - 1).min(work.bells.len());
+        work.wake(wanted.saturating_sub(work.idle.load(Ordering::SeqCst)));
+    }
+
+    /// A piece of a copy has been offered. A thread that sleeps is woken for it, if no other one looks for pieces.
+    pub(super) fn tell(&self, call: &Call) {
+        self.work.wake_if_none_looks(call);
+    }
+
+    /// A copy is over.
+    pub(super) fn end(&self, call: &Arc<Call>) {
+        lock(&self.work.calls).retain(|other| !Arc::ptr_eq(other, call));
+        self.work.changes.fetch_add(1, Ordering::SeqCst);
     }
 
     /// Ends the threads. Pieces that they have not begun are left to the threads that handed them out.
@@ -86,10 +89,6 @@ impl Pool {
         let workers = std::mem::take(&mut *lock(&self.workers));
         workers.iter().for_each(Worker::end);
     }
-}
-
-fn side(direction: Direction) -> usize {
-    usize::from(direction == Direction::DeviceToHost)
 }
 
 fn start(driver: &Arc<dyn Driver>, work: &Arc<Work>, number: usize) -> Result<Worker> {
@@ -104,39 +103,83 @@ impl Work {
         block_signals();
         let bell = &self.bells[number];
         bell.listen();
+        let (mut own, mut rung) = (Own::default(), bell.count());
         while !bell.has_ended() {
-            let seen = bell.count();
-            let mut has_moved = false;
-            while let Some(task) = self.pop(number).filter(|_| !bell.has_ended()) {
-                // SAFETY: the thread that handed the piece out keeps the rules of `Call::run`.
-                unsafe { task.call.run(task.index, task.packed, host) };
-                has_moved = true;
+            own.refresh(self, number);
+            if let Some((call, index)) = own.claim() {
+                self.wake_if_none_looks(call);
+                call.run(index, host);
+                continue;
             }
-            let news = || self.has_task(number) || bell.has_ended();
-            if has_moved {
-                host.wait_until(Some(host.now() + LINGER), &mut || news());
-            }
+            let mut news = || bell.has_ended() || own.has_news(self);
+            self.idle.fetch_add(1, Ordering::SeqCst);
+            host.wait_until(Some(host.now() + LINGER), &mut news);
+            self.idle.fetch_sub(1, Ordering::SeqCst);
+            self.asleep.fetch_or(1 << number, Ordering::SeqCst);
             if !news() {
-                bell.wait(host, None, &mut || bell.count() != seen);
+                bell.wait(host, None, &mut || bell.count() != rung);
+                own = Own::default();
+            }
+            self.asleep.fetch_and(!(1 << number), Ordering::SeqCst);
+            rung = bell.count();
+        }
+    }
+
+    /// Wakes so many threads, or fewer if fewer sleep.
+    fn wake(&self, count: usize) {
+        for _ in 0..count {
+            let asleep = self.asleep.load(Ordering::SeqCst);
+            let number = asleep.trailing_zeros() as usize;
+            if number >= self.bells.len() {
+                return;
+            }
+            if self.asleep.fetch_and(!(1 << number), Ordering::SeqCst) >> number & 1 == 1 {
+                self.bells[number].ring();
             }
         }
     }
 
-    fn has_task(&self, number: usize) -> bool {
-        let queued = |side: usize| self.queued[side].load(Ordering::SeqCst) > 0;
-        queued(0) || (number < self.to_host_max && queued(1))
+    fn wake_if_none_looks(&self, call: &Call) {
+        if self.idle.load(Ordering::SeqCst) == 0 && call.has_offer() {
+            self.wake(1);
+        }
+    }
+}
+
+/// The copies that a thread knows.
+struct Own {
+    calls: Vec<Arc<Call>>,
+    changes: u64,
+}
+
+impl Default for Own {
+    fn default() -> Own {
+        Own { calls: Vec::new(), changes: u64::MAX }
+    }
+}
+
+impl Own {
+    /// Looks at the list, if it has changed.
+    fn refresh(&mut self, work: &Work, number: usize) {
+        let changes = work.changes.load(Ordering::SeqCst);
+        if changes == self.changes {
+            return;
+        }
+        self.changes = changes;
+        self.calls = lock(&work.calls).clone();
+        let urgent = self.calls.iter().take_while(|call| call.is_urgent).count();
+        let bulk = &mut self.calls[urgent..];
+        // Threads share themselves out among bulk copies.
+        let first = number % bulk.len().max(1);
+        bulk.rotate_left(first);
     }
 
-    /// The next piece for that thread: urgent ones first.
-    fn pop(&self, number: usize) -> Option<Task> {
-        let fits = |task: &Task| task.call.direction == Direction::HostToDevice || number < self.to_host_max;
-        let mut queues = lock(&self.queues);
-        let task = queues.iter_mut().find_map(|queue| {
-            let at = queue.iter().position(fits)?;
-            queue.remove(at)
-        })?;
-        self.queued[side(task.call.direction)].fetch_sub(1, Ordering::SeqCst);
-        Some(task)
+    fn claim(&self) -> Option<(&Call, usize)> {
+        self.calls.iter().find_map(|call| Some((&**call, call.claim()?)))
+    }
+
+    fn has_news(&self, work: &Work) -> bool {
+        work.changes.load(Ordering::SeqCst) != self.changes || self.calls.iter().any(|call| call.has_offer())
     }
 }
 

@@ -24,8 +24,9 @@ pub(super) struct Slot {
 
 /// The slots of one direction.
 pub(crate) struct Ring {
-    /// For bulk, and for urgent copies only.
-    spare: Mutex<[Vec<Slot>; 2]>,
+    /// For bulk, and for urgent copies only. The slot that has rested longest comes first: the engine writes slowly to
+    /// one that a core has in its cache.
+    spare: Mutex<[VecDeque<Slot>; 2]>,
     /// Slots of copies whose call has returned, each with the event after the device's use of it.
     flying: Mutex<VecDeque<(Slot, Event)>>,
     count: usize,
@@ -56,7 +57,8 @@ impl Ring {
     pub(super) fn take(&self, driver: &dyn Driver, events: &pool::Pool<Event>, is_urgent: bool) -> Option<Slot> {
         let spare = || {
             let [bulk, urgent] = &mut *lock(&self.spare);
-            urgent.pop_if(|_| is_urgent).or_else(|| bulk.pop())
+            let own = if is_urgent { urgent.pop_front() } else { None };
+            own.or_else(|| bulk.pop_front())
         };
         while let Some(slot) = spare().or_else(|| {
             let (slot, event) = lock(&self.flying).pop_front()?;
@@ -81,7 +83,7 @@ impl Ring {
 
     /// Gives a slot back that the device has done with.
     pub(super) fn give(&self, slot: Slot) {
-        lock(&self.spare)[usize::from(slot.is_urgent)].push(slot);
+        lock(&self.spare)[usize::from(slot.is_urgent)].push_back(slot);
     }
 
     /// Gives a slot back that the device uses until `event`.

@@ -133,7 +133,7 @@ impl<'a> Asked<'a> {
 #[inline(always)]
 fn may_stage(inner: &Inner, cargo: Cargo<'_>) -> bool {
     let Cargo::One(request) = cargo else { return false };
-    inner.staging.is_some() && request.bytes() >= inner.options.staging_bytes_min
+    inner.staging.as_ref().is_some_and(|staging| request.bytes() >= staging.bytes_min(request.direction))
 }
 
 #[cold]

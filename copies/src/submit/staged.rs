@@ -6,7 +6,7 @@ use terms::Direction;
 
 use crate::decide::{Plan, Setback};
 use crate::inner::Inner;
-use crate::staging::{Conductor, Means, Order, Pinned, Staging, are_resident, cut};
+use crate::staging::{Areas, Conductor, Means, Order, Pinned, Staging, are_resident, cut};
 use crate::submit::asked::{Miss, Planned, Went};
 use crate::submit::place::is_allocated;
 
@@ -24,7 +24,10 @@ impl Planned<'_> {
         let pieces = cut(&shape, &order, staging.threads()).ok_or(Setback::Unstaged)?;
         self.await_earlier_work()?;
         let began = driver.host().now();
-        let mut conductor = Conductor::new(means, order, pieces.clone());
+        let [target, source] = shape.extents();
+        let host = if order.direction == Direction::HostToDevice { source } else { target };
+        let areas = Areas::of(host.0, host.1);
+        let mut conductor = Conductor::new(means, order, areas, pieces.clone());
         // SAFETY: passed on to the caller.
         let (first, went) = unsafe { conductor.go(self.asked.is_blocking()) };
         match went {
@@ -119,7 +122,7 @@ mod tests {
     const BYTES: u64 = 1 << 20;
 
     fn layer(driver: &Arc<dyn Driver>, change: impl FnOnce(&mut Options)) -> Overtake {
-        let mut options = Options { staging: true, staging_threads: 2, ..Options::default() };
+        let mut options = Options { staging: true, staging_threads: 2, staging_bytes_min: BYTES, ..Options::default() };
         change(&mut options);
         Overtake::attach(driver, options).unwrap()
     }
@@ -205,7 +208,7 @@ mod tests {
             yields: false,
         };
         let shape = channels::Shape::linear(device.0, source.as_ptr() as u64, BYTES);
-        let mut conductor = Conductor::new(made, order, cut(&shape, &order, 2).unwrap());
+        let mut conductor = Conductor::new(made, order, Areas::default(), cut(&shape, &order, 2).unwrap());
         // SAFETY: both sides have so many bytes, and live until the stream has been waited for.
         let (first, went) = unsafe { conductor.go(true) };
         assert!(first > 1 && went.is_ok(), "{first} pieces: {went:?}");

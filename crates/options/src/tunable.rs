@@ -290,7 +290,7 @@ pub const TUNABLES: &[Tunable] = &[
     option(
         "staging_bytes_min",
         Kind::Size(|o| &mut o.staging_bytes_min),
-        "smaller pageable copies are left to the driver",
+        "smaller pageable copies are left to the driver; 0 means below 4 MiB to the device and 1 MiB to the host",
     ),
     option(
         "staging_threads",
@@ -300,7 +300,7 @@ pub const TUNABLES: &[Tunable] = &[
     option(
         "staging_slots",
         Kind::Number(|o| &mut o.staging_slots, 0, 1024),
-        "the number of slots of 1 MiB for each direction; 0 means three for each thread and three more",
+        "the number of slots of 1 MiB for each direction; 0 means four for each thread and four more",
     ),
     option(
         "rescue_after_us",

@@ -32,7 +32,7 @@ fn open(rig: &Rig, options: Options) -> Result<(Overtake, PriorityStream), Failu
 fn there_and_back(rig: &Rig, options: Options) -> Outcome {
     let (overtake, stream) = open(rig, options)?;
     let mut prng = Prng::new(31);
-    for bytes in [8 * KIB, 100_001, 128 * KIB, 128 * KIB + 1, 1 << 20, (3 << 20) + 77, 9 << 20] {
+    for bytes in [8 * KIB, 100_001, 256 * KIB, 256 * KIB + 1, 1 << 20, (3 << 20) + 77, 9 << 20] {
         let (sent, buffer) = (prng.bytes(bytes), rig.buffer(bytes + 10)?);
         let mut source = sent.clone();
         let handle = doors::htod_pageable(&stream, (buffer, 10), &source)?;
@@ -249,7 +249,7 @@ const THREADS: u64 = 4;
 pub fn sources_are_reused(rig: &Rig) -> Outcome {
     let overtake = Arc::new(bed::open(rig, staging())?);
     let threads = (0..THREADS).map(|number| {
-        let lane = (rig.stream()?, rig.buffer(400 * KIB)?);
+        let lane = (rig.stream()?, rig.buffer(700 * KIB)?);
         let overtake = Arc::clone(&overtake);
         let name = format!("copies {number}");
         Ok(rig.spawn(&name, move |_| reuse(&overtake, lane, Prng::new(100 + number))))

@@ -2,7 +2,7 @@
 #![allow(unsafe_code)] // the copies are passed on, with the caller's own promise
 
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use hal::{
@@ -25,6 +25,8 @@ pub struct Faulty {
     inner: Arc<dyn Driver>,
     calls: AtomicU64,
     fails: AtomicU64,
+    /// Whether all calls fail after the first that has failed.
+    lasts: AtomicBool,
     queries: [AtomicU64; QUERIES.len()],
     code: Code,
     failed: Mutex<Option<&'static str>>,
@@ -42,6 +44,7 @@ impl Faulty {
             inner: Arc::clone(inner),
             calls,
             fails,
+            lasts: AtomicBool::new(false),
             queries,
             code,
             failed: Mutex::default(),
@@ -60,6 +63,12 @@ impl Faulty {
     pub fn fail(&self, nth: u64) {
         self.calls.store(0, Ordering::SeqCst);
         self.fails.store(nth, Ordering::SeqCst);
+    }
+
+    /// Fails the `nth` call from now on and all after it, as when the device is lost.
+    pub fn fail_for_good(&self, nth: u64) {
+        self.lasts.store(true, Ordering::SeqCst);
+        self.fail(nth);
     }
 
     /// Fails every call of these names from now on.
@@ -85,6 +94,10 @@ impl Faulty {
     fn enter(&self, name: &'static str) -> Result<()> {
         *self.made.lock().unwrap_or_else(PoisonError::into_inner).entry(name).or_default() += 1;
         if self.refused.lock().unwrap_or_else(PoisonError::into_inner).contains(&name) {
+            return Err(self.code.at(name).because(INJECTED));
+        }
+        let is_lost = self.lasts.load(Ordering::SeqCst) && self.failed().is_some();
+        if is_lost {
             return Err(self.code.at(name).because(INJECTED));
         }
         let queries = QUERIES.iter().position(|query| *query == name).map(|kind| &self.queries[kind]);

@@ -80,6 +80,30 @@ pub fn every_call() -> Outcome {
     Ok(())
 }
 
+/// The device is lost at each call of the program in turn: no hang, and the driver's error.
+pub fn device_is_lost() -> Outcome {
+    let (mut lost, mut nth) = (true, 1);
+    while lost && nth < CALLS_MAX {
+        let run = |_: &SoftGpu, rig: &Rig| {
+            let faulty = Faulty::new(rig.shared_driver(), Code::ILLEGAL_ADDRESS);
+            let driver: Arc<dyn Driver> = Arc::clone(&faulty) as Arc<dyn Driver>;
+            let (own, buffer, mut prng) = ([rig.stream()?, rig.stream()?], rig.buffer(BYTES)?, Prng::new(52));
+            let overtake = Overtake::open(&driver, Device(0), staging())?;
+            let streams = [overtake.adopt(own[0], level(1))?, overtake.adopt(own[1], level(3))?];
+            faulty.fail_for_good(nth);
+            let at = |failure: Failure| Failure::from_text(format!("call {nth} ({:?}): {failure}", faulty.failed()));
+            program(&streams, buffer, &mut prng).map_err(at)?;
+            lost = faulty.failed().is_some();
+            drop((streams, overtake));
+            Ok(())
+        };
+        on(|builder| builder, run)?;
+        nth += 3;
+    }
+    ensure!(nth > 50, "the program makes {nth} calls");
+    Ok(())
+}
+
 /// Where no memory can be pinned, the driver makes every copy, and the reason is counted.
 pub fn nothing_can_be_pinned() -> Outcome {
     on(
