@@ -24,6 +24,9 @@ const TRIALS_AT_ONCE: usize = 2;
 const SWITCHED_OFF: &[&str] = &["kinds_linked", "runtime_13_0", "mixed", "captures", "fork_after", "end_atexit"];
 const DRIVER_NAMED: &[&str] = &["kinds_linked", "kinds_by_gpa", "plugin_deepbind", "fork_exec"];
 
+/// Clients that also run with their pageable copies staged.
+const STAGED: &[&str] = &["pageable", "kinds_linked", "kinds_by_gpa_ptds", "mixed", "freed", "interrupted", "captures"];
+
 /// Clients that make the drop-in write a message: on a thread of the program's, and on one of its own.
 const SPEAKING: &[&str] = &["hazard_c_1_queue", "hazard_b"];
 
@@ -60,6 +63,9 @@ impl Suite {
             return Err(format!("not as it is natively: {difference}").into());
         }
         let reports = self.places.reports(client, deployment);
+        if deployment == Deployment::Staged && client.name == "pageable" {
+            report::has_staged(&reports)?;
+        }
         report::check(&reports, client.report, deployment).map_err(|why| format!("{why}\n{}", reports.display()).into())
     }
 }
@@ -130,7 +136,8 @@ fn trials(suite: &Arc<Suite>) -> Vec<Trial> {
     for client in suite.clients.iter().filter(|client| !client.is_library) {
         let also = |names: &[&str], deployment| names.contains(&client.name.as_str()).then_some(deployment);
         let more = [also(SWITCHED_OFF, Deployment::Off), also(DRIVER_NAMED, Deployment::ShadowOfNamed)];
-        let deployments = Deployment::EVERYWHERE.into_iter().chain(more.into_iter().flatten());
+        let more = more.into_iter().chain([also(STAGED, Deployment::Staged)]);
+        let deployments = Deployment::EVERYWHERE.into_iter().chain(more.flatten());
         trials.extend(deployments.map(|deployment| trial(suite, client, deployment)));
     }
     let speaking = suite.clients.iter().filter(|client| SPEAKING.contains(&client.name.as_str()));

@@ -19,6 +19,8 @@ pub enum Deployment {
     Audit,
     /// `LD_PRELOAD`, and switched off.
     Off,
+    /// `LD_PRELOAD`, with pageable copies staged.
+    Staged,
 }
 
 impl Deployment {
@@ -34,6 +36,7 @@ impl Deployment {
             Deployment::ShadowOfNamed => "shadow_of_named",
             Deployment::Audit => "audit",
             Deployment::Off => "off",
+            Deployment::Staged => "staged",
         }
     }
 
@@ -42,7 +45,7 @@ impl Deployment {
         match self {
             Deployment::Shadow | Deployment::ShadowOfNamed => "shadow",
             Deployment::Audit => "audit",
-            Deployment::Native | Deployment::Preload | Deployment::Off => "preload",
+            Deployment::Native | Deployment::Preload | Deployment::Off | Deployment::Staged => "preload",
         }
     }
 
@@ -61,6 +64,11 @@ impl Deployment {
             }
             Deployment::Audit => command.env("LD_AUDIT", library),
             Deployment::Off => command.env("LD_PRELOAD", library).env("OVERTAKE", "off"),
+            Deployment::Staged => {
+                // Small copies too, and by threads where the machine has few cores.
+                let command = command.env("LD_PRELOAD", library).env("OVERTAKE_STAGING", "on");
+                command.env("OVERTAKE_STAGING_BYTES_MIN", "4K").env("OVERTAKE_STAGING_THREADS", "3")
+            }
         };
     }
 }

@@ -125,6 +125,13 @@ pub fn check(folder: &Path, expect: Expect, deployment: Deployment) -> Result<()
     }
 }
 
+/// Most copies of a program with pageable memory have been staged.
+pub fn has_staged(folder: &Path) -> Result<(), String> {
+    let reports = read(folder)?;
+    let (staged, refused) = (copies(&reports, "staged"), passed_on(&reports, "not staged"));
+    require(staged > 2 * refused, || format!("{staged} copies were staged, and {refused} were not"))
+}
+
 /// Copies have gone as the program's traffic has them go.
 fn moved(reports: &[Value]) -> Result<(), String> {
     require(copies(reports, "urgent") > 0, || "no copy was urgent".to_owned())?;

@@ -1,0 +1,83 @@
+/* Threads copy pageable memory of many sizes there and back, and overwrite each source as soon as its call has
+ * returned. Meanwhile the process forks, and its children, which have no CUDA, end. Every byte is verified. */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "client.h"
+
+enum { THREADS = 3, COPIES = 40, FORKS = 12, MOST = 3 * MIB };
+
+typedef struct {
+    CUcontext context;
+    uint64_t seed;
+    uint64_t sum;
+} Task;
+
+static void there_and_back(CUdeviceptr device, CUstream stream, size_t bytes, Task *task)
+{
+    unsigned char *source = new_bytes(bytes, task->seed), *target = malloc(bytes);
+    uint64_t want = checksum(source, bytes);
+    REQUIRE(target != NULL);
+    OK(cuMemcpyHtoDAsync(device, source, bytes, stream));
+    memset(source, 0xee, bytes);
+    OK(cuMemcpyDtoHAsync(target, device, bytes, stream));
+    REQUIRE(checksum(target, bytes) == want);
+    task->sum = mix(task->sum, want);
+    free(source);
+    free(target);
+}
+
+static void *copy(void *argument)
+{
+    Task *task = argument;
+    CUdeviceptr device = 0;
+    OK(cuCtxSetCurrent(task->context));
+    CUstream stream = new_stream();
+    OK(cuMemAlloc(&device, MOST));
+    for (int i = 0; i < COPIES; i++) {
+        task->seed = task->seed * 6364136223846793005u + 1442695040888963407u;
+        there_and_back(device, stream, 1 + (size_t)(task->seed >> 33) % MOST, task);
+    }
+    OK(cuMemFree(device));
+    OK(cuStreamDestroy(stream));
+    return NULL;
+}
+
+/* The copy of a child fails as it does natively, and neither hangs nor touches memory. */
+static void fork_once(CUdeviceptr device)
+{
+    static unsigned char bytes[MIB];
+    int status = -1;
+    pid_t child = fork();
+    REQUIRE(child >= 0);
+    if (child == 0)
+        _exit(cuMemcpyHtoD(device, bytes, sizeof bytes) == CUDA_SUCCESS);
+    REQUIRE(waitpid(child, &status, 0) == child);
+    REQUIRE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
+int main(void)
+{
+    pthread_t threads[THREADS];
+    Task tasks[THREADS];
+    CUcontext context = NULL;
+    CUdeviceptr device = 0;
+    open_device();
+    OK(cuCtxGetCurrent(&context));
+    OK(cuMemAlloc(&device, MIB));
+    for (uint64_t i = 0; i < THREADS; i++) {
+        tasks[i] = (Task){.context = context, .seed = i + 1};
+        REQUIRE(pthread_create(&threads[i], NULL, copy, &tasks[i]) == 0);
+    }
+    for (int i = 0; i < FORKS; i++)
+        fork_once(device);
+    for (int i = 0; i < THREADS; i++) {
+        REQUIRE(pthread_join(threads[i], NULL) == 0);
+        printf("thread %d: %016llx\n", i, (unsigned long long)tasks[i].sum);
+    }
+    OK(cuMemFree(device));
+    close_device();
+    return 0;
+}
