@@ -46,7 +46,7 @@ pub(crate) struct Shared {
     /// Tasks that threads leave for the one with the turn.
     pub intake: Arc<Arrivals>,
     /// The turn was handed over to the thread on watch.
-    pub is_handed_over: Arc<AtomicBool>,
+    pub is_handed_over: Arc<hal::primitive::AtomicBool>,
     /// Threads that wait for tasks.
     pub waiting: AtomicU32,
     /// The process that the threads are in.
