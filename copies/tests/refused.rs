@@ -1,54 +1,21 @@
 //! A system that refuses the threads of staging: pageable copies are staged by those that it gives, and left to the
 //! driver where it gives none.
-#![allow(unsafe_code)] // stands before the C library's function; copies are unsafe: the memory outlives them
+#![allow(unsafe_code)] // copies are unsafe: the memory outlives them
 
-use std::cell::Cell;
-use std::ffi::{c_int, c_void};
+#[path = "../../tests/fixtures/refused_threads.rs"]
+mod refused_threads;
+
 use std::sync::Arc;
 
 use hal::{Device, Driver};
 use options::Options;
 use overtake_copies::Overtake;
 use overtake_copies::copy::{Plan, Reason};
+use refused_threads::REFUSED;
 use softgpu::SoftGpu;
 use terms::Priority;
 
 const BYTES: u64 = 3 << 20;
-
-thread_local! {
-    /// The number of the thread, among the next ones that this thread asks for, that the system refuses; 0 for none.
-    static REFUSED: Cell<u32> = const { Cell::new(0) };
-}
-
-type Create = unsafe extern "C" fn(
-    *mut libc::pthread_t,
-    *const libc::pthread_attr_t,
-    extern "C" fn(*mut c_void) -> *mut c_void,
-    *mut c_void,
-) -> c_int;
-
-/// Stands before the C library's function of this name.
-///
-/// # Safety
-/// As for that function.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn pthread_create(
-    thread: *mut libc::pthread_t,
-    attributes: *const libc::pthread_attr_t,
-    body: extern "C" fn(*mut c_void) -> *mut c_void,
-    argument: *mut c_void,
-) -> c_int {
-    let left = REFUSED.get();
-    REFUSED.set(left.saturating_sub(1));
-    if left == 1 {
-        return libc::EAGAIN;
-    }
-    // SAFETY: the name is NUL-terminated, and the C library has a function of this name and type.
-    let next =
-        unsafe { std::mem::transmute::<*mut c_void, Create>(libc::dlsym(libc::RTLD_NEXT, c"pthread_create".as_ptr())) };
-    // SAFETY: passed on to the caller.
-    unsafe { next(thread, attributes, body, argument) }
-}
 
 /// Copies there and back while the system refuses the thread of this number. Returns the plans.
 fn there_and_back(refused: u32) -> [Plan; 2] {

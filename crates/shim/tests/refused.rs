@@ -1,55 +1,22 @@
 //! A system that gives no threads: opening is an error that leaves nothing behind and can be tried again; closing needs
 //! none. One test, because a process has one layer.
-#![allow(unsafe_code)] // stands before the C library's function, and calls through the table
+#![allow(unsafe_code)] // calls through the table
 
+#[path = "../../../tests/fixtures/refused_threads.rs"]
+mod refused_threads;
 #[path = "../../../tests/conformance/watchdog.rs"]
 mod watchdog;
 
-use std::cell::Cell;
-use std::ffi::{CStr, c_int, c_void};
+use std::ffi::{CStr, c_int};
 use std::sync::{Arc, OnceLock};
 
 use hal::{Device, Driver};
 use patience::Patience;
+use refused_threads::REFUSED;
 use shim::Start;
 use softgpu::{Clock, Live, SoftGpu};
 use testkit::patience;
 use watchdog::guarded;
-
-thread_local! {
-    /// The number of the thread, among the next ones that this thread asks for, that the system refuses; 0 for none.
-    static REFUSED: Cell<u32> = const { Cell::new(0) };
-}
-
-type Create = unsafe extern "C" fn(
-    *mut libc::pthread_t,
-    *const libc::pthread_attr_t,
-    extern "C" fn(*mut c_void) -> *mut c_void,
-    *mut c_void,
-) -> c_int;
-
-/// Stands before the C library's function of this name.
-///
-/// # Safety
-/// As for that function.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn pthread_create(
-    thread: *mut libc::pthread_t,
-    attributes: *const libc::pthread_attr_t,
-    body: extern "C" fn(*mut c_void) -> *mut c_void,
-    argument: *mut c_void,
-) -> c_int {
-    let left = REFUSED.get();
-    REFUSED.set(left.saturating_sub(1));
-    if left == 1 {
-        return libc::EAGAIN;
-    }
-    // SAFETY: the name is NUL-terminated, and the C library has a function of this name and type.
-    let next =
-        unsafe { std::mem::transmute::<*mut c_void, Create>(libc::dlsym(libc::RTLD_NEXT, c"pthread_create".as_ptr())) };
-    // SAFETY: passed on to the caller.
-    unsafe { next(thread, attributes, body, argument) }
-}
 
 fn gpu() -> &'static SoftGpu {
     static GPU: OnceLock<SoftGpu> = OnceLock::new();
