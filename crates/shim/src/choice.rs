@@ -48,7 +48,7 @@ impl Process {
             Automatic::Size => Rank::First,
             Automatic::Demand => {
                 let rank = adopted.demand.charge(Rule::new(options.demand), adopted.copies.now(), bytes);
-                self.ranked.count(rank, bytes);
+                self.ranked.of(rank).add(bytes);
                 rank
             }
         };

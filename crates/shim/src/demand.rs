@@ -14,6 +14,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use hal::Nanos;
 
+use crate::tally::Tally;
+
 /// The greatest charge, in bursts. It is the longest that a busy stream is remembered.
 const BURSTS_MAX: u64 = 4;
 
@@ -116,34 +118,17 @@ impl Meter {
 /// The copies that the rule has ranked.
 #[derive(Debug, Default)]
 pub(crate) struct Ranked {
-    first: Class,
-    bulk: Class,
-}
-
-#[derive(Debug, Default)]
-struct Class {
-    copies: AtomicU64,
-    bytes: AtomicU64,
+    first: Tally,
+    bulk: Tally,
 }
 
 impl Ranked {
-    fn class(&self, rank: Rank) -> &Class {
+    /// The copies of a rank.
+    pub(crate) fn of(&self, rank: Rank) -> &Tally {
         match rank {
             Rank::First => &self.first,
             Rank::Bulk => &self.bulk,
         }
-    }
-
-    pub(crate) fn count(&self, rank: Rank, bytes: u64) {
-        let class = self.class(rank);
-        class.copies.fetch_add(1, Ordering::Relaxed);
-        class.bytes.fetch_add(bytes, Ordering::Relaxed);
-    }
-
-    /// Copies and bytes of a rank.
-    pub(crate) fn of(&self, rank: Rank) -> (u64, u64) {
-        let class = self.class(rank);
-        (class.copies.load(Ordering::Relaxed), class.bytes.load(Ordering::Relaxed))
     }
 }
 

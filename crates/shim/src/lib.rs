@@ -8,7 +8,7 @@
 //! | `contexts.rs`, `context.rs` | the CUDA contexts: opened when made, closed before the program destroys them |
 //! | `lease.rs` | the owner of a context's layer, and the leases of threads that use it |
 //! | `streams.rs`, `thread.rs` | the streams that have copied, and the notice that a thread has ended |
-//! | `passed.rs` | counts of copies that no context's layer has seen, by reason |
+//! | `passed.rs`, `tally.rs` | counts of copies that no context's layer has seen, by reason |
 //! | `choice.rs`, `rules.rs`, `demand.rs`, `settings.rs`, `witness.rs` | the priority of a copy |
 //! | `report.rs`, `trace.rs` | report and trace, as files |
 //! | `verdict.rs` | the summary of a report, in words |
@@ -37,6 +37,7 @@ mod rules;
 pub mod settings;
 mod streams;
 pub mod table;
+mod tally;
 mod thread;
 mod trace;
 mod trouble;

@@ -1,7 +1,7 @@
 //! Counts of copies that went to the driver before they reached the layer of a context, by reason. Together with the
 //! counts of the contexts they account for every copy of the program.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use crate::tally::Tally;
 
 /// The reason why a copy came to no layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,27 +49,19 @@ impl Passed {
     }
 }
 
-struct Class {
-    copies: AtomicU64,
-    bytes: AtomicU64,
-}
-
 // Not in the process's state: copies are counted before that exists, and after its end.
-static CLASSES: [Class; ALL.len()] =
-    [const { Class { copies: AtomicU64::new(0), bytes: AtomicU64::new(0) } }; ALL.len()];
+static TALLIES: [Tally; ALL.len()] = [const { Tally::new() }; ALL.len()];
 
 /// Counts a copy that was passed on; `bytes` is 0 if they are not known. Neither allocates nor locks.
 pub fn passed_on(reason: Passed, bytes: u64) {
-    let class = &CLASSES[reason as usize];
-    class.copies.fetch_add(1, Ordering::Relaxed);
-    class.bytes.fetch_add(bytes, Ordering::Relaxed);
+    TALLIES[reason as usize].add(bytes);
 }
 
 /// The reasons with copies, the number of those, and their bytes.
 pub(crate) fn list() -> impl Iterator<Item = (&'static str, u64, u64)> {
     let of = |reason: Passed| {
-        let class = &CLASSES[reason as usize];
-        (reason.name(), class.copies.load(Ordering::Relaxed), class.bytes.load(Ordering::Relaxed))
+        let (copies, bytes) = TALLIES[reason as usize].sum();
+        (reason.name(), copies, bytes)
     };
     ALL.into_iter().map(of).filter(|(_, copies, _)| *copies > 0)
 }

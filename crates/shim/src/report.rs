@@ -61,7 +61,7 @@ struct Automatic {
 impl Automatic {
     fn of(process: &Process) -> Automatic {
         let class = |rank| {
-            let (copies, bytes) = process.ranked.of(rank);
+            let (copies, bytes) = process.ranked.of(rank).sum();
             Class { copies, bytes }
         };
         let rule = process.settings.options.automatic.name();
