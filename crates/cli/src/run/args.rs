@@ -3,8 +3,10 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use clap::builder::PossibleValuesParser;
 use clap::{Args, ValueEnum};
 use overtake::Options;
+use overtake::options::Automatic;
 
 const AFTER_HELP: &str = "\
 Examples:
@@ -44,8 +46,8 @@ pub struct RunArguments {
     #[arg(long, value_enum, default_value_t = Deployment::Preload, value_name = "WAY")]
     pub deployment: Deployment,
     /// The rule for copies to which neither the program, nor a rule, nor their stream gives a priority (default size).
-    #[arg(long, value_enum, value_name = "RULE")]
-    pub automatic: Option<Automatic>,
+    #[arg(long, value_parser = PossibleValuesParser::new(Automatic::ALL.map(Automatic::name)), value_name = "RULE")]
+    pub automatic: Option<String>,
     /// Copies of at least this size are bulk by `--automatic size` (default 1M).
     #[arg(long, value_parser = size, value_name = "SIZE")]
     pub bulk_bytes_min: Option<String>,
@@ -79,28 +81,6 @@ impl RunArguments {
     /// Whether a report must be written when the program has ended.
     pub fn wants_reports(&self) -> bool {
         self.report || self.json.is_some() || self.trace.is_some()
-    }
-}
-
-/// The rule for copies to which nothing else gives a priority.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Automatic {
-    /// Large copies are bulk, small ones come first.
-    Size,
-    /// Copies of streams that keep the link busy are bulk, those of others come first.
-    Demand,
-    /// None: such copies are left alone.
-    Off,
-}
-
-impl Automatic {
-    /// The value of the option.
-    pub fn name(self) -> &'static str {
-        match self {
-            Automatic::Size => "size",
-            Automatic::Demand => "demand",
-            Automatic::Off => "off",
-        }
     }
 }
 

@@ -84,8 +84,8 @@ pub fn settings(run: &RunArguments) -> Result<Changes> {
             changes.insert(name.to_owned(), readable(path)?.into_os_string());
         }
     }
-    if let Some(rule) = run.automatic {
-        changes.insert("OVERTAKE_AUTOMATIC".to_owned(), rule.name().into());
+    if let Some(rule) = &run.automatic {
+        changes.insert("OVERTAKE_AUTOMATIC".to_owned(), rule.into());
     }
     if let Some(size) = &run.bulk_bytes_min {
         changes.insert("OVERTAKE_BULK_BYTES_MIN".to_owned(), size.into());
@@ -145,7 +145,7 @@ pub fn warnings(run: &RunArguments, lookup: Lookup<'_>) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::args::{Automatic, Deployment, Setting};
+    use crate::run::args::{Deployment, Setting};
 
     fn nothing(_: &str) -> Option<OsString> {
         None
@@ -194,7 +194,7 @@ mod tests {
     fn options_become_variables() {
         let settings_of = |name: &str, value: &str| Setting { name: name.to_owned(), value: value.to_owned() };
         let mut run = arguments();
-        run.automatic = Some(Automatic::Demand);
+        run.automatic = Some("demand".to_owned());
         run.bulk_bytes_min = Some("4M".to_owned());
         run.settings = vec![settings_of("max_blocking_us", "10"), settings_of("max_blocking_us", "30")];
         let changes = settings(&run).unwrap();
