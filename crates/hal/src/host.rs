@@ -40,7 +40,8 @@ pub trait Host: Send + Sync {
 
     /// Waits until `condition` holds or `deadline` has passed. The condition is evaluated any number of times, also by
     /// other threads in the middle of their own calls. It may read memory and atomics, but must not call the driver or
-    /// the host, and must not take a lock that any thread holds during such a call.
+    /// the host, and must not take a lock that any thread holds during such a call. Where time is not virtual, the
+    /// calling thread alone evaluates it, without a lock of the host's, and it may do all that the thread may.
     fn wait_until(&self, deadline: Option<Nanos>, condition: &mut (dyn FnMut() -> bool + Send)) -> Wait;
 
     /// The calling thread has copied so many bytes from memory to memory. Where time is virtual, they take a while.
