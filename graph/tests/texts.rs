@@ -39,6 +39,22 @@ fn a_text_is_read_with_names_ranges_sizes_and_repetitions() {
 }
 
 #[test]
+fn priorities_are_read_and_inherited() {
+    let text = "a(x) b(x const, y) c(x const, z) priority 3 d(y) priority(z const) priority 9 !y priority 2 !z e(w)";
+    let program = Program::parse(text).unwrap();
+    let own: Vec<u8> = program.computations.iter().map(|one| one.priority.get()).collect();
+    assert_eq!(own, [1, 1, 3, 1, 9, 2, 1, 1], "the fifth is called so");
+    let plan = program.plan(&Policies::default(), 1).unwrap();
+    let all: Vec<u8> = plan.steps.iter().map(|step| step.priority.get()).collect();
+    assert_eq!(all, [9, 2, 9, 2, 9, 2, 1, 1]);
+    let told = [0, 3, 4, 7].map(|number| plan.priority(&program, number));
+    assert_eq!(told[0].as_deref(), Some("priority 9 inherited"));
+    assert_eq!(told[1].as_deref(), Some("priority 2 inherited"));
+    assert_eq!((told[2].as_deref(), told[3].as_deref()), (Some("priority 9"), None));
+    assert!(plan.dot(&program).contains("0: a\\nstream 0\\npriority 9 inherited"), "{}", plan.dot(&program));
+}
+
+#[test]
 fn a_repetition_of_nothing_and_of_no_times_is_none() {
     assert_eq!(Program::parse("repeat 0 { (a) (b) } (c)").unwrap().computations.len(), 1);
     assert_eq!(Program::parse("repeat 1000000000 { } (c)").unwrap().computations.len(), 1);
@@ -56,6 +72,8 @@ fn every_fault_has_its_line_and_its_cure() {
         ("size 8\n(a)\n(a[4..9])", 3, "which has 8 bytes"),
         ("size 8 (a[5..4])", 1, "the range is none"),
         ("(a[5])", 1, "a range has two ends"),
+        ("(a) priority 0", 1, "a priority is missing: write priority NUMBER"),
+        ("(a)\n!b priority 33", 2, "a priority is missing"),
         ("(a))", 1, "\")\" stands where ( has to"),
         ("(a) }", 1, "a block ends here"),
         ("repeat 2 {\n(a)", 2, "the end stands where } has to"),

@@ -49,6 +49,37 @@ fn every_plan_is_as_its_file_says() {
     assert!(count >= 235, "{count}");
 }
 
+#[test]
+fn a_figure_shows_lanes_order_transfers_and_priorities() {
+    let here = Folder::new("dag-figure");
+    let text = "fork: size 8K\nup(a) b(b)\nsum(a, b[0..4K] const) priority 5\n!b const !a const !a const";
+    std::fs::write(here.path().join("fork.txt"), text).unwrap();
+    let arguments = ["fork.txt", "--policy", "round-robin,disjoint", "--devices", "2", "--svg", "p.svg"];
+    succeed(&here, &[&["dag", "plan"], &arguments[..]].concat(), &[]);
+    let svg = std::fs::read_to_string(here.path().join("p.svg")).unwrap();
+    for text in [
+        ">The plan of fork<",
+        ">host<",
+        ">device 0, stream 0<",
+        ">device 1, stream 1<",
+        ">0: up<",
+        ">priority 5 inherited<",
+        ">priority 5<",
+        ">b: 1 to 0, 4 KiB<",
+        ">a: host to 0, 8 KiB<",
+        ">4: !a const<",
+    ] {
+        assert!(svg.contains(text), "{text} is not in\n{svg}");
+    }
+    assert!(!svg.contains(">5: "), "an access of bytes that the host has is no node: {svg}");
+    assert_eq!(svg.matches("<circle").count(), 4, "an end of each edge: {svg}");
+    let told: Value = serde_json::from_str(&succeed(&here, &["dag", "plan", "--json", "fork.txt"], &[]).0).unwrap();
+    let of =
+        |key: &str| told["computations"].as_array().unwrap().iter().map(|one| one[key].clone()).collect::<Vec<_>>();
+    assert_eq!(of("priority"), [5, 5, 5, 1, 1, 1]);
+    assert_eq!(of("is_priority_inherited"), [true, true, false, false, false, false]);
+}
+
 fn complaint(here: &Folder, arguments: &[&str]) -> String {
     let output = overtake(here, &[&["dag", "plan"], arguments].concat(), &[]);
     assert_eq!(output.status.code(), Some(1), "{}", text(&output.stdout));

@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use terms::Priority;
+
 use super::program::Program;
 use super::step::Plan;
 use crate::devices::Location;
@@ -37,6 +39,14 @@ impl Plan {
         text + "}\n"
     }
 
+    /// The priority of a computation in words, if it is not the lowest.
+    #[must_use]
+    pub fn priority(&self, program: &Program, number: usize) -> Option<String> {
+        let (own, priority) = (program.computations[number].priority, self.steps[number].priority);
+        let inherited = if priority > own { " inherited" } else { "" };
+        (priority > Priority::LOWEST).then(|| format!("priority {priority}{inherited}"))
+    }
+
     /// The number, the label, the stream and the transfers of a computation, a line each.
     fn label(&self, program: &Program, number: usize) -> String {
         let (step, computation) = (&self.steps[number], &program.computations[number]);
@@ -44,6 +54,9 @@ impl Plan {
         let mut label = format!("{number}: {name}");
         if let Some(stream) = step.stream {
             let _ = write!(label, "\nstream {stream}");
+        }
+        if let Some(priority) = self.priority(program, number) {
+            let _ = write!(label, "\n{priority}");
         }
         for moved in &step.transfers {
             let array = &program.arrays[moved.array].name;

@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use terms::{Priorities, Priority};
+
 use super::fault::Fault;
 use super::program::{Argument, Array, Computation, Program};
 use super::words::{Word, is_name, words};
@@ -201,9 +203,24 @@ impl<'a> Parser<'a> {
             return Err(self.fault("there are more than 1000000 computations: repeat less"));
         }
         let label = self.replaced(label);
-        self.program.computations.push(Computation { label, line, is_host, arguments: Vec::new() });
+        let priority = self.priority()?;
+        self.program.computations.push(Computation { label, line, is_host, priority, arguments: Vec::new() });
         self.arguments.push(arguments);
         Ok(())
+    }
+
+    /// The priority behind a computation, if it has one. A label may be called so too.
+    fn priority(&mut self) -> Result<Priority, Fault> {
+        let next = self.words.get(self.at + 1).map(|word| word.text);
+        if self.peek() != Some("priority") || next == Some("(") {
+            return Ok(Priority::LOWEST);
+        }
+        self.at += 1;
+        let number = self.peek().and_then(|word| word.parse().ok()).filter(|number| *number <= Priorities::MAX);
+        let fault = || self.fault("a priority is missing: write priority NUMBER, from 1 up to 32, the most urgent");
+        let priority = number.and_then(Priority::new).ok_or_else(fault)?;
+        self.at += 1;
+        Ok(priority)
     }
 
     fn argument(&mut self, cure: &str) -> Result<Raw<'a>, Fault> {

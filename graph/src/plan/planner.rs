@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
+use terms::Priorities;
+
 use super::fault::Fault;
 use super::policies::Policies;
 use super::program::{Argument, Computation, Program};
@@ -56,8 +58,9 @@ impl Program {
             return Err(no_line(message));
         }
         let room = u32::try_from(self.computations.len() + 1).unwrap_or(u32::MAX - 1);
-        let options =
-            Options { inference: policies.inference(), nodes_max: room, edges_max: u32::MAX - 1, ..Options::default() };
+        let priorities = Priorities::new(Priorities::MAX).expect("the most that there may be");
+        let inference = policies.inference();
+        let options = Options { inference, priorities, nodes_max: room, edges_max: u32::MAX - 1, ..Options::default() };
         let mut graph = Graph::new(options).map_err(|refused| no_line(refused.to_string()))?;
         let start = |array: &super::program::Array| Spans::new(array.bytes, Locations::only(Location::Host));
         let mut device = Selector::new(selection, devices);
@@ -88,7 +91,14 @@ impl Program {
 }
 
 impl Planner<'_> {
-    fn finish(self) -> Plan {
+    fn finish(mut self) -> Plan {
+        // Those after a computation stand behind it, so theirs are known.
+        for number in (0..self.steps.len()).rev() {
+            let priority = self.steps[number].priority;
+            for parent in self.steps[number].parents.clone() {
+                self.steps[parent].priority = self.steps[parent].priority.max(priority);
+            }
+        }
         let mut totals = Totals { frontier: self.graph.frontier().len(), ..Totals::default() };
         let streams = self.streams.devices();
         totals.streams = streams.len();
@@ -104,7 +114,8 @@ impl Planner<'_> {
             mode: argument.mode,
         };
         let accesses: Vec<Access> = computation.arguments.iter().map(access).collect();
-        let spec = Spec { kind: Kind::Light, name: &computation.label, ..Spec::default() };
+        let Computation { label, priority, .. } = computation;
+        let spec = Spec { kind: Kind::Light, name: label, priority: *priority, ..Spec::default() };
         let node = self.graph.append_using(&spec, &accesses).map_err(|refused| refused.to_string())?;
         let mut parents = Vec::new();
         self.graph.predecessors(node, |before| parents.extend(self.numbers.get(&before)));
@@ -138,7 +149,8 @@ impl Planner<'_> {
         let at = Location::Device(self.streams.device(stream));
         let joins = parents.iter().filter(|parent| self.steps[**parent].stream != Some(stream)).count() as u32;
         let transfers = self.transfer(computation, at);
-        Ok(Step { at, stream: Some(stream), parents, joins, transfers, is_skipped: false })
+        let priority = computation.priority;
+        Ok(Step { at, stream: Some(stream), parents, joins, priority, transfers, is_skipped: false })
     }
 
     fn choose(&mut self, parents: &[usize], uses: &[Use]) -> Result<Choice, Unplaced> {
@@ -207,12 +219,13 @@ impl Planner<'_> {
 
     /// An access of the host.
     fn access(&mut self, computation: &Computation) -> Result<Step, String> {
-        let at = Location::Host;
+        let (at, priority) = (Location::Host, computation.priority);
         if computation.arguments.iter().all(|argument| self.may_skip(argument)) {
             self.has_ended.push(true);
             self.is_taken.push(false);
             self.before.push(None);
-            return Ok(Step { at, stream: None, parents: vec![], joins: 0, transfers: vec![], is_skipped: true });
+            let (parents, transfers) = (Vec::new(), Vec::new());
+            return Ok(Step { at, stream: None, parents, joins: 0, priority, transfers, is_skipped: true });
         }
         let parents = self.append(computation)?;
         if self.policies.is_grcuda {
@@ -223,7 +236,7 @@ impl Planner<'_> {
         self.has_ended[self.steps.len()] = true;
         self.tell_ends();
         let transfers = self.transfer(computation, at);
-        Ok(Step { at, stream: None, parents, joins: 0, transfers, is_skipped: false })
+        Ok(Step { at, stream: None, parents, joins: 0, priority, transfers, is_skipped: false })
     }
 
     /// The host needs no node to read bytes that it has, and none to write bytes that only it has (GR-07).

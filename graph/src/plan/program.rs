@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use terms::Priority;
+
 use crate::data::Mode;
 
 /// An array.
@@ -33,6 +35,8 @@ pub struct Computation {
     pub line: usize,
     /// The host does it, and waits for it.
     pub is_host: bool,
+    /// Its own priority. Those that it comes after inherit it.
+    pub priority: Priority,
     /// Its arguments, in their order.
     pub arguments: Vec<Argument>,
 }

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use terms::Priority;
+
 use crate::devices::Location;
 
 /// A transfer.
@@ -36,6 +38,8 @@ pub struct Step {
     pub parents: Vec<usize>,
     /// Those of them in other streams, whose ends its stream waits for. None of the host, which waits itself.
     pub joins: u32,
+    /// Its priority, and that of its transfers: the highest of its own and of those that come after it.
+    pub priority: Priority,
     /// The transfers before it.
     pub transfers: Vec<Moved>,
     /// An access of the host that needs nothing, and so is no node (GR-07).

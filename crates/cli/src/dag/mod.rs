@@ -1,5 +1,6 @@
 //! `overtake dag`: graphs of computations, without a driver.
 
+mod figure;
 mod present;
 
 use std::path::{Path, PathBuf};
@@ -50,6 +51,9 @@ struct PlanArguments {
     /// Write a picture for Graphviz's `dot` to this file.
     #[arg(long, value_name = "FILE")]
     dot: Option<PathBuf>,
+    /// Write a figure to this file: lanes, devices, order, transfers, and priorities, inherited ones marked.
+    #[arg(long, value_name = "FILE")]
+    svg: Option<PathBuf>,
     /// Print JSON.
     #[arg(long)]
     json: bool,
@@ -74,6 +78,9 @@ pub fn run(arguments: &DagArguments) -> Result<()> {
         output::write_file(file, &plan.dot(&program))?;
     }
     let report = Report { program: &program, policies: policies.names(), devices: arguments.devices, plan: &plan };
+    if let Some(file) = &arguments.svg {
+        output::write_file(file, &figure::of(&report).to_svg())?;
+    }
     if arguments.json { output::print_json(&report.json()) } else { output::print(&report.text()) }
 }
 

@@ -35,6 +35,8 @@ struct JsonStep<'a> {
     stream: Option<u32>,
     parents: &'a [usize],
     joins: u32,
+    priority: u8,
+    is_priority_inherited: bool,
     is_skipped: bool,
     transfers: Vec<JsonMoved<'a>>,
 }
@@ -87,6 +89,8 @@ impl Report<'_> {
             stream: step.stream,
             parents: &self.plan.steps[number].parents,
             joins: step.joins,
+            priority: step.priority.get(),
+            is_priority_inherited: step.priority > self.program.computations[number].priority,
             is_skipped: step.is_skipped,
             transfers: step.transfers.iter().map(moved).collect(),
         };

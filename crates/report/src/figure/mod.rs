@@ -6,6 +6,7 @@ mod heading;
 mod latency;
 mod latency_text;
 mod legend;
+mod plan;
 mod ranges;
 mod scale;
 mod scatter;
@@ -13,6 +14,7 @@ mod timeline;
 mod timeline_text;
 
 pub use latency::{Gap, LatencyFigure, Panel, Series};
+pub use plan::{PlanFigure, Work};
 pub use ranges::{RangeFigure, RangePanel, RangeRow};
 pub use scatter::{Cloud, Dot, Scatter, ScatterPanel};
 pub use timeline::{Lane, Mark, Span, Steps, Timeline};
