@@ -62,6 +62,7 @@ mod refused;
 mod reserve;
 mod room;
 mod submit;
+mod template;
 
 pub use data::{Access, DataId, Fetch, Mode, Needs, Progress, Span, Spans, Validity};
 pub use devices::{
@@ -74,4 +75,5 @@ pub use graph::{Graph, Statistics};
 pub use node::{Cause, Kind, Mark, NodeId, Point, Spec, Stage};
 pub use options::{Inference, LANES_MAX, Options, Order};
 pub use refused::{Label, Refused};
+pub use template::{Replay, Template};
 pub use terms::{Direction, Priorities, Priority};

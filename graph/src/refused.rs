@@ -73,6 +73,13 @@ pub enum Refused {
         /// That task.
         task: Label,
     },
+    /// A task of a template comes after one that has not been added before it.
+    NotRecorded {
+        /// The name of the task, or nothing.
+        task: String,
+        /// The number of the other one.
+        step: usize,
+    },
     /// A use of data that is not possible.
     Data {
         /// The name of the new task, or nothing.
@@ -122,6 +129,9 @@ impl fmt::Display for Refused {
                 write!(f, "task {task} has no reference left to release: release each reference once")
             }
             Refused::NameTaken { task } => write!(f, "there is a task {task} already: choose another name"),
+            Refused::NotRecorded { task, step } => {
+                write!(f, "task \"{task}\" of a template comes after step {step}, which is none: add that one first")
+            }
             Refused::Data { task, fault } if task.is_empty() => write!(f, "the use of data is refused: {fault}"),
             Refused::Data { task, fault } => write!(f, "task \"{task}\" is refused: {fault}"),
             Refused::NotRunning { task } => write!(f, "task {task} is not being run, and is reported to have been"),

@@ -173,7 +173,7 @@ impl Graph {
 
     /// Whether a node may be made of this, and the priority that it begins with: PhysX sees none.
     #[inline]
-    fn admit(&self, spec: &Spec<'_>) -> Result<Priority, Refused> {
+    pub(crate) fn admit(&self, spec: &Spec<'_>) -> Result<Priority, Refused> {
         let is_usual = self.is_usual && self.options.priorities.contains(spec.priority);
         if is_usual { Ok(spec.priority) } else { self.examine(spec) }
     }
@@ -199,7 +199,7 @@ impl Graph {
     }
 
     #[inline]
-    fn make_room(&self, nodes: u32, edges: usize) -> Result<(), Refused> {
+    pub(crate) fn make_room(&self, nodes: u32, edges: usize) -> Result<(), Refused> {
         let has_room = nodes <= self.nodes.room() && edges <= self.edges.room() as usize;
         if has_room { Ok(()) } else { Err(Refused::WouldBlock) }
     }

@@ -25,6 +25,11 @@ fn make(model: &mut Model, (what, one, other, third, fourth): Move) {
     let pick = |number: u16| usize::from(number) % tasks;
     match what % 32 {
         16 if tasks > 0 => model.break_down(pick(one)),
+        17 => {
+            let stretch = stretch(one, other);
+            let after = if tasks == 0 || third % 3 == 0 { vec![] } else { vec![pick(one); usize::from(third % 3)] };
+            model.replay(&stretch, &after, priority(fourth / 8), fourth & 4 != 0);
+        }
         0..=4 | 18..=20 => {
             let after: Vec<usize> = match (tasks, third % 4) {
                 (0, _) | (_, 0) => vec![],
@@ -53,6 +58,22 @@ fn make(model: &mut Model, (what, one, other, third, fourth): Move) {
         _ => model.report(usize::from(third) % model.lanes()),
     }
     model.settle();
+}
+
+/// Up to eight tasks, of these bits: each comes after up to two of those before it.
+fn stretch(bits: u16, more: u16) -> Vec<(Wish, Vec<usize>)> {
+    let wish = |number: usize| {
+        let bits = usize::from(bits.rotate_left(3 * number as u32) ^ more.rotate_right(5 * number as u32));
+        let kind = kind((bits & 0xff) as u8);
+        let turns = if kind.is_device() && bits & 0x300 == 0 { 2 } else { 1 };
+        let fails = bits & 0xf00 == 0xf00;
+        let wish = Wish { kind, priority: priority((bits >> 4) as u8), turns, is_held: false, fails };
+        let mut after: Vec<usize> = [bits >> 3, bits >> 6].map(|bits| bits % (number + 1)).to_vec();
+        after.retain(|first| *first < number);
+        after.dedup();
+        (wish, after)
+    };
+    (0..usize::from(more % 9)).map(wish).collect()
 }
 
 fn moves(most: usize) -> impl Strategy<Value = Vec<Move>> {

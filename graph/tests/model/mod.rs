@@ -1,5 +1,7 @@
 //! A caller of the graph and a device, both simple, and beside them an oracle that knows all edges and no more.
 
+mod replay;
+
 use std::collections::VecDeque;
 use std::num::NonZeroU32;
 

@@ -50,12 +50,14 @@ const CHANNEL: f64 = 26.0;
 const AIR: f64 = 6.0;
 const TRACKS: usize = 5;
 
+/// An edge: the indices of its two ends, and its corners.
+type Way = (usize, usize, Vec<(f64, f64)>);
+
 /// Boxes and edges in their places.
 #[derive(Clone, Debug, PartialEq)]
 struct Layout {
     boxes: Vec<Area>,
-    /// The corners of each edge, with the indices of its two ends.
-    edges: Vec<(usize, usize, Vec<(f64, f64)>)>,
+    edges: Vec<Way>,
     /// The upper ends of the lanes, and the lower end of the last one.
     lane_tops: Vec<f64>,
     left: f64,
@@ -107,7 +109,7 @@ impl PlanFigure {
     }
 
     /// An edge goes straight to the next column of its lane, else through the gutters and above the boxes of a lane.
-    fn edges(&self, boxes: &[Area], columns: &[usize], lane_tops: &[f64]) -> Vec<(usize, usize, Vec<(f64, f64)>)> {
+    fn edges(&self, boxes: &[Area], columns: &[usize], lane_tops: &[f64]) -> Vec<Way> {
         let mut edges = Vec::new();
         for (child, work) in self.works.iter().enumerate() {
             for parent in work.parents.iter().copied() {
