@@ -352,6 +352,7 @@ fn bulk_gives_way_to_urgent_tasks_and_to_nothing_else() {
         };
         assert!(share("before urgent tasks") > 0.99 && share("after urgent tasks") > 0.99, "{run}");
         assert!(share("beside urgent tasks") < 0.98, "urgent tasks cost bulk something: {run}");
+        assert!((0.99..1.01).contains(&share("raw again")), "the control: {run}");
     }
 }
 

@@ -66,13 +66,17 @@ impl Yard {
 
     /// Bulk in a stream of its own: through the layer if that is open. Its word counts from 0.
     pub fn bulk(&mut self, cargo: Cargo, cuda_priority: i32) -> Result<Arc<dyn Flow>> {
+        let Some(overtake) = self.overtake.clone() else { return self.plain(cargo, cuda_priority) };
         let stream = self.stream(cuda_priority)?;
-        let flow: Arc<dyn Flow> = match &self.overtake {
-            Some(overtake) => {
-                Arc::new(Through { adopted: self.ground.adopt(overtake, stream, Priority::LOWEST)?, cargo })
-            }
-            None => Arc::new(Plain { ground: Arc::clone(&self.ground), cargo, stream }),
-        };
+        let flow = Arc::new(Through { adopted: self.ground.adopt(&overtake, stream, Priority::LOWEST)?, cargo });
+        flow.reset();
+        Ok(flow)
+    }
+
+    /// The same past the layer.
+    pub fn plain(&mut self, cargo: Cargo, cuda_priority: i32) -> Result<Arc<dyn Flow>> {
+        let stream = self.stream(cuda_priority)?;
+        let flow = Arc::new(Plain { ground: Arc::clone(&self.ground), cargo, stream });
         flow.reset();
         Ok(flow)
     }

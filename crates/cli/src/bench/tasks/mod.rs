@@ -73,7 +73,7 @@ fn slices(part: TasksPart) -> usize {
     match part {
         TasksPart::Chains => chains::METHODS.len(),
         TasksPart::Ends => ends::PLACES.len(),
-        TasksPart::Arming => 2 * arming::PHASES.len(),
+        TasksPart::Arming => 2 * arming::SLICES,
     }
 }
 
