@@ -12,7 +12,7 @@
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 libraries=$(realpath "${1:-$here/../target/release}")
-start_limit=1500000 call_limit=530
+start_limit=1500000 call_limit=517
 for file in libovertake_preload.so libcuda.so; do
   [ -e "$libraries/$file" ] || {
     echo "no $file in $libraries: cargo build --release -p overtake-preload -p overtake-softgpu-libcuda" >&2

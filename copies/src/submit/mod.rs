@@ -29,7 +29,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use hal::Result;
-use terms::Priority;
+use terms::{Direction, Priority};
 
 use crate::cargo::Cargo;
 use crate::decide::{Company, Decision, Known, Plan, Question, Reason, Setback, decide};
@@ -80,17 +80,32 @@ pub(crate) unsafe fn submit_all(
     }
 }
 
-/// Whether a copy would go natively because it is alone.
+/// Whether a copy would go natively because it is alone. The usual case makes no call, and so needs few registers.
+#[inline(always)]
 pub(crate) fn is_alone(stream: &Arc<StreamState>, request: &Request, priority: Priority) -> bool {
+    let asked = Asked { priority, ..Asked::new(stream, Cargo::One(request), None) };
+    let is_small_line = |direction| request.shape.is_linear() && asked.cargo.is_inlined(direction);
+    let is_usual = |direction: &Direction| {
+        asked.inner().options.manages(*direction)
+            && (stream.is_settled(*direction, priority) || is_small_line(*direction))
+    };
+    let usual = request.direction().filter(is_usual);
+    match usual.filter(|_| asked.inner().all_may_go_at_once) {
+        Some(direction) => asked.is_alone_in(stream.bounds_with(direction, priority)),
+        None => is_alone_anywhere(stream, request, priority),
+    }
+}
+
+#[cold]
+#[inline(never)]
+fn is_alone_anywhere(stream: &Arc<StreamState>, request: &Request, priority: Priority) -> bool {
     let asked = Asked { priority, ..Asked::new(stream, Cargo::One(request), None) };
     let direction = request.direction();
     // A copy that never meets an engine is never announced, and need not be.
     let is_inlined = || direction.is_some_and(|direction| asked.cargo.is_inlined(direction));
-    if !asked.may_go_at_once() || (!asked.is_settled(direction) && !is_inlined()) {
-        return false;
-    }
-    let known = Known { company: Some(asked.company(direction)), ..asked.known_at_once() };
-    decide(&known) == Decision::Go(Plan::Native(Reason::Alone))
+    asked.may_go_at_once()
+        && (asked.is_settled(direction) || is_inlined())
+        && asked.is_alone_in(asked.company(direction))
 }
 
 /// Has the driver make a copy that the layer does not judge, by the caller's own call.
@@ -105,6 +120,13 @@ pub(crate) fn as_it_is(
 }
 
 impl Asked<'_> {
+    /// Whether the copy would go natively in this company.
+    #[inline(always)]
+    fn is_alone_in(&self, company: Company) -> bool {
+        let known = Known { company: Some(company), ..self.known_at_once() };
+        decide(&known) == Decision::Go(Plan::Native(Reason::Alone))
+    }
+
     /// Submits a copy that is alone, or urgent and covered by a ticket of its stream, before the driver is asked about
     /// it. For an urgent copy that no ticket covers, returns its company.
     ///

@@ -64,17 +64,20 @@ pub fn of_option(name: &str) -> String {
 
 /// Messages about unknown variables that begin like ours.
 pub fn unknown(names: impl IntoIterator<Item = String>) -> Vec<String> {
+    let ours: Vec<String> = names.into_iter().filter(|name| name.starts_with(PREFIX)).collect();
+    // Most processes have none, and start sooner without the list of those that are known.
+    if ours.is_empty() {
+        return Vec::new();
+    }
     let options: Vec<String> = TUNABLES.iter().map(|tunable| of_option(tunable.name)).collect();
     let known: Vec<&str> =
         VARIABLES.iter().map(|variable| variable.name).chain(options.iter().map(String::as_str)).collect();
-    let is_unknown = |name: &String| {
-        name.starts_with(PREFIX) && !known.contains(&name.as_str()) && !OF_THE_PROJECT.contains(&name.as_str())
-    };
+    let is_unknown = |name: &String| !known.contains(&name.as_str()) && !OF_THE_PROJECT.contains(&name.as_str());
     let say = |name: String| match nearest(&name, known.iter().copied()) {
         Some(near) => format!("{name} means nothing to overtake, and has no effect: is it {near}?"),
         None => format!("{name} means nothing to overtake, and has no effect: `overtake options` lists those that do"),
     };
-    let mut unknown: Vec<String> = names.into_iter().filter(is_unknown).map(say).collect();
+    let mut unknown: Vec<String> = ours.into_iter().filter(is_unknown).map(say).collect();
     unknown.sort();
     unknown
 }
