@@ -23,23 +23,23 @@ impl Graph {
         };
         match first {
             Some(first) => self.append_running_behind(spec, first),
-            None => self.append_running_first(spec.kind, spec.priority, spec.name),
+            None => self.append_running_first(spec.kind, spec.priority, spec.name, spec.device),
         }
     }
 
     /// Behind a node that is launched, in its strand. No other node waits for that one, and it is as urgent.
     #[inline(always)] // to call it would be a fifth of the cost of a task
     fn append_running_behind(&mut self, spec: &Spec<'_>, first: u32) -> Option<(NodeId, u8)> {
-        let Spec { kind, priority, name, .. } = *spec;
+        let Spec { kind, priority, name, device, .. } = *spec;
         let (node, number) = (self.nodes.free(), self.nodes.made());
         let Ok([before, slot]) = self.nodes.slots().get_disjoint_mut([first, node].map(|it| it as usize)) else {
-            return self.append_running_in_new_slot(kind, priority, name, first);
+            return self.append_running_in_new_slot(kind, priority, name, device, first);
         };
-        if !self.lanes.goes_on(before, priority) {
+        if !self.lanes.goes_on(before, device, priority) {
             return None;
         }
         self.lanes.hold(before.strand);
-        slot.begin(&Spec { kind, priority, ..Spec::default() }, priority);
+        slot.begin(&Spec { kind, priority, device, ..Spec::default() }, priority);
         slot.run(priority);
         slot.number = number;
         before.hand_on(slot);
@@ -61,21 +61,22 @@ impl Graph {
         kind: Kind,
         priority: Priority,
         name: &str,
+        device: u8,
         first: u32,
     ) -> Option<(NodeId, u8)> {
         if self.nodes.room() == 0 {
             return None;
         }
         self.nodes.grow();
-        self.append_running_behind(&Spec { kind, priority, name, ..Spec::default() }, first)
+        self.append_running_behind(&Spec { kind, priority, name, device, ..Spec::default() }, first)
     }
 
     #[inline(never)]
-    fn append_running_first(&mut self, kind: Kind, priority: Priority, name: &str) -> Option<(NodeId, u8)> {
+    fn append_running_first(&mut self, kind: Kind, priority: Priority, name: &str, device: u8) -> Option<(NodeId, u8)> {
         if self.nodes.room() == 0 {
             return None;
         }
-        let node = self.nodes.take(&Spec { kind, priority, name, ..Spec::default() }, priority);
+        let node = self.nodes.take(&Spec { kind, priority, name, device, ..Spec::default() }, priority);
         let slot = &mut self.nodes[node];
         self.lanes.new_strand(slot);
         slot.run(priority);
@@ -90,6 +91,7 @@ impl Graph {
         spec.kind.is_device()
             && spec.references == 0
             && self.options.priorities.contains(spec.priority)
+            && spec.device < self.options.devices
             && self.is_plain
             && self.device.is_at_rest()
             && self.edges.room() > 0

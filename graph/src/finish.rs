@@ -105,6 +105,25 @@ impl Graph {
         Ok(at)
     }
 
+    /// The node, which callers may hold, is never to run: it fails with this cause, and so do those after it. Returns
+    /// whether it was waiting. Others run, or have run.
+    pub fn give_up(&mut self, node: NodeId, cause: Cause) -> bool {
+        let is_waiting = |node: &u32| self.nodes[*node].stage == Stage::Waiting && !self.nodes[*node].is_absent;
+        let Some(node) = self.nodes.find(node).filter(is_waiting) else { return false };
+        let slot = &mut self.nodes[node];
+        slot.poison = slot.poison.or(Some(cause));
+        (slot.references, slot.held) = (0, 0);
+        self.end(node);
+        self.settle();
+        true
+    }
+
+    /// The references of a waiting node that only callers release.
+    #[must_use]
+    pub fn held(&self, node: NodeId) -> u32 {
+        self.nodes.find(node).map_or(0, |node| self.nodes[node].held)
+    }
+
     /// The device does no work any more (PX-22): all its nodes end with this cause, those that are launched at once
     /// and the others as soon as they have no references, without being run.
     pub fn fail(&mut self, cause: Cause) {

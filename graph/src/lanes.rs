@@ -4,10 +4,13 @@ use terms::Priority;
 
 use crate::list::{NONE, Pair};
 use crate::node::{Point, Slot, Stage};
-use crate::options::{LANES_MAX, Options};
+use crate::options::{LANE_DEVICES_MAX, LANES_MAX, Options};
 
 /// The lanes that there may be: a power of two, so an index needs no check.
 const LANES: usize = LANES_MAX as usize;
+
+/// The priorities that there may be, and no priority: a power of two, so an index needs no check.
+const PRIORITIES: usize = 32;
 
 /// A stream of the device, with the points submitted to it.
 #[derive(Clone, Copy)]
@@ -40,8 +43,8 @@ pub(crate) struct Lanes {
     per_group: u8,
     /// The most nodes of a lane that have been handed out and are not complete.
     max: u64,
-    /// The group of each priority; that of the highest, 32, is the first.
-    groups: [u8; 32],
+    /// The group of each priority on each device; that of the highest, 32, is the first.
+    groups: [u8; PRIORITIES * LANE_DEVICES_MAX as usize],
     /// The lanes onto which no strand is folded, a bit each.
     empty: u64,
     strands: Vec<Strand>,
@@ -63,12 +66,14 @@ pub(crate) struct Lanes {
 
 impl Lanes {
     pub fn new(options: &Options) -> Lanes {
-        let count = usize::from(options.groups) * usize::from(options.lanes);
-        let mut groups = [0; 32];
-        for priority in options.priorities.iter() {
-            let level = u16::from(priority.get() - 1);
-            let group = level * u16::from(options.groups) / u16::from(options.priorities.count());
-            groups[usize::from(priority.get()) % groups.len()] = group as u8;
+        let count = usize::from(options.devices) * usize::from(options.groups) * usize::from(options.lanes);
+        let mut groups = [0; PRIORITIES * LANE_DEVICES_MAX as usize];
+        for (device, groups) in (0..options.devices).zip(groups.chunks_mut(PRIORITIES)) {
+            for priority in options.priorities.iter() {
+                let level = u16::from(priority.get() - 1);
+                let group = level * u16::from(options.groups) / u16::from(options.priorities.count());
+                groups[usize::from(priority.get()) % PRIORITIES] = device * options.groups + group as u8;
+            }
         }
         let lane = Lane { submitted: 0, completed: 0, in_flight: Pair::EMPTY, strands: 0, running: 0, barrier: 0 };
         Lanes {
@@ -96,22 +101,23 @@ impl Lanes {
         self.count
     }
 
-    /// The group of a priority.
+    /// The group of a priority on a device.
     #[inline]
-    fn group_of(&self, priority: Priority) -> u8 {
-        self.groups[usize::from(priority.get()) % self.groups.len()]
+    fn group_of(&self, device: u8, priority: Priority) -> u8 {
+        let place = usize::from(device) * PRIORITIES + usize::from(priority.get()) % PRIORITIES;
+        self.groups[place % self.groups.len()]
     }
 
     /// Whether the node's strand is one of its priority's group, if it has any.
     #[inline]
     pub fn is_of_group(&self, slot: &Slot) -> bool {
-        slot.group == self.group_of(slot.effective)
+        slot.group == self.group_of(slot.device, slot.effective)
     }
 
     /// A strand for a node, in the lane of its group that has the fewest.
     #[inline(never)]
     pub fn new_strand(&mut self, slot: &mut Slot) {
-        let group = self.group_of(slot.effective);
+        let group = self.group_of(slot.device, slot.effective);
         let lane = self.least(group);
         self.lanes[usize::from(lane) % LANES].strands += 1;
         self.empty &= !(1 << lane);
@@ -149,7 +155,7 @@ impl Lanes {
         let fits = offer.offers_strand
             && taker.kind.is_device()
             && taker.strand == NONE
-            && offer.group == self.group_of(taker.effective);
+            && offer.group == self.group_of(taker.device, taker.effective);
         if fits {
             self.hold(offer.strand);
             offer.hand_on(taker);
@@ -161,12 +167,12 @@ impl Lanes {
 
     /// Whether a new node of this priority goes on in the strand of a launched one, and nothing else changes by it.
     #[inline]
-    pub fn goes_on(&self, first: &Slot, priority: Priority) -> bool {
+    pub fn goes_on(&self, first: &Slot, device: u8, priority: Priority) -> bool {
         first.offers_strand
             && first.out.first == NONE
             && first.effective >= priority
             && first.poison.is_none()
-            && first.group == self.group_of(priority)
+            && first.group == self.group_of(device, priority)
     }
 
     /// One node more.

@@ -73,7 +73,7 @@ pub use dispatch::{Launched, Place, Ready, Runner};
 pub use finish::Ended;
 pub use graph::{Graph, Statistics};
 pub use node::{Cause, Kind, Mark, NodeId, Point, Spec, Stage};
-pub use options::{Inference, LANES_MAX, Options, Order};
+pub use options::{Inference, LANE_DEVICES_MAX, LANES_MAX, Options, Order};
 pub use refused::{Label, Refused};
 pub use template::{Replay, Template};
 pub use terms::{Direction, Priorities, Priority};

@@ -119,11 +119,13 @@ pub struct Spec<'a> {
     pub after: &'a [NodeId],
     /// References that [`crate::Graph::release`] takes away (PX-03).
     pub references: u32,
+    /// The device that does its work, if a device does.
+    pub device: u8,
 }
 
 impl Default for Spec<'_> {
     fn default() -> Self {
-        Spec { kind: Kind::Empty, priority: Priority::LOWEST, name: "", after: &[], references: 0 }
+        Spec { kind: Kind::Empty, priority: Priority::LOWEST, name: "", after: &[], references: 0, device: 0 }
     }
 }
 
@@ -202,6 +204,7 @@ pub(crate) struct Slot {
     pub lane: u8,
     /// The group of the lane.
     pub group: u8,
+    pub device: u8,
     /// A node after it may go on in its strand.
     pub offers_strand: bool,
     /// An edge leads here from a launched node in another strand, or in none.
@@ -246,6 +249,7 @@ impl Slot {
         told: Priority::LOWEST,
         lane: 0,
         group: 0,
+        device: 0,
         offers_strand: false,
         has_joins: false,
         is_absent: false,
@@ -265,7 +269,7 @@ impl Slot {
         self.strand = NONE;
         self.turns = 0;
         self.poison = None;
-        (self.kind, self.stage) = (spec.kind, Stage::Waiting);
+        (self.kind, self.stage, self.device) = (spec.kind, Stage::Waiting, spec.device);
         (self.own, self.effective) = (spec.priority, effective);
         (self.offers_strand, self.has_joins, self.wants_sync) = (false, false, false);
         (self.has_name, self.is_named, self.is_absent, self.is_alone) = (false, false, false, false);

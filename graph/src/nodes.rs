@@ -90,7 +90,7 @@ impl Nodes {
         self.made += 1;
         let slot = &mut self.slots[index as usize];
         (slot.number, slot.is_absent) = (self.made, false);
-        (slot.kind, slot.own) = (spec.kind, spec.priority);
+        (slot.kind, slot.own, slot.device) = (spec.kind, spec.priority, spec.device);
         slot.effective = slot.effective.max(spec.priority);
         if !spec.name.is_empty() {
             self.set_name(index, spec.name);

@@ -2,8 +2,10 @@
 
 use terms::Priorities;
 
-/// The most lanes of a graph, of all groups.
+/// The most lanes of a graph, of all groups and devices.
 pub const LANES_MAX: u32 = 64;
+/// The most devices whose nodes a graph hands out.
+pub const LANE_DEVICES_MAX: u8 = 8;
 
 /// The order in which ready nodes are handed out, and with it all that follows from it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +38,8 @@ pub struct Options {
     pub order: Order,
     /// The priorities that nodes may have.
     pub priorities: Priorities,
+    /// Devices; each has lanes of its own.
+    pub devices: u8,
     /// Groups of neighbouring priorities; each has lanes of its own.
     pub groups: u8,
     /// The lanes of a group. Without any the graph has no device.
@@ -59,6 +63,7 @@ impl Default for Options {
         Options {
             order: Order::Default,
             priorities: Priorities::new(8).expect("8 priorities are possible"),
+            devices: 1,
             groups: 2,
             lanes: 8,
             lane_max: 0,
@@ -80,8 +85,14 @@ impl Options {
 
     /// The fault of these options, if there is one.
     pub(crate) fn fault(&self) -> Option<&'static str> {
-        if u32::from(self.groups) * u32::from(self.lanes) > LANES_MAX {
-            return Some("groups * lanes is more than 64: choose fewer of either");
+        if self.devices == 0 || self.devices > LANE_DEVICES_MAX {
+            return Some("devices is not between 1 and 8");
+        }
+        if u32::from(self.devices) * u32::from(self.groups) * u32::from(self.lanes) > LANES_MAX {
+            return Some("devices * groups * lanes is more than 64: choose fewer of either");
+        }
+        if self.devices > 1 && self.order == Order::PhysX {
+            return Some("devices is not 1 in the order of PhysX, which knows no other");
         }
         if self.groups == 0 || self.groups > self.priorities.count() {
             return Some("groups is not between 1 and the number of priorities");

@@ -41,7 +41,7 @@ pub enum Refused {
         /// Those that there are.
         priorities: Priorities,
     },
-    /// A task of the device, and the graph has no lanes.
+    /// A task of a device for which the graph has no lanes.
     NoDispatcher {
         /// The name of the new task.
         task: String,
@@ -108,7 +108,7 @@ impl fmt::Display for Refused {
                 write!(f, "task \"{task}\" has priority {asked}, and there are 1 to {}", priorities.count())
             }
             Refused::NoDispatcher { task } => {
-                write!(f, "task \"{task}\" is for a device, and there is none: open the context with a device")
+                write!(f, "task \"{task}\" is for a device that is not there: open the context with it")
             }
             Refused::Finished { task, other } if other.is_empty() => {
                 write!(f, "task {task} has finished: submit it before its last reference is released")

@@ -75,7 +75,7 @@ impl Graph {
             }
         }
         let slot = &mut self.nodes[node];
-        (slot.is_absent, slot.kind, slot.own) = (false, spec.kind, spec.priority);
+        (slot.is_absent, slot.kind, slot.own, slot.device) = (false, spec.kind, spec.priority, spec.device);
         slot.references += spec.references;
         slot.held += spec.references;
         self.raise(node, spec.priority);
@@ -174,7 +174,8 @@ impl Graph {
     /// Whether a node may be made of this, and the priority that it begins with: PhysX sees none.
     #[inline]
     pub(crate) fn admit(&self, spec: &Spec<'_>) -> Result<Priority, Refused> {
-        let is_usual = self.is_usual && self.options.priorities.contains(spec.priority);
+        let has_lanes = spec.device < self.options.devices;
+        let is_usual = self.is_usual && has_lanes && self.options.priorities.contains(spec.priority);
         if is_usual { Ok(spec.priority) } else { self.examine(spec) }
     }
 
@@ -186,7 +187,7 @@ impl Graph {
         if !priorities.contains(spec.priority) {
             return Err(Refused::Priority { task: task(), asked: spec.priority, priorities });
         }
-        if spec.kind.is_device() && self.lanes.count() == 0 {
+        if spec.kind.is_device() && (self.lanes.count() == 0 || spec.device >= self.options.devices) {
             return Err(Refused::NoDispatcher { task: task() });
         }
         if self.is_physx() {

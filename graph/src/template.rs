@@ -184,7 +184,7 @@ impl Graph {
         let number = template.of_device.map_or(template.most_urgent, |number| number as usize);
         let (kind, name) = (template.nodes[number].kind, template.names[number].as_str());
         let priority = urgent.own.max(replay.priority);
-        self.admit(&Spec { kind, priority, name, after: replay.after, references: 0 }).map(drop)
+        self.admit(&Spec { kind, priority, name, after: replay.after, references: 0, device: 0 }).map(drop)
     }
 
     /// Writes the nodes and the edges between them.
@@ -196,7 +196,7 @@ impl Graph {
             let effective = if is_physx { Priority::LOWEST } else { recorded.effective.max(replay.priority) };
             let references = if recorded.into == 0 { replay.references } else { 0 };
             let name = if recorded.has_name { name.as_str() } else { "" };
-            let spec = Spec { kind: recorded.kind, priority: own, name, after: &[], references };
+            let spec = Spec { kind: recorded.kind, priority: own, name, after: &[], references, device: 0 };
             let node = self.nodes.take(&spec, effective);
             let slots = self.nodes.slots();
             slots[node as usize].references += recorded.into;

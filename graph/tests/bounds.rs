@@ -7,7 +7,7 @@ use overtake_graph::{
 };
 
 const KERNEL: Spec<'static> =
-    Spec { kind: Kind::Kernel, priority: Priority::LOWEST, name: "K", after: &[], references: 0 };
+    Spec { kind: Kind::Kernel, priority: Priority::LOWEST, name: "K", after: &[], references: 0, device: 0 };
 
 fn graph(options: Options) -> Graph {
     Graph::new(options).unwrap()

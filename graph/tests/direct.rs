@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 use overtake_graph::{Cause, Direction, Graph, Kind, NodeId, Options, Priority, Runner, Spec};
 
 const KERNEL: Spec<'static> =
-    Spec { kind: Kind::Kernel, priority: Priority::LOWEST, name: "", after: &[], references: 0 };
+    Spec { kind: Kind::Kernel, priority: Priority::LOWEST, name: "", after: &[], references: 0, device: 0 };
 const UPLOAD: Spec<'static> = Spec { kind: Kind::Copy(Direction::HostToDevice), ..KERNEL };
 
 fn graph() -> Graph {

@@ -3,7 +3,7 @@
 use overtake_graph::{Graph, Kind, NodeId, Options, Order, Point, Priority, Refused, Runner, Spec};
 
 const KERNEL: Spec<'static> =
-    Spec { kind: Kind::Kernel, priority: Priority::LOWEST, name: "", after: &[], references: 0 };
+    Spec { kind: Kind::Kernel, priority: Priority::LOWEST, name: "", after: &[], references: 0, device: 0 };
 
 /// A node that has been launched.
 struct Place {

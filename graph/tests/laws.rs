@@ -40,7 +40,8 @@ fn make(model: &mut Model, (what, one, other, third, fourth): Move) {
             let kind = kind(third / 4);
             let turns = if kind.is_device() { turns } else { 1 };
             let (is_held, fails) = (fourth & 4 != 0, fourth & 0xf8 == 0xf8);
-            let wish = Wish { kind, priority: priority(fourth / 8), turns, is_held, fails };
+            let device = (third / 64) % model.devices();
+            let wish = Wish { kind, device, priority: priority(fourth / 8), turns, is_held, fails };
             if what % 32 < 16 { model.append(wish, &after) } else { model.append_running(wish, &after) }
         }
         _ if tasks == 0 => {}
@@ -49,6 +50,7 @@ fn make(model: &mut Model, (what, one, other, third, fourth): Move) {
             pick(other),
             [None, Some(Mark::Launched), Some(Mark::Complete)][usize::from(third % 3)],
         ),
+        31 => model.give_up(pick(one)),
         6 | 22 => model.release(pick(one)),
         7 | 23 => model.hold(pick(one)),
         8 | 24 => model.set_priority(pick(one), priority(third)),
@@ -67,7 +69,7 @@ fn stretch(bits: u16, more: u16) -> Vec<(Wish, Vec<usize>)> {
         let kind = kind((bits & 0xff) as u8);
         let turns = if kind.is_device() && bits & 0x300 == 0 { 2 } else { 1 };
         let fails = bits & 0xf00 == 0xf00;
-        let wish = Wish { kind, priority: priority((bits >> 4) as u8), turns, is_held: false, fails };
+        let wish = Wish { kind, device: 0, priority: priority((bits >> 4) as u8), turns, is_held: false, fails };
         let mut after: Vec<usize> = [bits >> 3, bits >> 6].map(|bits| bits % (number + 1)).to_vec();
         after.retain(|first| *first < number);
         after.dedup();
@@ -88,6 +90,14 @@ proptest! {
     #[test]
     fn any_program_keeps_its_order(moves in moves(60), lanes in 1_u8..4, groups in 1_u8..3, lane_max in 0_u32..4) {
         let mut model = Model::new(Options { lane_max, ..options(lanes, groups) });
+        moves.into_iter().for_each(|one| make(&mut model, one));
+        model.finish();
+    }
+
+    /// The same with two devices: a node's work is in a lane of its device.
+    #[test]
+    fn any_program_on_two_devices_keeps_its_order(moves in moves(60), lanes in 1_u8..4, groups in 1_u8..3) {
+        let mut model = Model::new(Options { devices: 2, ..options(lanes, groups) });
         moves.into_iter().for_each(|one| make(&mut model, one));
         model.finish();
     }
@@ -118,6 +128,7 @@ proptest! {
             let mut model = Model::new(options(3, 2));
             let other = |kind_and_priority: u8, turns| Wish {
                 kind: kind(kind_and_priority % 3 + 3),
+                device: 0,
                 priority: priority(kind_and_priority / 3),
                 turns,
                 is_held: false,

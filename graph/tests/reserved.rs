@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 use overtake_graph::{Cause, Graph, Kind, NodeId, Options, Order, Priority, Runner, Spec, Stage};
 
 const KERNEL: Spec<'static> =
-    Spec { kind: Kind::Kernel, priority: Priority::LOWEST, name: "", after: &[], references: 0 };
+    Spec { kind: Kind::Kernel, priority: Priority::LOWEST, name: "", after: &[], references: 0, device: 0 };
 
 fn graph() -> Graph {
     Graph::new(Options::default()).unwrap()

@@ -25,7 +25,7 @@ pub(super) struct Store {
 
 impl Store {
     pub fn open(dispatcher: &Dispatcher, options: &ArrayOptions) -> hal::Result<Store> {
-        let overtake: &Overtake = &dispatcher.shared().overtake;
+        let overtake: &Overtake = dispatcher.shared().layer();
         let device = Heap::open_beside(overtake, Space::Device, options.device)?;
         // From now on pages come in the order of a stream, which stops no copy.
         device.settle();

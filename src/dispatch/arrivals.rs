@@ -22,6 +22,7 @@ pub(crate) struct Arrival {
     pub after: Option<NodeId>,
     pub set: SetId,
     pub kind: Kind,
+    pub device: u8,
     pub priority: Priority,
     pub work: Launch,
 }

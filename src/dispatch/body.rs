@@ -21,11 +21,23 @@ pub(crate) struct Body {
     pub work: Work,
     /// Its copies, which may have to be raised.
     pub copies: Vec<CopyHandle>,
+    pub character: Character,
+    /// A handle waits for it.
+    pub is_wanted: bool,
+}
+
+/// The properties of a task by which its copies are expected.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Character {
     pub kind: Kind,
     /// Its own, as it was submitted.
     pub priority: Priority,
-    /// A handle waits for it.
-    pub is_wanted: bool,
+    pub device: u8,
+}
+
+impl Character {
+    /// That of a node without work.
+    pub const EMPTY: Character = Character { kind: Kind::Empty, priority: Priority::LOWEST, device: 0 };
 }
 
 /// The rest of a node that has ended: it runs code of others, so it is dropped without the lock.
@@ -60,7 +72,7 @@ impl Bodies {
         let body = self.renew(node);
         set.begun();
         body.set = set.id();
-        (body.kind, body.priority) = (Kind::Empty, Priority::LOWEST);
+        body.character = Character::EMPTY;
         body
     }
 
@@ -70,11 +82,11 @@ impl Bodies {
     }
 
     /// That node has come.
-    pub fn fill(&mut self, node: NodeId, set: &Set, kind: Kind, priority: Priority, work: Work) {
+    pub fn fill(&mut self, node: NodeId, set: &Set, character: Character, work: Work) {
         let body = &mut self.slots[node.index()];
         set.begun();
         body.set = set.id();
-        (body.kind, body.priority, body.work) = (kind, priority, work);
+        (body.character, body.work) = (character, work);
     }
 
     #[inline]
@@ -98,8 +110,7 @@ impl Bodies {
             outcome: Outcome::new(home),
             work: Work::Nothing,
             copies: Vec::new(),
-            kind: Kind::Empty,
-            priority: Priority::LOWEST,
+            character: Character::EMPTY,
             is_wanted: false,
         });
     }

@@ -31,7 +31,7 @@ use crate::work::fault::Error;
 use crate::work::outcome::Home;
 use crate::work::sets::Sets;
 
-/// Runs tasks on one device: streams, events and threads, all made when it is opened.
+/// Runs tasks on a device, or on several: streams, events and threads, all made when it is opened.
 ///
 /// Dropping it waits for the work that has been submitted to the device and for the functions that run. Tasks that have
 /// not been started by then fail.
@@ -44,9 +44,27 @@ pub struct Dispatcher {
 impl Dispatcher {
     /// Makes the lanes in the context of the copy layer, and starts the threads.
     pub fn open(overtake: &Arc<Overtake>, options: DispatchOptions) -> Result<Dispatcher, Error> {
+        Dispatcher::open_on(std::slice::from_ref(overtake), options)
+    }
+
+    /// The same for several devices: a layer for each, opened with the same driver and the same priorities. Tasks are
+    /// for the first, unless [`crate::task::TaskBuilder::on`] names another.
+    pub fn open_on(layers: &[Arc<Overtake>], options: DispatchOptions) -> Result<Dispatcher, Error> {
+        let refused = |detail: String| Code::INVALID_VALUE.at("overtake dispatcher open").because(detail);
+        let Some(overtake) = layers.first() else {
+            return Err(refused("there is no device: open one copy layer at least".to_owned()).into());
+        };
+        let is_alike = |layer: &Arc<Overtake>| {
+            layer.priorities() == overtake.priorities() && Arc::ptr_eq(layer.driver(), overtake.driver())
+        };
+        if !layers.iter().all(is_alike) {
+            let detail = "the layers have other priorities or drivers than the first: open them alike";
+            return Err(refused(detail.to_owned()).into());
+        }
         let graph = Graph::new(graph::Options {
             order: options.order,
             priorities: overtake.priorities(),
+            devices: layers.len().min(usize::from(u8::MAX)) as u8,
             groups: options.groups,
             lanes: options.lanes,
             lane_max: options.lane_tasks_max,
@@ -56,10 +74,11 @@ impl Dispatcher {
         })?;
         if options.workers == 0 || options.workers > WORKERS_MAX {
             let detail = format!("workers is {}, and must be between 1 and {WORKERS_MAX}", options.workers);
-            return Err(Code::INVALID_VALUE.at("overtake dispatcher open").because(detail).into());
+            return Err(refused(detail).into());
         }
-        let lanes = lanes(overtake, &options)?;
-        let mut dispatcher = Dispatcher { threads: Vec::new(), shared: shared(overtake, lanes, graph, &options) };
+        let lanes: hal::Result<Vec<_>> = layers.iter().map(|layer| lanes(layer, &options)).collect();
+        let lanes = lanes?.into_iter().flatten().collect();
+        let mut dispatcher = Dispatcher { threads: Vec::new(), shared: shared(layers, lanes, graph, &options) };
         // From here on dropping it destroys the events.
         dispatcher.make_events()?;
         dispatcher.start_threads()?;
@@ -68,8 +87,10 @@ impl Dispatcher {
 
     fn make_events(&self) -> hal::Result<()> {
         for lane in 0..self.shared.lanes.len() {
+            let context = self.shared.layers[usize::from(self.shared.device_of(lane as u8))].cuda_context();
+            let entered = context.enter()?;
             for _ in 0..MARKS_MAX {
-                let event = self.shared.driver.event_create(EventFlags::DISABLE_TIMING)?;
+                let event = entered.driver().event_create(EventFlags::DISABLE_TIMING)?;
                 self.shared.enter().marks[lane].give_back(event);
             }
         }
@@ -104,19 +125,20 @@ impl Dispatcher {
     }
 }
 
-/// One stream for each lane, at the highest priority of its group.
+/// One stream for each lane of a device, at the highest priority of its group.
 fn lanes(overtake: &Overtake, options: &DispatchOptions) -> hal::Result<Vec<PriorityStream>> {
     let count = u16::from(overtake.priorities().count());
     let top_of = |group: u8| {
         let top = (u16::from(group) + 1) * count / u16::from(options.groups);
         Priority::new(top as u8).unwrap_or(Priority::LOWEST)
     };
+    let _entered = overtake.cuda_context().enter()?;
     let groups = (0..options.groups).flat_map(|group| std::iter::repeat_n(group, usize::from(options.lanes)));
     groups.map(|group| overtake.quiet_stream(top_of(group))).collect()
 }
 
 fn shared(
-    overtake: &Arc<Overtake>,
+    layers: &[Arc<Overtake>],
     lanes: Vec<PriorityStream>,
     graph: Graph,
     options: &DispatchOptions,
@@ -130,7 +152,7 @@ fn shared(
         marks: (0..count).map(|_| Marks::default()).collect(),
         faults: Faults::default(),
         statistics: DispatchStatistics::default(),
-        expectations: Expectations::new(overtake),
+        expectations: Expectations::new(layers),
         turn,
         is_closed: false,
         losing: None,
@@ -146,13 +168,14 @@ fn shared(
         joins: Vec::new(),
     };
     Arc::new_cyclic(|me| Shared {
-        driver: Arc::clone(overtake.driver()),
-        overtake: Arc::clone(overtake),
+        driver: Arc::clone(layers[0].driver()),
+        layers: layers.to_vec(),
         lent: lanes.iter().map(|_| AtomicBool::new(false)).collect(),
         // One more, which keeps the watch while the others run functions.
         bells: (0..=options.workers).map(|_| Bell::default()).collect(),
         state: Mutex::new(state(me)),
         lanes,
+        of_a_device: options.groups * options.lanes,
         intake: Arc::clone(&intake),
         is_handed_over,
         waiting: AtomicU32::new(0),
@@ -199,7 +222,7 @@ fn close(shared: &Arc<Shared>, threads: Vec<Worker>) {
         if let Err(error) = rest {
             held.lose_device(error);
         }
-        if shared.overtake.loss().is_err() {
+        if shared.has_lost_copies() {
             held.fail_lost();
         }
         held.end();

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use graph::{Cause, Spec};
 
 use crate::dispatch::arrivals::{Arrival, Batch, Entry, Number};
+use crate::dispatch::body::Character;
 use crate::dispatch::intake::Takes;
 use crate::dispatch::state::State;
 use crate::work::function::Work;
@@ -37,14 +38,15 @@ impl State {
     }
 
     fn arrive(&mut self, arrival: Arrival, name: &str) {
-        let Arrival { node, after, set, kind, priority, work } = arrival;
+        let Arrival { node, after, set, kind, device, priority, work } = arrival;
         let cause: Option<Cause> =
             self.failed.iter().find_map(|&(failed, cause)| (Some(failed) == after).then_some(cause));
         if let Some(set) = self.sets.get(set) {
-            self.bodies.fill(node, set, kind, priority, Work::Launch(work));
+            self.bodies.fill(node, set, Character { kind, priority, device }, Work::Launch(work));
         }
-        self.expect(kind, priority);
-        self.graph.append_reserved(node, &Spec { kind, priority, name, after: after.as_slice(), references: 0 }, cause);
+        self.expect(Character { kind, priority, device });
+        let after = after.as_slice();
+        self.graph.append_reserved(node, &Spec { kind, priority, name, after, references: 0, device }, cause);
     }
 }
 

@@ -9,14 +9,17 @@ use copies::{Direction, Expected, Overtake, Priority};
 use graph::Kind;
 use hal::Nanos;
 
+use crate::dispatch::body::Character;
+
 /// Copies are expected for so long after the last task with such copies has ended.
 pub(crate) const LINGER: Nanos = Nanos::from_ms(50);
 
-/// Copies of one priority, one way.
+/// Copies of one priority, one way, by one device.
 #[derive(Debug)]
 struct Expectation {
     priority: Priority,
     direction: Direction,
+    device: u8,
     /// Tasks that have not ended.
     tasks: u32,
     /// When it was first seen without any.
@@ -28,38 +31,41 @@ struct Expectation {
 #[derive(Debug)]
 pub(crate) struct Expectations {
     list: Vec<Expectation>,
-    overtake: Arc<Overtake>,
+    layers: Vec<Arc<Overtake>>,
 }
 
 impl Expectations {
-    /// None, of copies of this layer.
-    pub fn new(overtake: &Arc<Overtake>) -> Expectations {
-        Expectations { list: Vec::new(), overtake: Arc::clone(overtake) }
+    /// None, of copies of these layers, one for each device.
+    pub fn new(layers: &[Arc<Overtake>]) -> Expectations {
+        Expectations { list: Vec::new(), layers: layers.to_vec() }
     }
 
     /// A task has been submitted.
-    pub fn begun(&mut self, kind: Kind, priority: Priority) -> hal::Result<()> {
+    pub fn begun(&mut self, task: Character) -> hal::Result<()> {
+        let Character { kind, priority, device } = task;
         let Kind::Copy(direction) = kind else { return Ok(()) };
-        if let Some(known) = self.find(direction, priority) {
+        if let Some(known) = self.find(direction, priority, device) {
             known.tasks += 1;
             known.idle_since = None;
             return Ok(());
         }
-        let expected = self.overtake.expect(priority, Some(direction))?;
-        self.list.push(Expectation { priority, direction, tasks: 1, idle_since: None, _expected: expected });
+        let expected = self.layers[usize::from(device)].expect(priority, Some(direction))?;
+        self.list.push(Expectation { priority, direction, device, tasks: 1, idle_since: None, _expected: expected });
         Ok(())
     }
 
     /// It has ended. Returns whether it was the last.
-    pub fn ended(&mut self, kind: Kind, priority: Priority) -> bool {
+    pub fn ended(&mut self, task: Character) -> bool {
+        let Character { kind, priority, device } = task;
         let Kind::Copy(direction) = kind else { return false };
-        let Some(known) = self.find(direction, priority) else { return false };
+        let Some(known) = self.find(direction, priority, device) else { return false };
         known.tasks -= 1;
         known.tasks == 0
     }
 
-    fn find(&mut self, direction: Direction, priority: Priority) -> Option<&mut Expectation> {
-        self.list.iter_mut().find(|known| known.direction == direction && known.priority == priority)
+    fn find(&mut self, direction: Direction, priority: Priority, device: u8) -> Option<&mut Expectation> {
+        let wanted = (direction, priority, device);
+        self.list.iter_mut().find(|known| (known.direction, known.priority, known.device) == wanted)
     }
 
     /// Ends those that no task has needed for a while.

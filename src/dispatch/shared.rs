@@ -4,10 +4,12 @@
 
 use std::any::Any;
 use std::cell::Cell;
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
+use contexts::CudaContext;
 use copies::copy::{CopyHandle, Lift};
 use copies::{Overtake, PriorityStream};
 use doors::forks::Process;
@@ -36,8 +38,12 @@ pub(crate) type Held<'s> = held::Held<'s, State>;
 /// The parts of a dispatcher that its threads share.
 pub(crate) struct Shared {
     pub driver: Arc<dyn Driver>,
-    pub overtake: Arc<Overtake>,
+    /// The copy layers, one for each device.
+    pub layers: Vec<Arc<Overtake>>,
+    /// Those of the first device, then those of the next.
     pub lanes: Vec<PriorityStream>,
+    /// The lanes of a device.
+    pub of_a_device: u8,
     /// The lanes whose streams functions of tasks have asked for: they may do anything with them.
     pub lent: Vec<AtomicBool>,
     /// One for each thread.
@@ -91,7 +97,24 @@ impl Shared {
         &self.lanes[usize::from(lane)]
     }
 
-    /// Runs `body` in the device's context, beside captures of other threads.
+    /// The device of a lane.
+    #[inline]
+    pub fn device_of(&self, lane: u8) -> u8 {
+        lane / self.of_a_device
+    }
+
+    /// The first device's copy layer.
+    #[inline]
+    pub fn layer(&self) -> &Arc<Overtake> {
+        &self.layers[0]
+    }
+
+    /// Whether copies that had been accepted have been lost.
+    pub fn has_lost_copies(&self) -> bool {
+        self.layers.iter().any(|layer| layer.loss().is_err())
+    }
+
+    /// Runs `body` in the first device's context, beside captures of other threads.
     pub fn at_home<T>(&self, body: impl FnOnce() -> T) -> T {
         self.lanes[0].inner().at_home(body)
     }
@@ -192,7 +215,8 @@ impl Shared {
                 held.statistics.lifts += lifts;
             }
             Step::Record { lane, value, event } => {
-                let recorded = visit.begin(self).and_then(|()| self.driver.event_record(event, self.lane(lane).raw()));
+                let recorded =
+                    visit.begin(self, lane).and_then(|()| self.driver.event_record(event, self.lane(lane).raw()));
                 let mark = Mark { value, event, recorded: self.driver.host().now() };
                 held.take_again();
                 held.recorded(lane, mark, recorded);
@@ -210,7 +234,7 @@ impl Shared {
         visit: &mut Visit<'s>,
         joins: &[Join],
     ) {
-        if let Err(error) = visit.begin(self).and_then(|()| self.join(launching.lane, joins)) {
+        if let Err(error) = visit.begin(self, launching.lane).and_then(|()| self.join(launching.lane, joins)) {
             held.take_again();
             return held.not_joined(launching, joins, error);
         }
@@ -222,6 +246,7 @@ impl Shared {
             stream: self.lane(lane),
             node,
             number: lane,
+            device: visit.device,
             turn,
             priority,
             can_begin: Cell::new(launching.can_begin),
@@ -316,7 +341,7 @@ impl Drop for Shared {
     fn drop(&mut self) {
         if !self.process.is_this() {
             // The driver and the copy layer have no threads here either: a call could wait for them for ever.
-            std::mem::forget((std::mem::take(&mut self.lanes), Arc::clone(&self.overtake)));
+            std::mem::forget((std::mem::take(&mut self.lanes), std::mem::take(&mut self.layers)));
         }
     }
 }
@@ -343,9 +368,11 @@ impl Inside for Shared {
     }
 }
 
-/// The context of the device is current: from the first step that needs it until this is dropped.
+/// The context of a device is current: from the first step that needs it until one needs another, or this is dropped.
 struct Visit<'s> {
-    is_home: bool,
+    /// The lanes of the device whose context is current, if one is.
+    lanes: Range<u8>,
+    device: u8,
     /// The steps that the thread may still take.
     left: u32,
     /// Another one was current before.
@@ -354,22 +381,29 @@ struct Visit<'s> {
 
 impl<'s> Visit<'s> {
     fn new() -> Visit<'s> {
-        Visit { is_home: false, left: STEPS_MAX, entered: None }
+        Visit { lanes: 0..0, device: 0, left: STEPS_MAX, entered: None }
     }
 
     #[inline]
-    fn begin(&mut self, shared: &'s Shared) -> hal::Result<()> {
-        if self.is_home || shared.overtake.cuda_context().is_entered() {
-            self.is_home = true;
+    fn begin(&mut self, shared: &'s Shared, lane: u8) -> hal::Result<()> {
+        if self.lanes.contains(&lane) {
             return Ok(());
         }
-        self.enter(shared)
+        let (device, count) = (shared.device_of(lane), shared.of_a_device);
+        (self.lanes, self.device) = (device * count..(device + 1) * count, device);
+        let context = shared.layers[usize::from(device)].cuda_context();
+        if self.entered.is_none() && context.is_entered() { Ok(()) } else { self.enter(context) }
     }
 
     #[inline(never)]
-    fn enter(&mut self, shared: &'s Shared) -> hal::Result<()> {
-        self.entered = Some(shared.overtake.cuda_context().enter()?);
-        self.is_home = true;
+    fn enter(&mut self, context: &'s CudaContext) -> hal::Result<()> {
+        // The one before is current again first, for the next guard to bring back.
+        self.entered = None;
+        let entered = context.enter();
+        if entered.is_err() {
+            self.lanes = 0..0;
+        }
+        self.entered = Some(entered?);
         Ok(())
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use graph::{Cause, Graph, Kind, NodeId, Priority, Stage};
 
 use crate::dispatch::arrivals::{Arrivals, Batch};
-use crate::dispatch::body::{Bodies, Dead};
+use crate::dispatch::body::{Bodies, Character, Dead};
 use crate::dispatch::expectations::Expectations;
 use crate::dispatch::faults::Faults;
 use crate::dispatch::marks::{Join, Mark, Marks};
@@ -117,8 +117,8 @@ impl State {
                 Some(error) => body.fail(error, self.sets.get(id)),
             };
             self.sets.ended(id);
-            self.sleepers.has_news |= self.expectations.ended(body.kind, body.priority);
-            self.functions -= u32::from(body.kind == Kind::Host);
+            self.sleepers.has_news |= self.expectations.ended(body.character);
+            self.functions -= u32::from(body.character.kind == Kind::Host);
             body.bury(is_to_be_told, &mut self.dead);
         }
     }
@@ -131,12 +131,12 @@ impl State {
         if fault.task == task { Error::Failed(fault) } else { Error::NotRun { task, fault } }
     }
 
-    /// A node is of this kind and priority. The copies of a new task are expected.
+    /// A new task is of this character. Its copies are expected.
     #[inline]
-    pub fn expect(&mut self, kind: Kind, priority: Priority) {
-        match kind {
+    pub fn expect(&mut self, character: Character) {
+        match character.kind {
             Kind::Copy(_) => {
-                let expected = self.expectations.begun(kind, priority);
+                let expected = self.expectations.begun(character);
                 debug_assert!(expected.is_ok(), "other priorities than the copy layer's are refused: {expected:?}");
             }
             Kind::Host => self.functions += 1,

@@ -208,7 +208,7 @@ impl State {
             if let Some(copies) = copies {
                 body.copies.extend(copies);
             }
-            (is_wanted, is_kernel) = (body.is_wanted, body.kind == Kind::Kernel);
+            (is_wanted, is_kernel) = (body.is_wanted, body.character.kind == Kind::Kernel);
         }
         let (at, is_waited_for) = match outcome {
             Ok(More::Done) => self.graph.launched(node).map_or((None, false), |it| (it.at, it.is_waited_for)),

@@ -104,7 +104,7 @@ impl Shared {
             |(lane, mark): (u8, Mark)| matches!(self.driver.event_query(mark.event), Ok(true)).then_some((lane, mark));
         let reached: Vec<_> = self.at_home(|| marks.into_iter().filter_map(ask).collect());
         // Asked after the marks, as by the thread on watch, which fails the tasks of lost copies.
-        if reached.is_empty() || self.overtake.loss().is_err() {
+        if reached.is_empty() || self.has_lost_copies() {
             return;
         }
         let mut held = self.enter();

@@ -104,7 +104,7 @@ impl Post<'_> {
     fn begin(shared: &Arc<Shared>) -> Post<'_> {
         // The thread asks about events, which captures of the program would prohibit.
         let mode = shared.driver.exchange_capture_mode(CaptureMode::Relaxed);
-        let entered = shared.overtake.cuda_context().enter();
+        let entered = shared.layer().cuda_context().enter();
         if let Err(error) = &entered {
             shared.enter().lose_device(error.clone());
         }
@@ -192,7 +192,7 @@ fn ask(shared: &Arc<Shared>, marks: &[(u8, Mark)], host: &dyn Host, may_share: b
         return false;
     }
     // Asked after the marks: work behind a lost copy goes on when the layer knows of the loss.
-    let is_any_copy_lost = shared.overtake.loss().is_err();
+    let is_any_copy_lost = shared.has_lost_copies();
     // A function that becomes ready is run by this thread, at once.
     if !is_any_copy_lost && may_share && report(shared, &reached, host) {
         return true;

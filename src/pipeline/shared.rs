@@ -47,7 +47,7 @@ impl<B> Shared<B> {
         let now = self.now();
         let is_near = self.book(|book| book.left(buffer, now)).is_some_and(|left| left <= within);
         let next = Priority::new(own.get().saturating_add(1)).filter(|_| is_near);
-        next.filter(|next| *next <= self.dispatch.overtake.priorities().highest()).unwrap_or(own)
+        next.filter(|next| *next <= self.dispatch.layer().priorities().highest()).unwrap_or(own)
     }
 
     /// A call of the ring that waits. `failed` is the side that fails stages for the caller.

@@ -6,6 +6,7 @@ use graph::{Access, Kind, Mark, NodeId, Priority, Refused, Spec};
 use smallvec::SmallVec;
 
 use crate::dispatch::arrivals::Arrival;
+use crate::dispatch::body::Character;
 use crate::dispatch::intake::Desk;
 use crate::dispatch::shared::{Held, Shared};
 use crate::dispatch::state::State;
@@ -36,6 +37,7 @@ pub struct TaskBuilder<'t, 'n> {
     more: Option<Box<Rare<'n>>>,
     references: u32,
     kind: Kind,
+    device: u8,
     priority: Priority,
 }
 
@@ -56,13 +58,20 @@ impl<'t, 'n> TaskBuilder<'t, 'n> {
         work: Work,
     ) -> TaskBuilder<'t, 'n> {
         let (after, priority) = ([None; FEW], Priority::LOWEST);
-        TaskBuilder { shared, set, name, work, after, more: None, references: 0, kind, priority }
+        TaskBuilder { shared, set, name, work, after, more: None, references: 0, kind, device: 0, priority }
     }
 
     /// Its priority. The tasks before it inherit it.
     #[inline]
     pub fn priority(mut self, priority: Priority) -> TaskBuilder<'t, 'n> {
         self.priority = priority;
+        self
+    }
+
+    /// The device that does its work, by its number among those of the dispatcher: the first, unless this is called.
+    #[inline]
+    pub fn on(mut self, device: u8) -> TaskBuilder<'t, 'n> {
+        self.device = device;
         self
     }
 
@@ -128,17 +137,18 @@ impl<'t, 'n> TaskBuilder<'t, 'n> {
     #[inline(never)]
     fn submit_beside(self) -> Result<Handle, Error> {
         let (shared, intake) = (self.shared, &self.shared.intake);
-        let is_known = shared.process.is_this() && shared.overtake.priorities().contains(self.priority);
+        let is_known = shared.process.is_this() && shared.layer().priorities().contains(self.priority);
+        let is_known = is_known && usize::from(self.device) < shared.layers.len();
         if !is_known {
             return self.submit_here();
         }
         // Looked at with the desk at hand: a task that fails later finds this one there.
         let may_leave = |desk: &Desk<_, _>| !desk.is_closed && self.may_follow();
         let Some((index, mut desk, (node, outcome))) = shared.number(may_leave) else { return self.submit_here() };
-        let TaskBuilder { set, name, work, after, kind, priority, .. } = self;
+        let TaskBuilder { set, name, work, after, kind, device, priority, .. } = self;
         if let Work::Launch(work) = work {
             let (after, set) = (after[0].map(Handle::node), set.id());
-            desk.batch.submit(Arrival { node, after, set, kind, priority, work }, name);
+            desk.batch.submit(Arrival { node, after, set, kind, device, priority, work }, name);
         }
         drop(desk);
         if intake.post(index) {
@@ -158,11 +168,11 @@ impl<'t, 'n> TaskBuilder<'t, 'n> {
 
     #[inline]
     fn submit_running(self, held: &mut Held<'t>, node: NodeId, lane: u8) -> Handle {
-        let TaskBuilder { shared, set, work, kind, priority, .. } = self;
+        let (character, TaskBuilder { shared, set, work, priority, .. }) = (self.character(), self);
         let body = held.bodies.add(node, set);
-        (body.kind, body.priority) = (kind, priority);
+        body.character = character;
         let handle = Handle::new(node, Arc::clone(&body.outcome));
-        held.expect(kind, priority);
+        held.expect(character);
         if let Work::Launch(work) = work {
             let can_begin = held.marks[usize::from(lane)].can_begin();
             shared.pump_from(held, Launching { node, turn: 0, lane, priority, can_begin, work });
@@ -269,8 +279,13 @@ impl<'t, 'n> TaskBuilder<'t, 'n> {
 
     #[inline]
     fn spec<'a>(&'a self, after: &'a [NodeId]) -> Spec<'a> {
-        let &TaskBuilder { kind, priority, name, references, .. } = self;
-        Spec { kind, priority, name, after, references }
+        let &TaskBuilder { kind, priority, name, references, device, .. } = self;
+        Spec { kind, priority, name, after, references, device }
+    }
+
+    #[inline]
+    fn character(&self) -> Character {
+        Character { kind: self.kind, priority: self.priority, device: self.device }
     }
 
     /// Gives the node its work.
@@ -279,9 +294,9 @@ impl<'t, 'n> TaskBuilder<'t, 'n> {
             // Work before it may have been submitted without a mark.
             after.iter().for_each(|first| held.want(*first));
         }
-        held.expect(self.kind, self.priority);
+        held.expect(self.character());
         if let Some(body) = held.bodies.get(node) {
-            (body.kind, body.priority, body.work) = (self.kind, self.priority, self.work);
+            (body.character, body.work) = (self.character(), self.work);
         }
     }
 }

@@ -9,7 +9,8 @@ use hal::{Code, DevicePtr, Driver, Function, Launch, Module, Result, Stream};
 /// A kernel with the sizes of its parameters.
 #[derive(Clone, Debug)]
 pub struct Kernel {
-    function: Function,
+    /// One for each device.
+    functions: Vec<Function>,
     name: String,
     sizes_bytes: Vec<u64>,
 }
@@ -23,7 +24,22 @@ impl Kernel {
     /// A kernel that the caller has looked up. `name` is for errors.
     pub fn of(driver: &dyn Driver, function: Function, name: &str) -> Result<Kernel> {
         let sizes_bytes = driver.function_parameters(function)?;
-        Ok(Kernel { function, name: name.to_owned(), sizes_bytes })
+        Ok(Kernel { functions: vec![function], name: name.to_owned(), sizes_bytes })
+    }
+
+    /// The same kernel for the next device, from a module that was loaded in that one's context.
+    pub fn and_on_next(mut self, other: &Kernel) -> Result<Kernel> {
+        if other.sizes_bytes != self.sizes_bytes {
+            return Err(self.refuse(format!("kernel {} of another device takes other arguments", other.name)));
+        }
+        self.functions.extend(&other.functions);
+        Ok(self)
+    }
+
+    /// The number of devices that it is loaded on, from the first on.
+    #[must_use]
+    pub fn devices(&self) -> u8 {
+        self.functions.len().min(usize::from(u8::MAX)) as u8
     }
 
     /// Its name.
@@ -57,14 +73,16 @@ impl Kernel {
     pub(crate) unsafe fn launch(
         &self,
         driver: &dyn Driver,
-        stream: Stream,
+        (device, stream): (u8, Stream),
         shape: &Shape,
         arguments: &mut Arguments,
     ) -> Result<()> {
         self.check(arguments)?;
+        let function = self.functions.get(usize::from(device)).copied();
+        let function = function.ok_or_else(|| self.refuse(format!("it is not loaded on device {device}")))?;
         let parameters = arguments.parameters();
         let &Shape { grid, block, shared_bytes } = shape;
-        let launch = Launch { function: self.function, grid, block, shared_bytes, stream, parameters: &parameters };
+        let launch = Launch { function, grid, block, shared_bytes, stream, parameters: &parameters };
         // SAFETY: one pointer for each parameter, to as many bytes as the kernel takes (`check`); the caller vouches
         // for the memory that the kernel accesses.
         unsafe { driver.launch(&launch) }

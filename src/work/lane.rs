@@ -41,6 +41,7 @@ pub struct Lane<'l> {
     pub(crate) stream: &'l PriorityStream,
     pub(crate) node: NodeId,
     pub(crate) number: u8,
+    pub(crate) device: u8,
     pub(crate) turn: u32,
     pub(crate) priority: Priority,
     /// Whether the next copy can begin when it is submitted, if that is known.
@@ -92,6 +93,12 @@ impl Lane<'_> {
         self.number
     }
 
+    /// The device, by its number among those of the dispatcher.
+    #[must_use]
+    pub fn device(&self) -> u8 {
+        self.device
+    }
+
     /// The task's priority, the inherited one included.
     #[must_use]
     pub fn priority(&self) -> Priority {
@@ -123,7 +130,7 @@ impl Lane<'_> {
     pub unsafe fn launch(&mut self, kernel: &Kernel, shape: &Shape, mut arguments: Arguments) -> hal::Result<()> {
         self.can_begin.set(Some(false));
         // SAFETY: passed on to the caller.
-        unsafe { kernel.launch(&**self.driver, self.stream.raw(), shape, &mut arguments) }
+        unsafe { kernel.launch(&**self.driver, (self.device, self.stream.raw()), shape, &mut arguments) }
     }
 
     /// The other task, which must not have been started, waits until this one has completed (PX-19).

@@ -31,6 +31,14 @@ pub fn download(lane: &mut Lane<'_>, target: &Arc<Pinned>, source: Buffer, bytes
     Ok(())
 }
 
+/// Copies the first bytes of a buffer to another one, which may be on another device.
+pub fn between(lane: &mut Lane<'_>, target: Buffer, source: Buffer, bytes: u64) -> WorkResult<()> {
+    let request = Request::linear(target.range(0, bytes), source.range(0, bytes), bytes);
+    // SAFETY: both ranges lie in memory of the rig.
+    unsafe { lane.copy(&request)? };
+    Ok(())
+}
+
 /// A copy to the device that waits for the queue's next flush.
 pub fn queue(queue: &mut CopyQueue, target: Buffer, source: &Arc<Pinned>, bytes: u64) -> overtake::hal::Result<()> {
     let request = Request::htod(target.range(0, bytes), source.range(0, bytes), bytes);

@@ -1,5 +1,6 @@
 //! A caller of the graph and a device, both simple, and beside them an oracle that knows all edges and no more.
 
+mod checks;
 mod replay;
 
 use std::collections::VecDeque;
@@ -13,6 +14,7 @@ use overtake_graph::{
 #[derive(Clone, Copy, Debug)]
 pub struct Wish {
     pub kind: Kind,
+    pub device: u8,
     pub priority: Priority,
     pub turns: u32,
     pub is_held: bool,
@@ -32,6 +34,8 @@ struct Task {
     /// The device has done it, or the host has run it.
     is_done: bool,
     has_failed: bool,
+    /// It never runs.
+    is_given_up: bool,
     /// Its lane, from its first launch on.
     lane: Option<u8>,
     /// As the graph returned it.
@@ -52,6 +56,8 @@ pub struct Model {
     pub graph: Graph,
     /// The bound of a lane, or 0.
     lane_max: u32,
+    /// The lanes of a device.
+    of_a_device: u8,
     /// Whether the order is the default, in which all laws hold. PhysX keeps one: each reference is given back once.
     is_strict: bool,
     /// Work that was on the device has failed, so tasks may have started that fail with it.
@@ -65,10 +71,12 @@ pub struct Model {
 
 impl Model {
     pub fn new(options: Options) -> Model {
-        let lanes = usize::from(options.groups) * usize::from(options.lanes);
+        let of_a_device = options.groups * options.lanes;
+        let lanes = usize::from(options.devices) * usize::from(of_a_device);
         Model {
             graph: Graph::new(options).unwrap(),
             lane_max: options.lane_max,
+            of_a_device,
             is_strict: options.order == Order::Default,
             has_broken: false,
             is_lost: false,
@@ -82,6 +90,10 @@ impl Model {
         self.tasks.len()
     }
 
+    pub fn devices(&self) -> u8 {
+        (self.lanes.len() / usize::from(self.of_a_device)) as u8
+    }
+
     pub fn lanes(&self) -> usize {
         self.lanes.len()
     }
@@ -89,7 +101,8 @@ impl Model {
     /// Appends a task, and runs it at once if it is the next.
     pub fn append_running(&mut self, wish: Wish, after: &[usize]) {
         let (ids, held) = (self.ids(after), u32::from(wish.is_held));
-        let spec = Spec { kind: wish.kind, priority: wish.priority, name: "", after: &ids, references: held };
+        let Wish { kind, device, priority, .. } = wish;
+        let spec = Spec { kind, priority, name: "", after: &ids, references: held, device };
         match self.graph.append_running(&spec) {
             Some((id, lane)) => {
                 self.add(id, wish, held, after);
@@ -105,7 +118,8 @@ impl Model {
 
     pub fn append(&mut self, wish: Wish, after: &[usize]) {
         let (ids, held) = (self.ids(after), u32::from(wish.is_held));
-        let spec = Spec { kind: wish.kind, priority: wish.priority, name: "", after: &ids, references: held };
+        let Wish { kind, device, priority, .. } = wish;
+        let spec = Spec { kind, priority, name: "", after: &ids, references: held, device };
         match self.graph.append(&spec) {
             Err(Refused::Finished { .. }) if !self.is_strict => {}
             told => self.add(told.unwrap(), wish, held, after),
@@ -126,6 +140,7 @@ impl Model {
             is_launched: wish.kind == Kind::Empty,
             is_done: wish.kind == Kind::Empty,
             has_failed: false,
+            is_given_up: false,
             lane: None,
             ended: None,
             told: own,
@@ -187,6 +202,7 @@ impl Model {
         (task.launches, task.told) = (task.launches + 1, priority);
         let lane = place.map(|(lane, joins)| {
             assert!(!self.is_lost, "{number} is launched on a device that is lost");
+            assert_eq!(lane / self.of_a_device, task.wish.device, "{number} is in lane {lane}");
             self.lanes[usize::from(lane)].push_back(Item { task: number, joins, value: None });
             lane
         });
@@ -206,6 +222,16 @@ impl Model {
         if let (Some(at), Some(lane)) = (at, lane) {
             assert_eq!(at.lane, lane);
             self.lanes[usize::from(at.lane)].back_mut().unwrap().value = Some(at.value);
+        }
+    }
+
+    /// The task, if it waits, never runs.
+    pub fn give_up(&mut self, task: usize) {
+        let is_waiting = self.graph.stage(self.tasks[task].id) == Stage::Waiting;
+        assert_eq!(self.graph.give_up(self.tasks[task].id, cause(task)), is_waiting);
+        if is_waiting {
+            let task = &mut self.tasks[task];
+            (task.has_failed, task.is_given_up, task.held) = (true, true, 0);
         }
     }
 
@@ -347,67 +373,21 @@ impl Model {
         is_done(&task) && self.all_before(task).iter().all(is_done)
     }
 
-    fn check_priorities(&self) {
-        let mut expected: Vec<Priority> = self.tasks.iter().map(|task| task.own).collect();
-        let live =
-            |task: usize| self.tasks[task].ended.is_none() && self.graph.stage(self.tasks[task].id) != Stage::Ended;
-        // All waits: by edges, and by the order of lanes.
-        let mut waits: Vec<(usize, usize)> = Vec::new();
-        for (then, task) in self.tasks.iter().enumerate() {
-            waits.extend(task.before.iter().map(|(first, _)| (*first, then)));
-        }
-        waits.extend(self.lane_order());
-        waits.retain(|(first, then)| live(*first) && live(*then));
-        for _ in 0..self.tasks.len() {
-            for (first, then) in &waits {
-                expected[*first] = expected[*first].max(expected[*then]);
-            }
-        }
-        for (number, task) in self.tasks.iter().enumerate().filter(|(number, _)| live(*number)) {
-            assert_eq!(self.graph.priority(task.id), Some(expected[number]), "{number}");
-            if task.launches > 0 && task.wish.kind.is_device() {
-                assert_eq!(task.told, expected[number], "{number} has not been told");
-            }
-        }
-    }
-
-    /// Neighbours in a lane, of those that the graph does not know to be complete.
-    fn lane_order(&self) -> Vec<(usize, usize)> {
-        let mut points: Vec<(Point, usize)> = Vec::new();
-        for (number, task) in self.tasks.iter().enumerate() {
-            points.extend(self.graph.point(task.id).filter(|_| task.ended.is_none()).map(|point| (point, number)));
-        }
-        points.sort_unstable();
-        let pairs = points.windows(2).filter(|pair| pair[0].0.lane == pair[1].0.lane);
-        pairs.map(|pair| (pair[0].1, pair[1].1)).collect()
-    }
-
-    /// A task fails with the cause of one before it that has failed, or its own, and only then.
-    fn check_outcomes(&self) {
-        for (number, task) in self.tasks.iter().enumerate() {
-            let mut causes: Vec<usize> = self.all_before(number);
-            causes.push(number);
-            causes.retain(|task| self.tasks[*task].has_failed);
-            let ended = task.ended.unwrap_or_else(|| panic!("{number} never ended"));
-            match ended.outcome {
-                Ok(()) => assert_eq!(causes, [0; 0], "{number}"),
-                Err(told) => assert!(causes.iter().any(|task| cause(*task) == told), "{number}: {told:?}"),
-            }
-            let others_failed = causes.iter().any(|task| *task != number);
-            let is_left_out = others_failed || task.wish.kind == Kind::Empty;
-            assert!(if task.launches == 0 { is_left_out } else { !is_left_out || self.has_broken }, "{number}");
-        }
-    }
-
     fn comes_before(&self, first: usize, then: usize) -> bool {
-        first == then || self.all_before(then).contains(&first)
+        first == then || self.before_by(then, |task| !task.is_given_up).contains(&first)
     }
 
     /// All tasks before this one, also through others.
     fn all_before(&self, task: usize) -> Vec<usize> {
+        self.before_by(task, |_| true)
+    }
+
+    /// The same, through such tasks only: one that was given up is in no order any more.
+    fn before_by(&self, task: usize, through: impl Fn(&Task) -> bool) -> Vec<usize> {
         let (mut found, mut open) = (vec![false; self.tasks.len()], vec![task]);
         while let Some(task) = open.pop() {
-            for (first, _) in &self.tasks[task].before {
+            let before = if through(&self.tasks[task]) { &self.tasks[task].before[..] } else { &[] };
+            for (first, _) in before {
                 if !std::mem::replace(&mut found[*first], true) {
                     open.push(*first);
                 }

@@ -6,6 +6,7 @@ mod chains;
 mod children;
 mod closing;
 mod creation;
+mod devices;
 mod failures;
 mod order;
 mod physx;
@@ -33,6 +34,7 @@ pub const ALL: &[(&str, Check)] = checks! {
     children: of_a_fork exit_in_the_middle;
     closing: in_the_middle beside_submitters by_its_own_task;
     creation: none_after_warm_up;
+    devices: one_that_is_not_there the_order_holds_across_them;
     failures: of_a_launch of_a_function panics arguments closed_before;
     order: through_the_host completes after_launch foreign held_and_released inherited cycles;
     physx: turns phases fork join sync_points;
