@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use overtake::dispatch::{DispatchOptions, Dispatcher};
 use overtake::hal::{Device, Driver};
-use overtake::task::{Handle, Lane, More, Tasks};
+use overtake::task::{Handle, Lane, More, Recording, Step, Tasks, Template};
 use overtake::{Options, Overtake};
 
 use crate::null::Null;
@@ -19,15 +19,21 @@ pub enum Shape {
     Behind,
     /// The one before is not launched yet: tasks come in groups.
     Groups,
+    /// A template of a chain, replayed behind the replay before it.
+    Replay,
+    /// The same of four chains, which begin and end together.
+    ReplayOfFour,
 }
 
 /// All shapes, with their names.
-pub const SHAPES: [(&str, Shape); 3] = [
+pub const SHAPES: [(&str, Shape); 5] = [
     ("ready to complete", Shape::Ready),
     ("submission to end", Shape::Behind),
     ("submission to end, groups of 16", Shape::Groups),
+    ("replay of a chain of 16, to its end", Shape::Replay),
+    ("replay of four chains of 4, to its end", Shape::ReplayOfFour),
 ];
-/// Tasks of a group.
+/// Tasks of a group, and of a template.
 const GROUP: u32 = 16;
 
 /// A dispatcher. The device completes everything at once.
@@ -52,8 +58,21 @@ impl Ground {
 
     pub fn chain(&self, shape: Shape) -> Chain {
         let dispatcher = self.dispatcher.as_ref().expect("it is there until the ground is dropped");
-        Chain { tasks: Tasks::new(dispatcher), shape, first: None, last: None }
+        let template = template(if shape == Shape::ReplayOfFour { 4 } else { 1 });
+        Chain { tasks: Tasks::new(dispatcher), shape, template, first: None, last: None }
     }
+}
+
+/// Chains, with the tasks of a group in all.
+fn template(chains: u32) -> Template<()> {
+    let mut recording = Recording::new();
+    for _ in 0..chains {
+        let mut last: Option<Step> = None;
+        for _ in 0..GROUP / chains {
+            last = Some(recording.kernel("task", last.as_slice(), |_, ()| Ok(More::Done)));
+        }
+    }
+    recording.finish().expect("each step comes after one before it")
 }
 
 impl Drop for Ground {
@@ -67,6 +86,7 @@ impl Drop for Ground {
 pub struct Chain {
     tasks: Tasks,
     shape: Shape,
+    template: Template<()>,
     /// It is held.
     first: Option<Handle>,
     last: Option<Handle>,
@@ -78,6 +98,7 @@ impl Chain {
     pub fn counted_tasks(&mut self, count: u32) {
         match self.shape {
             Shape::Ready | Shape::Behind => (0..count).for_each(|_| self.task()),
+            Shape::Replay | Shape::ReplayOfFour => (0..count / GROUP).for_each(|_| self.replay()),
             Shape::Groups => {
                 for _ in 0..count / GROUP {
                     let tasks = self.tasks.clone();
@@ -116,6 +137,15 @@ impl Chain {
             None => task,
         };
         self.last = Some(task.submit().expect("there is room"));
+    }
+
+    fn replay(&mut self) {
+        let replay = self.template.replay(&self.tasks, ());
+        let replay = match &self.last {
+            Some(last) => replay.after(last),
+            None => replay,
+        };
+        self.last = Some(replay.submit().expect("there is room"));
     }
 
     /// The last task.

@@ -75,5 +75,5 @@ pub use graph::{Graph, Statistics};
 pub use node::{Cause, Kind, Mark, NodeId, Point, Spec, Stage};
 pub use options::{Inference, LANE_DEVICES_MAX, LANES_MAX, Options, Order};
 pub use refused::{Label, Refused};
-pub use template::{Replay, Template};
+pub use template::{Planned, Replay, Template};
 pub use terms::{Direction, Priorities, Priority};

@@ -36,7 +36,20 @@ struct Recorded {
     into: u32,
     /// Whether an edge leads from it.
     has_next: bool,
+    /// Whether one leads to a node that is none of the device.
+    is_wanted: bool,
     has_name: bool,
+}
+
+/// A node of a template, for callers that keep more of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Planned {
+    /// Its work.
+    pub kind: Kind,
+    /// Its own priority.
+    pub priority: Priority,
+    /// Whether a function of the host or an empty node of the template comes after it.
+    pub is_wanted: bool,
 }
 
 /// An edge of a template, from this node into the one that it is kept for.
@@ -53,13 +66,15 @@ pub struct Replay<'a> {
     pub priority: Priority,
     /// The nodes after which the first ones of the template come.
     pub after: &'a [NodeId],
-    /// References of each of those, which [`Graph::release`] takes away.
+    /// References of those first ones, which [`Graph::release`] takes away.
     pub references: u32,
+    /// The device that does the work of all nodes that a device does.
+    pub device: u8,
 }
 
 impl Default for Replay<'_> {
     fn default() -> Self {
-        Replay { priority: Priority::LOWEST, after: &[], references: 0 }
+        Replay { priority: Priority::LOWEST, after: &[], references: 0, device: 0 }
     }
 }
 
@@ -91,6 +106,7 @@ impl Template {
             let mark = if needs_results { Mark::Complete } else { Mark::Launched };
             self.edges.push(Inner { from: from as u32, mark });
             self.nodes[from].has_next = true;
+            self.nodes[from].is_wanted |= !kind.is_device();
         }
         if into.is_empty() {
             self.first.push(number as u32);
@@ -99,7 +115,9 @@ impl Template {
             self.of_device = Some(number as u32);
         }
         let (count, has_name) = (into.len() as u32, !name.is_empty());
-        self.nodes.push(Recorded { kind, own: priority, effective: priority, into: count, has_next: false, has_name });
+        let (has_next, is_wanted) = (false, false);
+        let node = Recorded { kind, own: priority, effective: priority, into: count, has_next, is_wanted, has_name };
+        self.nodes.push(node);
         self.names.push(name.to_owned());
         if self.nodes[self.most_urgent].own < priority {
             self.most_urgent = number;
@@ -141,10 +159,14 @@ impl Template {
         self.nodes.iter().enumerate().filter_map(|(number, node)| (!node.has_next).then_some(number))
     }
 
-    /// The work and the own priority of a node.
-    #[must_use]
-    pub fn node(&self, number: usize) -> Option<(Kind, Priority)> {
-        self.nodes.get(number).map(|node| (node.kind, node.own))
+    /// All nodes, in their order.
+    pub fn nodes(&self) -> impl Iterator<Item = Planned> + '_ {
+        self.nodes.iter().map(|node| Planned { kind: node.kind, priority: node.own, is_wanted: node.is_wanted })
+    }
+
+    /// The nodes that come after no other one of it, by number.
+    pub fn first(&self) -> impl Iterator<Item = usize> + '_ {
+        self.first.iter().map(|number| *number as usize)
     }
 }
 
@@ -184,7 +206,8 @@ impl Graph {
         let number = template.of_device.map_or(template.most_urgent, |number| number as usize);
         let (kind, name) = (template.nodes[number].kind, template.names[number].as_str());
         let priority = urgent.own.max(replay.priority);
-        self.admit(&Spec { kind, priority, name, after: replay.after, references: 0, device: 0 }).map(drop)
+        let Replay { after, device, .. } = *replay;
+        self.admit(&Spec { kind, priority, name, after, references: 0, device }).map(drop)
     }
 
     /// Writes the nodes and the edges between them.
@@ -196,7 +219,8 @@ impl Graph {
             let effective = if is_physx { Priority::LOWEST } else { recorded.effective.max(replay.priority) };
             let references = if recorded.into == 0 { replay.references } else { 0 };
             let name = if recorded.has_name { name.as_str() } else { "" };
-            let spec = Spec { kind: recorded.kind, priority: own, name, after: &[], references, device: 0 };
+            let (kind, device) = (recorded.kind, replay.device);
+            let spec = Spec { kind, priority: own, name, after: &[], references, device };
             let node = self.nodes.take(&spec, effective);
             let slots = self.nodes.slots();
             slots[node as usize].references += recorded.into;

@@ -26,7 +26,7 @@ fn make(model: &mut Model, (what, one, other, third, fourth): Move) {
     match what % 32 {
         16 if tasks > 0 => model.break_down(pick(one)),
         17 => {
-            let stretch = stretch(one, other);
+            let stretch = stretch(one, other, (third / 64) % model.devices());
             let after = if tasks == 0 || third % 3 == 0 { vec![] } else { vec![pick(one); usize::from(third % 3)] };
             model.replay(&stretch, &after, priority(fourth / 8), fourth & 4 != 0);
         }
@@ -63,13 +63,13 @@ fn make(model: &mut Model, (what, one, other, third, fourth): Move) {
 }
 
 /// Up to eight tasks, of these bits: each comes after up to two of those before it.
-fn stretch(bits: u16, more: u16) -> Vec<(Wish, Vec<usize>)> {
+fn stretch(bits: u16, more: u16, device: u8) -> Vec<(Wish, Vec<usize>)> {
     let wish = |number: usize| {
         let bits = usize::from(bits.rotate_left(3 * number as u32) ^ more.rotate_right(5 * number as u32));
         let kind = kind((bits & 0xff) as u8);
         let turns = if kind.is_device() && bits & 0x300 == 0 { 2 } else { 1 };
         let fails = bits & 0xf00 == 0xf00;
-        let wish = Wish { kind, device: 0, priority: priority((bits >> 4) as u8), turns, is_held: false, fails };
+        let wish = Wish { kind, device, priority: priority((bits >> 4) as u8), turns, is_held: false, fails };
         let mut after: Vec<usize> = [bits >> 3, bits >> 6].map(|bits| bits % (number + 1)).to_vec();
         after.retain(|first| *first < number);
         after.dedup();

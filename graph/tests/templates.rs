@@ -1,8 +1,8 @@
 //! Templates: a replay is as if its tasks had been submitted one by one, and nothing has changed where it is refused.
 
 use overtake_graph::{
-    Cause, Direction, Ended, Graph, Kind, NodeId, Options, Order, Point, Priorities, Priority, Refused, Replay, Runner,
-    Spec, Template,
+    Cause, Direction, Ended, Graph, Kind, NodeId, Options, Order, Planned, Point, Priorities, Priority, Refused,
+    Replay, Runner, Spec, Template,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -165,7 +165,7 @@ proptest! {
                 caller.step(fails);
             }
             for time in 0..times {
-                let replay = Replay { priority: priority(raised + time as u8), after: &after, references: 0 };
+                let replay = Replay { priority: priority(raised + time as u8), after: &after, ..Replay::default() };
                 let mut nodes = Vec::new();
                 if is_replayed {
                     caller.graph.replay(&template, &replay, &mut nodes).unwrap();
@@ -234,7 +234,10 @@ fn a_step_comes_after_steps_that_are_there() {
     template.add(Kind::Host, Priority::LOWEST, "", &[]).unwrap();
     template.add(Kind::Light, priority(4), "", &[0, 0]).unwrap();
     assert_eq!((template.len(), template.last().collect::<Vec<_>>()), (2, vec![1]));
-    assert_eq!(template.node(1), Some((Kind::Light, priority(4))));
+    let planned: Vec<Planned> = template.nodes().collect();
+    let host = Planned { kind: Kind::Host, priority: Priority::LOWEST, is_wanted: true };
+    assert_eq!(planned, [host, Planned { kind: Kind::Light, priority: priority(4), is_wanted: false }]);
+    assert_eq!(template.first().collect::<Vec<_>>(), [0]);
     let mut graph = Graph::new(Options::default()).unwrap();
     let mut nodes = Vec::new();
     graph.replay(&template, &Replay::default(), &mut nodes).unwrap();

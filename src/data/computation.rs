@@ -41,7 +41,7 @@ pub(super) enum Describe {
 impl Describe {
     pub fn kernel(kernel: Kernel, shape: Shape, slots: Vec<Slot>) -> Describe {
         Describe::Launch(Box::new(move |addresses| {
-            Box::new(move |lane| {
+            Launch::own(move |lane| {
                 // SAFETY: the caller of `compute` vouches for the kernel; its memory lives as long as this function.
                 unsafe { lane.launch(&kernel, &shape, arguments(&slots, &addresses))? };
                 Ok(More::Done)
@@ -53,7 +53,7 @@ impl Describe {
         let mut launch = launch;
         Describe::Launch(Box::new(move |addresses| {
             let addresses: Vec<DevicePtr> = addresses.into_iter().map(DevicePtr).collect();
-            Box::new(move |lane| launch(lane, &addresses))
+            Launch::own(move |lane| launch(lane, &addresses))
         }))
     }
 
@@ -123,7 +123,7 @@ impl Describe {
                 let mut launch = describe(addresses);
                 store.tasks.kernel(name, move |lane: &mut Lane<'_>| {
                     let _keep = &keep;
-                    launch(lane)
+                    launch.call(lane)
                 })
             }
             Describe::Host(describe) => {

@@ -165,6 +165,7 @@ fn shared(
         may_want: false,
         dead: Vec::new(),
         lifts: Vec::new(),
+        replayed: Vec::new(),
         joins: Vec::new(),
     };
     Arc::new_cyclic(|me| Shared {

@@ -18,6 +18,7 @@ mod marks;
 #[cfg(all(test, loom))]
 mod models;
 mod options;
+pub(crate) mod replay;
 mod rest;
 mod serve;
 pub(crate) mod shared;

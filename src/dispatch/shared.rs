@@ -253,7 +253,7 @@ impl Shared {
             copies: None,
             is_lent,
         };
-        let (mut outcome, mut lost) = (caught(|| (launching.work)(&mut entered)), None);
+        let (mut outcome, mut lost) = (caught(|| launching.work.call(&mut entered)), None);
         let copies = entered.copies;
         if outcome.is_err() || is_lent.load(Ordering::Relaxed) {
             (outcome, lost) = self.look_after(lane, outcome);

@@ -48,6 +48,8 @@ pub(crate) struct State {
     pub dead: Vec<Dead>,
     /// Nodes whose priority has changed since they were submitted.
     pub lifts: Vec<(NodeId, Priority)>,
+    /// The nodes of a replay, while none is being appended.
+    pub replayed: Vec<NodeId>,
     /// The list of joins, while no thread takes steps.
     pub joins: Vec<Join>,
 }

@@ -15,7 +15,6 @@ use crate::task::handle::Handle;
 use crate::work::fault::Error;
 use crate::work::function::Work;
 use crate::work::lane::Submitted;
-use crate::work::outcome::Outcome;
 use crate::work::set::Set;
 
 /// Tasks before another one that need no memory of their own.
@@ -191,7 +190,7 @@ impl<'t, 'n> TaskBuilder<'t, 'n> {
     /// Appends the task, after those that its use of data asks for. The caller has it dispatched ([`Shared::pump`]).
     pub(crate) fn append(self, held: &mut Held<'_>, accesses: &[Access]) -> Result<Handle, Error> {
         let (set, mut after) = (self.set, self.nodes_before(held)?);
-        if let Some(handle) = self.after_a_failure() {
+        if let Some(handle) = Handle::behind_a_failure(self.before(), || format!("{:?}", self.name)) {
             return Ok(handle);
         }
         let is_stopped = set.is_stopped();
@@ -266,15 +265,6 @@ impl<'t, 'n> TaskBuilder<'t, 'n> {
         });
         held.graph.release(node)?;
         made
-    }
-
-    /// The graph forgets a failed task when it has ended. Its handle has the failure, and this task fails with it.
-    fn after_a_failure(&self) -> Option<Handle> {
-        let failed = self.before().find(|task| task.shared_outcome().has_failed())?;
-        let fault = failed.outcome()?.err()?.fault()?;
-        let outcome = Outcome::new(failed.shared_outcome().home());
-        outcome.set_failed(Error::NotRun { task: format!("{:?}", self.name), fault });
-        Some(Handle::new(failed.node(), outcome))
     }
 
     #[inline]

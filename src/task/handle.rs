@@ -42,6 +42,19 @@ impl Handle {
         &self.outcome
     }
 
+    /// The graph forgets a failed task when it has ended. Its handle has the failure, and a task after it fails with
+    /// it: that one's handle, if there is such a failure.
+    pub(crate) fn behind_a_failure<'h>(
+        mut before: impl Iterator<Item = &'h Handle>,
+        task: impl FnOnce() -> String,
+    ) -> Option<Handle> {
+        let failed = before.find(|task| task.outcome.has_failed())?;
+        let fault = failed.outcome()?.err()?.fault()?;
+        let outcome = Outcome::new(failed.outcome.home());
+        outcome.set_failed(Error::NotRun { task: task(), fault });
+        Some(Handle::new(failed.node, outcome))
+    }
+
     /// The task's outcome, if it has ended: its work is done, and so is all that it comes after.
     #[must_use]
     pub fn outcome(&self) -> Option<Result<(), Error>> {

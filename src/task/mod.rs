@@ -5,6 +5,7 @@
 mod builder;
 mod handle;
 mod tasks;
+mod template;
 
 pub use crate::work::fault::{Error, Fault, Reason};
 pub use crate::work::function::{Launches, More, WorkResult};
@@ -14,3 +15,4 @@ pub use builder::TaskBuilder;
 pub use graph::{Order, Refused};
 pub use handle::Handle;
 pub use tasks::{Group, Tasks};
+pub use template::{Recording, Replay, Step, Template};

@@ -11,7 +11,7 @@ use crate::dispatch::shared::Shared;
 use crate::task::builder::TaskBuilder;
 use crate::task::handle::Handle;
 use crate::work::fault::{Error, Fault};
-use crate::work::function::{Launches, Work, WorkResult};
+use crate::work::function::{Launch, Launches, Work, WorkResult};
 use crate::work::lane::Submitted;
 use crate::work::set::{Set, SetId};
 
@@ -54,6 +54,10 @@ impl Tasks {
     /// The dispatcher.
     pub(crate) fn shared(&self) -> &Arc<Shared> {
         &self.0.shared
+    }
+
+    pub(crate) fn set(&self) -> &Set {
+        &self.0.set
     }
 
     /// From now on submitted tasks wait until the set is started (PX-01).
@@ -114,7 +118,7 @@ impl Tasks {
             &self.0.set,
             name,
             kind,
-            Work::Launch(Box::new(move |lane| launch.launch(lane))),
+            Work::Launch(Launch::own(move |lane| launch.launch(lane))),
         )
     }
 

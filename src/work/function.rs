@@ -1,5 +1,7 @@
 //! The work of tasks: functions of the caller.
 
+use std::sync::Arc;
+
 use crate::work::lane::Lane;
 
 /// The result of a task's function. Any error will do.
@@ -29,8 +31,39 @@ impl<F: FnMut(&mut Lane<'_>) -> WorkResult<More> + Send + 'static> Launches for 
     }
 }
 
+/// The tasks of one replay, by their numbers.
+pub(crate) trait Steps: Send + Sync {
+    /// Submits the work of a task of the device.
+    fn launch(&self, step: u32, lane: &mut Lane<'_>) -> WorkResult<More>;
+
+    /// Runs a function of the host.
+    fn run(&self, step: u32) -> WorkResult<()>;
+}
+
+/// A function of a single task.
+type OwnLaunch = dyn FnMut(&mut Lane<'_>) -> WorkResult<More> + Send;
+
 /// Submits the work of a task of the device. It is called with the device's context current, and must not wait.
-pub(crate) type Launch = Box<dyn FnMut(&mut Lane<'_>) -> WorkResult<More> + Send>;
+pub(crate) enum Launch {
+    Own(Box<OwnLaunch>),
+    /// A step of a replay, by its number. It needs no memory of its own.
+    Step(Arc<dyn Steps>, u32),
+}
+
+impl Launch {
+    /// One of a single task.
+    pub fn own(launch: impl FnMut(&mut Lane<'_>) -> WorkResult<More> + Send + 'static) -> Launch {
+        Launch::Own(Box::new(launch))
+    }
+
+    #[inline]
+    pub fn call(&mut self, lane: &mut Lane<'_>) -> WorkResult<More> {
+        match self {
+            Launch::Own(launch) => launch(lane),
+            Launch::Step(steps, number) => steps.launch(*number, lane),
+        }
+    }
+}
 
 /// Runs on a thread of the host.
 pub(crate) type Function = Box<dyn FnOnce() -> WorkResult<()> + Send>;

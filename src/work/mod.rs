@@ -5,5 +5,6 @@ pub(crate) mod function;
 pub(crate) mod kernel;
 pub(crate) mod lane;
 pub(crate) mod outcome;
+pub(crate) mod replay;
 pub(crate) mod set;
 pub(crate) mod sets;

@@ -7,12 +7,13 @@ use super::{Model, Wish};
 impl Model {
     /// Records tasks, each after some of those before it by number, and replays them behind `after`.
     pub fn replay(&mut self, stretch: &[(Wish, Vec<usize>)], after: &[usize], priority: Priority, is_held: bool) {
+        let device = stretch.first().map_or(0, |(wish, _)| wish.device);
         let mut template = Template::new();
         for (wish, inner) in stretch {
             template.add(wish.kind, wish.priority, "", inner).unwrap();
         }
         let (ids, held, mut nodes) = (self.ids(after), u32::from(is_held), Vec::new());
-        match self.graph.replay(&template, &Replay { priority, after: &ids, references: held }, &mut nodes) {
+        match self.graph.replay(&template, &Replay { priority, after: &ids, references: held, device }, &mut nodes) {
             Err(Refused::Finished { .. }) if !self.is_strict => return,
             told => told.unwrap(),
         }

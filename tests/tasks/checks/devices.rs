@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use contexts::CudaContext;
 use hal::Device;
 use overtake::dispatch::{DispatchOptions, Dispatcher};
-use overtake::task::{Handle, Kernel, Lane, More, Tasks};
+use overtake::task::{Handle, Kernel, Lane, More, Recording, Tasks};
 use overtake::{Options, Overtake};
 
 use crate::bed::Kernels;
@@ -92,6 +92,43 @@ fn goes_round(rig: &Rig, there: &CudaContext, module: hal::Module) -> Outcome {
 
 pub fn the_order_holds_across_them(rig: &Rig) -> Outcome {
     on_two(rig, goes_round)
+}
+
+/// Two replays of one template, each on its device, one behind the other.
+pub fn replays_on_each(rig: &Rig) -> Outcome {
+    on_two(rig, |rig, there, module| {
+        let two = Two::open(rig, there, module)?;
+        let mut recording = Recording::<(Kernel, Buffer, hal::Context)>::new();
+        let first = recording.kernel("first", &[], |lane, (add, word, context)| {
+            if lane.driver().context_current()? != Some(*context) {
+                return Err("another context is current".into());
+            }
+            doors::word(lane, add, word.at(0), u32::from(lane.device()) + 1)?;
+            Ok(More::Done)
+        });
+        recording.kernel("second", &[first], |lane, (add, word, _)| {
+            doors::word(lane, add, word.at(0), 10)?;
+            Ok(More::Done)
+        });
+        let template = recording.finish()?;
+        let replay = |device: u8| {
+            let (word, context) = (two.words[usize::from(device % 2)], two.contexts[usize::from(device % 2)]);
+            template.replay(&two.tasks, (two.add.clone(), word, context)).on(device)
+        };
+        let near = replay(0).submit()?;
+        let far = replay(1).after(&near).submit()?;
+        far.wait()?;
+        let refused = replay(2).submit().map(drop).expect_err("there are two");
+        ensure!(refused.to_string().contains("a device that is not there"), "{refused}");
+        let target = rig.pinned(64)?;
+        let (to, from) = (Arc::clone(&target), two.words[1]);
+        let down = two.tasks.download("down", move |lane: &mut Lane<'_>| {
+            doors::download(lane, &to, from, 4)?;
+            Ok(More::Done)
+        });
+        down.on(1).after(&far).submit()?.wait()?;
+        same("the word of the second", &target.word32(0).load(Ordering::Acquire), &12)
+    })
 }
 
 /// Of a device that the dispatcher has not, a task is refused, and a kernel fails where it is not loaded.

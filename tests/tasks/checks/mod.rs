@@ -13,6 +13,7 @@ mod physx;
 mod pipelines;
 mod random;
 mod sets;
+mod templates;
 pub mod threads;
 
 use crate::failure::Outcome;
@@ -34,7 +35,7 @@ pub const ALL: &[(&str, Check)] = checks! {
     children: of_a_fork exit_in_the_middle;
     closing: in_the_middle beside_submitters by_its_own_task;
     creation: none_after_warm_up;
-    devices: one_that_is_not_there the_order_holds_across_them;
+    devices: replays_on_each one_that_is_not_there the_order_holds_across_them;
     failures: of_a_launch of_a_function panics arguments closed_before;
     order: through_the_host completes after_launch foreign held_and_released inherited cycles;
     physx: turns phases fork join sync_points;
@@ -42,5 +43,6 @@ pub const ALL: &[(&str, Check)] = checks! {
         futures given_up;
     random: bytes failures;
     sets: start_and_stop named never_submitted groups first_failure;
+    templates: arguments priorities failures refused turns;
     threads: functions_may_wait submitting_ends submit_beside_each_other submit_from_everywhere;
 };

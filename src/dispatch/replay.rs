@@ -1,0 +1,69 @@
+//! Replays of templates: all tasks of one are appended to the graph at once.
+
+use std::sync::Arc;
+
+use graph::{Kind, NodeId, Priority, Replay, Template};
+
+use crate::dispatch::body::Character;
+use crate::dispatch::state::State;
+use crate::work::fault::Error;
+use crate::work::function::{Launch, Steps, Work};
+use crate::work::outcome::Outcome;
+use crate::work::set::Set;
+
+/// A replay that is to be submitted.
+pub(crate) struct Replaying<'r> {
+    /// It has a node.
+    pub template: &'r Template,
+    pub priority: Priority,
+    pub device: u8,
+    pub after: &'r [NodeId],
+    pub set: &'r Set,
+}
+
+impl State {
+    /// Appends the tasks of a replay. Returns the last one, with its outcome. The caller has them dispatched.
+    pub fn replay(
+        &mut self,
+        replaying: &Replaying<'_>,
+        steps: &Arc<dyn Steps>,
+    ) -> Result<(NodeId, Arc<Outcome>), Error> {
+        let Replaying { template, priority, device, after, set } = *replaying;
+        let is_stopped = set.is_stopped();
+        let replay = Replay { priority, after, references: is_stopped.into(), device };
+        let mut nodes = std::mem::take(&mut self.replayed);
+        if let Err(refused) = self.graph.replay(template, &replay, &mut nodes) {
+            self.replayed = nodes;
+            return Err(refused.into());
+        }
+        for (number, (node, planned)) in (0..).zip(nodes.iter().zip(template.nodes())) {
+            let character = Character { kind: planned.kind, priority: priority.max(planned.priority), device };
+            let body = self.bodies.add(*node, set);
+            (body.character, body.is_wanted) = (character, planned.is_wanted);
+            body.work = work(planned.kind, steps, number);
+            self.expect(character);
+        }
+        let last = nodes[nodes.len() - 1];
+        if is_stopped {
+            template.first().for_each(|number| set.waits(nodes[number]));
+        }
+        let begins_on_host = |number: usize| template.nodes().nth(number).is_some_and(|node| !node.kind.is_device());
+        if !after.is_empty() && template.first().any(begins_on_host) {
+            after.iter().for_each(|before| self.want(*before));
+        }
+        self.replayed = nodes;
+        let outcome = self.bodies.get(last).map(|body| Arc::clone(&body.outcome));
+        Ok((last, outcome.expect("it has just been added")))
+    }
+}
+
+fn work(kind: Kind, steps: &Arc<dyn Steps>, number: u32) -> Work {
+    match kind {
+        Kind::Copy(_) | Kind::Kernel => Work::Launch(Launch::Step(Arc::clone(steps), number)),
+        Kind::Host | Kind::Light => {
+            let steps = Arc::clone(steps);
+            Work::Function(Box::new(move || steps.run(number)))
+        }
+        Kind::Empty => Work::Nothing,
+    }
+}

@@ -1,0 +1,206 @@
+//! Templates: tasks that are recorded once, and submitted again with other arguments and priorities.
+
+use std::sync::Arc;
+
+use graph::{Direction, Kind, NodeId, Priority, Template as Stretch};
+use smallvec::SmallVec;
+
+use crate::dispatch::replay::Replaying;
+use crate::task::handle::Handle;
+use crate::task::tasks::Tasks;
+use crate::work::fault::Error;
+use crate::work::function::{More, Steps, WorkResult};
+use crate::work::lane::{Lane, Submitted};
+use crate::work::replay::{Does, Run};
+
+/// A replay as errors name it.
+const NAME: &str = "(of a template)";
+
+/// A task of a [`Recording`]: others come after it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Step(usize);
+
+/// A task as it is recorded.
+struct Recorded {
+    kind: Kind,
+    priority: Priority,
+    name: String,
+    after: Vec<Step>,
+}
+
+/// Tasks that are being recorded, whose functions get arguments of this type: other ones for each replay.
+pub struct Recording<A> {
+    steps: Vec<Recorded>,
+    does: Vec<Does<A>>,
+}
+
+impl<A: Send + Sync + 'static> Default for Recording<A> {
+    fn default() -> Self {
+        Recording { steps: Vec::new(), does: Vec::new() }
+    }
+}
+
+impl<A: Send + Sync + 'static> Recording<A> {
+    /// None yet.
+    #[must_use]
+    pub fn new() -> Recording<A> {
+        Recording::default()
+    }
+
+    /// A task that copies from the host to the device, after these of the recording.
+    pub fn upload(
+        &mut self,
+        name: &str,
+        after: &[Step],
+        launch: impl Fn(&mut Lane<'_>, &A) -> WorkResult<More> + Send + Sync + 'static,
+    ) -> Step {
+        self.add(Kind::Copy(Direction::HostToDevice), name, after, Does::Launch(Box::new(launch)))
+    }
+
+    /// A task that runs kernels.
+    pub fn kernel(
+        &mut self,
+        name: &str,
+        after: &[Step],
+        launch: impl Fn(&mut Lane<'_>, &A) -> WorkResult<More> + Send + Sync + 'static,
+    ) -> Step {
+        self.add(Kind::Kernel, name, after, Does::Launch(Box::new(launch)))
+    }
+
+    /// A task that copies from the device to the host.
+    pub fn download(
+        &mut self,
+        name: &str,
+        after: &[Step],
+        launch: impl Fn(&mut Lane<'_>, &A) -> WorkResult<More> + Send + Sync + 'static,
+    ) -> Step {
+        self.add(Kind::Copy(Direction::DeviceToHost), name, after, Does::Launch(Box::new(launch)))
+    }
+
+    /// A function of the host, for a worker thread.
+    pub fn host(
+        &mut self,
+        name: &str,
+        after: &[Step],
+        run: impl Fn(&A) -> WorkResult<()> + Send + Sync + 'static,
+    ) -> Step {
+        self.add(Kind::Host, name, after, Does::Function(Box::new(run)))
+    }
+
+    /// A short function of the host, for the thread that finds it ready. It must not wait.
+    pub fn light(
+        &mut self,
+        name: &str,
+        after: &[Step],
+        run: impl Fn(&A) -> WorkResult<()> + Send + Sync + 'static,
+    ) -> Step {
+        self.add(Kind::Light, name, after, Does::Function(Box::new(run)))
+    }
+
+    /// Gives a task a priority of its own. The tasks before it inherit it, and it is the least in each replay.
+    pub fn priority(&mut self, step: Step, priority: Priority) {
+        if let Some(step) = self.steps.get_mut(step.0) {
+            step.priority = priority;
+        }
+    }
+
+    fn add(&mut self, kind: Kind, name: &str, after: &[Step], does: Does<A>) -> Step {
+        let (priority, name, after) = (Priority::LOWEST, name.to_owned(), after.to_vec());
+        self.steps.push(Recorded { kind, priority, name, after });
+        self.does.push(does);
+        Step(self.steps.len() - 1)
+    }
+
+    /// Works out the order between the tasks.
+    ///
+    /// # Errors
+    ///
+    /// A task comes after a step of another recording ([`graph::Refused::NotRecorded`]).
+    pub fn finish(mut self) -> Result<Template<A>, Error> {
+        let mut stretch = Stretch::new();
+        for Recorded { kind, priority, name, after } in &self.steps {
+            let after: Vec<usize> = after.iter().map(|step| step.0).collect();
+            stretch.add(*kind, *priority, name, &after)?;
+        }
+        let last: Vec<usize> = stretch.last().collect();
+        if last.len() != 1 {
+            // The handle of a replay is that of its last task, and there is no other one.
+            stretch.add(Kind::Empty, Priority::LOWEST, "the end of a template", &last)?;
+            self.does.push(Does::Nothing);
+        }
+        Ok(Template { stretch: Arc::new(stretch), does: self.does.into() })
+    }
+}
+
+/// Tasks that have been recorded, with the order between them worked out. Clones are the same template.
+#[derive(Clone)]
+pub struct Template<A> {
+    stretch: Arc<Stretch>,
+    does: Arc<[Does<A>]>,
+}
+
+impl<A: Send + Sync + 'static> Template<A> {
+    /// How many tasks a replay submits.
+    #[must_use]
+    pub fn tasks(&self) -> usize {
+        self.stretch.len()
+    }
+
+    /// A replay with these arguments, as tasks of this set. They are dropped when its tasks have ended.
+    pub fn replay<'r>(&'r self, tasks: &'r Tasks, arguments: A) -> Replay<'r, A> {
+        Replay { template: self, tasks, arguments, priority: Priority::LOWEST, device: 0, after: Vec::new() }
+    }
+}
+
+/// A replay that is being described. [`Replay::submit`] submits it; dropping it does nothing.
+#[must_use = "a replay does nothing until it is submitted"]
+pub struct Replay<'r, A> {
+    template: &'r Template<A>,
+    tasks: &'r Tasks,
+    arguments: A,
+    priority: Priority,
+    device: u8,
+    after: Vec<&'r Handle>,
+}
+
+impl<'r, A: Send + Sync + 'static> Replay<'r, A> {
+    /// All its tasks have at least this priority.
+    pub fn priority(mut self, priority: Priority) -> Replay<'r, A> {
+        self.priority = priority;
+        self
+    }
+
+    /// The device that does its work, by its number among those of the dispatcher: the first, unless this is called.
+    pub fn on(mut self, device: u8) -> Replay<'r, A> {
+        self.device = device;
+        self
+    }
+
+    /// It begins after this task, or after all tasks of another replay.
+    pub fn after(mut self, task: &'r Handle) -> Replay<'r, A> {
+        self.after.push(task);
+        self
+    }
+
+    /// Submits all its tasks, and dispatches those that are ready. The handle is that of its end.
+    pub fn submit(self) -> Result<Handle, Error> {
+        let Replay { template: Template { stretch, does }, tasks, arguments, priority, device, after } = self;
+        let shared = tasks.shared();
+        if after.iter().any(|task| !task.is_of(shared)) {
+            return Err(Error::Foreign { task: NAME.to_owned() });
+        }
+        let steps: Arc<dyn Steps> = Arc::new(Run { does: Arc::clone(does), arguments });
+        let nodes: SmallVec<[NodeId; 4]> = after.iter().map(|task| task.node()).collect();
+        let mut held = shared.enter_here()?;
+        if held.is_closed {
+            return Err(Error::Closed);
+        }
+        if let Some(handle) = Handle::behind_a_failure(after.iter().copied(), || NAME.to_owned()) {
+            return Ok(handle);
+        }
+        let replaying = Replaying { template: stretch, priority, device, after: &nodes, set: tasks.set() };
+        let (node, outcome) = held.replay(&replaying, &steps)?;
+        shared.pump(held);
+        Ok(Handle::new(node, outcome))
+    }
+}
