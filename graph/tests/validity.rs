@@ -28,6 +28,20 @@ struct Program {
     nodes: Vec<Progress>,
 }
 
+/// From the second device to the first no copy goes, and the host is the farthest from both.
+fn nearness(from: Location, to: Location) -> f64 {
+    match (from, to) {
+        (Location::Device(1), Location::Device(0)) => 0.0,
+        (Location::Host, _) => 1.0,
+        _ => 2.0,
+    }
+}
+
+/// Whether the second is as good as the first. Among those that are not near at all, any is.
+fn near_first(one: (bool, bool, f64), best: (bool, bool, f64)) -> bool {
+    one <= best || (!one.0 && !best.0)
+}
+
 /// The numbers of a use: its kind, its place and its bytes.
 type Use = (u8, u8, u8, u8);
 
@@ -68,7 +82,8 @@ impl Program {
 
     fn needs(&mut self, bytes: &Range<usize>, place: Location) -> Needs<usize> {
         let nodes = &self.nodes;
-        self.validity.needs(&(bytes.start as u64..bytes.end as u64), place, |node| nodes[*node])
+        let nearness = |from| nearness(from, place);
+        self.validity.needs(&(bytes.start as u64..bytes.end as u64), place, nearness, |node| nodes[*node])
     }
 
     /// A use that needs the bytes: compares its needs byte by byte, and submits the transfers.
@@ -92,8 +107,8 @@ impl Program {
                         let source = byte.at.iter().find(|(it, _)| *it == fetch.from);
                         let (_, by) = source.expect("the source has the byte");
                         assert_eq!(fetch.after, pending(by), "byte {at}");
-                        let is_best = fetch.after.is_none() || byte.at.iter().all(|(_, by)| pending(by).is_some());
-                        assert!(is_best, "byte {at} is elsewhere already");
+                        let is_best = self.is_nearest(byte, (fetch.from, *by), place);
+                        assert!(is_best, "byte {at} is nearer elsewhere");
                     }
                 }
             }
@@ -118,6 +133,15 @@ impl Program {
                 self.bytes[at as usize].at.push((place, Some(transfer)));
             }
         }
+    }
+
+    /// Whether no other memory of a byte is a better source: one that has it already, and the nearest of these.
+    fn is_nearest(&self, byte: &Byte, source: (Location, Option<usize>), place: Location) -> bool {
+        let rank = |(it, by): (Location, Option<usize>)| {
+            let is_there = by.is_none_or(|by| self.nodes[by] != Progress::Pending);
+            (nearness(it, place) > 0.0, is_there, nearness(it, place))
+        };
+        byte.at.iter().all(|other| near_first(rank(*other), rank(source)))
     }
 
     fn writes(&mut self, bytes: Range<usize>, place: Location) {
@@ -207,7 +231,7 @@ fn parts_that_agree_become_one_again() {
     let mut validity: Validity<usize> = Validity::new(1 << 20, Some(Location::Host));
     for at in 0..1000 {
         validity.writes(&(at..at + 1), Location::Host, &7);
-        validity.needs(&(at..at + 1), Location::Host, |_| Progress::Done);
+        validity.needs(&(at..at + 1), Location::Host, |_| 1.0, |_| Progress::Done);
     }
     assert!(validity.parts() < 64, "{} parts", validity.parts());
     let mut two: Validity<usize> = Validity::new(8, Some(Location::Host));

@@ -5,10 +5,9 @@ use graph::Location;
 
 use crate::buffer::PinnedBuffer;
 use crate::data::array::Array;
-use crate::data::computation::{Computation, Describe};
+use crate::data::computation::{Computation, Describe, Where};
 use crate::data::guard::{ReadGuard, WriteGuard};
 use crate::data::memory::HostMemory;
-use crate::data::record::DEVICE;
 use crate::data::right::{Reads, Writes};
 use crate::data::uses::{Use, discard, read, read_write};
 use crate::task::Handle;
@@ -48,9 +47,14 @@ impl<'a, T: Pod> Use<'a, Reads<T>> {
         ReadGuard::open(self.claim(), self.count(), self.priority)
     }
 
-    /// Brings the elements to the device, if they are not there, before a computation asks for them.
+    /// Brings the elements to the first device, if they are not there, before a computation asks for them.
     pub fn to_device(self) -> Result<Handle, Error> {
-        self.bring("bring to the device", DEVICE)
+        self.to(0)
+    }
+
+    /// The same of any device, by its number.
+    pub fn to(self, device: u8) -> Result<Handle, Error> {
+        self.bring("bring to the device", Location::Device(device))
     }
 
     /// Brings the elements to the host, if they are not there: later accesses of the host find them.
@@ -60,7 +64,8 @@ impl<'a, T: Pod> Use<'a, Reads<T>> {
 
     fn bring(self, name: &str, place: Location) -> Result<Handle, Error> {
         let store = &self.array.record.store;
-        Computation::new(store, name, place, vec![self.claim()], Describe::Join).priority(self.priority).submit()
+        let task = Computation::new(store, name, Where::At(place), vec![self.claim()], Describe::Join);
+        task.priority(self.priority).submit()
     }
 }
 

@@ -28,7 +28,8 @@ impl<T: Pod> Array<T> {
         let bytes = bytes_of::<T>(shape)?;
         let at = host.as_ref().map(|_| Location::Host);
         let data = store.tasks.shared().enter_here()?.graph.data(bytes);
-        let state = State { validity: Validity::new(bytes, at), host, device: None, used: 0 };
+        let devices = vec![None; usize::from(store.places.devices())];
+        let state = State { validity: Validity::new(bytes, at), host, devices, used: 0 };
         let record = Arc::new(Record { store: Arc::clone(store), data, bytes, state: Mutex::new(state) });
         Ok(Array { record, shape: shape.to_vec(), element: PhantomData })
     }

@@ -11,10 +11,9 @@ use hal::DevicePtr;
 use crate::buffer::PinnedBuffer;
 use crate::data::arguments::{HostUses, KernelArguments, Rights};
 use crate::data::array::Array;
-use crate::data::computation::{Computation, Describe};
+use crate::data::computation::{Computation, Describe, Where};
 use crate::data::memory::HostMemory;
 use crate::data::options::ArrayOptions;
-use crate::data::record::DEVICE;
 use crate::data::statistics::DataStatistics;
 use crate::data::store::Store;
 use crate::dispatch::Dispatcher;
@@ -30,7 +29,7 @@ pub struct Arrays {
 }
 
 impl Arrays {
-    /// Arrays on the host and on the device of this dispatcher.
+    /// Arrays on the host and on the devices of this dispatcher.
     pub fn open(dispatcher: &Dispatcher, options: ArrayOptions) -> Result<Arrays, Error> {
         Ok(Arrays { store: Arc::new(Store::open(dispatcher, &options)?) })
     }
@@ -53,9 +52,9 @@ impl Arrays {
         Array::new(&self.store, &shape, Some(HostMemory::lent(memory)))
     }
 
-    /// A computation by a kernel: `arguments` are those of the kernel in its order, a tuple of uses
-    /// ([`crate::data::read`] and its like) and of numbers. The kernel gets the address of the first element of each
-    /// use.
+    /// A computation by a kernel, on one of the devices that it is loaded on: `arguments` are those of the kernel in
+    /// its order, a tuple of uses ([`crate::data::read`] and its like) and of numbers. The kernel gets the address of
+    /// the first element of each use.
     ///
     /// # Safety
     /// The kernel accesses only the elements of the uses, in the way that they say, as its arguments and its shape say.
@@ -67,18 +66,19 @@ impl Arrays {
         arguments: impl KernelArguments,
     ) -> Computation<'c> {
         let (claims, slots) = (arguments.claims(), arguments.slots());
-        Computation::new(&self.store, name, DEVICE, claims, Describe::kernel(kernel.clone(), shape, slots))
+        let among = Where::Chosen(kernel.devices());
+        Computation::new(&self.store, name, among, claims, Describe::kernel(kernel.clone(), shape, slots))
     }
 
     /// A computation by a function that submits work of the device to the lane, such as the calls of a library. It gets
-    /// the address of the first element of each use.
+    /// the address of the first element of each use, and [`Lane::device`] tells which device was chosen.
     pub fn launch<'c>(
         &'c self,
         name: &'c str,
         uses: impl KernelArguments,
         launch: impl FnMut(&mut Lane<'_>, &[DevicePtr]) -> WorkResult<More> + Send + 'static,
     ) -> Computation<'c> {
-        Computation::new(&self.store, name, DEVICE, uses.claims(), Describe::launch(launch))
+        Computation::new(&self.store, name, Where::Chosen(u8::MAX), uses.claims(), Describe::launch(launch))
     }
 
     /// A computation on the host: `run` gets a slice for each use, `&[T]` or `&mut [T]`, as a tuple. `uses` is a tuple
@@ -90,7 +90,7 @@ impl Arrays {
         run: impl for<'v> FnOnce(<U::Rights as Rights>::Views<'v>) -> WorkResult<()> + Send + 'static,
     ) -> Computation<'c> {
         let describe = Describe::host::<U::Rights>(uses.elements(), run);
-        Computation::new(&self.store, name, Location::Host, uses.claims(), describe)
+        Computation::new(&self.store, name, Where::At(Location::Host), uses.claims(), describe)
     }
 
     /// Waits until all computations and transfers have ended, those that later guards hold back included. Not for the

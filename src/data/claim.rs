@@ -3,9 +3,9 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use graph::{Access, Mode};
+use graph::{Access, Location, Locations, Mode, Use};
 
-use crate::data::record::Record;
+use crate::data::record::{Node, Record, State};
 
 /// The bytes of an array that a task uses.
 #[derive(Clone)]
@@ -20,6 +20,30 @@ impl Claim {
     pub(super) fn access(&self) -> Access {
         let is_whole = self.bytes == (0..self.record.bytes);
         Access { data: self.record.data, range: (!is_whole).then(|| self.bytes.clone()), mode: self.mode }
+    }
+
+    /// Its bytes, by the memories that have them. Asked with the dispatcher's lock held.
+    pub(super) fn uses(&self) -> Vec<Use> {
+        let mut uses = Vec::new();
+        let mut state = hal::locks::lock(&self.record.state);
+        state.validity.each(&self.bytes, Node::progress, |bytes, at| {
+            // Bytes that were never written are as far from each device as those of the host.
+            let at = if at == Locations::NONE { Locations::only(Location::Host) } else { at };
+            uses.push(Use { bytes: bytes.end - bytes.start, at });
+        });
+        uses
+    }
+
+    /// Whether there is memory for its use there, and for the way of its bytes to there.
+    pub(super) fn has_memory(&self, place: Location) -> bool {
+        let state = hal::locks::lock(&self.record.state);
+        let has = |place| state.start(place).is_some();
+        has(place) && (!self.goes_through_host(&state, place) || has(Location::Host))
+    }
+
+    /// Whether bytes may come to this place through the host.
+    pub(super) fn goes_through_host(&self, state: &State, place: Location) -> bool {
+        self.mode.needs_bytes() && self.record.is_beyond(state, place)
     }
 
     /// Whether bytes that were never written are an error. A use that only writes may leave them so.

@@ -3,11 +3,12 @@
 
 use std::sync::Arc;
 
-use graph::{Location, Priority};
+use graph::{Location, Priority, Refused};
 use hal::DevicePtr;
 
 use crate::data::arguments::{Rights, Slot, arguments};
 use crate::data::claim::Claim;
+use crate::data::places::Busy;
 use crate::data::record::Kept;
 use crate::data::right::Place;
 use crate::data::store::Store;
@@ -22,12 +23,21 @@ use crate::work::lane::Lane;
 pub struct Computation<'c> {
     store: &'c Arc<Store>,
     name: &'c str,
-    place: Location,
+    place: Where,
     claims: Vec<Claim>,
     describe: Describe,
     priority: Priority,
     after: Vec<Handle>,
     references: u32,
+}
+
+/// Where a computation runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Where {
+    /// There.
+    At(Location),
+    /// On one of so many devices, from the first on.
+    Chosen(u8),
 }
 
 /// The work of a computation, when the addresses are known.
@@ -71,11 +81,33 @@ impl Describe {
     }
 }
 
+/// The memory of a task, and its part of the load of a device, until it has ended.
+type Keep = (Vec<Kept>, Option<Busy>);
+
+impl Store {
+    /// The place of a computation with these claims.
+    fn place(&self, name: &str, place: Where, claims: &[Claim]) -> Result<Location, Error> {
+        match place {
+            Where::At(Location::Device(device)) if device >= self.places.devices() => {
+                Err(Error::Refused(Refused::NoDispatcher { task: name.to_owned() }))
+            }
+            Where::At(place) => Ok(place),
+            Where::Chosen(_) if self.places.devices() == 1 => Ok(Location::Device(0)),
+            Where::Chosen(among) => {
+                let held = self.tasks.shared().enter_here()?;
+                let uses: Vec<_> = claims.iter().flat_map(Claim::uses).collect();
+                drop(held);
+                Ok(Location::Device(self.places.choose(&uses, among)?))
+            }
+        }
+    }
+}
+
 impl<'c> Computation<'c> {
     pub(super) fn new(
         store: &'c Arc<Store>,
         name: &'c str,
-        place: Location,
+        place: Where,
         claims: Vec<Claim>,
         describe: Describe,
     ) -> Computation<'c> {
@@ -86,6 +118,15 @@ impl<'c> Computation<'c> {
     /// Its priority. The computations and transfers before it inherit it.
     pub fn priority(mut self, priority: Priority) -> Computation<'c> {
         self.priority = priority;
+        self
+    }
+
+    /// The device that it runs on, by its number among those of the dispatcher. Without this one is chosen
+    /// ([`crate::data::ArrayOptions::selection`]). One of the host stays there.
+    pub fn on(mut self, device: u8) -> Computation<'c> {
+        if self.place != Where::At(Location::Host) {
+            self.place = Where::At(Location::Device(device));
+        }
         self
     }
 
@@ -104,12 +145,14 @@ impl<'c> Computation<'c> {
     /// Submits it, with the transfers that it needs.
     pub fn submit(self) -> Result<Handle, Error> {
         let Computation { store, name, place, claims, describe, priority, after, references } = self;
+        let place = store.place(name, place, &claims)?;
         let submission = Submission { store, name, priority, place, claims: &claims, after: &after };
         if place == Location::Host {
             submission.refuse_aliases()?;
         }
         submission.submit(|addresses, keep| {
-            let builder = describe.builder(store, name, addresses.to_vec(), keep);
+            let builder = describe.builder(store, name, addresses.to_vec(), (keep, store.places.begin(place)));
+            let builder = if let Location::Device(device) = place { builder.on(device) } else { builder };
             (0..references).fold(builder, |builder, _| builder.held())
         })
     }
@@ -117,7 +160,7 @@ impl<'c> Computation<'c> {
 
 impl Describe {
     /// The task, which keeps its memory.
-    fn builder<'c>(self, store: &'c Store, name: &'c str, addresses: Vec<u64>, keep: Vec<Kept>) -> TaskBuilder<'c, 'c> {
+    fn builder<'c>(self, store: &'c Store, name: &'c str, addresses: Vec<u64>, keep: Keep) -> TaskBuilder<'c, 'c> {
         match self {
             Describe::Launch(describe) => {
                 let mut launch = describe(addresses);

@@ -9,9 +9,6 @@ use crate::data::resident::Resident;
 use crate::data::store::Store;
 use crate::task::Handle;
 
-/// The device of a store.
-pub(super) const DEVICE: Location = Location::Device(0);
-
 /// A task as validity knows it.
 #[derive(Clone)]
 pub(super) struct Node(pub Handle);
@@ -46,7 +43,8 @@ pub(super) struct Record {
 pub(super) struct State {
     pub validity: Validity<Node>,
     pub host: Option<HostMemory>,
-    pub device: Option<Arc<Resident>>,
+    /// One for each device.
+    pub devices: Vec<Option<Arc<Resident>>>,
     /// The number of its last use.
     pub used: u64,
 }
@@ -56,25 +54,43 @@ impl State {
     pub fn start(&self, place: Location) -> Option<u64> {
         match place {
             Location::Host => self.host.as_ref().map(HostMemory::start),
-            Location::Device(_) => self.device.as_ref().map(|block| block.start()),
+            Location::Device(_) => self.resident(place).map(|block| block.start()),
         }
+    }
+
+    /// Its memory on that device.
+    pub fn resident(&self, place: Location) -> Option<&Arc<Resident>> {
+        let Location::Device(device) = place else { return None };
+        self.devices.get(usize::from(device))?.as_ref()
+    }
+
+    /// Its memory on that device leaves it.
+    pub fn take_resident(&mut self, device: u8) -> Option<Arc<Resident>> {
+        self.devices.get_mut(usize::from(device))?.take()
     }
 }
 
-/// The memory that a task uses, which stays until the task has ended.
+/// The memory in one place that a task uses, which stays until the task has ended.
 pub(super) struct Kept {
     _record: Arc<Record>,
     _device: Option<Arc<Resident>>,
 }
 
 impl Kept {
-    pub fn of(record: &Arc<Record>) -> Kept {
-        let _device = hal::locks::lock(&record.state).device.clone();
+    pub fn of(record: &Arc<Record>, place: Location) -> Kept {
+        let _device = hal::locks::lock(&record.state).resident(place).cloned();
         Kept { _record: Arc::clone(record), _device }
     }
 }
 
 impl Record {
+    /// Whether bytes may have to come from a device that the place is not linked with: they go through the host.
+    pub fn is_beyond(&self, state: &State, place: Location) -> bool {
+        let devices = (0..self.store.places.devices()).map(Location::Device);
+        let mut others = devices.filter(|other| *other != place && state.resident(*other).is_some());
+        others.any(|other| self.store.places.nearness(other, place) == 0.0)
+    }
+
     /// Has memory there.
     pub fn ensure(self: &Arc<Record>, place: Location) -> hal::Result<()> {
         let state = hal::locks::lock(&self.state);
@@ -88,10 +104,11 @@ impl Record {
                 let memory = HostMemory::zeros(&self.store.pinned, self.bytes)?;
                 hal::locks::lock(&self.state).host.get_or_insert(memory);
             }
-            Location::Device(_) => {
-                let block = self.store.residents.alloc(self.bytes, ALIGN_BYTES)?;
-                hal::locks::lock(&self.state).device.get_or_insert(block);
-                self.store.residents.enlist(self);
+            Location::Device(device) => {
+                let residents = &self.store.residents[usize::from(device)];
+                let block = residents.alloc(self.bytes, ALIGN_BYTES)?;
+                hal::locks::lock(&self.state).devices[usize::from(device)].get_or_insert(block);
+                residents.enlist(self);
             }
         }
         Ok(())

@@ -6,22 +6,23 @@ use graph::{Location, Priority};
 use hal::{Code, Wait};
 
 use crate::data::claim::Claim;
-use crate::data::record::{DEVICE, Node, Record};
-use crate::data::resident::{LOOK_EVERY, ROOM_WITHIN};
+use crate::data::record::Record;
+use crate::data::resident::{LOOK_EVERY, ROOM_WITHIN, Residents};
 use crate::data::statistics::count;
 use crate::data::store::Store;
-use crate::data::transfer::Transfer;
 use crate::dispatch::inside::is_inside;
 use crate::work::fault::Error;
 
 impl Store {
-    /// Has memory on the device for all of these arrays at once, if need be in the place of others.
-    pub fn make_room(&self, claims: &[Claim], priority: Priority) -> Result<(), Error> {
+    /// Has memory on the device for all of these arrays at once, if need be in the place of others, and on the host for
+    /// bytes that come through it.
+    pub fn make_room(&self, claims: &[Claim], device: u8, priority: Priority) -> Result<(), Error> {
+        let (place, residents) = (Location::Device(device), &self.residents[usize::from(device)]);
         let host = self.tasks.shared().driver.host();
         let deadline = host.now() + ROOM_WITHIN;
         for claim in claims {
             loop {
-                let refused = match claim.record.ensure(DEVICE) {
+                let refused = match claim.record.ensure(place) {
                     Err(error) if error.code() == Code::OUT_OF_MEMORY => error,
                     ensured => break ensured?,
                 };
@@ -29,17 +30,30 @@ impl Store {
                 if is_inside(Arc::as_ptr(self.tasks.shared()) as usize) || host.now() >= deadline {
                     return Err(refused.into());
                 }
-                let gone = self.residents.gone();
-                if self.residents.trim()? > 0 {
+                let gone = residents.gone();
+                if residents.trim()? > 0 {
                     continue;
                 }
-                match self.oldest_beside(claims) {
-                    Some(record) => self.evict(&record, priority)?,
+                match self.oldest_beside(claims, device) {
+                    Some(record) => self.evict(&record, device, priority)?,
                     // Tasks that have not ended may have some.
-                    None if self.has_others(claims) => {}
+                    None if self.has_others(claims, device) => {}
                     None => return Err(refused.into()),
                 }
-                self.wait_for_one(gone)?;
+                self.wait_for_one(residents, gone)?;
+            }
+        }
+        self.make_way(claims, place)
+    }
+
+    /// Has memory on the host for bytes that come through it.
+    fn make_way(&self, claims: &[Claim], place: Location) -> Result<(), Error> {
+        for claim in claims {
+            let state = hal::locks::lock(&claim.record.state);
+            let goes_through_host = claim.goes_through_host(&state, place);
+            drop(state);
+            if goes_through_host {
+                claim.record.ensure(Location::Host)?;
             }
         }
         Ok(())
@@ -47,12 +61,13 @@ impl Store {
 
     /// The array that has not been used for the longest time, of those that no task uses if there are any. It is none
     /// of these.
-    fn oldest_beside(&self, claims: &[Claim]) -> Option<Arc<Record>> {
+    fn oldest_beside(&self, claims: &[Claim], device: u8) -> Option<Arc<Record>> {
         let is_kept = |record: &Arc<Record>| claims.iter().any(|claim| Arc::ptr_eq(&claim.record, record));
-        let others = self.residents.records::<Record>().into_iter().filter(|record| !is_kept(record));
+        let others =
+            self.residents[usize::from(device)].records::<Record>().into_iter().filter(|record| !is_kept(record));
         let ages = others.filter_map(|record| {
             let state = hal::locks::lock(&record.state);
-            let age = state.device.as_ref().map(|block| (Arc::strong_count(block) > 1, state.used));
+            let age = state.resident(Location::Device(device)).map(|block| (Arc::strong_count(block) > 1, state.used));
             drop(state);
             age.map(|age| (age, record))
         });
@@ -60,19 +75,20 @@ impl Store {
     }
 
     /// Whether there are blocks beside those of these arrays.
-    fn has_others(&self, claims: &[Claim]) -> bool {
+    fn has_others(&self, claims: &[Claim], device: u8) -> bool {
+        let has = |claim: &Claim| hal::locks::lock(&claim.record.state).resident(Location::Device(device)).is_some();
         let mut own: Vec<*const Record> = Vec::new();
-        for claim in claims.iter().filter(|claim| hal::locks::lock(&claim.record.state).device.is_some()) {
+        for claim in claims.iter().filter(|claim| has(claim)) {
             own.push(Arc::as_ptr(&claim.record));
         }
         own.sort_unstable();
         own.dedup();
-        self.residents.count() > own.len() as u64
+        self.residents[usize::from(device)].count() > own.len() as u64
     }
 
     /// The array leaves the device. Bytes that are nowhere else are copied to the host by a task, and its block goes
     /// with the last task that uses it.
-    fn evict(&self, record: &Arc<Record>, priority: Priority) -> Result<(), Error> {
+    fn evict(&self, record: &Arc<Record>, device: u8, priority: Priority) -> Result<(), Error> {
         let all = 0..record.bytes;
         if self.is_needed_on_host(record)? {
             record.ensure(Location::Host)?;
@@ -80,48 +96,36 @@ impl Store {
         let shared = Arc::clone(self.tasks.shared());
         let order = hal::locks::lock(&self.order);
         let mut held = shared.enter_here()?;
-        let mut state = hal::locks::lock(&record.state);
-        let needs = state.validity.needs(&all, Location::Host, Node::progress);
-        let is_ready = needs.fetches.is_empty() || state.host.is_some();
-        drop(state);
-        let mut written = Ok(());
-        if is_ready && !needs.fetches.is_empty() {
-            let (parts, after): (_, Vec<_>) = needs.fetches.into_iter().map(|fetch| (fetch.bytes, fetch.after)).unzip();
-            let after = after.into_iter().flatten().collect();
-            let transfer = Transfer { record, to: Location::Host, parts, after };
-            written = transfer.append(&mut held, "make room", priority).map(|handle| {
-                let mut state = hal::locks::lock(&record.state);
-                let node = Node(handle);
-                transfer.parts.iter().for_each(|part| state.validity.arrives(part, Location::Host, &node));
-            });
+        let needs = record.needs(&all, Location::Host);
+        let is_ready = needs.fetches.is_empty() || hal::locks::lock(&record.state).host.is_some();
+        let mut written = Ok(Vec::new());
+        if is_ready {
+            written = record.fetch(&mut held, needs, Location::Host, ("make room", priority));
         }
         let mut gone = None;
         if is_ready && written.is_ok() {
             let mut state = hal::locks::lock(&record.state);
-            state.validity.leaves(&all, DEVICE);
-            gone = state.device.take();
+            state.validity.leaves(&all, Location::Device(device));
+            gone = state.take_resident(device);
             count(&self.counts.evictions, u64::from(gone.is_some()));
         }
         drop(order);
         shared.pump(held);
         drop(gone);
-        written
+        written.map(drop)
     }
 
     fn is_needed_on_host(&self, record: &Record) -> Result<bool, Error> {
         let _held = self.tasks.shared().enter_here()?;
-        let mut state = hal::locks::lock(&record.state);
-        let needs = state.validity.needs(&(0..record.bytes), Location::Host, Node::progress);
-        Ok(!needs.fetches.is_empty())
+        Ok(!record.needs(&(0..record.bytes), Location::Host).fetches.is_empty())
     }
 
     /// Waits until a block has gone, or for a while.
-    fn wait_for_one(&self, gone: u64) -> Result<(), Error> {
+    fn wait_for_one(&self, residents: &Residents, gone: u64) -> Result<(), Error> {
         let shared = self.tasks.shared();
         let mut held = shared.enter_here()?;
         held.flush = true;
         shared.pump(held);
-        let residents = &self.residents;
         let end = shared.awaited(|host| {
             let deadline = host.now() + LOOK_EVERY;
             host.wait_until(Some(deadline), &mut || residents.gone() != gone)

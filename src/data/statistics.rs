@@ -13,6 +13,10 @@ pub struct DataStatistics {
     pub downloads: u64,
     /// Their bytes.
     pub download_bytes: u64,
+    /// Tasks that copy between two devices.
+    pub between_devices: u64,
+    /// Their bytes.
+    pub between_device_bytes: u64,
     /// Uses that waited for the transfer of another use, instead of one of their own.
     pub shared: u64,
     /// Arrays that left the device to make room.
@@ -26,6 +30,8 @@ pub(super) struct Counts {
     pub upload_bytes: AtomicU64,
     pub downloads: AtomicU64,
     pub download_bytes: AtomicU64,
+    pub between_devices: AtomicU64,
+    pub between_device_bytes: AtomicU64,
     pub shared: AtomicU64,
     pub evictions: AtomicU64,
 }
@@ -38,6 +44,8 @@ impl Counts {
             upload_bytes: of(&self.upload_bytes),
             downloads: of(&self.downloads),
             download_bytes: of(&self.download_bytes),
+            between_devices: of(&self.between_devices),
+            between_device_bytes: of(&self.between_device_bytes),
             shared: of(&self.shared),
             evictions: of(&self.evictions),
         }

@@ -1,11 +1,12 @@
 //! The parts that arrays share: a set of tasks, and heaps.
 
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 use copies::Overtake;
 
 use crate::data::options::ArrayOptions;
+use crate::data::places::Places;
 use crate::data::resident::Residents;
 use crate::data::statistics::Counts;
 use crate::dispatch::Dispatcher;
@@ -15,7 +16,9 @@ use crate::task::Tasks;
 /// The parts that arrays share.
 pub(super) struct Store {
     pub tasks: Tasks,
-    pub residents: Residents,
+    /// The memory of each device.
+    pub residents: Vec<Residents>,
+    pub places: Places,
     pub pinned: Heap,
     /// Held while a task is appended with its transfers: taken before records' locks and the dispatcher's.
     pub order: Mutex<()>,
@@ -25,15 +28,19 @@ pub(super) struct Store {
 
 impl Store {
     pub fn open(dispatcher: &Dispatcher, options: &ArrayOptions) -> hal::Result<Store> {
-        let overtake: &Overtake = dispatcher.shared().layer();
-        let device = Heap::open_beside(overtake, Space::Device, options.device)?;
-        // From now on pages come in the order of a stream, which stops no copy.
-        device.settle();
+        let layers = &dispatcher.shared().layers[..];
+        let residents = |layer: &Arc<Overtake>| {
+            let heap = Heap::open_beside(layer, Space::Device, options.device)?;
+            // From now on pages come in the order of a stream, which stops no copy.
+            heap.settle();
+            Ok(Residents::new(heap))
+        };
+        let residents = layers.iter().map(residents).collect::<hal::Result<_>>()?;
         // To allocate pinned memory stops none either, and it is not freed before the end.
-        let pinned = Heap::open_beside(overtake, Space::Pinned, options.pinned)?;
+        let pinned = Heap::open_beside(&layers[0], Space::Pinned, options.pinned)?;
         let (order, counts, uses) = (Mutex::new(()), Counts::default(), AtomicU64::new(0));
-        let residents = Residents::new(device);
-        Ok(Store { tasks: Tasks::new(dispatcher), residents, pinned, order, counts, uses })
+        let places = Places::open(layers, options)?;
+        Ok(Store { tasks: Tasks::new(dispatcher), residents, places, pinned, order, counts, uses })
     }
 
     /// The number of a use.

@@ -8,7 +8,6 @@ use crate::data::claim::Claim;
 use crate::data::record::{Kept, Node};
 use crate::data::statistics::count;
 use crate::data::store::Store;
-use crate::data::transfer::Transfer;
 use crate::dispatch::shared::Held;
 use crate::task::{Handle, TaskBuilder};
 use crate::work::fault::Error;
@@ -34,14 +33,13 @@ impl Submission<'_> {
     pub fn ensure(&self) -> Result<(), Error> {
         match self.place {
             Location::Host => Ok(self.claims.iter().try_for_each(|claim| claim.record.ensure(self.place))?),
-            Location::Device(_) => self.store.make_room(self.claims, self.priority),
+            Location::Device(device) => self.store.make_room(self.claims, device, self.priority),
         }
     }
 
     /// Whether it still has. Asked with the order of submissions held: then it stays so until that is let go of.
     fn has_memory(&self) -> bool {
-        let has = |claim: &Claim| hal::locks::lock(&claim.record.state).start(self.place).is_some();
-        self.claims.iter().all(has)
+        self.claims.iter().all(|claim| claim.has_memory(self.place))
     }
 
     /// Refuses two views of the same bytes, of which one is mutable.
@@ -74,24 +72,10 @@ impl Submission<'_> {
         }
         let mut before = Vec::new();
         for claim in self.claims.iter().filter(|claim| claim.mode.needs_bytes()) {
-            let mut state = hal::locks::lock(&claim.record.state);
-            let needs = state.validity.needs(&claim.bytes, self.place, Node::progress);
-            drop(state);
+            let needs = claim.record.needs(&claim.bytes, self.place);
             count(&self.store.counts.shared, u64::from(!needs.arrivals.is_empty()));
-            before.extend(needs.arrivals.into_iter().map(|node| node.0));
-            if needs.fetches.is_empty() {
-                continue;
-            }
-            let (parts, after) = needs.fetches.into_iter().map(|fetch| (fetch.bytes, fetch.after)).unzip();
-            let after: Vec<Option<Node>> = after;
-            let after = after.into_iter().flatten().collect();
-            let transfer = Transfer { record: &claim.record, to: self.place, parts, after };
-            let handle = transfer.append(held, self.name, self.priority)?;
-            let mut state = hal::locks::lock(&claim.record.state);
-            for part in &transfer.parts {
-                state.validity.arrives(part, self.place, &Node(handle.clone()));
-            }
-            before.push(handle);
+            before.extend(needs.arrivals.iter().map(|node| node.0.clone()));
+            before.extend(claim.record.fetch(held, needs, self.place, (self.name, self.priority))?);
         }
         Ok(before)
     }
@@ -100,8 +84,7 @@ impl Submission<'_> {
     fn lost(&self) -> Result<Option<Handle>, Error> {
         let mut lost = None;
         for claim in self.claims.iter().filter(|claim| claim.mode.needs_bytes()) {
-            let mut state = hal::locks::lock(&claim.record.state);
-            let needs = state.validity.needs(&claim.bytes, self.place, Node::progress);
+            let needs = claim.record.needs(&claim.bytes, self.place);
             if needs.is_unwritten && claim.needs_contents() {
                 return Err(self.refused(UNWRITTEN));
             }
@@ -148,7 +131,7 @@ impl Submission<'_> {
         };
         let mut held = shared.enter_here()?;
         let appended = self.transfers(&mut held).and_then(|before| {
-            let keep = self.claims.iter().map(|claim| Kept::of(&claim.record)).collect();
+            let keep = self.claims.iter().map(|claim| Kept::of(&claim.record, self.place)).collect();
             let handle = self.append(&mut held, describe(&self.addresses(), keep), &before)?;
             self.note(&handle);
             Ok(handle)

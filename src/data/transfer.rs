@@ -19,6 +19,7 @@ use crate::work::lane::Lane;
 /// The transfer of some parts of an array.
 pub(super) struct Transfer<'t> {
     pub record: &'t Arc<Record>,
+    pub from: Location,
     pub to: Location,
     pub parts: Vec<Range<u64>>,
     /// Transfers that bring bytes to where they are copied from.
@@ -33,7 +34,7 @@ impl Transfer<'_> {
             Location::Host => format!("{name}: to the host"),
             Location::Device(_) => format!("{name}: to the device"),
         };
-        let (requests, keep) = (self.requests(), Kept::of(self.record));
+        let (requests, keep) = (self.requests(), [self.from, self.to].map(|place| Kept::of(self.record, place)));
         let launch = move |lane: &mut Lane<'_>| -> WorkResult<More> {
             let _keep = &keep;
             for request in &requests {
@@ -44,18 +45,25 @@ impl Transfer<'_> {
             }
             Ok(More::Done)
         };
-        let (builder, tasks, bytes_counted) = match self.to {
-            Location::Host => {
-                (store.tasks.download(&name, launch), &store.counts.downloads, &store.counts.download_bytes)
+        let (tasks, counts) = (&store.tasks, &store.counts);
+        let (builder, copies, bytes_counted) = match (self.from, self.to) {
+            (Location::Device(device), Location::Host) => {
+                (tasks.download(&name, launch).on(device), &counts.downloads, &counts.download_bytes)
             }
-            Location::Device(_) => {
-                (store.tasks.upload(&name, launch), &store.counts.uploads, &store.counts.upload_bytes)
+            (Location::Host, Location::Device(device)) => {
+                (tasks.upload(&name, launch).on(device), &counts.uploads, &counts.upload_bytes)
             }
+            // By the device that needs them, so that its own order is the only one at the end.
+            (_, Location::Device(device)) => {
+                let task = tasks.between_devices(&name, launch).on(device);
+                (task, &counts.between_devices, &counts.between_device_bytes)
+            }
+            (Location::Host, Location::Host) => unreachable!("the host has them"),
         };
         let builder = self.after.iter().fold(builder, |builder, node| builder.after(&node.0));
         let accesses: Vec<Access> = self.parts.iter().map(|part| self.access(part)).collect();
         let handle = builder.priority(priority).append(held, &accesses)?;
-        count(tasks, 1);
+        count(copies, 1);
         count(bytes_counted, self.parts.iter().map(|part| part.end - part.start).sum());
         Ok(handle)
     }
@@ -67,13 +75,14 @@ impl Transfer<'_> {
 
     fn requests(&self) -> Vec<Request> {
         let state = hal::locks::lock(&self.record.state);
-        let [host, device] = [Location::Host, crate::data::record::DEVICE].map(|place| state.start(place));
-        let (host, device) = host.zip(device).expect("both have memory: one has the bytes, the other was ensured");
+        let [from, to] = [self.from, self.to].map(|place| state.start(place));
+        let (from, to) = from.zip(to).expect("both have memory: one has the bytes, the other was ensured");
         let request = |part: &Range<u64>| {
-            let (host, device, bytes) = (host + part.start, DevicePtr(device + part.start), part.end - part.start);
-            match self.to {
-                Location::Host => Request::dtoh(host as *mut u8, device, bytes),
-                Location::Device(_) => Request::htod(device, host as *const u8, bytes),
+            let (from, to, bytes) = (from + part.start, to + part.start, part.end - part.start);
+            match (self.from, self.to) {
+                (_, Location::Host) => Request::dtoh(to as *mut u8, DevicePtr(from), bytes),
+                (Location::Host, _) => Request::htod(DevicePtr(to), from as *const u8, bytes),
+                _ => Request::linear(DevicePtr(to), DevicePtr(from), bytes),
             }
         };
         self.parts.iter().map(request).collect()

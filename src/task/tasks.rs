@@ -100,6 +100,11 @@ impl Tasks {
         self.launching(name, Kind::Copy(Direction::HostToDevice), launch)
     }
 
+    /// A task that copies between two devices, in a lane of one of them ([`TaskBuilder::on`]).
+    pub fn between_devices<'n>(&self, name: &'n str, launch: impl Launches) -> TaskBuilder<'_, 'n> {
+        self.launching(name, Kind::Copy(Direction::Peer), launch)
+    }
+
     /// A task that runs kernels.
     pub fn kernel<'n>(&self, name: &'n str, launch: impl Launches) -> TaskBuilder<'_, 'n> {
         self.launching(name, Kind::Kernel, launch)

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use hal::{Device, Driver};
+use contexts::CudaContext;
+use hal::{Device, Driver, Module};
 use overtake::data::{ArrayOptions, Arrays, DataStatistics};
 use overtake::dispatch::{DispatchOptions, Dispatcher};
 use overtake::task::{Kernel, Tasks};
@@ -11,13 +12,29 @@ use overtake::{Options, Overtake, Priority};
 use crate::failure::{Failure, Outcome, same};
 use crate::rig::Rig;
 
-/// Arrays on the first device, with the kernels of the suite.
+/// Arrays on the first devices, with the kernels of the suite.
 pub struct Bed {
     pub arrays: Arrays,
     pub tasks: Tasks,
     pub dispatcher: Dispatcher,
     pub overtake: Arc<Overtake>,
     pub kernels: Kernels,
+    pub devices: u8,
+    _others: Vec<Loaded>,
+}
+
+/// The module of another device than the first.
+struct Loaded {
+    context: CudaContext,
+    module: Module,
+}
+
+impl Drop for Loaded {
+    fn drop(&mut self) {
+        if let Err(error) = self.context.call(|driver| driver.module_unload(self.module)) {
+            eprintln!("a module of another device is not unloaded: {error}");
+        }
+    }
 }
 
 /// The kernels of the suite.
@@ -37,13 +54,27 @@ pub fn open(rig: &Rig) -> Result<Bed, Failure> {
 
 /// The same on a driver that stands before the rig's.
 pub fn open_with(rig: &Rig, driver: &Arc<dyn Driver>, arrays: ArrayOptions) -> Result<Bed, Failure> {
+    open_on(rig, driver, 1, arrays)
+}
+
+/// The same on so many devices.
+pub fn open_on(rig: &Rig, driver: &Arc<dyn Driver>, devices: u8, arrays: ArrayOptions) -> Result<Bed, Failure> {
     let work = rig.module(workloads::PTX.as_bytes())?;
-    let kernels = Kernels { add: Kernel::find(rig.driver(), work, "work_add")? };
+    let mut kernels = Kernels { add: Kernel::find(rig.driver(), work, "work_add")? };
     let options = Options { priorities: overtake::Priorities::new(8).expect("8 is a count"), ..Options::default() };
-    let overtake = Arc::new(Overtake::open(driver, Device(0), options)?);
-    let dispatcher = Dispatcher::open(&overtake, DispatchOptions::default())?;
+    let overtake = Arc::new(Overtake::open(driver, Device(0), options.clone())?);
+    let (mut layers, mut others) = (vec![Arc::clone(&overtake)], Vec::new());
+    for device in 1..devices {
+        let context = CudaContext::primary(driver, Device(i32::from(device)))?;
+        layers.push(Arc::new(Overtake::open_in(&context, options.clone())?));
+        let module = context.call(|driver| driver.module_load(workloads::PTX.as_bytes()))?;
+        let add = context.call(|driver| Kernel::find(driver, module, "work_add"))?;
+        kernels.add = kernels.add.and_on_next(&add)?;
+        others.push(Loaded { context, module });
+    }
+    let dispatcher = Dispatcher::open_on(&layers, DispatchOptions::default())?;
     let (arrays, tasks) = (Arrays::open(&dispatcher, arrays)?, Tasks::new(&dispatcher));
-    Ok(Bed { arrays, tasks, dispatcher, overtake, kernels })
+    Ok(Bed { arrays, tasks, dispatcher, overtake, kernels, devices, _others: others })
 }
 
 impl Bed {

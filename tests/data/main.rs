@@ -62,7 +62,7 @@ fn trial(name: String, body: impl FnOnce() -> Outcome + Send + 'static) -> Trial
 /// A driver that knows the kernels of the suite.
 fn driver(arm: Arm) -> Result<Arc<dyn Driver>, Failure> {
     match arm {
-        Arm::Soft => Ok(Arc::new(workloads::register(softgpu::SoftGpu::builder()).build())),
+        Arm::Soft => Ok(Arc::new(workloads::register(softgpu::SoftGpu::builder().devices(4)).build())),
         Arm::Cuda => arm.driver(),
     }
 }

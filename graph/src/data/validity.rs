@@ -76,9 +76,15 @@ impl<N: Clone> Copies<N> {
         self.arrivals.iter().find(|(at, _)| *at == place).map(|(_, transfer)| transfer)
     }
 
-    /// The memory to copy from: one in which the bytes are already, if possible.
-    fn source(&self) -> Option<Location> {
-        self.at.iter().find(|place| self.arrival(*place).is_none()).or_else(|| self.at.iter().next())
+    /// The memory to copy from: the nearest in which the bytes are already, else the nearest to which they are on their
+    /// way. One that is not near at all only if there is no other.
+    fn source(&self, nearness: &impl Fn(Location) -> f64) -> Option<Location> {
+        let nearest = |places: &mut dyn Iterator<Item = Location>| {
+            let near = places.map(|place| (nearness(place), place)).filter(|(nearness, _)| *nearness > 0.0);
+            near.reduce(|best, other| if other.0 > best.0 { other } else { best }).map(|(_, place)| place)
+        };
+        let there = nearest(&mut self.at.iter().filter(|place| self.arrival(*place).is_none()));
+        there.or_else(|| nearest(&mut self.at.iter())).or_else(|| self.at.iter().next())
     }
 }
 
@@ -121,11 +127,18 @@ impl<N: Clone + PartialEq> Validity<N> {
         Validity { spans: Spans::new(bytes, Copies { contents, at, arrivals: Vec::new() }) }
     }
 
-    /// The needs of a node that uses these bytes there.
-    pub fn needs(&mut self, bytes: &Range<u64>, place: Location, mut progress: impl FnMut(&N) -> Progress) -> Needs<N> {
+    /// The needs of a node that uses these bytes there. They come from the memory of the highest `nearness`; one of 0
+    /// is no source, if there is another.
+    pub fn needs(
+        &mut self,
+        bytes: &Range<u64>,
+        place: Location,
+        nearness: impl Fn(Location) -> f64,
+        mut progress: impl FnMut(&N) -> Progress,
+    ) -> Needs<N> {
         self.settle(bytes, &mut progress);
         let mut needs = Needs { fetches: Vec::new(), arrivals: Vec::new(), lost: None, is_unwritten: false };
-        self.spans.each(bytes, |bytes, copies| needs.add(bytes, copies, place));
+        self.spans.each(bytes, |bytes, copies| needs.add(bytes, copies, place, &nearness));
         needs
     }
 
@@ -182,7 +195,7 @@ impl<N: Clone + PartialEq> Validity<N> {
 }
 
 impl<N: Clone + PartialEq> Needs<N> {
-    fn add(&mut self, bytes: Range<u64>, copies: &Copies<N>, place: Location) {
+    fn add(&mut self, bytes: Range<u64>, copies: &Copies<N>, place: Location, nearness: &impl Fn(Location) -> f64) {
         match &copies.contents {
             Contents::Unwritten => self.is_unwritten = true,
             Contents::Lost(cause) => self.lost = self.lost.take().or_else(|| Some(cause.clone())),
@@ -194,7 +207,7 @@ impl<N: Clone + PartialEq> Needs<N> {
             }
             return;
         }
-        let Some(from) = copies.source() else { return };
+        let Some(from) = copies.source(nearness) else { return };
         let fetch = Fetch { bytes, from, after: copies.arrival(from).cloned() };
         match self.fetches.last_mut() {
             Some(last) if last.bytes.end == fetch.bytes.start && last.from == from && last.after == fetch.after => {

@@ -1,5 +1,6 @@
 //! All checks, one file per noun.
 
+mod devices;
 mod failures;
 mod guards;
 mod oracle;
@@ -20,10 +21,11 @@ macro_rules! checks {
 
 /// The noun and the property, such as `transfers::made_once`, and the check.
 pub const ALL: &[(&str, Check)] = checks! {
+    devices: bytes_cross_once two_readers_share_a_transfer through_the_host by_the_bytes by_turns pinned;
     failures: of_a_computation unwritten aliased;
     guards: hold_writers_back hold_readers_back wait_for_no_more readers_beside_each_other of_parts
         fresh_memory_is_zero;
-    random: values values_when_full;
+    random: values values_when_full values_on_two values_on_four values_without_links values_where_chosen;
     room: a_quarter the_oldest none in_use;
     transfers: made_once of_parts not_needed written_in_part on_demand by_host_tasks released;
 };

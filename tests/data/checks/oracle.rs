@@ -10,21 +10,32 @@ struct Element {
     value: f32,
     is_written: bool,
     on_host: bool,
-    on_device: bool,
+    /// A bit for each device.
+    on_devices: u8,
+}
+
+impl Element {
+    fn is_at(self, place: Place) -> bool {
+        match place {
+            Place::Host => self.on_host,
+            Place::Device(device) => self.on_devices & 1 << device != 0,
+        }
+    }
 }
 
 /// The bytes that have moved.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Moved {
-    pub up: u64,
-    pub down: u64,
+    /// To a device, from the host or another device.
+    pub to_devices: u64,
+    pub to_host: u64,
 }
 
 /// The place of a use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
     Host,
-    Device,
+    Device(u8),
 }
 
 /// How a step uses elements.
@@ -54,11 +65,13 @@ impl Part {
 pub struct Oracle {
     arrays: Vec<Vec<Element>>,
     pub moved: Moved,
+    /// Bytes go from device to device. If not, they go through the host.
+    has_links: bool,
 }
 
 impl Oracle {
-    pub fn new(arrays: usize, elements: usize) -> Oracle {
-        Oracle { arrays: vec![vec![Element::default(); elements]; arrays], moved: Moved::default() }
+    pub fn new(arrays: usize, elements: usize, has_links: bool) -> Oracle {
+        Oracle { arrays: vec![vec![Element::default(); elements]; arrays], moved: Moved::default(), has_links }
     }
 
     /// Whether a step with these uses is possible: it reads no element that was never written.
@@ -72,20 +85,24 @@ impl Oracle {
     pub fn uses(&mut self, place: Place, uses: &[(Part, How)]) {
         for (part, _) in uses.iter().filter(|(_, how)| *how != How::Discards) {
             for it in &mut self.arrays[part.array][part.elements.clone()] {
-                match place {
-                    Place::Host if !it.on_host && it.is_written => {
-                        (it.on_host, self.moved.down) = (true, self.moved.down + 4)
-                    }
-                    Place::Device if !it.on_device && it.is_written => {
-                        (it.on_device, self.moved.up) = (true, self.moved.up + 4)
-                    }
-                    _ => {}
+                let is_far = place != Place::Host && !it.on_host && !self.has_links;
+                if !it.is_written || it.is_at(place) {
+                    continue;
+                }
+                if is_far || place == Place::Host {
+                    (it.on_host, self.moved.to_host) = (true, self.moved.to_host + 4);
+                }
+                if let Place::Device(device) = place {
+                    (it.on_devices, self.moved.to_devices) = (it.on_devices | 1 << device, self.moved.to_devices + 4);
                 }
             }
         }
         for (part, _) in uses.iter().filter(|(_, how)| *how != How::Reads) {
             for it in &mut self.arrays[part.array][part.elements.clone()] {
-                (it.is_written, it.on_host, it.on_device) = (true, place == Place::Host, place == Place::Device);
+                (it.is_written, it.on_host, it.on_devices) = (true, place == Place::Host, 0);
+                if let Place::Device(device) = place {
+                    it.on_devices = 1 << device;
+                }
             }
         }
     }

@@ -1,14 +1,20 @@
 //! Random programs: kernels, functions and accesses of the host with parts of arrays, in all modes and priorities.
 //! The values are those of the same steps one after another, and not a byte moves that they do not ask for.
 
+use std::sync::Arc;
+
+use hal::{Code, Device, Driver};
 use overtake::Priority;
-use overtake::data::{Array, ArrayOptions, Computation, WriteGuard, discard, read, read_write, write};
+use overtake::data::{
+    Array, ArrayOptions, Bandwidth, Computation, Selection, WriteGuard, discard, read, read_write, write,
+};
 use overtake::heap::HeapOptions;
 
 use crate::bed::{self, Bed};
 use crate::checks::oracle::{How, Moved, Oracle, Part, Place};
 use crate::doors;
 use crate::failure::{Failure, Outcome, ensure, same};
+use crate::faulty::Faulty;
 use crate::prng::Prng;
 use crate::rig::Rig;
 
@@ -18,6 +24,9 @@ const PROGRAMS_REAL: u64 = 1000;
 const STEPS: u64 = 12;
 /// On a device that is too small.
 const PROGRAMS_FULL: u64 = 300;
+/// On several devices, each way.
+const PROGRAMS_ON_SEVERAL: u64 = 600;
+const PROGRAMS_ON_SEVERAL_REAL: u64 = 150;
 
 /// The arrays of a program.
 #[derive(Clone, Copy)]
@@ -26,11 +35,15 @@ struct Size {
     elements: usize,
     /// The device has room for all of them.
     fits: bool,
+    /// The program names the device of each step.
+    names_devices: bool,
+    /// Bytes go from device to device.
+    has_links: bool,
 }
 
-const SMALL: Size = Size { arrays: 3, elements: 24, fits: true };
+const SMALL: Size = Size { arrays: 3, elements: 24, fits: true, names_devices: true, has_links: true };
 /// Each has a page of its own.
-const LARGE: Size = Size { arrays: 5, elements: 1024, fits: false };
+const LARGE: Size = Size { arrays: 5, elements: 1024, fits: false, ..SMALL };
 const LARGE_BYTES: u64 = 4 * LARGE.elements as u64;
 
 struct Program<'b> {
@@ -44,7 +57,7 @@ struct Program<'b> {
 impl<'b> Program<'b> {
     fn new(bed: &'b Bed, size: Size, seed: u64) -> Result<Program<'b>, Failure> {
         let arrays = (0..size.arrays).map(|_| bed.arrays.array(&[size.elements])).collect::<Result<_, _>>()?;
-        let oracle = Oracle::new(size.arrays, size.elements);
+        let oracle = Oracle::new(size.arrays, size.elements, size.has_links);
         Ok(Program { bed, prng: Prng::new(seed), oracle, arrays, size })
     }
 
@@ -61,6 +74,10 @@ impl<'b> Program<'b> {
 
     fn priority(&mut self) -> Priority {
         Priority::new(self.prng.pick(&[1, 1, 2, 5, 8])).expect("a priority")
+    }
+
+    fn device(&mut self) -> u8 {
+        self.prng.below(u64::from(self.bed.devices)) as u8
     }
 
     /// Submits a step, which must be refused exactly if it reads elements that were never written.
@@ -85,7 +102,7 @@ impl<'b> Program<'b> {
         if is_racing(&left) || is_racing(&right) {
             return Ok(());
         }
-        let (bed, priority) = (self.bed, self.priority());
+        let (bed, priority, device) = (self.bed, self.priority(), self.device());
         let arrays = std::mem::take(&mut self.arrays);
         let of = |part: &Part| (&arrays[part.array], part.elements.clone());
         let ((one, at_one), (two, at_two), (sum, at_sum)) = (of(&left), of(&right), of(&target));
@@ -96,8 +113,9 @@ impl<'b> Program<'b> {
         };
         let uses = (read(one).part(at_one), read(two).part(at_two), ways.part(at_sum));
         let step = doors::add_uses(bed, "kernel", uses, count).priority(priority);
+        let step = if self.size.names_devices { step.on(device) } else { step };
         let uses = [(left.clone(), How::Reads), (right.clone(), How::Reads), (target.clone(), how)];
-        let is_done = self.submit(Place::Device, &uses, step);
+        let is_done = self.submit(Place::Device(device), &uses, step);
         self.arrays = arrays;
         if is_done? {
             let (left, right) = (self.oracle.values(&left), self.oracle.values(&right));
@@ -187,13 +205,13 @@ impl<'b> Program<'b> {
     /// Steps that use the array of a guard and others, while the guard is open.
     fn steps_beside(&mut self, array: &Array<f32>, part: &Part, steps: u64) -> Outcome {
         for _ in 0..steps {
-            let (priority, count) = (self.priority(), part.elements.len());
+            let (priority, device, count) = (self.priority(), self.device(), part.elements.len());
             let target = Part { array: (part.array + 1) % self.size.arrays, elements: self.part_of(count).elements };
             let sum = discard(&self.arrays[target.array]).part(target.elements.clone());
             let of = || read(array).part(part.elements.clone());
             let step = doors::add_uses(self.bed, "beside a guard", (of(), of(), sum), count);
-            step.priority(priority).submit()?;
-            self.oracle.uses(Place::Device, &[(part.clone(), How::Reads), (target.clone(), How::Discards)]);
+            step.priority(priority).on(device).submit()?;
+            self.oracle.uses(Place::Device(device), &[(part.clone(), How::Reads), (target.clone(), How::Discards)]);
             let doubled: Vec<f32> = self.oracle.values(part).iter().map(|value| value + value).collect();
             self.oracle.set(&target, &doubled);
         }
@@ -202,10 +220,11 @@ impl<'b> Program<'b> {
 
     /// Elements are brought to a place before they are asked for.
     fn bring(&mut self) -> Outcome {
-        let (part, place) = (self.part(), self.prng.pick(&[Place::Host, Place::Device]));
+        let (part, device) = (self.part(), self.device());
+        let place = self.prng.pick(&[Place::Host, Place::Device(device)]);
         let (uses, priority) = ([(part.clone(), How::Reads)], self.priority());
         let bringing = read(&self.arrays[part.array]).part(part.elements.clone()).priority(priority);
-        let brought = if place == Place::Host { bringing.to_host() } else { bringing.to_device() };
+        let brought = if place == Place::Host { bringing.to_host() } else { bringing.to(device) };
         ensure!(brought.is_ok() == self.oracle.is_possible(&uses), "{brought:?}");
         if brought.is_ok() {
             self.oracle.uses(place, &uses);
@@ -242,18 +261,20 @@ impl<'b> Program<'b> {
                 self.oracle.check("the end", &part, &seen)?;
             }
         }
-        if !self.size.fits {
+        if !self.size.fits || !self.size.names_devices {
             return Ok(());
         }
         let now = moved(self.bed);
-        let moved = Moved { up: now.up - before.up, down: now.down - before.down };
+        let to_devices = now.to_devices - before.to_devices;
+        let moved = Moved { to_devices, to_host: now.to_host - before.to_host };
         same("the bytes that have moved", &moved, &self.oracle.moved)
     }
 }
 
 fn moved(bed: &Bed) -> Moved {
     let statistics = bed.arrays.statistics();
-    Moved { up: statistics.upload_bytes, down: statistics.download_bytes }
+    let to_devices = statistics.upload_bytes + statistics.between_device_bytes;
+    Moved { to_devices, to_host: statistics.download_bytes }
 }
 
 fn run(bed: &Bed, size: Size, seed: u64) -> Outcome {
@@ -290,5 +311,66 @@ pub fn values_when_full(rig: &Rig) -> Outcome {
     let bed = bed::open_with(rig, rig.shared_driver(), ArrayOptions { device, ..ArrayOptions::default() })?;
     run_all(&bed, LARGE, PROGRAMS_FULL)?;
     ensure!(bed.arrays.statistics().evictions > PROGRAMS_FULL, "few arrays have left: {:?}", bed.arrays.statistics());
+    Ok(())
+}
+
+fn programs_on_several(rig: &Rig) -> u64 {
+    if rig.driver().host().is_virtual() { PROGRAMS_ON_SEVERAL } else { PROGRAMS_ON_SEVERAL_REAL }
+}
+
+/// Runs programs on so many devices, if there are. Returns the tasks that have copied between two of them.
+fn on_several(rig: &Rig, devices: u8, size: Size, options: ArrayOptions) -> Result<u64, Failure> {
+    let driver = Faulty::new(rig.shared_driver(), Code::NOT_SUPPORTED);
+    if !size.has_links {
+        driver.refuse(&["device_can_access_peer"]);
+    }
+    let driver: Arc<dyn Driver> = driver;
+    let bed = bed::open_on(rig, &driver, devices, options)?;
+    run_all(&bed, size, programs_on_several(rig))?;
+    Ok(bed.arrays.statistics().between_devices)
+}
+
+/// As `values`, with two devices: each step names one.
+pub fn values_on_two(rig: &Rig) -> Outcome {
+    if rig.driver().device_count()? < 2 {
+        return Ok(());
+    }
+    // Without a link they go through the host.
+    let has_links = rig.driver().device_can_access_peer(Device(0), Device(1))?;
+    let crossings = on_several(rig, 2, Size { has_links, ..SMALL }, ArrayOptions::default())?;
+    ensure!((crossings > programs_on_several(rig) / 10) == has_links, "{crossings} transfers between devices");
+    Ok(())
+}
+
+/// The same with four.
+pub fn values_on_four(rig: &Rig) -> Outcome {
+    if rig.driver().device_count()? < 4 {
+        return Ok(());
+    }
+    on_several(rig, 4, SMALL, ArrayOptions::default()).map(drop)
+}
+
+/// The same with two devices that do not reach each other: all goes through the host.
+pub fn values_without_links(rig: &Rig) -> Outcome {
+    if rig.driver().device_count()? < 2 {
+        return Ok(());
+    }
+    let size = Size { has_links: false, ..SMALL };
+    same("transfers between devices", &on_several(rig, 2, size, ArrayOptions::default())?, &0)
+}
+
+/// The values are the same where each selection chooses the devices.
+pub fn values_where_chosen(rig: &Rig) -> Outcome {
+    if rig.driver().device_count()? < 2 {
+        return Ok(());
+    }
+    let text = "From,To,Bandwidth\n-1,0,12\n-1,1,12\n0,1,48\n";
+    let bandwidth = Bandwidth::read(text, 2).map_err(|(_, fault)| Failure::from_text(fault))?;
+    for (name, selection) in Selection::ALL {
+        let options = ArrayOptions { selection, bandwidth: Some(bandwidth.clone()), ..ArrayOptions::default() };
+        let size = Size { names_devices: false, ..SMALL };
+        let run = on_several(rig, 2, size, options);
+        run.map_err(|error| Failure::from_text(format!("selection {name}: {error}")))?;
+    }
     Ok(())
 }

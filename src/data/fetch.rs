@@ -1,0 +1,54 @@
+//! The transfers that bring bytes to where they are used: one for each memory that they come from.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use graph::{Location, Needs, Priority};
+
+use crate::data::record::{Node, Record};
+use crate::data::transfer::Transfer;
+use crate::dispatch::shared::Held;
+use crate::task::Handle;
+use crate::work::fault::Error;
+
+impl Record {
+    /// The needs of a use of these bytes there. Asked with the dispatcher's lock held.
+    pub fn needs(&self, bytes: &Range<u64>, place: Location) -> Needs<Node> {
+        let nearness = |from| self.store.places.nearness(from, place);
+        hal::locks::lock(&self.state).validity.needs(bytes, place, nearness, Node::progress)
+    }
+
+    /// Appends the transfers that a use there needs, for a task with this name and priority. Bytes of a device without
+    /// a link go through the host, whose memory is there.
+    pub fn fetch(
+        self: &Arc<Record>,
+        held: &mut Held<'_>,
+        mut needs: Needs<Node>,
+        place: Location,
+        task: (&str, Priority),
+    ) -> Result<Vec<Handle>, Error> {
+        let is_far = |from| self.store.places.nearness(from, place) == 0.0;
+        let (far, mut near): (Vec<_>, Vec<_>) = needs.fetches.drain(..).partition(|fetch| is_far(fetch.from));
+        for part in far {
+            let to_host = self.needs(&part.bytes, Location::Host);
+            self.fetch(held, to_host, Location::Host, task)?;
+            near.extend(self.needs(&part.bytes, place).fetches);
+        }
+        let mut handles = Vec::new();
+        while let Some(first) = near.first() {
+            let from = first.from;
+            let (these, others): (Vec<_>, Vec<_>) = near.into_iter().partition(|fetch| fetch.from == from);
+            near = others;
+            let (parts, after): (_, Vec<Option<Node>>) = these.into_iter().map(|it| (it.bytes, it.after)).unzip();
+            let after = after.into_iter().flatten().collect();
+            let transfer = Transfer { record: self, from, to: place, parts, after };
+            let handle = transfer.append(held, task.0, task.1)?;
+            let mut state = hal::locks::lock(&self.state);
+            let node = Node(handle.clone());
+            transfer.parts.iter().for_each(|part| state.validity.arrives(part, place, &node));
+            drop(state);
+            handles.push(handle);
+        }
+        Ok(handles)
+    }
+}
