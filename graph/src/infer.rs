@@ -111,6 +111,17 @@ impl Graph {
         before.into_iter().rev().for_each(each);
     }
 
+    /// Calls `each` with the nodes after this one to which it has an edge.
+    pub fn successors(&self, node: NodeId, mut each: impl FnMut(NodeId)) {
+        let Some(node) = self.nodes.find(node) else { return };
+        let mut edge = self.nodes[node].out.first;
+        while edge != NONE {
+            let it = self.edge(edge);
+            each(self.nodes.id(it.to));
+            edge = it.out_next;
+        }
+    }
+
     #[inline]
     fn find_all(&mut self, after: &[NodeId], accesses: &[Access], found: &mut Vec<NodeId>) -> Result<(), &'static str> {
         self.visit += 1;

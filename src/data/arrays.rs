@@ -23,15 +23,30 @@ use crate::work::function::{More, WorkResult};
 use crate::work::lane::Lane;
 
 /// Makes arrays and computations that use them. Clones are the same.
+///
+/// Dropping the last of them waits for the computations and transfers that can end. Those that only a caller could
+/// start, by [`crate::task::Handle::release`] or by dropping a guard, fail. Memory that was adopted has its results
+/// then. In the function of a task it does not wait.
 #[derive(Clone)]
 pub struct Arrays {
     store: Arc<Store>,
+    _door: Arc<Door>,
+}
+
+/// The part that clones of `Arrays` share, and arrays do not.
+struct Door(Arc<Store>);
+
+impl Drop for Door {
+    fn drop(&mut self) {
+        self.0.drain();
+    }
 }
 
 impl Arrays {
     /// Arrays on the host and on the devices of this dispatcher.
     pub fn open(dispatcher: &Dispatcher, options: ArrayOptions) -> Result<Arrays, Error> {
-        Ok(Arrays { store: Arc::new(Store::open(dispatcher, &options)?) })
+        let store = Arc::new(Store::open(dispatcher, &options)?);
+        Ok(Arrays { _door: Arc::new(Door(Arc::clone(&store))), store })
     }
 
     /// An array that has not been written. It has no memory yet.

@@ -5,6 +5,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use bytemuck::Pod;
 use graph::{Location, Priority};
@@ -12,6 +13,7 @@ use graph::{Location, Priority};
 use crate::data::array::Array;
 use crate::data::claim::Claim;
 use crate::data::right::{Place, Reads, Right, Writes};
+use crate::data::store::Store;
 use crate::data::submit::Submission;
 use crate::task::Handle;
 use crate::work::fault::Error;
@@ -21,12 +23,13 @@ struct Hold {
     place: Place,
     /// The node that later tasks wait for. Dropping this releases it.
     node: Handle,
+    store: Arc<Store>,
 }
 
 impl Hold {
     /// Waits until the bytes are on the host, and no task has them that must not.
     fn take(claim: Claim, elements: usize, priority: Priority) -> Result<Hold, Error> {
-        let store = &*claim.record.store;
+        let store = &claim.record.store;
         let claims = [claim.clone()];
         let name = if claim.mode.is_write() { "write on the host" } else { "read on the host" };
         let access = Submission { store, name, priority, place: Location::Host, claims: &claims, after: &[] };
@@ -40,7 +43,9 @@ impl Hold {
             let after = [there.clone()];
             let node = access.append(&mut held, store.tasks.join(name).held(), &after)?;
             access.note(&node);
-            Ok((there, Hold { place: Place { start: access.addresses()[0], elements }, node }))
+            store.guards.fetch_add(1, Ordering::Relaxed);
+            let place = Place { start: access.addresses()[0], elements };
+            Ok((there, Hold { place, node, store: Arc::clone(store) }))
         });
         drop(order);
         shared.pump(held);
@@ -53,6 +58,8 @@ impl Hold {
 
 impl Drop for Hold {
     fn drop(&mut self) {
+        // Before its node ends: a drain must not count it then.
+        self.store.guards.fetch_sub(1, Ordering::Release);
         // It is refused for a node that has failed or whose dispatcher is closed: then no task waits for it.
         if let Err(error) = self.node.release() {
             log::debug!("a guard of an array has nothing to release: {error}");

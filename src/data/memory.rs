@@ -37,6 +37,11 @@ impl HostMemory {
         HostMemory { start: buffer.start() as u64, owner: Box::new(buffer) }
     }
 
+    /// Whether it is the caller's.
+    pub fn is_lent(&self) -> bool {
+        !self.owner.is::<Block>()
+    }
+
     /// Its address.
     pub fn start(&self) -> u64 {
         self.start

@@ -10,6 +10,7 @@ mod array;
 mod arrays;
 mod claim;
 mod computation;
+mod drain;
 mod fetch;
 mod guard;
 mod memory;

@@ -23,6 +23,8 @@ pub(super) struct Store {
     /// Held while a task is appended with its transfers: taken before records' locks and the dispatcher's.
     pub order: Mutex<()>,
     pub counts: Counts,
+    /// Guards of the host that are open.
+    pub guards: AtomicU64,
     uses: AtomicU64,
 }
 
@@ -38,9 +40,10 @@ impl Store {
         let residents = layers.iter().map(residents).collect::<hal::Result<_>>()?;
         // To allocate pinned memory stops none either, and it is not freed before the end.
         let pinned = Heap::open_beside(&layers[0], Space::Pinned, options.pinned)?;
-        let (order, counts, uses) = (Mutex::new(()), Counts::default(), AtomicU64::new(0));
+        let (order, counts) = (Mutex::new(()), Counts::default());
+        let (guards, uses) = (AtomicU64::new(0), AtomicU64::new(0));
         let places = Places::open(layers, options)?;
-        Ok(Store { tasks: Tasks::new(dispatcher), residents, places, pinned, order, counts, uses })
+        Ok(Store { tasks: Tasks::new(dispatcher), residents, places, pinned, order, counts, guards, uses })
     }
 
     /// The number of a use.

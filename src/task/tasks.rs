@@ -176,7 +176,7 @@ impl Tasks {
     }
 
     /// A task of the set that has not ended, for an error.
-    fn oldest(&self) -> String {
+    pub(crate) fn oldest(&self) -> String {
         let Ok(mut held) = self.0.shared.enter_here() else { return "(none)".to_owned() };
         let of_this_set = |body: &&mut Body| body.set == self.0.set.id();
         let node: Option<NodeId> = held.bodies.iter_mut().find(of_this_set).map(|body| body.node);

@@ -102,7 +102,12 @@ impl Set {
     }
 
     pub fn is_idle(&self) -> bool {
-        self.pending.0.load(Ordering::Acquire) == 0
+        self.pending() == 0
+    }
+
+    /// The tasks that have not ended.
+    pub fn pending(&self) -> u64 {
+        self.pending.0.load(Ordering::Acquire)
     }
 
     pub fn failure(&self) -> Option<Arc<Fault>> {

@@ -79,3 +79,21 @@ pub fn a_wait_without_end_is_told() -> Outcome {
         same("nodes that are left", &bed.dispatcher.graph_statistics().nodes, &0)
     })
 }
+
+/// A computation behind a task of another set that is never released: dropping the arrays does not wait for ever.
+pub fn a_task_of_another_set_is_left() -> Outcome {
+    on(|_, rig| {
+        let bed = bed::open(rig)?;
+        let (source, sum) = (bed.arrays.array_of(&[1.0; COUNT])?, bed.arrays.array::<f32>(&[COUNT])?);
+        let never = bed.tasks.join("never").held().submit()?;
+        let behind = doors::add(&bed, "behind", &source, &source, &sum).after(&never).submit()?;
+        let bed::Bed { dispatcher, arrays, tasks, .. } = bed;
+        drop(arrays);
+        ensure!(!behind.is_done(), "it waits still");
+        never.release()?;
+        behind.wait()?;
+        same("the sum", &sum.read()?[0], &2.0)?;
+        drop((tasks, dispatcher));
+        Ok(())
+    })
+}

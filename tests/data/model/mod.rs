@@ -17,6 +17,7 @@ pub const ALL: &[(&str, OnModel)] = &[
     ("faults::every_call", faults::every_call),
     ("kept::nothing", kept::nothing),
     ("kept::a_closed_dispatcher", kept::a_closed_dispatcher),
+    ("kept::a_task_of_another_set_is_left", kept::a_task_of_another_set_is_left),
     ("kept::a_wait_without_end_is_told", kept::a_wait_without_end_is_told),
     ("urgency::a_function_begins_at_once", urgency::a_function_begins_at_once),
     ("urgency::its_bytes_overtake_bulk", urgency::its_bytes_overtake_bulk),
