@@ -17,6 +17,7 @@ use crate::task::{Handle, Kernel, Shape, TaskBuilder};
 use crate::work::fault::Error;
 use crate::work::function::{Function, Launch, More, WorkResult};
 use crate::work::lane::Lane;
+use crate::work::retry::ONCE;
 
 /// A computation that is being described. [`Computation::submit`] submits it; dropping it does nothing.
 #[must_use = "a computation does nothing until it is submitted"]
@@ -29,6 +30,7 @@ pub struct Computation<'c> {
     priority: Priority,
     after: Vec<Handle>,
     references: u32,
+    retries: u32,
 }
 
 /// Where a computation runs.
@@ -112,7 +114,7 @@ impl<'c> Computation<'c> {
         describe: Describe,
     ) -> Computation<'c> {
         let (priority, after) = (Priority::LOWEST, Vec::new());
-        Computation { store, name, place, claims, describe, priority, after, references: 0 }
+        Computation { store, name, place, claims, describe, priority, after, references: 0, retries: 0 }
     }
 
     /// Its priority. The computations and transfers before it inherit it.
@@ -142,16 +144,30 @@ impl<'c> Computation<'c> {
         self
     }
 
+    /// As [`TaskBuilder::retries`]. It may `read` and `discard` arrays only: one that reads bytes that it writes would
+    /// find others when it runs again.
+    pub fn retries(mut self, most: u32) -> Computation<'c> {
+        self.retries = most;
+        self
+    }
+
     /// Submits it, with the transfers that it needs.
     pub fn submit(self) -> Result<Handle, Error> {
-        let Computation { store, name, place, claims, describe, priority, after, references } = self;
+        let Computation { store, name, place, claims, describe, priority, after, references, retries } = self;
         let place = store.place(name, place, &claims)?;
         let submission = Submission { store, name, priority, place, claims: &claims, after: &after };
         if place == Location::Host {
             submission.refuse_aliases()?;
         }
+        if retries > 0 {
+            submission.refuse_repeats()?;
+            if !matches!(describe, Describe::Launch(_)) {
+                return Err(submission.refused(ONCE));
+            }
+        }
         submission.submit(|addresses, keep| {
             let builder = describe.builder(store, name, addresses.to_vec(), (keep, store.places.begin(place)));
+            let builder = builder.retries(retries);
             let builder = if let Location::Device(device) = place { builder.on(device) } else { builder };
             (0..references).fold(builder, |builder, _| builder.held())
         })

@@ -17,6 +17,8 @@ const UNWRITTEN: &str = "it reads bytes of an array that no task has written: wr
 const ALIASED: &str =
     "it uses the same bytes of an array twice, and writes them: use disjoint parts, or the array once";
 
+const REPEATED: &str = "it would be repeated on bytes that it has changed: let it `read` and `discard` only";
+
 /// A task that uses arrays in one place.
 pub(super) struct Submission<'s> {
     pub store: &'s Store,
@@ -51,7 +53,16 @@ impl Submission<'_> {
         if pairs.any(|(one, other)| one.aliases(other)) { Err(self.refused(ALIASED)) } else { Ok(()) }
     }
 
-    fn refused(&self, fault: &'static str) -> Error {
+    /// Refuses to repeat a task that reads bytes that it writes: they are others when it runs again (T17).
+    pub fn refuse_repeats(&self) -> Result<(), Error> {
+        let is_safe = |claim: &Claim| matches!(claim.mode, Mode::Read | Mode::Discard);
+        if !self.claims.iter().all(is_safe) {
+            return Err(self.refused(REPEATED));
+        }
+        self.refuse_aliases()
+    }
+
+    pub fn refused(&self, fault: &'static str) -> Error {
         Error::Refused(Refused::Data { task: self.name.to_owned(), fault })
     }
 

@@ -13,6 +13,7 @@ mod faults;
 mod held;
 pub(crate) mod inside;
 pub(crate) mod intake;
+mod launching;
 mod loss;
 mod marks;
 #[cfg(all(test, loom))]

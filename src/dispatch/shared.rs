@@ -30,7 +30,7 @@ use crate::dispatch::step::{Launching, Panic, Step};
 use crate::dispatch::turn::{STEPS_MAX, take_steps};
 use crate::work::fault::{Error, Reason};
 use crate::work::function::{Function, More, WorkResult};
-use crate::work::lane::{Inside, Lane};
+use crate::work::lane::Lane;
 
 /// The state, locked.
 pub(crate) type Held<'s> = held::Held<'s, State>;
@@ -343,28 +343,6 @@ impl Drop for Shared {
             // The driver and the copy layer have no threads here either: a call could wait for them for ever.
             std::mem::forget((std::mem::take(&mut self.lanes), std::mem::take(&mut self.layers)));
         }
-    }
-}
-
-impl Inside for Shared {
-    fn completes(&self, node: NodeId, other: NodeId) -> Result<(), Error> {
-        let mut held = self.enter();
-        // The other one may have been left to this thread.
-        held.look_in();
-        Ok(held.graph.before_at(node, other, graph::Mark::Complete)?)
-    }
-
-    fn sync_point(&self, node: NodeId) -> Result<(), Error> {
-        let mut held = self.enter();
-        let point = held.graph.sync_point(node)?;
-        let marks = &mut held.marks[usize::from(point.lane)];
-        marks.submitted = point.value;
-        let Some(event) = marks.take_event() else { return Ok(()) };
-        drop(held);
-        let result = self.driver.event_record(event, self.lane(point.lane).raw());
-        let mark = Mark { value: point.value, event, recorded: self.driver.host().now() };
-        self.enter().recorded(point.lane, mark, result.clone());
-        Ok(result?)
     }
 }
 

@@ -15,6 +15,8 @@ pub struct DispatchStatistics {
     pub lifts: u64,
     /// Captures that a task's function had begun in its lane and not ended. They were ended, and the task failed.
     pub captures_ended: u64,
+    /// Launches that failed and were repeated ([`crate::task::TaskBuilder::retries`]).
+    pub retries: u64,
     /// Whether the device has failed. No task of the device runs any more.
     pub is_device_lost: bool,
 }

@@ -45,6 +45,8 @@ pub struct TaskBuilder<'t, 'n> {
 struct Rare<'n> {
     after: Vec<&'n Handle>,
     after_launch: Vec<&'n Handle>,
+    /// How often its launch is repeated.
+    retries: u32,
 }
 
 impl<'t, 'n> TaskBuilder<'t, 'n> {
@@ -88,6 +90,16 @@ impl<'t, 'n> TaskBuilder<'t, 'n> {
     /// the device still comes after it on the device (PX-07).
     pub fn after_launch(mut self, task: &'n Handle) -> TaskBuilder<'t, 'n> {
         self.more().after_launch.push(task);
+        self
+    }
+
+    /// Where its function returns an error, it is called again, up to so many times: in the same lane, behind the other
+    /// ready tasks. The tasks after it wait meanwhile, and fail with the last error if none of the calls succeeds.
+    ///
+    /// The caller promises that the function may run again although a part of its work has been submitted: it must not
+    /// read the bytes that it writes. A task of the host is refused: its function can be called once only.
+    pub fn retries(mut self, most: u32) -> TaskBuilder<'t, 'n> {
+        self.more().retries = most;
         self
     }
 
@@ -232,6 +244,11 @@ impl<'t, 'n> TaskBuilder<'t, 'n> {
         Ok(Handle::new(node, outcome))
     }
 
+    /// How often its launch may be repeated.
+    fn retries_most(&self) -> u32 {
+        self.more.as_ref().map_or(0, |more| more.retries)
+    }
+
     /// The tasks that it comes after.
     fn before(&self) -> impl Iterator<Item = &'n Handle> {
         let more = self.more.iter().flat_map(|more| more.after.iter().copied());
@@ -247,6 +264,9 @@ impl<'t, 'n> TaskBuilder<'t, 'n> {
     fn nodes_before(&self, state: &State) -> Result<Nodes, Error> {
         if state.is_closed {
             return Err(Error::Closed);
+        }
+        if self.retries_most() > 0 {
+            self.work.may_be_repeated(self.name)?;
         }
         if self.before().chain(self.launched_before()).any(|task| !task.is_of(self.shared)) {
             return Err(Error::Foreign { task: format!("{:?}", self.name) });
@@ -284,9 +304,10 @@ impl<'t, 'n> TaskBuilder<'t, 'n> {
             // Work before it may have been submitted without a mark.
             after.iter().for_each(|first| held.want(*first));
         }
+        let retries = self.retries_most();
         held.expect(self.character());
         if let Some(body) = held.bodies.get(node) {
-            (body.character, body.work) = (self.character(), self.work);
+            (body.character, body.work) = (self.character(), self.work.repeated(retries));
         }
     }
 }

@@ -32,6 +32,8 @@ pub trait Submitted {
 pub(crate) trait Inside {
     fn completes(&self, node: NodeId, other: NodeId) -> Result<(), Error>;
     fn sync_point(&self, node: NodeId) -> Result<(), Error>;
+    /// A launch of this task, in this lane, has failed, and may be repeated. Whether the device is there for it.
+    fn may_run_again(&self, node: NodeId, lane: u8, error: &(dyn std::error::Error + Send + Sync)) -> bool;
 }
 
 /// The lane of a task that is being launched. The context of the device is current.

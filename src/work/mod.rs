@@ -6,5 +6,6 @@ pub(crate) mod kernel;
 pub(crate) mod lane;
 pub(crate) mod outcome;
 pub(crate) mod replay;
+pub(crate) mod retry;
 pub(crate) mod set;
 pub(crate) mod sets;

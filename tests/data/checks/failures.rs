@@ -1,7 +1,10 @@
 //! Computations that fail: their results are lost, by name, until they are written again.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
 use overtake::data::{discard, read, read_write, write};
-use overtake::task::{Error, More};
+use overtake::task::{Error, Handle, More};
 
 use crate::bed;
 use crate::doors;
@@ -75,4 +78,36 @@ pub fn aliased(rig: &Rig) -> Outcome {
         if left == right { Ok(()) } else { Err("it is one array".into()) }
     });
     Ok(twice.submit()?.wait()?)
+}
+
+/// A computation runs again on bytes that it reads, and never on bytes that it has written (T17).
+pub fn repeated(rig: &Rig) -> Outcome {
+    let bed = bed::open(rig)?;
+    let (source, sum) = (bed.arrays.array_of(&[1.0_f32; COUNT])?, bed.arrays.array_of(&[3.0_f32; COUNT])?);
+    let failed = Arc::new(AtomicU32::new(0));
+    let fails = Arc::clone(&failed);
+    let flaky = bed.arrays.launch("flaky", (read(&source), discard(&sum)), move |lane, addresses| {
+        lane.driver().memset_d8_async(addresses[1], 0, 4 * COUNT as u64, lane.stream())?;
+        match fails.fetch_add(1, Ordering::AcqRel) {
+            0 => Err("the first time".into()),
+            _ => Ok(More::Done),
+        }
+    });
+    flaky.retries(1).submit()?;
+    same("the sum", &sum.read()?[COUNT - 1], &0.0)?;
+    same("calls", &failed.load(Ordering::Acquire), &2)?;
+    let never = |mode: &str, told: Result<Handle, Error>| {
+        let Err(error) = told else { return Err(Failure::new(format_args!("{mode}: it may run again"))) };
+        ensure!(error.to_string().contains("bytes that it has changed"), "{mode}: {error}");
+        Ok(())
+    };
+    let launch = |uses| bed.arrays.launch("never", uses, |_, _| Ok(More::Done)).retries(1).submit();
+    never("write", launch((read(&source), write(&sum))))?;
+    let changed = bed.arrays.launch("never", (read(&source), read_write(&sum)), |_, _| Ok(More::Done));
+    never("read and write", changed.retries(1).submit())?;
+    let halves = (read(&sum).part(0..COUNT / 2 + 1), discard(&sum).part(COUNT / 2..COUNT));
+    let error = bed.arrays.launch("halves", halves, |_, _| Ok(More::Done)).retries(1).submit();
+    ensure!(matches!(&error, Err(error) if error.to_string().contains("the same bytes of an array twice")), "aliases");
+    bed.arrays.wait()?;
+    same("nodes that are left", &bed.dispatcher.graph_statistics().nodes, &0)
 }

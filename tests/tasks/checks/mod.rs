@@ -12,6 +12,7 @@ mod order;
 mod physx;
 mod pipelines;
 mod random;
+mod retries;
 mod sets;
 mod templates;
 pub mod threads;
@@ -42,6 +43,7 @@ pub const ALL: &[(&str, Check)] = checks! {
     pipelines: bytes handed_over handed_over_and_passed timeouts ends a_task_fails one_fails_beside_another panics
         futures given_up;
     random: bytes failures;
+    retries: until_it_succeeds until_the_budget_is_spent of_one_turn never;
     sets: start_and_stop named never_submitted groups first_failure;
     templates: arguments priorities failures refused turns;
     threads: functions_may_wait submitting_ends submit_beside_each_other submit_from_everywhere;

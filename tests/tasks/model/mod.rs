@@ -7,6 +7,7 @@ mod lost;
 mod marks;
 mod pipelines;
 mod real_time;
+mod retried;
 mod scenario;
 mod urgency;
 mod wakers;
@@ -40,6 +41,8 @@ pub const ALL: &[(&str, OnModel)] = &[
     ("pipelines::every_call_fails", pipelines::every_call_fails),
     ("real_time::threads_submit_at_once", real_time::threads_submit_at_once),
     ("real_time::waits_end", real_time::waits_end),
+    ("retried::every_call", retried::every_call),
+    ("retried::not_on_a_dead_device", retried::not_on_a_dead_device),
     ("urgency::a_submitted_copy_is_lifted", urgency::a_submitted_copy_is_lifted),
     ("urgency::overtakes_bulk", urgency::overtakes_bulk),
     ("urgency::a_copy_behind_unseen_work", urgency::a_copy_behind_unseen_work),
