@@ -242,3 +242,28 @@ fn parts_that_agree_become_one_again() {
     validity.each(&(0..1 << 20), |_| Progress::Done, |bytes, at| parts.push((bytes.end, at.has(Location::Host))));
     assert!(parts.iter().all(|(_, at)| *at) && parts.last().is_some_and(|(end, _)| *end == 1 << 20));
 }
+
+#[test]
+fn each_relaxed_writer_counts() {
+    let mut program = Program::new(Some(Location::Host));
+    let device = Location::Device(0);
+    let relax = |program: &mut Program, bytes: Range<u64>, place| {
+        let node = program.node();
+        program.validity.relaxes(&bytes, place, &node);
+        node
+    };
+    let [first, second, third] = [0..12, 0..8, 4..12].map(|bytes| relax(&mut program, bytes, device));
+    program.nodes[third] = Progress::Done;
+    program.nodes[first] = Progress::Done;
+    assert_eq!(program.needs(&(0..12), device).lost, None);
+    // The last of several that end is the one that fails.
+    program.nodes[second] = Progress::Failed;
+    assert_eq!(program.needs(&(0..8), device).lost, Some(second));
+    assert_eq!(program.needs(&(8..12), device).lost, None);
+    // In another place it is the only one: the others came before it, by a transfer.
+    let [fourth, fifth] = [Location::Host, device].map(|place| relax(&mut program, 8..12, place));
+    program.nodes[fourth] = Progress::Failed;
+    assert_eq!(program.needs(&(8..12), device).lost, None);
+    program.nodes[fifth] = Progress::Done;
+    assert_eq!(program.needs(&(8..12), Location::Host).fetches[0].from, device);
+}

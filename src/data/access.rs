@@ -32,9 +32,16 @@ impl<T: Pod> Array<T> {
     }
 
     /// Waits until no task uses it, has its contents on the host, and gives back the buffer that it was made of.
-    /// `None` if it was not made of one. Not for the functions of tasks. Where the dispatcher has been closed, the
-    /// results have to be on the host by then: they are if all [`crate::data::Arrays`] have been dropped before.
+    /// `None` if it was not made of one. Refused while there are views ([`Array::view`]). Not for the functions of
+    /// tasks.
+    ///
+    /// Where the dispatcher has been closed, the results have to be on the host by then: they are if all
+    /// [`crate::data::Arrays`] have been dropped before.
     pub fn release(self) -> Result<Option<PinnedBuffer<T>>, Error> {
+        if !self.is_sole() {
+            let text = "it is a part of another array, or other views of it are there: drop them before";
+            return Err(hal::Code::INVALID_VALUE.at("overtake array release").because(text).into());
+        }
         // Reading would do for the contents. Changing also waits for the tasks that read.
         match self.change() {
             Ok(guard) => drop(guard),

@@ -1,12 +1,12 @@
 //! The arguments of computations: tuples of uses and numbers.
 #![allow(unsafe_code)] // views are made of addresses
 
-use bytemuck::NoUninit;
+use bytemuck::{NoUninit, Pod};
 use hal::DevicePtr;
 
 use crate::data::claim::Claim;
 use crate::data::right::{Place, Right};
-use crate::data::uses::Use;
+use crate::data::uses::{Relaxed, Use};
 use crate::task::Arguments;
 
 /// An argument of a kernel before its addresses are known.
@@ -36,6 +36,16 @@ impl<R: Right> KernelArgument for Use<'_, R> {
 
     fn claimed(&self) -> Option<Claim> {
         Some(self.claim())
+    }
+}
+
+impl<T: Pod> KernelArgument for Relaxed<'_, T> {
+    fn slot(&self) -> Slot {
+        Slot::Address
+    }
+
+    fn claimed(&self) -> Option<Claim> {
+        Some(self.0.claim())
     }
 }
 

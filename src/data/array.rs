@@ -19,7 +19,11 @@ use crate::work::fault::Error;
 /// Dropping it does not wait: its memory goes when the last task that uses it has ended.
 pub struct Array<T: Pod> {
     pub(super) record: Arc<Record>,
+    /// The first element, of those of the record.
+    first: usize,
     shape: Vec<usize>,
+    /// Shared by all views of the record.
+    views: Arc<()>,
     element: PhantomData<fn(T) -> T>,
 }
 
@@ -31,7 +35,30 @@ impl<T: Pod> Array<T> {
         let devices = vec![None; usize::from(store.places.devices())];
         let state = State { validity: Validity::new(bytes, at), host, devices, used: 0 };
         let record = Arc::new(Record { store: Arc::clone(store), data, bytes, state: Mutex::new(state) });
-        Ok(Array { record, shape: shape.to_vec(), element: PhantomData })
+        Ok(Array { record, first: 0, shape: shape.to_vec(), views: Arc::default(), element: PhantomData })
+    }
+
+    /// These elements as an array of their own, of this shape. Uses of both are uses of the same bytes: they have their
+    /// order, and share memory and transfers.
+    pub fn view(&self, elements: Range<usize>, shape: &[usize]) -> Result<Array<T>, Error> {
+        let (bytes, count) = (bytes_of::<T>(shape)?, self.len());
+        let is_part = elements.start < elements.end && elements.end <= count;
+        if !is_part || bytes != (elements.len() * size_of::<T>()) as u64 {
+            let text = format!("{elements:?} of {count} elements are no array of shape {shape:?}");
+            return Err(Code::INVALID_VALUE.at("overtake array view").because(text).into());
+        }
+        let (record, views) = (Arc::clone(&self.record), Arc::clone(&self.views));
+        Ok(Array { record, first: self.first + elements.start, shape: shape.to_vec(), views, element: PhantomData })
+    }
+
+    /// Its elements, of those of the record.
+    pub(super) fn elements(&self) -> Range<usize> {
+        self.first..self.first + self.len()
+    }
+
+    /// Whether it is the only view of its record, and of all of it.
+    pub(super) fn is_sole(&self) -> bool {
+        Arc::strong_count(&self.views) == 1 && (self.len() * size_of::<T>()) as u64 == self.record.bytes
     }
 
     /// The length of each dimension.

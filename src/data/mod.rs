@@ -35,4 +35,4 @@ pub use guard::{ReadGuard, WriteGuard};
 pub use options::ArrayOptions;
 pub use right::{Reads, Right, Writes};
 pub use statistics::DataStatistics;
-pub use uses::{Use, discard, read, read_write, write};
+pub use uses::{Relaxed, Use, discard, read, read_write, relaxed, write};

@@ -123,8 +123,10 @@ impl Submission<'_> {
         for claim in self.claims {
             let mut state = hal::locks::lock(&claim.record.state);
             state.used = used;
-            if claim.mode != Mode::Read {
-                state.validity.writes(&claim.bytes, self.place, &Node(handle.clone()));
+            match claim.mode {
+                Mode::Read => {}
+                Mode::Relaxed => state.validity.relaxes(&claim.bytes, self.place, &Node(handle.clone())),
+                _ => state.validity.writes(&claim.bytes, self.place, &Node(handle.clone())),
             }
         }
     }

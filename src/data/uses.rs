@@ -37,6 +37,24 @@ pub fn read_write<T: Pod>(array: &Array<T>) -> Use<'_, Writes<T>> {
     Use::new(array, Mode::ReadWrite)
 }
 
+/// It changes elements in a way that bears other such uses at the same time, for instance by atomic operations of a
+/// kernel. Such uses have no order among each other on one device, and none is lost.
+pub fn relaxed<T: Pod>(array: &Array<T>) -> Relaxed<'_, T> {
+    Relaxed(Use::new(array, Mode::Relaxed))
+}
+
+/// A relaxed use: an argument of a kernel. Functions of the host have none, because they get slices.
+#[must_use = "a use is an argument of a computation"]
+#[derive(Clone, Debug)]
+pub struct Relaxed<'a, T: Pod>(pub(super) Use<'a, Writes<T>>);
+
+impl<'a, T: Pod> Relaxed<'a, T> {
+    /// The same of these elements only ([`Use::part`]).
+    pub fn part(self, elements: Range<usize>) -> Relaxed<'a, T> {
+        Relaxed(self.0.part(elements))
+    }
+}
+
 /// It writes every element, and reads none: nothing is copied for it.
 pub fn discard<T: Pod>(array: &Array<T>) -> Use<'_, Writes<T>> {
     Use::new(array, Mode::Discard)
@@ -44,7 +62,7 @@ pub fn discard<T: Pod>(array: &Array<T>) -> Use<'_, Writes<T>> {
 
 impl<'a, R: Right> Use<'a, R> {
     fn new(array: &'a Array<R::Element>, mode: Mode) -> Use<'a, R> {
-        Use { array, elements: 0..array.len(), mode, priority: Priority::LOWEST, right: PhantomData }
+        Use { array, elements: array.elements(), mode, priority: Priority::LOWEST, right: PhantomData }
     }
 
     /// The same of these elements only, counted from the first of the array.
@@ -57,7 +75,8 @@ impl<'a, R: Right> Use<'a, R> {
             elements.start < elements.end && elements.end <= length,
             "{elements:?} is no part of {length} elements"
         );
-        self.elements = elements;
+        let first = self.array.elements().start;
+        self.elements = first + elements.start..first + elements.end;
         self
     }
 

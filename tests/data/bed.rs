@@ -41,7 +41,12 @@ impl Drop for Loaded {
 #[derive(Clone)]
 pub struct Kernels {
     pub add: Kernel,
+    /// Adds to a word, atomically.
+    pub count: Kernel,
 }
+
+const BUILTIN: &[u8] = softgpu::BUILTIN_PTX.as_bytes();
+const COUNT: &str = "soft_atomic_add_u32";
 
 /// The most urgent of eight priorities.
 pub fn urgent() -> Priority {
@@ -60,17 +65,22 @@ pub fn open_with(rig: &Rig, driver: &Arc<dyn Driver>, arrays: ArrayOptions) -> R
 /// The same on so many devices.
 pub fn open_on(rig: &Rig, driver: &Arc<dyn Driver>, devices: u8, arrays: ArrayOptions) -> Result<Bed, Failure> {
     let work = rig.module(workloads::PTX.as_bytes())?;
-    let mut kernels = Kernels { add: Kernel::find(rig.driver(), work, "work_add")? };
+    let (add, builtin) = (Kernel::find(rig.driver(), work, "work_add")?, rig.module(BUILTIN)?);
+    let mut kernels = Kernels { add, count: Kernel::find(rig.driver(), builtin, COUNT)? };
     let options = Options { priorities: overtake::Priorities::new(8).expect("8 is a count"), ..Options::default() };
     let overtake = Arc::new(Overtake::open(driver, Device(0), options.clone())?);
     let (mut layers, mut others) = (vec![Arc::clone(&overtake)], Vec::new());
     for device in 1..devices {
         let context = CudaContext::primary(driver, Device(i32::from(device)))?;
         layers.push(Arc::new(Overtake::open_in(&context, options.clone())?));
-        let module = context.call(|driver| driver.module_load(workloads::PTX.as_bytes()))?;
-        let add = context.call(|driver| Kernel::find(driver, module, "work_add"))?;
-        kernels.add = kernels.add.and_on_next(&add)?;
-        others.push(Loaded { context, module });
+        for (kernel, name, image) in
+            [(&mut kernels.add, "work_add", workloads::PTX.as_bytes()), (&mut kernels.count, COUNT, BUILTIN)]
+        {
+            let module = context.call(|driver| driver.module_load(image))?;
+            let other = context.call(|driver| Kernel::find(driver, module, name))?;
+            *kernel = kernel.clone().and_on_next(&other)?;
+            others.push(Loaded { context: context.clone(), module });
+        }
     }
     let dispatcher = Dispatcher::open_on(&layers, DispatchOptions::default())?;
     let (arrays, tasks) = (Arrays::open(&dispatcher, arrays)?, Tasks::new(&dispatcher));

@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use overtake::data::{Array, Computation, Reads, Use, Writes, discard, read};
+use overtake::data::{Array, Computation, Reads, Use, Writes, discard, read, relaxed};
 use overtake::task::Shape;
 
 use crate::bed::Bed;
@@ -24,6 +24,12 @@ pub fn add<'c>(
 ) -> Computation<'c> {
     let count = left.len().min(right.len()).min(sum.len());
     add_uses(bed, name, (read(left), read(right), discard(sum)), count)
+}
+
+/// Adds to one word, as others may at the same time.
+pub fn count<'c>(bed: &'c Bed, name: &'c str, word: &Array<u32>, more: u32) -> Computation<'c> {
+    // SAFETY: the kernel adds to the first word of the use, atomically.
+    unsafe { bed.arrays.compute(name, &bed.kernels.count, Shape::line(1, 1), (relaxed(word).part(0..1), more)) }
 }
 
 /// The same of any uses. They have at least `count` elements.

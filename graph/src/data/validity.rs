@@ -26,7 +26,7 @@ enum Contents<N> {
     /// None yet.
     Unwritten,
     Written,
-    /// Written by a node that may not have ended.
+    /// Written by a node that may not have ended, and by those beside it ([`Copies::beside`]).
     Writing(N),
     /// Those of a node that has failed.
     Lost(N),
@@ -40,23 +40,23 @@ struct Copies<N> {
     at: Locations,
     /// Transfers that may not have ended.
     arrivals: Vec<(Location, N)>,
+    /// The writer has relaxed access: others may write there at the same time.
+    is_relaxed: bool,
+    /// Those others, as far as they may not have ended.
+    beside: Vec<N>,
 }
 
 impl<N: Clone> Copies<N> {
+    /// Those of a node that writes there.
+    fn written(place: Location, writer: &N, is_relaxed: bool) -> Copies<N> {
+        let (contents, at) = (Contents::Writing(writer.clone()), Locations::only(place));
+        Copies { contents, at, arrivals: Vec::new(), is_relaxed, beside: Vec::new() }
+    }
+
     /// Forgets nodes that have ended.
     fn settle(&mut self, progress: &mut impl FnMut(&N) -> Progress) {
-        let Copies { contents, at, arrivals } = self;
-        if let Contents::Writing(writer) = contents {
-            match progress(writer) {
-                Progress::Pending => {}
-                Progress::Done => *contents = Contents::Written,
-                Progress::Failed => {
-                    *contents = Contents::Lost(writer.clone());
-                    *at = Locations::NONE;
-                    arrivals.clear();
-                }
-            }
-        }
+        self.settle_writers(progress);
+        let Copies { contents, at, arrivals, .. } = self;
         let mut failed = None;
         arrivals.retain(|(place, transfer)| {
             let now = progress(transfer);
@@ -68,6 +68,29 @@ impl<N: Clone> Copies<N> {
         });
         if let Some(transfer) = failed.filter(|_| *at == Locations::NONE) {
             *contents = Contents::Lost(transfer);
+        }
+    }
+
+    fn settle_writers(&mut self, progress: &mut impl FnMut(&N) -> Progress) {
+        let Contents::Writing(writer) = &mut self.contents else { return };
+        let mut failed = None;
+        let mut is_pending = |node: &N| {
+            let now = progress(node);
+            failed = failed.take().or_else(|| (now == Progress::Failed).then(|| node.clone()));
+            now == Progress::Pending
+        };
+        self.beside.retain(&mut is_pending);
+        if !is_pending(writer) {
+            match self.beside.pop() {
+                Some(other) => *writer = other,
+                None => self.contents = Contents::Written,
+            }
+        }
+        if let Some(failed) = failed {
+            self.contents = Contents::Lost(failed);
+            self.at = Locations::NONE;
+            self.arrivals.clear();
+            self.beside.clear();
         }
     }
 
@@ -124,7 +147,12 @@ impl<N: Clone + PartialEq> Validity<N> {
     pub fn new(bytes: u64, at: Option<Location>) -> Validity<N> {
         let contents = at.map_or(Contents::Unwritten, |_| Contents::Written);
         let at = at.map_or(Locations::NONE, Locations::only);
-        Validity { spans: Spans::new(bytes, Copies { contents, at, arrivals: Vec::new() }) }
+        Validity {
+            spans: Spans::new(
+                bytes,
+                Copies { contents, at, arrivals: Vec::new(), is_relaxed: false, beside: Vec::new() },
+            ),
+        }
     }
 
     /// The needs of a node that uses these bytes there. They come from the memory of the highest `nearness`; one of 0
@@ -152,10 +180,23 @@ impl<N: Clone + PartialEq> Validity<N> {
 
     /// A node has been submitted that writes these bytes there.
     pub fn writes(&mut self, bytes: &Range<u64>, place: Location, writer: &N) {
-        let copies =
-            Copies { contents: Contents::Writing(writer.clone()), at: Locations::only(place), arrivals: Vec::new() };
+        let copies = Copies::written(place, writer, false);
         self.spans.change(bytes, |all| *all = copies.clone());
         self.spans.unite(bytes);
+    }
+
+    /// A node with relaxed access to these bytes has been submitted there. It has no order with others that have such
+    /// access there, so each of them counts.
+    pub fn relaxes(&mut self, bytes: &Range<u64>, place: Location, writer: &N) {
+        let copies = Copies::written(place, writer, true);
+        self.spans.change(bytes, |all| {
+            let is_pending = matches!(all.contents, Contents::Writing(_));
+            if all.is_relaxed && is_pending && all.at == copies.at {
+                all.beside.push(writer.clone());
+            } else {
+                *all = copies.clone();
+            }
+        });
     }
 
     /// The memory of these bytes goes there. They are lost if they are up to date nowhere else.

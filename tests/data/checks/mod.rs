@@ -6,8 +6,10 @@ mod failures;
 mod guards;
 mod oracle;
 mod random;
+mod relaxed;
 mod room;
 mod transfers;
+mod views;
 
 use crate::failure::Outcome;
 use crate::rig::Rig;
@@ -28,6 +30,8 @@ pub const ALL: &[(&str, Check)] = checks! {
     guards: hold_writers_back hold_readers_back wait_for_no_more readers_beside_each_other of_parts
         fresh_memory_is_zero;
     random: values values_when_full values_on_two values_on_four values_without_links values_where_chosen;
+    relaxed: without_an_order on_two_devices one_that_fails;
     room: a_quarter the_oldest none in_use;
     transfers: made_once of_parts not_needed written_in_part on_demand by_host_tasks released;
+    views: are_the_same_bytes of_views released_without_views;
 };
