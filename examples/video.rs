@@ -153,6 +153,7 @@ fn copy_bulk(overtake: &Overtake, is_over: &AtomicBool) -> hal::Result<u64> {
 }
 
 fn main() -> Result<(), Failure> {
+    overtake::queues::ask();
     let opened = open_with(Backend::from_environment()?, register)?;
     let overtake = Arc::new(Overtake::open(&opened.driver, Device(0), Options::from_environment()?)?);
     let driver = overtake.driver();

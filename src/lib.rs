@@ -15,6 +15,7 @@
 //! | [`data`] | arrays that are where they are used, and computations with them |
 //! | [`pipeline`] | frames on their way from one thread or task to another, in buffers that are used again |
 //! | [`profile`] | the times of kernels, block by block, and traces of them |
+//! | [`queues`] | the hardware's queues for kernels: a program asks for more of them |
 //! | [`copy`] | requests, plans, handles |
 //! | [`kernel`] | the copy kernel that yields to urgent copies |
 //! | [`options`] | every tunable, with one name everywhere |
@@ -31,6 +32,7 @@ pub mod dispatch;
 pub mod heap;
 pub mod pipeline;
 pub mod profile;
+pub mod queues;
 pub mod task;
 mod work;
 

@@ -1,6 +1,6 @@
 //! The state that the copy layer keeps of one stream.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use hal::{Nanos, Stream};
@@ -33,6 +33,8 @@ pub(crate) struct StreamState {
     /// Those that the census counts for this stream. A stream with a priority of its own has that for all engines from
     /// the start; requests add others.
     announced: Bits,
+    /// Whether it has a queue for kernels, or shares one.
+    has_kernels: AtomicBool,
     owned: bool,
     // Dropped last: the burst's words go back to the context that this field keeps.
     pub(crate) inner: Arc<Inner>,
@@ -55,10 +57,12 @@ impl StreamState {
             ahead: Ahead::default(),
             settled: [settled, settled].map(AtomicU64::new),
             announced: Bits::default(),
+            has_kernels: AtomicBool::new(false),
             owned,
         };
         if let Announces::Own(priority) = announces {
             inner.managed().for_each(|direction| state.announce(direction, priority));
+            state.note_kernel();
         }
         state
     }
@@ -83,6 +87,13 @@ impl StreamState {
         word(&self.settled, direction).fetch_or(bit, Ordering::SeqCst);
     }
 
+    /// It has kernels from now on: its owner's, or those that make its copies.
+    pub(crate) fn note_kernel(&self) {
+        if !self.has_kernels.load(Ordering::Relaxed) && !self.has_kernels.swap(true, Ordering::Relaxed) {
+            self.inner.records.crowd.enter();
+        }
+    }
+
     /// The time at which a copy begins, if the option `trace` is on.
     #[inline(always)]
     pub(crate) fn began(&self) -> Option<Nanos> {
@@ -93,6 +104,9 @@ impl StreamState {
         // The handle of the per-thread stream also means other threads' streams, and no thread comes back.
         if let Some(guard) = self.inner.guard.as_ref().filter(|_| self.stream != Stream::PER_THREAD) {
             guard.forget(self.stream);
+        }
+        if self.has_kernels.swap(false, Ordering::Relaxed) {
+            self.inner.records.crowd.leave();
         }
         for direction in Direction::ALL {
             let announced = word(&self.announced, direction).load(Ordering::SeqCst);

@@ -73,6 +73,13 @@ impl PriorityStream {
         self.state.priority
     }
 
+    /// A stream that announces no copies has kernels from now on. The layer counts such streams, and those with a
+    /// priority of their own ([`crate::Statistics::crowded`]).
+    #[doc(hidden)] // for the dispatcher
+    pub fn note_kernel(&self) {
+        self.state.note_kernel();
+    }
+
     /// Whether a copy of this kind would go natively because it meets no other priority. This costs a few loads; to ask
     /// for the copy costs several hundred instructions. A caller that gives such a copy to the driver reports it by
     /// [`PriorityStream::passed_on`].

@@ -71,7 +71,10 @@ impl Lane<'_> {
 
     /// The function may submit work that is not seen here.
     fn lend(&self) {
-        self.is_lent.store(true, Ordering::Relaxed);
+        if !self.is_lent.load(Ordering::Relaxed) {
+            self.is_lent.store(true, Ordering::Relaxed);
+            self.stream.note_kernel();
+        }
         if self.can_begin.get() == Some(true) {
             self.can_begin.set(None);
         }

@@ -194,6 +194,7 @@ impl Counters {
             stand_downs: self.stand_downs.load(Ordering::Relaxed),
             resumptions: self.resumptions.load(Ordering::Relaxed),
             stood_down,
+            crowded: 0,
             latencies: latencies.map(|(index, histogram)| (index as u8 + 1, Latency::of(histogram))).collect(),
         }
     }

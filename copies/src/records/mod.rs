@@ -5,6 +5,7 @@ mod ahead;
 mod burst;
 mod census;
 mod counters;
+mod crowd;
 mod flight;
 mod hold;
 mod lifts;
@@ -17,6 +18,7 @@ mod trace;
 use std::sync::{Arc, Mutex};
 
 use hal::Nanos;
+use options::queues::kernel_queues;
 use threads::Bell;
 
 use hal::locks::lock;
@@ -27,6 +29,7 @@ pub(crate) use burst::Burst;
 pub(crate) use burst::CAREFUL_COPIES;
 pub(crate) use census::Census;
 pub(crate) use counters::Counters;
+pub(crate) use crowd::Crowd;
 pub(crate) use flight::{Flight, Raise};
 pub(crate) use hold::{Hold, Pass};
 pub use lifts::Lift;
@@ -43,6 +46,7 @@ pub(crate) struct Records {
     pub(crate) standing: Standing,
     pub(crate) counters: Counters,
     pub(crate) trace: Trace,
+    pub(crate) crowd: Crowd,
     /// Copies on their way to the watcher; `None` while there is no watcher.
     flights: Mutex<Option<Vec<Flight>>>,
     bursts: Mutex<Option<Vec<Arc<Mutex<Burst>>>>>,
@@ -53,7 +57,8 @@ pub(crate) struct Records {
 impl Records {
     pub(crate) fn new(tickets: Tickets, standing: Standing, counters: Counters, trace: Trace) -> Records {
         let (flights, bursts, bell) = (Mutex::default(), Mutex::default(), Bell::default());
-        Records { tickets, standing, counters, trace, flights, bursts, bell }
+        let crowd = Crowd::new(kernel_queues());
+        Records { tickets, standing, counters, trace, crowd, flights, bursts, bell }
     }
 
     /// The watcher has started: copies may be handed over.
@@ -134,6 +139,7 @@ impl Records {
     }
 
     pub(crate) fn statistics(&self) -> Statistics {
-        self.counters.snapshot(self.standing.has_stood_down(), self.standing.lost())
+        let counted = self.counters.snapshot(self.standing.has_stood_down(), self.standing.lost());
+        Statistics { crowded: self.crowd.crowded(), ..counted }
     }
 }

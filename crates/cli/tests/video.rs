@@ -5,9 +5,19 @@ mod common;
 use common::{Folder, succeed};
 use serde_json::Value;
 
+const QUEUES: &str = "CUDA_DEVICE_MAX_CONNECTIONS";
+
+/// Two kinds of cameras beside every background at once.
+const FIVE: [&str; 8] =
+    ["--stream", "4x1080p60:nv12", "--stream", "4k30:nv12", "--background", "all", "--seconds", "0.2"];
+
 fn bench(name: &str, arguments: &[&str]) -> Value {
+    bench_with(name, arguments, &[])
+}
+
+fn bench_with(name: &str, arguments: &[&str], variables: &[(&str, &str)]) -> Value {
     let all = [&["--backend", "soft", "--quiet", "bench", "video", "--rounds", "1"], arguments, &["--json", "-"]];
-    serde_json::from_str(&succeed(&Folder::new(name), &all.concat(), &[]).0).unwrap()
+    serde_json::from_str(&succeed(&Folder::new(name), &all.concat(), variables).0).unwrap()
 }
 
 fn rows(run: &Value) -> &Vec<Value> {
@@ -38,22 +48,12 @@ fn pictures_of_tasks_are_there_in_time() {
     assert!(number(row("raw"), "bulk_gbps") > 80.0 && row("raw")["due"].is_null(), "{run}");
 }
 
-/// Of two kinds, beside everything at once: natively each picture is late or skipped; and the whole stack has none.
+/// Of two kinds, beside everything at once, with the copy queues that the driver has by itself: natively most pictures
+/// are late or skipped, and the whole stack has none.
 #[test]
 fn the_stack_is_in_time_beside_everything() {
-    let arguments = [
-        "--stream",
-        "4x1080p60:nv12",
-        "--stream",
-        "4k30:nv12",
-        "--background",
-        "all",
-        "--methods",
-        "native+priority,pipeline",
-        "--seconds",
-        "0.2",
-    ];
-    let run = bench("video-all", &arguments);
+    let arguments = [&FIVE[..], &["--methods", "native+priority,pipeline"]].concat();
+    let run = bench_with("video-all", &arguments, &[("CUDA_DEVICE_MAX_COPY_CONNECTIONS", "4")]);
     let kinds: Vec<&Value> = of(&run, "pipeline").map(|row| &row["stream"]).collect();
     assert_eq!(kinds, ["4x1080p60:nv12", "1x4k30:nv12"]);
     for ours in of(&run, "pipeline") {
@@ -68,6 +68,36 @@ fn the_stack_is_in_time_beside_everything() {
         assert_eq!(number(native, "samples") + dropped, number(native, "due"), "{native}");
     }
     assert!(of(&run, "native+priority").any(|row| number(&row["dropped"], "skipped") > 0.0), "{run}");
+}
+
+/// The streams of cameras and of everything beside them are more than the driver's 8 queues for kernels. Without more of
+/// them, kernels of pictures wait behind copy kernels that give way. The command asks for 32, unless the user did.
+#[test]
+fn the_driver_is_asked_for_more_queues() {
+    let measure = |name: &str, variables: &[(&str, &str)]| {
+        let (folder, rest) = (Folder::new(name), ["--methods", "dispatcher", "--rounds", "1"]);
+        let all = [&["--backend", "soft", "bench", "video", "--json", "run.json"], &FIVE[..], &rest].concat();
+        let (text, _) = succeed(&folder, &all, variables);
+        let run: Value = serde_json::from_slice(&std::fs::read(folder.path().join("run.json")).unwrap()).unwrap();
+        let missed: f64 = of(&run, "dispatcher").map(|row| number(row, "missed")).sum();
+        (run["header"]["environment"][QUEUES].as_str().map(str::to_owned), missed, text)
+    };
+    let (recorded, missed, text) = measure("video-queues", &[]);
+    assert_eq!((recorded.as_deref(), missed), (Some("32"), 0.0), "{text}");
+    assert!(text.contains(&format!("{QUEUES}=32 was set for this run")) && !text.contains("shared"), "{text}");
+    let (recorded, missed, text) = measure("video-eight", &[(QUEUES, "8")]);
+    assert_eq!(recorded.as_deref(), Some("8"), "{text}");
+    assert!(missed > 0.0 && text.contains("streams with kernels shared theirs"), "{text}");
+}
+
+/// Every method, twice: the same bytes.
+#[test]
+fn the_same_seed_gives_the_same_json() {
+    let arguments = ["--stream", "2x1080p60:nv12", "--background", "both,all", "--seconds", "0.1", "--seed", "3"];
+    let [one, two] = [(); 2].map(|()| bench("video-again", &arguments));
+    assert_eq!(one.to_string(), two.to_string());
+    let other = bench("video-again", &[&arguments[..7], &["4"]].concat());
+    assert_ne!(one["rows"], other["rows"], "the seed sets the times of the cameras");
 }
 
 /// Each background by itself: it makes progress beside the cameras.

@@ -10,7 +10,7 @@
 //! | `file.rs` | reading and writing files |
 //! | `fault.rs` | mistakes in a text, with their place |
 //! | `forks.rs` | whether this process is the child of another one |
-//! | `variable.rs` | variables that name files |
+//! | `variable.rs` | variables that name files, and one that is set |
 //! | `signals.rs` | keeps signals that a write raises from the program |
 #![deny(clippy::print_stderr, clippy::print_stdout)] // messages go through `log`
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))] // clippy.toml has the list, with reasons

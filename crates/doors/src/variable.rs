@@ -1,6 +1,7 @@
 //! The one door for variables that name a file or a folder. A program with more rights than its caller ignores them:
-//! its caller would otherwise choose which files it loads, reads and writes with those rights.
-#![allow(unsafe_code)] // a question to the kernel
+//! its caller would otherwise choose which files it loads, reads and writes with those rights. And the one place that
+//! sets a variable.
+#![allow(unsafe_code)] // a question to the kernel, and a variable that is set
 
 use std::ffi::OsString;
 use std::sync::Once;
@@ -27,6 +28,19 @@ pub fn path(name: &str) -> Option<OsString> {
 #[must_use]
 pub fn path_from(name: &str, is_privileged: bool, lookup: impl FnOnce(&str) -> Option<OsString>) -> Option<OsString> {
     if is_privileged { None } else { lookup(name).filter(|value| !value.is_empty()) }
+}
+
+/// Sets a variable of this process, for itself and for its children. `false`, and nothing is set, if it has more than
+/// one thread, or if the system does not tell their number: another one could be reading the variables meanwhile.
+pub fn set_alone(name: &str, value: &str) -> bool {
+    let threads = std::fs::read_dir("/proc/self/task").map_or(usize::MAX, Iterator::count);
+    if threads != 1 {
+        return false;
+    }
+    // SAFETY: this is the only thread of the process, so no other one reads or writes variables, and none is started
+    // before the call returns.
+    unsafe { std::env::set_var(name, value) };
+    true
 }
 
 fn warn_of(name: &str) {

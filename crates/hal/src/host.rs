@@ -131,12 +131,14 @@ impl<T> HostThread<T> {
 
     /// Waits for the thread in the host's time and returns its result. A panic of the thread continues in the caller.
     pub fn join(self, host: &dyn Host) -> T {
-        let done = Arc::clone(&self.done);
-        host.wait_until(None, &mut || done.load(Ordering::Acquire));
-        let mut handle = Some(self.handle);
-        let mut result = None;
-        host.outside(&mut || result = handle.take().map(std::thread::JoinHandle::join));
-        match result.expect("outside runs its block once") {
+        let (mut handle, mut result) = (Some(self.handle), None);
+        let mut join = || result = handle.take().map(std::thread::JoinHandle::join);
+        // A thread that is done has left the host. Time stands still until it has ended, so that runs repeat.
+        match host.wait_until(None, &mut || self.done.load(Ordering::Acquire)) {
+            Wait::Met => join(),
+            _ => host.outside(&mut join),
+        }
+        match result.expect("it is joined once") {
             Ok(value) => value,
             Err(panic) => std::panic::resume_unwind(panic),
         }

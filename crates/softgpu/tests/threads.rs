@@ -4,6 +4,7 @@ mod support;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
+use std::time::Duration;
 
 use hal::{Code, Driver, Nanos, Wait};
 use softgpu::SoftGpu;
@@ -90,6 +91,43 @@ fn a_thread_outside_delays_no_other_and_can_still_store() {
     gpu.stream_synchronize(stream).unwrap();
     let came_back = outsider.join(gpu.host());
     assert!(came_back >= Nanos::from_ms(1) && came_back < Nanos::from_ms(100), "{came_back}");
+}
+
+/// A thread that takes its time to end.
+struct Slow;
+
+impl Drop for Slow {
+    fn drop(&mut self) {
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+thread_local! {
+    static SLOW: Slow = const { Slow };
+}
+
+/// No time of the host passes while a thread that is done ends.
+#[test]
+fn a_join_lets_no_time_pass_by_chance() {
+    let (gpu, driver) = ready();
+    let (is_over, own) = (Arc::new(AtomicBool::new(false)), gpu.clone());
+    let its = Arc::clone(&is_over);
+    let busy = hal::spawn(&driver, "busy", move || {
+        while !its.load(Ordering::Acquire) {
+            own.host().sleep(Nanos::from_us(1));
+        }
+    })
+    .unwrap();
+    let own = gpu.clone();
+    let short = hal::spawn(&driver, "short", move || {
+        SLOW.with(|_| own.host().sleep(Nanos::from_us(100)));
+        own.host().now()
+    });
+    let ended = short.unwrap().join(gpu.host());
+    let late = gpu.host().now().since(ended);
+    assert!(late < Nanos::from_us(5), "{late}");
+    is_over.store(true, Ordering::Release);
+    busy.join(gpu.host());
 }
 
 #[test]

@@ -13,6 +13,7 @@ pub use args::VideoArguments;
 use std::sync::Arc;
 
 use hal::Nanos;
+use overtake::queues::{self, Asked};
 use report::Run;
 
 use super::catalogue::{IDLE, RAW};
@@ -21,6 +22,7 @@ use super::piece::Piece;
 use super::present::{subtitle, table};
 use super::stage::{Shown, Stage, finish, span};
 use crate::args::Arguments;
+use crate::environment;
 use crate::failure::{Failure, Result};
 use crate::open::Payload;
 use args::{Background, CAMERAS_MAX, VideoMethod};
@@ -33,6 +35,7 @@ pub fn run(arguments: &Arguments, video: &VideoArguments) -> Result<()> {
     if count > CAMERAS_MAX {
         return Err(Failure::Other(format!("{count} cameras: there may be {CAMERAS_MAX} in all; leave some out")));
     }
+    let asked = queues::ask();
     let payload = if video.check { Payload::Real } else { Payload::TimingOnly };
     let lane_bytes = lane_bytes(video)?;
     let stage = Stage::set_with(arguments, payload, video.common.device, &video.common.options, &lane_bytes)?;
@@ -52,10 +55,26 @@ pub fn run(arguments: &Arguments, video: &VideoArguments) -> Result<()> {
         }
     }
     drop(progress);
-    show(video, Run { header: stage.header.clone(), rows: rows(&cases, &video.streams, bulk_bytes) })
+    let crowded = cases.iter().flat_map(|case| &case.slices).map(|slice| slice.crowded).max().unwrap_or(0);
+    let run = Run { header: stage.header.clone(), rows: rows(&cases, &video.streams, bulk_bytes) };
+    show(video, run, note_of_queues(asked, crowded))
 }
 
-fn show(video: &VideoArguments, run: Run) -> Result<()> {
+/// The hardware's queues for kernels, and the streams of a slice that had none to themselves.
+fn note_of_queues(asked: Asked, crowded: u64) -> String {
+    let name = environment::MAX_CONNECTIONS;
+    let queues = match asked {
+        Asked::Most => format!("{name}={} was set for this run, as {name} was not set", queues::QUEUES_MAX),
+        Asked::Given(queues) => format!("{queues} queues for kernels, as {name} says"),
+        Asked::TooLate => format!("{} queues for kernels", queues::kernel_queues()),
+    };
+    match crowded {
+        0 => queues,
+        _ => format!("{queues}; up to {crowded} streams with kernels shared theirs, where a picture may wait for bulk"),
+    }
+}
+
+fn show(video: &VideoArguments, run: Run, queues: String) -> Result<()> {
     let cameras: Vec<String> = video.streams.iter().map(|kind| format!("{} x {}", kind.count, kind.pictures)).collect();
     let summary = format!(
         "{}: up, three kernels, and two thirds of width and height back; {}\n{}",
@@ -67,6 +86,7 @@ fn show(video: &VideoArguments, run: Run) -> Result<()> {
         "a picture's latency runs from the moment that it is due to its result being there; the ratio is that of the \
          p50 to the idle one of the same round; jitter is the mean difference between a latency and the next"
             .to_owned(),
+        queues,
     ];
     let shown = Shown { title: "video".into(), summary, table: table(&run), picture: None, svg: None, notes };
     finish(&video.common.output, &run, &shown)?;

@@ -83,6 +83,8 @@ pub struct Slice {
     /// Of each flow; empty without a background.
     pub bulk: Vec<Throughput>,
     pub rescues: u64,
+    /// Streams with kernels that had no hardware queue to themselves.
+    pub crowded: u64,
 }
 
 /// A camera that is ready.
@@ -115,11 +117,12 @@ pub fn film(set: &Set<'_>, scene: &Scene, span: Nanos) -> Result<Slice> {
     };
     let measured = measure(&yard, set, cameras, ready, &flows, span);
     drop((flows, stack));
-    let rescues = yard.overtake.as_ref().map_or(0, |overtake| overtake.statistics().rescues);
+    let counts = yard.overtake.as_ref().map(|overtake| overtake.statistics());
+    let (rescues, crowded) = counts.map_or((0, 0), |counts| (counts.rescues, counts.crowded));
     // The error of the pictures comes first: closing fails after it, most likely for the same reason.
     let slice = measured?;
     yard.close()?;
-    Ok(Slice { rescues, ..slice })
+    Ok(Slice { rescues, crowded, ..slice })
 }
 
 /// Makes a camera ready, and takes a picture: the first use of a stream or a kernel is not measured.

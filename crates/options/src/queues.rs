@@ -1,0 +1,30 @@
+//! The hardware's queues for kernels, of which the driver has as many as a variable says when it starts.
+
+/// The variable.
+pub const MAX_CONNECTIONS: &str = "CUDA_DEVICE_MAX_CONNECTIONS";
+/// The most that the driver makes.
+pub const QUEUES_MAX: u32 = 32;
+/// The driver makes so many if the variable says nothing.
+const QUEUES: u32 = 8;
+
+/// The queues that the driver makes, or has made, in this process.
+#[must_use]
+pub fn kernel_queues() -> u32 {
+    queues_of(std::env::var(MAX_CONNECTIONS).ok().as_deref())
+}
+
+fn queues_of(value: Option<&str>) -> u32 {
+    let number = value.and_then(|value| value.trim().parse::<u32>().ok());
+    number.map_or(QUEUES, |number| number.clamp(1, QUEUES_MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_variable_says_how_many_there_are() {
+        let queues = [None, Some("1"), Some(" 32 "), Some("0"), Some("99"), Some("many")].map(queues_of);
+        assert_eq!(queues, [8, 1, 32, 1, 32, 8]);
+    }
+}
