@@ -43,9 +43,9 @@ fn warn(streams: u32, queues: u32) {
     static WARNED: Once = Once::new();
     WARNED.call_once(|| {
         log::warn!(
-            "{streams} streams of one context may have kernels, and the driver has {queues} queues for them: an urgent \
-             kernel may wait behind a copy kernel that gives way. Call overtake::queues::ask() at the beginning of main, or set \
-             {MAX_CONNECTIONS}={QUEUES_MAX} before the program starts."
+            "{streams} streams of one context may have kernels, and the driver has {queues} queues for them: an \
+             urgent kernel may wait behind a copy kernel that gives way. Call overtake::queues::ask() at the beginning \
+             of main, or set {MAX_CONNECTIONS}={QUEUES_MAX} before the program starts."
         );
     });
 }

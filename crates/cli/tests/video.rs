@@ -70,8 +70,8 @@ fn the_stack_is_in_time_beside_everything() {
     assert!(of(&run, "native+priority").any(|row| number(&row["dropped"], "skipped") > 0.0), "{run}");
 }
 
-/// The streams of cameras and of everything beside them are more than the driver's 8 queues for kernels. Without more of
-/// them, kernels of pictures wait behind copy kernels that give way. The command asks for 32, unless the user did.
+/// The streams of cameras and of everything beside them are more than the driver's 8 queues for kernels, where kernels
+/// of pictures wait behind copy kernels that give way. The command asks for 32, unless the user did.
 #[test]
 fn the_driver_is_asked_for_more_queues() {
     let measure = |name: &str, variables: &[(&str, &str)]| {

@@ -29,11 +29,12 @@ pub fn group_tail(group: &Group) -> String {
 }
 
 /// Name, whether it is text, and content of the columns. Columns that stay empty are left out.
-const COLUMNS: [(&str, bool, Cell); 15] = [
+const COLUMNS: [(&str, bool, Cell); 17] = [
     ("environment", true, |group| word(&group.key.variant)),
     ("direction", true, |group| word(&group.key.direction)),
     ("method", true, |group| word(&group.key.method)),
     ("setting", true, |group| word(&group.key.setting)),
+    ("cameras", true, |group| word(&group.key.cameras)),
     ("priority", false, |group| group.key.priority.map_or(NONE.to_owned(), |priority| priority.to_string())),
     ("urgent", false, |group| size(group.key.bytes.0)),
     ("bulk", false, |group| size(group.key.bytes.1)),
@@ -41,6 +42,7 @@ const COLUMNS: [(&str, bool, Cell); 15] = [
     ("p50 us", false, |group| spread(&group.values(|row| row.p50_us), format::us)),
     ("p50 / idle", false, |group| spread(&group.values(over_idle), factor)),
     ("p99 us", false, group_tail),
+    ("missed", false, |group| group.missed().unwrap_or(NONE.to_owned())),
     ("call ns", false, |group| spread(&group.values(|row| row.call_ns), |ns| format::grouped(ns, 0))),
     ("bulk GB/s", false, |group| spread(&group.values(|row| row.bulk_gbps), gbps)),
     ("% of bulk alone", false, |group| spread(&group.values(bulk_percent), |percent| format!("{percent:.0}"))),

@@ -1,6 +1,6 @@
 //! Rows of several runs with the same key: the material of a line of a table.
 
-use report::BenchRow;
+use report::{BenchRow, format};
 
 use crate::stored::Stored;
 
@@ -19,6 +19,8 @@ pub struct Key {
     pub method: String,
     /// The setting or the share.
     pub setting: String,
+    /// The cameras, where a run has several kinds.
+    pub cameras: String,
     pub priority: Option<u8>,
     /// Sizes of the urgent copy and of a bulk request.
     pub bytes: (u64, u64),
@@ -32,6 +34,7 @@ impl Key {
             direction: row.direction.clone(),
             method: row.method.clone(),
             setting: row.setting.clone().or(share).unwrap_or_default(),
+            cameras: row.stream.clone().unwrap_or_default(),
             priority: row.priority,
             bytes: (row.high_bytes, row.bulk_bytes),
         }
@@ -50,6 +53,13 @@ impl Group {
     /// The figure of every row that has it.
     pub fn values(&self, figure: impl Fn(&BenchRow) -> Option<f64>) -> Vec<f64> {
         self.rows.iter().filter_map(figure).collect()
+    }
+
+    /// The frames of all rows that missed their time, and those that had one: `3 of 400`.
+    pub fn missed(&self) -> Option<String> {
+        let sum = |count: fn(&BenchRow) -> Option<u64>| self.rows.iter().filter_map(count).sum::<u64>() as f64;
+        let (missed, due) = (sum(|row| row.missed), sum(|row| row.due));
+        (due > 0.0).then(|| format!("{} of {}", format::grouped(missed, 0), format::grouped(due, 0)))
     }
 }
 

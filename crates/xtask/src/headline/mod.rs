@@ -15,6 +15,7 @@ mod pictures;
 mod programs;
 mod sources;
 mod summary;
+mod video;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -28,7 +29,7 @@ use crate::stored::{self, FOLDER, Stored};
 type Maker = fn(&[Stored], &[&str]) -> Result<String, String>;
 
 /// All makers by name.
-const MAKERS: [(&str, Maker); 19] = [
+const MAKERS: [(&str, Maker); 20] = [
     ("agreement", others::agreement),
     ("batches", front::batches),
     ("bench", copies::bench_table),
@@ -48,6 +49,7 @@ const MAKERS: [(&str, Maker); 19] = [
     ("short-way", front::short_way),
     ("startup", others::startup),
     ("summary", summary::table),
+    ("video", video::table),
 ];
 
 /// Pages that may quote figures of stored runs, and no others.

@@ -10,10 +10,11 @@ use super::cells::median;
 use super::front;
 use super::groups::{Group, bulk_percent, current, groups, over_idle};
 use super::programs::rows_of;
+use super::video::MAX_CONNECTIONS;
 use crate::stored::{FOLDER, Stored};
 
 /// Questions whose rows are those of a bench.
-const BENCHES: [&str; 7] = ["latency", "burst", "overhead", "priorities", "endless", "frontier", "bandwidth"];
+const BENCHES: [&str; 8] = ["latency", "burst", "overhead", "priorities", "endless", "frontier", "bandwidth", "video"];
 /// Questions whose rows are those of programs.
 const PROGRAMS: [&str; 6] = ["contended", "serving", "offload", "frames", "device_put", "clients"];
 /// The question whose runs are traces: its picture is that of the last one.
@@ -71,7 +72,9 @@ fn name(group: &Group, with_direction: bool) -> String {
     let guarded = key.variant.contains("GUARD").then(|| "guarded".to_owned());
     let direction = with_direction.then(|| key.direction.clone());
     let setting = Some(key.setting.clone()).filter(|setting| !setting.is_empty());
-    let words = [direction, Some(key.method.clone()), setting, priority, size, guarded];
+    let cameras = Some(key.cameras.clone()).filter(|cameras| !cameras.is_empty());
+    let queues = key.variant.contains(MAX_CONNECTIONS).then(|| key.variant.replace(MAX_CONNECTIONS, "queues"));
+    let words = [direction, Some(key.method.clone()), setting, cameras, priority, size, guarded, queues];
     words.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
