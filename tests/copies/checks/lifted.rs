@@ -2,6 +2,7 @@
 //! because a host that is busy for a moment spoils one.
 
 use hal::Nanos;
+use overtake::copy::CopyHandle;
 use overtake::options::Transport;
 use overtake::{Direction, Options, Overtake, PriorityStream};
 
@@ -42,9 +43,9 @@ struct Beside {
 }
 
 impl Beside {
-    fn start(rig: &Rig, options: Options) -> Result<Beside, Failure> {
+    fn start(rig: &Rig, options: Options, streams: usize) -> Result<Beside, Failure> {
         let overtake = bed::open(rig, options)?;
-        let streams = (0..2).map(|_| Ok(overtake.adopt(rig.stream()?, level(1))?));
+        let streams = (0..streams).map(|_| Ok(overtake.adopt(rig.stream()?, level(1))?));
         let streams = streams.collect::<Result<Vec<_>, Failure>>()?;
         let traffic = Traffic::start(rig, &overtake, Direction::HostToDevice, TRAFFIC_BYTES)?;
         Ok(Beside { overtake, streams, traffic })
@@ -59,7 +60,7 @@ impl Beside {
 
 /// The time of a copy that gives way to none.
 fn own_time(rig: &Rig, options: &Options) -> Result<Nanos, Failure> {
-    let beside = Beside::start(rig, Options { kernel_wait_max: Nanos::ZERO, ..options.clone() })?;
+    let beside = Beside::start(rig, Options { kernel_wait_max: Nanos::ZERO, ..options.clone() }, 1)?;
     let (host, target, source) = (rig.driver().host(), rig.buffer(BULK_BYTES)?, rig.pinned(BULK_BYTES)?);
     let copy = doors::htod(&beside.streams[0], target, &source, BULK_BYTES)?;
     // The call itself is not the copy's time.
@@ -70,13 +71,15 @@ fn own_time(rig: &Rig, options: &Options) -> Result<Nanos, Failure> {
     Ok(own)
 }
 
+fn copy(rig: &Rig, stream: &PriorityStream) -> Result<CopyHandle, Failure> {
+    Ok(doors::htod(stream, rig.buffer(BULK_BYTES)?, &*rig.pinned(BULK_BYTES)?, BULK_BYTES)?)
+}
+
 fn round(rig: &Rig, options: &Options) -> Result<Round, Failure> {
     let own = own_time(rig, options)?;
-    let beside = Beside::start(rig, relentless(options.clone()))?;
-    let (host, source) = (rig.driver().host(), rig.pinned(BULK_BYTES)?);
-    let copies =
-        beside.streams.iter().map(|stream| Ok(doors::htod(stream, rig.buffer(BULK_BYTES)?, &source, BULK_BYTES)?));
-    let copies = copies.collect::<Result<Vec<_>, Failure>>()?;
+    let beside = Beside::start(rig, relentless(options.clone()), 2)?;
+    let host = rig.driver().host();
+    let copies = beside.streams.iter().map(|stream| copy(rig, stream)).collect::<Result<Vec<_>, Failure>>()?;
     let was_held = !done_within(rig, &copies[1], HELD)? && !is_done(&copies[0])?;
     let began = host.now();
     copies[0].lift(level(3))?;
@@ -93,10 +96,17 @@ fn median(spans: impl Iterator<Item = Nanos>) -> Nanos {
     spans[spans.len() / 2]
 }
 
+/// A real device takes longer than estimated for copies that share its link: each has a ticket.
+fn tracked(options: Options) -> Options {
+    Options { ticket_every: 1, blocking_max: Nanos::from_us(45), ..options }
+}
+
+fn rounds(rig: &Rig) -> usize {
+    if rig.driver().host().is_virtual() { 1 } else { 9 }
+}
+
 fn in_rounds(rig: &Rig, options: Options) -> Outcome {
-    // A real device takes longer than estimated for copies that share its link: each has a ticket.
-    let options = &Options { ticket_every: 1, blocking_max: Nanos::from_us(45), ..options };
-    let count = if rig.driver().host().is_virtual() { 1 } else { 9 };
+    let (options, count) = (&tracked(options), rounds(rig));
     let rounds = (0..count).map(|_| round(rig, options)).collect::<Result<Vec<_>, Failure>>()?;
     let within = median(rounds.iter().map(|round| round.own)) + options.blocking_max + SEEN;
     let lifted = median(rounds.iter().map(|round| round.lifted));
@@ -117,4 +127,33 @@ pub fn by_kernel(rig: &Rig) -> Outcome {
 /// By guarded kernel.
 pub fn guarded(rig: &Rig) -> Outcome {
     in_rounds(rig, Options { guard_bytes_min: Some(0), ..bed::transport(Transport::Kernel) })
+}
+
+/// Three copies, each in a stream that waits for that of the one before, and a fourth by itself. The last of the three
+/// is lifted. Returns whether bulk was held before that, and the fourth after it.
+fn chain_round(rig: &Rig) -> Result<bool, Failure> {
+    let beside = Beside::start(rig, relentless(tracked(bed::transport(Transport::Kernel))), 4)?;
+    let (streams, mut chain) = (&beside.streams, Vec::new());
+    for index in 0..3 {
+        if index > 0 {
+            streams[index].wait_for(&streams[index - 1])?;
+        }
+        chain.push(copy(rig, &streams[index])?);
+    }
+    let other = copy(rig, &streams[3])?;
+    let was_held = !done_within(rig, &other, HELD)? && !is_done(&chain[0])?;
+    chain[2].lift(level(3))?;
+    ensure!(done_within(rig, &chain[2], LATEST)?, "the last of the chain has not completed after {LATEST}");
+    ensure!(is_done(&chain[0])? && is_done(&chain[1])?, "the last of the chain overtook one before it");
+    let is_held = was_held && !done_within(rig, &other, HELD)?;
+    beside.stop(rig)?;
+    Ok(is_held)
+}
+
+/// A copy that waits for two others is lifted with them, and a fourth is not.
+pub fn chain(rig: &Rig) -> Outcome {
+    let held = (0..rounds(rig)).map(|_| chain_round(rig)).collect::<Result<Vec<_>, Failure>>()?;
+    let count = held.iter().filter(|is_held| **is_held).count();
+    ensure!(count > held.len() / 2, "bulk that is not lifted passes urgent traffic: held in rounds {held:?}");
+    Ok(())
 }

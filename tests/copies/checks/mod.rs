@@ -93,7 +93,7 @@ const MODEL_ONLY: &[Case] = cases! { true,
     streams: waiting_ends_a_run;
     inversion: bulk_by_kernel bulk_by_engine chain_by_kernel chain_by_engine small_urgent_copy;
     lift: by_kernel by_engine guarded its_own_stream_too not_for_nothing;
-    lifted: by_kernel guarded;
+    lifted: by_kernel guarded chain;
     order: three_priorities starvation_bound;
     passing: streams_release_each_other;
 };
