@@ -55,6 +55,8 @@ pub mod copy {
     pub use crate::queue::CopyQueue;
     pub use crate::records::Lift;
     pub use crate::request::Request;
+    #[doc(hidden)] // for the C library
+    pub use crate::service::set_natively;
 }
 
 pub use expected::Expected;

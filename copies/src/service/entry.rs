@@ -90,7 +90,8 @@ impl Entry {
     }
 }
 
-fn set_natively(driver: &dyn Driver, target: DevicePtr, value: u32, bytes: u64, stream: Stream) -> Result<()> {
+/// Sets any range, in one call of the driver or in four.
+pub fn set_natively(driver: &dyn Driver, target: DevicePtr, value: u32, bytes: u64, stream: Stream) -> Result<()> {
     let values = value.to_le_bytes();
     if values.iter().all(|byte| *byte == values[0]) {
         return driver.memset_d8_async(target, values[0], bytes, stream);

@@ -18,3 +18,5 @@ pub(crate) mod kernel;
 pub(crate) mod places;
 pub(crate) mod served;
 mod table;
+
+pub use entry::set_natively;

@@ -21,6 +21,7 @@ struct overtake_dispatcher;
 struct overtake_tasks;
 struct overtake_task;
 struct overtake_lane;
+struct overtake_copy_queue;
 
 /**
  * The version of this header: major.
@@ -710,6 +711,67 @@ int overtake_memcpy_batch_async(void *const *targets,
                                 size_t count,
                                 struct CUstream_st *stream,
                                 int priority);
+
+/**
+ * Opens a queue of copies and sets for `stream`, in the calling thread's current context. Each copy has `priority`: 1
+ * (bulk) to overtake_priorities(). A launch has room for `reserve` copies of 4 KiB; one that is full goes at once. The
+ * first queue of a context loads a kernel, and may wait for all work in the context.
+ *
+ * Copies of up to 64 KiB between the device and pinned memory share one launch for each direction; others go as with
+ * overtake_memcpy_async. Under the drop-in all go as with overtake_memcpy_batch_async.
+ *
+ * Threads: any.
+ *
+ * Demands:
+ * `queue` points at a handle; the stream lives longer than the queue.
+ */
+int overtake_copy_queue_open(struct CUstream_st *stream,
+                             int priority,
+                             size_t reserve,
+                             struct overtake_copy_queue **queue);
+
+/**
+ * Queues a copy. `kind` is one of OVERTAKE_COPY_... The copies and sets of one flush have no order among them; they
+ * come after all earlier work of the stream, and all later work comes after them.
+ *
+ * Threads: any, one at a time: a call beside another one with the same queue is OVERTAKE_ERROR_REFUSED. The context in
+ * which the queue was opened is current.
+ *
+ * Demands:
+ * As for overtake_memcpy_async. The ranges stay valid, and unchanged or untouched, from this call until the stream has
+ * passed the flush.
+ */
+int overtake_copy_queue_copy(struct overtake_copy_queue *queue,
+                             void *target,
+                             const void *source,
+                             size_t bytes,
+                             int kind);
+
+/**
+ * Queues a set: `bytes` of the device's memory from `target` on become the 4 bytes of `value`, repeated.
+ *
+ * Threads: as for overtake_copy_queue_copy.
+ *
+ * Demands:
+ * As for `cuMemsetD32Async`; the range stays valid and untouched until the stream has passed the flush.
+ */
+int overtake_copy_queue_set(struct overtake_copy_queue *queue, void *target, uint32_t value, size_t bytes);
+
+/**
+ * Launches the copies and sets that were queued since the last flush. A failure is that of the first that could not be
+ * launched; the others are on their way.
+ *
+ * Threads: as for overtake_copy_queue_copy.
+ */
+int overtake_copy_queue_flush(struct overtake_copy_queue *queue);
+
+/**
+ * Flushes a queue and frees it: before its stream or its context is destroyed, and before overtake_close. It is freed
+ * also if the flush fails.
+ *
+ * Threads: as for overtake_copy_queue_copy.
+ */
+int overtake_copy_queue_close(struct overtake_copy_queue *queue);
 
 /**
  * Opens a dispatcher in the calling thread's current context, which takes some milliseconds: 12 streams, their events,

@@ -97,25 +97,42 @@ pub unsafe extern "C" fn overtake_memcpy_batch_async(
     priority: c_int,
 ) -> c_int {
     fence("overtake_memcpy_batch_async", || {
-        if count == 0 {
-            return Ok(());
-        }
-        if targets.is_null() || sources.is_null() || sizes.is_null() {
+        let is_given = !(targets.is_null() || sources.is_null() || sizes.is_null());
+        if count > 0 && !is_given {
             let text = "overtake_memcpy_batch_async: targets, sources and sizes are arrays of count elements, not null";
             return Err(Failure::argument(text));
         }
-        let (table, stream) = (table(), stream.cast());
-        // SAFETY: the arrays are not null, and the caller's promise is the one that the table demands.
-        let code = unsafe { (table.copy_batch_async)(targets, sources, sizes, count, stream, priority) };
-        or_natively(table, code, || {
-            (0..count).try_for_each(|index| {
-                // SAFETY: the index is below `count`; the same promise. A copy that the layer has made already is made
-                // again with the same bytes.
-                unsafe {
-                    let (target, source, bytes) = (*targets.add(index), *sources.add(index), *sizes.add(index));
-                    native::copy(target, source, bytes, OVERTAKE_COPY_DEFAULT, stream)
-                }
-            })
+        // SAFETY: the arrays are not null, and the rest is the caller's promise.
+        unsafe { batch(targets, sources, sizes, count, stream.cast(), priority) }
+    })
+}
+
+/// Several copies without an order among them.
+///
+/// # Safety
+/// As for [`overtake_memcpy_batch_async`]; the arrays are not null, unless `count` is 0.
+pub unsafe fn batch(
+    targets: *const *mut c_void,
+    sources: *const *const c_void,
+    sizes: *const usize,
+    count: usize,
+    stream: *mut c_void,
+    priority: c_int,
+) -> Outcome {
+    if count == 0 {
+        return Ok(());
+    }
+    let table = table();
+    // SAFETY: the arrays are not null, and the caller's promise is the one that the table demands.
+    let code = unsafe { (table.copy_batch_async)(targets, sources, sizes, count, stream, priority) };
+    or_natively(table, code, || {
+        (0..count).try_for_each(|index| {
+            // SAFETY: the index is below `count`; the same promise. A copy that the layer has made already is made
+            // again with the same bytes.
+            unsafe {
+                let (target, source, bytes) = (*targets.add(index), *sources.add(index), *sizes.add(index));
+                native::copy(target, source, bytes, OVERTAKE_COPY_DEFAULT, stream)
+            }
         })
     })
 }

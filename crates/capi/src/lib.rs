@@ -5,6 +5,7 @@
 //! |---|---|
 //! | `exports.rs` | every exported function |
 //! | `copies.rs` | those that copy |
+//! | `queue.rs` | those that collect copies for one launch |
 //! | `codes.rs` | error numbers, their names and texts |
 //! | `failure.rs` | failures: the panic fence, the text of the last failure |
 //! | `provider.rs` | the table of functions that does the work: the drop-in's, or that of our own layer |
@@ -26,6 +27,7 @@ mod failure;
 mod native;
 mod off;
 mod provider;
+pub mod queue;
 mod scope;
 mod sized;
 pub mod statistics;

@@ -23,7 +23,8 @@ pub fn driver() -> Outcome<Arc<CudaDriver>> {
     })
 }
 
-fn stream_of(stream: *mut c_void) -> Stream {
+/// The stream of a CUDA handle.
+pub fn stream_of(stream: *mut c_void) -> Stream {
     match stream.addr() as u64 {
         0 => Stream::LEGACY,
         handle => Stream(handle),

@@ -7,9 +7,14 @@ use std::path::Path;
 use std::process::Command;
 
 /// Every symbol that the library exports. A name that was released stays.
-const EXPORTS: [&str; 50] = [
+const EXPORTS: [&str; 55] = [
     "overtake_adopt_stream",
     "overtake_close",
+    "overtake_copy_queue_close",
+    "overtake_copy_queue_copy",
+    "overtake_copy_queue_flush",
+    "overtake_copy_queue_open",
+    "overtake_copy_queue_set",
     "overtake_deployment",
     "overtake_dispatcher_close",
     "overtake_dispatcher_open",

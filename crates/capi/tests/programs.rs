@@ -137,9 +137,9 @@ fn runs_off(place: &Place, source: &Path) -> Result<(), Failed> {
     Ok(())
 }
 
-/// The drop-in sees the copies of tasks.
-fn tasks_under_the_drop_in(place: &Place) -> Result<(), Failed> {
-    let binary = place.build(&ours("tasks.c"), Linked::Shared)?;
+/// The drop-in sees the copies of a program.
+fn ours_under_the_drop_in(place: &Place, source: &str) -> Result<(), Failed> {
+    let binary = place.build(&ours(source), Linked::Shared)?;
     common::run(place.program(&binary, true).env("LD_PRELOAD", common::built("libovertake_preload.so")))?;
     Ok(())
 }
@@ -303,12 +303,14 @@ fn state_of_another_version(place: &Place) -> Result<(), Failed> {
 type Plain = fn(&Place) -> Result<(), Failed>;
 
 /// Tests without a parameter.
-const PLAIN: [(&str, Plain); 7] = [
+const PLAIN: [(&str, Plain); 9] = [
     ("page.cpp", page_in_cpp),
     ("page_of_tasks.cpp", tasks_of_the_page),
     ("page_of_tasks.c", tasks_in_c),
-    ("tasks_of_the_drop_in", tasks_under_the_drop_in),
+    ("tasks_of_the_drop_in", |place| ours_under_the_drop_in(place, "tasks.c")),
+    ("queue_of_the_drop_in", |place| ours_under_the_drop_in(place, "queue.c")),
     ("tasks_off", |place| runs_off(place, &ours("tasks.c"))),
+    ("queue_off", |place| runs_off(place, &ours("queue.c"))),
     ("off_by_its_options", off_by_its_options),
     ("drop_in_of_another_version_is_left_alone", state_of_another_version),
 ];
@@ -329,7 +331,7 @@ fn main() {
         add(format!("{name}_{standard}"), Box::new(move |place| header(place, name, "g++", standard)));
     }
     for (suffix, linked) in [("shared", Linked::Shared), ("static", Linked::Static)] {
-        for source in ["copies.c", "refusals.c", "scopes.cpp", "tasks.c", "task_refusals.c", "tasks.cpp"] {
+        for source in ["copies.c", "queue.c", "refusals.c", "scopes.cpp", "tasks.c", "task_refusals.c", "tasks.cpp"] {
             add(format!("{source}_{suffix}"), Box::new(move |place| runs(place, &ours(source), linked)));
         }
         for source in ["priority.c", "priority.cpp"] {

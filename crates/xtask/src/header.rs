@@ -42,11 +42,12 @@ pub mod generator {
     use crate::Outcome;
 
     /// In the order of the header. Other files of the crate export no function.
-    const SOURCES: [&str; 9] = [
+    const SOURCES: [&str; 10] = [
         "exports.rs",
         "codes.rs",
         "statistics.rs",
         "copies.rs",
+        "queue.rs",
         "tasks/callback.rs",
         "tasks/dispatcher.rs",
         "tasks/set.rs",

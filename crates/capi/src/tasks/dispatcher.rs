@@ -13,6 +13,7 @@ use overtake::task::{Order, Tasks};
 use crate::codes::{OVERTAKE_ERROR_OFF, OVERTAKE_ERROR_REFUSED};
 use crate::failure::{Failure, Outcome, fence};
 use crate::native;
+use crate::queue;
 use crate::sized::{self, bytes_of};
 use crate::tasks::callback::refuse_inside;
 use crate::tasks::handles::{Handles, Kind};
@@ -114,7 +115,8 @@ pub fn refuse_in_child(call: &str) -> Outcome {
     }
 }
 
-fn watch_forks() {
+/// Has [`refuse_in_child`] know the children of this process.
+pub fn watch_forks() {
     extern "C" fn forked() {
         IS_CHILD.store(true, Ordering::Relaxed);
     }
@@ -125,14 +127,21 @@ fn watch_forks() {
     });
 }
 
-/// An error if a dispatcher is open in the calling thread's current context.
+/// An error if a dispatcher or a copy queue is open in the calling thread's current context.
 pub fn refuse_while_open(call: &str) -> Outcome {
-    let current = || native::driver().ok().and_then(|driver| hal::Driver::context_current(&*driver).ok().flatten());
-    let is_here = |context| DISPATCHERS.any(|opened| opened.overtake.context() == context);
-    if IS_CHILD.load(Ordering::Relaxed) || !DISPATCHERS.any(|_| true) || !current().is_some_and(is_here) {
+    let is_any_open = DISPATCHERS.any(|_| true) || queue::is_open_in(|_| true);
+    if IS_CHILD.load(Ordering::Relaxed) || !is_any_open {
         return Ok(());
     }
-    let text = format!("{call}: a dispatcher is open in this context: call overtake_dispatcher_close first");
+    let current = native::driver().ok().and_then(|driver| hal::Driver::context_current(&*driver).ok().flatten());
+    let (what, close) = match current {
+        Some(context) if DISPATCHERS.any(|opened| opened.overtake.context() == context) => {
+            ("dispatcher", "overtake_dispatcher_close")
+        }
+        Some(context) if queue::is_open_in(|its| its == context) => ("copy queue", "overtake_copy_queue_close"),
+        _ => return Ok(()),
+    };
+    let text = format!("{call}: a {what} is open in this context: call {close} first");
     Err(Failure::new(OVERTAKE_ERROR_REFUSED, &text))
 }
 

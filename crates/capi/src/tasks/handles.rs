@@ -1,5 +1,5 @@
-//! The handles that C has of dispatchers, sets, tasks and lanes: numbers in the form of pointers, which are looked up.
-//! A handle that is wrong, or whose thing is gone, is found out.
+//! The handles that C has of dispatchers, sets, tasks, lanes and copy queues: numbers in the form of pointers, which
+//! are looked up. A handle that is wrong, or whose thing is gone, is found out.
 
 use std::ffi::c_void;
 use std::ptr::without_provenance_mut;
@@ -17,6 +17,7 @@ pub enum Kind {
     Set = 2,
     Task = 3,
     Lane = 4,
+    CopyQueue = 5,
 }
 
 impl Kind {
@@ -26,6 +27,7 @@ impl Kind {
             Kind::Set => "set of tasks",
             Kind::Task => "task",
             Kind::Lane => "lane",
+            Kind::CopyQueue => "copy queue",
         }
     }
 

@@ -8,11 +8,11 @@
 //! | `lane.rs` | the inside of a launch |
 //! | `callback.rs` | functions of the program: their data and their answers |
 //! | `layer.rs` | the copy layer of a dispatcher |
-//! | `handles.rs` | the table behind all handles |
+//! | `handles.rs` | the table behind all handles, those of copy queues too |
 
 pub mod callback;
 pub mod dispatcher;
-mod handles;
+pub(crate) mod handles;
 pub mod lane;
 mod layer;
 pub mod set;

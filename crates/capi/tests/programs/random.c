@@ -151,6 +151,29 @@ static void batch(User *user)
 }
 
 /* Compares every byte with the model. */
+/* The same parts through a queue, which is flushed once or as it is closed. */
+static void queue(User *user)
+{
+    enum { PARTS = 8, PART = BYTES / PARTS };
+    Lane *lane = &user->lanes[draw(user, LANES)];
+    struct overtake_copy_queue *queue = NULL;
+    int way = (int)draw(user, 2), is_valid, priority = any_priority(user, &is_valid);
+    if (TRY(overtake_copy_queue_open(lane->stream, priority, draw(user, 9), &queue)) != OVERTAKE_OK)
+        return;
+    for (size_t i = 0; i < PARTS; i++) {
+        size_t bytes = 1 + draw(user, PART);
+        WORKS(overtake_copy_queue_copy(queue, target_of(lane, way, i * PART), source_of(lane, way, i * PART), bytes,
+                                       draw(user, 2) ? kinds[way] : OVERTAKE_COPY_DEFAULT));
+        model(lane, way, i * PART, i * PART, bytes);
+    }
+    TRY(overtake_copy_queue_copy(queue, NULL, NULL, 1, 9));
+    WORKS(overtake_copy_queue_set(queue, (void *)(uintptr_t)user->scratch, draw(user, 1000), draw(user, SCRATCH)));
+    if (draw(user, 2))
+        WORKS(overtake_copy_queue_flush(queue));
+    WORKS(overtake_copy_queue_close(queue));
+    TRY(overtake_copy_queue_flush(queue));
+}
+
 static void look(User *user)
 {
     Lane *lane = &user->lanes[draw(user, LANES)];
@@ -346,7 +369,7 @@ static const struct {
     {"renew stream", renew_stream, 1}, {"threads", threads, 3}, {"rules", rules, 1},
     {"statistics", statistics, 1}, {"report", report, 1},    {"names", names, 1},
     {"open", opens, 1},        {"close", closes, 1},         {"passing context", passing_context, 1},
-    {"no context", without_context, 1}, {"tasks", tasks, 1},
+    {"no context", without_context, 1}, {"tasks", tasks, 1},       {"queue", queue, 3},
 };
 enum { OPERATIONS = sizeof operations / sizeof *operations };
 

@@ -325,6 +325,48 @@ static struct overtake_dispatcher_statistics counts_of(Dispatcher *dispatcher)
     return counts;
 }
 
+enum { BULK = 4 << 20 };
+
+/* Bulk behind a word. */
+static int uploads_behind_a_word(Lane *lane, void *data)
+{
+    Frame *frame = data;
+    OK(waits_for_a_word(lane, frame->out));
+    return overtake_lane_copy(lane, frame->device, frame->in, BULK, OVERTAKE_COPY_HOST_TO_DEVICE);
+}
+
+/* A copy that has been submitted as bulk is lifted by an urgent task that comes to wait for it. */
+static void lifts(Dispatcher *dispatcher)
+{
+    Tasks *tasks = new_tasks(dispatcher);
+    Frame frame = {.in = pinned_bytes(BULK, 1), .out = pinned_bytes(BYTES, 0), .device = on_device(BULK)};
+    volatile uint32_t *word = (void *)frame.out;
+    uint64_t before = counts_of(dispatcher).lifts;
+    *word = 0;
+    /* While an urgent copy is to come, bulk goes as copies that give way. */
+    Spec spec = spec_of(OVERTAKE_TASK_UPLOAD, "to come", &frame);
+    spec.launch = upload, spec.priority = overtake_priorities(), spec.references = 1;
+    Task *to_come = submit_after(tasks, spec, NULL);
+    spec = spec_of(OVERTAKE_TASK_UPLOAD, "bulk", &frame);
+    spec.launch = uploads_behind_a_word, spec.priority = OVERTAKE_PRIORITY_LOWEST;
+    Task *bulk = submit_after(tasks, spec, NULL);
+    REQUIRE(counts_of(dispatcher).lifts == before);
+    spec = spec_of(OVERTAKE_TASK_KERNEL, "urgent", NULL);
+    spec.launch = no_work, spec.priority = overtake_priorities();
+    Task *urgent = submit_after(tasks, spec, bulk);
+    /* Under the drop-in the copy is its own, and with OVERTAKE=off the driver's. Another thread may lift it. */
+    const struct timespec pause = {0, 1000000};
+    uint64_t expected = before + (strcmp(overtake_deployment(), "c") == 0);
+    for (int i = 0; i < 20000 && counts_of(dispatcher).lifts != expected; i++)
+        nanosleep(&pause, NULL);
+    REQUIRE(counts_of(dispatcher).lifts == expected);
+    *word = 1;
+    OK(overtake_task_wait(urgent));
+    OK(overtake_task_release(to_come));
+    OK(overtake_tasks_wait(tasks));
+    OK(overtake_tasks_free(tasks));
+}
+
 /* Another thread may take the steps that are left. */
 static struct overtake_dispatcher_statistics counts_when(Dispatcher *dispatcher, uint64_t held_back)
 {
@@ -409,6 +451,7 @@ int main(void)
     completion_and_priorities(dispatcher);
     sets_and_names(dispatcher);
     after_launches(dispatcher);
+    lifts(dispatcher);
     OK(overtake_dispatcher_close(dispatcher));
     REQUIRE(freed > 0);
     closing();
