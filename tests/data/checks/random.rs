@@ -307,8 +307,18 @@ pub fn values(rig: &Rig) -> Outcome {
 
 /// The values are those of the oracle on a device that has room for three arrays, of which some leave.
 pub fn values_when_full(rig: &Rig) -> Outcome {
+    values_when_full_on(rig, 1)
+}
+
+/// The same on two devices, from each of which some leave.
+pub fn values_when_two_are_full(rig: &Rig) -> Outcome {
+    if rig.driver().device_count()? < 2 { Ok(()) } else { values_when_full_on(rig, 2) }
+}
+
+fn values_when_full_on(rig: &Rig, devices: u8) -> Outcome {
     let device = HeapOptions { page_bytes: LARGE_BYTES, max_bytes: 3 * LARGE_BYTES, ..HeapOptions::default() };
-    let bed = bed::open_with(rig, rig.shared_driver(), ArrayOptions { device, ..ArrayOptions::default() })?;
+    let options = ArrayOptions { device, ..ArrayOptions::default() };
+    let bed = bed::open_on(rig, rig.shared_driver(), devices, options)?;
     run_all(&bed, LARGE, PROGRAMS_FULL)?;
     ensure!(bed.arrays.statistics().evictions > PROGRAMS_FULL, "few arrays have left: {:?}", bed.arrays.statistics());
     Ok(())

@@ -6,7 +6,7 @@ use hal::{Code, Driver};
 use overtake::data::{ArrayOptions, discard, read};
 use overtake::task::Error;
 
-use super::on;
+use super::{on, on_two};
 use crate::bed::{self, Bed};
 use crate::doors;
 use crate::failure::{Failure, Outcome, ensure, same};
@@ -22,9 +22,13 @@ const GIVING_BACK: [&str; 5] = ["stream_destroy", "event_destroy", "mem_free", "
 
 /// A bed on a driver whose calls can be made to fail.
 fn faulty_bed(rig: &Rig) -> Result<(Arc<Faulty>, Bed), Failure> {
+    faulty_bed_on(rig, 1)
+}
+
+fn faulty_bed_on(rig: &Rig, devices: u8) -> Result<(Arc<Faulty>, Bed), Failure> {
     let faulty = Faulty::new(rig.shared_driver(), Code::INVALID_VALUE);
     let driver: Arc<dyn Driver> = Arc::clone(&faulty) as Arc<dyn Driver>;
-    let bed = bed::open_with(rig, &driver, ArrayOptions::default())?;
+    let bed = bed::open_on(rig, &driver, devices, ArrayOptions::default())?;
     Ok((faulty, bed))
 }
 
@@ -81,13 +85,32 @@ pub fn of_a_download() -> Outcome {
     })
 }
 
+/// A failed transfer between devices fails its computation. The bytes are where they were.
+pub fn of_a_crossing() -> Outcome {
+    on_two(|_, rig| {
+        let (faulty, bed) = faulty_bed_on(rig, 2)?;
+        let (source, sum) = (bed.arrays.array_of(&[1.0; COUNT])?, bed.arrays.array::<f32>(&[COUNT])?);
+        let more = bed.arrays.array::<f32>(&[COUNT])?;
+        doors::add(&bed, "here", &source, &source, &sum).on(0).submit()?.wait()?;
+        faulty.refuse(&["copy_dtod_async", "copy_async", "copy_peer_async"]);
+        let there = doors::add(&bed, "there", &sum, &sum, &more).on(1).submit()?;
+        tells(&there.wait().expect_err("its bytes did not come"), "\"there: to the device\"")?;
+        faulty.refuse(&[]);
+        doors::add(&bed, "again", &sum, &sum, &more).on(1).submit()?;
+        same("the sum", &more.read()?[COUNT - 1], &4.0)?;
+        same("transfers between devices", &bed.arrays.statistics().between_devices, &2)?;
+        same("nodes that are left", &bed.dispatcher.graph_statistics().nodes, &0)
+    })
+}
+
 /// A few computations, transfers, functions and guards. Ends with the result or with the first error.
 fn program(bed: &Bed) -> Result<f32, Error> {
     let (source, sum, total) =
         (bed.arrays.array_of(&[1.0; COUNT])?, bed.arrays.array::<f32>(&[COUNT])?, bed.arrays.array::<f32>(&[1])?);
-    doors::add(bed, "sum", &source, &source, &sum).submit()?;
+    let last = bed.devices - 1;
+    doors::add(bed, "sum", &source, &source, &sum).on(0).submit()?;
     source.change()?[0] = 4.0;
-    doors::add(bed, "sum again", &source, &sum, &sum).submit()?;
+    doors::add(bed, "sum again", &source, &sum, &sum).on(last).submit()?;
     let add_up = bed.arrays.host("add up", (read(&sum), discard(&total)), |(sum, total)| {
         total[0] = sum.iter().sum();
         Ok(())
@@ -101,11 +124,11 @@ fn program(bed: &Bed) -> Result<f32, Error> {
 const RESULT: f32 = 3.0 * COUNT as f32 + 3.0;
 
 /// Runs the program while the `nth` call fails. Returns the number of calls.
-fn once(gpu: &softgpu::SoftGpu, rig: &Rig, nth: u64) -> Result<u64, Failure> {
+fn once(gpu: &softgpu::SoftGpu, rig: &Rig, devices: u8, nth: u64) -> Result<u64, Failure> {
     // The first rig's modules stay until it goes.
-    let warm = faulty_bed(rig)?;
+    let warm = faulty_bed_on(rig, devices)?;
     drop(warm);
-    let (faulty, bed) = faulty_bed(rig)?;
+    let (faulty, bed) = faulty_bed_on(rig, devices)?;
     let held = Held::by(gpu);
     faulty.fail(nth);
     let result = program(&bed);
@@ -132,10 +155,20 @@ fn once(gpu: &softgpu::SoftGpu, rig: &Rig, nth: u64) -> Result<u64, Failure> {
 
 /// Every driver call of a program fails once.
 pub fn every_call() -> Outcome {
+    each_call(1)
+}
+
+/// The same of a program on two devices.
+pub fn every_call_on_two() -> Outcome {
+    each_call(2)
+}
+
+fn each_call(devices: u8) -> Outcome {
     let (mut calls, mut nth) = (1, 0);
     while nth <= calls {
-        on(|gpu, rig| {
-            let run = once(gpu, rig, nth).map_err(|error| Failure::from_text(format!("call {nth}: {error}")))?;
+        on_two(|gpu, rig| {
+            let run =
+                once(gpu, rig, devices, nth).map_err(|error| Failure::from_text(format!("call {nth}: {error}")))?;
             calls = if nth == 0 { run } else { calls };
             ensure!(run < CALLS_MAX, "call {nth}: the program makes {run} calls");
             Ok(())

@@ -14,7 +14,9 @@ pub type OnModel = fn() -> Outcome;
 pub const ALL: &[(&str, OnModel)] = &[
     ("faults::of_an_upload", faults::of_an_upload),
     ("faults::of_a_download", faults::of_a_download),
+    ("faults::of_a_crossing", faults::of_a_crossing),
     ("faults::every_call", faults::every_call),
+    ("faults::every_call_on_two", faults::every_call_on_two),
     ("kept::nothing", kept::nothing),
     ("kept::a_closed_dispatcher", kept::a_closed_dispatcher),
     ("kept::a_task_of_another_set_is_left", kept::a_task_of_another_set_is_left),
@@ -27,4 +29,9 @@ pub const ALL: &[(&str, OnModel)] = &[
 /// Runs a check on a fresh software GPU that knows the kernels of the suite.
 fn on<T>(check: impl FnOnce(&softgpu::SoftGpu, &Rig) -> Result<T, Failure>) -> Result<T, Failure> {
     machine::on(workloads::register, check)
+}
+
+/// The same with two devices.
+fn on_two<T>(check: impl FnOnce(&softgpu::SoftGpu, &Rig) -> Result<T, Failure>) -> Result<T, Failure> {
+    machine::on(|builder| workloads::register(builder.devices(2)), check)
 }
