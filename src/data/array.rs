@@ -33,7 +33,7 @@ impl<T: Pod> Array<T> {
         let at = host.as_ref().map(|_| Location::Host);
         let data = store.tasks.shared().enter_here()?.graph.data(bytes);
         let devices = vec![None; usize::from(store.places.devices())];
-        let state = State { validity: Validity::new(bytes, at), host, devices, used: 0 };
+        let state = State { validity: Validity::new(bytes, at), host, devices, frozen: Vec::new(), used: 0 };
         let record = Arc::new(Record { store: Arc::clone(store), data, bytes, state: Mutex::new(state) });
         Ok(Array { record, first: 0, shape: shape.to_vec(), views: Arc::default(), element: PhantomData })
     }

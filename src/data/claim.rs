@@ -46,6 +46,12 @@ impl Claim {
         self.mode.needs_bytes() && self.record.is_beyond(state, place)
     }
 
+    /// Whether it would write bytes that are frozen.
+    pub(super) fn is_frozen(&self) -> bool {
+        let state = hal::locks::lock(&self.record.state);
+        self.mode.is_write() && state.frozen.iter().any(|frozen| overlap(frozen, &self.bytes))
+    }
+
     /// Whether bytes that were never written are an error. A use that only writes may leave them so.
     pub(super) fn needs_contents(&self) -> bool {
         !matches!(self.mode, Mode::Write | Mode::Discard)
@@ -53,7 +59,12 @@ impl Claim {
 
     /// Whether two claims of one task would be references to the same bytes, of which one writes.
     pub(super) fn aliases(&self, other: &Claim) -> bool {
-        let overlaps = self.bytes.start < other.bytes.end && other.bytes.start < self.bytes.end;
-        Arc::ptr_eq(&self.record, &other.record) && overlaps && self.mode.conflicts(other.mode)
+        Arc::ptr_eq(&self.record, &other.record)
+            && overlap(&self.bytes, &other.bytes)
+            && self.mode.conflicts(other.mode)
     }
+}
+
+fn overlap(one: &Range<u64>, other: &Range<u64>) -> bool {
+    one.start < other.end && other.start < one.end
 }

@@ -88,7 +88,7 @@ type Keep = (Vec<Kept>, Option<Busy>);
 
 impl Store {
     /// The place of a computation with these claims.
-    fn place(&self, name: &str, place: Where, claims: &[Claim]) -> Result<Location, Error> {
+    pub fn place(&self, name: &str, place: Where, claims: &[Claim]) -> Result<Location, Error> {
         match place {
             Where::At(Location::Device(device)) if device >= self.places.devices() => {
                 Err(Error::Refused(Refused::NoDispatcher { task: name.to_owned() }))

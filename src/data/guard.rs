@@ -12,30 +12,36 @@ use graph::{Location, Priority};
 
 use crate::data::array::Array;
 use crate::data::claim::Claim;
+use crate::data::record::Kept;
 use crate::data::right::{Place, Reads, Right, Writes};
 use crate::data::store::Store;
 use crate::data::submit::Submission;
 use crate::task::Handle;
 use crate::work::fault::Error;
 
-/// The part of both guards that holds later tasks back.
-struct Hold {
-    place: Place,
+/// The part of all guards that holds later tasks back.
+pub(super) struct Hold {
+    pub place: Place,
     /// The node that later tasks wait for. Dropping this releases it.
     node: Handle,
     store: Arc<Store>,
+    /// Memory of a device, which may leave the array meanwhile.
+    _kept: Kept,
 }
 
 impl Hold {
-    /// Waits until the bytes are on the host, and no task has them that must not.
-    fn take(claim: Claim, elements: usize, priority: Priority) -> Result<Hold, Error> {
+    /// Waits until the bytes are there, and no task has them that must not.
+    pub fn take(claim: Claim, elements: usize, at: Location, priority: Priority) -> Result<Hold, Error> {
         let store = &claim.record.store;
         let claims = [claim.clone()];
-        let name = if claim.mode.is_write() { "write on the host" } else { "read on the host" };
-        let access = Submission { store, name, priority, place: Location::Host, claims: &claims, after: &[] };
-        access.ensure()?;
+        let name = match at {
+            Location::Device(_) => "frozen on the device",
+            Location::Host if claim.mode.is_write() => "write on the host",
+            Location::Host => "read on the host",
+        };
+        let access = Submission { store, name, priority, place: at, claims: &claims, after: &[] };
         let shared = Arc::clone(store.tasks.shared());
-        let order = hal::locks::lock(&store.order);
+        let order = access.begin()?;
         let mut held = shared.enter_here()?;
         let appended = access.transfers(&mut held).and_then(|before| {
             // The first ends when the bytes are there, the second when the guard is dropped.
@@ -45,7 +51,8 @@ impl Hold {
             access.note(&node);
             store.guards.fetch_add(1, Ordering::Relaxed);
             let place = Place { start: access.addresses()[0], elements };
-            Ok((there, Hold { place, node, store: Arc::clone(store) }))
+            let kept = Kept::of(&claim.record, at);
+            Ok((there, Hold { place, node, store: Arc::clone(store), _kept: kept }))
         });
         drop(order);
         shared.pump(held);
@@ -83,13 +90,13 @@ pub struct WriteGuard<'a, T: Pod> {
 
 impl<'a, T: Pod> ReadGuard<'a, T> {
     pub(super) fn open(claim: Claim, elements: usize, priority: Priority) -> Result<ReadGuard<'a, T>, Error> {
-        Ok(ReadGuard { hold: Hold::take(claim, elements, priority)?, array: PhantomData })
+        Ok(ReadGuard { hold: Hold::take(claim, elements, Location::Host, priority)?, array: PhantomData })
     }
 }
 
 impl<'a, T: Pod> WriteGuard<'a, T> {
     pub(super) fn open(claim: Claim, elements: usize, priority: Priority) -> Result<WriteGuard<'a, T>, Error> {
-        Ok(WriteGuard { hold: Hold::take(claim, elements, priority)?, array: PhantomData })
+        Ok(WriteGuard { hold: Hold::take(claim, elements, Location::Host, priority)?, array: PhantomData })
     }
 }
 

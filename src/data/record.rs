@@ -1,5 +1,6 @@
 //! The record of an array: its memory in each place, and which bytes are up to date there.
 
+use std::ops::Range;
 use std::sync::{Arc, Mutex};
 
 use graph::{DataId, Location, Progress, Validity};
@@ -45,6 +46,8 @@ pub(super) struct State {
     pub host: Option<HostMemory>,
     /// One for each device.
     pub devices: Vec<Option<Arc<Resident>>>,
+    /// Bytes that no task may write.
+    pub frozen: Vec<Range<u64>>,
     /// The number of its last use.
     pub used: u64,
 }

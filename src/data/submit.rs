@@ -1,6 +1,6 @@
 //! Submission: a task with the transfers that it needs, appended as one.
 
-use std::sync::Arc;
+use std::sync::{Arc, MutexGuard};
 
 use graph::{Access, Location, Mode, Priority, Refused};
 
@@ -14,6 +14,7 @@ use crate::work::fault::Error;
 
 const UNWRITTEN: &str = "it reads bytes of an array that no task has written: write them before, or use `discard` or \
                          `write` if it reads none";
+const FROZEN: &str = "it writes bytes of an array that are frozen for code outside: thaw them before";
 const ALIASED: &str =
     "it uses the same bytes of an array twice, and writes them: use disjoint parts, or the array once";
 
@@ -78,6 +79,9 @@ impl Submission<'_> {
     /// Appends the transfers that it needs. Returns them and those of others that it needs, or a task that has failed
     /// to write its bytes.
     pub fn transfers(&self, held: &mut Held<'_>) -> Result<Vec<Handle>, Error> {
+        if self.claims.iter().any(Claim::is_frozen) {
+            return Err(self.refused(FROZEN));
+        }
         if let Some(cause) = self.lost()? {
             return Ok(vec![cause]);
         }
@@ -131,17 +135,22 @@ impl Submission<'_> {
         }
     }
 
-    /// Submits a task: `describe` gets the addresses of its claims, and their memory, which the task keeps.
-    pub fn submit<'b>(&self, describe: impl FnOnce(&[u64], Vec<Kept>) -> TaskBuilder<'b, 'b>) -> Result<Handle, Error> {
-        let shared = Arc::clone(self.store.tasks.shared());
-        let order = loop {
+    /// Has memory, and the order of submissions.
+    pub fn begin(&self) -> Result<MutexGuard<'_, ()>, Error> {
+        loop {
             self.ensure()?;
             let order = hal::locks::lock(&self.store.order);
             if self.has_memory() {
-                break order;
+                return Ok(order);
             }
             // Another thread needed the room.
-        };
+        }
+    }
+
+    /// Submits a task: `describe` gets the addresses of its claims, and their memory, which the task keeps.
+    pub fn submit<'b>(&self, describe: impl FnOnce(&[u64], Vec<Kept>) -> TaskBuilder<'b, 'b>) -> Result<Handle, Error> {
+        let shared = Arc::clone(self.store.tasks.shared());
+        let order = self.begin()?;
         let mut held = shared.enter_here()?;
         let appended = self.transfers(&mut held).and_then(|before| {
             let keep = self.claims.iter().map(|claim| Kept::of(&claim.record, self.place)).collect();

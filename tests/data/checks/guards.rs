@@ -6,6 +6,7 @@ use overtake::task::Handle;
 use crate::bed::{self, Bed};
 use crate::doors;
 use crate::failure::{Failure, Outcome, ensure, same};
+use crate::place::Buffer;
 use crate::rig::Rig;
 
 const COUNT: usize = 64;
@@ -120,4 +121,30 @@ pub fn fresh_memory_is_zero(rig: &Rig) -> Outcome {
     let guard = write(&fresh).open()?;
     ensure!(guard.iter().all(|byte| *byte == 0), "it begins with {:?}", &guard[..8]);
     Ok(())
+}
+
+/// Frozen bytes stay where they are, for code outside: computations read them, and may not write them (ST-05).
+pub fn frozen(rig: &Rig) -> Outcome {
+    let bed = bed::open(rig)?;
+    let [one, two, sum] = arrays(&bed)?;
+    doors::add(&bed, "before", &two, &two, &one).submit()?;
+    let frozen = read(&one).part(0..32).freeze(0)?;
+    same("its elements", &frozen.len(), &32)?;
+    doors::add(&bed, "reads", &one, &one, &sum).submit()?.wait()?;
+    for refused in [doors::add(&bed, "writes", &two, &two, &one).submit().map(drop), one.change().map(drop)] {
+        let error = refused.expect_err("it is frozen");
+        ensure!(error.to_string().contains("frozen for code outside"), "{error}");
+    }
+    doors::add_parts(&bed, "another part", (&two, 32..64), (&two, 32..64), (&one, 32..64)).submit()?;
+    let memory = Buffer { base: frozen.address(), bytes: 4 * 32 };
+    same("outside", &rig.download(memory, rig.stream()?)?, &4_f32.to_ne_bytes().repeat(32))?;
+    let again = read(&one).part(16..32).freeze(0)?;
+    drop(frozen);
+    ensure!(one.overwrite().is_err(), "a part is frozen still");
+    drop(again);
+    doors::add(&bed, "writes", &sum, &sum, &one).submit()?;
+    same("thawed", &one.read()?[5], &16.0)?;
+    ensure!(read(&one).freeze(9).is_err(), "there is no such device");
+    bed.arrays.wait()?;
+    same("nodes that are left", &bed.dispatcher.graph_statistics().nodes, &0)
 }

@@ -28,8 +28,9 @@ pub const ALL: &[(&str, Check)] = checks! {
     end: all_has_ended held_ones_fail a_guard_stays adopted_memory_has_its_results in_a_function;
     failures: of_a_computation unwritten aliased repeated;
     guards: hold_writers_back hold_readers_back wait_for_no_more readers_beside_each_other of_parts
-        fresh_memory_is_zero;
-    random: values values_when_full values_when_two_are_full values_on_two values_on_four values_without_links values_where_chosen;
+        fresh_memory_is_zero frozen;
+    random: values values_when_full values_when_two_are_full
+        values_on_two values_on_four values_without_links values_where_chosen;
     relaxed: without_an_order on_two_devices one_that_fails;
     room: a_quarter the_oldest none in_use;
     transfers: made_once of_parts not_needed written_in_part on_demand by_host_tasks released;

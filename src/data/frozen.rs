@@ -1,0 +1,83 @@
+//! Frozen bytes of an array: on a device, for code outside, until they are thawed (ST-05).
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::ops::Range;
+use std::sync::Arc;
+
+use bytemuck::Pod;
+use graph::Location;
+use hal::DevicePtr;
+
+use crate::data::array::Array;
+use crate::data::computation::Where;
+use crate::data::guard::Hold;
+use crate::data::record::Record;
+use crate::data::right::Reads;
+use crate::data::uses::Use;
+use crate::work::fault::Error;
+
+/// Elements of an array on a device, for code that reads them by their address. Computations that read them go on, and
+/// those that would write them are refused. Dropping it thaws them: the code outside must be through with them then.
+#[must_use = "the elements are thawed when this is dropped"]
+pub struct Frozen<'a, T: Pod> {
+    // It goes first: a task that is submitted then comes after the hold.
+    _mark: Mark,
+    hold: Hold,
+    elements: usize,
+    array: PhantomData<&'a Array<T>>,
+}
+
+/// The bytes are in the list of those that are frozen.
+struct Mark {
+    record: Arc<Record>,
+    bytes: Range<u64>,
+}
+
+impl Drop for Mark {
+    fn drop(&mut self) {
+        let frozen = &mut hal::locks::lock(&self.record.state).frozen;
+        if let Some(place) = frozen.iter().position(|bytes| *bytes == self.bytes) {
+            frozen.swap_remove(place);
+        }
+    }
+}
+
+impl<'a, T: Pod> Use<'a, Reads<T>> {
+    /// Waits until the elements are on this device, and keeps them there, unchanged, until the result is dropped. Not
+    /// for the functions of tasks.
+    pub fn freeze(self, device: u8) -> Result<Frozen<'a, T>, Error> {
+        let (claim, elements) = (self.claim(), self.count());
+        let at = claim.record.store.place("freeze", Where::At(Location::Device(device)), &[])?;
+        let (record, bytes) = (Arc::clone(&claim.record), claim.bytes.clone());
+        let hold = Hold::take(claim, elements, at, self.priority)?;
+        hal::locks::lock(&record.state).frozen.push(bytes.clone());
+        Ok(Frozen { _mark: Mark { record, bytes }, hold, elements, array: PhantomData })
+    }
+}
+
+impl<T: Pod> Frozen<'_, T> {
+    /// The address of the first element.
+    #[must_use]
+    pub fn address(&self) -> DevicePtr {
+        DevicePtr(self.hold.place.start)
+    }
+
+    /// The number of elements.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.elements
+    }
+
+    /// Whether there are none: never.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        false
+    }
+}
+
+impl<T: Pod> fmt::Debug for Frozen<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Frozen").field("address", &self.address()).field("elements", &self.elements).finish()
+    }
+}
