@@ -56,10 +56,14 @@ impl Ground {
         Ground { dispatcher: Some(dispatcher), _overtake: overtake, null }
     }
 
+    /// A set of tasks.
+    pub fn tasks(&self) -> Tasks {
+        Tasks::new(self.dispatcher.as_ref().expect("it is there until the ground is dropped"))
+    }
+
     pub fn chain(&self, shape: Shape) -> Chain {
-        let dispatcher = self.dispatcher.as_ref().expect("it is there until the ground is dropped");
         let template = template(if shape == Shape::ReplayOfFour { 4 } else { 1 });
-        Chain { tasks: Tasks::new(dispatcher), shape, template, first: None, last: None }
+        Chain { tasks: self.tasks(), shape, template, first: None, last: None }
     }
 }
 

@@ -2,16 +2,20 @@
 //! at once: one dependent, from ready to complete, and from its submission to its end.
 //!
 //! `cargo bench --bench dispatch` prints the time of a task with one thread and with eight; `-- threads 1 2 16` with so
-//! many; `-- instructions` prints its instructions, and where they go. Each figure stands beside its limit, and the
+//! many; `-- instructions` prints its instructions, and where they go. `-- shapes` prints the time of a task in the
+//! shapes of Task Bench, `-- shapes instructions` its instructions, and `-- shapes device` the same on a device beside
+//! streams and events. Each figure stands beside its limit, and the
 //! program fails if one is above.
 #![allow(unsafe_code)] // the driver that does nothing has calls that are unsafe
 
 mod chain;
 mod count;
+mod device;
 // The driver that does nothing, for the submission of copies and that of tasks.
 #[allow(dead_code)]
 #[path = "../submit/null.rs"]
 mod null;
+mod patterns;
 mod time;
 
 use std::process::ExitCode;
@@ -41,6 +45,10 @@ fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
     match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         ["instructions"] => count::report(),
+        ["shapes"] => patterns::report(false),
+        ["shapes", "instructions"] => patterns::report(true),
+        ["shapes", "device"] => device::report(),
+        ["counted-shape", pattern, way] => patterns::counted(pattern, way),
         ["counted", shape, tasks] => count::counted(shape, tasks),
         ["threads", ref counts @ ..] => {
             time::report_of(&counts.iter().flat_map(|word| word.parse()).collect::<Vec<_>>())

@@ -244,7 +244,8 @@ impl Graph {
                 it.is_counted = false;
                 let [first, then] = two(slots, node, to);
                 let is_passed = self.lanes.offer(first, then);
-                is_waited_for |= !is_passed && then.strand != strand;
+                // A node without work waits on no device: those after it may.
+                is_waited_for |= !is_passed && then.strand != strand && then.kind != Kind::Empty;
                 if !IS_USUAL && self.is_physx() {
                     self.resolve_for_physx(edge, is_passed);
                 }

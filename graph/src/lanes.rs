@@ -145,6 +145,11 @@ impl Lanes {
             return first + empty;
         }
         let lanes = first..first + self.per_group;
+        if self.max == u64::MAX {
+            // There is room in each.
+            let strands = |&lane: &u8| self.lanes[usize::from(lane) % LANES].strands;
+            return lanes.min_by_key(strands).unwrap_or(first);
+        }
         let order = |&lane: &u8| (self.room(lane) == 0, self.lanes[usize::from(lane) % LANES].strands);
         lanes.min_by_key(order).unwrap_or(first)
     }

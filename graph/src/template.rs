@@ -36,7 +36,7 @@ struct Recorded {
     into: u32,
     /// Whether an edge leads from it.
     has_next: bool,
-    /// Whether one leads to a node that is none of the device.
+    /// Whether one leads to a function of the host.
     is_wanted: bool,
     has_name: bool,
 }
@@ -48,7 +48,7 @@ pub struct Planned {
     pub kind: Kind,
     /// Its own priority.
     pub priority: Priority,
-    /// Whether a function of the host or an empty node of the template comes after it.
+    /// Whether a function of the host of the template comes after it.
     pub is_wanted: bool,
 }
 
@@ -106,7 +106,7 @@ impl Template {
             let mark = if needs_results { Mark::Complete } else { Mark::Launched };
             self.edges.push(Inner { from: from as u32, mark });
             self.nodes[from].has_next = true;
-            self.nodes[from].is_wanted |= !kind.is_device();
+            self.nodes[from].is_wanted |= kind.is_host();
         }
         if into.is_empty() {
             self.first.push(number as u32);

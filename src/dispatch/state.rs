@@ -148,10 +148,25 @@ impl State {
 
     /// The points that a node waits for on the device are to be marked.
     pub fn want(&mut self, node: NodeId) {
-        if self.graph.stage(node) == Stage::Ended {
-            return;
+        let (mut node, mut open) = (Some(node), Vec::new());
+        while let Some(wanted) = node {
+            if self.want_one(wanted) {
+                self.graph.predecessors(wanted, |before| open.push(before));
+            }
+            node = open.pop();
         }
+    }
+
+    /// As [`State::want`]. Returns whether it is a join that has no points yet, because it waits itself: those before
+    /// it are wanted then.
+    fn want_one(&mut self, node: NodeId) -> bool {
+        let stage = self.graph.stage(node);
+        if stage == Stage::Ended {
+            return false;
+        }
+        let mut has_no_points = false;
         if let Some(body) = self.bodies.get(node) {
+            has_no_points = stage == Stage::Waiting && body.character.kind == Kind::Empty && !body.is_wanted;
             body.is_wanted = true;
         }
         let marks = &mut self.marks;
@@ -160,5 +175,6 @@ impl State {
             *wanted = point.value.max(*wanted);
         });
         self.may_want = true;
+        has_no_points
     }
 }

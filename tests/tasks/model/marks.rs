@@ -1,7 +1,7 @@
 //! Marks for work that no thread waits for.
 
 use hal::Nanos;
-use overtake::task::{Lane, More};
+use overtake::task::{Lane, More, Recording};
 
 use crate::bed::{self, Bed};
 use crate::doors;
@@ -53,5 +53,36 @@ pub fn some_in_a_long_stream() -> Outcome {
         // All eight lanes of a group are marked together.
         ensure!(marks <= 8 * (took.0 / 2_000_000 + 1), "{marks} marks in {took}");
         Ok::<(), Failure>(bed.tasks.wait()?)
+    })
+}
+
+/// The end of a template of many tasks side by side is marked once in each lane. A function behind it begins as soon as
+/// they have ended, although it came when none of them was launched.
+pub fn few_at_the_end_of_a_template() -> Outcome {
+    const TASKS: u64 = 16;
+    on(|rig| {
+        let (bed, host) = (bed::open(rig)?, rig.driver().host());
+        let mut recording = Recording::<()>::new();
+        for _ in 0..TASKS {
+            let spin = bed.kernels.spin.clone();
+            recording.kernel("short", &[], move |lane, ()| {
+                doors::spin(lane, &spin, Nanos::from_us(1))?;
+                Ok(More::Done)
+            });
+        }
+        let template = recording.finish()?;
+        template.replay(&bed.tasks, ()).submit()?.wait()?;
+        let marks = bed.dispatcher.statistics().marks;
+        ensure!(marks <= 8, "{marks} marks in eight lanes");
+        let held = bed.tasks.join("held").held().submit()?;
+        let end = template.replay(&bed.tasks, ()).after(&held).submit()?;
+        let function = bed.tasks.host("behind", || Ok(())).after(&end).submit()?;
+        let began = host.now();
+        held.release()?;
+        function.wait()?;
+        let took = host.now().since(began);
+        // All lanes are marked 200 us after their last task in any case.
+        ensure!(took < Nanos::from_us(180), "the function behind it ended after {took}");
+        same("nodes that are left", &nodes(&bed), &0)
     })
 }

@@ -28,6 +28,7 @@ pub const ALL: &[(&str, OnModel)] = &[
     ("loggers::may_panic", loggers::may_panic),
     ("loggers::may_submit", loggers::may_submit),
     ("lost::a_lost_copy_fails_its_task", lost::a_lost_copy_fails_its_task),
+    ("marks::few_at_the_end_of_a_template", marks::few_at_the_end_of_a_template),
     ("marks::none_in_a_stream", marks::none_in_a_stream),
     ("marks::some_in_a_long_stream", marks::some_in_a_long_stream),
     ("pipelines::block_keeps_every_frame", pipelines::block_keeps_every_frame),
