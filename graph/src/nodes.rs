@@ -87,9 +87,9 @@ impl Nodes {
 
     /// The description of a node that was taken without one. It counts as made now.
     pub fn describe(&mut self, index: u32, spec: &Spec<'_>) {
-        self.made += 1;
         let slot = &mut self.slots[index as usize];
         (slot.number, slot.is_absent) = (self.made, false);
+        self.made += 1;
         (slot.kind, slot.own, slot.device) = (spec.kind, spec.priority, spec.device);
         slot.effective = slot.effective.max(spec.priority);
         if !spec.name.is_empty() {

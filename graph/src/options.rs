@@ -109,3 +109,16 @@ impl Options {
         None
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_are_those_that_the_numbers_allow() {
+        let options = Options { nodes_max: u32::MAX - 1, edges_max: 7, ..Options::default() };
+        let (nodes, edges) = (options.within_numbers(), Options { nodes_max: 7, edges_max: u32::MAX - 1, ..options });
+        assert_eq!((nodes.nodes_max, nodes.edges_max), (0x7fff_fffe, 7));
+        assert_eq!((edges.within_numbers().nodes_max, edges.within_numbers().edges_max), (7, 0x7fff_fffe));
+    }
+}

@@ -81,6 +81,14 @@ fn a_priority_that_there_is_not_is_refused_and_not_clamped() {
 }
 
 #[test]
+fn a_device_that_there_is_not_is_refused() {
+    let mut graph = graph(Options { devices: 2, groups: 1, ..Options::default() });
+    let told = [0, 1, 2, 3].map(|device| graph.append(&Spec { device, ..KERNEL }).map(drop));
+    let refused = Err(Refused::NoDispatcher { task: "K".to_owned() });
+    assert_eq!(told, [Ok(()), Ok(()), refused.clone(), refused]);
+}
+
+#[test]
 fn reports_on_what_does_not_run_are_refused() {
     let mut graph = graph(Options::default());
     let node = graph.append(&KERNEL).unwrap();
@@ -104,6 +112,17 @@ fn reports_on_what_does_not_run_are_refused() {
     not_running(graph.sync_point(host).map(drop));
     graph.launched(host).unwrap();
     not_running(graph.failed(host, cause).map(drop));
+}
+
+#[test]
+fn a_report_on_an_earlier_node_of_a_slot_is_refused() {
+    let mut graph = graph(Options::default());
+    let empty = graph.append(&Spec { kind: Kind::Empty, ..KERNEL }).unwrap();
+    assert_eq!(graph.ended().map(|ended| ended.node), Some(empty));
+    let node = graph.append(&KERNEL).unwrap();
+    assert_eq!((graph.next(Runner::Device).map(|ready| ready.node), node.index()), (Some(node), empty.index()));
+    assert!(matches!(graph.launched(empty), Err(Refused::NotRunning { .. })));
+    assert!(graph.launched(node).is_ok());
 }
 
 #[test]
@@ -208,7 +227,7 @@ fn eleven_hundred_prerequisites_are_resolved_in_their_order() {
 fn an_event_is_worth_its_price_only_where_another_lane_or_the_host_waits() {
     let mut graph = graph(Options::default());
     let first = graph.append(&KERNEL).unwrap();
-    let second = graph.append(&Spec { after: &[first], ..KERNEL }).unwrap();
+    let second = graph.append(&Spec { after: &[first, first], ..KERNEL }).unwrap();
     graph.append(&Spec { after: &[second], ..KERNEL }).unwrap();
     graph.append(&Spec { after: &[second], ..KERNEL }).unwrap();
     let is_waited_for = |graph: &mut Graph| {
@@ -307,6 +326,7 @@ fn a_node_that_is_filled_keeps_its_name_and_gets_more_references() {
     graph.fill(named, &Spec { references: 2, ..KERNEL }).unwrap();
     for left in [2, 1] {
         graph.release(named).unwrap();
+        assert_eq!(graph.held(named), left);
         assert_eq!(graph.stage(named), Stage::Waiting, "{left} references are left");
     }
     graph.release(named).unwrap();
@@ -356,18 +376,6 @@ fn a_filled_node_waits_once_for_each_node_before_it() {
 }
 
 #[test]
-fn a_host_function_is_there_from_when_it_is_ready_until_it_is_handed_out() {
-    let mut graph = graph(Options::default());
-    let host = graph.append(&Spec { kind: Kind::Host, references: 1, ..KERNEL }).unwrap();
-    graph.append(&Spec { kind: Kind::Light, ..KERNEL }).unwrap();
-    assert!(!graph.has_host_function());
-    graph.release(host).unwrap();
-    assert!(graph.has_host_function());
-    assert_eq!(graph.next(Runner::Host).map(|ready| ready.node), Some(host));
-    assert!(!graph.has_host_function());
-}
-
-#[test]
 fn a_priority_that_is_as_it_was_told_is_not_told_again() {
     let mut graph = graph(Options::default());
     let first = graph.append(&KERNEL).unwrap();
@@ -381,4 +389,18 @@ fn a_priority_that_is_as_it_was_told_is_not_told_again() {
     let mut told = Vec::new();
     graph.inherited(|node, priority| told.push((node, priority)));
     assert_eq!(told, [(first, urgent())]);
+}
+
+/// On the device too, where the launch would do.
+#[test]
+fn a_kernel_waits_for_the_mark_that_it_has_asked_for() {
+    let mut graph = graph(Options::default());
+    let first = graph.append(&KERNEL).unwrap();
+    let then = graph.append(&Spec { references: 1, ..KERNEL }).unwrap();
+    graph.before_at(first, then, Mark::Complete).unwrap();
+    graph.release(then).unwrap();
+    assert_eq!((launch(&mut graph), launch(&mut graph)), (Some(first), None));
+    let at = graph.point(first).unwrap();
+    graph.complete(at.lane, at.value).unwrap();
+    assert_eq!(launch(&mut graph), Some(then));
 }

@@ -47,6 +47,9 @@ fn memories_come_and_go_one_by_one() {
     assert_eq!((both.without(on(1)), both.without(HOST)), (Locations::only(HOST), Locations::only(on(1))));
     assert_eq!(both.without(on(0)), both, "it was not there");
     assert_eq!(both.without(HOST).without(on(1)), Locations::NONE);
+    let are_on_device =
+        [Locations::NONE, Locations::only(HOST), Locations::only(on(0)), both].map(Locations::is_on_device);
+    assert_eq!(are_on_device, [false, false, true, true]);
 }
 
 #[test]
@@ -64,9 +67,10 @@ fn a_file_that_makes_no_sense_is_told_with_line_and_cure() {
 fn turns_go_on_through_parts_of_the_devices() {
     let mut turns = Selector::new(Selection::RoundRobin, 4);
     let all = [0, 1, 2, 3];
-    let parts: [&[u8]; 12] = [&all, &all, &all, &all, &all, &[0], &all, &[3], &all, &[1, 3], &[1, 2], &[0, 1]];
+    let parts: [&[u8]; 14] =
+        [&all, &all, &all, &all, &all, &[0], &all, &[3], &all, &[1, 3], &[1, 2], &[0, 1], &all[..3], &all[..3]];
     let chosen = parts.map(|among| turns.select(&[], among, &[0; 4]).unwrap());
-    assert_eq!(chosen, [0, 1, 2, 3, 0, 0, 2, 3, 0, 3, 1, 1]);
+    assert_eq!(chosen, [0, 1, 2, 3, 0, 0, 2, 3, 0, 3, 1, 1, 0, 1]);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU32;
 
-use overtake_graph::{Cause, Direction, Graph, Kind, NodeId, Options, Priority, Runner, Spec};
+use overtake_graph::{Access, Cause, Direction, Graph, Kind, Mode, NodeId, Options, Priority, Runner, Spec};
 
 const KERNEL: Spec<'static> =
     Spec { kind: Kind::Kernel, priority: Priority::LOWEST, name: "", after: &[], references: 0, device: 0 };
@@ -35,11 +35,13 @@ fn the_nodes_behind_it_come_in_the_same_order_and_lanes() {
     let mut both = [false, true].map(|at_once| {
         let mut graph = graph();
         let mut seen = Vec::new();
-        for again in [false, true] {
-            let first = begin(&mut graph, &KERNEL, at_once);
-            assert_eq!(graph.priority(first.0), Some(Priority::LOWEST));
+        for (again, priority) in [(false, 1), (true, 1), (false, 3), (true, 3)] {
+            let priority = Priority::new(priority).unwrap();
+            let (kernel, upload) = (Spec { priority, ..KERNEL }, Spec { priority, ..UPLOAD });
+            let first = begin(&mut graph, &kernel, at_once);
+            assert_eq!(graph.priority(first.0), Some(priority));
             // Meanwhile others become ready, and the phase at hand is that of kernels.
-            seen.extend([first, (graph.append(&UPLOAD).unwrap(), 0), (graph.append(&KERNEL).unwrap(), 0)]);
+            seen.extend([first, (graph.append(&upload).unwrap(), 0), (graph.append(&kernel).unwrap(), 0)]);
             if again {
                 graph.again(first.0).unwrap();
             } else {
@@ -83,9 +85,13 @@ fn a_node_that_is_not_the_next_is_not_handed_out_and_nothing_has_changed() {
     graph.begin_group();
     assert_eq!(graph.append_running(&KERNEL), None, "a group is open");
     graph.end_group();
-    let waits = graph.append(&KERNEL).unwrap();
-    assert_eq!(graph.append_running(&KERNEL), None, "another one is ready");
-    assert_eq!(launch(&mut graph).map(|(node, _)| node), Some(waits));
+    let (third, _) = graph.append_running(&KERNEL).expect("no group is open");
+    graph.launched(third).unwrap();
+    let waiting = [(); 2].map(|()| graph.append(&KERNEL).unwrap());
+    for waits in waiting {
+        assert_eq!(graph.append_running(&KERNEL), None, "another one is ready, in a round that has begun or not");
+        assert_eq!(launch(&mut graph).map(|(node, _)| node), Some(waits));
+    }
 }
 
 #[test]
@@ -146,4 +152,84 @@ fn it_is_not_handed_out_behind_one_that_is_no_place_for_it() {
         assert!(graph.point(first).is_some());
     };
     assert!(!behind(&has_barrier, 1), "its lane has to join the others");
+}
+
+#[test]
+fn it_has_its_name_and_its_own_priority() {
+    let own = Spec { priority: Priority::new(3).unwrap(), ..KERNEL };
+    for (count, is_slot_free) in [(1, false), (2, false), (2, true)] {
+        let mut graph = graph();
+        if is_slot_free {
+            (0..2).for_each(|_| assert!(graph.append(&Spec { kind: Kind::Empty, ..KERNEL }).is_ok()));
+            assert_eq!(std::iter::from_fn(|| graph.ended()).count(), 2);
+        }
+        let mut last: Option<NodeId> = None;
+        for name in ["first", "second"].into_iter().take(count) {
+            let (node, _) = graph.append_running(&Spec { name, after: last.as_slice(), ..own }).unwrap();
+            graph.launched(node).unwrap();
+            assert_eq!((graph.label(node).name.as_str(), graph.priority(node)), (name, Some(own.priority)));
+            last = Some(node);
+        }
+        let urgent = Spec { kind: Kind::Host, priority: Priority::new(8).unwrap(), after: last.as_slice(), ..KERNEL };
+        let waits = graph.append(&urgent).unwrap();
+        assert_eq!(graph.priority(last.unwrap()), Some(urgent.priority));
+        graph.set_priority(waits, Priority::LOWEST).unwrap();
+        assert_eq!(graph.priority(last.unwrap()), Some(own.priority), "of {count}, in a free slot: {is_slot_free}");
+    }
+}
+
+#[test]
+fn the_rounds_of_a_chain_are_counted() {
+    for at_once in [false, true] {
+        let mut graph = graph();
+        let mut last: Option<NodeId> = None;
+        for _ in 0..3 {
+            let (node, _) = begin(&mut graph, &Spec { after: last.as_slice(), ..KERNEL }, at_once);
+            graph.launched(node).unwrap();
+            assert!(graph.next(Runner::Device).is_none(), "the round ends");
+            last = Some(node);
+        }
+        assert_eq!(graph.statistics().rounds, 3);
+    }
+}
+
+#[test]
+fn it_is_of_a_device_that_there_is() {
+    let mut graph = Graph::new(Options { devices: 2, groups: 1, ..Options::default() }).unwrap();
+    assert_eq!(graph.append_running(&Spec { device: 2, ..KERNEL }), None);
+    let (first, _) = graph.append_running(&Spec { device: 1, ..KERNEL }).unwrap();
+    graph.launched(first).unwrap();
+    assert_eq!(graph.append_running(&Spec { after: &[first], ..KERNEL }), None, "another device");
+    assert!(graph.append_running(&Spec { device: 1, after: &[first], ..KERNEL }).is_some());
+}
+
+#[test]
+fn it_needs_room_for_its_edge() {
+    let mut graph = Graph::new(Options { edges_max: 1, ..Options::default() }).unwrap();
+    let (first, _) = graph.append_running(&KERNEL).unwrap();
+    graph.launched(first).unwrap();
+    let (second, _) = graph.append_running(&Spec { after: &[first], ..KERNEL }).unwrap();
+    graph.launched(second).unwrap();
+    assert_eq!(graph.append_running(&Spec { after: &[second], ..KERNEL }), None);
+}
+
+/// The search for redundant dependencies goes by the order in which nodes were made.
+#[test]
+fn it_is_made_behind_those_before_it() {
+    let mut graph = graph();
+    graph.append(&Spec { references: 1, ..KERNEL }).unwrap();
+    let [one, other] = [(); 2].map(|()| graph.data(8));
+    let writes = |data, after: &[NodeId], graph: &mut Graph| {
+        graph.append_using(&Spec { after, ..KERNEL }, &[Access::new(data, Mode::Write)]).unwrap()
+    };
+    let first = writes(one, &[], &mut graph);
+    assert_eq!(launch(&mut graph).map(|(node, _)| node), Some(first));
+    assert!(graph.next(Runner::Device).is_none(), "the round ends");
+    let (between, _) = graph.append_running(&Spec { after: &[first], ..KERNEL }).unwrap();
+    let last = writes(other, &[between], &mut graph);
+    let reads = [one, other].map(|data| Access::new(data, Mode::Read));
+    let both = graph.append_using(&KERNEL, &reads).unwrap();
+    let mut before = Vec::new();
+    graph.predecessors(both, |node| before.push(node));
+    assert_eq!(before, [last]);
 }

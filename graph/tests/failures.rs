@@ -72,3 +72,14 @@ fn a_lost_device_has_a_cause_and_the_first_one_stays() {
     let node = graph.append(&KERNEL).unwrap();
     assert_eq!(ended(&mut graph), [(node, Err(cause()), 0)]);
 }
+
+#[test]
+fn a_failed_node_is_as_urgent_as_those_that_wait_for_its_end() {
+    let mut graph = Graph::new(Options::default()).unwrap();
+    let first = graph.append(&KERNEL).unwrap();
+    launch(&mut graph, first);
+    graph.failed(first, cause()).unwrap();
+    let urgent = Spec { priority: Priority::new(8).unwrap(), references: 1, ..KERNEL };
+    let held = graph.append(&Spec { after: &[first], ..urgent }).unwrap();
+    assert_eq!((graph.stage(held), graph.priority(first)), (Stage::Waiting, Some(urgent.priority)));
+}

@@ -207,3 +207,17 @@ fn a_node_that_ends_takes_the_edges_to_all_that_follow_it() {
         assert_eq!(graph.statistics().edges, 0);
     }
 }
+
+/// The device does not begin the urgent one before it.
+#[test]
+fn a_node_before_an_urgent_one_in_its_lane_stays_as_urgent() {
+    let mut graph = graph(Order::Default, 1, 1);
+    let (first, _) = follow(&mut graph, &[]);
+    let urgent = Spec { priority: Priority::new(8).unwrap(), ..KERNEL };
+    let node = graph.append(&urgent).unwrap();
+    launch(&mut graph, node);
+    graph.set_priority(first, Priority::new(2).unwrap()).unwrap();
+    assert_eq!(graph.priority(first), Some(urgent.priority));
+    graph.set_priority(node, Priority::LOWEST).unwrap();
+    assert_eq!(graph.priority(first), Priority::new(2));
+}

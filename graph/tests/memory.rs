@@ -3,25 +3,29 @@
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
+use std::num::NonZeroU32;
 
-use overtake_graph::{Graph, Kind, NodeId, Options, Point, Priority, Runner, Spec};
+use overtake_graph::{Access, Cause, Graph, Kind, Mode, NodeId, Options, Point, Priority, Runner, Spec};
 
 struct Counting;
 
 thread_local! {
     /// Those of this thread: the test's runner has threads of its own.
     static ALLOCATIONS: Cell<u64> = const { Cell::new(0) };
+    static LIVE_BYTES: Cell<i64> = const { Cell::new(0) };
 }
 
 // SAFETY: every call is the system allocator's, with the same arguments.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         ALLOCATIONS.set(ALLOCATIONS.get() + 1);
+        LIVE_BYTES.set(LIVE_BYTES.get() + layout.size() as i64);
         // SAFETY: the caller keeps the contract of this method, which is that one's.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        LIVE_BYTES.set(LIVE_BYTES.get() - layout.size() as i64);
         // SAFETY: as above.
         unsafe { System.dealloc(pointer, layout) }
     }
@@ -81,4 +85,24 @@ fn a_million_tasks_allocate_no_more_than_a_thousand() {
     assert_eq!(graph.ended().map(|ended| ended.node), Some(kernel));
     let left = graph.statistics();
     assert_eq!((left.nodes, left.edges), (0, 0));
+}
+
+/// Those that fail before the nodes that they come after have ended are mentioned in the records of data meanwhile.
+#[test]
+fn failures_leave_no_memory() {
+    let mut graph = Graph::new(Options::default()).unwrap();
+    let uses = [Access::new(graph.data(8), Mode::Write)];
+    let mut fail = || {
+        let nodes =
+            [(); 3].map(|()| graph.append_using(&Spec { kind: Kind::Kernel, ..Spec::default() }, &uses).unwrap());
+        assert_eq!(graph.next(Runner::Device).map(|ready| ready.node), Some(nodes[0]));
+        let at = graph.launched(nodes[0]).unwrap().at.unwrap();
+        graph.failed(nodes[0], Cause(NonZeroU32::MIN)).unwrap();
+        graph.complete(at.lane, at.value).unwrap();
+        assert_eq!(std::iter::from_fn(|| graph.ended()).count(), 3);
+    };
+    (0..1000).for_each(|_| fail());
+    let before = LIVE_BYTES.get();
+    (0..if cfg!(miri) { 100 } else { 3000 }).for_each(|_| fail());
+    assert_eq!(LIVE_BYTES.get() - before, 0);
 }

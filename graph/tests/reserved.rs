@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU32;
 
-use overtake_graph::{Cause, Graph, Kind, NodeId, Options, Order, Priority, Runner, Spec, Stage};
+use overtake_graph::{Access, Cause, Graph, Kind, Mode, NodeId, Options, Order, Priority, Runner, Spec, Stage};
 
 const KERNEL: Spec<'static> =
     Spec { kind: Kind::Kernel, priority: Priority::LOWEST, name: "", after: &[], references: 0, device: 0 };
@@ -53,9 +53,16 @@ fn a_reserved_node_fails_with_its_cause_and_those_behind_it() {
 
 #[test]
 fn half_of_the_graph_stays_free_of_them() {
-    let mut graph = Graph::new(Options { nodes_max: 8, edges_max: 8, ..Options::default() }).unwrap();
-    let reserved: Vec<NodeId> = std::iter::from_fn(|| graph.reserve()).collect();
-    assert_eq!(reserved.len(), 4);
+    let reserve = |nodes_max, edges_max| {
+        let mut graph = Graph::new(Options { nodes_max, edges_max, ..Options::default() }).unwrap();
+        let reserved: Vec<NodeId> = std::iter::from_fn(|| graph.reserve()).collect();
+        assert_eq!(reserved.len(), 4);
+        (graph, reserved)
+    };
+    // Half of its nodes, and half of its edges.
+    reserve(8, 100);
+    reserve(100, 8);
+    let (mut graph, reserved) = reserve(8, 8);
     let others = (0..8).map_while(|_| graph.append(&KERNEL).ok()).count();
     assert_eq!((others, graph.statistics().nodes), (4, 4));
     // Each has room for its edge.
@@ -67,4 +74,29 @@ fn half_of_the_graph_stays_free_of_them() {
     assert_eq!(graph.stage(reserved[1]), Stage::Waiting);
     let physx = Options { order: Order::PhysX, ..Options::default() };
     assert!(Graph::new(physx).unwrap().reserve().is_none());
+}
+
+/// The search for redundant dependencies goes by the order in which nodes were described.
+#[test]
+fn a_reserved_node_is_made_when_it_is_described() {
+    let mut graph = graph();
+    let [one, other] = [(); 2].map(|()| graph.data(8));
+    let reserved = graph.reserve().unwrap();
+    graph.append_reserved(reserved, &KERNEL, None);
+    let last = Spec { after: &[reserved], ..KERNEL };
+    let last = graph.append_using(&last, &[Access::new(other, Mode::Write)]).unwrap();
+    assert_eq!(graph.next(Runner::Device).map(|ready| ready.node), Some(reserved));
+    graph.launched(reserved).unwrap();
+    // A node after it ends early, by another failure: the reserved one is mentioned in its place by the data.
+    let fails = graph.append(&Spec { kind: Kind::Host, ..KERNEL }).unwrap();
+    let early = Spec { after: &[reserved, fails], ..KERNEL };
+    graph.append_using(&early, &[Access::new(one, Mode::Write)]).unwrap();
+    assert_eq!(graph.next(Runner::Host).map(|ready| ready.node), Some(fails));
+    graph.failed(fails, Cause(NonZeroU32::MIN)).unwrap();
+    assert_eq!(std::iter::from_fn(|| graph.ended()).count(), 2);
+    let reads = [one, other].map(|data| Access::new(data, Mode::Read));
+    let both = graph.append_using(&KERNEL, &reads).unwrap();
+    let mut before = Vec::new();
+    graph.predecessors(both, |node| before.push(node));
+    assert_eq!(before, [last], "it comes after the reserved one by itself");
 }

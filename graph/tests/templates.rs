@@ -212,7 +212,7 @@ fn a_replay_that_is_refused_changes_nothing() {
     let told = graph.replay(&pair, &urgent, &mut nodes).unwrap_err();
     assert_eq!(told.to_string(), "task \"one\" has priority 9, and there are 1 to 8");
     graph.replay(&pair, &Replay::default(), &mut nodes).unwrap();
-    let after = [nodes[1]; 3];
+    let after = [nodes[1]; 2];
     let replay = Replay { after: &after, ..Replay::default() };
     assert_eq!(graph.replay(&pair, &replay, &mut Vec::new()), Err(Refused::WouldBlock), "an edge too many");
     graph.replay(&pair, &Replay { after: &after[..1], ..replay }, &mut Vec::new()).unwrap();
@@ -226,6 +226,17 @@ fn a_replay_that_is_refused_changes_nothing() {
 }
 
 #[test]
+fn the_first_of_the_most_urgent_steps_is_named_where_there_is_no_such_priority() {
+    let mut template = Template::new();
+    for (level, name) in [(1, "one"), (9, "two"), (9, "three"), (2, "four")] {
+        template.add(Kind::Host, Priority::new(level).unwrap(), name, &[]).unwrap();
+    }
+    let mut graph = Graph::new(Options::default()).unwrap();
+    let told = graph.replay(&template, &Replay::default(), &mut Vec::new()).unwrap_err();
+    assert_eq!(told.to_string(), "task \"two\" has priority 9, and there are 1 to 8");
+}
+
+#[test]
 fn a_step_comes_after_steps_that_are_there() {
     let mut template = Template::new();
     let told = template.add(Kind::Kernel, Priority::LOWEST, "early", &[0]).unwrap_err().to_string();
@@ -233,6 +244,7 @@ fn a_step_comes_after_steps_that_are_there() {
     assert!(template.is_empty() && template.last().next().is_none());
     template.add(Kind::Host, Priority::LOWEST, "", &[]).unwrap();
     template.add(Kind::Light, priority(4), "", &[0, 0]).unwrap();
+    assert!(!template.is_empty());
     assert_eq!((template.len(), template.last().collect::<Vec<_>>()), (2, vec![1]));
     let planned: Vec<Planned> = template.nodes().collect();
     let host = Planned { kind: Kind::Host, priority: Priority::LOWEST, is_wanted: true };

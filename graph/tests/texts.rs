@@ -59,6 +59,19 @@ fn a_repetition_of_nothing_and_of_no_times_is_none() {
     assert_eq!(Program::parse("repeat 0 { (a) (b) } (c)").unwrap().computations.len(), 1);
     assert_eq!(Program::parse("repeat 1000000000 { } (c)").unwrap().computations.len(), 1);
     assert_eq!(Program::parse("").unwrap(), Program::default());
+    assert_eq!(plan("", "", 1), Plan::default());
+}
+
+#[test]
+fn blocks_behind_each_other_are_not_in_each_other() {
+    assert_eq!(Program::parse(&"repeat 1 { (a) } ".repeat(40)).unwrap().computations.len(), 40);
+}
+
+#[test]
+fn sizes_have_units() {
+    let program = Program::parse("size 3M x=2G y=5K z=1073741823G (w, x, y, z)").unwrap();
+    let bytes: Vec<u64> = program.arrays.iter().map(|array| array.bytes).collect();
+    assert_eq!(bytes, [3 << 20, 2 << 30, 5 << 10, (1 << 60) - (1 << 30)]);
 }
 
 #[test]
@@ -82,6 +95,7 @@ fn every_fault_has_its_line_and_its_cure() {
         ("size", 1, "a number is missing: write size BYTES"),
         ("size a=", 1, "a number is missing"),
         ("size 99999999999999G", 1, "a number is missing"),
+        ("size 1073741824G", 1, "a number is missing"),
         ("!", 1, "a name is missing"),
         ("(a, (b)", 1, "a name is missing"),
         ("repeat 1000 { repeat 1001 { (a) } }", 1, "more than 1000000 computations"),
@@ -113,6 +127,10 @@ fn plans_that_cannot_be_are_told() {
     assert!(fault("", 0).contains("0 devices are not between 1 and 63"));
     assert!(fault("", 64).contains("64 devices"));
     assert!(fault("minmax-transfer-time", 1).contains("needs bandwidths"));
+    let mut beyond = Program::parse("up(a)").unwrap();
+    beyond.computations[0].arguments[0].range = 0..2;
+    let fault = beyond.plan(&Policies::default(), 1).unwrap_err().message;
+    assert!(fault.starts_with("task \"up\" is refused: it uses bytes beyond"), "{fault}");
 }
 
 /// Bytes go where they are not, once: two readers on one device share a transfer.
@@ -129,6 +147,27 @@ fn transfers_bring_the_bytes_that_are_missing() {
     assert_eq!(transfers[5], [moved(0, 4..8, HOST, on(0))]);
     let totals = plan.totals;
     assert_eq!((totals.to_devices_bytes, totals.to_host_bytes, totals.between_devices_bytes), (20, 8, 0));
+}
+
+#[test]
+fn bytes_of_an_array_come_from_all_memories_that_have_some() {
+    let plan = plan("size 8 (a[0..4])(a const)", "round-robin multigpu-early-disjoint", 2);
+    let moved = |range, from| Moved { array: 0, range, from, to: on(1) };
+    assert_eq!(plan.steps[1].transfers, [moved(0..4, on(0)), moved(4..8, HOST)]);
+}
+
+/// More parts than are kept apart without a look at which are alike.
+#[test]
+fn each_byte_is_moved_once_however_many_parts_there_are() {
+    let bytes: String = (0..400).step_by(2).map(|byte| format!("(a[{byte}..{}])", byte + 1)).collect();
+    let plan = plan(&format!("size 400 {bytes} (a const)"), "single-gpu", 1);
+    assert_eq!((plan.totals.to_devices_bytes, plan.steps[200].transfers.len()), (400, 200));
+}
+
+#[test]
+fn a_device_has_as_many_bytes_as_its_ranges() {
+    let plan = plan("size 8 (b)(a[6..8])(b, a[6..8])", "", 2);
+    assert_eq!(plan.steps.iter().map(|step| step.at).collect::<Vec<_>>(), [on(0), on(1), on(0)]);
 }
 
 #[test]

@@ -3,8 +3,6 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use terms::Priorities;
-
 use super::fault::Fault;
 use super::policies::Policies;
 use super::program::{Argument, Computation, Program};
@@ -58,9 +56,8 @@ impl Program {
             return Err(no_line(message));
         }
         let room = u32::try_from(self.computations.len() + 1).unwrap_or(u32::MAX - 1);
-        let priorities = Priorities::new(Priorities::MAX).expect("the most that there may be");
         let inference = policies.inference();
-        let options = Options { inference, priorities, nodes_max: room, edges_max: u32::MAX - 1, ..Options::default() };
+        let options = Options { inference, nodes_max: room, edges_max: u32::MAX - 1, ..Options::default() };
         let mut graph = Graph::new(options).map_err(|refused| no_line(refused.to_string()))?;
         let start = |array: &super::program::Array| Spans::new(array.bytes, Locations::only(Location::Host));
         let mut device = Selector::new(selection, devices);
@@ -114,8 +111,7 @@ impl Planner<'_> {
             mode: argument.mode,
         };
         let accesses: Vec<Access> = computation.arguments.iter().map(access).collect();
-        let Computation { label, priority, .. } = computation;
-        let spec = Spec { kind: Kind::Light, name: label, priority: *priority, ..Spec::default() };
+        let spec = Spec { kind: Kind::Light, name: &computation.label, ..Spec::default() };
         let node = self.graph.append_using(&spec, &accesses).map_err(|refused| refused.to_string())?;
         let mut parents = Vec::new();
         self.graph.predecessors(node, |before| parents.extend(self.numbers.get(&before)));

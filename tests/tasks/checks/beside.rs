@@ -1,6 +1,6 @@
 //! Tasks that are submitted while another thread, or a task, takes steps: they are left to it.
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use overtake::Priority;
@@ -116,6 +116,46 @@ pub fn a_task_behind_a_failure_is_not_run(rig: &Rig) -> Outcome {
         _ => "ends otherwise",
     };
     same("ends of those behind", &ends[1..].iter().map(fails).collect(), &vec!["fails", "is not run", "is not run"])
+}
+
+/// As above, where the failure has left the graph before the task is taken: a function leaves a task behind itself
+/// while a launch has the turn, and fails then.
+pub fn a_task_behind_an_ended_failure_is_not_run(rig: &Rig) -> Outcome {
+    let bed = bed::open(rig)?;
+    let (runs, has_begun): (Arc<AtomicU32>, Arc<AtomicBool>) = Default::default();
+    let [bad, left] = [(); 2].map(|()| Handles::default());
+    let (tasks, driver, count) = (bed.tasks.clone(), Arc::clone(rig.shared_driver()), Arc::clone(&runs));
+    let (own, its, is_launching) = (Arc::clone(&bad), Arc::clone(&left), Arc::clone(&has_begun));
+    let function = bed.tasks.host("bad", move || {
+        driver.host().wait_until(None, &mut || is_launching.load(Ordering::Acquire));
+        let own = own.lock().unwrap_or_else(PoisonError::into_inner).remove(0);
+        // The first finds no number in store.
+        for _ in 0..2 {
+            let count = Arc::clone(&count);
+            let behind = tasks.kernel("behind", move |_: &mut Lane<'_>| {
+                count.fetch_add(1, Ordering::AcqRel);
+                Ok(More::Done)
+            });
+            its.lock().unwrap_or_else(PoisonError::into_inner).push(behind.after(&own).submit()?);
+        }
+        Err("no such file".into())
+    });
+    let function = function.submit()?;
+    bad.lock().unwrap_or_else(PoisonError::into_inner).push(function.clone());
+    let (driver, failing) = (Arc::clone(rig.shared_driver()), function.clone());
+    let launch = bed.tasks.kernel("outer", move |_: &mut Lane<'_>| {
+        has_begun.store(true, Ordering::Release);
+        driver.host().wait_until(None, &mut || failing.is_done());
+        Ok(More::Done)
+    });
+    launch.submit()?.wait()?;
+    let ends: Vec<_> = left.lock().unwrap_or_else(PoisonError::into_inner).iter().map(Handle::wait).collect();
+    let is_not_run = |end: &Result<(), Error>| match end {
+        Err(Error::NotRun { fault, .. }) => fault.task.contains("bad"),
+        _ => false,
+    };
+    same("ends of those behind", &ends.iter().map(is_not_run).collect(), &vec![true, true])?;
+    same("runs", &runs.load(Ordering::Acquire), &0)
 }
 
 /// Each thread has a chain, and its tasks run in order.

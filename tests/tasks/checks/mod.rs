@@ -30,7 +30,8 @@ macro_rules! checks {
 
 /// The noun and the property, such as `chains::bytes`, and the check.
 pub const ALL: &[(&str, Check)] = checks! {
-    beside: a_task_behind_a_failure_is_not_run tasks_are_left_in_order the_urgent_of_them_go_first threads_have_chains;
+    beside: a_task_behind_a_failure_is_not_run a_task_behind_an_ended_failure_is_not_run tasks_are_left_in_order
+        the_urgent_of_them_go_first threads_have_chains;
     captures: left_open ended beside;
     chains: bytes bounded many turns;
     children: of_a_fork exit_in_the_middle;

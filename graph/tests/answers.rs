@@ -1,0 +1,63 @@
+//! Answers about nodes that are ready, that have ended, or whose priority has changed.
+
+use overtake_graph::{Graph, Kind, NodeId, Options, Order, Priority, Runner, Spec};
+
+const KERNEL: Spec<'static> =
+    Spec { kind: Kind::Kernel, priority: Priority::LOWEST, name: "", after: &[], references: 0, device: 0 };
+
+fn graph() -> Graph {
+    Graph::new(Options::default()).unwrap()
+}
+
+fn next(graph: &mut Graph, runner: Runner) -> Option<NodeId> {
+    graph.next(runner).map(|ready| ready.node)
+}
+
+#[test]
+fn a_function_is_there_from_when_it_is_ready_until_it_is_handed_out() {
+    for (kind, runner) in [(Kind::Host, Runner::Host), (Kind::Light, Runner::Light)] {
+        let mut graph = graph();
+        let answers = |graph: &Graph| [graph.has_host_function(), graph.has_light_function()];
+        let function = graph.append(&Spec { kind, references: 1, ..KERNEL }).unwrap();
+        assert_eq!(answers(&graph), [false, false]);
+        graph.release(function).unwrap();
+        assert_eq!(answers(&graph), [kind == Kind::Host, kind == Kind::Light]);
+        assert_eq!(next(&mut graph, runner), Some(function));
+        assert_eq!(answers(&graph), [false, false]);
+    }
+}
+
+/// An answer of no would leave a ready node unlaunched.
+#[test]
+fn a_node_of_the_device_may_be_there_until_no_more_is_found() {
+    let mut graph = graph();
+    assert!(!graph.has_device_node());
+    let kernel = graph.append(&KERNEL).unwrap();
+    assert!(graph.has_device_node());
+    graph.begin_group();
+    assert!(!graph.has_device_node(), "a group is open");
+    graph.end_group();
+    assert_eq!(next(&mut graph, Runner::Device), Some(kernel));
+    graph.launched(kernel).unwrap();
+    assert!(graph.has_device_node(), "its round has not ended");
+    assert!(next(&mut graph, Runner::Device).is_none() && !graph.has_device_node());
+    let physx = Graph::new(Options { order: Order::PhysX, ..Options::default() }).unwrap();
+    assert!(physx.has_device_node(), "only a pass tells");
+}
+
+#[test]
+fn an_end_and_a_change_of_priority_are_there_until_they_are_told() {
+    let mut graph = graph();
+    let kernel = graph.append(&KERNEL).unwrap();
+    assert_eq!(next(&mut graph, Runner::Device), Some(kernel));
+    let at = graph.launched(kernel).unwrap().at.unwrap();
+    assert!(!graph.has_inherited() && !graph.has_ended());
+    graph.set_priority(kernel, Priority::new(8).unwrap()).unwrap();
+    assert!(graph.has_inherited());
+    graph.inherited(|_, _| ());
+    assert!(!graph.has_inherited());
+    graph.complete(at.lane, at.value).unwrap();
+    assert!(graph.has_ended());
+    assert_eq!(graph.ended().map(|ended| ended.node), Some(kernel));
+    assert!(!graph.has_ended());
+}
