@@ -46,6 +46,8 @@ pub(crate) struct Known<'a> {
     pub(crate) is_together: Option<bool>,
     /// Whether both sides lie within their allocations.
     pub(crate) is_within: Option<bool>,
+    /// Whether no urgent copy has gone for a while on its engine.
+    pub(crate) is_calm: Option<bool>,
     /// The last plan, and the reason why it failed.
     pub(crate) setback: Option<(Plan, Setback)>,
 }
@@ -73,6 +75,7 @@ impl<'a> Known<'a> {
             is_served: false,
             is_together: matches!(cargo, Cargo::One(_)).then_some(true),
             is_within: None,
+            is_calm: None,
             setback: None,
         }
     }
@@ -101,6 +104,8 @@ pub(crate) enum Question {
     Together,
     /// `is_within`, from the driver.
     Bounds,
+    /// `is_calm`, from the engine.
+    Calm,
 }
 
 /// The reason why a plan failed. No part of the copy is on its way then.

@@ -29,6 +29,7 @@
 //! | a gated copy | goes |
 //! |---|---|
 //! | of `kernel_bytes_min` and `guard_bytes_min`, if the kernel can | by kernel, yielding; guarded if that is set |
+//! | the same, of `calm_bytes_max` at most and on a calm engine | natively, at full speed |
 //! | while there are channels | in chunks through a channel |
 //! | that is left | natively, with a word behind it that lets other streams have their turn |
 //!
@@ -172,12 +173,25 @@ fn decide_placed(known: &Known<'_>, placement: Placement, company: Company) -> D
         Some(reason) => Plan::Native(reason),
         None => plan_among(known, &placement, company),
     };
+    if may_be_calm(known, plan) {
+        match known.is_calm {
+            None => return Ask(Question::Calm),
+            Some(true) => return natively(Reason::Calm),
+            Some(false) => {}
+        }
+    }
     match (plan, known.is_within) {
         (Plan::Native(_) | Plan::Urgent, _) | (_, Some(true)) => Go(plan),
         (_, None) => Ask(Question::Bounds),
         // Only the driver can tell its fault.
         (_, Some(false)) => natively(Reason::Unknown),
     }
+}
+
+/// Whether the copy goes natively if its engine is calm: it is bulk that no other copy yields to.
+fn may_be_calm(known: &Known<'_>, plan: Plan) -> bool {
+    let fits = known.options.calm.bytes_max.is_some_and(|bytes_max| known.cargo.bytes() <= bytes_max);
+    fits && plan == Plan::Kernel { raises: false } && !known.is_served
 }
 
 fn has_failed(known: &Known<'_>) -> bool {

@@ -39,6 +39,8 @@ pub enum Reason {
     Unguarded,
     /// The kernel of the copy service cannot make it.
     Unserved,
+    /// It would go by kernel, and no urgent copy has gone for a while.
+    Calm,
     /// It would have been staged, and no slot, no thread or no page was to be had.
     Unstaged,
     /// The layer does not know its stream, or no setting gives it a priority.
@@ -49,7 +51,7 @@ pub enum Reason {
 
 impl Reason {
     /// All reasons.
-    pub const ALL: [Reason; 21] = [
+    pub const ALL: [Reason; 22] = [
         Reason::Disabled,
         Reason::StoodDown,
         Reason::Capturing,
@@ -68,6 +70,7 @@ impl Reason {
         Reason::Unready,
         Reason::Unguarded,
         Reason::Unserved,
+        Reason::Calm,
         Reason::Unstaged,
         Reason::LeftAlone,
         Reason::Misshapen,
@@ -95,6 +98,7 @@ impl Reason {
             Reason::Unready => "unready channel",
             Reason::Unguarded => "no guard free",
             Reason::Unserved => "no copy service",
+            Reason::Calm => "calm",
             Reason::Unstaged => "not staged",
             Reason::LeftAlone => "left alone",
             Reason::Misshapen => "misshapen",

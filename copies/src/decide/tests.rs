@@ -17,6 +17,8 @@ use crate::request::Request;
 
 #[cfg(test)]
 mod away;
+#[cfg(test)]
+mod calm;
 
 const MIB: u64 = 1 << 20;
 
@@ -271,6 +273,7 @@ struct World {
     placement: Placement,
     is_captured: bool,
     is_within: bool,
+    is_calm: bool,
 }
 
 impl World {
@@ -288,6 +291,7 @@ impl World {
             placement: Some(self.placement),
             is_captured: Some(self.is_captured),
             is_within: Some(self.is_within),
+            is_calm: Some(self.is_calm),
             ..known(&self.options, &self.request)
         }
     }
@@ -295,7 +299,7 @@ impl World {
     /// The copy with no fact known.
     fn asked(&self) -> Known<'_> {
         let (company, depends, placement, is_captured, is_within) = (None, None, None, None, None);
-        Known { company, depends, placement, is_captured, is_within, ..self.known() }
+        Known { company, depends, placement, is_captured, is_within, is_calm: None, ..self.known() }
     }
 
     fn answer(&self, question: Question, known: &mut Known<'_>) {
@@ -307,6 +311,7 @@ impl World {
             Question::Capture => known.is_captured = truth.is_captured,
             Question::Together => known.is_together = truth.is_together,
             Question::Bounds => known.is_within = truth.is_within,
+            Question::Calm => known.is_calm = truth.is_calm,
         }
     }
 
@@ -339,13 +344,15 @@ fn options() -> impl Strategy<Value = Options> {
     let urgent = prop::sample::select(vec![UrgentTransport::Engine, UrgentTransport::Kernel]);
     let emulation = prop::sample::select(Kind::ALL.to_vec());
     let guard = prop::sample::select(vec![None, Some(MIB)]);
-    (prop::bool::weighted(0.9), transport, urgent, emulation, guard, any::<bool>()).prop_map(
-        |(enabled, transport, urgent_transport, emulation, guard_bytes_min, channels)| Options {
+    let switches = (prop::bool::weighted(0.9), any::<bool>());
+    (switches, transport, urgent, emulation, guard.clone(), guard).prop_map(
+        |((enabled, channels), transport, urgent_transport, emulation, guard_bytes_min, calm)| Options {
             enabled,
             transport,
             urgent_transport,
             emulation,
             guard_bytes_min,
+            calm: calm::up_to(calm),
             channels,
             ..Options::default()
         },
@@ -362,8 +369,9 @@ fn worlds() -> impl Strategy<Value = World> {
     let likely = prop::bool::weighted;
     let ready = prop_oneof![Just(None), any::<bool>().prop_map(Some)];
     let facts = (likely(0.2), likely(0.2), any::<bool>(), likely(0.3), likely(0.3), likely(0.8), ready);
-    (options(), bytes, any::<bool>(), placement, levels, facts).prop_map(
-        |(options, bytes, is_named, (direction, kind, is_seen), levels, facts)| {
+    let flags = (any::<bool>(), any::<bool>());
+    (options(), bytes, flags, placement, levels, facts).prop_map(
+        |(options, bytes, (is_named, is_calm), (direction, kind, is_seen), levels, facts)| {
             let (is_blocking, is_passive, is_kernel_there, depends, is_captured, is_within, is_ready) = facts;
             let priority = at(levels.0);
             World {
@@ -379,6 +387,7 @@ fn worlds() -> impl Strategy<Value = World> {
                 placement: Placement { direction, kind, seen_by_device: is_seen.then_some(DevicePtr(0x9000)) },
                 is_captured,
                 is_within,
+                is_calm,
             }
         },
     )
@@ -400,7 +409,7 @@ proptest! {
             prop_assert_eq!(plan, Plan::Urgent);
             prop_assert_eq!(plan, plan_of(&supposed.known()));
         }
-        prop_assert!(questions.len() <= 5 && questions.first().is_none_or(|first| *first == Question::Company));
+        prop_assert!(questions.len() <= 6 && questions.first().is_none_or(|first| *first == Question::Company));
     }
 
     /// If the supposed facts are wrong, the driver still gets the program's call: an early decision is always the

@@ -3,6 +3,7 @@
 
 mod ahead;
 mod burst;
+mod calm;
 mod census;
 mod counters;
 mod crowd;
@@ -27,6 +28,7 @@ pub(crate) use ahead::{Ahead, Dependency};
 pub(crate) use burst::Burst;
 #[cfg(test)]
 pub(crate) use burst::CAREFUL_COPIES;
+pub(crate) use calm::Calm;
 pub(crate) use census::Census;
 pub(crate) use counters::Counters;
 pub(crate) use crowd::Crowd;
@@ -46,6 +48,7 @@ pub(crate) struct Records {
     pub(crate) standing: Standing,
     pub(crate) counters: Counters,
     pub(crate) trace: Trace,
+    pub(crate) calm: Calm,
     pub(crate) crowd: Crowd,
     /// Copies on their way to the watcher; `None` while there is no watcher.
     flights: Mutex<Option<Vec<Flight>>>,
@@ -57,8 +60,8 @@ pub(crate) struct Records {
 impl Records {
     pub(crate) fn new(tickets: Tickets, standing: Standing, counters: Counters, trace: Trace) -> Records {
         let (flights, bursts, bell) = (Mutex::default(), Mutex::default(), Bell::default());
-        let crowd = Crowd::new(kernel_queues());
-        Records { tickets, standing, counters, trace, crowd, flights, bursts, bell }
+        let (calm, crowd) = (Calm::default(), Crowd::new(kernel_queues()));
+        Records { tickets, standing, counters, trace, calm, crowd, flights, bursts, bell }
     }
 
     /// The watcher has started: copies may be handed over.

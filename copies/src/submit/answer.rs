@@ -1,5 +1,6 @@
 //! Answers to the questions of a decision: from the streams, and from the driver.
 
+use hal::Stream;
 use terms::Direction;
 
 use crate::decide::{Company, Question};
@@ -52,6 +53,7 @@ impl Placed<'_> {
                 (self.known.placement, self.pieces) = (Some(placement), pieces);
             }
             Question::Bounds => self.known.is_within = Some(self.lies_within()),
+            Question::Calm => self.known.is_calm = Some(self.is_calm()),
         }
     }
 
@@ -89,6 +91,15 @@ impl Placed<'_> {
         let is_excluded = self.asked.native.is_some_and(Native::no_captures);
         let is_captured = !is_excluded && self.asked.inner().is_capturing(self.asked.stream.stream);
         self.known.is_captured = Some(is_captured);
+    }
+
+    /// Whether no urgent copy has gone for a while on the copy's engine. The legacy stream counts as busy: no word gives
+    /// others their turn behind its copies.
+    fn is_calm(&self) -> bool {
+        let (inner, stream) = (self.asked.inner(), self.asked.stream.stream);
+        let Some(direction) = self.known_direction().filter(|_| stream != Stream::LEGACY) else { return false };
+        let lasts = || inner.records.calm.lasts(direction, inner.driver.host().now());
+        !inner.engine(direction).bank.is_raised() && lasts() >= inner.options.calm.after
     }
 
     /// Whether both sides lie within their allocations. A batch that leaves them has no placement ([`combine`]).

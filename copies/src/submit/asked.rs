@@ -198,7 +198,11 @@ impl Planned<'_> {
 
     /// Whether a word behind it would let other streams have their turn in a hardware queue.
     pub(super) fn gives_way(&self) -> bool {
-        matches!(self.plan, Plan::Native(Reason::Unchannelled | Reason::Unguarded))
+        match self.plan {
+            Plan::Native(Reason::Unchannelled | Reason::Unguarded) => true,
+            Plan::Native(Reason::Calm) => self.asked.stream.ends_run(self.asked.cargo.bytes()),
+            _ => false,
+        }
     }
 
     /// A shape of the cargo, with the host side's address for the device.

@@ -14,7 +14,7 @@ use options::Options;
 /// An engine, and the copies on their way there.
 pub(super) struct EngineWatch {
     /// Its index in every list of engines.
-    index: usize,
+    pub(super) index: usize,
     pub(super) bank: Arc<Bank>,
     pub(super) flights: Vec<Flight>,
     pub(super) completed: u64,
@@ -43,6 +43,11 @@ impl EngineWatch {
             shares: waiting.map(|level| (level, Share::new(options.share, now), false)).collect(),
             grace: Nanos::from_us(25) + options.blocking_max + options.blocking_max,
         }
+    }
+
+    /// Whether an urgent copy is on its way here.
+    pub(super) fn is_urgent(&self) -> bool {
+        self.bank.is_raised() || self.flights.iter().any(|flight| flight.raise.is_urgent())
     }
 
     /// The time until the urgent copies here are complete. `in_bursts` is that of the copies without tickets, by

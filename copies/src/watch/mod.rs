@@ -64,6 +64,7 @@ struct Watcher<'a> {
 impl<'a> Watcher<'a> {
     fn new(records: &'a Records, host: &'a dyn Host, options: &Options) -> Watcher<'a> {
         let now = host.now();
+        (0..Direction::COUNT).for_each(|engine| records.calm.end(engine, now));
         Watcher {
             records,
             host,
@@ -132,7 +133,8 @@ impl<'a> Watcher<'a> {
     fn look(&mut self) {
         let now = self.host.now();
         self.looked_at = now;
-        if self.flights().any(|flight| flight.raise.is_urgent()) || self.is_raised() {
+        for engine in self.engines.iter().filter(|engine| engine.is_urgent()) {
+            self.records.calm.end(engine.index, now);
             self.urgent_at = now;
         }
         self.note_readiness(now);

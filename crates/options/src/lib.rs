@@ -16,7 +16,9 @@ pub mod variables;
 mod words;
 mod workers;
 
-pub use settings::{Automatic, DemandOptions, GuardOptions, Options, PathOptions, Transport, UrgentTransport};
+pub use settings::{
+    Automatic, CalmOptions, DemandOptions, GuardOptions, Options, PathOptions, Transport, UrgentTransport,
+};
 pub use source::{OptionError, syntax, unreadable};
 pub use tunable::Tunable;
 pub use words::size;

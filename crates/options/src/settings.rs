@@ -155,6 +155,21 @@ impl Default for GuardOptions {
     }
 }
 
+/// The bulk that goes natively while no urgent copy has gone for a while.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CalmOptions {
+    /// The time without an urgent copy on an engine after which it counts as calm.
+    pub after: Nanos,
+    /// Larger copies go by kernel then too: the next urgent copy waits for the one that runs. `None`: all do.
+    pub bytes_max: Option<u64>,
+}
+
+impl Default for CalmOptions {
+    fn default() -> CalmOptions {
+        CalmOptions { after: Nanos::from_ms(1_000), bytes_max: None }
+    }
+}
+
 /// All settings.
 ///
 /// # Example
@@ -218,6 +233,8 @@ pub struct Options {
     pub guard_bytes_min: Option<u64>,
     /// Unused without `guard_bytes_min`.
     pub guard: GuardOptions,
+    /// The bulk that need not go by kernel, because no copy seems to be in a hurry.
+    pub calm: CalmOptions,
     /// Whether large pageable copies go through pinned slots that several threads fill or empty. Off: the driver copies
     /// them with one thread.
     pub staging: bool,
@@ -313,6 +330,7 @@ impl Default for Options {
             trace: false,
             guard_bytes_min: None,
             guard: GuardOptions::default(),
+            calm: CalmOptions::default(),
             watchdog: true,
             in_stream_brackets: false,
             counters_from: 0,

@@ -277,6 +277,16 @@ pub const TUNABLES: &[Tunable] = &[
         "the number of streams with guarded copies at once; copies of others go natively",
     ),
     option(
+        "calm_after_us",
+        Kind::Span(|o| &mut o.calm.after),
+        "the time without an urgent copy after which bulk by kernel goes natively instead",
+    ),
+    option(
+        "calm_bytes_max",
+        Kind::SizeOrOff(|o| &mut o.calm.bytes_max),
+        "the largest bulk copy that goes natively then, and that an urgent one may wait for; off leaves all to the kernel",
+    ),
+    option(
         "bulk_share",
         Kind::Fraction(|o| &mut o.share.share),
         "the share of time that bulk gets under endless urgent copies",

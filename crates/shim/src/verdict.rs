@@ -123,6 +123,7 @@ fn cause(reason: Reason) -> Cause {
         Reason::Inlined => Cause::Harmless("small enough for the driver to carry in its commands"),
         Reason::OnDevice | Reason::BetweenDevices => Cause::Harmless("left to the driver: no host memory takes part"),
         Reason::LeftAlone => Cause::Harmless("left alone by a rule, or in a stream that is not known here"),
+        Reason::Calm => Cause::Harmless("no urgent copy had gone for a while"),
         Reason::Asked => Cause::Harmless("transport = native asks for it"),
         Reason::Disabled => Cause::Harmless("overtake is switched off"),
         Reason::StoodDown => obstacle(

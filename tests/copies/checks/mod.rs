@@ -4,6 +4,7 @@ mod across;
 pub mod bounds;
 mod buffers;
 pub mod bytes;
+mod calm;
 mod captures;
 mod company;
 mod contexts;
@@ -59,6 +60,7 @@ const PLAIN: &[Case] = cases! { false,
     bounds: beyond_device_memory;
     buffers: both_ways dropped forgotten refused;
     bytes: eight_priorities many_threads;
+    calm: ends_with_an_urgent_copy;
     captures: modes_are_kept;
     company: not_the_other_engine not_its_own_stream opens_beside_frees;
     contexts: guards_nest each_thread_enters given_back_by_kind layer_in_its_own;
@@ -85,6 +87,7 @@ const MODEL_ONLY: &[Case] = cases! { true,
     words: up_while_pending doubt_and_care down_while_not_ready up_when_it_becomes_ready
         readiness_of_streams_is_independent up_where_readiness_is_stated down_where_unreadiness_is_stated;
     requests: tickets_serve_several;
+    calm: is_a_short_wait;
     guard: behind_a_copy_that_is_made;
     sizes: directed random;
     service: bulk_yields urgent_overtakes;

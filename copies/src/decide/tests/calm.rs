@@ -1,0 +1,44 @@
+//! Bulk on a calm engine.
+
+use options::CalmOptions;
+
+use super::*;
+
+/// The options of a calm that has room for so many bytes.
+pub(super) fn up_to(bytes_max: Option<u64>) -> CalmOptions {
+    CalmOptions { bytes_max, ..CalmOptions::default() }
+}
+
+fn calm(o: &mut Options, k: &mut Known<'_>) {
+    (o.calm, k.is_calm) = (up_to(Some(4 * MIB)), Some(true));
+}
+
+const CALM: Plan = Plan::Native(Reason::Calm);
+const KERNEL: Plan = Plan::Kernel { raises: false };
+
+#[test]
+fn bulk_that_would_go_by_kernel_goes_natively() {
+    assert_eq!(plan(calm, 4 * MIB, 1), CALM);
+    assert_eq!(plan(|o, k| (calm(o, k), k.is_within = None).1, 4 * MIB, 1), CALM, "the driver judges its range");
+    assert_eq!(plan(|o, k| (calm(o, k), k.is_calm = Some(false)).1, 4 * MIB, 1), KERNEL);
+    assert_eq!(plan(calm, 4 * MIB + 16, 1), KERNEL, "more than an urgent copy may wait for");
+    assert_eq!(plan(|o, k| (calm(o, k), o.calm = up_to(None)).1, MIB, 1), KERNEL, "the option is off");
+}
+
+#[test]
+fn all_others_go_their_way() {
+    assert_eq!(plan(calm, 4 * MIB, 3), Plan::Kernel { raises: true }, "others yield to it");
+    assert_eq!(plan(calm, 4 * MIB, 6), Plan::Urgent);
+    assert_eq!(plan(calm, 128 << 10, 1), Plan::Engine { raises: false });
+    assert_eq!(plan(|o, k| (calm(o, k), k.is_served = true).1, MIB, 1), KERNEL, "a batch of the copy service");
+    assert_eq!(plan(|o, k| (calm(o, k), k.is_captured = Some(true)).1, MIB, 1), Plan::Native(Reason::Capturing));
+}
+
+#[test]
+fn the_engine_is_asked_only_about_copies_that_would_go_by_kernel() {
+    let (options, off, request) =
+        (Options { calm: up_to(Some(MIB)), ..Options::default() }, Options::default(), linear(MIB));
+    assert_eq!(decide(&known(&options, &request)), Ask(Question::Calm));
+    assert_eq!(decide(&known(&off, &request)), Go(KERNEL));
+    assert_eq!(decide(&Known { priority: at(6), ..known(&options, &request) }), Go(Plan::Urgent));
+}

@@ -1,0 +1,100 @@
+//! Bulk goes natively while no urgent copy has gone for a while, as far as the next urgent copy may wait for it.
+
+use std::sync::Arc;
+
+use hal::Nanos;
+use overtake::copy::{Plan, Reason};
+use overtake::options::CalmOptions;
+use overtake::{Options, Overtake, PriorityStream};
+
+use crate::bed;
+use crate::checks::guard;
+use crate::doors;
+use crate::failure::{Failure, Outcome, ensure, same};
+use crate::lane::level;
+use crate::memory::Pinned;
+use crate::place::Buffer;
+use crate::rig::Rig;
+
+const BULK_BYTES: u64 = 512 << 10;
+const URGENT_BYTES: u64 = 64 << 10;
+/// Longer than a loaded machine needs from one copy to the next.
+const AFTER: Nanos = Nanos::from_ms(400);
+const CALM: Plan = Plan::Native(Reason::Calm);
+const BY_KERNEL: Plan = Plan::Kernel { raises: false };
+
+/// A stream of bulk, one of urgent copies, and memory for both.
+struct Bed<'a> {
+    rig: &'a Rig,
+    overtake: Overtake,
+    bulk: PriorityStream,
+    urgent: PriorityStream,
+    host: Arc<Pinned>,
+    device: Buffer,
+}
+
+impl Bed<'_> {
+    fn new(rig: &Rig) -> Result<Bed<'_>, Failure> {
+        let calm = CalmOptions { after: AFTER, bytes_max: Some(2 * BULK_BYTES) };
+        let overtake = bed::open(rig, Options { calm, ..guard::options() })?;
+        let (bulk, urgent) = (overtake.adopt(rig.stream()?, level(1))?, overtake.adopt(rig.stream()?, level(3))?);
+        Ok(Bed { rig, overtake, bulk, urgent, host: rig.pinned(3 * BULK_BYTES)?, device: rig.buffer(3 * BULK_BYTES)? })
+    }
+
+    fn calm_down(&self) {
+        self.rig.driver().host().sleep(AFTER + Nanos::from_ms(20));
+    }
+
+    /// The plan of a bulk copy to the device that may still be under way.
+    fn bulk(&self, bytes: u64) -> Result<Plan, Failure> {
+        Ok(doors::htod(&self.bulk, self.device, &self.host, bytes)?.plan())
+    }
+
+    fn rest(&self) -> Outcome {
+        self.bulk.synchronize()?;
+        bed::at_rest(self.rig, &self.overtake)
+    }
+
+    fn urgent_to_device(&self) -> Outcome {
+        doors::htod(&self.urgent, self.device, &self.host, URGENT_BYTES)?;
+        Ok(self.urgent.synchronize()?)
+    }
+}
+
+/// An urgent copy ends the calm of its engine and of no other; copies that are too large yield in the calm too.
+pub fn ends_with_an_urgent_copy(rig: &Rig) -> Outcome {
+    let bed = Bed::new(rig)?;
+    same("bulk right after the opening", &bed.bulk(BULK_BYTES)?, &BY_KERNEL)?;
+    bed.calm_down();
+    same("bulk in the calm", &bed.bulk(BULK_BYTES)?, &CALM)?;
+    bed.rest()?;
+    same("bulk that is too large", &bed.bulk(3 * BULK_BYTES)?, &BY_KERNEL)?;
+    bed.rest()?;
+    doors::dtoh(&bed.urgent, &bed.host, bed.device, URGENT_BYTES)?;
+    bed.urgent.synchronize()?;
+    same("bulk after an urgent copy the other way", &bed.bulk(BULK_BYTES)?, &CALM)?;
+    bed.rest()?;
+    bed.urgent_to_device()?;
+    bed.rest()?; // its word is down
+    same("bulk after an urgent copy", &bed.bulk(BULK_BYTES)?, &BY_KERNEL)?;
+    bed.rest()?;
+    same("copies counted", &bed.overtake.statistics().native[&Reason::Calm].copies, &2)
+}
+
+/// Bulk that is queued in a calm lets an urgent copy have its turn.
+pub fn is_a_short_wait(rig: &Rig) -> Outcome {
+    let (bed, host) = (Bed::new(rig)?, rig.driver().host());
+    bed.calm_down();
+    // As much as the link moves in 1.2 ms, in one go.
+    let gate = rig.gate(bed.bulk.raw())?;
+    for _ in 0..128 {
+        same("bulk in the calm", &bed.bulk(BULK_BYTES)?, &CALM)?;
+    }
+    gate.open();
+    host.sleep(Nanos::from_us(100));
+    let began = host.now();
+    bed.urgent_to_device()?;
+    let waited = host.now().since(began);
+    ensure!(waited < Nanos::from_us(150), "{waited} behind a run of 4 MiB, which takes 80 us");
+    bed.rest()
+}
