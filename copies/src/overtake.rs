@@ -178,6 +178,16 @@ impl Overtake {
         self.inner.blocking()
     }
 
+    /// The same before the first launch of a kernel, which counts if guarded copies are under way.
+    #[doc(hidden)] // for crates/shim
+    #[must_use]
+    pub fn loading(&self) -> Blocking {
+        if self.inner.guard.as_ref().is_some_and(|guard| !guard.is_idle()) {
+            self.inner.records.counters.launched_first();
+        }
+        self.inner.blocking()
+    }
+
     /// Announces that memory is freed in stream order. Copies under way that use it are finished first.
     #[doc(hidden)] // for crates/shim
     pub fn freeing(&self, memory: DevicePtr) {

@@ -32,6 +32,7 @@ pub(crate) struct Counters {
     errors: AtomicU64,
     guarded: Class,
     guard_rescues: AtomicU64,
+    first_launches: AtomicU64,
     served: Class,
     service_launches: AtomicU64,
     stand_downs: AtomicU64,
@@ -79,6 +80,7 @@ impl Counters {
             errors: AtomicU64::new(0),
             guarded: Class::default(),
             guard_rescues: AtomicU64::new(0),
+            first_launches: AtomicU64::new(0),
             served: Class::default(),
             service_launches: AtomicU64::new(0),
             stand_downs: AtomicU64::new(0),
@@ -157,6 +159,11 @@ impl Counters {
         self.guard_rescues.fetch_add(copies, Ordering::Relaxed);
     }
 
+    /// The program launches a kernel for the first time, beside guarded copies.
+    pub(crate) fn launched_first(&self) {
+        self.first_launches.fetch_add(1, Ordering::Relaxed);
+    }
+
     /// Only the watcher calls this, so no submitting thread waits for the lock.
     pub(crate) fn completed(&self, priority: Priority, latency: Nanos) {
         let mut latencies = lock(&self.latencies);
@@ -188,6 +195,7 @@ impl Counters {
             errors: self.errors.load(Ordering::Relaxed),
             guarded: self.guarded.snapshot(),
             guard_rescues: self.guard_rescues.load(Ordering::Relaxed),
+            first_launches: self.first_launches.load(Ordering::Relaxed),
             served: self.served.snapshot(),
             service_launches: self.service_launches.load(Ordering::Relaxed),
             lost,

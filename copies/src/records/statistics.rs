@@ -69,6 +69,9 @@ pub struct Statistics {
     pub guarded: ClassSnapshot,
     /// The guarded copies that the copy engine made, because their kernel had not begun in time.
     pub guard_rescues: u64,
+    /// The kernels and graphs that the program launched for the first time while guarded copies were under way. Where
+    /// the driver loads a kernel then, the next copies of all streams wait for those.
+    pub first_launches: u64,
     /// The copies and sets that shared launches of the copy service. `kernel` counts each launch as one copy.
     pub served: ClassSnapshot,
     /// The launches of the copy service.

@@ -2,6 +2,10 @@
 //! that needs memory for that waits for everything in the context, and lets no other thread in meanwhile. If the device
 //! then waits for a copy that only the rescuer can make, the program hangs. So the layer hears of the first launch of
 //! every kernel and graph, as it hears of a load.
+//!
+//! The call itself waits for little. But all that is submitted behind it, in any stream, begins when all that was
+//! submitted before it has ended, in every stream (`reports/driver`, `first-launches`). So an urgent copy waits once for
+//! the bulk that was under way, and no order of ours can change that. A report counts such launches.
 #![allow(unsafe_code)] // the prototypes are the driver's
 #![allow(non_snake_case)]
 
@@ -10,7 +14,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use abi::types::*;
 
 use crate::hooks::Hook;
-use crate::life::blocks;
+use crate::life::loads;
 
 /// Slots for the kernels and graphs that have been launched.
 const SLOTS: usize = 1 << 14;
@@ -75,7 +79,7 @@ fn first(hook: Hook, native: impl Fn() -> CUresult, handle: usize) -> CUresult {
         hook.passed_on();
         return native();
     }
-    let result = blocks(hook, native, || ());
+    let result = loads(hook, native);
     if result == CUresult::CUDA_SUCCESS {
         KNOWN.add(handle);
     }

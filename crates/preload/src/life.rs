@@ -174,8 +174,17 @@ fn pinned(hook: Hook, native: impl Fn() -> CUresult, _layer: impl FnOnce()) -> C
 /// A call in which the driver may wait for the device and keep other threads out. The device must not wait for a copy
 /// of the layer meanwhile, so the layer takes none over during the call.
 pub fn blocks(hook: Hook, native: impl Fn() -> CUresult, _layer: impl FnOnce()) -> CUresult {
+    announced(hook, native, shim::about_to_block)
+}
+
+/// As [`blocks`], for a first launch.
+pub fn loads(hook: Hook, native: impl Fn() -> CUresult) -> CUresult {
+    announced(hook, native, shim::about_to_load)
+}
+
+fn announced(hook: Hook, native: impl Fn() -> CUresult, announce: fn() -> shim::Blocked) -> CUresult {
     hook.intercepted();
-    let stood_back = ask(shim::about_to_block);
+    let stood_back = ask(announce);
     let result = native();
     tell(|| drop(stood_back));
     result

@@ -3,8 +3,8 @@
 
 use std::sync::Arc;
 
-use copies::Priority;
 use copies::copy::{Reason, Request};
+use copies::{Overtake, Priority};
 use hal::{DevicePtr, Stream};
 
 use crate::call::Call;
@@ -123,11 +123,21 @@ fn without_layer(reason: Passed, call: &Call<'_>) -> u32 {
 /// driver meanwhile, such as freeing memory. The caller drops the returned value when that call has returned.
 #[must_use]
 pub fn about_to_block() -> Blocked {
+    announce(Overtake::blocking)
+}
+
+/// The same before the first launch of a kernel or a graph.
+#[must_use]
+pub fn about_to_load() -> Blocked {
+    announce(Overtake::loading)
+}
+
+fn announce(call: impl Fn(&Overtake) -> copies::Blocking) -> Blocked {
     if !is_open() {
         return Blocked { _here: Vec::new() };
     }
     let locals = process().map(Process::locals).unwrap_or_default();
-    Blocked { _here: locals.iter().map(|local| local.overtake.blocking()).collect() }
+    Blocked { _here: locals.iter().map(|local| call(&local.overtake)).collect() }
 }
 
 /// A call that may wait inside the driver is under way: see [`about_to_block`].

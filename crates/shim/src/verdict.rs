@@ -20,6 +20,8 @@ pub struct Facts {
     pub most_urgent: Option<Measured>,
     /// Bulk copies that the copy engine took over from a kernel.
     pub guard_rescues: u64,
+    /// Kernels that were launched for the first time beside bulk.
+    pub first_launches: u64,
     /// Times when the watchdog let waiting copies go.
     pub rescues: u64,
     /// Copies that could not be made.
@@ -222,11 +224,19 @@ fn trouble(facts: &Facts) -> impl Iterator<Item = Finding> {
         let what = format!("bulk copies that found no multiprocessor, and were made by the copy engine: {replaced}");
         curable(what, "leaving a few multiprocessors free in kernels that run long")
     });
+    let loaded = (facts.first_launches > 0).then(|| {
+        let what = format!(
+            "kernels that were launched for the first time beside bulk: {}; where the driver loads one then, the next \
+             copies of all streams wait for that bulk",
+            facts.first_launches
+        );
+        curable(what, "CUDA_MODULE_LOADING=EAGER, or a warm-up before bulk begins")
+    });
     let lost = (lost > 0).then(|| {
         let what = format!("copies that could not be made, and were reported to the program as errors: {lost}");
         curable(what, "OVERTAKE=off to tell whose fault it is, and report it")
     });
-    [lost, stood_down, rescued, replaced].into_iter().flatten()
+    [lost, stood_down, rescued, replaced, loaded].into_iter().flatten()
 }
 
 #[cfg(test)]
@@ -271,9 +281,10 @@ mod tests {
     #[test]
     fn trouble_is_told_last_and_nothing_urgent_first() {
         let facts = Facts { rescues: 1, guard_rescues: 2, lost: 3, stand_downs: 4, resumptions: 3, ..Facts::default() };
-        let said = verdict(&facts);
-        assert!(said.len() == 5 && said.iter().all(|finding| finding.cure.is_some()), "{said:?}");
+        let said = verdict(&Facts { first_launches: 5, ..facts });
+        assert!(said.len() == 6 && said.iter().all(|finding| finding.cure.is_some()), "{said:?}");
         assert!(said[0].what.starts_with("no copy was urgent") && said[1].what.ends_with("errors: 3"), "{said:?}");
         assert!(said[2].what.ends_with("plain ones: 4; came back: 3"), "{said:?}");
+        assert!(said[5].what.contains("beside bulk: 5;"), "{said:?}");
     }
 }

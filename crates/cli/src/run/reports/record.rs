@@ -63,6 +63,8 @@ pub struct DeviceRecord {
     pub chunks: u64,
     /// Copies by kernel that the copy engine replaced, because the kernel found no multiprocessor.
     pub guard_rescues: u64,
+    /// Kernels that were launched for the first time beside bulk.
+    pub first_launches: u64,
     /// Copies that could not be made in any way.
     pub lost: u64,
     /// The number of pauses that overtake made because something had failed too often.

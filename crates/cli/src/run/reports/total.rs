@@ -50,6 +50,8 @@ pub struct DeviceTotal {
     pub chunks: u64,
     /// Copies by kernel that the copy engine replaced, because the kernel found no multiprocessor.
     pub guard_rescues: u64,
+    /// Kernels that were launched for the first time beside bulk.
+    pub first_launches: u64,
     /// The number of pauses that overtake made because something had failed too often.
     pub stand_downs: u64,
     /// The number of times that it tried again after a pause.
@@ -128,6 +130,7 @@ impl Total {
                 max_us: latency.max_us,
             }),
             guard_rescues: sum(|device| device.guard_rescues),
+            first_launches: sum(|device| device.first_launches),
             rescues: sum(|device| device.rescues),
             lost: sum(|device| device.lost),
             stand_downs: sum(|device| device.stand_downs),
@@ -187,6 +190,7 @@ impl DeviceTotal {
         self.copies.staged.add(device.copies.staged);
         self.chunks += device.chunks;
         self.guard_rescues += device.guard_rescues;
+        self.first_launches += device.first_launches;
         self.lost += device.lost;
         self.stand_downs += device.stand_downs;
         self.resumptions += device.resumptions;
