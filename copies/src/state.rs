@@ -100,8 +100,8 @@ impl StreamState {
         }
     }
 
-    /// Counts a copy in a calm. Whether so many bytes have gone without a word behind them that other streams need their
-    /// turn: a word behind each copy would cost those of 1 MiB a fifteenth of their speed.
+    /// Counts a copy in a calm. Whether so many bytes have gone without a word behind them that other streams need
+    /// their turn: a word behind each copy would cost those of 1 MiB a fifteenth of their speed.
     pub(crate) fn ends_run(&self, bytes: u64) -> bool {
         let ends = self.run.fetch_add(bytes, Ordering::Relaxed) + bytes >= RUN_BYTES_MAX;
         if ends {

@@ -1,4 +1,4 @@
-// What the work behind a first launch waits for: kernels are loaded lazily, one launch after the other, while bulk goes
+// The wait of the work behind a first launch: kernels are loaded lazily, one launch after the other, while bulk goes
 // on in another stream. After each launch a third stream gets two copies, or two launches of a kernel that is loaded.
 // nvcc -O2 -std=c++17 -arch=sm_90 first_launches.cu -lcuda && ./a.out; CUDA_MODULE_LOADING=EAGER ./a.out
 #include <cuda.h>

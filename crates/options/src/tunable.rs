@@ -284,7 +284,7 @@ pub const TUNABLES: &[Tunable] = &[
     option(
         "calm_bytes_max",
         Kind::SizeOrOff(|o| &mut o.calm.bytes_max),
-        "the largest bulk copy that goes natively then, and that an urgent one may wait for; off leaves all to the kernel",
+        "the largest bulk copy that goes natively then, and that an urgent one may wait for; off: none does",
     ),
     option(
         "bulk_share",

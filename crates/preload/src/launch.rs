@@ -4,8 +4,8 @@
 //! every kernel and graph, as it hears of a load.
 //!
 //! The call itself waits for little. But all that is submitted behind it, in any stream, begins when all that was
-//! submitted before it has ended, in every stream (`reports/driver`, `first-launches`). So an urgent copy waits once for
-//! the bulk that was under way, and no order of ours can change that. A report counts such launches.
+//! submitted before it has ended, in every stream (`reports/driver`, `first-launches`). So an urgent copy waits once
+//! for the bulk that was under way, and no order of ours can change that. A report counts such launches.
 #![allow(unsafe_code)] // the prototypes are the driver's
 #![allow(non_snake_case)]
 

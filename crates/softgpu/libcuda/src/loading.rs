@@ -1,9 +1,10 @@
 //! The time at which kernels are loaded: with their module, or lazily at their first launch.
 //!
 //! A driver that loads a kernel may need memory for it. It then waits for everything in the context, and lets no
-//! other thread in until it has the memory. A program cannot know which launches wait, so the model waits at every first
-//! launch. It does not wait for threads that are inside already. On an H100 few launches wait in their call; there the
-//! work of all streams behind a first launch waits for all work before it (`reports/driver`, `first-launches`).
+//! other thread in until it has the memory. A program cannot know which launches wait, so the model waits at every
+//! first launch. It does not wait for threads that are inside already. On an H100 few launches wait in their call;
+//! there the work of all streams behind a first launch waits for all work before it (`reports/driver`,
+//! `first-launches`).
 
 use std::collections::HashSet;
 use std::sync::{Condvar, Mutex, OnceLock};
