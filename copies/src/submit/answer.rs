@@ -93,8 +93,8 @@ impl Placed<'_> {
         self.known.is_captured = Some(is_captured);
     }
 
-    /// Whether no urgent copy has gone for a while on the copy's engine. For the legacy stream there is no calm: no word
-    /// gives others their turn behind its copies.
+    /// Whether no urgent copy has gone for a while on the copy's engine. For the legacy stream there is no calm: no
+    /// word gives others their turn behind its copies.
     fn is_calm(&self) -> bool {
         let (inner, stream) = (self.asked.inner(), self.asked.stream.stream);
         let Some(direction) = self.known_direction().filter(|_| stream != Stream::LEGACY) else { return false };
