@@ -19,29 +19,23 @@ mod place;
 mod planted;
 mod prng;
 mod rig;
+mod trial;
 mod watchdog;
 mod word;
 
 use std::process::ExitCode;
 use std::time::Duration;
 
-use libtest_mimic::{Arguments, Failed, Trial};
+use libtest_mimic::{Arguments, Trial};
 use testkit::patience;
 
 use arm::Arm;
 use checks::Case;
-use failure::Outcome;
 use patience::Patience;
+use trial::trial;
 
 /// The limit of the whole suite in a child.
 const SUITE_LIMIT: Duration = Duration::from_secs(1800);
-
-fn trial(name: String, patience: Patience, body: impl FnOnce() -> Outcome + Send + 'static) -> Trial {
-    let label = name.clone();
-    Trial::test(name, move || {
-        watchdog::guarded(&label, patience, body).map_err(|failure| Failed::from(failure.to_string()))
-    })
-}
 
 fn check_trial(arm: Arm, case: Case, devices: i32) -> Trial {
     let run = move || rig::run(case.check, &arm.driver()?);
@@ -64,20 +58,15 @@ fn soft_trials() -> Vec<Trial> {
 }
 
 fn main() -> ExitCode {
-    let mut arguments = Arguments::from_args();
-    let arm = match Arm::from_environment() {
+    let arguments = Arguments::from_args();
+    let arm = match trial::arm_of("conformance") {
         Ok(arm) => arm,
-        Err(text) => {
-            eprintln!("conformance: {text}");
-            return ExitCode::from(2);
-        }
+        Err(code) => return code,
     };
     let devices = if arguments.list { i32::MAX } else { arm.devices() };
     let mut trials: Vec<Trial> = checks::all().map(|case| check_trial(arm, case, devices)).collect();
-    match arm {
-        Arm::Soft => trials.extend(soft_trials()),
-        // The trials share one driver: a stream or a copy queue that one trial holds would delay another trial.
-        Arm::Cuda => arguments.test_threads = Some(1),
+    if arm == Arm::Soft {
+        trials.extend(soft_trials());
     }
-    libtest_mimic::run(&arguments, trials).exit_code()
+    trial::run(arguments, arm, trials)
 }

@@ -385,7 +385,7 @@ impl Rig {
 }
 
 /// Runs a check on a fresh rig.
-pub fn run(check: Check, driver: &Arc<dyn Driver>) -> Outcome {
+pub fn run(check: impl FnOnce(&Rig) -> Outcome, driver: &Arc<dyn Driver>) -> Outcome {
     let rig = Rig::new(driver)?;
     let outcome = check(&rig);
     let end = rig.finish();

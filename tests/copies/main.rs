@@ -27,6 +27,8 @@ mod prng;
 #[allow(dead_code)]
 #[path = "../conformance/rig.rs"]
 mod rig;
+#[path = "../conformance/trial.rs"]
+mod trial;
 #[path = "../conformance/watchdog.rs"]
 mod watchdog;
 #[allow(dead_code)]
@@ -43,7 +45,7 @@ mod traffic;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use libtest_mimic::{Arguments, Failed, Trial};
+use libtest_mimic::{Arguments, Trial};
 use overtake::options::{Transport, UrgentTransport};
 use semaphores::Kind;
 use testkit::patience;
@@ -53,23 +55,13 @@ use checks::{Case, bytes};
 use failure::Outcome;
 use patience::Patience;
 use rig::Rig;
+use trial::trial;
 
 /// The limit of the whole suite in a child.
 const SUITE_LIMIT: Duration = Duration::from_secs(1800);
 
-fn trial(name: String, patience: Patience, body: impl FnOnce() -> Outcome + Send + 'static) -> Trial {
-    let label = name.clone();
-    Trial::test(name, move || {
-        watchdog::guarded(&label, patience, body).map_err(|failure| Failed::from(failure.to_string()))
-    })
-}
-
 fn check_trial(arm: Arm, name: &str, check: impl FnOnce(&Rig) -> Outcome + Send + 'static) -> Trial {
-    trial(format!("{}::{name}", arm.name()), Patience::new(), move || {
-        let rig = Rig::new(&arm.driver()?)?;
-        let outcome = check(&rig);
-        outcome.and(rig.finish())
-    })
+    trial(format!("{}::{name}", arm.name()), Patience::new(), move || rig::run(check, &arm.driver()?))
 }
 
 /// Every transport of bulk, every transport of urgent copies, and every emulation.
@@ -172,21 +164,16 @@ fn soft_trials() -> Vec<Trial> {
 }
 
 fn main() -> ExitCode {
-    let mut arguments = Arguments::from_args();
-    let arm = match Arm::from_environment() {
+    let arguments = Arguments::from_args();
+    let arm = match trial::arm_of("copies") {
         Ok(arm) => arm,
-        Err(text) => {
-            eprintln!("copies: {text}");
-            return ExitCode::from(2);
-        }
+        Err(code) => return code,
     };
     // A list is made without the driver.
     let devices = if arguments.list { i32::MAX } else { arm.devices() };
     let mut all = trials(arm, devices);
-    match arm {
-        Arm::Soft => all.extend(soft_trials()),
-        // The trials share one driver, and each would hold back copies of the others.
-        Arm::Cuda => arguments.test_threads = Some(1),
+    if arm == Arm::Soft {
+        all.extend(soft_trials());
     }
-    libtest_mimic::run(&arguments, all).exit_code()
+    trial::run(arguments, arm, all)
 }

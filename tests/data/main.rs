@@ -29,6 +29,8 @@ mod prng;
 #[allow(dead_code)]
 #[path = "../conformance/rig.rs"]
 mod rig;
+#[path = "../conformance/trial.rs"]
+mod trial;
 #[path = "../conformance/watchdog.rs"]
 mod watchdog;
 #[allow(dead_code)]
@@ -44,20 +46,13 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use hal::Driver;
-use libtest_mimic::{Arguments, Failed, Trial};
+use libtest_mimic::{Arguments, Trial};
 use testkit::patience;
 
 use arm::Arm;
-use failure::{Failure, Outcome};
+use failure::Failure;
 use patience::Patience;
-use rig::Rig;
-
-fn trial(name: String, body: impl FnOnce() -> Outcome + Send + 'static) -> Trial {
-    let label = name.clone();
-    Trial::test(name, move || {
-        watchdog::guarded(&label, Patience::new(), body).map_err(|failure| Failed::from(failure.to_string()))
-    })
-}
+use trial::trial;
 
 /// A driver that knows the kernels of the suite.
 fn driver(arm: Arm) -> Result<Arc<dyn Driver>, Failure> {
@@ -68,27 +63,18 @@ fn driver(arm: Arm) -> Result<Arc<dyn Driver>, Failure> {
 }
 
 fn check_trial(arm: Arm, name: &str, check: checks::Check) -> Trial {
-    trial(format!("{}::{name}", arm.name()), move || {
-        let rig = Rig::new(&driver(arm)?)?;
-        let outcome = check(&rig);
-        outcome.and(rig.finish())
-    })
+    trial(format!("{}::{name}", arm.name()), Patience::new(), move || rig::run(check, &driver(arm)?))
 }
 
 fn main() -> ExitCode {
-    let mut arguments = Arguments::from_args();
-    let arm = match Arm::from_environment() {
+    let arguments = Arguments::from_args();
+    let arm = match trial::arm_of("data") {
         Ok(arm) => arm,
-        Err(text) => {
-            eprintln!("data: {text}");
-            return ExitCode::from(2);
-        }
+        Err(code) => return code,
     };
     let mut all: Vec<Trial> = checks::ALL.iter().map(|(name, check)| check_trial(arm, name, *check)).collect();
-    match arm {
-        Arm::Soft => all.extend(model::ALL.iter().map(|(name, check)| trial((*name).to_owned(), *check))),
-        // The trials share one driver, and each would hold back copies of the others.
-        Arm::Cuda => arguments.test_threads = Some(1),
+    if arm == Arm::Soft {
+        all.extend(model::ALL.iter().map(|(name, check)| trial((*name).to_owned(), Patience::new(), *check)));
     }
-    libtest_mimic::run(&arguments, all).exit_code()
+    trial::run(arguments, arm, all)
 }

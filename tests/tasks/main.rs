@@ -29,6 +29,8 @@ mod prng;
 #[allow(dead_code)]
 #[path = "../conformance/rig.rs"]
 mod rig;
+#[path = "../conformance/trial.rs"]
+mod trial;
 #[path = "../conformance/watchdog.rs"]
 mod watchdog;
 #[allow(dead_code)]
@@ -43,43 +45,26 @@ mod model;
 
 use std::process::ExitCode;
 
-use libtest_mimic::{Arguments, Failed, Trial};
+use libtest_mimic::{Arguments, Trial};
 use testkit::patience;
 
 use arm::Arm;
-use failure::Outcome;
 use patience::Patience;
-use rig::Rig;
-
-fn trial(name: String, body: impl FnOnce() -> Outcome + Send + 'static) -> Trial {
-    let label = name.clone();
-    Trial::test(name, move || {
-        watchdog::guarded(&label, Patience::new(), body).map_err(|failure| Failed::from(failure.to_string()))
-    })
-}
+use trial::trial;
 
 fn check_trial(arm: Arm, name: &str, check: checks::Check) -> Trial {
-    trial(format!("{}::{name}", arm.name()), move || {
-        let rig = Rig::new(&arm.driver()?)?;
-        let outcome = check(&rig);
-        outcome.and(rig.finish())
-    })
+    trial(format!("{}::{name}", arm.name()), Patience::new(), move || rig::run(check, &arm.driver()?))
 }
 
 fn main() -> ExitCode {
-    let mut arguments = Arguments::from_args();
-    let arm = match Arm::from_environment() {
+    let arguments = Arguments::from_args();
+    let arm = match trial::arm_of("tasks") {
         Ok(arm) => arm,
-        Err(text) => {
-            eprintln!("tasks: {text}");
-            return ExitCode::from(2);
-        }
+        Err(code) => return code,
     };
     let mut all: Vec<Trial> = checks::ALL.iter().map(|(name, check)| check_trial(arm, name, *check)).collect();
-    match arm {
-        Arm::Soft => all.extend(model::ALL.iter().map(|(name, check)| trial((*name).to_owned(), *check))),
-        // The trials share one driver, and each would hold back copies of the others.
-        Arm::Cuda => arguments.test_threads = Some(1),
+    if arm == Arm::Soft {
+        all.extend(model::ALL.iter().map(|(name, check)| trial((*name).to_owned(), Patience::new(), *check)));
     }
-    libtest_mimic::run(&arguments, all).exit_code()
+    trial::run(arguments, arm, all)
 }

@@ -337,3 +337,15 @@ impl Default for Options {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rescue_always_has_a_queue() {
+        let carriers =
+            |streams_max, copy_queues| GuardOptions { streams_max, copy_queues, ..Default::default() }.carriers();
+        assert_eq!([carriers(2, 4), carriers(8, 4), carriers(2, 2), carriers(2, 1)], [2, 3, 1, 0]);
+    }
+}

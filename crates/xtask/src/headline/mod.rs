@@ -74,7 +74,8 @@ pub fn run(root: &Path, mode: Mode) -> Outcome {
     for picture in old_pictures(root) {
         wanted.entry(picture).or_insert(None);
     }
-    let mut text = warnings(&runs);
+    let texts = wanted.iter().filter(|(page, _)| page.ends_with(".md")).filter_map(|(_, text)| text.as_deref());
+    let mut text = warnings(&runs, &texts.collect::<Vec<_>>());
     let mut differing = Vec::new();
     for (file, content) in &wanted {
         let path = root.join(file);
@@ -129,12 +130,33 @@ fn old_pictures(root: &Path) -> Vec<String> {
     paths.filter_map(|path| Some(path.strip_prefix(root).ok()?.to_string_lossy().into_owned())).collect()
 }
 
-/// The runs that must be measured again.
-fn warnings(runs: &[Stored]) -> String {
+/// The runs that must be measured again, beside the texts of all pages.
+fn warnings(runs: &[Stored], texts: &[&str]) -> String {
     let mut stale: Vec<&str> = runs.iter().filter(|run| run.is_stale()).map(|run| run.file.as_str()).collect();
     stale.dedup();
-    let line = |file: &str| {
-        format!("warning: {file} is of an older product: nothing quotes it; measure again, or remove it\n")
-    };
-    stale.into_iter().map(line).collect()
+    stale.into_iter().map(|file| warning(file, texts)).collect()
+}
+
+/// Tables leave such a run out. Sentences may name it, by its folder and its name; the list of all runs links to it.
+fn warning(file: &str, texts: &[&str]) -> String {
+    let name = file.splitn(3, '/').last().unwrap_or(file);
+    let is_named = |text: &&str| text.lines().any(|line| line.contains(name) && !line.starts_with("| ["));
+    match texts.iter().filter(|text| is_named(text)).count() {
+        0 => format!("warning: {file} is of an older product: nothing quotes it; measure again, or remove it\n"),
+        count => format!("warning: {file} is of an older product, and {count} page(s) name it: measure again\n"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_that_a_sentence_names_is_not_to_be_removed() {
+        let file = &format!("{FOLDER}/guard/h100/old.txt");
+        let listed = "| [h100/old.txt](h100/old.txt) | H100 |\n";
+        assert!(warning(file, &[listed, "the page of another run\n"]).ends_with("or remove it\n"));
+        let named = format!("{listed}\nThe cost of a guard (`h100/old.txt`).\n");
+        assert!(warning(file, &[&named, file]).contains("2 page(s) name it: measure again"));
+    }
 }
