@@ -33,8 +33,11 @@ impl Store {
         let layers = &dispatcher.shared().layers[..];
         let residents = |layer: &Arc<Overtake>| {
             let heap = Heap::open_beside(layer, Space::Device, options.device)?;
-            // From now on pages come in the order of a stream, which stops no copy.
-            heap.settle();
+            if layers.len() == 1 {
+                // From now on pages come in the order of a stream, which stops no copy. Other devices have no access to
+                // such memory, though they have it to the rest.
+                heap.settle();
+            }
             Ok(Residents::new(heap))
         };
         let residents = layers.iter().map(residents).collect::<hal::Result<_>>()?;

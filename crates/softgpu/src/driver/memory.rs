@@ -50,7 +50,7 @@ pub(super) fn allocate_in_order(gpu: &SoftGpu, bytes: u64, stream: Stream) -> Re
         match model.capture_status_of(key)? {
             // Where `cuMemAlloc` refuses, this gives nothing, and says nothing.
             CaptureStatus::None if bytes == 0 => Ok(DevicePtr::NULL),
-            CaptureStatus::None => model.mem_alloc(caller, bytes),
+            CaptureStatus::None => model.mem_alloc_pooled(caller, bytes),
             _ => Err(refused()),
         }
     })

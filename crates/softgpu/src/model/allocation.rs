@@ -47,9 +47,16 @@ impl Model {
         let state = &mut self.devices[device];
         state.cursor = (start + bytes).next_multiple_of(DEVICE_ALIGN);
         state.memory_used += bytes;
-        let region = Region { bytes, kind, context, device, buffer_id, backing, going: false };
+        let region = Region { bytes, kind, context, device, buffer_id, backing, going: false, is_pooled: false };
         self.processes[caller.process].space.insert(start, region);
         Ok(DevicePtr(start))
+    }
+
+    /// As `mem_alloc`, from the pool of the device.
+    pub(crate) fn mem_alloc_pooled(&mut self, caller: Caller, bytes: u64) -> Outcome<DevicePtr> {
+        let pointer = self.mem_alloc(caller, bytes)?;
+        self.processes[caller.process].space.pool(pointer.0);
+        Ok(pointer)
     }
 
     /// The context of the allocation that `mem_free` is about to free; `None` for null.
@@ -114,7 +121,7 @@ impl Model {
         let device = self.contexts[context].device;
         let buffer_id = self.buffer_id();
         let start = backing.address();
-        let region = Region { bytes, kind, context, device, buffer_id, backing, going: false };
+        let region = Region { bytes, kind, context, device, buffer_id, backing, going: false, is_pooled: false };
         self.processes[caller.process].space.insert(start, region);
     }
 

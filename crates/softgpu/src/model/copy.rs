@@ -145,6 +145,17 @@ impl Model {
         }
     }
 
+    /// Refuses a copy between devices of memory that came in the order of a stream, as an H100 does
+    /// (`CUDA_ERROR_INVALID_VALUE`).
+    fn refuse_pooled(&self, caller: Caller, request: &Request) -> Outcome<()> {
+        let space = &self.processes[caller.process].space;
+        let is_pooled = |end: &End| space.nameable(end.address).is_some_and(|(_, region)| region.is_pooled);
+        match is_pooled(&request.target) || is_pooled(&request.source) {
+            true => Err(Failure::new(Code::INVALID_VALUE, "the other device has no access to memory of a pool")),
+            false => Ok(()),
+        }
+    }
+
     fn engine_of(&mut self, caller: Caller, target: Place, source: Place) -> Outcome<(usize, Class)> {
         let own = self.contexts[self.current(caller)?].device;
         Ok(match (target, source) {
@@ -172,6 +183,9 @@ impl Model {
         let target_place = self.place(caller, &request.target, request)?;
         let source_place = self.place(caller, &request.source, request)?;
         let (engine, class) = self.engine_of(caller, target_place, source_place)?;
+        if class == Class::Peer {
+            self.refuse_pooled(caller, request)?;
+        }
         let side = |end: &End| Side::Address { process: caller.process, address: end.address };
         let tight = Layout { row_bytes: request.width_bytes, slice_bytes: request.width_bytes * request.height };
         let mut job = CopyJob {

@@ -41,6 +41,9 @@ pub(crate) struct Region {
     /// Freed in a stream that has not reached the free yet. New operations may not name the region; submitted ones
     /// still use it.
     pub(crate) going: bool,
+    /// It came in the order of a stream, from the pool of its device. Other devices have no access to that, also with
+    /// peer access, which a driver call of its own would give (`cuMemPoolSetAccess`).
+    pub(crate) is_pooled: bool,
 }
 
 impl Region {
@@ -65,6 +68,13 @@ impl AddressSpace {
     /// The region that holds an address, for new operations.
     pub(crate) fn nameable(&self, address: u64) -> Option<(u64, &Region)> {
         self.region(address).filter(|(_, region)| !region.going)
+    }
+
+    /// The region that begins here is one of the pool.
+    pub(crate) fn pool(&mut self, start: u64) {
+        if let Some(region) = self.regions.get_mut(&start) {
+            region.is_pooled = true;
+        }
     }
 
     /// From now on, new operations may not name the region that begins here.
