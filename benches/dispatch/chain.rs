@@ -56,6 +56,13 @@ impl Ground {
         Ground { dispatcher: Some(dispatcher), _overtake: overtake, null }
     }
 
+    /// From now on the calling thread does all: threads that see the same ends would share it by chance. Time stands
+    /// still, so that it does not give up to look at the device.
+    pub fn be_alone(&self) {
+        self.null.freeze(true);
+        self.null.be_seen_here();
+    }
+
     /// A set of tasks.
     pub fn tasks(&self) -> Tasks {
         Tasks::new(self.dispatcher.as_ref().expect("it is there until the ground is dropped"))

@@ -2,10 +2,14 @@
 //! at once: one dependent, from ready to complete, and from its submission to its end.
 //!
 //! `cargo bench --bench dispatch` prints the time of a task with one thread and with eight; `-- threads 1 2 16` with so
-//! many; `-- instructions` prints its instructions, and where they go. `-- shapes` prints the time of a task in the
-//! shapes of Task Bench, `-- shapes instructions` its instructions, and `-- shapes device` the same on a device beside
-//! streams and events. Each figure stands beside its limit, and the
-//! program fails if one is above.
+//! many, and `-- ready 1 2 16` only that from ready to complete; `-- instructions` prints its instructions, and where
+//! they go. `-- shapes` prints the time of a task in the shapes of Task Bench, `-- shapes instructions` its
+//! instructions, and `-- shapes device` the same on a device beside streams and events. Each figure stands beside its
+//! limit, and the program fails if one is above.
+//!
+//! With several threads each has a chain of its own, and the time is that on the clock, from the first release to the
+//! last end, by the tasks of all threads: as for oneTBB in `graph/benches/beside`. All chains go through one
+//! dispatcher, which launches one task at a time, so it is also the time that the launching thread spends on a task.
 #![allow(unsafe_code)] // the driver that does nothing has calls that are unsafe
 
 mod chain;
@@ -19,6 +23,8 @@ mod patterns;
 mod time;
 
 use std::process::ExitCode;
+
+use chain::SHAPES;
 
 /// A limit, and the goal below it.
 #[derive(Clone, Copy)]
@@ -41,6 +47,10 @@ fn print(name: &str, figure: f64, unit: &str, bounds: Bounds) -> bool {
     figure <= limit
 }
 
+fn numbers(words: &[&str]) -> Vec<u32> {
+    words.iter().flat_map(|word| word.parse()).collect()
+}
+
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
     match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
@@ -50,9 +60,8 @@ fn main() -> ExitCode {
         ["shapes", "device"] => device::report(),
         ["counted-shape", pattern, way] => patterns::counted(pattern, way),
         ["counted", shape, tasks] => count::counted(shape, tasks),
-        ["threads", ref counts @ ..] => {
-            time::report_of(&counts.iter().flat_map(|word| word.parse()).collect::<Vec<_>>())
-        }
-        _ => time::report(),
+        ["threads", ref counts @ ..] => time::report_of(&SHAPES, &numbers(counts)),
+        ["ready", ref counts @ ..] => time::report_of(&SHAPES[..1], &numbers(counts)),
+        _ => time::report_of(&SHAPES, &[1, 8]),
     }
 }

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::sync::Barrier;
 use std::time::Instant;
 
-use crate::chain::{Chain, Ground, SHAPES, Shape};
+use crate::chain::{Chain, Ground, Shape};
 use crate::{Bounds, print};
 
 const NANOSECONDS: Bounds = Bounds { limit: 150.0, goal: 60.0 };
@@ -78,18 +78,13 @@ fn rounds(ground: &Ground, shape: Shape, threads: u32) -> Vec<f64> {
     samples
 }
 
-/// Prints a row for each shape and number of threads.
-pub fn report() -> ExitCode {
-    report_of(&[1, 8])
-}
-
-/// The same with so many threads.
-pub fn report_of(counts: &[u32]) -> ExitCode {
+/// Prints a row for each of these shapes and numbers of threads.
+pub fn report_of(shapes: &[(&str, Shape)], counts: &[u32]) -> ExitCode {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     println!("{cores} cores; medians of {ROUNDS} rounds of {TASKS} tasks a thread, with the extremes");
     let ground = Ground::new();
     let mut is_within = true;
-    for (name, shape) in SHAPES {
+    for &(name, shape) in shapes {
         for &threads in counts {
             let samples = rounds(&ground, shape, threads);
             let name = format!("{name}, {threads} thread{}", if threads == 1 { "" } else { "s" });

@@ -5,6 +5,7 @@
 
 mod cold;
 mod count;
+#[allow(dead_code)] // a part is for benches/dispatch
 mod null;
 mod ways;
 

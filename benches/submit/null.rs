@@ -3,7 +3,8 @@
 #![allow(unsafe_code)] // copies are passed on, with the caller's own promise; completions are stored as by a device
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
+use std::thread::ThreadId;
 
 use driver::RealHost;
 use overtake::hal::{
@@ -82,6 +83,8 @@ pub struct Null {
     /// The context that is current on all threads, once it is instant.
     context: AtomicU64,
     withheld: AtomicBool,
+    /// The thread that sees the ends of work, if others do not.
+    witness: OnceLock<ThreadId>,
     mapped: Mutex<Vec<(DevicePtr, Mapped)>>,
 }
 
@@ -91,7 +94,8 @@ impl Null {
         let inner: Arc<dyn Driver> = Arc::new(SoftGpu::builder().clock(Clock::FreeRunning).build());
         let host = Frozen { host: RealHost::new(), since: AtomicU64::new(0) };
         let (instant, withheld) = (AtomicBool::new(false), AtomicBool::new(false));
-        Arc::new(Null { inner, host, instant, context: AtomicU64::new(0), withheld, mapped: Mutex::default() })
+        let (context, witness) = (AtomicU64::new(0), OnceLock::new());
+        Arc::new(Null { inner, host, instant, context, withheld, witness, mapped: Mutex::default() })
     }
 
     /// From now on no call of the submit path costs anything.
@@ -109,6 +113,11 @@ impl Null {
     /// From now on completions are not written: copies stay pending.
     pub fn withhold(&self, withhold: bool) {
         self.withheld.store(withhold, Ordering::Relaxed);
+    }
+
+    /// From now on only the calling thread sees the ends of work, so that it does all that they lead to.
+    pub fn be_seen_here(&self) {
+        let _ = self.witness.set(std::thread::current().id());
     }
 
     fn is_instant(&self) -> bool {
@@ -166,7 +175,8 @@ impl Driver for Null {
     }
 
     fn event_query(&self, event: Event) -> Result<bool> {
-        self.or(true, |inner| inner.event_query(event))
+        let is_seen = self.witness.get().is_none_or(|witness| *witness == std::thread::current().id());
+        self.or(is_seen, |inner| inner.event_query(event))
     }
 
     fn stream_capture_status(&self, stream: Stream) -> Result<CaptureStatus> {

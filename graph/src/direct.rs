@@ -86,7 +86,7 @@ impl Graph {
     }
 
     /// Whether a node of this kind that is ready now is the next one.
-    #[inline]
+    #[inline(always)] // as `append_running`
     fn may_run_at_once(&self, spec: &Spec<'_>) -> bool {
         spec.kind.is_device()
             && spec.references == 0

@@ -4,7 +4,7 @@ use terms::Priority;
 
 use crate::graph::Graph;
 use crate::list::NONE;
-use crate::node::{Kind, Mark, NodeId, Point, Slot, Stage};
+use crate::node::{IN_SLOT, Kind, Mark, NodeId, Point, Slot, Stage};
 use crate::nodes::two;
 use crate::passes::Turn;
 use crate::refused::Refused;
@@ -77,17 +77,23 @@ impl Graph {
         if runner != Runner::Device {
             return self.next_of_host(runner);
         }
-        let node = self.next_of_device()?;
+        if !self.is_plain {
+            return self.next_of_other().map(|node| self.place_first(node));
+        }
+        let slots = self.nodes.slots();
+        let Some(node) = self.device.pop(slots) else {
+            self.go_on_with_round(None);
+            return None;
+        };
         self.launching += 1;
-        let slot = &mut self.nodes.slots()[node as usize];
+        let slot = &mut slots[node as usize];
         if slot.strand == NONE {
             self.lanes.new_strand(slot);
         }
-        if slot.has_joins || !self.lanes.is_of_group(slot) || self.lanes.has_new_barrier(slot.lane) {
+        if slot.has_joins || !self.lanes.is_of_group(slot) {
             return Some(self.place(node));
         }
-        self.joins.clear();
-        Some(Ready::new(node, slot, &self.joins))
+        Some(Ready::new(node, slot, &[]))
     }
 
     #[inline(never)]
@@ -136,7 +142,7 @@ impl Graph {
                 && slot.stage == Stage::Running
                 && slot.kind.is_device()
                 && self.is_usual
-                && (self.device.is_empty() || !slot.is_alone)
+                && (!slot.is_alone || self.device.is_empty())
         };
         if slot.filter(is_plain).is_none() {
             return self.launched_other(node);
@@ -154,6 +160,17 @@ impl Graph {
         let is_waited_for = self.resolve::<true>(node, after);
         self.settle();
         is_waited_for
+    }
+
+    /// A hint about the processor's cache: the node behind the one that became ready last will be looked at when that
+    /// one is launched. Returns the number of its slot, and the place of that in memory; once for each such node, and
+    /// not for all.
+    #[inline]
+    pub fn ahead(&mut self) -> Option<(usize, *const u8)> {
+        let edge = std::mem::replace(&mut self.device.ahead, NONE);
+        let index = edge ^ IN_SLOT;
+        // Other edges, and none, have the numbers of no slot.
+        (index < NONE ^ IN_SLOT).then(|| (index as usize, self.nodes.place(index)))
     }
 
     /// As [`Graph::launched`], for all nodes and orders.
@@ -235,23 +252,29 @@ impl Graph {
     /// As [`Graph::resolve_launched`], with less to look at while [`Graph::is_usual`].
     #[inline(always)] // of both callers one is the common case, and knows that it is
     fn resolve<const IS_USUAL: bool>(&mut self, node: u32, (strand, mut edge): (u32, u32)) -> bool {
-        let mut is_waited_for = false;
+        let (mut is_waited_for, is_physx) = (false, !IS_USUAL && self.is_physx());
         while edge != NONE {
-            let slots = self.nodes.slots();
-            let it = self.edges.get_mut(slots, edge);
-            let (to, next) = (it.to, it.out_next);
+            let (slots, to) = (self.nodes.slots(), self.edges.end(edge));
+            let [first, then] = two(slots, node, to);
+            let it = self.edges.leading_to(then, edge);
+            let next = it.out_next;
             if it.mark == Mark::Launched {
                 it.is_counted = false;
-                let [first, then] = two(slots, node, to);
                 let is_passed = self.lanes.offer(first, then);
                 // A node without work waits on no device: those after it may.
                 is_waited_for |= !is_passed && then.strand != strand && then.kind != Kind::Empty;
-                if !IS_USUAL && self.is_physx() {
+                if is_physx {
                     self.resolve_for_physx(edge, is_passed);
+                    self.drop_reference(to, false);
+                    edge = next;
+                    continue;
                 }
-                self.drop_reference(to, IS_USUAL);
+                then.references -= 1;
+                if then.references == 0 && !(IS_USUAL && self.device.take_in(slots, to)) {
+                    self.schedule_other(to);
+                }
             } else {
-                is_waited_for |= slots[to as usize].strand != strand;
+                is_waited_for |= then.strand != strand;
             }
             edge = next;
         }
@@ -269,6 +292,16 @@ impl Graph {
             self.nodes[it.to].wants_sync = true;
         }
         self.edges.unlink(self.nodes.slots(), edge);
+    }
+
+    /// A node is handed out in other orders, and beside bounds of lanes.
+    #[inline(never)]
+    fn place_first(&mut self, node: u32) -> Ready<'_> {
+        self.launching += 1;
+        if self.nodes[node].strand == NONE {
+            self.lanes.new_strand(&mut self.nodes[node]);
+        }
+        self.place(node)
     }
 
     /// A node that has a strand is handed out. If its priority has become that of another group, it gets a new one. Its
@@ -329,18 +362,6 @@ impl Graph {
         self.nodes[node].points = list;
     }
 
-    #[inline(always)]
-    fn next_of_device(&mut self) -> Option<u32> {
-        if self.open_groups > 0 {
-            return None;
-        }
-        if !self.is_usual {
-            return self.next_of_other();
-        }
-        let node = self.device.pop(self.nodes.slots());
-        self.go_on_with_round(node)
-    }
-
     /// Without a ready node, and none being launched, the round ends.
     #[inline]
     pub(crate) fn go_on_with_round(&mut self, node: Option<u32>) -> Option<u32> {
@@ -350,10 +371,20 @@ impl Graph {
         node
     }
 
-    /// As the common case of [`Graph::next_of_device`], for all orders and bounds.
+    /// The next node of the device, for all orders and bounds, groups and barriers.
     #[inline(never)]
     fn next_of_other(&mut self) -> Option<u32> {
-        if self.is_physx() { self.next_in_passes() } else { self.next_with_room() }
+        if self.open_groups > 0 {
+            return None;
+        }
+        if self.is_physx() {
+            return self.next_in_passes();
+        }
+        if !self.is_usual {
+            return self.next_with_room();
+        }
+        let node = self.device.pop_one(self.nodes.slots());
+        self.go_on_with_round(node)
     }
 
     #[inline(never)]

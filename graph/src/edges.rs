@@ -34,6 +34,18 @@ impl Edges {
         if index & IN_SLOT != 0 { &mut slots[(index ^ IN_SLOT) as usize].edge } else { &mut self.all[index as usize] }
     }
 
+    /// The node that an edge leads to.
+    #[inline]
+    pub fn end(&self, index: u32) -> u32 {
+        if index & IN_SLOT != 0 { index ^ IN_SLOT } else { self.all[index as usize].to }
+    }
+
+    /// An edge that leads to this node.
+    #[inline]
+    pub fn leading_to<'e>(&'e mut self, to: &'e mut Slot, index: u32) -> &'e mut Edge {
+        if index & IN_SLOT != 0 { &mut to.edge } else { &mut self.all[index as usize] }
+    }
+
     /// Room for an edge that is to come.
     pub fn reserve(&mut self) {
         self.room -= 1;

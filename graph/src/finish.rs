@@ -50,13 +50,15 @@ impl Graph {
             && slot.value <= value
         {
             last = node;
-            node = self.lanes.take_first(lane, node, slot.next);
+            node = self.lanes.next_in_flight(lane, node, slot.next);
             if !(is_usual && leave_silently(slots, &mut self.edges, &mut self.lanes, last)) {
+                self.lanes.set_first_in_flight(lane, node);
                 self.leave(last);
                 slots = self.nodes.slots();
             }
         }
         if last != NONE {
+            self.lanes.set_first_in_flight(lane, node);
             self.put_ended(Pair { first, last });
         }
     }
@@ -136,7 +138,8 @@ impl Graph {
             while node != NONE {
                 let slot = &mut self.nodes[node];
                 slot.poison = slot.poison.or(Some(cause));
-                let next = self.lanes.take_first(lane, node, slot.next);
+                let next = self.lanes.next_in_flight(lane, node, slot.next);
+                self.lanes.set_first_in_flight(lane, next);
                 self.end(node);
                 node = next;
             }

@@ -256,30 +256,25 @@ impl Graph {
     /// One reference less. At none the node is ready.
     #[inline]
     pub(crate) fn drop_reference(&mut self, node: u32, is_usual: bool) {
-        let slot = &mut self.nodes[node];
+        let slots = self.nodes.slots();
+        let slot = &mut slots[node as usize];
         slot.references -= 1;
-        if slot.references == 0 {
-            self.schedule(node, is_usual);
+        if slot.references == 0 && !(is_usual && self.device.take_in(slots, node)) {
+            self.schedule_other(node);
         }
     }
 
     /// The node has no references. `is_usual` is the graph's, for callers that know it.
     #[inline]
     pub(crate) fn schedule(&mut self, node: u32, is_usual: bool) {
-        let slot = &mut self.nodes[node];
-        if is_usual && slot.kind.is_device() && slot.poison.is_none() {
-            slot.stage = Stage::Ready;
-            if let Some(last) = self.device.push_last(slot, node) {
-                self.nodes[last].next = node;
-            }
-        } else {
+        if !(is_usual && self.device.take_in(self.nodes.slots(), node)) {
             self.schedule_other(node);
         }
     }
 
     /// As [`Graph::schedule`], for all nodes.
     #[inline(never)]
-    fn schedule_other(&mut self, node: u32) {
+    pub(crate) fn schedule_other(&mut self, node: u32) {
         let slot = &mut self.nodes[node];
         let is_lost = slot.kind.is_device() && self.failure.is_some();
         if slot.kind == Kind::Empty || slot.poison.is_some() || is_lost {

@@ -291,13 +291,16 @@ impl Lanes {
         self.lanes[usize::from(lane) % LANES].in_flight.first
     }
 
-    /// The first node of the lane, which is followed by `next`, is no longer in flight. Returns the one that is first
-    /// now.
+    /// The node behind one in flight, whose link is `next`, or none.
     #[inline]
-    pub fn take_first(&mut self, lane: u8, first: u32, next: u32) -> u32 {
-        let in_flight = &mut self.lanes[usize::from(lane) % LANES].in_flight;
-        in_flight.first = if first == in_flight.last { NONE } else { next };
-        in_flight.first
+    pub fn next_in_flight(&self, lane: u8, node: u32, next: u32) -> u32 {
+        if node == self.lanes[usize::from(lane) % LANES].in_flight.last { NONE } else { next }
+    }
+
+    /// Those before this one are no longer in flight; all, if it is none.
+    #[inline]
+    pub fn set_first_in_flight(&mut self, lane: u8, first: u32) {
+        self.lanes[usize::from(lane) % LANES].in_flight.first = first;
     }
 
     /// The node before one that is in flight, in its lane.

@@ -47,6 +47,12 @@ impl Nodes {
         &self.slots
     }
 
+    /// The place in memory of a slot, if there is one of this number.
+    #[inline]
+    pub fn place(&self, index: u32) -> *const u8 {
+        self.slots.as_ptr().wrapping_add(index as usize).cast()
+    }
+
     /// A slot for a new node, for which there is room.
     #[inline]
     pub fn take(&mut self, spec: &Spec<'_>, effective: Priority) -> u32 {

@@ -2,8 +2,8 @@
 
 use terms::Priority;
 
-use crate::list::Pair;
-use crate::node::Slot;
+use crate::list::{NONE, Pair};
+use crate::node::{Slot, Stage};
 
 const LEVELS: usize = 32;
 
@@ -24,7 +24,9 @@ struct Level {
 /// Ready nodes. Their links are in their slots.
 pub(crate) struct Queue {
     levels: [Level; LEVELS],
-    /// The levels with ready nodes, a bit each.
+    /// The only ready node, or none: in a chain each node is. It is in no ring.
+    sole: u32,
+    /// The levels with nodes in rings, a bit each.
     filled: u32,
     /// The levels with a phase at hand, a bit each.
     begun: u32,
@@ -36,23 +38,27 @@ pub(crate) struct Queue {
     share: u32,
     /// The rounds begun, of all priorities.
     pub rounds: u64,
+    /// The first edge out of the node that has come here last.
+    pub ahead: u32,
 }
 
 impl Queue {
     pub fn new(phase_max: u32, share: u32) -> Queue {
         let level = Level { rings: [Pair::EMPTY; 8], filled: 0, phase: 0, taken: 0 };
-        Queue { levels: [level; LEVELS], filled: 0, begun: 0, passed: 0, favoured: 0, phase_max, share, rounds: 0 }
+        let (sole, ahead) = (NONE, NONE);
+        let levels = [level; LEVELS];
+        Queue { levels, sole, filled: 0, begun: 0, passed: 0, favoured: 0, phase_max, share, rounds: 0, ahead }
     }
 
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.filled == 0
+        self.filled == 0 && self.sole == NONE
     }
 
     /// Whether no node is ready, and none was since the last round ended.
     #[inline]
     pub fn is_at_rest(&self) -> bool {
-        self.filled | self.begun == 0
+        self.filled | self.begun == 0 && self.sole == NONE
     }
 
     /// A node of this phase has been taken, if none of its priority has been in this round.
@@ -65,16 +71,42 @@ impl Queue {
         }
     }
 
+    #[inline(always)] // as `pop`
     pub fn push(&mut self, slots: &mut [Slot], node: u32) {
-        if let Some(last) = self.push_last(&mut slots[node as usize], node) {
-            slots[last as usize].next = node;
+        if self.is_empty() {
+            self.sole = node;
+        } else {
+            self.push_behind(slots, node);
         }
     }
 
-    /// As [`Queue::push`]. Returns the node before it, which has to be linked to it, if there is one.
+    /// As [`Queue::push`], where others are ready.
+    #[inline(never)]
+    fn push_behind(&mut self, slots: &mut [Slot], node: u32) {
+        let sole = std::mem::replace(&mut self.sole, NONE);
+        if sole != NONE {
+            self.push_in_ring(slots, sole);
+        }
+        self.push_in_ring(slots, node);
+    }
+
+    /// The node has no references. It is ready and comes here, if it is one of the device that has not failed. Returns
+    /// whether it is.
     #[inline(always)] // as `pop`
-    #[must_use]
-    pub fn push_last(&mut self, slot: &mut Slot, node: u32) -> Option<u32> {
+    pub fn take_in(&mut self, slots: &mut [Slot], node: u32) -> bool {
+        let slot = &mut slots[node as usize];
+        let is_ready = slot.kind.is_device() && slot.poison.is_none();
+        if is_ready {
+            slot.stage = Stage::Ready;
+            self.ahead = slot.out.first;
+            self.push(slots, node);
+        }
+        is_ready
+    }
+
+    #[inline]
+    fn push_in_ring(&mut self, slots: &mut [Slot], node: u32) {
+        let slot = &mut slots[node as usize];
         let (number, phase) = (level_of(slot.effective), slot.kind.phase());
         let level = &mut self.levels[number];
         let ring = &mut level.rings[usize::from(phase) % 8];
@@ -83,13 +115,17 @@ impl Queue {
             ring.first = node;
             level.filled |= phase;
             self.filled |= 1 << number;
-            return None;
+            return;
         }
         slot.previous = last;
-        Some(last)
+        slots[last as usize].next = node;
     }
 
     pub fn remove(&mut self, slots: &mut [Slot], node: u32) {
+        if self.sole == node {
+            self.sole = NONE;
+            return;
+        }
         let slot = &slots[node as usize];
         let (number, phase, previous, next) = (level_of(slot.effective), slot.kind.phase(), slot.previous, slot.next);
         let ring = &mut self.levels[number].rings[usize::from(phase) % 8];
@@ -105,13 +141,35 @@ impl Queue {
     }
 
     /// As [`Queue::pop`], where that would make the caller too long.
-    pub fn pop_one(&mut self, slots: &[Slot]) -> Option<u32> {
+    pub fn pop_one(&mut self, slots: &mut [Slot]) -> Option<u32> {
         self.pop(slots)
     }
 
     /// The node whose turn it is. It leaves the queue.
     #[inline(always)] // it is a third of the call of the graph that it is a part of
-    pub fn pop(&mut self, slots: &[Slot]) -> Option<u32> {
+    pub fn pop(&mut self, slots: &mut [Slot]) -> Option<u32> {
+        if self.sole != NONE {
+            return self.pop_sole(slots);
+        }
+        self.pop_of_ring(slots)
+    }
+
+    /// As [`Queue::pop`], of the only node.
+    #[inline(always)] // as `pop`
+    fn pop_sole(&mut self, slots: &mut [Slot]) -> Option<u32> {
+        let node = std::mem::replace(&mut self.sole, NONE);
+        let slot = &slots[node as usize];
+        let level = &mut self.levels[level_of(slot.effective)];
+        if level.phase == slot.kind.phase() {
+            level.taken += 1;
+            return Some(node);
+        }
+        self.push_in_ring(slots, node);
+        self.pop_of_ring(slots)
+    }
+
+    #[inline(never)]
+    fn pop_of_ring(&mut self, slots: &mut [Slot]) -> Option<u32> {
         let highest = self.filled.checked_ilog2()?;
         let is_alone = self.filled & (self.filled - 1) == 0;
         let number = if is_alone { highest } else { self.shared(highest) } as usize % LEVELS;

@@ -6,12 +6,15 @@ use std::sync::Arc;
 use copies::copy::CopyHandle;
 use graph::{Kind, NodeId, Priority};
 
+#[cfg(not(loom))]
+use crate::dispatch::prefetch::LINE;
 use crate::work::fault::Error;
 use crate::work::function::Work;
 use crate::work::outcome::{Home, Outcome};
 use crate::work::set::{Set, SetId};
 
-/// The parts of a node that the graph does not know.
+/// The parts of a node that the graph does not know, in one line of the processor's cache.
+#[repr(align(64))]
 pub(crate) struct Body {
     pub node: NodeId,
     /// That of no set where there is no node any more, or not yet.
@@ -20,7 +23,7 @@ pub(crate) struct Body {
     pub outcome: Arc<Outcome>,
     pub work: Work,
     /// Its copies, which may have to be raised.
-    pub copies: Vec<CopyHandle>,
+    pub copies: Box<[CopyHandle]>,
     pub character: Character,
     /// A handle waits for it.
     pub is_wanted: bool,
@@ -40,12 +43,46 @@ impl Character {
     pub const EMPTY: Character = Character { kind: Kind::Empty, priority: Priority::LOWEST, device: 0 };
 }
 
-/// The rest of a node that has ended: it runs code of others, so it is dropped without the lock.
+#[cfg(not(loom))] // whose atomics are larger
+const _: () = assert!(size_of::<Body>() == LINE);
+
+/// The rest of nodes that have ended: it runs code of others, so it is dropped without the lock.
+#[derive(Default)]
 pub(crate) struct Dead {
-    pub work: Work,
-    pub copies: Vec<CopyHandle>,
+    /// Not without any while there are rare parts.
+    works: Vec<Work>,
+    rare: Vec<RareDead>,
+}
+
+/// The nodes for which there is room at first.
+const ROOM: usize = 256;
+
+/// The parts that few of them have.
+struct RareDead {
+    _copies: Box<[CopyHandle]>,
     /// Futures wait for it, or its failure is to be told.
-    pub outcome: Option<Arc<Outcome>>,
+    outcome: Option<Arc<Outcome>>,
+}
+
+impl Dead {
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.works.is_empty()
+    }
+
+    /// Memory for those of some nodes at once.
+    #[inline]
+    pub fn make_room(&mut self) {
+        if self.works.capacity() == 0 {
+            self.works.reserve(ROOM);
+        }
+    }
+
+    /// The copies of a node that has not ended, and is done with them.
+    pub fn add_copies(&mut self, copies: Box<[CopyHandle]>) {
+        self.works.push(Work::Nothing);
+        self.rare.push(RareDead { _copies: copies, outcome: None });
+    }
 }
 
 /// All bodies, by the slots of their nodes.
@@ -60,10 +97,30 @@ impl Bodies {
         Bodies { slots: Vec::new(), home }
     }
 
+    /// The body of a node that is about to leave the graph, if it has one that has not ended.
+    #[inline]
+    pub fn leaving(&mut self, node: NodeId) -> Option<&mut Body> {
+        self.slots.get_mut(node.index()).filter(|body| body.set != SetId::NONE)
+    }
+
     /// The body of a node that has not ended.
     #[inline]
     pub fn get(&mut self, node: NodeId) -> Option<&mut Body> {
         self.slots.get_mut(node.index()).filter(|body| body.node == node && body.set != SetId::NONE)
+    }
+
+    /// The body of a node that is being launched.
+    #[inline]
+    pub fn running(&mut self, node: NodeId) -> &mut Body {
+        let body = &mut self.slots[node.index()];
+        debug_assert!(body.node == node && body.set != SetId::NONE, "a node that is being launched has not ended");
+        body
+    }
+
+    /// The place in memory of the body in this slot, if there is one.
+    #[inline]
+    pub fn place(&self, slot: usize) -> *const u8 {
+        self.slots.as_ptr().wrapping_add(slot).cast()
     }
 
     /// A body for a new node, without work.
@@ -109,7 +166,7 @@ impl Bodies {
             set: SetId::NONE,
             outcome: Outcome::new(home),
             work: Work::Nothing,
-            copies: Vec::new(),
+            copies: Box::default(),
             character: Character::EMPTY,
             is_wanted: false,
         });
@@ -132,31 +189,51 @@ impl Body {
         true
     }
 
+    /// The launch has made these copies.
+    #[cold]
+    pub fn add_copies(&mut self, copies: &mut Vec<CopyHandle>) {
+        let mut all = std::mem::take(&mut self.copies).into_vec();
+        all.append(copies);
+        self.copies = all.into_boxed_slice();
+    }
+
     /// Takes the parts that are dropped without the lock, with the outcome if it is to be told.
-    #[inline]
-    pub fn bury(&mut self, is_to_be_told: bool, dead: &mut Vec<Dead>) {
-        let work = std::mem::replace(&mut self.work, Work::Nothing);
-        if !matches!(work, Work::Nothing) || !self.copies.is_empty() || is_to_be_told {
-            let outcome = is_to_be_told.then(|| Arc::clone(&self.outcome));
-            dead.push(Dead { work, copies: std::mem::take(&mut self.copies), outcome });
+    #[inline(always)] // a call would be a third of it
+    pub fn bury(&mut self, is_to_be_told: bool, dead: &mut Dead) {
+        let is_rare = is_to_be_told || !self.copies.is_empty();
+        if is_rare || !matches!(self.work, Work::Nothing) {
+            dead.works.push(std::mem::replace(&mut self.work, Work::Nothing));
         }
+        if is_rare {
+            self.bury_rare(is_to_be_told, dead);
+        }
+    }
+
+    #[cold]
+    fn bury_rare(&mut self, is_to_be_told: bool, dead: &mut Dead) {
+        let outcome = is_to_be_told.then(|| Arc::clone(&self.outcome));
+        dead.rare.push(RareDead { _copies: std::mem::take(&mut self.copies), outcome });
     }
 }
 
 /// Drops the rest of ended nodes, tells of their failures, and wakes their futures. All that runs code of others; its
 /// panics must not reach the thread that dispatches.
 #[inline(never)]
-pub(crate) fn bury(dead: &mut Vec<Dead>) {
-    let mut rest = dead.drain(..);
+pub(crate) fn bury(dead: Dead) {
+    bury_each(dead.rare, tell);
+    bury_each(dead.works, drop);
+}
+
+fn bury_each<T>(all: Vec<T>, mut bury: impl FnMut(T)) {
+    let mut rest = all.into_iter();
     // A panic ends one round of this, with the one node that it is about.
     while rest.len() > 0 {
-        apart(|| rest.by_ref().for_each(bury_one));
+        apart(|| rest.by_ref().for_each(&mut bury));
     }
 }
 
-fn bury_one(dead: Dead) {
-    let Dead { work, copies, outcome } = dead;
-    if let Some(outcome) = outcome {
+fn tell(dead: RareDead) {
+    if let Some(outcome) = &dead.outcome {
         apart(|| {
             if let Some(Err(error @ Error::Failed(_))) = outcome.get() {
                 log::warn!("{error}");
@@ -164,8 +241,6 @@ fn bury_one(dead: Dead) {
         });
         apart(|| outcome.wake());
     }
-    drop(copies);
-    drop(work);
 }
 
 fn apart(body: impl FnOnce()) {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::mem::ManuallyDrop;
-use std::sync::atomic::{AtomicBool, AtomicU32};
+use std::sync::atomic::{AtomicU32, AtomicU64};
 use std::sync::{Arc, Weak};
 
 use copies::{Overtake, Priority, PriorityStream};
@@ -13,7 +13,7 @@ use hal::{Code, EventFlags};
 use threads::{Bell, Worker};
 
 use crate::dispatch::arrivals::Batch;
-use crate::dispatch::body::{Bodies, bury};
+use crate::dispatch::body::{Bodies, Dead, bury};
 use crate::dispatch::expectations::Expectations;
 use crate::dispatch::faults::Faults;
 use crate::dispatch::inside::is_inside;
@@ -159,19 +159,20 @@ fn shared(
         sleepers: Sleepers::default(),
         intake: Arc::clone(&intake),
         batch: Batch::default(),
+        reached: Vec::new(),
         failed: Vec::new(),
         functions: 0,
         flush: false,
         may_want: false,
-        dead: Vec::new(),
+        dead: Dead::default(),
         lifts: Vec::new(),
         replayed: Vec::new(),
-        joins: Vec::new(),
+        kit: None,
     };
     Arc::new_cyclic(|me| Shared {
         driver: Arc::clone(layers[0].driver()),
         layers: layers.to_vec(),
-        lent: lanes.iter().map(|_| AtomicBool::new(false)).collect(),
+        lent: AtomicU64::new(0),
         // One more, which keeps the watch while the others run functions.
         bells: (0..=options.workers).map(|_| Bell::default()).collect(),
         state: Mutex::new(state(me)),
@@ -215,7 +216,7 @@ fn close(shared: &Arc<Shared>, threads: Vec<Worker>) {
     }
     threads.iter().for_each(Worker::end);
     drop(threads);
-    let mut dead = Vec::new();
+    let mut dead = Dead::default();
     shared.at_home(|| {
         let rest = rest(&*shared.driver, &shared.lanes);
         let mut held = shared.enter();
@@ -236,7 +237,7 @@ fn close(shared: &Arc<Shared>, threads: Vec<Worker>) {
             }
         }
     });
-    bury(&mut dead);
+    bury(dead);
 }
 
 impl fmt::Debug for Dispatcher {

@@ -34,6 +34,9 @@ impl State {
         intake.take(all, &mut batch, self);
         self.batch = batch;
         self.failed.clear();
+        let mut reached = std::mem::take(&mut self.reached);
+        reached.drain(..).for_each(|(lane, mark)| self.reach(lane, mark));
+        self.reached = reached;
         self.collect();
     }
 
@@ -61,7 +64,8 @@ impl Takes<Batch, Number> for State {
                     from += length;
                 }
                 Entry::Want(node) => self.want(node),
-                Entry::Reached(lane, mark) => self.reached(lane, mark),
+                // Tasks may have failed by it, and of those that were left behind them some are still on their desks.
+                Entry::Reached(lane, mark) => self.reached.push((lane, mark)),
             }
         }
         batch.names.clear();

@@ -2,7 +2,7 @@
 
 use std::ops::{Deref, DerefMut};
 
-use hal::primitive::{Mutex, MutexGuard, lock};
+use hal::primitive::{Mutex, MutexGuard, lock, try_lock};
 use threads::Bell;
 
 use crate::dispatch::sleepers::{Calls, Sleeps};
@@ -21,17 +21,27 @@ impl<'s, S: Sleeps> Held<'s, S> {
         Held { mutex, bells, state: Some(lock(mutex)) }
     }
 
+    /// The same, if no other thread has the lock.
+    pub fn try_new(bells: &'s [Bell], mutex: &'s Mutex<S>) -> Option<Held<'s, S>> {
+        let state = try_lock(mutex)?;
+        Some(Held { mutex, bells, state: Some(state) })
+    }
+
     /// Lets go of the lock, for a while or for good. Threads are rung without it.
-    #[inline]
+    #[inline(always)] // a call would be a third of it
     pub fn let_go(&mut self) {
-        match &mut self.state {
-            Some(state) if state.may_call() => {
-                let calls = state.calls();
-                self.state = None;
-                self.ring(calls);
-            }
-            _ => self.state = None,
+        if self.state.as_ref().is_some_and(|state| state.may_call()) {
+            self.let_go_and_ring();
+        } else {
+            self.state = None;
         }
+    }
+
+    #[inline(never)]
+    fn let_go_and_ring(&mut self) {
+        let calls = self.calls();
+        self.state = None;
+        self.ring(calls);
     }
 
     /// Lets go of the lock for a while, and rings no thread.
@@ -46,7 +56,6 @@ impl<'s, S: Sleeps> Held<'s, S> {
         self.state = Some(lock(self.mutex));
     }
 
-    #[inline(never)]
     fn ring(&self, calls: Calls) {
         if let Some(index) = calls.sleeper {
             self.bells[index as usize].ring();

@@ -35,7 +35,7 @@ impl Inside for Shared {
         let mut held = self.enter();
         let point = held.graph.sync_point(node)?;
         let marks = &mut held.marks[usize::from(point.lane)];
-        marks.submitted = point.value;
+        marks.advance(point.value);
         let Some(event) = marks.take_event() else { return Ok(()) };
         drop(held);
         let result = self.driver.event_record(event, self.lane(point.lane).raw());

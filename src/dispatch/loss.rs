@@ -7,13 +7,11 @@ use copies::copy::CopyHandle;
 use graph::{Cause, Stage};
 use hal::Host;
 
-use crate::dispatch::body::Dead;
 use crate::dispatch::marks::Marks;
 use crate::dispatch::rest::{LOOK_SPAN, rest};
 use crate::dispatch::shared::Shared;
 use crate::dispatch::state::State;
 use crate::work::fault::{Error, Fault, Reason};
-use crate::work::function::Work;
 use crate::work::set::SetId;
 
 impl State {
@@ -50,8 +48,7 @@ impl State {
             let Some(error) = body.copies.iter().find_map(CopyHandle::loss) else { continue };
             lost.push((body.node, error));
             // It fails once.
-            let copies = std::mem::take(&mut body.copies);
-            dead.push(Dead { work: Work::Nothing, copies, outcome: None });
+            dead.add_copies(std::mem::take(&mut body.copies));
         }
         for (node, error) in lost {
             let fault = self.fault(node, Reason::Driver(error));
@@ -75,7 +72,7 @@ impl State {
             let fault = Arc::new(Fault { task, reason: Reason::Closed });
             let set = std::mem::replace(&mut body.set, SetId::NONE);
             body.fail(Error::Failed(fault), sets.get(set));
-            sets.ended(set);
+            sets.ended(set, 1);
             body.bury(true, dead);
         }
     }

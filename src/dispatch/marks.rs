@@ -26,25 +26,50 @@ pub(crate) struct Join {
 }
 
 /// A lane's timeline, as far as it has been submitted and marked.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Marks {
     /// The last point that has been submitted.
     pub submitted: u64,
     /// The last point that a thread waits for.
     pub wanted: u64,
     /// The last work that has been submitted is a kernel's.
-    pub ends_with_kernel: bool,
+    ends_with_kernel: bool,
+    /// Whether work that is submitted now can begin at once, if that is known.
+    pub can_begin: Option<bool>,
     /// The last point that a mark stands for.
     covered: u64,
+    /// The point of the last mark that the device has come to.
+    complete: u64,
     pending: VecDeque<Mark>,
     spare: Vec<Event>,
 }
 
+impl Default for Marks {
+    fn default() -> Marks {
+        let (pending, spare, can_begin) = (VecDeque::new(), Vec::new(), Some(true));
+        Marks { submitted: 0, wanted: 0, ends_with_kernel: false, can_begin, covered: 0, complete: 0, pending, spare }
+    }
+}
+
 impl Marks {
+    /// The lane has work up to this point.
+    #[inline]
+    pub fn submit(&mut self, value: u64, is_kernel: bool) {
+        self.submitted = value;
+        self.ends_with_kernel = is_kernel;
+        // As `find_can_begin` finds it, which looks at more.
+        self.can_begin = if is_kernel { Some(false) } else { None };
+    }
+
     /// An event for the next mark. If all are pending it is that of the newest mark, whose waiters wait for the new one
     /// then.
     pub fn take_event(&mut self) -> Option<Event> {
-        self.spare.pop().or_else(|| self.pending.pop_back().map(|mark| mark.event))
+        if let Some(event) = self.spare.pop() {
+            return Some(event);
+        }
+        let newest = self.pending.pop_back();
+        self.find_can_begin();
+        newest.map(|mark| mark.event)
     }
 
     /// An event that no mark is recorded with: one of those that are made with the lane, or of a mark that failed.
@@ -56,6 +81,7 @@ impl Marks {
     pub fn push(&mut self, mark: Mark) {
         self.covered = mark.value;
         self.pending.push_back(mark);
+        self.find_can_begin();
     }
 
     /// The first mark that stands for this point.
@@ -68,14 +94,16 @@ impl Marks {
         self.pending.front().copied()
     }
 
-    /// The device has come to this mark, if it is still the one that the caller saw.
-    pub fn reached(&mut self, mark: Mark) -> bool {
+    /// The device has come to this mark, if it is still the one that the caller saw. Returns the point that it had come
+    /// to before.
+    pub fn reached(&mut self, mark: Mark) -> Option<u64> {
         let is_still_first = self.first().is_some_and(|first| first.event == mark.event && first.value == mark.value);
         if is_still_first {
             self.pending.pop_front();
             self.spare.push(mark.event);
+            self.find_can_begin();
         }
-        is_still_first
+        is_still_first.then(|| std::mem::replace(&mut self.complete, mark.value))
     }
 
     /// Whether a mark is to be recorded because a thread waits.
@@ -93,20 +121,26 @@ impl Marks {
         self.is_uncovered() || self.first().is_some()
     }
 
-    /// Whether work that is submitted now can begin at once, if that is known: all before it is complete, or the last
-    /// of it is a kernel, which has hardly ended in the meantime.
-    pub fn can_begin(&self) -> Option<bool> {
-        match self.is_pending() {
+    /// The lane has one point more, without work of its own.
+    pub fn advance(&mut self, value: u64) {
+        self.submit(value, self.ends_with_kernel);
+    }
+
+    /// Work that is submitted now can begin at once if all before it is complete, and not if the last of it is a
+    /// kernel, which has hardly ended in the meantime.
+    fn find_can_begin(&mut self) {
+        self.can_begin = match self.is_pending() {
             false => Some(true),
             true if self.ends_with_kernel => Some(false),
             true => None,
-        }
+        };
     }
 
     /// Forgets the pending marks: the device has failed.
     pub fn clear(&mut self) {
         self.covered = self.submitted;
         self.spare.extend(self.pending.drain(..).map(|mark| mark.event));
+        self.find_can_begin();
     }
 
     /// All events, for their destruction.
@@ -127,7 +161,8 @@ mod tests {
     #[test]
     fn a_point_is_behind_the_first_mark_that_stands_for_it() {
         let mut marks = Marks::default();
-        (marks.submitted, marks.wanted) = (5, 4);
+        marks.submit(5, true);
+        marks.wanted = 4;
         assert!(marks.is_wanting() && marks.is_uncovered());
         marks.push(mark(3, 1));
         assert!(marks.is_wanting(), "4 is behind no mark");
@@ -149,8 +184,8 @@ mod tests {
         // All events are pending, so the newest is recorded again, for a later point.
         assert_eq!(marks.take_event(), Some(event));
         marks.push(Mark { value: 2, event, recorded: Nanos::ZERO });
-        assert!(!marks.reached(seen), "the answer was about the earlier recording");
-        assert!(marks.reached(marks.first().unwrap()));
+        assert_eq!(marks.reached(seen), None, "the answer was about the earlier recording");
+        assert_eq!(marks.reached(marks.first().unwrap()), Some(0));
         assert_eq!((marks.first(), marks.take_event()), (None, Some(event)));
     }
 }

@@ -13,12 +13,14 @@ mod faults;
 mod held;
 pub(crate) mod inside;
 pub(crate) mod intake;
+pub(crate) mod kit;
 mod launching;
 mod loss;
 mod marks;
 #[cfg(all(test, loom))]
 mod models;
 mod options;
+mod prefetch;
 pub(crate) mod replay;
 mod rest;
 mod serve;

@@ -27,15 +27,15 @@ struct State {
 }
 
 impl Steps for State {
-    type Step = Step;
-    type Kit = ();
+    type Kit = Option<Step>;
 
     fn turn(&mut self) -> &mut Turn {
         &mut self.turn
     }
 
-    fn step(&mut self, (): &mut ()) -> Option<Step> {
-        self.steps.pop()
+    fn step(&mut self, kit: &mut Option<Step>) -> bool {
+        *kit = self.steps.pop();
+        kit.is_some()
     }
 
     fn tell(&mut self) {
@@ -88,7 +88,8 @@ impl Model {
     }
 
     fn visit<'m>(&'m self, mut held: Lock<'m>) {
-        take_steps(&mut held, &mut (), &mut self.most.clone(), |held, submits, ()| {
+        take_steps(&mut held, &mut None, &mut self.most.clone(), |held, step| {
+            let submits = step.take().expect("a step is taken once");
             held.let_go();
             assert!(!self.is_inside.swap(true, Ordering::AcqRel), "two threads take steps");
             if submits > 0 {

@@ -7,7 +7,7 @@ use std::cell::Cell;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use contexts::CudaContext;
 use copies::copy::{CopyHandle, Lift};
@@ -23,14 +23,15 @@ use crate::dispatch::body::bury;
 use crate::dispatch::captures;
 use crate::dispatch::held;
 use crate::dispatch::inside;
+use crate::dispatch::kit::{Launching, Step};
 use crate::dispatch::marks::{Join, Mark};
 use crate::dispatch::rest::is_idle;
 use crate::dispatch::state::State;
-use crate::dispatch::step::{Launching, Panic, Step};
+use crate::dispatch::step::Panic;
 use crate::dispatch::turn::{STEPS_MAX, take_steps};
 use crate::work::fault::{Error, Reason};
 use crate::work::function::{Function, More, WorkResult};
-use crate::work::lane::Lane;
+use crate::work::lane::{Call, Lane};
 
 /// The state, locked.
 pub(crate) type Held<'s> = held::Held<'s, State>;
@@ -44,8 +45,8 @@ pub(crate) struct Shared {
     pub lanes: Vec<PriorityStream>,
     /// The lanes of a device.
     pub of_a_device: u8,
-    /// The lanes whose streams functions of tasks have asked for: they may do anything with them.
-    pub lent: Vec<AtomicBool>,
+    /// The lanes whose streams functions of tasks have asked for, a bit each: they may do anything with them.
+    pub lent: AtomicU64,
     /// One for each thread.
     pub bells: Vec<Bell>,
     pub state: Mutex<State>,
@@ -72,7 +73,7 @@ impl Shared {
         if !self.process.is_this() {
             return Err(Error::Forked);
         }
-        let held = self.enter();
+        let held = if self.intake.is_attended() { self.enter_beside() } else { self.enter() };
         Ok(if self.intake.has_news() { self.enter_behind_news(held) } else { held })
     }
 
@@ -114,6 +115,13 @@ impl Shared {
         self.layers.iter().any(|layer| layer.loss().is_err())
     }
 
+    /// Whether a function has asked for the stream of this lane.
+    #[inline]
+    fn is_lent(&self, call: &Call) -> bool {
+        let lent = self.lent.load(Ordering::Relaxed);
+        lent != 0 && lent & call.bit() != 0
+    }
+
     /// Runs `body` in the first device's context, beside captures of other threads.
     pub fn at_home<T>(&self, body: impl FnOnce() -> T) -> T {
         self.lanes[0].inner().at_home(body)
@@ -140,7 +148,7 @@ impl Shared {
     }
 
     /// Lets go of the lock, behind the turn. Other threads may have left tasks until then, and go on.
-    #[inline]
+    #[inline(always)] // as `Held::let_go`
     fn leave<'s>(self: &'s Arc<Shared>, held: &mut Held<'s>, visit: &mut Visit<'s>) {
         let is_attended = held.turn.is_taken();
         let_go(held);
@@ -167,14 +175,16 @@ impl Shared {
 
     /// As [`Shared::pump`], beginning with a launch at hand. No thread has the turn, and there is no other step.
     #[inline]
-    pub fn pump_from<'s>(self: &'s Arc<Shared>, held: &mut Held<'s>, launching: Launching) {
+    pub fn pump_from<'s>(self: &'s Arc<Shared>, held: &mut Held<'s>, mut launching: Launching) {
         held.turn.begin();
+        let mut kit = held.kit.take().unwrap_or_default();
         let _inside = inside::Inside::begin(Arc::as_ptr(self) as usize);
         let mut visit = Visit::new();
         // Nothing has changed that a thread waits for.
         held.pause();
-        self.launch_here(held, launching, &mut visit, &[]);
+        self.launch_here(held, &mut launching, &[], &mut kit.copies, &mut visit);
         held.collect();
+        held.kit = Some(kit);
         if held.may_have_step() {
             self.take_steps(held, &mut visit)
         } else {
@@ -186,42 +196,44 @@ impl Shared {
 
     #[inline(never)]
     fn take_steps<'s>(self: &'s Arc<Shared>, held: &mut Held<'s>, visit: &mut Visit<'s>) {
-        let mut joins = std::mem::take(&mut held.joins);
+        let mut kit = held.kit.take().unwrap_or_default();
         let mut left = visit.left;
-        take_steps(held, &mut joins, &mut left, |held, step, joins| {
+        take_steps(held, &mut *kit, &mut left, |held, kit| {
             let_go(held);
-            match step {
-                Step::Launch(launching) => self.launch_here(held, launching, visit, joins),
-                other => self.take(held, other, visit),
+            match &mut kit.step {
+                Some(Step::Launch(launching)) => {
+                    self.launch_here(held, launching, &kit.joins, &mut kit.copies, visit);
+                }
+                other => self.take(held, other.take(), visit),
             }
             held.collect();
         });
-        held.joins = joins;
+        held.kit = Some(kit);
         visit.left = left;
     }
 
     /// Takes a step that is no launch, and the lock again to report it.
     #[inline(never)]
-    fn take<'s>(self: &'s Arc<Shared>, held: &mut Held<'s>, step: Step, visit: &mut Visit<'s>) {
+    fn take<'s>(self: &'s Arc<Shared>, held: &mut Held<'s>, step: Option<Step>, visit: &mut Visit<'s>) {
         match step {
-            Step::Light(node, function) => {
+            Some(Step::Light(node, function)) => {
                 let outcome = run(function);
                 held.take_again();
                 held.ran(node, outcome);
             }
-            Step::Lift(copies, to) => {
+            Some(Step::Lift(copies, to)) => {
                 let lifts = lift(&copies, to);
                 held.take_again();
                 held.statistics.lifts += lifts;
             }
-            Step::Record { lane, value, event } => {
+            Some(Step::Record { lane, value, event }) => {
                 let recorded =
                     visit.begin(self, lane).and_then(|()| self.driver.event_record(event, self.lane(lane).raw()));
                 let mark = Mark { value, event, recorded: self.driver.host().now() };
                 held.take_again();
                 held.recorded(lane, mark, recorded);
             }
-            Step::Launch(launching) => self.launch_here(held, launching, visit, &[]),
+            Some(Step::Launch(_)) | None => held.take_again(),
         }
     }
 
@@ -230,44 +242,40 @@ impl Shared {
     fn launch_here<'s>(
         self: &'s Arc<Shared>,
         held: &mut Held<'s>,
-        mut launching: Launching,
-        visit: &mut Visit<'s>,
+        launching: &mut Launching,
         joins: &[Join],
+        copies: &mut Vec<CopyHandle>,
+        visit: &mut Visit<'s>,
     ) {
-        if let Err(error) = visit.begin(self, launching.lane).and_then(|()| self.join(launching.lane, joins)) {
+        let lane = launching.call.lane;
+        if let Err(error) = visit.begin(self, lane).and_then(|()| self.join(lane, joins)) {
             held.take_again();
             return held.not_joined(launching, joins, error);
         }
-        let Launching { node, lane, turn, priority, .. } = launching;
-        let is_lent = &self.lent[usize::from(lane)];
+        let Launching { call, work } = launching;
         let mut entered = Lane {
             inside: &**self,
             driver: &self.driver,
-            stream: self.lane(lane),
-            node,
-            number: lane,
+            stream: self.lane(call.lane),
+            call,
             device: visit.device,
-            turn,
-            priority,
-            can_begin: Cell::new(launching.can_begin),
-            copies: None,
-            is_lent,
+            turn: call.turn,
+            can_begin: Cell::new(call.can_begin),
+            copies,
+            lent: &self.lent,
         };
-        let (mut outcome, mut lost) = (caught(|| launching.work.call(&mut entered)), None);
-        let copies = entered.copies;
-        if outcome.is_err() || is_lent.load(Ordering::Relaxed) {
-            (outcome, lost) = self.look_after(lane, outcome);
+        let (mut outcome, mut lost) = (caught(|| work.launch(&mut entered)), None);
+        if outcome.is_err() || self.is_lent(call) {
+            (outcome, lost) = self.look_after(call, outcome);
         }
-        // To read the clock costs as much as the rest of this.
-        let has_recorded = joins.iter().any(|join| join.record.is_some());
-        let at = if has_recorded { self.driver.host().now() } else { Nanos::ZERO };
-        held.take_again();
-        if !joins.is_empty() {
-            held.joined(joins, at);
+        if joins.is_empty() {
+            held.take_again();
+        } else {
+            self.take_again_behind(held, joins);
         }
-        held.launched(node, Some(launching.work), copies, outcome);
+        held.launched(launching, copies, outcome);
         if let Some(error) = lost {
-            let fault = held.fault(node, Reason::Device(*error));
+            let fault = held.fault(launching.call.node, Reason::Device(*error));
             held.lose(fault);
         }
     }
@@ -275,9 +283,9 @@ impl Shared {
     /// Looks after a lane whose function has failed, or may have done anything with its stream. Returns the outcome of
     /// the launch, and the error of a device that is lost.
     #[inline(never)]
-    fn look_after(&self, lane: u8, mut outcome: WorkResult<More>) -> (WorkResult<More>, Option<Box<hal::Error>>) {
-        let (driver, stream) = (&*self.driver, self.lane(lane).raw());
-        if self.lent[usize::from(lane)].load(Ordering::Relaxed) {
+    fn look_after(&self, call: &Call, mut outcome: WorkResult<More>) -> (WorkResult<More>, Option<Box<hal::Error>>) {
+        let (driver, stream) = (&*self.driver, self.lane(call.lane).raw());
+        if self.is_lent(call) {
             match captures::end(driver, stream) {
                 Ok(false) => {}
                 Ok(true) => {
@@ -293,6 +301,16 @@ impl Shared {
         // A launch that failed may have left the device dead. Its streams say so.
         let lost = hal::beside_captures(driver, || is_idle(driver, stream)).err();
         (outcome, lost.map(Box::new))
+    }
+
+    /// Takes the lock again, behind these joins.
+    #[inline(never)]
+    fn take_again_behind(&self, held: &mut Held<'_>, joins: &[Join]) {
+        // To read the clock costs as much as the rest of this.
+        let has_recorded = joins.iter().any(|join| join.record.is_some());
+        let at = if has_recorded { self.driver.host().now() } else { Nanos::ZERO };
+        held.take_again();
+        held.joined(joins, at);
     }
 
     #[inline]
@@ -362,11 +380,13 @@ impl<'s> Visit<'s> {
         Visit { lanes: 0..0, device: 0, left: STEPS_MAX, entered: None }
     }
 
-    #[inline]
+    #[inline(always)] // as `launch_here`
     fn begin(&mut self, shared: &'s Shared, lane: u8) -> hal::Result<()> {
-        if self.lanes.contains(&lane) {
-            return Ok(());
-        }
+        if self.lanes.contains(&lane) { Ok(()) } else { self.change(shared, lane) }
+    }
+
+    #[inline(never)]
+    fn change(&mut self, shared: &'s Shared, lane: u8) -> hal::Result<()> {
         let (device, count) = (shared.device_of(lane), shared.of_a_device);
         (self.lanes, self.device) = (device * count..(device + 1) * count, device);
         let context = shared.layers[usize::from(device)].cuda_context();
@@ -387,16 +407,16 @@ impl<'s> Visit<'s> {
 }
 
 /// Lets go of the lock, and buries the nodes that have ended.
-#[inline]
+#[inline(always)] // as `Held::let_go`
 fn let_go(held: &mut Held<'_>) {
     if held.dead.is_empty() { held.let_go() } else { let_go_and_bury(held) }
 }
 
 #[inline(never)]
 fn let_go_and_bury(held: &mut Held<'_>) {
-    let mut dead = std::mem::take(&mut held.dead);
+    let dead = std::mem::take(&mut held.dead);
     held.let_go();
-    bury(&mut dead);
+    bury(dead);
 }
 
 /// Raises submitted copies for a task that waits for them. Returns how many there was a use for.

@@ -8,7 +8,8 @@ use crate::dispatch::arrivals::{Arrivals, Batch};
 use crate::dispatch::body::{Bodies, Character, Dead};
 use crate::dispatch::expectations::Expectations;
 use crate::dispatch::faults::Faults;
-use crate::dispatch::marks::{Join, Mark, Marks};
+use crate::dispatch::kit::Kit;
+use crate::dispatch::marks::{Mark, Marks};
 use crate::dispatch::sleepers::{Calls, Sleepers, Sleeps};
 use crate::dispatch::statistics::DispatchStatistics;
 use crate::dispatch::turn::Turn;
@@ -16,6 +17,9 @@ use crate::work::fault::{Error, Fault, Reason};
 use crate::work::outcome::Outcome;
 use crate::work::set::{Set, SetId};
 use crate::work::sets::Sets;
+
+/// So many points of a lane are reported as complete at once.
+const PART: u64 = 64;
 
 /// All that the threads of the dispatcher share, but for the driver and the streams.
 pub(crate) struct State {
@@ -36,6 +40,8 @@ pub(crate) struct State {
     pub intake: Arc<Arrivals>,
     /// The batch at hand, while none is.
     pub batch: Batch,
+    /// Marks of the intake that the device has come to.
+    pub reached: Vec<(u8, Mark)>,
     /// Nodes that have failed since all of the intake was looked at.
     pub failed: Vec<(NodeId, Cause)>,
     /// Functions for worker threads that have not ended.
@@ -45,13 +51,13 @@ pub(crate) struct State {
     /// A lane may be wanting a mark. Without it no lane is.
     pub may_want: bool,
     /// The rest of nodes that have ended: dropped, and their futures woken, without the lock.
-    pub dead: Vec<Dead>,
+    pub dead: Dead,
     /// Nodes whose priority has changed since they were submitted.
     pub lifts: Vec<(NodeId, Priority)>,
     /// The nodes of a replay, while none is being appended.
     pub replayed: Vec<NodeId>,
-    /// The list of joins, while no thread takes steps.
-    pub joins: Vec<Join>,
+    /// The things for steps, while no thread takes any.
+    pub kit: Option<Box<Kit>>,
 }
 
 impl Sleeps for State {
@@ -86,10 +92,15 @@ impl State {
     }
 
     /// The device has come to a mark.
-    pub fn reached(&mut self, lane: u8, mark: Mark) {
-        if self.marks[usize::from(lane)].reached(mark) {
-            let reported = self.graph.complete(lane, mark.value);
+    pub fn reach(&mut self, lane: u8, mark: Mark) {
+        let marks = &mut self.marks[usize::from(lane)];
+        let Some(mut value) = marks.reached(mark) else { return };
+        // In parts, so that the nodes of each are collected while the processor has them in its cache.
+        while value < mark.value {
+            value = mark.value.min(value + PART);
+            let reported = self.graph.complete(lane, value);
             debug_assert!(reported.is_ok(), "a mark stands for a point that was given out: {reported:?}");
+            self.collect();
         }
     }
 
@@ -109,24 +120,39 @@ impl State {
 
     #[inline(never)]
     fn collect_ended(&mut self) {
+        // Neighbours are most often of one set.
+        let mut of_set = (SetId::NONE, 0);
+        self.dead.make_room();
         while let Some(ended) = self.graph.ended() {
-            let error = ended.outcome.err().map(|cause| self.failure(ended.node, cause));
-            let Some(body) = self.bodies.get(ended.node) else { continue };
+            let is_failed = ended.outcome.is_err_and(|cause| self.fail(ended.node, cause));
+            let Some(body) = self.bodies.leaving(ended.node) else { continue };
             let id = std::mem::replace(&mut body.set, SetId::NONE);
-            let is_to_be_told = match error {
-                None if !body.is_wanted => body.outcome.set_done_alone(),
-                None => body.outcome.set_done(),
-                Some(error) => body.fail(error, self.sets.get(id)),
-            };
-            self.sets.ended(id);
-            self.sleepers.has_news |= self.expectations.ended(body.character);
-            self.functions -= u32::from(body.character.kind == Kind::Host);
+            let is_to_be_told =
+                is_failed || if body.is_wanted { body.outcome.set_done() } else { body.outcome.set_done_alone() };
+            if id != of_set.0 {
+                self.sets.ended(of_set.0, of_set.1);
+                of_set = (id, 0);
+            }
+            of_set.1 += 1;
+            // Tested first: nothing is to be done for a kernel.
+            if body.character.kind != Kind::Kernel {
+                self.sleepers.has_news |= self.expectations.ended(body.character);
+                self.functions -= u32::from(body.character.kind == Kind::Host);
+            }
             body.bury(is_to_be_told, &mut self.dead);
         }
+        self.sets.ended(of_set.0, of_set.1);
+    }
+
+    /// A node that is about to leave has failed. Returns whether it has a body, which knows that now.
+    #[cold]
+    fn fail(&mut self, node: NodeId, cause: Cause) -> bool {
+        let error = self.failure(node, cause);
+        let Some(body) = self.bodies.leaving(node) else { return false };
+        body.fail(error, self.sets.get(body.set))
     }
 
     /// The error of a node that is about to leave.
-    #[cold]
     fn failure(&mut self, node: NodeId, cause: Cause) -> Error {
         self.failed.push((node, cause));
         let (fault, task) = (self.faults.get(cause), self.graph.label(node).to_string());

@@ -1,38 +1,20 @@
 //! The steps that a thread takes without the lock: the next one, and its report.
 
 use copies::copy::CopyHandle;
-use graph::{Kind, NodeId, Priority, Runner};
-use hal::{Event, Nanos};
+use graph::{Kind, NodeId, Runner};
+use hal::Nanos;
 
+use crate::dispatch::kit::{Kit, Launching, Step};
 use crate::dispatch::marks::{Join, Mark, Marks};
+use crate::dispatch::prefetch::{LINE, prefetch};
 use crate::dispatch::state::State;
 use crate::dispatch::turn::{Steps, Turn};
 use crate::work::fault::Reason;
-use crate::work::function::{Function, Launch, More, Work, WorkResult};
-
-/// A launch that is to be made.
-pub(crate) struct Launching {
-    pub node: NodeId,
-    pub turn: u32,
-    pub lane: u8,
-    pub priority: Priority,
-    /// Whether its first copy can begin when it is submitted, if that is known.
-    pub can_begin: Option<bool>,
-    pub work: Launch,
-}
-
-/// A step that a thread takes without the lock.
-pub(crate) enum Step {
-    Launch(Launching),
-    Record { lane: u8, value: u64, event: Event },
-    Light(NodeId, Function),
-    Lift(Vec<CopyHandle>, Priority),
-}
+use crate::work::function::{Function, More, Work, WorkResult};
+use crate::work::lane::Call;
 
 impl Steps for State {
-    type Step = Step;
-    /// The joins of a launch are put into the list.
-    type Kit = Vec<Join>;
+    type Kit = Kit;
 
     #[inline]
     fn turn(&mut self) -> &mut Turn {
@@ -41,27 +23,15 @@ impl Steps for State {
 
     /// The next step of the device or of a light function.
     #[inline]
-    fn step(&mut self, joins: &mut Vec<Join>) -> Option<Step> {
+    fn step(&mut self, kit: &mut Kit) -> bool {
         if self.is_closed {
-            return None;
+            return false;
         }
         self.look_in();
-        if self.has_lifts()
-            && let Some(lift) = self.lift_step()
-        {
-            return Some(lift);
+        if (self.has_lifts() && self.lift_step(kit)) || (self.losing.is_none() && self.device_step(kit)) {
+            return true;
         }
-        if self.losing.is_none() {
-            if (self.flush || self.may_want)
-                && let Some(record) = self.record_step()
-            {
-                return Some(record);
-            }
-            if let Some(launching) = self.launch_step(joins) {
-                return Some(Step::Launch(launching));
-            }
-        }
-        if self.graph.has_light_function() { self.light_step() } else { None }
+        self.graph.has_light_function() && self.light_step(kit)
     }
 
     fn tell(&mut self) {
@@ -92,58 +62,77 @@ impl State {
         self.graph.has_inherited() || !self.lifts.is_empty()
     }
 
+    #[inline(always)] // as `launch_step`
+    fn device_step(&mut self, kit: &mut Kit) -> bool {
+        ((self.flush || self.may_want) && self.record_step(kit)) || self.launch_step(kit)
+    }
+
     /// The copies of a submitted node that a more urgent one has come to wait for.
     #[cold]
-    fn lift_step(&mut self) -> Option<Step> {
+    fn lift_step(&mut self, kit: &mut Kit) -> bool {
         let lifts = &mut self.lifts;
         self.graph.inherited(|node, priority| lifts.push((node, priority)));
         while let Some((node, to)) = self.lifts.pop() {
             if let Some(body) = self.bodies.get(node).filter(|body| !body.copies.is_empty()) {
-                return Some(Step::Lift(body.copies.clone(), to));
+                kit.step = Some(Step::Lift(body.copies.to_vec(), to));
+                return true;
             }
         }
-        None
+        false
     }
 
     #[inline(never)]
-    fn record_step(&mut self) -> Option<Step> {
+    fn record_step(&mut self, kit: &mut Kit) -> bool {
         let flush = self.flush;
         let wanting = |marks: &Marks| marks.is_wanting() || (flush && marks.is_uncovered());
         let Some(lane) = self.marks.iter().position(wanting) else {
             (self.flush, self.may_want) = (false, false);
-            return None;
+            return false;
         };
         let marks = &mut self.marks[lane];
-        let (value, event) = (marks.submitted, marks.take_event()?);
-        Some(Step::Record { lane: lane as u8, value, event })
+        let (lane, value) = (lane as u8, marks.submitted);
+        let Some(event) = marks.take_event() else { return false };
+        kit.step = Some(Step::Record { lane, value, event });
+        true
     }
 
-    #[inline]
-    fn launch_step(&mut self, joins: &mut Vec<Join>) -> Option<Launching> {
+    #[inline(always)] // a call would be a tenth of the cost of a task, with its arguments
+    fn launch_step(&mut self, kit: &mut Kit) -> bool {
         loop {
-            let ready = self.graph.next(Runner::Device)?;
+            let Some(ready) = self.graph.next(Runner::Device) else { return false };
             let (node, priority, turn) = (ready.node, ready.priority, ready.turn);
             let lane = ready.place.map_or(0, |place| place.lane);
-            joins.clear();
+            kit.joins.clear();
             let mut can_begin = Some(false);
             if ready.joins.is_empty() {
-                can_begin = self.marks[usize::from(lane)].can_begin();
+                can_begin = self.marks[usize::from(lane)].can_begin;
             } else {
-                joins.extend(ready.joins.iter().map(|point| join(&mut self.marks, point)));
+                kit.joins.extend(ready.joins.iter().map(|point| join(&mut self.marks, point)));
             }
-            let work = self.bodies.get(node).map(|body| std::mem::replace(&mut body.work, Work::Nothing));
-            if let Some(Work::Launch(work)) = work {
-                return Some(Launching { node, turn, lane, priority, can_begin, work });
+            let body = self.bodies.running(node);
+            if let Work::Launch(_) = &body.work {
+                let work = std::mem::replace(&mut body.work, Work::Nothing);
+                let call = Call { node, turn, lane, priority, can_begin };
+                // The step before was taken, or is a launch without its work: there is nothing to drop.
+                std::mem::forget(kit.step.replace(Step::Launch(Launching { call, work })));
+                return true;
             }
-            // A node of the device without work, such as a task that was named and has none.
-            self.launched(node, None, None, Ok(More::Done));
+            self.launched_without_work(node);
         }
     }
 
+    /// A node of the device without work is launched, such as a task that was named and has none.
+    #[cold]
+    fn launched_without_work(&mut self, node: NodeId) {
+        let is_wanted = self.bodies.running(node).is_wanted;
+        self.report(node, is_wanted, false, Ok(More::Done));
+    }
+
     #[inline(never)]
-    fn light_step(&mut self) -> Option<Step> {
-        let node = self.graph.next(Runner::Light)?.node;
-        Some(Step::Light(node, self.take_function(node)))
+    fn light_step(&mut self, kit: &mut Kit) -> bool {
+        let Some(node) = self.graph.next(Runner::Light).map(|ready| ready.node) else { return false };
+        kit.step = Some(Step::Light(node, self.take_function(node)));
+        true
     }
 
     /// The next function of the host.
@@ -177,13 +166,13 @@ impl State {
 
     /// A join could not be made.
     #[cold]
-    pub fn not_joined(&mut self, launching: Launching, joins: &[Join], error: hal::Error) {
-        let node = launching.node;
+    pub fn not_joined(&mut self, launching: &mut Launching, joins: &[Join], error: hal::Error) {
+        let node = launching.call.node;
         for join in joins.iter().filter(|join| join.record.is_some()) {
             self.marks[usize::from(join.lane)].give_back(join.event);
         }
         if let Some(body) = self.bodies.get(node) {
-            body.work = Work::Launch(launching.work);
+            std::mem::swap(&mut body.work, &mut launching.work);
         }
         let fault = self.fault(node, Reason::Device(error));
         let _ = self.graph.failed(node, fault);
@@ -192,24 +181,21 @@ impl State {
 
     /// A launch has been made. Its work belongs to the node until that has ended, with the memory that it owns.
     #[inline(always)] // a tenth of the cost of a task would go to its arguments
-    pub fn launched(
-        &mut self,
-        node: NodeId,
-        work: Option<Launch>,
-        copies: Option<Vec<CopyHandle>>,
-        outcome: WorkResult<More>,
-    ) {
-        let (mut is_wanted, mut is_kernel) = (false, false);
-        self.statistics.launches += u64::from(work.is_some());
-        if let Some(body) = self.bodies.get(node) {
-            if let Some(work) = work {
-                body.work = Work::Launch(work);
-            }
-            if let Some(copies) = copies {
-                body.copies.extend(copies);
-            }
-            (is_wanted, is_kernel) = (body.is_wanted, body.character.kind == Kind::Kernel);
+    pub fn launched(&mut self, launching: &mut Launching, copies: &mut Vec<CopyHandle>, outcome: WorkResult<More>) {
+        let node = launching.call.node;
+        self.statistics.launches += 1;
+        let body = self.bodies.running(node);
+        // It has none: to look whether there is some to drop would cost as much as this.
+        std::mem::forget(std::mem::replace(&mut body.work, std::mem::replace(&mut launching.work, Work::Nothing)));
+        if !copies.is_empty() {
+            body.add_copies(copies);
         }
+        let (is_wanted, is_kernel) = (body.is_wanted, body.character.kind == Kind::Kernel);
+        self.report(node, is_wanted, is_kernel, outcome);
+    }
+
+    #[inline(always)] // as `launched`
+    fn report(&mut self, node: NodeId, is_wanted: bool, is_kernel: bool, outcome: WorkResult<More>) {
         let (at, is_waited_for) = match outcome {
             Ok(More::Done) => self.graph.launched(node).map_or((None, false), |it| (it.at, it.is_waited_for)),
             Ok(More::Again) => {
@@ -222,11 +208,13 @@ impl State {
                 (self.graph.failed(node, fault).ok().flatten(), true)
             }
         };
+        if let Some((slot, place)) = self.graph.ahead() {
+            [place, place.wrapping_add(LINE), self.bodies.place(slot)].into_iter().for_each(prefetch);
+        }
         if let Some(point) = at {
             let marks = &mut self.marks[usize::from(point.lane)];
             self.sleepers.has_news |= !marks.is_uncovered();
-            marks.submitted = point.value;
-            marks.ends_with_kernel = is_kernel;
+            marks.submit(point.value, is_kernel);
             if is_waited_for || is_wanted {
                 marks.wanted = point.value;
                 self.may_want = true;

@@ -71,14 +71,13 @@ impl Turn {
 
 /// A state behind a lock, from which steps are taken without that lock.
 pub(crate) trait Steps {
-    type Step;
-    /// The things that a thread has at hand while it takes steps.
+    /// The things that a thread has at hand while it takes steps, and the step.
     type Kit;
 
     fn turn(&mut self) -> &mut Turn;
 
-    /// The next step.
-    fn step(&mut self, kit: &mut Self::Kit) -> Option<Self::Step>;
+    /// Puts the next step into the kit, and returns whether there is one. As a value it would be moved several times.
+    fn step(&mut self, kit: &mut Self::Kit) -> bool;
 
     /// There is something that the thread on watch has not seen.
     fn tell(&mut self);
@@ -92,13 +91,13 @@ pub(crate) fn take_steps<H, S>(
     held: &mut H,
     kit: &mut S::Kit,
     left: &mut u32,
-    mut take: impl FnMut(&mut H, S::Step, &mut S::Kit),
+    mut take: impl FnMut(&mut H, &mut S::Kit),
 ) where
     H: DerefMut<Target = S>,
     S: Steps,
 {
-    while let Some(step) = held.step(kit) {
-        take(held, step, kit);
+    while held.step(kit) {
+        take(held, kit);
         *left -= 1;
         if *left == 0 {
             held.turn().is_handed_over.store(true, Ordering::Relaxed);

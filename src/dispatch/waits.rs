@@ -37,7 +37,7 @@ impl Shared {
     /// Runs a wait for work of the tasks. The completion thread looks often meanwhile.
     pub fn awaited<T>(&self, wait: impl FnOnce(&dyn Host) -> T) -> T {
         self.waiting.fetch_add(1, Ordering::Relaxed);
-        self.enter().sleepers.has_news = true;
+        self.enter_beside().sleepers.has_news = true;
         let end = wait(self.driver.host());
         self.waiting.fetch_sub(1, Ordering::Relaxed);
         end
@@ -109,7 +109,7 @@ impl Shared {
         }
         let mut held = self.enter();
         for (lane, mark) in reached {
-            held.reached(lane, mark);
+            held.reach(lane, mark);
         }
         self.pump(held);
     }

@@ -202,7 +202,7 @@ fn ask(shared: &Arc<Shared>, marks: &[(u8, Mark)], host: &dyn Host, may_share: b
         held.fail_lost();
     }
     for (lane, mark) in reached {
-        held.reached(lane, mark);
+        held.reach(lane, mark);
     }
     shared.pump(held);
     true

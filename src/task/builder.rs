@@ -8,13 +8,13 @@ use smallvec::SmallVec;
 use crate::dispatch::arrivals::Arrival;
 use crate::dispatch::body::Character;
 use crate::dispatch::intake::Desk;
+use crate::dispatch::kit::Launching;
 use crate::dispatch::shared::{Held, Shared};
 use crate::dispatch::state::State;
-use crate::dispatch::step::Launching;
 use crate::task::handle::Handle;
 use crate::work::fault::Error;
 use crate::work::function::Work;
-use crate::work::lane::Submitted;
+use crate::work::lane::{Call, Submitted};
 use crate::work::set::Set;
 
 /// Tasks before another one that need no memory of their own.
@@ -184,10 +184,8 @@ impl<'t, 'n> TaskBuilder<'t, 'n> {
         body.character = character;
         let handle = Handle::new(node, Arc::clone(&body.outcome));
         held.expect(character);
-        if let Work::Launch(work) = work {
-            let can_begin = held.marks[usize::from(lane)].can_begin();
-            shared.pump_from(held, Launching { node, turn: 0, lane, priority, can_begin, work });
-        }
+        let can_begin = held.marks[usize::from(lane)].can_begin;
+        shared.pump_from(held, Launching { call: Call { node, turn: 0, lane, priority, can_begin }, work });
         handle
     }
 

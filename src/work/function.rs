@@ -75,3 +75,11 @@ pub(crate) enum Work {
     Launch(Launch),
     Function(Function),
 }
+
+impl Work {
+    /// Submits the work, if it is a device's.
+    #[inline]
+    pub fn launch(&mut self, lane: &mut Lane<'_>) -> WorkResult<More> {
+        if let Work::Launch(launch) = self { launch.call(lane) } else { Ok(More::Done) }
+    }
+}

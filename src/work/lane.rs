@@ -3,7 +3,7 @@
 
 use std::cell::Cell;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use copies::PriorityStream;
 use copies::copy::{CopyHandle, Request};
@@ -41,17 +41,33 @@ pub struct Lane<'l> {
     pub(crate) inside: &'l dyn Inside,
     pub(crate) driver: &'l Arc<dyn Driver>,
     pub(crate) stream: &'l PriorityStream,
-    pub(crate) node: NodeId,
-    pub(crate) number: u8,
+    pub(crate) call: &'l Call,
     pub(crate) device: u8,
     pub(crate) turn: u32,
-    pub(crate) priority: Priority,
     /// Whether the next copy can begin when it is submitted, if that is known.
     pub(crate) can_begin: Cell<Option<bool>>,
-    /// The copies so far.
-    pub(crate) copies: Option<Vec<CopyHandle>>,
-    /// Functions have asked for the stream.
-    pub(crate) is_lent: &'l AtomicBool,
+    /// The copies so far that can be raised.
+    pub(crate) copies: &'l mut Vec<CopyHandle>,
+    /// The lanes whose streams functions have asked for, a bit each.
+    pub(crate) lent: &'l AtomicU64,
+}
+
+/// A call of a task's function.
+pub(crate) struct Call {
+    pub node: NodeId,
+    pub turn: u32,
+    pub lane: u8,
+    pub priority: Priority,
+    /// Whether its first copy can begin when it is submitted, if that is known.
+    pub can_begin: Option<bool>,
+}
+
+impl Call {
+    /// The bit of its lane.
+    #[inline]
+    pub fn bit(&self) -> u64 {
+        1 << (u32::from(self.lane) % u64::BITS)
+    }
 }
 
 impl Lane<'_> {
@@ -71,8 +87,7 @@ impl Lane<'_> {
 
     /// The function may submit work that is not seen here.
     fn lend(&self) {
-        if !self.is_lent.load(Ordering::Relaxed) {
-            self.is_lent.store(true, Ordering::Relaxed);
+        if self.lent.fetch_or(self.call.bit(), Ordering::Relaxed) & self.call.bit() == 0 {
             self.stream.note_kernel();
         }
         if self.can_begin.get() == Some(true) {
@@ -95,7 +110,7 @@ impl Lane<'_> {
     /// Its number, from 0 up: for tests and traces.
     #[must_use]
     pub fn number(&self) -> u8 {
-        self.number
+        self.call.lane
     }
 
     /// The device, by its number among those of the dispatcher.
@@ -107,7 +122,7 @@ impl Lane<'_> {
     /// The task's priority, the inherited one included.
     #[must_use]
     pub fn priority(&self) -> Priority {
-        self.priority
+        self.call.priority
     }
 
     /// Copies, at the priority of the task unless the request has one of its own.
@@ -116,14 +131,14 @@ impl Lane<'_> {
     /// As for [`PriorityStream::memcpy_async`]. The function of a task lives until the task has completed, and with it
     /// all that it owns.
     pub unsafe fn copy(&mut self, request: &Request) -> hal::Result<()> {
-        let mut request = request.or_at(self.priority);
+        let mut request = request.or_at(self.call.priority);
         if let Some(can_begin) = self.can_begin.take() {
             request = request.ready(can_begin);
         }
         // SAFETY: passed on to the caller.
         let copy = unsafe { self.stream.memcpy_async(&request)? };
         if copy.can_be_lifted() {
-            self.copies.get_or_insert_default().push(copy);
+            self.copies.push(copy);
         }
         Ok(())
     }
@@ -143,11 +158,11 @@ impl Lane<'_> {
         if other.home() != std::ptr::from_ref(self.inside).addr() {
             return Err(Error::Foreign { task: other.label() });
         }
-        self.inside.completes(self.node, other.node())
+        self.inside.completes(self.call.node, other.node())
     }
 
     /// All that is submitted to the device later waits for all that has been submitted by now (PX-17).
     pub fn sync_point(&mut self) -> Result<(), Error> {
-        self.inside.sync_point(self.node)
+        self.inside.sync_point(self.call.node)
     }
 }

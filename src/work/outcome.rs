@@ -20,11 +20,12 @@ pub(crate) type Home = Weak<dyn Any + Send + Sync>;
 
 /// An outcome that is still to come, or has.
 #[derive(Debug)]
+#[repr(C)] // the parts that each task needs stand beside the count of references, in few lines of the cache
 pub(crate) struct Outcome {
     state: AtomicU8,
-    told: Mutex<Told>,
     /// Here and not in each handle: threads that submit would count handles at one place.
     home: Home,
+    told: Mutex<Told>,
 }
 
 #[derive(Debug, Default)]

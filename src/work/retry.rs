@@ -21,7 +21,7 @@ fn again(mut launch: Launch, most: u32) -> Launch {
                 turn += 1;
                 Ok(more)
             }
-            Err(error) if left > 0 && lane.inside.may_run_again(lane.node, lane.number, &*error) => {
+            Err(error) if left > 0 && lane.inside.may_run_again(lane.call.node, lane.call.lane, &*error) => {
                 left -= 1;
                 Ok(More::Again)
             }

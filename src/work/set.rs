@@ -89,9 +89,9 @@ impl Set {
     }
 
     #[inline]
-    pub fn ended(&self) {
+    pub fn ended(&self, count: u64) {
         let pending = &self.pending.0;
-        pending.store(pending.load(Ordering::Relaxed) - 1, Ordering::Release);
+        pending.store(pending.load(Ordering::Relaxed) - count, Ordering::Release);
     }
 
     /// A task has failed. Only the first failure is kept.

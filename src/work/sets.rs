@@ -45,11 +45,11 @@ impl Sets {
         self.forget(id);
     }
 
-    /// A task of the set has ended. A thread that finds the set idle finds all outcomes.
+    /// So many tasks of the set have ended. A thread that finds the set idle finds all outcomes.
     #[inline]
-    pub fn ended(&mut self, id: SetId) {
+    pub fn ended(&mut self, id: SetId, count: u64) {
         let Some(Some(Member { set, is_held })) = self.all.get(id.index()) else { return };
-        set.ended();
+        set.ended(count);
         if !is_held {
             self.forget(id);
         }
@@ -78,7 +78,7 @@ mod tests {
         sets.let_go(one.id());
         assert_eq!(sets.get(one.id()).map(|set| set.name_of("task")), Some("one/task".to_owned()));
         assert_eq!(sets.add("third").id(), SetId::new(2), "a task of the first has not ended");
-        sets.ended(one.id());
+        sets.ended(one.id(), 1);
         assert!(sets.get(one.id()).is_none() && one.is_idle());
         assert_eq!(sets.add("fourth").id(), one.id());
         sets.let_go(other.id());

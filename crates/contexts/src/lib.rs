@@ -124,6 +124,7 @@ impl CudaContext {
     }
 
     /// Whether it is the calling thread's current context.
+    #[inline]
     #[must_use]
     pub fn is_current(&self) -> bool {
         self.held.driver.context_current().is_ok_and(|current| current == Some(self.raw()))

@@ -15,6 +15,8 @@ pub use std::sync::{Mutex, MutexGuard, OnceLock};
 #[cfg(not(loom))]
 pub use std::thread::{Thread, current, park};
 
+use std::sync::TryLockError;
+
 use crate::locks::unpoisoned;
 
 /// Locks, even if a holder has panicked.
@@ -22,6 +24,16 @@ use crate::locks::unpoisoned;
 #[expect(clippy::disallowed_methods, reason = "loom has a mutex of its own")]
 pub fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     unpoisoned(mutex.lock())
+}
+
+/// Locks, if no thread has the lock. `None` says that one may have it.
+#[inline]
+pub fn try_lock<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
+    match mutex.try_lock() {
+        Ok(guard) => Some(guard),
+        Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+        Err(TryLockError::WouldBlock) => None,
+    }
 }
 
 /// The standard library's, as loom sees it: a reader that finds nothing is ordered with no writer.

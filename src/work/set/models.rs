@@ -18,7 +18,7 @@ fn an_idle_set_tells_of_its_failure() {
             thread::spawn(move || {
                 let _held = lock(&dispatcher);
                 set.failed(failure);
-                set.ended();
+                set.ended(1);
             })
         };
         let ends = [end(Some(Arc::new(Fault { task: "one".to_owned(), reason: Reason::Closed }))), end(None)];
