@@ -11,7 +11,7 @@
 
 pub use copies::options::queues::{QUEUES_MAX, kernel_queues};
 
-use copies::options::queues::MAX_CONNECTIONS;
+use copies::options::queues::{COPY_QUEUES, MAX_CONNECTIONS, MAX_COPY_CONNECTIONS};
 
 /// The answer to [`ask`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,14 +24,19 @@ pub enum Asked {
     TooLate,
 }
 
-/// Asks the driver for as many queues as it can make, by setting `CUDA_DEVICE_MAX_CONNECTIONS` in this process, unless
-/// it is set. Call it at the beginning of `main`, before the driver is initialised and before any thread is started;
-/// programs that this one starts inherit the variable.
+/// Asks the driver for as many queues for kernels as it can make, by setting `CUDA_DEVICE_MAX_CONNECTIONS` in this
+/// process, unless it is set. The queues for copies stay as many as the driver makes by itself, so that copies take
+/// their turns as before (`CUDA_DEVICE_MAX_COPY_CONNECTIONS`, unless it is set).
+///
+/// Call it at the beginning of `main`, before the driver is initialised and before any thread is started. Programs that
+/// this one starts inherit the variables.
 pub fn ask() -> Asked {
     if std::env::var_os(MAX_CONNECTIONS).is_some() {
         return Asked::Given(kernel_queues());
     }
-    match doors::variable::set_alone(MAX_CONNECTIONS, &QUEUES_MAX.to_string()) {
+    let set = |name, queues: u32| doors::variable::set_alone(name, &queues.to_string());
+    let keeps_copies = || std::env::var_os(MAX_COPY_CONNECTIONS).is_some() || set(MAX_COPY_CONNECTIONS, COPY_QUEUES);
+    match keeps_copies() && set(MAX_CONNECTIONS, QUEUES_MAX) {
         true => Asked::Most,
         false => Asked::TooLate,
     }

@@ -6,18 +6,15 @@ use common::{Folder, succeed};
 use serde_json::Value;
 
 const QUEUES: &str = "CUDA_DEVICE_MAX_CONNECTIONS";
+const COPY_QUEUES: &str = "CUDA_DEVICE_MAX_COPY_CONNECTIONS";
 
 /// Two kinds of cameras beside every background at once.
 const FIVE: [&str; 8] =
     ["--stream", "4x1080p60:nv12", "--stream", "4k30:nv12", "--background", "all", "--seconds", "0.2"];
 
 fn bench(name: &str, arguments: &[&str]) -> Value {
-    bench_with(name, arguments, &[])
-}
-
-fn bench_with(name: &str, arguments: &[&str], variables: &[(&str, &str)]) -> Value {
     let all = [&["--backend", "soft", "--quiet", "bench", "video", "--rounds", "1"], arguments, &["--json", "-"]];
-    serde_json::from_str(&succeed(&Folder::new(name), &all.concat(), variables).0).unwrap()
+    serde_json::from_str(&succeed(&Folder::new(name), &all.concat(), &[]).0).unwrap()
 }
 
 fn rows(run: &Value) -> &Vec<Value> {
@@ -53,7 +50,7 @@ fn pictures_of_tasks_are_there_in_time() {
 #[test]
 fn the_stack_is_in_time_beside_everything() {
     let arguments = [&FIVE[..], &["--methods", "native+priority,pipeline"]].concat();
-    let run = bench_with("video-all", &arguments, &[("CUDA_DEVICE_MAX_COPY_CONNECTIONS", "4")]);
+    let run = bench("video-all", &arguments);
     let kinds: Vec<&Value> = of(&run, "pipeline").map(|row| &row["stream"]).collect();
     assert_eq!(kinds, ["4x1080p60:nv12", "1x4k30:nv12"]);
     for ours in of(&run, "pipeline") {
@@ -80,24 +77,49 @@ fn the_driver_is_asked_for_more_queues() {
         let (text, _) = succeed(&folder, &all, variables);
         let run: Value = serde_json::from_slice(&std::fs::read(folder.path().join("run.json")).unwrap()).unwrap();
         let missed: f64 = of(&run, "dispatcher").map(|row| number(row, "missed")).sum();
-        (run["header"]["environment"][QUEUES].as_str().map(str::to_owned), missed, text)
+        let environment = &run["header"]["environment"];
+        let recorded = [QUEUES, COPY_QUEUES].map(|name| environment[name].as_str().map(str::to_owned));
+        (recorded, missed, text)
     };
     let (recorded, missed, text) = measure("video-queues", &[]);
-    assert_eq!((recorded.as_deref(), missed), (Some("32"), 0.0), "{text}");
+    assert_eq!((recorded, missed), ([Some("32".to_owned()), Some("4".to_owned())], 0.0), "{text}");
     assert!(text.contains(&format!("{QUEUES}=32 was set for this run")) && !text.contains("shared"), "{text}");
     let (recorded, missed, text) = measure("video-eight", &[(QUEUES, "8")]);
-    assert_eq!(recorded.as_deref(), Some("8"), "{text}");
+    assert_eq!(recorded, [Some("8".to_owned()), None], "{text}");
     assert!(missed > 0.0 && text.contains("streams with kernels shared theirs"), "{text}");
 }
 
-/// Every method, twice: the same bytes.
+/// Cameras are added until one is late: plain streams carry fewer than pipelines, which carry all that the plan admits.
+#[test]
+fn the_load_is_raised_to_the_first_miss() {
+    let arguments = ["--stream", "5x4k60:rgba", "--methods", "native+priority,pipeline", "--seconds", "0.4", "--raise"];
+    let run = bench("video-raise", &arguments);
+    let carried = |method| {
+        let rows: Vec<&Value> = of(&run, method).collect();
+        rows.iter().enumerate().for_each(|(index, row)| {
+            let count = index + 1;
+            assert_eq!(row["setting"], format!("{count} camera{}", if count == 1 { "" } else { "s" }), "{row}");
+            assert!(number(row, "missed") == 0.0 || count == rows.len(), "a miss is the end: {row}");
+            assert!(number(row, "missed") > 0.0 || count < rows.len() || count == 5, "and the only one: {row}");
+        });
+        rows.iter().filter(|row| number(row, "missed") == 0.0).count()
+    };
+    assert!(carried("native+priority") < carried("pipeline"), "{run}");
+    assert_eq!(carried("pipeline"), 5, "{run}");
+}
+
+/// Threads of every kind, twice: the same bytes.
 #[test]
 fn the_same_seed_gives_the_same_json() {
-    let arguments = ["--stream", "2x1080p60:nv12", "--background", "both,all", "--seconds", "0.1", "--seed", "3"];
-    let [one, two] = [(); 2].map(|()| bench("video-again", &arguments));
+    let measure = |seed: &str, methods: &str| {
+        let arguments = ["--stream", "2x1080p60:nv12", "--background", "all", "--seconds", "0.1"];
+        bench("video-again", &[&arguments[..], &["--seed", seed, "--methods", methods]].concat())
+    };
+    let [one, two] = [(); 2].map(|()| measure("3", "native,copies,pipeline"));
     assert_eq!(one.to_string(), two.to_string());
-    let other = bench("video-again", &[&arguments[..7], &["4"]].concat());
-    assert_ne!(one["rows"], other["rows"], "the seed sets the times of the cameras");
+    let other = measure("4", "native");
+    let latencies = |run: &Value| of(run, "native").next().unwrap()["latency_steps_ns"].clone();
+    assert_ne!(latencies(&one), latencies(&other), "it sets the cameras' times");
 }
 
 /// Each background by itself: it makes progress beside the cameras.

@@ -1,7 +1,11 @@
 //! The hardware's queues for kernels, of which the driver has as many as a variable says when it starts.
 
-/// The variable.
+/// The variable. It sets the queues for copies too, unless the other one does.
 pub const MAX_CONNECTIONS: &str = "CUDA_DEVICE_MAX_CONNECTIONS";
+/// The variable of the queues for copies, in each direction.
+pub const MAX_COPY_CONNECTIONS: &str = "CUDA_DEVICE_MAX_COPY_CONNECTIONS";
+/// The driver makes so many of those if neither variable says anything.
+pub const COPY_QUEUES: u32 = 4;
 /// The most that the driver makes.
 pub const QUEUES_MAX: u32 = 32;
 /// The driver makes so many if the variable says nothing.

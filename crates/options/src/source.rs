@@ -8,7 +8,7 @@ use doors::fault::{Fault, Source};
 use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue};
 
-use crate::queues::MAX_CONNECTIONS;
+use crate::queues::{MAX_CONNECTIONS, MAX_COPY_CONNECTIONS};
 use crate::settings::Options;
 use crate::tunable::{TUNABLES, Tunable};
 use crate::variables;
@@ -104,7 +104,7 @@ impl Options {
                 faults.push(Source { origin: &variable, text: "" }.fault_of_all(message));
             }
         }
-        for name in [MAX_CONNECTIONS, "CUDA_DEVICE_MAX_COPY_CONNECTIONS"] {
+        for name in [MAX_CONNECTIONS, MAX_COPY_CONNECTIONS] {
             if let Some(queues) = lookup(name).and_then(|value| value.trim().parse::<u32>().ok()) {
                 self.guard.copy_queues = queues.clamp(1, 32);
             }

@@ -10,7 +10,7 @@ use super::cells::median;
 use super::front;
 use super::groups::{Group, bulk_percent, current, groups, over_idle};
 use super::programs::rows_of;
-use super::video::MAX_CONNECTIONS;
+use super::video::{MAX_CONNECTIONS, MAX_COPY_CONNECTIONS};
 use crate::stored::{FOLDER, Stored};
 
 /// Questions whose rows are those of a bench.
@@ -19,6 +19,8 @@ const BENCHES: [&str; 8] = ["latency", "burst", "overhead", "priorities", "endle
 const PROGRAMS: [&str; 6] = ["contended", "serving", "offload", "frames", "device_put", "clients"];
 /// The question whose runs are traces: its picture is that of the last one.
 const TRACES: &str = "profile";
+/// The variables of the driver's queues, and their unit.
+const QUEUES: [(&str, &str); 2] = [(MAX_CONNECTIONS, "kernel queues"), (MAX_COPY_CONNECTIONS, "copy queues")];
 /// The methods whose distributions the front page shows, with their colours.
 const SHOWN: [(&str, Tone); 4] =
     [("idle", Tone::Grey), ("native+priority", Tone::Red), ("kernel/hold", Tone::Green), ("express", Tone::Blue)];
@@ -68,13 +70,17 @@ fn name(group: &Group, with_direction: bool) -> String {
     let key = &group.key;
     let priority = key.priority.map(|priority| format!("priority {priority}"));
     let bytes = if key.bytes.0 > 0 { key.bytes.0 } else { key.bytes.1 };
-    let size = (bytes > 0).then(|| format::size(bytes));
+    // Cameras tell the size of their pictures.
+    let size = (bytes > 0 && key.cameras.is_empty()).then(|| format::size(bytes));
     let guarded = key.variant.contains("GUARD").then(|| "guarded".to_owned());
     let direction = with_direction.then(|| key.direction.clone());
     let setting = Some(key.setting.clone()).filter(|setting| !setting.is_empty());
     let cameras = Some(key.cameras.clone()).filter(|cameras| !cameras.is_empty());
-    let queues = key.variant.contains(MAX_CONNECTIONS).then(|| key.variant.replace(MAX_CONNECTIONS, "queues"));
-    let words = [direction, Some(key.method.clone()), setting, cameras, priority, size, guarded, queues];
+    let [kernels, copies] = QUEUES.map(|(variable, unit)| {
+        let value = |word: &str| Some(word.strip_prefix(variable)?.strip_prefix('=')?.to_owned());
+        key.variant.split(' ').find_map(value).map(|number| format!("{number} {unit}"))
+    });
+    let words = [direction, Some(key.method.clone()), setting, cameras, priority, size, guarded, kernels, copies];
     words.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 

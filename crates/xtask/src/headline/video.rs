@@ -1,4 +1,5 @@
-//! The table of the front page about video: pictures with deadlines beside every background at once.
+//! The table of the front page about video: pictures with deadlines beside every background at once, with the queues
+//! that the command asks for.
 
 use report::{Column, Table};
 
@@ -10,25 +11,28 @@ use crate::stored::Stored;
 
 /// The variable that sets the driver's queues for kernels.
 pub const MAX_CONNECTIONS: &str = "CUDA_DEVICE_MAX_CONNECTIONS";
+/// The same for copies.
+pub const MAX_COPY_CONNECTIONS: &str = "CUDA_DEVICE_MAX_COPY_CONNECTIONS";
+
+/// The environment that the command makes (`overtake::queues::ask`).
+const ASKED: [(&str, &str); 2] = [(MAX_CONNECTIONS, "32"), (MAX_COPY_CONNECTIONS, "4")];
 
 /// The methods, as rows name them and as the table does.
-const METHODS: [(&str, &str); 3] =
-    [("native+priority", "CUDA alone, highest stream priority"), ("dispatcher", "tasks"), ("pipeline", "pipelines")];
+const METHODS: [(&str, &str); 2] = [("native+priority", "CUDA alone, highest priority"), ("pipeline", "overtake")];
 /// The background: all of them.
 const SETTING: &str = "all";
 
-/// `video DEVICE`: the frames that missed their deadline, by method and number of queues.
+/// `video DEVICE`: the frames that missed their deadline, by cameras and method.
 pub fn table(runs: &[Stored], words: &[&str]) -> Result<String, String> {
-    let runs: Vec<&Stored> =
-        asked(runs, "video", words)?.into_iter().filter(|run| !rows_beside_all(&[run]).is_empty()).collect();
+    let is_shown = |run: &&Stored| has_queues(run) && !rows_beside_all(&[run]).is_empty();
+    let runs: Vec<&Stored> = asked(runs, "video", words)?.into_iter().filter(is_shown).collect();
     let all = rows_beside_all(&runs);
     if all.is_empty() {
         return Ok(sources::none("video"));
     }
     let mut table = Table::new(vec![
-        Column::words("cameras beside everything"),
+        Column::words("cameras"),
         Column::words("way"),
-        Column::numbers("queues for kernels"),
         Column::numbers("pictures late or lost"),
         Column::numbers("p50 / idle"),
         Column::numbers("p99 us"),
@@ -39,7 +43,6 @@ pub fn table(runs: &[Stored], words: &[&str]) -> Result<String, String> {
             table.push([
                 group.key.cameras.clone(),
                 title.to_owned(),
-                queues(group),
                 group.missed().unwrap_or(NONE.to_owned()),
                 spread(&group.values(over_idle), factor),
                 group_tail(group),
@@ -56,10 +59,8 @@ fn rows_beside_all(runs: &[&Stored]) -> Vec<Group> {
     all
 }
 
-/// The queues of the rows' runs: those that the environment names, or the driver's own number.
-fn queues(group: &Group) -> String {
-    let named = group.key.variant.split(' ').find_map(|word| word.strip_prefix(MAX_CONNECTIONS)?.strip_prefix('='));
-    named.unwrap_or("8").to_owned()
+fn has_queues(run: &Stored) -> bool {
+    ASKED.iter().all(|(name, value)| run.header.environment.get(*name).is_some_and(|set| set == value))
 }
 
 #[cfg(test)]
@@ -69,7 +70,7 @@ mod tests {
     use super::*;
     use crate::headline::example;
 
-    fn run(queues: Option<&str>, missed: u64) -> Stored {
+    fn run(queues: &str, missed: u64) -> Stored {
         let row = |method: &str, setting: &str| {
             json!(report::BenchRow {
                 method: method.into(),
@@ -85,21 +86,17 @@ mod tests {
             })
         };
         let mut run = example::run("video", "h100", vec![row("pipeline", "all"), row("pipeline", "model")]);
-        run.header.environment.extend(queues.map(|queues| (MAX_CONNECTIONS.to_owned(), queues.to_owned())));
+        run.header.environment.extend(ASKED.map(|(name, value)| (name.to_owned(), value.to_owned())));
+        run.header.environment.insert(MAX_CONNECTIONS.to_owned(), queues.to_owned());
         run
     }
 
     #[test]
-    fn frames_are_added_up_by_the_number_of_queues() {
-        let runs = [run(None, 700), run(Some("32"), 0), run(Some("32"), 1)];
+    fn frames_of_runs_with_the_queues_are_added_up() {
+        let runs = [run("8", 700), run("32", 0), run("32", 1)];
         let text = table(&runs, &["h100"]).unwrap();
-        for line in [
-            "| 4x1080p60 | pipelines | 8 | 700 of 1,500 | 3.00 | 60.0 | - |",
-            "| 4x1080p60 | pipelines | 32 | 1 of 3,000 | 3.00 | 60.0 | - |",
-        ] {
-            assert!(text.contains(line), "{text}");
-        }
-        assert_eq!(text.matches("pipelines").count(), 2, "other backgrounds are left out: {text}");
+        assert!(text.contains("| 4x1080p60 | overtake | 1 of 3,000 | 3.00 | 60.0 | - |"), "{text}");
+        assert_eq!(text.matches("4x1080p60").count(), 1, "other backgrounds and queues are left out: {text}");
         assert!(table(&[], &["h100"]).unwrap().contains("No run"));
     }
 }

@@ -145,6 +145,9 @@ pub struct VideoArguments {
     /// then, which takes real time: use small pictures.
     #[arg(long)]
     pub check: bool,
+    /// Add the cameras one at a time, and stop each method at its first missed picture.
+    #[arg(long)]
+    pub raise: bool,
     /// The seed of the times at which the cameras begin, and of the pictures.
     #[arg(long, default_value_t = 1)]
     pub seed: u64,

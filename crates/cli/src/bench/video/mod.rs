@@ -4,6 +4,7 @@
 mod args;
 mod beside;
 mod camera;
+mod raise;
 mod rows;
 mod slice;
 mod staged;
@@ -14,7 +15,7 @@ use std::sync::Arc;
 
 use hal::Nanos;
 use overtake::queues::{self, Asked};
-use report::Run;
+use report::{BenchRow, Run};
 
 use super::catalogue::{IDLE, RAW};
 use super::film::{Film, SOURCES};
@@ -44,6 +45,17 @@ pub fn run(arguments: &Arguments, video: &VideoArguments) -> Result<()> {
     let chains = if has_chains { beside::archive(&stage.shop.ground)? } else { Vec::new() };
     let (shop, kinds, bulk_bytes) = (&stage.shop, video.streams.len(), video.common.bulk_bytes);
     let set = Set { shop, cameras: &cameras, kinds, chains: &chains, bulk_bytes };
+    let (rows, verdict, crowded) =
+        if video.raise { climb(&stage, &set, video)? } else { film_all(&stage, &set, video)? };
+    let run = Run { header: stage.header.clone(), rows };
+    show(video, run, verdict, note_of_queues(asked, crowded))
+}
+
+/// Rows, the result in words, and the most streams of a slice that shared a queue.
+type Measured = (Vec<BenchRow>, String, u64);
+
+/// Every method beside every background, in rounds.
+fn film_all(stage: &Stage, set: &Set<'_>, video: &VideoArguments) -> Result<Measured> {
     let mut cases = cases(video);
     let steps = cases.len() * video.common.rounds as usize;
     let part = Nanos(span(video.common.seconds).0 / steps as u64);
@@ -51,13 +63,27 @@ pub fn run(arguments: &Arguments, video: &VideoArguments) -> Result<()> {
     for _ in 0..video.common.rounds {
         for case in &mut cases {
             progress.step(case.name);
-            case.slices.push(film(&set, &case.scene, part)?);
+            case.slices.push(film(set, &case.scene, part)?);
         }
     }
-    drop(progress);
     let crowded = cases.iter().flat_map(|case| &case.slices).map(|slice| slice.crowded).max().unwrap_or(0);
-    let run = Run { header: stage.header.clone(), rows: rows(&cases, &video.streams, bulk_bytes) };
-    show(video, run, note_of_queues(asked, crowded))
+    let rows = rows(&cases, &video.streams, set.bulk_bytes);
+    let verdict = verdict(&rows);
+    Ok((rows, verdict, crowded))
+}
+
+/// Every method beside every background, with one camera more at a time.
+fn climb(stage: &Stage, set: &Set<'_>, video: &VideoArguments) -> Result<Measured> {
+    let steps = methods(video).len() * video.background.len() * set.cameras.len();
+    let part = Nanos(span(video.common.seconds).0 / steps as u64);
+    let mut progress = stage.progress(video.common.seconds, steps);
+    let load = (methods(video), &video.background[..]);
+    let (rows, carried, crowded) = raise::raise(set, load, &video.streams, part, &mut progress)?;
+    Ok((rows, raise::verdict(&carried), crowded))
+}
+
+fn methods(video: &VideoArguments) -> &[VideoMethod] {
+    if video.methods.is_empty() { &VideoMethod::ALL } else { &video.methods }
 }
 
 /// The hardware's queues for kernels, and the streams of a slice that had none to themselves.
@@ -74,13 +100,13 @@ fn note_of_queues(asked: Asked, crowded: u64) -> String {
     }
 }
 
-fn show(video: &VideoArguments, run: Run, queues: String) -> Result<()> {
+fn show(video: &VideoArguments, run: Run, verdict: String, queues: String) -> Result<()> {
     let cameras: Vec<String> = video.streams.iter().map(|kind| format!("{} x {}", kind.count, kind.pictures)).collect();
     let summary = format!(
         "{}: up, three kernels, and two thirds of width and height back; {}\n{}",
         cameras.join(", "),
         subtitle(&run),
-        verdict(&run)
+        verdict
     );
     let notes = vec![
         "a picture's latency runs from the moment that it is due to its result being there; the ratio is that of the \
@@ -130,12 +156,11 @@ fn cameras(stage: &Stage, video: &VideoArguments) -> Result<Vec<Camera>> {
 fn cases(video: &VideoArguments) -> Vec<Case> {
     let idle = Scene { method: VideoMethod::NativePriority, has_pictures: true, background: None };
     let mut cases = vec![Case::new(IDLE, idle)];
-    let methods = if video.methods.is_empty() { &VideoMethod::ALL[..] } else { &video.methods };
     for background in video.background.iter().copied().map(Some) {
         let raw = Scene { method: VideoMethod::Native, has_pictures: false, background };
         cases.push(Case::new(RAW, raw));
         let scene = |method| Scene { method, has_pictures: true, background };
-        cases.extend(methods.iter().map(|method| Case::new(method.name(), scene(*method))));
+        cases.extend(methods(video).iter().map(|method| Case::new(method.name(), scene(*method))));
     }
     cases
 }

@@ -1,6 +1,6 @@
 //! The rows of `bench video`: one for each kind of cameras, method and background.
 
-use report::{BenchRow, Distribution, Run, Spread};
+use report::{BenchRow, Distribution, Spread};
 
 use super::super::bulk::Throughput;
 use super::super::case::fill_latency;
@@ -102,7 +102,7 @@ fn row(
 }
 
 /// The missed pictures of each method in words.
-pub fn verdict(run: &Run) -> String {
+pub fn verdict(rows: &[BenchRow]) -> String {
     let line = |row: &BenchRow| {
         let (missed, due) = (row.missed?, row.due?);
         let beside = match &row.setting {
@@ -116,5 +116,5 @@ pub fn verdict(run: &Run) -> String {
         });
         Some(format!("{}{stream} {beside}: {missed} of {due} pictures missed their deadline{wrong}", row.method))
     };
-    run.rows.iter().filter_map(line).collect::<Vec<_>>().join("\n")
+    rows.iter().filter_map(line).collect::<Vec<_>>().join("\n")
 }
