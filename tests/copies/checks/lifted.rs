@@ -1,6 +1,8 @@
 //! A lifted copy passes urgent traffic in its own time, in the machine's time too: judged by the median over rounds,
 //! because a host that is busy for a moment spoils one.
 
+use std::sync::Arc;
+
 use hal::Nanos;
 use overtake::copy::CopyHandle;
 use overtake::options::Transport;
@@ -11,6 +13,8 @@ use crate::checks::lift::relentless;
 use crate::doors;
 use crate::failure::{Failure, Outcome, ensure};
 use crate::lane::level;
+use crate::memory::Pinned;
+use crate::place::Buffer;
 use crate::rig::Rig;
 use crate::traffic::{Traffic, done_within, is_done};
 
@@ -35,25 +39,44 @@ struct Round {
     is_held: bool,
 }
 
+/// A stream of bulk, and the memory of its copy.
+struct Bulk {
+    stream: PriorityStream,
+    target: Buffer,
+    source: Arc<Pinned>,
+}
+
+impl Bulk {
+    fn new(rig: &Rig, overtake: &Overtake) -> Result<Bulk, Failure> {
+        let stream = overtake.adopt(rig.stream()?, level(1))?;
+        Ok(Bulk { stream, target: rig.buffer(BULK_BYTES)?, source: rig.pinned(BULK_BYTES)? })
+    }
+
+    fn copy(&self) -> Result<CopyHandle, Failure> {
+        Ok(doors::htod(&self.stream, self.target, &self.source, BULK_BYTES)?)
+    }
+}
+
 /// Copies beside endless traffic. All of them end with it.
 struct Beside {
     overtake: Overtake,
-    streams: Vec<PriorityStream>,
+    bulk: Vec<Bulk>,
     traffic: Traffic,
 }
 
 impl Beside {
+    /// All memory is there before the traffic: while a driver makes some pinned, it keeps other threads out, the one
+    /// of the traffic too.
     fn start(rig: &Rig, options: Options, streams: usize) -> Result<Beside, Failure> {
         let overtake = bed::open(rig, options)?;
-        let streams = (0..streams).map(|_| Ok(overtake.adopt(rig.stream()?, level(1))?));
-        let streams = streams.collect::<Result<Vec<_>, Failure>>()?;
+        let bulk = (0..streams).map(|_| Bulk::new(rig, &overtake)).collect::<Result<_, Failure>>()?;
         let traffic = Traffic::start(rig, &overtake, Direction::HostToDevice, TRAFFIC_BYTES)?;
-        Ok(Beside { overtake, streams, traffic })
+        Ok(Beside { overtake, bulk, traffic })
     }
 
     fn stop(self, rig: &Rig) -> Outcome {
         self.traffic.stop()?;
-        self.streams.iter().try_for_each(PriorityStream::synchronize)?;
+        self.bulk.iter().try_for_each(|bulk| bulk.stream.synchronize())?;
         bed::at_rest(rig, &self.overtake)
     }
 }
@@ -61,8 +84,7 @@ impl Beside {
 /// The time of a copy that gives way to none.
 fn own_time(rig: &Rig, options: &Options) -> Result<Nanos, Failure> {
     let beside = Beside::start(rig, Options { kernel_wait_max: Nanos::ZERO, ..options.clone() }, 1)?;
-    let (host, target, source) = (rig.driver().host(), rig.buffer(BULK_BYTES)?, rig.pinned(BULK_BYTES)?);
-    let copy = doors::htod(&beside.streams[0], target, &source, BULK_BYTES)?;
+    let (host, copy) = (rig.driver().host(), beside.bulk[0].copy()?);
     // The call itself is not the copy's time.
     let began = host.now();
     ensure!(done_within(rig, &copy, LATEST)?, "a copy that gives way to none has not completed");
@@ -71,15 +93,11 @@ fn own_time(rig: &Rig, options: &Options) -> Result<Nanos, Failure> {
     Ok(own)
 }
 
-fn copy(rig: &Rig, stream: &PriorityStream) -> Result<CopyHandle, Failure> {
-    Ok(doors::htod(stream, rig.buffer(BULK_BYTES)?, &*rig.pinned(BULK_BYTES)?, BULK_BYTES)?)
-}
-
 fn round(rig: &Rig, options: &Options) -> Result<Round, Failure> {
     let own = own_time(rig, options)?;
     let beside = Beside::start(rig, relentless(options.clone()), 2)?;
     let host = rig.driver().host();
-    let copies = beside.streams.iter().map(|stream| copy(rig, stream)).collect::<Result<Vec<_>, Failure>>()?;
+    let copies = beside.bulk.iter().map(Bulk::copy).collect::<Result<Vec<_>, Failure>>()?;
     let was_held = !done_within(rig, &copies[1], HELD)? && !is_done(&copies[0])?;
     let began = host.now();
     copies[0].lift(level(3))?;
@@ -133,14 +151,14 @@ pub fn guarded(rig: &Rig) -> Outcome {
 /// is lifted. Returns whether bulk was held before that, and the fourth after it.
 fn chain_round(rig: &Rig) -> Result<bool, Failure> {
     let beside = Beside::start(rig, relentless(tracked(bed::transport(Transport::Kernel))), 4)?;
-    let (streams, mut chain) = (&beside.streams, Vec::new());
+    let (bulk, mut chain) = (&beside.bulk, Vec::new());
     for index in 0..3 {
         if index > 0 {
-            streams[index].wait_for(&streams[index - 1])?;
+            bulk[index].stream.wait_for(&bulk[index - 1].stream)?;
         }
-        chain.push(copy(rig, &streams[index])?);
+        chain.push(bulk[index].copy()?);
     }
-    let other = copy(rig, &streams[3])?;
+    let other = bulk[3].copy()?;
     let was_held = !done_within(rig, &other, HELD)? && !is_done(&chain[0])?;
     chain[2].lift(level(3))?;
     ensure!(done_within(rig, &chain[2], LATEST)?, "the last of the chain has not completed after {LATEST}");
