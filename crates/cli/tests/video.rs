@@ -89,7 +89,7 @@ fn the_driver_is_asked_for_more_queues() {
     assert!(missed > 0.0 && text.contains("streams with kernels shared theirs"), "{text}");
 }
 
-/// Cameras are added until one is late: plain streams carry fewer than pipelines, which carry all that the plan admits.
+/// Cameras are added until one is late: plain streams carry fewer than pipelines, which carry all five.
 #[test]
 fn the_load_is_raised_to_the_first_miss() {
     let arguments = ["--stream", "5x4k60:rgba", "--methods", "native+priority,pipeline", "--seconds", "0.4", "--raise"];
