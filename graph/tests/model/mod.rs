@@ -235,8 +235,14 @@ impl Model {
         }
     }
 
-    /// The device reports that work of this task has failed.
+    /// The device reports that work of this task has failed. It has done the work of one behind which another has ended
+    /// well, and reports no failure of that.
     pub fn break_down(&mut self, task: usize) {
+        let has_ended_well = |task: &Task| task.ended.is_some_and(|ended| ended.outcome.is_ok());
+        let behind = |number: usize| self.all_before(number).contains(&task);
+        if (0..self.tasks.len()).any(|number| has_ended_well(&self.tasks[number]) && behind(number)) {
+            return;
+        }
         let is_launched = self.graph.point(self.tasks[task].id).is_some();
         assert_eq!(self.graph.failed(self.tasks[task].id, cause(task)).is_ok(), is_launched);
         self.tasks[task].has_failed |= is_launched;
