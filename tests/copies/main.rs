@@ -40,6 +40,7 @@ mod checks;
 mod doors;
 mod lane;
 mod model;
+mod streams;
 mod traffic;
 
 use std::process::ExitCode;

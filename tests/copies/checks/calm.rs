@@ -1,20 +1,17 @@
 //! Bulk goes natively while no urgent copy has gone for a while, as far as the next urgent copy may wait for it.
 
-use std::sync::Arc;
-
 use hal::Nanos;
+use overtake::Options;
 use overtake::copy::{Plan, Reason};
 use overtake::options::CalmOptions;
-use overtake::{Options, Overtake, PriorityStream};
 
 use crate::bed;
 use crate::checks::guard;
 use crate::doors;
 use crate::failure::{Failure, Outcome, ensure, same};
 use crate::lane::level;
-use crate::memory::Pinned;
-use crate::place::Buffer;
 use crate::rig::Rig;
+use crate::streams::Streams;
 
 const BULK_BYTES: u64 = 512 << 10;
 const URGENT_BYTES: u64 = 64 << 10;
@@ -23,24 +20,14 @@ const AFTER: Nanos = Nanos::from_ms(400);
 const CALM: Plan = Plan::Native(Reason::Calm);
 const BY_KERNEL: Plan = Plan::Kernel { raises: false };
 
-/// A stream of bulk, one of urgent copies, and memory for both.
-struct Bed<'a> {
-    rig: &'a Rig,
-    overtake: Overtake,
-    bulk: PriorityStream,
-    urgent: PriorityStream,
-    host: Arc<Pinned>,
-    device: Buffer,
+fn streams(rig: &Rig) -> Result<Streams<'_>, Failure> {
+    let calm = CalmOptions { after: AFTER, bytes_max: Some(2 * BULK_BYTES) };
+    let overtake = bed::open(rig, Options { calm, ..guard::options() })?;
+    let urgent = overtake.adopt(rig.stream()?, level(3))?;
+    Streams::new(rig, overtake, urgent, 3 * BULK_BYTES)
 }
 
-impl Bed<'_> {
-    fn new(rig: &Rig) -> Result<Bed<'_>, Failure> {
-        let calm = CalmOptions { after: AFTER, bytes_max: Some(2 * BULK_BYTES) };
-        let overtake = bed::open(rig, Options { calm, ..guard::options() })?;
-        let (bulk, urgent) = (overtake.adopt(rig.stream()?, level(1))?, overtake.adopt(rig.stream()?, level(3))?);
-        Ok(Bed { rig, overtake, bulk, urgent, host: rig.pinned(3 * BULK_BYTES)?, device: rig.buffer(3 * BULK_BYTES)? })
-    }
-
+impl Streams<'_> {
     fn calm_down(&self) {
         self.rig.driver().host().sleep(AFTER + Nanos::from_ms(20));
     }
@@ -48,11 +35,6 @@ impl Bed<'_> {
     /// The plan of a bulk copy to the device that may still be under way.
     fn bulk(&self, bytes: u64) -> Result<Plan, Failure> {
         Ok(doors::htod(&self.bulk, self.device, &self.host, bytes)?.plan())
-    }
-
-    fn rest(&self) -> Outcome {
-        self.bulk.synchronize()?;
-        bed::at_rest(self.rig, &self.overtake)
     }
 
     fn urgent_to_device(&self) -> Outcome {
@@ -63,7 +45,7 @@ impl Bed<'_> {
 
 /// An urgent copy ends the calm of its engine and of no other; copies that are too large yield in the calm too.
 pub fn ends_with_an_urgent_copy(rig: &Rig) -> Outcome {
-    let bed = Bed::new(rig)?;
+    let bed = streams(rig)?;
     same("bulk right after the opening", &bed.bulk(BULK_BYTES)?, &BY_KERNEL)?;
     bed.calm_down();
     same("bulk in the calm", &bed.bulk(BULK_BYTES)?, &CALM)?;
@@ -83,7 +65,7 @@ pub fn ends_with_an_urgent_copy(rig: &Rig) -> Outcome {
 
 /// Bulk that is queued in a calm lets an urgent copy have its turn.
 pub fn is_a_short_wait(rig: &Rig) -> Outcome {
-    let (bed, host) = (Bed::new(rig)?, rig.driver().host());
+    let (bed, host) = (streams(rig)?, rig.driver().host());
     bed.calm_down();
     // As much as the link moves in 1.2 ms, in one go.
     let gate = rig.gate(bed.bulk.raw())?;

@@ -1,41 +1,29 @@
 //! Bulk gives way while a more urgent copy is expected, and only then.
 
-use std::sync::Arc;
-
 use overtake::copy::{Plan, Reason};
 use overtake::options::Transport;
-use overtake::{Direction, Expected, Overtake, PriorityStream};
+use overtake::{Direction, Expected, PriorityStream};
 
 use crate::bed::{self, DIRECTIONS};
 use crate::doors;
 use crate::failure::{Failure, Outcome, ensure, same};
 use crate::lane::level;
-use crate::memory::Pinned;
-use crate::place::Buffer;
 use crate::rig::Rig;
+use crate::streams::Streams;
 
 const BULK_BYTES: u64 = 512 << 10;
 const URGENT_BYTES: u64 = 64 << 10;
 const ALONE: Plan = Plan::Native(Reason::Alone);
 const BY_KERNEL: Plan = Plan::Kernel { raises: false };
 
-/// A stream of bulk, a quiet one for urgent copies, and memory for both.
-struct Bed<'a> {
-    rig: &'a Rig,
-    overtake: Overtake,
-    bulk: PriorityStream,
-    urgent: PriorityStream,
-    host: Arc<Pinned>,
-    device: Buffer,
+/// The urgent stream is quiet.
+fn streams(rig: &Rig, transport: Transport) -> Result<Streams<'_>, Failure> {
+    let overtake = bed::open(rig, bed::transport(transport))?;
+    let urgent = overtake.adopt_quiet(rig.stream()?, level(3))?;
+    Streams::new(rig, overtake, urgent, BULK_BYTES)
 }
 
-impl Bed<'_> {
-    fn new(rig: &Rig, transport: Transport) -> Result<Bed<'_>, Failure> {
-        let overtake = bed::open(rig, bed::transport(transport))?;
-        let (bulk, urgent) = (overtake.adopt(rig.stream()?, level(1))?, overtake.adopt_quiet(rig.stream()?, level(3))?);
-        Ok(Bed { rig, overtake, bulk, urgent, host: rig.pinned(BULK_BYTES)?, device: rig.buffer(BULK_BYTES)? })
-    }
-
+impl Streams<'_> {
     fn expect(&self, priority: u8, direction: Option<Direction>) -> Result<Expected, Failure> {
         Ok(self.overtake.expect(level(priority), direction)?)
     }
@@ -59,7 +47,7 @@ impl Bed<'_> {
 /// Bulk is alone before the first expectation and after the last, in each order in which two owners end.
 pub fn two_owners(rig: &Rig) -> Outcome {
     for (transport, armed) in [(Transport::Kernel, BY_KERNEL), (Transport::Engine, Plan::Engine { raises: false })] {
-        let bed = Bed::new(rig, transport)?;
+        let bed = streams(rig, transport)?;
         for ends_in_order in [true, false] {
             bed.bulk_goes("bulk beside a quiet stream", [ALONE; 2])?;
             let owners = (bed.expect(3, None)?, bed.expect(2, None)?);
@@ -76,7 +64,7 @@ pub fn two_owners(rig: &Rig) -> Outcome {
 
 /// An expectation one way leaves bulk the other way alone. One between devices concerns none.
 pub fn by_direction(rig: &Rig) -> Outcome {
-    let bed = Bed::new(rig, Transport::Kernel)?;
+    let bed = streams(rig, Transport::Kernel)?;
     for (direction, plans) in DIRECTIONS.into_iter().zip([[BY_KERNEL, ALONE], [ALONE, BY_KERNEL]]) {
         let expected = bed.expect(3, Some(direction))?;
         bed.bulk_goes("bulk while copies one way are expected", plans)?;
@@ -94,14 +82,14 @@ pub fn by_direction(rig: &Rig) -> Outcome {
 /// A copy that was not expected is made as an urgent one, and arms no bulk after it. Bulk on a quiet stream is beside
 /// an urgent copy only as its owner says.
 pub fn quiet_streams(rig: &Rig) -> Outcome {
-    let bed = Bed::new(rig, Transport::Kernel)?;
+    let bed = streams(rig, Transport::Kernel)?;
     let urgent = "urgent copies that nothing expects";
     same(urgent, &bed.plans(&bed.urgent, URGENT_BYTES)?, &[Plan::Urgent; 2])?;
     same(urgent, &bed.plans(&bed.urgent, URGENT_BYTES)?, &[Plan::Urgent; 2])?;
     bed.bulk_goes("bulk after them", [ALONE; 2])?;
     let quiet = bed.overtake.quiet_stream(level(1))?;
     drop(bed.bulk);
-    let bed = Bed { bulk: quiet, ..bed };
+    let bed = Streams { bulk: quiet, ..bed };
     same("urgent copies beside no other stream", &bed.plans(&bed.urgent, URGENT_BYTES)?, &[ALONE; 2])?;
     let _bulk = bed.expect(1, None)?;
     bed.bulk_goes("bulk that is expected, beside nothing", [ALONE; 2])?;
@@ -114,7 +102,7 @@ pub fn quiet_streams(rig: &Rig) -> Outcome {
 
 /// Only priorities that exist can be expected.
 pub fn unknown_priorities(rig: &Rig) -> Outcome {
-    let bed = Bed::new(rig, Transport::Kernel)?;
+    let bed = streams(rig, Transport::Kernel)?;
     let refused = bed.overtake.expect(level(4), None).err().map(|error| error.code());
     same("an expectation of priority 4 of 3", &refused, &Some(hal::Code::INVALID_VALUE))?;
     ensure!(bed.overtake.quiet_stream(level(4)).is_err(), "a quiet stream has a priority that does not exist");
