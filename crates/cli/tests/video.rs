@@ -10,7 +10,7 @@ const COPY_QUEUES: &str = "CUDA_DEVICE_MAX_COPY_CONNECTIONS";
 
 /// Two kinds of cameras beside every background at once.
 const FIVE: [&str; 8] =
-    ["--stream", "4x1080p60:nv12", "--stream", "4k30:nv12", "--background", "all", "--seconds", "0.2"];
+    ["--stream", "4x1080p120:nv12", "--stream", "4k60:nv12", "--background", "all", "--seconds", "0.1"];
 
 fn bench(name: &str, arguments: &[&str]) -> Value {
     let all = [&["--backend", "soft", "--quiet", "bench", "video", "--rounds", "1"], arguments, &["--json", "-"]];
@@ -52,7 +52,7 @@ fn the_stack_is_in_time_beside_everything() {
     let arguments = [&FIVE[..], &["--methods", "native+priority,pipeline"]].concat();
     let run = bench("video-all", &arguments);
     let kinds: Vec<&Value> = of(&run, "pipeline").map(|row| &row["stream"]).collect();
-    assert_eq!(kinds, ["4x1080p60:nv12", "1x4k30:nv12"]);
+    assert_eq!(kinds, ["4x1080p120:nv12", "1x4k60:nv12"]);
     for ours in of(&run, "pipeline") {
         assert!(number(ours, "due") >= 6.0 && number(ours, "missed") == 0.0, "{ours}");
         assert_eq!(ours["setting"], "all");
@@ -112,7 +112,7 @@ fn the_load_is_raised_to_the_first_miss() {
 #[test]
 fn the_same_seed_gives_the_same_json() {
     let measure = |seed: &str, methods: &str| {
-        let arguments = ["--stream", "2x1080p60:nv12", "--background", "all", "--seconds", "0.1"];
+        let arguments = ["--stream", "2x1080p240:nv12", "--background", "all", "--seconds", "0.1"];
         bench("video-again", &[&arguments[..], &["--seed", seed, "--methods", methods]].concat())
     };
     let [one, two] = [(); 2].map(|()| measure("3", "native,copies,pipeline"));
@@ -137,7 +137,7 @@ fn every_background_goes_on() {
 /// The bytes of every result, in every method.
 #[test]
 fn every_byte_is_right() {
-    for stream in ["2x360p60:nv12", "360p120:rgba"] {
+    for stream in ["2x360p240:nv12", "360p240:rgba"] {
         let arguments = ["--check", "--stream", stream, "--background", "offload", "--seconds", "0.1"];
         let run = bench("video-bytes", &arguments);
         for row in rows(&run).iter().filter(|row| row["method"] != "raw") {

@@ -141,9 +141,7 @@ impl State {
         if self.threads.waiting == 0 {
             return;
         }
-        let keys = self.threads.all.keys_where(|thread| matches!(thread.standing, Standing::Waiting(_)));
-        for key in keys {
-            let thread = &mut self.threads.all[key];
+        for thread in self.threads.all.values_mut() {
             if let Standing::Waiting(waiting) = &mut thread.standing
                 && matches!(waiting.on, On::Memory)
             {
@@ -177,8 +175,7 @@ impl State {
         }
         let changed = std::mem::replace(&mut self.threads.seen_effects, self.model.effects) != self.model.effects;
         let now = self.model.now;
-        for key in self.threads.all.keys_where(|thread| matches!(thread.standing, Standing::Waiting(_))) {
-            let thread = &mut self.threads.all[key];
+        for thread in self.threads.all.values_mut() {
             let Standing::Waiting(waiting) = &mut thread.standing else { continue };
             let look = match waiting.on {
                 On::Memory => changed,
@@ -244,8 +241,7 @@ impl State {
         });
         self.deadlock = Some(self.model.deadlock_report(names.collect()));
         let now = self.model.now;
-        for key in self.threads.all.keys_where(|_| true) {
-            let thread = &mut self.threads.all[key];
+        for thread in self.threads.all.values_mut() {
             if let Standing::Waiting(waiting) = &mut thread.standing {
                 (waiting.stuck, waiting.due) = (true, Some(now.max(thread.now)));
             }

@@ -118,6 +118,11 @@ impl<T> Slab<T> {
         })
     }
 
+    /// The same values, to change them.
+    pub(crate) fn values_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.slots.iter_mut().filter_map(|slot| slot.value.as_mut())
+    }
+
     /// The keys of live values that satisfy a condition.
     pub(crate) fn keys_where(&self, mut wanted: impl FnMut(&T) -> bool) -> Vec<Key<T>> {
         self.iter().filter(|(_, value)| wanted(value)).map(|(key, _)| key).collect()
