@@ -5,8 +5,8 @@ use bytemuck::{NoUninit, Pod};
 use hal::DevicePtr;
 
 use crate::data::claim::Claim;
-use crate::data::right::{Place, Right};
-use crate::data::uses::{Relaxed, Use};
+use crate::data::right::{Place, Right, Writes};
+use crate::data::uses::{Reduce, Relaxed, Use};
 use crate::task::Arguments;
 
 /// An argument of a kernel before its addresses are known.
@@ -46,6 +46,16 @@ impl<T: Pod> KernelArgument for Relaxed<'_, T> {
 
     fn claimed(&self) -> Option<Claim> {
         Some(self.0.claim())
+    }
+}
+
+impl<T: Pod> KernelArgument for Reduce<'_, T> {
+    fn slot(&self) -> Slot {
+        Slot::Address
+    }
+
+    fn claimed(&self) -> Option<Claim> {
+        Some(self.claim())
     }
 }
 
@@ -89,6 +99,43 @@ pub(super) fn arguments(slots: &[Slot], addresses: &[u64]) -> Arguments {
     })
 }
 
+/// A use of a function of the host: a [`Use`] or a [`Reduce`].
+pub trait HostUse {
+    /// Its right.
+    type Right: Right;
+
+    #[doc(hidden)]
+    fn claimed(&self) -> Claim;
+
+    /// How many elements it has.
+    #[doc(hidden)]
+    fn elements(&self) -> usize;
+}
+
+impl<R: Right> HostUse for Use<'_, R> {
+    type Right = R;
+
+    fn claimed(&self) -> Claim {
+        self.claim()
+    }
+
+    fn elements(&self) -> usize {
+        self.count()
+    }
+}
+
+impl<T: Pod> HostUse for Reduce<'_, T> {
+    type Right = Writes<T>;
+
+    fn claimed(&self) -> Claim {
+        self.claim()
+    }
+
+    fn elements(&self) -> usize {
+        self.uses.count()
+    }
+}
+
 /// Uses of a function of the host: a tuple of at most six.
 pub trait HostUses {
     /// Their rights.
@@ -124,15 +171,15 @@ macro_rules! host_tuples {
             }
         }
 
-        impl<$($right: Right),+> HostUses for ($(Use<'_, $right>,)+) {
-            type Rights = ($($right,)+);
+        impl<$($right: HostUse),+> HostUses for ($($right,)+) {
+            type Rights = ($($right::Right,)+);
 
             fn claims(&self) -> Vec<Claim> {
-                vec![$(self.$at.claim()),+]
+                vec![$(self.$at.claimed()),+]
             }
 
             fn elements(&self) -> Vec<usize> {
-                vec![$(self.$at.count()),+]
+                vec![$(self.$at.elements()),+]
             }
         })+
     };

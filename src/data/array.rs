@@ -3,14 +3,13 @@
 use std::fmt;
 use std::marker::PhantomData;
 use std::ops::Range;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use bytemuck::Pod;
-use graph::{Location, Validity};
 use hal::Code;
 
 use crate::data::memory::{ALIGN_BYTES, HostMemory};
-use crate::data::record::{Record, State};
+use crate::data::record::Record;
 use crate::data::store::Store;
 use crate::work::fault::Error;
 
@@ -29,12 +28,7 @@ pub struct Array<T: Pod> {
 
 impl<T: Pod> Array<T> {
     pub(super) fn new(store: &Arc<Store>, shape: &[usize], host: Option<HostMemory>) -> Result<Array<T>, Error> {
-        let bytes = bytes_of::<T>(shape)?;
-        let at = host.as_ref().map(|_| Location::Host);
-        let data = store.tasks.shared().enter_here()?.graph.data(bytes);
-        let devices = vec![None; usize::from(store.places.devices())];
-        let state = State { validity: Validity::new(bytes, at), host, devices, frozen: Vec::new(), used: 0 };
-        let record = Arc::new(Record { store: Arc::clone(store), data, bytes, state: Mutex::new(state) });
+        let record = Record::new(store, bytes_of::<T>(shape)?, host)?;
         Ok(Array { record, first: 0, shape: shape.to_vec(), views: Arc::default(), element: PhantomData })
     }
 

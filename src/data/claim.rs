@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use graph::{Access, Location, Locations, Mode, Use};
 
+use crate::data::operator::Reducer;
 use crate::data::record::{Node, Record, State};
 
 /// The bytes of an array that a task uses.
@@ -13,6 +14,8 @@ pub struct Claim {
     pub(super) record: Arc<Record>,
     pub(super) bytes: Range<u64>,
     pub(super) mode: Mode,
+    /// Of a reduction.
+    pub(super) reducer: Option<Reducer>,
 }
 
 impl Claim {
@@ -25,6 +28,9 @@ impl Claim {
     /// Its bytes, by the memories that have them. Asked with the dispatcher's lock held.
     pub(super) fn uses(&self) -> Vec<Use> {
         let mut uses = Vec::new();
+        if self.reducer.is_some() {
+            return uses; // it works on memory of its own
+        }
         let mut state = hal::locks::lock(&self.record.state);
         state.validity.each(&self.bytes, Node::progress, |bytes, at| {
             // Bytes that were never written are as far from each device as those of the host.
@@ -62,9 +68,11 @@ impl Claim {
         Arc::ptr_eq(&self.record, &other.record)
             && overlap(&self.bytes, &other.bytes)
             && self.mode.conflicts(other.mode)
+            && self.reducer.is_none()
+            && other.reducer.is_none()
     }
 }
 
-fn overlap(one: &Range<u64>, other: &Range<u64>) -> bool {
+pub(super) fn overlap(one: &Range<u64>, other: &Range<u64>) -> bool {
     one.start < other.end && other.start < one.end
 }

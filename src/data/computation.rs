@@ -155,22 +155,31 @@ impl<'c> Computation<'c> {
     pub fn submit(self) -> Result<Handle, Error> {
         let Computation { store, name, place, claims, describe, priority, after, references, retries } = self;
         let place = store.place(name, place, &claims)?;
-        let submission = Submission { store, name, priority, place, claims: &claims, after: &after };
+        let asked = Submission { store, name, priority, place, claims: &claims, after: &after };
         if place == Location::Host {
-            submission.refuse_aliases()?;
+            asked.refuse_aliases()?;
         }
         if retries > 0 {
-            submission.refuse_repeats()?;
+            asked.refuse_repeats()?;
             if !matches!(describe, Describe::Launch(_)) {
-                return Err(submission.refused(ONCE));
+                return Err(asked.refused(ONCE));
             }
         }
-        submission.submit(|addresses, keep| {
-            let builder = describe.builder(store, name, addresses.to_vec(), (keep, store.places.begin(place)));
-            let builder = builder.retries(retries);
-            let builder = if let Location::Device(device) = place { builder.on(device) } else { builder };
-            (0..references).fold(builder, |builder, _| builder.held())
-        })
+        loop {
+            let own = asked.own()?;
+            let submission = own.submission(&asked);
+            let order = submission.begin()?;
+            if !own.is_current() {
+                continue;
+            }
+            let describe = |addresses: &[u64], keep| {
+                let builder = describe.builder(store, name, addresses.to_vec(), (keep, store.places.begin(place)));
+                let builder = builder.retries(retries);
+                let builder = if let Location::Device(device) = place { builder.on(device) } else { builder };
+                (0..references).fold(builder, |builder, _| builder.held())
+            };
+            return submission.submit(order, describe, || ());
+        }
     }
 }
 

@@ -63,9 +63,11 @@ impl Store {
     /// Has the results of adopted arrays copied to the memory that was adopted.
     fn write_back(&self) -> Result<(), Error> {
         let shared = self.tasks.shared();
-        let mut records: Vec<Arc<Record>> = self.residents.iter().flat_map(|device| device.records()).collect();
+        let mut records: Vec<Arc<Record>> = self.residents.iter().flat_map(|device| device.records.records()).collect();
+        records.extend(self.reduced.records());
         records.retain(|record| hal::locks::lock(&record.state).host.as_ref().is_some_and(HostMemory::is_lent));
         for record in records {
+            record.settle("write back", Priority::LOWEST)?;
             let order = hal::locks::lock(&self.order);
             let mut held = shared.enter_here()?;
             let needs = record.needs(&(0..record.bytes), Location::Host);
@@ -105,6 +107,7 @@ impl Record {
     pub fn is_on_host(&self) -> Result<bool, Error> {
         let _held = self.store.tasks.shared().enter_here()?;
         let needs = self.needs(&(0..self.bytes), Location::Host);
-        Ok(needs.fetches.is_empty() && needs.arrivals.is_empty() && needs.lost.is_none())
+        let is_combined = hal::locks::lock(&self.state).partials.is_empty();
+        Ok(is_combined && needs.fetches.is_empty() && needs.arrivals.is_empty() && needs.lost.is_none())
     }
 }

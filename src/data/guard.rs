@@ -41,6 +41,7 @@ impl Hold {
         };
         let access = Submission { store, name, priority, place: at, claims: &claims, after: &[] };
         let shared = Arc::clone(store.tasks.shared());
+        access.settle()?;
         let order = access.begin()?;
         let mut held = shared.enter_here()?;
         let appended = access.transfers(&mut held).and_then(|before| {

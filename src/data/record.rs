@@ -6,9 +6,11 @@ use std::sync::{Arc, Mutex};
 use graph::{DataId, Location, Progress, Validity};
 
 use crate::data::memory::{ALIGN_BYTES, HostMemory};
+use crate::data::operator::Reducer;
 use crate::data::resident::Resident;
 use crate::data::store::Store;
 use crate::task::Handle;
+use crate::work::fault::Error;
 
 /// A task as validity knows it.
 #[derive(Clone)]
@@ -48,8 +50,20 @@ pub(super) struct State {
     pub devices: Vec<Option<Arc<Resident>>>,
     /// Bytes that no task may write.
     pub frozen: Vec<Range<u64>>,
+    /// Results of reductions that have not been combined with its bytes.
+    pub partials: Vec<Partial>,
     /// The number of its last use.
     pub used: u64,
+}
+
+/// A partial result: memory that reductions use one at a time, in one place.
+#[derive(Clone)]
+pub(super) struct Partial {
+    pub record: Arc<Record>,
+    /// The bytes of the array that it is for.
+    pub bytes: Range<u64>,
+    pub place: Location,
+    pub reducer: Reducer,
 }
 
 impl State {
@@ -87,6 +101,16 @@ impl Kept {
 }
 
 impl Record {
+    /// So many bytes, which this memory has, or which have not been written.
+    pub fn new(store: &Arc<Store>, bytes: u64, host: Option<HostMemory>) -> Result<Arc<Record>, Error> {
+        let at = host.as_ref().map(|_| Location::Host);
+        let data = store.tasks.shared().enter_here()?.graph.data(bytes);
+        let devices = vec![None; usize::from(store.places.devices())];
+        let (validity, frozen, partials) = (Validity::new(bytes, at), Vec::new(), Vec::new());
+        let state = Mutex::new(State { validity, host, devices, frozen, partials, used: 0 });
+        Ok(Arc::new(Record { store: Arc::clone(store), data, bytes, state }))
+    }
+
     /// Whether bytes may have to come from a device that the place is not linked with: they go through the host.
     pub fn is_beyond(&self, state: &State, place: Location) -> bool {
         let devices = (0..self.store.places.devices()).map(Location::Device);
@@ -111,7 +135,7 @@ impl Record {
                 let residents = &self.store.residents[usize::from(device)];
                 let block = residents.alloc(self.bytes, ALIGN_BYTES)?;
                 hal::locks::lock(&self.state).devices[usize::from(device)].get_or_insert(block);
-                residents.enlist(self);
+                residents.records.add(self);
             }
         }
         Ok(())

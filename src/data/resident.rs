@@ -1,11 +1,11 @@
 //! Memory of the device that an array has, and the arrays that leave it to make room.
 
-use std::any::Any;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, Weak};
 
 use hal::{DevicePtr, Nanos};
 
+use crate::data::list::List;
 use crate::heap::{Block, Heap};
 
 /// A block of the device. Tasks that use it keep it, also when the array has left it.
@@ -40,13 +40,13 @@ impl Resident {
 pub(super) struct Residents {
     heap: Heap,
     counts: Arc<Counts>,
-    /// The records that have one, and some that had. Their type is left out, because they know these blocks.
-    records: Mutex<Vec<Weak<dyn Any + Send + Sync>>>,
+    /// The records that have one, and some that had.
+    pub records: List,
 }
 
 impl Residents {
     pub fn new(heap: Heap) -> Residents {
-        Residents { heap, counts: Arc::default(), records: Mutex::default() }
+        Residents { heap, counts: Arc::default(), records: List::default() }
     }
 
     /// A new block.
@@ -54,20 +54,6 @@ impl Residents {
         let block = self.heap.alloc(bytes, align_bytes, "arrays")?;
         self.counts.made.fetch_add(1, Ordering::Relaxed);
         Ok(Arc::new(Resident { block, _gone: Gone(Arc::clone(&self.counts)) }))
-    }
-
-    /// The record has a block from now on.
-    pub fn enlist<R: Send + Sync + 'static>(&self, record: &Arc<R>) {
-        let record: Weak<dyn Any + Send + Sync> = Arc::<R>::downgrade(record);
-        let mut records = hal::locks::lock(&self.records);
-        records.retain(|other| other.strong_count() > 0 && !other.ptr_eq(&record));
-        records.push(record);
-    }
-
-    /// The records that have one, and some that had.
-    pub fn records<R: Send + Sync + 'static>(&self) -> Vec<Arc<R>> {
-        let records = hal::locks::lock(&self.records);
-        records.iter().filter_map(|record| record.upgrade()?.downcast().ok()).collect()
     }
 
     /// Gives memory back that no array has.

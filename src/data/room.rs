@@ -63,8 +63,11 @@ impl Store {
     /// of these.
     fn oldest_beside(&self, claims: &[Claim], device: u8) -> Option<Arc<Record>> {
         let is_kept = |record: &Arc<Record>| claims.iter().any(|claim| Arc::ptr_eq(&claim.record, record));
-        let others =
-            self.residents[usize::from(device)].records::<Record>().into_iter().filter(|record| !is_kept(record));
+        let others = self.residents[usize::from(device)]
+            .records
+            .records::<Record>()
+            .into_iter()
+            .filter(|record| !is_kept(record));
         let ages = others.filter_map(|record| {
             let state = hal::locks::lock(&record.state);
             let age = state.resident(Location::Device(device)).map(|block| (Arc::strong_count(block) > 1, state.used));

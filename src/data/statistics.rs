@@ -21,6 +21,10 @@ pub struct DataStatistics {
     pub shared: u64,
     /// Arrays that left the device to make room.
     pub evictions: u64,
+    /// Partial results of reductions that were combined with their array.
+    pub combined: u64,
+    /// The bytes of those that were on a device, and so were copied to the host.
+    pub combined_bytes: u64,
 }
 
 /// The same, being counted.
@@ -34,6 +38,8 @@ pub(super) struct Counts {
     pub between_device_bytes: AtomicU64,
     pub shared: AtomicU64,
     pub evictions: AtomicU64,
+    pub combined: AtomicU64,
+    pub combined_bytes: AtomicU64,
 }
 
 impl Counts {
@@ -48,6 +54,8 @@ impl Counts {
             between_device_bytes: of(&self.between_device_bytes),
             shared: of(&self.shared),
             evictions: of(&self.evictions),
+            combined: of(&self.combined),
+            combined_bytes: of(&self.combined_bytes),
         }
     }
 }

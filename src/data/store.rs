@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use copies::Overtake;
 
+use crate::data::list::List;
 use crate::data::options::ArrayOptions;
 use crate::data::places::Places;
 use crate::data::resident::Residents;
@@ -23,6 +24,8 @@ pub(super) struct Store {
     /// Held while a task is appended with its transfers: taken before records' locks and the dispatcher's.
     pub order: Mutex<()>,
     pub counts: Counts,
+    /// The records that have, or had, partial results of reductions.
+    pub reduced: List,
     /// Guards of the host that are open.
     pub guards: AtomicU64,
     uses: AtomicU64,
@@ -43,10 +46,11 @@ impl Store {
         let residents = layers.iter().map(residents).collect::<hal::Result<_>>()?;
         // To allocate pinned memory stops none either, and it is not freed before the end.
         let pinned = Heap::open_beside(&layers[0], Space::Pinned, options.pinned)?;
-        let (order, counts) = (Mutex::new(()), Counts::default());
+        let (order, counts, reduced) = (Mutex::new(()), Counts::default(), List::default());
         let (guards, uses) = (AtomicU64::new(0), AtomicU64::new(0));
         let places = Places::open(layers, options)?;
-        Ok(Store { tasks: Tasks::new(dispatcher), residents, places, pinned, order, counts, guards, uses })
+        let tasks = Tasks::new(dispatcher);
+        Ok(Store { tasks, residents, places, pinned, order, counts, reduced, guards, uses })
     }
 
     /// The number of a use.

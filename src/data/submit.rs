@@ -22,7 +22,7 @@ const REPEATED: &str = "it would be repeated on bytes that it has changed: let i
 
 /// A task that uses arrays in one place.
 pub(super) struct Submission<'s> {
-    pub store: &'s Store,
+    pub store: &'s Arc<Store>,
     pub name: &'s str,
     pub priority: Priority,
     pub place: Location,
@@ -79,9 +79,6 @@ impl Submission<'_> {
     /// Appends the transfers that it needs. Returns them and those of others that it needs, or a task that has failed
     /// to write its bytes.
     pub fn transfers(&self, held: &mut Held<'_>) -> Result<Vec<Handle>, Error> {
-        if self.claims.iter().any(Claim::is_frozen) {
-            return Err(self.refused(FROZEN));
-        }
         if let Some(cause) = self.lost()? {
             return Ok(vec![cause]);
         }
@@ -95,8 +92,12 @@ impl Submission<'_> {
         Ok(before)
     }
 
-    /// A task that should have written bytes that this one needs, and has failed.
-    fn lost(&self) -> Result<Option<Handle>, Error> {
+    /// Refuses a task that must not have its bytes. Returns one that should have written some of them, and has failed.
+    /// Asked with the dispatcher's lock held.
+    pub fn lost(&self) -> Result<Option<Handle>, Error> {
+        if self.claims.iter().any(Claim::is_frozen) {
+            return Err(self.refused(FROZEN));
+        }
         let mut lost = None;
         for claim in self.claims.iter().filter(|claim| claim.mode.needs_bytes()) {
             let needs = claim.record.needs(&claim.bytes, self.place);
@@ -147,15 +148,21 @@ impl Submission<'_> {
         }
     }
 
-    /// Submits a task: `describe` gets the addresses of its claims, and their memory, which the task keeps.
-    pub fn submit<'b>(&self, describe: impl FnOnce(&[u64], Vec<Kept>) -> TaskBuilder<'b, 'b>) -> Result<Handle, Error> {
+    /// Submits a task with the order of submissions ([`Submission::begin`]): `describe` gets the addresses of its
+    /// claims, and their memory, which the task keeps; `then` is called with the order still held.
+    pub fn submit<'b>(
+        &self,
+        order: MutexGuard<'_, ()>,
+        describe: impl FnOnce(&[u64], Vec<Kept>) -> TaskBuilder<'b, 'b>,
+        then: impl FnOnce(),
+    ) -> Result<Handle, Error> {
         let shared = Arc::clone(self.store.tasks.shared());
-        let order = self.begin()?;
         let mut held = shared.enter_here()?;
         let appended = self.transfers(&mut held).and_then(|before| {
             let keep = self.claims.iter().map(|claim| Kept::of(&claim.record, self.place)).collect();
             let handle = self.append(&mut held, describe(&self.addresses(), keep), &before)?;
             self.note(&handle);
+            then();
             Ok(handle)
         });
         drop(order);

@@ -9,6 +9,7 @@ use graph::{Mode, Priority};
 
 use crate::data::array::Array;
 use crate::data::claim::Claim;
+use crate::data::operator::{Operator, Reducer};
 use crate::data::right::{Reads, Right, Writes};
 
 /// A use of an array, or of a part of it.
@@ -55,6 +56,32 @@ impl<'a, T: Pod> Relaxed<'a, T> {
     }
 }
 
+/// It combines a result with each element, as others do at the same time: `place = operator(place, result)`. The memory
+/// that it gets is its own. It starts from the operator's identity or has results of earlier such uses, and is combined
+/// with the array before the next use that is no such reduction.
+pub fn reduce<T: Pod, O: Operator<T>>(array: &Array<T>, _operator: O) -> Reduce<'_, T> {
+    Reduce { uses: Use::new(array, Mode::Reduce), reducer: Reducer::of::<T, O>() }
+}
+
+/// A reduction: an argument of a kernel or of a function of the host.
+#[must_use = "a use is an argument of a computation"]
+#[derive(Clone, Debug)]
+pub struct Reduce<'a, T: Pod> {
+    pub(super) uses: Use<'a, Writes<T>>,
+    reducer: Reducer,
+}
+
+impl<T: Pod> Reduce<'_, T> {
+    /// The same of these elements only ([`Use::part`]).
+    pub fn part(self, elements: Range<usize>) -> Self {
+        Reduce { uses: self.uses.part(elements), ..self }
+    }
+
+    pub(super) fn claim(&self) -> Claim {
+        Claim { reducer: Some(self.reducer), ..self.uses.claim() }
+    }
+}
+
 /// It writes every element, and reads none: nothing is copied for it.
 pub fn discard<T: Pod>(array: &Array<T>) -> Use<'_, Writes<T>> {
     Use::new(array, Mode::Discard)
@@ -94,6 +121,6 @@ impl<'a, R: Right> Use<'a, R> {
     pub(super) fn claim(&self) -> Claim {
         let size = size_of::<R::Element>() as u64;
         let bytes = self.elements.start as u64 * size..self.elements.end as u64 * size;
-        Claim { record: Arc::clone(&self.array.record), bytes, mode: self.mode }
+        Claim { record: Arc::clone(&self.array.record), bytes, mode: self.mode, reducer: None }
     }
 }

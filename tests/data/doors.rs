@@ -6,8 +6,8 @@
 
 use std::ops::Range;
 
-use overtake::data::{Array, Computation, Reads, Use, Writes, discard, read, relaxed};
-use overtake::task::Shape;
+use overtake::data::{Array, Computation, Reads, Reduce, Sum, Use, Writes, discard, read, reduce, relaxed};
+use overtake::task::{Arguments, More, Shape};
 
 use crate::bed::Bed;
 
@@ -32,7 +32,24 @@ pub fn count<'c>(bed: &'c Bed, name: &'c str, word: &Array<u32>, more: u32) -> C
     unsafe { bed.arrays.compute(name, &bed.kernels.count, Shape::line(1, 1), (relaxed(word).part(0..1), more)) }
 }
 
-/// The same of any uses. They have at least `count` elements.
+/// The same as a reduction.
+pub fn count_up<'c>(bed: &'c Bed, name: &'c str, word: &Array<u32>, more: u32) -> Computation<'c> {
+    // SAFETY: as above.
+    unsafe { bed.arrays.compute(name, &bed.kernels.count, Shape::line(1, 1), (reduce(word, Sum).part(0..1), more)) }
+}
+
+/// `into[i] += from[i]`, as others may at the same time. Both have `count` elements.
+pub fn add_up<'c>(bed: &'c Bed, name: &'c str, uses: (Ins<'_>, Reduce<'_, f32>), count: usize) -> Computation<'c> {
+    let (add, shape) = (bed.kernels.add.clone(), Shape::line(count.div_ceil(256) as u32, 256));
+    bed.arrays.launch(name, uses, move |lane, at| {
+        let arguments = Arguments::new().address(at[0]).address(at[1]).address(at[1]).value(&(count as u32));
+        // SAFETY: the kernel accesses `count` elements of both, as the uses say.
+        unsafe { lane.launch(&add, &shape, arguments)? };
+        Ok(More::Done)
+    })
+}
+
+/// `sum[i] = left[i] + right[i]` of any uses. They have at least `count` elements.
 pub fn add_uses<'c>(
     bed: &'c Bed,
     name: &'c str,

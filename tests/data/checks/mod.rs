@@ -6,6 +6,7 @@ mod failures;
 mod guards;
 mod oracle;
 mod random;
+mod reductions;
 mod relaxed;
 mod room;
 mod transfers;
@@ -31,6 +32,8 @@ pub const ALL: &[(&str, Check)] = checks! {
         fresh_memory_is_zero frozen;
     random: values values_when_full values_when_two_are_full
         values_on_two values_on_four values_without_links values_where_chosen;
+    reductions: without_an_order on_two_devices of_two_operators identities one_that_fails
+        refused adopted;
     relaxed: without_an_order on_two_devices one_that_fails;
     room: a_quarter the_oldest none in_use;
     transfers: made_once of_parts not_needed written_in_part on_demand by_host_tasks released;

@@ -45,6 +45,15 @@ pub enum How {
     Writes,
     ReadsAndWrites,
     Discards,
+    /// By addition, or by the greater one.
+    Adds,
+    Raises,
+}
+
+impl How {
+    fn is_reduction(self) -> bool {
+        matches!(self, How::Adds | How::Raises)
+    }
 }
 
 /// Elements of an array.
@@ -65,24 +74,47 @@ impl Part {
 pub struct Oracle {
     arrays: Vec<Vec<Element>>,
     pub moved: Moved,
+    /// The results of reductions that have not been combined with their elements.
+    results: Vec<(Part, How)>,
     /// Bytes go from device to device. If not, they go through the host.
     has_links: bool,
 }
 
 impl Oracle {
     pub fn new(arrays: usize, elements: usize, has_links: bool) -> Oracle {
-        Oracle { arrays: vec![vec![Element::default(); elements]; arrays], moved: Moved::default(), has_links }
+        let arrays = vec![vec![Element::default(); elements]; arrays];
+        Oracle { arrays, moved: Moved::default(), results: Vec::new(), has_links }
     }
 
     /// Whether a step with these uses is possible: it reads no element that was never written.
     pub fn is_possible(&self, uses: &[(Part, How)]) -> bool {
-        let reads = |how| matches!(how, How::Reads | How::ReadsAndWrites);
+        let reads = |how| !matches!(how, How::Writes | How::Discards);
         let is_written = |part: &Part| self.arrays[part.array][part.elements.clone()].iter().all(|it| it.is_written);
         uses.iter().filter(|(_, how)| reads(*how)).all(|(part, _)| is_written(part))
     }
 
-    /// Has the elements of a step where it runs: first all are brought, then those that it writes are there alone.
+    /// Combines the results of reductions on the host that come before a step, also before one that is not possible.
+    pub fn combines(&mut self, uses: &[(Part, How)]) {
+        let has_order =
+            |part: &Part, how| uses.iter().any(|(other, other_how)| part.overlaps(other) && how != *other_how);
+        let results = std::mem::take(&mut self.results);
+        let (now, later): (Vec<_>, Vec<_>) = results.into_iter().partition(|(part, how)| has_order(part, *how));
+        self.results = later;
+        for (part, _) in now {
+            self.takes(Place::Host, &[(part, How::ReadsAndWrites)]);
+        }
+    }
+
+    /// Has the elements of a step where it runs, those of its reductions later, on the host.
     pub fn uses(&mut self, place: Place, uses: &[(Part, How)]) {
+        self.combines(uses);
+        let (results, others): (Vec<_>, Vec<_>) = uses.iter().cloned().partition(|(_, how)| how.is_reduction());
+        self.results.extend(results);
+        self.takes(place, &others);
+    }
+
+    /// Has elements there: first all are brought, then those that it writes are there alone.
+    fn takes(&mut self, place: Place, uses: &[(Part, How)]) {
         for (part, _) in uses.iter().filter(|(_, how)| *how != How::Discards) {
             for it in &mut self.arrays[part.array][part.elements.clone()] {
                 let is_far = place != Place::Host && !it.on_host && !self.has_links;
@@ -119,6 +151,7 @@ impl Oracle {
     /// The array is a new one.
     pub fn clear(&mut self, array: usize) {
         self.arrays[array].fill(Element::default());
+        self.results.retain(|(part, _)| part.array != array);
     }
 
     /// The parts of an array that are written, in their order.
