@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Folder, succeed};
+use common::{Folder, overtake, succeed};
 use serde_json::Value;
 
 const QUEUES: &str = "CUDA_DEVICE_MAX_CONNECTIONS";
@@ -147,19 +147,58 @@ fn every_byte_is_right() {
     }
 }
 
-/// No frame takes longer than the plan of the same streams tells. Here some take longer than one alone may.
-#[test]
-fn no_frame_is_later_than_its_plan() {
-    let run = bench("video-plan", &["--stream", "8x4k60:rgba", "--methods", "pipeline", "--seconds", "0.3"]);
-    let ours = of(&run, "pipeline").next().unwrap();
+/// The plan of these cameras beside bulk: the bound of a picture's latency, unless it refuses them.
+fn bound_us(pictures: &str, count: usize) -> Option<f64> {
     let here = Folder::new("video-plan-of");
-    let file = "[background]\nbulk = true\n[[stream]]\nname = \"camera\"\ncount = 8\npictures = \"4k60:rgba\"\n\
-                kernels_us = [69.2, 26.4, 30.8]\ndownload_bytes = 14_745_600\n";
+    let file = format!(
+        "[background]\nbulk = true\n[[stream]]\nname = \"camera\"\ncount = {count}\npictures = \"{pictures}\"\n\
+         kernels_us = [69.2, 26.4, 30.8]\ndownload_bytes = 14_745_600\n"
+    );
     std::fs::write(here.path().join("cameras.toml"), file).unwrap();
-    let plan: Value =
-        serde_json::from_str(&succeed(&here, &["pipeline", "plan", "--json", "cameras.toml"], &[]).0).unwrap();
-    let of_plan = |name| number(&plan["streams"][0], name);
-    let longest = number(ours, "max_us");
-    assert!(longest <= of_plan("bound_us"), "{plan} {ours}");
-    assert!(longest > of_plan("alone_us"), "they wait for each other: {plan} {ours}");
+    let output = overtake(&here, &["pipeline", "plan", "--json", "cameras.toml"], &[]);
+    let plan: Value = serde_json::from_slice(&output.stdout).unwrap();
+    output.status.success().then(|| number(&plan["streams"][0], "bound_us"))
+}
+
+/// Pipelines carry at least the cameras that the plan admits, and no picture is later than its bound. Some wait for
+/// those of other cameras.
+#[test]
+fn the_cameras_that_the_plan_admits_are_carried() {
+    let pictures = "4k120:rgba";
+    let bounds: Vec<f64> = (1..=16).map_while(|count| bound_us(pictures, count)).collect();
+    let (admitted, streams) = (bounds.len(), format!("{}x{pictures}", bounds.len() + 2));
+    assert!((2..15).contains(&admitted), "{bounds:?}");
+    let run = bench("video-admitted", &["--stream", &streams, "--methods", "pipeline", "--seconds", "0.3", "--raise"]);
+    let steps: Vec<&Value> = of(&run, "pipeline").collect();
+    assert!(steps.len() >= admitted, "{run}");
+    for (row, bound) in steps.iter().zip(&bounds) {
+        assert_eq!(number(row, "missed"), 0.0, "the plan admits them: {row}");
+        assert!(number(row, "max_us") <= *bound, "{bound} {row}");
+    }
+    assert!(number(steps[admitted - 1], "max_us") > 1.2 * number(steps[0], "max_us"), "{run}");
+}
+
+/// Sixteen cameras whose pictures need half more of the link than there is. A picture is on its way for a period and
+/// the work of one of each camera at most, so each has four periods.
+#[test]
+fn an_overload_by_half_is_dropped_evenly_or_waits() {
+    let cameras = ["--stream", "4k150:rgba"].repeat(16);
+    let overload = |behind: &str| {
+        let rest = ["--background", "model", "--seconds", "0.3", "--methods", "pipeline", "--deadline", "4"];
+        bench(&format!("video-{behind}"), &[&cameras[..], &rest, &["--behind", behind]].concat())
+    };
+    let run = overload("latest-only");
+    let dropped: Vec<f64> = of(&run, "pipeline").map(|row| number(&row["dropped"], "replaced")).collect();
+    for (row, dropped) in of(&run, "pipeline").zip(&dropped) {
+        assert_eq!(number(row, "late"), 0.0, "{row}");
+        assert!(number(row, "max_us") <= number(row, "deadline_us"), "no queue grows: {row}");
+        assert_eq!(number(row, "samples") + dropped, number(row, "due"), "{row}");
+        assert!((0.2..0.45).contains(&(dropped / number(row, "due"))), "a third is too much: {row}");
+    }
+    let (least, most) = dropped.iter().fold((f64::MAX, 0.0_f64), |(a, b), drops| (a.min(*drops), b.max(*drops)));
+    assert!(dropped.len() == 16 && most - least <= 2.0, "{dropped:?}");
+    for row in of(&overload("block"), "pipeline") {
+        assert!(row["dropped"].is_null() && number(row, "late") > 0.0, "{row}");
+        assert_eq!(number(row, "samples"), number(row, "due"), "every picture is kept: {row}");
+    }
 }

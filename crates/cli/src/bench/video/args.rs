@@ -3,6 +3,7 @@
 use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
+use overtake::pipeline;
 
 use super::super::args::InRounds;
 use crate::pictures::Pictures;
@@ -96,6 +97,32 @@ impl Background {
     }
 }
 
+/// The fate of a pipeline's pictures when its viewer is behind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Behind {
+    /// The camera waits, and every picture is kept.
+    Block,
+    /// The new picture is dropped.
+    DropNewest,
+    /// The oldest picture that waits is dropped.
+    DropOldest,
+    /// Only the newest picture is kept.
+    LatestOnly,
+}
+
+impl Behind {
+    /// The same for a pipeline.
+    #[must_use]
+    pub fn policy(self) -> pipeline::Behind {
+        match self {
+            Behind::Block => pipeline::Behind::Block,
+            Behind::DropNewest => pipeline::Behind::DropNewest,
+            Behind::DropOldest => pipeline::Behind::DropOldest,
+            Behind::LatestOnly => pipeline::Behind::LatestOnly,
+        }
+    }
+}
+
 /// A request of a model that is loaded.
 pub const MODEL_BYTES: u64 = 256 << 20;
 /// A block that is moved out or in.
@@ -141,6 +168,12 @@ pub struct VideoArguments {
     /// The methods to compare, by name; all if none is given.
     #[arg(long, value_enum, value_delimiter = ',', value_name = "A,B")]
     pub methods: Vec<VideoMethod>,
+    /// The periods after its time in which a picture's result has to be there.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=100), value_name = "PERIODS")]
+    pub deadline: u32,
+    /// The fate of a pipeline's pictures when its viewer is behind.
+    #[arg(long, value_enum, default_value = "latest-only")]
+    pub behind: Behind,
     /// Compare the bytes of every result with those that the processor makes. On the software GPU copies move bytes
     /// then, which takes real time: use small pictures.
     #[arg(long)]

@@ -9,6 +9,8 @@ use hal::{Host, Nanos, Result};
 pub struct Schedule {
     pub first: Nanos,
     pub period: Nanos,
+    /// A result that comes later than this after its picture was due is late.
+    pub deadline: Nanos,
     /// No picture is due whose successor comes later.
     pub end: Nanos,
 }
@@ -29,7 +31,7 @@ pub struct Footage {
     pub latencies_ns: Vec<u64>,
     /// Pictures that were due.
     pub due: u64,
-    /// Results that came after the next picture was due.
+    /// Results that came after their deadline.
     pub late: u64,
     /// Pictures without a result, by cause.
     pub dropped: BTreeMap<String, u64>,
@@ -42,12 +44,12 @@ pub struct Footage {
 
 impl Footage {
     /// A result has come.
-    pub fn deliver(&mut self, latency: Nanos, period: Nanos, is_right: Option<bool>) {
+    pub fn deliver(&mut self, latency: Nanos, deadline: Nanos, is_right: Option<bool>) {
         if let Some(before) = self.latencies_ns.last() {
             self.steps = (self.steps.0 + latency.0.abs_diff(*before), self.steps.1 + 1);
         }
         self.latencies_ns.push(latency.0);
-        self.late += u64::from(latency > period);
+        self.late += u64::from(latency > deadline);
         self.checked += u64::from(is_right.is_some());
         self.wrong += u64::from(is_right == Some(false));
     }
@@ -57,7 +59,7 @@ impl Footage {
         *self.dropped.entry(cause.to_owned()).or_default() += 1;
     }
 
-    /// Pictures whose result was not there when the next one was due.
+    /// Pictures whose result was not there in time.
     #[must_use]
     pub fn missed(&self) -> u64 {
         self.late + self.dropped.values().sum::<u64>()
@@ -96,7 +98,7 @@ pub fn shoot(host: &dyn Host, schedule: Schedule, make: &mut dyn FnMut() -> Resu
         }
         host.sleep(due.since(now));
         let is_right = make()?;
-        footage.deliver(host.now().since(due), schedule.period, is_right);
+        footage.deliver(host.now().since(due), schedule.deadline, is_right);
     }
     Ok(footage)
 }
@@ -115,7 +117,7 @@ mod tests {
         let gpu = SoftGpu::builder().build();
         let (host, number, period) = (gpu.host(), Cell::new(0), Nanos::from_us(16_667));
         let first = host.now() + Nanos::from_ms(1);
-        let schedule = Schedule { first, period, end: Nanos(first.0 + 6 * period.0) };
+        let schedule = Schedule { first, period, deadline: period, end: Nanos(first.0 + 6 * period.0) };
         let mut make = || {
             // The second takes three periods and a half: its own, and two that are left out.
             let is_second = number.replace(number.get() + 1) == 1;

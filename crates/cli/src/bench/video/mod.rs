@@ -67,7 +67,7 @@ fn film_all(stage: &Stage, set: &Set<'_>, video: &VideoArguments) -> Result<Meas
         }
     }
     let crowded = cases.iter().flat_map(|case| &case.slices).map(|slice| slice.crowded).max().unwrap_or(0);
-    let rows = rows(&cases, &video.streams, set.bulk_bytes);
+    let rows = rows(&cases, (&video.streams, video.deadline), set.bulk_bytes);
     let verdict = verdict(&rows);
     Ok((rows, verdict, crowded))
 }
@@ -78,7 +78,7 @@ fn climb(stage: &Stage, set: &Set<'_>, video: &VideoArguments) -> Result<Measure
     let part = Nanos(span(video.common.seconds).0 / steps as u64);
     let mut progress = stage.progress(video.common.seconds, steps);
     let load = (methods(video), &video.background[..]);
-    let (rows, carried, crowded) = raise::raise(set, load, &video.streams, part, &mut progress)?;
+    let (rows, carried, crowded) = raise::raise(set, load, (&video.streams, video.deadline), part, &mut progress)?;
     Ok((rows, raise::verdict(&carried), crowded))
 }
 
@@ -147,7 +147,9 @@ fn cameras(stage: &Stage, video: &VideoArguments) -> Result<Vec<Camera>> {
             let (seed, piece) = (video.check.then_some(chance), Piece::picture(ground, lanes, film));
             let piece = Arc::new(if video.check { piece.compare(chance) } else { piece });
             let phase = Nanos((chance >> 33) % period.0);
-            cameras.push(Camera { kind, film, piece, period, phase, seed });
+            let deadline = Nanos(period.0 * u64::from(video.deadline));
+            let behind = video.behind.policy();
+            cameras.push(Camera { kind, film, piece, period, deadline, behind, phase, seed });
         }
     }
     Ok(cameras)

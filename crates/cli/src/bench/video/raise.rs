@@ -26,7 +26,7 @@ pub struct Carried {
 pub fn raise(
     set: &Set<'_>,
     (methods, backgrounds): (&[VideoMethod], &[Background]),
-    kinds: &[Cameras],
+    kinds: (&[Cameras], u32),
     part: Nanos,
     progress: &mut Progress,
 ) -> Result<(Vec<BenchRow>, Vec<Carried>, u64)> {

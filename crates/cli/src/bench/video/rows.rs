@@ -46,20 +46,20 @@ impl Case {
     }
 }
 
-/// All rows.
-pub fn rows(cases: &[Case], kinds: &[Cameras], bulk_bytes: u64) -> Vec<BenchRow> {
+/// All rows. A result has to be there after so many periods.
+pub fn rows(cases: &[Case], (kinds, periods): (&[Cameras], u32), bulk_bytes: u64) -> Vec<BenchRow> {
     let idle = cases.iter().find(|case| case.name == IDLE);
     let rows = cases.iter().flat_map(|case| {
         let kinds_of_case = if case.scene.has_pictures { kinds.len() } else { 1 };
         let raw = cases.iter().find(|one| one.name == RAW && one.scene.background == case.scene.background);
-        (0..kinds_of_case).map(move |kind| row(case, (kind, kinds), idle, raw, bulk_bytes))
+        (0..kinds_of_case).map(move |kind| row(case, (kind, kinds, periods), idle, raw, bulk_bytes))
     });
     rows.collect()
 }
 
 fn row(
     case: &Case,
-    (kind, kinds): (usize, &[Cameras]),
+    (kind, kinds, periods): (usize, &[Cameras], u32),
     idle: Option<&Case>,
     raw: Option<&Case>,
     bulk_bytes: u64,
@@ -83,7 +83,7 @@ fn row(
         bulk_gbps: case.gbps(),
         raw_gbps: raw.and_then(Case::gbps),
         rescues: case.slices.iter().map(|slice| slice.rescues).sum(),
-        deadline_us: has_pictures.then(|| cameras.pictures.period().as_us()),
+        deadline_us: has_pictures.then(|| f64::from(periods) * cameras.pictures.period().as_us()),
         due: counted(all.due),
         missed: counted(all.missed()),
         late: counted(all.late),

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use channels::probe::STREAM_PRIORITY_DEFAULT;
 use hal::{HostThread, Nanos, Result};
+use overtake::pipeline::Behind;
 use overtake::task::Tasks;
 
 use super::super::bulk::Throughput;
@@ -60,6 +61,10 @@ pub struct Camera {
     pub film: Film,
     pub piece: Arc<Piece>,
     pub period: Nanos,
+    /// A result has to be there so long after its picture was due.
+    pub deadline: Nanos,
+    /// The fate of a pipeline's pictures when its viewer is behind.
+    pub behind: Behind,
     /// Its first picture comes so long after the beginning.
     pub phase: Nanos,
     /// The seed of its pictures, if results are compared.
@@ -133,7 +138,7 @@ fn prepare(
     word: usize,
 ) -> Result<Ready> {
     if let Some(stack) = stack {
-        let staged = Staged::open(stack, &yard.ground, camera.film, camera.period, camera.seed)?;
+        let staged = Staged::open(stack, &yard.ground, camera.film, (camera.deadline, camera.behind), camera.seed)?;
         return Ok(Ready::Staged(Box::new(staged)));
     }
     let line = Arc::new(Line { piece: Arc::clone(&camera.piece), way: way(yard, method)?, word });
@@ -170,7 +175,7 @@ fn measure(
     let longest = cameras.iter().map(|camera| camera.period).max().unwrap_or(Nanos::ZERO);
     let end = begin + Nanos(span.0.max((LEAST_PICTURES + 1) * longest.0));
     let start = |(camera, ready): (&Camera, Ready)| {
-        let schedule = Schedule { first: begin + camera.phase, period: camera.period, end };
+        let schedule = Schedule { first: begin + camera.phase, period: camera.period, deadline: camera.deadline, end };
         Ok((camera.kind, start(yard, ready, schedule)?))
     };
     let working: Result<Vec<(usize, Working)>> = cameras.iter().zip(ready).map(start).collect();

@@ -1,5 +1,4 @@
-//! The whole stack: a pipeline for each camera, with buffers from heaps, whose tasks go by the dispatcher. Only the
-//! latest picture is kept.
+//! The whole stack: a pipeline for each camera, with buffers from heaps, whose tasks go by the dispatcher.
 #![allow(unsafe_code)] // tasks copy between the buffers of a frame, and launch kernels on them
 
 use std::sync::Arc;
@@ -67,7 +66,13 @@ impl Stack {
 impl Staged {
     /// Opens a pipeline of this film, and passes one frame through it: the first use of a kernel is not measured. With
     /// a seed, results are compared.
-    pub fn open(stack: &Stack, ground: &Arc<Ground>, film: Film, period: Nanos, seed: Option<u64>) -> Result<Staged> {
+    pub fn open(
+        stack: &Stack,
+        ground: &Arc<Ground>,
+        film: Film,
+        (deadline, behind): (Nanos, Behind),
+        seed: Option<u64>,
+    ) -> Result<Staged> {
         let Stack { pinned, device, .. } = stack;
         let pictures: Vec<Vec<u8>> = match seed {
             Some(seed) => (0..SOURCES as u64).map(|index| film.picture(seed.wrapping_mul(3) + index)).collect(),
@@ -86,8 +91,8 @@ impl Staged {
             name: "camera".to_owned(),
             stages: STAGES,
             priority: stack.priority,
-            behind: Behind::LatestOnly,
-            deadline: Some(period),
+            behind,
+            deadline: Some(deadline),
             records_max: usize::MAX,
             ..PipelineOptions::default()
         };
@@ -98,7 +103,7 @@ impl Staged {
         let viewer = Viewer { consumer, tasks, film, ground, result, expected };
         let mut staged = Staged { pipeline, producer, viewer };
         let acquired = staged.producer.acquire().map_err(as_driver_error)?;
-        acquired.expect("there is always a buffer for the newest").commit().map_err(as_driver_error)?;
+        acquired.expect("all stages are free").commit().map_err(as_driver_error)?;
         staged.viewer.view_one()?;
         drop(staged.pipeline.take_records());
         Ok(staged)
@@ -123,7 +128,7 @@ impl Staged {
             while viewer.view_one()? {}
             Ok(())
         })?;
-        Ok(Shooting { pipeline, threads: [camera, viewer], period: schedule.period })
+        Ok(Shooting { pipeline, threads: [camera, viewer], deadline: schedule.deadline })
     }
 }
 
@@ -131,31 +136,31 @@ impl Staged {
 pub struct Shooting {
     pipeline: Pipeline<Shot>,
     threads: [HostThread<Result<()>>; 2],
-    period: Nanos,
+    deadline: Nanos,
 }
 
 impl Shooting {
     /// Waits for the last picture.
     pub fn finish(self, driver: &dyn Driver) -> Result<Footage> {
-        let Shooting { pipeline, threads, period } = self;
+        let Shooting { pipeline, threads, deadline } = self;
         let ended: Vec<Result<()>> = threads.into_iter().map(|thread| thread.join(driver.host())).collect();
         ended.into_iter().collect::<Result<()>>()?;
         let mut footage = Footage::default();
         for record in pipeline.take_records() {
             footage.due += 1;
-            count(&mut footage, &record, period);
+            count(&mut footage, &record, deadline);
         }
         Ok(footage)
     }
 }
 
-fn count(footage: &mut Footage, record: &FrameRecord, period: Nanos) {
+fn count(footage: &mut Footage, record: &FrameRecord, deadline: Nanos) {
     let noted = |name| record.notes.iter().find(|note| note.0 == name).map(|note| note.1);
     match record.ended {
         Some((at, End::Delivered)) => {
             let seen = noted(SEEN).unwrap_or(at);
             let is_right = noted(CHECKED).map(|_| noted(WRONG).is_none());
-            footage.deliver(seen.since(record.captured), period, is_right);
+            footage.deliver(seen.since(record.captured), deadline, is_right);
         }
         Some((_, End::Dropped(cause))) => footage.drop(match cause {
             Dropped::Full => "full",
