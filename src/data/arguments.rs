@@ -81,13 +81,23 @@ macro_rules! numbers {
 
 numbers! { u8 i8 u16 i16 u32 i32 u64 i64 f32 f64 }
 
-/// The arguments of a kernel in its order: a tuple of at most twelve.
+/// The arguments of a kernel in its order: a tuple of at most twelve, or a slice of any number.
 pub trait KernelArguments {
     #[doc(hidden)]
     fn slots(&self) -> Vec<Slot>;
 
     #[doc(hidden)]
     fn claims(&self) -> Vec<Claim>;
+}
+
+impl KernelArguments for &[Box<dyn KernelArgument + '_>] {
+    fn slots(&self) -> Vec<Slot> {
+        self.iter().map(|argument| argument.slot()).collect()
+    }
+
+    fn claims(&self) -> Vec<Claim> {
+        self.iter().filter_map(|argument| argument.claimed()).collect()
+    }
 }
 
 /// The arguments of a launch, with the address of each use in its place.

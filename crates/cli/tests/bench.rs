@@ -357,6 +357,29 @@ fn bulk_gives_way_to_urgent_tasks_and_to_nothing_else() {
 }
 
 #[test]
+fn graphs_lie_between_their_bound_and_one_computation_after_the_other() {
+    let run = bench("graph", &["graph", "--seconds", "0.1", "--rounds", "1", "--bytes", "4M"]);
+    for program in ["VEC", "BS", "IMG", "ML", "HITS", "DL"] {
+        let of = |method: &str| {
+            let is_it = |row: &&Value| row["method"] == method && row["setting"] == program;
+            number(rows(&run).iter().find(is_it).unwrap(), "p50_us")
+        };
+        let (bound, serial, hand, ours) = (of("bound"), of("serial"), of("by hand"), of("automatic"));
+        assert!(bound <= 1.001 * hand && bound <= ours, "{program}: {bound} {hand} {ours}");
+        assert!(hand < serial && ours < serial, "{program}: {hand} {ours} {serial}");
+        assert!((0.98..1.02).contains(&(of("serial again") / serial)), "{program}: the control");
+    }
+}
+
+#[test]
+fn graphs_make_the_right_bytes() {
+    let run = bench("graph-check", &["graph", "--seconds", "0.1", "--rounds", "1", "--bytes", "64K", "--check"]);
+    let compared: Vec<&Value> = rows(&run).iter().filter(|row| row["method"] != "bound").collect();
+    assert_eq!(compared.len(), 6 * 4);
+    assert!(compared.iter().all(|row| row["checked"] == 1 && row["wrong"] == 0), "{run}");
+}
+
+#[test]
 fn pageable_compares_the_driver_with_staging() {
     let arguments = ["pageable", "--sizes", "64K,8M", "--bulk-bytes", "16M", "--rounds", "2", "--seconds", "0.2"];
     let run = bench("pageable", &[&arguments[..], &["--set", "staging_threads=6"]].concat());

@@ -38,6 +38,9 @@ pub enum Measurement {
     /// Tasks against streams and events by hand, the time from a node's end to the function after it, and bulk before,
     /// beside and after urgent tasks.
     Tasks(TasksArguments),
+    /// Programs on arrays, whose order and copies the graph finds, against the same one computation after the other and
+    /// by hand, and against a bound.
+    Graph(GraphArguments),
     /// Random copies of all kinds from many threads: hunts for hangs and wrong bytes.
     Hunt(HuntArguments),
 }
@@ -253,6 +256,19 @@ pub struct TasksArguments {
     /// The parts to measure; all if none is given.
     #[arg(long, value_enum, value_delimiter = ',', value_name = "A,B")]
     pub parts: Vec<TasksPart>,
+}
+
+/// Arguments of `bench graph`.
+#[derive(Debug, Args)]
+pub struct GraphArguments {
+    #[command(flatten)]
+    pub common: InRounds,
+    /// Size of the vectors and pictures of the programs.
+    #[arg(long, value_parser = size, default_value = "16M", value_name = "SIZE")]
+    pub bytes: u64,
+    /// Compare the results with those that the processor makes.
+    #[arg(long)]
+    pub check: bool,
 }
 
 /// Arguments of `bench hunt`.

@@ -16,6 +16,7 @@ pub mod case;
 pub mod catalogue;
 mod film;
 pub mod flow;
+mod graph;
 pub mod ground;
 mod hunt;
 mod latency;
@@ -55,6 +56,7 @@ pub fn run(arguments: &Arguments, bench: &BenchArguments) -> Result<()> {
         Measurement::Peers(peers) => peers::run(arguments, peers),
         Measurement::Video(video) => video::run(arguments, video),
         Measurement::Tasks(tasks) => tasks::run(arguments, tasks),
+        Measurement::Graph(graph) => graph::run(arguments, graph),
         Measurement::Hunt(hunt) => hunt::run(arguments, hunt),
     }
 }

@@ -28,9 +28,9 @@ struct Course<'s> {
 
 /// The rows of a part, and the figures that have a limit, in words.
 #[derive(Default)]
-struct Part {
-    rows: Vec<BenchRow>,
-    verdict: Vec<String>,
+pub(super) struct Part {
+    pub(super) rows: Vec<BenchRow>,
+    pub(super) verdict: Vec<String>,
 }
 
 /// Runs the command.
@@ -78,7 +78,7 @@ fn slices(part: TasksPart) -> usize {
 }
 
 /// A row of latencies.
-fn row(method: &str, transport: &str, direction: &str, latencies_ns: &[u64]) -> BenchRow {
+pub(super) fn row(method: &str, transport: &str, direction: &str, latencies_ns: &[u64]) -> BenchRow {
     let mut row = BenchRow {
         method: method.to_owned(),
         transport: transport.to_owned(),
@@ -90,7 +90,7 @@ fn row(method: &str, transport: &str, direction: &str, latencies_ns: &[u64]) -> 
     row
 }
 
-fn median_ns(samples_ns: &[u64]) -> Option<f64> {
+pub(super) fn median_ns(samples_ns: &[u64]) -> Option<f64> {
     Distribution::new(samples_ns.to_vec()).map(|all| all.quantile_ns(0.5) as f64)
 }
 
