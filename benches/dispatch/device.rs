@@ -14,7 +14,8 @@ use overtake::{Options, Overtake};
 use crate::patterns::{PATTERNS, Pattern, TASKS, WIDTH};
 
 const ROUNDS: usize = 101;
-const KERNEL: &str = "soft_store_u32";
+/// A kernel that stores a word.
+pub const KERNEL: &str = "soft_store_u32";
 
 /// A device, a kernel and a word.
 struct Bed {

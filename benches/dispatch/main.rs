@@ -4,8 +4,9 @@
 //! `cargo bench --bench dispatch` prints the time of a task with one thread and with eight; `-- threads 1 2 16` with so
 //! many, and `-- ready 1 2 16` only that from ready to complete; `-- instructions` prints its instructions, and where
 //! they go. `-- shapes` prints the time of a task in the shapes of Task Bench, `-- shapes instructions` its
-//! instructions, and `-- shapes device` the same on a device beside streams and events. Each figure stands beside its
-//! limit, and the program fails if one is above.
+//! instructions, and `-- shapes device` the same on a device beside streams and events. `-- frame` prints the host's
+//! time for a frame of a camera on a device. Each figure stands beside its limit, and the program fails if one is
+//! above.
 //!
 //! With several threads each has a chain of its own, and the time is that on the clock, from the first release to the
 //! last end, by the tasks of all threads: as for oneTBB in `graph/benches/beside`. All chains go through one
@@ -15,6 +16,7 @@
 mod chain;
 mod count;
 mod device;
+mod frame;
 // The driver that does nothing, for the submission of copies and that of tasks.
 #[allow(dead_code)]
 #[path = "../submit/null.rs"]
@@ -58,6 +60,7 @@ fn main() -> ExitCode {
         ["shapes"] => patterns::report(false),
         ["shapes", "instructions"] => patterns::report(true),
         ["shapes", "device"] => device::report(),
+        ["frame"] => frame::report(),
         ["counted-shape", pattern, way] => patterns::counted(pattern, way),
         ["counted", shape, tasks] => count::counted(shape, tasks),
         ["threads", ref counts @ ..] => time::report_of(&SHAPES, &numbers(counts)),
