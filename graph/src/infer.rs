@@ -79,6 +79,20 @@ impl Graph {
         Ok(())
     }
 
+    /// The nodes, not ended, that a node would come after which uses data so and comes after these: as
+    /// [`Graph::append_using`] finds them.
+    ///
+    /// # Errors
+    ///
+    /// [`Refused::Data`].
+    pub fn would_follow(&mut self, after: &[NodeId], accesses: &[Access]) -> Result<Vec<NodeId>, Refused> {
+        let mut found = Vec::new();
+        let told = self.find_all(after, accesses, &mut found);
+        told.map_err(|fault| Refused::Data { task: String::new(), fault })?;
+        found.retain(|id| self.stage(*id) != Stage::Ended);
+        Ok(found)
+    }
+
     /// The nodes, not ended, that a later use of data may have to come after: GrCUDA's frontier (GR-01).
     #[must_use]
     pub fn frontier(&self) -> Vec<NodeId> {

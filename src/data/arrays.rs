@@ -29,7 +29,7 @@ use crate::work::lane::Lane;
 /// then. In the function of a task it does not wait.
 #[derive(Clone)]
 pub struct Arrays {
-    store: Arc<Store>,
+    pub(super) store: Arc<Store>,
     _door: Arc<Door>,
 }
 

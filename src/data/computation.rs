@@ -12,11 +12,12 @@ use crate::data::places::Busy;
 use crate::data::record::Kept;
 use crate::data::right::Place;
 use crate::data::store::Store;
+use crate::data::streams::Chosen;
 use crate::data::submit::Submission;
 use crate::task::{Handle, Kernel, Shape, TaskBuilder};
 use crate::work::fault::Error;
 use crate::work::function::{Function, Launch, More, WorkResult};
-use crate::work::lane::Lane;
+use crate::work::lane::{Lane, Submitted};
 use crate::work::retry::ONCE;
 
 /// A computation that is being described. [`Computation::submit`] submits it; dropping it does nothing.
@@ -87,21 +88,33 @@ impl Describe {
 type Keep = (Vec<Kept>, Option<Busy>);
 
 impl Store {
-    /// The place of a computation with these claims.
-    pub fn place(&self, name: &str, place: Where, claims: &[Claim]) -> Result<Location, Error> {
+    /// The place of a computation that names it.
+    pub fn named(&self, name: &str, place: Location) -> Result<Location, Error> {
         match place {
-            Where::At(Location::Device(device)) if device >= self.places.devices() => {
+            Location::Device(device) if device >= self.places.devices() => {
                 Err(Error::Refused(Refused::NoDispatcher { task: name.to_owned() }))
             }
-            Where::At(place) => Ok(place),
-            Where::Chosen(_) if self.places.devices() == 1 => Ok(Location::Device(0)),
-            Where::Chosen(among) => {
-                let held = self.tasks.shared().enter_here()?;
-                let uses: Vec<_> = claims.iter().flat_map(Claim::uses).collect();
-                drop(held);
-                Ok(Location::Device(self.places.choose(&uses, among)?))
-            }
+            place => Ok(place),
         }
+    }
+
+    /// The device of a computation with these claims, after these tasks.
+    fn choose(&self, among: u8, claims: &[Claim], after: &[Handle]) -> Result<Chosen, Error> {
+        let has_streams = self.places.has_streams();
+        if self.places.devices() == 1 && !has_streams {
+            return Ok(Chosen::on(0));
+        }
+        let shared = self.tasks.shared();
+        let mut held = shared.enter_here()?;
+        let uses: Vec<_> = claims.iter().flat_map(Claim::uses).collect();
+        let mut before = Vec::new();
+        if has_streams {
+            let stated: Vec<_> = after.iter().filter(|task| task.is_of(shared)).map(Handle::node).collect();
+            let claims = claims.iter().filter(|claim| claim.reducer.is_none());
+            before = held.graph.would_follow(&stated, &claims.map(Claim::access).collect::<Vec<_>>())?;
+        }
+        drop(held);
+        Ok(self.places.choose(&uses, among, &before)?)
     }
 }
 
@@ -153,8 +166,24 @@ impl<'c> Computation<'c> {
 
     /// Submits it, with the transfers that it needs.
     pub fn submit(self) -> Result<Handle, Error> {
-        let Computation { store, name, place, claims, describe, priority, after, references, retries } = self;
-        let place = store.place(name, place, &claims)?;
+        let chosen = match self.place {
+            Where::At(place) => match self.store.named(self.name, place)? {
+                Location::Host => None,
+                Location::Device(device) => Some(Chosen::on(device)),
+            },
+            Where::Chosen(among) => Some(self.store.choose(among, &self.claims, &self.after)?),
+        };
+        let place = chosen.as_ref().map_or(Location::Host, |chosen| Location::Device(chosen.device));
+        let store = self.store;
+        let task = self.submit_at(place, chosen.as_ref().and_then(|chosen| chosen.behind.clone()))?;
+        chosen.inspect(|chosen| store.places.enter(chosen, &task));
+        Ok(task)
+    }
+
+    /// Submits it there, behind this task.
+    fn submit_at(self, place: Location, behind: Option<Handle>) -> Result<Handle, Error> {
+        let Computation { store, name, claims, describe, priority, mut after, references, retries, .. } = self;
+        after.extend(behind);
         let asked = Submission { store, name, priority, place, claims: &claims, after: &after };
         if place == Location::Host {
             asked.refuse_aliases()?;

@@ -10,7 +10,6 @@ use graph::Location;
 use hal::DevicePtr;
 
 use crate::data::array::Array;
-use crate::data::computation::Where;
 use crate::data::guard::Hold;
 use crate::data::record::Record;
 use crate::data::right::Reads;
@@ -48,7 +47,7 @@ impl<'a, T: Pod> Use<'a, Reads<T>> {
     /// for the functions of tasks.
     pub fn freeze(self, device: u8) -> Result<Frozen<'a, T>, Error> {
         let (claim, elements) = (self.claim(), self.count());
-        let at = claim.record.store.place("freeze", Where::At(Location::Device(device)), &[])?;
+        let at = claim.record.store.named("freeze", Location::Device(device))?;
         let (record, bytes) = (Arc::clone(&claim.record), claim.bytes.clone());
         let hold = Hold::take(claim, elements, at, self.priority)?;
         hal::locks::lock(&record.state).frozen.push(bytes.clone());

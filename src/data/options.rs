@@ -1,6 +1,6 @@
 //! The memory of arrays, and the devices of computations.
 
-use graph::{Bandwidth, Selection};
+use graph::{Bandwidth, Parents, Selection};
 
 use crate::heap::HeapOptions;
 
@@ -13,6 +13,11 @@ pub struct ArrayOptions {
     pub pinned: HeapOptions,
     /// How the device of a computation is chosen, where there are several and none is named.
     pub selection: Selection,
+    /// How the computations before one have a say in its device, and which of them it goes on behind. None: they have
+    /// no say, and it goes on in the lane of the first of them that no other has gone on behind.
+    pub parents: Option<Parents>,
+    /// Of devices that are equally good the first is taken, as GrCUDA does, and not the least loaded.
+    pub grcuda_compat: bool,
     /// The bandwidths between memories: bytes come from the nearest one, and some selections ask for them.
     pub bandwidth: Option<Bandwidth>,
 }
@@ -20,6 +25,7 @@ pub struct ArrayOptions {
 impl Default for ArrayOptions {
     fn default() -> ArrayOptions {
         let (device, pinned) = (HeapOptions::default(), HeapOptions::default());
-        ArrayOptions { device, pinned, selection: Selection::MinTransferSize, bandwidth: None }
+        let selection = Selection::MinTransferSize;
+        ArrayOptions { device, pinned, selection, parents: None, grcuda_compat: false, bandwidth: None }
     }
 }

@@ -4,10 +4,12 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
 use copies::Overtake;
-use graph::{Bandwidth, DevicePolicy, Location, Locations, Selector, Use};
+use graph::{Bandwidth, DevicePolicy, Location, Locations, NodeId, Selector, Use};
 use hal::Code;
 
 use crate::data::options::ArrayOptions;
+use crate::data::streams::{Chosen, Streams};
+use crate::task::Handle;
 
 /// The computations of each device that have not ended.
 type Load = Arc<[AtomicU32]>;
@@ -15,6 +17,8 @@ type Load = Arc<[AtomicU32]>;
 /// The devices of arrays, and the links between their memories.
 pub(super) struct Places {
     selector: Mutex<Selector>,
+    /// By a policy, if there is one.
+    streams: Option<Mutex<Streams>>,
     bandwidth: Option<Bandwidth>,
     /// For each device those whose memory it reaches.
     reach: Vec<Locations>,
@@ -45,8 +49,11 @@ impl Places {
         let reach = layers.iter().map(|layer| reach(layer, layers)).collect::<hal::Result<_>>()?;
         let mut selector = Selector::new(options.selection, count);
         selector.bandwidth.clone_from(&options.bandwidth);
+        selector.sees_load = !options.grcuda_compat;
+        let (selector, streams) =
+            (Mutex::new(selector), options.parents.map(|policy| Mutex::new(Streams::new(policy))));
         let load = (0..count).map(|_| AtomicU32::new(0)).collect();
-        Ok(Places { selector: Mutex::new(selector), bandwidth: options.bandwidth.clone(), reach, load })
+        Ok(Places { selector, streams, bandwidth: options.bandwidth.clone(), reach, load })
     }
 
     /// How many devices there are.
@@ -71,12 +78,43 @@ impl Places {
         self.reach.get(usize::from(device)).is_some_and(|reach| reach.has(memory))
     }
 
-    /// The device of a computation with these uses: one of the first `among`.
-    pub fn choose(&self, uses: &[Use], among: u8) -> hal::Result<u8> {
-        let among: Vec<u8> = (0..among.min(self.devices())).collect();
-        let load: Vec<u32> = self.load.iter().map(|load| load.load(Ordering::Relaxed)).collect();
-        let chosen = hal::locks::lock(&self.selector).select(uses, &among, &load);
+    /// Whether the computations before one have a say.
+    pub fn has_streams(&self) -> bool {
+        self.streams.is_some()
+    }
+
+    /// The device of a computation with these uses, after these nodes: one of the first `among`.
+    pub fn choose(&self, uses: &[Use], among: u8, before: &[NodeId]) -> hal::Result<Chosen> {
+        let all: Vec<u8> = (0..among.min(self.devices())).collect();
+        let select = |among: &[u8], load: &[u32]| hal::locks::lock(&self.selector).select(uses, among, load);
+        let chosen = match &self.streams {
+            Some(streams) => {
+                let mut select = |among: Option<&[u8]>, load: &[u32]| select(among.unwrap_or(&all), load);
+                hal::locks::lock(streams).choose(before, all.len() as u8, &mut select)
+            }
+            None => {
+                let load: Vec<u32> = self.load.iter().map(|load| load.load(Ordering::Relaxed)).collect();
+                select(&all, &load).map(Chosen::on)
+            }
+        };
         chosen.map_err(|unplaced| Code::INVALID_VALUE.at("overtake arrays").because(unplaced.to_string()))
+    }
+
+    /// A computation that was chosen for has been submitted.
+    pub fn enter(&self, chosen: &Chosen, task: &Handle) {
+        if let Some(streams) = &self.streams {
+            hal::locks::lock(streams).enter(chosen, task);
+        }
+    }
+
+    #[cfg(test)]
+    pub fn device_of(&self, task: &Handle) -> Option<u8> {
+        hal::locks::lock(self.streams.as_ref()?).device_of(task)
+    }
+
+    #[cfg(test)]
+    pub fn streams(&self) -> usize {
+        self.streams.as_ref().map_or(0, |streams| hal::locks::lock(streams).count())
     }
 
     /// A computation of this device begins. None of the host.

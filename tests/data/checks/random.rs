@@ -7,8 +7,8 @@ use std::sync::Arc;
 use hal::{Code, Device, Driver};
 use overtake::Priority;
 use overtake::data::{
-    Array, ArrayOptions, Bandwidth, Computation, Max, Selection, Sum, WriteGuard, discard, read, read_write, reduce,
-    write,
+    Array, ArrayOptions, Bandwidth, Computation, Max, Parents, Selection, Sum, WriteGuard, discard, read, read_write,
+    reduce, write,
 };
 use overtake::heap::HeapOptions;
 
@@ -412,15 +412,17 @@ pub fn values_without_links(rig: &Rig) -> Outcome {
     same("transfers between devices", &on_several(rig, 2, size, ArrayOptions::default())?, &0)
 }
 
-/// The values are the same where each selection chooses the devices.
+/// The values are the same where each selection chooses the devices, some of them with those before.
 pub fn values_where_chosen(rig: &Rig) -> Outcome {
     if rig.driver().device_count()? < 2 {
         return Ok(());
     }
     let text = "From,To,Bandwidth\n-1,0,12\n-1,1,12\n0,1,48\n";
     let bandwidth = Bandwidth::read(text, 2).map_err(|(_, fault)| Failure::from_text(fault))?;
-    for (name, selection) in Selection::ALL {
-        let options = ArrayOptions { selection, bandwidth: Some(bandwidth.clone()), ..ArrayOptions::default() };
+    let policies = std::iter::once(None).chain(Parents::ALL.map(|(_, parents)| Some(parents)));
+    for ((name, selection), parents) in Selection::ALL.into_iter().zip(policies.cycle()) {
+        let bandwidth = Some(bandwidth.clone());
+        let options = ArrayOptions { selection, bandwidth, parents, ..ArrayOptions::default() };
         let size = Size { names_devices: false, ..SMALL };
         let run = on_several(rig, 2, size, options);
         run.map_err(|error| Failure::from_text(format!("selection {name}: {error}")))?;

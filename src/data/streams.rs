@@ -1,0 +1,231 @@
+//! Streams by policy: the device of a computation by those that it comes after (GR-20 to GR-24).
+//!
+//! A stream is a chain of computations on one device. To the dispatcher it is an order: a computation comes after the
+//! one before it in its stream, and so goes on in its lane.
+
+use std::collections::HashMap;
+
+use graph::{Choice, LanePolicy, NodeId, Parent, Parents, Unplaced};
+
+use crate::task::Handle;
+use crate::work::lane::Submitted;
+
+/// A computation that may not have ended.
+struct Running {
+    /// Those that were submitted before have lower ones.
+    number: u64,
+    stream: usize,
+    task: Handle,
+    /// Another computation goes on in its stream.
+    is_taken: bool,
+}
+
+struct Stream {
+    device: u8,
+    /// The last computation in it. None between its choice and its submission.
+    last: Option<Handle>,
+}
+
+/// A place in a stream.
+#[derive(Clone, Debug)]
+pub(super) struct Chosen {
+    pub device: u8,
+    /// None where there are no streams.
+    stream: Option<usize>,
+    /// The computation that is the last in the stream.
+    pub behind: Option<Handle>,
+}
+
+impl Chosen {
+    /// On this device, in no stream.
+    pub fn on(device: u8) -> Chosen {
+        Chosen { device, stream: None, behind: None }
+    }
+}
+
+/// All streams.
+pub(super) struct Streams {
+    policy: Parents,
+    running: HashMap<NodeId, Running>,
+    streams: Vec<Stream>,
+    next: u64,
+    /// So many computations are worth a look at which have ended.
+    many: usize,
+}
+
+const MANY: usize = 64;
+
+/// Chooses one of these devices, or of all, by the streams of each that are busy.
+pub(super) type SelectBy<'s> = dyn FnMut(Option<&[u8]>, &[u32]) -> Result<u8, Unplaced> + 's;
+
+impl Streams {
+    pub fn new(policy: Parents) -> Streams {
+        Streams { policy, running: HashMap::new(), streams: Vec::new(), next: 0, many: MANY }
+    }
+
+    /// Chooses for a computation that comes after these nodes, on one of the first devices.
+    pub fn choose(&mut self, before: &[NodeId], devices: u8, select: &mut SelectBy<'_>) -> Result<Chosen, Unplaced> {
+        let running =
+            |node: &NodeId| self.running.get(node).filter(|it| !it.task.is_done()).map(|it| (it.number, *node));
+        let mut parents: Vec<(u64, NodeId)> = before.iter().filter_map(running).collect();
+        parents.retain(|(_, node)| self.streams[self.running[node].stream].device < devices);
+        parents.sort_unstable();
+        let parent = |(_, node): &(u64, NodeId)| {
+            let running = &self.running[node];
+            Parent { device: self.streams[running.stream].device, is_taken: running.is_taken }
+        };
+        let known: Vec<Parent> = parents.iter().map(parent).collect();
+        let load = self.load();
+        let stream = match self.policy.choose(&known, &mut |among| select(among, &load))? {
+            Choice::Behind(parent) => {
+                let parent = self.running.get_mut(&parents[parent].1).expect("it was found");
+                parent.is_taken = true;
+                parent.stream
+            }
+            Choice::Other(device) => self.other(device),
+        };
+        let Stream { device, last } = &self.streams[stream];
+        Ok(Chosen { device: *device, stream: Some(stream), behind: last.clone() })
+    }
+
+    /// A stream of the device in which all computations have ended, or a new one.
+    pub fn other(&mut self, device: u8) -> usize {
+        let is_idle = |it: &Stream| it.device == device && it.last.as_ref().is_some_and(Handle::is_done);
+        self.streams.iter().position(is_idle).unwrap_or_else(|| {
+            self.streams.push(Stream { device, last: None });
+            self.streams.len() - 1
+        })
+    }
+
+    /// For each device the streams that are busy (GR-31).
+    fn load(&self) -> Vec<u32> {
+        let mut load = vec![0; usize::from(u8::MAX)];
+        for stream in &self.streams {
+            load[usize::from(stream.device)] += u32::from(stream.last.as_ref().is_some_and(|last| !last.is_done()));
+        }
+        load
+    }
+
+    /// The device of a computation that was submitted.
+    #[cfg(test)]
+    pub fn device_of(&self, task: &Handle) -> Option<u8> {
+        self.running.get(&task.node()).map(|running| self.streams[running.stream].device)
+    }
+
+    /// How many were made.
+    #[cfg(test)]
+    pub fn count(&self) -> usize {
+        self.streams.len()
+    }
+
+    /// The computation has been submitted.
+    pub fn enter(&mut self, chosen: &Chosen, task: &Handle) {
+        let stream = chosen.stream.unwrap_or_else(|| self.other(chosen.device));
+        self.streams[stream].last = Some(task.clone());
+        if self.running.len() >= self.many {
+            self.running.retain(|_, running| !running.task.is_done());
+            self.many = MANY.max(2 * self.running.len());
+        }
+        let running = Running { number: self.next, stream, task: task.clone(), is_taken: false };
+        self.running.insert(task.node(), running);
+        self.next += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use graph::plan::{Computation as Planned, Policies, Program};
+    use graph::{Bandwidth, Mode};
+    use testkit::plans::{Row, cases};
+
+    use crate::data::computation::{Computation, Describe, Where};
+    use crate::data::{Array, ArrayOptions, Arrays};
+    use crate::dispatch::{DispatchOptions, Dispatcher};
+    use crate::task::{Handle, More};
+    use crate::{Options, Overtake};
+    use contexts::CudaContext;
+    use hal::{Device, Driver};
+
+    /// Programs with more bytes are left out.
+    const BYTES_MAX: u64 = 16 << 20;
+
+    /// Arrays on so many devices, by the policies of a row.
+    fn open(driver: &Arc<dyn Driver>, row: &Row, policies: &Policies) -> (Dispatcher, Arrays) {
+        let layer = |device: u8| {
+            let context = CudaContext::primary(driver, Device(i32::from(device))).unwrap();
+            Arc::new(Overtake::open_in(&context, Options::default()).unwrap())
+        };
+        let layers: Vec<_> = (0..row.devices).map(layer).collect();
+        let dispatcher = Dispatcher::open_on(&layers, DispatchOptions { lanes: 2, ..Default::default() }).unwrap();
+        let read = |file| Bandwidth::read(&std::fs::read_to_string(file).unwrap(), row.devices).unwrap();
+        let (parents, selection) = (policies.parents, policies.selection.unwrap());
+        let bandwidth = row.bandwidth.as_ref().map(read);
+        let options = ArrayOptions { parents, selection, bandwidth, grcuda_compat: true, ..ArrayOptions::default() };
+        let arrays = Arrays::open(&dispatcher, options).unwrap();
+        (dispatcher, arrays)
+    }
+
+    /// Submits a computation that is held, and returns the device that it has.
+    fn submit(arrays: &Arrays, bytes: &[Array<u8>], planned: &Planned) -> (Handle, String) {
+        let claim = |argument: &graph::plan::Argument| {
+            let mode = if argument.mode == Mode::Read { Mode::Read } else { Mode::ReadWrite };
+            let mut claim = crate::data::read(&bytes[argument.array]).claim();
+            (claim.bytes, claim.mode) = (argument.range.clone(), mode);
+            claim
+        };
+        let claims = planned.arguments.iter().map(claim).collect();
+        let describe = Describe::launch(|_, _| Ok(More::Done));
+        let computation = Computation::new(&arrays.store, "planned", Where::Chosen(u8::MAX), claims, describe);
+        let task = computation.held().submit().unwrap();
+        let device = arrays.store.places.device_of(&task).unwrap();
+        (task, device.to_string())
+    }
+
+    /// The devices and the streams of a row, up to the first access of the host.
+    fn found(driver: &Arc<dyn Driver>, program: &Program, row: &Row, policies: &Policies) -> (Vec<String>, usize) {
+        let (_dispatcher, arrays) = open(driver, row, policies);
+        let zeros = |array: &graph::plan::Array| arrays.array_of(&vec![0_u8; array.bytes as usize]).unwrap();
+        let bytes: Vec<Array<u8>> = program.arrays.iter().map(zeros).collect();
+        let computations = program.computations.iter().take_while(|planned| !planned.is_host);
+        let all: Vec<_> = computations.map(|planned| submit(&arrays, &bytes, planned)).collect();
+        let streams = arrays.store.places.streams();
+        all.iter().for_each(|(task, _)| task.release().unwrap());
+        arrays.wait().unwrap();
+        assert!(arrays.failure().is_none(), "{:?}", arrays.failure());
+        (all.into_iter().map(|(_, device)| device).collect(), streams)
+    }
+
+    /// The rows that GrCUDA's policies decide, with readers that have no order, as `dag plan` has them.
+    #[test]
+    fn devices_and_streams_are_those_of_the_plans() {
+        let driver: Arc<dyn Driver> = Arc::new(softgpu::SoftGpu::builder().devices(8).build());
+        let mut count = 0;
+        for case in cases() {
+            let program = Program::parse(&case.program).unwrap();
+            let is_small = program.arrays.iter().map(|array| array.bytes).sum::<u64>() < BYTES_MAX;
+            for row in case.rows.iter().filter(|_| is_small) {
+                let mut policies = Policies::default();
+                row.policies.iter().for_each(|name| policies.choose(name).unwrap());
+                let is_ours = policies.is_grcuda && policies.sees_const == Some(true) && policies.selection.is_some();
+                if !is_ours || policies.parents.is_none() || row.policies.iter().any(|name| name == "always-new") {
+                    continue;
+                }
+                let (devices, streams) = found(&driver, &program, row, &policies);
+                for line in row.lines.iter().filter(|line| line.first.is_none()) {
+                    let before_host = line.words.iter().take_while(|word| *word != "host").cloned();
+                    match line.kind.as_str() {
+                        "devices" => assert_eq!(devices, before_host.collect::<Vec<_>>(), "{}: {row:?}", case.name),
+                        "streams" if devices.len() + 2 >= program.computations.len() => {
+                            assert_eq!(streams.to_string(), line.words[0], "{}: {row:?}", case.name);
+                        }
+                        _ => continue,
+                    }
+                    count += 1;
+                }
+            }
+        }
+        assert!(count >= 90, "{count} lines were compared");
+    }
+}
