@@ -73,7 +73,7 @@ fn row(
     let counted = |count: u64| has_pictures.then_some(count);
     let mut row = BenchRow {
         method: case.name.to_owned(),
-        transport: case.scene.transport().to_owned(),
+        transport: case.slices.first().map_or("", |slice| slice.transport).to_owned(),
         emulation: case.scene.emulation().to_owned(),
         direction: "both".to_owned(),
         stream: (has_pictures && kinds.len() > 1).then(|| format!("{}x{}", cameras.count, cameras.pictures)),

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use channels::probe::STREAM_PRIORITY_DEFAULT;
 use hal::{HostThread, Nanos, Result};
+use overtake::options::Transport;
 use overtake::pipeline::Behind;
 use overtake::task::Tasks;
 
@@ -43,9 +44,13 @@ impl Scene {
         }
     }
 
-    /// The transport of bulk, as rows name it.
-    pub fn transport(self) -> &'static str {
-        if self.parts() == Parts::Nothing { "engine" } else { "kernel" }
+    /// The transport of bulk, as rows name it, if the layer has been told to use this one.
+    fn transport(self, told: Transport) -> &'static str {
+        match (self.parts(), told) {
+            (Parts::Nothing, _) | (_, Transport::Engine) => "engine",
+            (_, Transport::Native) => "native",
+            (_, Transport::Auto | Transport::Kernel) => "kernel",
+        }
     }
 
     /// The emulation of semaphores, as rows name it.
@@ -85,6 +90,7 @@ pub struct Set<'s> {
 pub struct Slice {
     /// By the kind of cameras.
     pub footage: Vec<Footage>,
+    pub transport: &'static str,
     /// Of each flow; empty without a background.
     pub bulk: Vec<Throughput>,
     pub rescues: u64,
@@ -127,7 +133,8 @@ pub fn film(set: &Set<'_>, scene: &Scene, span: Nanos) -> Result<Slice> {
     // The error of the pictures comes first: closing fails after it, most likely for the same reason.
     let slice = measured?;
     yard.close()?;
-    Ok(Slice { rescues, crowded, ..slice })
+    let transport = scene.transport(set.shop.options.transport);
+    Ok(Slice { transport, rescues, crowded, ..slice })
 }
 
 /// Makes a camera ready, and takes a picture: the first use of a stream or a kernel is not measured.
