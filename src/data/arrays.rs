@@ -108,6 +108,13 @@ impl Arrays {
         Computation::new(&self.store, name, Where::At(Location::Host), uses.claims(), describe)
     }
 
+    /// The device that a computation with these uses would be given now: for work that is not a computation, such as
+    /// the replay of a template ([`crate::task::Replay::on`]). It asks for nothing, and takes its turn in selections by
+    /// turns.
+    pub fn choose(&self, uses: impl KernelArguments) -> Result<u8, Error> {
+        Ok(self.store.choose(u8::MAX, &uses.claims(), &[])?.device)
+    }
+
     /// Waits until all computations and transfers have ended, those that later guards hold back included. Not for the
     /// functions of tasks, nor while this thread has a guard that computations wait for.
     pub fn wait(&self) -> Result<(), Error> {

@@ -99,7 +99,7 @@ impl Store {
     }
 
     /// The device of a computation with these claims, after these tasks.
-    fn choose(&self, among: u8, claims: &[Claim], after: &[Handle]) -> Result<Chosen, Error> {
+    pub fn choose(&self, among: u8, claims: &[Claim], after: &[Handle]) -> Result<Chosen, Error> {
         let has_streams = self.places.has_streams();
         if self.places.devices() == 1 && !has_streams {
             return Ok(Chosen::on(0));

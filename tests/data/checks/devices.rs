@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use hal::{Code, Device, Driver};
 use overtake::data::{Array, ArrayOptions, Computation, Parents, Selection, discard, read};
-use overtake::task::{Handle, More};
+use overtake::task::{Handle, More, Recording};
 
 use crate::bed::{self, Bed};
 use crate::doors;
@@ -215,6 +215,26 @@ pub fn by_those_before(rig: &Rig) -> Outcome {
         })?;
     }
     Ok(())
+}
+
+/// The replay of a template is given the device of the bytes that it is for.
+pub fn of_templates(rig: &Rig) -> Outcome {
+    on_two(rig, ArrayOptions::default(), |bed| {
+        let [source, sum] = two_arrays(bed)?;
+        let seen: Arc<std::sync::Mutex<Vec<u8>>> = Arc::default();
+        let mut recording = Recording::<Arc<std::sync::Mutex<Vec<u8>>>>::new();
+        recording.kernel("tells", &[], |lane, seen| {
+            seen.lock().unwrap().push(lane.device());
+            Ok(More::Done)
+        });
+        let template = recording.finish()?;
+        for device in [1, 0, 1] {
+            doors::add(bed, "writes", &source, &source, &sum).on(device).submit()?.wait()?;
+            let chosen = bed.arrays.choose((read(&sum),))?;
+            template.replay(&bed.tasks, Arc::clone(&seen)).on(chosen).submit()?.wait()?;
+        }
+        same("the devices", &seen.lock().unwrap().clone(), &vec![1, 0, 1])
+    })
 }
 
 /// A named device is taken if it is there, by kernels that are loaded on it.

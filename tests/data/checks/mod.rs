@@ -26,7 +26,7 @@ macro_rules! checks {
 /// The noun and the property, such as `transfers::made_once`, and the check.
 pub const ALL: &[(&str, Check)] = checks! {
     devices: bytes_cross_once two_readers_share_a_transfer through_the_host by_the_bytes by_turns by_those_before
-        pinned;
+        of_templates pinned;
     end: all_has_ended held_ones_fail a_guard_stays adopted_memory_has_its_results in_a_function;
     failures: of_a_computation unwritten aliased repeated;
     guards: hold_writers_back hold_readers_back wait_for_no_more readers_beside_each_other of_parts
