@@ -358,7 +358,7 @@ fn bulk_gives_way_to_urgent_tasks_and_to_nothing_else() {
 
 #[test]
 fn graphs_lie_between_their_bound_and_one_computation_after_the_other() {
-    let run = bench("graph", &["graph", "--seconds", "0.1", "--rounds", "1", "--bytes", "4M"]);
+    let run = bench("graph", &["graph", "--parts", "programs", "--seconds", "0.1", "--rounds", "1", "--bytes", "4M"]);
     for program in ["VEC", "BS", "IMG", "ML", "HITS", "DL"] {
         let of = |method: &str| {
             let is_it = |row: &&Value| row["method"] == method && row["setting"] == program;
@@ -373,10 +373,26 @@ fn graphs_lie_between_their_bound_and_one_computation_after_the_other() {
 
 #[test]
 fn graphs_make_the_right_bytes() {
-    let run = bench("graph-check", &["graph", "--seconds", "0.1", "--rounds", "1", "--bytes", "64K", "--check"]);
+    let arguments = ["graph", "--parts", "programs", "--seconds", "0.1", "--rounds", "1", "--bytes", "64K", "--check"];
+    let run = bench("graph-check", &arguments);
     let compared: Vec<&Value> = rows(&run).iter().filter(|row| row["method"] != "bound").collect();
     assert_eq!(compared.len(), 6 * 4);
     assert!(compared.iter().all(|row| row["checked"] == 1 && row["wrong"] == 0), "{run}");
+}
+
+#[test]
+fn an_urgent_computation_overtakes_the_bulk_of_its_graph() {
+    let arguments = ["graph", "--parts", "urgent", "--bulk-bytes", "64M", "--seconds", "0.2", "--rounds", "1"];
+    let run = bench("graph-urgent", &arguments);
+    let by_idle = |method: &str| number(&row(&run, method)["ratio"], "median");
+    assert!(by_idle("graph") < 1.3, "{run}");
+    assert!(by_idle("no priority") > 2.0 * by_idle("graph"), "{run}");
+    assert!(by_idle("ordered before submission") > by_idle("no priority"), "it stands behind five transfers: {run}");
+    // It is behind one transfer or two, of 1.2 ms each.
+    let waits_us = number(row(&run, "graph, behind a transfer of bulk"), "p50_us");
+    assert!((500.0..3000.0).contains(&waits_us), "{run}");
+    let share = |method: &str| number(row(&run, method), "bulk_gbps") / number(row(&run, "raw"), "bulk_gbps");
+    assert!(share("graph") > 0.8 && share("no priority") > 0.9, "{run}");
 }
 
 #[test]

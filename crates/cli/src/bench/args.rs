@@ -258,11 +258,23 @@ pub struct TasksArguments {
     pub parts: Vec<TasksPart>,
 }
 
+/// The parts of `bench graph`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum GraphPart {
+    /// Six programs on one device.
+    Programs,
+    /// An urgent computation while bulk is transferred.
+    Urgent,
+}
+
 /// Arguments of `bench graph`.
 #[derive(Debug, Args)]
 pub struct GraphArguments {
     #[command(flatten)]
     pub common: InRounds,
+    /// The parts to measure; all if none is given.
+    #[arg(long, value_enum, value_delimiter = ',', value_name = "A,B")]
+    pub parts: Vec<GraphPart>,
     /// Size of the vectors and pictures of the programs.
     #[arg(long, value_parser = size, default_value = "16M", value_name = "SIZE")]
     pub bytes: u64,

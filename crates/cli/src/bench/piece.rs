@@ -48,9 +48,9 @@ pub struct Piece {
 }
 
 impl Piece {
-    /// `bytes` each way in a lane, and a kernel that takes `span`.
-    pub fn spinning(ground: &Arc<Ground>, lane: usize, bytes: u64, span: Nanos) -> Piece {
-        Piece::new(ground, (lane, bytes), (lane, bytes), Kernels::Spin(span))
+    /// So many bytes each way in a lane, and a kernel that takes `span`.
+    pub fn spinning(ground: &Arc<Ground>, lane: usize, [up, down]: [u64; 2], span: Nanos) -> Piece {
+        Piece::new(ground, (lane, up), (lane, down), Kernels::Spin(span))
     }
 
     /// The pictures of a film. The first lane has room for [`SOURCES`] of them, the second one for a result.

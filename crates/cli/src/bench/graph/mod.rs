@@ -7,12 +7,13 @@ mod memory;
 mod parts;
 mod shapes;
 mod single;
+mod urgent;
 
 use report::Run;
 
-use super::args::GraphArguments;
+use super::args::{GraphArguments, GraphPart};
 use super::present::{subtitle, table};
-use super::stage::{Shown, Stage, finish};
+use super::stage::{Shown, Stage, finish, span};
 use super::tasks::Part;
 use crate::args::Arguments;
 use crate::failure::Result;
@@ -21,8 +22,20 @@ use crate::open::Payload;
 /// Runs the command.
 pub fn run(arguments: &Arguments, graph: &GraphArguments) -> Result<()> {
     let payload = if graph.check { Payload::Real } else { Payload::TimingOnly };
-    let stage = Stage::set_with(arguments, payload, graph.common.device, &graph.common.options, &[])?;
-    let Part { rows, verdict } = single::run(&stage, graph)?;
+    let lanes = [graph.common.bulk_bytes, urgent::BYTES[0]];
+    let stage = Stage::set_with(arguments, payload, graph.common.device, &graph.common.options, &lanes)?;
+    let parts = if graph.parts.is_empty() { &[GraphPart::Programs, GraphPart::Urgent] } else { &graph.parts[..] };
+    let seconds = graph.common.seconds / parts.len() as f64;
+    let mut all = Part::default();
+    for part in parts {
+        let measured = match part {
+            GraphPart::Programs => single::run(&stage, graph, span(seconds))?,
+            GraphPart::Urgent => urgent::run(&stage, graph.common.bulk_bytes, graph.common.rounds, span(seconds))?,
+        };
+        all.rows.extend(measured.rows);
+        all.verdict.extend(measured.verdict);
+    }
+    let Part { rows, verdict } = all;
     let run = Run { header: stage.header.clone(), rows };
     let summary = format!("{}\n{}", subtitle(&run), verdict.join("\n"));
     let shown =

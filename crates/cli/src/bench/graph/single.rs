@@ -7,7 +7,7 @@ use workloads::Kernels;
 
 use super::super::args::GraphArguments;
 use super::super::catalogue::Workshop;
-use super::super::stage::{Stage, span};
+use super::super::stage::Stage;
 use super::super::tasks::{Part, judged, median_ns, row};
 use super::super::yard::{self, Yard};
 use super::automatic::Automatic;
@@ -135,7 +135,7 @@ impl Subject {
 type Calls<'c> = (&'c dyn Fn(bool) -> Result<()>, &'c dyn Fn() -> Result<()>, &'c dyn Fn(usize) -> Result<Vec<u32>>);
 
 /// Runs the part.
-pub fn run(stage: &Stage, graph: &GraphArguments) -> failure::Result<Part> {
+pub fn run(stage: &Stage, graph: &GraphArguments, whole: Nanos) -> failure::Result<Part> {
     let (shop, rounds) = (&stage.shop, graph.common.rounds as usize);
     let kernels = *shop.ground.works()?;
     let programs = shapes::programs(graph.bytes).into_iter();
@@ -143,8 +143,8 @@ pub fn run(stage: &Stage, graph: &GraphArguments) -> failure::Result<Part> {
     let subjects = subjects.collect::<failure::Result<Vec<_>>>()?;
     let mut all: Vec<Measured> = subjects.iter().map(|_| Measured::default()).collect();
     let steps = rounds * (1 + WAYS.len());
-    let mut progress = stage.progress(graph.common.seconds, steps);
-    let slice = Nanos(span(graph.common.seconds).0 / (steps * subjects.len()).max(1) as u64);
+    let mut progress = stage.progress(whole.as_secs(), steps);
+    let slice = Nanos(whole.0 / (steps * subjects.len()).max(1) as u64);
     for round in 0..rounds {
         progress.step("parts");
         let mut yard = Yard::open(shop, yard::Parts::Nothing)?;

@@ -136,7 +136,7 @@ impl Opened {
     fn beside_urgent_tasks(&self, direction: Direction, span: Nanos) -> Result<Throughput> {
         let (yard, highest) = (&self.yard, self.yard.highest());
         let tasks = Tasks::new(yard.dispatcher.as_ref().expect("opened with the dispatcher"));
-        let piece = Arc::new(Piece::spinning(&yard.ground, URGENT_LANE, URGENT_BYTES, Nanos::ZERO));
+        let piece = Arc::new(Piece::spinning(&yard.ground, URGENT_LANE, [URGENT_BYTES; 2], Nanos::ZERO));
         let part = if direction == Direction::HostToDevice { Part::Upload } else { Part::Download };
         let host = yard.ground.driver().host();
         feed(&self.ours, || {

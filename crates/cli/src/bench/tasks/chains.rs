@@ -148,7 +148,7 @@ fn sample(chains: &Chains<'_>, method: ChainMethod, span: Nanos) -> Result<Vec<u
 /// Runs the part.
 pub fn run(course: &mut Course<'_>) -> failure::Result<super::Part> {
     let shop = &course.stage.shop;
-    let piece = |index| Arc::new(Piece::spinning(&shop.ground, LANES_BEFORE + index, BYTES, KERNEL));
+    let piece = |index| Arc::new(Piece::spinning(&shop.ground, LANES_BEFORE + index, [BYTES; 2], KERNEL));
     let pieces: Vec<Arc<Piece>> = (0..CHAINS).map(piece).collect();
     let mut slices = METHODS.map(|_| Vec::new());
     for _ in 0..course.rounds {
