@@ -6,7 +6,7 @@ use graph::Location;
 use crate::buffer::PinnedBuffer;
 use crate::data::array::Array;
 use crate::data::computation::{Computation, Describe, Where};
-use crate::data::guard::{ReadGuard, WriteGuard};
+use crate::data::guard::{Hold, ReadGuard, WriteGuard};
 use crate::data::memory::HostMemory;
 use crate::data::right::{Reads, Writes};
 use crate::data::uses::{Use, discard, read, read_write};
@@ -31,21 +31,22 @@ impl<T: Pod> Array<T> {
         discard(self).open()
     }
 
-    /// Waits until no task uses it, has its contents on the host, and gives back the buffer that it was made of.
-    /// `None` if it was not made of one. Refused while there are views ([`Array::view`]). Not for the functions of
-    /// tasks.
+    /// Waits until no task uses it, has its contents in the memory that was adopted for it, and gives that back: the
+    /// buffer, if it was made of one. Refused while there are views ([`Array::view`]). Not for the functions of tasks.
     ///
-    /// Where the dispatcher has been closed, the results have to be on the host by then: they are if all
+    /// Where the dispatcher has been closed, the results have to be there by then: they are if all
     /// [`crate::data::Arrays`] have been dropped before.
     pub fn release(self) -> Result<Option<PinnedBuffer<T>>, Error> {
         if !self.is_sole() {
             let text = "it is a part of another array, or other views of it are there: drop them before";
             return Err(hal::Code::INVALID_VALUE.at("overtake array release").because(text).into());
         }
+        let home = hal::locks::lock(&self.record.state).home().unwrap_or(Location::Host);
         // Reading would do for the contents. Changing also waits for the tasks that read.
-        match self.change() {
-            Ok(guard) => drop(guard),
-            Err(Error::Closed) if self.record.is_on_host()? => {}
+        let all = read_write(&self);
+        match Hold::take(all.claim(), all.count(), home, all.priority) {
+            Ok(hold) => drop(hold),
+            Err(Error::Closed) if self.record.is_at(home)? => {}
             Err(error) => return Err(error),
         }
         let host = hal::locks::lock(&self.record.state).host.take();

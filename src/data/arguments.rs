@@ -69,6 +69,16 @@ impl<T: NoUninit> KernelArgument for Value<T> {
     }
 }
 
+/// A value of a type that is known to the kernel only, as it lies in memory.
+#[derive(Clone, Copy, Debug)]
+pub struct Bytes<'b>(pub &'b [u8]);
+
+impl KernelArgument for Bytes<'_> {
+    fn slot(&self) -> Slot {
+        Slot::Value(Arguments::new().bytes(self.0))
+    }
+}
+
 macro_rules! numbers {
     ($($number:ty)+) => {
         $(impl KernelArgument for $number {

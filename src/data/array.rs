@@ -8,8 +8,8 @@ use std::sync::Arc;
 use bytemuck::Pod;
 use hal::Code;
 
-use crate::data::memory::{ALIGN_BYTES, HostMemory};
-use crate::data::record::Record;
+use crate::data::memory::ALIGN_BYTES;
+use crate::data::record::{Adopted, Record};
 use crate::data::store::Store;
 use crate::work::fault::Error;
 
@@ -27,8 +27,8 @@ pub struct Array<T: Pod> {
 }
 
 impl<T: Pod> Array<T> {
-    pub(super) fn new(store: &Arc<Store>, shape: &[usize], host: Option<HostMemory>) -> Result<Array<T>, Error> {
-        let record = Record::new(store, bytes_of::<T>(shape)?, host)?;
+    pub(super) fn new(store: &Arc<Store>, shape: &[usize], memory: Option<Adopted>) -> Result<Array<T>, Error> {
+        let record = Record::new(store, bytes_of::<T>(shape)?, memory)?;
         Ok(Array { record, first: 0, shape: shape.to_vec(), views: Arc::default(), element: PhantomData })
     }
 
@@ -50,8 +50,9 @@ impl<T: Pod> Array<T> {
         self.first..self.first + self.len()
     }
 
-    /// Whether it is the only view of its record, and of all of it.
-    pub(super) fn is_sole(&self) -> bool {
+    /// Whether it is the only view of its memory, and of all of it: then it can be released.
+    #[must_use]
+    pub fn is_sole(&self) -> bool {
         Arc::strong_count(&self.views) == 1 && (self.len() * size_of::<T>()) as u64 == self.record.bytes
     }
 

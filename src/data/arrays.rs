@@ -14,10 +14,11 @@ use crate::data::array::Array;
 use crate::data::computation::{Computation, Describe, Where};
 use crate::data::memory::HostMemory;
 use crate::data::options::ArrayOptions;
+use crate::data::record::Adopted;
 use crate::data::statistics::DataStatistics;
 use crate::data::store::Store;
 use crate::dispatch::Dispatcher;
-use crate::task::{Kernel, Shape};
+use crate::task::{Kernel, Shape, Tasks};
 use crate::work::fault::Error;
 use crate::work::function::{More, WorkResult};
 use crate::work::lane::Lane;
@@ -45,7 +46,12 @@ impl Drop for Door {
 impl Arrays {
     /// Arrays on the host and on the devices of this dispatcher.
     pub fn open(dispatcher: &Dispatcher, options: ArrayOptions) -> Result<Arrays, Error> {
-        let store = Arc::new(Store::open(dispatcher, &options)?);
+        Arrays::of(Tasks::new(dispatcher), options)
+    }
+
+    /// The same, whose computations and transfers are tasks of this set.
+    pub fn of(set: Tasks, options: ArrayOptions) -> Result<Arrays, Error> {
+        let store = Arc::new(Store::open(set, &options)?);
         Ok(Arrays { _door: Arc::new(Door(Arc::clone(&store))), store })
     }
 
@@ -64,7 +70,7 @@ impl Arrays {
     /// An array of one dimension in this memory, with its contents. [`Array::release`] gives it back.
     pub fn adopt<T: Pod + Send + Sync>(&self, memory: PinnedBuffer<T>) -> Result<Array<T>, Error> {
         let shape = [memory.len()];
-        Array::new(&self.store, &shape, Some(HostMemory::lent(memory)))
+        Array::new(&self.store, &shape, Some(Adopted::Host(HostMemory::lent(memory))))
     }
 
     /// A computation by a kernel, on one of the devices that it is loaded on: `arguments` are those of the kernel in

@@ -6,7 +6,6 @@ use std::sync::atomic::Ordering;
 use graph::{Kind, Location, NodeId, Priority, Stage};
 use hal::Wait;
 
-use crate::data::memory::HostMemory;
 use crate::data::record::Record;
 use crate::data::resident::ROOM_WITHIN;
 use crate::data::store::Store;
@@ -65,13 +64,16 @@ impl Store {
         let shared = self.tasks.shared();
         let mut records: Vec<Arc<Record>> = self.residents.iter().flat_map(|device| device.records.records()).collect();
         records.extend(self.reduced.records());
-        records.retain(|record| hal::locks::lock(&record.state).host.as_ref().is_some_and(HostMemory::is_lent));
         for record in records {
+            let Some(home) = hal::locks::lock(&record.state).home() else { continue };
             record.settle("write back", Priority::LOWEST)?;
+            if record.is_beyond(&hal::locks::lock(&record.state), home) {
+                record.ensure(Location::Host)?;
+            }
             let order = hal::locks::lock(&self.order);
             let mut held = shared.enter_here()?;
-            let needs = record.needs(&(0..record.bytes), Location::Host);
-            let fetched = record.fetch(&mut held, needs, Location::Host, ("write back", Priority::LOWEST));
+            let needs = record.needs(&(0..record.bytes), home);
+            let fetched = record.fetch(&mut held, needs, home, ("write back", Priority::LOWEST));
             drop(order);
             shared.pump(held);
             fetched?;
@@ -103,10 +105,10 @@ impl Store {
 }
 
 impl Record {
-    /// Whether all bytes are up to date on the host, and no task uses them.
-    pub fn is_on_host(&self) -> Result<bool, Error> {
+    /// Whether all bytes are up to date there, and no task uses them.
+    pub fn is_at(&self, place: Location) -> Result<bool, Error> {
         let _held = self.store.tasks.shared().enter_here()?;
-        let needs = self.needs(&(0..self.bytes), Location::Host);
+        let needs = self.needs(&(0..self.bytes), place);
         let is_combined = hal::locks::lock(&self.state).partials.is_empty();
         Ok(is_combined && needs.fetches.is_empty() && needs.arrivals.is_empty() && needs.lost.is_none())
     }

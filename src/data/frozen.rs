@@ -1,4 +1,5 @@
-//! Frozen bytes of an array: on a device, for code outside, until they are thawed (ST-05).
+//! Bytes of an array on a device, for code outside: frozen ones that it reads until they are thawed (ST-05), and lent
+//! ones that it changes.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -12,7 +13,7 @@ use hal::DevicePtr;
 use crate::data::array::Array;
 use crate::data::guard::Hold;
 use crate::data::record::Record;
-use crate::data::right::Reads;
+use crate::data::right::{Reads, Writes};
 use crate::data::uses::Use;
 use crate::work::fault::Error;
 
@@ -52,6 +53,38 @@ impl<'a, T: Pod> Use<'a, Reads<T>> {
         let hold = Hold::take(claim, elements, at, self.priority)?;
         hal::locks::lock(&record.state).frozen.push(bytes.clone());
         Ok(Frozen { _mark: Mark { record, bytes }, hold, elements, array: PhantomData })
+    }
+}
+
+/// Elements of an array on a device, for code that changes them by their address. Tasks that are submitted later and
+/// use them wait until this is dropped: the work of the code outside must be complete then.
+#[must_use = "the elements are given back when this is dropped"]
+pub struct Lent<'a, T: Pod> {
+    hold: Hold,
+    array: PhantomData<&'a Array<T>>,
+}
+
+impl<'a, T: Pod> Use<'a, Writes<T>> {
+    /// Waits until no task uses the elements, and lends them to code outside, on this device. Not for the functions of
+    /// tasks.
+    pub fn lend(self, device: u8) -> Result<Lent<'a, T>, Error> {
+        let (claim, elements) = (self.claim(), self.count());
+        let at = claim.record.store.named("lend", Location::Device(device))?;
+        Ok(Lent { hold: Hold::take(claim, elements, at, self.priority)?, array: PhantomData })
+    }
+}
+
+impl<T: Pod> Lent<'_, T> {
+    /// The address of the first element.
+    #[must_use]
+    pub fn address(&self) -> DevicePtr {
+        DevicePtr(self.hold.place.start)
+    }
+}
+
+impl<T: Pod> fmt::Debug for Lent<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Lent").field("address", &self.address()).finish_non_exhaustive()
     }
 }
 

@@ -16,8 +16,11 @@ pub(super) const ALIGN_BYTES: u64 = 256;
 pub(super) struct HostMemory {
     /// Its address.
     start: u64,
-    owner: Box<dyn Any + Send + Sync>,
+    owner: Owner,
 }
+
+/// The owner of memory: it is dropped when no task uses the memory any more.
+pub(super) type Owner = Box<dyn Any + Send + Sync>;
 
 impl HostMemory {
     /// A block of zeros: no reference to memory without contents comes of it.
@@ -37,6 +40,11 @@ impl HostMemory {
         HostMemory { start: buffer.start() as u64, owner: Box::new(buffer) }
     }
 
+    /// The caller's memory at this address, with its owner.
+    pub fn adopted(start: u64, owner: Owner) -> HostMemory {
+        HostMemory { start, owner }
+    }
+
     /// Whether it is the caller's.
     pub fn is_lent(&self) -> bool {
         !self.owner.is::<Block>()
@@ -49,7 +57,6 @@ impl HostMemory {
 
     /// The caller's buffer. None if the memory is a heap's.
     pub fn into_buffer<T: Pod>(self) -> Option<PinnedBuffer<T>> {
-        debug_assert!(self.owner.is::<PinnedBuffer<T>>() || self.owner.is::<Block>(), "it has the array's type");
         self.owner.downcast().ok().map(|buffer| *buffer)
     }
 }

@@ -5,6 +5,7 @@
 //! priority of that use. `docs/data.md` teaches it in ten minutes, and `src/data/README.md` tells the rules.
 
 mod access;
+mod address;
 mod arguments;
 mod array;
 mod arrays;
@@ -31,12 +32,12 @@ mod submit;
 mod transfer;
 mod uses;
 
-pub use arguments::{HostUse, HostUses, KernelArgument, KernelArguments, Rights, Value};
+pub use arguments::{Bytes, HostUse, HostUses, KernelArgument, KernelArguments, Rights, Value};
 pub use array::Array;
 pub use arrays::Arrays;
 pub use computation::Computation;
-pub use frozen::Frozen;
-pub use graph::{Bandwidth, Parents, Selection};
+pub use frozen::{Frozen, Lent};
+pub use graph::{Bandwidth, Location, Parents, Selection};
 pub use guard::{ReadGuard, WriteGuard};
 pub use operator::{Max, Min, Operator, Sum};
 pub use options::ArrayOptions;

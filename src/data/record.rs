@@ -35,11 +35,12 @@ impl Node {
 
 /// An array without its type. Tasks that use it keep it.
 pub(super) struct Record {
-    pub store: Arc<Store>,
     /// The same in the graph.
     pub data: DataId,
     pub bytes: u64,
     pub state: Mutex<State>,
+    // Last: its heaps go after the memory.
+    pub store: Arc<Store>,
 }
 
 /// The changing parts. The lock is held for a few statements.
@@ -54,6 +55,12 @@ pub(super) struct State {
     pub partials: Vec<Partial>,
     /// The number of its last use.
     pub used: u64,
+}
+
+/// Memory that the caller owns, with the contents of an array.
+pub(super) enum Adopted {
+    Host(HostMemory),
+    Device(u8, Resident),
 }
 
 /// A partial result: memory that reductions use one at a time, in one place.
@@ -81,6 +88,13 @@ impl State {
         self.devices.get(usize::from(device))?.as_ref()
     }
 
+    /// The place of the memory that the caller owns, if there is some.
+    pub fn home(&self) -> Option<Location> {
+        let is_lent = |device: &Option<Arc<Resident>>| device.as_ref().is_some_and(|memory| memory.is_lent());
+        let on_host = self.host.as_ref().filter(|memory| memory.is_lent()).map(|_| Location::Host);
+        on_host.or_else(|| self.devices.iter().position(is_lent).map(|device| Location::Device(device as u8)))
+    }
+
     /// Its memory on that device leaves it.
     pub fn take_resident(&mut self, device: u8) -> Option<Arc<Resident>> {
         self.devices.get_mut(usize::from(device))?.take()
@@ -89,8 +103,9 @@ impl State {
 
 /// The memory in one place that a task uses, which stays until the task has ended.
 pub(super) struct Kept {
-    _record: Arc<Record>,
     _device: Option<Arc<Resident>>,
+    // Last: the heap of the device goes with it.
+    _record: Arc<Record>,
 }
 
 impl Kept {
@@ -102,13 +117,24 @@ impl Kept {
 
 impl Record {
     /// So many bytes, which this memory has, or which have not been written.
-    pub fn new(store: &Arc<Store>, bytes: u64, host: Option<HostMemory>) -> Result<Arc<Record>, Error> {
-        let at = host.as_ref().map(|_| Location::Host);
+    pub fn new(store: &Arc<Store>, bytes: u64, memory: Option<Adopted>) -> Result<Arc<Record>, Error> {
+        let mut devices = vec![None; usize::from(store.places.devices())];
+        let (host, at) = match memory {
+            None => (None, None),
+            Some(Adopted::Host(memory)) => (Some(memory), Some(Location::Host)),
+            Some(Adopted::Device(device, memory)) => {
+                devices[usize::from(device)] = Some(Arc::new(memory));
+                (None, Some(Location::Device(device)))
+            }
+        };
         let data = store.tasks.shared().enter_here()?.graph.data(bytes);
-        let devices = vec![None; usize::from(store.places.devices())];
         let (validity, frozen, partials) = (Validity::new(bytes, at), Vec::new(), Vec::new());
         let state = Mutex::new(State { validity, host, devices, frozen, partials, used: 0 });
-        Ok(Arc::new(Record { store: Arc::clone(store), data, bytes, state }))
+        let record = Arc::new(Record { store: Arc::clone(store), data, bytes, state });
+        if let Some(Location::Device(device)) = at {
+            store.residents[usize::from(device)].records.add(&record);
+        }
+        Ok(record)
     }
 
     /// Whether bytes may have to come from a device that the place is not linked with: they go through the host.

@@ -6,13 +6,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use hal::{DevicePtr, Nanos};
 
 use crate::data::list::List;
-use crate::heap::{Block, Heap};
+use crate::data::memory::Owner;
+use crate::heap::Heap;
 
-/// A block of the device. Tasks that use it keep it, also when the array has left it.
+/// Memory of the device. Tasks that use it keep it, also when the array has left it.
 pub(super) struct Resident {
-    // The block goes before it is counted as gone.
-    block: Block,
-    _gone: Gone,
+    start: u64,
+    // The memory goes before it is counted as gone.
+    _owner: Owner,
+    /// None for memory of the caller's, which never leaves its array.
+    gone: Option<Gone>,
 }
 
 struct Gone(Arc<Counts>);
@@ -30,9 +33,19 @@ struct Counts {
 }
 
 impl Resident {
+    /// The caller's memory at this address, with its owner.
+    pub fn adopted(start: DevicePtr, owner: Owner) -> Resident {
+        Resident { start: start.0, _owner: owner, gone: None }
+    }
+
     /// Its address.
     pub fn start(&self) -> u64 {
-        self.block.device_pointer().map_or(0, |DevicePtr(start)| start)
+        self.start
+    }
+
+    /// Whether it is the caller's.
+    pub fn is_lent(&self) -> bool {
+        self.gone.is_none()
     }
 }
 
@@ -53,7 +66,8 @@ impl Residents {
     pub fn alloc(&self, bytes: u64, align_bytes: u64) -> hal::Result<Arc<Resident>> {
         let block = self.heap.alloc(bytes, align_bytes, "arrays")?;
         self.counts.made.fetch_add(1, Ordering::Relaxed);
-        Ok(Arc::new(Resident { block, _gone: Gone(Arc::clone(&self.counts)) }))
+        let start = block.device_pointer().map_or(0, |DevicePtr(start)| start);
+        Ok(Arc::new(Resident { start, _owner: Box::new(block), gone: Some(Gone(Arc::clone(&self.counts))) }))
     }
 
     /// Gives memory back that no array has.

@@ -70,7 +70,8 @@ impl Store {
             .filter(|record| !is_kept(record));
         let ages = others.filter_map(|record| {
             let state = hal::locks::lock(&record.state);
-            let age = state.resident(Location::Device(device)).map(|block| (Arc::strong_count(block) > 1, state.used));
+            let block = state.resident(Location::Device(device)).filter(|block| !block.is_lent());
+            let age = block.map(|block| (Arc::strong_count(block) > 1, state.used));
             drop(state);
             age.map(|age| (age, record))
         });
@@ -79,7 +80,10 @@ impl Store {
 
     /// Whether there are blocks beside those of these arrays.
     fn has_others(&self, claims: &[Claim], device: u8) -> bool {
-        let has = |claim: &Claim| hal::locks::lock(&claim.record.state).resident(Location::Device(device)).is_some();
+        let has = |claim: &Claim| {
+            let state = hal::locks::lock(&claim.record.state);
+            state.resident(Location::Device(device)).is_some_and(|block| !block.is_lent())
+        };
         let mut own: Vec<*const Record> = Vec::new();
         for claim in claims.iter().filter(|claim| has(claim)) {
             own.push(Arc::as_ptr(&claim.record));

@@ -10,7 +10,6 @@ use crate::data::options::ArrayOptions;
 use crate::data::places::Places;
 use crate::data::resident::Residents;
 use crate::data::statistics::Counts;
-use crate::dispatch::Dispatcher;
 use crate::heap::{Heap, Space};
 use crate::task::Tasks;
 
@@ -32,8 +31,9 @@ pub(super) struct Store {
 }
 
 impl Store {
-    pub fn open(dispatcher: &Dispatcher, options: &ArrayOptions) -> hal::Result<Store> {
-        let layers = &dispatcher.shared().layers[..];
+    pub fn open(tasks: Tasks, options: &ArrayOptions) -> hal::Result<Store> {
+        let shared = Arc::clone(tasks.shared());
+        let layers = &shared.layers[..];
         let residents = |layer: &Arc<Overtake>| {
             let heap = Heap::open_beside(layer, Space::Device, options.device)?;
             if layers.len() == 1 {
@@ -49,7 +49,6 @@ impl Store {
         let (order, counts, reduced) = (Mutex::new(()), Counts::default(), List::default());
         let (guards, uses) = (AtomicU64::new(0), AtomicU64::new(0));
         let places = Places::open(layers, options)?;
-        let tasks = Tasks::new(dispatcher);
         Ok(Store { tasks, residents, places, pinned, order, counts, reduced, guards, uses })
     }
 

@@ -145,8 +145,14 @@ impl Arguments {
 
     /// Adds a value, as the kernel declares it.
     #[must_use]
-    pub fn value<T: NoUninit>(mut self, value: &T) -> Arguments {
-        let (bytes, word) = (bytemuck::bytes_of(value), self.words.len());
+    pub fn value<T: NoUninit>(self, value: &T) -> Arguments {
+        self.bytes(bytemuck::bytes_of(value))
+    }
+
+    /// Adds a value of a type that is known to the kernel only.
+    #[must_use]
+    pub fn bytes(mut self, bytes: &[u8]) -> Arguments {
+        let word = self.words.len();
         self.places.push(Argument { word, bytes: bytes.len() });
         self.words.resize(word + bytes.len().div_ceil(8), 0);
         bytemuck::cast_slice_mut(&mut self.words[word..])[..bytes.len()].copy_from_slice(bytes);

@@ -6,10 +6,11 @@
 
 use std::ops::Range;
 
-use overtake::data::{Array, Computation, Reads, Reduce, Sum, Use, Writes, discard, read, reduce, relaxed};
-use overtake::task::{Arguments, More, Shape};
+use overtake::data::{Array, Computation, Location, Reads, Reduce, Sum, Use, Writes, discard, read, reduce, relaxed};
+use overtake::task::{Arguments, Error, More, Shape};
 
 use crate::bed::Bed;
+use crate::place::Buffer;
 
 type Ins<'a> = Use<'a, Reads<f32>>;
 type Outs<'a> = Use<'a, Writes<f32>>;
@@ -24,6 +25,14 @@ pub fn add<'c>(
 ) -> Computation<'c> {
     let count = left.len().min(right.len()).min(sum.len());
     add_uses(bed, name, (read(left), read(right), discard(sum)), count)
+}
+
+/// An array in this memory, which the rig frees after all arrays have gone.
+pub fn adopt(bed: &Bed, memory: Buffer, owner: impl Send + Sync + 'static) -> Result<Array<f32>, Error> {
+    let (at, shape) = (Location::Device(0), [memory.bytes as usize / 4]);
+    // SAFETY: the buffer has as many bytes; the checks use it when the array has been released or the arrays have gone,
+    // and before that only while it is lent to them.
+    unsafe { bed.arrays.adopt_at(at, memory.base.0, &shape, owner) }
 }
 
 /// Adds to one word, as others may at the same time.

@@ -22,6 +22,10 @@ struct overtake_tasks;
 struct overtake_task;
 struct overtake_lane;
 struct overtake_copy_queue;
+struct overtake_arrays;
+struct overtake_array;
+struct overtake_access;
+struct overtake_kernel;
 
 /**
  * The version of this header: major.
@@ -208,6 +212,61 @@ struct overtake_copy_queue;
  * A task without work, which joins others.
  */
 #define OVERTAKE_TASK_JOIN 6
+
+/**
+ * The device that has most of a computation's bytes.
+ */
+#define OVERTAKE_SELECTION_MIN_TRANSFER_SIZE 0
+
+/**
+ * The first device.
+ */
+#define OVERTAKE_SELECTION_SINGLE 1
+
+/**
+ * Each device in turn.
+ */
+#define OVERTAKE_SELECTION_ROUND_ROBIN 2
+
+/**
+ * The device with the fewest computations.
+ */
+#define OVERTAKE_SELECTION_STREAM_AWARE 3
+
+/**
+ * The device that gets the bytes soonest, each from the nearest memory. It needs bandwidths.
+ */
+#define OVERTAKE_SELECTION_MIN_MIN_TRANSFER_TIME 4
+
+/**
+ * The device that gets the bytes soonest, each from the farthest memory. It needs bandwidths.
+ */
+#define OVERTAKE_SELECTION_MIN_MAX_TRANSFER_TIME 5
+
+/**
+ * The computation reads the elements.
+ */
+#define OVERTAKE_USE_READ 1
+
+/**
+ * It writes elements, and leaves others as they are: those that have been written are copied there.
+ */
+#define OVERTAKE_USE_WRITE 2
+
+/**
+ * It reads and writes the elements.
+ */
+#define OVERTAKE_USE_READ_WRITE 3
+
+/**
+ * It writes every element, and reads none: nothing is copied.
+ */
+#define OVERTAKE_USE_DISCARD 4
+
+/**
+ * A kernel changes elements as others do at the same time, by atomic operations.
+ */
+#define OVERTAKE_USE_RELAXED 5
 
 /**
  * A function of the program's for messages. It gets the data that it was set with, one of OVERTAKE_LOG_..., and one
@@ -444,6 +503,295 @@ struct overtake_task_spec {
      * Their number.
      */
     size_t after_launch_count;
+};
+
+/**
+ * The parameters of a set of arrays. Set struct_size before the call; 0 in another field is its default.
+ */
+struct overtake_arrays_options {
+    /**
+     * sizeof(struct overtake_arrays_options).
+     */
+    uint32_t struct_size;
+    /**
+     * How the device of a computation is chosen where none is named: OVERTAKE_SELECTION_...
+     */
+    int selection;
+    /**
+     * The most memory of each device. Arrays that have not been used for long leave a full one. 0: no bound.
+     */
+    uint64_t device_bytes_max;
+    /**
+     * The most pinned memory of the host. 0: no bound.
+     */
+    uint64_t host_bytes_max;
+    /**
+     * The text that overtake bench bandwidth --pairs --csv prints, or null.
+     */
+    const char *bandwidths;
+};
+
+/**
+ * The counts of a set of arrays. Set struct_size before the call.
+ */
+struct overtake_arrays_statistics {
+    /**
+     * sizeof(struct overtake_arrays_statistics).
+     */
+    uint32_t struct_size;
+    /**
+     * 0.
+     */
+    uint32_t reserved;
+    /**
+     * Transfers to a device, each for one use of an array.
+     */
+    uint64_t uploads;
+    /**
+     * Their bytes.
+     */
+    uint64_t upload_bytes;
+    /**
+     * Transfers to the host.
+     */
+    uint64_t downloads;
+    /**
+     * Their bytes.
+     */
+    uint64_t download_bytes;
+    /**
+     * Transfers between two devices.
+     */
+    uint64_t between_devices;
+    /**
+     * Their bytes.
+     */
+    uint64_t between_device_bytes;
+    /**
+     * Uses that waited for the transfer of another use, instead of one of their own.
+     */
+    uint64_t shared;
+    /**
+     * Arrays that left a device to make room.
+     */
+    uint64_t evictions;
+};
+
+/**
+ * Memory that the program owns, for an array. Set struct_size, memory, count and element_bytes.
+ */
+struct overtake_adopt_spec {
+    /**
+     * sizeof(struct overtake_adopt_spec).
+     */
+    uint32_t struct_size;
+    /**
+     * 1 for memory of a device, 0 for pinned memory of the host.
+     */
+    uint32_t is_on_device;
+    /**
+     * The number of the device among those of the dispatcher.
+     */
+    uint32_t device;
+    /**
+     * 0.
+     */
+    uint32_t reserved;
+    /**
+     * The first element.
+     */
+    void *memory;
+    /**
+     * The number of elements.
+     */
+    size_t count;
+    /**
+     * The bytes of an element.
+     */
+    size_t element_bytes;
+    /**
+     * A stream with work on the memory, for which the call waits; or null. The default stream is CU_STREAM_LEGACY.
+     */
+    struct CUstream_st *stream;
+    /**
+     * The argument of free_data.
+     */
+    void *data;
+    /**
+     * Told when no computation uses the memory any more, or null. It is called once, on any thread, also if the call
+     * fails.
+     */
+    overtake_free_callback free_data;
+};
+
+/**
+ * An access that is being described. Set struct_size; 0 in another field is its default: to read all on the host.
+ */
+struct overtake_access_spec {
+    /**
+     * sizeof(struct overtake_access_spec).
+     */
+    uint32_t struct_size;
+    /**
+     * One of OVERTAKE_USE_..., but OVERTAKE_USE_RELAXED; 0 is OVERTAKE_USE_READ.
+     */
+    int mode;
+    /**
+     * The priority of the transfers for it, as in struct overtake_task_spec.
+     */
+    int priority;
+    /**
+     * 1 for memory of a device, 0 for that of the host.
+     */
+    uint32_t is_on_device;
+    /**
+     * The number of the device among those of the dispatcher.
+     */
+    uint32_t device;
+    /**
+     * 0.
+     */
+    uint32_t reserved;
+    /**
+     * The first element.
+     */
+    size_t first;
+    /**
+     * The number of elements; 0 is all from the first on.
+     */
+    size_t count;
+};
+
+/**
+ * An argument of a computation: a use of an array, or a value of a kernel's.
+ */
+struct overtake_argument {
+    /**
+     * The array, or null for a value.
+     */
+    struct overtake_array *array;
+    /**
+     * One of OVERTAKE_USE_...; 0 for a value.
+     */
+    int mode;
+    /**
+     * 0.
+     */
+    uint32_t reserved;
+    /**
+     * The first element that is used.
+     */
+    size_t first;
+    /**
+     * The number of elements; 0 is all from the first on.
+     */
+    size_t count;
+    /**
+     * The value of a kernel's parameter, which is read by the call; null for a use.
+     */
+    const void *value;
+    /**
+     * Its bytes; 0 for a use.
+     */
+    size_t value_bytes;
+};
+
+/**
+ * Submits work of the device that uses arrays to the lane: `addresses` has the address of the first element of each
+ * use. For the rest it is as overtake_launch_callback.
+ */
+typedef int (*overtake_launch_uses_callback)(struct overtake_lane *lane, void *const *addresses, void *data);
+
+/**
+ * A function of the host that uses arrays: `addresses` has the address of the first element of each use.
+ */
+typedef int (*overtake_run_uses_callback)(void *const *addresses, void *data);
+
+/**
+ * A computation that is being described. Set struct_size, the arguments, and one of kernel, launch and run; 0 in
+ * another field is its default.
+ */
+struct overtake_computation_spec {
+    /**
+     * sizeof(struct overtake_computation_spec).
+     */
+    uint32_t struct_size;
+    /**
+     * As in struct overtake_task_spec. Transfers for the computation have it too.
+     */
+    int priority;
+    /**
+     * The name of the computation in errors, or null.
+     */
+    const char *name;
+    /**
+     * References that overtake_task_release takes away: until then the computation does not start.
+     */
+    uint32_t references;
+    /**
+     * How often a computation of the device runs again where it fails. It reads and discards arrays only.
+     */
+    uint32_t retries;
+    /**
+     * 1 if `device` is the number of the device that it runs on; else one is chosen.
+     */
+    uint32_t is_on_device;
+    /**
+     * That number, among the devices of the dispatcher.
+     */
+    uint32_t device;
+    /**
+     * The arguments of the kernel in its order; for a function the arrays that it uses.
+     */
+    const struct overtake_argument *arguments;
+    /**
+     * Their number.
+     */
+    size_t arguments_count;
+    /**
+     * The kernel, or null.
+     */
+    struct overtake_kernel *kernel;
+    /**
+     * The blocks of the kernel's grid; 0 is 1.
+     */
+    uint32_t grid[3];
+    /**
+     * The threads of a block; 0 is 1.
+     */
+    uint32_t block[3];
+    /**
+     * The dynamic shared memory of a block, in bytes.
+     */
+    uint32_t shared_bytes;
+    /**
+     * 0.
+     */
+    uint32_t reserved;
+    /**
+     * A function that submits work to the lane, or null.
+     */
+    overtake_launch_uses_callback launch;
+    /**
+     * A function of the host, or null.
+     */
+    overtake_run_uses_callback run;
+    /**
+     * The data of the function.
+     */
+    void *data;
+    /**
+     * As in struct overtake_task_spec.
+     */
+    overtake_free_callback free_data;
+    /**
+     * Tasks that it comes after beside those whose results it uses, or null: after_count handles.
+     */
+    struct overtake_task *const *after;
+    /**
+     * Their number.
+     */
+    size_t after_count;
 };
 
 #ifdef __cplusplus
@@ -1011,6 +1359,196 @@ int overtake_lane_sync_point(struct overtake_lane *lane);
  * Threads: that of the launch callback.
  */
 int overtake_lane_completes(struct overtake_lane *lane, struct overtake_task *task);
+
+/**
+ * Opens a set of arrays. `options` is null, or the parameters.
+ *
+ * Threads: any.
+ *
+ * Demands:
+ * `options` is null or points at a structure of the size that its struct_size says, with a NUL-terminated string;
+ * `arrays` points at a handle.
+ */
+int overtake_arrays_open(struct overtake_dispatcher *dispatcher,
+                         const struct overtake_arrays_options *options,
+                         struct overtake_arrays **arrays);
+
+/**
+ * Waits for the computations and transfers that can end; the others fail. Memory that was adopted has its results
+ * then. The handles of its kernels become wrong; those of its arrays stay, for accesses to their contents, until they
+ * are freed or the dispatcher is closed.
+ *
+ * Threads: any, but not in the function of a task.
+ */
+int overtake_arrays_close(struct overtake_arrays *arrays);
+
+/**
+ * Waits until all computations and transfers have ended, and fails as the first of them that has failed, if any has.
+ *
+ * Threads: any, but not in the function of a task, nor with an open access that computations wait for.
+ */
+int overtake_arrays_wait(struct overtake_arrays *arrays);
+
+/**
+ * The counts so far. The structure is written only if the call succeeds; struct_size is then the number of bytes that
+ * the library knows.
+ *
+ * Threads: any.
+ *
+ * Demands:
+ * `statistics` points at a structure of the size that its struct_size says.
+ */
+int overtake_arrays_read_statistics(struct overtake_arrays *arrays,
+                                    struct overtake_arrays_statistics *statistics);
+
+/**
+ * Makes an array of `count` elements that has not been written. It gets memory where it is used.
+ *
+ * Threads: any.
+ *
+ * Demands:
+ * `array` points at a handle.
+ */
+int overtake_array_new(struct overtake_arrays *arrays,
+                       size_t count,
+                       size_t element_bytes,
+                       struct overtake_array **array);
+
+/**
+ * Makes an array of memory that the program owns, with its contents. Nothing is copied: where the array is used in the
+ * place of that memory, it is that memory. The results are there again after overtake_array_release, and when the set
+ * is closed.
+ *
+ * Threads: any, but with a stream not in the function of a task.
+ *
+ * Demands:
+ * `spec` points at a structure of the size that its struct_size says. The memory has as many elements, and lives until
+ * free_data is called, the array is released or the set is closed. Meanwhile other code does not use it, except by an
+ * access. `array` points at a handle.
+ */
+int overtake_array_adopt(struct overtake_arrays *arrays,
+                         const struct overtake_adopt_spec *spec,
+                         struct overtake_array **array);
+
+/**
+ * Elements of an array as an array of their own: uses of both are uses of the same memory. `count` 0 is all from
+ * `first` on.
+ *
+ * Threads: any.
+ *
+ * Demands:
+ * `view` points at a handle.
+ */
+int overtake_array_view(struct overtake_array *array,
+                        size_t first,
+                        size_t count,
+                        struct overtake_array **view);
+
+/**
+ * Waits until no computation uses the array, has its contents in the memory that it was adopted from, and frees it.
+ * The memory is the program's again. Fails, and changes nothing, while there are views or accesses of it.
+ *
+ * Threads: any, but not in the function of a task.
+ */
+int overtake_array_release(struct overtake_array *array);
+
+/**
+ * Frees an array. It does not wait: memory goes when the last computation that uses it has ended, and results that
+ * have not been read are lost.
+ *
+ * Threads: any.
+ */
+int overtake_array_free(struct overtake_array *array);
+
+/**
+ * Waits until the elements are there and no computation uses them in a conflicting way, and gives the address of the
+ * first. Computations that are submitted later and conflict with the access wait until it is closed; elements that are
+ * read on a device are frozen: computations that would write them are refused. So the thread must not wait for such a
+ * computation. `spec` is null, or the access: without one the whole array is read on the host.
+ *
+ * Threads: any, but not in the function of a task.
+ *
+ * Demands:
+ * `spec` is null or points at a structure of the size that its struct_size says; `memory` points at a pointer, and
+ * `access` at a handle. Elements that are read only are not written.
+ */
+int overtake_array_open(struct overtake_array *array,
+                        const struct overtake_access_spec *spec,
+                        void **memory,
+                        struct overtake_access **access);
+
+/**
+ * Ends an access. Work that the program has given to a device is complete then.
+ *
+ * Threads: any.
+ */
+int overtake_access_close(struct overtake_access *access);
+
+/**
+ * Has elements copied to a place before a computation or an access asks for them there, if they are elsewhere. `spec`
+ * tells the place; its mode is OVERTAKE_USE_READ. `task` is null, or receives the handle of the transfer.
+ *
+ * Threads: any, and functions of tasks.
+ *
+ * Demands:
+ * `spec` points at a structure of the size that its struct_size says; `task` is null or points at a handle.
+ */
+int overtake_array_bring(struct overtake_array *array,
+                         const struct overtake_access_spec *spec,
+                         struct overtake_task **task);
+
+/**
+ * Loads a kernel on each device of the dispatcher: `image` is `bytes` of PTX text or of a cubin. It is unloaded when
+ * the set of arrays is closed.
+ *
+ * Threads: any.
+ *
+ * Demands:
+ * `image` has so many bytes, `name` is a NUL-terminated string, and `kernel` points at a handle.
+ */
+int overtake_kernel_load(struct overtake_arrays *arrays,
+                         const void *image,
+                         size_t bytes,
+                         const char *name,
+                         struct overtake_kernel **kernel);
+
+/**
+ * A kernel of the program's: `functions` are `count` CUfunction, one for each device of the dispatcher from the first
+ * on. `name` is for errors.
+ *
+ * Threads: any.
+ *
+ * Demands:
+ * The array has so many functions, which stay loaded until the set of arrays is closed. `name` is a NUL-terminated
+ * string, and `kernel` points at a handle.
+ */
+int overtake_kernel_adopt(struct overtake_arrays *arrays,
+                          void *const *functions,
+                          size_t count,
+                          const char *name,
+                          struct overtake_kernel **kernel);
+
+/**
+ * Frees the handle of a kernel. Computations that use it go on.
+ *
+ * Threads: any.
+ */
+int overtake_kernel_free(struct overtake_kernel *kernel);
+
+/**
+ * Submits a computation, with the transfers that it needs. It comes after those whose results it uses, and those that
+ * still use elements that it writes. `task` is null, or receives its handle, which overtake_task_free frees.
+ *
+ * Threads: any, and functions of tasks.
+ *
+ * Demands:
+ * `spec` points at a structure of the size that its struct_size says, with strings that end with a NUL, and arrays and
+ * values of the sizes that it says. The kernel or the function accesses only the elements of the uses, in the way that
+ * they say. Functions take the data on any thread. `task` is null or points at a handle.
+ */
+int overtake_compute(struct overtake_arrays *arrays,
+                     const struct overtake_computation_spec *spec,
+                     struct overtake_task **task);
 
 #ifdef __cplusplus
 }  // extern "C"

@@ -12,6 +12,7 @@
 //! | `off.rs`, `native.rs` | the table of a process that has switched overtake off; copies by the driver |
 //! | `scope.rs` | the priorities that a thread has pushed |
 //! | `statistics.rs`, `sized.rs` | the structure of the statistics; structures that begin with their size |
+//! | `arrays/` | arrays, and computations that use them |
 //! | `tasks/` | dispatchers, sets, tasks and lanes: their functions, and their handles |
 //!
 //! `include/overtake.h` is generated from this crate (`cargo xtask header`), so the documentation of exports is written
@@ -20,6 +21,7 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))] // clippy.toml has the list, with reasons
 #![deny(unsafe_code)]
 
+pub mod arrays;
 pub mod codes;
 pub mod copies;
 pub mod exports;

@@ -7,9 +7,22 @@ use std::path::Path;
 use std::process::Command;
 
 /// Every symbol that the library exports. A name that was released stays.
-const EXPORTS: [&str; 55] = [
+const EXPORTS: [&str; 71] = [
+    "overtake_access_close",
     "overtake_adopt_stream",
+    "overtake_array_adopt",
+    "overtake_array_bring",
+    "overtake_array_free",
+    "overtake_array_new",
+    "overtake_array_open",
+    "overtake_array_release",
+    "overtake_array_view",
+    "overtake_arrays_close",
+    "overtake_arrays_open",
+    "overtake_arrays_read_statistics",
+    "overtake_arrays_wait",
     "overtake_close",
+    "overtake_compute",
     "overtake_copy_queue_close",
     "overtake_copy_queue_copy",
     "overtake_copy_queue_flush",
@@ -23,6 +36,9 @@ const EXPORTS: [&str; 55] = [
     "overtake_error_text",
     "overtake_group_begin",
     "overtake_group_end",
+    "overtake_kernel_adopt",
+    "overtake_kernel_free",
+    "overtake_kernel_load",
     "overtake_lane_again",
     "overtake_lane_completes",
     "overtake_lane_copy",
@@ -178,7 +194,25 @@ fn the_numbers_of_the_header_are_those_of_the_library() {
     ];
     let header = header();
     let defined: Vec<(&str, i32)> = header.lines().filter_map(number).collect();
+    let expected: Vec<(&str, i32)> = expected.into_iter().chain(of_arrays()).collect();
     assert_eq!(defined, expected, "as the preprocessor sees them, in the header's order");
+}
+
+fn of_arrays() -> [(&'static str, i32); 11] {
+    use overtake_c::arrays::{store, uses};
+    [
+        ("OVERTAKE_SELECTION_MIN_TRANSFER_SIZE", store::OVERTAKE_SELECTION_MIN_TRANSFER_SIZE),
+        ("OVERTAKE_SELECTION_SINGLE", store::OVERTAKE_SELECTION_SINGLE),
+        ("OVERTAKE_SELECTION_ROUND_ROBIN", store::OVERTAKE_SELECTION_ROUND_ROBIN),
+        ("OVERTAKE_SELECTION_STREAM_AWARE", store::OVERTAKE_SELECTION_STREAM_AWARE),
+        ("OVERTAKE_SELECTION_MIN_MIN_TRANSFER_TIME", store::OVERTAKE_SELECTION_MIN_MIN_TRANSFER_TIME),
+        ("OVERTAKE_SELECTION_MIN_MAX_TRANSFER_TIME", store::OVERTAKE_SELECTION_MIN_MAX_TRANSFER_TIME),
+        ("OVERTAKE_USE_READ", uses::OVERTAKE_USE_READ),
+        ("OVERTAKE_USE_WRITE", uses::OVERTAKE_USE_WRITE),
+        ("OVERTAKE_USE_READ_WRITE", uses::OVERTAKE_USE_READ_WRITE),
+        ("OVERTAKE_USE_DISCARD", uses::OVERTAKE_USE_DISCARD),
+        ("OVERTAKE_USE_RELAXED", uses::OVERTAKE_USE_RELAXED),
+    ]
 }
 
 fn number(line: &str) -> Option<(&str, i32)> {

@@ -52,6 +52,8 @@ impl Place {
         command.arg("-I").arg(common::here().join("include")).arg("-I").arg(&self.driver);
         command.arg("-I").arg(common::here().join("../../tests/c"));
         command.arg("-I").arg(common::here().join("tests/programs"));
+        let kernels = common::here().join("../workloads/src/workloads.ptx");
+        command.arg(format!("-DKERNELS_PTX=\"{}\"", kernels.display()));
         command
     }
 
@@ -302,13 +304,21 @@ fn state_of_another_version(place: &Place) -> Result<(), Failed> {
 
 type Plain = fn(&Place) -> Result<(), Failed>;
 
+/// Programs that run with the shared and with the static library.
+const ALL: [&str; 8] =
+    ["copies.c", "queue.c", "refusals.c", "scopes.cpp", "tasks.c", "task_refusals.c", "tasks.cpp", "arrays.c"];
+
 /// Tests without a parameter.
-const PLAIN: [(&str, Plain); 9] = [
+const PLAIN: [(&str, Plain); 13] = [
     ("page.cpp", page_in_cpp),
     ("page_of_tasks.cpp", tasks_of_the_page),
     ("page_of_tasks.c", tasks_in_c),
     ("tasks_of_the_drop_in", |place| ours_under_the_drop_in(place, "tasks.c")),
     ("queue_of_the_drop_in", |place| ours_under_the_drop_in(place, "queue.c")),
+    ("arrays_of_the_drop_in", |place| ours_under_the_drop_in(place, "arrays.c")),
+    ("off", |place| runs_off(place, &ours("copies.c"))),
+    ("quiet", |place| runs(place, &ours("quiet.c"), Linked::Shared)),
+    ("arrays_off", |place| runs_off(place, &ours("arrays.c"))),
     ("tasks_off", |place| runs_off(place, &ours("tasks.c"))),
     ("queue_off", |place| runs_off(place, &ours("queue.c"))),
     ("off_by_its_options", off_by_its_options),
@@ -331,7 +341,7 @@ fn main() {
         add(format!("{name}_{standard}"), Box::new(move |place| header(place, name, "g++", standard)));
     }
     for (suffix, linked) in [("shared", Linked::Shared), ("static", Linked::Static)] {
-        for source in ["copies.c", "queue.c", "refusals.c", "scopes.cpp", "tasks.c", "task_refusals.c", "tasks.cpp"] {
+        for source in ALL {
             add(format!("{source}_{suffix}"), Box::new(move |place| runs(place, &ours(source), linked)));
         }
         for source in ["priority.c", "priority.cpp"] {
@@ -354,8 +364,6 @@ fn main() {
         program.env("LD_PRELOAD", common::built("libovertake_preload.so"));
     };
     add("random_drop_in".to_owned(), Box::new(move |place| random(place, Linked::Shared, drop_in)));
-    add("off".to_owned(), Box::new(|place| runs_off(place, &ours("copies.c"))));
-    add("quiet".to_owned(), Box::new(|place| runs(place, &ours("quiet.c"), Linked::Shared)));
     add("configuration".to_owned(), Box::new(|place| configuration(place, false)));
     add("configuration_of_the_drop_in".to_owned(), Box::new(|place| configuration(place, true)));
     add("messages".to_owned(), Box::new(|place| messages(place, false)));

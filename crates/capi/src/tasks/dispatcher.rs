@@ -10,6 +10,7 @@ use copies::Overtake;
 use overtake::dispatch::{DispatchOptions, Dispatcher};
 use overtake::task::{Order, Tasks};
 
+use crate::arrays;
 use crate::codes::{OVERTAKE_ERROR_OFF, OVERTAKE_ERROR_REFUSED};
 use crate::failure::{Failure, Outcome, fence};
 use crate::native;
@@ -98,7 +99,8 @@ pub struct Home {
 struct Opened {
     dispatcher: Dispatcher,
     home: Home,
-    overtake: Arc<Overtake>,
+    /// One for each device.
+    layers: Vec<Arc<Overtake>>,
 }
 
 static DISPATCHERS: Handles<Opened> = Handles::new(Kind::Dispatcher);
@@ -135,7 +137,7 @@ pub fn refuse_while_open(call: &str) -> Outcome {
     }
     let current = native::driver().ok().and_then(|driver| hal::Driver::context_current(&*driver).ok().flatten());
     let (what, close) = match current {
-        Some(context) if DISPATCHERS.any(|opened| opened.overtake.context() == context) => {
+        Some(context) if DISPATCHERS.any(|opened| opened.layers.iter().any(|layer| layer.context() == context)) => {
             ("dispatcher", "overtake_dispatcher_close")
         }
         Some(context) if queue::is_open_in(|its| its == context) => ("copy queue", "overtake_copy_queue_close"),
@@ -172,7 +174,7 @@ pub unsafe extern "C" fn overtake_dispatcher_open(
         watch_forks();
         static COUNT: AtomicU64 = AtomicU64::new(1);
         let home = Home { dispatcher: COUNT.fetch_add(1, Ordering::Relaxed), is_relayed };
-        let opened = Opened { dispatcher: Dispatcher::open(&overtake, options)?, home, overtake };
+        let opened = Opened { dispatcher: Dispatcher::open(&overtake, options)?, home, layers: vec![overtake] };
         // SAFETY: not null, and the caller's.
         unsafe { output.write(DISPATCHERS.add(opened)) };
         Ok(())
@@ -220,6 +222,7 @@ pub extern "C" fn overtake_dispatcher_close(dispatcher: *mut overtake_dispatcher
         let opened = DISPATCHERS.remove(CALL, dispatcher)?;
         drop(opened.dispatcher);
         let number = opened.home.dispatcher;
+        arrays::forget(number);
         task::forget(number);
         set::forget(number);
         Ok(())
@@ -264,4 +267,9 @@ pub unsafe extern "C" fn overtake_dispatcher_read_statistics(
 /// A new set of tasks of a dispatcher, and the dispatcher.
 pub fn new_set(call: &str, dispatcher: *mut overtake_dispatcher, name: &str) -> Outcome<(Tasks, Home)> {
     DISPATCHERS.with(call, dispatcher, |opened| (Tasks::with_name(&opened.dispatcher, name), opened.home))
+}
+
+/// The copy layers of a dispatcher, one for each device.
+pub fn layers(call: &str, dispatcher: *mut overtake_dispatcher) -> Outcome<Vec<Arc<Overtake>>> {
+    DISPATCHERS.with(call, dispatcher, |opened| opened.layers.clone())
 }

@@ -1,5 +1,5 @@
-//! The handles that C has of dispatchers, sets, tasks, lanes and copy queues: numbers in the form of pointers, which
-//! are looked up. A handle that is wrong, or whose thing is gone, is found out.
+//! The handles that C has of dispatchers, sets, tasks, lanes, copy queues and arrays: numbers in the form of pointers,
+//! which are looked up. A handle that is wrong, or whose thing is gone, is found out.
 
 use std::ffi::c_void;
 use std::ptr::without_provenance_mut;
@@ -18,6 +18,10 @@ pub enum Kind {
     Task = 3,
     Lane = 4,
     CopyQueue = 5,
+    Arrays = 6,
+    Array = 7,
+    Access = 8,
+    Kernel = 9,
 }
 
 impl Kind {
@@ -28,12 +32,16 @@ impl Kind {
             Kind::Task => "task",
             Kind::Lane => "lane",
             Kind::CopyQueue => "copy queue",
+            Kind::Arrays => "set of arrays",
+            Kind::Array => "array",
+            Kind::Access => "access",
+            Kind::Kernel => "kernel",
         }
     }
 
-    /// The handle of this kind with a number of up to 61 bits.
+    /// The handle of this kind with a number of up to 60 bits.
     pub fn handle<T>(self, number: u64) -> *mut T {
-        without_provenance_mut(((self as u64) << 61 | number) as usize)
+        without_provenance_mut(((self as u64) << 60 | number) as usize)
     }
 
     /// The failure of a call that was given another handle.
@@ -71,8 +79,8 @@ pub struct Handles<T> {
 /// A handle is the number of the use above this many bits, and of the place below, in steps of 16 as of an allocation.
 const PLACE_BITS: u32 = 32;
 const STEP_BITS: u32 = 4;
-/// 29 bits are left for the number of the use.
-const USES: u32 = 1 << 29;
+/// 28 bits are left for the number of the use.
+const USES: u32 = 1 << 28;
 
 impl<T> Handles<T> {
     pub const fn new(kind: Kind) -> Handles<T> {
@@ -117,8 +125,14 @@ impl<T> Handles<T> {
 
     /// Takes a value out: its handle is wrong from now on.
     pub fn remove<H>(&self, call: &str, handle: *const H) -> Outcome<T> {
+        self.remove_if(call, handle, |_| Ok(()))
+    }
+
+    /// The same, if the value allows it.
+    pub fn remove_if<H>(&self, call: &str, handle: *const H, may: impl FnOnce(&T) -> Outcome) -> Outcome<T> {
         let mut places = locks::write(&self.places);
         let index = self.index(&places, handle).ok_or_else(|| self.kind.unknown(call, handle))?;
+        places.all[index].value.as_ref().map_or(Ok(()), may)?;
         places.free.push(index as u32);
         places.all[index].value.take().ok_or_else(|| self.kind.unknown(call, handle))
     }
@@ -172,7 +186,7 @@ mod tests {
         assert_eq!(refused(sets.with("call", std::ptr::null::<u8>(), |_| ())), "call: the set of tasks is null");
         let tasks = Handles::new(Kind::Task);
         let task: *mut u8 = tasks.add(2);
-        for wrong in [task.addr(), set.addr() + 1, set.addr() + 16, set.addr() & !(7 << 61), 0x7fff_0000] {
+        for wrong in [task.addr(), set.addr() + 1, set.addr() + 16, set.addr() & !(15 << 60), 0x7fff_0000] {
             refused(sets.with("call", without_provenance_mut::<u8>(wrong), |_| ()));
         }
     }

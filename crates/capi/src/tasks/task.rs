@@ -179,7 +179,7 @@ pub unsafe extern "C" fn overtake_submit(
 ///
 /// # Safety
 /// The array has as many handles as it says.
-unsafe fn handles(
+pub unsafe fn handles(
     call: &str,
     name: &str,
     array: (*const *mut overtake_task, usize),
@@ -196,7 +196,8 @@ unsafe fn handles(
     tasks.iter().map(|task| find(call, *task, home.dispatcher)).collect()
 }
 
-fn priority(call: &str, number: c_int) -> Outcome<Priority> {
+/// A priority that a caller names.
+pub fn priority(call: &str, number: c_int) -> Outcome<Priority> {
     let priority = u8::try_from(number).ok().and_then(Priority::new);
     priority.ok_or_else(|| Failure::argument(&format!("{call}: priority {number} is not one of 1 (bulk) or more")))
 }

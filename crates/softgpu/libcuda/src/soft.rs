@@ -49,7 +49,8 @@ fn build() -> Answer<SoftGpu> {
     // nothing but store to an atomic.
     let outcome = unsafe { libc::pthread_atfork(None, None, Some(in_forked_child)) };
     match outcome {
-        0 => Ok(builder.build()),
+        // The examples and the programs of the documentation launch these.
+        0 => Ok(workloads::register(builder).build()),
         _ => refuse(Code::OUT_OF_MEMORY),
     }
 }

@@ -19,10 +19,10 @@ const RANKS: [(&str, u8); 25] = [
     ("overtake-softgpu", 1),
     ("overtake-threads", 1),
     ("overtake-channels", 2),
-    ("overtake-softgpu-libcuda", 2),
     ("overtake-workloads", 2),
     ("overtake-driver", 3),
     ("overtake-options", 3),
+    ("overtake-softgpu-libcuda", 3),
     ("overtake-copies", 4),
     ("overtake-backend", 4),
     ("overtake", 5),
@@ -38,7 +38,10 @@ const STANDS_ON: [(&str, &[&str]); 6] = [
     ("overtake-graph", &["overtake-terms"]),
     ("overtake-stages", &[]),
     ("overtake-softgpu", &["overtake-hal", "overtake-doors", "overtake-abi"]),
-    ("overtake-softgpu-libcuda", &["overtake-hal", "overtake-doors", "overtake-abi", "overtake-softgpu"]),
+    (
+        "overtake-softgpu-libcuda",
+        &["overtake-hal", "overtake-doors", "overtake-abi", "overtake-softgpu", "overtake-workloads"],
+    ),
     ("overtake-backend", &["overtake-hal", "overtake-driver", "overtake-softgpu"]),
     ("overtake-xtask", &["overtake-abi", "overtake-report"]),
 ];

@@ -1,0 +1,222 @@
+//! Accesses of the program's own code to arrays, on the host and on a device.
+#![allow(unsafe_code)] // symbols that C finds by name, and C's pointers
+
+use std::ffi::{c_int, c_void};
+use std::ops::Range;
+use std::ptr::with_exposed_provenance_mut;
+use std::sync::Arc;
+
+use copies::Priority;
+use overtake::data::{Array, Frozen, Lent, Location, ReadGuard, WriteGuard, discard, read, read_write, write};
+
+use crate::arrays::array::{self, Made, overtake_array, place};
+use crate::arrays::uses::{OVERTAKE_USE_DISCARD, OVERTAKE_USE_READ, OVERTAKE_USE_READ_WRITE, OVERTAKE_USE_WRITE};
+use crate::failure::{Failure, Outcome, fence};
+use crate::sized;
+use crate::tasks::callback::refuse_inside;
+use crate::tasks::dispatcher::{Home, output, refuse_in_child};
+use crate::tasks::handles::{Handles, Kind};
+use crate::tasks::task::{self, overtake_task, priority};
+
+/// An access of the program's own code to elements of an array.
+#[repr(C)]
+#[allow(non_camel_case_types)] // C's name
+pub struct overtake_access {
+    _private: [u8; 0],
+}
+
+/// An access that is being described. Set struct_size; 0 in another field is its default: to read all on the host.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct AccessSpec {
+    /// sizeof(struct overtake_access_spec).
+    pub struct_size: u32,
+    /// One of OVERTAKE_USE_..., but OVERTAKE_USE_RELAXED; 0 is OVERTAKE_USE_READ.
+    pub mode: c_int,
+    /// The priority of the transfers for it, as in struct overtake_task_spec.
+    pub priority: c_int,
+    /// 1 for memory of a device, 0 for that of the host.
+    pub is_on_device: u32,
+    /// The number of the device among those of the dispatcher.
+    pub device: u32,
+    /// 0.
+    pub reserved: u32,
+    /// The first element.
+    pub first: usize,
+    /// The number of elements; 0 is all from the first on.
+    pub count: usize,
+}
+
+/// The size of the first released structure.
+pub const ACCESS_SPEC_BYTES_MIN: usize = 40;
+
+/// Keeps later tasks back that conflict with it.
+enum Guard {
+    Read(ReadGuard<'static, u8>),
+    Write(WriteGuard<'static, u8>),
+    Frozen(Frozen<'static, u8>),
+    Lent(Lent<'static, u8>),
+}
+
+impl Guard {
+    fn start(&mut self) -> *mut c_void {
+        match self {
+            Guard::Read(guard) => guard.as_ptr().cast_mut().cast(),
+            Guard::Write(guard) => guard.as_mut_ptr().cast(),
+            Guard::Frozen(guard) => with_exposed_provenance_mut(guard.address().0 as usize),
+            Guard::Lent(guard) => with_exposed_provenance_mut(guard.address().0 as usize),
+        }
+    }
+}
+
+struct Access {
+    // First, because it refers to the array.
+    _guard: Guard,
+    _array: Arc<Array<u8>>,
+    home: Home,
+}
+
+static ACCESSES: Handles<Access> = Handles::new(Kind::Access);
+
+/// Ends the accesses to arrays of a dispatcher that is closed.
+pub fn forget(dispatcher: u64) {
+    drop(ACCESSES.remove_all(|access| access.home.dispatcher == dispatcher));
+}
+
+/// An access, with the values that its fields of 0 stand for.
+struct Wanted {
+    bytes: Range<usize>,
+    mode: c_int,
+    at: Location,
+    priority: Priority,
+}
+
+impl Wanted {
+    /// # Safety
+    /// `spec` is null or points at a structure of the size that its struct_size says.
+    unsafe fn read(call: &str, made: &Made, spec: *const AccessSpec) -> Outcome<Wanted> {
+        let spec = match spec.is_null() {
+            true => AccessSpec::default(),
+            // SAFETY: the caller's promise; the fields are numbers.
+            false => unsafe { sized::read(call, "spec", spec, ACCESS_SPEC_BYTES_MIN) }?,
+        };
+        if spec.reserved != 0 {
+            return Err(Failure::argument(&format!("{call}: reserved is 0")));
+        }
+        Ok(Wanted {
+            bytes: made.bytes(call, spec.first, spec.count)?,
+            mode: if spec.mode == 0 { OVERTAKE_USE_READ } else { spec.mode },
+            at: place(call, spec.is_on_device, spec.device)?,
+            priority: if spec.priority == 0 { Priority::LOWEST } else { priority(call, spec.priority)? },
+        })
+    }
+
+    fn open(self, call: &str, array: &'static Array<u8>) -> Outcome<Guard> {
+        let Wanted { bytes, mode, at, priority } = self;
+        let changed = match mode {
+            OVERTAKE_USE_READ => {
+                let used = read(array).part(bytes).priority(priority);
+                return Ok(match at {
+                    Location::Host => Guard::Read(used.open()?),
+                    Location::Device(device) => Guard::Frozen(used.freeze(device)?),
+                });
+            }
+            OVERTAKE_USE_WRITE => write(array),
+            OVERTAKE_USE_READ_WRITE => read_write(array),
+            OVERTAKE_USE_DISCARD => discard(array),
+            other => {
+                let text = format!("{call}: mode {other} is not one of OVERTAKE_USE_... for an access");
+                return Err(Failure::argument(&text));
+            }
+        };
+        let used = changed.part(bytes).priority(priority);
+        Ok(match at {
+            Location::Host => Guard::Write(used.open()?),
+            Location::Device(device) => Guard::Lent(used.lend(device)?),
+        })
+    }
+}
+
+/// Waits until the elements are there and no computation uses them in a conflicting way, and gives the address of the
+/// first. Computations that are submitted later and conflict with the access wait until it is closed; elements that are
+/// read on a device are frozen: computations that would write them are refused. So the thread must not wait for such a
+/// computation. `spec` is null, or the access: without one the whole array is read on the host.
+///
+/// Threads: any, but not in the function of a task.
+///
+/// # Safety
+/// `spec` is null or points at a structure of the size that its struct_size says; `memory` points at a pointer, and
+/// `access` at a handle. Elements that are read only are not written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn overtake_array_open(
+    array: *mut overtake_array,
+    spec: *const AccessSpec,
+    memory: *mut *mut c_void,
+    access: *mut *mut overtake_access,
+) -> c_int {
+    const CALL: &str = "overtake_array_open";
+    fence(CALL, || {
+        let (memory, access) = (output(CALL, "memory", memory)?, output(CALL, "access", access)?);
+        let made = array::find(CALL, array)?;
+        refuse_inside(CALL)?;
+        // SAFETY: the caller's promise.
+        let wanted = unsafe { Wanted::read(CALL, &made, spec) }?;
+        // SAFETY: the array lives as long as the guard: `Access` keeps both, and drops the guard first.
+        let lent: &'static Array<u8> = unsafe { &*Arc::as_ptr(&made.array) };
+        let mut guard = wanted.open(CALL, lent)?;
+        let start = guard.start();
+        let kept = Access { _guard: guard, _array: made.array, home: made.home };
+        // SAFETY: not null, and the caller's.
+        unsafe {
+            memory.write(start);
+            access.write(ACCESSES.add(kept));
+        }
+        Ok(())
+    })
+}
+
+/// Ends an access. Work that the program has given to a device is complete then.
+///
+/// Threads: any.
+#[unsafe(no_mangle)]
+pub extern "C" fn overtake_access_close(access: *mut overtake_access) -> c_int {
+    const CALL: &str = "overtake_access_close";
+    fence(CALL, || {
+        refuse_in_child(CALL)?;
+        ACCESSES.remove(CALL, access).map(drop)
+    })
+}
+
+/// Has elements copied to a place before a computation or an access asks for them there, if they are elsewhere. `spec`
+/// tells the place; its mode is OVERTAKE_USE_READ. `task` is null, or receives the handle of the transfer.
+///
+/// Threads: any, and functions of tasks.
+///
+/// # Safety
+/// `spec` points at a structure of the size that its struct_size says; `task` is null or points at a handle.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn overtake_array_bring(
+    array: *mut overtake_array,
+    spec: *const AccessSpec,
+    task: *mut *mut overtake_task,
+) -> c_int {
+    const CALL: &str = "overtake_array_bring";
+    fence(CALL, || {
+        let made = array::find(CALL, array)?;
+        // SAFETY: the caller's promise.
+        let Wanted { bytes, mode, at, priority } = unsafe { Wanted::read(CALL, &made, spec) }?;
+        if mode != OVERTAKE_USE_READ {
+            return Err(Failure::argument(&format!("{CALL}: mode is OVERTAKE_USE_READ")));
+        }
+        let used = read(&made.array).part(bytes).priority(priority);
+        let handle = match at {
+            Location::Host => used.to_host()?,
+            Location::Device(device) => used.to(device)?,
+        };
+        if !task.is_null() {
+            // SAFETY: not null, and the caller's.
+            unsafe { task.write(task::add(handle, made.home)) };
+        }
+        Ok(())
+    })
+}

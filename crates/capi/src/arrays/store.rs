@@ -1,0 +1,263 @@
+//! Sets of arrays: opening, closing, counts.
+#![allow(unsafe_code)] // symbols that C finds by name, and C's pointers
+
+use std::ffi::{c_char, c_int};
+use std::sync::{Arc, Mutex};
+
+use copies::Overtake;
+use hal::Module;
+use hal::locks::lock;
+use overtake::data::{ArrayOptions, Arrays, Bandwidth, Selection};
+
+use crate::failure::{Failure, Outcome, fence};
+use crate::sized::{self, bytes_of};
+use crate::tasks::callback::refuse_inside;
+use crate::tasks::dispatcher::{Home, layers, new_set, output, overtake_dispatcher, refuse_in_child};
+use crate::tasks::handles::{Handles, Kind};
+use crate::tasks::task::text_of;
+
+/// A set of arrays on the host and on the devices of a dispatcher, with the computations that use them.
+#[repr(C)]
+#[allow(non_camel_case_types)] // C's name
+pub struct overtake_arrays {
+    _private: [u8; 0],
+}
+
+/// The device that has most of a computation's bytes.
+pub const OVERTAKE_SELECTION_MIN_TRANSFER_SIZE: c_int = 0;
+/// The first device.
+pub const OVERTAKE_SELECTION_SINGLE: c_int = 1;
+/// Each device in turn.
+pub const OVERTAKE_SELECTION_ROUND_ROBIN: c_int = 2;
+/// The device with the fewest computations.
+pub const OVERTAKE_SELECTION_STREAM_AWARE: c_int = 3;
+/// The device that gets the bytes soonest, each from the nearest memory. It needs bandwidths.
+pub const OVERTAKE_SELECTION_MIN_MIN_TRANSFER_TIME: c_int = 4;
+/// The device that gets the bytes soonest, each from the farthest memory. It needs bandwidths.
+pub const OVERTAKE_SELECTION_MIN_MAX_TRANSFER_TIME: c_int = 5;
+
+/// The parameters of a set of arrays. Set struct_size before the call; 0 in another field is its default.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct ArraysOptions {
+    /// sizeof(struct overtake_arrays_options).
+    pub struct_size: u32,
+    /// How the device of a computation is chosen where none is named: OVERTAKE_SELECTION_...
+    pub selection: c_int,
+    /// The most memory of each device. Arrays that have not been used for long leave a full one. 0: no bound.
+    pub device_bytes_max: u64,
+    /// The most pinned memory of the host. 0: no bound.
+    pub host_bytes_max: u64,
+    /// The text that overtake bench bandwidth --pairs --csv prints, or null.
+    pub bandwidths: *const c_char,
+}
+
+/// The counts of a set of arrays. Set struct_size before the call.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ArraysStatistics {
+    /// sizeof(struct overtake_arrays_statistics).
+    pub struct_size: u32,
+    /// 0.
+    pub reserved: u32,
+    /// Transfers to a device, each for one use of an array.
+    pub uploads: u64,
+    /// Their bytes.
+    pub upload_bytes: u64,
+    /// Transfers to the host.
+    pub downloads: u64,
+    /// Their bytes.
+    pub download_bytes: u64,
+    /// Transfers between two devices.
+    pub between_devices: u64,
+    /// Their bytes.
+    pub between_device_bytes: u64,
+    /// Uses that waited for the transfer of another use, instead of one of their own.
+    pub shared: u64,
+    /// Arrays that left a device to make room.
+    pub evictions: u64,
+}
+
+/// The size of the first released options.
+pub const ARRAYS_OPTIONS_BYTES_MIN: usize = 32;
+/// The size of the first released counts.
+pub const ARRAYS_STATISTICS_BYTES_MIN: usize = 72;
+
+/// A set of arrays, the devices and the kernels of its computations.
+#[derive(Clone)]
+pub struct Opened {
+    /// First, because computations use the modules.
+    pub arrays: Arrays,
+    /// Its dispatcher.
+    pub home: Home,
+    /// Those of its kernels.
+    pub modules: Arc<Modules>,
+}
+
+/// Modules that are unloaded when no computation can use them any more.
+pub struct Modules {
+    /// The copy layers, one for each device.
+    pub layers: Vec<Arc<Overtake>>,
+    loaded: Mutex<Vec<(usize, Module)>>,
+}
+
+impl Modules {
+    /// Loads an image in the context of each device.
+    pub fn load(&self, image: &[u8]) -> Outcome<Vec<Module>> {
+        let mut modules = Vec::new();
+        for (device, layer) in self.layers.iter().enumerate() {
+            let module = layer.cuda_context().call(|driver| driver.module_load(image))?;
+            lock(&self.loaded).push((device, module));
+            modules.push(module);
+        }
+        Ok(modules)
+    }
+}
+
+impl Drop for Modules {
+    fn drop(&mut self) {
+        for (device, module) in lock(&self.loaded).drain(..) {
+            if let Err(error) = self.layers[device].cuda_context().call(|driver| driver.module_unload(module)) {
+                log::debug!("a module of arrays is not unloaded: {error}");
+            }
+        }
+    }
+}
+
+static SETS: Handles<Opened> = Handles::new(Kind::Arrays);
+
+/// The set of a handle.
+pub fn find(call: &str, arrays: *const overtake_arrays) -> Outcome<Opened> {
+    refuse_in_child(call)?;
+    SETS.with(call, arrays, Opened::clone)
+}
+
+/// Frees the sets of a dispatcher that is closed.
+pub fn forget(dispatcher: u64) {
+    drop(SETS.remove_all(|set| set.home.dispatcher == dispatcher));
+}
+
+/// Opens a set of arrays. `options` is null, or the parameters.
+///
+/// Threads: any.
+///
+/// # Safety
+/// `options` is null or points at a structure of the size that its struct_size says, with a NUL-terminated string;
+/// `arrays` points at a handle.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn overtake_arrays_open(
+    dispatcher: *mut overtake_dispatcher,
+    options: *const ArraysOptions,
+    arrays: *mut *mut overtake_arrays,
+) -> c_int {
+    const CALL: &str = "overtake_arrays_open";
+    fence(CALL, || {
+        refuse_in_child(CALL)?;
+        let output = output(CALL, "arrays", arrays)?;
+        let (set, home) = new_set(CALL, dispatcher, "arrays")?;
+        let layers = layers(CALL, dispatcher)?;
+        let options = match options.is_null() {
+            true => ArrayOptions::default(),
+            // SAFETY: the caller's promise; bytes of 0 are numbers and a null pointer.
+            false => unsafe { parameters(CALL, options, layers.len()) }?,
+        };
+        let modules = Arc::new(Modules { layers, loaded: Mutex::default() });
+        let opened = Opened { arrays: Arrays::of(set, options)?, home, modules };
+        // SAFETY: not null, and the caller's.
+        unsafe { output.write(SETS.add(opened)) };
+        Ok(())
+    })
+}
+
+/// # Safety
+/// As for [`overtake_arrays_open`], and `options` is not null.
+unsafe fn parameters(call: &str, options: *const ArraysOptions, devices: usize) -> Outcome<ArrayOptions> {
+    // SAFETY: the caller's promise; bytes of 0 are numbers and a null pointer.
+    let options = unsafe { sized::read(call, "options", options, ARRAYS_OPTIONS_BYTES_MIN) }?;
+    let selection = match options.selection {
+        OVERTAKE_SELECTION_MIN_TRANSFER_SIZE => Selection::MinTransferSize,
+        OVERTAKE_SELECTION_SINGLE => Selection::SingleGpu,
+        OVERTAKE_SELECTION_ROUND_ROBIN => Selection::RoundRobin,
+        OVERTAKE_SELECTION_STREAM_AWARE => Selection::StreamAware,
+        OVERTAKE_SELECTION_MIN_MIN_TRANSFER_TIME => Selection::MinMinTransferTime,
+        OVERTAKE_SELECTION_MIN_MAX_TRANSFER_TIME => Selection::MinMaxTransferTime,
+        other => {
+            return Err(Failure::argument(&format!("{call}: selection {other} is not one of OVERTAKE_SELECTION_...")));
+        }
+    };
+    let mut wanted = ArrayOptions { selection, ..ArrayOptions::default() };
+    for (heap, most) in [(&mut wanted.device, options.device_bytes_max), (&mut wanted.pinned, options.host_bytes_max)] {
+        heap.max_bytes = if most == 0 { heap.max_bytes } else { most };
+    }
+    // SAFETY: the caller's promise.
+    if let Some(text) = unsafe { text_of(call, "bandwidths", options.bandwidths) }? {
+        let read = Bandwidth::read(text, devices as u8);
+        let fault = |(line, why)| Failure::argument(&format!("{call}: bandwidths: line {line}: {why}"));
+        wanted.bandwidth = Some(read.map_err(fault)?);
+    }
+    Ok(wanted)
+}
+
+/// Waits for the computations and transfers that can end; the others fail. Memory that was adopted has its results
+/// then. The handles of its kernels become wrong; those of its arrays stay, for accesses to their contents, until they
+/// are freed or the dispatcher is closed.
+///
+/// Threads: any, but not in the function of a task.
+#[unsafe(no_mangle)]
+pub extern "C" fn overtake_arrays_close(arrays: *mut overtake_arrays) -> c_int {
+    const CALL: &str = "overtake_arrays_close";
+    fence(CALL, || {
+        refuse_in_child(CALL)?;
+        refuse_inside(CALL)?;
+        let set = SETS.remove(CALL, arrays)?;
+        super::kernel::forget_of(&set.modules);
+        drop(set);
+        Ok(())
+    })
+}
+
+/// Waits until all computations and transfers have ended, and fails as the first of them that has failed, if any has.
+///
+/// Threads: any, but not in the function of a task, nor with an open access that computations wait for.
+#[unsafe(no_mangle)]
+pub extern "C" fn overtake_arrays_wait(arrays: *mut overtake_arrays) -> c_int {
+    const CALL: &str = "overtake_arrays_wait";
+    fence(CALL, || {
+        let arrays = find(CALL, arrays)?.arrays;
+        refuse_inside(CALL)?;
+        arrays.wait()?;
+        arrays.failure().map_or(Ok(()), |fault| Err(overtake::task::Error::Failed(fault).into()))
+    })
+}
+
+/// The counts so far. The structure is written only if the call succeeds; struct_size is then the number of bytes that
+/// the library knows.
+///
+/// Threads: any.
+///
+/// # Safety
+/// `statistics` points at a structure of the size that its struct_size says.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn overtake_arrays_read_statistics(
+    arrays: *mut overtake_arrays,
+    statistics: *mut ArraysStatistics,
+) -> c_int {
+    const CALL: &str = "overtake_arrays_read_statistics";
+    fence(CALL, || {
+        let counts = find(CALL, arrays)?.arrays.statistics();
+        let fresh = ArraysStatistics {
+            struct_size: bytes_of::<ArraysStatistics>(),
+            reserved: 0,
+            uploads: counts.uploads,
+            upload_bytes: counts.upload_bytes,
+            downloads: counts.downloads,
+            download_bytes: counts.download_bytes,
+            between_devices: counts.between_devices,
+            between_device_bytes: counts.between_device_bytes,
+            shared: counts.shared,
+            evictions: counts.evictions,
+        };
+        // SAFETY: the caller's promise.
+        unsafe { sized::write(CALL, "statistics", statistics, ARRAYS_STATISTICS_BYTES_MIN, &fresh) }
+    })
+}

@@ -1,0 +1,77 @@
+//! Memory of a device that the program owns: arrays use it where it lies, and leave their results there.
+
+use std::sync::Arc;
+
+use overtake::data::{Array, ArrayOptions, read, read_write};
+use overtake::heap::HeapOptions;
+
+use crate::bed::{self, Bed};
+use crate::doors;
+use crate::failure::{Failure, Outcome, ensure, same};
+use crate::place::Buffer;
+use crate::rig::Rig;
+
+const COUNT: usize = 16 << 10;
+const BYTES: u64 = 4 * COUNT as u64;
+
+fn ones(rig: &Rig) -> Result<Buffer, Failure> {
+    rig.buffer_of(&1_f32.to_ne_bytes().repeat(COUNT))
+}
+
+fn double(bed: &Bed, from: &Array<f32>, to: &Array<f32>) -> Outcome {
+    doors::add(bed, "double", from, from, to).submit()?;
+    Ok(())
+}
+
+/// Nothing is copied on the device, code outside sees the memory, and its owner goes with the last use.
+pub fn is_used_where_it_lies(rig: &Rig) -> Outcome {
+    let bed = bed::open(rig)?;
+    let (memory, owner) = (ones(rig)?, Arc::new(()));
+    let adopted = doors::adopt(&bed, memory, Arc::clone(&owner))?;
+    double(&bed, &adopted, &adopted)?;
+    let frozen = read(&adopted).freeze(0)?;
+    same("its address", &frozen.address(), &memory.base)?;
+    drop(frozen);
+    let lent = read_write(&adopted).lend(0)?;
+    same("its address", &lent.address(), &memory.base)?;
+    let waits = doors::add(&bed, "waits", &adopted, &adopted, &adopted).submit()?;
+    ensure!(!waits.is_launched(), "code outside has it");
+    drop(lent);
+    waits.wait()?;
+    bed.transfers("none", (0, 0), (0, 0))?;
+    same("a result on the host", &adopted.read()?[9], &4.0)?;
+    adopted.overwrite()?.fill(5.0);
+    ensure!(Arc::strong_count(&owner) == 2, "the array uses its memory");
+    ensure!(adopted.release()?.is_none(), "it was not made of a buffer");
+    same("its results", &rig.download(memory, rig.stream()?)?, &5_f32.to_ne_bytes().repeat(COUNT))?;
+    drop(bed);
+    same("owners", &Arc::strong_count(&owner), &1)
+}
+
+/// When the arrays go, bytes that only the host has are written back.
+pub fn has_its_results_at_the_end(rig: &Rig) -> Outcome {
+    let bed = bed::open(rig)?;
+    let memory = ones(rig)?;
+    let adopted = doors::adopt(&bed, memory, ())?;
+    adopted.change()?[COUNT - 1] = 7.0;
+    drop(bed);
+    let seen = rig.download(memory, rig.stream()?)?;
+    same("its results", &(&seen[..4], &seen[seen.len() - 4..]), &(&1_f32.to_ne_bytes()[..], &7_f32.to_ne_bytes()[..]))
+}
+
+/// A full device makes no room by moving memory out that is not its own.
+pub fn is_never_moved_out(rig: &Rig) -> Outcome {
+    let device = HeapOptions { page_bytes: BYTES, max_bytes: 2 * BYTES, ..HeapOptions::default() };
+    let bed = bed::open_with(rig, rig.shared_driver(), ArrayOptions { device, ..ArrayOptions::default() })?;
+    let memory = ones(rig)?;
+    let adopted = doors::adopt(&bed, memory, ())?;
+    let arrays = (0..4).map(|_| bed.arrays.array::<f32>(&[COUNT])).collect::<Result<Vec<_>, _>>()?;
+    for array in &arrays {
+        double(&bed, &adopted, array)?;
+    }
+    for array in &arrays {
+        same("a result", &array.read()?[3], &2.0)?;
+    }
+    same("arrays that left", &bed.arrays.statistics().evictions, &2)?;
+    same("uploads", &bed.arrays.statistics().uploads, &0)
+}
