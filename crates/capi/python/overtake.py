@@ -12,7 +12,8 @@ Copies that PyTorch, CuPy and other libraries make are seen where the process ru
 `priority` says so. The module needs nothing but the standard library. Without libovertake.so.0 it can be imported all
 the same: everything then does nothing and says so once, or raises `Unavailable` if called with `strict=True`.
 
-Functions with an order between them, on the device and on the host: `Dispatcher`, `Tasks` (overtake_tasks.py).
+Functions with an order between them, on the device and on the host: `Dispatcher`, `Tasks` (overtake_tasks.py). Arrays,
+whose order and copies follow from their uses: `Arrays` (overtake_arrays.py).
 
 The library is looked for where the variable OVERTAKE_LIBRARY says, then where `cargo xtask install` put it, then by the
 loader. A priority belongs to a thread: in a coroutine do not `await` inside `with overtake.priority(...)`.
@@ -29,20 +30,28 @@ import warnings
 from contextlib import ContextDecorator
 
 __all__ = [
+    "Array",
+    "Arrays",
     "Dispatcher",
     "Error",
+    "Kernel",
     "Lane",
     "Task",
     "TaskError",
     "Tasks",
     "Unavailable",
+    "Use",
     "available",
     "close",
     "deployment",
+    "discard",
     "memcpy_async",
     "open",
     "priorities",
     "priority",
+    "read",
+    "read_write",
+    "relaxed",
     "report",
     "set_log_callback",
     "set_rules",
@@ -51,6 +60,7 @@ __all__ = [
     "stream_handle",
     "stream_priority",
     "version",
+    "write",
 ]
 
 LIBRARY_VARIABLE = "OVERTAKE_LIBRARY"
@@ -157,11 +167,15 @@ def _declared(library):
 
 
 def __getattr__(name):
-    """Tasks are a module of their own, for the programs that use them."""
+    """Tasks and arrays are modules of their own, for the programs that use them."""
     if name in ("Dispatcher", "Lane", "Task", "TaskError", "Tasks"):
         import overtake_tasks
 
         return getattr(overtake_tasks, name)
+    if name in ("Array", "Arrays", "Kernel", "Use", "discard", "read", "read_write", "relaxed", "write"):
+        import overtake_arrays
+
+        return getattr(overtake_arrays, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

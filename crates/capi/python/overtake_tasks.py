@@ -114,17 +114,23 @@ _lock = threading.Lock()
 _functions = {}
 
 
+def _bind(prototypes):
+    """Looks these functions of the library up."""
+    library = overtake._need(strict=True)
+    with _lock:
+        for each, arguments in prototypes.items():
+            found = getattr(library, "overtake_" + each, None)
+            if found is None:
+                text = f"{overtake.LIBRARY_NAME} is too old, it has no overtake_{each}: install a newer one"
+                raise overtake.Unavailable(text)
+            found.restype, found.argtypes = ctypes.c_int, arguments
+            _functions[each] = found
+
+
 def _function(name):
     """A function of the library. Only the first call looks for all of them."""
     if not _functions:
-        library = overtake._need(strict=True)
-        with _lock:
-            for each, arguments in _prototypes().items():
-                found = getattr(library, "overtake_" + each, None)
-                if found is None:
-                    raise overtake.Unavailable(f"{overtake.LIBRARY_NAME} is too old for tasks: install a newer one")
-                found.restype, found.argtypes = ctypes.c_int, arguments
-                _functions[each] = found
+        _bind(_prototypes())
     return _functions[name]
 
 
@@ -164,6 +170,13 @@ class _Work:
 # The work of tasks that have not ended, by the number that the library has for it.
 _alive = {}
 _numbers = itertools.count(1)
+
+
+def _keep(work):
+    """The number of the work, which `_free` takes away."""
+    number = next(_numbers)
+    _alive[number] = work
+    return number
 
 
 @_LAUNCH
@@ -318,19 +331,18 @@ class Tasks:
         return self._submit(kind, name, function, **options)
 
     def _submit(self, kind, name, function, after=(), after_launch=(), priority=0, held=0, named=False):
-        number, work = next(_numbers), None
+        work = None
         spec = _Spec(ctypes.sizeof(_Spec), kind, name.encode(), priority, held, named)
         spec.after, spec.after_count = _handles(after), len(after)
         spec.after_launch, spec.after_launch_count = _handles(after_launch), len(after_launch)
         if function is not None:
             work = _Work(function)
-            spec.data, spec.free_data = number, _free
+            # From here on the library frees it, also if the call fails.
+            spec.data, spec.free_data = _keep(work), _free
             if kind in (_HOST, _LIGHT):
                 spec.run = _run
             else:
                 spec.launch = _launch
-            # From here on the library frees it, also if the call fails.
-            _alive[number] = work
         return Task(_made("submit", self._handle, ctypes.byref(spec)), work)
 
     def named(self, name):
@@ -385,6 +397,10 @@ class Dispatcher:
     def tasks(self, name=None):
         """A new set of tasks. Several may share the dispatcher."""
         return Tasks(self, name)
+
+    def arrays(self, **options):
+        """A new set of arrays (`overtake.Arrays`), with their computations."""
+        return overtake.Arrays(self, **options)
 
     def statistics(self):
         """The counts so far, as a dict of numbers."""

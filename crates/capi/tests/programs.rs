@@ -120,14 +120,14 @@ fn tasks_of_the_page(place: &Place) -> Result<(), Failed> {
     }
 }
 
-/// The program in C of the page about tasks.
-fn tasks_in_c(place: &Place) -> Result<(), Failed> {
-    let page = std::fs::read_to_string(common::here().join("../../docs/tasks.md"))?;
-    let source = place.folder.join("page_of_tasks_in.c");
-    std::fs::write(&source, pages::block(&page, "c", "overtake_submit"))?;
+/// The program in C of a page.
+fn page_in_c(place: &Place, page: &str, expected: &str) -> Result<(), Failed> {
+    let text = std::fs::read_to_string(common::here().join("../../docs").join(page))?;
+    let source = place.folder.join(format!("page_of_{page}")).with_extension("c");
+    std::fs::write(&source, pages::block(&text, "c", "overtake.h"))?;
     let binary = place.build(&source, Linked::Shared)?;
     match common::run(&mut place.program(&binary, true))?.as_str() {
-        "it is there\n" => Ok(()),
+        said if said == expected => Ok(()),
         said => Err(format!("it says {said:?}").into()),
     }
 }
@@ -309,10 +309,11 @@ const ALL: [&str; 8] =
     ["copies.c", "queue.c", "refusals.c", "scopes.cpp", "tasks.c", "task_refusals.c", "tasks.cpp", "arrays.c"];
 
 /// Tests without a parameter.
-const PLAIN: [(&str, Plain); 13] = [
+const PLAIN: [(&str, Plain); 14] = [
     ("page.cpp", page_in_cpp),
     ("page_of_tasks.cpp", tasks_of_the_page),
-    ("page_of_tasks.c", tasks_in_c),
+    ("page_of_tasks.c", |place| page_in_c(place, "tasks.md", "it is there\n")),
+    ("page_of_arrays.c", |place| page_in_c(place, "data.md", "the sum is 3000\n")),
     ("tasks_of_the_drop_in", |place| ours_under_the_drop_in(place, "tasks.c")),
     ("queue_of_the_drop_in", |place| ours_under_the_drop_in(place, "queue.c")),
     ("arrays_of_the_drop_in", |place| ours_under_the_drop_in(place, "arrays.c")),

@@ -2,7 +2,7 @@
 
 mod common;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use libtest_mimic::{Arguments, Failed};
@@ -47,6 +47,40 @@ fn tasks() -> Result<(), Failed> {
     cases_of("test_tasks.py", "WithoutLibrary", |python| {
         python.env("OVERTAKE_LIBRARY", "libovertake_that_is_not_there.so");
     })
+}
+
+fn kernels() -> PathBuf {
+    common::here().join("../workloads/src/workloads.ptx")
+}
+
+fn arrays() -> Result<(), Failed> {
+    let folder = common::folder("python_arrays");
+    cases_of("test_arrays.py", "Arrays", |python| {
+        on_the_software_gpu(python.env("KERNELS_PTX", kernels()), &folder);
+    })
+}
+
+/// The example that needs no other library, and the program of the page about arrays, in a context that this makes.
+fn programs_with_arrays() -> Result<(), Failed> {
+    let folder = common::folder("python_page_of_arrays");
+    let page = std::fs::read_to_string(common::here().join("../../docs/data.md"))?;
+    let open = "import test_overtake\ntest_overtake.Device()\n";
+    std::fs::write(folder.join("page.py"), format!("{open}{}", pages::block(&page, "python", "overtake")))?;
+    std::fs::copy(kernels(), folder.join("kernels.ptx"))?;
+    let example = common::here().join("../../examples/python/arrays.py");
+    let says = [(folder.join("page.py"), "3.0 196608.0\n"), (example, "2 arrays went to the device, 1 came back\n")];
+    for (program, expected) in says {
+        let mut python = common::program("python3".as_ref());
+        python.arg("-B").arg(program).current_dir(&folder);
+        let paths = ["python", "tests/python"].map(|path| common::here().join(path));
+        python.env("PYTHONPATH", std::env::join_paths(paths)?);
+        on_the_software_gpu(&mut python, &folder);
+        let said = common::run(&mut python)?;
+        if said != expected {
+            return Err(format!("it says {said:?}").into());
+        }
+    }
+    Ok(())
 }
 
 /// The program of the page about tasks, with memory of the test's own.
@@ -96,6 +130,8 @@ fn main() {
         trial("with_the_library_on_the_software_gpu", with_the_library_on_the_software_gpu),
         trial("without_a_driver", without_a_driver_the_library_names_it),
         trial("tasks", tasks),
+        trial("arrays", arrays),
+        trial("programs_with_arrays", programs_with_arrays),
         trial("program_with_tasks", program_with_tasks),
         trial("program_of_the_readme", || program_of("../../README.md", "python_readme")),
         trial("program_of_the_page", || program_of("README.md", "python_page")),

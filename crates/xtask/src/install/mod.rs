@@ -31,7 +31,7 @@ const BUILT: [(&str, &str, Kind); 5] = [
 ];
 
 /// Files of the repository; in those that end in `.in` words between `@` are replaced.
-const FILES: [(&str, &str); 11] = [
+const FILES: [(&str, &str); 14] = [
     ("crates/capi/include/overtake.h", "include/overtake.h"),
     ("crates/capi/include/overtake.hpp", "include/overtake.hpp"),
     ("tests/c/cuda_mini.h", "lib/overtake/soft/include/cuda.h"),
@@ -41,6 +41,9 @@ const FILES: [(&str, &str); 11] = [
     ("crates/capi/templates/OvertakeConfigVersion.cmake.in", "lib/cmake/Overtake/OvertakeConfigVersion.cmake"),
     ("crates/capi/python/overtake.py", "lib/overtake/python/overtake.py"),
     ("crates/capi/python/overtake_tasks.py", "lib/overtake/python/overtake_tasks.py"),
+    ("crates/capi/python/overtake_arrays.py", "lib/overtake/python/overtake_arrays.py"),
+    ("crates/capi/python/overtake_uses.py", "lib/overtake/python/overtake_uses.py"),
+    ("crates/capi/python/overtake_exchange.py", "lib/overtake/python/overtake_exchange.py"),
     ("LICENSE-APACHE", "share/doc/overtake/LICENSE-APACHE"),
     ("LICENSE-MIT", "share/doc/overtake/LICENSE-MIT"),
 ];

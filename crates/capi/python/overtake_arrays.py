@@ -1,0 +1,337 @@
+"""Arrays from Python: memory on the host and on the devices, and computations that use it.
+
+    import overtake
+
+    with overtake.Dispatcher() as dispatcher, dispatcher.arrays() as arrays:
+        x, y = arrays.array_of(range(1000), "float32"), arrays.array(1000, "float32")
+        square = arrays.kernel(ptx, "square", "const pointer, pointer, sint32")
+        square(4, 256)(x, y, 1000)                   # its order and its copies follow from its arguments
+        print(y[3])                                  # waits for it
+
+The names are those of `overtake`: this module is imported when one of them is used. Tensors of PyTorch, CuPy and JAX
+come in without a copy (`Arrays.adopt`), and arrays are theirs in the functions of `Arrays.launch` and in the blocks of
+`Array.on_device`. `docs/data.md` teaches it in ten minutes.
+"""
+
+import ctypes
+import math
+
+import overtake
+import overtake_exchange as exchange
+import overtake_tasks as base
+import overtake_uses as uses
+from overtake_uses import Kernel, Use, discard, read, read_write, relaxed, write
+
+__all__ = ["Array", "Arrays", "Kernel", "Use", "discard", "read", "read_write", "relaxed", "write"]
+
+_LAUNCH = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.POINTER(ctypes.c_void_p), ctypes.c_size_t)
+_RUN = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(ctypes.c_void_p), ctypes.c_size_t)
+
+# The policies that choose a device, by GrCUDA's names.
+SELECTIONS = {
+    "min-transfer-size": 0,
+    "single-gpu": 1,
+    "round-robin": 2,
+    "stream-aware": 3,
+    "minmin-transfer-time": 4,
+    "minmax-transfer-time": 5,
+}
+
+
+def _structure(name, *fields):
+    return type(name, (ctypes.Structure,), {"_fields_": [("struct_size", ctypes.c_uint32), *fields]})
+
+
+_number, _size, _pointer = ctypes.c_uint32, ctypes.c_size_t, ctypes.c_void_p
+_COUNTS = ("uploads", "upload_bytes", "downloads", "download_bytes")
+_COUNTS += ("between_devices", "between_device_bytes", "shared", "evictions")
+_Options = _structure(
+    "_Options",
+    *[("selection", ctypes.c_int), ("device_bytes_max", ctypes.c_uint64), ("host_bytes_max", ctypes.c_uint64)],
+    ("bandwidths", ctypes.c_char_p),
+)
+_Statistics = _structure("_Statistics", ("reserved", _number), *((name, ctypes.c_uint64) for name in _COUNTS))
+_AdoptSpec = _structure(
+    "_AdoptSpec",
+    *[("is_on_device", _number), ("device", _number), ("reserved", _number), ("memory", _pointer)],
+    *[("count", _size), ("element_bytes", _size), ("stream", _pointer), ("data", _size), ("free_data", base._FREE)],
+)
+_AccessSpec = _structure(
+    "_AccessSpec",
+    *[("mode", ctypes.c_int), ("priority", ctypes.c_int), ("is_on_device", _number), ("device", _number)],
+    *[("reserved", _number), ("first", _size), ("count", _size)],
+)
+_ComputationSpec = _structure(
+    "_ComputationSpec",
+    *[("priority", ctypes.c_int), ("name", ctypes.c_char_p), ("references", _number), ("retries", _number)],
+    *[("is_on_device", _number), ("device", _number), ("arguments", _pointer), ("arguments_count", _size)],
+    *[("kernel", _pointer), ("grid", _number * 3), ("block", _number * 3), ("shared_bytes", _number)],
+    *[("reserved", _number), ("launch", _LAUNCH), ("run", _RUN), ("data", _size), ("free_data", base._FREE)],
+    *[("after", ctypes.POINTER(_pointer)), ("after_count", _size)],
+)
+
+
+def _prototypes():
+    place, text = ctypes.POINTER(_pointer), ctypes.c_char_p
+    return {
+        "arrays_open": [_pointer, ctypes.POINTER(_Options), place],
+        "arrays_close": [_pointer],
+        "arrays_wait": [_pointer],
+        "arrays_read_statistics": [_pointer, ctypes.POINTER(_Statistics)],
+        "array_new": [_pointer, _size, _size, place],
+        "array_adopt": [_pointer, ctypes.POINTER(_AdoptSpec), place],
+        "array_view": [_pointer, _size, _size, place],
+        "array_release": [_pointer],
+        "array_free": [_pointer],
+        "array_open": [_pointer, ctypes.POINTER(_AccessSpec), place, place],
+        "array_bring": [_pointer, ctypes.POINTER(_AccessSpec), place],
+        "access_close": [_pointer],
+        "kernel_load": [_pointer, text, _size, text, place],
+        "kernel_adopt": [_pointer, place, _size, text, place],
+        "kernel_free": [_pointer],
+        "compute": [_pointer, ctypes.POINTER(_ComputationSpec), place],
+    }
+
+
+@_LAUNCH
+def _launch(lane, addresses, number):
+    return base._alive[number].answer(base.Lane(lane), addresses)
+
+
+@_RUN
+def _run(addresses, number):
+    return base._alive[number].answer(addresses)
+
+
+class Access:
+    """An access to an array, until it is closed or the `with` block ends. Later computations that conflict with it
+    wait. `elements` is a memoryview of the host's memory, which numpy takes without a copy; on a device it is a view
+    for PyTorch, CuPy and their like. Use it in the block only, and have work on a device be complete at its end:
+    `stream`, if it was named, is waited for then."""
+
+    def __init__(self, use, device=None, priority=0, stream=None):
+        spec = _AccessSpec(ctypes.sizeof(_AccessSpec), use.mode, priority, device is not None, device or 0)
+        spec.first, spec.count = use.first, use.count
+        self._use, self._stream, memory, handle = use, stream, _pointer(), _pointer()
+        base._call("array_open", use.array._handle, spec, ctypes.byref(memory), ctypes.byref(handle))
+        self._handle = handle.value
+        self.elements = use.on_host(memory.value) if device is None else use.on_device(memory.value)
+
+    def close(self):
+        """Ends the access."""
+        if self._handle is not None:
+            if self._stream is not None:
+                self._stream.synchronize()
+            handle, self._handle, self.elements = self._handle, None, None
+            base._call("access_close", handle)
+
+    def __enter__(self):
+        return self.elements
+
+    def __exit__(self, *raised):
+        self.close()
+        return False
+
+    def __del__(self):
+        uses.free("access_close", self)
+
+
+class Array:
+    """Elements that are where they are used. `shape` and `dtype` are numpy's. Indexing reads and writes single elements
+    and, in one dimension, slices; `read`, `change` and `overwrite` give all of them at once."""
+
+    def __init__(self, arrays, handle, shape, dtype):
+        self._arrays, self._handle, self.shape, self.dtype = arrays, handle, tuple(shape), dtype
+        self.size = math.prod(self.shape)
+        self.nbytes = self.size * exchange.item_bytes(dtype)
+
+    def __del__(self):
+        uses.free("array_free", self)
+
+    @property
+    def device_number(self):
+        """The device of the dispatcher, as CUDA counts them."""
+        return self._arrays._device
+
+    def __len__(self):
+        return self.shape[0]
+
+    def __getitem__(self, index):
+        with self.read() as elements:
+            found = elements[index]
+            return found.tolist() if isinstance(found, memoryview) else found
+
+    def __setitem__(self, index, value):
+        with self.change() as elements:
+            if isinstance(index, slice):
+                places = range(*index.indices(len(self)))
+                values = [value] * len(places) if isinstance(value, (int, float)) else list(value)
+                if len(values) != len(places):
+                    raise ValueError(f"{len(values)} values for {len(places)} elements")
+                for place, each in zip(places, values):
+                    elements[place] = each
+            else:
+                elements[index] = value
+
+    def tolist(self):
+        """The elements as lists of numbers."""
+        with self.read() as elements:
+            return elements.tolist()
+
+    def read(self, first=0, count=0, **options):
+        """An access that reads on the host: `with array.read() as elements`."""
+        return Access(read(self, first, count), **options)
+
+    def change(self, first=0, count=0, **options):
+        """One that reads and writes. Elements that were never written are zeros."""
+        return Access(write(self, first, count), **options)
+
+    def overwrite(self, first=0, count=0, **options):
+        """One that writes all of the elements: nothing is copied for it."""
+        return Access(discard(self, first, count), **options)
+
+    def on_device(self, use=None, device=0, stream=None, **options):
+        """An access on a device, for another library: `with array.on_device() as view: torch.from_dlpack(view)`. It
+        is `overtake.read`, unless `use` is another way in which the library uses the elements. `stream`, an object with
+        `synchronize`, is waited for at the end of the block. While it only reads, computations that would write are
+        refused."""
+        return Access((use or read)(self), device, stream=stream, **options)
+
+    def bring(self, device=None, priority=0):
+        """Has the elements copied to a device, or to the host, before they are asked for there."""
+        spec = _AccessSpec(ctypes.sizeof(_AccessSpec), uses.READ, priority, device is not None, device or 0)
+        return base.Task(base._made("array_bring", self._handle, spec), None)
+
+    def view(self, first, shape):
+        """Elements from `first` on as an array of this shape: uses of both are uses of the same memory."""
+        shape = uses.shape_of(shape)
+        handle = base._made("array_view", self._handle, first, math.prod(shape))
+        return Array(self._arrays, handle, shape, self.dtype)
+
+    def release(self):
+        """Has the results in the memory that was adopted, which is its owner's again. The array is gone then."""
+        base._call("array_release", self._handle)
+        self._handle = None
+
+
+class Arrays:
+    """A set of arrays, with the computations that use them. Close it, or use it in a `with` block: that waits for the
+    computations, and memory that was adopted has its results then."""
+
+    def __init__(
+        self, dispatcher, selection="min-transfer-size", device_bytes_max=0, host_bytes_max=0, bandwidths=None
+    ):
+        base._bind(_prototypes())
+        options = _Options(ctypes.sizeof(_Options), SELECTIONS[selection], device_bytes_max, host_bytes_max)
+        options.bandwidths = bandwidths and bandwidths.encode()
+        self._dispatcher, self._device = dispatcher, _current_device()
+        self._handle = base._made("arrays_open", dispatcher._handle, options)
+
+    def array(self, shape, dtype="float32"):
+        """An array that has not been written. It gets memory where it is used."""
+        shape, dtype = uses.shape_of(shape), exchange.type_name(dtype)
+        handle = base._made("array_new", self._handle, math.prod(shape), exchange.item_bytes(dtype))
+        return Array(self, handle, shape, dtype)
+
+    def array_of(self, contents, dtype=None):
+        """An array of these contents: of numpy's, of `array.array`, of any buffer, or of an iterable of numbers."""
+        try:
+            source = memoryview(contents)
+        except TypeError:
+            values = list(contents)
+            made = self.array(len(values), dtype or "float32")
+            with made.overwrite() as elements:
+                for index, value in enumerate(values):
+                    elements[index] = value
+            return made
+        formats = {kind: name for name, (_, kind, _) in exchange.TYPES.items()}
+        formats["l"], formats["L"] = "int64", "uint64"
+        made = self.array(source.shape, dtype or formats[source.format.lstrip("<=@")])
+        with made.overwrite() as elements:
+            elements.cast("B")[:] = source.cast("B")
+        return made
+
+    def adopt(self, owner, stream=None):
+        """An array in the memory of a contiguous tensor or array of another library, with its contents: nothing is
+        copied. Until the array is released, or this is closed, the library must not use it. Work of `stream` is waited
+        for; without one, that of the stream that the library names."""
+        found = exchange.borrowed(owner, None if stream is None else overtake.stream_handle(stream))
+        spec = _AdoptSpec(ctypes.sizeof(_AdoptSpec), found.is_on_device, 0, 0, found.address, math.prod(found.shape))
+        spec.element_bytes, spec.stream = exchange.item_bytes(found.dtype), found.stream
+        # From here on the library keeps it, also if the call fails.
+        spec.data, spec.free_data = base._keep(base._Work(found)), base._free
+        return Array(self, base._made("array_adopt", self._handle, spec), found.shape, found.dtype)
+
+    def kernel(self, image, name, signature):
+        """A kernel of PTX text or a cubin. The signature is GrCUDA's: `const pointer`, `pointer`, `sint32`, `float`
+        and their like, separated by commas. `const` is read only; `discard pointer` is written as a whole."""
+        image = image.encode() if isinstance(image, str) else bytes(image)
+        handle = base._made("kernel_load", self._handle, image, len(image), name.encode())
+        return Kernel(self, handle, name, signature)
+
+    def kernel_of(self, function, name, signature):
+        """A kernel that another library has loaded: a CUfunction as an int, or a `cupy.RawKernel`."""
+        function = getattr(function, "kernel", function)
+        functions = (_pointer * 1)(getattr(function, "ptr", function))
+        return Kernel(self, base._made("kernel_adopt", self._handle, functions, 1, name.encode()), name, signature)
+
+    def launch(self, name, function, *used, **options):
+        """A function that submits work to the lane: `function(lane, *views)`, with a view of a device for each use.
+        Options: `priority`; `on`, the device; `after`, tasks that it comes after besides; `held`, a number of
+        references; `retries`."""
+        call = lambda lane, addresses: function(lane, *(use.on_device(addresses[i]) for i, use in enumerate(used)))
+        return self._function(name, call, used, options, launch=_launch)
+
+    def host(self, name, function, *used, **options):
+        """A function of the host: `function(*elements)`, with a memoryview for each use."""
+        call = lambda addresses: function(*(use.on_host(addresses[i]) for i, use in enumerate(used)))
+        return self._function(name, call, used, options, run=_run)
+
+    def _function(self, name, call, used, options, launch=_LAUNCH(), run=_RUN()):
+        arguments, work = [uses.argument_of(use.mode, use)[0] for use in used], base._Work(call)
+        spec = self.spec_of(name, arguments, **options)
+        spec.launch, spec.run, spec.free_data = launch, run, base._free
+        # From here on the library frees it, also if the call fails.
+        spec.data = base._keep(work)
+        return self.submit(spec, work)
+
+    def spec_of(self, name, arguments, priority=0, on=None, after=(), held=0, retries=0):
+        spec = _ComputationSpec(ctypes.sizeof(_ComputationSpec), priority, name.encode(), held, retries)
+        spec.is_on_device, spec.device = on is not None, on or 0
+        spec.kept = (arguments, (uses.Argument * len(arguments))(*arguments))
+        spec.arguments, spec.arguments_count = ctypes.addressof(spec.kept[1]), len(arguments)
+        spec.after, spec.after_count = base._handles(after), len(after)
+        return spec
+
+    def submit(self, spec, work):
+        return base.Task(base._made("compute", self._handle, spec), work)
+
+    def wait(self):
+        """Waits until all computations have ended. Raises the first failure of one."""
+        base._call("arrays_wait", self._handle)
+
+    def statistics(self):
+        """The transfers so far, as a dict of numbers."""
+        counts = _Statistics(struct_size=ctypes.sizeof(_Statistics))
+        base._call("arrays_read_statistics", self._handle, counts)
+        return {name: getattr(counts, name) for name in _COUNTS}
+
+    def close(self):
+        """Waits for the computations, and ends the set."""
+        if self._handle is not None:
+            handle, self._handle = self._handle, None
+            base._call("arrays_close", handle)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *raised):
+        self.close()
+        return False
+
+
+def _current_device():
+    """The number of the device that DLPack's consumers are told."""
+    number = ctypes.c_int()
+    code = ctypes.CDLL("libcuda.so.1").cuCtxGetDevice(ctypes.byref(number))
+    return number.value if code == 0 else 0

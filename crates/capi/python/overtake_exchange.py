@@ -1,0 +1,209 @@
+"""Memory that Python libraries share without a copy: `__cuda_array_interface__` and DLPack, in both directions.
+
+`View` is memory of a device as PyTorch, CuPy, JAX and Numba take it; `borrowed` is theirs. It is a part of
+`overtake_arrays`, and needs nothing but the standard library.
+"""
+
+import ctypes
+import math
+
+# The name of a type, as numpy has it: the type of `__cuda_array_interface__`, the format of `memoryview`, and DLPack's
+# code and bits.
+TYPES = {
+    "bool": ("|b1", "?", (6, 8)),
+    "int8": ("|i1", "b", (0, 8)),
+    "int16": ("<i2", "h", (0, 16)),
+    "int32": ("<i4", "i", (0, 32)),
+    "int64": ("<i8", "q", (0, 64)),
+    "uint8": ("|u1", "B", (1, 8)),
+    "uint16": ("<u2", "H", (1, 16)),
+    "uint32": ("<u4", "I", (1, 32)),
+    "uint64": ("<u8", "Q", (1, 64)),
+    "float16": ("<f2", "e", (2, 16)),
+    "float32": ("<f4", "f", (2, 32)),
+    "float64": ("<f8", "d", (2, 64)),
+}
+
+_DEVICE, _PINNED = 2, 3  # of DLPack
+_LEGACY_STREAM = 1
+
+
+def type_name(dtype):
+    """The name of a type: of a string, of a dtype of numpy or CuPy, of a torch.dtype."""
+    name = str(getattr(dtype, "name", dtype)).rpartition(".")[2]
+    if name not in TYPES:
+        raise TypeError(f"arrays of {dtype} are not known: the types are {', '.join(TYPES)}")
+    return name
+
+
+def item_bytes(name):
+    """The bytes of an element."""
+    return TYPES[name][2][1] // 8
+
+
+class _Tensor(ctypes.Structure):
+    """DLTensor."""
+
+    _fields_ = [
+        ("data", ctypes.c_void_p),
+        ("device_type", ctypes.c_int32),
+        ("device", ctypes.c_int32),
+        ("dimensions", ctypes.c_int32),
+        ("code", ctypes.c_uint8),
+        ("bits", ctypes.c_uint8),
+        ("lanes", ctypes.c_uint16),
+        ("shape", ctypes.POINTER(ctypes.c_int64)),
+        ("strides", ctypes.POINTER(ctypes.c_int64)),
+        ("byte_offset", ctypes.c_uint64),
+    ]
+
+
+class _Managed(ctypes.Structure):
+    """DLManagedTensor."""
+
+
+_DELETER = ctypes.CFUNCTYPE(None, ctypes.POINTER(_Managed))
+_Managed._fields_ = [("tensor", _Tensor), ("manager", ctypes.c_void_p), ("deleter", _DELETER)]
+
+_FRESH, _USED = b"dltensor", b"used_dltensor"  # the names of capsules, which keep only their addresses
+_api = ctypes.pythonapi
+_DESTRUCTOR = ctypes.CFUNCTYPE(None, ctypes.c_void_p)
+_capsule_new = ctypes.PYFUNCTYPE(ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, _DESTRUCTOR)(
+    ("PyCapsule_New", _api)
+)
+_capsule_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)(("PyCapsule_GetPointer", _api))
+_capsule_rename = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_char_p)(("PyCapsule_SetName", _api))
+# Of a capsule that is being destroyed: by its address, because no reference to it may be made.
+_is_valid = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p)(("PyCapsule_IsValid", _api))
+_dying_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p)(("PyCapsule_GetPointer", _api))
+
+# The tensors that have been given out, by their addresses, with all that they refer to.
+_given = {}
+
+
+@_DELETER
+def _delete(managed):
+    _given.pop(ctypes.addressof(managed.contents), None)
+
+
+@_DESTRUCTOR
+def _destroy(capsule):
+    """A capsule that was not used still has its tensor."""
+    if _is_valid(capsule, _FRESH):
+        _given.pop(_dying_pointer(capsule, _FRESH), None)
+
+
+class View:
+    """Memory of a device in the form of an array, for `torch.as_tensor`, `torch.from_dlpack`, `cupy.asarray`,
+    `jax.dlpack.from_dlpack` and their like. It is valid during the function or the block that got it."""
+
+    def __init__(self, address, shape, name, device, owner):
+        self.address, self.shape, self.dtype, self.device, self._owner = address, shape, name, device, owner
+
+    @property
+    def __cuda_array_interface__(self):
+        # PyTorch refuses arrays that are marked as read-only. No stream: the contents are there.
+        return {
+            "shape": self.shape,
+            "typestr": TYPES[self.dtype][0],
+            "data": (self.address, False),
+            "strides": None,
+            "stream": None,
+            "version": 3,
+        }
+
+    def __dlpack_device__(self):
+        return (_DEVICE, self.device)
+
+    def __dlpack__(self, *, stream=None, **_):
+        """A capsule of version 0. The contents are there, so no stream has to wait."""
+        count, (code, bits) = len(self.shape), TYPES[self.dtype][2]
+        shape = (ctypes.c_int64 * count)(*self.shape)
+        tensor = _Tensor(self.address, _DEVICE, self.device, count, code, bits, 1, shape, None, 0)
+        managed = _Managed(tensor, None, _delete)
+        _given[ctypes.addressof(managed)] = (managed, shape, self._owner)
+        return _capsule_new(ctypes.addressof(managed), _FRESH, _destroy)
+
+
+class Borrowed:
+    """Memory of another library, kept until the object goes."""
+
+    def __init__(self, owner, address, shape, name, stream=None, is_on_device=True):
+        self.address, self.shape, self.dtype, self.stream = address, tuple(shape), name, stream
+        self.is_on_device, self._owner = is_on_device, owner
+
+
+class _Taken:
+    """A tensor of DLPack that this module has taken out of its capsule."""
+
+    def __init__(self, managed):
+        self._managed = managed
+
+    def __del__(self):
+        if self._managed.deleter:
+            self._managed.deleter(ctypes.byref(self._managed))
+
+
+def _dense(shape, strides):
+    """Whether elements follow each other, the last dimension first. Strides count elements."""
+    step = 1
+    for length, stride in zip(reversed(shape), reversed(strides)):
+        if length != 1 and stride != step:
+            return False
+        step *= length
+    return True
+
+
+def _by_interface(owner, interface, stream):
+    names = {typestr: name for name, (typestr, _, _) in TYPES.items()}
+    shape, name = interface["shape"], names.get(interface["typestr"])
+    if name is None:
+        raise TypeError(f"elements of type {interface['typestr']} are not known")
+    strides = interface.get("strides")
+    _check(shape, strides and [stride / item_bytes(name) for stride in strides])
+    return Borrowed(owner, interface["data"][0], shape, name, stream)
+
+
+def _by_dlpack(owner):
+    # The producer makes this stream wait for its work.
+    capsule = owner.__dlpack__(stream=_LEGACY_STREAM)
+    managed = _Managed.from_address(_capsule_pointer(capsule, _FRESH))
+    _capsule_rename(capsule, _USED)
+    taken, tensor = _Taken(managed), managed.tensor
+    if tensor.device_type not in (_DEVICE, _PINNED):
+        raise TypeError(f"memory of DLPack's device type {tensor.device_type} is neither a GPU's nor pinned")
+    names = {kind: name for name, (_, _, kind) in TYPES.items()}
+    name = names.get((tensor.code, tensor.bits)) if tensor.lanes == 1 else None
+    if name is None:
+        raise TypeError(f"elements of DLPack's type {tensor.code} with {tensor.bits} bits are not known")
+    shape = tensor.shape[: tensor.dimensions]
+    _check(shape, tensor.strides and tensor.strides[: tensor.dimensions])
+    address, is_on_device = tensor.data + tensor.byte_offset, tensor.device_type == _DEVICE
+    return Borrowed(taken, address, shape, name, _LEGACY_STREAM if is_on_device else None, is_on_device)
+
+
+def _check(shape, strides):
+    if math.prod(shape) == 0:
+        raise ValueError("an array has one element at least")
+    if strides and not _dense(shape, strides):
+        raise ValueError("the elements do not follow each other: make it contiguous before")
+
+
+def borrowed(owner, stream=None):
+    """The memory of a tensor or an array of another library. `stream` has work on it that is not over; without one it
+    is the stream that the library names, and else the default stream."""
+    interface = getattr(owner, "__cuda_array_interface__", None) if not _prefers_dlpack(owner) else None
+    if interface is not None:
+        named = stream if stream is not None else interface.get("stream")
+        return _by_interface(owner, interface, _LEGACY_STREAM if named is None else named)
+    if hasattr(owner, "__dlpack__"):
+        found = _by_dlpack(owner)
+        found.stream = found.stream if stream is None else stream
+        return found
+    raise TypeError(f"{type(owner).__name__} has neither __cuda_array_interface__ nor __dlpack__")
+
+
+def _prefers_dlpack(owner):
+    """An interface without a stream says nothing of work that is not over; DLPack does."""
+    interface = getattr(owner, "__cuda_array_interface__", None)
+    return hasattr(owner, "__dlpack__") and (interface is None or interface.get("stream") is None)

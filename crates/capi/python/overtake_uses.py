@@ -1,0 +1,157 @@
+"""Uses of arrays, and kernels whose signature says them: a part of `overtake_arrays`."""
+
+import ctypes
+import math
+import re
+
+import overtake_exchange as exchange
+import overtake_tasks as base
+
+READ, WRITE, READ_WRITE, DISCARD, RELAXED = range(1, 6)
+
+
+class Argument(ctypes.Structure):
+    """struct overtake_argument."""
+
+    _fields_ = [("array", ctypes.c_void_p), ("mode", ctypes.c_int), ("reserved", ctypes.c_uint32)]
+    _fields_ += [(name, ctypes.c_size_t) for name in ("first", "count", "value", "value_bytes")]
+
+
+def free(name, owner):
+    """Frees the handle of an object that goes, unless the interpreter does."""
+    free = base._functions.get(name) if base._functions else None
+    handle = getattr(owner, "_handle", None)
+    if free is not None and handle:
+        free(handle)
+
+
+def shape_of(shape):
+    return (shape,) if isinstance(shape, int) else tuple(shape)
+
+
+class Use:
+    """A use of an array, or of `count` elements of it from `first` on."""
+
+    def __init__(self, array, mode, first=0, count=0):
+        self.array, self.mode, self.first = array, mode, first
+        self.count = count or array.size - first
+
+    def shape(self):
+        return self.array.shape if self.count == self.array.size else (self.count,)
+
+    def on_host(self, address):
+        view = elements_of(address, self.shape(), self.array)
+        return view.toreadonly() if self.mode == READ else view
+
+    def on_device(self, address):
+        array = self.array
+        return exchange.View(address, self.shape(), array.dtype, array.device_number, array)
+
+
+def read(array, first=0, count=0):
+    """It reads."""
+    return Use(array, READ, first, count)
+
+
+def write(array, first=0, count=0):
+    """It writes, and leaves other elements as they are: those that have been written are copied to where it runs."""
+    return Use(array, WRITE, first, count)
+
+
+def read_write(array, first=0, count=0):
+    """It reads and writes."""
+    return Use(array, READ_WRITE, first, count)
+
+
+def discard(array, first=0, count=0):
+    """It writes every element, and reads none: nothing is copied for it."""
+    return Use(array, DISCARD, first, count)
+
+
+def relaxed(array, first=0, count=0):
+    """A kernel changes elements as others do at the same time, by atomic operations."""
+    return Use(array, RELAXED, first, count)
+
+
+def elements_of(address, shape, array):
+    """Memory of the host as a memoryview, which keeps the array."""
+    memory = (ctypes.c_char * (math.prod(shape) * exchange.item_bytes(array.dtype))).from_address(address)
+    memory.array = array
+    return memoryview(memory).cast("B").cast(exchange.TYPES[array.dtype][1], shape)
+
+
+# Numbers of kernels, by the names of GrCUDA's signatures.
+_NUMBERS = {
+    "bool": ctypes.c_bool,
+    "char": ctypes.c_int8,
+    "sint8": ctypes.c_int8,
+    "uint8": ctypes.c_uint8,
+    "sint16": ctypes.c_int16,
+    "uint16": ctypes.c_uint16,
+    "sint32": ctypes.c_int32,
+    "uint32": ctypes.c_uint32,
+    "sint64": ctypes.c_int64,
+    "uint64": ctypes.c_uint64,
+    "float": ctypes.c_float,
+    "double": ctypes.c_double,
+}
+# A plain pointer may be read and written, and may have elements that no computation has written.
+_POINTERS = {"": WRITE, "inout": WRITE, "out": WRITE, "const": READ, "in": READ}
+_POINTERS.update(discard=DISCARD, relaxed=RELAXED)
+
+
+def _parameters(signature):
+    """The modes of pointers and the types of numbers: `name: const pointer float` or `const pointer`, `sint32`."""
+    parameters = []
+    for text in filter(None, (part.strip() for part in signature.split(","))):
+        pointer = re.fullmatch(r"(?:\w+\s*:)?\s*(\w*?)\s*\bpointer(?:\s+\w+)?", text)
+        number = re.fullmatch(r"(?:\w+\s*:)?\s*(\w+)", text)
+        if pointer and pointer[1] in _POINTERS:
+            parameters.append(_POINTERS[pointer[1]])
+        elif number and number[1] in _NUMBERS:
+            parameters.append(_NUMBERS[number[1]])
+        else:
+            kinds = ", ".join(_NUMBERS)
+            raise ValueError(f"parameter {text!r} is neither a [const] pointer nor a number such as {kinds}")
+    return parameters
+
+
+class Kernel:
+    """A kernel. `kernel(grid, block)(*arguments)` submits a computation, and returns its task. An argument is an array,
+    which is used as the signature says, a `Use` of a part of one, or a number. Options: those of `Arrays.launch`, and
+    `shared_bytes`."""
+
+    def __init__(self, arrays, handle, name, signature):
+        self._arrays, self._handle, self.name = arrays, handle, name
+        self._parameters = _parameters(signature)
+
+    def __del__(self):
+        free("kernel_free", self)
+
+    def __call__(self, grid, block, shared_bytes=0, name=None, **options):
+        def submit(*arguments):
+            if len(arguments) != len(self._parameters):
+                takes = len(self._parameters)
+                raise TypeError(f"kernel {self.name} takes {takes} arguments, and {len(arguments)} are given")
+            pairs = [argument_of(*pair) for pair in zip(self._parameters, arguments)]
+            spec = self._arrays.spec_of(name or self.name, [argument for argument, _ in pairs], **options)
+            spec.kernel, spec.shared_bytes = self._handle, shared_bytes
+            for place, lengths in ((spec.grid, grid), (spec.block, block)):
+                for index, length in enumerate(shape_of(lengths)):
+                    place[index] = length
+            return self._arrays.submit(spec, None)
+
+        return submit
+
+
+def argument_of(parameter, value):
+    """An argument as the library takes it, and the memory that it refers to."""
+    if isinstance(parameter, int):
+        use = value if isinstance(value, Use) else Use(value, parameter)
+        return Argument(use.array._handle, use.mode, 0, use.first, use.count), use
+    number = parameter(value)
+    found = Argument(value=ctypes.addressof(number), value_bytes=ctypes.sizeof(number))
+    found.kept = number
+    return found, number
+
+

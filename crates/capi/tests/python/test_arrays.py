@@ -1,0 +1,232 @@
+"""Tests of arrays from Python; `tests/python.rs` runs them on the software GPU."""
+
+import array
+import ctypes
+import gc
+import os
+import unittest
+import weakref
+
+import overtake
+import overtake_exchange as exchange
+from overtake import discard, read, read_write, relaxed, write
+from test_overtake import Device
+
+COUNT = 4096
+BYTES = 4 * COUNT
+
+
+def kernels():
+    """The kernels of the crate overtake-workloads, in PTX."""
+    with open(os.environ["KERNELS_PTX"], encoding="utf-8") as text:
+        return text.read()
+
+
+class Stranger:
+    """Memory of another library, as far as the protocol shows it."""
+
+    def __init__(self, device, values, stream=1, **changes):
+        self.memory = device.made("cuMemAlloc_v2", ctypes.c_size_t(BYTES))
+        source = (ctypes.c_float * COUNT)(*values)
+        device.must("cuMemcpyHtoD_v2", ctypes.c_uint64(self.memory), source, ctypes.c_size_t(BYTES))
+        interface = {"shape": (COUNT,), "typestr": "<f4", "data": (self.memory, False), "version": 3}
+        self.__cuda_array_interface__ = {**interface, "stream": stream, **changes}
+
+    def values(self, device):
+        seen = (ctypes.c_float * COUNT)()
+        device.must("cuMemcpyDtoH_v2", seen, ctypes.c_uint64(self.memory), ctypes.c_size_t(BYTES))
+        return list(seen)
+
+
+class Producer:
+    """The same by DLPack."""
+
+    def __init__(self, stranger, shape=(64, 64)):
+        self.view = exchange.View(stranger.memory, shape, "float32", 0, stranger)
+        self.streams = []
+
+    def __dlpack_device__(self):
+        return self.view.__dlpack_device__()
+
+    def __dlpack__(self, stream=None):
+        self.streams.append(stream)
+        return self.view.__dlpack__(stream=stream)
+
+
+class Arrays(unittest.TestCase):
+    def setUp(self):
+        self.device = Device()
+        self.dispatcher = overtake.Dispatcher()
+        self.arrays = self.dispatcher.arrays()
+        self.add = self.arrays.kernel(kernels(), "work_add", "const pointer, const pointer, pointer, uint32")
+
+    def tearDown(self):
+        self.dispatcher.close()
+        overtake.close()
+
+    def sum_of(self, left, right, total, **options):
+        return self.add(COUNT // 256, 256, **options)(left, right, total, COUNT)
+
+    def test_the_order_and_the_copies_follow_from_the_arguments(self):
+        x, y = self.arrays.array_of(range(COUNT)), self.arrays.array(COUNT)
+        z = self.arrays.array((64, 64))
+        self.sum_of(x, x, y, priority=3)
+        self.sum_of(y, x, z)
+        self.assertEqual((z[1, 2], z.shape, len(z), z.nbytes), (3 * 66, (64, 64), 64, BYTES))
+        self.assertEqual(y[5:8], [10, 12, 14])
+        counts = self.arrays.statistics()
+        self.assertEqual((counts["uploads"], counts["upload_bytes"], counts["downloads"]), (1, BYTES, 2))
+        y[0], y[1:4] = 100, [1, 2, 3]
+        y[4:6] = 9
+        self.assertEqual(y.tolist()[:7], [100, 1, 2, 3, 9, 9, 12])
+        with self.assertRaises(ValueError):
+            y[0:2] = [1]
+        self.sum_of(x, y, z).wait()
+        self.assertEqual(z[0, 3], 6)
+        self.arrays.wait()
+
+    def test_types_and_buffers(self):
+        for values in (array.array("i", [1, -2, 3]), array.array("d", [0.5, 2.5]), array.array("Q", [1 << 60])):
+            made = self.arrays.array_of(values)
+            self.assertEqual(made.tolist(), values.tolist())
+        self.assertEqual(self.arrays.array_of(b"\1\2").dtype, "uint8")
+        self.assertEqual(self.arrays.array(3, "torch.int64").nbytes, 24)
+        self.assertRaisesRegex(TypeError, "arrays of complex64 are not known", self.arrays.array, 3, "complex64")
+        made = self.arrays.array(4, "int16")
+        with made.overwrite() as elements:
+            elements[:] = memoryview(array.array("h", [4, 3, 2, 1]))
+        with made.read(first=1, count=2) as elements:
+            self.assertTrue(elements.readonly)
+            self.assertEqual(elements.tolist(), [3, 2])
+
+    def test_functions_of_the_host_and_of_the_device(self):
+        data, total = self.arrays.array(COUNT, "uint8"), self.arrays.array(1, "uint64")
+
+        def fill(lane, half):
+            stream, value = ctypes.c_void_p(lane.stream), ctypes.c_ubyte(3)
+            self.assertEqual((half.shape, half.__cuda_array_interface__["typestr"]), ((COUNT // 2,), "|u1"))
+            place, count = ctypes.c_uint64(half.address), ctypes.c_size_t(COUNT // 2)
+            self.device.must("cuMemsetD8Async", place, value, count, stream)
+
+        def add_up(elements, sums):
+            sums[0] = sum(elements)
+            return "added"
+
+        data[:] = 1
+        self.arrays.launch("fill", fill, discard(data, COUNT // 2), priority=5, retries=1)
+        added = self.arrays.host("add up", add_up, read(data), discard(total))
+        self.assertEqual((added.result(), total[0]), ("added", COUNT // 2 + 3 * (COUNT // 2)))
+        view = data.view(COUNT // 2 - 2, (2, 2))
+        self.assertEqual(view.tolist(), [[1, 1], [3, 3]])
+
+    def test_accesses_keep_later_computations_back(self):
+        x, y = self.arrays.array_of([1.0] * COUNT), self.arrays.array(COUNT)
+        with x.change() as elements:
+            elements[3] = 7
+            waits = self.sum_of(x, x, y)
+            self.assertFalse(waits.is_done())
+        self.assertEqual(y[3], 14)
+
+    def test_memory_of_another_library_is_used_where_it_lies(self):
+        source, target = Stranger(self.device, [1.5] * COUNT), Stranger(self.device, [0] * COUNT)
+        x, y = self.arrays.adopt(source), self.arrays.adopt(Producer(target))
+        self.assertEqual((x.shape, y.shape, y.dtype), ((COUNT,), (64, 64), "float32"))
+        self.sum_of(x, x, y)
+        with y.on_device() as seen:
+            self.assertEqual(seen.address, target.memory)
+            self.assertEqual(seen.__cuda_array_interface__["data"], (target.memory, False))
+            with self.assertRaisesRegex(overtake.Error, "frozen for code outside"):
+                self.sum_of(x, x, y)
+        synchronized = []
+
+        class Stream:
+            def synchronize(self):
+                synchronized.append(1)
+
+        with y.on_device(read_write, stream=Stream()) as seen:
+            waits = self.sum_of(x, x, y)
+            self.assertFalse(waits.is_done() or synchronized)
+        waits.wait()
+        self.assertEqual(synchronized, [1])
+        counts = self.arrays.statistics()
+        self.assertEqual((counts["uploads"], counts["downloads"]), (0, 0))
+        self.assertEqual(target.values(self.device), [3.0] * COUNT)
+        y[0, 5] = 8
+        y.release()
+        self.assertEqual(target.values(self.device)[4:7], [3, 8, 3])
+
+    def test_memory_is_kept_until_no_computation_uses_it(self):
+        source = Stranger(self.device, [1] * COUNT)
+        kept = weakref.ref(source)
+        producer = Producer(source)
+        x, y = self.arrays.adopt(producer), self.arrays.array(COUNT)
+        self.assertEqual(producer.streams, [1], "the producer makes the default stream wait")
+        held = self.sum_of(x, x, y, held=1)
+        del source, producer, x
+        gc.collect()
+        self.assertIsNotNone(kept())
+        held.release()
+        self.assertEqual(y[0], 2)
+        self.arrays.close()
+        self.dispatcher.close()
+        gc.collect()
+        self.assertIsNone(kept())
+
+    def test_capsules(self):
+        x = self.arrays.array_of([1.0, 2.0])
+        with x.on_device() as view:
+            before = len(exchange._given)
+            capsule = view.__dlpack__(stream=7, max_version=(1, 0))
+            self.assertEqual((len(exchange._given), view.__dlpack_device__()), (before + 1, (2, 0)))
+            del capsule
+            self.assertEqual(len(exchange._given), before, "a capsule that is not used frees its tensor")
+            taken = exchange._by_dlpack(view)
+            self.assertEqual((taken.address, taken.shape, taken.dtype), (view.address, (2,), "float32"))
+            self.assertEqual(len(exchange._given), before + 1)
+            del taken
+            self.assertEqual(len(exchange._given), before, "its user frees it")
+
+    def test_memory_that_cannot_be_taken(self):
+        odd = Stranger(self.device, [0] * COUNT, shape=(32, 64), strides=(512, 4))
+        self.assertRaisesRegex(ValueError, "make it contiguous", self.arrays.adopt, odd)
+        odd = Stranger(self.device, [0] * COUNT, typestr="<c8")
+        self.assertRaisesRegex(TypeError, "<c8", self.arrays.adopt, odd)
+        self.assertRaisesRegex(TypeError, "int has neither", self.arrays.adopt, 5)
+        even = Stranger(self.device, [2] * COUNT, shape=(64, 64), strides=(256, 4))
+        self.assertEqual(self.arrays.adopt(even)[63, 63], 2)
+
+    def test_signatures(self):
+        with self.assertRaisesRegex(ValueError, "'long'"):
+            self.arrays.kernel(kernels(), "work_add", "const pointer, long")
+        with self.assertRaisesRegex(TypeError, "takes 4 arguments, and 1 are given"):
+            self.add(1, 1)(1)
+        named = "left: in pointer float, right: const pointer float, sum: discard pointer float, count: uint32"
+        add = self.arrays.kernel(kernels().encode(), "work_add", named)
+        x, y = self.arrays.array_of([1.0] * COUNT), self.arrays.array(COUNT)
+        add((4, 1, 1), 256, name="named")(x, x, y, COUNT).wait()
+        add(4, 256)(read(x, 0, 256), read(x, 256, 256), write(y, 512, 256), 256)
+        with self.assertRaisesRegex(overtake.Error, "relaxed uses are for the device"):
+            self.arrays.host("no", print, relaxed(x))
+        narrow = self.arrays.kernel(kernels(), "work_add", "pointer, pointer, pointer, uint64")
+        with self.assertRaisesRegex(overtake.TaskError, "argument 4 has 4 bytes, and 8 are given"):
+            narrow(1, 1)(x, x, y, 1).wait()
+
+    def test_failures_and_closing(self):
+        x, y = self.arrays.array_of([1.0] * COUNT), self.arrays.array(COUNT)
+        broken = self.arrays.host("parse", lambda elements: {}["width"], discard(y))
+        with self.assertRaises(overtake.TaskError) as raised:
+            broken.wait()
+        self.assertIsInstance(raised.exception.__cause__, KeyError)
+        with self.assertRaisesRegex(overtake.Error, 'task "parse" failed: KeyError'):
+            y.tolist()
+        self.assertRaises(overtake.TaskError, self.arrays.wait)
+        with self.assertRaisesRegex(overtake.Error, "repeated on bytes that it has changed"):
+            self.sum_of(x, x, read_write(x), retries=1)
+        self.arrays.close()
+        self.assertRaisesRegex(overtake.Error, "set of arrays", self.arrays.array, 3)
+        with self.dispatcher.arrays(selection="round-robin", device_bytes_max=1 << 24) as other:
+            self.assertEqual(other.array_of([1, 2], "int32").tolist(), [1, 2])
+
+
+if __name__ == "__main__":
+    unittest.main()
