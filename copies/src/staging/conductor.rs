@@ -261,7 +261,7 @@ impl<'a> Conductor<'a> {
         let landed = self.means.events.mark(driver, stream)?;
         self.flying.push_back(Flying { index, slot, landed });
         self.next = index + 1;
-        if self.order.yields && stream != Stream::LEGACY {
+        if self.order.yields && !stream.is_legacy() {
             // A word behind the copy lets other streams have their turn at the engine. If that fails, they wait longer.
             let _ = driver.mem_op(stream, self.means.records.tickets.write_nothing());
         }

@@ -1,6 +1,5 @@
 //! Answers to the questions of a decision: from the streams, and from the driver.
 
-use hal::Stream;
 use terms::Direction;
 
 use crate::decide::{Company, Question};
@@ -97,7 +96,7 @@ impl Placed<'_> {
     /// word gives others their turn behind its copies.
     fn is_calm(&self) -> bool {
         let (inner, stream) = (self.asked.inner(), self.asked.stream.stream);
-        let Some(direction) = self.known_direction().filter(|_| stream != Stream::LEGACY) else { return false };
+        let Some(direction) = self.known_direction().filter(|_| !stream.is_legacy()) else { return false };
         let lasts = || inner.records.calm.lasts(direction, inner.driver.host().now());
         !inner.engine(direction).bank.is_raised() && lasts() >= inner.options.calm.after
     }

@@ -2,7 +2,7 @@
 #![allow(unsafe_code)] // copies are unsafe; the caller's promise is passed on
 
 use channels::{Shape, copy_shape};
-use hal::{Result, Stream};
+use hal::Result;
 use terms::Direction;
 
 use crate::decide::is_tracked;
@@ -53,7 +53,7 @@ impl Planned<'_> {
     /// long as that has copies and no other work (facts, section 2).
     fn give_way(&self) {
         let (inner, stream) = (self.inner(), self.asked.stream.stream);
-        if self.gives_way() && stream != Stream::LEGACY {
+        if self.gives_way() && !stream.is_legacy() {
             // If the write fails, others wait longer, and have no other harm.
             let _ = inner.driver.mem_op(stream, inner.records.tickets.write_nothing());
         }

@@ -66,6 +66,12 @@ impl Stream {
     /// `CU_STREAM_PER_THREAD`.
     pub const PER_THREAD: Stream = Stream(2);
 
+    /// Whether this is the legacy default stream, under either handle.
+    #[must_use]
+    pub fn is_legacy(self) -> bool {
+        matches!(self, Stream::DEFAULT | Stream::LEGACY)
+    }
+
     /// Whether this is one of the default streams. They have the same handles in every context.
     #[must_use]
     pub fn is_default(self) -> bool {

@@ -1,6 +1,6 @@
 //! Bulk goes natively while no urgent copy has gone for a while, as far as the next urgent copy may wait for it.
 
-use hal::Nanos;
+use hal::{Nanos, Stream};
 use overtake::Options;
 use overtake::copy::{Plan, Reason};
 use overtake::options::CalmOptions;
@@ -61,6 +61,22 @@ pub fn ends_with_an_urgent_copy(rig: &Rig) -> Outcome {
     same("bulk after an urgent copy", &bed.bulk(BULK_BYTES)?, &BY_KERNEL)?;
     bed.rest()?;
     same("copies counted", &bed.overtake.statistics().native[&Reason::Calm].copies, &2)
+}
+
+/// Behind copies of the legacy stream no word gives other streams their turn, so none of them goes natively.
+pub fn not_of_the_legacy_stream(rig: &Rig) -> Outcome {
+    let bed = streams(rig)?;
+    for handle in [Stream::DEFAULT, Stream::LEGACY] {
+        let legacy = bed.overtake.adopt(handle, level(1))?;
+        bed.calm_down();
+        let copy = doors::htod(&legacy, bed.device, &bed.host, BULK_BYTES)?;
+        same("bulk of the legacy stream in the calm", &copy.plan(), &BY_KERNEL)?;
+        legacy.synchronize()?;
+        bed.rest()?;
+        same("bulk of another stream in the same calm", &bed.bulk(BULK_BYTES)?, &CALM)?;
+        bed.rest()?;
+    }
+    Ok(())
 }
 
 /// Bulk that is queued in a calm lets an urgent copy have its turn.

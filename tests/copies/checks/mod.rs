@@ -60,7 +60,7 @@ const PLAIN: &[Case] = cases! { false,
     bounds: beyond_device_memory;
     buffers: both_ways dropped forgotten refused;
     bytes: eight_priorities many_threads;
-    calm: ends_with_an_urgent_copy;
+    calm: ends_with_an_urgent_copy not_of_the_legacy_stream;
     captures: modes_are_kept;
     company: not_the_other_engine not_its_own_stream opens_beside_frees;
     contexts: guards_nest each_thread_enters given_back_by_kind layer_in_its_own;
