@@ -89,7 +89,9 @@ fn check_cargo(line: &str) -> Result<(), Failed> {
     let words: Vec<&str> = line.split_whitespace().collect();
     let exists = match &words[..] {
         ["cargo", "test"] => true,
-        ["cargo", "demo"] => std::fs::read_to_string(root().join(".cargo/config.toml"))?.contains("\ndemo = "),
+        ["cargo", alias @ ("demo" | "drop-in")] => {
+            std::fs::read_to_string(root().join(".cargo/config.toml"))?.contains(&format!("\n{alias} = "))
+        }
         ["cargo", "build", "--release", packages @ ..] => packages.chunks(2).all(|pair| {
             let mut cargo = Command::new(env!("CARGO"));
             cargo.current_dir(root()).args(["pkgid", "--offline"]).args(pair);

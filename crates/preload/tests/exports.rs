@@ -106,3 +106,20 @@ fn nothing_of_ours_runs_when_it_is_loaded() {
     let initialisers = dynamic.lines().find(|line| line.contains("(INIT_ARRAYSZ)")).expect("the entry is there");
     assert!(initialisers.contains(" 16 (bytes)"), "{initialisers}");
 }
+
+/// Tasks, arrays, pipelines and heaps are for programs that ask for them. An unmodified program carries none of it.
+#[test]
+fn nothing_above_the_copy_layer_is_linked() {
+    let symbols = output("nm", &["--demangle", "--defined-only"]);
+    let of = |room: &str| -> Vec<&str> { symbols.lines().filter(|line| belongs_to(line, room)).collect() };
+    assert!(!of("overtake_copies").is_empty(), "the listing shows the rooms by their names");
+    for room in ["overtake", "overtake_graph", "overtake_stages", "offset_allocator"] {
+        assert_eq!(of(room), Vec::<&str>::new(), "{room}");
+    }
+}
+
+/// Whether a line of `nm` names an item of that crate, or a generic one of another crate for it.
+fn belongs_to(line: &str, room: &str) -> bool {
+    let is_part = |before: &str| before.ends_with(|last: char| last.is_alphanumeric() || last == '_' || last == ':');
+    line.match_indices(&format!("{room}::")).any(|(at, _)| !is_part(&line[..at]))
+}

@@ -128,8 +128,9 @@ fn build(root: &Path) -> Result<PathBuf, String> {
         command.current_dir(root);
         command
     };
-    let packages = ["overtake-capi", "overtake-preload", "overtake-softgpu-libcuda", "overtake-cli"];
+    let packages = ["overtake-capi", "overtake-softgpu-libcuda", "overtake-cli"];
     succeed(cargo().args(["build", "--release"]).args(packages.map(|package| format!("--package={package}"))))?;
+    succeed(cargo().arg("drop-in"))?;
     let output = cargo().args(["metadata", "--format-version", "1", "--no-deps"]).output();
     let output = output.map_err(|error| format!("cargo does not start: {error}\n"))?;
     let metadata: serde_json::Value =
