@@ -5,8 +5,8 @@
 //! many, and `-- ready 1 2 16` only that from ready to complete; `-- instructions` prints its instructions, and where
 //! they go. `-- shapes` prints the time of a task in the shapes of Task Bench, `-- shapes instructions` its
 //! instructions, and `-- shapes device` the same on a device beside streams and events. `-- frame` prints the host's
-//! time for a frame of a camera on a device. Each figure stands beside its limit, and the program fails if one is
-//! above.
+//! time for a frame of a camera on a device, and `-- stages` that of the four calls of a pipeline. Each figure stands
+//! beside its limit, and the program fails if one is above.
 //!
 //! With several threads each has a chain of its own, and the time is that on the clock, from the first release to the
 //! last end, by the tasks of all threads: as for oneTBB in `graph/benches/beside`. All chains go through one
@@ -22,6 +22,7 @@ mod frame;
 #[path = "../submit/null.rs"]
 mod null;
 mod patterns;
+mod stages;
 mod time;
 
 use std::process::ExitCode;
@@ -61,6 +62,7 @@ fn main() -> ExitCode {
         ["shapes", "instructions"] => patterns::report(true),
         ["shapes", "device"] => device::report(),
         ["frame"] => frame::report(),
+        ["stages"] => stages::report(),
         ["counted-shape", pattern, way] => patterns::counted(pattern, way),
         ["counted", shape, tasks] => count::counted(shape, tasks),
         ["threads", ref counts @ ..] => time::report_of(&SHAPES, &numbers(counts)),
