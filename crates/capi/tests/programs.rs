@@ -304,9 +304,22 @@ fn state_of_another_version(place: &Place) -> Result<(), Failed> {
 
 type Plain = fn(&Place) -> Result<(), Failed>;
 
+/// Headers of C++, and the standards that they are compiled in.
+const HEADERS: [(&str, &str); 4] =
+    [("overtake.h", "c++11"), ("overtake.hpp", "c++17"), ("overtake.hpp", "c++20"), ("overtake_arrays.hpp", "c++17")];
+
 /// Programs that run with the shared and with the static library.
-const ALL: [&str; 8] =
-    ["copies.c", "queue.c", "refusals.c", "scopes.cpp", "tasks.c", "task_refusals.c", "tasks.cpp", "arrays.c"];
+const ALL: [&str; 9] = [
+    "copies.c",
+    "queue.c",
+    "refusals.c",
+    "scopes.cpp",
+    "tasks.c",
+    "task_refusals.c",
+    "tasks.cpp",
+    "arrays.c",
+    "arrays.cpp",
+];
 
 /// Tests without a parameter.
 const PLAIN: [(&str, Plain); 14] = [
@@ -338,7 +351,7 @@ fn main() {
     for standard in ["c99", "c11", "c17"] {
         add(format!("header_{standard}"), Box::new(move |place| header(place, "overtake.h", "gcc", standard)));
     }
-    for (name, standard) in [("overtake.h", "c++11"), ("overtake.hpp", "c++17"), ("overtake.hpp", "c++20")] {
+    for (name, standard) in HEADERS {
         add(format!("{name}_{standard}"), Box::new(move |place| header(place, name, "g++", standard)));
     }
     for (suffix, linked) in [("shared", Linked::Shared), ("static", Linked::Static)] {

@@ -1,0 +1,65 @@
+/* Arrays in C++: objects free the handles, lambdas are the functions, and failures are exceptions. */
+#include "expect.h"
+
+#include <overtake_arrays.hpp>
+
+#include <cstdint>
+#include <fstream>
+#include <numeric>
+#include <sstream>
+
+using overtake::use;
+
+int main()
+{
+    constexpr std::size_t count = 4096;
+    const std::uint32_t elements = count;
+    open_device();
+    std::ostringstream text;
+    text << std::ifstream(KERNELS_PTX).rdbuf();
+    {
+        overtake::dispatcher dispatcher;
+        overtake::arrays arrays(dispatcher);
+        overtake::kernel add = arrays.load(text.str(), "work_add");
+        auto x = arrays.make<float>(count), y = arrays.make<float>(count);
+        auto total = arrays.make<double>(1);
+        {
+            auto all = x.overwrite();
+            std::iota(all.begin(), all.end(), 0.0f);
+        }
+        auto doubled = arrays.compute("double");
+        doubled.with(x, use::read).with(x, use::read).with(y, use::discard).value(elements);
+        overtake::task task = doubled.kernel(add, count / 256, 256).priority(3).submit();
+        arrays.compute("sum").with(y, use::read).with(total, use::discard).after(task).run([](void *const *at) {
+            auto *first = static_cast<const float *>(at[0]);
+            *static_cast<double *>(at[1]) = std::accumulate(first, first + count, 0.0);
+        }).submit();
+        REQUIRE(total.read()[0] == count * (count - 1.0));
+        REQUIRE(arrays.statistics().uploads == 1 && arrays.statistics().downloads == 1);
+
+        auto *memory = static_cast<float *>(on_device(count * sizeof(float)));
+        auto adopted = arrays.adopt_on_device(memory, count);
+        arrays.compute("clear").with(adopted, use::discard).retries(1).launch([](overtake::lane &lane, void *const *at) {
+            OK(cuMemsetD8Async(reinterpret_cast<CUdeviceptr>(at[0]), 0, count * sizeof(float),
+                               static_cast<CUstream>(lane.stream())));
+        }).submit();
+        REQUIRE(adopted.on_device(use::read).data() == memory);
+        adopted.change()[9] = 5.0f;
+        adopted.release();
+        float seen = 0;
+        OK(cuMemcpyDtoH(&seen, reinterpret_cast<CUdeviceptr>(memory + 9), sizeof seen));
+        REQUIRE(seen == 5.0f);
+
+        try {
+            arrays.compute("parse").with(y, use::discard).run([](void *const *) {
+                throw std::runtime_error("the file is empty");
+            }).submit();
+            (void)y.read();
+            REQUIRE(!"it was not read");
+        } catch (const overtake::error &failure) {
+            REQUIRE(std::string(failure.what()).find("the file is empty") != std::string::npos);
+        }
+    }
+    overtake::close();
+    std::puts("ok");
+}
