@@ -81,17 +81,16 @@ impl Graph {
             return self.next_of_other().map(|node| self.place_first(node));
         }
         let slots = self.nodes.slots();
-        let Some(node) = self.device.pop(slots) else {
+        let Some((node, slot)) = self.device.pop(slots) else {
             self.go_on_with_round(None);
             return None;
         };
         self.launching += 1;
-        let slot = &mut slots[node as usize];
         if slot.strand == NONE {
             self.lanes.new_strand(slot);
         }
-        if slot.has_joins || !self.lanes.is_of_group(slot) {
-            return Some(self.place(node));
+        if slot.has_joins {
+            return Some(self.hand_out(node));
         }
         Some(Ready::new(node, slot, &[]))
     }
@@ -163,14 +162,13 @@ impl Graph {
     }
 
     /// A hint about the processor's cache: the node behind the one that became ready last will be looked at when that
-    /// one is launched. Returns the number of its slot, and the place of that in memory; once for each such node, and
-    /// not for all.
+    /// one is launched. Returns the number of its slot, once for each such node, and not for all.
     #[inline]
-    pub fn ahead(&mut self) -> Option<(usize, *const u8)> {
+    pub fn ahead(&mut self) -> Option<usize> {
         let edge = std::mem::replace(&mut self.device.ahead, NONE);
         let index = edge ^ IN_SLOT;
         // Other edges, and none, have the numbers of no slot.
-        (index < NONE ^ IN_SLOT).then(|| (index as usize, self.nodes.place(index)))
+        (index < NONE ^ IN_SLOT).then_some(index as usize)
     }
 
     /// As [`Graph::launched`], for all nodes and orders.
@@ -301,13 +299,13 @@ impl Graph {
         if self.nodes[node].strand == NONE {
             self.lanes.new_strand(&mut self.nodes[node]);
         }
-        self.place(node)
+        self.hand_out(node)
     }
 
     /// A node that has a strand is handed out. If its priority has become that of another group, it gets a new one. Its
     /// lane joins those of the nodes before it; to PhysX only where it waits for idle.
     #[inline(never)]
-    fn place(&mut self, node: u32) -> Ready<'_> {
+    fn hand_out(&mut self, node: u32) -> Ready<'_> {
         let is_physx = self.is_physx();
         let slot = &mut self.nodes[node];
         let is_first = slot.turns == 0 && !is_physx;

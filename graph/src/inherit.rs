@@ -99,6 +99,8 @@ impl Graph {
         }
         let slot = &mut self.nodes[node];
         slot.effective = to;
+        // Its strand may be of another group now: that is looked at with its joins.
+        slot.has_joins |= slot.strand != NONE;
         if slot.is_under_way() && !slot.is_changed {
             slot.is_changed = true;
             self.changed.push(node);

@@ -15,6 +15,9 @@ pub struct NodeId {
 }
 
 impl NodeId {
+    /// That of no node.
+    pub const NONE: NodeId = NodeId { index: NONE, generation: 0 };
+
     /// The number of the slot, for arrays beside the graph. It stays this node's until [`crate::Graph::ended`] has
     /// returned the node.
     #[must_use]
@@ -213,7 +216,8 @@ pub(crate) struct Slot {
     pub device: u8,
     /// A node after it may go on in its strand.
     pub offers_strand: bool,
-    /// An edge leads here from a launched node in another strand, or in none.
+    /// An edge leads here from a launched node in another strand, or in none; or the priority has changed since the
+    /// node has a strand.
     pub has_joins: bool,
     /// It has a name by which others refer to it, and has not been submitted (PX-05).
     pub is_absent: bool,

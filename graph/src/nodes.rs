@@ -49,8 +49,8 @@ impl Nodes {
 
     /// The place in memory of a slot, if there is one of this number.
     #[inline]
-    pub fn place(&self, index: u32) -> *const u8 {
-        self.slots.as_ptr().wrapping_add(index as usize).cast()
+    pub fn place(&self, slot: usize) -> *const u8 {
+        self.slots.as_ptr().wrapping_add(slot).cast()
     }
 
     /// A slot for a new node, for which there is room.

@@ -140,36 +140,34 @@ impl Queue {
         }
     }
 
-    /// As [`Queue::pop`], where that would make the caller too long.
-    pub fn pop_one(&mut self, slots: &mut [Slot]) -> Option<u32> {
-        self.pop(slots)
-    }
-
     /// The node whose turn it is. It leaves the queue.
-    #[inline(always)] // it is a third of the call of the graph that it is a part of
-    pub fn pop(&mut self, slots: &mut [Slot]) -> Option<u32> {
-        if self.sole != NONE {
-            return self.pop_sole(slots);
-        }
-        self.pop_of_ring(slots)
+    pub fn pop_one(&mut self, slots: &mut [Slot]) -> Option<u32> {
+        self.pop(slots).map(|(node, _)| node)
     }
 
-    /// As [`Queue::pop`], of the only node.
-    #[inline(always)] // as `pop`
-    fn pop_sole(&mut self, slots: &mut [Slot]) -> Option<u32> {
-        let node = std::mem::replace(&mut self.sole, NONE);
-        let slot = &slots[node as usize];
-        let level = &mut self.levels[level_of(slot.effective)];
-        if level.phase == slot.kind.phase() {
-            level.taken += 1;
-            return Some(node);
+    /// The same, with its slot.
+    #[inline(always)] // it is a third of the call of the graph that it is a part of
+    pub fn pop<'s>(&mut self, slots: &'s mut [Slot]) -> Option<(u32, &'s mut Slot)> {
+        // The only node: its slot is looked up once.
+        let node = self.sole;
+        if let Some(slot) = slots.get_mut(node as usize) {
+            let level = &mut self.levels[level_of(slot.effective)];
+            if level.phase == slot.kind.phase() {
+                self.sole = NONE;
+                level.taken += 1;
+                return Some((node, &mut slots[node as usize]));
+            }
         }
-        self.push_in_ring(slots, node);
-        self.pop_of_ring(slots)
+        let node = self.pop_of_ring(slots)?;
+        Some((node, &mut slots[node as usize]))
     }
 
     #[inline(never)]
     fn pop_of_ring(&mut self, slots: &mut [Slot]) -> Option<u32> {
+        let sole = std::mem::replace(&mut self.sole, NONE);
+        if sole != NONE {
+            self.push_in_ring(slots, sole);
+        }
         let highest = self.filled.checked_ilog2()?;
         let is_alone = self.filled & (self.filled - 1) == 0;
         let number = if is_alone { highest } else { self.shared(highest) } as usize % LEVELS;
@@ -251,4 +249,44 @@ fn lowest(bits: u8) -> u8 {
 fn level_of(priority: Priority) -> usize {
     // There are at most 32 priorities.
     usize::from(priority.get() - 1) % LEVELS
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::node::Kind;
+    use terms::Direction;
+
+    /// Slots of so many kernels, and a copy behind them.
+    fn slots(kernels: usize) -> Vec<Slot> {
+        let mut slots = vec![Slot { kind: Kind::Kernel, ..Slot::EMPTY }; kernels];
+        slots.push(Slot { kind: Kind::Copy(Direction::DeviceToHost), ..Slot::EMPTY });
+        slots
+    }
+
+    /// A chain counts as much of its phase as nodes that are ready at once.
+    #[test]
+    fn a_node_that_is_alone_counts_in_its_phase() {
+        let (mut queue, mut slots) = (Queue::new(3, 8), slots(4));
+        for node in 0..3 {
+            queue.push(&mut slots, node);
+            assert_eq!(queue.pop_one(&mut slots), Some(node));
+        }
+        (3..=4).for_each(|node| queue.push(&mut slots, node));
+        let rest = [(); 3].map(|()| queue.pop_one(&mut slots));
+        assert_eq!(rest, [Some(4), Some(3), None], "the phase of kernels has had its share");
+    }
+
+    /// A node that is alone and of another phase begins that, as others would.
+    #[test]
+    fn a_node_that_is_alone_may_begin_a_phase() {
+        let (mut queue, mut slots) = (Queue::new(8, 8), slots(2));
+        queue.push(&mut slots, 0);
+        assert_eq!(queue.pop_one(&mut slots), Some(0));
+        queue.push(&mut slots, 2);
+        assert_eq!(queue.pop_one(&mut slots), Some(2));
+        (1..=2).for_each(|node| queue.push(&mut slots, node));
+        assert_eq!([(); 2].map(|()| queue.pop_one(&mut slots)), [Some(2), Some(1)], "the phase at hand goes on");
+        assert!(queue.is_empty());
+    }
 }

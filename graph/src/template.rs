@@ -168,6 +168,12 @@ impl Template {
     pub fn first(&self) -> impl Iterator<Item = usize> + '_ {
         self.first.iter().map(|number| *number as usize)
     }
+
+    /// Whether one of those is none of the device: it waits until the nodes before the template are complete.
+    #[must_use]
+    pub fn begins_on_host(&self) -> bool {
+        self.first().any(|number| !self.nodes[number].kind.is_device())
+    }
 }
 
 impl Graph {

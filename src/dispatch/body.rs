@@ -8,6 +8,7 @@ use graph::{Kind, NodeId, Priority};
 
 #[cfg(not(loom))]
 use crate::dispatch::prefetch::LINE;
+use crate::dispatch::prefetch::prefetch;
 use crate::work::fault::Error;
 use crate::work::function::Work;
 use crate::work::outcome::{Home, Outcome};
@@ -123,6 +124,14 @@ impl Bodies {
         self.slots.as_ptr().wrapping_add(slot).cast()
     }
 
+    /// The outcome of the body in this slot is about to be changed.
+    #[inline]
+    pub fn bring_outcome(&self, slot: usize) {
+        if let Some(body) = self.slots.get(slot) {
+            prefetch(Arc::as_ptr(&body.outcome).cast());
+        }
+    }
+
     /// A body for a new node, without work.
     #[inline]
     pub fn add(&mut self, node: NodeId, set: &Set) -> &mut Body {
@@ -200,17 +209,16 @@ impl Body {
     /// Takes the parts that are dropped without the lock, with the outcome if it is to be told.
     #[inline(always)] // a call would be a third of it
     pub fn bury(&mut self, is_to_be_told: bool, dead: &mut Dead) {
-        let is_rare = is_to_be_told || !self.copies.is_empty();
-        if is_rare || !matches!(self.work, Work::Nothing) {
-            dead.works.push(std::mem::replace(&mut self.work, Work::Nothing));
-        }
-        if is_rare {
+        if is_to_be_told || !self.copies.is_empty() {
             self.bury_rare(is_to_be_told, dead);
+        } else if !matches!(self.work, Work::Nothing) {
+            dead.works.push(std::mem::replace(&mut self.work, Work::Nothing));
         }
     }
 
     #[cold]
     fn bury_rare(&mut self, is_to_be_told: bool, dead: &mut Dead) {
+        dead.works.push(std::mem::replace(&mut self.work, Work::Nothing));
         let outcome = is_to_be_told.then(|| Arc::clone(&self.outcome));
         dead.rare.push(RareDead { _copies: std::mem::take(&mut self.copies), outcome });
     }

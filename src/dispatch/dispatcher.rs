@@ -21,6 +21,7 @@ use crate::dispatch::intake::Intake;
 use crate::dispatch::marks::{MARKS_MAX, Marks};
 use crate::dispatch::options::{DispatchOptions, WORKERS_MAX};
 use crate::dispatch::rest::rest;
+use crate::dispatch::seat::Last;
 use crate::dispatch::serve::serve;
 use crate::dispatch::shared::Shared;
 use crate::dispatch::sleepers::Sleepers;
@@ -180,6 +181,7 @@ fn shared(
         of_a_device: options.groups * options.lanes,
         intake: Arc::clone(&intake),
         is_handed_over,
+        steps_by: Last::default(),
         waiting: AtomicU32::new(0),
         process: Process::this(),
     })

@@ -53,7 +53,8 @@ impl<'s, S: Sleeps> Held<'s, S> {
     /// Takes the lock again.
     #[inline]
     pub fn take_again(&mut self) {
-        self.state = Some(lock(self.mutex));
+        // There is none to let go of, and it is not looked for.
+        std::mem::forget(self.state.replace(lock(self.mutex)));
     }
 
     fn ring(&self, calls: Calls) {

@@ -7,10 +7,11 @@
 //! No entry is left behind: a thread leaves it, and then looks whether a thread has the turn; that one gives the turn
 //! back, and then looks for entries. `src/dispatch/models.rs` checks it.
 
-use std::cell::Cell;
 use std::sync::Arc;
 
 use hal::primitive::{AtomicBool, AtomicU64, Mutex, MutexGuard, Ordering, fence, lock};
+
+use crate::dispatch::seat::seat;
 
 /// The desks: threads that share one disturb each other.
 const DESKS: usize = if cfg!(loom) { 2 } else { 16 };
@@ -126,15 +127,6 @@ impl<B: Default, N> Intake<B, N> {
     pub fn close(&self) {
         self.desks.iter().for_each(|desk| lock(desk).is_closed = true);
     }
-}
-
-/// A number for the calling thread. Threads that start after each other have different ones.
-fn seat() -> usize {
-    static NEXT: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
-    thread_local! {
-        static SEAT: Cell<usize> = Cell::new(NEXT.fetch_add(1, std::sync::atomic::Ordering::Relaxed));
-    }
-    SEAT.get()
 }
 
 #[cfg(all(test, loom))]

@@ -1,5 +1,7 @@
 //! The things that a thread has at hand while it takes steps.
 
+use std::cell::Cell;
+
 use copies::copy::CopyHandle;
 use graph::{NodeId, Priority};
 use hal::Event;
@@ -15,19 +17,30 @@ pub(crate) struct Launching {
     pub work: Work,
 }
 
+impl Default for Launching {
+    /// None.
+    fn default() -> Launching {
+        let (turn, priority, can_begin) = (Cell::new(0), Priority::LOWEST, Cell::new(None));
+        Launching { call: Call { node: NodeId::NONE, turn, lane: 0, priority, can_begin }, work: Work::Nothing }
+    }
+}
+
 /// The step at hand, and the things that a thread needs for steps. Their memory is used again.
 #[derive(Default)]
 pub(crate) struct Kit {
-    pub step: Option<Step>,
+    /// The step at hand, if it is this. It stays in its place from one launch to the next.
+    pub launching: Launching,
+    /// The step at hand, if it is another.
+    pub other: Option<Step>,
     /// The joins before the launch.
     pub joins: Vec<Join>,
     /// The copies of the launch.
     pub copies: Vec<CopyHandle>,
 }
 
-/// A step that a thread takes without the lock.
+/// A step that a thread takes without the lock, and that is no launch.
+#[repr(u8)] // with a tag of its own: whether there is one is seen by that
 pub(crate) enum Step {
-    Launch(Launching),
     Record { lane: u8, value: u64, event: Event },
     Light(NodeId, Function),
     Lift(Vec<CopyHandle>, Priority),

@@ -4,6 +4,8 @@ use std::collections::VecDeque;
 
 use hal::{Event, Nanos};
 
+use crate::dispatch::trail::Trail;
+
 /// So many marks of a lane may be pending. A further one takes the place of the newest.
 pub(crate) const MARKS_MAX: usize = 8;
 
@@ -40,6 +42,8 @@ pub(crate) struct Marks {
     covered: u64,
     /// The point of the last mark that the device has come to.
     complete: u64,
+    /// The nodes behind its last points.
+    pub trail: Trail,
     pending: VecDeque<Mark>,
     spare: Vec<Event>,
 }
@@ -47,7 +51,8 @@ pub(crate) struct Marks {
 impl Default for Marks {
     fn default() -> Marks {
         let (pending, spare, can_begin) = (VecDeque::new(), Vec::new(), Some(true));
-        Marks { submitted: 0, wanted: 0, ends_with_kernel: false, can_begin, covered: 0, complete: 0, pending, spare }
+        let (trail, ends_with_kernel) = (Trail::default(), false);
+        Marks { submitted: 0, wanted: 0, ends_with_kernel, can_begin, covered: 0, complete: 0, trail, pending, spare }
     }
 }
 

@@ -23,13 +23,16 @@ mod options;
 mod prefetch;
 pub(crate) mod replay;
 mod rest;
+mod seat;
 mod serve;
 pub(crate) mod shared;
 mod sleepers;
 pub(crate) mod state;
 mod statistics;
 pub(crate) mod step;
+mod trail;
 mod turn;
+mod visit;
 mod waits;
 mod watch;
 

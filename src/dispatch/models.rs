@@ -83,12 +83,25 @@ impl Model {
 
     fn pump<'m>(&'m self, mut held: Lock<'m>) {
         if held.turn.begin() {
-            self.visit(held);
+            self.visit(held, &mut || false);
         }
     }
 
-    fn visit<'m>(&'m self, mut held: Lock<'m>) {
-        take_steps(&mut held, &mut None, &mut self.most.clone(), |held, step| {
+    /// A thread that waits takes the steps that are handed over, until the wait is over.
+    fn wait(&self, goes_on: bool) {
+        let mut held = self.enter_beside();
+        if held.turn.resume() {
+            self.visit(held, &mut || goes_on);
+        }
+    }
+
+    /// Tries to get the lock first.
+    fn enter_beside(&self) -> Lock<'_> {
+        Held::try_new(&self.bells, &self.state).unwrap_or_else(|| self.enter())
+    }
+
+    fn visit<'m>(&'m self, mut held: Lock<'m>, goes_on: &mut dyn FnMut() -> bool) {
+        take_steps(&mut held, &mut None, &mut self.most.clone(), goes_on, |held, step| {
             let submits = step.take().expect("a step is taken once");
             held.let_go();
             assert!(!self.is_inside.swap(true, Ordering::AcqRel), "two threads take steps");
@@ -162,7 +175,7 @@ impl Model {
             let seen = bell.count();
             let mut held = self.enter();
             if held.turn.resume() {
-                self.visit(held);
+                self.visit(held, &mut || false);
                 held = self.enter();
             }
             if held.ended == self.all {
@@ -222,6 +235,23 @@ fn steps_that_are_handed_over_are_taken() {
         watcher.join().unwrap();
         model.assert_over();
     });
+}
+
+/// The same while a thread waits, which takes some of them, or all.
+#[test]
+fn steps_that_are_handed_over_are_taken_by_a_thread_that_waits() {
+    for goes_on in [false, true] {
+        check(3, move || {
+            let model = Model::new(1, 3, 1);
+            let (serves, waits) = (Arc::clone(&model), Arc::clone(&model));
+            let watcher = thread::spawn(move || serves.serve(0));
+            let other = thread::spawn(move || waits.wait(goes_on));
+            model.submit(3, 0);
+            other.join().unwrap();
+            watcher.join().unwrap();
+            model.assert_over();
+        });
+    }
 }
 
 /// Of two threads one keeps the watch, and the other hears of functions.

@@ -47,8 +47,7 @@ impl State {
         if is_stopped {
             template.first().for_each(|number| set.waits(nodes[number]));
         }
-        let begins_on_host = |number: usize| template.nodes().nth(number).is_some_and(|node| !node.kind.is_device());
-        if !after.is_empty() && template.first().any(begins_on_host) {
+        if !after.is_empty() && template.begins_on_host() {
             after.iter().for_each(|before| self.want(*before));
         }
         self.replayed = nodes;

@@ -8,7 +8,8 @@ use std::sync::Arc;
 use hal::{Host, Nanos};
 
 use crate::dispatch::inside::Inside;
-use crate::dispatch::shared::{Shared, run};
+use crate::dispatch::shared::Shared;
+use crate::dispatch::visit::run;
 use crate::dispatch::watch::watch;
 
 /// A thread that finds nothing to do looks again for so long before it sleeps: to wake a thread takes as long.

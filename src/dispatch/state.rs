@@ -10,8 +10,10 @@ use crate::dispatch::expectations::Expectations;
 use crate::dispatch::faults::Faults;
 use crate::dispatch::kit::Kit;
 use crate::dispatch::marks::{Mark, Marks};
+use crate::dispatch::prefetch::{LINE, prefetch};
 use crate::dispatch::sleepers::{Calls, Sleepers, Sleeps};
 use crate::dispatch::statistics::DispatchStatistics;
+use crate::dispatch::trail::NEAR;
 use crate::dispatch::turn::Turn;
 use crate::work::fault::{Error, Fault, Reason};
 use crate::work::outcome::Outcome;
@@ -63,7 +65,7 @@ pub(crate) struct State {
 impl Sleeps for State {
     #[inline]
     fn may_call(&self) -> bool {
-        self.sleepers.may_call(|| self.graph.has_host_function())
+        self.sleepers.may_call(|| self.functions > 0 && self.graph.has_host_function())
     }
 
     #[inline(never)]
@@ -95,13 +97,41 @@ impl State {
     pub fn reach(&mut self, lane: u8, mark: Mark) {
         let marks = &mut self.marks[usize::from(lane)];
         let Some(mut value) = marks.reached(mark) else { return };
+        let is_far = mark.value - value > NEAR;
+        if is_far {
+            self.bring_points(lane, value, mark.value);
+        }
         // In parts, so that the nodes of each are collected while the processor has them in its cache.
         while value < mark.value {
-            value = mark.value.min(value + PART);
+            let begun = value;
+            value = mark.value.min(begun + PART);
+            if is_far {
+                self.bring_outcomes(lane, begun, value);
+                self.bring_points(lane, value, mark.value);
+            }
             let reported = self.graph.complete(lane, value);
             debug_assert!(reported.is_ok(), "a mark stands for a point that was given out: {reported:?}");
             self.collect();
         }
+    }
+
+    /// The nodes of the next part of a lane's points, behind `value` and up to `last`, are about to be reported.
+    fn bring_points(&self, lane: u8, value: u64, last: u64) {
+        let trail = &self.marks[usize::from(lane)].trail;
+        (value + 1..=last.min(value + PART)).for_each(|value| self.bring(trail.slot(value)));
+    }
+
+    /// The outcomes of these nodes are about to be set. Their handles have been counted by other threads.
+    fn bring_outcomes(&self, lane: u8, value: u64, last: u64) {
+        let trail = &self.marks[usize::from(lane)].trail;
+        (value + 1..=last).for_each(|value| self.bodies.bring_outcome(trail.slot(value)));
+    }
+
+    /// The node in this slot, and its body, are about to be changed.
+    #[inline]
+    pub fn bring(&self, slot: usize) {
+        let place = self.graph.place(slot);
+        [place, place.wrapping_add(LINE), self.bodies.place(slot)].into_iter().for_each(prefetch);
     }
 
     #[cold]

@@ -1,12 +1,13 @@
 //! The steps that a thread takes without the lock: the next one, and its report.
 
+use std::cell::Cell;
+
 use copies::copy::CopyHandle;
 use graph::{Kind, NodeId, Runner};
 use hal::Nanos;
 
 use crate::dispatch::kit::{Kit, Launching, Step};
 use crate::dispatch::marks::{Join, Mark, Marks};
-use crate::dispatch::prefetch::{LINE, prefetch};
 use crate::dispatch::state::State;
 use crate::dispatch::turn::{Steps, Turn};
 use crate::work::fault::Reason;
@@ -24,14 +25,12 @@ impl Steps for State {
     /// The next step of the device or of a light function.
     #[inline]
     fn step(&mut self, kit: &mut Kit) -> bool {
-        if self.is_closed {
-            return false;
+        if self.is_disturbed()
+            && let Some(has_step) = self.disturbed_step(kit)
+        {
+            return has_step;
         }
-        self.look_in();
-        if (self.has_lifts() && self.lift_step(kit)) || (self.losing.is_none() && self.device_step(kit)) {
-            return true;
-        }
-        self.graph.has_light_function() && self.light_step(kit)
+        self.launch_step(kit) || (self.graph.has_light_function() && self.light_step(kit))
     }
 
     fn tell(&mut self) {
@@ -62,9 +61,28 @@ impl State {
         self.graph.has_inherited() || !self.lifts.is_empty()
     }
 
-    #[inline(always)] // as `launch_step`
-    fn device_step(&mut self, kit: &mut Kit) -> bool {
-        ((self.flush || self.may_want) && self.record_step(kit)) || self.launch_step(kit)
+    /// Whether there is something to look at before the ready nodes. Looked at all at once: there is seldom any.
+    #[inline(always)]
+    fn is_disturbed(&self) -> bool {
+        let has_entries = self.intake.has_news() | !self.failed.is_empty();
+        let has_lifts = self.graph.has_inherited() | !self.lifts.is_empty();
+        self.is_closed | self.flush | self.may_want | self.losing.is_some() | has_entries | has_lifts
+    }
+
+    /// Looks at that. Returns whether there is a step, unless the next one is that of a ready node.
+    #[inline(never)]
+    fn disturbed_step(&mut self, kit: &mut Kit) -> Option<bool> {
+        if self.is_closed {
+            return Some(false);
+        }
+        self.look_in();
+        if self.has_lifts() && self.lift_step(kit) {
+            return Some(true);
+        }
+        if self.losing.is_some() {
+            return Some(self.graph.has_light_function() && self.light_step(kit));
+        }
+        ((self.flush || self.may_want) && self.record_step(kit)).then_some(true)
     }
 
     /// The copies of a submitted node that a more urgent one has come to wait for.
@@ -74,7 +92,7 @@ impl State {
         self.graph.inherited(|node, priority| lifts.push((node, priority)));
         while let Some((node, to)) = self.lifts.pop() {
             if let Some(body) = self.bodies.get(node).filter(|body| !body.copies.is_empty()) {
-                kit.step = Some(Step::Lift(body.copies.to_vec(), to));
+                kit.other = Some(Step::Lift(body.copies.to_vec(), to));
                 return true;
             }
         }
@@ -92,33 +110,53 @@ impl State {
         let marks = &mut self.marks[lane];
         let (lane, value) = (lane as u8, marks.submitted);
         let Some(event) = marks.take_event() else { return false };
-        kit.step = Some(Step::Record { lane, value, event });
+        kit.other = Some(Step::Record { lane, value, event });
         true
     }
 
     #[inline(always)] // a call would be a tenth of the cost of a task, with its arguments
     fn launch_step(&mut self, kit: &mut Kit) -> bool {
-        loop {
-            let Some(ready) = self.graph.next(Runner::Device) else { return false };
-            let (node, priority, turn) = (ready.node, ready.priority, ready.turn);
-            let lane = ready.place.map_or(0, |place| place.lane);
-            kit.joins.clear();
-            let mut can_begin = Some(false);
-            if ready.joins.is_empty() {
-                can_begin = self.marks[usize::from(lane)].can_begin;
-            } else {
-                kit.joins.extend(ready.joins.iter().map(|point| join(&mut self.marks, point)));
-            }
-            let body = self.bodies.running(node);
-            if let Work::Launch(_) = &body.work {
-                let work = std::mem::replace(&mut body.work, Work::Nothing);
-                let call = Call { node, turn, lane, priority, can_begin };
-                // The step before was taken, or is a launch without its work: there is nothing to drop.
-                std::mem::forget(kit.step.replace(Step::Launch(Launching { call, work })));
-                return true;
-            }
-            self.launched_without_work(node);
+        match self.next_launch(kit) {
+            Next::Launch => true,
+            Next::Nothing => false,
+            Next::Empty(node) => self.launch_behind_empty(node, kit),
         }
+    }
+
+    /// As [`State::launch_step`], behind a node without work.
+    #[cold]
+    fn launch_behind_empty(&mut self, mut node: NodeId, kit: &mut Kit) -> bool {
+        loop {
+            self.launched_without_work(node);
+            match self.next_launch(kit) {
+                Next::Launch => return true,
+                Next::Nothing => return false,
+                Next::Empty(next) => node = next,
+            }
+        }
+    }
+
+    /// The next ready node, with its launch in the kit if it has one.
+    #[inline(always)] // as `launch_step`
+    fn next_launch(&mut self, kit: &mut Kit) -> Next {
+        let Some(ready) = self.graph.next(Runner::Device) else { return Next::Nothing };
+        let (node, lane) = (ready.node, ready.place.map_or(0, |place| place.lane));
+        // In its place at once: kept until the end of this it would be moved twice.
+        let (turn, can_begin) = (Cell::new(ready.turn), Cell::new(Some(false)));
+        kit.launching.call = Call { node, turn, lane, priority: ready.priority, can_begin };
+        kit.joins.clear();
+        if ready.joins.is_empty() {
+            kit.launching.call.can_begin.set(self.marks[usize::from(lane)].can_begin);
+        } else {
+            kit.joins.extend(ready.joins.iter().map(|point| join(&mut self.marks, point)));
+        }
+        let body = self.bodies.running(node);
+        if !matches!(body.work, Work::Launch(_)) {
+            return Next::Empty(node);
+        }
+        // The work of the launch before is its node's again, so there is none in the kit.
+        std::mem::swap(&mut body.work, &mut kit.launching.work);
+        Next::Launch
     }
 
     /// A node of the device without work is launched, such as a task that was named and has none.
@@ -131,7 +169,7 @@ impl State {
     #[inline(never)]
     fn light_step(&mut self, kit: &mut Kit) -> bool {
         let Some(node) = self.graph.next(Runner::Light).map(|ready| ready.node) else { return false };
-        kit.step = Some(Step::Light(node, self.take_function(node)));
+        kit.other = Some(Step::Light(node, self.take_function(node)));
         true
     }
 
@@ -208,13 +246,14 @@ impl State {
                 (self.graph.failed(node, fault).ok().flatten(), true)
             }
         };
-        if let Some((slot, place)) = self.graph.ahead() {
-            [place, place.wrapping_add(LINE), self.bodies.place(slot)].into_iter().for_each(prefetch);
+        if let Some(slot) = self.graph.ahead() {
+            self.bring(slot);
         }
         if let Some(point) = at {
             let marks = &mut self.marks[usize::from(point.lane)];
             self.sleepers.has_news |= !marks.is_uncovered();
             marks.submit(point.value, is_kernel);
+            marks.trail.note(point.value, node.index());
             if is_waited_for || is_wanted {
                 marks.wanted = point.value;
                 self.may_want = true;
@@ -250,6 +289,15 @@ impl State {
         };
         debug_assert!(reported.is_ok(), "a function was being run: {reported:?}");
     }
+}
+
+/// The next ready node of the device.
+enum Next {
+    Nothing,
+    /// It has work, which is in the kit.
+    Launch,
+    /// It has none.
+    Empty(NodeId),
 }
 
 /// The event for which a lane waits in place of this point.

@@ -85,14 +85,34 @@ pub(crate) trait Steps {
 
 /// Takes the steps that can be taken, on the thread that has begun its turn, and ends that. `take` takes one, without
 /// the lock, and takes that again. The thread on watch goes on when none are left to this one: a thread that submits
-/// one task does not have to dispatch those of all others for ever.
-#[inline]
+/// one task does not have to dispatch those of all others for ever. A thread that has nothing else to do says so by
+/// `goes_on`, which is asked with the lock held, and takes another share.
+#[inline(always)] // once in each of two loops
 pub(crate) fn take_steps<H, S>(
     held: &mut H,
     kit: &mut S::Kit,
     left: &mut u32,
+    goes_on: &mut dyn FnMut() -> bool,
     mut take: impl FnMut(&mut H, &mut S::Kit),
 ) where
+    H: DerefMut<Target = S>,
+    S: Steps,
+{
+    while take_share(held, kit, left, &mut take) {
+        if !goes_on() {
+            held.turn().is_handed_over.store(true, Ordering::Relaxed);
+            held.tell();
+            return;
+        }
+        *left = STEPS_MAX;
+    }
+    held.turn().end();
+}
+
+/// Takes as many steps as are left to the thread. Returns whether it has taken them all.
+#[inline(always)] // as `take_steps`
+fn take_share<H, S>(held: &mut H, kit: &mut S::Kit, left: &mut u32, take: &mut impl FnMut(&mut H, &mut S::Kit)) -> bool
+where
     H: DerefMut<Target = S>,
     S: Steps,
 {
@@ -100,10 +120,8 @@ pub(crate) fn take_steps<H, S>(
         take(held, kit);
         *left -= 1;
         if *left == 0 {
-            held.turn().is_handed_over.store(true, Ordering::Relaxed);
-            held.tell();
-            return;
+            return true;
         }
     }
-    held.turn().end();
+    false
 }

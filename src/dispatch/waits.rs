@@ -13,6 +13,16 @@ use crate::dispatch::shared::Shared;
 const LOOK_HERE_SPAN: Nanos = Nanos::from_us(5);
 /// The time between two such looks.
 const LOOK_SPAN: Nanos = Nanos::from_us(1);
+/// The entries of the intake are left for so long to the thread that has taken the last steps: it has their nodes in
+/// its cache. To bring those to another processor costs twice as much as to report their ends.
+const OTHERS_SPAN: Nanos = Nanos::from_us(2);
+
+/// The entries of the intake that a thread has come across.
+#[derive(Default)]
+struct News {
+    /// None while there are none.
+    since: Option<Nanos>,
+}
 
 impl Shared {
     /// Waits in the host's time until `is_over` holds. The thread on watch looks often meanwhile.
@@ -22,13 +32,14 @@ impl Shared {
         if host.is_virtual() {
             return self.awaited(|host| host.wait_until(None, is_over));
         }
-        if self.look_here(host, is_over) {
+        let mut news = News::default();
+        if self.look_here(host, is_over, &mut news) {
             return Wait::Met;
         }
         self.awaited(|host| {
             host.wait_until(None, &mut || {
-                // This thread has nothing else to do, and most often the tasks are its own.
-                self.look_at_intake();
+                // This thread has nothing else to do.
+                self.look_at_intake(&mut news);
                 is_over()
             })
         })
@@ -43,28 +54,43 @@ impl Shared {
         end
     }
 
-    fn look_at_intake(self: &Arc<Shared>) {
-        if self.intake.has_news() && !self.intake.is_attended() {
-            self.look_in();
+    /// Takes the entries of the intake, if no other thread does. The thread that has taken the last steps goes first.
+    fn look_at_intake(self: &Arc<Shared>, news: &mut News) {
+        if !self.intake.has_news() || self.intake.is_attended() {
+            news.since = None;
+            return;
         }
+        if !self.steps_by.is_this() {
+            let now = self.driver.host().now();
+            if now.since(*news.since.get_or_insert(now)) < OTHERS_SPAN {
+                return;
+            }
+        }
+        // Threads that wait for the lock meanwhile would sleep, and would be woken one by one.
+        self.try_look_in();
     }
 
     /// Looks at the marks for a moment. Returns whether the wait is over.
-    fn look_here(self: &Arc<Shared>, host: &dyn Host, is_over: &mut (dyn FnMut() -> bool + Send)) -> bool {
+    fn look_here(
+        self: &Arc<Shared>,
+        host: &dyn Host,
+        is_over: &mut (dyn FnMut() -> bool + Send),
+        news: &mut News,
+    ) -> bool {
         let mut start = host.now();
         let mut next = start;
         loop {
             if is_over() {
                 return true;
             }
-            self.look_at_intake();
+            self.look_at_intake(news);
             let now = host.now();
             if now.since(start) >= LOOK_HERE_SPAN {
                 return is_over();
             }
             if now >= next {
                 next = now + LOOK_SPAN;
-                if self.take_handed_over() {
+                if self.take_handed_over(is_over) {
                     start = host.now();
                 }
                 self.look_at_marks();
@@ -73,9 +99,9 @@ impl Shared {
         }
     }
 
-    /// Takes the steps that are left for the thread on watch, if that has not come for them. Returns whether there were
-    /// some.
-    fn take_handed_over(self: &Arc<Shared>) -> bool {
+    /// Takes the steps that are left for the thread on watch, if that has not come for them, until the wait is over.
+    /// Returns whether there were some.
+    fn take_handed_over(self: &Arc<Shared>, is_over: &mut (dyn FnMut() -> bool + Send)) -> bool {
         // Without a lock: the thread that has the turn would lose the state to each look.
         if !self.is_handed_over.load(Ordering::Relaxed) {
             return false;
@@ -83,7 +109,7 @@ impl Shared {
         let mut held = self.enter();
         let is_own = held.turn.resume();
         if is_own {
-            self.visit(held);
+            self.visit(held, &mut || !is_over());
         }
         is_own
     }

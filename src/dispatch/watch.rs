@@ -24,7 +24,10 @@ const LOOKS: (u64, u64) = (64, 16);
 /// The longest time between two looks while a thread waits. Its processor is free for that.
 const LOOK_SPAN_AWAITED: Nanos = Nanos::from_us(5);
 /// A report is left to other threads for so long. They look all the time.
-const REPORT_SPAN: Nanos = Nanos::from_us(3);
+const REPORT_SPAN: Nanos = Nanos::from_us(5);
+/// The turn is left for so long to the thread that has handed it over. If that waits now, it goes on itself, and the
+/// state stays in its processor's cache.
+const TURN_SPAN: Nanos = Nanos::from_us(3);
 /// A thread that sleeps for less than this oversleeps by more: it spins.
 const SLEEP_MIN: Nanos = Nanos::from_us(100);
 
@@ -65,6 +68,7 @@ pub(crate) fn watch(shared: &Arc<Shared>, host: &dyn Host, bell: &Bell) -> Optio
     while !bell.has_ended() {
         let (seen, now) = (bell.count(), host.now());
         let mut news = || bell.count() != seen;
+        leave_turn(shared, host);
         match look(shared, now, &mut uncovered) {
             Look::Lost => shared.end_lost(host),
             Look::Nothing(again) => bell.wait(host, again, &mut news),
@@ -79,6 +83,18 @@ pub(crate) fn watch(shared: &Arc<Shared>, host: &dyn Host, bell: &Bell) -> Optio
         }
     }
     None
+}
+
+/// Leaves a turn that was handed over to the thread that had it, for a moment.
+fn leave_turn(shared: &Shared, host: &dyn Host) {
+    let is_left = || shared.is_handed_over.load(Ordering::Relaxed) && !shared.steps_by.is_this();
+    if host.is_virtual() || !is_left() {
+        return;
+    }
+    let until = host.now() + TURN_SPAN;
+    while is_left() && host.now() < until {
+        host.pause();
+    }
 }
 
 /// Leaves the watch for a function that has become ready, if another thread can keep it.
@@ -125,7 +141,7 @@ fn look(shared: &Arc<Shared>, now: Nanos, uncovered: &mut Option<Uncovered>) -> 
     let mut held = shared.enter();
     held.expectations.look(now);
     if held.turn.resume() {
-        shared.visit(held);
+        shared.visit(held, &mut || false);
         held = shared.enter();
     }
     *uncovered = still_uncovered(&held.marks, uncovered.take(), now);
@@ -212,7 +228,7 @@ fn ask(shared: &Arc<Shared>, marks: &[(u8, Mark)], host: &dyn Host, may_share: b
 /// most often the tasks are its own. Returns whether one has taken them, and then the state is as if this thread had.
 fn report(shared: &Arc<Shared>, reached: &[(u8, Mark)], host: &dyn Host) -> bool {
     let is_awaited = || shared.waiting.load(Ordering::Relaxed) > 0;
-    if host.is_virtual() || !(shared.intake.is_attended() || is_awaited()) {
+    if host.is_virtual() || shared.steps_by.is_this() || !(shared.intake.is_attended() || is_awaited()) {
         return false;
     }
     let (index, mut desk) = shared.intake.inner();

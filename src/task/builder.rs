@@ -1,5 +1,6 @@
 //! Tasks that are being described.
 
+use std::cell::Cell;
 use std::sync::Arc;
 
 use graph::{Access, Kind, Mark, NodeId, Priority, Refused, Spec};
@@ -184,8 +185,8 @@ impl<'t, 'n> TaskBuilder<'t, 'n> {
         body.character = character;
         let handle = Handle::new(node, Arc::clone(&body.outcome));
         held.expect(character);
-        let can_begin = held.marks[usize::from(lane)].can_begin;
-        shared.pump_from(held, Launching { call: Call { node, turn: 0, lane, priority, can_begin }, work });
+        let (turn, can_begin) = (Cell::new(0), Cell::new(held.marks[usize::from(lane)].can_begin));
+        shared.pump_from(held, Launching { call: Call { node, turn, lane, priority, can_begin }, work });
         handle
     }
 

@@ -36,30 +36,32 @@ pub(crate) trait Inside {
     fn may_run_again(&self, node: NodeId, lane: u8, error: &(dyn std::error::Error + Send + Sync)) -> bool;
 }
 
+/// The things that are the same for all launches of a thread on one device.
+pub(crate) struct Site<'l> {
+    pub inside: &'l dyn Inside,
+    pub driver: &'l Arc<dyn Driver>,
+    /// The lanes whose streams functions have asked for, a bit each.
+    pub lent: &'l AtomicU64,
+    pub device: u8,
+}
+
 /// The lane of a task that is being launched. The context of the device is current.
 pub struct Lane<'l> {
-    pub(crate) inside: &'l dyn Inside,
-    pub(crate) driver: &'l Arc<dyn Driver>,
+    pub(crate) site: &'l Site<'l>,
     pub(crate) stream: &'l PriorityStream,
     pub(crate) call: &'l Call,
-    pub(crate) device: u8,
-    pub(crate) turn: u32,
-    /// Whether the next copy can begin when it is submitted, if that is known.
-    pub(crate) can_begin: Cell<Option<bool>>,
     /// The copies so far that can be raised.
     pub(crate) copies: &'l mut Vec<CopyHandle>,
-    /// The lanes whose streams functions have asked for, a bit each.
-    pub(crate) lent: &'l AtomicU64,
 }
 
 /// A call of a task's function.
 pub(crate) struct Call {
     pub node: NodeId,
-    pub turn: u32,
+    pub turn: Cell<u32>,
     pub lane: u8,
     pub priority: Priority,
-    /// Whether its first copy can begin when it is submitted, if that is known.
-    pub can_begin: Option<bool>,
+    /// Whether its next copy can begin when it is submitted, if that is known.
+    pub can_begin: Cell<Option<bool>>,
 }
 
 impl Call {
@@ -87,24 +89,24 @@ impl Lane<'_> {
 
     /// The function may submit work that is not seen here.
     fn lend(&self) {
-        if self.lent.fetch_or(self.call.bit(), Ordering::Relaxed) & self.call.bit() == 0 {
+        if self.site.lent.fetch_or(self.call.bit(), Ordering::Relaxed) & self.call.bit() == 0 {
             self.stream.note_kernel();
         }
-        if self.can_begin.get() == Some(true) {
-            self.can_begin.set(None);
+        if self.call.can_begin.get() == Some(true) {
+            self.call.can_begin.set(None);
         }
     }
 
     /// The driver.
     #[must_use]
     pub fn driver(&self) -> &Arc<dyn Driver> {
-        self.driver
+        self.site.driver
     }
 
     /// How often the function has been called before for this task (PX-09).
     #[must_use]
     pub fn turn(&self) -> u32 {
-        self.turn
+        self.call.turn.get()
     }
 
     /// Its number, from 0 up: for tests and traces.
@@ -116,7 +118,7 @@ impl Lane<'_> {
     /// The device, by its number among those of the dispatcher.
     #[must_use]
     pub fn device(&self) -> u8 {
-        self.device
+        self.site.device
     }
 
     /// The task's priority, the inherited one included.
@@ -132,7 +134,7 @@ impl Lane<'_> {
     /// all that it owns.
     pub unsafe fn copy(&mut self, request: &Request) -> hal::Result<()> {
         let mut request = request.or_at(self.call.priority);
-        if let Some(can_begin) = self.can_begin.take() {
+        if let Some(can_begin) = self.call.can_begin.take() {
             request = request.ready(can_begin);
         }
         // SAFETY: passed on to the caller.
@@ -148,21 +150,21 @@ impl Lane<'_> {
     /// # Safety
     /// The kernel accesses only memory that is there until it has completed, as its arguments and its shape say.
     pub unsafe fn launch(&mut self, kernel: &Kernel, shape: &Shape, mut arguments: Arguments) -> hal::Result<()> {
-        self.can_begin.set(Some(false));
+        self.call.can_begin.set(Some(false));
         // SAFETY: passed on to the caller.
-        unsafe { kernel.launch(&**self.driver, (self.device, self.stream.raw()), shape, &mut arguments) }
+        unsafe { kernel.launch(&**self.site.driver, (self.site.device, self.stream.raw()), shape, &mut arguments) }
     }
 
     /// The other task, which must not have been started, waits until this one has completed (PX-19).
     pub fn completes(&mut self, other: &impl Submitted) -> Result<(), Error> {
-        if other.home() != std::ptr::from_ref(self.inside).addr() {
+        if other.home() != std::ptr::from_ref(self.site.inside).addr() {
             return Err(Error::Foreign { task: other.label() });
         }
-        self.inside.completes(self.call.node, other.node())
+        self.site.inside.completes(self.call.node, other.node())
     }
 
     /// All that is submitted to the device later waits for all that has been submitted by now (PX-17).
     pub fn sync_point(&mut self) -> Result<(), Error> {
-        self.inside.sync_point(self.call.node)
+        self.site.inside.sync_point(self.call.node)
     }
 }

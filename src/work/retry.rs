@@ -15,13 +15,13 @@ pub(crate) const ONCE: &str = "a function of the host can be called once only: r
 fn again(mut launch: Launch, most: u32) -> Launch {
     let (mut left, mut turn) = (most, 0);
     Launch::own(move |lane| {
-        lane.turn = turn;
+        lane.call.turn.set(turn);
         match launch.call(lane) {
             Ok(more) => {
                 turn += 1;
                 Ok(more)
             }
-            Err(error) if left > 0 && lane.inside.may_run_again(lane.call.node, lane.call.lane, &*error) => {
+            Err(error) if left > 0 && lane.site.inside.may_run_again(lane.call.node, lane.call.lane, &*error) => {
                 left -= 1;
                 Ok(More::Again)
             }

@@ -1,0 +1,319 @@
+//! Visits: a thread takes the turn, and steps until there is none ([`take_steps`]), or until it has taken its share.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use contexts::CudaContext;
+use copies::copy::{CopyHandle, Lift};
+use graph::Priority;
+use hal::Nanos;
+
+use crate::dispatch::body::bury;
+use crate::dispatch::captures;
+use crate::dispatch::inside;
+use crate::dispatch::kit::{Kit, Launching, Step};
+use crate::dispatch::marks::{Join, Mark};
+use crate::dispatch::rest::is_idle;
+use crate::dispatch::shared::{Held, Shared};
+use crate::dispatch::step::Panic;
+use crate::dispatch::turn::{STEPS_MAX, take_steps};
+use crate::work::fault::Reason;
+use crate::work::function::{Function, More, WorkResult};
+use crate::work::lane::{Call, Lane, Site};
+
+impl Shared {
+    /// Takes the steps that can be taken, unless another thread does.
+    #[inline]
+    pub fn pump<'s>(self: &'s Arc<Shared>, mut held: Held<'s>) {
+        held.collect();
+        if !held.may_have_step() || !held.turn.begin() {
+            return let_go(&mut held);
+        }
+        self.visit(held, &mut || false)
+    }
+
+    /// As [`Shared::pump`], on the thread that has the turn. It keeps that while `goes_on` holds and there are steps.
+    pub fn visit<'s>(self: &'s Arc<Shared>, mut held: Held<'s>, goes_on: &mut dyn FnMut() -> bool) {
+        let _inside = inside::Inside::begin(Arc::as_ptr(self) as usize);
+        let mut visit = Visit::new(self);
+        self.take_steps(&mut held, &mut visit, goes_on);
+        self.leave(&mut held, &mut visit);
+        // The context before is made current again by a driver call: not under the lock.
+        drop(visit);
+    }
+
+    /// Lets go of the lock, behind the turn. Other threads may have left tasks until then, and go on.
+    #[inline(always)] // as `Held::let_go`
+    fn leave<'s>(self: &'s Arc<Shared>, held: &mut Held<'s>, visit: &mut Visit<'s>) {
+        let is_attended = held.turn.is_taken();
+        let_go(held);
+        if !is_attended && self.intake.has_late_news() {
+            self.look_again(held, visit);
+        }
+    }
+
+    #[inline(never)]
+    fn look_again<'s>(self: &'s Arc<Shared>, held: &mut Held<'s>, visit: &mut Visit<'s>) {
+        let mut is_attended = false;
+        while self.intake.has_late_news() && !is_attended {
+            held.take_again();
+            held.look_in();
+            visit.left = (visit.left - 1).max(1);
+            if held.turn.begin() {
+                self.take_steps(held, visit, &mut || false);
+            }
+            // By another thread, or by the one on watch.
+            is_attended = held.turn.is_taken();
+            let_go(held);
+        }
+    }
+
+    /// As [`Shared::pump`], beginning with a launch at hand. No thread has the turn, and there is no other step.
+    #[inline]
+    pub fn pump_from<'s>(self: &'s Arc<Shared>, held: &mut Held<'s>, mut launching: Launching) {
+        held.turn.begin();
+        self.steps_by.note();
+        let mut kit = held.kit.take().unwrap_or_default();
+        let _inside = inside::Inside::begin(Arc::as_ptr(self) as usize);
+        let mut visit = Visit::new(self);
+        // Nothing has changed that a thread waits for.
+        held.pause();
+        self.launch_here(held, &mut launching, &[], &mut kit.copies, &mut visit);
+        held.collect();
+        held.kit = Some(kit);
+        if held.may_have_step() {
+            self.take_steps(held, &mut visit, &mut || false)
+        } else {
+            held.turn.end()
+        }
+        self.leave(held, &mut visit);
+        drop(visit);
+    }
+
+    #[inline(never)]
+    fn take_steps<'s>(
+        self: &'s Arc<Shared>,
+        held: &mut Held<'s>,
+        visit: &mut Visit<'s>,
+        goes_on: &mut dyn FnMut() -> bool,
+    ) {
+        self.steps_by.note();
+        let mut kit = held.kit.take().unwrap_or_default();
+        let mut left = visit.left;
+        take_steps(held, &mut *kit, &mut left, goes_on, |held, kit| {
+            let_go(held);
+            let Kit { launching, other, joins, copies } = kit;
+            if other.is_some() {
+                self.take(held, other, visit);
+            } else if joins.is_empty() {
+                self.launch_here(held, launching, &[], copies, visit);
+            } else {
+                self.launch_behind(held, launching, joins, copies, visit);
+            }
+            held.collect();
+        });
+        held.kit = Some(kit);
+        visit.left = left;
+    }
+
+    /// Takes a step that is no launch, and the lock again to report it.
+    #[inline(never)]
+    fn take<'s>(self: &'s Arc<Shared>, held: &mut Held<'s>, step: &mut Option<Step>, visit: &mut Visit<'s>) {
+        match step.take() {
+            Some(Step::Light(node, function)) => {
+                let outcome = run(function);
+                held.take_again();
+                held.ran(node, outcome);
+            }
+            Some(Step::Lift(copies, to)) => {
+                let lifts = lift(&copies, to);
+                held.take_again();
+                held.statistics.lifts += lifts;
+            }
+            Some(Step::Record { lane, value, event }) => {
+                let recorded =
+                    visit.begin(self, lane).and_then(|()| self.driver.event_record(event, self.lane(lane).raw()));
+                let mark = Mark { value, event, recorded: self.driver.host().now() };
+                held.take_again();
+                held.recorded(lane, mark, recorded);
+            }
+            None => held.take_again(),
+        }
+    }
+
+    /// As [`Shared::launch_here`], where there are joins.
+    #[inline(never)]
+    fn launch_behind<'s>(
+        self: &'s Arc<Shared>,
+        held: &mut Held<'s>,
+        launching: &mut Launching,
+        joins: &[Join],
+        copies: &mut Vec<CopyHandle>,
+        visit: &mut Visit<'s>,
+    ) {
+        self.launch_here(held, launching, joins, copies, visit);
+    }
+
+    /// Makes a launch behind its joins, and takes the lock again to report it.
+    #[inline(always)] // of three callers two have no joins; the one that submits knows most of the launch
+    fn launch_here<'s>(
+        self: &'s Arc<Shared>,
+        held: &mut Held<'s>,
+        launching: &mut Launching,
+        joins: &[Join],
+        copies: &mut Vec<CopyHandle>,
+        visit: &mut Visit<'s>,
+    ) {
+        let lane = launching.call.lane;
+        if let Err(error) = visit.begin(self, lane).and_then(|()| self.join(lane, joins)) {
+            held.take_again();
+            return held.not_joined(launching, joins, error);
+        }
+        let Launching { call, work } = launching;
+        let mut entered = Lane { site: &visit.site, stream: self.lane(call.lane), call, copies };
+        let (mut outcome, mut lost) = (caught(|| work.launch(&mut entered)), None);
+        if outcome.is_err() || self.is_lent(call) {
+            (outcome, lost) = self.look_after(call, outcome);
+        }
+        if joins.is_empty() {
+            held.take_again();
+        } else {
+            self.take_again_behind(held, joins);
+        }
+        held.launched(launching, copies, outcome);
+        if let Some(error) = lost {
+            let fault = held.fault(launching.call.node, Reason::Device(*error));
+            held.lose(fault);
+        }
+    }
+
+    /// Looks after a lane whose function has failed, or may have done anything with its stream. Returns the outcome of
+    /// the launch, and the error of a device that is lost.
+    #[inline(never)]
+    fn look_after(&self, call: &Call, mut outcome: WorkResult<More>) -> (WorkResult<More>, Option<Box<hal::Error>>) {
+        let (driver, stream) = (&*self.driver, self.lane(call.lane).raw());
+        if self.is_lent(call) {
+            match captures::end(driver, stream) {
+                Ok(false) => {}
+                Ok(true) => {
+                    self.enter().statistics.captures_ended += 1;
+                    outcome = Err(captures::LEFT_OPEN.into());
+                }
+                Err(error) => return (Err(captures::LEFT_OPEN.into()), Some(Box::new(error))),
+            }
+        }
+        if outcome.is_ok() {
+            return (outcome, None);
+        }
+        // A launch that failed may have left the device dead. Its streams say so.
+        let lost = hal::beside_captures(driver, || is_idle(driver, stream)).err();
+        (outcome, lost.map(Box::new))
+    }
+
+    /// Takes the lock again, behind these joins.
+    #[inline(never)]
+    fn take_again_behind(&self, held: &mut Held<'_>, joins: &[Join]) {
+        // To read the clock costs as much as the rest of this.
+        let has_recorded = joins.iter().any(|join| join.record.is_some());
+        let at = if has_recorded { self.driver.host().now() } else { Nanos::ZERO };
+        held.take_again();
+        held.joined(joins, at);
+    }
+
+    #[inline]
+    fn join(&self, lane: u8, joins: &[Join]) -> hal::Result<()> {
+        if joins.is_empty() { Ok(()) } else { self.join_all(lane, joins) }
+    }
+
+    #[inline(never)]
+    fn join_all(&self, lane: u8, joins: &[Join]) -> hal::Result<()> {
+        let stream = self.lane(lane).raw();
+        joins.iter().try_for_each(|join| {
+            if join.record.is_some() {
+                self.driver.event_record(join.event, self.lane(join.lane).raw())?;
+            }
+            self.driver.stream_wait_event(stream, join.event)
+        })
+    }
+}
+
+/// The context of a device is current: from the first step that needs it until one needs another, or this is dropped.
+struct Visit<'s> {
+    /// The first of the lanes of the device whose context is current, and how many there are, if one is.
+    lanes: (u8, u8),
+    site: Site<'s>,
+    /// The steps that the thread may still take.
+    left: u32,
+    /// Another one was current before.
+    entered: Option<contexts::Entered<'s>>,
+}
+
+impl<'s> Visit<'s> {
+    fn new(shared: &'s Shared) -> Visit<'s> {
+        let site = Site { inside: shared, driver: &shared.driver, lent: &shared.lent, device: 0 };
+        Visit { lanes: (0, 0), site, left: STEPS_MAX, entered: None }
+    }
+
+    #[inline(always)] // as `launch_here`
+    fn begin(&mut self, shared: &'s Shared, lane: u8) -> hal::Result<()> {
+        if lane.wrapping_sub(self.lanes.0) < self.lanes.1 { Ok(()) } else { self.change(shared, lane) }
+    }
+
+    #[inline(never)]
+    fn change(&mut self, shared: &'s Shared, lane: u8) -> hal::Result<()> {
+        let (device, count) = (shared.device_of(lane), shared.of_a_device);
+        (self.lanes, self.site.device) = ((device * count, count), device);
+        let context = shared.layers[usize::from(device)].cuda_context();
+        if self.entered.is_none() && context.is_entered() { Ok(()) } else { self.enter(context) }
+    }
+
+    #[inline(never)]
+    fn enter(&mut self, context: &'s CudaContext) -> hal::Result<()> {
+        // The one before is current again first, for the next guard to bring back.
+        self.entered = None;
+        let entered = context.enter();
+        if entered.is_err() {
+            self.lanes = (0, 0);
+        }
+        self.entered = Some(entered?);
+        Ok(())
+    }
+}
+
+/// Lets go of the lock, and buries the nodes that have ended.
+#[inline(always)] // as `Held::let_go`
+fn let_go(held: &mut Held<'_>) {
+    if held.dead.is_empty() { held.let_go() } else { let_go_and_bury(held) }
+}
+
+#[inline(never)]
+fn let_go_and_bury(held: &mut Held<'_>) {
+    let dead = std::mem::take(&mut held.dead);
+    held.let_go();
+    bury(dead);
+}
+
+/// Raises submitted copies for a task that waits for them. Returns how many there was a use for.
+fn lift(copies: &[CopyHandle], to: Priority) -> u64 {
+    copies.iter().filter(|copy| !matches!(copy.lift(to), Ok(Lift::Unchanged) | Err(_))).count() as u64
+}
+
+/// Runs a function of the host.
+pub(crate) fn run(function: Function) -> WorkResult<()> {
+    caught(function)
+}
+
+#[inline]
+fn caught<T>(function: impl FnOnce() -> WorkResult<T>) -> WorkResult<T> {
+    catch_unwind(AssertUnwindSafe(function)).unwrap_or_else(|thrown| Err(panicked(thrown)))
+}
+
+#[cold]
+fn panicked(thrown: Box<dyn Any + Send>) -> Box<Panic> {
+    let text = thrown.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    let text = text.or_else(|| thrown.downcast_ref::<String>().cloned()).unwrap_or_else(|| "no message".to_owned());
+    // Dropping the payload of a panic could panic again.
+    std::mem::forget(thrown);
+    Box::new(Panic(text))
+}
