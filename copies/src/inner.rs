@@ -17,7 +17,7 @@ use crate::findings::Findings;
 use crate::guard::{Blocking, Guard};
 use crate::kernel::{CopyKernel, Yield};
 use crate::pool::Pool;
-use crate::records::{Counters, Records, Standing, Tickets, Trace};
+use crate::records::{Counters, Lull, Records, Standing, Tickets, Trace};
 use crate::service::batches::Batches;
 use crate::staging::Staging;
 use crate::watch::watch;
@@ -311,7 +311,8 @@ fn stand_down_in_one_queue(records: &Records, queues: [usize; 2]) {
 fn records(driver: &Arc<dyn Driver>, options: &Options, banks: [&Arc<Bank>; Direction::COUNT]) -> Result<Records> {
     let tickets = Tickets::new(Words::new(driver, Tickets::WORDS)?);
     let standing = Standing::new(banks.map(Arc::clone));
-    let records = Records::new(tickets, standing, Counters::new(options.priorities), Trace::new(options.trace));
+    let (counters, trace) = (Counters::new(options.priorities), Trace::new(options.trace));
+    let records = Records::new(tickets, standing, counters, trace, Lull::new(options.lull));
     if options.counters_from > 0 {
         records.tickets.skip_to(options.counters_from.into());
     }

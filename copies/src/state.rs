@@ -79,10 +79,12 @@ impl StreamState {
     }
 
     /// The lowest and the highest priority among a copy of `priority` in this stream and all other streams' copies on
-    /// that engine.
+    /// that engine. The most urgent copy has no less urgent ones beside it in a lull.
     pub(crate) fn bounds_with(&self, direction: Direction, priority: Priority) -> (Priority, Priority) {
         let own = word(&self.announced, direction).load(Ordering::Relaxed) >> half(direction);
-        self.inner.engine(direction).census.bounds_with(priority, own as u32)
+        let (lowest, highest) = self.inner.engine(direction).census.bounds_with(priority, own as u32);
+        let is_lull = || self.inner.records.lull.lets_pass(direction);
+        (if lowest < priority && priority == highest && is_lull() { priority } else { lowest }, highest)
     }
 
     /// Announces the priority of a request. From now on, and while the stream is open, other streams on that engine

@@ -4,7 +4,8 @@
 //! whose answer it needs first; `submit/` finds the answer and decides again. It asks as late as possible, because a
 //! question to the driver costs a quarter of the copy on a thread that has slept for a while.
 //!
-//! The first row that fits a copy decides:
+//! In a lull, while no bulk is under way on its engine, the most urgent copy meets none that is less urgent
+//! (`records/lull.rs`). The first row that fits a copy decides:
 //!
 //! | a copy | goes |
 //! |---|---|

@@ -10,6 +10,7 @@ mod crowd;
 mod flight;
 mod hold;
 mod lifts;
+mod lull;
 mod standing;
 mod statistics;
 mod ticket;
@@ -35,6 +36,7 @@ pub(crate) use crowd::Crowd;
 pub(crate) use flight::{Flight, Raise};
 pub(crate) use hold::{Hold, Pass};
 pub use lifts::Lift;
+pub(crate) use lull::Lull;
 pub(crate) use standing::Standing;
 pub use standing::is_any_copy_lost;
 pub use statistics::{ClassSnapshot, Latency, Statistics};
@@ -49,6 +51,7 @@ pub(crate) struct Records {
     pub(crate) counters: Counters,
     pub(crate) trace: Trace,
     pub(crate) calm: Calm,
+    pub(crate) lull: Lull,
     pub(crate) crowd: Crowd,
     /// Copies on their way to the watcher; `None` while there is no watcher.
     flights: Mutex<Option<Vec<Flight>>>,
@@ -58,10 +61,10 @@ pub(crate) struct Records {
 }
 
 impl Records {
-    pub(crate) fn new(tickets: Tickets, standing: Standing, counters: Counters, trace: Trace) -> Records {
+    pub(crate) fn new(tickets: Tickets, standing: Standing, counters: Counters, trace: Trace, lull: Lull) -> Records {
         let (flights, bursts, bell) = (Mutex::default(), Mutex::default(), Bell::default());
         let (calm, crowd) = (Calm::default(), Crowd::new(kernel_queues()));
-        Records { tickets, standing, counters, trace, calm, crowd, flights, bursts, bell }
+        Records { tickets, standing, counters, trace, calm, lull, crowd, flights, bursts, bell }
     }
 
     /// The watcher has started: copies may be handed over.

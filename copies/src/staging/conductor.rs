@@ -270,8 +270,11 @@ impl<'a> Conductor<'a> {
 
     /// Waits while a more urgent copy is pending, as long as a copy kernel would.
     fn let_urgent_copies_pass(&mut self) {
-        let Order { priority, .. } = self.order;
+        let Order { priority, direction, yields, .. } = self.order;
         let bank = self.means.bank;
+        if yields {
+            self.means.records.lull.end(direction);
+        }
         if priority >= self.means.highest || bank.gate_word(priority) == 0 {
             return;
         }

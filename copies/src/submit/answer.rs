@@ -56,12 +56,19 @@ impl Placed<'_> {
         }
     }
 
-    /// Finds the company of the copy. From then on other streams count on the copy, if its engine is known.
+    /// Finds the company of the copy. From then on other streams count on the copy, if its engine is known. If it has
+    /// to give way to others, their lull is over.
     fn meet(&mut self) {
         if self.known.placement.is_none() && !self.asked.is_settled(self.known_direction()) {
             self.place();
         }
-        self.known.company = Some(self.asked.company(self.known_direction()));
+        let (direction, inner) = (self.known_direction(), self.asked.inner());
+        let company = self.asked.company(direction);
+        if self.asked.priority < company.1 {
+            let engines = inner.managed().filter(|engine| direction.is_none_or(|direction| direction == *engine));
+            engines.for_each(|engine| inner.records.lull.end(engine));
+        }
+        self.known.company = Some(company);
     }
 
     /// Asks for the places of the bytes, of a batch for those of the first copy. Announces the copy on its engine.
@@ -97,8 +104,10 @@ impl Placed<'_> {
     fn is_calm(&self) -> bool {
         let (inner, stream) = (self.asked.inner(), self.asked.stream.stream);
         let Some(direction) = self.known_direction().filter(|_| !stream.is_legacy()) else { return false };
-        let lasts = || inner.records.calm.lasts(direction, inner.driver.host().now());
-        !inner.engine(direction).bank.is_raised() && lasts() >= inner.options.calm.after
+        let records = &inner.records;
+        let lasts = || records.calm.lasts(direction, inner.driver.host().now());
+        let is_urgent = inner.engine(direction).bank.is_raised() || records.lull.has_passed(direction.index());
+        !is_urgent && lasts() >= inner.options.calm.after
     }
 
     /// Whether both sides lie within their allocations. A batch that leaves them has no placement ([`combine`]).

@@ -8,8 +8,12 @@ use hal::Nanos;
 use semaphores::{Bank, Layout};
 use terms::{Direction, Priority};
 
-use crate::records::{Flight, Records, Standing};
+use crate::records::{Flight, Lull, Records, Standing};
 use options::Options;
+
+/// The time without bulk after which urgent copies hold none off. Bulk that the driver makes has no flight, and much of
+/// it takes about so long.
+const LULL_AFTER: Nanos = Nanos::from_ms(1);
 
 /// An engine, and the copies on their way there.
 pub(super) struct EngineWatch {
@@ -18,6 +22,8 @@ pub(super) struct EngineWatch {
     pub(super) bank: Arc<Bank>,
     pub(super) flights: Vec<Flight>,
     pub(super) completed: u64,
+    /// The number of ends of lulls, and the time at which bulk was last seen under way; `None` in a lull.
+    bulk: (u64, Option<Nanos>),
     watchdog: Watchdog,
     /// The watchdog for words at which no copy waits: it opens them quietly, and only after a long time. The copies
     /// that raised them will never complete.
@@ -38,6 +44,7 @@ impl EngineWatch {
             bank: Arc::clone(bank),
             flights: Vec::new(),
             completed: 0,
+            bulk: (0, None),
             watchdog: Watchdog::new(options.patience, now),
             stale: Watchdog::new(patience_with_the_stale(options.patience), now),
             shares: waiting.map(|level| (level, Share::new(options.share, now), false)).collect(),
@@ -61,13 +68,43 @@ impl EngineWatch {
     pub(super) fn deadline(&self, in_bursts: [Nanos; Direction::COUNT], rescues: bool) -> Nanos {
         let expected = self.expected(in_bursts);
         let doubts = self.flights.iter().map(|flight| flight.doubt_at(expected, self.grace));
-        let doubt = doubts.fold(Nanos::MAX, Nanos::min);
+        let doubt = doubts.fold(self.lull_at(), Nanos::min);
         if !self.bank.is_raised() && !self.shares.iter().any(|(_, _, exempt)| *exempt) {
             return doubt;
         }
         let shares = self.shares.iter().map(|(_, share, _)| share.deadline());
         let rescue = if rescues { self.watchdog.deadline(expected) } else { Nanos::MAX };
         shares.fold(rescue.min(doubt), Nanos::min)
+    }
+
+    /// Whether a copy is on its way here that gives way to urgent ones.
+    fn has_bulk(&self) -> bool {
+        self.flights.iter().any(|flight| flight.waits_at.is_some())
+    }
+
+    /// Lets a lull begin if no bulk has come or been on its way for a while.
+    pub(super) fn keep_lull(&mut self, lull: &Lull, now: Nanos) {
+        if !lull.is_wanted() {
+            return;
+        }
+        if self.has_bulk() && self.bulk.1.is_none() {
+            // Its submission took longer than the wait for a lull.
+            lull.end(Direction::ALL[self.index]);
+        }
+        let ends = lull.ends(self.index);
+        self.bulk = match self.bulk {
+            (seen, _) if ends != seen || self.has_bulk() => (ends, Some(now)),
+            (_, Some(at)) if now.since(at) >= LULL_AFTER => {
+                lull.begin(self.index, ends);
+                (ends, None)
+            }
+            same => same,
+        };
+    }
+
+    /// The time at which a lull may begin.
+    fn lull_at(&self) -> Nanos {
+        self.bulk.1.filter(|_| !self.has_bulk()).map_or(Nanos::MAX, |at| at + LULL_AFTER)
     }
 
     /// Ends the copies that have completed.

@@ -119,6 +119,7 @@ impl<'a> Watcher<'a> {
                 || self.flights().any(|flight| flight.has_news(tickets))
                 || self.holds.iter().flatten().any(|hold| hold.has_news(tickets))
                 || (!raised && self.is_raised())
+                || self.engines.iter().any(|engine| self.records.lull.has_passed(engine.index))
         };
         let is_watching = !self.bursts.is_empty() || self.flights().next().is_some();
         let nap = if is_watching { self.nap } else { sleep::NAP_IDLE };
@@ -137,6 +138,8 @@ impl<'a> Watcher<'a> {
             self.records.calm.end(engine.index, now);
             self.urgent_at = now;
         }
+        let passed = |engine: &&EngineWatch| self.records.lull.take_passed(engine.index);
+        self.engines.iter().filter(passed).for_each(|engine| self.records.calm.end(engine.index, now));
         self.note_readiness(now);
         self.note_completions(now);
         let in_bursts = self.expected_in_bursts();
@@ -146,6 +149,7 @@ impl<'a> Watcher<'a> {
             log::warn!("copies have priorities again, after the pause that an earlier message explains");
         }
         for engine in 0..self.engines.len() {
+            self.engines[engine].keep_lull(&self.records.lull, now);
             self.engines[engine].keep_share(now);
             if self.rescues {
                 self.rescue(engine, now);

@@ -235,6 +235,8 @@ pub struct Options {
     pub guard: GuardOptions,
     /// The bulk that need not go by kernel, because no copy seems to be in a hurry.
     pub calm: CalmOptions,
+    /// Whether urgent copies go natively while no bulk is under way. Bulk that comes meanwhile begins beside them.
+    pub lull: bool,
     /// Whether large pageable copies go through pinned slots that several threads fill or empty. Off: the driver copies
     /// them with one thread.
     pub staging: bool,
@@ -331,6 +333,7 @@ impl Default for Options {
             guard_bytes_min: None,
             guard: GuardOptions::default(),
             calm: CalmOptions::default(),
+            lull: false,
             watchdog: true,
             in_stream_brackets: false,
             counters_from: 0,

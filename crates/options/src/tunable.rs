@@ -286,6 +286,7 @@ pub const TUNABLES: &[Tunable] = &[
         Kind::SizeOrOff(|o| &mut o.calm.bytes_max),
         "the largest bulk copy that goes natively then, and that an urgent one may wait for; off: none does",
     ),
+    option("lull", Kind::Switch(|o| &mut o.lull), "whether urgent copies go natively while no bulk is under way"),
     option(
         "bulk_share",
         Kind::Fraction(|o| &mut o.share.share),

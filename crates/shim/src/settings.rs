@@ -51,6 +51,8 @@ impl Default for Settings {
             guard_bytes_min: Some(KERNEL_BYTES_MIN),
             // The first urgent copies after a calm second wait for one such copy each.
             calm: CalmOptions { bytes_max: Some(CALM_BYTES_MAX), ..CalmOptions::default() },
+            // A program without bulk pays nothing for its urgent copies, and one with bulk only beside it.
+            lull: true,
             // Bulk keeps more of its bandwidth, and an urgent copy waits 1 or 2 us longer for bytes in flight.
             kernel_h2d: Workers { blocks: 4, warps: 16 },
             kernel_d2h: Workers { blocks: 2, warps: 9 },

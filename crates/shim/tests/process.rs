@@ -112,7 +112,10 @@ fn sizes_rule(table: &Table, application: &Application) {
     assert!(application.copy(BULK_BYTES, application.bulk, false), "no other stream copies");
     application.copy(SMALL_BYTES, application.small, false);
     application.fill(2);
+    let before = totals(table);
+    assert_eq!(before.urgent_copies, 0, "no bulk is under way: {before:?}");
     assert!(!application.copy(BULK_BYTES, application.bulk, false), "bulk goes by kernel beside small copies");
+    application.copy(SMALL_BYTES, application.small, false);
     application.arrived(2);
     let after = totals(table);
     assert_eq!((after.kernel_copies, after.urgent_copies, after.stood_down), (1, 1, 0), "{after:?}");

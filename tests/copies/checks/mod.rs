@@ -15,6 +15,7 @@ mod heaps;
 mod inversion;
 mod lift;
 mod lifted;
+mod lull;
 mod order;
 mod passing;
 mod peers;
@@ -70,6 +71,7 @@ const PLAIN: &[Case] = cases! { false,
     guard: bytes batches ends_as_natively ends_behind_several ends_both_ways blocking freeing left_alone
         a_carrier_for_each default_streams ends_with_every_queue_behind_it closes_with_every_queue_behind_it
         ends_when_the_queues_are_free;
+    lull: ends_with_bulk is_an_option;
     heaps: blocks_keep_their_bytes spaces no_call_after_warm_up growth_after_warm_up retired_blocks_stay
         realloc_never_moves memory_goes_back many_threads;
     passing: pageable capture beside_a_capture reasons;
@@ -88,6 +90,7 @@ const MODEL_ONLY: &[Case] = cases! { true,
         readiness_of_streams_is_independent up_where_readiness_is_stated down_where_unreadiness_is_stated;
     requests: tickets_serve_several;
     calm: is_a_short_wait;
+    lull: is_no_calm;
     guard: behind_a_copy_that_is_made;
     sizes: directed random;
     service: bulk_yields urgent_overtakes;
