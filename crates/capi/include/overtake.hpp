@@ -163,6 +163,47 @@ inline void memcpy_batch_async(const std::vector<copy> &copies, stream_handle st
     check(overtake_memcpy_batch_async(targets.data(), sources.data(), sizes.data(), copies.size(), stream, priority));
 }
 
+/* Many small copies and sets in one launch, as overtake_copy_queue_open tells. Destroy the object before its stream;
+ * that flushes it too, but tells of no failure: close() does. */
+class [[nodiscard]] copy_queue {
+public:
+    copy_queue(stream_handle stream, int priority, std::size_t reserve)
+    {
+        check(overtake_copy_queue_open(stream, priority, reserve, &queue_));
+    }
+    ~copy_queue() { release(); }
+
+    copy_queue(copy_queue &&other) noexcept : queue_(std::exchange(other.queue_, nullptr)) {}
+    copy_queue &operator=(copy_queue &&other) noexcept
+    {
+        if (this != &other) {
+            release();
+            queue_ = std::exchange(other.queue_, nullptr);
+        }
+        return *this;
+    }
+
+    void copy(void *target, const void *source, std::size_t bytes, direction way = direction::by_addresses)
+    {
+        check(overtake_copy_queue_copy(queue_, target, source, bytes, static_cast<int>(way)));
+    }
+    void set(void *target, std::uint32_t value, std::size_t bytes)
+    {
+        check(overtake_copy_queue_set(queue_, target, value, bytes));
+    }
+    void flush() { check(overtake_copy_queue_flush(queue_)); }
+    void close() { check(overtake_copy_queue_close(std::exchange(queue_, nullptr))); }
+
+private:
+    void release() noexcept
+    {
+        if (queue_ != nullptr)
+            (void)overtake_copy_queue_close(std::exchange(queue_, nullptr));
+    }
+
+    overtake_copy_queue *queue_ = nullptr;
+};
+
 inline overtake_statistics statistics()
 {
     overtake_statistics statistics{};

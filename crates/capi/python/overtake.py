@@ -30,6 +30,7 @@ import warnings
 from contextlib import ContextDecorator
 
 __all__ = [
+    "CopyQueue",
     "Array",
     "Arrays",
     "Dispatcher",
@@ -155,6 +156,11 @@ def _declared(library):
         "overtake_push_priority": (number, [number]),
         "overtake_pop_priority": (number, []),
         "overtake_memcpy_async": (number, [pointer, pointer, size, number, pointer, number]),
+        "overtake_copy_queue_open": (number, [pointer, number, size, ctypes.POINTER(pointer)]),
+        "overtake_copy_queue_copy": (number, [pointer, pointer, pointer, size, number]),
+        "overtake_copy_queue_set": (number, [pointer, pointer, ctypes.c_uint32, size]),
+        "overtake_copy_queue_flush": (number, [pointer]),
+        "overtake_copy_queue_close": (number, [pointer]),
         "overtake_set_log_callback": (number, [_LOG_CALLBACK, pointer]),
         "overtake_set_rules": (number, [text]),
         "overtake_read_statistics": (number, [ctypes.POINTER(_Statistics)]),
@@ -311,6 +317,45 @@ def memcpy_async(target, source, size, stream=None, level=BY_RULES, kind=BY_ADDR
     and copies nothing."""
     library = _need(strict=True)
     _check(library, library.overtake_memcpy_async(target, source, size, kind, stream_handle(stream), level))
+
+
+class CopyQueue:
+    """Many small copies and sets in one launch; `reserve` is the number of copies of 4 KiB that one has room for. They
+    have no order among them, and all later work of the stream comes after them.
+
+        with overtake.CopyQueue(stream, 1, 1000) as queue:
+            queue.copy(target, source, 4096)
+
+    Without the library it raises `Unavailable`."""
+
+    def __init__(self, stream, level, reserve):
+        self._library = _need(strict=True)
+        self._queue = ctypes.c_void_p()
+        opened = ctypes.byref(self._queue)
+        _check(self._library, self._library.overtake_copy_queue_open(stream_handle(stream), level, reserve, opened))
+
+    def copy(self, target, source, size, kind=BY_ADDRESSES):
+        """Queues a copy between two addresses. The memory stays valid until the stream has passed the flush."""
+        _check(self._library, self._library.overtake_copy_queue_copy(self._queue, target, source, size, kind))
+
+    def set(self, target, value, size):
+        """Queues a set: bytes of the device become the 4 bytes of `value`, repeated."""
+        _check(self._library, self._library.overtake_copy_queue_set(self._queue, target, value, size))
+
+    def flush(self):
+        """Launches all that was queued since the last flush."""
+        _check(self._library, self._library.overtake_copy_queue_flush(self._queue))
+
+    def close(self):
+        """Flushes the queue and frees it: before its stream is destroyed. Later calls are refused, this one too."""
+        queue, self._queue = self._queue, ctypes.c_void_p()
+        _check(self._library, self._library.overtake_copy_queue_close(queue))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *raised):
+        self.close()
 
 
 def set_log_callback(function, strict=False):

@@ -79,6 +79,34 @@ void copies(CUstream stream)
     REQUIRE(overtake::report().find("\"deployment\":\"c\"") != std::string::npos);
 }
 
+void queues(CUstream stream)
+{
+    const std::size_t bytes = 4096;
+    unsigned char *in = pinned_bytes(bytes, 1), *out = pinned_bytes(bytes, 2);
+    auto device = static_cast<char *>(on_device(2 * bytes));
+    {
+        overtake::copy_queue first(stream, 1, 8);
+        overtake::copy_queue moved(std::move(first));
+        moved.copy(device, in, bytes, overtake::direction::host_to_device);
+        moved.set(device + bytes, 0x01010101, bytes);
+        moved.flush();
+        moved.copy(out, device, bytes);
+    } // which flushes
+    OK(cuStreamSynchronize(stream));
+    REQUIRE(std::memcmp(in, out, bytes) == 0);
+    overtake::copy_queue second(stream, 7, 8);
+    second.copy(out, device + bytes, bytes);
+    second.close();
+    OK(cuStreamSynchronize(stream));
+    REQUIRE(out[0] == 1 && std::memcmp(out, out + 1, bytes - 1) == 0);
+    try {
+        second.flush();
+        REQUIRE(false);
+    } catch (const overtake::error &error) {
+        REQUIRE(error.code() == OVERTAKE_ERROR_INVALID_HANDLE);
+    }
+}
+
 } // namespace
 
 int main()
@@ -92,6 +120,7 @@ int main()
     refusals();
     adopted_streams(first, second);
     copies(first);
+    queues(first);
     overtake::set_rules("");
     overtake::close();
     std::puts("ok");

@@ -52,6 +52,7 @@ class WithoutLibrary(unittest.TestCase):
         for call in (overtake.statistics, overtake.open, overtake.priorities):
             self.assertRaises(overtake.Unavailable, call, strict=True)
         self.assertRaises(overtake.Unavailable, overtake.memcpy_async, 0, 0, 0)
+        self.assertRaises(overtake.Unavailable, overtake.CopyQueue, 0, 1, 8)
 
     def test_handles_of_streams(self):
         expected = [(None, 0), (7, 7), (FakeTorchStream(), 0x1000), (FakeCupyStream(), 0x2000)]
@@ -150,6 +151,29 @@ class WithLibrary(unittest.TestCase):
         self.assertGreaterEqual(sum(sums[name] for name in sums if name.endswith("_bytes")), 2 * size)
         self.assertEqual(overtake.report()["deployment"], "c")
         overtake.set_stream_priority(stream, 0)
+        overtake.close()
+
+    def test_copy_queues(self):
+        device, size, count = Device(), 4096, 20
+        source, target = (device.made("cuMemHostAlloc", ctypes.c_size_t(count * size), 0) for _ in range(2))
+        middle = device.made("cuMemAlloc_v2", ctypes.c_size_t(count * size))
+        stream = device.made("cuStreamCreate", 1)
+        ctypes.memmove(source, bytes(range(1, 241)) * (count * size // 240), count * size // 240 * 240)
+        with overtake.CopyQueue(stream, 1, count) as queue:
+            for at in range(0, count * size, size):
+                queue.copy(middle + at, source + at, size, overtake.HOST_TO_DEVICE)
+            queue.flush()
+            queue.set(middle, 0x02020202, size)
+            queue.flush()
+            for at in range(0, count * size, size):
+                queue.copy(target + at, middle + at, size)
+        device.must("cuStreamSynchronize", ctypes.c_void_p(stream))
+        self.assertEqual(ctypes.string_at(target, size), b"\x02" * size)
+        rest = (count - 1) * size
+        self.assertEqual(ctypes.string_at(target + size, rest), ctypes.string_at(source + size, rest))
+        with self.assertRaises(overtake.Error) as raised:
+            queue.flush()
+        self.assertEqual(raised.exception.name, "OVERTAKE_ERROR_INVALID_HANDLE")
         overtake.close()
 
 
