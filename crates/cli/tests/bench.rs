@@ -381,6 +381,25 @@ fn graphs_make_the_right_bytes() {
 }
 
 #[test]
+fn programs_in_parts_are_faster_on_two_devices_than_on_one() {
+    let (folder, devices) = (Folder::new("graph-devices"), [("OVERTAKE_SOFT_DEVICES", "2")]);
+    let part = ["bench", "graph", "--parts", "devices", "--bytes", "1M", "--seconds", "0.1", "--rounds", "1"];
+    let arguments = [&["--backend", "soft", "--quiet"], &part[..], &["--json", "-"]].concat();
+    let (out, _) = succeed(&folder, &arguments, &devices);
+    let run: Value = serde_json::from_str(&out).unwrap();
+    let of = |method: &str, program: &str| {
+        let is_it = |row: &&Value| row["method"] == method && row["setting"].as_str().unwrap().starts_with(program);
+        rows(&run).iter().find(is_it).unwrap().clone()
+    };
+    for program in ["VEC", "BS"] {
+        let by_turns = number(&of("round-robin", program)["ratio"], "median");
+        assert!(by_turns < 0.7, "{program}: {run}");
+    }
+    assert!(of("single-gpu", "ML")["setting"].as_str().unwrap().ends_with("0 B by link"), "{run}");
+    assert!(!of("round-robin", "ML")["setting"].as_str().unwrap().ends_with(" 0 B by link"), "{run}");
+}
+
+#[test]
 fn an_urgent_computation_overtakes_the_bulk_of_its_graph() {
     let arguments = ["graph", "--parts", "urgent", "--bulk-bytes", "64M", "--seconds", "0.2", "--rounds", "1"];
     let run = bench("graph-urgent", &arguments);

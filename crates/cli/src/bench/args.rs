@@ -263,6 +263,8 @@ pub struct TasksArguments {
 pub enum GraphPart {
     /// Six programs on one device.
     Programs,
+    /// Programs on several devices, by each selection. Only if it is named.
+    Devices,
     /// An urgent computation while bulk is transferred.
     Urgent,
 }
@@ -272,9 +274,12 @@ pub enum GraphPart {
 pub struct GraphArguments {
     #[command(flatten)]
     pub common: InRounds,
-    /// The parts to measure; all if none is given.
+    /// The parts to measure; all on one device if none is given.
     #[arg(long, value_enum, value_delimiter = ',', value_name = "A,B")]
     pub parts: Vec<GraphPart>,
+    /// The devices of the part `devices`, the first ones.
+    #[arg(long, default_value_t = 2, value_parser = clap::value_parser!(u8).range(2..=8), value_name = "COUNT")]
+    pub devices: u8,
     /// Size of the vectors and pictures of the programs.
     #[arg(long, value_parser = size, default_value = "16M", value_name = "SIZE")]
     pub bytes: u64,

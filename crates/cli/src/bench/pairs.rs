@@ -53,6 +53,14 @@ struct Entry {
     gbps: Spread,
 }
 
+/// The bandwidths of all pairs as lines of a table.
+pub fn csv(driver: &Arc<dyn Driver>, bytes: u64, rounds: u32) -> Result<String> {
+    let devices = Devices::open(driver)?;
+    let mut pairs = devices.pairs(driver, bytes)?;
+    (0..rounds).try_for_each(|_| pairs.iter_mut().try_for_each(|pair| pair.measure(bytes)))?;
+    Ok(lines(&pairs.into_iter().filter_map(Pair::entry).collect::<Vec<_>>()))
+}
+
 /// Runs the command.
 pub fn run(arguments: &Arguments, bandwidth: &BandwidthArguments) -> Result<()> {
     let opened = open::open(arguments, open::Payload::TimingOnly)?;
@@ -69,15 +77,14 @@ pub fn run(arguments: &Arguments, bandwidth: &BandwidthArguments) -> Result<()> 
     }
     drop(progress);
     let header = header::header(&opened, Device(0))?;
-    let entry = |pair: Pair| Some(Entry { from: pair.from, to: pair.to, gbps: Spread::of(pair.gbps)? });
-    let matrix = Matrix { header, bytes, pairs: pairs.into_iter().filter_map(entry).collect() };
+    let matrix = Matrix { header, bytes, pairs: pairs.into_iter().filter_map(Pair::entry).collect() };
     drop(devices);
     show(bandwidth, &matrix)
 }
 
 fn show(bandwidth: &BandwidthArguments, matrix: &Matrix) -> Result<()> {
     if let Some(path) = &bandwidth.csv {
-        output::write_file(path, &matrix.csv())?;
+        output::write_file(path, &lines(&matrix.pairs))?;
     }
     if write_json(bandwidth.common.output.json.as_ref(), matrix)? {
         return Ok(());
@@ -110,14 +117,15 @@ impl Matrix {
         }
         table
     }
+}
 
-    fn csv(&self) -> String {
-        let mut text = "From,To,Bandwidth\n".to_owned();
-        for Entry { from, to, gbps } in &self.pairs {
-            writeln!(text, "{from},{to},{:.3}", gbps.median).expect("writing to a String");
-        }
-        text
+/// Entries as lines of a table.
+fn lines(pairs: &[Entry]) -> String {
+    let mut text = "From,To,Bandwidth\n".to_owned();
+    for Entry { from, to, gbps } in pairs {
+        writeln!(text, "{from},{to},{:.3}", gbps.median).expect("writing to a String");
     }
+    text
 }
 
 /// The primary contexts of all devices.
@@ -163,6 +171,10 @@ impl Devices {
 }
 
 impl Pair {
+    fn entry(self) -> Option<Entry> {
+        Some(Entry { from: self.from, to: self.to, gbps: Spread::of(self.gbps)? })
+    }
+
     /// Measures the pair once more, behind one request that is not measured.
     fn measure(&mut self, bytes: u64) -> DriverResult<()> {
         let (rig, driver) = (self.ground.rig(), self.ground.driver());
@@ -193,7 +205,7 @@ mod tests {
 
     #[test]
     fn lines_have_both_ends_and_the_rate() {
-        assert_eq!(matrix().csv(), "From,To,Bandwidth\n-1,0,55.200\n0,-1,55.000\n0,1,370.500\n");
+        assert_eq!(lines(&matrix().pairs), "From,To,Bandwidth\n-1,0,55.200\n0,-1,55.000\n0,1,370.500\n");
     }
 
     #[test]

@@ -5,19 +5,20 @@ use std::sync::Arc;
 use graph::Mode;
 use graph::plan::Program;
 use hal::Result;
-use overtake::data::{Array, ArrayOptions, Arrays, KernelArgument, discard, read, read_write, write};
+use overtake::data::{Array, ArrayOptions, Arrays, DataStatistics, KernelArgument, discard, read, read_write, write};
+use overtake::dispatch::Dispatcher;
 use overtake::task::{Error, More};
 use workloads::Kernels;
 
 use super::super::piece::driver_error;
-use super::super::yard::Yard;
 use super::content::{self, Step};
 use super::memory::launch;
 
 /// A program with its arrays.
 pub struct Automatic<'p> {
     program: &'p Program,
-    kernels: Kernels,
+    /// Those of each device.
+    kernels: Arc<[Kernels]>,
     /// Dropped before their heaps.
     all: Vec<Array<u32>>,
     arrays: Arrays,
@@ -26,13 +27,17 @@ pub struct Automatic<'p> {
 
 impl<'p> Automatic<'p> {
     /// Arrays for a program. They have no contents.
-    pub fn new(yard: &Yard, program: &'p Program, kernels: Kernels) -> Result<Automatic<'p>> {
-        let dispatcher = yard.dispatcher.as_ref().expect("opened with the dispatcher");
-        let arrays = Arrays::open(dispatcher, ArrayOptions::default()).map_err(driver_error)?;
+    pub fn new(
+        dispatcher: &Dispatcher,
+        options: ArrayOptions,
+        program: &'p Program,
+        kernels: &[Kernels],
+    ) -> Result<Automatic<'p>> {
+        let arrays = Arrays::open(dispatcher, options).map_err(driver_error)?;
         let all = program.arrays.iter().map(|array| arrays.array(&[array.bytes as usize / 4]));
         let all = all.collect::<std::result::Result<_, Error>>().map_err(driver_error)?;
         let steps = program.computations.iter().map(|computation| content::steps(program, computation).into());
-        Ok(Automatic { program, kernels, arrays, all, steps: steps.collect() })
+        Ok(Automatic { program, kernels: kernels.into(), all, arrays, steps: steps.collect() })
     }
 
     /// The host writes the inputs: with their contents, or as if it did.
@@ -70,14 +75,21 @@ impl<'p> Automatic<'p> {
                     Mode::ReadWrite | Mode::Reduce | Mode::Relaxed => Box::new(read_write(array)),
                 }
             });
-            let (used, steps, kernels): (Vec<_>, _, _) = (used.collect(), Arc::clone(steps), self.kernels);
+            let (used, steps, kernels): (Vec<_>, _, _) = (used.collect(), Arc::clone(steps), Arc::clone(&self.kernels));
             let computed = self.arrays.launch(&computation.label, &used[..], move |lane, arguments| {
-                launch(&**lane.driver(), &kernels, &steps, arguments, lane.stream())?;
+                let kernels = &kernels[usize::from(lane.device())];
+                launch(&**lane.driver(), kernels, &steps, arguments, lane.stream())?;
                 Ok(More::Done)
             });
             computed.submit()?;
         }
         Ok(())
+    }
+
+    /// The transfers so far.
+    #[must_use]
+    pub fn statistics(&self) -> DataStatistics {
+        self.arrays.statistics()
     }
 
     /// The words of an array, when the program has run.

@@ -2,6 +2,7 @@
 
 mod automatic;
 mod content;
+mod devices;
 mod hand;
 mod memory;
 mod parts;
@@ -30,6 +31,7 @@ pub fn run(arguments: &Arguments, graph: &GraphArguments) -> Result<()> {
     for part in parts {
         let measured = match part {
             GraphPart::Programs => single::run(&stage, graph, span(seconds))?,
+            GraphPart::Devices => devices::run(&stage, graph, span(seconds))?,
             GraphPart::Urgent => urgent::run(&stage, graph.common.bulk_bytes, graph.common.rounds, span(seconds))?,
         };
         all.rows.extend(measured.rows);
@@ -41,4 +43,14 @@ pub fn run(arguments: &Arguments, graph: &GraphArguments) -> Result<()> {
     let shown =
         Shown { title: "graph".into(), summary, table: table(&run), picture: None, svg: None, notes: Vec::new() };
     finish(&graph.common.output, &run, &shown)
+}
+
+/// The geometric mean over programs of each round's figure.
+fn mean(by_program: &[Vec<f64>]) -> Vec<f64> {
+    let rounds = by_program.iter().map(Vec::len).min().unwrap_or(0);
+    let of_round = |round: usize| {
+        let logarithms: f64 = by_program.iter().map(|rounds| rounds[round].ln()).sum();
+        (logarithms / by_program.len() as f64).exp()
+    };
+    (0..rounds).map(of_round).collect()
 }

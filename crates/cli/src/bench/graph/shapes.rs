@@ -34,6 +34,22 @@ const TEXTS: [&str; 6] = [
      size M size x=N y=N",
 ];
 
+/// Programs in parts, for several devices (AlbertoParravicini/grcuda-data): the same uses, sixteen or more times.
+const SPREAD: [&str; 4] = [
+    "VEC: repeat 16 i { square(x.i const, x1.i discard) square(y.i const, y1.i discard)
+     reduce(x1.i const, y1.i const, total.i) } repeat 16 i { !total.i const } size N total=8",
+    "BS: repeat 24 i { price(x.i const, y.i discard) } repeat 24 i { !y.i const } size N",
+    "ML: repeat 16 i { mean(x.i const, mean.i discard, deviation.i discard) }
+     repeat 16 i { merge(mean.i const, deviation.i const, mean, deviation) }
+     repeat 16 i { normalise(x.i const, mean const, deviation const, z.i discard)
+     multiply(z.i const, weights const, part.i discard) multiply(x.i const, features const, bayes.i discard) }
+     repeat 16 i { gather(part.i const, r2) gather(bayes.i const, r1) } softmax(r1) softmax(r2)
+     argmax(r1 const, r2 const, r discard) !r const
+     size M x=N z=N",
+    "MUL: repeat 16 i { multiply(x.i const, y const, z.i discard) } repeat 16 i { gather(z.i const, o) } !o const
+     size N y=M z=M o=M",
+];
+
 /// A matrix has at most this part of the bytes of a vector.
 const MATRIX_PART: u64 = 16;
 
@@ -43,10 +59,23 @@ const MATRIX_PART: u64 = 16;
 /// If a text has a mistake.
 #[must_use]
 pub fn programs(bytes: u64) -> Vec<Program> {
+    parse(&TEXTS, bytes)
+}
+
+/// Those for several devices.
+///
+/// # Panics
+/// As [`programs`].
+#[must_use]
+pub fn spread(bytes: u64) -> Vec<Program> {
+    parse(&SPREAD, bytes)
+}
+
+fn parse(texts: &[&str], bytes: u64) -> Vec<Program> {
     // Matrices are square, of 32-bit numbers.
     let side = (bytes / MATRIX_PART / 4).isqrt().max(8);
     let sized = |text: &str| text.replace('M', &(4 * side * side).to_string());
-    let texts = TEXTS.iter().filter_map(|text| {
+    let texts = texts.iter().filter_map(|text| {
         let (name, rest) = text.split_once(':')?;
         Some(format!("{name}:{}", sized(rest).replace('N', &bytes.to_string())))
     });

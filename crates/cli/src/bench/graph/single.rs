@@ -2,6 +2,7 @@
 
 use graph::plan::{Plan, Policies, Program};
 use hal::{Nanos, Result};
+use overtake::data::ArrayOptions;
 use report::{BenchRow, Spread};
 use workloads::Kernels;
 
@@ -15,7 +16,7 @@ use super::content;
 use super::hand::Hand;
 use super::memory::Memory;
 use super::parts::Parts;
-use super::shapes;
+use super::{mean, shapes};
 use crate::failure::{self, Failure};
 
 /// A way to run a program.
@@ -98,7 +99,8 @@ impl Subject {
         let (program, plan, memory) = (&self.program, &self.plan, &self.memory);
         let has_contents = self.expected.is_some();
         if way == Way::Automatic {
-            let ours = Automatic::new(yard, program, kernels)?;
+            let dispatcher = yard.dispatcher.as_ref().expect("opened with the dispatcher");
+            let ours = Automatic::new(dispatcher, ArrayOptions::default(), program, &[kernels])?;
             let fill = |is_first| ours.fill(is_first && has_contents);
             return self.sample(yard, span, (&fill, &|| ours.run(), &|array| ours.words(array)));
         }
@@ -214,15 +216,7 @@ fn verdict(subjects: &[Subject], all: &[Measured]) -> Vec<String> {
         judge(format!("{name}: automatic by hand"), measured.ratios(OURS, HAND), BY_HAND, true);
     }
     // Each round has a mean of its own.
-    let means = |of: &dyn Fn(&Measured) -> Vec<f64>| -> Vec<f64> {
-        let by_program: Vec<Vec<f64>> = all.iter().map(of).collect();
-        let rounds = by_program.iter().map(Vec::len).min().unwrap_or(0);
-        let mean = |round: usize| {
-            let logarithms: f64 = by_program.iter().map(|rounds| rounds[round].ln()).sum();
-            (logarithms / by_program.len() as f64).exp()
-        };
-        (0..rounds).map(mean).collect()
-    };
+    let means = |of: &dyn Fn(&Measured) -> Vec<f64>| -> Vec<f64> { mean(&all.iter().map(of).collect::<Vec<_>>()) };
     let bounds = means(&|measured| {
         measured.medians(0).iter().zip(&measured.bounds_ns).map(|(own, bound)| own / bound).collect()
     });
