@@ -61,3 +61,38 @@ fn an_end_and_a_change_of_priority_are_there_until_they_are_told() {
     assert_eq!(graph.ended().map(|ended| ended.node), Some(kernel));
     assert!(!graph.has_ended());
 }
+
+/// A hint that names another node would cost the misses that it is there to save.
+#[test]
+fn the_node_behind_the_one_that_became_ready_is_named_once_with_its_place() {
+    let mut graph = graph();
+    let mut chain = vec![graph.append(&KERNEL).unwrap()];
+    for _ in 0..4 {
+        let node = graph.append(&Spec { after: &chain[chain.len() - 1..], ..KERNEL }).unwrap();
+        chain.push(node);
+    }
+    let mut hints = Vec::new();
+    for node in &chain[..4] {
+        assert_eq!(next(&mut graph, Runner::Device), Some(*node));
+        graph.launched(*node).unwrap();
+        hints.push(graph.ahead());
+        assert_eq!(graph.ahead(), None);
+    }
+    assert_eq!(hints, [Some(chain[2].index()), Some(chain[3].index()), Some(chain[4].index()), None]);
+    let places: Vec<usize> = hints.iter().flatten().map(|slot| graph.place(*slot) as usize).collect();
+    assert!(places[1] > places[0] && places[2] - places[1] == places[1] - places[0], "{places:x?}");
+}
+
+/// Only the first edge into a node tells the node's slot.
+#[test]
+fn the_node_behind_a_later_edge_is_not_named() {
+    let mut graph = graph();
+    let [first, other] = [(); 2].map(|()| graph.append(&KERNEL).unwrap());
+    let then = graph.append(&Spec { after: &[other], ..KERNEL }).unwrap();
+    graph.append(&Spec { after: &[first, then], ..KERNEL }).unwrap();
+    for node in [first, other] {
+        assert_eq!(next(&mut graph, Runner::Device), Some(node));
+        graph.launched(node).unwrap();
+    }
+    assert_eq!(graph.ahead(), None);
+}

@@ -57,6 +57,10 @@ fn options_that_contradict_each_other_are_refused() {
         Options { phase_max: 0, ..Options::default() },
         Options { share: 1, ..Options::default() },
         Options { lane_max: 1, order: Order::PhysX, ..Options::default() },
+        Options { devices: 2, order: Order::PhysX, ..Options::default() },
+        Options { devices: 0, ..Options::default() },
+        Options { devices: 9, lanes: 1, ..Options::default() },
+        Options { devices: 10, lanes: 1, ..Options::default() },
     ];
     for options in wrong {
         let refused = Graph::new(options).err().unwrap();
@@ -66,6 +70,7 @@ fn options_that_contradict_each_other_are_refused() {
         Options { groups: 2, lanes: 32, ..Options::default() },
         Options { groups: 2, priorities: two, ..Options::default() },
         Options { share: 2, phase_max: 1, nodes_max: 1, edges_max: 0, lanes: 0, ..Options::default() },
+        Options { devices: 8, lanes: 1, ..Options::default() },
     ];
     assert!(right.into_iter().all(|options| Graph::new(options).is_ok()));
 }

@@ -207,3 +207,35 @@ proptest! {
         moves.iter().for_each(|one| program.act(one, true));
     }
 }
+
+#[test]
+fn the_nodes_behind_a_node_are_named_in_the_order_of_their_edges() {
+    let mut graph = Graph::new(Options::default()).unwrap();
+    let kernel = Spec { kind: Kind::Kernel, ..Spec::default() };
+    let first = graph.append(&kernel).unwrap();
+    let then = [(); 2].map(|()| graph.append(&Spec { after: &[first], ..kernel }).unwrap());
+    let last = graph.append(&Spec { after: &then, ..kernel }).unwrap();
+    let behind = |node| {
+        let mut behind = Vec::new();
+        graph.successors(node, |next| behind.push(next));
+        behind
+    };
+    assert_eq!([first, then[0], last].map(behind), [then.to_vec(), vec![last], vec![]]);
+}
+
+#[test]
+fn the_nodes_that_a_use_would_come_after_are_those_that_have_not_ended() {
+    let mut graph = Graph::new(Options::default()).unwrap();
+    let kernel = Spec { kind: Kind::Kernel, ..Spec::default() };
+    let (used, other) = (graph.data(8), graph.data(8));
+    let writer = graph.append_using(&kernel, &[Access::new(used, Mode::Write)]).unwrap();
+    let beside = graph.append_using(&kernel, &[Access::new(other, Mode::Write)]).unwrap();
+    let reads = [Access::new(used, Mode::Read)];
+    assert_eq!(graph.would_follow(&[beside], &reads), Ok(vec![beside, writer]));
+    assert_eq!(graph.next(Runner::Device).map(|ready| ready.node), Some(writer));
+    let at = graph.launched(writer).unwrap().at.unwrap();
+    graph.complete(at.lane, at.value).unwrap();
+    assert_eq!(graph.would_follow(&[beside], &reads), Ok(vec![beside]));
+    let _ = graph.forget(used);
+    assert!(graph.would_follow(&[], &reads).is_err());
+}

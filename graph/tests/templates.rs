@@ -250,6 +250,8 @@ fn a_step_comes_after_steps_that_are_there() {
     let host = Planned { kind: Kind::Host, priority: Priority::LOWEST, is_wanted: true };
     assert_eq!(planned, [host, Planned { kind: Kind::Light, priority: priority(4), is_wanted: false }]);
     assert_eq!(template.first().collect::<Vec<_>>(), [0]);
+    template.add(Kind::Light, Priority::LOWEST, "", &[]).unwrap();
+    assert_eq!([template.first().collect::<Vec<_>>(), template.last().collect()], [[0, 2], [1, 2]]);
     let mut graph = Graph::new(Options::default()).unwrap();
     let mut nodes = Vec::new();
     graph.replay(&template, &Replay::default(), &mut nodes).unwrap();

@@ -149,6 +149,16 @@ fn transfers_bring_the_bytes_that_are_missing() {
     assert_eq!((totals.to_devices_bytes, totals.to_host_bytes, totals.between_devices_bytes), (20, 8, 0));
 }
 
+/// Not the first of those that are free.
+#[test]
+fn the_stream_that_has_been_free_for_longest_is_used_again() {
+    for names in ["", "grcuda-compat"] {
+        let plan = plan("size 8 (a)(b) !b !a (c)(d)", names, 1);
+        let streams: Vec<_> = plan.steps.iter().map(|step| step.stream).collect();
+        assert_eq!(streams, [Some(0), Some(1), None, None, Some(1), Some(0)], "{names}");
+    }
+}
+
 #[test]
 fn bytes_of_an_array_come_from_all_memories_that_have_some() {
     let plan = plan("size 8 (a[0..4])(a const)", "round-robin multigpu-early-disjoint", 2);

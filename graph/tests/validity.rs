@@ -267,3 +267,24 @@ fn each_relaxed_writer_counts() {
     program.nodes[fifth] = Progress::Done;
     assert_eq!(program.needs(&(8..12), Location::Host).fetches[0].from, device);
 }
+
+/// A relaxed writer after one that has ended is no other of that one.
+#[test]
+fn a_relaxed_writer_counts_after_one_that_has_ended() {
+    let mut program = Program::new(Some(Location::Host));
+    for outcome in [Progress::Done, Progress::Failed] {
+        let node = program.node();
+        program.validity.relaxes(&(0..12), Location::Device(0), &node);
+        program.nodes[node] = outcome;
+        let lost = (outcome == Progress::Failed).then_some(node);
+        assert_eq!(program.needs(&(0..12), Location::Device(0)).lost, lost);
+    }
+}
+
+#[test]
+fn of_memories_that_are_equally_near_the_first_is_the_source() {
+    let mut validity: Validity<usize> = Validity::new(12, Some(Location::Host));
+    validity.arrives(&(0..12), Location::Device(1), &0);
+    let needs = validity.needs(&(0..12), Location::Device(0), |_| 1.0, |_| Progress::Done);
+    assert_eq!(needs.fetches[0].from, Location::Host);
+}

@@ -92,3 +92,16 @@ impl Access {
         Access { data, range: None, mode }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_readers_reductions_and_relaxed_uses_have_no_order_each_among_themselves() {
+        let all = [Mode::Read, Mode::Reduce, Mode::Relaxed, Mode::Write, Mode::ReadWrite, Mode::Discard];
+        for (one, other) in all.into_iter().flat_map(|one| all.map(|other| (one, other))) {
+            assert_eq!(one.conflicts(other), one != other || !one.is_shared(), "{one:?}, {other:?}");
+        }
+    }
+}

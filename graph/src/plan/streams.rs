@@ -76,9 +76,8 @@ impl Streams {
     /// The computation has ended. A stream without others is free, unless it is one of those `kept`.
     pub fn end(&mut self, stream: u32, computation: usize, kept: &[u32]) {
         let left = &mut self.all[stream as usize];
-        let before = left.active.len();
         left.active.retain(|other| *other != computation);
-        if before > 0 && left.active.is_empty() && !kept.contains(&stream) {
+        if left.active.is_empty() && !kept.contains(&stream) {
             self.release(stream);
         }
     }
