@@ -99,6 +99,10 @@ fn run(words: &[&str]) -> Outcome {
         ["generate-header", file] => header::generator::run(&root(), Path::new(file)),
         ["install", options @ ..] => install::run(&root(), options),
         ["uninstall", options @ ..] => install::uninstall(options),
+        #[cfg(feature = "mutants")]
+        ["rewrite", folder, list, dropped] => {
+            mutants::rewrite::run(Path::new(folder), Path::new(list), Path::new(dropped))
+        }
         ["mutants", files @ ..] => mutants::run(&root(), files),
         ["planted", names @ ..] => planted::run(&root(), names),
         ["arrows"] => arrows::run(&root()),

@@ -1,6 +1,12 @@
 //! `mutants`: compares the changes of `cargo-mutants` that no test finds, in the parts that decide, with the list of
 //! known ones and their reasons.
 
+mod list;
+mod programs;
+#[cfg(feature = "mutants")]
+pub mod rewrite;
+mod switches;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::Command;
@@ -10,6 +16,7 @@ use serde::Deserialize;
 use crate::Outcome;
 use crate::codegen::{read, succeed};
 use crate::scratch::Tree;
+use switches::Judgement;
 
 /// The known survivors.
 const LIST: &str = "reports/mutants/survivors.toml";
@@ -19,6 +26,8 @@ struct Part {
     package: &'static str,
     files: &'static [&'static str],
     tests: &'static [&'static str],
+    /// One build makes all changes that can be chosen at run time: for pure code, whose tests take no time.
+    is_switched: bool,
 }
 
 const PARTS: [Part; 9] = [
@@ -46,6 +55,7 @@ const PARTS: [Part; 9] = [
             "graph/src/template.rs",
         ],
         tests: &["--tests"],
+        is_switched: true,
     },
     Part {
         package: "overtake-graph",
@@ -59,6 +69,7 @@ const PARTS: [Part; 9] = [
             "graph/src/redundant.rs",
         ],
         tests: &["--lib", "--test", "data", "--test", "uses", "--test", "validity"],
+        is_switched: true,
     },
     Part {
         package: "overtake-graph",
@@ -78,11 +89,13 @@ const PARTS: [Part; 9] = [
             "graph/src/plan/words.rs",
         ],
         tests: &["--test", "devices", "--test", "plans", "--test", "texts"],
+        is_switched: true,
     },
     Part {
         package: "overtake-terms",
         files: &["crates/terms/src/direction.rs", "crates/terms/src/priority.rs"],
         tests: &["--lib"],
+        is_switched: false,
     },
     Part {
         package: "overtake-semaphores",
@@ -93,8 +106,9 @@ const PARTS: [Part; 9] = [
             "semaphores/src/words.rs",
         ],
         tests: &["--tests"],
+        is_switched: false,
     },
-    Part { package: "overtake-hal", files: &["crates/hal/src/shape.rs"], tests: &["--lib"] },
+    Part { package: "overtake-hal", files: &["crates/hal/src/shape.rs"], tests: &["--lib"], is_switched: false },
     Part {
         package: "overtake-channels",
         files: &[
@@ -105,16 +119,19 @@ const PARTS: [Part; 9] = [
             "channels/src/watchdog.rs",
         ],
         tests: &["--tests"],
+        is_switched: false,
     },
     Part {
         package: "overtake-copies",
         files: &["copies/src/cargo.rs", "copies/src/decide/mod.rs"],
         tests: &["--lib", "--", "decide::", "cargo::"],
+        is_switched: false,
     },
     Part {
         package: "overtake-copies",
         files: &["copies/src/guard/book.rs", "copies/src/guard/callers.rs", "copies/src/kernel/handshake.rs"],
         tests: &["--lib", "--", "guard::", "kernel::handshake::"],
+        is_switched: false,
     },
 ];
 
@@ -150,20 +167,56 @@ fn one() -> usize {
 /// Changes these files, or all of the parts above.
 pub fn run(root: &Path, files: &[&str]) -> Outcome {
     if let Some(file) = files.iter().find(|file| !PARTS.iter().any(|part| part.files.contains(file))) {
-        return Err(format!("mutants does not look at {file}; crates/xtask/src/mutants.rs lists its files\n"));
+        return Err(format!("mutants does not look at {file}; crates/xtask/src/mutants/mod.rs lists its files\n"));
     }
     let known = known(&read(&root.join(LIST))?)?;
     have_tool()?;
     let tree = Tree::of(root, "mutants")?;
     let (mut survivors, mut seen) = (Vec::new(), BTreeSet::new());
     for part in &PARTS {
-        let wanted = part.files.iter().filter(|file| files.is_empty() || files.contains(file));
+        let wanted = part.files.iter().copied().filter(|file| files.is_empty() || files.contains(file));
+        let wanted: Vec<&str> = wanted.collect();
+        seen.extend(wanted.iter().copied());
+        if part.is_switched && !wanted.is_empty() {
+            survivors.append(&mut switched(root, &tree, part, &wanted)?);
+            continue;
+        }
         for file in wanted {
-            survivors.append(&mut survivors_of(&tree, part, file)?);
-            seen.insert(*file);
+            let (tally, mut missed) = one_by_one(&tree, part, file, &[])?;
+            println!("{}", tally.said_of(file, part.package)?);
+            survivors.append(&mut missed);
         }
     }
     compare(&known, &survivors, &seen)
+}
+
+/// The survivors in these files, with the changes that can be made in one build made so.
+fn switched(root: &Path, tree: &Tree, part: &Part, files: &[&str]) -> Result<Vec<String>, String> {
+    let results = switches::judge(root, tree, part.package, files, part.tests)?;
+    // The files as they are.
+    let tree = Tree::of(root, "mutants")?;
+    let mut survivors = Vec::new();
+    for file in files {
+        let of_file = results.iter().filter(|(mutant, _)| mutant.file == *file);
+        let names = |judgement| of_file.clone().filter(move |it| it.1 == judgement).map(|(mutant, _)| &*mutant.name);
+        let mut tally = Tally {
+            found: names(Judgement::Found).count(),
+            unviable: names(Judgement::DoesNotBuild).count(),
+            survive: names(Judgement::Survives).count(),
+        };
+        survivors.extend(names(Judgement::Survives).filter_map(without_place));
+        let rest: Vec<&str> = names(Judgement::NotMade).collect();
+        if !rest.is_empty() {
+            let (others, mut missed) = one_by_one(&tree, part, file, &rest)?;
+            survivors.append(&mut missed);
+            if others.all() != rest.len() {
+                return Err(format!("cargo mutants makes {} of these changes:\n{}\n", others.all(), rest.join("\n")));
+            }
+            tally = tally.with(&others);
+        }
+        println!("{}", tally.said_of(file, part.package)?);
+    }
+    Ok(survivors)
 }
 
 fn cargo() -> Command {
@@ -178,28 +231,44 @@ fn have_tool() -> Result<(), String> {
     succeed(cargo().args(["install", "cargo-mutants", "--locked"]))
 }
 
-/// The survivors in a file. A change that makes the tests hang is found.
-fn survivors_of(tree: &Tree, part: &Part, file: &str) -> Result<Vec<String>, String> {
+/// The survivors in a file, or of these changes of it, with a build for each. A change that makes the tests hang is
+/// found.
+fn one_by_one(tree: &Tree, part: &Part, file: &str, changes: &[&str]) -> Result<(Tally, Vec<String>), String> {
     let output = tree.folder().with_file_name("out");
     let mut command = cargo();
     command.current_dir(tree.folder()).env("CARGO_TARGET_DIR", tree.build());
     command.args(["mutants", "--in-place", "--no-shuffle", "--package", part.package, "--file", file]);
     command.args(["--timeout-multiplier", SLOWNESS_MAX, "--minimum-test-timeout", HANG_SECONDS_MIN]);
+    command.args(changes.iter().flat_map(|change| ["--re".to_owned(), pattern(change)]));
     command.args(["--exclude-re", "tests::", "--output"]).arg(&output).arg("--").args(part.tests);
     let status = command.status().map_err(|error| format!("cargo mutants does not start: {error}\n"))?;
     // 2: some survive; 3: some make the tests hang.
     if !matches!(status.code(), Some(0 | 2 | 3)) {
         return Err(format!("cargo mutants cannot judge {file}: {status}\n"));
     }
-    let lines = |name: &str| read(&output.join("mutants.out").join(name));
+    // Fields of structures are changed whether a pattern fits or not.
+    let is_wanted = |line: &&str| changes.is_empty() || changes.contains(line);
+    let lines = |name: &str| -> Result<Vec<String>, String> {
+        let text = read(&output.join("mutants.out").join(name))?;
+        Ok(text.lines().filter(is_wanted).map(str::to_owned).collect())
+    };
     let missed = lines("missed.txt")?;
     let tally = Tally {
-        found: lines("caught.txt")?.lines().count() + lines("timeout.txt")?.lines().count(),
-        unviable: lines("unviable.txt")?.lines().count(),
-        survive: missed.lines().count(),
+        found: lines("caught.txt")?.len() + lines("timeout.txt")?.len(),
+        unviable: lines("unviable.txt")?.len(),
+        survive: missed.len(),
     };
-    println!("{}", tally.said_of(file, part.package)?);
-    missed.lines().map(|line| without_place(line).ok_or_else(|| format!("`{line}` is no mutant\n"))).collect()
+    let names = missed.iter().map(|line| without_place(line).ok_or_else(|| format!("`{line}` is no mutant\n")));
+    Ok((tally, names.collect::<Result<_, _>>()?))
+}
+
+/// The regular expression of this text alone.
+fn pattern(text: &str) -> String {
+    let escaped = text.chars().map(|letter| match r"\.+*?()|[]{}^$".contains(letter) {
+        true => format!("\\{letter}"),
+        false => letter.to_string(),
+    });
+    format!("^{}$", escaped.collect::<String>())
 }
 
 /// The results of the changes in a file.
@@ -210,10 +279,22 @@ struct Tally {
 }
 
 impl Tally {
+    fn with(self, other: &Tally) -> Tally {
+        Tally {
+            found: self.found + other.found,
+            unviable: self.unviable + other.unviable,
+            survive: self.survive + other.survive,
+        }
+    }
+
+    fn all(&self) -> usize {
+        self.found + self.unviable + self.survive
+    }
+
     /// A file without changes has not been judged: most likely it is in another package by now.
     fn said_of(&self, file: &str, package: &str) -> Outcome {
         let Tally { found, unviable, survive } = self;
-        match found + unviable + survive {
+        match self.all() {
             0 => Err(format!("cargo mutants changes nothing in {file}: is it of the package {package}?\n")),
             all => Ok(format!("{file}: {all} changed, {found} found, {unviable} do not build, {survive} survive")),
         }
@@ -275,6 +356,14 @@ mod tests {
         let mutant = "semaphores/src/bank.rs: replace Counts<P>::pending_at -> u32 with 0";
         assert_eq!(without_place(line).unwrap(), mutant);
         assert_eq!(without_place("nothing"), None);
+    }
+
+    #[test]
+    fn a_pattern_is_of_one_text() {
+        assert_eq!(
+            pattern("a.rs:1:2: replace f -> <u8> with (x + [1])"),
+            r"^a\.rs:1:2: replace f -> <u8> with \(x \+ \[1\]\)$"
+        );
     }
 
     #[test]
