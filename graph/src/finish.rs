@@ -2,6 +2,7 @@
 
 use crate::edges::Edges;
 use crate::graph::Graph;
+use crate::lanes::Lanes;
 use crate::list::{NONE, Pair};
 use crate::node::{Cause, Edge, NodeId, Point, Slot, Stage};
 use crate::refused::Refused;
@@ -43,8 +44,6 @@ impl Graph {
     fn end_run(&mut self, lane: u8, value: u64) {
         let first = self.lanes.first_in_flight(lane);
         let (mut node, mut last) = (first, NONE);
-        // Neighbours are most often in one strand.
-        let (mut strand, mut left) = (NONE, 0);
         let is_usual = self.is_usual;
         let mut slots = self.nodes.slots();
         while let Some(slot) = slots.get(node as usize)
@@ -52,20 +51,12 @@ impl Graph {
         {
             last = node;
             node = self.lanes.next_in_flight(lane, node, slot.next);
-            let own = slot.strand;
-            if is_usual && leave_silently(slots, &mut self.edges, last) {
-                if own != strand {
-                    self.lanes.leave_all(strand, left);
-                    (strand, left) = (own, 0);
-                }
-                left += 1;
-            } else {
+            if !(is_usual && leave_silently(slots, &mut self.edges, &mut self.lanes, last)) {
                 self.lanes.set_first_in_flight(lane, node);
                 self.leave(last);
                 slots = self.nodes.slots();
             }
         }
-        self.lanes.leave_all(strand, left);
         if last != NONE {
             self.lanes.set_first_in_flight(lane, node);
             self.put_ended(Pair { first, last });
@@ -310,17 +301,20 @@ impl Graph {
 }
 
 /// As [`Graph::leave`], in a graph that [`Graph::is_usual`], of most nodes of the device: of those that have not
-/// failed, and have no edge from another node and at most one to another, of which nothing is to be told. The caller
-/// takes them out of their strands. Of others it changes nothing, and returns that.
+/// failed, and have no edge from another node and at most one to another, of which nothing is to be told. Of others it
+/// changes nothing, and returns that.
 #[inline(always)] // a call would cost a fourth of it
-fn leave_silently(slots: &mut [Slot], edges: &mut Edges, node: u32) -> bool {
+fn leave_silently(slots: &mut [Slot], edges: &mut Edges, lanes: &mut Lanes, node: u32) -> bool {
     let slot = &slots[node as usize];
-    let edge = slot.out.first;
+    let (strand, edge) = (slot.strand, slot.out.first);
     let is_silent = slot.poison.is_none() && slot.into & slot.points == NONE;
     if !is_silent || (edge != NONE && !edges.unlink_silent(slots, edge)) {
         return false;
     }
     let slot = &mut slots[node as usize];
     (slot.stage, slot.offers_strand, slot.out.first) = (Stage::Ended, false, NONE);
+    if lanes.leave(strand) {
+        lanes.free_strand(strand, true);
+    }
     true
 }

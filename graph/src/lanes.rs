@@ -203,16 +203,6 @@ impl Lanes {
         left.holders == 0
     }
 
-    /// So many nodes less, of a strand or of none. It is free if it has none left.
-    #[inline]
-    pub fn leave_all(&mut self, strand: u32, count: u32) {
-        let Some(left) = self.strands.get_mut(strand as usize) else { return };
-        left.holders -= count;
-        if left.holders == 0 {
-            self.free_strand(strand, true);
-        }
-    }
-
     /// A strand without nodes is free, so never before its last work is complete (T19).
     #[inline(never)]
     pub fn free_strand(&mut self, strand: u32, may_be_freed: bool) {
