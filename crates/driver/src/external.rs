@@ -2,7 +2,7 @@
 #![allow(unsafe_code)] // as `cuda.rs`, whose comment holds the reasons
 
 use std::mem::zeroed;
-use std::os::fd::{AsRawFd, IntoRawFd, OwnedFd};
+use std::os::fd::{IntoRawFd, OwnedFd};
 
 use abi::types::*;
 use hal::{DevicePtr, ExternalMemory, ExternalSemaphore, ExternalSemaphoreKind, Result, Stream};
@@ -11,11 +11,10 @@ use crate::functions::Functions;
 use crate::handle::pointer;
 use crate::out::{out, out_handle};
 
-/// A descriptor that was accepted is the driver's. One that was refused is closed here.
+/// The descriptor is the driver's, even if it is refused: the driver has closed one of memory then, and a number that is
+/// closed twice may be the file of another thread by then.
 fn hand_over(descriptor: OwnedFd, import: impl FnOnce(c_int) -> Result<u64>) -> Result<u64> {
-    let imported = import(descriptor.as_raw_fd())?;
-    let _ = descriptor.into_raw_fd();
-    Ok(imported)
+    import(descriptor.into_raw_fd())
 }
 
 pub fn import_memory(

@@ -229,14 +229,14 @@ pub trait Driver: Send + Sync {
     // --- memory and semaphores of other APIs ---
 
     /// Imports memory that another API, such as Vulkan or OpenGL, has exported as an opaque descriptor: `bytes` as it
-    /// was allocated, `is_dedicated` if that API says so. The driver takes the descriptor; a refused one is closed.
+    /// was allocated, `is_dedicated` if that API says so. The driver takes the descriptor, a refused one too.
     fn external_memory_import(&self, descriptor: OwnedFd, bytes: u64, is_dedicated: bool) -> Result<ExternalMemory>;
     /// The address of a part of imported memory. It is freed by [`Driver::mem_free`], before the import is destroyed.
     fn external_memory_map(&self, memory: ExternalMemory, offset_bytes: u64, bytes: u64) -> Result<DevicePtr>;
     /// Ends an import of memory. The other API keeps its own.
     fn external_memory_destroy(&self, memory: ExternalMemory) -> Result<()>;
-    /// Imports a semaphore that another API has exported as an opaque descriptor. The driver takes the descriptor; a
-    /// refused one is closed.
+    /// Imports a semaphore that another API has exported as an opaque descriptor. The driver takes the descriptor, a
+    /// refused one too.
     fn external_semaphore_import(&self, descriptor: OwnedFd, kind: ExternalSemaphoreKind) -> Result<ExternalSemaphore>;
     /// Signals the semaphore when the stream comes to this place: a timeline with `value`, which is 0 for others.
     fn external_semaphore_signal(&self, semaphore: ExternalSemaphore, value: u64, stream: Stream) -> Result<()>;

@@ -4,7 +4,7 @@
 //! descriptors of Vulkan and the like only, and refuses these.
 
 use std::io::Write;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 
 use hal::{Code, DevicePtr, Driver, ExternalMemory, ExternalSemaphore, ExternalSemaphoreKind, MemoryKind, Stream};
 use softgpu::{ForeignMemory, ForeignSemaphore};
@@ -49,13 +49,18 @@ fn pipe() -> Result<OwnedFd, Failure> {
     std::io::pipe().map(|(reader, _)| reader.into()).map_err(failed)
 }
 
-/// As [`refused`]. Of a real driver it also writes the code to standard error, so that a run tells it.
-fn refused_as_foreign<T>(rig: &Rig, what: &str, result: hal::Result<T>) -> Outcome {
+/// Imports a pipe, which is refused. Of a real driver it also writes to standard error by which code, and whether the
+/// driver has closed the pipe, so that a run tells it.
+fn refused_as_foreign<T>(rig: &Rig, what: &str, import: impl FnOnce(OwnedFd) -> hal::Result<T>) -> Outcome {
+    let pipe = pipe()?;
+    let entry = format!("/proc/self/fd/{}", pipe.as_raw_fd());
+    let result = import(pipe);
     if rig.driver().backend() == "soft" {
         return refused(what, result, &[Code::INVALID_VALUE]);
     }
     if let Err(error) = &result {
-        let said = format!("external::refusals: {what} is refused with {}\n", error.code());
+        let end = if std::fs::read_link(&entry).is_ok() { "left open" } else { "closed" };
+        let said = format!("external::refusals: {what} is refused with {} and {end}\n", error.code());
         let _closed = std::io::stderr().write_all(said.as_bytes());
     }
     refused(what, result, REFUSALS)
@@ -65,10 +70,10 @@ fn refused_as_foreign<T>(rig: &Rig, what: &str, result: hal::Result<T>) -> Outco
 pub fn refusals(rig: &Rig) -> Outcome {
     let driver = rig.driver();
     for _ in 0..3 {
-        refused_as_foreign(rig, "a pipe as memory", driver.external_memory_import(pipe()?, BYTES, false))?;
+        refused_as_foreign(rig, "a pipe as memory", |pipe| driver.external_memory_import(pipe, BYTES, false))?;
         for kind in [ExternalSemaphoreKind::Binary, ExternalSemaphoreKind::Timeline] {
             let what = format!("a pipe as a semaphore ({kind:?})");
-            refused_as_foreign(rig, &what, driver.external_semaphore_import(pipe()?, kind))?;
+            refused_as_foreign(rig, &what, |pipe| driver.external_semaphore_import(pipe, kind))?;
         }
     }
     let buffer = rig.buffer_of(&[3; 64])?;

@@ -3,7 +3,7 @@
 #![allow(unsafe_code)]
 #![allow(non_snake_case)]
 
-use std::os::fd::{BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{FromRawFd, OwnedFd};
 
 use abi::Flavour;
 use abi::types::*;
@@ -12,19 +12,14 @@ use hal::{Code, Driver, ExternalMemory, ExternalSemaphore, ExternalSemaphoreKind
 use crate::answer::{Answer, Out, Refusal, array, refuse, require};
 use crate::soft::{gpu, number, pointer, stream};
 
-/// Imports a copy of a descriptor. One that was accepted is closed then, because the driver has taken it.
+/// Imports a descriptor, which is closed if it is refused: an H100's driver does so with one of memory.
 ///
 /// # Safety
-/// The descriptor is open, and the caller gives it up if it is accepted.
+/// The descriptor is open, and the caller gives it up.
 unsafe fn take(descriptor: c_int, import: impl FnOnce(OwnedFd) -> hal::Result<u64>) -> Answer<u64> {
     require(descriptor >= 0, Code::INVALID_VALUE)?;
-    // SAFETY: not -1, as checked; the caller promises that it is open.
-    let given = unsafe { BorrowedFd::borrow_raw(descriptor) };
-    let copy = given.try_clone_to_owned().map_err(|_| Refusal(Code::INVALID_VALUE))?;
-    let imported = import(copy)?;
-    // SAFETY: the caller has given it up.
-    drop(unsafe { OwnedFd::from_raw_fd(descriptor) });
-    Ok(imported)
+    // SAFETY: not -1, as checked; the caller promises that it is open, and has given it up.
+    Ok(import(unsafe { OwnedFd::from_raw_fd(descriptor) })?)
 }
 
 /// The element that `request` points to.
