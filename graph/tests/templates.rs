@@ -201,6 +201,17 @@ fn to_physx_a_function_of_a_template_begins_when_the_kernel_before_it_is_launche
 }
 
 #[test]
+fn a_template_begins_on_the_host_if_one_of_its_first_tasks_does() {
+    let first = |kinds: [Kind; 2], after: Vec<usize>| {
+        template(&[(kinds[0], Priority::LOWEST, vec![]), (kinds[1], Priority::LOWEST, after)])
+    };
+    assert!(!first([Kind::Kernel; 2], vec![]).begins_on_host());
+    assert!(!first([Kind::Kernel, Kind::Host], vec![0]).begins_on_host(), "the function comes behind a kernel");
+    assert!(first([Kind::Kernel, Kind::Host], vec![]).begins_on_host());
+    assert!(first([Kind::Host, Kind::Kernel], vec![0]).begins_on_host());
+}
+
+#[test]
 fn a_replay_that_is_refused_changes_nothing() {
     let mut graph = Graph::new(Options { nodes_max: 4, edges_max: 3, ..Options::default() }).unwrap();
     let mut pair = Template::new();
