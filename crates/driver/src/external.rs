@@ -2,7 +2,7 @@
 #![allow(unsafe_code)] // as `cuda.rs`, whose comment holds the reasons
 
 use std::mem::zeroed;
-use std::os::fd::{IntoRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, IntoRawFd, OwnedFd};
 
 use abi::types::*;
 use hal::{DevicePtr, ExternalMemory, ExternalSemaphore, ExternalSemaphoreKind, Result, Stream};
@@ -11,10 +11,11 @@ use crate::functions::Functions;
 use crate::handle::pointer;
 use crate::out::{out, out_handle};
 
-/// The descriptor is the driver's, even if it is refused: the driver has closed one of memory then, and a number that is
-/// closed twice may be the file of another thread by then.
+/// A descriptor that was accepted is the driver's. One that was refused is closed here.
 fn hand_over(descriptor: OwnedFd, import: impl FnOnce(c_int) -> Result<u64>) -> Result<u64> {
-    import(descriptor.into_raw_fd())
+    let imported = import(descriptor.as_raw_fd())?;
+    let _ = descriptor.into_raw_fd();
+    Ok(imported)
 }
 
 pub fn import_memory(
@@ -23,17 +24,16 @@ pub fn import_memory(
     bytes: u64,
     is_dedicated: bool,
 ) -> Result<ExternalMemory> {
-    let imported = hand_over(descriptor, |descriptor| {
-        // SAFETY: numbers and null pointers, which may all be zero.
-        let mut request: CUDA_EXTERNAL_MEMORY_HANDLE_DESC = unsafe { zeroed() };
-        request.type_ = CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD;
-        request.handle.fd = descriptor;
-        request.size = bytes;
-        request.flags = if is_dedicated { CUDA_EXTERNAL_MEMORY_DEDICATED } else { 0 };
-        // SAFETY: an out parameter, and a live request whose handle is of the kind that it names.
-        out_handle(|value| unsafe { functions.cuImportExternalMemory(value, &request) })
-    });
-    imported.map(ExternalMemory)
+    // SAFETY: numbers and null pointers, which may all be zero.
+    let mut request: CUDA_EXTERNAL_MEMORY_HANDLE_DESC = unsafe { zeroed() };
+    request.type_ = CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD;
+    // The driver closes a descriptor of memory that it refuses, unlike one of a semaphore. A number that is closed twice
+    // may be the file of another thread by then.
+    request.handle.fd = descriptor.into_raw_fd();
+    request.size = bytes;
+    request.flags = if is_dedicated { CUDA_EXTERNAL_MEMORY_DEDICATED } else { 0 };
+    // SAFETY: an out parameter, and a live request whose handle is of the kind that it names.
+    out_handle(|value| unsafe { functions.cuImportExternalMemory(value, &request) }).map(ExternalMemory)
 }
 
 pub fn map(functions: &Functions, memory: ExternalMemory, offset_bytes: u64, bytes: u64) -> Result<DevicePtr> {

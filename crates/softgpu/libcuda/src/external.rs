@@ -3,7 +3,7 @@
 #![allow(unsafe_code)]
 #![allow(non_snake_case)]
 
-use std::os::fd::{FromRawFd, OwnedFd};
+use std::os::fd::{BorrowedFd, FromRawFd, OwnedFd};
 
 use abi::Flavour;
 use abi::types::*;
@@ -12,14 +12,24 @@ use hal::{Code, Driver, ExternalMemory, ExternalSemaphore, ExternalSemaphoreKind
 use crate::answer::{Answer, Out, Refusal, array, refuse, require};
 use crate::soft::{gpu, number, pointer, stream};
 
-/// Imports a descriptor, which is closed if it is refused: an H100's driver does so with one of memory.
+/// The caller's descriptor.
 ///
 /// # Safety
-/// The descriptor is open, and the caller gives it up.
-unsafe fn take(descriptor: c_int, import: impl FnOnce(OwnedFd) -> hal::Result<u64>) -> Answer<u64> {
+/// It is open, and the caller gives it up.
+unsafe fn taken(descriptor: c_int) -> Answer<OwnedFd> {
     require(descriptor >= 0, Code::INVALID_VALUE)?;
     // SAFETY: not -1, as checked; the caller promises that it is open, and has given it up.
-    Ok(import(unsafe { OwnedFd::from_raw_fd(descriptor) })?)
+    Ok(unsafe { OwnedFd::from_raw_fd(descriptor) })
+}
+
+/// A copy of a descriptor that stays the caller's.
+///
+/// # Safety
+/// It is open.
+unsafe fn copied(descriptor: c_int) -> Answer<OwnedFd> {
+    require(descriptor >= 0, Code::INVALID_VALUE)?;
+    // SAFETY: not -1, as checked; the caller promises that it is open.
+    unsafe { BorrowedFd::borrow_raw(descriptor) }.try_clone_to_owned().map_err(|_| Refusal(Code::INVALID_VALUE))
 }
 
 /// The element that `request` points to.
@@ -41,11 +51,10 @@ pub unsafe fn cuImportExternalMemory(
     let (out, request) = unsafe { (Out::new(ext_mem_out)?, one(mem_handle_desc)?) };
     require(request.type_ == CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD, Code::NOT_SUPPORTED)?;
     require(request.flags & !CUDA_EXTERNAL_MEMORY_DEDICATED == 0, Code::INVALID_VALUE)?;
-    let is_dedicated = request.flags != 0;
-    let import = |given| gpu.external_memory_import(given, request.size, is_dedicated).map(|memory| memory.0);
-    // SAFETY: the part is a descriptor for this type, and the caller's promise for it.
-    let memory = unsafe { take(request.handle.fd, import) }?;
-    out.set(pointer(memory));
+    // SAFETY: the part is a descriptor for this type, and the caller's promise for it. A real driver closes one that it
+    // refuses too.
+    let given = unsafe { taken(request.handle.fd) }?;
+    out.set(pointer(gpu.external_memory_import(given, request.size, request.flags != 0)?.0));
     Ok(())
 }
 
@@ -80,10 +89,13 @@ pub unsafe fn cuImportExternalSemaphore(
         CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_FD => ExternalSemaphoreKind::Timeline,
         _ => return refuse(Code::NOT_SUPPORTED),
     };
-    let import = |given| gpu.external_semaphore_import(given, kind).map(|semaphore| semaphore.0);
-    // SAFETY: the part is a descriptor for these types, and the caller's promise for it.
-    let semaphore = unsafe { take(request.handle.fd, import) }?;
-    out.set(pointer(semaphore));
+    // SAFETY: the part is a descriptor for these types.
+    let descriptor = unsafe { request.handle.fd };
+    // SAFETY: the caller's promise for it.
+    let semaphore = gpu.external_semaphore_import(unsafe { copied(descriptor) }?, kind)?;
+    out.set(pointer(semaphore.0));
+    // SAFETY: as above. It is the driver's now, unlike one that is refused.
+    drop(unsafe { taken(descriptor) }?);
     Ok(())
 }
 
