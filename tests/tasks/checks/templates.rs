@@ -72,7 +72,8 @@ pub fn arguments(rig: &Rig) -> Outcome {
     }
     bed.tasks.wait()?;
     same("the sum of all words", &seen.load(Ordering::Acquire), &expected)?;
-    same("references to what the arguments share", &Arc::strong_count(&seen), &1)?;
+    // The thread that ends a replay drops its arguments when it has told of the end.
+    bed::eventually(rig, "the arguments are dropped", || Arc::strong_count(&seen) == 1)?;
     same("nodes that are left", &bed.dispatcher.graph_statistics().nodes, &0)
 }
 
