@@ -27,8 +27,8 @@ pub fn import_memory(
     // SAFETY: numbers and null pointers, which may all be zero.
     let mut request: CUDA_EXTERNAL_MEMORY_HANDLE_DESC = unsafe { zeroed() };
     request.type_ = CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD;
-    // The driver closes a descriptor of memory that it refuses, unlike one of a semaphore. A number that is closed twice
-    // may be the file of another thread by then.
+    // The driver closes a descriptor of memory that it refuses, unlike one of a semaphore. A number that is closed
+    // twice may be the file of another thread by then.
     request.handle.fd = descriptor.into_raw_fd();
     request.size = bytes;
     request.flags = if is_dedicated { CUDA_EXTERNAL_MEMORY_DEDICATED } else { 0 };
