@@ -45,7 +45,7 @@ impl Shared {
         })
     }
 
-    /// Runs a wait for work of the tasks. The completion thread looks often meanwhile.
+    /// Runs a wait for work of the tasks. The thread on watch looks often meanwhile.
     pub fn awaited<T>(&self, wait: impl FnOnce(&dyn Host) -> T) -> T {
         self.waiting.fetch_add(1, Ordering::Relaxed);
         self.enter_beside().sleepers.has_news = true;
