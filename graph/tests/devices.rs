@@ -100,6 +100,21 @@ fn a_device_needs_more_than_the_threshold() {
     assert_eq!(most.select(&[], &[0, 1, 2, 3], &[0; 4]), Ok(2), "no bytes: in turn");
 }
 
+/// The sum of the work before it, of its own and of its transfers decides; without times the transfers do.
+#[test]
+fn a_device_is_chosen_by_the_time_at_which_it_ends() {
+    let mut ends = Selector::new(Selection::MinEndTime, 2);
+    ends.bandwidth = Some(small());
+    let on_host = [bytes(100, Locations::only(HOST))];
+    assert_eq!(ends.select(&on_host, &[0, 1], &[0; 2]), Ok(1), "100 at 20 is sooner than 100 at 10");
+    ends.until_ns = vec![100, 106];
+    assert_eq!(ends.select(&on_host, &[0, 1], &[0; 2]), Ok(0), "110 is sooner than 111");
+    assert_eq!(ends.select(&on_host, &[1], &[0; 2]), Ok(1), "the others are not asked");
+    ends.until_ns = vec![100, 105];
+    assert_eq!(ends.select(&on_host, &[0, 1], &[1, 0]), Ok(1), "the less loaded of equals");
+    assert_eq!(ends.select(&[bytes(1, Locations::NONE)], &[0], &[0; 2]), Err(Unplaced::Nowhere));
+}
+
 /// GR-33: 60 bytes from device 1 or the host, and 40 on device 0 and 50 on device 1.
 #[test]
 fn transfer_times_choose_among_devices_with_enough() {

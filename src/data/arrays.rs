@@ -17,6 +17,7 @@ use crate::data::options::ArrayOptions;
 use crate::data::record::Adopted;
 use crate::data::statistics::DataStatistics;
 use crate::data::store::Store;
+use crate::data::times::Measured;
 use crate::dispatch::Dispatcher;
 use crate::task::{Kernel, Shape, Tasks};
 use crate::work::fault::Error;
@@ -88,7 +89,8 @@ impl Arrays {
     ) -> Computation<'c> {
         let (claims, slots) = (arguments.claims(), arguments.slots());
         let among = Where::Chosen(kernel.devices());
-        Computation::new(&self.store, name, among, claims, Describe::kernel(kernel.clone(), shape, slots))
+        let describe = Describe::kernel(kernel.clone(), shape, slots);
+        Computation::new(&self.store, name, among, claims, describe).measured_as(kernel.name())
     }
 
     /// A computation by a function that submits work of the device to the lane, such as the calls of a library. It gets
@@ -118,7 +120,7 @@ impl Arrays {
     /// the replay of a template ([`crate::task::Replay::on`]). It asks for nothing, and takes its turn in selections by
     /// turns.
     pub fn choose(&self, uses: impl KernelArguments) -> Result<u8, Error> {
-        Ok(self.store.choose(u8::MAX, &uses.claims(), &[])?.device)
+        Ok(self.store.choose(u8::MAX, &uses.claims(), &[], &[])?.device)
     }
 
     /// Waits until all computations and transfers have ended, those that later guards hold back included. Not for the
@@ -131,6 +133,13 @@ impl Arrays {
     #[must_use]
     pub fn statistics(&self) -> DataStatistics {
         self.store.counts.statistics()
+    }
+
+    /// The measured times of computations on the device, by kernel, bytes and device: those that have ended, if
+    /// [`ArrayOptions::measures`] or the selection asks for them.
+    #[must_use]
+    pub fn times(&self) -> Vec<Measured> {
+        self.store.times.as_ref().map(|times| times.all()).unwrap_or_default()
     }
 
     /// The first failure of a computation or a transfer.

@@ -14,6 +14,7 @@ use crate::data::right::Place;
 use crate::data::store::Store;
 use crate::data::streams::Chosen;
 use crate::data::submit::Submission;
+use crate::data::times::Timer;
 use crate::task::{Handle, Kernel, Shape, TaskBuilder};
 use crate::work::fault::Error;
 use crate::work::function::{Function, Launch, More, WorkResult};
@@ -32,6 +33,8 @@ pub struct Computation<'c> {
     after: Vec<Handle>,
     references: u32,
     retries: u32,
+    /// The name of its times, if they are measured.
+    measured: Option<String>,
 }
 
 /// Where a computation runs.
@@ -99,7 +102,7 @@ impl Store {
     }
 
     /// The device of a computation with these claims, after these tasks.
-    pub fn choose(&self, among: u8, claims: &[Claim], after: &[Handle]) -> Result<Chosen, Error> {
+    pub fn choose(&self, among: u8, claims: &[Claim], after: &[Handle], expected_ns: &[u64]) -> Result<Chosen, Error> {
         let has_streams = self.places.has_streams();
         if self.places.devices() == 1 && !has_streams {
             return Ok(Chosen::on(0));
@@ -114,7 +117,7 @@ impl Store {
             before = held.graph.would_follow(&stated, &claims.map(Claim::access).collect::<Vec<_>>())?;
         }
         drop(held);
-        Ok(self.places.choose(&uses, among, &before)?)
+        Ok(self.places.choose(&uses, among, &before, expected_ns)?)
     }
 }
 
@@ -127,7 +130,19 @@ impl<'c> Computation<'c> {
         describe: Describe,
     ) -> Computation<'c> {
         let (priority, after) = (Priority::LOWEST, Vec::new());
-        Computation { store, name, place, claims, describe, priority, after, references: 0, retries: 0 }
+        let measured = store.times.is_some().then(|| name.to_owned());
+        Computation { store, name, place, claims, describe, priority, after, references: 0, retries: 0, measured }
+    }
+
+    /// Its times are those of this kernel.
+    pub(super) fn measured_as(mut self, kernel: &str) -> Computation<'c> {
+        self.measured = self.measured.map(|_| kernel.to_owned());
+        self
+    }
+
+    /// The bytes of its uses.
+    fn bytes(&self) -> u64 {
+        self.claims.iter().map(|claim| claim.bytes.end - claim.bytes.start).sum()
     }
 
     /// Its priority. The computations and transfers before it inherit it.
@@ -166,22 +181,27 @@ impl<'c> Computation<'c> {
 
     /// Submits it, with the transfers that it needs.
     pub fn submit(self) -> Result<Handle, Error> {
+        let times = self.store.times.as_ref().zip(self.measured.as_deref());
+        let expected_ns = times.map(|(times, name)| times.expected_ns(name, self.bytes())).unwrap_or_default();
         let chosen = match self.place {
             Where::At(place) => match self.store.named(self.name, place)? {
                 Location::Host => None,
                 Location::Device(device) => Some(Chosen::on(device)),
             },
-            Where::Chosen(among) => Some(self.store.choose(among, &self.claims, &self.after)?),
+            Where::Chosen(among) => Some(self.store.choose(among, &self.claims, &self.after, &expected_ns)?),
         };
         let place = chosen.as_ref().map_or(Location::Host, |chosen| Location::Device(chosen.device));
         let store = self.store;
-        let task = self.submit_at(place, chosen.as_ref().and_then(|chosen| chosen.behind.clone()))?;
+        let behind = chosen.as_ref().and_then(|chosen| chosen.behind.clone());
+        let task = self.submit_at(place, behind, &expected_ns)?;
         chosen.inspect(|chosen| store.places.enter(chosen, &task));
         Ok(task)
     }
 
     /// Submits it there, behind this task.
-    fn submit_at(self, place: Location, behind: Option<Handle>) -> Result<Handle, Error> {
+    fn submit_at(self, place: Location, behind: Option<Handle>, expected_ns: &[u64]) -> Result<Handle, Error> {
+        let times = self.store.times.as_ref().zip(self.measured.as_deref());
+        let timer = times.map(|(times, name)| times.timer(name, self.bytes()));
         let Computation { store, name, claims, describe, priority, mut after, references, retries, .. } = self;
         after.extend(behind);
         let asked = Submission { store, name, priority, place, claims: &claims, after: &after };
@@ -202,7 +222,13 @@ impl<'c> Computation<'c> {
                 continue;
             }
             let describe = |addresses: &[u64], keep| {
-                let builder = describe.builder(store, name, addresses.to_vec(), (keep, store.places.begin(place)));
+                let builder = describe.builder(
+                    store,
+                    name,
+                    addresses.to_vec(),
+                    (keep, store.places.begin(place, expected_ns)),
+                    timer,
+                );
                 let builder = builder.retries(retries);
                 let builder = if let Location::Device(device) = place { builder.on(device) } else { builder };
                 (0..references).fold(builder, |builder, _| builder.held())
@@ -214,13 +240,25 @@ impl<'c> Computation<'c> {
 
 impl Describe {
     /// The task, which keeps its memory.
-    fn builder<'c>(self, store: &'c Store, name: &'c str, addresses: Vec<u64>, keep: Keep) -> TaskBuilder<'c, 'c> {
+    fn builder<'c>(
+        self,
+        store: &'c Store,
+        name: &'c str,
+        addresses: Vec<u64>,
+        keep: Keep,
+        mut timer: Option<Timer>,
+    ) -> TaskBuilder<'c, 'c> {
         match self {
             Describe::Launch(describe) => {
                 let mut launch = describe(addresses);
                 store.tasks.kernel(name, move |lane: &mut Lane<'_>| {
                     let _keep = &keep;
-                    launch.call(lane)
+                    timer.iter_mut().for_each(|timer| timer.begin(lane));
+                    let more = launch.call(lane)?;
+                    if more == More::Done {
+                        timer.iter_mut().for_each(|timer| timer.end(lane));
+                    }
+                    Ok(more)
                 })
             }
             Describe::Host(describe) => {

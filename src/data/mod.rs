@@ -29,6 +29,7 @@ mod statistics;
 mod store;
 mod streams;
 mod submit;
+mod times;
 mod transfer;
 mod uses;
 
@@ -43,4 +44,5 @@ pub use operator::{Max, Min, Operator, Sum};
 pub use options::ArrayOptions;
 pub use right::{Reads, Right, Writes};
 pub use statistics::DataStatistics;
+pub use times::Measured;
 pub use uses::{Reduce, Relaxed, Use, discard, read, read_write, reduce, relaxed, write};

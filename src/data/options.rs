@@ -18,6 +18,9 @@ pub struct ArrayOptions {
     pub parents: Option<Parents>,
     /// Of devices that are equally good the first is taken, as GrCUDA does, and not the least loaded.
     pub grcuda_compat: bool,
+    /// The time of each computation of the device is measured, by two events of its lane
+    /// ([`crate::data::Arrays::times`]). [`Selection::MinEndTime`] measures without this.
+    pub measures: bool,
     /// The bandwidths between memories: bytes come from the nearest one, and some selections ask for them.
     pub bandwidth: Option<Bandwidth>,
 }
@@ -26,6 +29,7 @@ impl Default for ArrayOptions {
     fn default() -> ArrayOptions {
         let (device, pinned) = (HeapOptions::default(), HeapOptions::default());
         let selection = Selection::MinTransferSize;
-        ArrayOptions { device, pinned, selection, parents: None, grcuda_compat: false, bandwidth: None }
+        let (parents, bandwidth) = (None, None);
+        ArrayOptions { device, pinned, selection, parents, grcuda_compat: false, measures: false, bandwidth }
     }
 }

@@ -1,6 +1,6 @@
 //! Places: the device of a computation, and the memory that its bytes come from.
 
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use copies::Overtake;
@@ -12,7 +12,14 @@ use crate::data::streams::{Chosen, Streams};
 use crate::task::Handle;
 
 /// The computations of each device that have not ended.
-type Load = Arc<[AtomicU32]>;
+type Load = Arc<[Work]>;
+
+#[derive(Default)]
+struct Work {
+    count: AtomicU32,
+    /// The time that they are expected to take, as far as such were measured.
+    time_ns: AtomicU64,
+}
 
 /// The devices of arrays, and the links between their memories.
 pub(super) struct Places {
@@ -29,11 +36,14 @@ pub(super) struct Places {
 pub(super) struct Busy {
     load: Load,
     device: usize,
+    time_ns: u64,
 }
 
 impl Drop for Busy {
     fn drop(&mut self) {
-        self.load[self.device].fetch_sub(1, Ordering::Relaxed);
+        let work = &self.load[self.device];
+        work.count.fetch_sub(1, Ordering::Relaxed);
+        work.time_ns.fetch_sub(self.time_ns, Ordering::Relaxed);
     }
 }
 
@@ -52,7 +62,7 @@ impl Places {
         selector.sees_load = !options.grcuda_compat;
         let (selector, streams) =
             (Mutex::new(selector), options.parents.map(|policy| Mutex::new(Streams::new(policy))));
-        let load = (0..count).map(|_| AtomicU32::new(0)).collect();
+        let load = (0..count).map(|_| Work::default()).collect();
         Ok(Places { selector, streams, bandwidth: options.bandwidth.clone(), reach, load })
     }
 
@@ -83,17 +93,24 @@ impl Places {
         self.streams.is_some()
     }
 
-    /// The device of a computation with these uses, after these nodes: one of the first `among`.
-    pub fn choose(&self, uses: &[Use], among: u8, before: &[NodeId]) -> hal::Result<Chosen> {
+    /// The device of a computation with these uses, after these nodes: one of the first `among`. It is expected to take
+    /// so long on each device, if that is known.
+    pub fn choose(&self, uses: &[Use], among: u8, before: &[NodeId], expected_ns: &[u64]) -> hal::Result<Chosen> {
         let all: Vec<u8> = (0..among.min(self.devices())).collect();
-        let select = |among: &[u8], load: &[u32]| hal::locks::lock(&self.selector).select(uses, among, load);
+        let busy_ns = self.load.iter().map(|work| work.time_ns.load(Ordering::Relaxed));
+        let until_ns: Vec<u64> = busy_ns.zip(expected_ns).map(|(busy, own)| busy + own).collect();
+        let select = |among: &[u8], load: &[u32]| {
+            let mut selector = hal::locks::lock(&self.selector);
+            selector.until_ns.clone_from(&until_ns);
+            selector.select(uses, among, load)
+        };
         let chosen = match &self.streams {
             Some(streams) => {
                 let mut select = |among: Option<&[u8]>, load: &[u32]| select(among.unwrap_or(&all), load);
                 hal::locks::lock(streams).choose(before, all.len() as u8, &mut select)
             }
             None => {
-                let load: Vec<u32> = self.load.iter().map(|load| load.load(Ordering::Relaxed)).collect();
+                let load: Vec<u32> = self.load.iter().map(|work| work.count.load(Ordering::Relaxed)).collect();
                 select(&all, &load).map(Chosen::on)
             }
         };
@@ -117,11 +134,13 @@ impl Places {
         self.streams.as_ref().map_or(0, |streams| hal::locks::lock(streams).count())
     }
 
-    /// A computation of this device begins. None of the host.
-    pub fn begin(&self, place: Location) -> Option<Busy> {
+    /// A computation of this device begins, which is expected to take so long on each. None of the host.
+    pub fn begin(&self, place: Location, expected_ns: &[u64]) -> Option<Busy> {
         let Location::Device(device) = place else { return None };
-        let busy = Busy { load: Arc::clone(&self.load), device: usize::from(device) };
-        busy.load[busy.device].fetch_add(1, Ordering::Relaxed);
+        let time_ns = expected_ns.get(usize::from(device)).copied().unwrap_or(0);
+        let busy = Busy { load: Arc::clone(&self.load), device: usize::from(device), time_ns };
+        busy.load[busy.device].count.fetch_add(1, Ordering::Relaxed);
+        busy.load[busy.device].time_ns.fetch_add(time_ns, Ordering::Relaxed);
         Some(busy)
     }
 }

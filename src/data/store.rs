@@ -4,12 +4,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use copies::Overtake;
+use graph::Selection;
 
 use crate::data::list::List;
 use crate::data::options::ArrayOptions;
 use crate::data::places::Places;
 use crate::data::resident::Residents;
 use crate::data::statistics::Counts;
+use crate::data::times::Times;
 use crate::heap::{Heap, Space};
 use crate::task::Tasks;
 
@@ -23,6 +25,8 @@ pub(super) struct Store {
     /// Held while a task is appended with its transfers: taken before records' locks and the dispatcher's.
     pub order: Mutex<()>,
     pub counts: Counts,
+    /// If they are measured.
+    pub times: Option<Arc<Times>>,
     /// The records that have, or had, partial results of reductions.
     pub reduced: List,
     /// Guards of the host that are open.
@@ -49,7 +53,9 @@ impl Store {
         let (order, counts, reduced) = (Mutex::new(()), Counts::default(), List::default());
         let (guards, uses) = (AtomicU64::new(0), AtomicU64::new(0));
         let places = Places::open(layers, options)?;
-        Ok(Store { tasks, residents, places, pinned, order, counts, reduced, guards, uses })
+        let is_measured = options.measures || options.selection == Selection::MinEndTime;
+        let times = is_measured.then(|| Arc::new(Times::new(layers)));
+        Ok(Store { tasks, residents, places, pinned, order, counts, times, reduced, guards, uses })
     }
 
     /// The number of a use.

@@ -244,6 +244,12 @@ struct overtake_kernel;
 #define OVERTAKE_SELECTION_MIN_MAX_TRANSFER_TIME 5
 
 /**
+ * The device on which the computation ends soonest: after the work that the device has and the transfers, by the
+ * measured times of earlier computations by the same kernel. It needs bandwidths.
+ */
+#define OVERTAKE_SELECTION_MIN_END_TIME 6
+
+/**
  * The computation reads the elements.
  */
 #define OVERTAKE_USE_READ 1

@@ -27,7 +27,7 @@ __all__ = ["Array", "Arrays", "Kernel", "Use", "discard", "read", "read_write", 
 _LAUNCH = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.POINTER(ctypes.c_void_p), ctypes.c_size_t)
 _RUN = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(ctypes.c_void_p), ctypes.c_size_t)
 
-# The policies that choose a device, by GrCUDA's names.
+# The policies that choose a device, by GrCUDA's names and our own.
 SELECTIONS = {
     "min-transfer-size": 0,
     "single-gpu": 1,
@@ -35,6 +35,7 @@ SELECTIONS = {
     "stream-aware": 3,
     "minmin-transfer-time": 4,
     "minmax-transfer-time": 5,
+    "min-end-time": 6,
 }
 
 
@@ -132,8 +133,8 @@ class Access:
         self.close()
         return False
 
-    def __del__(self):
-        uses.free("access_close", self)
+    def __del__(self, free=uses.free):
+        free("access_close", self)
 
 
 class Array:
@@ -145,8 +146,8 @@ class Array:
         self.size = math.prod(self.shape)
         self.nbytes = self.size * exchange.item_bytes(dtype)
 
-    def __del__(self):
-        uses.free("array_free", self)
+    def __del__(self, free=uses.free):
+        free("array_free", self)
 
     @property
     def device_number(self):

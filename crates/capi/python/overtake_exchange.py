@@ -81,16 +81,17 @@ _dying_pointer = ctypes.PYFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_ch
 _given = {}
 
 
+# Libraries call these when the interpreter ends, too, and the names of this module are None by then.
 @_DELETER
-def _delete(managed):
-    _given.pop(ctypes.addressof(managed.contents), None)
+def _delete(managed, given=_given, addressof=ctypes.addressof):
+    given.pop(addressof(managed.contents), None)
 
 
 @_DESTRUCTOR
-def _destroy(capsule):
+def _destroy(capsule, given=_given, is_valid=_is_valid, dying_pointer=_dying_pointer, fresh=_FRESH):
     """A capsule that was not used still has its tensor."""
-    if _is_valid(capsule, _FRESH):
-        _given.pop(_dying_pointer(capsule, _FRESH), None)
+    if is_valid(capsule, fresh):
+        given.pop(dying_pointer(capsule, fresh), None)
 
 
 class View:
@@ -139,9 +140,9 @@ class _Taken:
     def __init__(self, managed):
         self._managed = managed
 
-    def __del__(self):
+    def __del__(self, byref=ctypes.byref):
         if self._managed.deleter:
-            self._managed.deleter(ctypes.byref(self._managed))
+            self._managed.deleter(byref(self._managed))
 
 
 def _dense(shape, strides):

@@ -17,8 +17,9 @@ class Argument(ctypes.Structure):
     _fields_ += [(name, ctypes.c_size_t) for name in ("first", "count", "value", "value_bytes")]
 
 
-def free(name, owner):
-    """Frees the handle of an object that goes, unless the interpreter does."""
+def free(name, owner, base=base):
+    """Frees the handle of an object that goes, unless the interpreter does: then the names of modules are None, and
+    functions are found by their default arguments only."""
     free = base._functions.get(name) if base._functions else None
     handle = getattr(owner, "_handle", None)
     if free is not None and handle:
@@ -125,7 +126,7 @@ class Kernel:
         self._arrays, self._handle, self.name = arrays, handle, name
         self._parameters = _parameters(signature)
 
-    def __del__(self):
+    def __del__(self, free=free):
         free("kernel_free", self)
 
     def __call__(self, grid, block, shared_bytes=0, name=None, **options):

@@ -45,7 +45,7 @@ pub trait DevicePolicy {
     fn select(&mut self, uses: &[Use], among: &[u8], load: &[u32]) -> Result<u8, Unplaced>;
 }
 
-/// The policies of GrCUDA.
+/// The policies of GrCUDA, and one by measured times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Selection {
     /// The first.
@@ -60,23 +60,27 @@ pub enum Selection {
     MinMinTransferTime,
     /// The same, each from the farthest memory.
     MinMaxTransferTime,
+    /// The one on which it ends soonest: after the work that the device has ([`Selector::until_ns`]) and the transfers,
+    /// each from the nearest memory.
+    MinEndTime,
 }
 
 impl Selection {
-    /// All, by GrCUDA's names.
-    pub const ALL: [(&'static str, Selection); 6] = [
+    /// All, by GrCUDA's names and our own.
+    pub const ALL: [(&'static str, Selection); 7] = [
         ("single-gpu", Selection::SingleGpu),
         ("round-robin", Selection::RoundRobin),
         ("stream-aware", Selection::StreamAware),
         ("min-transfer-size", Selection::MinTransferSize),
         ("minmin-transfer-time", Selection::MinMinTransferTime),
         ("minmax-transfer-time", Selection::MinMaxTransferTime),
+        ("min-end-time", Selection::MinEndTime),
     ];
 
     /// Whether it asks for bandwidths.
     #[must_use]
     pub fn needs_bandwidth(self) -> bool {
-        matches!(self, Selection::MinMinTransferTime | Selection::MinMaxTransferTime)
+        matches!(self, Selection::MinMinTransferTime | Selection::MinMaxTransferTime | Selection::MinEndTime)
     }
 }
 
@@ -91,6 +95,9 @@ pub struct Selector {
     pub bandwidth: Option<Bandwidth>,
     /// Of devices that are equally good the least loaded is taken, and not the first.
     pub sees_load: bool,
+    /// For each device the time until it has done the work that it has, and that of the computation at hand, in ns.
+    /// Devices without one have none to do.
+    pub until_ns: Vec<u64>,
     /// The turn.
     next: usize,
 }
@@ -99,7 +106,8 @@ impl Selector {
     /// A selection among so many devices, one at least: a tenth of the bytes is enough, and load is seen.
     #[must_use]
     pub fn new(selection: Selection, devices: u8) -> Selector {
-        Selector { selection, devices: devices.max(1), threshold: 0.1, bandwidth: None, sees_load: true, next: 0 }
+        let (devices, until_ns) = (devices.max(1), Vec::new());
+        Selector { selection, devices, threshold: 0.1, bandwidth: None, sees_load: true, until_ns, next: 0 }
     }
 
     fn in_turn(&mut self, among: &[u8]) -> u8 {
@@ -121,8 +129,8 @@ impl Selector {
         let Some(bandwidth) = &self.bandwidth else { return Ok(0.0) };
         let to = Location::Device(device);
         let figure = |at| match self.selection {
-            Selection::MinMinTransferTime => bandwidth.best(to, at).map(|best| best.0),
-            _ => bandwidth.worst(to, at),
+            Selection::MinMaxTransferTime => bandwidth.worst(to, at),
+            _ => bandwidth.best(to, at).map(|best| best.0),
         };
         uses.iter().map(|one| figure(one.at).map(|figure| one.bytes as f64 / figure).ok_or(Unplaced::Nowhere)).sum()
     }
@@ -149,6 +157,14 @@ impl DevicePolicy for Selector {
                     (0..self.devices).map(|device| self.time_ns(device, uses)).collect();
                 let times = times?;
                 self.least(&enough, load, |device| times[usize::from(device)])
+            }
+            Selection::MinEndTime => {
+                let until = |device: u8| self.until_ns.get(usize::from(device)).copied().unwrap_or(0) as f64;
+                let ends: Result<Vec<f64>, Unplaced> =
+                    among.iter().map(|device| Ok(until(*device) + self.time_ns(*device, uses)?)).collect();
+                let ends = ends?;
+                let at = |device| among.iter().position(|other| *other == device).expect("one of those to choose from");
+                self.least(among, load, |device| ends[at(device)])
             }
         };
         Ok(chosen.unwrap_or_else(|| self.in_turn(among)))

@@ -35,6 +35,9 @@ pub const OVERTAKE_SELECTION_STREAM_AWARE: c_int = 3;
 pub const OVERTAKE_SELECTION_MIN_MIN_TRANSFER_TIME: c_int = 4;
 /// The device that gets the bytes soonest, each from the farthest memory. It needs bandwidths.
 pub const OVERTAKE_SELECTION_MIN_MAX_TRANSFER_TIME: c_int = 5;
+/// The device on which the computation ends soonest: after the work that the device has and the transfers, by the
+/// measured times of earlier computations by the same kernel. It needs bandwidths.
+pub const OVERTAKE_SELECTION_MIN_END_TIME: c_int = 6;
 
 /// The parameters of a set of arrays. Set struct_size before the call; 0 in another field is its default.
 #[repr(C)]
@@ -181,6 +184,7 @@ unsafe fn parameters(call: &str, options: *const ArraysOptions, devices: usize) 
         OVERTAKE_SELECTION_STREAM_AWARE => Selection::StreamAware,
         OVERTAKE_SELECTION_MIN_MIN_TRANSFER_TIME => Selection::MinMinTransferTime,
         OVERTAKE_SELECTION_MIN_MAX_TRANSFER_TIME => Selection::MinMaxTransferTime,
+        OVERTAKE_SELECTION_MIN_END_TIME => Selection::MinEndTime,
         other => {
             return Err(Failure::argument(&format!("{call}: selection {other} is not one of OVERTAKE_SELECTION_...")));
         }

@@ -4,6 +4,8 @@ import array
 import ctypes
 import gc
 import os
+import subprocess
+import sys
 import unittest
 import weakref
 
@@ -210,6 +212,27 @@ class Arrays(unittest.TestCase):
         narrow = self.arrays.kernel(kernels(), "work_add", "pointer, pointer, pointer, uint64")
         with self.assertRaisesRegex(overtake.TaskError, "argument 4 has 4 bytes, and 8 are given"):
             narrow(1, 1)(x, x, y, 1).wait()
+
+    def test_an_interpreter_that_ends_frees_what_is_left(self):
+        """Another library may keep our modules until their names are gone, as JAX does."""
+        program = """if True:
+            import builtins, os, sys
+            import test_overtake
+            device = test_overtake.Device()
+            import overtake, overtake_arrays, overtake_exchange, overtake_tasks, overtake_uses
+            import test_arrays
+            dispatcher = overtake.Dispatcher()
+            arrays = dispatcher.arrays()
+            array, lent = arrays.array(4), arrays.array_of([1.0] * 4)
+            kernel = arrays.kernel(test_arrays.kernels(), "work_add", "pointer, pointer, pointer, uint32")
+            with lent.on_device() as view:
+                capsule = view.__dlpack__()
+            builtins.kept = [array, lent, kernel, capsule, *map(sys.modules.get, list(sys.modules))]
+        """
+        paths = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+        command = [sys.executable, "-B", "-c", program]
+        ended = subprocess.run(command, capture_output=True, text=True, timeout=60, env=paths)
+        self.assertEqual((ended.returncode, ended.stderr), (0, ""))
 
     def test_failures_and_closing(self):
         x, y = self.arrays.array_of([1.0] * COUNT), self.arrays.array(COUNT)

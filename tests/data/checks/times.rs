@@ -1,0 +1,82 @@
+//! Measured times of computations, and the devices that are chosen by them.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+use overtake::data::{Array, ArrayOptions, Bandwidth, Computation, Selection, discard};
+use overtake::task::{Handle, More};
+
+use crate::bed::{self, Bed};
+use crate::doors;
+use crate::failure::{Failure, Outcome, ensure, same};
+use crate::rig::Rig;
+
+const SMALL: usize = 1 << 10;
+const LARGE: usize = 1 << 20;
+const LONG_BYTES: usize = 1 << 26;
+
+/// By kernel and by size; nothing is measured where it is not asked for.
+pub fn by_kernel_and_size(rig: &Rig) -> Outcome {
+    let plain = bed::open(rig)?;
+    let [one, other] = [SMALL, SMALL].map(|count| plain.arrays.array_of(&vec![1.0_f32; count]));
+    doors::add(&plain, "not measured", &one?, &other?, &plain.arrays.array(&[SMALL])?).submit()?.wait()?;
+    same("times that are not asked for", &plain.arrays.times(), &Vec::new())?;
+    drop(plain);
+
+    let options = ArrayOptions { measures: true, ..ArrayOptions::default() };
+    let bed = bed::open_with(rig, rig.shared_driver(), options)?;
+    for (count, times) in [(SMALL, 3), (LARGE, 2)] {
+        let (one, sum) = (bed.arrays.array_of(&vec![1.0_f32; count])?, bed.arrays.array(&[count])?);
+        for number in 0..times {
+            doors::add(&bed, &format!("sum {number}"), &one, &one, &sum).submit()?.wait()?;
+        }
+    }
+    let measured = bed.arrays.times();
+    let rows: Vec<_> = measured.iter().map(|it| (it.name.as_str(), it.bytes, it.device, it.count)).collect();
+    let bytes = |count: usize| 12 * count as u64;
+    same("rows", &rows, &vec![("work_add", bytes(SMALL), 0, 3), ("work_add", bytes(LARGE), 0, 2)])?;
+    let [small, large] = &measured[..] else { return Err(Failure::from_text("two rows".to_owned())) };
+    ensure!(0.0 < small.least_us && small.mean_us < large.least_us, "a larger one takes longer: {measured:?}");
+    ensure!(large.least_us <= large.mean_us && large.least_us <= large.last_us, "the least is least: {measured:?}");
+    Ok(())
+}
+
+/// A computation of the device that writes all of an array, and tells its device.
+fn fill<'c>(bed: &'c Bed, name: &'c str, array: &Array<u8>, told: &Arc<AtomicU8>) -> Computation<'c> {
+    let (bytes, told) = (array.len() as u64, Arc::clone(told));
+    bed.arrays.launch(name, (discard(array),), move |lane, at| {
+        told.store(lane.device(), Ordering::Relaxed);
+        lane.driver().memset_d8_async(at[0], 1, bytes, lane.stream())?;
+        Ok(More::Done)
+    })
+}
+
+/// While one device has a long computation before it, short ones go to the other.
+pub fn choose_devices(rig: &Rig) -> Outcome {
+    if rig.driver().device_count()? < 2 {
+        return Ok(());
+    }
+    let text = "From,To,Bandwidth\n-1,0,12\n-1,1,12\n0,1,48\n";
+    let bandwidth = Some(Bandwidth::read(text, 2).map_err(|(_, fault)| Failure::from_text(fault))?);
+    let options = ArrayOptions { selection: Selection::MinEndTime, bandwidth, ..ArrayOptions::default() };
+    let bed = bed::open_on(rig, rig.shared_driver(), 2, options)?;
+    let device = Arc::new(AtomicU8::new(u8::MAX));
+    for (name, count) in [("long", LONG_BYTES), ("short", SMALL)] {
+        fill(&bed, name, &bed.arrays.array(&[count])?, &device).on(0).submit()?.wait()?;
+    }
+    let long = bed.arrays.array(&[LONG_BYTES])?;
+    let places: [Arc<AtomicU8>; 5] = [(); 5].map(|()| Arc::new(AtomicU8::new(u8::MAX)));
+    let arrays: [Result<Array<u8>, _>; 4] = [(); 4].map(|()| bed.arrays.array(&[SMALL]));
+    let mut held: Vec<Handle> = vec![fill(&bed, "long", &long, &places[0]).held().submit()?];
+    for (array, place) in arrays.iter().zip(&places[1..]) {
+        let array = array.as_ref().map_err(|error| Failure::from_text(error.to_string()))?;
+        held.push(fill(&bed, "short", array, place).held().submit()?);
+    }
+    held.iter().try_for_each(Handle::release)?;
+    bed.arrays.wait()?;
+    let chosen = places.map(|place| place.load(Ordering::Relaxed));
+    let other = 1 - chosen[0];
+    same("the devices of short ones", &chosen[1..].to_vec(), &vec![other; 4])?;
+    ensure!(bed.arrays.times().len() >= 2, "times of both are kept: {:?}", bed.arrays.times());
+    Ok(())
+}
