@@ -1,5 +1,6 @@
 //! Model checks of the end of a task, beside threads that ask and futures that wait.
 
+use std::sync::atomic::AtomicBool as Seen;
 use std::task::Wake;
 
 use hal::primitive::AtomicBool;
@@ -63,15 +64,23 @@ fn no_future_waits_for_a_thread_that_has_not_heard_of_it() {
 /// A thread that sees a failure sees its reason too.
 #[test]
 fn a_failure_is_never_seen_without_its_reason() {
+    static IS_SEEN: Seen = Seen::new(false);
     loom::model(|| {
         let outcome = Outcome::new(&(Weak::<()>::new() as Home));
         let its = Arc::clone(&outcome);
         let ending = thread::spawn(move || its.set_failed(Error::Forked));
-        if outcome.is_known() {
-            assert!(outcome.has_failed());
-            assert!(matches!(outcome.get(), Some(Err(Error::Forked))));
-        }
+        // As in the model of a set, a thread of its own.
+        let its = Arc::clone(&outcome);
+        let asking = thread::spawn(move || {
+            if its.is_known() {
+                IS_SEEN.store(true, Ordering::Relaxed);
+                assert!(its.has_failed());
+                assert!(matches!(its.get(), Some(Err(Error::Forked))));
+            }
+        });
+        asking.join().unwrap();
         assert!(!ending.join().unwrap(), "no future waits");
         assert!(matches!(outcome.get(), Some(Err(Error::Forked))));
     });
+    assert!(IS_SEEN.load(Ordering::Relaxed), "no order has shown it before the end");
 }
