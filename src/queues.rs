@@ -41,3 +41,18 @@ pub fn ask() -> Asked {
         false => Asked::TooLate,
     }
 }
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_with_threads_changes_nothing() {
+        let variables = || [MAX_CONNECTIONS, MAX_COPY_CONNECTIONS].map(std::env::var_os);
+        let before = variables();
+        let expected = if before[0].is_some() { Asked::Given(kernel_queues()) } else { Asked::TooLate };
+        // This thread is one, and that another.
+        assert_eq!(std::thread::scope(|scope| scope.spawn(ask).join().unwrap()), expected);
+        assert_eq!(variables(), before);
+    }
+}

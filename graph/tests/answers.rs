@@ -96,3 +96,15 @@ fn the_node_behind_a_later_edge_is_not_named() {
     }
     assert_eq!(graph.ahead(), None);
 }
+
+/// The first of several, which is launched before the others.
+#[test]
+fn of_two_nodes_behind_it_the_first_is_named() {
+    let mut graph = graph();
+    let begin = graph.append(&KERNEL).unwrap();
+    let node = graph.append(&Spec { after: &[begin], ..KERNEL }).unwrap();
+    let [then, _] = [(); 2].map(|()| graph.append(&Spec { after: &[node], ..KERNEL }).unwrap());
+    assert_eq!(next(&mut graph, Runner::Device), Some(begin));
+    graph.launched(begin).unwrap();
+    assert_eq!(graph.ahead(), Some(then.index()));
+}

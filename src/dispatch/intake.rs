@@ -163,6 +163,7 @@ mod tests {
         assert!(!intake.post(own) && intake.has_news_of(own), "the thread with the turn looks at it");
         intake.take(false, &mut Vec::new(), &mut taken);
         assert_eq!((&taken.entries[..], taken.stores, intake.own().1.store.len()), (&[1][..], 1, STORE));
+        assert!(!intake.has_news(), "it has been heard");
         let (inner, mut desk) = intake.inner();
         desk.batch.push(2);
         drop(desk);
@@ -172,6 +173,8 @@ mod tests {
         assert_eq!((&taken.entries[..], taken.stores), (&[1, 2][..], 1), "a full store is left, and that of no thread");
         sign.store(false, Ordering::Relaxed);
         assert!(intake.post(inner) && intake.has_late_news(), "no thread has the turn");
+        intake.take(false, &mut Vec::new(), &mut taken);
+        assert_eq!((taken.stores, intake.inner().1.store.len()), (1, 0), "no thread takes numbers there");
         intake.close();
         assert!(intake.own().1.is_closed);
     }

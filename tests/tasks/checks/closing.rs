@@ -74,9 +74,10 @@ fn drop_with<T>(owned: T) -> WorkResult<()> {
 /// Several threads submit, release and wait meanwhile.
 pub fn beside_submitters(rig: &Rig) -> Outcome {
     let Bed { dispatcher, tasks, kernels, .. } = bed::open(rig)?;
-    let ended: Arc<AtomicU32> = Arc::default();
+    let (submitted, ended): (Arc<AtomicU32>, Arc<AtomicU32>) = Default::default();
     let submitter = |number: u32| {
-        let (tasks, spin, ended) = (tasks.clone(), kernels.spin.clone(), Arc::clone(&ended));
+        let (tasks, spin) = (tasks.clone(), kernels.spin.clone());
+        let (submitted, ended) = (Arc::clone(&submitted), Arc::clone(&ended));
         rig.spawn("submitter", move |driver| {
             let mut handles = Vec::new();
             loop {
@@ -89,6 +90,7 @@ pub fn beside_submitters(rig: &Rig) -> Outcome {
                 let Ok(host) = tasks.host("function", || Ok(())).after(&kernel).held().submit() else { break };
                 let _ = host.release();
                 handles.extend([kernel, host]);
+                submitted.fetch_add(2, Ordering::AcqRel);
                 driver.host().sleep(Nanos::from_us(u64::from(5 + number)));
             }
             for handle in &handles {
@@ -101,10 +103,11 @@ pub fn beside_submitters(rig: &Rig) -> Outcome {
         })
     };
     let submitters: Vec<_> = (0..THREADS).map(submitter).collect();
-    rig.driver().host().sleep(Nanos::from_us(700));
+    let is_busy = || submitted.load(Ordering::Acquire) > THREADS * 4;
+    bed::eventually(rig, "the threads have submitted tasks", is_busy)?;
     drop(dispatcher);
     submitters.into_iter().try_for_each(|thread| rig.join(thread))?;
-    ensure!(ended.load(Ordering::Acquire) > THREADS * 4, "the threads have submitted tasks");
+    same("the tasks that have ended", &ended.load(Ordering::Acquire), &submitted.load(Ordering::Acquire))?;
     Ok(tasks.wait()?)
 }
 
