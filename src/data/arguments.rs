@@ -4,6 +4,7 @@
 use bytemuck::{NoUninit, Pod};
 use hal::DevicePtr;
 
+use crate::data::array::{Array, LentArrays};
 use crate::data::claim::Claim;
 use crate::data::right::{Place, Right, Writes};
 use crate::data::uses::{Reduce, Relaxed, Use};
@@ -130,6 +131,10 @@ pub trait HostUse {
     /// How many elements it has.
     #[doc(hidden)]
     fn elements(&self) -> usize;
+
+    /// Their shape, as an array of their own.
+    #[doc(hidden)]
+    fn shape(&self) -> Vec<usize>;
 }
 
 impl<R: Right> HostUse for Use<'_, R> {
@@ -141,6 +146,10 @@ impl<R: Right> HostUse for Use<'_, R> {
 
     fn elements(&self) -> usize {
         self.count()
+    }
+
+    fn shape(&self) -> Vec<usize> {
+        Use::shape(self)
     }
 }
 
@@ -154,12 +163,18 @@ impl<T: Pod> HostUse for Reduce<'_, T> {
     fn elements(&self) -> usize {
         self.uses.count()
     }
+
+    fn shape(&self) -> Vec<usize> {
+        self.uses.shape()
+    }
 }
 
 /// Uses of a function of the host: a tuple of at most six.
 pub trait HostUses {
     /// Their rights.
     type Rights: Rights;
+    /// An array for each, in a section.
+    type Arrays;
 
     #[doc(hidden)]
     fn claims(&self) -> Vec<Claim>;
@@ -167,6 +182,10 @@ pub trait HostUses {
     /// The elements of each.
     #[doc(hidden)]
     fn elements(&self) -> Vec<usize>;
+
+    /// The arrays of a section.
+    #[doc(hidden)]
+    fn arrays(&self, lent: &mut LentArrays) -> Self::Arrays;
 }
 
 /// The rights of several uses.
@@ -193,6 +212,7 @@ macro_rules! host_tuples {
 
         impl<$($right: HostUse),+> HostUses for ($($right,)+) {
             type Rights = ($($right::Right,)+);
+            type Arrays = ($(Array<<$right::Right as Right>::Element>,)+);
 
             fn claims(&self) -> Vec<Claim> {
                 vec![$(self.$at.claimed()),+]
@@ -200,6 +220,10 @@ macro_rules! host_tuples {
 
             fn elements(&self) -> Vec<usize> {
                 vec![$(self.$at.elements()),+]
+            }
+
+            fn arrays(&self, lent: &mut LentArrays) -> Self::Arrays {
+                ($(lent.next_array(self.$at.shape()),)+)
             }
         })+
     };

@@ -26,10 +26,28 @@ pub struct Array<T: Pod> {
     element: PhantomData<fn(T) -> T>,
 }
 
+/// The arrays that a section is lent, in the order of its uses.
+pub struct LentArrays(Vec<Arc<Record>>);
+
+impl LentArrays {
+    pub(super) fn of(lent: &[Arc<Record>]) -> LentArrays {
+        LentArrays(lent.to_vec())
+    }
+
+    pub(super) fn next_array<T: Pod>(&mut self, shape: Vec<usize>) -> Array<T> {
+        Array::of(self.0.remove(0), shape)
+    }
+}
+
 impl<T: Pod> Array<T> {
     pub(super) fn new(store: &Arc<Store>, shape: &[usize], memory: Option<Adopted>) -> Result<Array<T>, Error> {
         let record = Record::new(store, bytes_of::<T>(shape)?, memory)?;
-        Ok(Array { record, first: 0, shape: shape.to_vec(), views: Arc::default(), element: PhantomData })
+        Ok(Array::of(record, shape.to_vec()))
+    }
+
+    /// All of this record.
+    pub(super) fn of(record: Arc<Record>, shape: Vec<usize>) -> Array<T> {
+        Array { record, first: 0, shape, views: Arc::default(), element: PhantomData }
     }
 
     /// These elements as an array of their own, of this shape. Uses of both are uses of the same bytes: they have their

@@ -32,7 +32,8 @@ use crate::work::lane::Lane;
 #[derive(Clone)]
 pub struct Arrays {
     pub(super) store: Arc<Store>,
-    _door: Arc<Door>,
+    /// None for those of a section, which waits for nothing.
+    _door: Option<Arc<Door>>,
 }
 
 /// The part that clones of `Arrays` share, and arrays do not.
@@ -53,7 +54,12 @@ impl Arrays {
     /// The same, whose computations and transfers are tasks of this set.
     pub fn of(set: Tasks, options: ArrayOptions) -> Result<Arrays, Error> {
         let store = Arc::new(Store::open(set, &options)?);
-        Ok(Arrays { _door: Arc::new(Door(Arc::clone(&store))), store })
+        Ok(Arrays { _door: Some(Arc::new(Door(Arc::clone(&store)))), store })
+    }
+
+    /// Those of a section.
+    pub(super) fn inner(store: Store) -> Arrays {
+        Arrays { store: Arc::new(store), _door: None }
     }
 
     /// An array that has not been written. It has no memory yet.

@@ -64,6 +64,7 @@ impl Store {
         let shared = self.tasks.shared();
         let mut records: Vec<Arc<Record>> = self.residents.iter().flat_map(|device| device.records.records()).collect();
         records.extend(self.reduced.records());
+        records.retain(|record| std::ptr::eq(&*record.store, self)); // not those of sections
         for record in records {
             let Some(home) = hal::locks::lock(&record.state).home() else { continue };
             record.settle("write back", Priority::LOWEST)?;

@@ -101,7 +101,8 @@ impl Store {
             record.ensure(Location::Host)?;
         }
         let shared = Arc::clone(self.tasks.shared());
-        let order = hal::locks::lock(&self.order);
+        // It may be one of a section, or of the arrays around this one.
+        let order = hal::locks::lock(&record.store.order);
         let mut held = shared.enter_here()?;
         let needs = record.needs(&all, Location::Host);
         let is_ready = needs.fetches.is_empty() || hal::locks::lock(&record.state).host.is_some();

@@ -1,6 +1,6 @@
 //! The parts that arrays share: a set of tasks, and heaps.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use copies::Overtake;
@@ -18,20 +18,22 @@ use crate::task::Tasks;
 /// The parts that arrays share.
 pub(super) struct Store {
     pub tasks: Tasks,
-    /// The memory of each device.
-    pub residents: Vec<Residents>,
-    pub places: Places,
-    pub pinned: Heap,
+    /// The memory of each device. It, the places, the counts and the times are shared with the stores of sections.
+    pub residents: Arc<Vec<Residents>>,
+    pub places: Arc<Places>,
+    pub pinned: Arc<Heap>,
     /// Held while a task is appended with its transfers: taken before records' locks and the dispatcher's.
     pub order: Mutex<()>,
-    pub counts: Counts,
+    pub counts: Arc<Counts>,
     /// If they are measured.
     pub times: Option<Arc<Times>>,
     /// The records that have, or had, partial results of reductions.
     pub reduced: List,
     /// Guards of the host that are open.
     pub guards: AtomicU64,
-    uses: AtomicU64,
+    /// It is that of a section that has ended.
+    pub is_over: AtomicBool,
+    uses: Arc<AtomicU64>,
 }
 
 impl Store {
@@ -47,15 +49,25 @@ impl Store {
             }
             Ok(Residents::new(heap))
         };
-        let residents = layers.iter().map(residents).collect::<hal::Result<_>>()?;
+        let residents = Arc::new(layers.iter().map(residents).collect::<hal::Result<Vec<_>>>()?);
         // To allocate pinned memory stops none either, and it is not freed before the end.
-        let pinned = Heap::open_beside(&layers[0], Space::Pinned, options.pinned)?;
-        let (order, counts, reduced) = (Mutex::new(()), Counts::default(), List::default());
-        let (guards, uses) = (AtomicU64::new(0), AtomicU64::new(0));
-        let places = Places::open(layers, options)?;
+        let pinned = Arc::new(Heap::open_beside(&layers[0], Space::Pinned, options.pinned)?);
+        let (order, reduced, guards) = (Mutex::new(()), List::default(), AtomicU64::new(0));
+        let (counts, uses, is_over) = (Arc::default(), Arc::default(), AtomicBool::new(false));
+        let places = Arc::new(Places::open(layers, options)?);
         let is_measured = options.measures || options.selection == Selection::MinEndTime;
         let times = is_measured.then(|| Arc::new(Times::new(layers)));
-        Ok(Store { tasks, residents, places, pinned, order, counts, times, reduced, guards, uses })
+        Ok(Store { tasks, residents, places, pinned, order, counts, times, reduced, guards, is_over, uses })
+    }
+
+    /// That of a section: tasks and an order of its own, in the same memory.
+    pub fn inner(&self) -> Store {
+        let (tasks, order, reduced) = (self.tasks.beside(), Mutex::new(()), List::default());
+        let (guards, is_over, times) = (AtomicU64::new(0), AtomicBool::new(false), self.times.clone());
+        let (residents, places, pinned) =
+            (Arc::clone(&self.residents), Arc::clone(&self.places), Arc::clone(&self.pinned));
+        let (counts, uses) = (Arc::clone(&self.counts), Arc::clone(&self.uses));
+        Store { tasks, residents, places, pinned, order, counts, times, reduced, guards, is_over, uses }
     }
 
     /// The number of a use.

@@ -1,5 +1,6 @@
 //! Submission: a task with the transfers that it needs, appended as one.
 
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, MutexGuard};
 
 use graph::{Access, Location, Mode, Priority, Refused};
@@ -17,6 +18,8 @@ const UNWRITTEN: &str = "it reads bytes of an array that no task has written: wr
 const FROZEN: &str = "it writes bytes of an array that are frozen for code outside: thaw them before";
 const ALIASED: &str =
     "it uses the same bytes of an array twice, and writes them: use disjoint parts, or the array once";
+
+const OVER: &str = "its section has ended: use the arrays around it, or begin another section";
 
 const REPEATED: &str = "it would be repeated on bytes that it has changed: let it `read` and `discard` only";
 
@@ -141,6 +144,9 @@ impl Submission<'_> {
         loop {
             self.ensure()?;
             let order = hal::locks::lock(&self.store.order);
+            if self.store.is_over.load(Ordering::Relaxed) {
+                return Err(self.refused(OVER));
+            }
             if self.has_memory() {
                 return Ok(order);
             }

@@ -118,6 +118,12 @@ impl<'a, R: Right> Use<'a, R> {
         self.elements.len()
     }
 
+    /// The shape of its elements as an array of their own.
+    pub(super) fn shape(&self) -> Vec<usize> {
+        let is_whole = self.elements == self.array.elements();
+        if is_whole { self.array.shape().to_vec() } else { vec![self.count()] }
+    }
+
     pub(super) fn claim(&self) -> Claim {
         let size = size_of::<R::Element>() as u64;
         let bytes = self.elements.start as u64 * size..self.elements.end as u64 * size;

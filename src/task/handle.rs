@@ -34,7 +34,7 @@ impl Handle {
         std::ptr::addr_eq(self.outcome.home().as_ptr(), Arc::as_ptr(shared))
     }
 
-    fn shared(&self) -> Result<Arc<Shared>, Error> {
+    pub(crate) fn shared(&self) -> Result<Arc<Shared>, Error> {
         self.outcome.home().upgrade().and_then(|home| home.downcast().ok()).ok_or(Error::Closed)
     }
 

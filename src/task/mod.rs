@@ -2,6 +2,7 @@
 //!
 //! `docs/tasks.md` teaches them in ten minutes, with programs.
 
+mod bridge;
 mod builder;
 mod handle;
 mod tasks;

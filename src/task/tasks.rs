@@ -44,11 +44,20 @@ impl Tasks {
     /// A new set with a name: the names of its tasks ([`Tasks::named`]) are its own.
     #[must_use]
     pub fn with_name(dispatcher: &Dispatcher, name: &str) -> Tasks {
-        let shared = Arc::clone(dispatcher.shared());
+        Tasks::of(dispatcher.shared(), name)
+    }
+
+    /// A new set of the same dispatcher.
+    pub(crate) fn beside(&self) -> Tasks {
+        Tasks::of(&self.0.shared, "")
+    }
+
+    /// A new set of this dispatcher.
+    pub(crate) fn of(shared: &Arc<Shared>, name: &str) -> Tasks {
         // In the child of a fork it is one that no task is submitted to.
         let set = shared.enter_here().map(|mut held| held.sets.add(name));
         let set = set.unwrap_or_else(|_| Arc::new(Set::new(name, SetId::NONE)));
-        Tasks(Arc::new(Membership { shared, set }))
+        Tasks(Arc::new(Membership { shared: Arc::clone(shared), set }))
     }
 
     /// The dispatcher.

@@ -6,10 +6,12 @@
 
 use std::ops::Range;
 
-use overtake::data::{Array, Computation, Location, Reads, Reduce, Sum, Use, Writes, discard, read, reduce, relaxed};
+use overtake::data::{
+    Array, Arrays, Computation, Location, Reads, Reduce, Sum, Use, Writes, discard, read, reduce, relaxed,
+};
 use overtake::task::{Arguments, Error, More, Shape};
 
-use crate::bed::Bed;
+use crate::bed::{Bed, Kernels};
 use crate::place::Buffer;
 
 type Ins<'a> = Use<'a, Reads<f32>>;
@@ -59,15 +61,30 @@ pub fn add_up<'c>(bed: &'c Bed, name: &'c str, uses: (Ins<'_>, Reduce<'_, f32>),
 }
 
 /// `sum[i] = left[i] + right[i]` of any uses. They have at least `count` elements.
-pub fn add_uses<'c>(
-    bed: &'c Bed,
+pub fn add_uses<'c>(bed: &'c Bed, name: &'c str, uses: (Ins<'_>, Ins<'_>, Outs<'_>), count: usize) -> Computation<'c> {
+    named(&bed.kernels, &bed.arrays, name, uses, count)
+}
+
+/// The same in a section.
+pub fn add_of<'c>(
+    kernels: &Kernels,
+    arrays: &'c Arrays,
+    uses: (Ins<'_>, Ins<'_>, Outs<'_>),
+    count: usize,
+) -> Computation<'c> {
+    named(kernels, arrays, "inside", uses, count)
+}
+
+fn named<'c>(
+    kernels: &Kernels,
+    arrays: &'c Arrays,
     name: &'c str,
     (left, right, sum): (Ins<'_>, Ins<'_>, Outs<'_>),
     count: usize,
 ) -> Computation<'c> {
     let shape = Shape::line(count.div_ceil(256) as u32, 256);
     // SAFETY: the uses have as many elements, and the kernel accesses them as the uses say.
-    unsafe { bed.arrays.compute(name, &bed.kernels.add, shape, (left, right, sum, count as u32)) }
+    unsafe { arrays.compute(name, &kernels.add, shape, (left, right, sum, count as u32)) }
 }
 
 /// The same of parts.

@@ -10,6 +10,7 @@ mod random;
 mod reductions;
 mod relaxed;
 mod room;
+mod sections;
 mod times;
 mod transfers;
 mod views;
@@ -40,6 +41,7 @@ pub const ALL: &[(&str, Check)] = checks! {
         refused adopted;
     relaxed: without_an_order on_two_devices one_that_fails;
     room: a_quarter the_oldest none in_use;
+    sections: are_one_computation see_arrays_frozen stack fail_as_one take_nothing_later span_devices;
     times: by_kernel_and_size choose_devices;
     transfers: made_once of_parts not_needed written_in_part on_demand by_host_tasks released;
     views: are_the_same_bytes of_views released_without_views;

@@ -1,6 +1,7 @@
 //! All checks, one file per noun.
 
 pub mod beside;
+mod bridges;
 mod cameras;
 mod captures;
 mod chains;
@@ -33,6 +34,7 @@ macro_rules! checks {
 pub const ALL: &[(&str, Check)] = checks! {
     beside: a_task_behind_a_failure_is_not_run a_task_behind_an_ended_failure_is_not_run tasks_are_left_in_order
         the_urgent_of_them_go_first threads_have_chains;
+    bridges: keep_the_order pass_failures_on join_in_one_dispatcher;
     cameras: fail_alone of_few_and_many_stages;
     captures: left_open ended beside;
     chains: bytes bounded many turns;

@@ -1,0 +1,300 @@
+//! Sections: arrays and computations inside others, which are one computation to those (ST-03).
+
+use std::fmt;
+use std::ops::Deref;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use graph::{Location, Mode, Priority, Refused, Validity};
+use hal::DevicePtr;
+
+use crate::data::arguments::HostUses;
+use crate::data::array::LentArrays;
+use crate::data::arrays::Arrays;
+use crate::data::claim::Claim;
+use crate::data::computation::Where;
+use crate::data::memory::HostMemory;
+use crate::data::record::{Adopted, Kept, Record};
+use crate::data::resident::Resident;
+use crate::data::store::Store;
+use crate::data::streams::Chosen;
+use crate::data::submit::Submission;
+use crate::dispatch::shared::Held;
+use crate::task::Handle;
+use crate::work::fault::{Error, Reason};
+use crate::work::lane::Submitted;
+
+const REDUCED: &str = "a section is lent arrays to read or to write: reduce into one of its own, or into one that it \
+                       writes";
+
+/// A section that is being described. [`Opening::open`] begins it; dropping it does nothing.
+#[must_use = "a section does nothing until it is opened"]
+pub struct Opening<'c, U> {
+    store: &'c Arc<Store>,
+    name: &'c str,
+    uses: U,
+    place: Where,
+    priority: Priority,
+}
+
+impl Arrays {
+    /// A section: computations on arrays of its own and on those that it is lent, which are one computation with these
+    /// uses to the others. Arrays that are used by `read` are frozen in it. [`Opening::open`] begins it.
+    pub fn section<'c, U: HostUses>(&'c self, name: &'c str, uses: U) -> Opening<'c, U> {
+        Opening::new(&self.store, name, uses)
+    }
+}
+
+impl<'c, U: HostUses> Opening<'c, U> {
+    fn new(store: &'c Arc<Store>, name: &'c str, uses: U) -> Opening<'c, U> {
+        Opening { store, name, uses, place: Where::Chosen(u8::MAX), priority: Priority::LOWEST }
+    }
+
+    /// The device on which it is lent its arrays, by its number. Without this the selection chooses one. Computations
+    /// inside may run elsewhere.
+    pub fn on(mut self, device: u8) -> Self {
+        self.place = Where::At(Location::Device(device));
+        self
+    }
+
+    /// It is lent its arrays on the host.
+    pub fn on_host(mut self) -> Self {
+        self.place = Where::At(Location::Host);
+        self
+    }
+
+    /// The priority of the transfers before it. From its end on the computations inside inherit it.
+    pub fn priority(mut self, priority: Priority) -> Self {
+        self.priority = priority;
+        self
+    }
+
+    /// Begins it: the result has the section, and an array for each use. It does not wait: computations inside come
+    /// after those whose results they use.
+    pub fn open(self) -> Result<(Section, U::Arrays), Error> {
+        let Opening { store, name, uses, place, priority } = self;
+        let claims = uses.claims();
+        let chosen = match place {
+            Where::At(place) => match store.named(name, place)? {
+                Location::Host => None,
+                Location::Device(device) => Some(Chosen::on(device)),
+            },
+            Where::Chosen(among) => Some(store.choose(among, &claims, &[], &[])?),
+        };
+        let place = chosen.as_ref().map_or(Location::Host, |chosen| Location::Device(chosen.device));
+        let asked = Submission { store, name, priority, place, claims: &claims, after: &[] };
+        asked.refuse_aliases()?;
+        if claims.iter().any(|claim| claim.reducer.is_some()) {
+            return Err(asked.refused(REDUCED));
+        }
+        let (there, mut section, memory) = Section::begin(&asked)?;
+        chosen.inspect(|chosen| store.places.enter(chosen, section.node.as_ref().expect("it has begun")));
+        section.lend(&asked, &there, memory)?;
+        let arrays = uses.arrays(&mut LentArrays::of(&section.lent));
+        Ok((section, arrays))
+    }
+}
+
+/// The memory that a section is lent for each use: its address, and its keeper.
+type Memory = Vec<(u64, Kept)>;
+
+/// Arrays and computations inside others. It is used as [`Arrays`], also for sections inside it.
+///
+/// Computations of the others that conflict with its uses wait until it has ended. [`Section::end`], and dropping it,
+/// ends it when all that has been submitted to it has ended; then nothing can be submitted to it any more.
+#[must_use = "a section ends when this is dropped"]
+pub struct Section {
+    arrays: Arrays,
+    name: String,
+    place: Location,
+    priority: Priority,
+    /// The node that it is to the others. None when it has ended.
+    node: Option<Handle>,
+    /// The records of the arrays that it is lent.
+    lent: Vec<Arc<Record>>,
+    /// How they are used.
+    modes: Vec<Mode>,
+    outer: Arc<Store>,
+}
+
+impl Section {
+    /// The two nodes that it is to the others: the first ends when its bytes are there, the second with it.
+    fn begin(asked: &Submission<'_>) -> Result<(Handle, Section, Memory), Error> {
+        let shared = Arc::clone(asked.store.tasks.shared());
+        asked.settle()?;
+        let order = asked.begin()?;
+        let mut held = shared.enter_here()?;
+        let appended = asked.transfers(&mut held).and_then(|before| {
+            let there = asked.append(&mut held, asked.store.tasks.join(asked.name), &before)?;
+            let node =
+                asked.append(&mut held, asked.store.tasks.join(asked.name).held(), std::slice::from_ref(&there))?;
+            asked.note(&node);
+            asked.store.guards.fetch_add(1, Ordering::Relaxed);
+            let kept = asked.claims.iter().map(|claim| Kept::of(&claim.record, asked.place));
+            Ok((there, node, asked.addresses().into_iter().zip(kept).collect()))
+        });
+        drop(order);
+        shared.pump(held);
+        let (there, node, memory) = appended?;
+        let (arrays, name, outer) =
+            (Arrays::inner(asked.store.inner()), asked.name.to_owned(), Arc::clone(asked.store));
+        let (place, priority, lent) = (asked.place, asked.priority, Vec::new());
+        let modes = asked.claims.iter().map(|claim| claim.mode).collect();
+        let section = Section { arrays, name, place, priority, node: Some(node), lent, modes, outer };
+        Ok((there, section, memory))
+    }
+
+    /// Makes the records of the arrays that it is lent, which come after this node.
+    fn lend(&mut self, asked: &Submission<'_>, there: &Handle, memory: Memory) -> Result<(), Error> {
+        for (claim, (start, kept)) in asked.claims.iter().zip(memory) {
+            let memory = match self.place {
+                Location::Host => Adopted::Host(HostMemory::adopted(start, Box::new(kept))),
+                Location::Device(device) => {
+                    Adopted::Device(device, Resident::adopted(DevicePtr(start), Box::new(kept)))
+                }
+            };
+            let bytes = claim.bytes.end - claim.bytes.start;
+            self.lent.push(Record::new(&self.arrays.store, bytes, Some(memory))?);
+        }
+        let claims = self.whole(Mode::Write);
+        let begin = Submission { claims: &claims, after: std::slice::from_ref(there), ..self.submission() };
+        let order = begin.begin()?;
+        let mut held = begin.store.tasks.shared().enter_here()?;
+        let appended = begin.append(&mut held, begin.store.tasks.join(&self.name), &[]);
+        if let Ok(node) = &appended {
+            begin.note(node);
+        }
+        drop(order);
+        begin.store.tasks.shared().pump(held);
+        appended?;
+        for (claim, record) in asked.claims.iter().zip(&self.lent) {
+            let mut state = hal::locks::lock(&record.state);
+            match claim.mode {
+                Mode::Read => state.frozen.push(0..record.bytes),
+                Mode::Discard => state.validity = Validity::new(record.bytes, None),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// A use of all that it is lent.
+    fn whole(&self, mode: Mode) -> Vec<Claim> {
+        let claim =
+            |record: &Arc<Record>| Claim { record: Arc::clone(record), bytes: 0..record.bytes, mode, reducer: None };
+        self.lent.iter().map(claim).collect()
+    }
+
+    /// A task of the section itself.
+    fn submission(&self) -> Submission<'_> {
+        let (store, place, priority) = (&self.arrays.store, self.place, self.priority);
+        Submission { store, name: &self.name, priority, place, claims: &[], after: &[] }
+    }
+
+    /// Ends the section when all that has been submitted to it has ended. The handle is that of its end; it has failed
+    /// if any computation of the section has.
+    pub fn end(mut self) -> Result<Handle, Error> {
+        self.close()
+    }
+
+    fn close(&mut self) -> Result<Handle, Error> {
+        let Some(node) = self.node.take() else { return Err(Error::Closed) };
+        let shared = Arc::clone(self.outer.tasks.shared());
+        let ended = self.before(&node);
+        // As for guards.
+        self.outer.guards.fetch_sub(1, Ordering::Release);
+        let failure = match &ended {
+            Err(error) => Some(error.to_string()),
+            Ok(()) => self.arrays.failure().map(|fault| fault.to_string()),
+        };
+        let mut held = shared.enter_here()?;
+        // It has failed already where the arrays that it is lent were lost.
+        if let Some(text) = failure.filter(|_| !node.is_done()) {
+            let cause = held.fault(node.node(), Reason::Returned(text));
+            held.graph.give_up(node.node(), cause);
+        } else if !node.is_done() {
+            held.graph.release(node.node())?;
+        }
+        shared.pump(held);
+        ended.map(|()| node)
+    }
+
+    /// Has all that was submitted to the section come before this node, and results where they were lent.
+    fn before(&self, node: &Handle) -> Result<(), Error> {
+        let inner = &self.arrays.store;
+        let shared = Arc::clone(inner.tasks.shared());
+        let order = loop {
+            for record in &self.lent {
+                record.settle(&self.name, self.priority)?;
+                if record.is_beyond(&hal::locks::lock(&record.state), self.place) {
+                    record.ensure(Location::Host)?;
+                }
+            }
+            let order = hal::locks::lock(&inner.order);
+            if self.lent.iter().all(|record| hal::locks::lock(&record.state).partials.is_empty()) {
+                break order;
+            }
+        };
+        inner.is_over.store(true, Ordering::Relaxed);
+        let mut held = shared.enter_here()?;
+        let joined = self.join(&mut held, node);
+        drop(order);
+        shared.pump(held);
+        joined
+    }
+
+    fn join(&self, held: &mut Held<'_>, node: &Handle) -> Result<(), Error> {
+        let inner = &self.arrays.store;
+        let mut before = Vec::new();
+        let written = self.lent.iter().zip(&self.modes).filter(|(_, mode)| **mode != Mode::Read);
+        for (record, _) in written {
+            let needs = record.needs(&(0..record.bytes), self.place);
+            before.extend(needs.lost.iter().chain(&needs.arrivals).map(|node| node.0.clone()));
+            before.extend(record.fetch(held, needs, self.place, (&self.name, self.priority))?);
+        }
+        let (claims, set) = (self.whole(Mode::ReadWrite), inner.tasks.set().id());
+        let of_this_set = held.bodies.iter_mut().filter(|body| body.set == set);
+        let pending: Vec<_> = of_this_set.map(|body| body.node).collect();
+        let last = Submission { claims: &claims, ..self.submission() };
+        let end = last.append(held, inner.tasks.join(&self.name).held(), &before)?;
+        if end.is_done() {
+            return end.outcome().unwrap_or(Err(Error::Closed));
+        }
+        for first in pending {
+            match held.graph.before(first, end.node()) {
+                Err(Refused::Finished { .. }) => continue,
+                made => made?,
+            }
+            held.want(first);
+        }
+        if !node.is_done() {
+            held.graph.before(end.node(), node.node())?;
+            held.want(end.node());
+        }
+        Ok(held.graph.release(end.node())?)
+    }
+}
+
+impl Deref for Section {
+    type Target = Arrays;
+
+    fn deref(&self) -> &Arrays {
+        &self.arrays
+    }
+}
+
+impl Drop for Section {
+    fn drop(&mut self) {
+        if self.node.is_some()
+            && let Err(error) = self.close()
+        {
+            log::debug!("section {} fails: {error}", self.name);
+        }
+    }
+}
+
+impl fmt::Debug for Section {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Section").field("name", &self.name).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,149 @@
+//! Sections: computations inside that are one computation to the others.
+
+use overtake::data::{Array, Section, discard, read, read_write, write};
+use overtake::task::Handle;
+
+use crate::bed::{self, Bed};
+use crate::doors;
+use crate::failure::{Failure, Outcome, ensure, same};
+use crate::rig::Rig;
+
+const COUNT: usize = 1000;
+
+/// `sum = left + right` by the kernel, in a section.
+fn add(
+    bed: &Bed,
+    section: &Section,
+    left: &Array<f32>,
+    right: &Array<f32>,
+    sum: &Array<f32>,
+) -> Result<Handle, Failure> {
+    Ok(doors::add_of(&bed.kernels, section, (read(left), read(right), discard(sum)), COUNT).submit()?)
+}
+
+fn ones(bed: &Bed) -> Result<Array<f32>, Failure> {
+    Ok(bed.arrays.array_of(&[1.0; COUNT])?)
+}
+
+/// Its results are there for those after it, and an array of its own goes with it.
+pub fn are_one_computation(rig: &Rig) -> Outcome {
+    let bed = bed::open(rig)?;
+    let (one, two, six) = (ones(&bed)?, bed.arrays.array(&[COUNT])?, bed.arrays.array(&[2, COUNT / 2])?);
+    doors::add(&bed, "two", &one, &one, &two).submit()?;
+    let (section, (inside, sum)) = bed.arrays.section("times three", (read(&two), write(&six))).open()?;
+    same("the shape of an array that it is lent", &sum.shape().to_vec(), &vec![2, COUNT / 2])?;
+    let four = section.array(&[COUNT])?;
+    add(&bed, &section, &inside, &inside, &four)?;
+    add(&bed, &section, &four, &inside, &sum)?;
+    let end = section.end()?;
+    let seven = bed.arrays.array(&[COUNT])?;
+    doors::add(&bed, "seven", &six, &one, &seven).submit()?;
+    same("six and one", &[seven.read()?[0], seven.read()?[COUNT - 1]], &[7.0; 2])?;
+    end.wait()?;
+    bed.transfers("one array goes up, one comes back", (1, 4 * COUNT as u64), (1, 4 * COUNT as u64))?;
+    drop((inside, sum, four));
+    bed.arrays.wait()?;
+    same("nodes that are left", &bed.dispatcher.graph_statistics().nodes, &0)
+}
+
+/// Those outside that only read go on beside it, and those that write wait for its end. It does not write its arguments
+/// that it only reads.
+pub fn see_arrays_frozen(rig: &Rig) -> Outcome {
+    let bed = bed::open(rig)?;
+    let (given, results, copy) = (ones(&bed)?, bed.arrays.array(&[COUNT])?, bed.arrays.array(&[COUNT])?);
+    let (section, (inside, sum)) = bed.arrays.section("reads", (read(&given), discard(&results))).open()?;
+    let refused = doors::add_of(&bed.kernels, &section, (read(&inside), read(&inside), discard(&inside)), COUNT);
+    let error = refused.submit().err().map(|error| error.to_string()).unwrap_or_default();
+    ensure!(error.contains("frozen"), "it writes an array that it is lent to read: {error:?}");
+    ensure!(read(&sum).open().is_err(), "an array that it is to write has no contents before");
+    doors::add(&bed, "beside", &given, &given, &copy).submit()?.wait()?;
+    let changed = doors::add(&bed, "changes", &copy, &copy, &given).submit()?;
+    let later = doors::add(&bed, "later", &results, &results, &copy).submit()?;
+    let own = add(&bed, &section, &inside, &inside, &sum)?;
+    own.wait()?;
+    ensure!(!changed.is_done() && !later.is_done(), "they wait for the end of the section");
+    drop(section);
+    same("the results, doubled", &copy.read()?[5], &4.0)?;
+    same("the array that was read, changed behind it", &given.read()?[5], &4.0)
+}
+
+/// Sections in sections, on parts of arrays and on the host.
+pub fn stack(rig: &Rig) -> Outcome {
+    let bed = bed::open(rig)?;
+    let numbers = bed.arrays.array_of(&(0..20).collect::<Vec<u32>>())?;
+    let (outer, (half,)) = bed.arrays.section("half", (read_write(&numbers).part(0..10),)).open()?;
+    let add_one = |section: &Section, array: &Array<u32>| {
+        let more = section.host("one more", (read_write(array),), |(array,)| {
+            array.iter_mut().for_each(|number| *number += 1);
+            Ok(())
+        });
+        more.submit().map(drop)
+    };
+    add_one(&outer, &half)?;
+    let (inner, (quarter,)) = outer.section("quarter", (read_write(&half).part(5..10),)).on_host().open()?;
+    add_one(&inner, &quarter)?;
+    inner.end()?;
+    add_one(&outer, &half)?;
+    same("what the section sees itself", &half.read()?[4..6].to_vec(), &vec![6, 8])?;
+    outer.end()?.wait()?;
+    let expected: Vec<u32> = (0..20)
+        .map(|at| {
+            at + if at < 5 {
+                2
+            } else if at < 10 {
+                3
+            } else {
+                0
+            }
+        })
+        .collect();
+    same("all numbers", &numbers.read()?.to_vec(), &expected)
+}
+
+/// A failure inside is that of the whole; and where its arrays are lost before it, all inside fails.
+pub fn fail_as_one(rig: &Rig) -> Outcome {
+    let bed = bed::open(rig)?;
+    let (given, results) = (ones(&bed)?, bed.arrays.array::<f32>(&[COUNT])?);
+    let (section, (inside, sum)) = bed.arrays.section("fails", (read(&given), discard(&results))).open()?;
+    let own = section.array::<f32>(&[1])?;
+    section.host("one inside", (discard(&own),), |_| Err("it has no end".into())).submit()?;
+    add(&bed, &section, &inside, &inside, &sum)?;
+    let end = section.end()?;
+    let errors = [end.wait().err(), results.read().err()].map(|error| error.map(|error| error.to_string()));
+    for error in errors {
+        ensure!(error.as_ref().is_some_and(|error| error.contains("it has no end")), "the cause: {error:?}");
+    }
+    same("an array that it only read", &given.read()?[3], &1.0)?;
+    let (section, (lost,)) = bed.arrays.section("behind", (read(&results),)).open()?;
+    ensure!(lost.read().is_err(), "its array was lost before");
+    ensure!(section.end()?.wait().is_err(), "and so it fails");
+    Ok(())
+}
+
+/// When it has ended its arrays are those of the others again.
+pub fn take_nothing_later(rig: &Rig) -> Outcome {
+    let bed = bed::open(rig)?;
+    let given = ones(&bed)?;
+    let (section, (inside,)) = bed.arrays.section("short", (read_write(&given),)).open()?;
+    section.end()?.wait()?;
+    let error = inside.read().err().map(|error| error.to_string()).unwrap_or_default();
+    ensure!(error.contains("its section has ended"), "{error:?}");
+    let twice = bed.arrays.section("twice", (read(&given), read_write(&given))).open();
+    ensure!(twice.is_err(), "it would have the same elements twice");
+    same("the array", &given.read()?[0], &1.0)
+}
+
+/// Work inside on another device: its results come back to where they were lent.
+pub fn span_devices(rig: &Rig) -> Outcome {
+    if rig.driver().device_count()? < 2 {
+        return Ok(());
+    }
+    let bed = bed::open_on(rig, rig.shared_driver(), 2, Default::default())?;
+    let (given, results) = (ones(&bed)?, bed.arrays.array(&[COUNT])?);
+    let (section, (inside, sum)) = bed.arrays.section("there", (read(&given), discard(&results))).on(0).open()?;
+    doors::add_of(&bed.kernels, &section, (read(&inside), read(&inside), discard(&sum)), COUNT).on(1).submit()?;
+    let end = section.end()?;
+    doors::add(&bed, "here", &results, &given, &results).on(0).submit()?;
+    same("three", &results.read()?[COUNT - 1], &3.0)?;
+    Ok(end.wait()?)
+}
