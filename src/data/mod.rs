@@ -47,4 +47,4 @@ pub use right::{Reads, Right, Writes};
 pub use section::{Opening, Section};
 pub use statistics::DataStatistics;
 pub use times::Measured;
-pub use uses::{Reduce, Relaxed, Use, discard, read, read_write, reduce, relaxed, write};
+pub use uses::{Reduce, Relaxed, Use, discard, read, read_write, reduce, reduce_as, relaxed, write};

@@ -63,6 +63,12 @@ pub fn reduce<T: Pod, O: Operator<T>>(array: &Array<T>, _operator: O) -> Reduce<
     Reduce { uses: Use::new(array, Mode::Reduce), reducer: Reducer::of::<T, O>() }
 }
 
+/// The same of bytes that are elements of another type, as programs in other languages have them. Parts of it are of
+/// whole elements.
+pub fn reduce_as<T: Pod, O: Operator<T>>(bytes: &Array<u8>, _operator: O) -> Reduce<'_, u8> {
+    Reduce { uses: Use::new(bytes, Mode::Reduce), reducer: Reducer::of::<T, O>() }
+}
+
 /// A reduction: an argument of a kernel or of a function of the host.
 #[must_use = "a use is an argument of a computation"]
 #[derive(Clone, Debug)]

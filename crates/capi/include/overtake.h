@@ -275,6 +275,73 @@ struct overtake_kernel;
 #define OVERTAKE_USE_RELAXED 5
 
 /**
+ * It adds to each element, as others do at the same time. It gets memory of its own, which starts from 0 or has
+ * results of earlier ones, and is combined with the array before the next use that is no such reduction. The argument
+ * has an element_type.
+ */
+#define OVERTAKE_USE_SUM 6
+
+/**
+ * The same with the least value of both.
+ */
+#define OVERTAKE_USE_MIN 7
+
+/**
+ * The same with the greatest value of both.
+ */
+#define OVERTAKE_USE_MAX 8
+
+/**
+ * Elements of a reduction.
+ */
+#define OVERTAKE_TYPE_INT8 1
+
+/**
+ * Elements of a reduction.
+ */
+#define OVERTAKE_TYPE_INT16 2
+
+/**
+ * Elements of a reduction.
+ */
+#define OVERTAKE_TYPE_INT32 3
+
+/**
+ * Elements of a reduction.
+ */
+#define OVERTAKE_TYPE_INT64 4
+
+/**
+ * Elements of a reduction.
+ */
+#define OVERTAKE_TYPE_UINT8 5
+
+/**
+ * Elements of a reduction.
+ */
+#define OVERTAKE_TYPE_UINT16 6
+
+/**
+ * Elements of a reduction.
+ */
+#define OVERTAKE_TYPE_UINT32 7
+
+/**
+ * Elements of a reduction.
+ */
+#define OVERTAKE_TYPE_UINT64 8
+
+/**
+ * Elements of a reduction.
+ */
+#define OVERTAKE_TYPE_FLOAT32 9
+
+/**
+ * Elements of a reduction.
+ */
+#define OVERTAKE_TYPE_FLOAT64 10
+
+/**
  * A function of the program's for messages. It gets the data that it was set with, one of OVERTAKE_LOG_..., and one
  * line of text that is valid during the call.
  */
@@ -681,9 +748,9 @@ struct overtake_argument {
      */
     int mode;
     /**
-     * 0.
+     * One of OVERTAKE_TYPE_... for a reduction; else 0.
      */
-    uint32_t reserved;
+    uint32_t element_type;
     /**
      * The first element that is used.
      */
@@ -1141,6 +1208,20 @@ int overtake_dispatcher_open(const struct overtake_dispatcher_options *options,
                              struct overtake_dispatcher **dispatcher);
 
 /**
+ * The same on several devices: `contexts` are `count` CUcontext, one of each device, in the order in which tasks and
+ * arrays number them. The calling thread's current context stays.
+ *
+ * Threads: any.
+ *
+ * Demands:
+ * As for overtake_dispatcher_open, and `contexts` has so many contexts, which live until the dispatcher is closed.
+ */
+int overtake_dispatcher_open_on(void *const *contexts,
+                                size_t count,
+                                const struct overtake_dispatcher_options *options,
+                                struct overtake_dispatcher **dispatcher);
+
+/**
  * Closes a dispatcher. Waits for the work that is on the device and for the functions that run; tasks that have not
  * been started fail, so wait for tasks before. The handles of its sets and tasks are freed with it. When it returns,
  * the data of all its tasks has been freed. Call it before the context is destroyed, and before the program exits.
@@ -1323,6 +1404,16 @@ int overtake_lane_stream(struct overtake_lane *lane,
  * `turn` points at an unsigned number.
  */
 int overtake_lane_turn(struct overtake_lane *lane, uint32_t *turn);
+
+/**
+ * The device of the lane, by its number among those of the dispatcher.
+ *
+ * Threads: that of the launch callback.
+ *
+ * Demands:
+ * `device` points at an unsigned number.
+ */
+int overtake_lane_device(struct overtake_lane *lane, uint32_t *device);
 
 /**
  * The task's priority at its launch: its own, or a higher one that it inherits from tasks that wait for it.

@@ -52,6 +52,7 @@ __all__ = [
     "priority",
     "read",
     "read_write",
+    "reduce",
     "relaxed",
     "report",
     "set_log_callback",
@@ -178,7 +179,7 @@ def __getattr__(name):
         import overtake_tasks
 
         return getattr(overtake_tasks, name)
-    if name in ("Array", "Arrays", "Kernel", "Use", "discard", "read", "read_write", "relaxed", "write"):
+    if name in ("Array", "Arrays", "Kernel", "Use", "discard", "read", "read_write", "reduce", "relaxed", "write"):
         import overtake_arrays
 
         return getattr(overtake_arrays, name)

@@ -20,9 +20,9 @@ import overtake
 import overtake_exchange as exchange
 import overtake_tasks as base
 import overtake_uses as uses
-from overtake_uses import Kernel, Use, discard, read, read_write, relaxed, write
+from overtake_uses import Kernel, Use, discard, read, read_write, reduce, relaxed, write
 
-__all__ = ["Array", "Arrays", "Kernel", "Use", "discard", "read", "read_write", "relaxed", "write"]
+__all__ = ["Array", "Arrays", "Kernel", "Use", "discard", "read", "read_write", "reduce", "relaxed", "write"]
 
 _LAUNCH = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.POINTER(ctypes.c_void_p), ctypes.c_size_t)
 _RUN = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(ctypes.c_void_p), ctypes.c_size_t)
@@ -116,7 +116,7 @@ class Access:
         self._use, self._stream, memory, handle = use, stream, _pointer(), _pointer()
         base._call("array_open", use.array._handle, spec, ctypes.byref(memory), ctypes.byref(handle))
         self._handle = handle.value
-        self.elements = use.on_host(memory.value) if device is None else use.on_device(memory.value)
+        self.elements = use.on_host(memory.value) if device is None else use.on_device(memory.value, device)
 
     def close(self):
         """Ends the access."""
@@ -150,9 +150,9 @@ class Array:
         free("array_free", self)
 
     @property
-    def device_number(self):
-        """The device of the dispatcher, as CUDA counts them."""
-        return self._arrays._device
+    def device_numbers(self):
+        """The devices of the dispatcher, as CUDA counts them."""
+        return self._arrays._dispatcher.devices
 
     def __len__(self):
         return self.shape[0]
@@ -225,7 +225,7 @@ class Arrays:
         base._bind(_prototypes())
         options = _Options(ctypes.sizeof(_Options), SELECTIONS[selection], device_bytes_max, host_bytes_max)
         options.bandwidths = bandwidths and bandwidths.encode()
-        self._dispatcher, self._device = dispatcher, _current_device()
+        self._dispatcher = dispatcher
         self._handle = base._made("arrays_open", dispatcher._handle, options)
 
     def array(self, shape, dtype="float32"):
@@ -265,7 +265,8 @@ class Arrays:
 
     def kernel(self, image, name, signature):
         """A kernel of PTX text or a cubin. The signature is GrCUDA's: `const pointer`, `pointer`, `sint32`, `float`
-        and their like, separated by commas. `const` is read only; `discard pointer` is written as a whole."""
+        and their like, separated by commas. `const` is read only; `discard pointer` is written as a whole, and
+        `sum pointer` is a reduction (`overtake.reduce`)."""
         image = image.encode() if isinstance(image, str) else bytes(image)
         handle = base._made("kernel_load", self._handle, image, len(image), name.encode())
         return Kernel(self, handle, name, signature)
@@ -280,7 +281,10 @@ class Arrays:
         """A function that submits work to the lane: `function(lane, *views)`, with a view of a device for each use.
         Options: `priority`; `on`, the device; `after`, tasks that it comes after besides; `held`, a number of
         references; `retries`."""
-        call = lambda lane, addresses: function(lane, *(use.on_device(addresses[i]) for i, use in enumerate(used)))
+        def call(lane, addresses):
+            device = lane.device
+            return function(lane, *(use.on_device(addresses[at], device) for at, use in enumerate(used)))
+
         return self._function(name, call, used, options, launch=_launch)
 
     def host(self, name, function, *used, **options):
@@ -329,10 +333,3 @@ class Arrays:
     def __exit__(self, *raised):
         self.close()
         return False
-
-
-def _current_device():
-    """The number of the device that DLPack's consumers are told."""
-    number = ctypes.c_int()
-    code = ctypes.CDLL("libcuda.so.1").cuCtxGetDevice(ctypes.byref(number))
-    return number.value if code == 0 else 0

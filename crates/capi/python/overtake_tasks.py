@@ -82,6 +82,7 @@ def _prototypes():
     return {
         "set_last_error": [text],
         "dispatcher_open": [ctypes.POINTER(_Options), place],
+        "dispatcher_open_on": [place, ctypes.c_size_t, ctypes.POINTER(_Options), place],
         "dispatcher_close": [handle],
         "dispatcher_read_statistics": [handle, ctypes.POINTER(_Statistics)],
         "tasks_open": [handle, text, place],
@@ -101,6 +102,7 @@ def _prototypes():
         "task_before": [handle, handle],
         "task_free": [handle],
         "lane_stream": [handle, place],
+        "lane_device": [handle, unsigned],
         "lane_turn": [handle, unsigned],
         "lane_priority": [handle, level],
         "lane_copy": [handle, handle, handle, ctypes.c_size_t, number],
@@ -206,6 +208,11 @@ class Lane:
     def stream(self):
         """The CUstream, as an int, in which the task's work goes: for kernel launches and calls of libraries."""
         return _made("lane_stream", self._handle) or 0
+
+    @property
+    def device(self):
+        """The device, by its number among those of the dispatcher."""
+        return _made("lane_device", self._handle, kind=ctypes.c_uint32)
 
     @property
     def turn(self):
@@ -384,14 +391,22 @@ def _close_all():
 
 
 class Dispatcher:
-    """Runs tasks on the device of the current context, until it is closed or the `with` block ends. Wait for the tasks
-    before: those that have not been started by then fail. A parameter of 0 has its default (overtake.h). With
-    `physx_order` the order of ready tasks is that of PhysX's task manager, in which priorities are not seen."""
+    """Runs tasks on the device of the current context, or in the primary contexts of several devices, as CUDA counts
+    them (`devices=(0, 1)`), until it is closed or the `with` block ends. Wait for the tasks before: those that have not
+    been started by then fail. A parameter of 0 has its default (overtake.h). With `physx_order` the order of ready
+    tasks is that of PhysX's task manager, in which priorities are not seen."""
 
-    def __init__(self, workers=0, groups=0, lanes=0, tasks_max=0, physx_order=False, lane_tasks_max=0):
+    def __init__(
+        self, workers=0, groups=0, lanes=0, tasks_max=0, physx_order=False, lane_tasks_max=0, devices=None
+    ):
         size = ctypes.sizeof(_Options)
         options = _Options(size, groups, lanes, workers, tasks_max, physx_order, lane_tasks_max)
-        self._handle = _made("dispatcher_open", ctypes.byref(options))
+        if devices is None:
+            self._handle = _made("dispatcher_open", ctypes.byref(options))
+            self.devices = (_current_device(),)
+        else:
+            contexts, self.devices = _primary_contexts(devices), tuple(devices)
+            self._handle = _made("dispatcher_open_on", contexts, len(contexts), ctypes.byref(options))
         _open.add(self._handle)
 
     def tasks(self, name=None):
@@ -420,3 +435,21 @@ class Dispatcher:
     def __exit__(self, *raised):
         self.close()
         return False
+
+
+def _current_device():
+    """The number of the device of the current context."""
+    number = ctypes.c_int()
+    code = ctypes.CDLL("libcuda.so.1").cuCtxGetDevice(ctypes.byref(number))
+    return number.value if code == 0 else 0
+
+
+def _primary_contexts(devices):
+    """Those that PyTorch, CuPy and JAX use. They are kept until the process ends."""
+    cuda, contexts = ctypes.CDLL("libcuda.so.1"), (ctypes.c_void_p * len(devices))()
+    for at, device in enumerate(devices):
+        place = ctypes.byref(contexts, at * ctypes.sizeof(ctypes.c_void_p))
+        code = cuda.cuInit(0) or cuda.cuDevicePrimaryCtxRetain(place, device)
+        if code != 0:
+            raise ValueError(f"device {device} has no context: CUDA's error is {code}")
+    return contexts

@@ -7,13 +7,16 @@ import re
 import overtake_exchange as exchange
 import overtake_tasks as base
 
-READ, WRITE, READ_WRITE, DISCARD, RELAXED = range(1, 6)
+READ, WRITE, READ_WRITE, DISCARD, RELAXED, SUM, MIN, MAX = range(1, 9)
+_OPERATORS = {"sum": SUM, "min": MIN, "max": MAX}
+# The numbers of OVERTAKE_TYPE_...
+_TYPES = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64"]
 
 
 class Argument(ctypes.Structure):
     """struct overtake_argument."""
 
-    _fields_ = [("array", ctypes.c_void_p), ("mode", ctypes.c_int), ("reserved", ctypes.c_uint32)]
+    _fields_ = [("array", ctypes.c_void_p), ("mode", ctypes.c_int), ("element_type", ctypes.c_uint32)]
     _fields_ += [(name, ctypes.c_size_t) for name in ("first", "count", "value", "value_bytes")]
 
 
@@ -44,9 +47,17 @@ class Use:
         view = elements_of(address, self.shape(), self.array)
         return view.toreadonly() if self.mode == READ else view
 
-    def on_device(self, address):
+    def on_device(self, address, device=0):
         array = self.array
-        return exchange.View(address, self.shape(), array.dtype, array.device_number, array)
+        return exchange.View(address, self.shape(), array.dtype, array.device_numbers[device], array)
+
+    def element_type(self):
+        """The number of the type of a reduction."""
+        if self.mode < SUM:
+            return 0
+        if self.array.dtype not in _TYPES:
+            raise TypeError(f"elements of type {self.array.dtype} have no reduction: those of {', '.join(_TYPES)} have")
+        return 1 + _TYPES.index(self.array.dtype)
 
 
 def read(array, first=0, count=0):
@@ -74,6 +85,13 @@ def relaxed(array, first=0, count=0):
     return Use(array, RELAXED, first, count)
 
 
+def reduce(array, operator="sum", first=0, count=0):
+    """It combines a result with each element, by "sum", "min" or "max", as others do at the same time. It gets memory
+    of its own, which starts from the operator's identity or has earlier results: add to that, and do not overwrite
+    it."""
+    return Use(array, _OPERATORS[operator], first, count)
+
+
 def elements_of(address, shape, array):
     """Memory of the host as a memoryview, which keeps the array."""
     memory = (ctypes.c_char * (math.prod(shape) * exchange.item_bytes(array.dtype))).from_address(address)
@@ -98,7 +116,7 @@ _NUMBERS = {
 }
 # A plain pointer may be read and written, and may have elements that no computation has written.
 _POINTERS = {"": WRITE, "inout": WRITE, "out": WRITE, "const": READ, "in": READ}
-_POINTERS.update(discard=DISCARD, relaxed=RELAXED)
+_POINTERS.update(discard=DISCARD, relaxed=RELAXED, **_OPERATORS)
 
 
 def _parameters(signature):
@@ -149,7 +167,7 @@ def argument_of(parameter, value):
     """An argument as the library takes it, and the memory that it refers to."""
     if isinstance(parameter, int):
         use = value if isinstance(value, Use) else Use(value, parameter)
-        return Argument(use.array._handle, use.mode, 0, use.first, use.count), use
+        return Argument(use.array._handle, use.mode, use.element_type(), use.first, use.count), use
     number = parameter(value)
     found = Argument(value=ctypes.addressof(number), value_bytes=ctypes.sizeof(number))
     found.kept = number

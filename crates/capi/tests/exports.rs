@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Command;
 
 /// Every symbol that the library exports. A name that was released stays.
-const EXPORTS: [&str; 71] = [
+const EXPORTS: [&str; 73] = [
     "overtake_access_close",
     "overtake_adopt_stream",
     "overtake_array_adopt",
@@ -31,6 +31,7 @@ const EXPORTS: [&str; 71] = [
     "overtake_deployment",
     "overtake_dispatcher_close",
     "overtake_dispatcher_open",
+    "overtake_dispatcher_open_on",
     "overtake_dispatcher_read_statistics",
     "overtake_error_name",
     "overtake_error_text",
@@ -42,6 +43,7 @@ const EXPORTS: [&str; 71] = [
     "overtake_lane_again",
     "overtake_lane_completes",
     "overtake_lane_copy",
+    "overtake_lane_device",
     "overtake_lane_priority",
     "overtake_lane_stream",
     "overtake_lane_sync_point",
@@ -198,7 +200,7 @@ fn the_numbers_of_the_header_are_those_of_the_library() {
     assert_eq!(defined, expected, "as the preprocessor sees them, in the header's order");
 }
 
-fn of_arrays() -> [(&'static str, i32); 11] {
+fn of_arrays() -> [(&'static str, i32); 25] {
     use overtake_c::arrays::{store, uses};
     [
         ("OVERTAKE_SELECTION_MIN_TRANSFER_SIZE", store::OVERTAKE_SELECTION_MIN_TRANSFER_SIZE),
@@ -207,11 +209,25 @@ fn of_arrays() -> [(&'static str, i32); 11] {
         ("OVERTAKE_SELECTION_STREAM_AWARE", store::OVERTAKE_SELECTION_STREAM_AWARE),
         ("OVERTAKE_SELECTION_MIN_MIN_TRANSFER_TIME", store::OVERTAKE_SELECTION_MIN_MIN_TRANSFER_TIME),
         ("OVERTAKE_SELECTION_MIN_MAX_TRANSFER_TIME", store::OVERTAKE_SELECTION_MIN_MAX_TRANSFER_TIME),
+        ("OVERTAKE_SELECTION_MIN_END_TIME", store::OVERTAKE_SELECTION_MIN_END_TIME),
         ("OVERTAKE_USE_READ", uses::OVERTAKE_USE_READ),
         ("OVERTAKE_USE_WRITE", uses::OVERTAKE_USE_WRITE),
         ("OVERTAKE_USE_READ_WRITE", uses::OVERTAKE_USE_READ_WRITE),
         ("OVERTAKE_USE_DISCARD", uses::OVERTAKE_USE_DISCARD),
         ("OVERTAKE_USE_RELAXED", uses::OVERTAKE_USE_RELAXED),
+        ("OVERTAKE_USE_SUM", uses::OVERTAKE_USE_SUM),
+        ("OVERTAKE_USE_MIN", uses::OVERTAKE_USE_MIN),
+        ("OVERTAKE_USE_MAX", uses::OVERTAKE_USE_MAX),
+        ("OVERTAKE_TYPE_INT8", uses::OVERTAKE_TYPE_INT8 as i32),
+        ("OVERTAKE_TYPE_INT16", uses::OVERTAKE_TYPE_INT16 as i32),
+        ("OVERTAKE_TYPE_INT32", uses::OVERTAKE_TYPE_INT32 as i32),
+        ("OVERTAKE_TYPE_INT64", uses::OVERTAKE_TYPE_INT64 as i32),
+        ("OVERTAKE_TYPE_UINT8", uses::OVERTAKE_TYPE_UINT8 as i32),
+        ("OVERTAKE_TYPE_UINT16", uses::OVERTAKE_TYPE_UINT16 as i32),
+        ("OVERTAKE_TYPE_UINT32", uses::OVERTAKE_TYPE_UINT32 as i32),
+        ("OVERTAKE_TYPE_UINT64", uses::OVERTAKE_TYPE_UINT64 as i32),
+        ("OVERTAKE_TYPE_FLOAT32", uses::OVERTAKE_TYPE_FLOAT32 as i32),
+        ("OVERTAKE_TYPE_FLOAT64", uses::OVERTAKE_TYPE_FLOAT64 as i32),
     ]
 }
 

@@ -56,7 +56,7 @@ fn kernels() -> PathBuf {
 fn arrays() -> Result<(), Failed> {
     let folder = common::folder("python_arrays");
     cases_of("test_arrays.py", "Arrays", |python| {
-        on_the_software_gpu(python.env("KERNELS_PTX", kernels()), &folder);
+        on_the_software_gpu(python.env("KERNELS_PTX", kernels()).env("OVERTAKE_SOFT_DEVICES", "2"), &folder);
     })
 }
 

@@ -1,7 +1,7 @@
 //! Dispatchers: opening, closing, counts.
 #![allow(unsafe_code)] // symbols that C finds by name, and C's pointers
 
-use std::ffi::c_int;
+use std::ffi::{c_int, c_void};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Once};
@@ -164,21 +164,70 @@ pub unsafe extern "C" fn overtake_dispatcher_open(
     fence(CALL, || {
         refuse_in_child(CALL)?;
         let output = output(CALL, "dispatcher", dispatcher)?;
-        let options = match options.is_null() {
-            true => DispatcherOptions::default(),
-            // SAFETY: the caller's promise; the fields are numbers.
-            false => unsafe { sized::read(CALL, "options", options, DISPATCHER_OPTIONS_BYTES_MIN) }?,
-        };
-        let options = parameters(CALL, &options)?;
+        // SAFETY: the caller's promise.
+        let options = unsafe { given(CALL, options) }?;
         let (overtake, is_relayed) = layer::open()?;
-        watch_forks();
-        static COUNT: AtomicU64 = AtomicU64::new(1);
-        let home = Home { dispatcher: COUNT.fetch_add(1, Ordering::Relaxed), is_relayed };
-        let opened = Opened { dispatcher: Dispatcher::open(&overtake, options)?, home, layers: vec![overtake] };
+        let opened = open_on(vec![overtake], is_relayed, options)?;
         // SAFETY: not null, and the caller's.
-        unsafe { output.write(DISPATCHERS.add(opened)) };
+        unsafe { output.write(opened) };
         Ok(())
     })
+}
+
+/// The same on several devices: `contexts` are `count` CUcontext, one of each device, in the order in which tasks and
+/// arrays number them. The calling thread's current context stays.
+///
+/// Threads: any.
+///
+/// # Safety
+/// As for overtake_dispatcher_open, and `contexts` has so many contexts, which live until the dispatcher is closed.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn overtake_dispatcher_open_on(
+    contexts: *const *mut c_void,
+    count: usize,
+    options: *const DispatcherOptions,
+    dispatcher: *mut *mut overtake_dispatcher,
+) -> c_int {
+    const CALL: &str = "overtake_dispatcher_open_on";
+    fence(CALL, || {
+        refuse_in_child(CALL)?;
+        let output = output(CALL, "dispatcher", dispatcher)?;
+        if contexts.is_null() || count == 0 {
+            return Err(Failure::argument(&format!("{CALL}: contexts has one context at least, for a device each")));
+        }
+        // SAFETY: not null, and the caller's promise.
+        let contexts = unsafe { std::slice::from_raw_parts(contexts, count) };
+        // SAFETY: the caller's promise.
+        let options = unsafe { given(CALL, options) }?;
+        let opened = contexts.iter().map(|context| layer::open_in(context.addr() as u64));
+        let (layers, relayed): (Vec<_>, Vec<_>) = opened.collect::<Outcome<Vec<_>>>()?.into_iter().unzip();
+        let opened = open_on(layers, relayed.into_iter().any(|is_relayed| is_relayed), options)?;
+        // SAFETY: not null, and the caller's.
+        unsafe { output.write(opened) };
+        Ok(())
+    })
+}
+
+/// # Safety
+/// As for [`overtake_dispatcher_open`].
+unsafe fn given(call: &str, options: *const DispatcherOptions) -> Outcome<DispatchOptions> {
+    let options = match options.is_null() {
+        true => DispatcherOptions::default(),
+        // SAFETY: the caller's promise; the fields are numbers.
+        false => unsafe { sized::read(call, "options", options, DISPATCHER_OPTIONS_BYTES_MIN) }?,
+    };
+    parameters(call, &options)
+}
+
+fn open_on(
+    layers: Vec<Arc<Overtake>>,
+    is_relayed: bool,
+    options: DispatchOptions,
+) -> Outcome<*mut overtake_dispatcher> {
+    watch_forks();
+    static COUNT: AtomicU64 = AtomicU64::new(1);
+    let home = Home { dispatcher: COUNT.fetch_add(1, Ordering::Relaxed), is_relayed };
+    Ok(DISPATCHERS.add(Opened { dispatcher: Dispatcher::open_on(&layers, options)?, home, layers }))
 }
 
 /// A place for a result.

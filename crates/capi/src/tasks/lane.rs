@@ -116,6 +116,24 @@ pub unsafe extern "C" fn overtake_lane_turn(lane: *mut overtake_lane, turn: *mut
     })
 }
 
+/// The device of the lane, by its number among those of the dispatcher.
+///
+/// Threads: that of the launch callback.
+///
+/// # Safety
+/// `device` points at an unsigned number.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn overtake_lane_device(lane: *mut overtake_lane, device: *mut u32) -> c_int {
+    const CALL: &str = "overtake_lane_device";
+    fence(CALL, || {
+        let device = output(CALL, "device", device)?;
+        let found = with(CALL, lane, |entered, _| Ok(entered.device()))?;
+        // SAFETY: not null, and the caller's.
+        unsafe { device.write(u32::from(found)) };
+        Ok(())
+    })
+}
+
 /// The task's priority at its launch: its own, or a higher one that it inherits from tasks that wait for it.
 ///
 /// Threads: that of the launch callback.

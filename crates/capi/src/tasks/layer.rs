@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use copies::{Options, Overtake, Priorities};
-use hal::Driver;
+use hal::{Context, Driver};
 use overtake::context::CudaContext;
 
 use crate::codes::{OVERTAKE_ERROR_NO_DRIVER, OVERTAKE_ERROR_OFF};
@@ -32,6 +32,16 @@ pub fn open() -> Outcome<(Arc<Overtake>, bool)> {
             Ok((plain, false))
         }
     }
+}
+
+/// The same in this context. The calling thread's own is current again afterwards.
+pub fn open_in(context: u64) -> Outcome<(Arc<Overtake>, bool)> {
+    let driver = native::driver()?;
+    let before = driver.context_current()?;
+    driver.context_set_current(Some(Context(context)))?;
+    let opened = open();
+    driver.context_set_current(before)?;
+    opened
 }
 
 /// A layer that makes plain copies.

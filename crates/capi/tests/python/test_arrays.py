@@ -213,6 +213,39 @@ class Arrays(unittest.TestCase):
         with self.assertRaisesRegex(overtake.TaskError, "argument 4 has 4 bytes, and 8 are given"):
             narrow(1, 1)(x, x, y, 1).wait()
 
+    def test_reductions_by_kernels_and_functions(self):
+        with overtake.Dispatcher() as dispatcher, dispatcher.arrays() as arrays:
+            ones, totals = arrays.array_of([1.0] * COUNT), arrays.array_of([10.0] * COUNT)
+
+            def add(source, target):
+                for index in range(0, COUNT, 512):
+                    target[index] += source[index]
+
+            def raise_to(target):
+                target[0] = max(target[0], 99)
+
+            for _ in range(4):
+                arrays.host("adds", add, read(ones), overtake.reduce(totals))
+            arrays.host("raises", raise_to, overtake.reduce(totals, "max", 0, 1))
+            self.assertEqual((totals[0], totals[1], totals[512]), (99.0, 10.0, 14.0))
+            self.assertRaises(TypeError, arrays.host, "none", add, overtake.reduce(arrays.array(4, "float16")))
+
+    def test_several_devices(self):
+        with overtake.Dispatcher(devices=(0, 1)) as dispatcher, dispatcher.arrays() as arrays:
+            add = arrays.kernel(kernels(), "work_add", "const pointer, const pointer, discard pointer, uint32")
+            ones, twos, threes = arrays.array_of([1.0] * COUNT), arrays.array(COUNT), arrays.array(COUNT)
+            add(COUNT // 256, 256, on=0)(ones, ones, twos, COUNT)
+            add(COUNT // 256, 256, on=1)(ones, twos, threes, COUNT)
+            seen = []
+            arrays.launch("look", lambda lane, view: seen.append((lane.device, view.device)), read(threes), on=1)
+            self.assertEqual(threes[COUNT - 1], 3.0)
+            arrays.wait()
+            self.assertEqual((seen, arrays.statistics()["between_devices"]), ([(1, 1)], 2))
+            with threes.on_device(device=1) as view:
+                self.assertEqual(view.__dlpack_device__(), (2, 1))
+            self.assertRaises(overtake.Error, add(1, 1, on=2), ones, ones, twos, 1)
+        self.assertRaises(ValueError, overtake.Dispatcher, devices=(0, 99))
+
     def test_an_interpreter_that_ends_frees_what_is_left(self):
         """Another library may keep our modules until their names are gone, as JAX does."""
         program = """if True:
