@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use hal::{Nanos, Stream};
 use terms::{Direction, Priority};
 
+use crate::decide::Company;
 use crate::inner::Inner;
 use crate::records::{Ahead, Burst};
 
@@ -79,12 +80,18 @@ impl StreamState {
     }
 
     /// The lowest and the highest priority among a copy of `priority` in this stream and all other streams' copies on
-    /// that engine. The most urgent copy has no less urgent ones beside it in a lull.
-    pub(crate) fn bounds_with(&self, direction: Direction, priority: Priority) -> (Priority, Priority) {
+    /// that engine, where some of them may be under way.
+    #[inline]
+    pub(crate) fn bounds_with(&self, direction: Direction, priority: Priority) -> Company {
         let own = word(&self.announced, direction).load(Ordering::Relaxed) >> half(direction);
-        let (lowest, highest) = self.inner.engine(direction).census.bounds_with(priority, own as u32);
-        let is_lull = || self.inner.records.lull.lets_pass(direction);
-        (if lowest < priority && priority == highest && is_lull() { priority } else { lowest }, highest)
+        self.inner.engine(direction).census.bounds_with(priority, own as u32)
+    }
+
+    /// Whether a copy of `priority` in that company goes as if it were alone: it is the most urgent one, and no other
+    /// is under way.
+    #[inline]
+    pub(crate) fn is_in_lull(&self, direction: Direction, priority: Priority, company: Company) -> bool {
+        company.0 < priority && priority == company.1 && self.inner.records.lull.lets_pass(direction)
     }
 
     /// Announces the priority of a request. From now on, and while the stream is open, other streams on that engine

@@ -67,7 +67,8 @@ impl Census {
         let (any, several) = (present as u32, (present >> 32) as u32);
         let there = several | (any & !own) | 1 << index(priority);
         let at = |index: u32| Priority::new(index as u8 + 1).unwrap_or(priority);
-        (at(there.trailing_zeros()), at(31 - there.leading_zeros()))
+        // The difference as a bit operation, which is the machine's own question for the highest bit.
+        (at(there.trailing_zeros()), at(31 ^ there.leading_zeros()))
     }
 }
 

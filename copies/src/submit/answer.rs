@@ -14,7 +14,11 @@ impl Asked<'_> {
     /// [`crate::decide::Known::company`].
     #[inline]
     pub(super) fn company(&self, direction: Option<Direction>) -> Company {
-        let with = |direction| self.stream.bounds_with(direction, self.priority);
+        let with = |direction| {
+            let bounds = self.stream.bounds_with(direction, self.priority);
+            let is_in_lull = self.stream.is_in_lull(direction, self.priority, bounds);
+            if is_in_lull { (self.priority, self.priority) } else { bounds }
+        };
         // Copies that are left to the driver are in no census. They meet the others of their program all the same.
         let Some(direction) = direction.filter(|direction| self.inner().options.manages(*direction)) else {
             let all = self.inner().managed().map(with);
@@ -65,8 +69,11 @@ impl Placed<'_> {
         let (direction, inner) = (self.known_direction(), self.asked.inner());
         let company = self.asked.company(direction);
         if self.asked.priority < company.1 {
-            let engines = inner.managed().filter(|engine| direction.is_none_or(|direction| direction == *engine));
-            engines.for_each(|engine| inner.records.lull.end(engine));
+            match direction {
+                Some(direction) if inner.options.manages(direction) => inner.records.lull.end(direction),
+                Some(_) => {}
+                None => inner.managed().for_each(|engine| inner.records.lull.end(engine)),
+            }
         }
         self.known.company = Some(company);
     }

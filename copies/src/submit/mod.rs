@@ -91,7 +91,11 @@ pub(crate) fn is_alone(stream: &Arc<StreamState>, request: &Request, priority: P
     };
     let usual = request.direction().filter(is_usual);
     match usual.filter(|_| asked.inner().all_may_go_at_once) {
-        Some(direction) => asked.is_alone_in(stream.bounds_with(direction, priority)),
+        Some(direction) => {
+            let bounds = stream.bounds_with(direction, priority);
+            asked.is_alone_in(bounds)
+                || (stream.is_in_lull(direction, priority, bounds) && asked.is_alone_in((priority, priority)))
+        }
         None => is_alone_anywhere(stream, request, priority),
     }
 }
@@ -138,24 +142,28 @@ impl Asked<'_> {
     #[inline(always)]
     unsafe fn submit_at_once(&self) -> ControlFlow<Result<CopyHandle>, Option<Company>> {
         let (stream, inner, request) = (self.stream, self.inner(), self.cargo.first());
-        let is_valid = request.priority.is_none_or(|priority| inner.options.priorities.contains(priority));
-        let Some(direction) = request.direction().filter(|_| is_valid && self.may_go_at_once()) else {
-            return ControlFlow::Continue(None);
-        };
-        if !stream.is_settled(direction, self.priority) {
+        let Some(direction) = request.direction() else { return ControlFlow::Continue(None) };
+        if request.priority.is_some_and(|priority| !inner.options.priorities.contains(priority)) {
             return ControlFlow::Continue(None);
         }
-        let about = || (self.priority, Some(direction), request.bytes());
+        if !self.may_go_at_once() || !stream.is_settled(direction, self.priority) {
+            return ControlFlow::Continue(None);
+        }
+        let about = |bytes| (self.priority, Some(direction), bytes);
         // A statement is looked at last: to carry it along would cost every copy several instructions.
         let mut known = Known { is_ready: None, ..self.known_at_once() };
-        known.company = Some(stream.bounds_with(direction, self.priority));
+        let bounds = stream.bounds_with(direction, self.priority);
+        known.company = Some(bounds);
         match decide(&known) {
-            Decision::Go(Plan::Native(Reason::Alone)) => {
+            // An urgent copy in a lull goes like one that is alone. No other copy pays for that question.
+            Decision::Go(Plan::Native(Reason::Alone)) | Decision::Ask(Question::Dependencies)
+                if bounds.0 == bounds.1 || stream.is_in_lull(direction, self.priority, bounds) =>
+            {
                 let began = stream.began();
                 // SAFETY: passed on to the caller.
                 let submitted = unsafe { self.copy_natively(direction) };
                 let went = submitted.map(|()| (Plan::Native(Reason::Alone), None));
-                return ControlFlow::Break(finish(stream, went, about(), began));
+                return ControlFlow::Break(finish(stream, went, about(request.bytes()), began));
             }
             Decision::Ask(Question::Dependencies) => {}
             _ => return ControlFlow::Continue(None),
@@ -164,13 +172,13 @@ impl Asked<'_> {
         if decide(&known) != Decision::Go(Plan::Urgent) || request.ready == Some(false) {
             return ControlFlow::Continue(None);
         }
-        let began = stream.began();
+        let (began, bytes) = (stream.began(), request.bytes());
         // SAFETY: passed on to the caller.
-        match unsafe { self.go_covered(direction) } {
+        match unsafe { self.go_covered(direction, bytes) } {
             None => ControlFlow::Continue(known.company),
             Some(submitted) => {
                 let went = submitted.map(|()| (Plan::Urgent, None));
-                ControlFlow::Break(finish(stream, went, about(), began))
+                ControlFlow::Break(finish(stream, went, about(bytes), began))
             }
         }
     }

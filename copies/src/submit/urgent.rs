@@ -12,16 +12,16 @@ use crate::submit::asked::{Asked, Planned, Went};
 use hal::locks::lock;
 
 impl Asked<'_> {
-    /// Goes behind the last ticket of the stream; `None` if no ticket covers the copy. The word is up before the driver
-    /// is called.
+    /// Goes behind the last ticket of the stream, with so many bytes; `None` if no ticket covers the copy. The word is
+    /// up before the driver is called.
     ///
     /// # Safety
     /// As for [`super::submit`].
     #[inline(always)]
-    pub(super) unsafe fn go_covered(&self, direction: Direction) -> Option<Result<()>> {
+    pub(super) unsafe fn go_covered(&self, direction: Direction, bytes: u64) -> Option<Result<()>> {
         let (stream, inner) = (self.stream, self.inner());
         let engine = inner.engine(direction);
-        let (records, expected) = (&*inner.records, engine.expected(self.cargo.bytes()));
+        let (records, expected) = (&*inner.records, engine.expected(bytes));
         let timely = !engine.uses_channels();
         let mut burst = lock(&stream.burst);
         let pass = burst.enter(&records.standing, &records.tickets, direction, self.priority, expected, timely)?;
@@ -45,7 +45,7 @@ impl Planned<'_> {
         let may_follow = known.depends != Some(true) && known.is_ready != Some(false);
         if may_follow && !known.is_blocking && known.setback.is_none() {
             // SAFETY: passed on to the caller.
-            let covered = unsafe { self.asked.go_covered(self.direction()) };
+            let covered = unsafe { self.asked.go_covered(self.direction(), self.asked.cargo.bytes()) };
             return covered.map_or(Err(Setback::Uncovered.into()), |submitted| Ok(submitted.map(|()| None)?));
         }
         // SAFETY: passed on to the caller.
