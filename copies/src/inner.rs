@@ -43,7 +43,7 @@ pub struct Inner {
     pub(crate) kernel: Option<Arc<CopyKernel>>,
     pub(crate) events: Pool<Event>,
     pub(crate) shadows: Pool<Stream>,
-    pub(crate) staging: Option<Staging>,
+    pub(crate) staging: Option<Arc<Staging>>,
     /// The copy service, once a queue has been made.
     batches: OnceLock<Arc<Batches>>,
     /// There from the beginning of the end on: all fields above were made in the context, and are dropped in it.
@@ -78,7 +78,7 @@ impl Inner {
         let guard = guard(driver, &findings, &options, &records, kernel.as_ref(), &engines[0])?;
         drop(search);
         let (shadows, events) = pools(&**driver)?;
-        let staging = Staging::new(&options);
+        let staging = Staging::new(&options).map(Arc::new);
         let inner = Inner {
             all_may_go_at_once: options.enabled && staging.is_none(),
             staging,

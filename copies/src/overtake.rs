@@ -210,7 +210,7 @@ impl Overtake {
         let threads = std::mem::take(&mut *lock(&self.threads));
         threads.iter().for_each(Worker::end);
         drop(threads);
-        self.inner.staging.iter().for_each(Staging::leave);
+        self.inner.staging.iter().for_each(|staging| staging.leave());
         // Queued copies must not wait for words that no thread would lower.
         self.inner.records.standing.leave();
     }
@@ -222,7 +222,7 @@ impl Overtake {
     pub fn is_at_rest(&self) -> bool {
         let inner = &self.inner;
         let is_drained = |guard: &Arc<Guard>| inner.at_home(|| guard.is_drained());
-        let is_at_rest = |staging: &Staging| inner.at_home(|| staging.is_at_rest(&*inner.driver, &inner.events));
+        let is_at_rest = |staging: &Arc<Staging>| inner.at_home(|| staging.is_at_rest(&*inner.driver, &inner.events));
         Arc::strong_count(inner) == 1
             && inner.is_service_at_rest()
             && inner.guard.as_ref().is_none_or(is_drained)

@@ -10,12 +10,14 @@ mod ring;
 mod stores;
 
 use std::ops::RangeInclusive;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, Mutex, OnceLock};
 
+use hal::locks::lock;
 use hal::{Driver, Event, Result};
 use options::Options;
 use terms::Direction;
+use threads::Worker;
 
 use crate::pool::Pool as Spare;
 use pool::Pool;
@@ -35,7 +37,13 @@ const SLOTS_A_THREAD: usize = 4;
 /// Smaller copies are not faster than the driver's, by direction.
 const BYTES_MIN: [u64; 2] = [4 << 20, 1 << 20];
 
-/// The threads and the rings of a context. Both are made by the first copy that needs them.
+/// A ring or the threads are missing, and may be made; a thread makes them; or none may make any.
+const OPEN: u8 = 0;
+const MAKES: u8 = 1;
+const CLOSED: u8 = 2;
+
+/// The threads and the rings of a context. Both are made for the first copy that needs them, by a thread of their own:
+/// to pin a ring takes as long as the driver needs for 200 MiB.
 pub(crate) struct Staging {
     threads: usize,
     slots: usize,
@@ -43,8 +51,8 @@ pub(crate) struct Staging {
     bytes_min: [u64; 2],
     pool: OnceLock<Pool>,
     rings: [OnceLock<Ring>; 2],
-    /// A thread makes the missing part, or has failed to: for others it is not there.
-    is_closed: AtomicBool,
+    state: AtomicU8,
+    maker: Mutex<Option<Worker>>,
 }
 
 impl Staging {
@@ -68,7 +76,8 @@ impl Staging {
             },
             pool: OnceLock::new(),
             rings: [const { OnceLock::new() }; 2],
-            is_closed: AtomicBool::new(false),
+            state: AtomicU8::new(OPEN),
+            maker: Mutex::default(),
         })
     }
 
@@ -78,52 +87,71 @@ impl Staging {
         direction.map_or(to_device.max(to_host), |direction| self.bytes_min[side(direction)])
     }
 
-    /// The threads and the slots of a direction. They are made first if they are missing, in memory that `pin` pins.
-    /// `None` where the system or the driver refuses them, while another thread makes them, and after
+    /// The threads and the slots of a direction. `None` until [`Staging::begin`] has made them, and after
     /// [`Staging::leave`].
-    pub(crate) fn ready(
-        &self,
+    pub(crate) fn ready(&self, direction: Direction) -> Option<(&Pool, &Ring)> {
+        let (pool, ring) = (self.pool.get()?, self.rings[side(direction)].get()?);
+        (pool.threads() > 0).then_some((pool, ring))
+    }
+
+    /// Has a thread make the slots of a direction, in memory that `pin` pins, and the threads that move bytes, unless
+    /// one does so already, or the system or the driver has refused them.
+    pub(crate) fn begin(
+        self: &Arc<Self>,
         driver: &Arc<dyn Driver>,
         direction: Direction,
-        pin: impl FnOnce(u64) -> Result<Pinned>,
-    ) -> Option<(&Pool, &Ring)> {
-        let ring = &self.rings[side(direction)];
-        let is_ready = || Some((self.pool.get()?, ring.get()?));
-        let found = is_ready();
-        if found.is_some() || self.is_closed.swap(true, Ordering::AcqRel) {
-            return found.filter(|_| !self.has_left());
+        pin: impl Fn(u64) -> Result<Pinned> + Send + 'static,
+    ) {
+        let mut maker = lock(&self.maker);
+        if self.ready(direction).is_some() || !self.turn(OPEN, MAKES) {
+            return;
         }
-        if !self.make(driver, ring, pin) {
-            return None;
-        }
-        self.is_closed.store(false, Ordering::Release);
-        is_ready()
+        let (staging, its_driver) = (Arc::clone(self), Arc::clone(driver));
+        let make = move |_: &dyn hal::Host| {
+            let state = if staging.make(&its_driver, direction, &pin) { OPEN } else { CLOSED };
+            staging.turn(MAKES, state);
+        };
+        // The thread before has ended with its ring.
+        let made = Worker::start(driver, "overtake-ring", || (), make, || ());
+        *maker = made.inspect_err(|error| self.refuse(error)).ok();
     }
 
-    fn has_left(&self) -> bool {
-        self.pool.get().is_some_and(|pool| pool.threads() == 0)
+    fn refuse(&self, error: &hal::Error) {
+        log::warn!("pageable copies go to the driver, because no thread makes slots for them: {error}");
+        self.turn(MAKES, CLOSED);
     }
 
-    fn make(&self, driver: &Arc<dyn Driver>, ring: &OnceLock<Ring>, pin: impl FnOnce(u64) -> Result<Pinned>) -> bool {
+    fn turn(&self, from: u8, to: u8) -> bool {
+        self.state.compare_exchange(from, to, Ordering::AcqRel, Ordering::Acquire).is_ok()
+    }
+
+    /// Whether a thread makes slots.
+    pub(crate) fn is_being_made(&self) -> bool {
+        self.state.load(Ordering::Acquire) == MAKES
+    }
+
+    fn make(&self, driver: &Arc<dyn Driver>, direction: Direction, pin: impl Fn(u64) -> Result<Pinned>) -> bool {
         let memory = pin(Ring::bytes(self.slots));
         let memory = memory.inspect_err(|error| {
             let bytes = Ring::bytes(self.slots);
             log::warn!("pageable copies go to the driver, because {bytes} bytes could not be pinned: {error}");
         });
         let Ok(memory) = memory else { return false };
-        let _ = ring.set(Ring::new(memory, self.slots));
         let pool = self.pool.get_or_init(|| Pool::new(driver, self.threads));
+        let _ = self.rings[side(direction)].set(Ring::new(memory, self.slots));
         pool.threads() > 0
     }
 
-    /// The number of threads.
+    /// The number of threads, once they are there.
     pub(crate) fn threads(&self) -> usize {
-        self.pool.get().map_or(0, Pool::threads)
+        self.pool.get().map_or(self.threads, Pool::threads)
     }
 
     /// Ends the threads. Copies under way complete without them, and later ones go natively.
     pub(crate) fn leave(&self) {
-        self.is_closed.store(true, Ordering::Release);
+        self.state.store(CLOSED, Ordering::Release);
+        let maker = lock(&self.maker).take();
+        drop(maker);
         self.pool.get().into_iter().for_each(Pool::leave);
     }
 

@@ -61,6 +61,16 @@ pub(super) enum Miss {
     Begun(Error),
 }
 
+impl Miss {
+    /// The same where a part of the copy is on its way already.
+    pub(super) fn begun(self) -> Miss {
+        match self {
+            Miss::Failed(error) => Miss::Begun(error),
+            other => other,
+        }
+    }
+}
+
 impl From<Setback> for Miss {
     fn from(setback: Setback) -> Miss {
         Miss::Setback(setback)

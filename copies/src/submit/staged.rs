@@ -1,14 +1,20 @@
 //! Through pinned slots that several threads fill or empty (`staging/README.md`).
 #![allow(unsafe_code)] // copies are unsafe; the caller's promise is passed on
 
+use std::sync::Arc;
+
 use channels::{Shape, copy_shape};
 use terms::Direction;
 
 use crate::decide::{Plan, Setback};
+use crate::guard::Guard;
 use crate::inner::Inner;
 use crate::staging::{Areas, Conductor, Means, Order, Pinned, Staging, are_resident, cut};
 use crate::submit::asked::{Miss, Planned, Went};
 use crate::submit::place::is_allocated;
+
+/// While slots are being made, the driver makes so many bytes at a time. A smaller copy it makes whole.
+const MEANWHILE_BYTES: u64 = 4 << 20;
 
 impl Planned<'_> {
     /// # Safety
@@ -20,26 +26,76 @@ impl Planned<'_> {
         if !self.is_stageable(&shape) {
             return Err(Setback::Unstaged.into());
         }
-        let means = means(inner, staging, order.direction).ok_or(Setback::Unstaged)?;
+        let is_ready = staging.ready(order.direction).is_some();
+        if !is_ready {
+            begin(inner, staging, order.direction);
+        }
+        let may_wait = || staging.is_being_made() && shape.bytes() > MEANWHILE_BYTES;
+        if !(is_ready || may_wait()) {
+            return Err(Setback::Unstaged.into());
+        }
         let pieces = cut(&shape, &order, staging.threads()).ok_or(Setback::Unstaged)?;
         self.await_earlier_work()?;
         let began = driver.host().now();
+        // SAFETY: passed on to the caller.
+        let before = unsafe { self.begin_natively(staging, &shape, &pieces)? };
+        // SAFETY: passed on to the caller.
+        let staged =
+            unsafe { self.stage(staging, &shape, &order, &pieces[before..]) }.map_err(|error| match before {
+                0 => error,
+                _ => error.begun(),
+            })?;
+        if before + staged == 0 {
+            return Err(Setback::Unstaged.into());
+        }
+        let left = &pieces[before + staged..];
+        // SAFETY: passed on to the caller.
+        inner.natively(|| unsafe { self.make_natively(&shape, left) })?;
+        if self.asked.is_blocking() && (staged == 0 || !left.is_empty()) {
+            self.await_earlier_work().map_err(Miss::begun)?;
+        }
+        inner.records.counters.staged_for(driver.host().now().since(began));
+        Ok(None)
+    }
+
+    /// Makes pieces through slots, as far as it can. Returns the number of those that have been made.
+    ///
+    /// # Safety
+    /// As for [`super::submit`].
+    unsafe fn stage(&self, staging: &Staging, shape: &Shape, order: &Order, pieces: &[Shape]) -> Went<usize> {
+        let means = means(self.inner(), staging, order.direction).filter(|_| !pieces.is_empty());
+        let Some(means) = means else { return Ok(0) };
         let [target, source] = shape.extents();
         let host = if order.direction == Direction::HostToDevice { source } else { target };
         let areas = Areas::of(host.0, host.1);
-        let mut conductor = Conductor::new(means, order, areas, pieces.clone());
+        let mut conductor = Conductor::new(means, *order, areas, pieces.to_vec());
         // SAFETY: passed on to the caller.
         let (first, went) = unsafe { conductor.go(self.asked.is_blocking()) };
         match went {
-            Err(error) if first == 0 => return Err(Miss::Failed(error)),
-            Err(error) => return Err(Miss::Begun(error)),
-            Ok(()) if first == 0 => return Err(Setback::Unstaged.into()),
-            Ok(()) => {}
+            Err(error) if first == 0 => Err(Miss::Failed(error)),
+            Err(error) => Err(Miss::Begun(error)),
+            Ok(()) => Ok(first),
         }
-        // SAFETY: passed on to the caller.
-        inner.natively(|| unsafe { self.finish_natively(&shape, &pieces[first..]) })?;
-        inner.records.counters.staged_for(driver.host().now().since(began));
-        Ok(None)
+    }
+
+    /// Has the driver make pieces while slots for the others are being made. Returns their number.
+    ///
+    /// # Safety
+    /// As for [`super::submit`].
+    unsafe fn begin_natively(&self, staging: &Staging, shape: &Shape, pieces: &[Shape]) -> Went<usize> {
+        let mut made = 0;
+        while made < pieces.len() && staging.ready(self.direction()).is_none() && staging.is_being_made() {
+            let mut bytes = 0;
+            let next = pieces[made..].iter().take_while(|piece| {
+                bytes += piece.bytes();
+                bytes <= MEANWHILE_BYTES
+            });
+            let end = made + next.count().max(1);
+            // SAFETY: passed on to the caller.
+            self.inner().natively(|| unsafe { self.make_natively(shape, &pieces[made..end]) })?;
+            made = end;
+        }
+        Ok(made)
     }
 
     fn order(&self) -> Order {
@@ -73,27 +129,36 @@ impl Planned<'_> {
         Ok(waited?)
     }
 
-    /// Has the driver make the pieces that found no slot, or whose pages the system refused.
-    unsafe fn finish_natively(&self, shape: &Shape, left: &[Shape]) -> Went<()> {
+    /// Has the driver make pieces that follow each other: those before the slots are there, those that find none, and
+    /// those whose pages the system refuses.
+    unsafe fn make_natively(&self, shape: &Shape, pieces: &[Shape]) -> Went<()> {
         let (driver, stream, direction) = (&*self.inner().driver, self.asked.stream.stream, self.direction());
-        let left = match left.first() {
-            Some(first) if shape.is_linear() => {
-                let offset = first.target.address - shape.target.address;
-                &[shape.bytes_from(offset, shape.bytes() - offset)]
-            }
-            _ => left,
+        let bytes = pieces.iter().map(Shape::bytes).sum();
+        let pieces = match pieces.first() {
+            Some(first) if shape.is_linear() => &[shape.bytes_from(first.target.address - shape.target.address, bytes)],
+            _ => pieces,
         };
-        self.inner().records.counters.left_over(left.iter().map(Shape::bytes).sum());
+        self.inner().records.counters.left_over(bytes);
         // SAFETY: passed on to the caller: the pieces are parts of the copy.
-        let made = left.iter().try_for_each(|piece| unsafe { copy_shape(driver, direction, piece, stream) });
+        let made = pieces.iter().try_for_each(|piece| unsafe { copy_shape(driver, direction, piece, stream) });
         made.map_err(Miss::Begun)
     }
 }
 
+/// Has a thread make the slots of a direction, if none does so already.
+fn begin(inner: &Inner, staging: &Arc<Staging>, direction: Direction) {
+    let (context, guard, driver) = (inner.context.clone(), inner.guard.clone(), Arc::clone(&inner.driver));
+    staging.begin(&inner.driver, direction, move |bytes| {
+        let blocking =
+            |guard: &Arc<Guard>| guard.blocking(|body| context.visit(|| hal::beside_captures(&*driver, body)));
+        let _blocking = guard.as_ref().map(blocking);
+        context.call(|_| Pinned::new(&driver, bytes))
+    });
+}
+
 /// The means of a direction; `None` where there are none.
 fn means<'a>(inner: &'a Inner, staging: &'a Staging, direction: Direction) -> Option<Means<'a>> {
-    let pin = |bytes| inner.beside_all(|_| Pinned::new(&inner.driver, bytes));
-    let (pool, ring) = staging.ready(&inner.driver, direction, pin)?;
+    let (pool, ring) = staging.ready(direction)?;
     Some(Means {
         driver: &*inner.driver,
         events: &inner.events,
@@ -107,115 +172,4 @@ fn means<'a>(inner: &'a Inner, staging: &'a Staging, direction: Direction) -> Op
 }
 
 #[cfg(test)]
-mod tests {
-    use std::sync::Arc;
-
-    use hal::{Driver, Nanos};
-    use options::Options;
-    use terms::Priority;
-
-    use super::*;
-    use crate::native::Native;
-    use crate::overtake::Overtake;
-    use crate::request::Request;
-
-    const BYTES: u64 = 1 << 20;
-
-    fn layer(driver: &Arc<dyn Driver>, change: impl FnOnce(&mut Options)) -> Overtake {
-        let mut options = Options { staging: true, staging_threads: 2, staging_bytes_min: BYTES, ..Options::default() };
-        change(&mut options);
-        Overtake::attach(driver, options).unwrap()
-    }
-
-    /// Copies to the device at the lowest priority. Returns the plan and the time that the call took.
-    fn copy(overtake: &Overtake, driver: &Arc<dyn Driver>) -> (Plan, Nanos) {
-        let stream = overtake.stream(Priority::LOWEST).unwrap();
-        let (device, source) = (driver.mem_alloc(BYTES).unwrap(), vec![1_u8; BYTES as usize]);
-        let before = driver.host().now();
-        // SAFETY: both sides have so many bytes; a pageable source is read during the call.
-        let handle = unsafe { stream.memcpy_htod_async(device, source.as_ptr(), BYTES) }.unwrap();
-        let span = driver.host().now().since(before);
-        stream.synchronize().unwrap();
-        driver.mem_free(device).unwrap();
-        (handle.plan(), span)
-    }
-
-    #[test]
-    fn bulk_waits_while_a_more_urgent_copy_is_pending() {
-        let (driver, held) = (crate::soft::driver(), Nanos::from_us(900));
-        let overtake = layer(&driver, |_| ());
-        let (_, alone) = copy(&overtake, &driver);
-        let standing = &overtake.records().standing;
-        let pending = standing.raise(Direction::HostToDevice, overtake.priorities().highest()).unwrap();
-        let (bank, its_driver) = (Arc::clone(&overtake.inner().engine(Direction::HostToDevice).bank), driver.clone());
-        let lowers = hal::spawn(&driver, "lowers", move || {
-            its_driver.host().sleep(held);
-            bank.lower(pending);
-        });
-        let (plan, beside) = copy(&overtake, &driver);
-        lowers.unwrap().join(driver.host());
-        assert_eq!(plan, Plan::Staged { raises: false });
-        assert!(alone < held && beside >= held, "{alone} alone, {beside} beside a pending copy");
-    }
-
-    /// A word that stays up holds a staged copy no longer than a copy kernel.
-    #[test]
-    fn bulk_waits_no_longer_than_a_kernel_would() {
-        let (driver, most) = (crate::soft::driver(), Nanos::from_us(300));
-        let overtake = layer(&driver, |options| options.kernel_wait_max = most);
-        let pending = overtake.records().standing.raise(Direction::HostToDevice, overtake.priorities().highest());
-        let (_, span) = copy(&overtake, &driver);
-        assert!(pending.is_some() && span >= most && span < most + Nanos::from_ms(1), "{span}");
-    }
-
-    /// The attributes of a batch say when its sources are read, and only the driver knows them.
-    #[test]
-    fn a_batch_is_left_to_the_driver() {
-        let driver = crate::soft::driver();
-        let overtake = layer(&driver, |_| ());
-        let stream = overtake.stream(Priority::LOWEST).unwrap();
-        let (device, source) = (driver.mem_alloc(2 * BYTES).unwrap(), vec![1_u8; 2 * BYTES as usize]);
-        let halves = [0, BYTES].map(|at| Request::htod(device.offset(at), source[at as usize..].as_ptr(), BYTES));
-        let calls = std::cell::Cell::new(0);
-        let native = || {
-            calls.set(calls.get() + 1);
-            0
-        };
-        // SAFETY: the native call makes no copy, and no other way is taken.
-        let handle = unsafe { stream.memcpy_through(&halves, &Native::asynchronous(&native)) }.unwrap();
-        assert!(matches!(handle.plan(), Plan::Native(_)), "{:?}", handle.plan());
-        assert_eq!((calls.get(), overtake.statistics().staged.copies), (1, 0));
-        driver.mem_free(device).unwrap();
-    }
-
-    /// Without helpers the calling thread moves every piece.
-    #[test]
-    fn a_copy_completes_without_helpers() {
-        let driver = crate::soft::driver();
-        let overtake = layer(&driver, |_| ());
-        copy(&overtake, &driver);
-        let staging = overtake.inner().staging.as_ref().unwrap();
-        let made = means(overtake.inner(), staging, Direction::HostToDevice).unwrap();
-        staging.leave();
-        assert!(means(overtake.inner(), staging, Direction::HostToDevice).is_none(), "it has left");
-        let (device, source) = (driver.mem_alloc(BYTES).unwrap(), vec![7_u8; BYTES as usize]);
-        let stream = overtake.stream(Priority::LOWEST).unwrap();
-        let order = Order {
-            direction: Direction::HostToDevice,
-            stream: stream.raw(),
-            priority: Priority::LOWEST,
-            raises: false,
-            yields: false,
-        };
-        let shape = channels::Shape::linear(device.0, source.as_ptr() as u64, BYTES);
-        let mut conductor = Conductor::new(made, order, Areas::default(), cut(&shape, &order, 2).unwrap());
-        // SAFETY: both sides have so many bytes, and live until the stream has been waited for.
-        let (first, went) = unsafe { conductor.go(true) };
-        assert!(first > 1 && went.is_ok(), "{first} pieces: {went:?}");
-        let mut target = vec![0_u8; BYTES as usize];
-        // SAFETY: as above.
-        unsafe { driver.copy_dtoh(target.as_mut_ptr(), device, BYTES) }.unwrap();
-        assert_eq!(target, source);
-        driver.mem_free(device).unwrap();
-    }
-}
+mod tests;

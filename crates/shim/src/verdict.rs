@@ -169,7 +169,7 @@ fn cause(reason: Reason) -> Cause {
 fn scarce(reason: Reason) -> Cause {
     match reason {
         Reason::Unstaged => Cause::Obstacle {
-            why: "their pageable memory could not be staged: no slot was free, or pages were not in memory",
+            why: "their pageable memory could not be staged: no slot was there or free, or pages were not in memory",
             cure: "more slots (--set staging_slots=64), or a larger limit on locked memory (ulimit -l)",
         },
         _ => Cause::Obstacle {

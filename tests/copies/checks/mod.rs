@@ -80,8 +80,8 @@ const PLAIN: &[Case] = cases! { false,
     rides: not_for_nothing not_unannounced supposed_in_vain;
     service: descriptors sets thousand mixed flushes refusals capture in_flight guarded rescued foreign;
     sizes: lines batches;
-    staging: bytes one_slot one_thread not_asked_for rectangles source_is_read_after_earlier_work download_waits order
-        among_others capture refused cold_sources blocking_copies_land sources_are_reused;
+    staging: bytes first_copies one_slot one_thread not_asked_for rectangles source_is_read_after_earlier_work
+        download_waits order among_others capture refused cold_sources blocking_copies_land sources_are_reused;
     streams: cuda_priorities announcements_end;
 };
 

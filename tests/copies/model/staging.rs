@@ -9,7 +9,7 @@ use softgpu::SoftGpu;
 
 use super::faulty::{Faulty, INJECTED};
 use crate::bed;
-use crate::checks::staging::staging;
+use crate::checks::staging::{staging, warm_up};
 use crate::doors;
 use crate::failure::{Failure, Outcome, ensure, same, same_bytes};
 use crate::lane::level;
@@ -50,6 +50,7 @@ fn once(gpu: &SoftGpu, rig: &Rig, nth: u64) -> Result<u64, Failure> {
     let (own, buffer, mut prng) = ([rig.stream()?, rig.stream()?], rig.buffer(BYTES)?, Prng::new(50));
     let held = Held::by(gpu);
     let overtake = Overtake::open(&driver, Device(0), staging())?;
+    warm_up(rig, &overtake, (own[0], buffer))?;
     let streams = [overtake.adopt(own[0], level(1))?, overtake.adopt(own[1], level(3))?];
     faulty.fail(nth);
     program(&streams, buffer, &mut prng)?;
@@ -76,7 +77,7 @@ pub fn every_call() -> Outcome {
         on(|builder| builder, run)?;
         nth += 1;
     }
-    ensure!((50..CALLS_MAX).contains(&calls), "the program makes {calls} calls");
+    ensure!((40..CALLS_MAX).contains(&calls), "the program makes {calls} calls");
     Ok(())
 }
 
@@ -89,11 +90,16 @@ pub fn device_is_lost() -> Outcome {
             let driver: Arc<dyn Driver> = Arc::clone(&faulty) as Arc<dyn Driver>;
             let (own, buffer, mut prng) = ([rig.stream()?, rig.stream()?], rig.buffer(BYTES)?, Prng::new(52));
             let overtake = Overtake::open(&driver, Device(0), staging())?;
+            // Every other time the slots are being made meanwhile.
+            let is_warm = nth % 2 == 1;
+            if is_warm {
+                warm_up(rig, &overtake, (own[0], buffer))?;
+            }
             let streams = [overtake.adopt(own[0], level(1))?, overtake.adopt(own[1], level(3))?];
             faulty.fail_for_good(nth);
             let at = |failure: Failure| Failure::from_text(format!("call {nth} ({:?}): {failure}", faulty.failed()));
             program(&streams, buffer, &mut prng).map_err(at)?;
-            lost = faulty.failed().is_some();
+            lost = !is_warm || faulty.failed().is_some();
             drop((streams, overtake));
             Ok(())
         };
@@ -122,8 +128,11 @@ pub fn nothing_can_be_pinned() -> Outcome {
                 doors::dtoh_pageable(&stream, &mut target, (buffer, 0))?;
                 same_bytes("there and back", &target, &sent)?;
             }
-            same("asked for once", &faulty.made()["host_register"], &registered_to_open(rig)?)?;
-            same("copies counted", &overtake.statistics().native[&Reason::Unstaged].copies, &6)
+            let expected = registered_to_open(rig)?;
+            bed::eventually(rig, "it is asked for", || faulty.made()["host_register"] >= expected)?;
+            doors::htod_pageable(&stream, (buffer, 0), &sent)?;
+            same("asked for once", &faulty.made()["host_register"], &expected)?;
+            same("copies counted", &overtake.statistics().native[&Reason::Unstaged].copies, &7)
         },
     )
 }
