@@ -90,6 +90,7 @@ impl Graph {
     fn may_run_at_once(&self, spec: &Spec<'_>) -> bool {
         spec.kind.is_device()
             && spec.references == 0
+            && !spec.in_convoy
             && self.options.priorities.contains(spec.priority)
             && spec.device < self.options.devices
             && self.is_plain

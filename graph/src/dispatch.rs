@@ -327,6 +327,9 @@ impl Graph {
         if joins {
             self.want_predecessors(node, Some(lane));
         }
+        if self.nodes[node].is_folded {
+            self.lanes.want_own(lane);
+        }
         self.lanes.take_wanted(Some(lane), &mut self.joins);
     }
 

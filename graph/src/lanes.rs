@@ -2,6 +2,7 @@
 
 use terms::Priority;
 
+use crate::convoys::{Convoys, has_two};
 use crate::list::{NONE, Pair};
 use crate::node::{Point, Slot, Stage};
 use crate::options::{LANE_DEVICES_MAX, LANES_MAX, Options};
@@ -31,6 +32,7 @@ struct Lane {
 /// A logical stream.
 struct Strand {
     lane: u8,
+    is_convoy: bool,
     /// The nodes that are in it and have not ended.
     holders: u32,
     next_free: u32,
@@ -49,6 +51,7 @@ pub(crate) struct Lanes {
     empty: u64,
     strands: Vec<Strand>,
     free: u32,
+    convoys: Convoys,
     /// Strands without nodes that are not free before all simulations have ended (PX-18).
     retired: Vec<u32>,
     /// For each pair of lanes the last value of the second that the first has joined.
@@ -85,6 +88,7 @@ impl Lanes {
             empty: u64::MAX,
             strands: Vec::new(),
             free: NONE,
+            convoys: Convoys::default(),
             retired: Vec::new(),
             joined: vec![0; count * count],
             barrier_values: vec![0; count],
@@ -114,14 +118,46 @@ impl Lanes {
         slot.group == self.group_of(slot.device, slot.effective)
     }
 
-    /// A strand for a node, in the lane of its group that has the fewest.
+    /// A strand for a node: a convoy, or a new one in the lane of its group that has the fewest.
     #[inline(never)]
     pub fn new_strand(&mut self, slot: &mut Slot) {
+        if slot.in_convoy {
+            return self.join_convoy(slot);
+        }
+        self.begin_strand(slot, false);
+        // Its points come behind those of others, which are marked first: nodes that join those do not wait for these.
+        slot.is_folded = slot.has_joins && self.is_shared(slot.lane);
+    }
+
+    /// The node goes in the convoy of its kind, which begins with it if there is none. One that has to wait for other
+    /// lanes would hold up those behind it, so it has a strand of its own while there is a lane for that.
+    #[inline(never)]
+    fn join_convoy(&mut self, slot: &mut Slot) {
         let group = self.group_of(slot.device, slot.effective);
-        let lane = self.least(group);
+        if slot.has_joins && has_two(self.empty, group * self.per_group, self.per_group) {
+            return self.begin_strand(slot, false);
+        }
+        slot.is_convoy = true;
+        let Some(strand) = self.convoys.find(slot) else {
+            self.begin_strand(slot, true);
+            return self.convoys.begin(slot);
+        };
+        self.hold(strand);
+        (slot.strand, slot.lane, slot.group) = (strand, self.strands[strand as usize].lane, group);
+    }
+
+    /// Whether several strands are folded onto the lane.
+    #[inline]
+    fn is_shared(&self, lane: u8) -> bool {
+        self.lanes[usize::from(lane) % LANES].strands > 1
+    }
+
+    fn begin_strand(&mut self, slot: &mut Slot, is_convoy: bool) {
+        let group = self.group_of(slot.device, slot.effective);
+        let lane = self.least(group, is_convoy);
         self.lanes[usize::from(lane) % LANES].strands += 1;
         self.empty &= !(1 << lane);
-        let strand = Strand { lane, holders: 1, next_free: NONE };
+        let strand = Strand { lane, is_convoy, holders: 1, next_free: NONE };
         let index = match self.strands.get_mut(self.free as usize) {
             Some(free) => {
                 let index = self.free;
@@ -137,20 +173,20 @@ impl Lanes {
         (slot.strand, slot.lane, slot.group) = (index, lane, group);
     }
 
-    /// The first lane of the group that has the fewest strands, and room if one of them has.
-    fn least(&self, group: u8) -> u8 {
+    /// The first lane of the group that has the fewest strands: one with room and without a convoy, if it can be. The
+    /// last lane without strands is a convoy's, where there are convoys.
+    fn least(&self, group: u8, is_convoy: bool) -> u8 {
         let first = group * self.per_group;
         let empty = (self.empty >> first).trailing_zeros() as u8;
-        if empty < self.per_group {
+        if empty < self.per_group && (is_convoy || self.convoys.leave(self.empty, first, self.per_group)) {
             return first + empty;
         }
         let lanes = first..first + self.per_group;
-        if self.max == u64::MAX {
-            // There is room in each.
-            let strands = |&lane: &u8| self.lanes[usize::from(lane) % LANES].strands;
-            return lanes.min_by_key(strands).unwrap_or(first);
-        }
-        let order = |&lane: &u8| (self.room(lane) == 0, self.lanes[usize::from(lane) % LANES].strands);
+        let order = |&lane: &u8| {
+            let strands = self.lanes[usize::from(lane) % LANES].strands;
+            // The lane without any is kept.
+            (self.max != u64::MAX && self.room(lane) == 0, self.convoys.has(lane), strands == 0, strands)
+        };
         lanes.min_by_key(order).unwrap_or(first)
     }
 
@@ -160,6 +196,7 @@ impl Lanes {
         let fits = offer.offers_strand
             && taker.kind.is_device()
             && taker.strand == NONE
+            && !(taker.in_convoy && self.is_shared(offer.lane))
             && offer.group == self.group_of(taker.device, taker.effective);
         if fits {
             self.hold(offer.strand);
@@ -210,6 +247,9 @@ impl Lanes {
         let lane = &mut self.lanes[usize::from(left.lane) % LANES];
         lane.strands -= 1;
         self.empty |= u64::from(lane.strands == 0) << left.lane;
+        if std::mem::take(&mut left.is_convoy) {
+            self.convoys.end(strand, left.lane);
+        }
         if may_be_freed {
             left.next_free = self.free;
             self.free = strand;
@@ -231,7 +271,7 @@ impl Lanes {
     #[inline]
     pub fn submit(&mut self, slots: &mut [Slot], node: u32) -> (Point, Option<u32>) {
         let slot = &mut slots[node as usize];
-        (slot.stage, slot.offers_strand) = (Stage::Launched, true);
+        (slot.stage, slot.offers_strand) = (Stage::Launched, !slot.is_convoy);
         let number = slot.lane;
         let lane = &mut self.lanes[usize::from(number) % LANES];
         lane.submitted += 1;
@@ -345,6 +385,14 @@ impl Lanes {
         self.lanes[usize::from(lane) % LANES].barrier = self.barrier;
         for other in 0..self.count() {
             self.want(Some(lane), Point { lane: other, value: self.barrier_values[usize::from(other)] });
+        }
+    }
+
+    /// A node of this lane wants its last point to be marked, which is of another strand.
+    pub fn want_own(&mut self, lane: u8) {
+        let Lane { submitted, completed, .. } = self.lanes[usize::from(lane) % LANES];
+        if completed < submitted {
+            self.want_other(Some(lane), Point { lane, value: submitted });
         }
     }
 

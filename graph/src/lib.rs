@@ -38,6 +38,7 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))] // clippy.toml has the list, with reasons
 #![forbid(unsafe_code)]
 
+mod convoys;
 mod data;
 mod devices;
 mod direct;

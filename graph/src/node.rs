@@ -130,11 +130,22 @@ pub struct Spec<'a> {
     pub references: u32,
     /// The device that does its work, if a device does.
     pub device: u8,
+    /// It is a copy that goes in the convoy of its kind: behind others of its direction and priority, and no node after
+    /// it goes on in its strand.
+    pub in_convoy: bool,
 }
 
 impl Default for Spec<'_> {
     fn default() -> Self {
-        Spec { kind: Kind::Empty, priority: Priority::LOWEST, name: "", after: &[], references: 0, device: 0 }
+        Spec {
+            kind: Kind::Empty,
+            priority: Priority::LOWEST,
+            name: "",
+            after: &[],
+            references: 0,
+            device: 0,
+            in_convoy: false,
+        }
     }
 }
 
@@ -216,6 +227,12 @@ pub(crate) struct Slot {
     pub device: u8,
     /// A node after it may go on in its strand.
     pub offers_strand: bool,
+    /// It goes in the convoy of its kind, unless it goes on in a strand.
+    pub in_convoy: bool,
+    /// Its strand is a convoy.
+    pub is_convoy: bool,
+    /// Its strand begins behind others in their lane.
+    pub is_folded: bool,
     /// An edge leads here from a launched node in another strand, or in none; or the priority has changed since the
     /// node has a strand.
     pub has_joins: bool,
@@ -261,6 +278,9 @@ impl Slot {
         group: 0,
         device: 0,
         offers_strand: false,
+        in_convoy: false,
+        is_convoy: false,
+        is_folded: false,
         has_joins: false,
         is_absent: false,
         is_named: false,
@@ -282,6 +302,7 @@ impl Slot {
         (self.kind, self.stage, self.device) = (spec.kind, Stage::Waiting, spec.device);
         (self.own, self.effective) = (spec.priority, effective);
         (self.offers_strand, self.has_joins, self.wants_sync) = (false, false, false);
+        (self.in_convoy, self.is_convoy, self.is_folded) = (spec.in_convoy, false, false);
         (self.has_name, self.is_named, self.is_absent, self.is_alone) = (false, false, false, false);
     }
 

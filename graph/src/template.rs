@@ -213,7 +213,7 @@ impl Graph {
         let (kind, name) = (template.nodes[number].kind, template.names[number].as_str());
         let priority = urgent.own.max(replay.priority);
         let Replay { after, device, .. } = *replay;
-        self.admit(&Spec { kind, priority, name, after, references: 0, device }).map(drop)
+        self.admit(&Spec { kind, priority, name, after, references: 0, device, in_convoy: false }).map(drop)
     }
 
     /// Writes the nodes and the edges between them.
@@ -226,7 +226,7 @@ impl Graph {
             let references = if recorded.into == 0 { replay.references } else { 0 };
             let name = if recorded.has_name { name.as_str() } else { "" };
             let (kind, device) = (recorded.kind, replay.device);
-            let spec = Spec { kind, priority: own, name, after: &[], references, device };
+            let spec = Spec { kind, priority: own, name, after: &[], references, device, in_convoy: false };
             let node = self.nodes.take(&spec, effective);
             let slots = self.nodes.slots();
             slots[node as usize].references += recorded.into;

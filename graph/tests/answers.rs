@@ -2,8 +2,15 @@
 
 use overtake_graph::{Graph, Kind, NodeId, Options, Order, Priority, Runner, Spec};
 
-const KERNEL: Spec<'static> =
-    Spec { kind: Kind::Kernel, priority: Priority::LOWEST, name: "", after: &[], references: 0, device: 0 };
+const KERNEL: Spec<'static> = Spec {
+    kind: Kind::Kernel,
+    priority: Priority::LOWEST,
+    name: "",
+    after: &[],
+    references: 0,
+    device: 0,
+    in_convoy: false,
+};
 
 fn graph() -> Graph {
     Graph::new(Options::default()).unwrap()

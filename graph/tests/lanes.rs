@@ -1,9 +1,16 @@
 //! Lanes: which one a node gets, and the points that it joins there.
 
-use overtake_graph::{Graph, Kind, NodeId, Options, Order, Point, Priority, Refused, Runner, Spec};
+use overtake_graph::{Direction, Graph, Kind, NodeId, Options, Order, Point, Priority, Refused, Runner, Spec};
 
-const KERNEL: Spec<'static> =
-    Spec { kind: Kind::Kernel, priority: Priority::LOWEST, name: "", after: &[], references: 0, device: 0 };
+const KERNEL: Spec<'static> = Spec {
+    kind: Kind::Kernel,
+    priority: Priority::LOWEST,
+    name: "",
+    after: &[],
+    references: 0,
+    device: 0,
+    in_convoy: false,
+};
 
 /// A node that has been launched.
 struct Place {
@@ -223,4 +230,78 @@ fn a_node_before_an_urgent_one_in_its_lane_stays_as_urgent() {
     assert_eq!(graph.priority(first), Some(urgent.priority));
     graph.set_priority(node, Priority::LOWEST).unwrap();
     assert_eq!(graph.priority(first), Priority::new(2));
+}
+
+const UPLOAD: Spec<'static> = Spec { kind: Kind::Copy(Direction::HostToDevice), in_convoy: true, ..KERNEL };
+const DOWNLOAD: Spec<'static> = Spec { kind: Kind::Copy(Direction::DeviceToHost), ..UPLOAD };
+
+/// A node, launched at once.
+fn launched(graph: &mut Graph, spec: &Spec<'_>) -> (NodeId, Place) {
+    let node = graph.append(spec).unwrap();
+    (node, launch(graph, node))
+}
+
+/// Ten copies to the device, each with a kernel and a copy back, in three lanes: copies to the device go one behind the
+/// other, and so do those back where kernels share a lane. None waits for the kernel of another chain.
+#[test]
+fn copies_of_a_convoy_wait_for_copies_of_their_kind_only() {
+    let mut graph = graph(Order::Default, 4, 1);
+    let mut kernels = Vec::new();
+    for number in 1..=5 {
+        let (upload, up) = launched(&mut graph, &UPLOAD);
+        assert_eq!((up.at, up.joins), (Point { lane: 0, value: number }, vec![]));
+        let (kernel, at) = follow(&mut graph, &[upload]);
+        let lane = [1, 2][(number as usize - 1) % 2];
+        // The kernel before it in the lane is marked, for those that wait for it alone.
+        let before = (number > 2).then_some(Point { lane, value: number.div_ceil(2) - 1 });
+        assert_eq!(at.joins, [up.at].into_iter().chain(before).collect::<Vec<_>>());
+        kernels.push((kernel, at.at));
+    }
+    for (number, (kernel, at)) in kernels.into_iter().enumerate() {
+        let down = launched(&mut graph, &Spec { after: &[kernel], ..DOWNLOAD }).1;
+        assert_eq!((down.at, down.joins), (Point { lane: 3, value: number as u64 + 1 }, vec![at]));
+    }
+}
+
+/// A copy back goes on in the strand of its kernel while no other strand is in that lane.
+#[test]
+fn a_copy_goes_on_in_a_strand_that_has_its_lane_alone() {
+    let mut graph = graph(Order::Default, 4, 1);
+    let upload = launched(&mut graph, &UPLOAD).0;
+    let (kernel, at) = follow(&mut graph, &[upload]);
+    let down = launched(&mut graph, &Spec { after: &[kernel], ..DOWNLOAD }).1;
+    assert_eq!((down.at.lane, down.strand, down.joins), (at.at.lane, at.strand, vec![]));
+}
+
+/// One that waits for another lane does not hold up those behind it, while there is a lane for it.
+#[test]
+fn a_copy_that_has_to_join_goes_beside_the_convoy() {
+    let mut graph = graph(Order::Default, 5, 1);
+    let (first, up) = launched(&mut graph, &UPLOAD);
+    let [one, other] = [(); 2].map(|()| follow(&mut graph, &[first]).0);
+    let joining = Spec { after: &[one, other], ..UPLOAD };
+    // Two go on in the strands of the kernels, and the third begins one.
+    let beside = [(); 3].map(|()| launched(&mut graph, &joining).1);
+    assert_eq!((up.at.lane, [0, 1, 2].map(|at: usize| beside[at].at.lane)), (0, [1, 2, 3]));
+    assert_eq!([0, 1, 2].map(|at: usize| beside[at].joins.len()), [1, 1, 2]);
+    let waits = launched(&mut graph, &joining).1;
+    assert_eq!(waits.at, Point { lane: 0, value: 2 }, "the last lane without strands is kept");
+    // Another direction has a convoy of its own, and so has each priority.
+    assert_eq!(launched(&mut graph, &DOWNLOAD).1.at.lane, 4);
+    let urgent = launched(&mut graph, &Spec { priority: Priority::new(2).unwrap(), ..UPLOAD }).1;
+    assert_ne!(urgent.at.lane, 0);
+}
+
+/// A convoy is over when its last copy has ended, and its lane is as others.
+#[test]
+fn a_convoy_ends_with_its_last_copy() {
+    let mut graph = graph(Order::Default, 2, 1);
+    let [up, behind] = [(); 2].map(|()| launched(&mut graph, &UPLOAD).1);
+    assert_eq!((up.at.lane, behind.at.lane, up.strand), (0, 0, behind.strand));
+    let ends = |graph: &mut Graph, value| graph.complete(0, value).unwrap();
+    ends(&mut graph, 1);
+    assert_eq!(launched(&mut graph, &UPLOAD).1.strand, up.strand, "the second is there still");
+    ends(&mut graph, 3);
+    let kernels = [(); 2].map(|()| follow(&mut graph, &[]).1.at.lane);
+    assert_eq!(kernels, [0, 1], "no lane is kept");
 }

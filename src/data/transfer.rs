@@ -62,7 +62,7 @@ impl Transfer<'_> {
         };
         let builder = self.after.iter().fold(builder, |builder, node| builder.after(&node.0));
         let accesses: Vec<Access> = self.parts.iter().map(|part| self.access(part)).collect();
-        let handle = builder.priority(priority).append(held, &accesses)?;
+        let handle = builder.in_convoy().priority(priority).append(held, &accesses)?;
         count(copies, 1);
         count(bytes_counted, self.parts.iter().map(|part| part.end - part.start).sum());
         Ok(handle)

@@ -49,7 +49,11 @@ impl State {
         }
         self.expect(Character { kind, priority, device });
         let after = after.as_slice();
-        self.graph.append_reserved(node, &Spec { kind, priority, name, after, references: 0, device }, cause);
+        self.graph.append_reserved(
+            node,
+            &Spec { kind, priority, name, after, references: 0, device, in_convoy: false },
+            cause,
+        );
     }
 }
 

@@ -229,12 +229,12 @@ impl Shared {
     #[inline(never)]
     fn join_all(&self, lane: u8, joins: &[Join]) -> hal::Result<()> {
         let stream = self.lane(lane).raw();
-        joins.iter().try_for_each(|join| {
-            if join.record.is_some() {
-                self.driver.event_record(join.event, self.lane(join.lane).raw())?;
-            }
-            self.driver.stream_wait_event(stream, join.event)
-        })
+        // Before the waits: a point of its own lane is only marked, and the mark must not wait for others.
+        for join in joins.iter().filter(|join| join.record.is_some()) {
+            self.driver.event_record(join.event, self.lane(join.lane).raw())?;
+        }
+        let others = joins.iter().filter(|join| join.lane != lane);
+        others.map(|join| join.event).try_for_each(|event| self.driver.stream_wait_event(stream, event))
     }
 }
 

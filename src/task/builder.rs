@@ -38,6 +38,7 @@ pub struct TaskBuilder<'t, 'n> {
     references: u32,
     kind: Kind,
     device: u8,
+    in_convoy: bool,
     priority: Priority,
 }
 
@@ -60,7 +61,19 @@ impl<'t, 'n> TaskBuilder<'t, 'n> {
         work: Work,
     ) -> TaskBuilder<'t, 'n> {
         let (after, priority) = ([None; FEW], Priority::LOWEST);
-        TaskBuilder { shared, set, name, work, after, more: None, references: 0, kind, device: 0, priority }
+        TaskBuilder {
+            shared,
+            set,
+            name,
+            work,
+            after,
+            more: None,
+            references: 0,
+            kind,
+            device: 0,
+            in_convoy: false,
+            priority,
+        }
     }
 
     /// Its priority. The tasks before it inherit it.
@@ -74,6 +87,12 @@ impl<'t, 'n> TaskBuilder<'t, 'n> {
     #[inline]
     pub fn on(mut self, device: u8) -> TaskBuilder<'t, 'n> {
         self.device = device;
+        self
+    }
+
+    /// It is a copy that goes behind the others of its kind ([`Spec::in_convoy`]).
+    pub(crate) fn in_convoy(mut self) -> TaskBuilder<'t, 'n> {
+        self.in_convoy = true;
         self
     }
 
@@ -288,8 +307,8 @@ impl<'t, 'n> TaskBuilder<'t, 'n> {
 
     #[inline]
     fn spec<'a>(&'a self, after: &'a [NodeId]) -> Spec<'a> {
-        let &TaskBuilder { kind, priority, name, references, device, .. } = self;
-        Spec { kind, priority, name, after, references, device }
+        let &TaskBuilder { kind, priority, name, references, device, in_convoy, .. } = self;
+        Spec { kind, priority, name, after, references, device, in_convoy }
     }
 
     #[inline]

@@ -102,7 +102,7 @@ impl Model {
     pub fn append_running(&mut self, wish: Wish, after: &[usize]) {
         let (ids, held) = (self.ids(after), u32::from(wish.is_held));
         let Wish { kind, device, priority, .. } = wish;
-        let spec = Spec { kind, priority, name: "", after: &ids, references: held, device };
+        let spec = Spec { kind, priority, name: "", after: &ids, references: held, device, in_convoy: false };
         match self.graph.append_running(&spec) {
             Some((id, lane)) => {
                 self.add(id, wish, held, after);
@@ -119,7 +119,7 @@ impl Model {
     pub fn append(&mut self, wish: Wish, after: &[usize]) {
         let (ids, held) = (self.ids(after), u32::from(wish.is_held));
         let Wish { kind, device, priority, .. } = wish;
-        let spec = Spec { kind, priority, name: "", after: &ids, references: held, device };
+        let spec = Spec { kind, priority, name: "", after: &ids, references: held, device, in_convoy: false };
         match self.graph.append(&spec) {
             Err(Refused::Finished { .. }) if !self.is_strict => {}
             told => self.add(told.unwrap(), wish, held, after),

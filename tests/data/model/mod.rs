@@ -2,6 +2,7 @@
 
 mod faults;
 mod kept;
+mod overlap;
 mod urgency;
 
 use crate::failure::{Failure, Outcome};
@@ -21,6 +22,7 @@ pub const ALL: &[(&str, OnModel)] = &[
     ("kept::a_closed_dispatcher", kept::a_closed_dispatcher),
     ("kept::a_task_of_another_set_is_left", kept::a_task_of_another_set_is_left),
     ("kept::a_wait_without_end_is_told", kept::a_wait_without_end_is_told),
+    ("overlap::more_chains_than_lanes", overlap::more_chains_than_lanes),
     ("urgency::a_function_begins_at_once", urgency::a_function_begins_at_once),
     ("urgency::its_bytes_overtake_bulk", urgency::its_bytes_overtake_bulk),
     ("urgency::a_shared_transfer_is_lifted", urgency::a_shared_transfer_is_lifted),

@@ -1,0 +1,69 @@
+//! Convoys: strands of copies that follow each other, and that nodes after them do not go on in.
+//!
+//! A copy in a strand of its own stands behind the kernels of others, if its strand is folded onto their lane, and
+//! shares the link with all other copies that are under way. In a convoy it waits for copies of its kind only, one at a
+//! time, and those after it join it.
+
+use terms::Priority;
+
+use crate::node::{Kind, Slot};
+
+/// The copies that go in one convoy: of one way, for one device and of one priority.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Convoy {
+    device: u8,
+    priority: Priority,
+    kind: Kind,
+}
+
+impl Convoy {
+    fn of(slot: &Slot) -> Convoy {
+        Convoy { device: slot.device, priority: slot.effective, kind: slot.kind }
+    }
+}
+
+/// The strands that are convoys.
+#[derive(Default)]
+pub(crate) struct Convoys {
+    strands: Vec<(Convoy, u32)>,
+    /// Their lanes, a bit each.
+    lanes: u64,
+}
+
+impl Convoys {
+    /// The convoy of a copy, if there is one.
+    pub fn find(&self, slot: &Slot) -> Option<u32> {
+        let convoy = Convoy::of(slot);
+        self.strands.iter().find(|(known, _)| *known == convoy).map(|(_, strand)| *strand)
+    }
+
+    /// The strand of the copy is a convoy from now on.
+    pub fn begin(&mut self, slot: &Slot) {
+        self.strands.push((Convoy::of(slot), slot.strand));
+        self.lanes |= 1 << slot.lane;
+    }
+
+    /// A strand of this lane has no copies left.
+    pub fn end(&mut self, strand: u32, lane: u8) {
+        self.strands.retain(|(_, known)| *known != strand);
+        self.lanes &= !(1 << lane);
+    }
+
+    /// Whether the lane has one.
+    pub fn has(&self, lane: u8) -> bool {
+        self.lanes >> lane & 1 != 0
+    }
+
+    /// Whether a strand that is none may have a lane without strands. `empty` has a bit for each, and the group so many
+    /// from the first on. Where there are convoys, the last is kept for one.
+    pub fn leave(&self, empty: u64, first: u8, count: u8) -> bool {
+        self.lanes == 0 || has_two(empty, first, count)
+    }
+}
+
+/// Whether the group has two lanes without strands.
+pub(crate) fn has_two(empty: u64, first: u8, count: u8) -> bool {
+    let of_group = 1_u64.checked_shl(count.into()).map_or(u64::MAX, |behind| behind - 1);
+    let empty = empty >> first & of_group;
+    empty & empty.wrapping_sub(1) != 0
+}
