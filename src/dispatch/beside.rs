@@ -9,40 +9,18 @@ use hal::primitive::MutexGuard;
 use crate::dispatch::arrivals::{Batch, Number};
 use crate::dispatch::inside::is_inside;
 use crate::dispatch::intake::Desk;
-use crate::dispatch::shared::{Held, Shared};
+use crate::dispatch::shared::Shared;
 use crate::work::fault::Error;
 
 /// A thread waits so long for numbers, before it takes the lock.
 const STORE_SPAN: Nanos = Nanos::from_us(50);
-/// A thread tries to get the lock for so long, before it sleeps until it has it.
-const LOCK_SPAN: Nanos = Nanos::from_us(50);
-/// Pauses between two looks at the store, or at the lock.
+/// Pauses between two looks at the store.
 const PAUSES: u32 = 16;
 
 /// A desk, and a number for a task that is left there.
 type Numbered<'s> = (usize, MutexGuard<'s, Desk<Batch, Number>>, Number);
 
 impl Shared {
-    /// As [`Shared::enter`], beside a thread that has the turn. That one lets go of the lock with each step. A thread
-    /// that slept meanwhile would be woken by it, which would cost it more than some steps.
-    #[inline(never)]
-    pub fn enter_beside(&self) -> Held<'_> {
-        let host = self.driver.host();
-        if host.is_virtual() {
-            return self.enter();
-        }
-        let until = host.now() + LOCK_SPAN;
-        loop {
-            if let Some(held) = Held::try_new(&self.bells, &self.state) {
-                return held;
-            }
-            if host.now() >= until {
-                return self.enter();
-            }
-            (0..PAUSES).for_each(|_| host.pause());
-        }
-    }
-
     /// As [`Shared::want`], perhaps a little later: not for a future, which a thread that ends the task has to know of.
     pub fn want_soon(self: &Arc<Shared>, node: NodeId) -> Result<(), Error> {
         if self.process.is_this() && self.intake.is_attended() {

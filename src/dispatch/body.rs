@@ -22,6 +22,7 @@ pub(crate) struct Body {
     pub set: SetId,
     /// It stays here for the next node, which has it if no handle does.
     pub outcome: Arc<Outcome>,
+    /// Work that owns nothing stays here until the next node, too.
     pub work: Work,
     /// Its copies, which may have to be raised.
     pub copies: Box<[CopyHandle]>,
@@ -163,7 +164,7 @@ impl Bodies {
         }
         let body = &mut self.slots[index];
         Outcome::renew(&mut body.outcome, &self.home);
-        (body.node, body.is_wanted) = (node, false);
+        (body.node, body.is_wanted, body.work) = (node, false, Work::Nothing);
         body
     }
 
@@ -211,7 +212,7 @@ impl Body {
     pub fn bury(&mut self, is_to_be_told: bool, dead: &mut Dead) {
         if is_to_be_told || !self.copies.is_empty() {
             self.bury_rare(is_to_be_told, dead);
-        } else if !matches!(self.work, Work::Nothing) {
+        } else if !self.work.is_bare() {
             dead.works.push(std::mem::replace(&mut self.work, Work::Nothing));
         }
     }
@@ -255,5 +256,32 @@ fn apart(body: impl FnOnce()) {
     if let Err(thrown) = catch_unwind(AssertUnwindSafe(body)) {
         // Dropping the payload of a panic could panic again.
         std::mem::forget(thrown);
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+    use crate::work::function::{Launch, More};
+    use crate::work::lane::Lane;
+    use crate::work::sets::Sets;
+    use graph::{Graph, Spec};
+    use std::sync::Weak;
+
+    /// Work that owns nothing is left where it is, and is none of the next node's. Other work is dropped elsewhere.
+    #[test]
+    fn work_that_owns_nothing_stays_until_the_next_node() {
+        let node = Graph::new(graph::Options::default()).unwrap().append(&Spec::default()).unwrap();
+        let (set, mut bodies) = (Sets::default().add(""), Bodies::new(Weak::<()>::new()));
+        let text = String::from("a task owns this");
+        let owns = move |_: &mut Lane<'_>| Ok(if text.is_empty() { More::Again } else { More::Done });
+        let works = [Launch::own(|_| Ok(More::Done)), Launch::own(owns)];
+        for (work, stays) in works.into_iter().zip([true, false]) {
+            let (body, mut dead) = (bodies.add(node, &set), Dead::default());
+            assert!(matches!(body.work, Work::Nothing), "the node before has left its work to this one");
+            body.work = Work::Launch(work);
+            body.bury(false, &mut dead);
+            assert_eq!((dead.is_empty(), matches!(body.work, Work::Launch(_))), (stays, stays));
+        }
     }
 }

@@ -8,7 +8,6 @@ use std::sync::{Arc, Weak};
 use copies::{Overtake, Priority, PriorityStream};
 use doors::forks::Process;
 use graph::Graph;
-use hal::primitive::Mutex;
 use hal::{Code, EventFlags};
 use threads::{Bell, Worker};
 
@@ -16,6 +15,7 @@ use crate::dispatch::arrivals::Batch;
 use crate::dispatch::body::{Bodies, Dead, bury};
 use crate::dispatch::expectations::Expectations;
 use crate::dispatch::faults::Faults;
+use crate::dispatch::held::Lock;
 use crate::dispatch::inside::is_inside;
 use crate::dispatch::intake::Intake;
 use crate::dispatch::marks::{MARKS_MAX, Marks};
@@ -176,7 +176,7 @@ fn shared(
         lent: AtomicU64::new(0),
         // One more, which keeps the watch while the others run functions.
         bells: (0..=options.workers).map(|_| Bell::default()).collect(),
-        state: Mutex::new(state(me)),
+        state: Lock::new(state(me)),
         lanes,
         of_a_device: options.groups * options.lanes,
         intake: Arc::clone(&intake),

@@ -2,29 +2,32 @@
 
 use std::ops::{Deref, DerefMut};
 
-use hal::primitive::{Mutex, MutexGuard, lock, try_lock};
 use threads::Bell;
 
+#[cfg(loom)]
+pub(crate) use crate::dispatch::lock::sleeping::{Lock, Locked};
+#[cfg(not(loom))]
+pub(crate) use crate::dispatch::lock::{Lock, Locked};
 use crate::dispatch::sleepers::{Calls, Sleeps};
 
 /// The state, locked.
 pub(crate) struct Held<'s, S: Sleeps> {
-    mutex: &'s Mutex<S>,
+    lock: &'s Lock<S>,
     bells: &'s [Bell],
     /// None while it is let go of.
-    state: Option<MutexGuard<'s, S>>,
+    state: Option<Locked<'s, S>>,
 }
 
 impl<'s, S: Sleeps> Held<'s, S> {
     #[inline]
-    pub fn new(bells: &'s [Bell], mutex: &'s Mutex<S>) -> Held<'s, S> {
-        Held { mutex, bells, state: Some(lock(mutex)) }
+    pub fn new(bells: &'s [Bell], lock: &'s Lock<S>) -> Held<'s, S> {
+        Held { lock, bells, state: Some(lock.lock()) }
     }
 
     /// The same, if no other thread has the lock.
-    pub fn try_new(bells: &'s [Bell], mutex: &'s Mutex<S>) -> Option<Held<'s, S>> {
-        let state = try_lock(mutex)?;
-        Some(Held { mutex, bells, state: Some(state) })
+    pub fn try_new(bells: &'s [Bell], lock: &'s Lock<S>) -> Option<Held<'s, S>> {
+        let state = lock.try_lock()?;
+        Some(Held { lock, bells, state: Some(state) })
     }
 
     /// Lets go of the lock, for a while or for good. Threads are rung without it.
@@ -50,11 +53,11 @@ impl<'s, S: Sleeps> Held<'s, S> {
         self.state = None;
     }
 
-    /// Takes the lock again.
+    /// Takes the lock again, on the thread with the turn.
     #[inline]
     pub fn take_again(&mut self) {
         // There is none to let go of, and it is not looked for.
-        std::mem::forget(self.state.replace(lock(self.mutex)));
+        std::mem::forget(self.state.replace(self.lock.lock_again()));
     }
 
     fn ring(&self, calls: Calls) {

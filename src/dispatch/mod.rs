@@ -15,6 +15,7 @@ pub(crate) mod inside;
 pub(crate) mod intake;
 pub(crate) mod kit;
 mod launching;
+mod lock;
 mod loss;
 mod marks;
 #[cfg(all(test, loom))]

@@ -4,12 +4,12 @@
 //! graph. A thread that sleeps for ever is a deadlock, which ends the check.
 
 use driver::RealHost;
-use hal::primitive::{AtomicBool, Mutex, Ordering};
+use hal::primitive::{AtomicBool, Ordering};
 use loom::sync::Arc;
 use loom::thread;
 use threads::Bell;
 
-use crate::dispatch::held::Held;
+use crate::dispatch::held::{self, Held};
 use crate::dispatch::sleepers::{Calls, Sleepers, Sleeps};
 use crate::dispatch::turn::{Steps, Turn, take_steps};
 
@@ -55,7 +55,7 @@ impl Sleeps for State {
 
 struct Model {
     bells: Vec<Bell>,
-    state: Mutex<State>,
+    state: held::Lock<State>,
     /// A thread takes a step.
     is_inside: AtomicBool,
     /// A thread takes so many steps at most.
@@ -70,7 +70,7 @@ impl Model {
     fn new(most: u32, all: u32, threads: usize) -> Arc<Model> {
         Arc::new(Model {
             bells: (0..threads).map(|_| Bell::default()).collect(),
-            state: Mutex::default(),
+            state: held::Lock::new(State::default()),
             is_inside: AtomicBool::new(false),
             most,
             all,
@@ -89,15 +89,10 @@ impl Model {
 
     /// A thread that waits takes the steps that are handed over, until the wait is over.
     fn wait(&self, goes_on: bool) {
-        let mut held = self.enter_beside();
+        let mut held = self.enter();
         if held.turn.resume() {
             self.visit(held, &mut || goes_on);
         }
-    }
-
-    /// Tries to get the lock first.
-    fn enter_beside(&self) -> Lock<'_> {
-        Held::try_new(&self.bells, &self.state).unwrap_or_else(|| self.enter())
     }
 
     fn visit<'m>(&'m self, mut held: Lock<'m>, goes_on: &mut dyn FnMut() -> bool) {

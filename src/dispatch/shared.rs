@@ -7,11 +7,10 @@ use copies::{Overtake, PriorityStream};
 use doors::forks::Process;
 use graph::NodeId;
 use hal::Driver;
-use hal::primitive::Mutex;
 use threads::Bell;
 
 use crate::dispatch::arrivals::Arrivals;
-use crate::dispatch::held;
+use crate::dispatch::held::{self, Lock};
 use crate::dispatch::seat::Last;
 use crate::dispatch::state::State;
 use crate::work::fault::Error;
@@ -33,7 +32,7 @@ pub(crate) struct Shared {
     pub lent: AtomicU64,
     /// One for each thread.
     pub bells: Vec<Bell>,
-    pub state: Mutex<State>,
+    pub state: Lock<State>,
     /// Tasks that threads leave for the one with the turn.
     pub intake: Arc<Arrivals>,
     /// The turn was handed over to the thread on watch.
@@ -59,7 +58,7 @@ impl Shared {
         if !self.process.is_this() {
             return Err(Error::Forked);
         }
-        let held = if self.intake.is_attended() { self.enter_beside() } else { self.enter() };
+        let held = self.enter();
         Ok(if self.intake.has_news() { self.enter_behind_news(held) } else { held })
     }
 

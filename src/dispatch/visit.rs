@@ -103,6 +103,9 @@ impl Shared {
         let mut left = visit.left;
         take_steps(held, &mut *kit, &mut left, goes_on, |held, kit| {
             let_go(held);
+            if self.state.knocks() != visit.answered {
+                self.state.step_aside(&mut visit.answered);
+            }
             let Kit { launching, other, joins, copies } = kit;
             if other.is_some() {
                 self.take(held, other, visit);
@@ -245,6 +248,8 @@ struct Visit<'s> {
     site: Site<'s>,
     /// The steps that the thread may still take.
     left: u32,
+    /// The knocks for which it has stepped aside.
+    answered: u64,
     /// Another one was current before.
     entered: Option<contexts::Entered<'s>>,
 }
@@ -252,7 +257,7 @@ struct Visit<'s> {
 impl<'s> Visit<'s> {
     fn new(shared: &'s Shared) -> Visit<'s> {
         let site = Site { inside: shared, driver: &shared.driver, lent: &shared.lent, device: 0 };
-        Visit { lanes: (0, 0), site, left: STEPS_MAX, entered: None }
+        Visit { lanes: (0, 0), site, left: STEPS_MAX, answered: shared.state.knocks(), entered: None }
     }
 
     #[inline(always)] // as `launch_here`

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use hal::{Host, Nanos, Wait};
 
 use crate::dispatch::marks::Mark;
-use crate::dispatch::shared::Shared;
+use crate::dispatch::shared::{Held, Shared};
 
 /// A thread that begins to wait looks at the marks for so long. For work that is complete by then it has no need of the
 /// thread on watch, which takes longer to wake.
@@ -48,7 +48,7 @@ impl Shared {
     /// Runs a wait for work of the tasks. The thread on watch looks often meanwhile.
     pub fn awaited<T>(&self, wait: impl FnOnce(&dyn Host) -> T) -> T {
         self.waiting.fetch_add(1, Ordering::Relaxed);
-        self.enter_beside().sleepers.has_news = true;
+        self.enter().sleepers.has_news = true;
         let end = wait(self.driver.host());
         self.waiting.fetch_sub(1, Ordering::Relaxed);
         end
@@ -120,7 +120,8 @@ impl Shared {
         if self.intake.is_attended() {
             return;
         }
-        let held = self.enter();
+        // Another thread that has it now may be about to do this.
+        let Some(held) = Held::try_new(&self.bells, &self.state) else { return };
         if held.turn.is_taken() || held.functions > 0 || held.losing.is_some() {
             return;
         }

@@ -46,20 +46,22 @@ type OwnLaunch = dyn FnMut(&mut Lane<'_>) -> WorkResult<More> + Send;
 /// Submits the work of a task of the device. It is called with the device's context current, and must not wait.
 pub(crate) enum Launch {
     Own(Box<OwnLaunch>),
+    /// The same of a function that owns nothing: its end is seen by no thread, so it is left where it is until then.
+    Bare(Box<OwnLaunch>),
     /// A step of a replay, by its number. It needs no memory of its own.
     Step(Arc<dyn Steps>, u32),
 }
 
 impl Launch {
     /// One of a single task.
-    pub fn own(launch: impl FnMut(&mut Lane<'_>) -> WorkResult<More> + Send + 'static) -> Launch {
-        Launch::Own(Box::new(launch))
+    pub fn own<F: FnMut(&mut Lane<'_>) -> WorkResult<More> + Send + 'static>(launch: F) -> Launch {
+        if std::mem::needs_drop::<F>() { Launch::Own(Box::new(launch)) } else { Launch::Bare(Box::new(launch)) }
     }
 
     #[inline]
     pub fn call(&mut self, lane: &mut Lane<'_>) -> WorkResult<More> {
         match self {
-            Launch::Own(launch) => launch(lane),
+            Launch::Own(launch) | Launch::Bare(launch) => launch(lane),
             Launch::Step(steps, number) => steps.launch(*number, lane),
         }
     }
@@ -77,6 +79,12 @@ pub(crate) enum Work {
 }
 
 impl Work {
+    /// Whether it owns nothing, so that it need not be dropped when its task has ended.
+    #[inline]
+    pub fn is_bare(&self) -> bool {
+        matches!(self, Work::Nothing | Work::Launch(Launch::Bare(_)))
+    }
+
     /// Submits the work, if it is a device's.
     #[inline]
     pub fn launch(&mut self, lane: &mut Lane<'_>) -> WorkResult<More> {
