@@ -3,6 +3,8 @@
 use copies::Priority;
 use hal::Nanos;
 
+use crate::pipeline::plan::PlannedStream;
+
 /// The fate of frames when the consumer is behind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Behind {
@@ -35,6 +37,8 @@ pub struct PipelineOptions {
     pub priority: Priority,
     /// The fate of frames when the consumer is behind.
     pub behind: Behind,
+    /// A frame comes in every period, if the pipeline has a rate. It states the rate for plans.
+    pub period: Option<Nanos>,
     /// A frame is on time if it is delivered so long after its capture at the latest.
     pub deadline: Option<Nanos>,
     /// The time that the consumer needs for a frame. One that has less left is dropped before its work begins, unless
@@ -53,10 +57,41 @@ impl Default for PipelineOptions {
             stages: 3,
             priority: Priority::LOWEST,
             behind: Behind::Block,
+            period: None,
             deadline: None,
             work_span: Nanos::ZERO,
             raise_within: None,
             records_max: 1024,
         }
+    }
+}
+
+impl PipelineOptions {
+    /// The stream of a plan that this pipeline is, with frames of so many bytes and with these kernels. `None` if it
+    /// states no period. A pipeline without a deadline delivers each frame before the next one comes.
+    #[must_use]
+    pub fn planned(&self, upload_bytes: u64, kernels: Vec<Nanos>, download_bytes: u64) -> Option<PlannedStream> {
+        let period = self.period.filter(|period| *period > Nanos::ZERO)?;
+        let (name, deadline) = (self.name.clone(), self.deadline.unwrap_or(period));
+        let jitter = Nanos::ZERO;
+        Some(PlannedStream { name, count: 1, period, deadline, jitter, upload_bytes, kernels, download_bytes })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pipeline_with_a_period_is_a_stream_of_a_plan() {
+        let options = PipelineOptions { name: "camera".to_owned(), ..PipelineOptions::default() };
+        assert_eq!(options.planned(1, Vec::new(), 2), None);
+        let period = Nanos::from_us(16_667);
+        let options = PipelineOptions { period: Some(period), ..options };
+        let planned = options.planned(3 << 20, vec![Nanos(7)], 64).unwrap();
+        assert_eq!((planned.period, planned.deadline), (period, period));
+        assert_eq!((planned.name.as_str(), planned.upload_bytes, planned.download_bytes), ("camera", 3 << 20, 64));
+        let options = PipelineOptions { deadline: Some(Nanos(9)), ..options };
+        assert_eq!(options.planned(0, Vec::new(), 0).unwrap().deadline, Nanos(9));
     }
 }
