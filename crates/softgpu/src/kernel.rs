@@ -165,6 +165,15 @@ impl<'a> Io<'a> {
         self.load(address, Width::W32) as u32
     }
 
+    /// The same, but not as a look of the kernel's: for a kernel that looks at a word of the host now and then, and
+    /// must answer [`Step::Busy`] rather than [`Step::Poll`] if its next look will change something.
+    pub fn peek32(&mut self, address: u64) -> u32 {
+        let looked = *self.looked;
+        let value = self.load32(address);
+        *self.looked = looked;
+        value
+    }
+
     /// Reads 64 bits, with the same errors.
     pub fn load64(&mut self, address: u64) -> u64 {
         self.load(address, Width::W64)

@@ -8,6 +8,7 @@
 //! | `kernels.rs` | the loaded kernels |
 //! | `reference.rs` | the meaning of each kernel |
 //! | `profiled.rs`, `profiled.cu`, `profiled.ptx` | a kernel that notes the times of its blocks, with its twin |
+//! | `streamed.rs`, `streamed.cu`, `streamed.ptx` | a kernel that runs on and consumes stages, with its twin |
 //! | `soft.rs` | the twins, and the time that they take |
 #![deny(clippy::print_stderr, clippy::print_stdout)] // messages go through `log`
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))] // clippy.toml has the list, with reasons
@@ -18,10 +19,12 @@ mod kernels;
 mod profiled;
 pub mod reference;
 mod soft;
+mod streamed;
 mod work;
 
 pub use kernels::{Kernels, PTX};
 pub use profiled::Profiled;
 pub use reference::Rows;
 pub use soft::{register, register_timing};
+pub use streamed::STREAMED_PTX;
 pub use work::{Argument, NAMES, Picture, Work};

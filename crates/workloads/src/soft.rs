@@ -2,9 +2,9 @@
 
 use softgpu::{Builder, Io, KernelSpec};
 
-use crate::profiled;
 use crate::reference::{self, Rows};
 use crate::work::NAMES;
+use crate::{profiled, streamed};
 
 /// Nanoseconds that a launch takes beside its work. This and the rates were measured on an H100 (driver 580) by the
 /// test `times`, which compares them with the device that it runs on.
@@ -28,7 +28,7 @@ pub fn register_timing(builder: Builder) -> Builder {
 }
 
 fn register_acts(builder: Builder, acts: [Act; NAMES.len()]) -> Builder {
-    let builder = profiled::register(builder);
+    let builder = streamed::register(profiled::register(builder));
     let costs: [fn(&mut Io<'_>) -> u64; NAMES.len()] = [
         |io| at_rate(u64::from(number(io, 3)) * 12, ADD_GBPS),
         |io| at_rate(u64::from(number(io, 2)) * 4, SUM_GBPS),
