@@ -39,6 +39,7 @@ pub use array::Array;
 pub use arrays::Arrays;
 pub use computation::Computation;
 pub use frozen::{Frozen, Lent};
+pub use graph::plan::NewStream;
 pub use graph::{Bandwidth, Location, Parents, Selection};
 pub use guard::{ReadGuard, WriteGuard};
 pub use operator::{Max, Min, Operator, Sum};

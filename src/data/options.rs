@@ -1,5 +1,6 @@
 //! The memory of arrays, and the devices of computations.
 
+use graph::plan::NewStream;
 use graph::{Bandwidth, Parents, Selection};
 
 use crate::heap::HeapOptions;
@@ -16,6 +17,9 @@ pub struct ArrayOptions {
     /// How the computations before one have a say in its device, and which of them it goes on behind. None: they have
     /// no say, and it goes on in the lane of the first of them that no other has gone on behind.
     pub parents: Option<Parents>,
+    /// Whether a computation that goes on behind no other may have the stream of those that have ended. Without parents
+    /// there are no streams.
+    pub new_stream: NewStream,
     /// Of devices that are equally good the first is taken, as GrCUDA does, and not the least loaded.
     pub grcuda_compat: bool,
     /// The time of each computation of the device is measured, by two events of its lane
@@ -29,7 +33,16 @@ impl Default for ArrayOptions {
     fn default() -> ArrayOptions {
         let (device, pinned) = (HeapOptions::default(), HeapOptions::default());
         let selection = Selection::MinTransferSize;
-        let (parents, bandwidth) = (None, None);
-        ArrayOptions { device, pinned, selection, parents, grcuda_compat: false, measures: false, bandwidth }
+        let (parents, bandwidth, new_stream) = (None, None, NewStream::Reuse);
+        ArrayOptions {
+            device,
+            pinned,
+            selection,
+            parents,
+            new_stream,
+            grcuda_compat: false,
+            measures: false,
+            bandwidth,
+        }
     }
 }

@@ -61,7 +61,7 @@ impl Places {
         selector.bandwidth.clone_from(&options.bandwidth);
         selector.sees_load = !options.grcuda_compat;
         let (selector, streams) =
-            (Mutex::new(selector), options.parents.map(|policy| Mutex::new(Streams::new(policy))));
+            (Mutex::new(selector), options.parents.map(|policy| Mutex::new(Streams::new(policy, options.new_stream))));
         let load = (0..count).map(|_| Work::default()).collect();
         Ok(Places { selector, streams, bandwidth: options.bandwidth.clone(), reach, load })
     }

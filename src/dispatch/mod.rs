@@ -38,5 +38,6 @@ mod waits;
 mod watch;
 
 pub use dispatcher::Dispatcher;
+pub use graph::Inference;
 pub use options::DispatchOptions;
 pub use statistics::DispatchStatistics;

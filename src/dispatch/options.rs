@@ -1,6 +1,6 @@
 //! The parameters of a dispatcher.
 
-use graph::Order;
+use graph::{Inference, Order};
 
 /// The parameters of a dispatcher.
 #[derive(Clone, Copy, Debug)]
@@ -19,6 +19,8 @@ pub struct DispatchOptions {
     /// The most tasks of a lane that have been launched and are not complete; ready tasks wait outside the lane. 0: the
     /// lanes have no bound of their own, and a task costs less.
     pub lane_tasks_max: u32,
+    /// How the order of computations is inferred from the arrays that they use.
+    pub inference: Inference,
 }
 
 /// The most functions of the host that run at once. Each thread has a bit, and there is one thread more.
@@ -33,6 +35,7 @@ impl Default for DispatchOptions {
             workers: 2,
             tasks_max: 1 << 16,
             lane_tasks_max: 0,
+            inference: Inference::default(),
         }
     }
 }

@@ -4,9 +4,10 @@ use crate::devices::{Bandwidth, Parents, Selection};
 use crate::options::Inference;
 
 /// The stream of a computation that goes on in that of no parent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum NewStream {
     /// A free one of its device, the first that became free.
+    #[default]
     Reuse,
     /// A new one.
     AlwaysNew,
@@ -86,8 +87,9 @@ impl Policies {
         })
     }
 
-    /// GrCUDA keeps redundant edges by its no-const rule (GR-04).
-    pub(crate) fn inference(&self) -> Inference {
+    /// How they infer the order of computations. GrCUDA keeps redundant edges by its no-const rule (GR-04).
+    #[must_use]
+    pub fn inference(&self) -> Inference {
         let keeps = self.is_grcuda && !self.sees_const();
         Inference { sees_const: self.sees_const(), search_max: if keeps { 0 } else { u32::MAX } }
     }

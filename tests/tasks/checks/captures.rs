@@ -2,7 +2,7 @@
 
 use hal::CaptureMode;
 use overtake::dispatch::DispatchOptions;
-use overtake::task::{Handle, Lane, More, Order, WorkResult};
+use overtake::task::{Handle, Lane, More, WorkResult};
 
 use crate::bed::{self, Bed};
 use crate::doors;
@@ -10,8 +10,9 @@ use crate::failure::{Failure, Outcome, ensure, same};
 use crate::place::Buffer;
 use crate::rig::Rig;
 
-const ONE_LANE: DispatchOptions =
-    DispatchOptions { groups: 1, lanes: 1, workers: 1, tasks_max: 64, order: Order::Default, lane_tasks_max: 0 };
+fn one_lane() -> DispatchOptions {
+    DispatchOptions { groups: 1, lanes: 1, workers: 1, tasks_max: 64, ..DispatchOptions::default() }
+}
 
 /// A kernel that stores a number.
 fn stores(bed: &Bed, word: Buffer, number: u32) -> Result<Handle, Failure> {
@@ -25,7 +26,7 @@ fn stores(bed: &Bed, word: Buffer, number: u32) -> Result<Handle, Failure> {
 
 /// A function that begins to capture its lane's stream and does not end that fails by name, and the lane works on.
 pub fn left_open(rig: &Rig) -> Outcome {
-    let (bed, word) = (bed::open_with(rig, ONE_LANE)?, rig.buffer_of(&[0; 64])?);
+    let (bed, word) = (bed::open_with(rig, one_lane())?, rig.buffer_of(&[0; 64])?);
     for mode in [CaptureMode::Global, CaptureMode::ThreadLocal, CaptureMode::Relaxed] {
         let store = bed.kernels.store.clone();
         let captures = bed.tasks.kernel("captures", move |lane: &mut Lane<'_>| {
@@ -49,7 +50,7 @@ pub fn left_open(rig: &Rig) -> Outcome {
 
 /// A function may capture, and end that.
 pub fn ended(rig: &Rig) -> Outcome {
-    let (bed, word) = (bed::open_with(rig, ONE_LANE)?, rig.buffer_of(&[0; 64])?);
+    let (bed, word) = (bed::open_with(rig, one_lane())?, rig.buffer_of(&[0; 64])?);
     let store = bed.kernels.store.clone();
     let captures = bed.tasks.kernel("captures", move |lane: &mut Lane<'_>| -> WorkResult<More> {
         let driver = lane.driver().clone();
