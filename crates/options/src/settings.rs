@@ -237,6 +237,9 @@ pub struct Options {
     pub calm: CalmOptions,
     /// Whether urgent copies go natively while no bulk is under way. Bulk that comes meanwhile begins beside them.
     pub lull: bool,
+    /// A module with at most this many kernels has all of them loaded when the program loads it, so that their first
+    /// launches hold no copy up. For the drop-in.
+    pub load_ahead_kernels_max: u32,
     /// Whether large pageable copies go through pinned slots that several threads fill or empty. Off: the driver copies
     /// them with one thread.
     pub staging: bool,
@@ -334,6 +337,7 @@ impl Default for Options {
             guard: GuardOptions::default(),
             calm: CalmOptions::default(),
             lull: false,
+            load_ahead_kernels_max: 0,
             watchdog: true,
             in_stream_brackets: false,
             counters_from: 0,

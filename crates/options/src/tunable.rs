@@ -288,6 +288,11 @@ pub const TUNABLES: &[Tunable] = &[
     ),
     option("lull", Kind::Switch(|o| &mut o.lull), "whether urgent copies go natively while no bulk is under way"),
     option(
+        "load_ahead_kernels_max",
+        Kind::Number(|o| &mut o.load_ahead_kernels_max, 0, 65_536),
+        "a module with at most this many kernels has them loaded when it arrives (drop-in)",
+    ),
+    option(
         "bulk_share",
         Kind::Fraction(|o| &mut o.share.share),
         "the share of time that bulk gets under endless urgent copies",

@@ -134,6 +134,11 @@ pub fn to(base: &[u8], answer: *const c_void) -> Option<*const c_void> {
     (!base.is_empty()).then(|| variants.next()).flatten().map(|number| ADDRESSES[number].0)
 }
 
+/// The number of a forwarded name.
+pub fn number(name: &CStr) -> Option<usize> {
+    FORWARDED.binary_search(&name).ok()
+}
+
 /// The endings that exported names add to the name that programs ask for.
 fn is_variant(suffix: &[u8]) -> bool {
     matches!(suffix, [] | [b'_', b'v', b'0'..=b'9', ..] | b"_ptsz" | b"_ptds")

@@ -72,6 +72,11 @@ pub fn forget() {
     KNOWN.clear();
 }
 
+/// A kernel is loaded already, so its first launch is as any other.
+pub fn know(handle: usize) {
+    KNOWN.add(handle);
+}
+
 /// Makes the real call, and announces it unless `handle` is known. The handle is known once the call succeeds.
 #[inline]
 fn first(hook: Hook, native: impl Fn() -> CUresult, handle: usize) -> CUresult {

@@ -10,6 +10,7 @@
 //! | `rows.rs` | the hooked names as a table, for lookups |
 //! | `hooks.rs` `observed.rs` | the hooked entry points; those that are only counted |
 //! | `copy.rs` `shape.rs` `batch.rs` `life.rs` `launch.rs` `address.rs` | their handlers |
+//! | `ahead.rs` | kernels that are loaded before their first launch |
 //! | `fence.rs` | the place where panics stop |
 //! | `forward.rs` `slots.rs` | the other entry points, and the addresses of the real functions |
 //! | `lookup.rs` | the exported `dlsym` |
@@ -25,6 +26,7 @@
 compile_error!("the drop-in hooks glibc's loader on Linux, on x86-64 and aarch64");
 
 mod address;
+mod ahead;
 mod audit;
 mod batch;
 mod cache;

@@ -9,7 +9,7 @@ use abi::types::*;
 use hal::{Context, Device, DevicePtr, Stream};
 
 use crate::hooks::Hook;
-use crate::{fence, launch, state};
+use crate::{ahead, fence, launch, state};
 
 /// Asks the layer, if it is ready.
 #[inline]
@@ -118,25 +118,27 @@ handlers! {
     frees cuMemFree_v2 (hook, _pointer: CUdeviceptr) {}
     frees_later cuMemFreeAsync (hook, pointer: CUdeviceptr, _stream: CUstream) { shim::freeing(DevicePtr(pointer)) }
     frees cuMemFreeHost cuMemHostUnregister (hook, _start: *mut c_void) {}
-    blocks cuModuleLoad (hook, _module: *mut CUmodule, _name: *const c_char) {}
-    blocks cuModuleLoadData cuModuleLoadFatBinary (hook, _module: *mut CUmodule, _image: *const c_void) {}
-    blocks cuModuleLoadDataEx (
-        hook, _module: *mut CUmodule, _image: *const c_void, _count: c_uint, _options: *mut CUjit_option,
+    brings cuModuleLoad (hook, module: *mut CUmodule, _name: *const c_char) { module_here(module) }
+    brings cuModuleLoadData cuModuleLoadFatBinary (hook, module: *mut CUmodule, _image: *const c_void) {
+        module_here(module)
+    }
+    brings cuModuleLoadDataEx (
+        hook, module: *mut CUmodule, _image: *const c_void, _count: c_uint, _options: *mut CUjit_option,
         _values: *mut *mut c_void
-    ) {}
+    ) { module_here(module) }
     blocks cuModuleGetFunction (hook, _function: *mut CUfunction, _module: CUmodule, _name: *const c_char) {}
     blocks cuModuleGetGlobal_v2 (
         hook, _pointer: *mut CUdeviceptr, _bytes: *mut usize, _module: CUmodule, _name: *const c_char
     ) {}
     unloads cuModuleUnload (hook, _module: CUmodule) {}
-    blocks cuLibraryLoadData (
-        hook, _library: *mut *mut c_void, _code: *const c_void, _jit: *mut CUjit_option, _jit_values: *mut *mut c_void,
+    brings cuLibraryLoadData (
+        hook, library: *mut *mut c_void, _code: *const c_void, _jit: *mut CUjit_option, _jit_values: *mut *mut c_void,
         _jit_count: c_uint, _options: *mut c_uint, _values: *mut *mut c_void, _count: c_uint
-    ) {}
-    blocks cuLibraryLoadFromFile (
-        hook, _library: *mut *mut c_void, _name: *const c_char, _jit: *mut CUjit_option, _jit_values: *mut *mut c_void,
+    ) { library_here(library) }
+    brings cuLibraryLoadFromFile (
+        hook, library: *mut *mut c_void, _name: *const c_char, _jit: *mut CUjit_option, _jit_values: *mut *mut c_void,
         _jit_count: c_uint, _options: *mut c_uint, _values: *mut *mut c_void, _count: c_uint
-    ) {}
+    ) { library_here(library) }
     unloads cuLibraryUnload (hook, _library: *mut c_void) {}
     blocks cuLibraryGetModule (hook, _module: *mut CUmodule, _library: *mut c_void) {}
     blocks cuKernelGetFunction (hook, _function: *mut CUfunction, _kernel: *mut c_void) {}
@@ -157,6 +159,16 @@ fn stream_going(stream: Stream) {
     }
 }
 
+fn module_here(module: *mut CUmodule) {
+    // SAFETY: the driver has just written the module there, or refused a null pointer.
+    ahead::module(unsafe { *module });
+}
+
+fn library_here(library: *mut *mut c_void) {
+    // SAFETY: as for a module.
+    ahead::library(unsafe { *library });
+}
+
 fn made(context_made: *mut CUcontext) {
     // SAFETY: the driver has just written the context there, or refused a null pointer.
     shim::context_made(context(unsafe { *context_made }));
@@ -175,6 +187,18 @@ fn pinned(hook: Hook, native: impl Fn() -> CUresult, _layer: impl FnOnce()) -> C
 /// of the layer meanwhile, so the layer takes none over during the call.
 pub fn blocks(hook: Hook, native: impl Fn() -> CUresult, _layer: impl FnOnce()) -> CUresult {
     announced(hook, native, shim::about_to_block)
+}
+
+/// As [`blocks`], for a call that brings kernels, which the layer may load ahead of their first launch.
+fn brings(hook: Hook, native: impl Fn() -> CUresult, kernels: impl FnOnce()) -> CUresult {
+    hook.intercepted();
+    let stood_back = ask(shim::about_to_block);
+    let result = native();
+    if result == CUresult::CUDA_SUCCESS {
+        tell(kernels);
+    }
+    tell(|| drop(stood_back));
+    result
 }
 
 /// As [`blocks`], for a first launch.

@@ -132,6 +132,14 @@ pub fn about_to_load() -> Blocked {
     announce(Overtake::loading)
 }
 
+/// A module with at most this many kernels has them loaded when it arrives. 0 before the layer has opened, and while a
+/// stream may be captured, because a load may spoil the capture.
+#[must_use]
+pub fn load_ahead_kernels_max() -> u32 {
+    let process = process().filter(|process| is_open() && !process.captures.is_any());
+    process.map_or(0, |process| process.settings.options.load_ahead_kernels_max)
+}
+
 fn announce(call: impl Fn(&Overtake) -> copies::Blocking) -> Blocked {
     if !is_open() {
         return Blocked { _here: Vec::new() };

@@ -47,7 +47,9 @@ mod witness;
 pub use ::copies::copy::Native;
 pub use call::Call;
 pub use contexts::{context_going, context_made, primary_releasing, primary_resetting, primary_retained};
-pub use copies::{Blocked, about_to_block, about_to_load, copy, freeing, lost, natively, stream_going};
+pub use copies::{
+    Blocked, about_to_block, about_to_load, copy, freeing, load_ahead_kernels_max, lost, natively, stream_going,
+};
 pub use failure::Failure;
 pub use functions::{check_options, declared, layer, request, start_for_c, table};
 pub use listener::listen;
