@@ -5,6 +5,7 @@
 mod alias;
 mod channel;
 mod check;
+mod demand;
 mod dependencies;
 mod machine;
 mod outcome;

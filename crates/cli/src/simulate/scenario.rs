@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use clap::ValueEnum;
 use hal::Nanos;
+use overtake::options::DemandOptions;
 use semaphores::Kind;
 use serde::{Deserialize, Serialize};
 
@@ -122,6 +123,9 @@ pub struct Scenario {
     /// The time that they pass at once.
     #[serde(default = "default_bulk_slice")]
     pub bulk_slice: u64,
+    /// The demand of a stream without a priority that comes first.
+    #[serde(default)]
+    pub demand: Demand,
     /// The devices; one with four queues if there are none.
     #[serde(default)]
     pub devices: Vec<Device>,
@@ -131,6 +135,23 @@ pub struct Scenario {
     /// The expected outcome.
     #[serde(default)]
     pub expect: Expectations,
+}
+
+/// The rule of demand; the defaults are those of the drop-in.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Demand {
+    /// The bytes that a stream may ask for at once.
+    pub burst_bytes: u64,
+    /// The rate at which it may ask for more for good, in GB/s.
+    pub gbps: u32,
+}
+
+impl Default for Demand {
+    fn default() -> Demand {
+        let DemandOptions { burst_bytes, gbps } = DemandOptions::default();
+        Demand { burst_bytes, gbps }
+    }
 }
 
 fn default_bulk_slice() -> u64 {
@@ -201,8 +222,9 @@ impl Way {
 #[serde(deny_unknown_fields)]
 pub struct Stream {
     pub name: String,
-    /// Higher is more urgent; 1 is the lowest.
-    pub priority: u8,
+    /// Higher is more urgent; 1 is the lowest. Without it the rule of demand ranks each copy, as under the drop-in.
+    #[serde(default)]
+    pub priority: Option<u8>,
     /// Its device; by default the first.
     #[serde(default)]
     pub device: Option<String>,

@@ -1,13 +1,17 @@
 //! The scenario with every name resolved and every number checked, for the machine.
 
+use std::collections::BTreeMap;
+
 use channels::share::ShareOptions;
 use channels::{Shape, chunk};
 use hal::Nanos;
+use overtake::options::DemandOptions;
+use shim::demand::Rank;
 use terms::{Priorities, Priority};
 
 use super::alias::{self, ChannelSetup};
-use super::dependencies;
 use super::scenario::{Copies, Device, Inc, Mode, Scenario, Stream, Unit, Way};
+use super::{demand, dependencies};
 
 /// The input of the machine.
 #[derive(Clone, Debug)]
@@ -55,6 +59,9 @@ pub struct EngineSetup {
 #[derive(Clone, Debug)]
 pub struct StreamSetup {
     pub name: String,
+    /// Its place in the file, and the rank of its copies if the rule of demand decides: it then stands there twice.
+    pub of: usize,
+    pub rank: Option<Rank>,
     pub priority: Priority,
     /// The engine that its copies need.
     pub engine: usize,
@@ -159,24 +166,31 @@ fn engines_and_streams(
     unique("device", devices.iter().map(|device| device.name.as_str()))?;
     unique("stream", scenario.streams.iter().map(|stream| stream.name.as_str()))?;
     let (mut engines, mut streams) = (Vec::new(), Vec::new());
-    for stream in &scenario.streams {
+    for (of, stream) in scenario.streams.iter().enumerate() {
         let device = match &stream.device {
             None => 0,
             Some(name) => find("device", name, devices.iter().map(|device| device.name.as_str()))
                 .map_err(|error| format!("stream `{}`: {error}", stream.name))?,
         };
         let engine = engine(scenario, &devices, device, stream.direction, &mut engines)?;
-        let priority = priority(stream, priorities)?;
-        streams.push(StreamSetup { name: stream.name.clone(), priority, engine, is_top: false, channel: 0 });
+        let mut push = |name, priority, rank| {
+            streams.push(StreamSetup { name, of, rank, priority, engine, is_top: false, channel: 0 });
+        };
+        match stream.priority {
+            Some(number) => push(stream.name.clone(), priority(stream, number, priorities)?, None),
+            None => [Rank::First, Rank::Bulk].into_iter().for_each(|rank| {
+                push(demand::name(&stream.name, rank), demand::level(rank, priorities), Some(rank));
+            }),
+        }
     }
     mark_top(&engines, &mut streams);
     Ok((engines, streams))
 }
 
-fn priority(stream: &Stream, priorities: Priorities) -> Result<Priority, String> {
-    Priority::new(stream.priority).filter(|priority| priorities.contains(*priority)).ok_or_else(|| {
-        let (name, priority, count) = (&stream.name, stream.priority, priorities.count());
-        format!("stream `{name}` has priority {priority}, but priorities go from 1 (the lowest) to {count}")
+fn priority(stream: &Stream, number: u8, priorities: Priorities) -> Result<Priority, String> {
+    Priority::new(number).filter(|priority| priorities.contains(*priority)).ok_or_else(|| {
+        let (name, count) = (&stream.name, priorities.count());
+        format!("stream `{name}` has priority {number}, but priorities go from 1 (the lowest) to {count}")
     })
 }
 
@@ -226,8 +240,11 @@ fn copies(scenario: &Scenario, setup: &Setup, chunk_bytes: Option<u64>) -> Resul
         );
     }
     let (mut copies, mut afters) = (Vec::new(), Vec::new());
-    for entry in &scenario.copies {
-        let made = instances(entry, setup, chunk_bytes).map_err(|error| format!("copy `{}`: {error}", entry.name))?;
+    let mut ranks = ranks(scenario, setup)?;
+    for (place, entry) in scenario.copies.iter().enumerate() {
+        let ranks = ranks.remove(&place).unwrap_or_default();
+        let made = instances(entry, (scenario, setup), &ranks, chunk_bytes);
+        let made = made.map_err(|error| format!("copy `{}`: {error}", entry.name))?;
         afters.extend(std::iter::repeat_n(&entry.after, made.len()));
         copies.extend(made);
         let chunks: usize = copies.iter().map(|copy| copy.chunks.len()).sum();
@@ -242,26 +259,75 @@ fn copies(scenario: &Scenario, setup: &Setup, chunk_bytes: Option<u64>) -> Resul
         return Err("there is nothing to copy; add a [[copies]] entry".to_owned());
     }
     unique("copy", copies.iter().map(|copy| copy.name.as_str()))?;
-    dependencies::resolve(copies, &afters)
+    let mut copies = dependencies::resolve(copies, &afters)?;
+    let ranked = |copy: &CopySetup| (setup.streams[copy.stream].of, setup.streams[copy.stream].rank);
+    let changes = demand::changes(&copies.iter().map(ranked).collect::<Vec<_>>());
+    copies.iter_mut().zip(changes).for_each(|(copy, before)| copy.after.extend(before));
+    Ok(copies)
 }
 
-fn instances(entry: &Copies, setup: &Setup, chunk_bytes: Option<u64>) -> Result<Vec<CopySetup>, String> {
-    let stream = find("stream", &entry.stream, setup.streams.iter().map(|stream| stream.name.as_str()))?;
-    let chunks = chunks(entry, setup, stream, chunk_bytes)?;
+/// The file's stream of that name.
+fn stream_of(scenario: &Scenario, name: &str) -> Result<usize, String> {
+    find("stream", name, scenario.streams.iter().map(|stream| stream.name.as_str()))
+}
+
+/// The time of the copy of that number of an entry.
+fn arrival(entry: &Copies, unit: Unit, number: u32) -> Result<Nanos, String> {
+    let offset = entry.every.checked_mul(u64::from(number)).and_then(|offset| entry.arrival.checked_add(offset));
+    time(unit, "arrival", offset.unwrap_or(u64::MAX))
+}
+
+fn count(entry: &Copies) -> Result<u32, String> {
     let count = entry.count.unwrap_or(1);
-    if count == 0 || count as usize > COPIES_MAX {
-        return Err(format!("count = {count}: it can be 1 to {COPIES_MAX}"));
+    match count as usize {
+        1..=COPIES_MAX => Ok(count),
+        _ => Err(format!("count = {count}: it can be 1 to {COPIES_MAX}")),
     }
+}
+
+/// The ranks of copies in streams without a priority, for each entry that has such copies.
+fn ranks(scenario: &Scenario, setup: &Setup) -> Result<BTreeMap<usize, Vec<Rank>>, String> {
+    let options = DemandOptions { burst_bytes: scenario.demand.burst_bytes, gbps: scenario.demand.gbps };
+    let mut ranks = BTreeMap::<usize, Vec<Rank>>::new();
+    for (of, _) in scenario.streams.iter().enumerate().filter(|(_, stream)| stream.priority.is_none()) {
+        let (mut asked, mut entries) = (Vec::new(), Vec::new());
+        for (place, entry) in scenario.copies.iter().enumerate() {
+            let explain = |error: String| format!("copy `{}`: {error}", entry.name);
+            if stream_of(scenario, &entry.stream).map_err(explain)? != of {
+                continue;
+            }
+            let bytes = entry.bytes.ok_or_else(|| explain("its stream has no priority, so give `bytes`".to_owned()))?;
+            for number in 0..count(entry).map_err(explain)? {
+                asked.push((arrival(entry, setup.unit, number).map_err(explain)?, bytes));
+                entries.push(place);
+            }
+        }
+        let ranked = entries.into_iter().zip(demand::ranks(options, &asked));
+        ranked.for_each(|(place, rank)| ranks.entry(place).or_default().push(rank));
+    }
+    Ok(ranks)
+}
+
+fn instances(
+    entry: &Copies,
+    (scenario, setup): (&Scenario, &Setup),
+    ranks: &[Rank],
+    chunk_bytes: Option<u64>,
+) -> Result<Vec<CopySetup>, String> {
+    let of = stream_of(scenario, &entry.stream)?;
     let instance = |number: u32| {
+        let rank = ranks.get(number as usize).copied();
+        let is_its = |stream: &StreamSetup| stream.of == of && stream.rank == rank;
+        let stream = setup.streams.iter().position(is_its).expect("each stream of the file is there");
+        let chunks = chunks(entry, setup, stream, chunk_bytes)?;
         let name = match entry.count {
             None => entry.name.clone(),
             Some(_) => format!("{}{}", entry.name, number + 1),
         };
-        let offset = entry.every.checked_mul(u64::from(number)).and_then(|offset| entry.arrival.checked_add(offset));
-        let arrival = time(setup.unit, "arrival", offset.unwrap_or(u64::MAX))?;
-        Ok(CopySetup { name, stream, arrival, after: Vec::new(), chunks: chunks.clone() })
+        let arrival = arrival(entry, setup.unit, number)?;
+        Ok(CopySetup { name, stream, arrival, after: Vec::new(), chunks })
     };
-    (0..count).map(instance).collect()
+    (0..count(entry)?).map(instance).collect()
 }
 
 fn chunks(entry: &Copies, setup: &Setup, stream: usize, chunk_bytes: Option<u64>) -> Result<Vec<Nanos>, String> {
