@@ -1,7 +1,10 @@
 """Runs the programs natively and under `overtake run`, in turn, and prints one table of their times and limits.
 
 Usage: OVERTAKE_BIN=folder python3 tests/gpu/pair.py [PROGRAM]... [--rounds N] [--budget-s N] [--limit-s N]
-       [--json FILE] [-- ARGUMENT of the one PROGRAM...]
+       [--json FILE] [--control] [-- ARGUMENT of the one PROGRAM...]
+
+With `--control` each round has a second native run: the factor between two native runs is the spread of the machine,
+below which no factor of the drop-in says anything.
 
 Every program has an idle and a loaded phase, and prints its samples. A round is one run of each program in both modes;
 the mode that goes first changes from round to round. Factors are formed within a round; the table has their median,
@@ -18,6 +21,8 @@ import time
 import harness
 import programs
 
+# A second native run in a round.
+CONTROL = "native again"
 EVERY = (*programs.PROGRAMS, *programs.CLIENTS)
 COLUMNS = ("program", "case", "what", "rounds", "native", "overtake", "factor", "least", "greatest", "limit", "holds")
 
@@ -58,6 +63,9 @@ class Case:
         idle, loaded = (lambda row, phase=phase: harness.median(row[phase]) for phase in ("idle_us", "loaded_us"))
         across = [(idle(rows["native"]), loaded(rows["overtake"])) for rows in self.rounds]
         yield self.line("idle p50, us", self.figures(idle), limits.idle)
+        again = [(idle(rows["native"]), idle(rows[CONTROL])) for rows in self.rounds if CONTROL in rows]
+        if again:
+            yield self.line("idle p50 of two native runs", again, None)
         yield self.line("loaded p50, us", self.figures(loaded), limits.loaded)
         if limits.loaded_on_idle:
             yield self.line("loaded p50 on native idle", [pair for pair in across if None not in pair],
@@ -81,11 +89,12 @@ class Case:
             yield self.count("loaded p99 itself, us", loaded["overtake"], limits.loaded_p99_us)
 
 
-def run_pair(program, command, turn, limit_s):
-    """One run in each mode."""
+def run_pair(program, command, turn, limit_s, modes=harness.MODES):
+    """One run in each mode. Each mode has each place among the runs of a round in turn."""
     runs = {}
-    for mode in harness.MODES if turn % 2 == 0 else reversed(harness.MODES):
-        done = harness.run(mode, command, limit_s, environment=programs.ENVIRONMENT)
+    for mode in (modes[(turn + place) % len(modes)] for place in range(len(modes))):
+        kind = "native" if mode == CONTROL else mode
+        done = harness.run(kind, command, limit_s, environment=programs.ENVIRONMENT)
         done["result"] = harness.last_json(done["out"])
         done["copies"], done["passed_on"] = harness.copy_counts(done.pop("report"))
         if done["status"] != 0 or not done["result"]:
@@ -98,6 +107,7 @@ def run_pair(program, command, turn, limit_s):
 def run_rounds(found, arguments):
     """All runs within the budget: [(program, round, runs)]."""
     began, longest_s, done = time.monotonic(), {}, []
+    modes = (*harness.MODES, CONTROL) if arguments.control else harness.MODES
     for turn in range(arguments.rounds):
         for program, command in found:
             if program.rounds and turn >= program.rounds and not arguments.programs:
@@ -106,7 +116,8 @@ def run_rounds(found, arguments):
             if left_s < longest_s.get(program.name, 5.0):
                 continue
             at = time.monotonic()
-            done.append((program, turn, run_pair(program, command, turn, min(arguments.limit_s, max(left_s / 2, 5.0)))))
+            limit_s = min(arguments.limit_s, max(left_s / len(modes), 5.0))
+            done.append((program, turn, run_pair(program, command, turn, limit_s, modes)))
             longest_s[program.name] = max(longest_s.get(program.name, 0.0), time.monotonic() - at)
             print(f"round {turn + 1}: {program.name} took {time.monotonic() - at:.1f} s", flush=True)
     return done
@@ -116,11 +127,11 @@ def cases_of(done):
     """The cases of all programs, in the order in which they came."""
     cases = {}
     for program, _, runs in done:
-        if all(runs[mode]["result"] for mode in harness.MODES):
-            rows = {mode: {row["case"]: row for row in runs[mode]["result"]["rows"]} for mode in harness.MODES}
+        if all(run["result"] for run in runs.values()):
+            rows = {mode: {row["case"]: row for row in run["result"]["rows"]} for mode, run in runs.items()}
             for name in rows["native"]:
                 case = cases.setdefault((program.name, name), Case(program, name))
-                case.rounds.append({mode: rows[mode][name] for mode in harness.MODES})
+                case.rounds.append({mode: rows[mode][name] for mode in runs})
     return list(cases.values())
 
 
@@ -130,6 +141,7 @@ def parsed():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--budget-s", type=float, default=460)
     parser.add_argument("--limit-s", type=float, default=60, help="of one run")
+    parser.add_argument("--control", action="store_true", help="a second native run in each round")
     parser.add_argument("--json", default="pair.json", help="where the runs go")
     words, extra = sys.argv[1:], None
     if "--" in words:
