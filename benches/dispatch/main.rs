@@ -4,9 +4,10 @@
 //! `cargo bench --bench dispatch` prints the time of a task with one thread and with eight; `-- threads 1 2 16` with so
 //! many, and `-- ready 1 2 16` only that from ready to complete; `-- instructions` prints its instructions, and where
 //! they go. `-- shapes` prints the time of a task in the shapes of Task Bench, `-- shapes instructions` its
-//! instructions, and `-- shapes device` the same on a device beside streams and events. `-- frame` prints the host's
-//! time for a frame of a camera on a device, and `-- stages` that of the four calls of a pipeline. Each figure stands
-//! beside its limit, and the program fails if one is above.
+//! instructions, and `-- shapes device` the same on a device beside streams and events; `-- stress` prints that of
+//! tasks on arrays there, as CUDASTF's stress tests measure it. `-- frame` prints the host's time for a frame of a
+//! camera on a device, and `-- stages` that of the four calls of a pipeline. Each figure that has a limit stands beside
+//! it, and the program fails if one is above.
 //!
 //! With several threads each has a chain of its own, and the time is that on the clock, from the first release to the
 //! last end, by the tasks of all threads: as for oneTBB in `graph/benches/beside`. All chains go through one
@@ -23,6 +24,7 @@ mod frame;
 mod null;
 mod patterns;
 mod stages;
+mod stress;
 mod time;
 
 use std::process::ExitCode;
@@ -61,6 +63,7 @@ fn main() -> ExitCode {
         ["shapes"] => patterns::report(false),
         ["shapes", "instructions"] => patterns::report(true),
         ["shapes", "device"] => device::report(),
+        ["stress"] => stress::report(),
         ["frame"] => frame::report(),
         ["stages"] => stages::report(),
         ["counted-shape", pattern, way] => patterns::counted(pattern, way),

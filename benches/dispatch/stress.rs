@@ -1,0 +1,99 @@
+//! The stress tests of CUDASTF on arrays: tasks without work, and tasks that launch a kernel, two arrays of sixteen
+//! numbers from one to the other and back; beside bare launches in one stream.
+#![allow(unsafe_code)] // kernels are launched; they access the arrays that the tasks use
+
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Instant;
+
+use overtake::data::{Array, ArrayOptions, Arrays, read, read_write};
+use overtake::dispatch::{DispatchOptions, Dispatcher};
+use overtake::hal::{Device, Launch, StreamFlags};
+use overtake::task::{Arguments, Kernel, More, Shape};
+use overtake::{Options, Overtake};
+
+use crate::device::KERNEL;
+
+const ELEMENTS: usize = 16;
+const ROUNDS: usize = 5;
+/// Tasks of a round. All of them are submitted before one of them is waited for.
+const TASKS: usize = 40_000;
+
+type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
+
+/// Microseconds of a task from the first submission to the last, and to the end of all: medians over rounds.
+fn measure(mut submit: impl FnMut(usize) -> Outcome<()>, mut end: impl FnMut() -> Outcome<()>) -> Outcome<[f64; 2]> {
+    let mut samples = [const { Vec::new() }; 2];
+    for _ in 0..=ROUNDS {
+        let start = Instant::now();
+        (0..TASKS).try_for_each(&mut submit)?;
+        samples[0].push(start.elapsed().as_secs_f64() * 1e6 / TASKS as f64);
+        end()?;
+        samples[1].push(start.elapsed().as_secs_f64() * 1e6 / TASKS as f64);
+    }
+    Ok(samples.map(|mut samples| {
+        // The first is the warm-up.
+        samples.remove(0);
+        samples.sort_unstable_by(f64::total_cmp);
+        samples[samples.len() / 2]
+    }))
+}
+
+fn print(name: &str, [submitted, ended]: [f64; 2]) {
+    println!("{name:<26}{submitted:>14.3}{ended:>14.3}");
+}
+
+fn run() -> Outcome<()> {
+    let driver = backend::open(backend::Backend::Auto)?.driver;
+    let overtake = Arc::new(Overtake::open(&driver, Device(0), Options::default())?);
+    let dispatcher = Dispatcher::open(&overtake, DispatchOptions::default())?;
+    let arrays = Arrays::open(&dispatcher, ArrayOptions::default())?;
+    let [x, y]: [Array<u32>; 2] = [arrays.array(&[ELEMENTS])?, arrays.array(&[ELEMENTS])?];
+    [&x, &y].into_iter().try_for_each(|array| array.overwrite().map(drop))?;
+    println!("{}; us of a task, {TASKS} tasks in a round, medians of {ROUNDS} rounds", driver.device_name(Device(0))?);
+    println!("{:<26}{:>14}{:>14}", "", "to submitted", "to ended");
+    let pair =
+        |turn: usize| if turn.is_multiple_of(2) { (read(&x), read_write(&y)) } else { (read(&y), read_write(&x)) };
+    let empty = |turn| Ok(arrays.launch("empty", pair(turn), |_, _| Ok(More::Done)).submit().map(drop)?);
+    print("tasks without work", measure(empty, || Ok(arrays.wait()?))?);
+    let context = overtake.cuda_context();
+    let function = context.call(|driver| {
+        let module = driver.module_load(softgpu::BUILTIN_PTX.as_bytes())?;
+        driver.module_function(module, KERNEL)
+    })?;
+    let kernel = context.call(|driver| Kernel::of(driver, function, KERNEL))?;
+    let launching = |turn| {
+        let kernel = kernel.clone();
+        let task = arrays.launch("launch", pair(turn), move |lane, at| {
+            // SAFETY: the kernel stores one word at the start of the array that it is given.
+            unsafe { lane.launch(&kernel, &Shape::line(1, 1), Arguments::new().address(at[1]).value(&7_u32))? };
+            Ok(More::Done)
+        });
+        Ok(task.submit().map(drop)?)
+    };
+    print("tasks with a launch", measure(launching, || Ok(arrays.wait()?))?);
+    let bare = context.call(|driver| {
+        let (stream, word) = (driver.stream_create(StreamFlags::NON_BLOCKING, 0)?, driver.mem_alloc(64)?);
+        let launch = |_| {
+            let (mut at, mut value) = (word.0, 7_u32);
+            let (parameters, [grid, block]) = ([(&raw mut at).cast(), (&raw mut value).cast()], [[1, 1, 1]; 2]);
+            let launch = Launch { function, grid, block, shared_bytes: 0, stream, parameters: &parameters };
+            // SAFETY: the kernel stores one word there, and the memory stays.
+            Ok(unsafe { driver.launch(&launch) }?)
+        };
+        Ok(measure(launch, || Ok(driver.stream_synchronize(stream)?)))
+    })??;
+    print("bare launches", bare);
+    Ok(())
+}
+
+/// Prints a row for each kind of task.
+pub fn report() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("{error}");
+            ExitCode::FAILURE
+        }
+    }
+}
