@@ -164,7 +164,7 @@ fn a_wait_that_timed_out_succeeds_later() {
     assert!(results.wait_for(SPAN).unwrap().is_none());
     assert!(results.try_wait().unwrap().is_none());
     assert!(bed.driver.host().now() >= began + SPAN);
-    drop(feeder.acquire().unwrap());
+    let _given_up = feeder.acquire().unwrap();
     assert_eq!(fill(&mut feeder).unwrap(), 0, "a stage that is given up is there again");
     let deadline = bed.driver.host().now() + Nanos::from_ms(2_000);
     check(&results.wait_until(deadline).unwrap().unwrap());
