@@ -181,6 +181,8 @@ impl<'c> Computation<'c> {
 
     /// Submits it, with the transfers that it needs.
     pub fn submit(self) -> Result<Handle, Error> {
+        let (store, name, priority, place) = (self.store, self.name, self.priority, Location::Host);
+        Submission { store, name, priority, place, claims: &self.claims, after: &[] }.refuse_foreign()?;
         let times = self.store.times.as_ref().zip(self.measured.as_deref());
         let expected_ns = times.map(|(times, name)| times.expected_ns(name, self.bytes())).unwrap_or_default();
         let chosen = match self.place {
@@ -191,7 +193,6 @@ impl<'c> Computation<'c> {
             Where::Chosen(among) => Some(self.store.choose(among, &self.claims, &self.after, &expected_ns)?),
         };
         let place = chosen.as_ref().map_or(Location::Host, |chosen| Location::Device(chosen.device));
-        let store = self.store;
         let behind = chosen.as_ref().and_then(|chosen| chosen.behind.clone());
         let task = self.submit_at(place, behind, &expected_ns)?;
         chosen.inspect(|chosen| store.places.enter(chosen, &task));

@@ -74,6 +74,7 @@ impl<'c, U: HostUses> Opening<'c, U> {
     pub fn open(self) -> Result<(Section, U::Arrays), Error> {
         let Opening { store, name, uses, place, priority } = self;
         let claims = uses.claims();
+        Submission { store, name, priority, place: Location::Host, claims: &claims, after: &[] }.refuse_foreign()?;
         let chosen = match place {
             Where::At(place) => match store.named(name, place)? {
                 Location::Host => None,

@@ -19,6 +19,8 @@ const FROZEN: &str = "it writes bytes of an array that are frozen for code outsi
 const ALIASED: &str =
     "it uses the same bytes of an array twice, and writes them: use disjoint parts, or the array once";
 
+const FOREIGN: &str = "it uses an array of other `Arrays`, or of those around its section: lend it to the section, or \
+                       copy it by way of the host";
 const OVER: &str = "its section has ended: use the arrays around it, or begin another section";
 
 const REPEATED: &str = "it would be repeated on bytes that it has changed: let it `read` and `discard` only";
@@ -139,8 +141,15 @@ impl Submission<'_> {
         }
     }
 
+    /// Refuses arrays of others, whose order is not known here.
+    pub fn refuse_foreign(&self) -> Result<(), Error> {
+        let is_own = |claim: &Claim| Arc::ptr_eq(&claim.record.store, self.store);
+        if self.claims.iter().all(is_own) { Ok(()) } else { Err(self.refused(FOREIGN)) }
+    }
+
     /// Has memory, and the order of submissions.
     pub fn begin(&self) -> Result<MutexGuard<'_, ()>, Error> {
+        self.refuse_foreign()?;
         loop {
             self.ensure()?;
             let order = hal::locks::lock(&self.store.order);

@@ -10,6 +10,7 @@ mod random;
 mod reductions;
 mod relaxed;
 mod room;
+mod scenarios;
 mod sections;
 mod times;
 mod transfers;
@@ -41,6 +42,7 @@ pub const ALL: &[(&str, Check)] = checks! {
         refused adopted;
     relaxed: without_an_order on_two_devices one_that_fails;
     room: a_quarter the_oldest none in_use;
+    scenarios: leaf_limit blocked_commands enqueue_with_depends_on wait_after_cleanup mismatched_contexts;
     sections: are_one_computation see_arrays_frozen stack fail_as_one take_nothing_later span_devices;
     times: by_kernel_and_size choose_devices;
     transfers: made_once of_parts not_needed written_in_part on_demand by_host_tasks released;
