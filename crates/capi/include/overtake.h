@@ -537,9 +537,10 @@ struct overtake_task_spec {
      */
     uint32_t is_named;
     /**
-     * 0.
+     * How often the function of an upload, a kernel or a download is called again after it has failed: the caller
+     * promises that it may be, although a part of its work has been submitted. 0 for other tasks.
      */
-    uint32_t reserved;
+    uint32_t retries;
     /**
      * The function of an upload, a kernel or a download.
      */
@@ -1311,6 +1312,28 @@ int overtake_group_begin(struct overtake_tasks *tasks);
  * Threads: any.
  */
 int overtake_group_end(struct overtake_tasks *tasks);
+
+/**
+ * A task that ends when the innermost open group of the set ends, before the group's tasks start: for tasks that come
+ * after it. overtake_task_free frees the handle.
+ *
+ * Threads: any.
+ *
+ * Demands:
+ * `task` points at a handle.
+ */
+int overtake_group_before(struct overtake_tasks *tasks,
+                          struct overtake_task **task);
+
+/**
+ * The same that ends when the ready tasks of the group have been launched.
+ *
+ * Threads: any.
+ *
+ * Demands:
+ * `task` points at a handle.
+ */
+int overtake_group_behind(struct overtake_tasks *tasks, struct overtake_task **task);
 
 /**
  * Submits a task, which starts when all tasks before it let it. `task` is null, or receives its handle, which

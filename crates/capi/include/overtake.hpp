@@ -415,6 +415,12 @@ public:
         ++spec_.references;
         return *this;
     }
+    /* Its function is called again after it has failed, so often at most: the caller promises that it may be. */
+    task_builder &retries(unsigned most)
+    {
+        spec_.retries = most;
+        return *this;
+    }
     /* It is the task to which others refer by its name (tasks::named). */
     task_builder &named()
     {
@@ -529,7 +535,19 @@ public:
     group(const group &) = delete;
     group &operator=(const group &) = delete;
 
+    /* A task that ends with the group, before its tasks start; for the innermost open group of the set. */
+    task before() const { return join(overtake_group_before); }
+    /* The same that ends when they have been launched. */
+    task behind() const { return join(overtake_group_behind); }
+
 private:
+    task join(int (*call)(overtake_tasks *, overtake_task **)) const
+    {
+        overtake_task *handle = nullptr;
+        check(call(tasks_, &handle));
+        return task(handle);
+    }
+
     overtake_tasks *tasks_;
 };
 

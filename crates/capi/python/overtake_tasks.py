@@ -64,7 +64,7 @@ class _Spec(ctypes.Structure):
         ("priority", ctypes.c_int),
         ("references", ctypes.c_uint32),
         ("is_named", ctypes.c_uint32),
-        ("reserved", ctypes.c_uint32),
+        ("retries", ctypes.c_uint32),
         ("launch", _LAUNCH),
         ("run", _RUN),
         ("data", ctypes.c_size_t),
@@ -93,6 +93,8 @@ def _prototypes():
         "tasks_named": [handle, text, place],
         "group_begin": [handle],
         "group_end": [handle],
+        "group_before": [handle, place],
+        "group_behind": [handle, place],
         "submit": [handle, ctypes.POINTER(_Spec), place],
         "task_wait": [handle],
         "task_is_done": [handle, level],
@@ -160,7 +162,7 @@ class _Work:
 
     def answer(self, *arguments):
         try:
-            self.value = self.function(*arguments)
+            self.value, self.error = self.function(*arguments), None
             return 0
         except BaseException as error:  # no frame above this one could handle it
             self.error = error
@@ -293,11 +295,19 @@ def _handles(tasks):
     return ctypes.cast(handles, ctypes.POINTER(ctypes.c_void_p))
 
 
+class Group:
+    """The two tasks around a group, from `Tasks.group`."""
+
+    def __init__(self, tasks):
+        self.before, self.behind = (Task(_made(name, tasks._handle), None) for name in ("group_before", "group_behind"))
+
+
 class Tasks:
     """A set of tasks. Each method that describes one submits it, and returns a `Task`; without a function it is a
     decorator. The options of all: `after`, a list of tasks that it comes after; `after_launch`, tasks of which only the
     launch must be over; `priority`, from 1 (bulk) up; `held`, the number of references that it is submitted with;
-    `named`, whether others refer to it by its name."""
+    `named`, whether others refer to it by its name; `retries`, how often `launch` is called again after it has failed,
+    which the caller promises it may be."""
 
     def __init__(self, dispatcher, name=None):
         self._dispatcher = dispatcher
@@ -337,9 +347,9 @@ class Tasks:
             return lambda function: self._submit(kind, name, function, **options)
         return self._submit(kind, name, function, **options)
 
-    def _submit(self, kind, name, function, after=(), after_launch=(), priority=0, held=0, named=False):
+    def _submit(self, kind, name, function, after=(), after_launch=(), priority=0, held=0, named=False, retries=0):
         work = None
-        spec = _Spec(ctypes.sizeof(_Spec), kind, name.encode(), priority, held, named)
+        spec = _Spec(ctypes.sizeof(_Spec), kind, name.encode(), priority, held, named, retries)
         spec.after, spec.after_count = _handles(after), len(after)
         spec.after_launch, spec.after_launch_count = _handles(after_launch), len(after_launch)
         if function is not None:
@@ -358,10 +368,11 @@ class Tasks:
 
     @contextlib.contextmanager
     def group(self):
-        """Collects the tasks of the device that are submitted in the block; they start when it ends."""
+        """Collects the tasks of the device that are submitted in the block; they start when it ends. `as group` gives
+        two tasks to come after: `group.before` ends before they start, `group.behind` when they have been launched."""
         _call("group_begin", self._handle)
         try:
-            yield self
+            yield Group(self)
         finally:
             _call("group_end", self._handle)
 

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::Command;
 
 /// Every symbol that the library exports. A name that was released stays.
-const EXPORTS: [&str; 73] = [
+const EXPORTS: [&str; 75] = [
     "overtake_access_close",
     "overtake_adopt_stream",
     "overtake_array_adopt",
@@ -35,7 +35,9 @@ const EXPORTS: [&str; 73] = [
     "overtake_dispatcher_read_statistics",
     "overtake_error_name",
     "overtake_error_text",
+    "overtake_group_before",
     "overtake_group_begin",
+    "overtake_group_behind",
     "overtake_group_end",
     "overtake_kernel_adopt",
     "overtake_kernel_free",

@@ -99,6 +99,11 @@ fn the_load_is_raised_to_the_first_miss() {
         rows.iter().enumerate().for_each(|(index, row)| {
             let count = index + 1;
             assert_eq!(row["setting"], format!("{count} camera{}", if count == 1 { "" } else { "s" }), "{row}");
+            let per_camera = number(row, "due") / count as f64;
+            assert!(
+                (6.0..=7.0).contains(&per_camera),
+                "as many cameras as it says, of which each has its pictures: {row}"
+            );
             assert!(number(row, "missed") == 0.0 || count == rows.len(), "a miss is the end: {row}");
             assert!(number(row, "missed") > 0.0 || count < rows.len() || count == 5, "and the only one: {row}");
         });

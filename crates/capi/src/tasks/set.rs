@@ -3,7 +3,7 @@
 
 use std::ffi::{c_char, c_int};
 
-use overtake::task::{Group, Tasks};
+use overtake::task::{Group, Handle, Tasks};
 
 use crate::codes::OVERTAKE_ERROR_REFUSED;
 use crate::failure::{Failure, Outcome, fence};
@@ -163,8 +163,54 @@ pub extern "C" fn overtake_group_end(tasks: *mut overtake_tasks) -> c_int {
     const CALL: &str = "overtake_group_end";
     fence(CALL, || {
         refuse_in_child(CALL)?;
-        let group = SETS.change(CALL, tasks, |set| set.groups.pop())?;
-        let none = || Failure::new(OVERTAKE_ERROR_REFUSED, &format!("{CALL}: no group of the set is open"));
-        group.map(drop).ok_or_else(none)
+        SETS.change(CALL, tasks, |set| set.groups.pop())?.map(drop).ok_or_else(|| none_open(CALL))
     })
+}
+
+/// A task that ends when the innermost open group of the set ends, before the group's tasks start: for tasks that come
+/// after it. overtake_task_free frees the handle.
+///
+/// Threads: any.
+///
+/// # Safety
+/// `task` points at a handle.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn overtake_group_before(tasks: *mut overtake_tasks, task: *mut *mut overtake_task) -> c_int {
+    const CALL: &str = "overtake_group_before";
+    // SAFETY: the caller's promise.
+    fence(CALL, || unsafe { join_of(CALL, tasks, task, Group::before) })
+}
+
+/// The same that ends when the ready tasks of the group have been launched.
+///
+/// Threads: any.
+///
+/// # Safety
+/// `task` points at a handle.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn overtake_group_behind(tasks: *mut overtake_tasks, task: *mut *mut overtake_task) -> c_int {
+    const CALL: &str = "overtake_group_behind";
+    // SAFETY: the caller's promise.
+    fence(CALL, || unsafe { join_of(CALL, tasks, task, Group::behind) })
+}
+
+/// # Safety
+/// `task` points at a handle, or is null.
+unsafe fn join_of(
+    call: &str,
+    tasks: *mut overtake_tasks,
+    task: *mut *mut overtake_task,
+    join: fn(&Group) -> &Handle,
+) -> Outcome {
+    refuse_in_child(call)?;
+    let output = output(call, "task", task)?;
+    let found = SETS.with(call, tasks, |set| Some((join(set.groups.last()?).clone(), set.home)))?;
+    let (handle, home) = found.ok_or_else(|| none_open(call))?;
+    // SAFETY: not null, and the caller's.
+    unsafe { output.write(task::add(handle, home)) };
+    Ok(())
+}
+
+fn none_open(call: &str) -> Failure {
+    Failure::new(OVERTAKE_ERROR_REFUSED, &format!("{call}: no group of the set is open"))
 }

@@ -52,8 +52,9 @@ pub struct TaskSpec {
     pub references: u32,
     /// Whether it is the task to which others refer by its name (overtake_tasks_named).
     pub is_named: u32,
-    /// 0.
-    pub reserved: u32,
+    /// How often the function of an upload, a kernel or a download is called again after it has failed: the caller
+    /// promises that it may be, although a part of its work has been submitted. 0 for other tasks.
+    pub retries: u32,
     /// The function of an upload, a kernel or a download.
     pub launch: overtake_launch_callback,
     /// The function of a host or a light task.
@@ -166,6 +167,9 @@ pub unsafe extern "C" fn overtake_submit(
         for _ in 0..spec.references {
             builder = builder.held();
         }
+        if spec.retries != 0 {
+            builder = builder.retries(spec.retries);
+        }
         let handle = if spec.is_named == 0 { builder.submit()? } else { builder.submit_named()? };
         if !task.is_null() {
             // SAFETY: not null, and the caller's.
@@ -211,9 +215,6 @@ fn built<'t, 'n>(
     spec: &TaskSpec,
     data: Data,
 ) -> Outcome<TaskBuilder<'t, 'n>> {
-    if spec.reserved != 0 {
-        return Err(Failure::argument(&format!("{call}: reserved is 0")));
-    }
     let wrong = |text: &str| Failure::argument(&format!("{call}: task \"{name}\": {text}"));
     match spec.kind {
         OVERTAKE_TASK_UPLOAD | OVERTAKE_TASK_KERNEL | OVERTAKE_TASK_DOWNLOAD => {

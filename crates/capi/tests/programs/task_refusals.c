@@ -65,8 +65,8 @@ static void wrong_descriptions(Tasks *tasks, Task *foreign)
     refused_spec(tasks, OVERTAKE_ERROR_INVALID_ARGUMENT, "priority -1", spec);
     spec = good, spec.priority = overtake_priorities() + 1;
     refused_spec(tasks, OVERTAKE_ERROR_INVALID_ARGUMENT, "\"odd\" has priority", spec);
-    spec = good, spec.reserved = 1;
-    refused_spec(tasks, OVERTAKE_ERROR_INVALID_ARGUMENT, "reserved", spec);
+    spec = good, spec.run = nothing, spec.retries = 1;
+    refused_spec(tasks, OVERTAKE_ERROR_REFUSED, "task \"odd\" is refused", spec);
     spec = good, spec.after_count = 1;
     refused_spec(tasks, OVERTAKE_ERROR_INVALID_ARGUMENT, "after is an array", spec);
     spec = good, spec.after_launch_count = 1;
@@ -140,8 +140,32 @@ static void options_and_outputs(void)
     REFUSED(OVERTAKE_ERROR_INVALID_ARGUMENT, "order 7", overtake_dispatcher_open(&options, &dispatcher));
     REQUIRE(dispatcher == NULL);
     REQUIRE(overtake_dispatcher_read_statistics(the_dispatcher, &counts) == OVERTAKE_ERROR_INVALID_ARGUMENT);
+    Task *join = NULL;
     REFUSED(OVERTAKE_ERROR_REFUSED, "no group", overtake_group_end(the_tasks));
+    REFUSED(OVERTAKE_ERROR_REFUSED, "no group", overtake_group_before(the_tasks, &join));
+    REFUSED(OVERTAKE_ERROR_REFUSED, "no group", overtake_group_behind(the_tasks, &join));
+    REFUSED(OVERTAKE_ERROR_INVALID_ARGUMENT, "task is null", overtake_group_before(the_tasks, NULL));
+    REQUIRE(join == NULL);
     REFUSED(OVERTAKE_ERROR_INVALID_ARGUMENT, "text is null", overtake_set_last_error(NULL));
+}
+
+static int fails_twice(Lane *lane, void *data)
+{
+    (void)lane;
+    return atomic_fetch_add((atomic_int *)data, 1) < 2 ? 42 : 0;
+}
+
+/* A launch that fails is repeated as often as its task says, and no more. */
+static void repeated(void)
+{
+    Tasks *tasks = new_tasks(the_dispatcher);
+    for (unsigned retries = 1; retries <= 2; retries++) {
+        atomic_int calls = 0;
+        Spec spec = spec_of(OVERTAKE_TASK_KERNEL, "again", &calls);
+        spec.launch = fails_twice, spec.retries = retries;
+        int code = overtake_task_wait(submit_after(tasks, spec, NULL));
+        REQUIRE(calls == 1 + (int)retries && code == (retries == 2 ? OVERTAKE_OK : OVERTAKE_ERROR_TASK_FAILED));
+    }
 }
 
 /* A full dispatcher says so, and takes tasks again when others have ended. */
@@ -192,6 +216,7 @@ int main(void)
     wrong_handles(the_tasks, run_after(the_tasks, "task", nothing, NULL, NULL));
     options_and_outputs();
     inside_functions();
+    repeated();
     full();
     in_a_child();
     REFUSED(OVERTAKE_ERROR_REFUSED, "overtake_dispatcher_close first", overtake_close());

@@ -123,6 +123,20 @@ void lifetimes(overtake::dispatcher &dispatcher)
     last.release();
     tasks.wait();
     REQUIRE((order == std::vector<int>{1, 2, 3}));
+    order.clear();
+    {
+        overtake::group group(tasks);
+        tasks.light("behind", [&] { order.push_back(3); }).after(group.behind()).submit();
+        tasks.light("before", [&] { order.push_back(1); }).after(group.before()).submit();
+        int turns = 0;
+        tasks.kernel("inside", [&order, turns](overtake::lane &) mutable {
+            overtake::check(turns++ == 0 ? OVERTAKE_ERROR_REFUSED : OVERTAKE_OK);
+            order.push_back(2);
+        }).retries(1).submit();
+        REQUIRE(order.empty());
+    }
+    tasks.wait();
+    REQUIRE((order == std::vector<int>{1, 2, 3}));
     tasks.stop();
     overtake::task first = tasks.host("a", [] {}).held().submit(), second = tasks.join("b").held().submit();
     first.before(second);

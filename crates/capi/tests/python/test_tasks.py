@@ -187,11 +187,29 @@ class Tasks(unittest.TestCase):
         other.wait()
         self.assertEqual(order[:3], [5, "urgent", "bulk"])
         self.assertEqual(order[3:], ["reader"])
+        order.clear()
+        with self.tasks.group() as group:
+            self.tasks.light("behind", lambda: order.append("behind"), after=[group.behind])
+            self.tasks.light("before", lambda: order.append("before"), after=[group.before])
+            self.tasks.kernel("inside", lambda lane: order.append("inside"))
+        self.tasks.wait()
+        self.assertEqual(order, ["before", "inside", "behind"])
         other.stop()
         waiting = other.join("waiting")
         self.assertFalse(waiting.is_done())
         other.start()
         waiting.wait()
+
+    def test_a_launch_that_fails_is_repeated(self):
+        turns = iter([ValueError("not yet"), ValueError("not yet"), None])
+
+        def launch(lane):
+            if (error := next(turns)) is not None:
+                raise error
+
+        self.tasks.kernel("again", launch, retries=2).wait()
+        self.assertRaises(StopIteration, next, turns)
+        self.assertRaisesRegex(overtake.Error, '"once"', self.tasks.host, "once", print, retries=1)
 
     def test_functions_of_the_host_run_while_others_wait(self):
         ids = [self.tasks.host("id", threading.get_ident).result() for _ in range(3)]
