@@ -12,7 +12,8 @@ use crate::failure::{Failure, Outcome, ensure, same};
 use crate::rig::Rig;
 
 const SMALL: usize = 1 << 10;
-const LARGE: usize = 1 << 20;
+// On a real device it takes several times as long as a first launch.
+const LARGE: usize = 1 << 23;
 const LONG_BYTES: usize = 1 << 26;
 
 /// By kernel and by size; nothing is measured where it is not asked for.
@@ -36,7 +37,7 @@ pub fn by_kernel_and_size(rig: &Rig) -> Outcome {
     let bytes = |count: usize| 12 * count as u64;
     same("rows", &rows, &vec![("work_add", bytes(SMALL), 0, 3), ("work_add", bytes(LARGE), 0, 2)])?;
     let [small, large] = &measured[..] else { return Err(Failure::from_text("two rows".to_owned())) };
-    ensure!(0.0 < small.least_us && small.mean_us < large.least_us, "a larger one takes longer: {measured:?}");
+    ensure!(0.0 < small.least_us && small.least_us < large.least_us, "a larger one takes longer: {measured:?}");
     ensure!(large.least_us <= large.mean_us && large.least_us <= large.last_us, "the least is least: {measured:?}");
     Ok(())
 }
