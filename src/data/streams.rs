@@ -226,10 +226,12 @@ mod tests {
         let (mut devices, mut held) = (Vec::new(), Vec::new());
         for (number, planned) in program.computations.iter().enumerate() {
             if planned.is_host {
-                let release =
-                    |it: usize| held.get_mut(it).and_then(Option::take).map(|task: Handle| task.release().unwrap());
-                before(&plan, number).into_iter().filter_map(release).count();
+                let take = |it: usize| held.get_mut(it).and_then(Option::take);
+                let ended: Vec<Handle> = before(&plan, number).into_iter().filter_map(take).collect();
+                ended.iter().for_each(|task| task.release().unwrap());
                 access(&bytes, planned);
+                // The end of one may be seen before that of another that it came after in a lane of its own.
+                ended.iter().for_each(|task| task.wait().unwrap());
                 devices.push("host".to_owned());
                 held.push(None);
             } else {
