@@ -66,7 +66,9 @@ class Case:
         again = [(idle(rows["native"]), idle(rows[CONTROL])) for rows in self.rounds if CONTROL in rows]
         if again:
             yield self.line("idle p50 of two native runs", again, None)
-        yield self.line("loaded p50, us", self.figures(loaded), limits.loaded)
+        # The first copies of a process have no load.
+        if self.figures(loaded):
+            yield self.line("loaded p50, us", self.figures(loaded), limits.loaded)
         if limits.loaded_on_idle:
             yield self.line("loaded p50 on native idle", [pair for pair in across if None not in pair],
                             limits.loaded_on_idle)

@@ -59,6 +59,7 @@ PROGRAMS = (
     Program("contended", "contended.py", "torch", ("--rounds", "3", "--idle-samples", "80"),
             Limits(loaded_on_idle=1.2, loaded_p99_on_idle=1.5)),
     Program("serving", "serving.py", "torch", ("--segments", "2"), Limits(loaded_p99_us=200.0, bulk=None)),
+    Program("unpinned", "unpinned.py", "torch", (), Limits(bulk=None)),
     Program("offload", "offload.py", "ctypes", ("--rounds", "5"), Limits(loaded_p99_us=200.0, bulk=None)),
 )
 
