@@ -57,6 +57,8 @@ impl Default for Settings {
             calm: CalmOptions { bytes_max: Some(CALM_BYTES_MAX), ..CalmOptions::default() },
             // A program without bulk pays nothing for its urgent copies, and one with bulk only beside it.
             lull: true,
+            // Most programs pin no memory, and large copies of theirs are several times as fast.
+            staging: true,
             load_ahead_kernels_max: LOAD_AHEAD_KERNELS_MAX,
             // Bulk keeps more of its bandwidth, and an urgent copy waits 1 or 2 us longer for bytes in flight.
             kernel_h2d: Workers { blocks: 4, warps: 16 },
@@ -181,6 +183,14 @@ mod tests {
         assert_eq!(settings.options, Settings::default().options);
         apply(&mut settings, "no toml");
         assert!(settings.faults.len() == 4 && shown(&settings)[3].starts_with("a file:1:4: "), "{settings:?}");
+    }
+
+    /// Programs that pin nothing gain most, and none of them sets an option.
+    #[test]
+    fn pageable_copies_are_staged_under_the_drop_in_alone() {
+        assert!(Settings::default().options.staging && !Options::default().staging);
+        let off = Settings::from_environment(|name| (name == "OVERTAKE_STAGING").then(|| "off".to_owned()));
+        assert!(off.faults.is_empty() && !off.options.staging, "{off:?}");
     }
 
     #[test]
