@@ -235,6 +235,8 @@ class Arrays(unittest.TestCase):
             add = arrays.kernel(kernels(), "work_add", "const pointer, const pointer, discard pointer, uint32")
             ones, twos, threes = arrays.array_of([1.0] * COUNT), arrays.array(COUNT), arrays.array(COUNT)
             add(COUNT // 256, 256, on=0)(ones, ones, twos, COUNT)
+            # Bytes on their way are fetched from a farther place, if they are there already.
+            arrays.wait()
             add(COUNT // 256, 256, on=1)(ones, twos, threes, COUNT)
             seen = []
             arrays.launch("look", lambda lane, view: seen.append((lane.device, view.device)), read(threes), on=1)
