@@ -15,7 +15,8 @@ use hal::Nanos;
 /// The limits for rescuing and for giving up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Patience {
-    /// The time that a word may be up without progress, beyond the time that the pending copies themselves need.
+    /// The time that a word may be up without progress, beyond twice the time that the pending copies need on an idle
+    /// engine: beside copies of the other direction a large one may take nearly so long.
     pub rescue_after: Nanos,
     /// After this many rescues the layer stands down to plain copies for a while. One rescue a second is forgiven: a
     /// job of days with rare rescues is no reason to give up.
@@ -112,7 +113,7 @@ impl Watchdog {
     /// The latest time of the next look, if nothing changes.
     #[must_use]
     pub fn deadline(&self, expected: Nanos) -> Nanos {
-        self.quiet_since + self.patience.rescue_after + expected
+        self.quiet_since + self.patience.rescue_after + expected + expected
     }
 
     /// The number of rescues so far.
@@ -145,9 +146,9 @@ mod tests {
             "it has just gone up, however long ago the last look was"
         );
         assert_eq!(look(&mut watchdog, 10_340, true, 1), Verdict::Fine, "something completed");
-        assert_eq!(look(&mut watchdog, 10_680, true, 1), Verdict::Fine, "still within patience");
-        assert_eq!(look(&mut watchdog, 10_690, true, 1), Verdict::Rescue);
-        assert_eq!(look(&mut watchdog, 10_700, true, 1), Verdict::Fine, "it lets the work drain first");
+        assert_eq!(look(&mut watchdog, 10_730, true, 1), Verdict::Fine, "it may take twice its time");
+        assert_eq!(look(&mut watchdog, 10_740, true, 1), Verdict::Rescue);
+        assert_eq!(look(&mut watchdog, 10_750, true, 1), Verdict::Fine, "it lets the work drain first");
         assert_eq!(watchdog.rescues(), 1);
         assert_eq!(look(&mut watchdog, 11_000, false, 2), Verdict::Fine);
         assert_eq!(

@@ -13,7 +13,7 @@ use crate::pipeline::fault::Error;
 use crate::pipeline::owed::Owed;
 use crate::pipeline::record::End;
 use crate::pipeline::shared::Shared;
-use crate::task::{Handle, TaskBuilder};
+use crate::task::{Handle, Replay, TaskBuilder};
 
 /// The end of a pipeline that empties frames. Dropping it tells the producer that no frame is wanted any more.
 pub struct Consumer<B> {
@@ -174,6 +174,15 @@ impl<B: Send + Sync + 'static> Filled<'_, B> {
         let task = self.claimed.before.iter().fold(task, |task, before| task.after(before)).submit()?;
         self.work.push(task.clone());
         Ok(task)
+    }
+
+    /// Submits the replay of a template that uses the frame, as [`Filled::task`] does a task. The frame is released
+    /// when all its tasks have ended.
+    pub fn replay<'r, A: Send + Sync + 'static>(&'r mut self, replay: Replay<'r, A>) -> Result<Handle, Error> {
+        let (replay, before) = (replay.priority(self.priority()), &self.claimed.before);
+        let replay = before.iter().fold(replay, |replay, before| replay.after(before)).submit()?;
+        self.work.push(replay.clone());
+        Ok(replay)
     }
 
     /// The producer gets the stage back when the tasks of the frame have ended.

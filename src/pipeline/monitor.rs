@@ -37,7 +37,7 @@ impl<B: Send + Sync + 'static> Pipeline<B> {
         let members = Ring::new(stages)?.members(&[Role::Producer, Role::Consumer])?;
         let [producer, consumer] = <[_; 2]>::try_from(members).expect("one of each");
         let buffers = (0..=stages).map(make).collect::<Result<Vec<B>, Error>>()?;
-        let shared = Arc::new(Shared::new(tasks, options, buffers));
+        let shared = Arc::new(Shared::new(tasks, options, buffers)?);
         let (producer, consumer) =
             (Producer::new(Arc::clone(&shared), producer), Consumer::new(Arc::clone(&shared), consumer));
         Ok((Pipeline { shared }, producer, consumer))

@@ -37,9 +37,10 @@ pub struct PipelineOptions {
     pub priority: Priority,
     /// The fate of frames when the consumer is behind.
     pub behind: Behind,
-    /// A frame comes in every period, if the pipeline has a rate. It states the rate for plans.
+    /// A frame comes in every period, if the pipeline has a rate. It states the rate for plans. With it, copies of the
+    /// priority are expected both ways as long as the pipeline lives, so bulk gives way to the first frame too.
     pub period: Option<Nanos>,
-    /// A frame is on time if it is delivered so long after its capture at the latest.
+    /// A frame is on time if it is delivered so long after its capture at the latest; without this, after the period.
     pub deadline: Option<Nanos>,
     /// The time that the consumer needs for a frame. One that has less left is dropped before its work begins, unless
     /// the pipeline keeps every frame.
@@ -67,6 +68,11 @@ impl Default for PipelineOptions {
 }
 
 impl PipelineOptions {
+    /// A frame is on time so long after its capture.
+    pub(crate) fn on_time(&self) -> Option<Nanos> {
+        self.deadline.or(self.period)
+    }
+
     /// The stream of a plan that this pipeline is, with frames of so many bytes and with these kernels. `None` if it
     /// states no period. A pipeline without a deadline delivers each frame before the next one comes.
     #[must_use]

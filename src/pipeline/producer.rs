@@ -14,7 +14,7 @@ use crate::pipeline::options::Behind;
 use crate::pipeline::owed::Owed;
 use crate::pipeline::record::{Dropped, End};
 use crate::pipeline::shared::Shared;
-use crate::task::{Handle, TaskBuilder};
+use crate::task::{Handle, Replay, TaskBuilder};
 
 /// The end of a pipeline that fills frames. Dropping it ends the pipeline behind the frames that are committed.
 pub struct Producer<B> {
@@ -154,6 +154,16 @@ impl<B: Send + Sync + 'static> Filling<'_, B> {
         let task = task.priority(self.priority()).submit()?;
         self.work.push(task.clone());
         Ok(task)
+    }
+
+    /// Submits the replay of a template that is part of the frame, as [`Filling::task`] does a task.
+    pub fn replay<A: Send + Sync + 'static>(&mut self, replay: Replay<'_, A>) -> Result<Handle, Error> {
+        if self.shared.options.behind.replaces() {
+            return Err(Error::WorkTooEarly);
+        }
+        let replay = replay.priority(self.priority()).submit()?;
+        self.work.push(replay.clone());
+        Ok(replay)
     }
 
     /// The consumer gets the frame when its tasks have ended.

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex, RwLock};
 
-use copies::Priority;
+use copies::{Direction, Expected, Priority};
 use hal::Nanos;
 use hal::locks::lock;
 
@@ -21,14 +21,17 @@ pub(crate) struct Shared<B> {
     /// Each is used by one end at a time, so its lock is never waited for.
     pub buffers: Vec<RwLock<B>>,
     book: Mutex<Book>,
+    /// Its copies, if its rate is known.
+    _expected: Vec<Expected>,
 }
 
 impl<B> Shared<B> {
-    pub fn new(tasks: &Tasks, options: PipelineOptions, buffers: Vec<B>) -> Shared<B> {
-        let PipelineOptions { stages, behind, deadline, work_span, records_max, .. } = options;
-        let book = Mutex::new(Book::new(stages, behind, deadline, work_span, records_max));
+    pub fn new(tasks: &Tasks, options: PipelineOptions, buffers: Vec<B>) -> hal::Result<Shared<B>> {
+        let PipelineOptions { stages, behind, work_span, records_max, .. } = options;
+        let book = Mutex::new(Book::new(stages, behind, options.on_time(), work_span, records_max));
         let buffers = buffers.into_iter().map(RwLock::new).collect();
-        Shared { options, tasks: tasks.clone(), dispatch: Arc::clone(tasks.shared()), buffers, book }
+        let (dispatch, _expected) = (Arc::clone(tasks.shared()), expected(tasks, &options)?);
+        Ok(Shared { options, tasks: tasks.clone(), dispatch, buffers, book, _expected })
     }
 
     pub fn now(&self) -> Nanos {
@@ -75,4 +78,11 @@ impl<B> Shared<B> {
             }
         }
     }
+}
+
+/// The copies that a pipeline of a known rate tells the copy layer of, for as long as it lives.
+fn expected(tasks: &Tasks, options: &PipelineOptions) -> hal::Result<Vec<Expected>> {
+    let layer = tasks.shared().layer();
+    let both = [Direction::HostToDevice, Direction::DeviceToHost].into_iter().filter(|_| options.period.is_some());
+    both.map(|direction| layer.expect(options.priority, Some(direction))).collect()
 }

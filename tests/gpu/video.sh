@@ -3,12 +3,12 @@
 # the plan admits, and more cameras than the link carries.
 # Ends with one table: each figure beside its limit. No command takes longer than two minutes.
 # Usage: OVERTAKE_BIN=folder [OVERTAKE_BACKEND=cuda] [VIDEO_S=15] [OUT=folder] tests/gpu/video.sh [PART...]
-# The parts are bytes, each, everything, large, small, load, admitted, overload and block; without one, all of them. The
-# folder has `overtake` (cargo build --release -p overtake-cli).
+# The parts are bytes, each, everything, large, small, dropin, load, admitted, overload and block; without one, all of
+# them. The folder has `overtake` (cargo build --release -p overtake-cli), and for dropin the drop-in (cargo drop-in).
 . "$(dirname "$0")/steps.sh"
 video_s=${VIDEO_S:-15} limit_s=120
 five=(--stream 4x1080p60:nv12 --stream 4k30:nv12)
-[ $# -gt 0 ] || set -- bytes each everything large small load admitted overload block
+[ $# -gt 0 ] || set -- bytes each everything large small dropin load admitted overload block
 
 # video NAME ARGUMENTS...: a run of `bench video`, kept as NAME.json.
 video() {
@@ -62,6 +62,17 @@ for part in "$@"; do
     large) video large --seconds $((2 * video_s)) --rounds 3 "${five[@]}" --methods native+priority,pipeline ;;
     small)
       video small --seconds $((2 * video_s)) --rounds 3 "${five[@]}" --methods native+priority,pipeline --bulk-bytes 4M
+      ;;
+    # The drop-in under the plain program: its rows are called as those of the program. Another drop-in than that of the
+    # folder is named by DROP_IN.
+    dropin)
+      library=${DROP_IN:-${bin}libovertake_preload.so}
+      if [ -e "$library" ]; then
+        step "bench video: dropin" "$limit_s" env LD_PRELOAD="$library" "${bin}overtake" bench video \
+          --seconds $((2 * video_s)) --rounds 3 "${five[@]}" --methods native+priority --json "$OUT/video-dropin.json"
+      else
+        rows+=("dropin|-|left out: there is no $library")
+      fi
       ;;
     # Cameras are added until a picture is missed: pipelines carry those that the plan admits.
     load)

@@ -9,7 +9,8 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 
 use hal::{Attribute, DevicePtr, Driver, Function, Launch, Nanos, Stream};
-use overtake::copy::{CopyQueue, Request};
+use overtake::PriorityStream;
+use overtake::copy::{CopyHandle, CopyQueue, Request};
 use overtake::pipeline::StageBuffer;
 use overtake::task::{Arguments, Kernel, Lane, Shape, WorkResult};
 
@@ -44,6 +45,17 @@ pub fn queue(queue: &mut CopyQueue, target: Buffer, source: &Arc<Pinned>, bytes:
     let request = Request::htod(target.range(0, bytes), source.range(0, bytes), bytes);
     // SAFETY: both ranges lie in memory of the rig.
     unsafe { queue.copy(&request) }
+}
+
+/// A copy to the device, past the tasks.
+pub fn copy_up(
+    stream: &PriorityStream,
+    target: Buffer,
+    source: &Arc<Pinned>,
+    bytes: u64,
+) -> overtake::hal::Result<CopyHandle> {
+    // SAFETY: both ranges lie in memory of the rig.
+    unsafe { stream.memcpy_htod_async(target.range(0, bytes), source.range(0, bytes), bytes) }
 }
 
 /// A copy of a frame's buffer, which lives in the pipeline.

@@ -67,9 +67,13 @@ impl Film {
         [first, Work::Scale { source: coloured, target: scaled }, last]
     }
 
-    /// A picture.
+    /// Pictures of chance.
     #[must_use]
-    pub fn picture(&self, seed: u64) -> Vec<u8> {
+    pub fn pictures(&self, seed: u64) -> Vec<Vec<u8>> {
+        (0..SOURCES as u64).map(|index| self.picture(seed.wrapping_mul(SOURCES as u64).wrapping_add(index))).collect()
+    }
+
+    fn picture(&self, seed: u64) -> Vec<u8> {
         let mut state = seed;
         let mut next = || {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

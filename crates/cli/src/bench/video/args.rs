@@ -1,5 +1,6 @@
 //! The command line of `bench video`.
 
+use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
@@ -17,7 +18,11 @@ pub enum VideoMethod {
     /// The highest CUDA stream priority, and the lowest for the background.
     #[value(name = "native+priority")]
     NativePriority,
-    /// The same, with copies through the copy layer.
+    /// The same, and the program holds its own bulk back: none is submitted while a picture is under way, and never
+    /// more than a window of it.
+    #[value(name = "window")]
+    Window,
+    /// Streams of those priorities, with copies through the copy layer.
     #[value(name = "copies")]
     Copies,
     /// Tasks of the highest priority, and the background through the copy layer.
@@ -26,16 +31,21 @@ pub enum VideoMethod {
     /// A pipeline for each camera, whose tasks go by the dispatcher: only the latest picture is kept.
     #[value(name = "pipeline")]
     Pipeline,
+    /// The same, and the tasks of each picture are the replay of a template.
+    #[value(name = "template")]
+    Template,
 }
 
 impl VideoMethod {
     /// All of them.
-    pub const ALL: [VideoMethod; 5] = [
+    pub const ALL: [VideoMethod; 7] = [
         VideoMethod::Native,
         VideoMethod::NativePriority,
+        VideoMethod::Window,
         VideoMethod::Copies,
         VideoMethod::Dispatcher,
         VideoMethod::Pipeline,
+        VideoMethod::Template,
     ];
 
     /// Its name in rows.
@@ -44,9 +54,11 @@ impl VideoMethod {
         match self {
             VideoMethod::Native => "native",
             VideoMethod::NativePriority => "native+priority",
+            VideoMethod::Window => "window",
             VideoMethod::Copies => "copies",
             VideoMethod::Dispatcher => "dispatcher",
             VideoMethod::Pipeline => "pipeline",
+            VideoMethod::Template => "template",
         }
     }
 }
@@ -153,6 +165,13 @@ impl FromStr for Cameras {
 /// All cameras together: each has a word of the ground, and so have the parts of the background.
 pub const CAMERAS_MAX: usize = 16;
 
+impl VideoArguments {
+    /// Whether the bytes of results are compared.
+    pub fn compares(&self) -> bool {
+        self.check || self.frames.is_some()
+    }
+}
+
 /// Arguments of `bench video`.
 #[derive(Debug, Args)]
 pub struct VideoArguments {
@@ -178,6 +197,10 @@ pub struct VideoArguments {
     /// then, which takes real time: use small pictures.
     #[arg(long)]
     pub check: bool,
+    /// Pictures from a file, whose results are compared: Y4M (.y4m), raw (.raw, .yuv, .nv12, .rgba, without padding),
+    /// or any other that ffmpeg reads, where it is installed. The first ones go round.
+    #[arg(long, value_name = "FILE")]
+    pub frames: Option<PathBuf>,
     /// Add the cameras one at a time, and stop each method at its first missed picture.
     #[arg(long)]
     pub raise: bool,

@@ -14,6 +14,7 @@ use super::super::line::Road;
 use super::super::piece::Piece;
 use super::super::yard::{BOTH, Yard};
 use super::args::{BLOCK_BYTES, Background, MODEL_BYTES, VideoMethod};
+use super::window::{Held, Window};
 use crate::failure;
 use crate::pictures::Pictures;
 
@@ -52,7 +53,7 @@ pub fn archive(ground: &Arc<Ground>) -> failure::Result<Vec<Arc<Piece>>> {
 /// The flows of a background. `word` is the first that is free.
 pub fn flows(
     yard: &mut Yard,
-    (background, method): (Background, VideoMethod),
+    (background, method, window): (Background, VideoMethod, Option<&Arc<Window>>),
     (chains, bulk_bytes): (&[Arc<Piece>], u64),
     word: usize,
 ) -> Result<Vec<Arc<dyn Flow>>> {
@@ -67,6 +68,8 @@ pub fn flows(
         let cargo = Cargo { direction: BOTH[0], lane: 0, bytes: MODEL_BYTES, word: word + flows.len() };
         flows.push(yard.bulk(cargo, cuda_priority)?);
     }
+    // Those so far make one copy for each request.
+    let single = flows.len();
     if background.has(Background::Offload) {
         for (lane, direction) in BOTH.into_iter().enumerate() {
             let cargo = Cargo { direction, lane, bytes: BLOCKS * BLOCK_BYTES, word: word + flows.len() };
@@ -77,6 +80,12 @@ pub fn flows(
     for chain in chains.iter().filter(|_| background.has(Background::Transcode)) {
         let road = road(yard, cuda_priority)?;
         flows.push(Arc::new(Chain { piece: Arc::clone(chain), road, word: word + flows.len() }));
+    }
+    if let Some(window) = window {
+        let held = |(index, flow): (usize, Arc<dyn Flow>)| -> Arc<dyn Flow> {
+            Arc::new(Held::new(flow, window, index < single))
+        };
+        flows = flows.into_iter().enumerate().map(held).collect();
     }
     flows.iter().for_each(|flow| flow.reset());
     Ok(flows)

@@ -4,10 +4,12 @@
 mod args;
 mod beside;
 mod camera;
+mod frames;
 mod raise;
 mod rows;
 mod slice;
 mod staged;
+mod window;
 
 pub use args::VideoArguments;
 
@@ -37,7 +39,7 @@ pub fn run(arguments: &Arguments, video: &VideoArguments) -> Result<()> {
         return Err(Failure::Other(format!("{count} cameras: there may be {CAMERAS_MAX} in all; leave some out")));
     }
     let asked = queues::ask();
-    let payload = if video.check { Payload::Real } else { Payload::TimingOnly };
+    let payload = if video.compares() { Payload::Real } else { Payload::TimingOnly };
     let lane_bytes = lane_bytes(video)?;
     let stage = Stage::set_with(arguments, payload, video.common.device, &video.common.options, &lane_bytes)?;
     let cameras = cameras(&stage, video)?;
@@ -144,12 +146,16 @@ fn cameras(stage: &Stage, video: &VideoArguments) -> Result<Vec<Camera>> {
             let period = like.pictures.period();
             let lanes = [beside::LANES + 2 * cameras.len(), beside::LANES + 2 * cameras.len() + 1];
             let film = Film::reduced(ground, like.pictures)?;
-            let (seed, piece) = (video.check.then_some(chance), Piece::picture(ground, lanes, film));
-            let piece = Arc::new(if video.check { piece.compare(chance) } else { piece });
+            let shown: Arc<[Vec<u8>]> = match &video.frames {
+                Some(path) => frames::read(path, like.pictures)?.into(),
+                None if video.check => film.pictures(chance).into(),
+                None => Arc::default(),
+            };
+            let piece = Arc::new(Piece::picture(ground, lanes, film).compare(&shown));
             let phase = Nanos((chance >> 33) % period.0);
             let deadline = Nanos(period.0 * u64::from(video.deadline));
             let behind = video.behind.policy();
-            cameras.push(Camera { kind, film, piece, period, deadline, behind, phase, seed });
+            cameras.push(Camera { kind, film, piece, period, deadline, behind, phase, pictures: shown });
         }
     }
     Ok(cameras)

@@ -19,6 +19,7 @@ use super::args::{Background, VideoMethod};
 use super::beside;
 use super::camera::{Footage, Schedule, shoot};
 use super::staged::{Shooting, Stack, Staged};
+use super::window::Window;
 
 /// A camera waits this long before its first picture.
 const LEAD: Nanos = Nanos::from_ms(2);
@@ -38,9 +39,9 @@ pub struct Scene {
 impl Scene {
     fn parts(self) -> Parts {
         match self.method {
-            VideoMethod::Native | VideoMethod::NativePriority => Parts::Nothing,
+            VideoMethod::Native | VideoMethod::NativePriority | VideoMethod::Window => Parts::Nothing,
             VideoMethod::Copies => Parts::Copies,
-            VideoMethod::Dispatcher | VideoMethod::Pipeline => Parts::Dispatcher,
+            VideoMethod::Dispatcher | VideoMethod::Pipeline | VideoMethod::Template => Parts::Dispatcher,
         }
     }
 
@@ -72,8 +73,8 @@ pub struct Camera {
     pub behind: Behind,
     /// Its first picture comes so long after the beginning.
     pub phase: Nanos,
-    /// The seed of its pictures, if results are compared.
-    pub seed: Option<u64>,
+    /// Its pictures, if results are compared; else none.
+    pub pictures: Arc<[Vec<u8>]>,
 }
 
 /// The cameras, and the parts of the background.
@@ -115,18 +116,23 @@ pub fn film(set: &Set<'_>, scene: &Scene, span: Nanos) -> Result<Slice> {
     let mut yard = Yard::open(set.shop, scene.parts())?;
     let cameras = if scene.has_pictures { set.cameras } else { &[] };
     let stack = match (scene.method, &yard.dispatcher, &yard.overtake) {
-        (VideoMethod::Pipeline, Some(dispatcher), Some(overtake)) => Some(Stack::open(overtake, dispatcher)?),
+        (VideoMethod::Pipeline | VideoMethod::Template, Some(dispatcher), Some(overtake)) => {
+            Some(Stack::open(overtake, dispatcher, scene.method == VideoMethod::Template)?)
+        }
         _ => None,
     };
     let prepare = |(index, camera)| prepare(&mut yard, (scene.method, stack.as_ref()), camera, 1 + index);
     let ready = cameras.iter().enumerate().map(prepare);
     let ready = ready.collect::<Result<Vec<_>>>()?;
-    let word = 1 + set.cameras.len();
+    let (word, window) = (1 + set.cameras.len(), (scene.method == VideoMethod::Window).then(Arc::<Window>::default));
     let flows = match scene.background {
-        Some(background) => beside::flows(&mut yard, (background, scene.method), (set.chains, set.bulk_bytes), word)?,
+        Some(background) => {
+            let wanted = (background, scene.method, window.as_ref());
+            beside::flows(&mut yard, wanted, (set.chains, set.bulk_bytes), word)?
+        }
         None => Vec::new(),
     };
-    let measured = measure(&yard, set, cameras, ready, &flows, span);
+    let measured = measure(&yard, set, (cameras, ready, window.as_ref()), &flows, span);
     drop((flows, stack));
     let counts = yard.overtake.as_ref().map(|overtake| overtake.statistics());
     let (rescues, crowded) = counts.map_or((0, 0), |counts| (counts.rescues, counts.crowded));
@@ -145,7 +151,7 @@ fn prepare(
     word: usize,
 ) -> Result<Ready> {
     if let Some(stack) = stack {
-        let staged = Staged::open(stack, &yard.ground, camera.film, (camera.deadline, camera.behind), camera.seed)?;
+        let staged = Staged::open(stack, &yard.ground, camera)?;
         return Ok(Ready::Staged(Box::new(staged)));
     }
     let line = Arc::new(Line { piece: Arc::clone(&camera.piece), way: way(yard, method)?, word });
@@ -171,8 +177,7 @@ fn way(yard: &mut Yard, method: VideoMethod) -> Result<Way> {
 fn measure(
     yard: &Yard,
     set: &Set<'_>,
-    cameras: &[Camera],
-    ready: Vec<Ready>,
+    (cameras, ready, window): (&[Camera], Vec<Ready>, Option<&Arc<Window>>),
     flows: &[Arc<dyn Flow>],
     span: Nanos,
 ) -> Result<Slice> {
@@ -183,7 +188,7 @@ fn measure(
     let end = begin + Nanos(span.0.max((LEAST_PICTURES + 1) * longest.0));
     let start = |(camera, ready): (&Camera, Ready)| {
         let schedule = Schedule { first: begin + camera.phase, period: camera.period, deadline: camera.deadline, end };
-        Ok((camera.kind, start(yard, ready, schedule)?))
+        Ok((camera.kind, start(yard, ready, window.cloned(), schedule)?))
     };
     let working: Result<Vec<(usize, Working)>> = cameras.iter().zip(ready).map(start).collect();
     let footage: Vec<(usize, Result<Footage>)> = match working {
@@ -201,7 +206,7 @@ fn measure(
     Ok(slice)
 }
 
-fn start(yard: &Yard, ready: Ready, schedule: Schedule) -> Result<Working> {
+fn start(yard: &Yard, ready: Ready, window: Option<Arc<Window>>, schedule: Schedule) -> Result<Working> {
     let driver = Arc::clone(yard.ground.driver());
     let line = match ready {
         Ready::Staged(staged) => return staged.start(&driver, schedule).map(Working::Staged),
@@ -210,7 +215,10 @@ fn start(yard: &Yard, ready: Ready, schedule: Schedule) -> Result<Working> {
     let shared = Arc::clone(&driver);
     let body = move || {
         line.piece.ground().rig().make_current()?;
-        let mut make = || line.run().map(|()| line.piece.is_right());
+        let mut make = || {
+            let _under_way = window.as_ref().map(|window| window.begin());
+            line.run().map(|()| line.piece.is_right())
+        };
         shoot(shared.host(), schedule, &mut make)
     };
     hal::spawn(&driver, "camera", body).map(Working::Line)

@@ -3,19 +3,21 @@
 
 use std::sync::Arc;
 
-use hal::{Code, Driver, HostThread, Nanos, Result};
+use hal::{Code, DevicePtr, Driver, HostThread, Nanos, Result};
+use overtake::copy::Request;
 use overtake::dispatch::Dispatcher;
 use overtake::heap::{Heap, HeapOptions, Space};
 use overtake::pipeline::{
-    Behind, Consumer, Dropped, End, Error, Filled, FrameRecord, Pipeline, PipelineOptions, Producer, StageBuffer,
+    Consumer, Dropped, End, Error, Filled, FrameRecord, Pipeline, PipelineOptions, Producer, StageBuffer,
 };
-use overtake::task::{Handle, Lane, More, Tasks};
+use overtake::task::{Handle, Lane, More, Recording, Tasks, Template, WorkResult};
 use overtake::{Overtake, Priority};
 
 use super::super::film::{Film, SOURCES};
 use super::super::ground::Ground;
 use super::super::piece::{driver_error, launch_all};
 use super::camera::{Footage, Schedule};
+use super::slice::Camera;
 
 /// The stages of a pipeline: one that is worked on, and one for the latest picture.
 const STAGES: u8 = 2;
@@ -40,11 +42,23 @@ pub struct Staged {
 
 struct Viewer {
     consumer: Consumer<Shot>,
+    worker: Worker,
+    template: Option<Template<Shown>>,
+    expected: Vec<Vec<u8>>,
+}
+
+/// The work of a camera's frames.
+struct Worker {
     tasks: Tasks,
     film: Film,
     ground: Arc<Ground>,
     result: Arc<StageBuffer>,
-    expected: Vec<Vec<u8>>,
+}
+
+/// The frame that a replay is for.
+struct Shown {
+    up: Request,
+    source: DevicePtr,
 }
 
 /// The parts of the stack that are open. They outlive the background: to free memory waits for the device.
@@ -53,31 +67,25 @@ pub struct Stack {
     priority: Priority,
     pinned: Heap,
     device: Heap,
+    /// Whether the tasks of a frame are the replay of a template.
+    replays: bool,
 }
 
 impl Stack {
-    pub fn open(overtake: &Arc<Overtake>, dispatcher: &Dispatcher) -> Result<Stack> {
+    pub fn open(overtake: &Arc<Overtake>, dispatcher: &Dispatcher, replays: bool) -> Result<Stack> {
         let open = |space| Heap::open_beside(overtake, space, HeapOptions::default());
         let (pinned, device) = (open(Space::Pinned)?, open(Space::Device)?);
-        Ok(Stack { tasks: Tasks::new(dispatcher), priority: overtake.priorities().highest(), pinned, device })
+        let tasks = Tasks::new(dispatcher);
+        Ok(Stack { tasks, priority: overtake.priorities().highest(), pinned, device, replays })
     }
 }
 
 impl Staged {
-    /// Opens a pipeline of this film, and passes one frame through it: the first use of a kernel is not measured. With
-    /// a seed, results are compared.
-    pub fn open(
-        stack: &Stack,
-        ground: &Arc<Ground>,
-        film: Film,
-        (deadline, behind): (Nanos, Behind),
-        seed: Option<u64>,
-    ) -> Result<Staged> {
+    /// Opens the pipeline of this camera, and passes one frame through it: the first use of a kernel is not measured.
+    /// With a seed, results are compared.
+    pub fn open(stack: &Stack, ground: &Arc<Ground>, camera: &Camera) -> Result<Staged> {
         let Stack { pinned, device, .. } = stack;
-        let pictures: Vec<Vec<u8>> = match seed {
-            Some(seed) => (0..SOURCES as u64).map(|index| film.picture(seed.wrapping_mul(3) + index)).collect(),
-            None => Vec::new(),
-        };
+        let &Camera { film, period, deadline, behind, ref pictures, .. } = camera;
         let make = |number: u8| {
             let buffer = StageBuffer::new(pinned, device, film.picture_bytes())?;
             let source = usize::from(number) % SOURCES;
@@ -92,6 +100,7 @@ impl Staged {
             stages: STAGES,
             priority: stack.priority,
             behind,
+            period: Some(period),
             deadline: Some(deadline),
             records_max: usize::MAX,
             ..PipelineOptions::default()
@@ -99,8 +108,9 @@ impl Staged {
         let (pipeline, producer, consumer) = Pipeline::open(&stack.tasks, options, make).map_err(as_driver_error)?;
         let expected = pictures.iter().map(|picture| film.result(picture)).collect();
         let result = Arc::new(StageBuffer::new(pinned, device, film.result_bytes())?);
-        let (tasks, ground) = (stack.tasks.clone(), Arc::clone(ground));
-        let viewer = Viewer { consumer, tasks, film, ground, result, expected };
+        let worker = Worker { tasks: stack.tasks.clone(), film, ground: Arc::clone(ground), result };
+        let template = stack.replays.then(|| worker.record()).transpose()?;
+        let viewer = Viewer { consumer, worker, template, expected };
         let mut staged = Staged { pipeline, producer, viewer };
         let acquired = staged.producer.acquire().map_err(as_driver_error)?;
         acquired.expect("all stages are free").commit().map_err(as_driver_error)?;
@@ -124,7 +134,7 @@ impl Staged {
             Ok(())
         })?;
         let viewer = hal::spawn(driver, "viewer", move || {
-            viewer.ground.rig().make_current()?;
+            viewer.worker.ground.rig().make_current()?;
             while viewer.view_one()? {}
             Ok(())
         })?;
@@ -175,18 +185,22 @@ fn count(footage: &mut Footage, record: &FrameRecord, deadline: Nanos) {
 impl Viewer {
     /// Takes a frame, works on it, and waits for its result. `false` if there are no further ones.
     fn view_one(&mut self) -> Result<bool> {
-        let Viewer { consumer, tasks, film, ground, result, expected } = self;
+        let Viewer { consumer, worker, template, expected } = self;
         let mut frame = match consumer.wait() {
             Err(Error::Ended) => return Ok(false),
             frame => frame.map_err(as_driver_error)?,
         };
-        work(&mut frame, tasks, (*film, ground), result)?.wait().map_err(driver_error)?;
+        let last = match template {
+            Some(template) => worker.replay(&mut frame, template)?,
+            None => worker.work(&mut frame)?,
+        };
+        last.wait().map_err(driver_error)?;
         frame.note(SEEN);
         let source = frame.buffer().source;
         if let Some(expected) = expected.get(source) {
             frame.note(CHECKED);
             // SAFETY: it has the bytes of a result, its download has completed, and this thread submits the next one.
-            let found = unsafe { std::slice::from_raw_parts(result.host().as_ptr(), expected.len()) };
+            let found = unsafe { std::slice::from_raw_parts(worker.result.host().as_ptr(), expected.len()) };
             if found != expected {
                 frame.note(WRONG);
             }
@@ -196,39 +210,67 @@ impl Viewer {
     }
 }
 
-/// Submits the tasks of a frame: up, kernels, and the result down. Returns the last.
-fn work(
-    frame: &mut Filled<'_, Shot>,
-    tasks: &Tasks,
-    (film, ground): (Film, &Arc<Ground>),
-    result: &Arc<StageBuffer>,
-) -> Result<Handle> {
-    let (up, down, source) = {
-        let shot = frame.buffer();
-        (shot.buffer.upload(), result.download(), shot.buffer.device())
-    };
-    let upload = tasks.upload("upload", move |lane: &mut Lane<'_>| {
-        // SAFETY: the pipeline keeps the buffer until the tasks of its frame have ended.
-        unsafe { lane.copy(&up)? };
-        Ok(More::Done)
-    });
-    let upload = frame.task(upload).map_err(as_driver_error)?;
-    let (grounds, target) = (Arc::clone(ground), Arc::clone(result));
-    let kernels = tasks.kernel("kernels", move |lane: &mut Lane<'_>| {
-        let works = film.works(source, target.device());
-        // SAFETY: as above; the other pictures are memory of the ground, and frames come one at a time.
-        unsafe { launch_all(&grounds, &works, lane.stream())? };
-        Ok(More::Done)
-    });
-    let kernels = frame.task(kernels.after(&upload)).map_err(as_driver_error)?;
-    let kept = Arc::clone(result);
-    let download = tasks.download("download", move |lane: &mut Lane<'_>| {
-        let _until_the_copy_has_ended = &kept;
-        // SAFETY: this function, which keeps the result's buffer, lives until the copy has completed.
-        unsafe { lane.copy(&down)? };
-        Ok(More::Done)
-    });
-    frame.task(download.after(&kernels)).map_err(as_driver_error)
+/// The parts of a frame that its tasks submit. The pipeline keeps the frame's buffer until they have ended.
+impl Worker {
+    fn shown(frame: &Filled<'_, Shot>) -> Shown {
+        let buffer = &frame.buffer().buffer;
+        Shown { up: buffer.upload(), source: buffer.device() }
+    }
+
+    fn upload() -> impl Fn(&mut Lane<'_>, &Shown) -> WorkResult<More> + Send + Sync + 'static {
+        |lane, shown| {
+            // SAFETY: the pipeline keeps the buffer until the tasks of its frame have ended.
+            unsafe { lane.copy(&shown.up)? };
+            Ok(More::Done)
+        }
+    }
+
+    fn kernels(&self) -> impl Fn(&mut Lane<'_>, &Shown) -> WorkResult<More> + Send + Sync + 'static {
+        let (film, ground, target) = (self.film, Arc::clone(&self.ground), Arc::clone(&self.result));
+        move |lane, shown| {
+            let works = film.works(shown.source, target.device());
+            // SAFETY: as above; the other pictures are memory of the ground, and frames come one at a time.
+            unsafe { launch_all(&ground, &works, lane.stream())? };
+            Ok(More::Done)
+        }
+    }
+
+    fn download(&self) -> impl Fn(&mut Lane<'_>, &Shown) -> WorkResult<More> + Send + Sync + 'static {
+        let (kept, down) = (Arc::clone(&self.result), self.result.download());
+        move |lane, _| {
+            let _until_the_copy_has_ended = &kept;
+            // SAFETY: this function, which keeps the result's buffer, lives until the copy has completed.
+            unsafe { lane.copy(&down)? };
+            Ok(More::Done)
+        }
+    }
+
+    /// Submits the tasks of a frame: up, kernels, and the result down. Returns the last.
+    fn work(&self, frame: &mut Filled<'_, Shot>) -> Result<Handle> {
+        let shown = Arc::new(Worker::shown(frame));
+        let (up, kernels, down) = (Worker::upload(), self.kernels(), self.download());
+        let [first, second, third] = [(); 3].map(|()| Arc::clone(&shown));
+        let upload = self.tasks.upload("upload", move |lane: &mut Lane<'_>| up(lane, &first));
+        let upload = frame.task(upload).map_err(as_driver_error)?;
+        let kernels = self.tasks.kernel("kernels", move |lane: &mut Lane<'_>| kernels(lane, &second));
+        let kernels = frame.task(kernels.after(&upload)).map_err(as_driver_error)?;
+        let download = self.tasks.download("download", move |lane: &mut Lane<'_>| down(lane, &third));
+        frame.task(download.after(&kernels)).map_err(as_driver_error)
+    }
+
+    /// The same tasks as a template.
+    fn record(&self) -> Result<Template<Shown>> {
+        let mut recording = Recording::new();
+        let upload = recording.upload("upload", &[], Worker::upload());
+        let kernels = recording.kernel("kernels", &[upload], self.kernels());
+        recording.download("download", &[kernels], self.download());
+        recording.finish().map_err(driver_error)
+    }
+
+    fn replay(&self, frame: &mut Filled<'_, Shot>, template: &Template<Shown>) -> Result<Handle> {
+        let shown = Worker::shown(frame);
+        frame.replay(template.replay(&self.tasks, shown)).map_err(as_driver_error)
+    }
 }
 
 /// The error of a pipeline as one of the driver.
