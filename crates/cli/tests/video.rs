@@ -155,7 +155,7 @@ fn every_byte_is_right() {
     }
 }
 
-/// Pictures of a file, by each method that has buffers of its own: the results are those that the processor makes of them.
+/// Pictures of a file, by each method with buffers of its own: the results are those that the processor makes of them.
 #[test]
 fn pictures_come_from_files() {
     let folder = Folder::new("video-frames");
