@@ -26,6 +26,7 @@ trait Kernels {
 /// Loads all kernels, if there are at most `max`, and tells `known` each handle by which one can be launched. It ends
 /// at the first that the driver refuses: the rest are loaded at their first launch, which reports the error.
 fn load_all(kernels: &impl Kernels, max: u32, mut known: impl FnMut(usize)) -> Option<()> {
+    (max > 0).then_some(())?;
     let count = kernels.count().filter(|count| *count <= max)?;
     let mut handles = vec![null_mut(); count as usize];
     kernels.list(&mut handles)?;

@@ -18,10 +18,6 @@ const KERNEL_BYTES_MIN: u64 = 1 << 20;
 /// Larger bulk yields in a calm too: this takes 0.15 ms.
 const CALM_BYTES_MAX: u64 = 8 << 20;
 
-/// Modules with more kernels stay lazy. With this limit the start of a PyTorch program takes 0.1 s and 80 MiB of device
-/// memory more.
-const LOAD_AHEAD_KERNELS_MAX: u32 = 512;
-
 /// CUDA's greatest stream priority lies five steps above its least; below those levels lie small copies and bulk.
 const PRIORITIES: u8 = 7;
 
@@ -59,7 +55,6 @@ impl Default for Settings {
             lull: true,
             // Most programs pin no memory, and large copies of theirs are several times as fast.
             staging: true,
-            load_ahead_kernels_max: LOAD_AHEAD_KERNELS_MAX,
             // Bulk keeps more of its bandwidth, and an urgent copy waits 1 or 2 us longer for bytes in flight.
             kernel_h2d: Workers { blocks: 4, warps: 16 },
             kernel_d2h: Workers { blocks: 2, warps: 9 },

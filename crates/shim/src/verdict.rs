@@ -230,7 +230,7 @@ fn trouble(facts: &Facts) -> impl Iterator<Item = Finding> {
              copies of all streams wait for that bulk",
             facts.first_launches
         );
-        curable(what, "a higher load_ahead_kernels_max, CUDA_MODULE_LOADING=EAGER, or a warm-up before bulk begins")
+        curable(what, "load_ahead_kernels_max=512, CUDA_MODULE_LOADING=EAGER, or a warm-up before bulk begins")
     });
     let lost = (lost > 0).then(|| {
         let what = format!("copies that could not be made, and were reported to the program as errors: {lost}");
