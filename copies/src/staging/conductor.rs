@@ -263,7 +263,8 @@ impl<'a> Conductor<'a> {
         self.next = index + 1;
         if self.order.yields && !stream.is_legacy() {
             // A word behind the copy lets other streams have their turn at the engine. If that fails, they wait longer.
-            let _ = driver.mem_op(stream, self.means.records.tickets.write_nothing());
+            let written = driver.mem_op(stream, self.means.records.tickets.write_nothing());
+            written.unwrap_or_else(|_| self.means.records.counters.failed());
         }
         Ok(())
     }

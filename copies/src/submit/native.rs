@@ -54,8 +54,9 @@ impl Planned<'_> {
     fn give_way(&self) {
         let (inner, stream) = (self.inner(), self.asked.stream.stream);
         if self.gives_way() && !stream.is_legacy() {
-            // If the write fails, others wait longer, and have no other harm.
-            let _ = inner.driver.mem_op(stream, inner.records.tickets.write_nothing());
+            // If the write fails, others wait longer, and have no other harm: the copy itself has gone.
+            let written = inner.driver.mem_op(stream, inner.records.tickets.write_nothing());
+            written.unwrap_or_else(|_| inner.records.counters.failed());
         }
     }
 }
