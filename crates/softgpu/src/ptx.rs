@@ -117,14 +117,29 @@ fn parameter_bytes(declaration: &str) -> Result<u32, String> {
 fn without_comments(text: &str) -> String {
     let mut kept = String::with_capacity(text.len());
     let mut rest = text;
-    while let Some(place) = rest.find("/*").into_iter().chain(rest.find("//")).min() {
-        kept.push_str(&rest[..place]);
-        kept.push(' ');
-        let (end, skip) = if rest[place..].starts_with("/*") { ("*/", 2) } else { ("\n", 1) };
-        rest = rest[place + 2..].find(end).map_or("", |length| &rest[place + 2 + length + skip..]);
+    while let Some(place) = rest.find('/') {
+        let (before, from) = rest.split_at(place);
+        let (length, stands_for) = match comment_bytes(from) {
+            Some(length) => (length, " "),
+            None => (1, "/"),
+        };
+        kept.push_str(before);
+        kept.push_str(stands_for);
+        rest = &from[length..];
     }
     kept.push_str(rest);
     kept
+}
+
+/// The length of the comment at the start of a text that begins with a slash. One without an end goes on to the end of
+/// the text.
+fn comment_bytes(text: &str) -> Option<usize> {
+    let end = match text.as_bytes().get(1)? {
+        b'*' => "*/",
+        b'/' => "\n",
+        _ => return None,
+    };
+    Some(text[2..].find(end).map_or(text.len(), |length| 2 + length + end.len()))
 }
 
 #[cfg(test)]
@@ -151,6 +166,9 @@ mod tests {
             "// .entry no(\n.version 7.0\n.target sm_70\n/* .entry no( */ .entry k(.param .align 8 .b8 s[24]) { }";
         let wanted = Entry { name: "k".into(), parameter_bytes: vec![24] };
         assert_eq!(entries(text).unwrap(), [wanted]);
+        for (text, kept) in [("1 / 2 /", "1 / 2 /"), ("a//b\nc/*/d*/e/", "a c e/"), ("f/*g", "f "), ("h//", "h ")] {
+            assert_eq!(without_comments(text), kept);
+        }
         assert!(entries("hello").unwrap_err().contains(".version"));
         assert!(entries(".version 7.0\n.target sm_70\n.entry k(.param .x9 a) {}").unwrap_err().contains(".x9"));
     }
