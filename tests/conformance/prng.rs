@@ -31,7 +31,11 @@ impl Prng {
 
     /// `count` random bytes.
     pub fn bytes(&mut self, count: u64) -> Vec<u8> {
-        (0..count).map(|_| self.bits() as u8).collect()
+        let mut bytes = vec![0; count as usize];
+        for eight in bytes.chunks_mut(8) {
+            eight.copy_from_slice(&self.bits().to_le_bytes()[..eight.len()]);
+        }
+        bytes
     }
 
     /// One of `choices`.
