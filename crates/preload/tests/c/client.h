@@ -19,27 +19,44 @@ static inline void nap_us(long microseconds)
 }
 
 /* Reproducible bytes, eight at a time. */
+static inline uint64_t next_word(uint64_t state)
+{
+    return state * 6364136223846793005ULL + 1442695040888963407ULL;
+}
+
+/* A word at a time. With a constant size `memcpy` is one instruction, else it is a call. */
 static inline void paint(void *bytes, size_t count, uint64_t seed)
 {
     unsigned char *at = bytes;
     uint64_t state = seed * 0x9e3779b97f4a7c15ULL + 1;
-    for (; count > 0; count -= count < 8 ? count : 8, at += 8) {
-        state = state * 6364136223846793005ULL + 1442695040888963407ULL;
-        memcpy(at, &state, count < 8 ? count : 8);
+    for (; count >= 8; count -= 8, at += 8) {
+        state = next_word(state);
+        memcpy(at, &state, 8);
     }
+    state = next_word(state);
+    memcpy(at, &state, count);
+}
+
+static inline uint64_t with_word(uint64_t sum, uint64_t word)
+{
+    sum = (sum ^ word) * 0x100000001b3ULL;
+    return sum ^ (sum >> 29);
 }
 
 static inline uint64_t checksum(const void *bytes, size_t count)
 {
     const unsigned char *at = bytes;
-    uint64_t sum = 0xcbf29ce484222325ULL;
-    for (; count > 0; count -= count < 8 ? count : 8, at += 8) {
-        uint64_t word = 0;
-        memcpy(&word, at, count < 8 ? count : 8);
-        sum = (sum ^ word) * 0x100000001b3ULL;
-        sum ^= sum >> 29;
+    uint64_t sum = 0xcbf29ce484222325ULL, word = 0;
+    for (; count >= 8; count -= 8, at += 8) {
+        memcpy(&word, at, 8);
+        sum = with_word(sum, word);
     }
-    return sum;
+    if (count == 0) {
+        return sum;
+    }
+    word = 0;
+    memcpy(&word, at, count);
+    return with_word(sum, word);
 }
 
 static inline uint64_t mix(uint64_t sum, uint64_t value)
