@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use overtake::dispatch::{DispatchOptions, Dispatcher};
 use overtake::hal::{Device, Driver};
-use overtake::task::{Handle, Lane, More, Recording, Step, Tasks, Template};
+use overtake::task::{Handle, Kernel, Lane, More, Recording, Step, Tasks, Template};
 use overtake::{Options, Overtake};
 
 use crate::null::Null;
@@ -56,6 +56,13 @@ impl Ground {
         Ground { dispatcher: Some(dispatcher), _overtake: overtake, null }
     }
 
+    /// A kernel, which is never run.
+    pub fn kernel(&self, module: &str, name: &str) -> overtake::hal::Result<Kernel> {
+        self.null.be_idle();
+        let driver: &dyn Driver = &*self.null;
+        Kernel::find(driver, driver.module_load(module.as_bytes())?, name)
+    }
+
     /// From now on the calling thread does all: threads that see the same ends would share it by chance. Time stands
     /// still, so that it does not give up to look at the device.
     pub fn be_alone(&self) {
@@ -65,7 +72,11 @@ impl Ground {
 
     /// A set of tasks.
     pub fn tasks(&self) -> Tasks {
-        Tasks::new(self.dispatcher.as_ref().expect("it is there until the ground is dropped"))
+        Tasks::new(self.dispatcher())
+    }
+
+    pub fn dispatcher(&self) -> &Dispatcher {
+        self.dispatcher.as_ref().expect("it is there until the ground is dropped")
     }
 
     pub fn chain(&self, shape: Shape) -> Chain {

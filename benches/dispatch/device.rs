@@ -1,5 +1,5 @@
 //! The same shapes on a device, with kernels that store a word: by tasks, by templates, and by streams and events that
-//! are written by hand.
+//! are written by hand. Beside the times stand the driver's calls that they differ in: waits for events, and records.
 #![allow(unsafe_code)] // kernels are launched; the word that they write lives until the program ends
 
 use std::process::ExitCode;
@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use overtake::dispatch::{DispatchOptions, Dispatcher};
 use overtake::hal::{self, Device, DevicePtr, Driver, Event, EventFlags, Launch, Stream, StreamFlags};
-use overtake::task::{Arguments, Handle, Kernel, Lane, More, Shape, Tasks, WorkResult};
+use overtake::task::{Arguments, Handle, Kernel, Lane, More, Shape, Tasks, Template, WorkResult};
 use overtake::{Options, Overtake};
 
 use crate::patterns::{PATTERNS, Pattern, TASKS, WIDTH};
@@ -39,7 +39,7 @@ impl Bed {
     }
 
     /// A stream for each column, and an event behind each task that another column waits for.
-    fn by_hand(&self, before: &[Vec<usize>], is_waited_for: &[bool]) -> hal::Result<()> {
+    fn by_hand(&self, Shaped { before, is_waited_for, .. }: &Shaped) -> hal::Result<()> {
         for (task, before) in before.iter().enumerate() {
             let stream = self.streams[task % WIDTH];
             for other in before.iter().filter(|other| **other % WIDTH != task % WIDTH) {
@@ -56,7 +56,7 @@ impl Bed {
                 self.driver.event_record(self.events[task], stream)?;
             }
         }
-        self.streams.iter().try_for_each(|stream| self.driver.stream_synchronize(*stream))
+        Ok(())
     }
 
     /// The launch of a task.
@@ -70,37 +70,86 @@ impl Bed {
     }
 }
 
-/// Microseconds of a task to the end of all: the medians of three ways that take turns.
-fn measure(bed: &Bed, tasks: &Tasks, pattern: Pattern) -> Result<[f64; 3], Box<dyn std::error::Error>> {
-    let before: Vec<Vec<usize>> = (0..TASKS).map(|task| pattern.before(task)).collect();
-    let mut is_waited_for = vec![false; TASKS];
-    for (task, before) in before.iter().enumerate() {
-        before.iter().filter(|other| **other % WIDTH != task % WIDTH).for_each(|other| is_waited_for[*other] = true);
+/// A shape, a template of it, and its tasks that tasks of other columns wait for.
+struct Shaped {
+    before: Vec<Vec<usize>>,
+    is_waited_for: Vec<bool>,
+    template: Template<()>,
+}
+
+impl Shaped {
+    fn new(bed: &Bed, pattern: Pattern) -> Shaped {
+        let before: Vec<Vec<usize>> = (0..TASKS).map(|task| pattern.before(task)).collect();
+        let mut is_waited_for = vec![false; TASKS];
+        for (task, before) in before.iter().enumerate() {
+            before
+                .iter()
+                .filter(|other| **other % WIDTH != task % WIDTH)
+                .for_each(|other| is_waited_for[*other] = true);
+        }
+        Shaped { before, is_waited_for, template: pattern.template(bed.launch()) }
     }
-    let (template, mut samples) = (pattern.template(bed.launch()), [const { Vec::new() }; 3]);
+
+    /// Waits and records of a task by hand.
+    fn calls(&self) -> [f64; 2] {
+        let waits = self
+            .before
+            .iter()
+            .enumerate()
+            .map(|(task, before)| before.iter().filter(|other| **other % WIDTH != task % WIDTH).count());
+        let records = self.is_waited_for.iter().filter(|is_waited_for| **is_waited_for).count();
+        [waits.sum(), records].map(|count: usize| count as f64 / TASKS as f64)
+    }
+}
+
+/// The figures of a way: microseconds of a task until all are submitted and to the end of all, waits and records.
+type Figures = [f64; 4];
+
+/// Three ways that take turns: by hand, by tasks, as a template.
+fn measure(
+    bed: &Bed,
+    (dispatcher, tasks): (&Dispatcher, &Tasks),
+    pattern: Pattern,
+) -> Result<[Figures; 3], Box<dyn std::error::Error>> {
+    let shaped = Shaped::new(bed, pattern);
+    let mut samples = [const { [const { Vec::new() }; 4] }; 3];
     for _ in 0..ROUNDS {
         for (way, samples) in samples.iter_mut().enumerate() {
-            let start = Instant::now();
+            let (before, start) = (dispatcher.statistics(), Instant::now());
+            let mut handles: Vec<Handle> = Vec::with_capacity(TASKS);
             match way {
-                0 => bed.by_hand(&before, &is_waited_for)?,
+                0 => bed.by_hand(&shaped)?,
                 1 => {
-                    let mut handles: Vec<Handle> = Vec::with_capacity(TASKS);
-                    for before in &before {
+                    for before in &shaped.before {
                         let task = tasks.kernel("task", bed.launch());
                         let task = before.iter().fold(task, |task, before| task.after(&handles[*before]));
                         handles.push(task.submit()?);
                     }
-                    tasks.wait()?;
                 }
-                _ => template.replay(tasks, ()).submit()?.wait()?,
+                _ => handles.push(shaped.template.replay(tasks, ()).submit()?),
             }
-            samples.push(start.elapsed().as_secs_f64() * 1e6 / TASKS as f64);
+            let submitted = start.elapsed();
+            match way {
+                0 => bed.streams.iter().try_for_each(|stream| bed.driver.stream_synchronize(*stream))?,
+                1 => tasks.wait()?,
+                _ => handles[0].wait()?,
+            }
+            let (ended, after) = (start.elapsed(), dispatcher.statistics());
+            let times = [submitted, ended].map(|span| span.as_secs_f64() * 1e6);
+            let calls = [after.joins - before.joins, after.marks - before.marks].map(|count| count as f64);
+            for (samples, figure) in samples.iter_mut().zip(times.into_iter().chain(calls)) {
+                samples.push(figure / TASKS as f64);
+            }
         }
     }
-    Ok(samples.map(|mut samples| {
-        samples.sort_unstable_by(f64::total_cmp);
-        samples[samples.len() / 2]
-    }))
+    let mut figures = samples.map(|samples| samples.map(median));
+    [figures[0][2], figures[0][3]] = shaped.calls();
+    Ok(figures)
+}
+
+fn median(mut samples: Vec<f64>) -> f64 {
+    samples.sort_unstable_by(f64::total_cmp);
+    samples[samples.len() / 2]
 }
 
 fn run() -> Result<(), Box<dyn std::error::Error>> {
@@ -108,15 +157,14 @@ fn run() -> Result<(), Box<dyn std::error::Error>> {
     let overtake = Arc::new(Overtake::open(&driver, Device(0), Options::default())?);
     let dispatcher = Dispatcher::open(&overtake, DispatchOptions::default())?;
     let (bed, tasks) = (overtake.cuda_context().call(|_| Bed::new(&driver))?, Tasks::new(&dispatcher));
-    println!("{}; us of a task, from the first submission to the end of all", driver.device_name(Device(0))?);
-    println!(
-        "{:<10}{:>10}{:>10}{:>10}{:>16}{:>16}",
-        "shape", "by hand", "tasks", "template", "tasks more", "template more"
-    );
+    println!("{}; us of a task until all are submitted, and to the end of all", driver.device_name(Device(0))?);
+    println!("{:<10}{:<10}{:>11}{:>8}{:>8}{:>8}{:>9}", "shape", "", "submitted", "ended", "more", "waits", "records");
     for (name, pattern) in PATTERNS {
-        let [hand, ours, replayed] = overtake.cuda_context().call(|_| Ok(measure(&bed, &tasks, pattern)))??;
-        let more = [ours - hand, replayed - hand];
-        println!("{name:<10}{hand:>10.2}{ours:>10.2}{replayed:>10.2}{:>16.2}{:>16.2}", more[0], more[1]);
+        let told = overtake.cuda_context().call(|_| Ok(measure(&bed, (&dispatcher, &tasks), pattern)))??;
+        for (way, [submitted, ended, waits, records]) in ["by hand", "tasks", "template"].into_iter().zip(told) {
+            let more = ended - told[0][1];
+            println!("{name:<10}{way:<10}{submitted:>11.2}{ended:>8.2}{more:>8.2}{waits:>8.2}{records:>9.2}");
+        }
     }
     Ok(())
 }

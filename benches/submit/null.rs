@@ -83,6 +83,7 @@ pub struct Null {
     /// The context that is current on all threads, once it is instant.
     context: AtomicU64,
     withheld: AtomicBool,
+    idle: AtomicBool,
     /// The thread that sees the ends of work, if others do not.
     witness: OnceLock<ThreadId>,
     mapped: Mutex<Vec<(DevicePtr, Mapped)>>,
@@ -93,9 +94,9 @@ impl Null {
     pub fn new() -> Arc<Null> {
         let inner: Arc<dyn Driver> = Arc::new(SoftGpu::builder().clock(Clock::FreeRunning).build());
         let host = Frozen { host: RealHost::new(), since: AtomicU64::new(0) };
-        let (instant, withheld) = (AtomicBool::new(false), AtomicBool::new(false));
+        let [instant, withheld, idle] = [const { AtomicBool::new(false) }; 3];
         let (context, witness) = (AtomicU64::new(0), OnceLock::new());
-        Arc::new(Null { inner, host, instant, context, withheld, witness, mapped: Mutex::default() })
+        Arc::new(Null { inner, host, instant, context, withheld, idle, witness, mapped: Mutex::default() })
     }
 
     /// From now on no call of the submit path costs anything.
@@ -113,6 +114,11 @@ impl Null {
     /// From now on completions are not written: copies stay pending.
     pub fn withhold(&self, withhold: bool) {
         self.withheld.store(withhold, Ordering::Relaxed);
+    }
+
+    /// From now on kernels are not run.
+    pub fn be_idle(&self) {
+        self.idle.store(true, Ordering::Relaxed);
     }
 
     /// From now on only the calling thread sees the ends of work, so that it does all that they lead to.
@@ -231,6 +237,14 @@ impl Driver for Null {
     unsafe fn copy_dtoh_async(&self, target: *mut u8, source: DevicePtr, bytes: u64, stream: Stream) -> Result<()> {
         // SAFETY: the inner driver makes the same demands as this one.
         self.or((), |inner| unsafe { inner.copy_dtoh_async(target, source, bytes, stream) })
+    }
+
+    unsafe fn launch(&self, launch: &Launch<'_>) -> Result<()> {
+        if self.idle.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        // SAFETY: the inner driver makes the same demands as this one.
+        unsafe { self.inner.launch(launch) }
     }
 
     testkit::calls!(pass_on);
