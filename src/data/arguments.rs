@@ -3,6 +3,7 @@
 
 use bytemuck::{NoUninit, Pod};
 use hal::DevicePtr;
+use smallvec::SmallVec;
 
 use crate::data::array::{Array, LentArrays};
 use crate::data::claim::Claim;
@@ -10,19 +11,40 @@ use crate::data::right::{Place, Right, Writes};
 use crate::data::uses::{Reduce, Relaxed, Use};
 use crate::task::Arguments;
 
-/// An argument of a kernel before its addresses are known.
-#[derive(Clone, Debug)]
-pub enum Slot {
-    /// The address of the next use.
-    Address,
-    /// A value.
-    Value(Arguments),
+/// Uses that need no memory of their own.
+const FEW: usize = 8;
+
+/// The arguments of a kernel, with room for addresses that are not known yet.
+#[derive(Debug, Default)]
+pub struct Packed {
+    arguments: Arguments,
+    /// The arguments that are addresses of uses, by number.
+    uses: SmallVec<[u32; FEW]>,
+}
+
+impl Packed {
+    #[inline]
+    fn add_use(&mut self) {
+        self.uses.push(self.arguments.count() as u32);
+        self.arguments.push_address(DevicePtr(0));
+    }
+
+    /// Gives each use its address.
+    pub(super) fn set(&mut self, addresses: &[u64]) {
+        for (number, address) in self.uses.iter().zip(addresses) {
+            self.arguments.set_address(*number as usize, *address);
+        }
+    }
+
+    pub(super) fn arguments(&mut self) -> &mut Arguments {
+        &mut self.arguments
+    }
 }
 
 /// An argument of a kernel: a use of an array, a number, or a [`Value`].
 pub trait KernelArgument {
     #[doc(hidden)]
-    fn slot(&self) -> Slot;
+    fn put(&self, into: &mut Packed);
 
     #[doc(hidden)]
     fn claimed(&self) -> Option<Claim> {
@@ -31,8 +53,8 @@ pub trait KernelArgument {
 }
 
 impl<R: Right> KernelArgument for Use<'_, R> {
-    fn slot(&self) -> Slot {
-        Slot::Address
+    fn put(&self, into: &mut Packed) {
+        into.add_use();
     }
 
     fn claimed(&self) -> Option<Claim> {
@@ -41,8 +63,8 @@ impl<R: Right> KernelArgument for Use<'_, R> {
 }
 
 impl<T: Pod> KernelArgument for Relaxed<'_, T> {
-    fn slot(&self) -> Slot {
-        Slot::Address
+    fn put(&self, into: &mut Packed) {
+        into.add_use();
     }
 
     fn claimed(&self) -> Option<Claim> {
@@ -51,8 +73,8 @@ impl<T: Pod> KernelArgument for Relaxed<'_, T> {
 }
 
 impl<T: Pod> KernelArgument for Reduce<'_, T> {
-    fn slot(&self) -> Slot {
-        Slot::Address
+    fn put(&self, into: &mut Packed) {
+        into.add_use();
     }
 
     fn claimed(&self) -> Option<Claim> {
@@ -65,8 +87,8 @@ impl<T: Pod> KernelArgument for Reduce<'_, T> {
 pub struct Value<T: NoUninit>(pub T);
 
 impl<T: NoUninit> KernelArgument for Value<T> {
-    fn slot(&self) -> Slot {
-        Slot::Value(Arguments::new().value(&self.0))
+    fn put(&self, into: &mut Packed) {
+        into.arguments.push_bytes(bytemuck::bytes_of(&self.0));
     }
 }
 
@@ -75,16 +97,16 @@ impl<T: NoUninit> KernelArgument for Value<T> {
 pub struct Bytes<'b>(pub &'b [u8]);
 
 impl KernelArgument for Bytes<'_> {
-    fn slot(&self) -> Slot {
-        Slot::Value(Arguments::new().bytes(self.0))
+    fn put(&self, into: &mut Packed) {
+        into.arguments.push_bytes(self.0);
     }
 }
 
 macro_rules! numbers {
     ($($number:ty)+) => {
         $(impl KernelArgument for $number {
-            fn slot(&self) -> Slot {
-                Value(*self).slot()
+            fn put(&self, into: &mut Packed) {
+                Value(*self).put(into);
             }
         })+
     };
@@ -95,29 +117,22 @@ numbers! { u8 i8 u16 i16 u32 i32 u64 i64 f32 f64 }
 /// The arguments of a kernel in its order: a tuple of at most twelve, or a slice of any number.
 pub trait KernelArguments {
     #[doc(hidden)]
-    fn slots(&self) -> Vec<Slot>;
+    fn packed(&self) -> Packed;
 
     #[doc(hidden)]
     fn claims(&self) -> Vec<Claim>;
 }
 
 impl KernelArguments for &[Box<dyn KernelArgument + '_>] {
-    fn slots(&self) -> Vec<Slot> {
-        self.iter().map(|argument| argument.slot()).collect()
+    fn packed(&self) -> Packed {
+        let mut packed = Packed::default();
+        self.iter().for_each(|argument| argument.put(&mut packed));
+        packed
     }
 
     fn claims(&self) -> Vec<Claim> {
         self.iter().filter_map(|argument| argument.claimed()).collect()
     }
-}
-
-/// The arguments of a launch, with the address of each use in its place.
-pub(super) fn arguments(slots: &[Slot], addresses: &[u64]) -> Arguments {
-    let mut addresses = addresses.iter();
-    slots.iter().fold(Arguments::new(), |arguments, slot| match slot {
-        Slot::Address => arguments.address(DevicePtr(*addresses.next().expect("a use has an address"))),
-        Slot::Value(value) => arguments.and(value),
-    })
 }
 
 /// A use of a function of the host: a [`Use`] or a [`Reduce`].
@@ -234,8 +249,10 @@ host_tuples! { (A 0) (A 0 B 1) (A 0 B 1 C 2) (A 0 B 1 C 2 D 3) (A 0 B 1 C 2 D 3 
 macro_rules! kernel_tuples {
     ($(($($argument:ident $at:tt)+))+) => {
         $(impl<$($argument: KernelArgument),+> KernelArguments for ($($argument,)+) {
-            fn slots(&self) -> Vec<Slot> {
-                vec![$(self.$at.slot()),+]
+            fn packed(&self) -> Packed {
+                let mut packed = Packed::default();
+                $(self.$at.put(&mut packed);)+
+                packed
             }
 
             fn claims(&self) -> Vec<Claim> {

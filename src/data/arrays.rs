@@ -93,9 +93,9 @@ impl Arrays {
         shape: Shape,
         arguments: impl KernelArguments,
     ) -> Computation<'c> {
-        let (claims, slots) = (arguments.claims(), arguments.slots());
+        let (claims, packed) = (arguments.claims(), arguments.packed());
         let among = Where::Chosen(kernel.devices());
-        let describe = Describe::kernel(kernel.clone(), shape, slots);
+        let describe = Describe::kernel(kernel.clone(), shape, packed);
         Computation::new(&self.store, name, among, claims, describe).measured_as(kernel.name())
     }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use graph::{Access, Location, Locations, Mode, Use};
 
 use crate::data::operator::Reducer;
-use crate::data::record::{Node, Record, State};
+use crate::data::record::{Kept, Memory, Node, Record, State};
 
 /// The bytes of an array that a task uses.
 #[derive(Clone)]
@@ -40,11 +40,14 @@ impl Claim {
         uses
     }
 
-    /// Whether there is memory for its use there, and for the way of its bytes to there.
-    pub(super) fn has_memory(&self, place: Location) -> bool {
+    /// Adds the memory of its use there to that of a task. Returns whether there is some, for the way of its bytes to
+    /// there too.
+    pub(super) fn has_memory(&self, place: Location, memory: &mut Memory) -> bool {
         let state = hal::locks::lock(&self.record.state);
-        let has = |place| state.start(place).is_some();
-        has(place) && (!self.goes_through_host(&state, place) || has(Location::Host))
+        let Some(start) = state.start(place) else { return false };
+        memory.addresses.push(start + self.bytes.start);
+        memory.kept.push(Kept::in_state(&self.record, &state, place));
+        !self.goes_through_host(&state, place) || state.start(Location::Host).is_some()
     }
 
     /// Whether bytes may come to this place through the host.
@@ -53,8 +56,7 @@ impl Claim {
     }
 
     /// Whether it would write bytes that are frozen.
-    pub(super) fn is_frozen(&self) -> bool {
-        let state = hal::locks::lock(&self.record.state);
+    pub(super) fn is_frozen(&self, state: &State) -> bool {
         self.mode.is_write() && state.frozen.iter().any(|frozen| overlap(frozen, &self.bytes))
     }
 

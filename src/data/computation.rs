@@ -6,18 +6,17 @@ use std::sync::Arc;
 use graph::{Location, Priority, Refused};
 use hal::DevicePtr;
 
-use crate::data::arguments::{Rights, Slot, arguments};
+use crate::data::arguments::{Packed, Rights};
+use crate::data::bound::{Bind, Calls, Keep, Runs};
 use crate::data::claim::Claim;
-use crate::data::places::Busy;
-use crate::data::record::Kept;
+use crate::data::record::{Addresses, Memory};
 use crate::data::right::Place;
 use crate::data::store::Store;
 use crate::data::streams::Chosen;
 use crate::data::submit::Submission;
-use crate::data::times::Timer;
 use crate::task::{Handle, Kernel, Shape, TaskBuilder};
 use crate::work::fault::Error;
-use crate::work::function::{Function, Launch, More, WorkResult};
+use crate::work::function::{Function, More, WorkResult};
 use crate::work::lane::{Lane, Submitted};
 use crate::work::retry::ONCE;
 
@@ -48,29 +47,19 @@ pub(super) enum Where {
 
 /// The work of a computation, when the addresses are known.
 pub(super) enum Describe {
-    Launch(Box<dyn FnOnce(Vec<u64>) -> Launch>),
-    Host(Box<dyn FnOnce(Vec<u64>) -> Function>),
+    Launch(Box<dyn Bind>),
+    Host(Box<dyn FnOnce(Addresses) -> Function>),
     /// The use is all that there is.
     Join,
 }
 
 impl Describe {
-    pub fn kernel(kernel: Kernel, shape: Shape, slots: Vec<Slot>) -> Describe {
-        Describe::Launch(Box::new(move |addresses| {
-            Launch::own(move |lane| {
-                // SAFETY: the caller of `compute` vouches for the kernel; its memory lives as long as this function.
-                unsafe { lane.launch(&kernel, &shape, arguments(&slots, &addresses))? };
-                Ok(More::Done)
-            })
-        }))
+    pub fn kernel(kernel: Kernel, shape: Shape, packed: Packed) -> Describe {
+        Describe::Launch(Box::new(Runs::new(kernel, shape, packed)))
     }
 
     pub fn launch(launch: impl FnMut(&mut Lane<'_>, &[DevicePtr]) -> WorkResult<More> + Send + 'static) -> Describe {
-        let mut launch = launch;
-        Describe::Launch(Box::new(move |addresses| {
-            let addresses: Vec<DevicePtr> = addresses.into_iter().map(DevicePtr).collect();
-            Launch::own(move |lane| launch(lane, &addresses))
-        }))
+        Describe::Launch(Box::new(Calls::new(launch)))
     }
 
     pub fn host<R: Rights>(
@@ -86,9 +75,6 @@ impl Describe {
         }))
     }
 }
-
-/// The memory of a task, and its part of the load of a device, until it has ended.
-type Keep = (Vec<Kept>, Option<Busy>);
 
 impl Store {
     /// The place of a computation that names it.
@@ -202,7 +188,7 @@ impl<'c> Computation<'c> {
     /// Submits it there, behind this task.
     fn submit_at(self, place: Location, behind: Option<Handle>, expected_ns: &[u64]) -> Result<Handle, Error> {
         let times = self.store.times.as_ref().zip(self.measured.as_deref());
-        let timer = times.map(|(times, name)| times.timer(name, self.bytes()));
+        let timer = times.map(|(times, name)| Box::new(times.timer(name, self.bytes())));
         let Computation { store, name, claims, describe, priority, mut after, references, retries, .. } = self;
         after.extend(behind);
         let asked = Submission { store, name, priority, place, claims: &claims, after: &after };
@@ -218,55 +204,39 @@ impl<'c> Computation<'c> {
         loop {
             let own = asked.own()?;
             let submission = own.submission(&asked);
-            let order = submission.begin()?;
+            let begun = submission.begin()?;
             if !own.is_current() {
                 continue;
             }
-            let describe = |addresses: &[u64], keep| {
-                let builder = describe.builder(
-                    store,
-                    name,
-                    addresses.to_vec(),
-                    (keep, store.places.begin(place, expected_ns)),
-                    timer,
-                );
-                let builder = builder.retries(retries);
-                let builder = if let Location::Device(device) = place { builder.on(device) } else { builder };
+            let describe = |memory| {
+                let keep = Keep::new(store.places.begin(place, expected_ns), timer);
+                let mut builder = describe.builder(store, name, memory, keep);
+                if retries > 0 {
+                    builder = builder.retries(retries);
+                }
+                if let Location::Device(device) = place {
+                    builder = builder.on(device);
+                }
                 (0..references).fold(builder, |builder, _| builder.held())
             };
-            return submission.submit(order, describe, || ());
+            return submission.submit(begun, describe, || ());
         }
     }
 }
 
 impl Describe {
     /// The task, which keeps its memory.
-    fn builder<'c>(
-        self,
-        store: &'c Store,
-        name: &'c str,
-        addresses: Vec<u64>,
-        keep: Keep,
-        mut timer: Option<Timer>,
-    ) -> TaskBuilder<'c, 'c> {
+    fn builder<'c>(self, store: &'c Store, name: &'c str, memory: Memory, keep: Keep) -> TaskBuilder<'c, 'c> {
         match self {
-            Describe::Launch(describe) => {
-                let mut launch = describe(addresses);
-                store.tasks.kernel(name, move |lane: &mut Lane<'_>| {
-                    let _keep = &keep;
-                    timer.iter_mut().for_each(|timer| timer.begin(lane));
-                    let more = launch.call(lane)?;
-                    if more == More::Done {
-                        timer.iter_mut().for_each(|timer| timer.end(lane));
-                    }
-                    Ok(more)
-                })
+            Describe::Launch(mut launch) => {
+                launch.bind(memory, keep);
+                store.tasks.kernel_of(name, launch)
             }
             Describe::Host(describe) => {
-                let run = describe(addresses);
+                let (run, kept) = (describe(memory.addresses), memory.kept);
                 store.tasks.host(name, move || {
                     let ended = run();
-                    drop(keep);
+                    drop((kept, keep));
                     ended
                 })
             }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use graph::{Location, Needs, Priority};
 
-use crate::data::record::{Node, Record};
+use crate::data::record::{Node, Record, State};
 use crate::data::transfer::Transfer;
 use crate::dispatch::shared::Held;
 use crate::task::Handle;
@@ -14,8 +14,13 @@ use crate::work::fault::Error;
 impl Record {
     /// The needs of a use of these bytes there. Asked with the dispatcher's lock held.
     pub fn needs(&self, bytes: &Range<u64>, place: Location) -> Needs<Node> {
+        self.needs_in_state(&mut hal::locks::lock(&self.state), bytes, place)
+    }
+
+    /// The same with the record's lock at hand.
+    pub fn needs_in_state(&self, state: &mut State, bytes: &Range<u64>, place: Location) -> Needs<Node> {
         let nearness = |from| self.store.places.nearness(from, place);
-        hal::locks::lock(&self.state).validity.needs(bytes, place, nearness, Node::progress)
+        state.validity.needs(bytes, place, nearness, Node::progress)
     }
 
     /// Appends the transfers that a use there needs, for a task with this name and priority. Bytes of a device without

@@ -12,7 +12,7 @@ use graph::{Location, Priority};
 
 use crate::data::array::Array;
 use crate::data::claim::Claim;
-use crate::data::record::Kept;
+use crate::data::record::Keeps;
 use crate::data::right::{Place, Reads, Right, Writes};
 use crate::data::store::Store;
 use crate::data::submit::Submission;
@@ -26,7 +26,7 @@ pub(super) struct Hold {
     node: Handle,
     store: Arc<Store>,
     /// Memory of a device, which may leave the array meanwhile.
-    _kept: Kept,
+    _kept: Keeps,
 }
 
 impl Hold {
@@ -42,7 +42,7 @@ impl Hold {
         let access = Submission { store, name, priority, place: at, claims: &claims, after: &[] };
         let shared = Arc::clone(store.tasks.shared());
         access.settle()?;
-        let order = access.begin()?;
+        let begun = access.begin()?;
         let mut held = shared.enter_here()?;
         let appended = access.transfers(&mut held).and_then(|before| {
             // The first ends when the bytes are there, the second when the guard is dropped.
@@ -51,11 +51,10 @@ impl Hold {
             let node = access.append(&mut held, store.tasks.join(name).held(), &after)?;
             access.note(&node);
             store.guards.fetch_add(1, Ordering::Relaxed);
-            let place = Place { start: access.addresses()[0], elements };
-            let kept = Kept::of(&claim.record, at);
-            Ok((there, Hold { place, node, store: Arc::clone(store), _kept: kept }))
+            let place = Place { start: begun.memory.addresses[0], elements };
+            Ok((there, Hold { place, node, store: Arc::clone(store), _kept: begun.memory.kept }))
         });
-        drop(order);
+        drop(begun.order);
         shared.pump(held);
         // If the wait ends with an error, the hold is dropped here.
         let (there, hold) = appended?;

@@ -9,6 +9,7 @@ mod address;
 mod arguments;
 mod array;
 mod arrays;
+mod bound;
 mod claim;
 mod computation;
 mod drain;

@@ -134,9 +134,13 @@ impl Places {
         self.streams.as_ref().map_or(0, |streams| hal::locks::lock(streams).count())
     }
 
-    /// A computation of this device begins, which is expected to take so long on each. None of the host.
+    /// A computation of this device begins, which is expected to take so long on each. None of the host, nor where
+    /// there is no other device to choose.
     pub fn begin(&self, place: Location, expected_ns: &[u64]) -> Option<Busy> {
         let Location::Device(device) = place else { return None };
+        if self.devices() == 1 {
+            return None;
+        }
         let time_ns = expected_ns.get(usize::from(device)).copied().unwrap_or(0);
         let busy = Busy { load: Arc::clone(&self.load), device: usize::from(device), time_ns };
         busy.load[busy.device].count.fetch_add(1, Ordering::Relaxed);

@@ -1,9 +1,11 @@
 //! The record of an array: its memory in each place, and which bytes are up to date there.
 
 use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use graph::{DataId, Location, Progress, Validity};
+use smallvec::SmallVec;
 
 use crate::data::memory::{ALIGN_BYTES, HostMemory};
 use crate::data::operator::Reducer;
@@ -39,6 +41,8 @@ pub(super) struct Record {
     pub data: DataId,
     pub bytes: u64,
     pub state: Mutex<State>,
+    /// Whether there are results of reductions, for threads without that lock.
+    pub has_partials: AtomicBool,
     // Last: its heaps go after the memory.
     pub store: Arc<Store>,
 }
@@ -101,7 +105,21 @@ impl State {
     }
 }
 
-/// The memory in one place that a task uses, which stays until the task has ended.
+/// Arrays of a task that need no memory of their own.
+pub(super) const FEW: usize = 4;
+
+/// The memory in one place that a task uses.
+#[derive(Default)]
+pub(super) struct Memory {
+    /// The address of each of its uses.
+    pub addresses: Addresses,
+    pub kept: Keeps,
+}
+
+pub(super) type Addresses = SmallVec<[u64; FEW]>;
+pub(super) type Keeps = SmallVec<[Kept; FEW]>;
+
+/// Memory that stays until the task that has this has ended.
 pub(super) struct Kept {
     _device: Option<Arc<Resident>>,
     // Last: the heap of the device goes with it.
@@ -110,8 +128,12 @@ pub(super) struct Kept {
 
 impl Kept {
     pub fn of(record: &Arc<Record>, place: Location) -> Kept {
-        let _device = hal::locks::lock(&record.state).resident(place).cloned();
-        Kept { _record: Arc::clone(record), _device }
+        Kept::in_state(record, &hal::locks::lock(&record.state), place)
+    }
+
+    /// The same with the record's lock at hand.
+    pub fn in_state(record: &Arc<Record>, state: &State, place: Location) -> Kept {
+        Kept { _record: Arc::clone(record), _device: state.resident(place).cloned() }
     }
 }
 
@@ -130,11 +152,19 @@ impl Record {
         let data = store.tasks.shared().enter_here()?.graph.data(bytes);
         let (validity, frozen, partials) = (Validity::new(bytes, at), Vec::new(), Vec::new());
         let state = Mutex::new(State { validity, host, devices, frozen, partials, used: 0 });
-        let record = Arc::new(Record { store: Arc::clone(store), data, bytes, state });
+        let has_partials = AtomicBool::new(false);
+        let record = Arc::new(Record { store: Arc::clone(store), data, bytes, state, has_partials });
         if let Some(Location::Device(device)) = at {
             store.residents[usize::from(device)].records.add(&record);
         }
         Ok(record)
+    }
+
+    /// Changes the results of reductions.
+    pub fn change_partials(&self, change: impl FnOnce(&mut Vec<Partial>)) {
+        let mut state = hal::locks::lock(&self.state);
+        change(&mut state.partials);
+        self.has_partials.store(!state.partials.is_empty(), Ordering::Relaxed);
     }
 
     /// Whether bytes may have to come from a device that the place is not linked with: they go through the host.

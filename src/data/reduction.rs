@@ -4,6 +4,7 @@
 use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use graph::{Location, Mode, Priority};
 use hal::DevicePtr;
@@ -11,7 +12,7 @@ use hal::DevicePtr;
 use crate::data::arguments::Rights;
 use crate::data::claim::{Claim, overlap};
 use crate::data::operator::Reducer;
-use crate::data::record::{Partial, Record};
+use crate::data::record::{Memory, Partial, Record};
 use crate::data::right::{Place, Reads, Writes};
 use crate::data::statistics::count;
 use crate::data::submit::Submission;
@@ -82,13 +83,13 @@ impl<'s> Submission<'s> {
         let (claims, name) = ([whole(Arc::clone(&record), Mode::Discard)], format!("{}: identity", self.name));
         let start = Submission { claims: &claims, name: &name, after: &[], ..*self };
         let (tasks, bytes, identity) = (&self.store.tasks, record.bytes, (reducer.identity)());
-        let order = start.begin()?;
-        let describe = |addresses: &[u64], keep| {
+        let begun = start.begin()?;
+        let describe = |Memory { addresses, kept }| {
             let start = addresses[0];
             let Location::Device(device) = self.place else {
                 let elements = bytes as usize;
                 return tasks.host(&name, move || {
-                    let _keep = &keep;
+                    let _kept = &kept;
                     // SAFETY: memory of the record, which this task keeps and uses alone.
                     let (all,) = unsafe { <(Writes<u8>,)>::views(&[Place { start, elements }]) };
                     all.chunks_exact_mut(identity.len()).for_each(|element| element.copy_from_slice(&identity));
@@ -96,14 +97,14 @@ impl<'s> Submission<'s> {
                 });
             };
             let launch = move |lane: &mut Lane<'_>| {
-                let _keep = &keep;
+                let _kept = &kept;
                 fill(lane, DevicePtr(start), bytes, &identity)
             };
             tasks.kernel(&name, launch).on(device)
         };
-        start.submit(order, describe, || ())?;
+        start.submit(begun, describe, || ())?;
         let partial = Partial { record: Arc::clone(&record), bytes: claim.bytes.clone(), place: self.place, reducer };
-        hal::locks::lock(&claim.record.state).partials.push(partial);
+        claim.record.change_partials(|partials| partials.push(partial));
         self.store.reduced.add(&claim.record);
         Ok(record)
     }
@@ -133,6 +134,9 @@ impl Record {
 
     /// The first result that has to be combined before a use. Reductions of one operator are no such use.
     fn partial_before(&self, claim: &Claim) -> Option<Partial> {
+        if !self.has_partials.load(Ordering::Relaxed) {
+            return None;
+        }
         let is_same = |partial: &Partial| claim.reducer.is_some_and(|reducer| reducer.is(&partial.reducer));
         let state = hal::locks::lock(&self.state);
         let mut before = state.partials.iter().filter(|partial| overlap(&partial.bytes, &claim.bytes));
@@ -167,26 +171,24 @@ impl Record {
         let claims = [target, whole(Arc::clone(&partial.record), Mode::Read)];
         let place = Location::Host;
         let submission = Submission { store, name: &name, priority, place, claims: &claims, after: &[] };
-        let order = submission.begin()?;
+        let begun = submission.begin()?;
         if !self.has_partial(&partial.record) {
             return Ok(());
         }
         let elements = partial.record.bytes as usize;
-        let describe = |addresses: &[u64], keep| {
+        let describe = |Memory { addresses, kept }| {
             let places = [addresses[0], addresses[1]].map(|start| Place { start, elements });
             store.tasks.host(&name, move || {
-                let _keep = &keep;
+                let _kept = &kept;
                 // SAFETY: memory of two records, which this task keeps. The graph keeps other users of the bytes away.
                 let (into, others) = unsafe { <(Writes<u8>, Reads<u8>)>::views(&places) };
                 (reducer.combine)(into, others);
                 Ok(())
             })
         };
-        let forget = || {
-            let mut state = hal::locks::lock(&self.state);
-            state.partials.retain(|other| !Arc::ptr_eq(&other.record, &partial.record));
-        };
-        submission.submit(order, describe, forget)?;
+        let is_other = |other: &Partial| !Arc::ptr_eq(&other.record, &partial.record);
+        let forget = || self.change_partials(|partials| partials.retain(is_other));
+        submission.submit(begun, describe, forget)?;
         count(&store.counts.combined, 1);
         let is_of_device = matches!(partial.place, Location::Device(_));
         count(&store.counts.combined_bytes, if is_of_device { partial.record.bytes } else { 0 });

@@ -14,7 +14,7 @@ use crate::data::arrays::Arrays;
 use crate::data::claim::Claim;
 use crate::data::computation::Where;
 use crate::data::memory::HostMemory;
-use crate::data::record::{Adopted, Kept, Record};
+use crate::data::record::{Adopted, Memory, Record};
 use crate::data::resident::Resident;
 use crate::data::store::Store;
 use crate::data::streams::Chosen;
@@ -96,9 +96,6 @@ impl<'c, U: HostUses> Opening<'c, U> {
     }
 }
 
-/// The memory that a section is lent for each use: its address, and its keeper.
-type Memory = Vec<(u64, Kept)>;
-
 /// Arrays and computations inside others. It is used as [`Arrays`], also for sections inside it.
 ///
 /// Computations of the others that conflict with its uses wait until it has ended. [`Section::end`], and dropping it,
@@ -123,7 +120,7 @@ impl Section {
     fn begin(asked: &Submission<'_>) -> Result<(Handle, Section, Memory), Error> {
         let shared = Arc::clone(asked.store.tasks.shared());
         asked.settle()?;
-        let order = asked.begin()?;
+        let begun = asked.begin()?;
         let mut held = shared.enter_here()?;
         let appended = asked.transfers(&mut held).and_then(|before| {
             let there = asked.append(&mut held, asked.store.tasks.join(asked.name), &before)?;
@@ -131,10 +128,9 @@ impl Section {
                 asked.append(&mut held, asked.store.tasks.join(asked.name).held(), std::slice::from_ref(&there))?;
             asked.note(&node);
             asked.store.guards.fetch_add(1, Ordering::Relaxed);
-            let kept = asked.claims.iter().map(|claim| Kept::of(&claim.record, asked.place));
-            Ok((there, node, asked.addresses().into_iter().zip(kept).collect()))
+            Ok((there, node, begun.memory))
         });
-        drop(order);
+        drop(begun.order);
         shared.pump(held);
         let (there, node, memory) = appended?;
         let (arrays, name, outer) =
@@ -147,7 +143,7 @@ impl Section {
 
     /// Makes the records of the arrays that it is lent, which come after this node.
     fn lend(&mut self, asked: &Submission<'_>, there: &Handle, memory: Memory) -> Result<(), Error> {
-        for (claim, (start, kept)) in asked.claims.iter().zip(memory) {
+        for (claim, (start, kept)) in asked.claims.iter().zip(memory.addresses.into_iter().zip(memory.kept)) {
             let memory = match self.place {
                 Location::Host => Adopted::Host(HostMemory::adopted(start, Box::new(kept))),
                 Location::Device(device) => {
@@ -159,13 +155,13 @@ impl Section {
         }
         let claims = self.whole(Mode::Write);
         let begin = Submission { claims: &claims, after: std::slice::from_ref(there), ..self.submission() };
-        let order = begin.begin()?;
+        let begun = begin.begin()?;
         let mut held = begin.store.tasks.shared().enter_here()?;
         let appended = begin.append(&mut held, begin.store.tasks.join(&self.name), &[]);
         if let Ok(node) = &appended {
             begin.note(node);
         }
-        drop(order);
+        drop(begun);
         begin.store.tasks.shared().pump(held);
         appended?;
         for (claim, record) in asked.claims.iter().zip(&self.lent) {

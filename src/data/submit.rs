@@ -4,9 +4,10 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, MutexGuard};
 
 use graph::{Access, Location, Mode, Priority, Refused};
+use smallvec::SmallVec;
 
 use crate::data::claim::Claim;
-use crate::data::record::{Kept, Node};
+use crate::data::record::{Memory, Node};
 use crate::data::statistics::count;
 use crate::data::store::Store;
 use crate::dispatch::shared::Held;
@@ -45,9 +46,11 @@ impl Submission<'_> {
         }
     }
 
-    /// Whether it still has. Asked with the order of submissions held: then it stays so until that is let go of.
-    fn has_memory(&self) -> bool {
-        self.claims.iter().all(|claim| claim.has_memory(self.place))
+    /// All memory that it uses, if there is some. Asked with the order of submissions held: then it stays so until that
+    /// is let go of.
+    fn memory(&self) -> Option<Memory> {
+        let mut memory = Memory::default();
+        self.claims.iter().all(|claim| claim.has_memory(self.place, &mut memory)).then_some(memory)
     }
 
     /// Refuses two views of the same bytes, of which one is mutable.
@@ -72,23 +75,19 @@ impl Submission<'_> {
         Error::Refused(Refused::Data { task: self.name.to_owned(), fault })
     }
 
-    /// The addresses of all that it uses.
-    pub fn addresses(&self) -> Vec<u64> {
-        let of = |claim: &Claim| {
-            let state = hal::locks::lock(&claim.record.state);
-            state.start(self.place).expect("its memory was ensured") + claim.bytes.start
-        };
-        self.claims.iter().map(of).collect()
-    }
-
     /// Appends the transfers that it needs. Returns them and those of others that it needs, or a task that has failed
     /// to write its bytes.
     pub fn transfers(&self, held: &mut Held<'_>) -> Result<Vec<Handle>, Error> {
-        if let Some(cause) = self.lost()? {
+        let found = self.look()?;
+        if let Some(cause) = found.lost {
             return Ok(vec![cause]);
         }
         let mut before = Vec::new();
+        if found.is_there {
+            return Ok(before);
+        }
         for claim in self.claims.iter().filter(|claim| claim.mode.needs_bytes()) {
+            // Those of a claim before may have brought bytes of this one.
             let needs = claim.record.needs(&claim.bytes, self.place);
             count(&self.store.counts.shared, u64::from(!needs.arrivals.is_empty()));
             before.extend(needs.arrivals.iter().map(|node| node.0.clone()));
@@ -100,18 +99,27 @@ impl Submission<'_> {
     /// Refuses a task that must not have its bytes. Returns one that should have written some of them, and has failed.
     /// Asked with the dispatcher's lock held.
     pub fn lost(&self) -> Result<Option<Handle>, Error> {
-        if self.claims.iter().any(Claim::is_frozen) {
-            return Err(self.refused(FROZEN));
-        }
-        let mut lost = None;
-        for claim in self.claims.iter().filter(|claim| claim.mode.needs_bytes()) {
-            let needs = claim.record.needs(&claim.bytes, self.place);
+        Ok(self.look()?.lost)
+    }
+
+    fn look(&self) -> Result<Found, Error> {
+        let mut found = Found { lost: None, is_there: true };
+        for claim in self.claims {
+            let mut state = hal::locks::lock(&claim.record.state);
+            if claim.is_frozen(&state) {
+                return Err(self.refused(FROZEN));
+            }
+            if !claim.mode.needs_bytes() {
+                continue;
+            }
+            let needs = claim.record.needs_in_state(&mut state, &claim.bytes, self.place);
             if needs.is_unwritten && claim.needs_contents() {
                 return Err(self.refused(UNWRITTEN));
             }
-            lost = lost.or(needs.lost);
+            found.is_there &= needs.fetches.is_empty() && needs.arrivals.is_empty();
+            found.lost = found.lost.or(needs.lost.map(|node| node.0));
         }
-        Ok(lost.map(|node| node.0))
+        Ok(found)
     }
 
     /// Appends the task itself, behind these.
@@ -121,7 +129,7 @@ impl Submission<'_> {
         builder: TaskBuilder<'_, '_>,
         before: &[Handle],
     ) -> Result<Handle, Error> {
-        let accesses: Vec<Access> = self.claims.iter().map(Claim::access).collect();
+        let accesses: SmallVec<[Access; 4]> = self.claims.iter().map(Claim::access).collect();
         let all = before.iter().chain(self.after);
         let builder = all.fold(builder.priority(self.priority), |builder, handle| builder.after(handle));
         builder.append(held, &accesses)
@@ -148,34 +156,34 @@ impl Submission<'_> {
     }
 
     /// Has memory, and the order of submissions.
-    pub fn begin(&self) -> Result<MutexGuard<'_, ()>, Error> {
+    pub fn begin(&self) -> Result<Begun<'_>, Error> {
         self.refuse_foreign()?;
         loop {
-            self.ensure()?;
             let order = hal::locks::lock(&self.store.order);
             if self.store.is_over.load(Ordering::Relaxed) {
                 return Err(self.refused(OVER));
             }
-            if self.has_memory() {
-                return Ok(order);
+            if let Some(memory) = self.memory() {
+                return Ok(Begun { order, memory });
             }
-            // Another thread needed the room.
+            drop(order);
+            // Another thread may need the room before the next look.
+            self.ensure()?;
         }
     }
 
-    /// Submits a task with the order of submissions ([`Submission::begin`]): `describe` gets the addresses of its
-    /// claims, and their memory, which the task keeps; `then` is called with the order still held.
+    /// Submits a task that has begun ([`Submission::begin`]): `describe` gets its memory, which the task keeps; `then`
+    /// is called with the order still held.
     pub fn submit<'b>(
         &self,
-        order: MutexGuard<'_, ()>,
-        describe: impl FnOnce(&[u64], Vec<Kept>) -> TaskBuilder<'b, 'b>,
+        Begun { order, memory }: Begun<'_>,
+        describe: impl FnOnce(Memory) -> TaskBuilder<'b, 'b>,
         then: impl FnOnce(),
     ) -> Result<Handle, Error> {
-        let shared = Arc::clone(self.store.tasks.shared());
+        let shared = self.store.tasks.shared();
         let mut held = shared.enter_here()?;
         let appended = self.transfers(&mut held).and_then(|before| {
-            let keep = self.claims.iter().map(|claim| Kept::of(&claim.record, self.place)).collect();
-            let handle = self.append(&mut held, describe(&self.addresses(), keep), &before)?;
+            let handle = self.append(&mut held, describe(memory), &before)?;
             self.note(&handle);
             then();
             Ok(handle)
@@ -185,4 +193,18 @@ impl Submission<'_> {
         shared.pump(held);
         appended
     }
+}
+
+/// A submission that has memory, and the order of submissions.
+pub(super) struct Begun<'s> {
+    pub order: MutexGuard<'s, ()>,
+    pub memory: Memory,
+}
+
+/// The bytes of a submission, as they are.
+struct Found {
+    /// A task that should have written some, and has failed.
+    lost: Option<Handle>,
+    /// No transfer is needed.
+    is_there: bool,
 }

@@ -275,7 +275,7 @@ mod tests {
         let (set, mut bodies) = (Sets::default().add(""), Bodies::new(Weak::<()>::new()));
         let text = String::from("a task owns this");
         let owns = move |_: &mut Lane<'_>| Ok(if text.is_empty() { More::Again } else { More::Done });
-        let works = [Launch::own(|_| Ok(More::Done)), Launch::own(owns)];
+        let works = [Launch::own(|_: &mut Lane<'_>| Ok(More::Done)), Launch::own(owns)];
         for (work, stays) in works.into_iter().zip([true, false]) {
             let (body, mut dead) = (bodies.add(node, &set), Dead::default());
             assert!(matches!(body.work, Work::Nothing), "the node before has left its work to this one");

@@ -229,7 +229,7 @@ impl<'t, 'n> TaskBuilder<'t, 'n> {
         let spec = Spec { references, ..self.spec(&after) };
         let node =
             if accesses.is_empty() { held.graph.append(&spec)? } else { held.graph.append_using(&spec, accesses)? };
-        if !accesses.is_empty() {
+        if !accesses.is_empty() && !self.kind.is_device() {
             after.clear();
             held.graph.predecessors(node, |first| after.push(first));
         }

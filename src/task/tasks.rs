@@ -124,16 +124,15 @@ impl Tasks {
         self.launching(name, Kind::Copy(Direction::DeviceToHost), launch)
     }
 
+    /// The same of a launch that has memory already.
+    pub(crate) fn kernel_of<'n>(&self, name: &'n str, launch: Box<dyn Launches>) -> TaskBuilder<'_, 'n> {
+        let work = Work::Launch(Launch::Own(launch));
+        TaskBuilder::new(&self.0.shared, &self.0.set, name, Kind::Kernel, work)
+    }
+
     #[inline]
     fn launching<'n>(&self, name: &'n str, kind: Kind, launch: impl Launches) -> TaskBuilder<'_, 'n> {
-        let mut launch = launch;
-        TaskBuilder::new(
-            &self.0.shared,
-            &self.0.set,
-            name,
-            kind,
-            Work::Launch(Launch::own(move |lane| launch.launch(lane))),
-        )
+        TaskBuilder::new(&self.0.shared, &self.0.set, name, kind, Work::Launch(Launch::own(launch)))
     }
 
     /// A function of the host, for a worker thread. It starts when the work of the device before it is complete.

@@ -40,28 +40,25 @@ pub(crate) trait Steps: Send + Sync {
     fn run(&self, step: u32) -> WorkResult<()>;
 }
 
-/// A function of a single task.
-type OwnLaunch = dyn FnMut(&mut Lane<'_>) -> WorkResult<More> + Send;
-
 /// Submits the work of a task of the device. It is called with the device's context current, and must not wait.
 pub(crate) enum Launch {
-    Own(Box<OwnLaunch>),
+    Own(Box<dyn Launches>),
     /// The same of a function that owns nothing: its end is seen by no thread, so it is left where it is until then.
-    Bare(Box<OwnLaunch>),
+    Bare(Box<dyn Launches>),
     /// A step of a replay, by its number. It needs no memory of its own.
     Step(Arc<dyn Steps>, u32),
 }
 
 impl Launch {
     /// One of a single task.
-    pub fn own<F: FnMut(&mut Lane<'_>) -> WorkResult<More> + Send + 'static>(launch: F) -> Launch {
+    pub fn own<F: Launches>(launch: F) -> Launch {
         if std::mem::needs_drop::<F>() { Launch::Own(Box::new(launch)) } else { Launch::Bare(Box::new(launch)) }
     }
 
     #[inline]
     pub fn call(&mut self, lane: &mut Lane<'_>) -> WorkResult<More> {
         match self {
-            Launch::Own(launch) | Launch::Bare(launch) => launch(lane),
+            Launch::Own(launch) | Launch::Bare(launch) => launch.launch(lane),
             Launch::Step(steps, number) => steps.launch(*number, lane),
         }
     }

@@ -2,13 +2,21 @@
 #![allow(unsafe_code)] // a launch is unsafe; the caller's promise is passed on
 
 use std::ffi::c_void;
+use std::sync::Arc;
 
 use bytemuck::NoUninit;
 use hal::{Code, DevicePtr, Driver, Function, Launch, Module, Result, Stream};
+use smallvec::SmallVec;
 
-/// A kernel with the sizes of its parameters.
+/// Arguments, and words of them, that need no memory of their own.
+const FEW: usize = 8;
+
+/// A kernel with the sizes of its parameters. Clones are the same.
 #[derive(Clone, Debug)]
-pub struct Kernel {
+pub struct Kernel(Arc<Parts>);
+
+#[derive(Clone, Debug)]
+struct Parts {
     /// One for each device.
     functions: Vec<Function>,
     name: String,
@@ -24,46 +32,52 @@ impl Kernel {
     /// A kernel that the caller has looked up. `name` is for errors.
     pub fn of(driver: &dyn Driver, function: Function, name: &str) -> Result<Kernel> {
         let sizes_bytes = driver.function_parameters(function)?;
-        Ok(Kernel { functions: vec![function], name: name.to_owned(), sizes_bytes })
+        Ok(Kernel(Arc::new(Parts { functions: vec![function], name: name.to_owned(), sizes_bytes })))
     }
 
     /// The same kernel for the next device, from a module that was loaded in that one's context.
     pub fn and_on_next(mut self, other: &Kernel) -> Result<Kernel> {
-        if other.sizes_bytes != self.sizes_bytes {
-            return Err(self.refuse(format!("kernel {} of another device takes other arguments", other.name)));
+        if other.0.sizes_bytes != self.0.sizes_bytes {
+            return Err(self.refuse(format!("kernel {} of another device takes other arguments", other.name())));
         }
-        self.functions.extend(&other.functions);
+        Arc::make_mut(&mut self.0).functions.extend(&other.0.functions);
         Ok(self)
     }
 
     /// The number of devices that it is loaded on, from the first on.
     #[must_use]
     pub fn devices(&self) -> u8 {
-        self.functions.len().min(usize::from(u8::MAX)) as u8
+        self.0.functions.len().min(usize::from(u8::MAX)) as u8
     }
 
     /// Its name.
     #[must_use]
     pub fn name(&self) -> &str {
-        &self.name
+        &self.0.name
     }
 
+    #[inline]
     fn check(&self, arguments: &Arguments) -> Result<()> {
-        let (takes, given) = (self.sizes_bytes.len(), arguments.places.len());
-        if takes != given {
-            return Err(self.refuse(format!("it takes {takes} arguments, and {given} are given")));
+        let (takes, given) = (&self.0.sizes_bytes, &arguments.places);
+        let is_same = |(takes, given): (&u64, &Argument)| *takes == u64::from(given.bytes);
+        let fits = takes.len() == given.len() && takes.iter().zip(given).all(is_same);
+        if fits { Ok(()) } else { Err(self.misfit(arguments)) }
+    }
+
+    #[cold]
+    fn misfit(&self, arguments: &Arguments) -> hal::Error {
+        let (takes, given) = (&self.0.sizes_bytes, &arguments.places);
+        if takes.len() != given.len() {
+            return self.refuse(format!("it takes {} arguments, and {} are given", takes.len(), given.len()));
         }
-        for (number, (takes, place)) in self.sizes_bytes.iter().zip(&arguments.places).enumerate() {
-            if *takes != place.bytes as u64 {
-                let given = place.bytes;
-                return Err(self.refuse(format!("argument {} has {takes} bytes, and {given} are given", number + 1)));
-            }
-        }
-        Ok(())
+        let is_other = |(_, (takes, given)): &(usize, (&u64, &Argument))| **takes != u64::from(given.bytes);
+        let (number, (takes, given)) =
+            (1..).zip(takes.iter().zip(given)).find(is_other).expect("one of them does not fit");
+        self.refuse(format!("argument {number} has {takes} bytes, and {} are given", given.bytes))
     }
 
     fn refuse(&self, fault: String) -> hal::Error {
-        Code::INVALID_VALUE.at("overtake kernel launch").because(format!("kernel {}: {fault}", self.name))
+        Code::INVALID_VALUE.at("overtake kernel launch").because(format!("kernel {}: {fault}", self.name()))
     }
 
     /// Launches it with these arguments.
@@ -78,7 +92,7 @@ impl Kernel {
         arguments: &mut Arguments,
     ) -> Result<()> {
         self.check(arguments)?;
-        let function = self.functions.get(usize::from(device)).copied();
+        let function = self.0.functions.get(usize::from(device)).copied();
         let function = function.ok_or_else(|| self.refuse(format!("it is not loaded on device {device}")))?;
         let parameters = arguments.parameters();
         let &Shape { grid, block, shared_bytes } = shape;
@@ -120,14 +134,14 @@ impl Shape {
 #[derive(Clone, Debug, Default)]
 pub struct Arguments {
     /// In words, so that each argument is aligned.
-    words: Vec<u64>,
-    places: Vec<Argument>,
+    words: SmallVec<[u64; FEW]>,
+    places: SmallVec<[Argument; FEW]>,
 }
 
 #[derive(Clone, Copy, Debug)]
 struct Argument {
-    word: usize,
-    bytes: usize,
+    word: u32,
+    bytes: u32,
 }
 
 impl Arguments {
@@ -139,33 +153,44 @@ impl Arguments {
 
     /// Adds an address.
     #[must_use]
-    pub fn address(self, address: DevicePtr) -> Arguments {
-        self.value(&address.0)
+    #[inline]
+    pub fn address(mut self, address: DevicePtr) -> Arguments {
+        self.push_address(address);
+        self
     }
 
     /// Adds a value, as the kernel declares it.
     #[must_use]
+    #[inline]
     pub fn value<T: NoUninit>(self, value: &T) -> Arguments {
         self.bytes(bytemuck::bytes_of(value))
     }
 
     /// Adds a value of a type that is known to the kernel only.
     #[must_use]
+    #[inline]
     pub fn bytes(mut self, bytes: &[u8]) -> Arguments {
-        let word = self.words.len();
-        self.places.push(Argument { word, bytes: bytes.len() });
-        self.words.resize(word + bytes.len().div_ceil(8), 0);
-        bytemuck::cast_slice_mut(&mut self.words[word..])[..bytes.len()].copy_from_slice(bytes);
+        self.push_bytes(bytes);
         self
     }
 
-    /// Adds those of another list.
-    #[must_use]
-    pub(crate) fn and(mut self, other: &Arguments) -> Arguments {
-        let words = self.words.len();
-        self.words.extend(&other.words);
-        self.places.extend(other.places.iter().map(|place| Argument { word: words + place.word, ..*place }));
-        self
+    #[inline]
+    pub(crate) fn push_address(&mut self, address: DevicePtr) {
+        self.places.push(Argument { word: self.words.len() as u32, bytes: size_of::<u64>() as u32 });
+        self.words.push(address.0);
+    }
+
+    #[inline]
+    pub(crate) fn push_bytes(&mut self, bytes: &[u8]) {
+        let word = self.words.len();
+        self.places.push(Argument { word: word as u32, bytes: bytes.len() as u32 });
+        self.words.resize(word + bytes.len().div_ceil(size_of::<u64>()), 0);
+        bytemuck::cast_slice_mut(&mut self.words[word..])[..bytes.len()].copy_from_slice(bytes);
+    }
+
+    /// Gives an address another value, by the number of its argument.
+    pub(crate) fn set_address(&mut self, number: usize, address: u64) {
+        self.words[self.places[number].word as usize] = address;
     }
 
     /// How many there are.
@@ -174,8 +199,9 @@ impl Arguments {
         self.places.len()
     }
 
-    fn parameters(&mut self) -> Vec<*mut c_void> {
+    #[inline]
+    fn parameters(&mut self) -> SmallVec<[*mut c_void; FEW]> {
         let words = &mut self.words;
-        self.places.iter().map(|place| words[place.word..].as_mut_ptr().cast()).collect()
+        self.places.iter().map(|place| words[place.word as usize..].as_mut_ptr().cast()).collect()
     }
 }

@@ -149,10 +149,25 @@ impl Lane<'_> {
     ///
     /// # Safety
     /// The kernel accesses only memory that is there until it has completed, as its arguments and its shape say.
+    #[inline]
     pub unsafe fn launch(&mut self, kernel: &Kernel, shape: &Shape, mut arguments: Arguments) -> hal::Result<()> {
+        // SAFETY: passed on to the caller.
+        unsafe { self.launch_of(kernel, shape, &mut arguments) }
+    }
+
+    /// The same of arguments that are launched again.
+    ///
+    /// # Safety
+    /// As for [`Lane::launch`].
+    pub(crate) unsafe fn launch_of(
+        &mut self,
+        kernel: &Kernel,
+        shape: &Shape,
+        arguments: &mut Arguments,
+    ) -> hal::Result<()> {
         self.call.can_begin.set(Some(false));
         // SAFETY: passed on to the caller.
-        unsafe { kernel.launch(&**self.site.driver, (self.site.device, self.stream.raw()), shape, &mut arguments) }
+        unsafe { kernel.launch(&**self.site.driver, (self.site.device, self.stream.raw()), shape, arguments) }
     }
 
     /// The other task, which must not have been started, waits until this one has completed (PX-19).

@@ -4,6 +4,7 @@ use graph::Refused;
 
 use crate::work::fault::Error;
 use crate::work::function::{Launch, More, Work};
+use crate::work::lane::Lane;
 
 /// Why a function of the host is not repeated.
 pub(crate) const ONCE: &str = "a function of the host can be called once only: repeat the part of it that may fail";
@@ -14,7 +15,7 @@ pub(crate) const ONCE: &str = "a function of the host can be called once only: r
 /// A panic is not repeated, and neither is a launch for a device that is lost.
 fn again(mut launch: Launch, most: u32) -> Launch {
     let (mut left, mut turn) = (most, 0);
-    Launch::own(move |lane| {
+    Launch::own(move |lane: &mut Lane<'_>| {
         lane.call.turn.set(turn);
         match launch.call(lane) {
             Ok(more) => {

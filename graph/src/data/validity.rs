@@ -47,10 +47,12 @@ struct Copies<N> {
 }
 
 impl<N: Clone> Copies<N> {
-    /// Those of a node that writes there.
-    fn written(place: Location, writer: &N, is_relaxed: bool) -> Copies<N> {
-        let (contents, at) = (Contents::Writing(writer.clone()), Locations::only(place));
-        Copies { contents, at, arrivals: Vec::new(), is_relaxed, beside: Vec::new() }
+    /// They are those of a node that writes there.
+    fn write(&mut self, place: Location, writer: &N, is_relaxed: bool) {
+        (self.contents, self.at) = (Contents::Writing(writer.clone()), Locations::only(place));
+        self.is_relaxed = is_relaxed;
+        self.arrivals.clear();
+        self.beside.clear();
     }
 
     /// Forgets nodes that have ended.
@@ -180,21 +182,19 @@ impl<N: Clone + PartialEq> Validity<N> {
 
     /// A node has been submitted that writes these bytes there.
     pub fn writes(&mut self, bytes: &Range<u64>, place: Location, writer: &N) {
-        let copies = Copies::written(place, writer, false);
-        self.spans.change(bytes, |all| *all = copies.clone());
+        self.spans.change(bytes, |all| all.write(place, writer, false));
         self.spans.unite(bytes);
     }
 
     /// A node with relaxed access to these bytes has been submitted there. It has no order with others that have such
     /// access there, so each of them counts.
     pub fn relaxes(&mut self, bytes: &Range<u64>, place: Location, writer: &N) {
-        let copies = Copies::written(place, writer, true);
         self.spans.change(bytes, |all| {
             let is_pending = matches!(all.contents, Contents::Writing(_));
-            if all.is_relaxed && is_pending && all.at == copies.at {
+            if all.is_relaxed && is_pending && all.at == Locations::only(place) {
                 all.beside.push(writer.clone());
             } else {
-                *all = copies.clone();
+                all.write(place, writer, true);
             }
         });
     }
