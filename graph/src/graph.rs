@@ -182,6 +182,12 @@ impl Graph {
         (self.open_groups == 0 && !self.device.is_at_rest()) || self.is_physx()
     }
 
+    /// Whether ready nodes may have to wait until others are complete: for room in a lane, or by the order of PhysX.
+    #[must_use]
+    pub fn may_wait_for_ends(&self) -> bool {
+        !self.is_usual
+    }
+
     /// Whether a light function is ready for a thread to run.
     #[inline]
     #[must_use]

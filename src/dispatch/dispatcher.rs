@@ -165,7 +165,7 @@ fn shared(
         failed: Vec::new(),
         functions: 0,
         flush: false,
-        may_want: false,
+        may_want: 0,
         dead: Dead::default(),
         lifts: Vec::new(),
         replayed: Vec::new(),

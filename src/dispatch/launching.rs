@@ -13,7 +13,9 @@ impl Inside for Shared {
         let mut held = self.enter();
         // The other one may have been left to this thread.
         held.look_in();
-        Ok(held.graph.before_at(node, other, graph::Mark::Complete)?)
+        held.graph.before_at(node, other, graph::Mark::Complete)?;
+        held.want(node);
+        Ok(())
     }
 
     #[cold]

@@ -6,8 +6,9 @@ use hal::{Event, Nanos};
 
 use crate::dispatch::trail::Trail;
 
-/// So many marks of a lane may be pending. A further one takes the place of the newest.
-pub(crate) const MARKS_MAX: usize = 8;
+/// So many marks of a lane may be pending. A further one takes the place of the newest. While no thread waits, the
+/// device is asked about them so seldom that eight chains that join each other need more than eight.
+pub(crate) const MARKS_MAX: usize = 32;
 
 /// An event, recorded when all up to the point had been submitted, and nothing else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,13 +28,42 @@ pub(crate) struct Join {
     pub record: Option<u64>,
 }
 
+/// The last mark of each lane that the device has come to, of lanes where it has come to one of these, which are by
+/// lane, the oldest first. The newest is asked about second: most often it is reached too.
+pub(crate) fn furthest(
+    marks: &[(u8, Mark)],
+    is_reached: impl Fn(Event) -> hal::Result<bool>,
+) -> hal::Result<Vec<(u8, Mark)>> {
+    let mut reached = Vec::new();
+    for of_lane in marks.chunk_by(|(one, _), (other, _)| one == other) {
+        let is_reached = |at: usize| is_reached(of_lane[at].1.event);
+        if !is_reached(0)? {
+            continue;
+        }
+        // It has come to the first of these, and not to the second, as far as that is known.
+        let (mut there, mut beyond, mut next) = (0, of_lane.len(), of_lane.len() - 1);
+        while beyond - there > 1 {
+            if is_reached(next)? {
+                there = next;
+            } else {
+                beyond = next;
+            }
+            next = (there + beyond) / 2;
+        }
+        reached.push(of_lane[there]);
+    }
+    Ok(reached)
+}
+
 /// A lane's timeline, as far as it has been submitted and marked.
 #[derive(Debug)]
 pub(crate) struct Marks {
     /// The last point that has been submitted.
     pub submitted: u64,
-    /// The last point that a thread waits for.
+    /// The last point that is to be marked: a lane or a thread waits for it.
     pub wanted: u64,
+    /// The last point whose end is to be seen soon: a thread or a function of the host waits for it.
+    pub awaited: u64,
     /// The last work that has been submitted is a kernel's.
     ends_with_kernel: bool,
     /// Whether work that is submitted now can begin at once, if that is known.
@@ -52,7 +82,8 @@ impl Default for Marks {
     fn default() -> Marks {
         let (pending, spare, can_begin) = (VecDeque::new(), Vec::new(), Some(true));
         let (trail, ends_with_kernel) = (Trail::default(), false);
-        Marks { submitted: 0, wanted: 0, ends_with_kernel, can_begin, covered: 0, complete: 0, trail, pending, spare }
+        let [submitted, wanted, awaited, covered, complete] = [0; 5];
+        Marks { submitted, wanted, awaited, ends_with_kernel, can_begin, covered, complete, trail, pending, spare }
     }
 }
 
@@ -91,29 +122,32 @@ impl Marks {
 
     /// The first mark that stands for this point.
     pub fn behind(&self, value: u64) -> Option<Mark> {
-        self.pending.iter().find(|mark| mark.value >= value).copied()
+        self.pending.get(self.pending.partition_point(|mark| mark.value < value)).copied()
     }
 
-    /// The oldest mark.
-    pub fn first(&self) -> Option<Mark> {
-        self.pending.front().copied()
+    /// The marks that the device may not have come to, the oldest first.
+    pub fn pending(&self) -> impl Iterator<Item = Mark> + '_ {
+        self.pending.iter().copied()
     }
 
-    /// The device has come to this mark, if it is still the one that the caller saw. Returns the point that it had come
-    /// to before.
+    /// The device has come to this mark, and to all before it, if it is still one that the caller saw. Returns the
+    /// point that it had come to before.
     pub fn reached(&mut self, mark: Mark) -> Option<u64> {
-        let is_still_first = self.first().is_some_and(|first| first.event == mark.event && first.value == mark.value);
-        if is_still_first {
-            self.pending.pop_front();
-            self.spare.push(mark.event);
-            self.find_can_begin();
-        }
-        is_still_first.then(|| std::mem::replace(&mut self.complete, mark.value))
+        let is_this = |other: &Mark| other.event == mark.event && other.value == mark.value;
+        let last = self.pending.iter().position(is_this)?;
+        self.spare.extend(self.pending.drain(..=last).map(|mark| mark.event));
+        self.find_can_begin();
+        Some(std::mem::replace(&mut self.complete, mark.value))
     }
 
-    /// Whether a mark is to be recorded because a thread waits.
+    /// Whether a mark is to be recorded because a lane or a thread waits.
     pub fn is_wanting(&self) -> bool {
         self.wanted > self.covered && self.submitted > self.covered
+    }
+
+    /// Whether the end of a point is to be seen soon.
+    pub fn is_awaited(&self) -> bool {
+        self.awaited > self.complete
     }
 
     /// Whether points have been submitted that no mark stands for.
@@ -123,7 +157,7 @@ impl Marks {
 
     /// Whether the device has points before it that matter.
     pub fn is_pending(&self) -> bool {
-        self.is_uncovered() || self.first().is_some()
+        self.is_uncovered() || !self.pending.is_empty()
     }
 
     /// The lane has one point more, without work of its own.
@@ -185,12 +219,49 @@ mod tests {
         marks.give_back(Event(7));
         let event = marks.take_event().unwrap();
         marks.push(Mark { value: 1, event, recorded: Nanos::ZERO });
-        let seen = marks.first().unwrap();
+        let seen = marks.pending().next().unwrap();
         // All events are pending, so the newest is recorded again, for a later point.
         assert_eq!(marks.take_event(), Some(event));
         marks.push(Mark { value: 2, event, recorded: Nanos::ZERO });
         assert_eq!(marks.reached(seen), None, "the answer was about the earlier recording");
-        assert_eq!(marks.reached(marks.first().unwrap()), Some(0));
-        assert_eq!((marks.first(), marks.take_event()), (None, Some(event)));
+        let again = marks.pending().next().unwrap();
+        assert_eq!(marks.reached(again), Some(0));
+        assert_eq!(marks.pending().next(), None);
+        assert_eq!(marks.take_event(), Some(event));
+    }
+
+    #[test]
+    fn a_mark_that_is_reached_ends_those_before_it() {
+        let mut marks = Marks::default();
+        (1..=3).for_each(|value| marks.push(mark(value, value)));
+        assert_eq!(marks.reached(mark(2, 2)), Some(0));
+        assert_eq!(marks.pending().map(|mark| mark.value).collect::<Vec<_>>(), [3]);
+        assert_eq!(marks.reached(mark(1, 1)), None, "it has been reached with the second");
+        assert_eq!(marks.reached(mark(3, 3)), Some(2));
+        assert_eq!([(); 3].map(|()| marks.take_event().is_some()), [true; 3], "their events can be used again");
+    }
+
+    #[test]
+    fn the_last_mark_that_is_reached_is_found() {
+        for (count, come_to) in (1..=8).flat_map(|count| (0..=count).map(move |come_to| (count, come_to))) {
+            let lanes: Vec<(u8, Mark)> =
+                [2, 5].into_iter().flat_map(|lane| (1..=count).map(move |value| (lane, mark(value, value)))).collect();
+            let asked = std::cell::Cell::new(0);
+            let found = furthest(&lanes, |event| {
+                asked.set(asked.get() + 1);
+                Ok(event.0 <= come_to)
+            });
+            let values: Vec<(u8, u64)> = found.unwrap().into_iter().map(|(lane, mark)| (lane, mark.value)).collect();
+            let expected = if come_to == 0 { Vec::new() } else { vec![(2, come_to), (5, come_to)] };
+            assert_eq!(values, expected, "{come_to} of {count}");
+            let most = if come_to == 0 {
+                1
+            } else if come_to == count {
+                2
+            } else {
+                5
+            };
+            assert!(asked.get() <= 2 * most, "{come_to} of {count}: {} questions", asked.get());
+        }
     }
 }

@@ -25,8 +25,10 @@ pub(crate) struct Sleepers {
     /// Threads that run functions.
     running: u32,
     watch: Watch,
-    /// There is something that the thread on watch has not seen.
+    /// There is something that the thread on watch has not seen, and has to look at now.
     pub has_news: bool,
+    /// The thread on watch looks again soon, also if it is not rung.
+    looks_soon: bool,
 }
 
 /// The threads that are to be rung, once the lock is let go of.
@@ -77,12 +79,18 @@ impl Sleepers {
 
     /// Leaves the watch to another thread.
     pub fn leave_watch(&mut self) {
-        self.watch = Watch::Free;
+        (self.watch, self.looks_soon) = (Watch::Free, false);
     }
 
-    /// The thread on watch has seen all that there is, but for this.
-    pub fn watcher_sleeps(&mut self, has_news: bool) {
-        self.has_news = has_news;
+    /// There is something for the next look of the thread on watch. It is rung if it would not look again soon.
+    #[inline]
+    pub fn leave_news(&mut self) {
+        self.has_news |= !self.looks_soon;
+    }
+
+    /// The thread on watch has seen all that there is, but for news, if there is some. It may look again soon.
+    pub fn watcher_sleeps(&mut self, has_news: bool, looks_soon: bool) {
+        (self.has_news, self.looks_soon) = (has_news, looks_soon);
         if let Watch::Kept { is_asleep, .. } = &mut self.watch {
             *is_asleep = true;
         }
@@ -114,5 +122,46 @@ impl Sleepers {
             self.watch = Watch::Kept { by, is_asleep: false };
         }
         calls
+    }
+}
+
+#[cfg(all(test, not(loom)))]
+mod tests {
+    use super::*;
+
+    /// A thread on watch that has said what it does until its next look.
+    fn on_watch(looks_soon: bool) -> Sleepers {
+        let mut sleepers = Sleepers::default();
+        assert!(sleepers.keep_watch(1));
+        sleepers.watcher_sleeps(false, looks_soon);
+        sleepers
+    }
+
+    #[test]
+    fn news_for_the_next_look_ring_no_thread_that_looks_soon() {
+        for looks_soon in [true, false] {
+            let mut sleepers = on_watch(looks_soon);
+            sleepers.leave_news();
+            assert_eq!(sleepers.may_call(|| false), !looks_soon);
+            assert_eq!(sleepers.calls(false).watcher, (!looks_soon).then_some(1));
+        }
+    }
+
+    #[test]
+    fn other_news_ring_it() {
+        let mut sleepers = on_watch(true);
+        sleepers.has_news = true;
+        assert_eq!(sleepers.calls(false).watcher, Some(1));
+        assert_eq!(sleepers.calls(false).watcher, None, "it is awake");
+    }
+
+    /// The next thread on watch has not said that it looks soon.
+    #[test]
+    fn a_watch_that_is_left_is_none_that_looks_soon() {
+        let mut sleepers = on_watch(true);
+        sleepers.leave_watch();
+        assert!(sleepers.keep_watch(0));
+        sleepers.leave_news();
+        assert!(sleepers.has_news);
     }
 }

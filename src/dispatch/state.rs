@@ -56,8 +56,8 @@ pub(crate) struct State {
     pub functions: u32,
     /// All lanes are to be marked.
     pub flush: bool,
-    /// A lane may be wanting a mark. Without it no lane is.
-    pub may_want: bool,
+    /// The lanes that may be wanting a mark, a bit each. No other one is.
+    pub may_want: u64,
     /// The rest of nodes that have ended: dropped, and their futures woken, without the lock.
     pub dead: Dead,
     /// Nodes whose priority has changed since they were submitted.
@@ -94,9 +94,14 @@ impl State {
         Ok((node, Arc::clone(&self.bodies.add(node, set).outcome)))
     }
 
-    /// The oldest mark of each lane that has one.
-    pub fn first_marks(&self) -> Vec<(u8, Mark)> {
-        (0..).zip(&self.marks).filter_map(|(lane, marks)| Some((lane, marks.first()?))).collect()
+    /// The marks of all lanes that the device may not have come to, by lane, the oldest first.
+    pub fn pending_marks(&self) -> Vec<(u8, Mark)> {
+        (0..).zip(&self.marks).flat_map(|(lane, marks)| marks.pending().map(move |mark| (lane, mark))).collect()
+    }
+
+    /// Whether an end is to be seen soon: a thread, a function of the host or a ready node waits for it.
+    pub fn is_awaited(&self) -> bool {
+        self.functions > 0 || self.graph.may_wait_for_ends() || self.marks.iter().any(Marks::is_awaited)
     }
 
     /// The device has come to a mark.
@@ -232,12 +237,13 @@ impl State {
             has_no_points = stage == Stage::Waiting && body.character.kind == Kind::Empty && !body.is_wanted;
             body.is_wanted = true;
         }
-        let marks = &mut self.marks;
+        let (marks, may_want) = (&mut self.marks, &mut self.may_want);
         self.graph.points(node, |point| {
-            let wanted = &mut marks[usize::from(point.lane)].wanted;
-            *wanted = point.value.max(*wanted);
+            *may_want |= 1 << point.lane;
+            let Marks { wanted, awaited, .. } = &mut marks[usize::from(point.lane)];
+            (*wanted, *awaited) = (point.value.max(*wanted), point.value.max(*awaited));
         });
-        self.may_want = true;
+        self.sleepers.has_news = true;
         has_no_points
     }
 }

@@ -42,7 +42,7 @@ impl State {
     /// Whether there may be a step to take.
     #[inline]
     pub fn may_have_step(&self) -> bool {
-        let is_busy = self.flush | self.may_want | self.losing.is_some() | self.intake.has_news();
+        let is_busy = self.flush | (self.may_want != 0) | self.losing.is_some() | self.intake.has_news();
         is_busy
             || !self.failed.is_empty()
             || self.has_lifts()
@@ -66,7 +66,7 @@ impl State {
     fn is_disturbed(&self) -> bool {
         let has_entries = self.intake.has_news() | !self.failed.is_empty();
         let has_lifts = self.graph.has_inherited() | !self.lifts.is_empty();
-        self.is_closed | self.flush | self.may_want | self.losing.is_some() | has_entries | has_lifts
+        self.is_closed | self.flush | (self.may_want != 0) | self.losing.is_some() | has_entries | has_lifts
     }
 
     /// Looks at that. Returns whether there is a step, unless the next one is that of a ready node.
@@ -82,7 +82,7 @@ impl State {
         if self.losing.is_some() {
             return Some(self.graph.has_light_function() && self.light_step(kit));
         }
-        ((self.flush || self.may_want) && self.record_step(kit)).then_some(true)
+        ((self.flush || self.may_want != 0) && self.record_step(kit)).then_some(true)
     }
 
     /// The copies of a submitted node that a more urgent one has come to wait for.
@@ -101,17 +101,24 @@ impl State {
 
     #[inline(never)]
     fn record_step(&mut self, kit: &mut Kit) -> bool {
-        let flush = self.flush;
-        let wanting = |marks: &Marks| marks.is_wanting() || (flush && marks.is_uncovered());
-        let Some(lane) = self.marks.iter().position(wanting) else {
-            (self.flush, self.may_want) = (false, false);
-            return false;
-        };
-        let marks = &mut self.marks[lane];
-        let (lane, value) = (lane as u8, marks.submitted);
-        let Some(event) = marks.take_event() else { return false };
-        kit.other = Some(Step::Record { lane, value, event });
-        true
+        if std::mem::take(&mut self.flush) {
+            for (lane, marks) in self.marks.iter_mut().enumerate().filter(|(_, marks)| marks.is_uncovered()) {
+                marks.wanted = marks.submitted;
+                self.may_want |= 1 << lane;
+            }
+        }
+        while self.may_want != 0 {
+            let lane = self.may_want.trailing_zeros() as u8;
+            let marks = &mut self.marks[usize::from(lane)];
+            if marks.is_wanting() {
+                let value = marks.submitted;
+                let Some(event) = marks.take_event() else { return false };
+                kit.other = Some(Step::Record { lane, value, event });
+                return true;
+            }
+            self.may_want &= self.may_want - 1;
+        }
+        false
     }
 
     #[inline(always)] // a call would be a tenth of the cost of a task, with its arguments
@@ -194,10 +201,10 @@ impl State {
     pub fn joined(&mut self, joins: &[Join], at: Nanos) {
         self.statistics.joins += joins.len() as u64;
         for join in joins {
-            self.sleepers.has_news |= join.record.is_some();
             if let Some(value) = join.record {
                 self.statistics.marks += 1;
                 self.marks[usize::from(join.lane)].push(Mark { value, event: join.event, recorded: at });
+                self.sleepers.leave_news();
             }
         }
     }
@@ -251,12 +258,17 @@ impl State {
         }
         if let Some(point) = at {
             let marks = &mut self.marks[usize::from(point.lane)];
-            self.sleepers.has_news |= !marks.is_uncovered();
+            if !marks.is_uncovered() {
+                self.sleepers.leave_news();
+            }
             marks.submit(point.value, is_kernel);
             marks.trail.note(point.value, node.index());
             if is_waited_for || is_wanted {
                 marks.wanted = point.value;
-                self.may_want = true;
+                self.may_want |= 1 << point.lane;
+            }
+            if is_wanted {
+                marks.awaited = point.value;
             }
         }
     }
@@ -267,8 +279,13 @@ impl State {
         match result {
             Ok(()) => {
                 self.statistics.marks += 1;
-                self.sleepers.has_news = true;
                 marks.push(mark);
+                // A thread may be waiting for it.
+                if marks.is_awaited() {
+                    self.sleepers.has_news = true;
+                } else {
+                    self.sleepers.leave_news();
+                }
             }
             Err(error) => {
                 marks.give_back(mark.event);

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 
 use hal::{Host, Nanos, Wait};
 
-use crate::dispatch::marks::Mark;
+use crate::dispatch::marks::furthest;
 use crate::dispatch::shared::{Held, Shared};
 
 /// A thread that begins to wait looks at the marks for so long. For work that is complete by then it has no need of the
@@ -125,11 +125,9 @@ impl Shared {
         if held.turn.is_taken() || held.functions > 0 || held.losing.is_some() {
             return;
         }
-        let marks = held.first_marks();
+        let marks = held.pending_marks();
         drop(held);
-        let ask =
-            |(lane, mark): (u8, Mark)| matches!(self.driver.event_query(mark.event), Ok(true)).then_some((lane, mark));
-        let reached: Vec<_> = self.at_home(|| marks.into_iter().filter_map(ask).collect());
+        let reached = self.at_home(|| furthest(&marks, |event| self.driver.event_query(event))).unwrap_or_default();
         // Asked after the marks, as by the thread on watch, which fails the tasks of lost copies.
         if reached.is_empty() || self.has_lost_copies() {
             return;

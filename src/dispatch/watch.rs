@@ -8,7 +8,7 @@ use hal::{CaptureMode, Host, Nanos};
 use threads::Bell;
 
 use crate::dispatch::expectations::LINGER;
-use crate::dispatch::marks::{Mark, Marks as LaneMarks};
+use crate::dispatch::marks::{Mark, Marks as LaneMarks, furthest};
 use crate::dispatch::shared::Shared;
 use crate::work::function::Function;
 
@@ -23,6 +23,9 @@ const LOOK_SPANS: (Nanos, Nanos) = (Nanos::from_us(1), Nanos::from_us(200));
 const LOOKS: (u64, u64) = (64, 16);
 /// The longest time between two looks while a thread waits. Its processor is free for that.
 const LOOK_SPAN_AWAITED: Nanos = Nanos::from_us(5);
+/// The time between two looks where neither a thread nor a function of the host waits for an end: nodes are wanted back,
+/// and each look takes the state, and the driver's locks, from the thread that submits.
+const LOOK_SPAN_UNAWAITED: Nanos = Nanos::from_us(200);
 /// A report is left to other threads for so long. They look all the time.
 const REPORT_SPAN: Nanos = Nanos::from_us(5);
 /// The turn is left for so long to the thread that has handed it over. If that waits now, it goes on itself, and the
@@ -46,14 +49,23 @@ impl Uncovered {
     }
 }
 
-/// The oldest mark of each lane.
+/// The marks of all lanes that the device may not have come to, by lane, the oldest first.
 type Marks = Vec<(u8, Mark)>;
+
+/// The next look.
+struct Next {
+    /// It is at this time at the latest.
+    at: Nanos,
+    /// The thread sleeps until then.
+    sleeps: bool,
+    /// Another thread may take the report of an end: no function waits for it, and this thread has not the turn.
+    may_share: bool,
+}
 
 /// The end of a look at the state.
 enum Look {
-    /// These marks are pending, and the next look is at this time at the latest. Another thread may take the report of
-    /// an end: no function waits for it, and this thread has not the turn.
-    At(Marks, Nanos, bool),
+    /// These marks are pending.
+    At(Marks, Next),
     /// The device is lost, and its nodes have not ended.
     Lost,
     /// Nothing is pending; there is something to look at again at this time, if any.
@@ -72,14 +84,14 @@ pub(crate) fn watch(shared: &Arc<Shared>, host: &dyn Host, bell: &Bell) -> Optio
         match look(shared, now, &mut uncovered) {
             Look::Lost => shared.end_lost(host),
             Look::Nothing(again) => bell.wait(host, again, &mut news),
-            Look::At(marks, _, may_share) if ask(shared, &marks, host, may_share) => {
+            Look::At(marks, Next { may_share, .. }) if ask(shared, &marks, host, may_share) => {
                 if let Some(next) = leave(shared) {
                     drop(post);
                     return Some(next);
                 }
             }
-            Look::At(_, again, _) if again.since(now) < SLEEP_MIN => host.sleep(again.since(now)),
-            Look::At(_, again, _) => bell.wait(host, Some(again), &mut news),
+            Look::At(_, Next { at, sleeps: true, .. }) => bell.wait(host, Some(at), &mut news),
+            Look::At(_, Next { at, .. }) => drop(host.wait_until(Some(at), &mut news)),
         }
     }
     None
@@ -156,16 +168,20 @@ fn look(shared: &Arc<Shared>, now: Nanos, uncovered: &mut Option<Uncovered>) -> 
     }
     let is_handed_over = held.turn.is_handed_over();
     let may_share = !is_handed_over && held.functions == 0;
-    held.sleepers.watcher_sleeps(is_handed_over);
-    let marks: Marks = held.first_marks();
+    let marks: Marks = held.pending_marks();
     let flush_at = uncovered.as_ref().map(Uncovered::flush_at);
-    let Some(newest) = marks.iter().map(|(_, mark)| mark.recorded).max() else {
+    held.sleepers.watcher_sleeps(is_handed_over, !marks.is_empty() || flush_at.is_some());
+    let oldest_of_lanes = marks.chunk_by(|(one, _), (other, _)| one == other).map(|of_lane| of_lane[0].1.recorded);
+    let Some(newest) = oldest_of_lanes.max() else {
         let linger_until = held.expectations.is_lingering().then(|| now + LINGER);
         return Look::Nothing(flush_at.or(linger_until));
     };
-    let longest = if shared.waiting.load(Ordering::Relaxed) > 0 { LOOK_SPAN_AWAITED } else { LOOK_SPANS.1 };
-    let again = now + look_span(now.since(newest)).min(longest);
-    Look::At(marks, flush_at.map_or(again, |flush_at| flush_at.min(again)), may_share)
+    let is_waited_for = shared.waiting.load(Ordering::Relaxed) > 0;
+    let span = look_span(now.since(newest)).min(if is_waited_for { LOOK_SPAN_AWAITED } else { LOOK_SPANS.1 });
+    let is_awaited = is_waited_for || held.is_awaited();
+    let again = now + if is_awaited { span } else { span.max(LOOK_SPAN_UNAWAITED) };
+    let at = flush_at.map_or(again, |flush_at| flush_at.min(again));
+    Look::At(marks, Next { at, sleeps: span.min(at.since(now)) >= SLEEP_MIN, may_share })
 }
 
 /// The points that no mark stands for, if there are any.
@@ -191,19 +207,15 @@ fn look_span(pending: Nanos) -> Nanos {
 
 /// Asks about these marks. Returns whether the device has come to one.
 fn ask(shared: &Arc<Shared>, marks: &[(u8, Mark)], host: &dyn Host, may_share: bool) -> bool {
-    let mut reached = Vec::new();
-    for (lane, mark) in marks {
-        match shared.driver.event_query(mark.event) {
-            Ok(true) => reached.push((*lane, *mark)),
-            Ok(false) => {}
-            Err(error) => {
-                let mut held = shared.enter();
-                held.lose_device(error);
-                shared.pump(held);
-                return true;
-            }
+    let reached = match furthest(marks, |event| shared.driver.event_query(event)) {
+        Ok(reached) => reached,
+        Err(error) => {
+            let mut held = shared.enter();
+            held.lose_device(error);
+            shared.pump(held);
+            return true;
         }
-    }
+    };
     if reached.is_empty() {
         return false;
     }
