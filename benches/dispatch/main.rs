@@ -5,9 +5,9 @@
 //! many, and `-- ready 1 2 16` only that from ready to complete; `-- instructions` prints its instructions, and where
 //! they go. `-- shapes` prints the time of a task in the shapes of Task Bench, `-- shapes instructions` its
 //! instructions, and `-- shapes device` the same on a device beside streams and events; `-- stress` prints that of
-//! tasks on arrays there, as CUDASTF's stress tests measure it, and `-- stress instructions` its instructions. `-- frame`
-//! prints the host's time for a frame of a camera on a device, and `-- stages` that of the four calls of a pipeline.
-//! Each figure that has a limit stands beside it, and the program fails if one is above.
+//! tasks on arrays there, as CUDASTF's stress tests measure it, and `-- stress instructions` its instructions.
+//! `-- frame` prints the host's time for a frame of a camera on a device, and `-- stages` that of the four calls of a
+//! pipeline. Each figure that has a limit stands beside it, and the program fails if one is above.
 //!
 //! With several threads each has a chain of its own, and the time is that on the clock, from the first release to the
 //! last end, by the tasks of all threads: as for oneTBB in `graph/benches/beside`. All chains go through one

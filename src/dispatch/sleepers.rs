@@ -129,7 +129,7 @@ impl Sleepers {
 mod tests {
     use super::*;
 
-    /// A thread on watch that has said what it does until its next look.
+    /// A thread on watch, which may look again soon.
     fn on_watch(looks_soon: bool) -> Sleepers {
         let mut sleepers = Sleepers::default();
         assert!(sleepers.keep_watch(1));

@@ -23,8 +23,8 @@ const LOOK_SPANS: (Nanos, Nanos) = (Nanos::from_us(1), Nanos::from_us(200));
 const LOOKS: (u64, u64) = (64, 16);
 /// The longest time between two looks while a thread waits. Its processor is free for that.
 const LOOK_SPAN_AWAITED: Nanos = Nanos::from_us(5);
-/// The time between two looks where neither a thread nor a function of the host waits for an end: nodes are wanted back,
-/// and each look takes the state, and the driver's locks, from the thread that submits.
+/// The time between two looks where neither a thread nor a function of the host waits for an end. Nodes are wanted
+/// back, and each look takes the state, and the driver's locks, from the thread that submits.
 const LOOK_SPAN_UNAWAITED: Nanos = Nanos::from_us(200);
 /// A report is left to other threads for so long. They look all the time.
 const REPORT_SPAN: Nanos = Nanos::from_us(5);
