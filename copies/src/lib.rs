@@ -53,6 +53,8 @@ pub mod copy {
     pub use crate::handle::CopyHandle;
     pub use crate::native::Native;
     pub use crate::queue::CopyQueue;
+    #[doc(hidden)] // for the C library
+    pub use crate::queue::check_literal;
     pub use crate::records::Lift;
     pub use crate::request::Request;
     #[doc(hidden)] // for the C library

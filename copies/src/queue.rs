@@ -196,11 +196,7 @@ impl CopyQueue {
     }
 
     fn check(&self, multiple: u64) -> Result<()> {
-        if self.is_literal && !multiple.is_multiple_of(4) {
-            let because = "physx-order takes multiples of 4 only, as PhysX does: leave it, or align the copy";
-            return Err(Code::INVALID_VALUE.at("overtake CopyQueue").because(because));
-        }
-        Ok(())
+        if self.is_literal { check_literal(multiple) } else { Ok(()) }
     }
 
     /// # Safety
@@ -274,6 +270,16 @@ impl CopyQueue {
         // SAFETY: passed on to the caller.
         unsafe { submit::submit_batch(&self.stream, &self.batches, batch, &whole) }.map(Some)
     }
+}
+
+/// The check of a literal queue ([`CopyQueue::literal`]), of addresses and sizes that a bitwise or has put together.
+#[doc(hidden)]
+pub fn check_literal(multiple: u64) -> Result<()> {
+    if multiple.is_multiple_of(4) {
+        return Ok(());
+    }
+    let because = "physx-order takes multiples of 4 only, as PhysX does: leave it, or align the copy";
+    Err(Code::INVALID_VALUE.at("overtake CopyQueue").because(because))
 }
 
 /// The place of an entry's batch in [`CopyQueue::sides`].

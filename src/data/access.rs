@@ -46,7 +46,7 @@ impl<T: Pod> Array<T> {
         let all = read_write(&self);
         match Hold::take(all.claim(), all.count(), home, all.priority) {
             Ok(hold) => drop(hold),
-            Err(Error::Closed) if self.record.is_at(home)? => {}
+            Err(Error::Closed { .. }) if self.record.is_at(home)? => {}
             Err(error) => return Err(error),
         }
         let host = hal::locks::lock(&self.record.state).host.take();

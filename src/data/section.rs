@@ -195,7 +195,7 @@ impl Section {
     }
 
     fn close(&mut self) -> Result<Handle, Error> {
-        let Some(node) = self.node.take() else { return Err(Error::Closed) };
+        let Some(node) = self.node.take() else { return Err(Error::Closed { task: None }) };
         let shared = Arc::clone(self.outer.tasks.shared());
         let ended = self.before(&node);
         // As for guards.
@@ -255,7 +255,7 @@ impl Section {
         let last = Submission { claims: &claims, ..self.submission() };
         let end = last.append(held, inner.tasks.join(&self.name).held(), &before)?;
         if end.is_done() {
-            return end.outcome().unwrap_or(Err(Error::Closed));
+            return end.outcome().unwrap_or(Err(Error::Closed { task: None }));
         }
         for first in pending {
             match held.graph.before(first, end.node()) {

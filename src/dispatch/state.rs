@@ -84,6 +84,9 @@ impl Sleeps for State {
 impl State {
     /// The node to which others refer by this name.
     pub fn named(&mut self, name: &str, set: &Set) -> Result<(NodeId, Arc<Outcome>), Error> {
+        if self.is_closed {
+            return Err(Error::Closed { task: Some(format!("{name:?}")) });
+        }
         let node = self.graph.named(name)?;
         if let Some(body) = self.bodies.get(node) {
             return Ok((node, Arc::clone(&body.outcome)));

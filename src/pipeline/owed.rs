@@ -59,7 +59,7 @@ impl<B> Drop for Owed<B> {
         let failed = self.work.iter().find_map(|task| match task.outcome() {
             Some(Ok(())) => None,
             Some(Err(error)) => Some(error),
-            None => Some(task::Error::Closed),
+            None => Some(task::Error::Closed { task: None }),
         });
         let (now, has_failed) = (self.shared.now(), self.has_failed || failed.is_some());
         // The book first: the peer may use the stage as soon as the arrival has come.

@@ -36,7 +36,7 @@ impl Tasks {
         let arrive = move || -> WorkResult<()> {
             match of.outcome() {
                 Some(Err(error)) => Err(error.into()),
-                _ if !seen.load(Ordering::Acquire) => Err(Error::Closed.into()),
+                _ if !seen.load(Ordering::Acquire) => Err(Error::Closed { task: None }.into()),
                 _ => Ok(()),
             }
         };

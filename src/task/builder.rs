@@ -281,7 +281,7 @@ impl<'t, 'n> TaskBuilder<'t, 'n> {
     /// The nodes that it comes after, if it can be submitted.
     fn nodes_before(&self, state: &State) -> Result<Nodes, Error> {
         if state.is_closed {
-            return Err(Error::Closed);
+            return Err(Error::Closed { task: Some(format!("{:?}", self.name)) });
         }
         if self.retries_most() > 0 {
             self.work.may_be_repeated(self.name)?;

@@ -35,7 +35,7 @@ impl Handle {
     }
 
     pub(crate) fn shared(&self) -> Result<Arc<Shared>, Error> {
-        self.outcome.home().upgrade().and_then(|home| home.downcast().ok()).ok_or(Error::Closed)
+        self.outcome.home().upgrade().and_then(|home| home.downcast().ok()).ok_or(Error::Closed { task: None })
     }
 
     pub(crate) fn shared_outcome(&self) -> &Arc<Outcome> {
@@ -85,7 +85,7 @@ impl Handle {
         match self.outcome.get() {
             Some(outcome) => outcome,
             None if end == Wait::Stuck => Err(Error::Stuck { task: self.name() }),
-            None => Err(Error::Closed),
+            None => Err(Error::Closed { task: None }),
         }
     }
 

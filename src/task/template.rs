@@ -193,7 +193,7 @@ impl<'r, A: Send + Sync + 'static> Replay<'r, A> {
         let nodes: SmallVec<[NodeId; 4]> = after.iter().map(|task| task.node()).collect();
         let mut held = shared.enter_here()?;
         if held.is_closed {
-            return Err(Error::Closed);
+            return Err(Error::Closed { task: Some(NAME.to_owned()) });
         }
         if let Some(handle) = Handle::behind_a_failure(after.iter().copied(), || NAME.to_owned()) {
             return Ok(handle);

@@ -59,7 +59,10 @@ pub enum Error {
     /// The call is not possible, and has changed nothing.
     Refused(Refused),
     /// The dispatcher has been closed.
-    Closed,
+    Closed {
+        /// The task that was to be submitted. `None` in calls about earlier tasks, whose names the dispatcher had.
+        task: Option<String>,
+    },
     /// The task failed.
     Failed(Arc<Fault>),
     /// The task was not run, or its results are not there, because a task before it failed.
@@ -90,7 +93,13 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Error::Refused(refused) => write!(f, "{refused}"),
-            Error::Closed => write!(f, "the dispatcher has been closed: open another one"),
+            Error::Closed { task: Some(task) } => {
+                write!(
+                    f,
+                    "task {task} is refused: the dispatcher has been closed; open another one, and submit it there"
+                )
+            }
+            Error::Closed { task: None } => write!(f, "the dispatcher of the task has been closed: open another one"),
             Error::Failed(fault) => write!(f, "{fault}"),
             Error::NotRun { task, fault } => write!(f, "task {task} was not run: {fault}"),
             Error::Foreign { task } => {

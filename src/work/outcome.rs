@@ -64,7 +64,7 @@ impl Outcome {
         match self.state.load(Ordering::Acquire) {
             PENDING | AWAITED => None,
             DONE => Some(Ok(())),
-            _ => Some(Err(lock(&self.told).error.clone().unwrap_or(Error::Closed))),
+            _ => Some(Err(lock(&self.told).error.clone().unwrap_or(Error::Closed { task: None }))),
         }
     }
 
@@ -141,7 +141,7 @@ mod tests {
     fn only_outcomes_that_no_handle_has_are_used_again() {
         let home: Home = Weak::<()>::new();
         let [mut free, mut held, mut failed, mut fresh] = [(); 4].map(|()| Outcome::new(&home));
-        assert!(!free.set_done() && !held.set_done() && !failed.set_failed(Error::Closed));
+        assert!(!free.set_done() && !held.set_done() && !failed.set_failed(Error::Closed { task: None }));
         assert!(failed.has_failed() && !free.has_failed());
         let (handle, kept) = (Arc::clone(&held), [&free, &fresh].map(Arc::as_ptr));
         for outcome in [&mut free, &mut held, &mut failed, &mut fresh] {
@@ -150,7 +150,7 @@ mod tests {
         }
         assert_eq!([&free, &fresh].map(Arc::as_ptr), kept);
         assert!(handle.is_known() && !Arc::ptr_eq(&held, &handle), "the handle keeps its own");
-        assert!(failed.set_failed(Error::Closed) || failed.get().is_some_and(|end| end.is_err()));
+        assert!(failed.set_failed(Error::Closed { task: None }) || failed.get().is_some_and(|end| end.is_err()));
     }
 
     #[test]

@@ -1153,6 +1153,14 @@ int overtake_copy_queue_open(struct CUstream_st *stream,
                              struct overtake_copy_queue **queue);
 
 /**
+ * From now on the queue refuses addresses and sizes that are no multiples of 4, as PhysX does (`physx-order`), with
+ * CUDA's number for an invalid value. Work that has been queued stays.
+ *
+ * Threads: as for overtake_copy_queue_copy.
+ */
+int overtake_copy_queue_literal(struct overtake_copy_queue *queue);
+
+/**
  * Queues a copy. `kind` is one of OVERTAKE_COPY_... The copies and sets of one flush have no order among them; they
  * come after all earlier work of the stream, and all later work comes after them.
  *

@@ -191,6 +191,8 @@ public:
     {
         check(overtake_copy_queue_set(queue_, target, value, bytes));
     }
+    /* Refuses addresses and sizes from now on that are no multiples of 4, as PhysX does. */
+    void literal() { check(overtake_copy_queue_literal(queue_)); }
     void flush() { check(overtake_copy_queue_flush(queue_)); }
     void close() { check(overtake_copy_queue_close(std::exchange(queue_, nullptr))); }
 

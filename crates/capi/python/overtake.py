@@ -160,6 +160,7 @@ def _declared(library):
         "overtake_copy_queue_open": (number, [pointer, number, size, ctypes.POINTER(pointer)]),
         "overtake_copy_queue_copy": (number, [pointer, pointer, pointer, size, number]),
         "overtake_copy_queue_set": (number, [pointer, pointer, ctypes.c_uint32, size]),
+        "overtake_copy_queue_literal": (number, [pointer]),
         "overtake_copy_queue_flush": (number, [pointer]),
         "overtake_copy_queue_close": (number, [pointer]),
         "overtake_set_log_callback": (number, [_LOG_CALLBACK, pointer]),
@@ -342,6 +343,10 @@ class CopyQueue:
     def set(self, target, value, size):
         """Queues a set: bytes of the device become the 4 bytes of `value`, repeated."""
         _check(self._library, self._library.overtake_copy_queue_set(self._queue, target, value, size))
+
+    def literal(self):
+        """Refuses addresses and sizes from now on that are no multiples of 4, as PhysX does."""
+        _check(self._library, self._library.overtake_copy_queue_literal(self._queue))
 
     def flush(self):
         """Launches all that was queued since the last flush."""

@@ -30,6 +30,11 @@ impl Failure {
         Failure { code, text }
     }
 
+    /// The same, and more about it.
+    pub fn because(self, more: &str) -> Failure {
+        Failure::new(self.code, &format!("{}; {more}", self.text.to_string_lossy()))
+    }
+
     /// No failure yet.
     pub fn none() -> Failure {
         Failure { code: OVERTAKE_OK, text: CString::default() }

@@ -4,7 +4,7 @@
 use std::ffi::{c_int, c_void};
 
 use copies::Priority;
-use copies::copy::{CopyQueue, set_natively};
+use copies::copy::{CopyQueue, check_literal, set_natively};
 use hal::{Context, DevicePtr, Driver};
 
 use crate::codes::OVERTAKE_ERROR_REFUSED;
@@ -41,6 +41,8 @@ struct Collected {
 
 struct Queue {
     work: Work,
+    /// It is checked here, because collected work is too.
+    is_literal: bool,
     stream: *mut c_void,
     priority: c_int,
 }
@@ -75,11 +77,16 @@ impl Queue {
             Some(layer) => Work::Served(CopyQueue::new(&layer.adopt(stream_of(stream), priority)?, reserve)?),
             None => Work::Collected(Collected::default()),
         };
-        Ok((Queue { work, stream, priority: number }, context))
+        Ok((Queue { work, is_literal: false, stream, priority: number }, context))
+    }
+
+    /// Addresses and sizes, put together by a bitwise or.
+    fn check(&self, multiple: u64) -> Outcome {
+        if self.is_literal { Ok(check_literal(multiple)?) } else { Ok(()) }
     }
 
     fn flush(&mut self) -> Outcome {
-        let Queue { work, stream, priority } = self;
+        let Queue { work, stream, priority, .. } = self;
         let collected = match work {
             Work::Served(queue) => return Ok(queue.flush().map(drop)?),
             Work::Collected(collected) => std::mem::take(collected),
@@ -139,6 +146,21 @@ pub unsafe extern "C" fn overtake_copy_queue_open(
     })
 }
 
+/// From now on the queue refuses addresses and sizes that are no multiples of 4, as PhysX does (`physx-order`), with
+/// CUDA's number for an invalid value. Work that has been queued stays.
+///
+/// Threads: as for overtake_copy_queue_copy.
+#[unsafe(no_mangle)]
+pub extern "C" fn overtake_copy_queue_literal(queue: *mut overtake_copy_queue) -> c_int {
+    const CALL: &str = "overtake_copy_queue_literal";
+    fence(CALL, || {
+        with(CALL, queue, |queue| {
+            queue.is_literal = true;
+            Ok(())
+        })
+    })
+}
+
 /// Queues a copy. `kind` is one of OVERTAKE_COPY_... The copies and sets of one flush have no order among them; they
 /// come after all earlier work of the stream, and all later work comes after them.
 ///
@@ -160,16 +182,21 @@ pub unsafe extern "C" fn overtake_copy_queue_copy(
     fence(CALL, || {
         let unknown = || Failure::argument(&format!("{CALL}: kind is one of OVERTAKE_COPY_..."));
         let request = shim::request(target, source, bytes, kind).ok_or_else(unknown)?;
-        with(CALL, queue, |queue| match &mut queue.work {
-            // SAFETY: the caller's promise is the one that `copy` demands.
-            Work::Served(queue) => Ok(unsafe { queue.copy(&request) }?),
-            Work::Collected(collected) if bytes > 0 => {
-                collected.targets.push(target);
-                collected.sources.push(source);
-                collected.sizes.push(bytes);
-                Ok(())
+        with(CALL, queue, |queue| {
+            if bytes > 0 {
+                queue.check((target.addr() | source.addr() | bytes) as u64)?;
             }
-            Work::Collected(_) => Ok(()),
+            match &mut queue.work {
+                // SAFETY: the caller's promise is the one that `copy` demands.
+                Work::Served(queue) => unsafe { queue.copy(&request) }?,
+                Work::Collected(collected) if bytes > 0 => {
+                    collected.targets.push(target);
+                    collected.sources.push(source);
+                    collected.sizes.push(bytes);
+                }
+                Work::Collected(_) => {}
+            }
+            Ok(())
         })
     })
 }
@@ -190,13 +217,16 @@ pub unsafe extern "C" fn overtake_copy_queue_set(
     const CALL: &str = "overtake_copy_queue_set";
     fence(CALL, || {
         let (target, bytes) = (DevicePtr(target.expose_provenance() as u64), bytes as u64);
-        with(CALL, queue, |queue| match &mut queue.work {
-            // SAFETY: the caller's promise is the one that `set` demands.
-            Work::Served(queue) => Ok(unsafe { queue.set(target, value, bytes) }?),
-            Work::Collected(collected) => {
-                collected.sets.extend((bytes > 0).then_some((target, value, bytes)));
-                Ok(())
+        with(CALL, queue, |queue| {
+            if bytes > 0 {
+                queue.check(target.0 | bytes)?;
             }
+            match &mut queue.work {
+                // SAFETY: the caller's promise is the one that `set` demands.
+                Work::Served(queue) => unsafe { queue.set(target, value, bytes) }?,
+                Work::Collected(collected) => collected.sets.extend((bytes > 0).then_some((target, value, bytes))),
+            }
+            Ok(())
         })
     })
 }

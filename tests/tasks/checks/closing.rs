@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use hal::Nanos;
 use hal::locks::lock;
 use overtake::dispatch::Dispatcher;
-use overtake::task::{Error, Handle, Lane, More, Reason, WorkResult};
+use overtake::task::{Error, Handle, Lane, More, Reason, Recording, Tasks, WorkResult};
 
 use crate::bed::{self, Bed};
 use crate::doors;
@@ -60,9 +60,26 @@ pub fn in_the_middle(rig: &Rig) -> Outcome {
         ensure!(is_closed(handle), "{:?}", handle.outcome());
     }
     ensure!(is_closed(&waits), "{:?}", waits.outcome());
-    ensure!(matches!(tasks.join("late").submit(), Err(Error::Closed)), "the dispatcher is closed");
+    refuses_by_name(&tasks)?;
     same("the functions that are left", &Arc::strong_count(&owned), &1)?;
     same("the word", &rig.download(word, rig.stream()?)?[0], &3)
+}
+
+/// The error of a closed dispatcher names the task, and says what to do.
+fn refuses_by_name(tasks: &Tasks) -> Outcome {
+    let template = Recording::<u32>::new().finish()?;
+    let calls = [
+        ("\"late\"", tasks.join("late").submit()),
+        ("\"late\"", tasks.host("late", || Ok(())).submit_named()),
+        ("\"late\"", tasks.named("late")),
+        ("(of a template)", template.replay(tasks, 0).submit()),
+    ];
+    for (name, call) in calls {
+        let cure = "is refused: the dispatcher has been closed; open another one, and submit it there";
+        let said = call.map_or_else(|error| error.to_string(), |_| "it is submitted".to_owned());
+        same("the error", &said, &format!("task {name} {cure}"))?;
+    }
+    Ok(())
 }
 
 /// The end of a function that owns something.
@@ -128,7 +145,7 @@ pub fn by_its_own_task(rig: &Rig) -> Outcome {
         let task = task.submit()?;
         bed::eventually(rig, "the task ends", || task.is_done())?;
         drop((own, task));
-        let is_closed = || matches!(tasks.join("late").submit(), Err(Error::Closed));
+        let is_closed = || matches!(tasks.join("late").submit(), Err(Error::Closed { .. }));
         bed::eventually(rig, "the dispatcher is closed", is_closed)?;
         Ok::<(), Failure>(tasks.wait()?)?;
     }

@@ -49,7 +49,7 @@ fn faulty(gpu: &SoftGpu, rig: &Rig, then: Then) -> Arc<Faulty> {
 fn tells(error: &Error, then: Then, failed: &str) -> Outcome {
     let text = error.to_string();
     ensure!(
-        !matches!(error, Error::Stuck { .. } | Error::Closed),
+        !matches!(error, Error::Stuck { .. } | Error::Closed { .. }),
         "a task of a driver that failed in {failed}: {text}"
     );
     let is_named = error.fault().is_some_and(|fault| match &fault.reason {

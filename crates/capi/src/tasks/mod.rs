@@ -32,7 +32,7 @@ impl From<Error> for Failure {
             Error::Refused(Refused::Priority { .. } | Refused::Options(_)) => codes::OVERTAKE_ERROR_INVALID_ARGUMENT,
             Error::Refused(_) => codes::OVERTAKE_ERROR_REFUSED,
             Error::Foreign { .. } => codes::OVERTAKE_ERROR_INVALID_ARGUMENT,
-            Error::Closed => codes::OVERTAKE_ERROR_CLOSED,
+            Error::Closed { .. } => codes::OVERTAKE_ERROR_CLOSED,
             Error::Failed(_) => codes::OVERTAKE_ERROR_TASK_FAILED,
             Error::NotRun { .. } => codes::OVERTAKE_ERROR_TASK_NOT_RUN,
             Error::Stuck { .. } => codes::OVERTAKE_ERROR_STUCK,

@@ -146,9 +146,10 @@ pub unsafe extern "C" fn overtake_submit(
         let spec = unsafe { sized::read(CALL, "spec", spec, TASK_SPEC_BYTES_MIN) }?;
         // SAFETY: the caller's promise. From here on the data is freed on every path.
         let data = unsafe { Data::new(spec.data, spec.free_data) };
-        let (set, home) = set::find(CALL, tasks)?;
         // SAFETY: the caller's promise.
         let name = unsafe { text_of(CALL, "name", spec.name) }?.unwrap_or("unnamed");
+        let needs = || format!("task \"{name}\" needs a set of a dispatcher that is open");
+        let (set, home) = set::find(CALL, tasks).map_err(|failure| failure.because(&needs()))?;
         // SAFETY: the caller's promise.
         let before = unsafe { handles(CALL, "after", (spec.after, spec.after_count), home) }?;
         let launches = (spec.after_launch, spec.after_launch_count);

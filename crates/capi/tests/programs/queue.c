@@ -1,5 +1,5 @@
 /* Copy queues through the C ABI: every byte arrives, the copies of a flush share one launch, sets repeat their value,
- * and wrong calls are refused. */
+ * wrong calls are refused, and literal queues refuse more. */
 #include "expect.h"
 
 enum { COPIES = 200, SMALL = 4 << 10, LARGE = 300 << 10, ALL = COPIES * SMALL };
@@ -79,6 +79,31 @@ static void mixed(CUstream stream)
     free(plain);
 }
 
+/* As PhysX does, a literal queue takes multiples of 4 only; what it refuses is not copied, and the rest is. */
+static void literal(CUstream stream)
+{
+    unsigned char *in = pinned_bytes(64, 5), *out = pinned_bytes(64, 5);
+    char *device = on_device(64);
+    Queue *queue = new_queue(stream, 1);
+    OK(overtake_copy_queue_set(queue, device + 1, 0, 3));
+    OK(overtake_copy_queue_literal(queue));
+    const int up = OVERTAKE_COPY_HOST_TO_DEVICE;
+    REQUIRE(overtake_copy_queue_copy(queue, device + 2, in, 4, up) == 1); /* CUDA_ERROR_INVALID_VALUE */
+    REQUIRE(strstr(overtake_last_error(), "multiples of 4 only") != NULL);
+    REQUIRE(overtake_copy_queue_copy(queue, device, in + 1, 4, up) == 1);
+    REQUIRE(overtake_copy_queue_copy(queue, device, in, 6, up) == 1);
+    REQUIRE(overtake_copy_queue_set(queue, device + 1, 9, 4) == 1);
+    REQUIRE(overtake_copy_queue_set(queue, device, 9, 2) == 1);
+    OK(overtake_copy_queue_copy(queue, device + 1, in, 0, up));
+    OK(overtake_copy_queue_copy(queue, device + 4, in + 4, 60, up));
+    OK(overtake_copy_queue_flush(queue));
+    OK(overtake_copy_queue_copy(queue, out, device, 64, OVERTAKE_COPY_DEVICE_TO_HOST));
+    OK(overtake_copy_queue_close(queue));
+    OK(cuStreamSynchronize(stream));
+    REQUIRE(out[1] == 0 && out[2] == 0 && out[3] == 0 && memcmp(in + 4, out + 4, 60) == 0);
+    REQUIRE(overtake_copy_queue_literal(queue) == OVERTAKE_ERROR_INVALID_HANDLE);
+}
+
 static void refusals(CUstream stream)
 {
     Queue *queue = (Queue *)&is_own, *closed = new_queue(stream, 2);
@@ -108,6 +133,7 @@ int main(void)
     many(stream, 1);
     many(stream, overtake_priorities());
     mixed(stream);
+    literal(stream);
     refusals(stream);
     OK(overtake_close());
     puts("ok");

@@ -96,6 +96,13 @@ void queues(CUstream stream)
     REQUIRE(std::memcmp(in, out, bytes) == 0);
     overtake::copy_queue second(stream, 7, 8);
     second.copy(out, device + bytes, bytes);
+    second.literal();
+    try {
+        second.copy(out, device + 1, bytes);
+        REQUIRE(false);
+    } catch (const overtake::error &error) {
+        REQUIRE(error.code() == 1); // CUDA_ERROR_INVALID_VALUE
+    }
     second.close();
     OK(cuStreamSynchronize(stream));
     REQUIRE(out[0] == 1 && std::memcmp(out, out + 1, bytes - 1) == 0);

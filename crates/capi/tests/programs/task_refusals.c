@@ -78,7 +78,7 @@ static void wrong_descriptions(Tasks *tasks, Task *foreign)
     refused_spec(tasks, OVERTAKE_ERROR_INVALID_HANDLE, "is not a task here", spec);
     spec.after = &foreign;
     refused_spec(tasks, OVERTAKE_ERROR_INVALID_ARGUMENT, "two dispatchers", spec);
-    refused_spec(NULL, OVERTAKE_ERROR_INVALID_HANDLE, "set of tasks is null", good);
+    refused_spec(NULL, OVERTAKE_ERROR_INVALID_HANDLE, "set of tasks is null; task \"odd\" needs a set", good);
     spec = good, spec.struct_size = 8;
     refused_spec(tasks, OVERTAKE_ERROR_INVALID_ARGUMENT, "struct_size", spec);
     REFUSED(OVERTAKE_ERROR_INVALID_ARGUMENT, "spec is null", overtake_submit(tasks, NULL, NULL));
@@ -223,6 +223,9 @@ int main(void)
     OK(overtake_tasks_wait(the_tasks));
     OK(overtake_dispatcher_close(the_dispatcher));
     REQUIRE(overtake_tasks_wait(the_tasks) == OVERTAKE_ERROR_INVALID_HANDLE);
+    Spec late = spec_of(OVERTAKE_TASK_HOST, "late", &the_tasks);
+    late.run = nothing;
+    refused_spec(the_tasks, OVERTAKE_ERROR_INVALID_HANDLE, "closed; task \"late\" needs a set of a dispatcher", late);
     REQUIRE(overtake_dispatcher_close(the_dispatcher) == OVERTAKE_ERROR_INVALID_HANDLE);
     OK(overtake_close());
     puts("ok");

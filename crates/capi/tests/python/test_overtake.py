@@ -167,6 +167,9 @@ class WithLibrary(unittest.TestCase):
             queue.flush()
             for at in range(0, count * size, size):
                 queue.copy(target + at, middle + at, size)
+            queue.literal()
+            with self.assertRaisesRegex(overtake.Error, "multiples of 4 only"):
+                queue.copy(target, middle, 6)
         device.must("cuStreamSynchronize", ctypes.c_void_p(stream))
         self.assertEqual(ctypes.string_at(target, size), b"\x02" * size)
         rest = (count - 1) * size

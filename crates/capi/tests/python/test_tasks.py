@@ -173,6 +173,12 @@ class Tasks(unittest.TestCase):
         self.assertEqual((counts["launches"], counts["tasks"], counts["lifts"]), (2, 0, 0))
         self.assertEqual((counts["captures_ended"], counts["joins_saved"]), (0, 0))
 
+    def test_a_closed_dispatcher_names_the_task(self):
+        self.dispatcher.close()
+        with self.assertRaisesRegex(overtake.Error, 'task "late" needs a set of a dispatcher that is open'):
+            self.tasks.host("late", lambda: None)
+        self.dispatcher = overtake.Dispatcher()
+
     def test_groups_priorities_and_sets(self):
         order, other = [], self.dispatcher.tasks("other")
         reader = other.light("reader", lambda: order.append("reader"), held=1)
