@@ -69,6 +69,10 @@ pub struct Watchdog {
     forgave_at: Nanos,
 }
 
+/// Pending copies may take so many times as long as on an idle engine: beside copies of the other direction they take
+/// longer.
+const EXPECTED_TIMES: u64 = 2;
+
 /// One rescue is forgiven each time this span has passed.
 const FORGIVE_EVERY: Nanos = Nanos::from_ms(1_000);
 
@@ -113,7 +117,7 @@ impl Watchdog {
     /// The latest time of the next look, if nothing changes.
     #[must_use]
     pub fn deadline(&self, expected: Nanos) -> Nanos {
-        self.quiet_since + self.patience.rescue_after + expected + expected
+        self.quiet_since + self.patience.rescue_after + Nanos(expected.0.saturating_mul(EXPECTED_TIMES))
     }
 
     /// The number of rescues so far.

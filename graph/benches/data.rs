@@ -72,7 +72,7 @@ impl Null {
 
     #[inline(always)]
     fn append(&mut self) -> NodeId {
-        let spec = Spec { kind: Kind::Kernel, ..Spec::default() };
+        let spec = Spec::of(Kind::Kernel);
         if let Some(stated) = &self.stated {
             let mut after = [None; 2];
             for (place, ago) in after.iter_mut().zip(&stated[self.appended % 4]) {

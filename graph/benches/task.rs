@@ -102,7 +102,7 @@ impl Null {
 
     #[inline(always)]
     fn at_once(&mut self) {
-        let spec = Spec { kind: Kind::Kernel, after: self.last.as_slice(), ..Spec::default() };
+        let spec = Spec { after: self.last.as_slice(), ..Spec::of(Kind::Kernel) };
         let (node, lane) = self.graph.append_running(&spec).expect("no other task is ready");
         black_box(lane);
         self.last = Some(node);
@@ -176,7 +176,7 @@ fn two_chains() -> Template {
 /// A task after those.
 #[inline(always)]
 fn append(graph: &mut Graph, after: &[NodeId], kind: Kind) -> NodeId {
-    graph.append(&Spec { kind, after, ..Spec::default() }).expect("there is room")
+    graph.append(&Spec { after, ..Spec::of(kind) }).expect("there is room")
 }
 
 /// A figure beside its limit and its goal. Returns whether it is within the limit.

@@ -39,7 +39,7 @@ impl Graph {
             return None;
         }
         self.lanes.hold(before.strand);
-        slot.begin(&Spec { kind, priority, device, ..Spec::default() }, priority);
+        slot.begin(&Spec { priority, device, ..Spec::of(kind) }, priority);
         slot.run(priority);
         slot.number = number;
         before.hand_on(slot);
@@ -68,7 +68,7 @@ impl Graph {
             return None;
         }
         self.nodes.grow();
-        self.append_running_behind(&Spec { kind, priority, name, device, ..Spec::default() }, first)
+        self.append_running_behind(&Spec { priority, name, device, ..Spec::of(kind) }, first)
     }
 
     #[inline(never)]
@@ -76,7 +76,7 @@ impl Graph {
         if self.nodes.room() == 0 {
             return None;
         }
-        let node = self.nodes.take(&Spec { kind, priority, name, device, ..Spec::default() }, priority);
+        let node = self.nodes.take(&Spec { priority, name, device, ..Spec::of(kind) }, priority);
         let slot = &mut self.nodes[node];
         self.lanes.new_strand(slot);
         slot.run(priority);

@@ -14,12 +14,12 @@
 //!
 //! let mut graph = Graph::new(Options::default())?;
 //! let urgent = Priority::new(8).expect("not 0");
-//! let copy = Spec { kind: Kind::Copy(Direction::HostToDevice), ..Spec::default() };
+//! let copy = Spec::of(Kind::Copy(Direction::HostToDevice));
 //!
 //! let bulk = graph.append(&copy)?;
 //! let upload = graph.append(&copy)?;
-//! let kernel = graph.append(&Spec { kind: Kind::Kernel, after: &[upload], ..Spec::default() })?;
-//! let result = graph.append(&Spec { kind: Kind::Host, priority: urgent, after: &[kernel], ..Spec::default() })?;
+//! let kernel = graph.append(&Spec { after: &[upload], ..Spec::of(Kind::Kernel) })?;
+//! let result = graph.append(&Spec { priority: urgent, after: &[kernel], ..Spec::of(Kind::Host) })?;
 //!
 //! let mut launched = Vec::new();
 //! while let Some(ready) = graph.next(Runner::Device) {

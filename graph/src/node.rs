@@ -135,17 +135,12 @@ pub struct Spec<'a> {
     pub in_convoy: bool,
 }
 
-impl Default for Spec<'_> {
-    fn default() -> Self {
-        Spec {
-            kind: Kind::Empty,
-            priority: Priority::LOWEST,
-            name: "",
-            after: &[],
-            references: 0,
-            device: 0,
-            in_convoy: false,
-        }
+impl Spec<'_> {
+    /// A plain node with this work: of the lowest priority, without a name, behind none, on the first device.
+    #[inline]
+    #[must_use]
+    pub const fn of(kind: Kind) -> Self {
+        Spec { kind, priority: Priority::LOWEST, name: "", after: &[], references: 0, device: 0, in_convoy: false }
     }
 }
 

@@ -1,7 +1,9 @@
 //! Nodes that are known before they are described, for callers that may have to describe them later.
 
+use terms::Priority;
+
 use crate::graph::Graph;
-use crate::node::{Cause, NodeId, Spec};
+use crate::node::{Cause, Kind, NodeId, Spec};
 
 impl Graph {
     /// A node for a task that is to come, of which [`Graph::append_reserved`] tells. Until then it waits; others may be
@@ -11,7 +13,7 @@ impl Graph {
         if !has_room || self.is_physx() {
             return None;
         }
-        let node = self.nodes.take(&Spec { references: 1, ..Spec::default() }, Spec::default().priority);
+        let node = self.nodes.take(&Spec { references: 1, ..Spec::of(Kind::Empty) }, Priority::LOWEST);
         self.nodes[node].is_absent = true;
         self.edges.reserve();
         self.reserved += 1;

@@ -51,7 +51,7 @@ impl Graph {
             return Ok(self.nodes.id(node));
         }
         self.make_room(1, 0)?;
-        let node = self.nodes.take(&Spec { name, references: 1, ..Spec::default() }, Priority::LOWEST);
+        let node = self.nodes.take(&Spec { name, references: 1, ..Spec::of(Kind::Empty) }, Priority::LOWEST);
         self.nodes.publish_name(node);
         self.nodes[node].is_absent = true;
         Ok(self.nodes.id(node))
@@ -137,7 +137,7 @@ impl Graph {
     ///
     /// [`Refused::Priority`]. The priority of a node that has ended changes nothing.
     pub fn set_priority(&mut self, node: NodeId, priority: Priority) -> Result<(), Refused> {
-        self.admit(&Spec { priority, name: self.nodes.name_of(node), ..Spec::default() })?;
+        self.admit(&Spec { priority, name: self.nodes.name_of(node), ..Spec::of(Kind::Empty) })?;
         if let Some(node) = self.nodes.find(node).filter(|&node| self.nodes[node].stage != Stage::Ended) {
             self.nodes[node].own = priority;
             self.raise(node, priority);

@@ -2,15 +2,7 @@
 
 use overtake_graph::{Graph, Kind, NodeId, Options, Order, Priority, Runner, Spec};
 
-const KERNEL: Spec<'static> = Spec {
-    kind: Kind::Kernel,
-    priority: Priority::LOWEST,
-    name: "",
-    after: &[],
-    references: 0,
-    device: 0,
-    in_convoy: false,
-};
+const KERNEL: Spec<'static> = Spec::of(Kind::Kernel);
 
 fn graph() -> Graph {
     Graph::new(Options::default()).unwrap()

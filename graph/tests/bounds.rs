@@ -6,15 +6,7 @@ use overtake_graph::{
     Cause, Direction, Graph, Kind, Mark, NodeId, Options, Order, Priorities, Priority, Refused, Runner, Spec, Stage,
 };
 
-const KERNEL: Spec<'static> = Spec {
-    kind: Kind::Kernel,
-    priority: Priority::LOWEST,
-    name: "K",
-    after: &[],
-    references: 0,
-    device: 0,
-    in_convoy: false,
-};
+const KERNEL: Spec<'static> = Spec { name: "K", ..Spec::of(Kind::Kernel) };
 
 fn graph(options: Options) -> Graph {
     Graph::new(options).unwrap()

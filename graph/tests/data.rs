@@ -113,7 +113,7 @@ impl Program {
         let mut stated: Vec<NodeId> = after.iter().map(|first| self.nodes[*first].id).collect();
         let wanted = self.wanted(&bytes, self.nodes.len());
 
-        let spec = Spec { kind, after: &stated, ..Spec::default() };
+        let spec = Spec { after: &stated, ..Spec::of(kind) };
         let id = self.graph.append_using(&spec, &accesses).unwrap();
         let mut edges = Vec::new();
         self.graph.predecessors(id, |before| edges.push(before));
@@ -211,7 +211,7 @@ proptest! {
 #[test]
 fn the_nodes_behind_a_node_are_named_in_the_order_of_their_edges() {
     let mut graph = Graph::new(Options::default()).unwrap();
-    let kernel = Spec { kind: Kind::Kernel, ..Spec::default() };
+    let kernel = Spec::of(Kind::Kernel);
     let first = graph.append(&kernel).unwrap();
     let then = [(); 2].map(|()| graph.append(&Spec { after: &[first], ..kernel }).unwrap());
     let last = graph.append(&Spec { after: &then, ..kernel }).unwrap();
@@ -226,7 +226,7 @@ fn the_nodes_behind_a_node_are_named_in_the_order_of_their_edges() {
 #[test]
 fn the_nodes_that_a_use_would_come_after_are_those_that_have_not_ended() {
     let mut graph = Graph::new(Options::default()).unwrap();
-    let kernel = Spec { kind: Kind::Kernel, ..Spec::default() };
+    let kernel = Spec::of(Kind::Kernel);
     let (used, other) = (graph.data(8), graph.data(8));
     let writer = graph.append_using(&kernel, &[Access::new(used, Mode::Write)]).unwrap();
     let beside = graph.append_using(&kernel, &[Access::new(other, Mode::Write)]).unwrap();

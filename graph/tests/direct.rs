@@ -4,15 +4,7 @@ use std::num::NonZeroU32;
 
 use overtake_graph::{Access, Cause, Direction, Graph, Kind, Mode, NodeId, Options, Priority, Runner, Spec};
 
-const KERNEL: Spec<'static> = Spec {
-    kind: Kind::Kernel,
-    priority: Priority::LOWEST,
-    name: "",
-    after: &[],
-    references: 0,
-    device: 0,
-    in_convoy: false,
-};
+const KERNEL: Spec<'static> = Spec::of(Kind::Kernel);
 const UPLOAD: Spec<'static> = Spec { kind: Kind::Copy(Direction::HostToDevice), ..KERNEL };
 
 fn graph() -> Graph {

@@ -2,15 +2,7 @@
 
 use overtake_graph::{Direction, Graph, Kind, NodeId, Options, Order, Point, Priority, Refused, Runner, Spec};
 
-const KERNEL: Spec<'static> = Spec {
-    kind: Kind::Kernel,
-    priority: Priority::LOWEST,
-    name: "",
-    after: &[],
-    references: 0,
-    device: 0,
-    in_convoy: false,
-};
+const KERNEL: Spec<'static> = Spec::of(Kind::Kernel);
 
 /// A node that has been launched.
 struct Place {

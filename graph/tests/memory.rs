@@ -37,7 +37,7 @@ static ALLOCATOR: Counting = Counting;
 /// A round: a fork, a join through an empty node, a host task, a named task, an order and a change of priority.
 fn round(graph: &mut Graph, points: &mut Vec<Point>) {
     fn spec(kind: Kind, after: &[NodeId]) -> Spec<'_> {
-        Spec { kind, after, name: "a name", ..Spec::default() }
+        Spec { after, name: "a name", ..Spec::of(kind) }
     }
     let held = Spec { references: 1, ..spec(Kind::Kernel, &[]) };
     let first = graph.append(&held).unwrap();
@@ -71,7 +71,7 @@ fn a_million_tasks_allocate_no_more_than_a_thousand() {
     assert_eq!(ALLOCATIONS.get() - before, 0);
 
     // Changes that are not asked for take no room of their own.
-    let kernel = graph.append(&Spec { kind: Kind::Kernel, ..Spec::default() }).unwrap();
+    let kernel = graph.append(&Spec::of(Kind::Kernel)).unwrap();
     let node = graph.next(Runner::Device).unwrap().node;
     assert_eq!(node, kernel);
     graph.set_priority(kernel, Priority::new(8).unwrap()).unwrap();
@@ -93,8 +93,7 @@ fn failures_leave_no_memory() {
     let mut graph = Graph::new(Options::default()).unwrap();
     let uses = [Access::new(graph.data(8), Mode::Write)];
     let mut fail = || {
-        let nodes =
-            [(); 3].map(|()| graph.append_using(&Spec { kind: Kind::Kernel, ..Spec::default() }, &uses).unwrap());
+        let nodes = [(); 3].map(|()| graph.append_using(&Spec::of(Kind::Kernel), &uses).unwrap());
         assert_eq!(graph.next(Runner::Device).map(|ready| ready.node), Some(nodes[0]));
         let at = graph.launched(nodes[0]).unwrap().at.unwrap();
         graph.failed(nodes[0], Cause(NonZeroU32::MIN)).unwrap();

@@ -4,15 +4,7 @@ use std::num::NonZeroU32;
 
 use overtake_graph::{Access, Cause, Graph, Kind, Mode, NodeId, Options, Order, Priority, Runner, Spec, Stage};
 
-const KERNEL: Spec<'static> = Spec {
-    kind: Kind::Kernel,
-    priority: Priority::LOWEST,
-    name: "",
-    after: &[],
-    references: 0,
-    device: 0,
-    in_convoy: false,
-};
+const KERNEL: Spec<'static> = Spec::of(Kind::Kernel);
 
 fn graph() -> Graph {
     Graph::new(Options::default()).unwrap()

@@ -4,15 +4,7 @@ use std::num::NonZeroU32;
 
 use overtake_graph::{Cause, Graph, Kind, NodeId, Options, Priority, Runner, Spec, Stage};
 
-const KERNEL: Spec<'static> = Spec {
-    kind: Kind::Kernel,
-    priority: Priority::LOWEST,
-    name: "",
-    after: &[],
-    references: 0,
-    device: 0,
-    in_convoy: false,
-};
+const KERNEL: Spec<'static> = Spec::of(Kind::Kernel);
 
 fn graph(lanes: u8, groups: u8, lane_max: u32) -> Graph {
     Graph::new(Options { lanes, groups, lane_max, ..Options::default() }).unwrap()

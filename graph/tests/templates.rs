@@ -158,7 +158,7 @@ proptest! {
         let both = [false, true].map(|is_replayed| {
             let mut caller = Caller::new();
             let spec = |(kind, level): &(usize, u8)| {
-                Spec { kind: KINDS[*kind], priority: priority(*level), ..Spec::default() }
+                Spec { priority: priority(*level), ..Spec::of(KINDS[*kind]) }
             };
             let mut after: Vec<NodeId> = before.iter().map(|it| caller.graph.append(&spec(it)).unwrap()).collect();
             for _ in 0..launched {

@@ -12,7 +12,7 @@ fn graph() -> Graph {
 }
 
 fn append(graph: &mut Graph, accesses: &[Access]) -> NodeId {
-    graph.append_using(&Spec { kind: Kind::Kernel, ..Spec::default() }, accesses).unwrap()
+    graph.append_using(&Spec::of(Kind::Kernel), accesses).unwrap()
 }
 
 fn reads(data: DataId) -> Access {
@@ -75,7 +75,7 @@ fn stated_and_found_orders_are_one_edge_and_stated_ones_stay() {
     let (x, y) = (graph.data(8), graph.data(8));
     let first = append(&mut graph, &[writes(x)]);
     let second = append(&mut graph, &[reads(x), writes(y)]);
-    let spec = Spec { kind: Kind::Kernel, after: &[first, first, second], ..Spec::default() };
+    let spec = Spec { after: &[first, first, second], ..Spec::of(Kind::Kernel) };
     let third = graph.append_using(&spec, &[reads(y)]).unwrap();
     assert_eq!(before(&graph, third), [first, second], "the edge from the first is redundant, and was asked for");
     let fourth = append(&mut graph, &[reads(x), reads(y)]);
@@ -141,10 +141,10 @@ fn an_order_that_ends_at_the_launch_hides_no_dependency() {
     let mut graph = graph();
     let [x, y, z, w] = [0; 4].map(|_| graph.data(8));
     let kernel = append(&mut graph, &[writes(x)]);
-    let held = Spec { kind: Kind::Host, references: 1, ..Spec::default() };
+    let held = Spec { references: 1, ..Spec::of(Kind::Host) };
     let completion = graph.append_using(&held, &[writes(y)]).unwrap();
     graph.before_at(kernel, completion, Mark::Launched).unwrap();
-    let host = Spec { kind: Kind::Host, ..Spec::default() };
+    let host = Spec::of(Kind::Host);
     let reader = graph.append_using(&host, &[reads(x), reads(y)]).unwrap();
     assert_eq!(before(&graph, reader), [kernel, completion]);
     // So among three, and an order that ends at the completion does hide one.
@@ -165,10 +165,10 @@ fn failed_nodes_hide_nothing_that_still_runs() {
     let running = append(&mut graph, &[reads(x)]);
     assert_eq!(graph.next(Runner::Device).map(|ready| ready.node), Some(running));
     graph.launched(running).unwrap();
-    let host = Spec { kind: Kind::Host, ..Spec::default() };
+    let host = Spec::of(Kind::Host);
     let failing = graph.append_using(&host, &[writes(z)]).unwrap();
     assert_eq!(graph.next(Runner::Host).map(|ready| ready.node), Some(failing));
-    let held = Spec { kind: Kind::Kernel, references: 1, ..Spec::default() };
+    let held = Spec { references: 1, ..Spec::of(Kind::Kernel) };
     let other = graph.append_using(&held, &[writes(y)]).unwrap();
     let behind = append(&mut graph, &[writes(x), reads(z)]);
     let behind_both = append(&mut graph, &[reads(x), reads(y)]);
@@ -196,7 +196,7 @@ fn nodes_that_fail_in_a_lane_hide_nothing_that_still_runs_in_another() {
     };
     let running = append(&mut graph, &[writes(data)]);
     let its = launch(&mut graph, running);
-    let goes_on = graph.append(&Spec { kind: Kind::Kernel, after: &[running], ..Spec::default() }).unwrap();
+    let goes_on = graph.append(&Spec { after: &[running], ..Spec::of(Kind::Kernel) }).unwrap();
     launch(&mut graph, goes_on);
     let failing = [(); 3].map(|()| {
         let node = append(&mut graph, &[writes(data)]);
@@ -224,9 +224,9 @@ fn the_last_of_several_failed_nodes_stands_for_the_one_that_runs() {
         assert_eq!(graph.next(Runner::Device).map(|ready| ready.node), Some(node));
         graph.launched(node).unwrap();
     }
-    let host = Spec { kind: Kind::Host, ..Spec::default() };
+    let host = Spec::of(Kind::Host);
     let (failing, apart) = (graph.append_using(&host, &[]).unwrap(), graph.append_using(&host, &[]).unwrap());
-    let kernel = Spec { kind: Kind::Kernel, ..Spec::default() };
+    let kernel = Spec::of(Kind::Kernel);
     let reader = graph.append_using(&Spec { after: &[failing], ..kernel }, &[reads(x), writes(y)]).unwrap();
     let held = graph.append_using(&Spec { references: 1, ..kernel }, &[reads(y), writes(v)]).unwrap();
     let last = append(&mut graph, &[reads(v), reads(z)]);
@@ -254,8 +254,8 @@ fn a_failed_reader_is_mentioned_while_those_before_it_run() {
     let running = append(&mut graph, &[writes(x)]);
     graph.next(Runner::Device).unwrap();
     graph.launched(running).unwrap();
-    let failing = graph.append_using(&Spec { kind: Kind::Host, ..Spec::default() }, &[]).unwrap();
-    let reader = Spec { kind: Kind::Kernel, after: &[failing], ..Spec::default() };
+    let failing = graph.append_using(&Spec::of(Kind::Host), &[]).unwrap();
+    let reader = Spec { after: &[failing], ..Spec::of(Kind::Kernel) };
     graph.append_using(&reader, &[reads(x), reads(z)]).unwrap();
     graph.next(Runner::Host).unwrap();
     graph.failed(failing, Cause(NonZeroU32::MIN)).unwrap();
@@ -275,9 +275,9 @@ fn a_dependency_beyond_the_search_stays() {
         let first = append(&mut graph, &[writes(x)]);
         let mut last = first;
         for _ in 0..10 {
-            last = graph.append(&Spec { kind: Kind::Kernel, after: &[last], ..Spec::default() }).unwrap();
+            last = graph.append(&Spec { after: &[last], ..Spec::of(Kind::Kernel) }).unwrap();
         }
-        let kernel = Spec { kind: Kind::Kernel, after: &[last], ..Spec::default() };
+        let kernel = Spec { after: &[last], ..Spec::of(Kind::Kernel) };
         let chain = graph.append_using(&kernel, &[writes(y)]).unwrap();
         let beside = append(&mut graph, &[writes(z)]);
         let all = append(&mut graph, &[writes(x), writes(y), writes(z)]);
@@ -349,7 +349,7 @@ fn impossible_uses_are_refused_and_change_nothing() {
     let (x, token) = (graph.data(8), graph.token());
     let gone = graph.data(8);
     graph.forget(gone).unwrap();
-    let spec = Spec { kind: Kind::Kernel, name: "k", ..Spec::default() };
+    let spec = Spec { name: "k", ..Spec::of(Kind::Kernel) };
     let mut refused = |access: Access| graph.append_using(&spec, &[writes(x), access]).unwrap_err().to_string();
     let told = "task \"k\" is refused: it uses";
     assert_eq!(refused(reads(gone)).split(" data").next().unwrap(), told);
@@ -396,7 +396,7 @@ fn a_refused_node_has_used_nothing() {
     let mut graph = Graph::new(Options { nodes_max: 1, ..Options::default() }).unwrap();
     let x = graph.data(8);
     let first = append(&mut graph, &[reads(x)]);
-    let spec = Spec { kind: Kind::Kernel, ..Spec::default() };
+    let spec = Spec::of(Kind::Kernel);
     assert_eq!(graph.append_using(&spec, &[writes(x)]), Err(Refused::WouldBlock));
     assert_eq!(graph.frontier(), [first]);
 }

@@ -271,7 +271,7 @@ mod tests {
     /// Work that owns nothing is left where it is, and is none of the next node's. Other work is dropped elsewhere.
     #[test]
     fn work_that_owns_nothing_stays_until_the_next_node() {
-        let node = Graph::new(graph::Options::default()).unwrap().append(&Spec::default()).unwrap();
+        let node = Graph::new(graph::Options::default()).unwrap().append(&Spec::of(Kind::Empty)).unwrap();
         let (set, mut bodies) = (Sets::default().add(""), Bodies::new(Weak::<()>::new()));
         let text = String::from("a task owns this");
         let owns = move |_: &mut Lane<'_>| Ok(if text.is_empty() { More::Again } else { More::Done });

@@ -36,7 +36,7 @@ impl Chains {
             let mut last = None;
             for _ in 0..length {
                 let references = u32::from(last.is_none());
-                let spec = Spec { kind: Kind::Kernel, after: last.as_slice(), references, ..Spec::default() };
+                let spec = Spec { after: last.as_slice(), references, ..Spec::of(Kind::Kernel) };
                 let node = graph.append(&spec).expect("there is room");
                 if last.is_none() {
                     self.first.push(node);

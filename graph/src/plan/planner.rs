@@ -111,7 +111,7 @@ impl Planner<'_> {
             mode: argument.mode,
         };
         let accesses: Vec<Access> = computation.arguments.iter().map(access).collect();
-        let spec = Spec { kind: Kind::Light, name: &computation.label, ..Spec::default() };
+        let spec = Spec { name: &computation.label, ..Spec::of(Kind::Light) };
         let node = self.graph.append_using(&spec, &accesses).map_err(|refused| refused.to_string())?;
         let mut parents = Vec::new();
         self.graph.predecessors(node, |before| parents.extend(self.numbers.get(&before)));
