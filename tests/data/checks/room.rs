@@ -122,3 +122,20 @@ pub fn in_use(rig: &Rig) -> Outcome {
     let late = late.join(rig.driver().host())?;
     same("the third, and the sum", &[late, second.read()?[0]], &[2.0, 2.0])
 }
+
+/// An array that has left the second device is not there any more: it comes back from the host.
+pub fn on_the_second(rig: &Rig) -> Outcome {
+    if rig.driver().device_count()? < 2 {
+        return Ok(());
+    }
+    let device = HeapOptions { page_bytes: BYTES, max_bytes: BYTES, ..HeapOptions::default() };
+    let bed = bed::open_on(rig, rig.shared_driver(), 2, ArrayOptions { device, ..ArrayOptions::default() })?;
+    let [one, five] = [bed.arrays.array_of(&[1.0; COUNT])?, bed.arrays.array_of(&[5.0; COUNT])?];
+    for array in [&one, &five, &one] {
+        doors::add(&bed, "double", array, array, array).on(1).submit()?;
+        settle(rig, &bed)?;
+    }
+    same("arrays that left", &bed.arrays.statistics().evictions, &2)?;
+    bed.transfers("one came back", (3, 3 * BYTES), (2, 2 * BYTES))?;
+    same("the values", &[one.read()?[0], five.read()?[COUNT - 1]], &[4.0, 10.0])
+}

@@ -81,11 +81,25 @@ pub fn enqueue_with_depends_on(rig: &Rig) -> Outcome {
 pub fn wait_after_cleanup(rig: &Rig) -> Outcome {
     let bed = bed::open(rig)?;
     let (given, sum) = (bed.arrays.array_of(&[1.0_f32; COUNT])?, bed.arrays.array(&[COUNT])?);
-    let task = doors::add(&bed, "sum", &given, &given, &sum).submit()?;
+    let task = doors::add(&bed, "sum", &given, &given, &sum).held().submit()?;
+    let (seen, its) = (Arc::new(AtomicBool::new(false)), Arc::new(()));
+    let (notes, owned) = (Arc::clone(&seen), Arc::clone(&its));
+    let reads = bed.arrays.host("reads", (read(&sum),), move |(sum,)| {
+        let _owned = &owned;
+        notes.store(sum[0] == 2.0 && sum[COUNT - 1] == 2.0, Ordering::Release);
+        Ok(())
+    });
+    let reads = reads.submit()?;
     drop((given, sum));
+    // Their memory is not given to others while the tasks have not ended.
+    let (other, nines) = (bed.arrays.array_of(&[9.0_f32; COUNT])?, bed.arrays.array(&[COUNT])?);
+    doors::add(&bed, "other", &other, &other, &nines).submit()?.wait()?;
+    task.release()?;
     bed.arrays.wait()?;
     same("nodes that are left", &bed.dispatcher.graph_statistics().nodes, &0)?;
-    task.wait()?;
+    ensure!(seen.load(Ordering::Acquire), "the sum is that of the arrays that were dropped");
+    same("functions that are left", &Arc::strong_count(&its), &1)?;
+    (task.wait()?, reads.wait()?);
     Ok(task.wait()?)
 }
 
