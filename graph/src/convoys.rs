@@ -22,10 +22,10 @@ impl Convoy {
     }
 }
 
-/// The strands that are convoys.
+/// The strands that are convoys, and their lanes.
 #[derive(Default)]
 pub(crate) struct Convoys {
-    strands: Vec<(Convoy, u32)>,
+    strands: Vec<(Convoy, u32, u8)>,
     /// Their lanes, a bit each.
     lanes: u64,
 }
@@ -34,19 +34,19 @@ impl Convoys {
     /// The convoy of a copy, if there is one.
     pub fn find(&self, slot: &Slot) -> Option<u32> {
         let convoy = Convoy::of(slot);
-        self.strands.iter().find(|(known, _)| *known == convoy).map(|(_, strand)| *strand)
+        self.strands.iter().find(|(known, ..)| *known == convoy).map(|(_, strand, _)| *strand)
     }
 
     /// The strand of the copy is a convoy from now on.
     pub fn begin(&mut self, slot: &Slot) {
-        self.strands.push((Convoy::of(slot), slot.strand));
+        self.strands.push((Convoy::of(slot), slot.strand, slot.lane));
         self.lanes |= 1 << slot.lane;
     }
 
-    /// A strand of this lane has no copies left.
-    pub fn end(&mut self, strand: u32, lane: u8) {
-        self.strands.retain(|(_, known)| *known != strand);
-        self.lanes &= !(1 << lane);
+    /// A strand has no copies left. Its lane may have another convoy.
+    pub fn end(&mut self, strand: u32) {
+        self.strands.retain(|(_, known, _)| *known != strand);
+        self.lanes = self.strands.iter().fold(0, |lanes, (.., lane)| lanes | 1 << lane);
     }
 
     /// Whether the lane has one.

@@ -248,7 +248,7 @@ impl Lanes {
         lane.strands -= 1;
         self.empty |= u64::from(lane.strands == 0) << left.lane;
         if std::mem::take(&mut left.is_convoy) {
-            self.convoys.end(strand, left.lane);
+            self.convoys.end(strand);
         }
         if may_be_freed {
             left.next_free = self.free;

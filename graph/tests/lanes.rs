@@ -294,6 +294,18 @@ fn a_convoy_ends_with_its_last_copy() {
     ends(&mut graph, 1);
     assert_eq!(launched(&mut graph, &UPLOAD).1.strand, up.strand, "the second is there still");
     ends(&mut graph, 3);
-    let kernels = [(); 2].map(|()| follow(&mut graph, &[]).1.at.lane);
-    assert_eq!(kernels, [0, 1], "no lane is kept");
+    let kernels = [(); 3].map(|()| follow(&mut graph, &[]).1.at.lane);
+    assert_eq!(kernels, [0, 1, 0], "no lane is kept");
+}
+
+/// Of two convoys in one lane the first ends: the lane still has the other, and kernels keep away from it.
+#[test]
+fn a_lane_has_a_convoy_until_the_last_of_several_ends() {
+    let mut graph = graph(Order::Default, 2, 1);
+    let urgent = Spec { priority: Priority::new(2).unwrap(), ..UPLOAD };
+    let lanes = [&UPLOAD, &DOWNLOAD, &urgent].map(|spec| launched(&mut graph, spec).1.at.lane);
+    assert_eq!(lanes, [0, 1, 0]);
+    graph.complete(0, 1).unwrap();
+    graph.complete(1, 1).unwrap();
+    assert_eq!([(); 2].map(|()| follow(&mut graph, &[]).1.at.lane), [1, 1]);
 }
