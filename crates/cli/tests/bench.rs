@@ -339,6 +339,11 @@ fn tasks_are_measured_against_streams_by_hand() {
     let ends: Vec<&Value> = rows(&run).iter().filter(|row| row["method"] == "end to function").collect();
     assert_eq!(ends.len(), 2, "{run}");
     assert!(ends.iter().all(|row| number(row, "samples") >= 20.0 && number(row, "p50_us") < 100.0), "{run}");
+    let control: Vec<&Value> = rows(&run).iter().filter(|row| row["method"] == "end to event, by hand").collect();
+    assert!(control.len() == 2 && control.iter().all(|row| number(row, "samples") >= 20.0), "{run}");
+    let ratios = ends.iter().map(|row| number(&row["ratio"], "median"));
+    let medians = ends.iter().zip(&control).map(|(ours, hand)| number(ours, "p50_us") / number(hand, "p50_us"));
+    assert!(ratios.zip(medians).all(|(ratio, of_all)| (ratio / of_all - 1.0).abs() < 0.01), "one round: {run}");
 }
 
 #[test]

@@ -3,19 +3,23 @@
 //! The last kernel of the node writes a word that the host sees, and a thread that does nothing else looks at that
 //! word. The time from there to the first line of the function is the sample. The kernel itself ends some microseconds
 //! after its write, so the figure is above the dispatcher's own part.
+//!
+//! The control takes turns with it, sample by sample: the same kernels in a stream, with an event behind them, and a
+//! thread that does nothing but ask for that event. No way that asks for events is faster than this one.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use hal::{Code, Nanos, Result};
+use hal::{Code, Event, EventFlags, Nanos, Result, Stream};
 use overtake::task::{Lane, More, Tasks};
-use report::BenchRow;
+use report::{BenchRow, Spread};
 
 use super::super::catalogue::Workshop;
 use super::super::flow::Cargo;
+use super::super::ground::Ground;
 use super::super::piece::driver_error;
 use super::super::yard::{BOTH, Fed, Parts, Yard};
-use super::{Course, judged, row};
+use super::{Course, judged, median_ns, row};
 use crate::failure;
 
 /// Places of the measurement, whether they have bulk, and the most microseconds of the median.
@@ -30,8 +34,26 @@ const LEAST_SAMPLES: usize = 20;
 const WORD: usize = 1;
 const BULK_WORD: usize = 2;
 
-fn slice(shop: &Workshop, has_bulk: bool, bytes: u64, span: Nanos) -> Result<Vec<u64>> {
+/// The samples of a slice.
+#[derive(Default)]
+struct Samples {
+    /// From the end of a node to its function.
+    ours: Vec<u64>,
+    /// The control.
+    by_hand: Vec<u64>,
+}
+
+impl Samples {
+    /// The median of ours by that of the control.
+    fn ratio(&self) -> Option<f64> {
+        Some(median_ns(&self.ours)? / median_ns(&self.by_hand)?)
+    }
+}
+
+fn slice(shop: &Workshop, has_bulk: bool, bytes: u64, span: Nanos) -> Result<Samples> {
     let mut yard = Yard::open(shop, Parts::Dispatcher)?;
+    let stream = yard.stream(yard.range.greatest)?;
+    let event = yard.ground.driver().event_create(EventFlags::DISABLE_TIMING)?;
     let least = yard.range.least;
     let flows = if has_bulk {
         let flow = |(lane, direction)| yard.bulk(Cargo { direction, lane, bytes, word: BULK_WORD + lane }, least);
@@ -40,25 +62,35 @@ fn slice(shop: &Workshop, has_bulk: bool, bytes: u64, span: Nanos) -> Result<Vec
         Vec::new()
     };
     let fed = Fed::start(&flows)?;
-    let samples = samples(&yard, span);
+    let samples = samples(&yard, (stream, event), span);
     fed.stop()?;
     drop(flows);
     let samples = samples?;
+    yard.ground.driver().event_destroy(event)?;
     yard.close()?;
     Ok(samples)
 }
 
-fn samples(yard: &Yard, span: Nanos) -> Result<Vec<u64>> {
+fn samples(yard: &Yard, own: (Stream, Event), span: Nanos) -> Result<Samples> {
     let host = yard.ground.driver().host();
     let tasks = Tasks::new(yard.dispatcher.as_ref().expect("opened with the dispatcher"));
-    let (end, mut samples) = (host.now() + span, Vec::new());
-    // The first is the warm-up.
-    while host.now() < end || samples.len() <= LEAST_SAMPLES {
-        samples.push(sample(yard, &tasks)?);
+    let (end, mut samples) = (host.now() + span, Samples::default());
+    // The first of each is the warm-up.
+    while host.now() < end || samples.ours.len() <= LEAST_SAMPLES {
+        samples.ours.push(sample(yard, &tasks)?);
+        host.sleep(GAP);
+        samples.by_hand.push(sample_by_hand(yard, own)?);
         host.sleep(GAP);
     }
-    samples.remove(0);
+    samples.ours.remove(0);
+    samples.by_hand.remove(0);
     Ok(samples)
+}
+
+/// Launches the kernels of a node, of which the last writes the word.
+fn launch(ground: &Ground, next: u32, stream: Stream) -> Result<()> {
+    ground.spin(KERNEL, stream)?;
+    ground.store(WORD, next, stream)
 }
 
 fn sample(yard: &Yard, tasks: &Tasks) -> Result<u64> {
@@ -67,8 +99,7 @@ fn sample(yard: &Yard, tasks: &Tasks) -> Result<u64> {
     let word = rig.word(WORD);
     let next = word.load(Ordering::Acquire).wrapping_add(1);
     let launch = move |lane: &mut Lane<'_>| {
-        ground.spin(KERNEL, lane.stream())?;
-        ground.store(WORD, next, lane.stream())?;
+        launch(&ground, next, lane.stream())?;
         Ok(More::Done)
     };
     let began = Arc::new(AtomicU64::new(0));
@@ -89,26 +120,64 @@ fn sample(yard: &Yard, tasks: &Tasks) -> Result<u64> {
     Ok(Nanos(began.load(Ordering::Acquire)).since(written).0)
 }
 
+fn sample_by_hand(yard: &Yard, (stream, event): (Stream, Event)) -> Result<u64> {
+    let (rig, driver) = (yard.ground.rig(), yard.ground.driver());
+    let word = rig.word(WORD);
+    let next = word.load(Ordering::Acquire).wrapping_add(1);
+    let is_recorded = Arc::new(AtomicBool::new(false));
+    let (ground, recorded) = (Arc::clone(&yard.ground), Arc::clone(&is_recorded));
+    let asks = hal::spawn(driver, "asks", move || {
+        ground.rig().make_current()?;
+        let _recorded = ground.rig().wait_for(PATIENCE, &mut || recorded.load(Ordering::Acquire));
+        let (driver, host) = (ground.driver(), ground.driver().host());
+        let begun = host.now();
+        while !driver.event_query(event)? && host.now().since(begun) < PATIENCE {
+            host.pause();
+        }
+        Ok(host.now())
+    })?;
+    let launched = launch(&yard.ground, next, stream).and_then(|()| driver.event_record(event, stream));
+    is_recorded.store(true, Ordering::Release);
+    let is_written = launched.is_ok() && rig.wait_for(PATIENCE, &mut || word.load(Ordering::Acquire) == next);
+    let written = driver.host().now();
+    let seen: Result<Nanos> = asks.join(driver.host());
+    launched?;
+    if !is_written {
+        return Err(Code::LAUNCH_TIMEOUT.at("cuLaunchKernel").because("the kernel wrote no word"));
+    }
+    Ok(seen?.since(written).0)
+}
+
 /// Runs the part.
 pub fn run(course: &mut Course<'_>) -> failure::Result<super::Part> {
     let mut all = PLACES.map(|_| Vec::new());
     for _ in 0..course.rounds {
         for ((name, has_bulk, _), all) in PLACES.iter().zip(&mut all) {
             course.progress.step(&format!("ends: {name}"));
-            all.extend(slice(&course.stage.shop, *has_bulk, course.bulk_bytes, course.span)?);
+            all.push(slice(&course.stage.shop, *has_bulk, course.bulk_bytes, course.span)?);
         }
     }
     let mut part = super::Part::default();
     for ((name, has_bulk, limit_us), all) in PLACES.into_iter().zip(&all) {
         let bulk_bytes = if has_bulk { course.bulk_bytes } else { 0 };
-        let row =
-            BenchRow { bulk_bytes, setting: Some(name.to_owned()), ..row("end to function", "kernel", "both", all) };
+        let of = |method, samples: Vec<u64>| {
+            let setting = Some(name.to_owned());
+            BenchRow { bulk_bytes, setting, ..row(method, "kernel", "both", &samples) }
+        };
+        let ratio = Spread::of(all.iter().filter_map(Samples::ratio).collect());
+        let ours = all.iter().flat_map(|samples| samples.ours.iter().copied()).collect();
+        let ours = BenchRow { ratio, ..of("end to function", ours) };
+        let by_hand = of("end to event, by hand", all.iter().flat_map(|it| it.by_hand.iter().copied()).collect());
         let judged = |p50_us| {
             let what = format!("p50 from a node's end to its function, {name}");
             judged(&what, p50_us, " us", &limit_us.to_string(), p50_us <= limit_us)
         };
-        part.verdict.extend(row.p50_us.map(judged));
-        part.rows.push(row);
+        part.verdict.extend(ours.p50_us.map(judged));
+        part.verdict.extend(ratio.zip(by_hand.p50_us).map(|(ratio, p50_us)| {
+            let Spread { median, least, most, .. } = ratio;
+            format!("the same by a thread that asks for an event: {p50_us:.3} us; ratio {median:.3} ({least:.3} to {most:.3})")
+        }));
+        part.rows.extend([ours, by_hand]);
     }
     Ok(part)
 }
