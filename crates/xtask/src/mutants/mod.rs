@@ -34,6 +34,7 @@ const PARTS: [Part; 9] = [
     Part {
         package: "overtake-graph",
         files: &[
+            "graph/src/convoys.rs",
             "graph/src/direct.rs",
             "graph/src/dispatch.rs",
             "graph/src/edges.rs",
