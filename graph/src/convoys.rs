@@ -26,8 +26,6 @@ impl Convoy {
 #[derive(Default)]
 pub(crate) struct Convoys {
     strands: Vec<(Convoy, u32, u8)>,
-    /// Their lanes, a bit each.
-    lanes: u64,
 }
 
 impl Convoys {
@@ -40,24 +38,22 @@ impl Convoys {
     /// The strand of the copy is a convoy from now on.
     pub fn begin(&mut self, slot: &Slot) {
         self.strands.push((Convoy::of(slot), slot.strand, slot.lane));
-        self.lanes |= 1 << slot.lane;
     }
 
     /// A strand has no copies left. Its lane may have another convoy.
     pub fn end(&mut self, strand: u32) {
         self.strands.retain(|(_, known, _)| *known != strand);
-        self.lanes = self.strands.iter().fold(0, |lanes, (.., lane)| lanes | 1 << lane);
     }
 
     /// Whether the lane has one.
     pub fn has(&self, lane: u8) -> bool {
-        self.lanes >> lane & 1 != 0
+        self.strands.iter().any(|(.., of)| *of == lane)
     }
 
     /// Whether a strand that is none may have a lane without strands. `empty` has a bit for each, and the group so many
     /// from the first on. Where there are convoys, the last is kept for one.
     pub fn leave(&self, empty: u64, first: u8, count: u8) -> bool {
-        self.lanes == 0 || has_two(empty, first, count)
+        self.strands.is_empty() || has_two(empty, first, count)
     }
 }
 

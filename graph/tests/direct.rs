@@ -68,6 +68,7 @@ fn a_node_that_is_not_the_next_is_not_handed_out_and_nothing_has_changed() {
     for refused in [
         Spec { kind: Kind::Host, ..KERNEL },
         Spec { references: 1, ..KERNEL },
+        Spec { in_convoy: true, ..UPLOAD },
         Spec { priority: Priority::new(9).unwrap(), ..KERNEL },
         Spec { after: &[first], ..KERNEL },
         Spec { after: &[first, first], ..KERNEL },

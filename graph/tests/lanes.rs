@@ -305,7 +305,37 @@ fn a_lane_has_a_convoy_until_the_last_of_several_ends() {
     let urgent = Spec { priority: Priority::new(2).unwrap(), ..UPLOAD };
     let lanes = [&UPLOAD, &DOWNLOAD, &urgent].map(|spec| launched(&mut graph, spec).1.at.lane);
     assert_eq!(lanes, [0, 1, 0]);
+    assert_eq!(follow(&mut graph, &[]).1.at.lane, 1, "each lane has convoys, and this one has fewer");
     graph.complete(0, 1).unwrap();
     graph.complete(1, 1).unwrap();
     assert_eq!([(); 2].map(|()| follow(&mut graph, &[]).1.at.lane), [1, 1]);
+}
+
+/// The last lane without strands is kept in the group of the convoy too that is not the first one.
+#[test]
+fn convoys_look_at_the_lanes_of_their_own_group() {
+    let urgent = Priority::new(8).unwrap();
+    let (upload, kernel) = (Spec { priority: urgent, ..UPLOAD }, Spec { priority: urgent, ..KERNEL });
+    let mut four = graph(Order::Default, 4, 2);
+    assert_eq!(launched(&mut four, &upload).1.at.lane, 4);
+    assert_eq!([(); 3].map(|()| launched(&mut four, &kernel).1.at.lane), [5, 6, 5]);
+
+    let mut three = graph(Order::Default, 3, 2);
+    let before = [&upload, &kernel].map(|spec| launched(&mut three, spec).1.at.lane);
+    let (bulk, at) = follow(&mut three, &[]);
+    assert_eq!((before, at.at.lane), ([3, 4], 0));
+    let joins = launched(&mut three, &Spec { after: &[bulk], ..upload }).1;
+    assert_eq!(joins.at, Point { lane: 3, value: 2 }, "no two lanes are left for one that waits");
+}
+
+/// A strand that begins in a lane where all is complete marks nothing there.
+#[test]
+fn a_strand_behind_complete_work_of_its_lane_joins_nothing() {
+    let mut graph = graph(Order::Default, 1, 1);
+    let first = launched(&mut graph, &KERNEL).0;
+    let held = Spec { after: &[first], references: 1, ..KERNEL };
+    let [_takes_the_strand, other] = [(); 2].map(|()| graph.append(&held).unwrap());
+    graph.complete(0, 1).unwrap();
+    graph.release(other).unwrap();
+    assert_eq!(launch(&mut graph, other).joins, []);
 }

@@ -99,7 +99,8 @@ pub fn wait_after_cleanup(rig: &Rig) -> Outcome {
     same("nodes that are left", &bed.dispatcher.graph_statistics().nodes, &0)?;
     ensure!(seen.load(Ordering::Acquire), "the sum is that of the arrays that were dropped");
     same("functions that are left", &Arc::strong_count(&its), &1)?;
-    (task.wait()?, reads.wait()?);
+    reads.wait()?;
+    task.wait()?;
     Ok(task.wait()?)
 }
 
