@@ -65,7 +65,7 @@ pub fn in_the_middle(rig: &Rig) -> Outcome {
     same("the word", &rig.download(word, rig.stream()?)?[0], &3)
 }
 
-/// The error of a closed dispatcher names the task, and says what to do.
+/// The error of a closed dispatcher names the task and the cure.
 fn refuses_by_name(tasks: &Tasks) -> Outcome {
     let template = Recording::<u32>::new().finish()?;
     let calls = [

@@ -79,7 +79,7 @@ static void mixed(CUstream stream)
     free(plain);
 }
 
-/* As PhysX does, a literal queue takes multiples of 4 only; what it refuses is not copied, and the rest is. */
+/* As PhysX does, a literal queue takes multiples of 4 only; refused copies are not made, and the others are. */
 static void literal(CUstream stream)
 {
     unsigned char *in = pinned_bytes(64, 5), *out = pinned_bytes(64, 5);
