@@ -58,8 +58,21 @@ struct Next {
     at: Nanos,
     /// The thread sleeps until then.
     sleeps: bool,
+    /// An end is waited for.
+    is_awaited: bool,
     /// Another thread may take the report of an end: no function waits for it, and this thread has not the turn.
     may_share: bool,
+}
+
+impl Next {
+    /// Waits for it, or for news.
+    fn wait(&self, host: &dyn Host, bell: &Bell, news: &mut (dyn FnMut() -> bool + Send)) {
+        if self.sleeps {
+            bell.wait(host, Some(self.at), news);
+        } else {
+            host.wait_until(Some(self.at), news);
+        }
+    }
 }
 
 /// The end of a look at the state.
@@ -84,14 +97,17 @@ pub(crate) fn watch(shared: &Arc<Shared>, host: &dyn Host, bell: &Bell) -> Optio
         match look(shared, now, &mut uncovered) {
             Look::Lost => shared.end_lost(host),
             Look::Nothing(again) => bell.wait(host, again, &mut news),
-            Look::At(marks, Next { may_share, .. }) if ask(shared, &marks, host, may_share) => {
-                if let Some(next) = leave(shared) {
+            Look::At(marks, next) => {
+                let has_seen_end = ask(shared, &marks, host, next.may_share);
+                if has_seen_end && let Some(next) = leave(shared) {
                     drop(post);
                     return Some(next);
                 }
+                // There may be more that a thread waits for.
+                if !(has_seen_end && next.is_awaited) {
+                    next.wait(host, bell, &mut news);
+                }
             }
-            Look::At(_, Next { at, sleeps: true, .. }) => bell.wait(host, Some(at), &mut news),
-            Look::At(_, Next { at, .. }) => drop(host.wait_until(Some(at), &mut news)),
         }
     }
     None
@@ -181,7 +197,7 @@ fn look(shared: &Arc<Shared>, now: Nanos, uncovered: &mut Option<Uncovered>) -> 
     let is_awaited = is_waited_for || held.is_awaited();
     let again = now + if is_awaited { span } else { span.max(LOOK_SPAN_UNAWAITED) };
     let at = flush_at.map_or(again, |flush_at| flush_at.min(again));
-    Look::At(marks, Next { at, sleeps: span.min(at.since(now)) >= SLEEP_MIN, may_share })
+    Look::At(marks, Next { at, sleeps: span.min(at.since(now)) >= SLEEP_MIN, is_awaited, may_share })
 }
 
 /// The points that no mark stands for, if there are any.
