@@ -28,10 +28,12 @@ impl Placement {
         self.kind.map(|_| self.direction)
     }
 
-    /// Whether a copy of this cargo uses a copy engine at which other copies wait.
+    /// Whether a copy of this cargo uses a copy engine at which other copies wait. A pageable one does too, by the
+    /// driver or staged.
     pub(crate) fn meets_engine(&self, options: &Options, cargo: Cargo<'_>) -> bool {
+        let is_on_host = matches!(self.kind, Some(MemoryKind::Pinned | MemoryKind::Pageable));
         match self.direction.has_host_side() {
-            true => self.kind == Some(MemoryKind::Pinned) && !cargo.is_inlined(self.direction),
+            true => is_on_host && !cargo.is_inlined(self.direction),
             false => self.kind == Some(MemoryKind::Device) && options.manages(self.direction),
         }
     }

@@ -265,6 +265,24 @@ pub fn attempt_natively(rig: &Rig, target: Buffer, bytes: u64, stream: Stream) -
     unsafe { rig.driver().copy_htod_async(target.base, source.as_ptr(), bytes, stream) }
 }
 
+/// The device to memory of the host's, or back, at a priority: pageable memory may be used again on return.
+pub fn pageable(
+    stream: &PriorityStream,
+    device: Buffer,
+    host: &mut [u8],
+    (to_device, priority): (bool, Priority),
+) -> hal::Result<CopyHandle> {
+    let (bytes, address) = (host.len() as u64, host.as_mut_ptr());
+    let range = device.range(0, bytes);
+    let request = match to_device {
+        true => Request::htod(range, address, bytes),
+        false => Request::dtoh(address, range, bytes),
+    };
+    // SAFETY: the device's side lies inside its buffer (checked by `range`). The slice is exclusive, and being pageable
+    // it is not needed after the call.
+    unsafe { stream.memcpy_async(&request.at(priority)) }
+}
+
 /// The device to pageable host memory: complete on return.
 pub fn dtoh_pageable(stream: &PriorityStream, target: &mut [u8], source: (Buffer, u64)) -> hal::Result<CopyHandle> {
     let from = source.0.range(source.1, target.len() as u64);

@@ -131,6 +131,8 @@ const ON_MODEL: &[(&str, OnModel)] = &[
     ("staging::every_call", model::staging::every_call),
     ("staging::device_is_lost", model::staging::device_is_lost),
     ("staging::nothing_can_be_pinned", model::staging::nothing_can_be_pinned),
+    ("unpinned::pageable_beside_bulk", model::unpinned::pageable_beside_bulk),
+    ("unpinned::pinned_beside_bulk", model::unpinned::pinned_beside_bulk),
     ("faults::every_call_of_the_service", model::service::every_call),
     ("faults::every_call_of_the_service_guarded", model::service::every_call_guarded),
     ("panics::of_the_rescuer", model::panics::of_the_rescuer),

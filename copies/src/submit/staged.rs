@@ -13,8 +13,9 @@ use crate::staging::{Areas, Conductor, Means, Order, Pinned, Staging, are_reside
 use crate::submit::asked::{Miss, Planned, Went};
 use crate::submit::place::is_allocated;
 
-/// While slots are being made, the driver makes so many bytes at a time. A smaller copy it makes whole.
-const MEANWHILE_BYTES: u64 = 4 << 20;
+/// While slots are being made, the driver makes so many bytes at a time. A smaller copy it makes whole. With 4 MiB at a
+/// time the first 64 MiB to the host took 1.13 times as long as natively on an H100.
+const MEANWHILE_BYTES: u64 = 16 << 20;
 
 impl Planned<'_> {
     /// # Safety

@@ -19,5 +19,6 @@ pub mod rescue;
 pub mod service;
 pub mod staging;
 mod stall;
+pub mod unpinned;
 
 use machine::{Held, on};
