@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use hal::Nanos;
 use terms::{Direction, Priority};
 
 use crate::inner::Inner;
@@ -13,6 +14,9 @@ use crate::inner::Inner;
 /// [`crate::PriorityStream`] tells of its copies as long as it lives. An owner of lanes makes quiet ones
 /// ([`crate::Overtake::quiet_stream`]) and holds an expectation only while it has such work. Each owner holds its own;
 /// they add up.
+///
+/// An urgent copy goes first within microseconds then, which costs bulk some of its speed. An owner whose copies may
+/// wait a little tells so ([`Expected::tolerating`]), and bulk keeps nearly all of it.
 ///
 /// It takes both sides: a copy gives way if a more urgent one is expected, and holds others off if a less urgent one
 /// is. So the owner of bulk on quiet streams expects its own priority too. That alone costs bulk nothing. A copy that
@@ -45,13 +49,58 @@ pub struct Expected {
     inner: Arc<Inner>,
     priority: Priority,
     direction: Option<Direction>,
+    tolerated: Option<Nanos>,
 }
 
 impl Expected {
     pub(crate) fn new(inner: &Arc<Inner>, priority: Priority, direction: Option<Direction>) -> Expected {
-        let expected = Expected { inner: Arc::clone(inner), priority, direction };
+        let expected = Expected { inner: Arc::clone(inner), priority, direction, tolerated: None };
         expected.directions().for_each(|direction| inner.engine(direction).census.expect(priority));
         expected
+    }
+
+    /// Each of its copies may wait so long for bulk on its engine. Copies that give way are made by the engine then,
+    /// in chunks of half that length, while all that are expected above them tolerate a wait: bulk in both directions
+    /// at once keeps nine tenths of its speed in place of two thirds (`reports/tolerance`). Zero tolerates none. A copy
+    /// that is on its way keeps its chunks. The option `transport` has to be `auto`, and there have to be channels.
+    ///
+    /// # Example
+    /// ```
+    /// # use overtake_copies as overtake;
+    /// use overtake::copy::Plan;
+    /// use overtake::{Direction, Options, Overtake, Priority};
+    /// # use overtake::hal::{Device, Driver, HostAllocFlags, Nanos};
+    /// # let driver: std::sync::Arc<dyn Driver> = std::sync::Arc::new(softgpu::SoftGpu::builder().build());
+    /// # let overtake = Overtake::open(&driver, Device(0), Options::default())?;
+    /// # let (host, device) = (driver.host_alloc(4 << 20, HostAllocFlags::PORTABLE)?, driver.mem_alloc(4 << 20)?);
+    /// let (bulk, urgent) = (overtake.stream(Priority::LOWEST)?, overtake.priorities().highest());
+    /// // SAFETY: both sides have 4 MiB and live as long as the process; nothing else uses them.
+    /// let plan = || unsafe { bulk.memcpy_htod_async(device, host, 4 << 20) }.map(|copy| copy.plan());
+    /// let camera = overtake.expect(urgent, Some(Direction::HostToDevice))?.tolerating(Nanos::from_us(160));
+    /// assert_eq!(plan()?, Plan::Engine { raises: false });
+    /// let other = overtake.expect(urgent, Some(Direction::HostToDevice))?; // tolerates none
+    /// assert_eq!(plan()?, Plan::Kernel { raises: false });
+    /// drop(other);
+    /// assert_eq!(plan()?, Plan::Engine { raises: false });
+    /// # drop(camera);
+    /// # bulk.synchronize()?;
+    /// # Ok::<(), hal::Error>(())
+    /// ```
+    pub fn tolerating(mut self, wait: Nanos) -> Expected {
+        self.tolerate_no_more();
+        self.tolerated = Some(wait).filter(|wait| *wait > Nanos::ZERO);
+        let tolerances = &self.inner.records.tolerances;
+        if let Some(wait) = self.tolerated {
+            self.directions().for_each(|direction| tolerances[direction.index()].begin(self.priority, wait));
+        }
+        self
+    }
+
+    fn tolerate_no_more(&mut self) {
+        if let Some(wait) = self.tolerated.take() {
+            let tolerances = &self.inner.records.tolerances;
+            self.directions().for_each(|direction| tolerances[direction.index()].end(self.priority, wait));
+        }
     }
 
     /// The directions whose copies have priorities among those that it is for.
@@ -85,6 +134,7 @@ impl Drop for Expected {
         if self.inner.is_of_parent() {
             return std::mem::forget(Arc::clone(&self.inner));
         }
+        self.tolerate_no_more();
         self.directions().for_each(|direction| self.inner.engine(direction).census.close(self.priority));
     }
 }

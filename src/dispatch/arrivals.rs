@@ -24,6 +24,7 @@ pub(crate) struct Arrival {
     pub kind: Kind,
     pub device: u8,
     pub priority: Priority,
+    pub announced: bool,
     pub work: Launch,
 }
 

@@ -37,12 +37,22 @@ pub(crate) struct Character {
     pub kind: Kind,
     /// Its own, as it was submitted.
     pub priority: Priority,
+    /// The number of its device, or [`ANNOUNCED`].
     pub device: u8,
 }
+
+/// No device: the owner of the task expects its copies itself.
+pub(crate) const ANNOUNCED: u8 = u8::MAX;
 
 impl Character {
     /// That of a node without work.
     pub const EMPTY: Character = Character { kind: Kind::Empty, priority: Priority::LOWEST, device: 0 };
+
+    /// Of a task that is `announced` if its owner expects its copies itself.
+    #[inline]
+    pub fn new(kind: Kind, priority: Priority, device: u8, announced: bool) -> Character {
+        Character { kind, priority, device: if announced { ANNOUNCED } else { device } }
+    }
 }
 
 #[cfg(not(loom))] // whose atomics are larger

@@ -41,13 +41,14 @@ impl State {
     }
 
     fn arrive(&mut self, arrival: Arrival, name: &str) {
-        let Arrival { node, after, set, kind, device, priority, work } = arrival;
+        let Arrival { node, after, set, kind, device, priority, announced, work } = arrival;
+        let character = Character::new(kind, priority, device, announced);
         let cause: Option<Cause> =
             self.failed.iter().find_map(|&(failed, cause)| (Some(failed) == after).then_some(cause));
         if let Some(set) = self.sets.get(set) {
-            self.bodies.fill(node, set, Character { kind, priority, device }, Work::Launch(work));
+            self.bodies.fill(node, set, character, Work::Launch(work));
         }
-        self.expect(Character { kind, priority, device });
+        self.expect(character);
         let after = after.as_slice();
         self.graph.append_reserved(
             node,

@@ -1,7 +1,8 @@
 //! The copies that the dispatcher has told the copy layer to expect.
 //!
 //! Copies of a priority are expected while tasks with such copies have not ended, and for a while after: the next
-//! frame's tasks are not there yet when those of the last one have ended.
+//! frame's tasks are not there yet when those of the last one have ended. Copies that their owner expects itself, as a
+//! pipeline with a period does, are not expected here again.
 
 use std::sync::Arc;
 
@@ -9,7 +10,7 @@ use copies::{Direction, Expected, Overtake, Priority};
 use graph::Kind;
 use hal::Nanos;
 
-use crate::dispatch::body::Character;
+use crate::dispatch::body::{ANNOUNCED, Character};
 
 /// Copies are expected for so long after the last task with such copies has ended.
 pub(crate) const LINGER: Nanos = Nanos::from_ms(50);
@@ -44,6 +45,9 @@ impl Expectations {
     pub fn begun(&mut self, task: Character) -> hal::Result<()> {
         let Character { kind, priority, device } = task;
         let Kind::Copy(direction) = kind else { return Ok(()) };
+        if device == ANNOUNCED {
+            return Ok(());
+        }
         if let Some(known) = self.find(direction, priority, device) {
             known.tasks += 1;
             known.idle_since = None;
@@ -58,6 +62,9 @@ impl Expectations {
     pub fn ended(&mut self, task: Character) -> bool {
         let Character { kind, priority, device } = task;
         let Kind::Copy(direction) = kind else { return false };
+        if device == ANNOUNCED {
+            return false;
+        }
         let Some(known) = self.find(direction, priority, device) else { return false };
         known.tasks -= 1;
         known.tasks == 0

@@ -17,6 +17,8 @@ pub(crate) struct Replaying<'r> {
     pub template: &'r Template,
     pub priority: Priority,
     pub device: u8,
+    /// The owner of its priority expects its copies already.
+    pub announced: bool,
     pub after: &'r [NodeId],
     pub set: &'r Set,
 }
@@ -28,7 +30,7 @@ impl State {
         replaying: &Replaying<'_>,
         steps: &Arc<dyn Steps>,
     ) -> Result<(NodeId, Arc<Outcome>), Error> {
-        let Replaying { template, priority, device, after, set } = *replaying;
+        let Replaying { template, priority, device, announced, after, set } = *replaying;
         let is_stopped = set.is_stopped();
         let replay = Replay { priority, after, references: is_stopped.into(), device };
         let mut nodes = std::mem::take(&mut self.replayed);
@@ -37,7 +39,9 @@ impl State {
             return Err(refused.into());
         }
         for (number, (node, planned)) in (0..).zip(nodes.iter().zip(template.nodes())) {
-            let character = Character { kind: planned.kind, priority: priority.max(planned.priority), device };
+            let announced = announced && planned.priority <= priority;
+            let (kind, priority) = (planned.kind, priority.max(planned.priority));
+            let character = Character::new(kind, priority, device, announced);
             let body = self.bodies.add(*node, set);
             (body.character, body.is_wanted) = (character, planned.is_wanted);
             body.work = work(planned.kind, steps, number);

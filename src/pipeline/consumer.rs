@@ -170,7 +170,7 @@ impl<B: Send + Sync + 'static> Filled<'_, B> {
     /// Submits a task that uses the frame, at the frame's priority, after the tasks that were handed over with it. The
     /// frame is released when it has ended.
     pub fn task<'n>(&'n mut self, task: TaskBuilder<'_, 'n>) -> Result<Handle, Error> {
-        let task = task.priority(self.priority());
+        let task = task.priority(self.priority()).announced(self.shared.announced());
         let task = self.claimed.before.iter().fold(task, |task, before| task.after(before)).submit()?;
         self.work.push(task.clone());
         Ok(task)
@@ -179,7 +179,8 @@ impl<B: Send + Sync + 'static> Filled<'_, B> {
     /// Submits the replay of a template that uses the frame, as [`Filled::task`] does a task. The frame is released
     /// when all its tasks have ended.
     pub fn replay<'r, A: Send + Sync + 'static>(&'r mut self, replay: Replay<'r, A>) -> Result<Handle, Error> {
-        let (replay, before) = (replay.priority(self.priority()), &self.claimed.before);
+        let replay = replay.priority(self.priority()).announced(self.shared.announced());
+        let before = &self.claimed.before;
         let replay = before.iter().fold(replay, |replay, before| replay.after(before)).submit()?;
         self.work.push(replay.clone());
         Ok(replay)

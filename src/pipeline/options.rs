@@ -42,6 +42,11 @@ pub struct PipelineOptions {
     pub period: Option<Nanos>,
     /// A frame is on time if it is delivered so long after its capture at the latest; without this, after the period.
     pub deadline: Option<Nanos>,
+    /// A copy of a frame may wait so long for bulk, if the pipeline has a period. While all urgent copies to come
+    /// tolerate a wait, bulk is made by the copy engines, in chunks: it keeps more of its speed, most of all where it
+    /// goes both ways at once. A frame takes so much longer for each of its copies at most
+    /// ([`copies::Expected::tolerating`]).
+    pub tolerance: Option<Nanos>,
     /// The time that the consumer needs for a frame. One that has less left is dropped before its work begins, unless
     /// the pipeline keeps every frame.
     pub work_span: Nanos,
@@ -60,6 +65,7 @@ impl Default for PipelineOptions {
             behind: Behind::Block,
             period: None,
             deadline: None,
+            tolerance: None,
             work_span: Nanos::ZERO,
             raise_within: None,
             records_max: 1024,
@@ -79,8 +85,18 @@ impl PipelineOptions {
     pub fn planned(&self, upload_bytes: u64, kernels: Vec<Nanos>, download_bytes: u64) -> Option<PlannedStream> {
         let period = self.period.filter(|period| *period > Nanos::ZERO)?;
         let (name, deadline) = (self.name.clone(), self.deadline.unwrap_or(period));
-        let jitter = Nanos::ZERO;
-        Some(PlannedStream { name, count: 1, period, deadline, jitter, upload_bytes, kernels, download_bytes })
+        let (jitter, tolerance) = (Nanos::ZERO, self.tolerance.unwrap_or(Nanos::ZERO));
+        Some(PlannedStream {
+            name,
+            count: 1,
+            period,
+            deadline,
+            jitter,
+            tolerance,
+            upload_bytes,
+            kernels,
+            download_bytes,
+        })
     }
 }
 

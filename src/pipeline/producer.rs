@@ -151,7 +151,7 @@ impl<B: Send + Sync + 'static> Filling<'_, B> {
         if self.shared.options.behind.replaces() {
             return Err(Error::WorkTooEarly);
         }
-        let task = task.priority(self.priority()).submit()?;
+        let task = task.priority(self.priority()).announced(self.shared.announced()).submit()?;
         self.work.push(task.clone());
         Ok(task)
     }
@@ -161,7 +161,7 @@ impl<B: Send + Sync + 'static> Filling<'_, B> {
         if self.shared.options.behind.replaces() {
             return Err(Error::WorkTooEarly);
         }
-        let replay = replay.priority(self.priority()).submit()?;
+        let replay = replay.priority(self.priority()).announced(self.shared.announced()).submit()?;
         self.work.push(replay.clone());
         Ok(replay)
     }

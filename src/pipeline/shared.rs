@@ -53,6 +53,11 @@ impl<B> Shared<B> {
         next.filter(|next| *next <= self.dispatch.layer().priorities().highest()).unwrap_or(own)
     }
 
+    /// The priority whose copies the pipeline expects as long as it lives.
+    pub fn announced(&self) -> Option<Priority> {
+        self.options.period.map(|_| self.options.priority)
+    }
+
     /// A call of the ring that waits. `failed` is the side that fails stages for the caller.
     pub fn wait<T>(
         &self,
@@ -84,5 +89,6 @@ impl<B> Shared<B> {
 fn expected(tasks: &Tasks, options: &PipelineOptions) -> hal::Result<Vec<Expected>> {
     let layer = tasks.shared().layer();
     let both = [Direction::HostToDevice, Direction::DeviceToHost].into_iter().filter(|_| options.period.is_some());
-    both.map(|direction| layer.expect(options.priority, Some(direction))).collect()
+    let tolerance = options.tolerance.unwrap_or(Nanos::ZERO);
+    both.map(|direction| Ok(layer.expect(options.priority, Some(direction))?.tolerating(tolerance))).collect()
 }

@@ -39,6 +39,7 @@ pub struct TaskBuilder<'t, 'n> {
     kind: Kind,
     device: u8,
     in_convoy: bool,
+    announced: bool,
     priority: Priority,
 }
 
@@ -72,6 +73,7 @@ impl<'t, 'n> TaskBuilder<'t, 'n> {
             kind,
             device: 0,
             in_convoy: false,
+            announced: false,
             priority,
         }
     }
@@ -93,6 +95,13 @@ impl<'t, 'n> TaskBuilder<'t, 'n> {
     /// It is a copy that goes behind the others of its kind ([`Spec::in_convoy`]).
     pub(crate) fn in_convoy(mut self) -> TaskBuilder<'t, 'n> {
         self.in_convoy = true;
+        self
+    }
+
+    /// Its caller expects copies of this priority on the first device.
+    #[inline]
+    pub(crate) fn announced(mut self, expected: Option<Priority>) -> TaskBuilder<'t, 'n> {
+        self.announced = expected == Some(self.priority) && self.device == 0;
         self
     }
 
@@ -176,10 +185,10 @@ impl<'t, 'n> TaskBuilder<'t, 'n> {
         // Looked at with the desk at hand: a task that fails later finds this one there.
         let may_leave = |desk: &Desk<_, _>| !desk.is_closed && self.may_follow();
         let Some((index, mut desk, (node, outcome))) = shared.number(may_leave) else { return self.submit_here() };
-        let TaskBuilder { set, name, work, after, kind, device, priority, .. } = self;
+        let TaskBuilder { set, name, work, after, kind, device, priority, announced, .. } = self;
         if let Work::Launch(work) = work {
             let (after, set) = (after[0].map(Handle::node), set.id());
-            desk.batch.submit(Arrival { node, after, set, kind, device, priority, work }, name);
+            desk.batch.submit(Arrival { node, after, set, kind, device, priority, announced, work }, name);
         }
         drop(desk);
         if intake.post(index) {
@@ -313,7 +322,8 @@ impl<'t, 'n> TaskBuilder<'t, 'n> {
 
     #[inline]
     fn character(&self) -> Character {
-        Character { kind: self.kind, priority: self.priority, device: self.device }
+        let &TaskBuilder { kind, priority, device, announced, .. } = self;
+        Character::new(kind, priority, device, announced)
     }
 
     /// Gives the node its work.

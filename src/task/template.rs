@@ -148,7 +148,15 @@ impl<A: Send + Sync + 'static> Template<A> {
 
     /// A replay with these arguments, as tasks of this set. They are dropped when its tasks have ended.
     pub fn replay<'r>(&'r self, tasks: &'r Tasks, arguments: A) -> Replay<'r, A> {
-        Replay { template: self, tasks, arguments, priority: Priority::LOWEST, device: 0, after: Vec::new() }
+        Replay {
+            template: self,
+            tasks,
+            arguments,
+            priority: Priority::LOWEST,
+            device: 0,
+            announced: false,
+            after: Vec::new(),
+        }
     }
 }
 
@@ -160,6 +168,7 @@ pub struct Replay<'r, A> {
     arguments: A,
     priority: Priority,
     device: u8,
+    announced: bool,
     after: Vec<&'r Handle>,
 }
 
@@ -176,6 +185,12 @@ impl<'r, A: Send + Sync + 'static> Replay<'r, A> {
         self
     }
 
+    /// Its caller expects copies of this priority on the first device.
+    pub(crate) fn announced(mut self, expected: Option<Priority>) -> Replay<'r, A> {
+        self.announced = expected == Some(self.priority) && self.device == 0;
+        self
+    }
+
     /// It begins after this task, or after all tasks of another replay.
     pub fn after(mut self, task: &'r Handle) -> Replay<'r, A> {
         self.after.push(task);
@@ -184,7 +199,8 @@ impl<'r, A: Send + Sync + 'static> Replay<'r, A> {
 
     /// Submits all its tasks, and dispatches those that are ready. The handle is that of its end.
     pub fn submit(self) -> Result<Handle, Error> {
-        let Replay { template: Template { stretch, does }, tasks, arguments, priority, device, after } = self;
+        let Replay { template: Template { stretch, does }, tasks, arguments, priority, device, announced, after } =
+            self;
         let shared = tasks.shared();
         if after.iter().any(|task| !task.is_of(shared)) {
             return Err(Error::Foreign { task: NAME.to_owned() });
@@ -198,7 +214,7 @@ impl<'r, A: Send + Sync + 'static> Replay<'r, A> {
         if let Some(handle) = Handle::behind_a_failure(after.iter().copied(), || NAME.to_owned()) {
             return Ok(handle);
         }
-        let replaying = Replaying { template: stretch, priority, device, after: &nodes, set: tasks.set() };
+        let replaying = Replaying { template: stretch, priority, device, announced, after: &nodes, set: tasks.set() };
         let (node, outcome) = held.replay(&replaying, &steps)?;
         shared.pump(held);
         Ok(Handle::new(node, outcome))

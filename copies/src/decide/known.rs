@@ -48,6 +48,8 @@ pub(crate) struct Known<'a> {
     pub(crate) is_within: Option<bool>,
     /// Whether no urgent copy has gone for a while on its engine.
     pub(crate) is_calm: Option<bool>,
+    /// Whether all copies to come above it tolerate a wait.
+    pub(crate) is_tolerated: Option<bool>,
     /// The last plan, and the reason why it failed.
     pub(crate) setback: Option<(Plan, Setback)>,
 }
@@ -76,6 +78,7 @@ impl<'a> Known<'a> {
             is_together: matches!(cargo, Cargo::One(_)).then_some(true),
             is_within: None,
             is_calm: None,
+            is_tolerated: None,
             setback: None,
         }
     }
@@ -106,6 +109,8 @@ pub(crate) enum Question {
     Bounds,
     /// `is_calm`, from the engine.
     Calm,
+    /// `is_tolerated`, from the engine.
+    Tolerance,
 }
 
 /// The reason why a plan failed. No part of the copy is on its way then.

@@ -31,6 +31,7 @@
 //! |---|---|
 //! | of `kernel_bytes_min` and `guard_bytes_min`, if the kernel can | by kernel, yielding; guarded if that is set |
 //! | the same, of `calm_bytes_max` at most and on a calm engine | natively, at full speed |
+//! | the same, where all above tolerate a wait, `transport` is `auto` and there are channels | in chunks |
 //! | while there are channels | in chunks through a channel |
 //! | that is left | natively, with a word behind it that lets other streams have their turn |
 //!
@@ -181,6 +182,11 @@ fn decide_placed(known: &Known<'_>, placement: Placement, company: Company) -> D
             Some(false) => {}
         }
     }
+    let plan = match (may_be_tolerated(known, plan, placement.direction), known.is_tolerated) {
+        (Some(_), None) => return Ask(Question::Tolerance),
+        (Some(in_chunks), Some(true)) => in_chunks,
+        _ => plan,
+    };
     match (plan, known.is_within) {
         (Plan::Native(_) | Plan::Urgent, _) | (_, Some(true)) => Go(plan),
         (_, None) => Ask(Question::Bounds),
@@ -193,6 +199,14 @@ fn decide_placed(known: &Known<'_>, placement: Placement, company: Company) -> D
 fn may_be_calm(known: &Known<'_>, plan: Plan) -> bool {
     let fits = known.options.calm.bytes_max.is_some_and(|bytes_max| known.cargo.bytes() <= bytes_max);
     fits && plan == Plan::Kernel { raises: false } && !known.is_served
+}
+
+/// The plan of a copy that would go by kernel, if all above it tolerate a wait.
+fn may_be_tolerated(known: &Known<'_>, plan: Plan, direction: Direction) -> Option<Plan> {
+    let Plan::Kernel { raises } = plan else { return None };
+    let options = known.options;
+    let is_free = options.transport_of(direction) == Transport::Auto && options.channels && direction.has_host_side();
+    (is_free && !known.is_served).then_some(Plan::Engine { raises })
 }
 
 fn has_failed(known: &Known<'_>) -> bool {

@@ -19,6 +19,10 @@ use crate::request::Request;
 mod away;
 #[cfg(test)]
 mod calm;
+#[cfg(test)]
+mod guarded;
+#[cfg(test)]
+mod tolerated;
 
 const MIB: u64 = 1 << 20;
 
@@ -43,6 +47,7 @@ fn known<'a>(options: &'a Options, request: &'a Request) -> Known<'a> {
         placement: Some(placement(Direction::HostToDevice)),
         is_captured: Some(false),
         is_within: Some(true),
+        is_tolerated: Some(false),
         ..Known::of(options, Cargo::One(request), at(1))
     }
 }
@@ -78,20 +83,6 @@ fn plan_of(known: &Known<'_>) -> Plan {
         Go(plan) => plan,
         Ask(question) => panic!("{question:?} was asked, and the answer is known"),
     }
-}
-
-#[test]
-fn nothing_goes_by_kernel_unguarded_where_bulk_is_guarded() {
-    let guard = |o: &mut Options| o.guard_bytes_min = Some(2 * MIB);
-    assert_eq!(plan(|o, _| guard(o), 2 * MIB, 1), Plan::Kernel { raises: false });
-    assert_eq!(plan(|o, _| guard(o), MIB, 1), Plan::Engine { raises: false });
-    let urgent_by_kernel = |o: &mut Options| o.urgent_transport = UrgentTransport::Kernel;
-    assert_eq!(plan(|o, _| urgent_by_kernel(o), 64 << 10, 6), Plan::UrgentKernel);
-    let both = |o: &mut Options| {
-        guard(o);
-        urgent_by_kernel(o);
-    };
-    assert_eq!(plan(|o, _| both(o), 64 << 10, 6), Plan::Urgent);
 }
 
 #[test]
@@ -274,6 +265,7 @@ struct World {
     is_captured: bool,
     is_within: bool,
     is_calm: bool,
+    is_tolerated: bool,
 }
 
 impl World {
@@ -292,6 +284,7 @@ impl World {
             is_captured: Some(self.is_captured),
             is_within: Some(self.is_within),
             is_calm: Some(self.is_calm),
+            is_tolerated: Some(self.is_tolerated),
             ..known(&self.options, &self.request)
         }
     }
@@ -299,7 +292,8 @@ impl World {
     /// The copy with no fact known.
     fn asked(&self) -> Known<'_> {
         let (company, depends, placement, is_captured, is_within) = (None, None, None, None, None);
-        Known { company, depends, placement, is_captured, is_within, is_calm: None, ..self.known() }
+        let (is_calm, is_tolerated) = (None, None);
+        Known { company, depends, placement, is_captured, is_within, is_calm, is_tolerated, ..self.known() }
     }
 
     fn answer(&self, question: Question, known: &mut Known<'_>) {
@@ -312,6 +306,7 @@ impl World {
             Question::Together => known.is_together = truth.is_together,
             Question::Bounds => known.is_within = truth.is_within,
             Question::Calm => known.is_calm = truth.is_calm,
+            Question::Tolerance => known.is_tolerated = truth.is_tolerated,
         }
     }
 
@@ -369,9 +364,9 @@ fn worlds() -> impl Strategy<Value = World> {
     let likely = prop::bool::weighted;
     let ready = prop_oneof![Just(None), any::<bool>().prop_map(Some)];
     let facts = (likely(0.2), likely(0.2), any::<bool>(), likely(0.3), likely(0.3), likely(0.8), ready);
-    let flags = (any::<bool>(), any::<bool>());
+    let flags = (any::<bool>(), any::<bool>(), any::<bool>());
     (options(), bytes, flags, placement, levels, facts).prop_map(
-        |(options, bytes, (is_named, is_calm), (direction, kind, is_seen), levels, facts)| {
+        |(options, bytes, (is_named, is_calm, is_tolerated), (direction, kind, is_seen), levels, facts)| {
             let (is_blocking, is_passive, is_kernel_there, depends, is_captured, is_within, is_ready) = facts;
             let priority = at(levels.0);
             World {
@@ -388,6 +383,7 @@ fn worlds() -> impl Strategy<Value = World> {
                 is_captured,
                 is_within,
                 is_calm,
+                is_tolerated,
             }
         },
     )
@@ -409,7 +405,7 @@ proptest! {
             prop_assert_eq!(plan, Plan::Urgent);
             prop_assert_eq!(plan, plan_of(&supposed.known()));
         }
-        prop_assert!(questions.len() <= 6 && questions.first().is_none_or(|first| *first == Question::Company));
+        prop_assert!(questions.len() <= 7 && questions.first().is_none_or(|first| *first == Question::Company));
     }
 
     /// If the supposed facts are wrong, the driver still gets the program's call: an early decision is always the

@@ -48,6 +48,11 @@ impl Census {
         self.change(|counts| counts[index(priority)] -= 1);
     }
 
+    /// The number of streams and expectations above `priority`.
+    pub(crate) fn count_above(&self, priority: Priority) -> u64 {
+        lock(&self.counts)[index(priority) + 1..].iter().sum()
+    }
+
     /// The word changes under the lock of the counts. A late change would leave it wrong until the next stream opens,
     /// and bulk that counts as alone would hold up urgent copies until then.
     fn change(&self, change: impl FnOnce(&mut [u64])) {

@@ -15,12 +15,14 @@ mod standing;
 mod statistics;
 mod ticket;
 mod told;
+mod tolerances;
 mod trace;
 
 use std::sync::{Arc, Mutex};
 
 use hal::Nanos;
 use options::queues::kernel_queues;
+use terms::Direction;
 use threads::Bell;
 
 use hal::locks::lock;
@@ -41,6 +43,7 @@ pub(crate) use standing::Standing;
 pub use standing::is_any_copy_lost;
 pub use statistics::{ClassSnapshot, Latency, Statistics};
 pub(crate) use ticket::{Ticket, Tickets};
+pub(crate) use tolerances::Tolerances;
 pub(crate) use trace::Trace;
 pub use trace::TracedCopy;
 
@@ -53,6 +56,8 @@ pub(crate) struct Records {
     pub(crate) calm: Calm,
     pub(crate) lull: Lull,
     pub(crate) crowd: Crowd,
+    /// By direction.
+    pub(crate) tolerances: [Tolerances; Direction::COUNT],
     /// Copies on their way to the watcher; `None` while there is no watcher.
     flights: Mutex<Option<Vec<Flight>>>,
     bursts: Mutex<Option<Vec<Arc<Mutex<Burst>>>>>,
@@ -63,8 +68,8 @@ pub(crate) struct Records {
 impl Records {
     pub(crate) fn new(tickets: Tickets, standing: Standing, counters: Counters, trace: Trace, lull: Lull) -> Records {
         let (flights, bursts, bell) = (Mutex::default(), Mutex::default(), Bell::default());
-        let (calm, crowd) = (Calm::default(), Crowd::new(kernel_queues()));
-        Records { tickets, standing, counters, trace, calm, lull, crowd, flights, bursts, bell }
+        let (calm, crowd, tolerances) = (Calm::default(), Crowd::new(kernel_queues()), Default::default());
+        Records { tickets, standing, counters, trace, calm, lull, crowd, tolerances, flights, bursts, bell }
     }
 
     /// The watcher has started: copies may be handed over.

@@ -1,5 +1,6 @@
 //! Answers to the questions of a decision: from the streams, and from the driver.
 
+use hal::Nanos;
 use terms::Direction;
 
 use crate::decide::{Company, Question};
@@ -25,6 +26,16 @@ impl Asked<'_> {
             return all.fold((self.priority, self.priority), |all, one| (all.0.min(one.0), all.1.max(one.1)));
         };
         with(direction)
+    }
+
+    /// The time for which a chunk may keep the engine where all copies to come above this one tolerate a wait, if it is
+    /// longer than otherwise. Half of the wait: where one copy finds the engine in a chunk, the next may have begun to
+    /// be fetched.
+    pub(super) fn tolerated(&self, direction: Direction) -> Option<Nanos> {
+        let inner = self.inner();
+        let tolerances = &inner.records.tolerances[direction.index()];
+        let wait = tolerances.above(self.priority, &inner.engine(direction).census);
+        wait.map(|wait| Nanos(wait.0 / 2)).filter(|chunk| *chunk > inner.options.blocking_max)
     }
 
     /// Whether other streams already count on the copy, on one of the engines that it may use, or never do.
@@ -57,6 +68,11 @@ impl Placed<'_> {
             }
             Question::Bounds => self.known.is_within = Some(self.lies_within()),
             Question::Calm => self.known.is_calm = Some(self.is_calm()),
+            Question::Tolerance => {
+                let direction = self.known_direction();
+                let tolerated = direction.and_then(|direction| self.asked.tolerated(direction));
+                self.known.is_tolerated = Some(tolerated.is_some());
+            }
         }
     }
 

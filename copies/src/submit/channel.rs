@@ -17,7 +17,8 @@ impl Planned<'_> {
     unsafe fn queue(&self) -> Went<()> {
         let (inner, engine, priority) = (self.inner(), self.engine(), self.asked.priority);
         let channel = engine.channel(&inner.driver, self.direction(), priority)?;
-        let chunk_bytes = engine.chunk_bytes(inner.options.blocking_max);
+        let blocking_max = self.asked.tolerated(self.direction()).unwrap_or(inner.options.blocking_max);
+        let chunk_bytes = engine.chunk_bytes(blocking_max);
         let chunks: Vec<Shape> = self.asked.cargo.shapes().flat_map(|shape| chunk::cut(&shape, chunk_bytes)).collect();
         inner.records.counters.chunked(chunks.len());
         let submission = Submission {

@@ -33,6 +33,7 @@ pub(super) struct EngineWatch {
     /// The time that an urgent copy may take beyond that of all pending copies on the engine, before it is doubted:
     /// twice the time that bulk may keep the engine, and a delay of the host.
     grace: Nanos,
+    blocking_max: Nanos,
 }
 
 impl EngineWatch {
@@ -48,7 +49,8 @@ impl EngineWatch {
             watchdog: Watchdog::new(options.patience, now),
             stale: Watchdog::new(patience_with_the_stale(options.patience), now),
             shares: waiting.map(|level| (level, Share::new(options.share, now), false)).collect(),
-            grace: Nanos::from_us(25) + options.blocking_max + options.blocking_max,
+            grace: grace(options.blocking_max),
+            blocking_max: options.blocking_max,
         }
     }
 
@@ -109,6 +111,7 @@ impl EngineWatch {
 
     /// Ends the copies that have completed.
     pub(super) fn land(&mut self, records: &Records, now: Nanos) {
+        self.grace = grace(self.blocking_max.max(records.tolerances[self.index].longest()));
         for flight in &mut self.flights {
             if flight.land(&records.standing, &records.tickets) {
                 self.completed += 1;
@@ -161,6 +164,11 @@ impl EngineWatch {
     pub(super) fn rescues(&self) -> u32 {
         self.watchdog.rescues()
     }
+}
+
+/// The grace where bulk may keep the engine for so long.
+fn grace(blocking_max: Nanos) -> Nanos {
+    Nanos::from_us(25) + blocking_max + blocking_max
 }
 
 /// The patience with words at which no copy waits: they do no harm until one comes.

@@ -91,6 +91,7 @@ fn planned(camera: &Camera) -> PlannedStream {
         period: Nanos(camera.period),
         deadline: Nanos(camera.period),
         jitter: Nanos::ZERO,
+        tolerance: Nanos::ZERO,
         upload_bytes: camera.parts[0],
         kernels: vec![Nanos(camera.parts[1])],
         download_bytes: camera.parts[2],

@@ -81,6 +81,9 @@ pub struct Plan {
 /// Plans these streams on a machine beside a background.
 #[must_use]
 pub fn plan(machine: &Machine, background: &Background, streams: &[PlannedStream]) -> Plan {
+    // Bulk makes use of a tolerance while all tolerate a wait, and then of the least.
+    let tolerated = streams.iter().map(|stream| stream.tolerance).min().unwrap_or(Nanos::ZERO);
+    let machine = &Machine { blocking: machine.blocking + tolerated, ..*machine };
     let demands: Vec<Demand> = streams.iter().map(|stream| stream.demand(machine, background)).collect();
     let loads = loads(machine, streams, &demands);
     let bound = |index: usize| {
@@ -163,6 +166,7 @@ mod tests {
             period: Nanos::from_us(period_us),
             deadline: Nanos::from_us(period_us),
             jitter: Nanos::ZERO,
+            tolerance: Nanos::ZERO,
             upload_bytes: 900_000,
             kernels: vec![Nanos::from_us(4); 2],
             download_bytes: 450_000,
@@ -190,6 +194,15 @@ mod tests {
         let background = Background { has_bulk: true, kernel: Nanos::from_us(7) };
         let beside = super::plan(&machine(), &background, &streams[..1]);
         assert_eq!(beside.streams[0].alone, Nanos::from_us(SPAN_US + 2 * 100 + 2 * 7));
+    }
+
+    #[test]
+    fn bulk_makes_use_of_what_all_streams_tolerate() {
+        let background = Background { has_bulk: true, kernel: Nanos::ZERO };
+        let tolerant = |us| PlannedStream { tolerance: Nanos::from_us(us), ..stream(1, 10_000) };
+        let alone = |streams: &[PlannedStream]| super::plan(&machine(), &background, streams).streams[0].alone;
+        assert_eq!(alone(&[tolerant(30), tolerant(50)]), Nanos::from_us(SPAN_US + 2 * (100 + 30)));
+        assert_eq!(alone(&[tolerant(30), tolerant(0)]), Nanos::from_us(SPAN_US + 2 * 100));
     }
 
     #[test]

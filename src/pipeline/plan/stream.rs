@@ -18,6 +18,8 @@ pub struct PlannedStream {
     pub deadline: Nanos,
     /// A frame comes so long after its time at most.
     pub jitter: Nanos,
+    /// A copy of a frame may wait so long for bulk; zero for no longer than it has to.
+    pub tolerance: Nanos,
     /// Bytes that go to the device.
     pub upload_bytes: u64,
     /// The time of each kernel with the device to itself.

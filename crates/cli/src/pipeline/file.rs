@@ -63,6 +63,8 @@ struct StreamText {
     deadline_us: Option<f64>,
     #[serde(default)]
     jitter_us: f64,
+    #[serde(default)]
+    tolerance_us: f64,
     upload_bytes: Option<u64>,
     #[serde(default)]
     kernels_us: Vec<f64>,
@@ -146,6 +148,7 @@ impl StreamText {
             period,
             deadline: deadline.unwrap_or(period),
             jitter: span("jitter_us", self.jitter_us).map_err(wrong)?,
+            tolerance: span("tolerance_us", self.tolerance_us).map_err(wrong)?,
             upload_bytes,
             kernels: kernels.map_err(wrong)?,
             download_bytes: self.download_bytes,

@@ -193,6 +193,9 @@ pub struct VideoArguments {
     /// The fate of a pipeline's pictures when its viewer is behind.
     #[arg(long, value_enum, default_value = "latest-only")]
     pub behind: Behind,
+    /// The wait that a pipeline's copies tolerate, in microseconds: bulk keeps the copy engines then.
+    #[arg(long, default_value_t = 0, value_parser = clap::value_parser!(u64).range(0..=1_000_000), value_name = "US")]
+    pub tolerance_us: u64,
     /// Compare the bytes of every result with those that the processor makes. On the software GPU copies move bytes
     /// then, which takes real time: use small pictures.
     #[arg(long)]

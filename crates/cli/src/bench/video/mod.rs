@@ -155,7 +155,9 @@ fn cameras(stage: &Stage, video: &VideoArguments) -> Result<Vec<Camera>> {
             let phase = Nanos((chance >> 33) % period.0);
             let deadline = Nanos(period.0 * u64::from(video.deadline));
             let behind = video.behind.policy();
-            cameras.push(Camera { kind, film, piece, period, deadline, behind, phase, pictures: shown });
+            let tolerance = Nanos::from_us(video.tolerance_us);
+            let pictures = shown;
+            cameras.push(Camera { kind, film, piece, period, deadline, behind, tolerance, phase, pictures });
         }
     }
     Ok(cameras)

@@ -71,6 +71,8 @@ pub struct Camera {
     pub deadline: Nanos,
     /// The fate of a pipeline's pictures when its viewer is behind.
     pub behind: Behind,
+    /// The wait that a pipeline's copies tolerate.
+    pub tolerance: Nanos,
     /// Its first picture comes so long after the beginning.
     pub phase: Nanos,
     /// Its pictures, if results are compared; else none.

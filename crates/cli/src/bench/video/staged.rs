@@ -85,7 +85,7 @@ impl Staged {
     /// With a seed, results are compared.
     pub fn open(stack: &Stack, ground: &Arc<Ground>, camera: &Camera) -> Result<Staged> {
         let Stack { pinned, device, .. } = stack;
-        let &Camera { film, period, deadline, behind, ref pictures, .. } = camera;
+        let &Camera { film, period, deadline, behind, tolerance, ref pictures, .. } = camera;
         let make = |number: u8| {
             let buffer = StageBuffer::new(pinned, device, film.picture_bytes())?;
             let source = usize::from(number) % SOURCES;
@@ -102,6 +102,7 @@ impl Staged {
             behind,
             period: Some(period),
             deadline: Some(deadline),
+            tolerance: Some(tolerance),
             records_max: usize::MAX,
             ..PipelineOptions::default()
         };
