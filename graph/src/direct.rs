@@ -38,7 +38,7 @@ impl Graph {
         if !self.lanes.goes_on(before, device, priority) {
             return None;
         }
-        self.lanes.hold(before.strand);
+        self.lanes.hold(before.strand, 1);
         slot.begin(&Spec { priority, device, ..Spec::of(kind) }, priority);
         slot.run(priority);
         slot.number = number;

@@ -58,7 +58,7 @@ pub struct Launched {
 impl<'g> Ready<'g> {
     /// The node is handed out.
     #[inline(always)] // it would be a third of the cost of the call that it is a part of
-    fn new(node: u32, slot: &mut Slot, joins: &'g [Point]) -> Ready<'g> {
+    pub(crate) fn new(node: u32, slot: &mut Slot, joins: &'g [Point]) -> Ready<'g> {
         slot.stage = Stage::Running;
         slot.told = slot.effective;
         let turn = slot.turns;
@@ -224,7 +224,7 @@ impl Graph {
     }
 
     #[inline]
-    fn enter_lane(&mut self, node: u32) -> Point {
+    pub(crate) fn enter_lane(&mut self, node: u32) -> Point {
         let (point, less_urgent) = self.lanes.submit(self.nodes.slots(), node);
         if let Some(before) = less_urgent {
             // The device does not begin this one before that one.
@@ -257,6 +257,12 @@ impl Graph {
             let it = self.edges.leading_to(then, edge);
             let next = it.out_next;
             if it.mark == Mark::Launched {
+                if !it.is_counted {
+                    // That one was handed out behind this one, and has its strand.
+                    first.offers_strand = false;
+                    edge = next;
+                    continue;
+                }
                 it.is_counted = false;
                 let is_passed = self.lanes.offer(first, then);
                 // A node without work waits on no device: those after it may.

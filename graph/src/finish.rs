@@ -288,7 +288,8 @@ impl Graph {
                 self.nodes[node].stage = Stage::Waiting;
                 self.todo.push_back(node);
             }
-            // Before the node is launched its edges are all counted. To PhysX it has none afterwards.
+            // Before the node is launched its edges are all counted, but for that to one that is launched behind it at
+            // once. To PhysX it has none afterwards.
             let mut edge = self.nodes[node].out.first;
             while edge != NONE {
                 if !self.edge(edge).is_counted {

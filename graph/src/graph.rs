@@ -188,6 +188,13 @@ impl Graph {
         !self.is_usual
     }
 
+    /// Whether a node of the device is in the queue of the default order.
+    #[inline]
+    #[must_use]
+    pub fn has_ready_node(&self) -> bool {
+        !self.device.is_empty()
+    }
+
     /// Whether a light function is ready for a thread to run.
     #[inline]
     #[must_use]

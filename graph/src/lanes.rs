@@ -142,7 +142,7 @@ impl Lanes {
             self.begin_strand(slot, true);
             return self.convoys.begin(slot);
         };
-        self.hold(strand);
+        self.hold(strand, 1);
         (slot.strand, slot.lane, slot.group) = (strand, self.strands[strand as usize].lane, group);
     }
 
@@ -199,7 +199,7 @@ impl Lanes {
             && !(taker.in_convoy && self.is_shared(offer.lane))
             && offer.group == self.group_of(taker.device, taker.effective);
         if fits {
-            self.hold(offer.strand);
+            self.hold(offer.strand, 1);
             offer.hand_on(taker);
         } else {
             taker.has_joins = true;
@@ -217,10 +217,10 @@ impl Lanes {
             && first.group == self.group_of(device, priority)
     }
 
-    /// One node more.
+    /// So many nodes more.
     #[inline]
-    pub fn hold(&mut self, strand: u32) {
-        self.strands[strand as usize].holders += 1;
+    pub fn hold(&mut self, strand: u32, count: u32) {
+        self.strands[strand as usize].holders += count;
     }
 
     /// The node goes to a strand of its priority's group, and has to join those before it.
@@ -287,6 +287,13 @@ impl Lanes {
         let before = &mut slots[last as usize];
         before.next = node;
         (point, (before.effective < effective).then_some(last))
+    }
+
+    /// The lane has come to `value`, with this node: those up to it are linked.
+    #[inline]
+    pub fn go_on(&mut self, lane: u8, value: u64, node: u32) {
+        let lane = &mut self.lanes[usize::from(lane) % LANES];
+        (lane.submitted, lane.in_flight.last) = (value, node);
     }
 
     /// How many nodes more may be handed out in this lane.

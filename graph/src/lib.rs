@@ -38,6 +38,7 @@
 #![cfg_attr(not(test), deny(clippy::disallowed_methods))] // clippy.toml has the list, with reasons
 #![forbid(unsafe_code)]
 
+mod burst;
 mod convoys;
 mod data;
 mod devices;
@@ -65,6 +66,7 @@ mod room;
 mod submit;
 mod template;
 
+pub use burst::Behind;
 pub use data::{Access, DataId, Fetch, Mode, Needs, Progress, Span, Spans, Validity};
 pub use devices::{
     Bandwidth, Choice, DEVICES_MAX, DevicePolicy, LanePolicy, Location, Locations, Parent, Parents, Select, Selection,

@@ -228,6 +228,8 @@ pub(crate) struct Slot {
     pub is_convoy: bool,
     /// Its strand begins behind others in their lane.
     pub is_folded: bool,
+    /// It was handed out beside others, and its strand began with that.
+    pub is_strand_new: bool,
     /// An edge leads here from a launched node in another strand, or in none; or the priority has changed since the
     /// node has a strand.
     pub has_joins: bool,
@@ -276,6 +278,7 @@ impl Slot {
         in_convoy: false,
         is_convoy: false,
         is_folded: false,
+        is_strand_new: false,
         has_joins: false,
         is_absent: false,
         is_named: false,

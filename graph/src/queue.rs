@@ -3,7 +3,7 @@
 use terms::Priority;
 
 use crate::list::{NONE, Pair};
-use crate::node::{Slot, Stage};
+use crate::node::{Kind, Slot, Stage};
 
 const LEVELS: usize = 32;
 
@@ -187,6 +187,70 @@ impl Queue {
         Some(node)
     }
 
+    /// Whether the phase of this node is the one at hand for its priority.
+    #[inline]
+    pub fn is_at_hand(&self, slot: &Slot) -> bool {
+        self.levels[level_of(slot.told)].phase == slot.kind.phase()
+    }
+
+    /// So many nodes of the phase at hand for this priority have been taken that were not in the queue.
+    #[inline]
+    pub fn count(&mut self, priority: Priority, count: u32) {
+        self.levels[level_of(priority)].taken += count;
+    }
+
+    /// The node whose turn it is, if it is a kernel of this priority without joins, and all ready nodes are such, but
+    /// for their joins. It leaves the queue.
+    #[inline]
+    pub fn pop_alike(&mut self, slots: &[Slot], priority: Priority) -> Option<u32> {
+        let number = level_of(priority);
+        let level = &mut self.levels[number];
+        let is_fit = |slot: &Slot| matches!(slot.kind, Kind::Kernel) && !slot.has_joins && slot.effective == priority;
+        let phase = Kind::Kernel.phase();
+        if level.phase != phase {
+            return None;
+        }
+        if let Some(slot) = slots.get(self.sole as usize) {
+            level.taken += u32::from(is_fit(slot));
+            return is_fit(slot).then(|| std::mem::replace(&mut self.sole, NONE));
+        }
+        if self.filled != 1 << number || level.filled != phase {
+            return None;
+        }
+        let ring = &mut level.rings[usize::from(phase) % 8];
+        let node = ring.first;
+        let slot = &slots[node as usize];
+        if !is_fit(slot) {
+            return None;
+        }
+        level.taken += 1;
+        if node == ring.last {
+            self.empty(number, phase);
+        } else {
+            ring.first = slot.next;
+        }
+        Some(node)
+    }
+
+    /// A node that was taken as the next one is the next again.
+    #[inline(never)]
+    pub fn put_back(&mut self, slots: &mut [Slot], node: u32) {
+        let (number, phase) = (level_of(slots[node as usize].effective), slots[node as usize].kind.phase());
+        self.levels[number].taken = self.levels[number].taken.saturating_sub(1);
+        let sole = std::mem::replace(&mut self.sole, NONE);
+        if sole != NONE {
+            self.push_in_ring(slots, sole);
+        }
+        let level = &self.levels[number];
+        let (is_filled, first) = (level.filled & phase != 0, level.rings[usize::from(phase) % 8].first);
+        if !is_filled {
+            return self.push(slots, node);
+        }
+        slots[node as usize].next = first;
+        slots[first as usize].previous = node;
+        self.levels[number].rings[usize::from(phase) % 8].first = node;
+    }
+
     /// The phase has no nodes any more.
     #[inline]
     fn empty(&mut self, number: usize, phase: u8) {
@@ -254,7 +318,6 @@ fn level_of(priority: Priority) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::node::Kind;
     use terms::Direction;
 
     /// Slots of so many kernels, and a copy behind them.

@@ -102,6 +102,33 @@ proptest! {
         model.finish();
     }
 
+    /// Nodes that are handed out in bursts, which end anywhere, are launched in the same order, in the same lanes and at
+    /// the same points as one by one.
+    #[test]
+    fn bursts_are_launched_as_single_nodes(
+        moves in moves(80),
+        lanes in 1_u8..4,
+        groups in 1_u8..3,
+        ends in vec((0_usize..8, 0_usize..8), 80),
+    ) {
+        let [mut bursts, mut singles] = [(); 2].map(|()| Model::new(options(lanes, groups)));
+        for (one, (most, launched)) in moves.into_iter().zip(ends) {
+            if matches!(one.0 % 32, 9..=11 | 25..=27) {
+                let launches = bursts.burst(most, launched);
+                let same: Vec<_> = (0..launches.len().max(1)).filter_map(|_| singles.step(Runner::Device)).collect();
+                prop_assert_eq!(launches, same);
+                bursts.settle();
+                singles.settle();
+            } else {
+                make(&mut bursts, one);
+                make(&mut singles, one);
+            }
+            prop_assert_eq!(bursts.trace(), singles.trace());
+        }
+        bursts.finish();
+        singles.finish();
+    }
+
     /// Each reference is given back once in the order of PhysX as well, and when the device is lost.
     #[test]
     fn any_program_ends(moves in moves(60), lanes in 1_u8..4, way in 0_u32..4, lost in 0_usize..80) {

@@ -60,6 +60,12 @@ impl<'s, S: Sleeps> Held<'s, S> {
         std::mem::forget(self.state.replace(self.lock.lock_again()));
     }
 
+    /// As [`Lock::visits`].
+    #[inline]
+    pub fn visits(&self) -> u64 {
+        self.lock.visits()
+    }
+
     fn ring(&self, calls: Calls) {
         if let Some(index) = calls.sleeper {
             self.bells[index as usize].ring();

@@ -25,11 +25,26 @@ impl Default for Launching {
     }
 }
 
+/// So many launches of a burst come behind its first.
+pub(crate) const AHEAD_MAX: usize = 7;
+
+/// Launches that are made behind the one at hand before that is reported.
+#[derive(Default)]
+pub(crate) struct Ahead {
+    pub launches: [Launching; AHEAD_MAX],
+    /// How many there are.
+    pub count: usize,
+    /// They are a chain: each is launched behind the one before it because it comes after it.
+    pub is_chain: bool,
+}
+
 /// The step at hand, and the things that a thread needs for steps. Their memory is used again.
 #[derive(Default)]
 pub(crate) struct Kit {
     /// The step at hand, if it is this. It stays in its place from one launch to the next.
     pub launching: Launching,
+    /// Those behind it in a burst.
+    pub ahead: Ahead,
     /// The step at hand, if it is another.
     pub other: Option<Step>,
     /// The joins before the launch.

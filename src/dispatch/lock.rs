@@ -39,6 +39,8 @@ pub(crate) struct Lock<T> {
     /// The knocks so far, and those of threads that have come in since. They order nothing, so loom does not see them.
     knocks: AtomicU64,
     entered: AtomicU64,
+    /// How often it has been taken but by [`Lock::lock_again`]. Changed with the lock held.
+    visits: AtomicU64,
 }
 
 // SAFETY: only the thread that has the lock gets at the state, which may be any thread's.
@@ -56,7 +58,8 @@ pub(crate) struct Locked<'l, T> {
 impl<T> Lock<T> {
     pub fn new(value: T) -> Lock<T> {
         let count = || AtomicU64::new(0);
-        Lock { value: UnsafeCell::new(value), is_held: AtomicBool::new(false), knocks: count(), entered: count() }
+        let [knocks, entered, visits] = [(); 3].map(|()| count());
+        Lock { value: UnsafeCell::new(value), is_held: AtomicBool::new(false), knocks, entered, visits }
     }
 
     /// Takes the lock.
@@ -65,6 +68,7 @@ impl<T> Lock<T> {
         if !self.take() {
             self.knock();
         }
+        self.visit();
         self.locked()
     }
 
@@ -79,7 +83,23 @@ impl<T> Lock<T> {
 
     /// Takes the lock, if no other thread has it.
     pub fn try_lock(&self) -> Option<Locked<'_, T>> {
-        self.take().then(|| self.locked())
+        self.take().then(|| {
+            self.visit();
+            self.locked()
+        })
+    }
+
+    /// A number that changes when a thread takes the lock that is not the one with the turn, or that one in other ways
+    /// than to go on: the state may be another one then.
+    #[inline]
+    pub fn visits(&self) -> u64 {
+        self.visits.load(Ordering::Relaxed)
+    }
+
+    /// The lock is held.
+    #[inline]
+    fn visit(&self) {
+        self.visits.store(self.visits.load(Ordering::Relaxed).wrapping_add(1), Ordering::Relaxed);
     }
 
     /// The knocks so far.

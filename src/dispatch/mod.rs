@@ -5,6 +5,7 @@
 pub(crate) mod arrivals;
 mod beside;
 pub(crate) mod body;
+mod burst;
 mod captures;
 mod dispatcher;
 mod drain;

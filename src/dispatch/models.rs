@@ -109,6 +109,7 @@ impl Model {
             if held.ended == self.all {
                 held.tell();
             }
+            1
         });
     }
 

@@ -29,6 +29,10 @@ pub(crate) struct Sleepers {
     pub has_news: bool,
     /// The thread on watch looks again soon, also if it is not rung.
     looks_soon: bool,
+    /// A lane has points that no mark stands for, which the thread on watch has not seen. It is told when the thread
+    /// with the turn has taken its steps, or many: it would only look at the time, and take the state from that one's
+    /// cache.
+    pub has_points: bool,
 }
 
 /// The threads that are to be rung, once the lock is let go of.
@@ -93,6 +97,14 @@ impl Sleepers {
         (self.has_news, self.looks_soon) = (has_news, looks_soon);
         if let Watch::Kept { is_asleep, .. } = &mut self.watch {
             *is_asleep = true;
+        }
+    }
+
+    /// The thread with the turn has taken its steps, or many.
+    #[inline]
+    pub fn tell_of_points(&mut self) {
+        if std::mem::take(&mut self.has_points) {
+            self.leave_news();
         }
     }
 

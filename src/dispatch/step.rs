@@ -124,7 +124,10 @@ impl State {
     #[inline(always)] // a call would be a tenth of the cost of a task, with its arguments
     fn launch_step(&mut self, kit: &mut Kit) -> bool {
         match self.next_launch(kit) {
-            Next::Launch => true,
+            Next::Launch => {
+                self.look_ahead(kit);
+                true
+            }
             Next::Nothing => false,
             Next::Empty(node) => self.launch_behind_empty(node, kit),
         }
@@ -152,6 +155,7 @@ impl State {
         let (turn, can_begin) = (Cell::new(ready.turn), Cell::new(Some(false)));
         kit.launching.call = Call { node, turn, lane, priority: ready.priority, can_begin };
         kit.joins.clear();
+        kit.ahead.count = 0;
         if ready.joins.is_empty() {
             kit.launching.call.can_begin.set(self.marks[usize::from(lane)].can_begin);
         } else {
@@ -258,9 +262,7 @@ impl State {
         }
         if let Some(point) = at {
             let marks = &mut self.marks[usize::from(point.lane)];
-            if !marks.is_uncovered() {
-                self.sleepers.leave_news();
-            }
+            self.sleepers.has_points |= !marks.is_uncovered();
             marks.submit(point.value, is_kernel);
             marks.trail.note(point.value, node.index());
             if is_waited_for || is_wanted {

@@ -83,8 +83,8 @@ pub(crate) trait Steps {
     fn tell(&mut self);
 }
 
-/// Takes the steps that can be taken, on the thread that has begun its turn, and ends that. `take` takes one, without
-/// the lock, and takes that again. The thread on watch goes on when none are left to this one: a thread that submits
+/// Takes the steps that can be taken, on the thread that has begun its turn, and ends that. `take` takes one, or
+/// those of a burst, without the lock, takes that again, and returns how many they were. The thread on watch goes on when none are left to this one: a thread that submits
 /// one task does not have to dispatch those of all others for ever. A thread that has nothing else to do says so by
 /// `goes_on`, which is asked with the lock held, and takes another share.
 #[inline(always)] // once in each of two loops
@@ -93,7 +93,7 @@ pub(crate) fn take_steps<H, S>(
     kit: &mut S::Kit,
     left: &mut u32,
     goes_on: &mut dyn FnMut() -> bool,
-    mut take: impl FnMut(&mut H, &mut S::Kit),
+    mut take: impl FnMut(&mut H, &mut S::Kit) -> u32,
 ) where
     H: DerefMut<Target = S>,
     S: Steps,
@@ -111,14 +111,18 @@ pub(crate) fn take_steps<H, S>(
 
 /// Takes as many steps as are left to the thread. Returns whether it has taken them all.
 #[inline(always)] // as `take_steps`
-fn take_share<H, S>(held: &mut H, kit: &mut S::Kit, left: &mut u32, take: &mut impl FnMut(&mut H, &mut S::Kit)) -> bool
+fn take_share<H, S>(
+    held: &mut H,
+    kit: &mut S::Kit,
+    left: &mut u32,
+    take: &mut impl FnMut(&mut H, &mut S::Kit) -> u32,
+) -> bool
 where
     H: DerefMut<Target = S>,
     S: Steps,
 {
     while held.step(kit) {
-        take(held, kit);
-        *left -= 1;
+        *left = left.saturating_sub(take(held, kit));
         if *left == 0 {
             return true;
         }

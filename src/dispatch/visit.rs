@@ -1,13 +1,14 @@
 //! Visits: a thread takes the turn, and steps until there is none ([`take_steps`]), or until it has taken its share.
 
 use std::any::Any;
+use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use contexts::CudaContext;
 use copies::copy::{CopyHandle, Lift};
 use graph::Priority;
-use hal::Nanos;
+use hal::{Host, Nanos};
 
 use crate::dispatch::body::bury;
 use crate::dispatch::captures;
@@ -21,6 +22,10 @@ use crate::dispatch::turn::{STEPS_MAX, take_steps};
 use crate::work::fault::Reason;
 use crate::work::function::{Function, More, WorkResult};
 use crate::work::lane::{Call, Lane, Site};
+
+/// So often a thread takes [`STEPS_MAX`] steps at most, and none of them behind this time.
+const PARTS_MAX: u32 = 8;
+const SHARE_SPAN: Nanos = Nanos::from_us(50);
 
 impl Shared {
     /// Takes the steps that can be taken, unless another thread does.
@@ -87,6 +92,7 @@ impl Shared {
         } else {
             held.turn.end()
         }
+        held.sleepers.tell_of_points();
         self.leave(held, &mut visit);
         drop(visit);
     }
@@ -100,22 +106,38 @@ impl Shared {
     ) {
         self.steps_by.note();
         let mut kit = held.kit.take().unwrap_or_default();
-        let mut left = visit.left;
+        let (mut left, mut share) = (visit.left, Share::default());
+        let host = self.driver.host();
+        let is_long = Cell::new(false);
+        let goes_on = &mut || {
+            let has_more = share.goes_on(host);
+            is_long.set(!has_more);
+            has_more || goes_on()
+        };
         take_steps(held, &mut *kit, &mut left, goes_on, |held, kit| {
+            if is_long.replace(false) {
+                held.sleepers.tell_of_points();
+            }
+            let visits = held.visits();
             let_go(held);
             if self.state.knocks() != visit.answered {
                 self.state.step_aside(&mut visit.answered);
             }
-            let Kit { launching, other, joins, copies } = kit;
+            let mut taken = 1;
+            let Kit { launching, ahead, other, joins, copies } = kit;
             if other.is_some() {
                 self.take(held, other, visit);
+            } else if ahead.count > 0 {
+                taken = self.launch_burst(held, (launching, ahead), copies, visit, visits);
             } else if joins.is_empty() {
                 self.launch_here(held, launching, &[], copies, visit);
             } else {
                 self.launch_behind(held, launching, joins, copies, visit);
             }
             held.collect();
+            taken
         });
+        held.sleepers.tell_of_points();
         held.kit = Some(kit);
         visit.left = left;
     }
@@ -173,12 +195,7 @@ impl Shared {
             held.take_again();
             return held.not_joined(launching, joins, error);
         }
-        let Launching { call, work } = launching;
-        let mut entered = Lane { site: &visit.site, stream: self.lane(call.lane), call, copies };
-        let (mut outcome, mut lost) = (caught(|| work.launch(&mut entered)), None);
-        if outcome.is_err() || self.is_lent(call) {
-            (outcome, lost) = self.look_after(call, outcome);
-        }
+        let (outcome, lost) = self.launch(launching, copies, visit);
         if joins.is_empty() {
             held.take_again();
         } else {
@@ -189,6 +206,20 @@ impl Shared {
             let fault = held.fault(launching.call.node, Reason::Device(*error));
             held.lose(fault);
         }
+    }
+
+    /// Calls the function of a launch. Returns its outcome, and the error of a device that is lost.
+    #[inline(always)] // as `launch_here`
+    pub fn launch(
+        &self,
+        launching: &mut Launching,
+        copies: &mut Vec<CopyHandle>,
+        visit: &Visit<'_>,
+    ) -> (WorkResult<More>, Option<Box<hal::Error>>) {
+        let Launching { call, work } = launching;
+        let mut entered = Lane { site: &visit.site, stream: self.lane(call.lane), call, copies };
+        let outcome = caught(|| work.launch(&mut entered));
+        if outcome.is_err() || self.is_lent(call) { self.look_after(call, outcome) } else { (outcome, None) }
     }
 
     /// Looks after a lane whose function has failed, or may have done anything with its stream. Returns the outcome of
@@ -241,8 +272,29 @@ impl Shared {
     }
 }
 
+/// The part of the steps that a thread takes before it hands over.
+#[derive(Default)]
+struct Share {
+    /// The time when the first part of [`STEPS_MAX`] steps had been taken, and how many parts have been.
+    since: Option<Nanos>,
+    parts: u32,
+}
+
+impl Share {
+    /// Whether the thread takes another part of the steps: they take so little that to hand over would cost as much.
+    #[inline(never)]
+    fn goes_on(&mut self, host: &dyn Host) -> bool {
+        if host.is_virtual() {
+            return false;
+        }
+        let now = host.now();
+        self.parts += 1;
+        self.parts < PARTS_MAX && now.since(*self.since.get_or_insert(now)) < SHARE_SPAN
+    }
+}
+
 /// The context of a device is current: from the first step that needs it until one needs another, or this is dropped.
-struct Visit<'s> {
+pub(crate) struct Visit<'s> {
     /// The first of the lanes of the device whose context is current, and how many there are, if one is.
     lanes: (u8, u8),
     site: Site<'s>,
@@ -261,7 +313,7 @@ impl<'s> Visit<'s> {
     }
 
     #[inline(always)] // as `launch_here`
-    fn begin(&mut self, shared: &'s Shared, lane: u8) -> hal::Result<()> {
+    pub fn begin(&mut self, shared: &'s Shared, lane: u8) -> hal::Result<()> {
         if lane.wrapping_sub(self.lanes.0) < self.lanes.1 { Ok(()) } else { self.change(shared, lane) }
     }
 

@@ -1,5 +1,6 @@
 //! A caller of the graph and a device, both simple, and beside them an oracle that knows all edges and no more.
 
+mod burst;
 mod checks;
 mod replay;
 
@@ -189,10 +190,14 @@ impl Model {
         let ready = self.graph.next(runner)?;
         let (id, turn, priority, kind) = (ready.node, ready.turn, ready.priority, ready.kind);
         let place = ready.place.map(|place| (place.lane, ready.joins.to_vec()));
-        let number = self.tasks.iter().position(|task| task.id == id && task.ended.is_none()).unwrap();
+        let number = self.number(id);
         assert_eq!(kind, self.tasks[number].wish.kind);
         self.begin(number, turn, priority, place);
         Some((number, turn))
+    }
+
+    fn number(&self, id: NodeId) -> usize {
+        self.tasks.iter().position(|task| task.id == id && task.ended.is_none()).unwrap()
     }
 
     /// The task has been handed out, with its lane and joins if it is one of the device: it runs.

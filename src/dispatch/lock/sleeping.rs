@@ -29,5 +29,9 @@ impl<T> Lock<T> {
         0
     }
 
+    pub fn visits(&self) -> u64 {
+        0
+    }
+
     pub fn step_aside(&self, _answered: &mut u64) {}
 }

@@ -1,0 +1,185 @@
+//! Bursts: kernels that are launched one behind the other, and reported together. The lock is taken once for all of
+//! them.
+//!
+//! A burst is over when a thread has taken the lock meanwhile or has left something in the intake, and behind a launch
+//! that has failed, has more to launch, or has made copies. The nodes behind that are taken back, as if they had not
+//! been handed out: so nothing that happens during a launch is seen later than by a launch alone.
+
+use std::cell::Cell;
+
+use copies::copy::CopyHandle;
+use graph::{Behind, Ready};
+
+use crate::dispatch::kit::{AHEAD_MAX, Ahead, Kit, Launching};
+use crate::dispatch::prefetch::{LINE, prefetch};
+use crate::dispatch::shared::{Held, Shared};
+use crate::dispatch::state::State;
+use crate::dispatch::visit::Visit;
+use crate::work::fault::Reason;
+use crate::work::function::{More, Work};
+use crate::work::lane::Call;
+
+impl State {
+    /// Puts the launches into the kit that may follow the one at hand before it is reported: of a chain of kernels, or
+    /// of kernels that are ready beside it.
+    #[inline]
+    pub fn look_ahead(&mut self, kit: &mut Kit) {
+        let first = kit.launching.call.node;
+        // A mark is recorded behind a node that is waited for, before the next launch.
+        if !kit.joins.is_empty() || self.bodies.running(first).is_wanted {
+            return;
+        }
+        let State { graph, bodies, .. } = self;
+        let Kit { launching: Launching { call, .. }, ahead, .. } = kit;
+        graph.next_behind(first, |Behind { node, turn, next, place }| {
+            [place, place.wrapping_add(LINE), bodies.place(next)].into_iter().for_each(prefetch);
+            let (body, launching) = (bodies.running(node), &mut ahead.launches[ahead.count]);
+            std::mem::swap(&mut body.work, &mut launching.work);
+            // The work before it in its lane is a kernel.
+            let can_begin = Cell::new(Some(false));
+            launching.call = Call { node, turn: Cell::new(turn), can_begin, ..*call };
+            let is_wanted = body.is_wanted;
+            ahead.count += 1;
+            ahead.count < AHEAD_MAX && !is_wanted
+        });
+        ahead.is_chain = ahead.count > 0;
+        if !ahead.is_chain && self.graph.has_ready_node() {
+            self.look_beside(kit);
+        }
+    }
+
+    #[inline(never)]
+    fn look_beside(&mut self, kit: &mut Kit) {
+        let Kit { launching, ahead, .. } = kit;
+        let (mut last, mut lanes) = (launching.call.node, launching.call.bit());
+        while let Some(ready) = self.graph.next_beside(last) {
+            last = ready.node;
+            let lane = ready.place.map_or(0, |place| place.lane);
+            // The work before it in its lane is a kernel then.
+            let is_behind = lanes & 1 << lane != 0;
+            let can_begin = if is_behind { Some(false) } else { self.marks[usize::from(lane)].can_begin };
+            lanes |= 1 << lane;
+            if !self.add_ahead(&ready, can_begin, ahead) {
+                return;
+            }
+        }
+    }
+
+    /// Puts one more launch into the kit. Returns whether another one may follow it.
+    #[inline]
+    fn add_ahead(&mut self, ready: &Ready<'_>, can_begin: Option<bool>, ahead: &mut Ahead) -> bool {
+        let body = self.bodies.running(ready.node);
+        if !matches!(body.work, Work::Launch(_)) {
+            let taken = self.graph.take_back(ready.node);
+            debug_assert!(taken.is_ok(), "it was handed out: {taken:?}");
+            return false;
+        }
+        let (launching, is_wanted) = (&mut ahead.launches[ahead.count], body.is_wanted);
+        let lane = ready.place.map_or(0, |place| place.lane);
+        let (turn, can_begin) = (ready.turn.into(), can_begin.into());
+        launching.call = Call { node: ready.node, turn, lane, priority: ready.priority, can_begin };
+        std::mem::swap(&mut body.work, &mut launching.work);
+        if let Some(slot) = self.graph.ahead() {
+            self.bring(slot);
+        }
+        ahead.count += 1;
+        ahead.count < AHEAD_MAX && !is_wanted
+    }
+
+    /// All launches of a burst but for the last have been made, and that is returned. `is_chain` says that they are a
+    /// chain, and that nothing else has changed since they were handed out.
+    #[inline]
+    fn launched_before_last<'l>(
+        &mut self,
+        first: &'l mut Launching,
+        behind: &'l mut [Launching],
+        is_chain: bool,
+    ) -> &'l mut Launching {
+        let [between @ .., last] = behind else { return first };
+        if !is_chain {
+            let none = &mut Vec::new();
+            self.launched(first, none, Ok(More::Done));
+            between.iter_mut().for_each(|launching| self.launched(launching, none, Ok(More::Done)));
+            return last;
+        }
+        let State { graph, bodies, marks, statistics, sleepers, .. } = self;
+        let count = between.len() + 1;
+        let point = graph.launched_behind(first.call.node, count as u32);
+        statistics.launches += count as u64;
+        let marks = &mut marks[usize::from(point.lane)];
+        sleepers.has_points |= !marks.is_uncovered();
+        let mut value = point.value;
+        let mut put_back = |launching: &mut Launching| {
+            let node = launching.call.node;
+            std::mem::swap(&mut bodies.running(node).work, &mut launching.work);
+            marks.trail.note(value, node.index());
+            value += 1;
+        };
+        put_back(first);
+        between.iter_mut().for_each(put_back);
+        last
+    }
+
+    /// The launches from this one on are not made now.
+    #[cold]
+    fn take_back(&mut self, launches: &mut [Launching]) {
+        for Launching { call, work } in launches.iter_mut().rev() {
+            std::mem::swap(&mut self.bodies.running(call.node).work, work);
+            let taken = self.graph.take_back(call.node);
+            debug_assert!(taken.is_ok(), "it was handed out: {taken:?}");
+        }
+    }
+}
+
+impl Shared {
+    /// Makes the launches of a burst, and takes the lock again to report them. `visits` are those of the lock when they
+    /// were handed out. Returns how many launches have been made.
+    #[inline(never)]
+    pub fn launch_burst<'s>(
+        &'s self,
+        held: &mut Held<'s>,
+        (launching, ahead): (&mut Launching, &mut Ahead),
+        copies: &mut Vec<CopyHandle>,
+        visit: &mut Visit<'s>,
+        visits: u64,
+    ) -> u32 {
+        let launches = &mut ahead.launches[..ahead.count];
+        if let Err(error) = visit.begin(self, launching.call.lane) {
+            held.take_again();
+            held.take_back(launches);
+            held.not_joined(launching, &[], error);
+            return 1;
+        }
+        let (mut outcome, mut lost) = self.launch(launching, copies, visit);
+        let mut made = 0;
+        while let Some(next) = launches.get_mut(made) {
+            let is_over = !matches!(outcome, Ok(More::Done)) | lost.is_some() | !copies.is_empty();
+            if is_over || self.is_visited(visits) || visit.begin(self, next.call.lane).is_err() {
+                break;
+            }
+            (outcome, lost) = self.launch(next, copies, visit);
+            made += 1;
+        }
+        held.take_again();
+        let (launches, others) = launches.split_at_mut(made);
+        // Known for certain now: with the lock held.
+        let is_chain = ahead.is_chain && self.state.visits() == visits;
+        let state = &mut **held;
+        if !others.is_empty() {
+            state.take_back(others);
+        }
+        let last = state.launched_before_last(launching, launches, is_chain);
+        state.launched(last, copies, outcome);
+        if let Some(error) = lost {
+            let fault = state.fault(last.call.node, Reason::Device(*error));
+            state.lose(fault);
+        }
+        made as u32 + 1
+    }
+
+    /// Whether a thread has taken the lock, or has left something for this one, since the launches were handed out.
+    #[inline]
+    fn is_visited(&self, visits: u64) -> bool {
+        (self.state.visits() != visits) | self.intake.has_news()
+    }
+}
